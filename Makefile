@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds, tests and shows everything; `make help` explains. Nothing is written outside build/.
+SHELL := /bin/bash
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-builtin-rules
+.SECONDARY:
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+PKGS := pmix libevent libevent_openssl libevent_pthreads hwloc libcurl yaml-0.1 jansson openssl
+VERSION := 0.1.0
+
+CPPFLAGS += -I. -D_GNU_SOURCE -DDVM_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+CFLAGS_ALL := -std=gnu17 -g -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wformat=2 -fno-common -pthread -MMD -MP
+CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+LDFLAGS_release := -pie -Wl,-z,relro,-z,now
+LDFLAGS_asan := -fsanitize=address,undefined
+LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
+
+# --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
+CORE_MODULES := wire tree member link rml xcast gather state map queue launch errmgr core
+HOST_MODULES := net spawner odls iof stage pmix ctl
+base_SRC := $(wildcard base/*/*.c)
+api_SRC := $(wildcard api/*.c)
+core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))
+dvm_SRC := $(foreach m,$(HOST_MODULES),$(wildcard dvm/$(m)/*.c)) $(wildcard dvm/*.c)
+operator_SRC := $(wildcard operator/*/*.c)
+LIBS := base api core dvm operator
+DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
+PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
+TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
+TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
+BATS := $(wildcard dvm/test/*.bats operator/test/*.bats)
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+
+all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin and the examples
+
+lib = $(LIBS:%=$(BUILD)/$(1)/lib%.a)
+revlib = $(foreach l,operator dvm core api base,$(BUILD)/$(1)/lib$(l).a)
+
+define variant
+$$(BUILD)/$(1)/%.o: %.c Makefile
+	@mkdir -p $$(@D)
+	@echo "  CC $(1) $$<"
+	@$$(CC) $$(CPPFLAGS) $$(CFLAGS_ALL) $$(CFLAGS_$(1)) -c -o $$@ $$<
+$(foreach l,$(LIBS),
+$$(BUILD)/$(1)/lib$(l).a: $$($(l)_SRC:%.c=$$(BUILD)/$(1)/%.o)
+	@mkdir -p $$(@D)
+	@rm -f $$@ && ar crs $$@ $$^
+)
+$$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $$(call lib,$(1))
+	@mkdir -p $$(@D)
+	@echo "  LD $(1) $$@"
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$< $$(call revlib,$(1)) $$(LDLIBS)
+$$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $$(call lib,$(1))
+	@mkdir -p $$(@D)
+	@echo "  LD $(1) $$@"
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$< $$(call revlib,$(1)) $$(LDLIBS)
+endef
+$(eval $(call variant,release))
+$(eval $(call variant,asan))
+
+$(BUILD)/bin/%: $(BUILD)/release/bin/%
+	@mkdir -p $(@D)
+	@ln -sf ../release/bin/$* $@
+
+$(BUILD)/asan/%: $(BUILD)/asan/%.o $(call lib,asan)
+	@echo "  LD asan $@"
+	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $@ $< $(call revlib,asan) $(LDLIBS) -lcmocka
+
+examples: $(EXAMPLES:%=$(BUILD)/examples/%) ## MPI example programs into build/examples
+$(BUILD)/examples/%: examples/%.c
+	@mkdir -p $(@D)
+	@echo "  MPICC $<"
+	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< -lm
+
+asan: $(PROGRAMS:%=$(BUILD)/asan/bin/%) ## the programs with ASan and UBSan into build/asan/bin
+
+unit: $(TEST_BINS) ## run the unit tests (cmocka, ASan, UBSan, LSan)
+	@set -e; for t in $(TEST_BINS); do echo "# $${t#$(BUILD)/asan/}"; $$t; done
+
+ifneq ($(filter unit test,$(MAKECMDGOALS)),)
+endif
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+install: all ## install programs into $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin
+	for p in $(PROGRAMS); do install -m 755 $(BUILD)/release/bin/$$p $(DESTDIR)$(PREFIX)/bin/; done
+
+help: ## this text
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+-include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
+.PHONY: all examples asan unit clean install help

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The logger: one line per record on standard error, "time level program: text key=value ...". */
+#ifndef BASE_LOG_LOG_H
+#define BASE_LOG_LOG_H
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* Once per program, before threads. `program` is borrowed for the program's life. */
+void log_init(const char *program, enum log_level level);
+
+/* Parses "error", "warn", "info", "debug". 0, or -1 and *level is unchanged. */
+int log_level_parse(const char *text, enum log_level *level) __attribute__((warn_unused_result));
+
+/* Thread-safe; a record is one write(2) of at most 4096 bytes, control characters are escaped. A record that
+ * cannot be written (disk full) is counted, never retried, and never an error of the caller; the
+ * next record that can be written is preceded by one that tells how many were lost. */
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Number of records that could not be written so far. */
+unsigned long log_lost(void);
+
+#endif

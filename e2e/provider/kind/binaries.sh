@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds the programs of a Kubernetes cluster from Go modules into the cache: binaries.sh [NAME…]
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=e2e/provider/kind/versions.sh
+. "$here/versions.sh"
+
+# In the order of need: the first three are what the operator's own tests wait for.
+ALL=(etcd kube-apiserver kubectl kind kube-controller-manager kube-scheduler kubelet kube-proxy kubeadm
+     coredns local-path-provisioner helm)
+# The plugins of CoreDNS that kubeadm's Corefile uses.
+COREDNS_PLUGINS=(cache errors forward health hosts kubernetes loadbalance log loop metrics ready reload)
+
+export CGO_ENABLED=0 GOTOOLCHAIN=${GOTOOLCHAIN:-auto} GOFLAGS=-trimpath
+unset GOBIN GOOS GOARCH
+work='' builder=''
+
+say() { printf '%s\n' "$*" >&2; }
+
+usage() {
+    say "usage: binaries.sh [NAME…]"
+    say "  builds into $BIN_DIR what is not there yet; NAME is one of: ${ALL[*]}"
+    exit 2
+}
+
+clean_up() {
+    if [ -n "$builder" ]; then kill "$builder" 2>/dev/null || true; fi
+    if [ -n "$work" ]; then rm -rf "$work"; fi
+}
+
+# new_module NAME MODULE VERSION: a module in $work/NAME that requires one other.
+new_module() {
+    mkdir -p "$work/$1"
+    printf 'module build/%s\ngo 1.24.0\nrequire %s v%s\n' "$1" "$2" "$3" > "$work/$1/go.mod"
+}
+
+# Kubernetes names its sibling modules at v0.0.0 and finds them in its own tree; from outside they
+# are the published modules of the same release.
+pin_k8s_siblings() {
+    local dir sibling
+    dir=$(cd "$work/$1" && go mod download -json "k8s.io/kubernetes@v$K8S_VERSION" | sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')
+    sed -n 's/^[[:space:]]*\(k8s\.io\/[a-z-]*\) v0\.0\.0.*$/\1/p' "$dir/go.mod" | sort -u |
+    while read -r sibling; do
+        printf 'replace %s => %s v0.%s\n' "$sibling" "$sibling" "${K8S_VERSION#1.}"
+    done >> "$work/$1/go.mod"
+}
+
+# compile MODULE_DIR PACKAGE OUTPUT [LDFLAG…]
+compile() {
+    local dir=$work/$1 package=$2 output=$3
+    shift 3
+    (cd "$dir" && exec nice -n 10 go build -mod=mod -ldflags "-s -w $*" -o "$output" "$package")
+}
+
+build_k8s() {
+    local version=k8s.io/component-base/version minor=${K8S_VERSION#1.}
+    new_module "$1" k8s.io/kubernetes "$K8S_VERSION"
+    pin_k8s_siblings "$1"
+    compile "$1" "k8s.io/kubernetes/cmd/$1" "$2" \
+        -X "$version.gitVersion=v$K8S_VERSION" -X "$version.gitMajor=1" -X "$version.gitMinor=${minor%%.*}" \
+        -X "$version.gitTreeState=clean" -X "k8s.io/client-go/pkg/version.gitVersion=v$K8S_VERSION"
+}
+
+build_etcd() {
+    new_module etcd go.etcd.io/etcd/server/v3 "$ETCD_VERSION"
+    compile etcd go.etcd.io/etcd/server/v3 "$1"
+}
+
+build_coredns() {
+    new_module coredns github.com/coredns/coredns "$COREDNS_VERSION"
+    {
+        printf 'package main\n\nimport "github.com/coredns/coredns/coremain"\n'
+        printf 'import _ "github.com/coredns/coredns/plugin/%s"\n' "${COREDNS_PLUGINS[@]}"
+        printf '\nfunc main() { coremain.Run() }\n'
+    } > "$work/coredns/main.go"
+    compile coredns . "$1"
+}
+
+# With the Kubernetes libraries of this release, which are compiled already.
+build_local_path_provisioner() {
+    new_module lpp github.com/rancher/local-path-provisioner "$LOCAL_PATH_PROVISIONER_VERSION"
+    printf 'require k8s.io/kubernetes v%s\n' "$K8S_VERSION" >> "$work/lpp/go.mod"
+    pin_k8s_siblings lpp
+    compile lpp github.com/rancher/local-path-provisioner "$1"
+}
+
+# build_published PACKAGE VERSION OUTPUT [LDFLAG…]: a program whose own go.mod decides everything.
+build_published() {
+    local package=$1 version=$2 output=$3
+    shift 3
+    GOBIN=$work/bin nice -n 10 go install -ldflags "-s -w $*" "$package@v$version"
+    mv "$work/bin/${package##*/}" "$output"
+}
+
+build_one() {
+    case $1 in
+    kube-* | kubelet | kubeadm | kubectl) build_k8s "$1" "$2" ;;
+    etcd) build_etcd "$2" ;;
+    coredns) build_coredns "$2" ;;
+    local-path-provisioner) build_local_path_provisioner "$2" ;;
+    kind) build_published sigs.k8s.io/kind "$KIND_VERSION" "$2" ;;
+    helm) build_published helm.sh/helm/v3/cmd/helm "$HELM_VERSION" "$2" \
+              -X "helm.sh/helm/v3/internal/version.version=v$HELM_VERSION" ;;
+    esac
+}
+
+# watch_build NAME: waits for $builder and says every 15 s that it still lives.
+watch_build() {
+    local start=$SECONDS
+    while kill -0 "$builder" 2>/dev/null; do
+        timeout 15 tail --pid="$builder" -f /dev/null || say "  $1: building, $((SECONDS - start)) s"
+    done
+    if wait "$builder"; then
+        builder=''
+        say "  $1: built in $((SECONDS - start)) s"
+    else
+        builder=''
+        say "binaries.sh: building $1 failed, see above"
+        return 1
+    fi
+}
+
+# One build at a time on this machine, whoever asked: a second caller gets its turn between programs.
+ensure() {
+    local name=$1 temporary
+    if [ -x "$BIN_DIR/$name" ]; then return; fi
+    flock 9
+    if [ ! -x "$BIN_DIR/$name" ]; then
+        temporary=$BIN_DIR/.$name.new
+        build_one "$name" "$temporary" 9>&- &
+        builder=$!
+        watch_build "$name"
+        mv "$temporary" "$BIN_DIR/$name"
+    fi
+    flock -u 9
+}
+
+main() {
+    local name names=("$@")
+    if [ $# -eq 0 ]; then names=("${ALL[@]}"); fi
+    for name in "${names[@]}"; do
+        case " ${ALL[*]} " in *" $name "*) ;; *) usage ;; esac
+    done
+    mkdir -p "$BIN_DIR"
+    work=$(mktemp -d)
+    trap clean_up EXIT
+    trap 'exit 130' INT TERM
+    exec 9> "$BIN_DIR/../lock"
+    for name in "${names[@]}"; do ensure "$name"; done
+}
+
+main "$@"
