@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* GET /v1/dvm: the head's whole view in one answer; also what pstat prints with --json. */
+#ifndef API_DVM_H
+#define API_DVM_H
+
+#include "api/campaign.h"
+
+/* {"incarnation": "…", "cluster": "…", "version": 3, "radix": 64, "repairs": 1,
+ *  "size": {"sequence": 4, "members": 4},
+ *  "events": {"next": 17},
+ *  "fence": {"total": 0, "holds": [{"name": "campaign x", "count": 2}]},
+ *  "members": [{"vpid": 0, "epoch": 1, "state": "wired", "host": "…", "address": "…", "slots": 0,
+ *               "slotsUsed": 0, "parent": -1, "depth": 0, "repairs": 1}],
+ *  "jobs": [{"id": "…", "state": "RUNNING", "held": "", "ranks": 4, "vpids": [1, 2], "reason": "…", "exitCode": 0}],
+ *  "campaigns": [ … as in api/campaign.h … ]}
+ * `jobs` holds the running, held and queued ones and the last 64 that ended. `repairs` of the head counts its
+ * repair passes; of a member what it last told. */
+struct api_dvm_member {
+    uint32_t vpid;
+    uint64_t epoch;
+    char state[16]; /* absent, reported, wired, draining, leaving, parked, lost */
+    char *host;
+    char *address;
+    uint32_t slots;
+    uint32_t slots_used;
+    int64_t parent; /* -1: none */
+    uint32_t depth;
+    uint64_t repairs;
+};
+
+struct api_dvm_job {
+    char *id;
+    char state[32];
+    char *reason; /* why it is held, queued or failed; "" if nothing is to be said */
+    uint32_t ranks;
+    size_t nvpids;
+    uint32_t *vpids; /* where it is mapped */
+    int exit_code;
+};
+
+struct api_dvm_hold {
+    char *name;
+    uint32_t count;
+};
+
+struct api_dvm {
+    char incarnation[17];
+    char *cluster;
+    uint64_t version;
+    uint32_t radix;
+    uint64_t repairs;
+    uint64_t size_sequence;
+    uint32_t size_members;
+    uint64_t next_event;
+    uint32_t fence_total;
+    size_t nholds;
+    struct api_dvm_hold *holds;
+    size_t nmembers;
+    struct api_dvm_member *members;
+    size_t njobs;
+    struct api_dvm_job *jobs;
+    size_t ncampaigns;
+    struct api_campaign *campaigns;
+};
+
+int api_dvm_decode(const json_t *o, struct api_dvm *out, struct err *err)
+    __attribute__((warn_unused_result));
+json_t *api_dvm_encode(const struct api_dvm *d);
+void api_dvm_free(struct api_dvm *d);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* GET /v1/events?incarnation=I&from=N: newline-delimited JSON, one event a line, kept open. */
+#ifndef API_EVENT_H
+#define API_EVENT_H
+
+#include "api/campaign.h"
+
+/* {"incarnation": "5f3a…", "number": 12, "timeMs": …, "type": "CampaignComplete", "campaign": {…}}
+ * {"incarnation": …, "number": 13, "timeMs": …, "type": "DaemonDeparted", "vpid": 5, "epoch": "5f3a….9"}
+ * Numbers count up from 1 in each incarnation of the head. `from` is the first number wanted (default: the next one). An unknown
+ * incarnation, or a number no longer kept or not yet given, is answered 410: read /v1/dvm and go on
+ * from events.next there. An empty line is sent every 15 s to show that the stream lives. */
+enum api_event_type {
+    API_EVENT_DAEMON_WIRED,
+    API_EVENT_DAEMON_LOST,
+    API_EVENT_DAEMON_DEPARTED,
+    API_EVENT_CAMPAIGN_ACCEPTED,
+    API_EVENT_CAMPAIGN_CHANGED,  /* phase or what is waited for */
+    API_EVENT_NODES_OFFERED,     /* C14: before the terminal one */
+    API_EVENT_CAMPAIGN_COMPLETE, /* terminal, exactly one */
+    API_EVENT_CAMPAIGN_CANCELLED,
+    API_EVENT_SIZE,     /* the size bound has changed */
+    API_EVENT_SHUTDOWN, /* this incarnation ends */
+    API_EVENT_TYPES
+};
+
+struct api_event {
+    char incarnation[17];
+    uint64_t number;
+    int64_t time_ms;
+    enum api_event_type type;
+    uint32_t vpid;       /* DAEMON_* only */
+    uint64_t epoch;      /* DAEMON_* only: the counter within the incarnation */
+    bool has_campaign;   /* CAMPAIGN_*, NODES_OFFERED */
+    struct api_campaign campaign;
+};
+
+const char *api_event_type_name(enum api_event_type t); /* "DaemonWired", … */
+int api_event_decode(const json_t *o, struct api_event *out, struct err *err)
+    __attribute__((warn_unused_result));
+json_t *api_event_encode(const struct api_event *e);
+void api_event_free(struct api_event *e);
+
+#endif
