@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Local launch: drives the spawner, owns the ranks' pipes. Jobs are told apart by namespace. */
+#ifndef DVM_ODLS_ODLS_H
+#define DVM_ODLS_ODLS_H
+
+#include "base/err/err.h"
+#include "base/loop/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ODLS_STDIN 0
+#define ODLS_STDOUT 1
+#define ODLS_STDERR 2
+#define ODLS_ALL_RANKS UINT32_MAX
+
+/* None is called from within an odls_* call. For each rank started: on_started or on_failed once; after on_started exactly one
+ * on_exited and one end of each output stream (len 0), in any order. */
+struct odls_upcalls {
+    void (*on_started)(const char *nspace, uint32_t rank, pid_t pid, void *arg);
+    /* The program never ran: what could not be done, and errno. */
+    void (*on_failed)(const char *nspace, uint32_t rank, int errnum, const char *what, void *arg);
+    void (*on_output)(const char *nspace, uint32_t rank, int stream, const void *data, size_t len,
+                      void *arg);
+    /* Reaped: `wait_status` as waitpid(2) gives it. */
+    void (*on_exited)(const char *nspace, uint32_t rank, int wait_status, void *arg);
+    /* Room again in a rank's stdin after odls_stdin() said more than 64 KiB wait. */
+    void (*on_stdin_room)(const char *nspace, uint32_t rank, void *arg);
+    void (*on_spawner_lost)(const char *why, void *arg); /* the daemon has to end */
+};
+
+struct odls;
+/* `spawner_fd` from spawner_split(); taken. */
+struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_upcalls *up, void *arg,
+                         struct err *err);
+void odls_destroy(struct odls *o);
+
+struct odls_rank {
+    uint32_t rank;
+    const char *const *argv; /* argv[0] is looked up in env's PATH if it has no slash */
+    const char *const *env;
+    const char *cwd;    /* absolute, must exist */
+    const char *cpuset; /* hwloc list "0-3,8"; NULL: as the daemon */
+    bool want_stdin;    /* else /dev/null */
+};
+/* Copies what it needs. -1: nothing was started (a limit, too many bytes). */
+int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,
+               struct err *err) __attribute__((warn_unused_result));
+/* To the ranks' whole process groups. Unknown namespaces and ended ranks are fine. */
+void odls_signal(struct odls *o, const char *nspace, uint32_t rank_or_all, int signum);
+/* SIGTERM now, SIGKILL after grace to what still lives. */
+void odls_end(struct odls *o, const char *nspace, uint32_t rank_or_all, uint64_t grace_ms);
+/* Queues input; returns the bytes that wait for the rank now; over 1 MiB the rank's input is refused (returns SIZE_MAX). len 0 closes it. */
+size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void *data, size_t len);
+/* Stops and starts the reading of all output of one namespace (back pressure). */
+void odls_output_pause(struct odls *o, const char *nspace, bool paused);
+/* A directory to remove when the daemon dies without doing it itself (absolute; removed recursively, links never followed). */
+void odls_guard_dir(struct odls *o, const char *path, bool guarded);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job as it is submitted and as it is launched, with their codecs. */
+#ifndef DVM_WIRE_JOB_H
+#define DVM_WIRE_JOB_H
+
+#include "base/buf/buf.h"
+#include "base/err/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JOB_APPS_MAX 64
+#define JOB_ARGS_MAX 16384     /* strings in one argv or environment */
+#define JOB_STRING_MAX 131072  /* bytes of one string, as the kernel allows */
+#define JOB_RANKS_MAX 1048576
+#define JOB_NSPACE_MAX 63      /* "<incarnation>.<number>" */
+#define JOB_NO_VPID UINT32_MAX
+#define JOB_RANK_ALL UINT32_MAX
+#define JOB_RANK_NONE (UINT32_MAX - 1)
+
+struct job_app {
+    char **argv; /* NULL-terminated, as is env; argv[0] is looked up in the PATH of env on the rank's node */
+    char **env;
+    char *cwd;       /* absolute; "" : the session's directory */
+    uint32_t nprocs; /* 0: as many as the policy gives (every free slot) */
+};
+
+enum job_map_by { JOB_MAP_BY_SLOT, JOB_MAP_BY_NODE, JOB_MAP_BY_PPR };
+
+#define JOB_NO_WAIT 1u       /* fail at once if the slots are not free now */
+#define JOB_RECOVERABLE 2u   /* ranks that are lost do not end the others */
+#define JOB_TAG_OUTPUT 4u
+#define JOB_OVERSUBSCRIBE 8u
+#define JOB_TOOL 16u         /* uses no slots */
+
+struct job_spec {
+    uint32_t flags;
+    enum job_map_by map_by;
+    uint32_t ppr;         /* JOB_MAP_BY_PPR: ranks per daemon */
+    uint32_t stdin_rank;  /* a rank, JOB_RANK_ALL or JOB_RANK_NONE */
+    uint64_t timeout_ms;  /* 0: none */
+    size_t nhosts;        /* vpids the job is limited to; 0: all */
+    uint32_t *hosts;
+    char *parent_nspace;  /* of a spawn by an application, else "" */
+    uint32_t parent_rank;
+    size_t napps;
+    struct job_app *apps;
+};
+
+struct job_node { /* a daemon that gets ranks of the job */
+    uint32_t vpid;
+    uint64_t epoch;
+    char *host;
+};
+
+/* What each daemon concerned is told: the whole map, so that it can answer for any rank. */
+struct job_launch {
+    char *nspace;
+    uint64_t version;    /* membership that it was mapped on */
+    uint32_t home_vpid;  /* the daemon whose client gets the output; JOB_NO_VPID: nobody */
+    uint32_t home_client;
+    struct job_spec spec; /* environments and arguments included */
+    uint32_t universe;    /* slots of the whole DVM now, for PMIX_UNIV_SIZE */
+    size_t nnodes;
+    struct job_node *nodes;
+    uint32_t nranks;
+    uint32_t *rank_node; /* [nranks] index into nodes */
+    uint32_t *rank_app;  /* [nranks] index into spec.apps */
+};
+
+void job_spec_encode(struct buf *b, const struct job_spec *s);
+/* -1 and a reason; nothing is left allocated then. */
+int job_spec_decode(struct cur *c, struct job_spec *out, struct err *err)
+    __attribute__((warn_unused_result));
+void job_spec_copy(struct job_spec *dst, const struct job_spec *src);
+void job_spec_free(struct job_spec *s);
+
+void job_launch_encode(struct buf *b, const struct job_launch *l);
+int job_launch_decode(struct cur *c, struct job_launch *out, struct err *err)
+    __attribute__((warn_unused_result));
+void job_launch_free(struct job_launch *l);
+/* Index of the vpid in nodes; -1 if the job has no rank there. */
+int job_launch_node(const struct job_launch *l, uint32_t vpid);
+/* Ranks on one node: number, and the local rank of `rank` among them. */
+uint32_t job_launch_local_size(const struct job_launch *l, uint32_t node);
+uint32_t job_launch_local_rank(const struct job_launch *l, uint32_t rank);
+
+#endif
