@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pure daemon: membership, tree, broadcast, campaigns, jobs. Inputs in, actions out; no clock,
+ * no socket. */
+#ifndef DVM_CORE_CORE_H
+#define DVM_CORE_CORE_H
+
+#include "api/campaign.h"
+#include "api/dvm.h"
+#include "api/event.h"
+#include "api/size.h"
+#include "dvm/wire/job.h"
+#include "dvm/wire/out.h"
+
+struct core;
+
+struct core_opts {
+    uint32_t vpid;       /* 0: the head */
+    const char *cluster; /* "<namespace>/<name>"; the same in every daemon and certificate */
+    const char *host;    /* node name told to others; for PMIx too */
+    const char *address; /* where others reach our join port; "" : the address they see */
+    uint16_t join_port;
+    const char *head_host; /* members: the head's stable name and join port */
+    uint16_t head_port;
+    uint32_t slots;
+    uint32_t radix;        /* head decides; 2..1024 */
+    uint64_t incarnation;  /* head: random, not 0 */
+    uint32_t size;         /* head: first size bound (0 on Kubernetes, N for prte) */
+    bool park;             /* left: park (pods) instead of ending the program */
+    bool parked;           /* a marker says that this daemon has left: stay parked */
+    uint64_t reconnect_ms; /* grace for a broken link; 0: 2000 */
+    uint64_t ack_ms;       /* a daemon that withholds an acknowledgement longer is lost; 0: 10000 */
+    uint64_t leave_ms;     /* fallback of a leaving daemon that is not closed; 0: 10000 */
+};
+
+struct core *core_create(const struct core_opts *opts, uint64_t now_ms, uint64_t wall_ms);
+void core_destroy(struct core *c);
+
+/* After every input the driver takes the actions (dvm/wire/out.h) in order until there are none,
+ * and arms one timer for core_deadline() (absolute milliseconds, UINT64_MAX: none), at which it
+ * calls core_tick(). `now` is monotonic, `wall` since 1970. */
+void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms); /* before each input */
+bool core_next(struct core *c, struct out_act *act);               /* out_act_free() it */
+uint64_t core_deadline(const struct core *c);
+void core_tick(struct core *c);
+
+/* Connections, by the ids of dvm/net. role and cluster: from the peer's certificate. */
+void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
+                    const char *cluster);
+void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len);
+void core_conn_closed(struct core *c, uint64_t conn, const char *why);
+
+/* What happens to local ranks (daemon.c drives odls and pmix). */
+enum core_proc_event {
+    CORE_PROC_RUNNING,
+    CORE_PROC_FAILED,
+    CORE_PROC_REGISTERED,
+    CORE_PROC_IOF_COMPLETE,
+    CORE_PROC_WAITPID
+};
+/* value: pid, errno, 0, 0, wait status; text: for FAILED what could not be done. */
+void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
+               int value, const char *text);
+/* Everything of the job on this daemon is gone: reaped, output sent, directories removed. */
+void core_local_gone(struct core *c, const char *nspace);
+/* PMIx_Abort by a local rank. */
+void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text);
+/* The launch message of a job with ranks here (borrowed), or NULL. */
+const struct job_launch *core_job(const struct core *c, const char *nspace);
+
+/* Local clients (prun): submit, signals; answers are OUT_CLIENT actions. */
+void core_submit(struct core *c, uint32_t client, const struct job_spec *spec);
+void core_client_signal(struct core *c, uint32_t client, int signum);
+void core_client_gone(struct core *c, uint32_t client); /* its job is ended */
+
+/* Messages of modules below the line between daemons: ordered per class, exactly once while both
+ * live. */
+int core_app_send(struct core *c, uint32_t vpid, enum out_class class, uint32_t kind,
+                  const void *data, size_t len, struct err *err);
+/* Bytes that wait or are unacknowledged towards vpid in the class, for back pressure. */
+size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class class);
+
+/* One local contribution to a collective of the participating vpids (ascending); answered by
+ * OUT_GATHER with `req`. The signature is the same on each participant; collectives of one
+ * signature are numbered in order. */
+void core_gather(struct core *c, uint64_t req, const void *sig, size_t siglen,
+                 const uint32_t *vpids, size_t n, const void *data, size_t len);
+
+/* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */
+void core_sigterm(struct core *c);
+
+/* State for readiness and humans. */
+enum core_state { CORE_JOINING, CORE_WIRED, CORE_LEAVING, CORE_PARKED, CORE_ENDING };
+enum core_state core_state(const struct core *c);
+const char *core_state_text(const struct core *c); /* one line: what it waits for */
+
+/* The head's verbs; err->code is the HTTP status and *reason the CamelCase word of
+ * docs/control-api.md. On any other daemon: 503 NotHead. */
+int core_campaign_put(struct core *c, const char *id, const struct api_campaign_request *r,
+                      struct api_campaign *out, const char **reason, struct err *err);
+int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *out,
+                         const char **reason, struct err *err);
+int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, const char **reason,
+                      struct err *err);
+int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
+                  const char **reason, struct err *err);
+int core_shutdown(struct core *c, const struct api_shutdown *s, const char **reason,
+                  struct err *err);
+int core_dvm(struct core *c, struct api_dvm *out, const char **reason, struct err *err);
+/* The incarnation of the head as 16 hex digits; "" if unknown. */
+const char *core_incarnation(const struct core *c);
+/* Event number n of this incarnation, kept in a ring of API_EVENTS_KEPT (borrowed), or NULL; the
+ * next number to be given is core_event_next(). */
+const struct api_event *core_event(const struct core *c, uint64_t number);
+uint64_t core_event_next(const struct core *c);
+
+/* Figures for /metrics and tests. */
+struct core_stats {
+    uint64_t repairs;      /* repair passes of the tree */
+    uint64_t xcasts;       /* broadcasts processed */
+    uint64_t stale_frames; /* refused: earlier epoch or malformed */
+    uint64_t jobs_started, jobs_ended;
+    uint64_t held_map, held_launch, remapped;
+    uint32_t live; /* daemons in the tree, as this one knows */
+    uint64_t version;
+};
+struct core_stats core_stats(const struct core *c);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What prun, pstat, pterm and prte say to a daemon over its local socket (<session>/prted.sock). */
+#ifndef DVM_WIRE_CLIENT_H
+#define DVM_WIRE_CLIENT_H
+
+#include "base/buf/buf.h"
+#include "base/err/err.h"
+#include "dvm/wire/job.h"
+
+/* One frame of dvm/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
+ * carries either one job (SUBMIT first) or any number of calls. An unknown version or type, or a
+ * malformed message, is answered ERROR and closed. */
+#define CLIENT_VERSION 1
+#define CLIENT_DATA_MAX (256u << 10)
+#define CLIENT_TEXT_MAX (16u << 10)
+#define CLIENT_BODY_MAX (64u << 20)
+
+enum client_type {
+    /* client -> daemon */
+    CLIENT_SUBMIT = 1, /* job_spec */
+    CLIENT_STDIN,      /* bytes; none: end of input */
+    CLIENT_SIGNAL,     /* u32 signal number for all ranks of the job */
+    CLIENT_CALL, /* the control API: str method, str path (with ?query), str body ("" or JSON) */
+    /* daemon -> client */
+    CLIENT_ACCEPTED = 64, /* str nspace */
+    CLIENT_STATE,         /* str state ("WAITING_FOR_DAEMONS", "RUNNING", …), str reason */
+    CLIENT_OUTPUT,        /* u32 rank, u8 stream (1, 2), bytes */
+    CLIENT_DONE,          /* u32 exit code (0..255), str text: who, where, why; "" if all is well */
+    CLIENT_ERROR,         /* u32 exit code, str text; the daemon closes */
+    CLIENT_REPLY,         /* u32 HTTP status, str body (JSON) */
+    CLIENT_LINE,          /* answer of GET /v1/events: str one event as JSON; after REPLY 200 */
+    CLIENT_STDIN_PAUSE,   /* u8 1: stop sending STDIN, 0: go on */
+};
+
+struct client_msg {
+    enum client_type type;
+    struct job_spec spec; /* SUBMIT */
+    const uint8_t *data;  /* STDIN, OUTPUT: borrowed from the input */
+    size_t len;
+    uint32_t number; /* signal, exit code, status, rank, pause */
+    uint8_t stream;  /* OUTPUT */
+    char *a;         /* method, nspace, state, text, body of REPLY, LINE */
+    char *b;         /* path, reason */
+    char *c;         /* body of CALL */
+};
+
+/* Encodes into b, which the caller has initialised; unused fields are ignored. */
+void client_msg_encode(struct buf *b, const struct client_msg *m);
+int client_msg_decode(const void *data, size_t len, struct client_msg *out, struct err *err)
+    __attribute__((warn_unused_result));
+void client_msg_free(struct client_msg *m);
+
+/* Exit codes of prun beside those of the ranks (docs/prun.md). */
+#define EXIT_CODE_USAGE 2
+#define EXIT_CODE_LOST 123    /* a daemon with ranks of the job was lost */
+#define EXIT_CODE_TIMEOUT 124 /* --timeout */
+#define EXIT_CODE_NOT_LAUNCHED                                                                     \
+    125 /* refused, never fits, program cannot be executed, no daemon there */
+#define EXIT_CODE_CANCELLED                                                                        \
+    122 /* ended by a drain, a shutdown or the user's request before its end */
+
+#endif
