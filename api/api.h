@@ -11,8 +11,8 @@
 #define API_BODY_MAX (1u << 20)
 #define API_EVENTS_KEPT 4096 /* the head forgets older events: 410 */
 
-/* Ports of a daemon. `control` is HTTPS (head only), `join` carries the daemons' own links (mutual TLS,
- * every daemon), `plain` serves /healthz, /readyz, /metrics. */
+/* Ports of a daemon. `control` is HTTPS (head only), `join` carries the daemons' own links (mutual
+ * TLS, every daemon), `plain` serves /healthz, /readyz, /metrics. */
 #define API_PORT_CONTROL 7443
 #define API_PORT_JOIN 7400
 #define API_PORT_PLAIN 7480

@@ -15,8 +15,9 @@ enum api_drain_mode { API_DRAIN_WAIT, API_DRAIN_KILL };
 
 /* Body of PUT /v1/campaigns/{id}:
  * {"sequence": 7, "kind": "shrink", "targets": [5, 6],
- *  "drain": {"mode": "Wait" | "Kill", "deadlineSeconds": 30}}        drain and deadlineSeconds optional
- * Idempotent by id: the same id with the same body answers the present record; with another body 409. */
+ *  "drain": {"mode": "Wait" | "Kill", "deadlineSeconds": 30}}        drain and deadlineSeconds
+ * optional Idempotent by id: the same id with the same body answers the present record; with
+ * another body 409. */
 struct api_campaign_request {
     uint64_t sequence;
     enum api_drain_mode drain_mode;
@@ -38,7 +39,8 @@ struct api_job_ref { /* a job of which ranks are waited for, or were ended */
     uint32_t *ranks;
 };
 
-/* The answer, and `campaign` inside events. Times are wall clock milliseconds since 1970, 0: not yet. */
+/* The answer, and `campaign` inside events. Times are wall clock milliseconds since 1970, 0: not
+ * yet. */
 struct api_campaign {
     char *id;
     uint64_t sequence;
@@ -54,8 +56,8 @@ struct api_campaign {
     int64_t accepted_ms, drained_ms, fence_ms, complete_ms;
 };
 
-int api_campaign_request_decode(const json_t *body, struct api_campaign_request *out, struct err *err)
-    __attribute__((warn_unused_result));
+int api_campaign_request_decode(const json_t *body, struct api_campaign_request *out,
+                                struct err *err) __attribute__((warn_unused_result));
 json_t *api_campaign_request_encode(const struct api_campaign_request *r);
 void api_campaign_request_free(struct api_campaign_request *r);
 

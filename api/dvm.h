@@ -11,10 +11,10 @@
  *  "fence": {"total": 0, "holds": [{"name": "campaign x", "count": 2}]},
  *  "members": [{"vpid": 0, "epoch": 1, "state": "wired", "host": "…", "address": "…", "slots": 0,
  *               "slotsUsed": 0, "parent": -1, "depth": 0, "repairs": 1}],
- *  "jobs": [{"id": "…", "state": "RUNNING", "held": "", "ranks": 4, "vpids": [1, 2], "reason": "…", "exitCode": 0}],
- *  "campaigns": [ … as in api/campaign.h … ]}
- * `jobs` holds the running, held and queued ones and the last 64 that ended. `repairs` of the head counts its
- * repair passes; of a member what it last told. */
+ *  "jobs": [{"id": "…", "state": "RUNNING", "held": "", "ranks": 4, "vpids": [1, 2], "reason": "…",
+ * "exitCode": 0}], "campaigns": [ … as in api/campaign.h … ]} `jobs` holds the running, held and
+ * queued ones and the last 64 that ended. `repairs` of the head counts its repair passes; of a
+ * member what it last told. */
 struct api_dvm_member {
     uint32_t vpid;
     uint64_t epoch;

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 /* {"sequence": 8, "members": 5}: vpids 1..members may join from now on. A sequence lower than the
- * last one seen is refused (409 SequenceTooOld). A running or completed shrink has lowered the bound below
- * its targets until a later size message raises it. The answer is the same shape, with what is in force. */
+ * last one seen is refused (409 SequenceTooOld). A running or completed shrink has lowered the
+ * bound below its targets until a later size message raises it. The answer is the same shape, with
+ * what is in force. */
 struct api_size {
     uint64_t sequence;
     uint32_t members;
@@ -20,8 +21,8 @@ int api_size_decode(const json_t *body, struct api_size *out, struct err *err)
     __attribute__((warn_unused_result));
 json_t *api_size_encode(const struct api_size *s);
 
-/* {"deadlineSeconds": 30}: jobs still running at the deadline are ended, members park, the head exits
- * 0. Answer 202 {"deadlineSeconds": 30}. */
+/* {"deadlineSeconds": 30}: jobs still running at the deadline are ended, members park, the head
+ * exits 0. Answer 202 {"deadlineSeconds": 30}. */
 struct api_shutdown {
     int64_t deadline_s;
 };

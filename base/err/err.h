@@ -17,7 +17,8 @@ struct err {
 int err_set(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Like err_set(), sets code = errnum and appends ": " and its text. */
-int err_sys(struct err *err, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int err_sys(struct err *err, int errnum, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Like err_set(), with a code. */
 int err_code(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

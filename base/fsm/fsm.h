@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table-driven state machines: (state, event) -> (next, action), const; graphs come out of the table. */
+/* Table-driven state machines: (state, event) -> (next, action), const; graphs come out of the
+ * table. */
 #ifndef BASE_FSM_FSM_H
 #define BASE_FSM_FSM_H
 
@@ -33,8 +34,8 @@ struct fsm {
     size_t nrows;
 };
 
-/* Looks the pair up. 0: *state is the next one and *action its action. -1: an illegal pair; *state and *action are
- * unchanged and err names machine, state and event. `action` may be NULL. */
+/* Looks the pair up. 0: *state is the next one and *action its action. -1: an illegal pair; *state
+ * and *action are unchanged and err names machine, state and event. `action` may be NULL. */
 int fsm_step(const struct fsm *m, int *state, int event, int *action, struct err *err)
     __attribute__((warn_unused_result));
 const char *fsm_state_name(const struct fsm *m, int state); /* "?" if unknown */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small HTTP server over libevent's evhttp: routes, JSON bodies, streams; TLS by base/tls or plain. */
+/* A small HTTP server over libevent's evhttp: routes, JSON bodies, streams; TLS by base/tls or
+ * plain. */
 #ifndef BASE_HTTPD_HTTPD_H
 #define BASE_HTTPD_HTTPD_H
 
@@ -28,13 +29,16 @@ struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, str
 void httpd_destroy(struct httpd *h);
 uint16_t httpd_port(const struct httpd *h);
 
-/* `pattern`: a path whose segments in braces are parameters: "/v1/campaigns/{id}". An unknown path gives 404,
- * a known path with another method 405 with Allow. A handler answers exactly once, now or later. */
+/* `pattern`: a path whose segments in braces are parameters: "/v1/campaigns/{id}". An unknown path
+ * gives 404, a known path with another method 405 with Allow. A handler answers exactly once, now
+ * or later. */
 typedef void httpd_fn(struct httpd_req *req, void *arg);
 void httpd_route(struct httpd *h, const char *method, const char *pattern, httpd_fn *fn, void *arg);
 
-const char *httpd_param(const struct httpd_req *req, const char *name); /* decoded; NULL if absent */
-const char *httpd_query(const struct httpd_req *req, const char *name); /* decoded; NULL if absent */
+const char *httpd_param(const struct httpd_req *req,
+                        const char *name); /* decoded; NULL if absent */
+const char *httpd_query(const struct httpd_req *req,
+                        const char *name); /* decoded; NULL if absent */
 const char *httpd_header(const struct httpd_req *req, const char *name);
 /* The whole body; not NUL-terminated. */
 const void *httpd_body(const struct httpd_req *req, size_t *len);
@@ -46,7 +50,8 @@ const struct tls_peer *httpd_peer(const struct httpd_req *req);
 /* Takes the reference `body`. */
 void httpd_reply_json(struct httpd_req *req, int status, json_t *body);
 void httpd_reply_text(struct httpd_req *req, int status, const char *type, const char *text);
-/* {"error": {"status": 409, "reason": "<code>", "message": "<fmt>"}}; `reason` is a CamelCase word. */
+/* {"error": {"status": 409, "reason": "<code>", "message": "<fmt>"}}; `reason` is a CamelCase word.
+ */
 void httpd_refuse(struct httpd_req *req, int status, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -54,7 +59,8 @@ void httpd_refuse(struct httpd_req *req, int status, const char *reason, const c
  * httpd_stream_end(). The stream dies with either. */
 struct httpd_stream *httpd_stream_begin(struct httpd_req *req, const char *type,
                                         void (*on_closed)(void *arg), void *arg);
-/* -1 if more than 1 MiB would be waiting for a slow reader: nothing is sent; the caller ends the stream. */
+/* -1 if more than 1 MiB would be waiting for a slow reader: nothing is sent; the caller ends the
+ * stream. */
 int httpd_stream_send(struct httpd_stream *s, const void *data, size_t len)
     __attribute__((warn_unused_result));
 void httpd_stream_end(struct httpd_stream *s);

@@ -11,9 +11,9 @@ void log_init(const char *program, enum log_level level);
 /* Parses "error", "warn", "info", "debug". 0, or -1 and *level is unchanged. */
 int log_level_parse(const char *text, enum log_level *level) __attribute__((warn_unused_result));
 
-/* Thread-safe; a record is one write(2) of at most 4096 bytes, control characters are escaped. A record that
- * cannot be written (disk full) is counted, never retried, and never an error of the caller; the
- * next record that can be written is preceded by one that tells how many were lost. */
+/* Thread-safe; a record is one write(2) of at most 4096 bytes, control characters are escaped. A
+ * record that cannot be written (disk full) is counted, never retried, and never an error of the
+ * caller; the next record that can be written is preceded by one that tells how many were lost. */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -32,7 +32,8 @@ void loop_timer_arm(struct loop_timer *t, uint64_t delay_ms);
 void loop_timer_disarm(struct loop_timer *t);
 void loop_timer_destroy(struct loop_timer *t); /* NULL is fine; allowed inside on_due */
 
-/* Level-triggered. `events` is 0, LOOP_READ, LOOP_WRITE or both. The descriptor stays the caller's. */
+/* Level-triggered. `events` is 0, LOOP_READ, LOOP_WRITE or both. The descriptor stays the caller's.
+ */
 struct loop_fd *loop_fd_create(struct loop *loop, int fd, int events,
                                void (*on_ready)(int fd, int events, void *arg), void *arg);
 void loop_fd_set(struct loop_fd *f, int events);
@@ -42,12 +43,13 @@ struct loop_signal *loop_signal_create(struct loop *loop, int signum,
                                        void (*on_signal)(int signum, void *arg), void *arg);
 void loop_signal_destroy(struct loop_signal *s);
 
-/* The only call that may be made from another thread: runs fn(arg) on the loop's thread, in the order
- * of the posts. Posting from the loop's own thread is allowed and defers to the next turn. What is
- * still queued when the loop is destroyed is run by loop_destroy(), so nothing leaks. */
+/* The only call that may be made from another thread: runs fn(arg) on the loop's thread, in the
+ * order of the posts. Posting from the loop's own thread is allowed and defers to the next turn.
+ * What is still queued when the loop is destroyed is run by loop_destroy(), so nothing leaks. */
 void loop_post(struct loop *loop, void (*fn)(void *arg), void *arg);
 
-/* For base/httpd, dvm/net and operator/kube only, which drive libraries that bring their own events. */
+/* For base/httpd, dvm/net and operator/kube only, which drive libraries that bring their own
+ * events. */
 struct event_base *loop_base(struct loop *loop);
 
 #endif

@@ -28,8 +28,8 @@ struct tls_ctx;
 /* Reads the files now; -> NULL and a reason that names the file. Paths are copied. */
 struct tls_ctx *tls_ctx_create(const struct tls_files *files, struct err *err);
 void tls_ctx_destroy(struct tls_ctx *t);
-/* Re-reads the files if one of them has changed (by mtime, inode or size); new connections use the new ones. 1: reloaded, 0: unchanged,
- * -1: unreadable, the old ones stay in force. */
+/* Re-reads the files if one of them has changed (by mtime, inode or size); new connections use the
+ * new ones. 1: reloaded, 0: unchanged, -1: unreadable, the old ones stay in force. */
 int tls_ctx_refresh(struct tls_ctx *t, struct err *err) __attribute__((warn_unused_result));
 /* A new connection; the caller frees it with SSL_free() or hands it to a bufferevent. For a client,
  * `host` (may be NULL: any name of the CA) is checked against the certificate's names. */
@@ -41,22 +41,27 @@ struct tls_peer {
     char role[TLS_NAME_MAX];
     char name[TLS_NAME_MAX];
 };
-/* After the handshake. -1 if the peer showed no (verified) certificate, or one with a missing field. */
-int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err) __attribute__((warn_unused_result));
+/* After the handshake. -1 if the peer showed no (verified) certificate, or one with a missing
+ * field. */
+int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
+    __attribute__((warn_unused_result));
 
-/* A certificate authority in memory. EC P-256; serial numbers are random. PEM texts on the heap are the caller's. */
+/* A certificate authority in memory. EC P-256; serial numbers are random. PEM texts on the heap are
+ * the caller's. */
 struct tls_ca;
 struct tls_ca *tls_ca_create(const char *cluster, int days, struct err *err);
 struct tls_ca *tls_ca_load(const char *cert_pem, const char *key_pem, struct err *err);
 void tls_ca_destroy(struct tls_ca *ca);
 char *tls_ca_cert_pem(const struct tls_ca *ca);
 char *tls_ca_key_pem(const struct tls_ca *ca);
-/* `names`: DNS names or IP addresses for subjectAltName (told apart by parsing), NULL-terminated, may be NULL. Usable as client and
- * server certificate. */
+/* `names`: DNS names or IP addresses for subjectAltName (told apart by parsing), NULL-terminated,
+ * may be NULL. Usable as client and server certificate. */
 int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const char *const *names,
                  int days, char **cert_pem, char **key_pem, struct err *err)
     __attribute__((warn_unused_result));
-/* Days until the first certificate of a PEM text ends (negative: it has ended); -1 and err otherwise via return. */
-int tls_cert_days_left(const char *cert_pem, int *days, struct err *err) __attribute__((warn_unused_result));
+/* Days until the first certificate of a PEM text ends (negative: it has ended); -1 and err
+ * otherwise via return. */
+int tls_cert_days_left(const char *cert_pem, int *days, struct err *err)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sockets: connections that carry frames, over mutual TLS between daemons, over a local socket to clients. */
+/* Sockets: connections that carry frames, over mutual TLS between daemons, over a local socket to
+ * clients. */
 #ifndef DVM_NET_NET_H
 #define DVM_NET_NET_H
 
@@ -13,8 +14,9 @@
 
 #define NET_FRAME_MAX (64u << 20) /* bytes of one frame */
 
-/* Knows neither vpids nor messages: a frame is a 32-bit big-endian length and that many bytes. Connection ids are
- * never reused and never 0. None of the upcalls comes from within a net_* call. */
+/* Knows neither vpids nor messages: a frame is a 32-bit big-endian length and that many bytes.
+ * Connection ids are never reused and never 0. None of the upcalls comes from within a net_* call.
+ */
 struct net_upcalls {
     /* Connected and the TLS handshake done (peer: the certificate; NULL on a local socket). */
     void (*on_open)(uint64_t conn, bool incoming, const struct tls_peer *peer, void *arg);
@@ -27,22 +29,28 @@ struct net_upcalls {
 
 struct net;
 /* `tls` is borrowed; NULL if only local sockets are used. */
-struct net *net_create(struct loop *loop, struct tls_ctx *tls, const struct net_upcalls *up, void *arg, struct err *err);
+struct net *net_create(struct loop *loop, struct tls_ctx *tls, const struct net_upcalls *up,
+                       void *arg, struct err *err);
 void net_destroy(struct net *n);
-/* Port 0: any; the one bound is returned through *port. At most 4096 incoming connections, more are closed at once. A peer
- * that has not finished its handshake in 10 s is closed. */
+/* Port 0: any; the one bound is returned through *port. At most 4096 incoming connections, more are
+ * closed at once. A peer that has not finished its handshake in 10 s is closed. */
 int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *err)
     __attribute__((warn_unused_result));
-/* A stale socket file is replaced; mode 0600. Only peers of the same uid (SO_PEERCRED), or root, are let in. */
-int net_listen_local(struct net *n, const char *path, struct err *err) __attribute__((warn_unused_result));
-/* The name is resolved now, without blocking; gives up after timeout_ms (on_closed says why). TCP_NODELAY, keep-alive. */
+/* A stale socket file is replaced; mode 0600. Only peers of the same uid (SO_PEERCRED), or root,
+ * are let in. */
+int net_listen_local(struct net *n, const char *path, struct err *err)
+    __attribute__((warn_unused_result));
+/* The name is resolved now, without blocking; gives up after timeout_ms (on_closed says why).
+ * TCP_NODELAY, keep-alive. */
 uint64_t net_connect_tls(struct net *n, const char *host, uint16_t port, uint64_t timeout_ms);
 uint64_t net_connect_local(struct net *n, const char *path);
-/* Queues one frame; unknown ids are ignored. More than 512 MiB waiting closes the connection (on_closed). */
+/* Queues one frame; unknown ids are ignored. More than 512 MiB waiting closes the connection
+ * (on_closed). */
 void net_send(struct net *n, uint64_t conn, const void *data, size_t len);
 size_t net_pending(const struct net *n, uint64_t conn); /* bytes that wait to be written */
-/* flush: what is queued is written, our side is shut down, and input is read and dropped until the peer closes or 2 s have
- * passed, so that unread input cannot reset the connection. Otherwise at once. No upcall follows. */
+/* flush: what is queued is written, our side is shut down, and input is read and dropped until the
+ * peer closes or 2 s have passed, so that unread input cannot reset the connection. Otherwise at
+ * once. No upcall follows. */
 void net_close(struct net *n, uint64_t conn, bool flush);
 /* Stops and starts reading from one connection (back pressure). */
 void net_pause(struct net *n, uint64_t conn, bool paused);

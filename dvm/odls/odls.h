@@ -16,8 +16,9 @@
 #define ODLS_STDERR 2
 #define ODLS_ALL_RANKS UINT32_MAX
 
-/* None is called from within an odls_* call. For each rank started: on_started or on_failed once; after on_started exactly one
- * on_exited and one end of each output stream (len 0), in any order. */
+/* None is called from within an odls_* call. For each rank started: on_started or on_failed once;
+ * after on_started exactly one on_exited and one end of each output stream (len 0), in any order.
+ */
 struct odls_upcalls {
     void (*on_started)(const char *nspace, uint32_t rank, pid_t pid, void *arg);
     /* The program never ran: what could not be done, and errno. */
@@ -33,8 +34,8 @@ struct odls_upcalls {
 
 struct odls;
 /* `spawner_fd` from spawner_split(); taken. */
-struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_upcalls *up, void *arg,
-                         struct err *err);
+struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_upcalls *up,
+                         void *arg, struct err *err);
 void odls_destroy(struct odls *o);
 
 struct odls_rank {
@@ -52,11 +53,13 @@ int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks
 void odls_signal(struct odls *o, const char *nspace, uint32_t rank_or_all, int signum);
 /* SIGTERM now, SIGKILL after grace to what still lives. */
 void odls_end(struct odls *o, const char *nspace, uint32_t rank_or_all, uint64_t grace_ms);
-/* Queues input; returns the bytes that wait for the rank now; over 1 MiB the rank's input is refused (returns SIZE_MAX). len 0 closes it. */
+/* Queues input; returns the bytes that wait for the rank now; over 1 MiB the rank's input is
+ * refused (returns SIZE_MAX). len 0 closes it. */
 size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void *data, size_t len);
 /* Stops and starts the reading of all output of one namespace (back pressure). */
 void odls_output_pause(struct odls *o, const char *nspace, bool paused);
-/* A directory to remove when the daemon dies without doing it itself (absolute; removed recursively, links never followed). */
+/* A directory to remove when the daemon dies without doing it itself (absolute; removed
+ * recursively, links never followed). */
 void odls_guard_dir(struct odls *o, const char *path, bool guarded);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The embedded PMIx server: registers jobs, answers clients, hands upcalls from PMIx's thread to the loop. */
+/* The embedded PMIx server: registers jobs, answers clients, hands upcalls from PMIx's thread to
+ * the loop. */
 #ifndef DVM_PMIX_PMIX_SRV_H
 #define DVM_PMIX_PMIX_SRV_H
 
@@ -12,7 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A request of the library that waits for an answer. Answer it once by pmix_srv_answer(); ids are never reused. */
+/* A request of the library that waits for an answer. Answer it once by pmix_srv_answer(); ids are
+ * never reused. */
 typedef uint64_t pmix_req;
 
 struct pmix_srv_proc {
@@ -20,29 +22,35 @@ struct pmix_srv_proc {
     uint32_t rank; /* PMIX_RANK_WILDCARD for all */
 };
 
-/* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by this module
- * and understood by its peer on another daemon; they are bounded to 64 MiB. */
+/* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by
+ * this module and understood by its peer on another daemon; they are bounded to 64 MiB. */
 struct pmix_srv_upcalls {
     void (*on_connected)(const char *nspace, uint32_t rank, void *arg); /* PMIx_Init */
     void (*on_finalized)(const char *nspace, uint32_t rank, void *arg);
-    /* PMIx_Abort: by whom, with which exit code and text; answered when the abort has been ordered. */
-    void (*on_abort)(pmix_req req, const char *nspace, uint32_t rank, int code, const char *text, void *arg);
-    /* All local participants have arrived. `sig` names the collective the same way on every daemon: the participants (sorted);
-     * `data` is this daemon's contribution. Answer: status and the contributions of all, concatenated. `kind`: 'f' fence,
-     * 'c' connect, 'd' disconnect, 'g' group construct/destruct (sig holds the group's name). */
+    /* PMIx_Abort: by whom, with which exit code and text; answered when the abort has been ordered.
+     */
+    void (*on_abort)(pmix_req req, const char *nspace, uint32_t rank, int code, const char *text,
+                     void *arg);
+    /* All local participants have arrived. `sig` names the collective the same way on every daemon:
+     * the participants (sorted); `data` is this daemon's contribution. Answer: status and the
+     * contributions of all, concatenated. `kind`: 'f' fence, 'c' connect, 'd' disconnect, 'g' group
+     * construct/destruct (sig holds the group's name). */
     void (*on_fence)(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
                      const void *data, size_t len, int timeout_s, void *arg);
     /* Direct modex for a rank of another daemon. Answer with its data. */
     void (*on_dmodex)(pmix_req req, const char *nspace, uint32_t rank, int timeout_s, void *arg);
-    /* Data service of the head: op 'p' publish, 'l' lookup, 'u' unpublish; answer a blob ('l') or a status. */
+    /* Data service of the head: op 'p' publish, 'l' lookup, 'u' unpublish; answer a blob ('l') or a
+     * status. */
     void (*on_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
     /* PMIx_Spawn: a job spec. Answer: status and, as data, the new namespace's name. */
     void (*on_spawn)(pmix_req req, const struct job_spec *spec, void *arg);
-    /* An event of a local client to be told to other daemons (blob for pmix_srv_notify()); range: 0 local to the
-     * namespace, 1 global. */
-    void (*on_notify)(pmix_req req, const char *nspace, int range, const void *blob, size_t len, void *arg);
+    /* An event of a local client to be told to other daemons (blob for pmix_srv_notify()); range: 0
+     * local to the namespace, 1 global. */
+    void (*on_notify)(pmix_req req, const char *nspace, int range, const void *blob, size_t len,
+                      void *arg);
     /* Job control of the host: kill, signal, terminate for procs. */
-    void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum, void *arg);
+    void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
+                       void *arg);
 };
 
 struct pmix_srv;
@@ -55,25 +63,31 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
                                  const struct pmix_srv_upcalls *up, void *arg, struct err *err);
 void pmix_srv_destroy(struct pmix_srv *p);
 
-/* Registers the namespace with everything that Open MPI asks of job info, and its local ranks as clients of `uid`, `gid`; done(0
- * or a PMIx status). Makes the job's directory under the session directory. */
+/* Registers the namespace with everything that Open MPI asks of job info, and its local ranks as
+ * clients of `uid`, `gid`; done(0 or a PMIx status). Makes the job's directory under the session
+ * directory. */
 void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid, gid_t gid,
                        void (*done)(int status, void *arg), void *arg);
-/* The environment of a local rank: a copy of `env` (NULL-terminated) with PMIx's variables; freed by pmix_srv_env_free(). NULL
- * on error. Does not block: registration is done. */
-char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env, struct err *err);
+/* The environment of a local rank: a copy of `env` (NULL-terminated) with PMIx's variables; freed
+ * by pmix_srv_env_free(). NULL on error. Does not block: registration is done. */
+char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,
+                    struct err *err);
 void pmix_srv_env_free(char **env);
 /* At each exit of a local rank, and at the local end of the job: run the registered cleanup. */
 void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
                         void (*done)(int status, void *arg), void *arg);
-void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int status, void *arg), void *arg);
+void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int status, void *arg),
+                       void *arg);
 
 void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *data, size_t len);
-/* A peer asks for the modex of a local rank: done(status, data, len) once, also if the rank never puts any (after timeout_s). */
+/* A peer asks for the modex of a local rank: done(status, data, len) once, also if the rank never
+ * puts any (after timeout_s). */
 void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank, int timeout_s,
-                           void (*done)(int status, const void *data, size_t len, void *arg), void *arg);
+                           void (*done)(int status, const void *data, size_t len, void *arg),
+                           void *arg);
 /* Head only: the store behind on_data. `from` is the namespace/rank in the blob. Answers a blob. */
-int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t len, void **answer, size_t *answer_len);
+int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t len, void **answer,
+                        size_t *answer_len);
 /* An event from a peer, or of our own: job end, loss of a process. */
 void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len);
 void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_code);

@@ -11,16 +11,17 @@
 #include <stdint.h>
 
 #define JOB_APPS_MAX 64
-#define JOB_ARGS_MAX 16384     /* strings in one argv or environment */
-#define JOB_STRING_MAX 131072  /* bytes of one string, as the kernel allows */
+#define JOB_ARGS_MAX 16384    /* strings in one argv or environment */
+#define JOB_STRING_MAX 131072 /* bytes of one string, as the kernel allows */
 #define JOB_RANKS_MAX 1048576
-#define JOB_NSPACE_MAX 63      /* "<incarnation>.<number>" */
+#define JOB_NSPACE_MAX 63 /* "<incarnation>.<number>" */
 #define JOB_NO_VPID UINT32_MAX
 #define JOB_RANK_ALL UINT32_MAX
 #define JOB_RANK_NONE (UINT32_MAX - 1)
 
 struct job_app {
-    char **argv; /* NULL-terminated, as is env; argv[0] is looked up in the PATH of env on the rank's node */
+    char **argv; /* NULL-terminated, as is env; argv[0] is looked up in the PATH of env on the
+                    rank's node */
     char **env;
     char *cwd;       /* absolute; "" : the session's directory */
     uint32_t nprocs; /* 0: as many as the policy gives (every free slot) */
@@ -28,21 +29,21 @@ struct job_app {
 
 enum job_map_by { JOB_MAP_BY_SLOT, JOB_MAP_BY_NODE, JOB_MAP_BY_PPR };
 
-#define JOB_NO_WAIT 1u       /* fail at once if the slots are not free now */
-#define JOB_RECOVERABLE 2u   /* ranks that are lost do not end the others */
+#define JOB_NO_WAIT 1u     /* fail at once if the slots are not free now */
+#define JOB_RECOVERABLE 2u /* ranks that are lost do not end the others */
 #define JOB_TAG_OUTPUT 4u
 #define JOB_OVERSUBSCRIBE 8u
-#define JOB_TOOL 16u         /* uses no slots */
+#define JOB_TOOL 16u /* uses no slots */
 
 struct job_spec {
     uint32_t flags;
     enum job_map_by map_by;
-    uint32_t ppr;         /* JOB_MAP_BY_PPR: ranks per daemon */
-    uint32_t stdin_rank;  /* a rank, JOB_RANK_ALL or JOB_RANK_NONE */
-    uint64_t timeout_ms;  /* 0: none */
-    size_t nhosts;        /* vpids the job is limited to; 0: all */
+    uint32_t ppr;        /* JOB_MAP_BY_PPR: ranks per daemon */
+    uint32_t stdin_rank; /* a rank, JOB_RANK_ALL or JOB_RANK_NONE */
+    uint64_t timeout_ms; /* 0: none */
+    size_t nhosts;       /* vpids the job is limited to; 0: all */
     uint32_t *hosts;
-    char *parent_nspace;  /* of a spawn by an application, else "" */
+    char *parent_nspace; /* of a spawn by an application, else "" */
     uint32_t parent_rank;
     size_t napps;
     struct job_app *apps;
@@ -57,8 +58,8 @@ struct job_node { /* a daemon that gets ranks of the job */
 /* What each daemon concerned is told: the whole map, so that it can answer for any rank. */
 struct job_launch {
     char *nspace;
-    uint64_t version;    /* membership that it was mapped on */
-    uint32_t home_vpid;  /* the daemon whose client gets the output; JOB_NO_VPID: nobody */
+    uint64_t version;   /* membership that it was mapped on */
+    uint32_t home_vpid; /* the daemon whose client gets the output; JOB_NO_VPID: nobody */
     uint32_t home_client;
     struct job_spec spec; /* environments and arguments included */
     uint32_t universe;    /* slots of the whole DVM now, for PMIX_UNIV_SIZE */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reflector, store and work queue: a local copy of a collection, and the keys whose owner has work. */
+/* Reflector, store and work queue: a local copy of a collection, and the keys whose owner has work.
+ */
 #ifndef OPERATOR_CACHE_CACHE_H
 #define OPERATOR_CACHE_CACHE_H
 
 #include "operator/kube/kube.h"
 
-/* List (in pages of 500), then watch from its resourceVersion with bookmarks; resumes where it stopped, lists anew after 410, backs off
- * (0.2 s doubling to 30 s, with jitter, reset by success) when the server is away. Idle it sends nothing. */
+/* List (in pages of 500), then watch from its resourceVersion with bookmarks; resumes where it
+ * stopped, lists anew after 410, backs off (0.2 s doubling to 30 s, with jitter, reset by success)
+ * when the server is away. Idle it sends nothing. */
 struct cache;
 struct cache_opts {
     const char *path;           /* "/apis/apps/v1/namespaces/x/statefulsets" */
     const char *label_selector; /* NULL: all; unescaped */
-    /* Called after the store has changed; `object` is the new one, or the last known one of a deletion. */
+    /* Called after the store has changed; `object` is the new one, or the last known one of a
+     * deletion. */
     void (*on_change)(const json_t *object, bool deleted, void *arg);
     void (*on_synced)(void *arg); /* after the first whole list, once; may be NULL */
     void *arg;
@@ -30,8 +33,9 @@ size_t cache_count(const struct cache *c);
 /* Our own write's answer, put in before the watch tells it (newer resourceVersion only). */
 void cache_put(struct cache *c, const json_t *object);
 
-/* Keys "namespace/name" with work to do: each at most once in the queue; one that comes while it is being worked on runs
- * again afterwards; failed ones back off (0.05 s doubling to 60 s). `work` answers later by queue_done(). */
+/* Keys "namespace/name" with work to do: each at most once in the queue; one that comes while it is
+ * being worked on runs again afterwards; failed ones back off (0.05 s doubling to 60 s). `work`
+ * answers later by queue_done(). */
 struct queue;
 struct queue *queue_create(struct loop *loop, void (*work)(const char *key, void *arg), void *arg);
 void queue_destroy(struct queue *q);

@@ -22,8 +22,8 @@ struct dvm_client_opts {
     void (*on_link)(bool up, const char *why, void *arg);
     void *arg;
 };
-/* Starts to follow the event stream at once; reconnects with back-off (0.2 s to 10 s), resolves the name anew at each
- * attempt, resumes by (incarnation, number). All texts are copied. */
+/* Starts to follow the event stream at once; reconnects with back-off (0.2 s to 10 s), resolves the
+ * name anew at each attempt, resumes by (incarnation, number). All texts are copied. */
 struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_opts *opts,
                                      struct err *err);
 void dvm_client_destroy(struct dvm_client *c); /* answers still due are not called */
@@ -31,18 +31,20 @@ bool dvm_client_up(const struct dvm_client *c);
 /* Forgets the back-off: try to connect now. */
 void dvm_client_poke(struct dvm_client *c);
 
-/* Each ends once by on_done; `status` is the HTTP status, 0 if the head gave no answer within 10 s. */
+/* Each ends once by on_done; `status` is the HTTP status, 0 if the head gave no answer within 10 s.
+ */
 typedef void dvm_done_fn(int status, const json_t *body, const struct err *err, void *arg);
-int dvm_client_put_campaign(struct dvm_client *c, const char *id, const struct api_campaign_request *r,
-                            dvm_done_fn *on_done, void *arg, struct err *err);
-int dvm_client_cancel_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done, void *arg,
-                               struct err *err); /* PUT /v1/campaigns/{id}/cancel */
+int dvm_client_put_campaign(struct dvm_client *c, const char *id,
+                            const struct api_campaign_request *r, dvm_done_fn *on_done, void *arg,
+                            struct err *err);
+int dvm_client_cancel_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done,
+                               void *arg, struct err *err); /* PUT /v1/campaigns/{id}/cancel */
 int dvm_client_get_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done, void *arg,
                             struct err *err);
-int dvm_client_put_size(struct dvm_client *c, const struct api_size *s, dvm_done_fn *on_done, void *arg,
-                        struct err *err);
-int dvm_client_put_shutdown(struct dvm_client *c, const struct api_shutdown *s, dvm_done_fn *on_done,
-                            void *arg, struct err *err);
+int dvm_client_put_size(struct dvm_client *c, const struct api_size *s, dvm_done_fn *on_done,
+                        void *arg, struct err *err);
+int dvm_client_put_shutdown(struct dvm_client *c, const struct api_shutdown *s,
+                            dvm_done_fn *on_done, void *arg, struct err *err);
 int dvm_client_get_dvm(struct dvm_client *c, dvm_done_fn *on_done, void *arg, struct err *err);
 
 #endif

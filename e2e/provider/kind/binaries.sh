@@ -40,7 +40,7 @@ new_module() {
 pin_k8s_siblings() {
     local dir sibling
     dir=$(cd "$work/$1" && go mod download -json "k8s.io/kubernetes@v$K8S_VERSION" | sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')
-    sed -n 's/^[[:space:]]*\(k8s\.io\/[a-z-]*\) v0\.0\.0.*$/\1/p' "$dir/go.mod" | sort -u |
+    sed -n 's/^[[:space:]]*\(k8s\.io\/[a-z-]*\) v0\.0\.0$/\1/p' "$dir/go.mod" | sort -u |
     while read -r sibling; do
         printf 'replace %s => %s v0.%s\n' "$sibling" "$sibling" "${K8S_VERSION#1.}"
     done >> "$work/$1/go.mod"
