@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Allocation that ends the program with one line when memory is out. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* No exit(): handlers and flushes could want memory again. */
+static void out_of_memory(size_t n) __attribute__((noreturn, cold));
+
+static void out_of_memory(size_t n)
+{
+    log_error("out of memory, the program ends wanted_bytes=%zu", n);
+    _exit(EXIT_FAILURE);
+}
+
+void *xmalloc(size_t n)
+{
+    void *p = malloc(n ? n : 1);
+
+    if (!p)
+        out_of_memory(n);
+    return p;
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+    void *p = n && size ? calloc(n, size) : calloc(1, 1);
+
+    if (!p)
+        out_of_memory(size && n > (size_t)-1 / size ? (size_t)-1 : n * size);
+    return p;
+}
+
+void *xrealloc(void *p, size_t n)
+{
+    void *q = realloc(p, n ? n : 1);
+
+    if (!q)
+        out_of_memory(n);
+    return q;
+}
+
+char *xstrdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+
+    return memcpy(xmalloc(n), s, n);
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+    va_list ap;
+    char *s = NULL;
+    int n;
+
+    va_start(ap, fmt);
+    n = vasprintf(&s, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        out_of_memory(strlen(fmt));
+    return s;
+}
+
+void free_ptr(void *pp)
+{
+    void *p;
+
+    /* By copy: pp is the address of some T *, which may not be read as a void *. */
+    memcpy(&p, pp, sizeof(p));
+    free(p);
+}

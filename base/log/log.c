@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The logger: formats a record on the stack, escapes it and writes it with one write(2). */
+#include "base/log/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* PIPE_BUF on Linux: a record on a pipe is never torn or mixed with another one's. */
+#define RECORD_MAX 4096
+#define CUT_MARK "..."
+
+static struct {
+    const char *program;
+    enum log_level level;
+    atomic_ulong lost;   /* since the start */
+    atomic_ulong untold; /* lost and not yet reported */
+    atomic_bool torn;    /* a record was written in part: begin on a new line */
+} logger = {.program = "?", .level = LOG_LEVEL_INFO};
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+void log_init(const char *program, enum log_level level)
+{
+    logger.program = program;
+    logger.level = level;
+}
+
+int log_level_parse(const char *text, enum log_level *level)
+{
+    for (size_t i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++) {
+        if (strcmp(text, level_names[i]) == 0) {
+            *level = (enum log_level)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+unsigned long log_lost(void)
+{
+    return atomic_load(&logger.lost);
+}
+
+/* Bytes of the printable UTF-8 sequence at p, 0 if there is none (control, malformed, overlong). */
+static size_t printable(const unsigned char *p)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    uint32_t code;
+
+    if (len <= 1)
+        return p[0] >= 0x20 && p[0] < 0x7f ? len : 0;
+    code = p[0] & (0xffu >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (p[i] & 0x3f);
+    }
+    if (p[0] >= 0xf8 || code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        return 0;
+    /* U+0080..U+009F are terminal controls; U+2028 and U+2029 end a line for some readers. */
+    return code < 0xa0 || code == 0x2028 || code == 0x2029 ? 0 : len;
+}
+
+/* Appends `text` escaped; false if it did not fit into size bytes with the cut mark and newline. */
+static bool escape(char *out, size_t *len, size_t size, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    const size_t room = size - sizeof(CUT_MARK);
+
+    while (*p) {
+        char hex[8];
+        size_t n = printable(p);
+        size_t m = n;
+        const char *src = (const char *)p;
+
+        if (n == 0) {
+            n = 1;
+            m = (size_t)snprintf(hex, sizeof(hex), *p == '\n' ? "\\n" : "\\x%02x", *p);
+            src = hex;
+        }
+        if (*len + m > room)
+            return false;
+        memcpy(out + *len, src, m);
+        *len += m;
+        p += n;
+    }
+    return true;
+}
+
+static size_t format(char *out, size_t size, enum log_level level, const char *text)
+{
+    struct timespec now;
+    struct tm tm;
+    char head[160];
+    size_t len = 0;
+    bool whole;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &tm);
+    len = strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(head + len, sizeof(head) - len, ".%03ldZ %s %s: ", now.tv_nsec / 1000000,
+             level_names[level], logger.program);
+    len = 0;
+    whole = escape(out, &len, size, head) && escape(out, &len, size, text);
+    if (!whole) {
+        memcpy(out + len, CUT_MARK, strlen(CUT_MARK));
+        len += strlen(CUT_MARK);
+    }
+    out[len++] = '\n';
+    return len;
+}
+
+static bool put(enum log_level level, const char *text)
+{
+    char record[RECORD_MAX];
+    size_t lead = atomic_exchange(&logger.torn, false) ? 1 : 0;
+    size_t len = lead + format(record + lead, sizeof(record) - lead, level, text);
+    ssize_t n;
+
+    if (lead)
+        record[0] = '\n';
+    n = write(STDERR_FILENO, record, len);
+    if (n == (ssize_t)len)
+        return true;
+    if (lead || n > 0)
+        atomic_store(&logger.torn, true);
+    return false;
+}
+
+static void emit(enum log_level level, const char *text)
+{
+    unsigned long untold = atomic_exchange(&logger.untold, 0);
+
+    if (untold) {
+        char notice[64];
+
+        snprintf(notice, sizeof(notice), "records lost before this one count=%lu", untold);
+        if (!put(LOG_LEVEL_WARN, notice))
+            atomic_fetch_add(&logger.untold, untold);
+    }
+    if (!put(level, text)) {
+        atomic_fetch_add(&logger.lost, 1);
+        atomic_fetch_add(&logger.untold, 1);
+    }
+}
+
+static void log_va(enum log_level level, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+
+static void log_va(enum log_level level, const char *fmt, va_list ap)
+{
+    char text[RECORD_MAX];
+
+    vsnprintf(text, sizeof(text), fmt, ap);
+    emit(level, text);
+}
+
+void log_error(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_va(LOG_LEVEL_ERROR, fmt, ap);
+    va_end(ap);
+}
+
+void log_warn(const char *fmt, ...)
+{
+    va_list ap;
+
+    if (logger.level < LOG_LEVEL_WARN)
+        return;
+    va_start(ap, fmt);
+    log_va(LOG_LEVEL_WARN, fmt, ap);
+    va_end(ap);
+}
+
+void log_info(const char *fmt, ...)
+{
+    va_list ap;
+
+    if (logger.level < LOG_LEVEL_INFO)
+        return;
+    va_start(ap, fmt);
+    log_va(LOG_LEVEL_INFO, fmt, ap);
+    va_end(ap);
+}
+
+void log_debug(const char *fmt, ...)
+{
+    va_list ap;
+
+    if (logger.level < LOG_LEVEL_DEBUG)
+        return;
+    va_start(ap, fmt);
+    log_va(LOG_LEVEL_DEBUG, fmt, ap);
+    va_end(ap);
+}
