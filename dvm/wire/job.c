@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Codecs of jobs: as submitted (job_spec) and as launched (job_launch), with their helpers. */
+#include "dvm/wire/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JOB_FLAGS_KNOWN                                                                            \
+    (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_TAG_OUTPUT | JOB_OVERSUBSCRIBE | JOB_TOOL)
+#define JOB_HOST_MAX 255
+
+/* The least bytes that one element takes on the wire, for cur_count(). */
+#define STRING_MIN 4
+#define APP_MIN (4 + 4 + STRING_MIN + 4)
+#define NODE_MIN (4 + 8 + STRING_MIN)
+#define RANK_MIN (4 + 4)
+
+static void strings_encode(struct buf *b, char *const *list)
+{
+    uint32_t n = 0;
+
+    while (list && list[n])
+        n++;
+    buf_put_u32(b, n);
+    for (uint32_t i = 0; i < n; i++)
+        buf_put_str(b, list[i]);
+}
+
+static char **strings_decode(struct cur *c)
+{
+    uint32_t n = cur_count(c, JOB_ARGS_MAX, STRING_MIN);
+    char **list = xcalloc((size_t)n + 1, sizeof(*list));
+
+    for (uint32_t i = 0; i < n && !c->bad; i++)
+        list[i] = cur_str(c, JOB_STRING_MAX);
+    return list;
+}
+
+static char **strings_copy(char *const *list)
+{
+    size_t n = 0;
+    char **copy;
+
+    while (list && list[n])
+        n++;
+    copy = xcalloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(list[i]);
+    return copy;
+}
+
+static void strings_free(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+/* Not memcpy() alone: an empty array may be NULL. */
+static uint32_t *u32_copy(const uint32_t *from, size_t n)
+{
+    uint32_t *to = xcalloc(n, sizeof(*to));
+
+    if (n)
+        memcpy(to, from, n * sizeof(*to));
+    return to;
+}
+
+static void u32_encode(struct buf *b, const uint32_t *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_put_u32(b, v[i]);
+}
+
+static uint32_t *u32_decode(struct cur *c, size_t n)
+{
+    uint32_t *v = xcalloc(n, sizeof(*v));
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = cur_u32(c);
+    return v;
+}
+
+static void app_encode(struct buf *b, const struct job_app *a)
+{
+    strings_encode(b, a->argv);
+    strings_encode(b, a->env);
+    buf_put_str(b, a->cwd);
+    buf_put_u32(b, a->nprocs);
+}
+
+static void app_decode(struct cur *c, struct job_app *a)
+{
+    a->argv = strings_decode(c);
+    a->env = strings_decode(c);
+    a->cwd = cur_str(c, JOB_STRING_MAX);
+    a->nprocs = cur_u32(c);
+}
+
+static int app_check(const struct job_app *a, size_t i, struct err *err)
+{
+    if (!a->argv[0] || !a->argv[0][0])
+        return err_set(err, "application %zu names no program", i);
+    if (a->cwd[0] && a->cwd[0] != '/')
+        return err_set(err, "application %zu: working directory is not absolute", i);
+    if (a->nprocs > JOB_RANKS_MAX)
+        return err_set(err, "application %zu: %u ranks, at most %u", i, a->nprocs, JOB_RANKS_MAX);
+    return 0;
+}
+
+void job_spec_encode(struct buf *b, const struct job_spec *s)
+{
+    buf_put_u32(b, s->flags);
+    buf_put_u8(b, (uint8_t)s->map_by);
+    buf_put_u32(b, s->ppr);
+    buf_put_u32(b, s->stdin_rank);
+    buf_put_u64(b, s->timeout_ms);
+    buf_put_u32(b, (uint32_t)s->nhosts);
+    u32_encode(b, s->hosts, s->nhosts);
+    buf_put_str(b, s->parent_nspace);
+    buf_put_u32(b, s->parent_rank);
+    buf_put_u32(b, (uint32_t)s->napps);
+    for (size_t i = 0; i < s->napps; i++)
+        app_encode(b, &s->apps[i]);
+}
+
+static void spec_read(struct cur *c, struct job_spec *s)
+{
+    s->flags = cur_u32(c);
+    s->map_by = cur_u8(c);
+    s->ppr = cur_u32(c);
+    s->stdin_rank = cur_u32(c);
+    s->timeout_ms = cur_u64(c);
+    s->nhosts = cur_count(c, JOB_RANKS_MAX, sizeof(uint32_t));
+    s->hosts = u32_decode(c, s->nhosts);
+    s->parent_nspace = cur_str(c, JOB_NSPACE_MAX);
+    s->parent_rank = cur_u32(c);
+    s->napps = cur_count(c, JOB_APPS_MAX, APP_MIN);
+    s->apps = xcalloc(s->napps, sizeof(*s->apps));
+    /* All of them, also after a bad one: each leaves what job_spec_free() expects. */
+    for (size_t i = 0; i < s->napps; i++)
+        app_decode(c, &s->apps[i]);
+}
+
+static int spec_check(const struct cur *c, const struct job_spec *s, struct err *err)
+{
+    if (c->bad)
+        return err_set(err, "cut short, or a count or string over its limit");
+    if (s->flags & ~JOB_FLAGS_KNOWN)
+        return err_set(err, "unknown flags 0x%x", s->flags & ~JOB_FLAGS_KNOWN);
+    if (s->map_by > JOB_MAP_BY_PPR)
+        return err_set(err, "unknown mapping policy %d", (int)s->map_by);
+    if (s->map_by == JOB_MAP_BY_PPR && (s->ppr == 0 || s->ppr > JOB_RANKS_MAX))
+        return err_set(err, "%u ranks per daemon", s->ppr);
+    if (s->napps == 0)
+        return err_set(err, "no application");
+    for (size_t i = 0; i < s->napps; i++) {
+        if (app_check(&s->apps[i], i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int job_spec_decode(struct cur *c, struct job_spec *out, struct err *err)
+{
+    *out = (struct job_spec){0};
+    spec_read(c, out);
+    if (spec_check(c, out, err) == 0)
+        return 0;
+    c->bad = true;
+    job_spec_free(out);
+    return err_wrap(err, "reading a job");
+}
+
+void job_spec_copy(struct job_spec *dst, const struct job_spec *src)
+{
+    *dst = *src;
+    dst->hosts = u32_copy(src->hosts, src->nhosts);
+    dst->parent_nspace = xstrdup(src->parent_nspace ? src->parent_nspace : "");
+    dst->apps = xcalloc(src->napps, sizeof(*dst->apps));
+    for (size_t i = 0; i < src->napps; i++) {
+        dst->apps[i] = (struct job_app){
+            .argv = strings_copy(src->apps[i].argv),
+            .env = strings_copy(src->apps[i].env),
+            .cwd = xstrdup(src->apps[i].cwd ? src->apps[i].cwd : ""),
+            .nprocs = src->apps[i].nprocs,
+        };
+    }
+}
+
+void job_spec_free(struct job_spec *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; s->apps && i < s->napps; i++) {
+        strings_free(s->apps[i].argv);
+        strings_free(s->apps[i].env);
+        free(s->apps[i].cwd);
+    }
+    free(s->apps);
+    free(s->hosts);
+    free(s->parent_nspace);
+    *s = (struct job_spec){0};
+}
+
+void job_launch_encode(struct buf *b, const struct job_launch *l)
+{
+    buf_put_str(b, l->nspace);
+    buf_put_u64(b, l->version);
+    buf_put_u32(b, l->home_vpid);
+    buf_put_u32(b, l->home_client);
+    job_spec_encode(b, &l->spec);
+    buf_put_u32(b, l->universe);
+    buf_put_u32(b, (uint32_t)l->nnodes);
+    for (size_t i = 0; i < l->nnodes; i++) {
+        buf_put_u32(b, l->nodes[i].vpid);
+        buf_put_u64(b, l->nodes[i].epoch);
+        buf_put_str(b, l->nodes[i].host);
+    }
+    buf_put_u32(b, l->nranks);
+    u32_encode(b, l->rank_node, l->nranks);
+    u32_encode(b, l->rank_app, l->nranks);
+}
+
+static void nodes_read(struct cur *c, struct job_launch *l)
+{
+    l->nnodes = cur_count(c, JOB_RANKS_MAX, NODE_MIN);
+    l->nodes = xcalloc(l->nnodes, sizeof(*l->nodes));
+    for (size_t i = 0; i < l->nnodes; i++) {
+        l->nodes[i].vpid = cur_u32(c);
+        l->nodes[i].epoch = cur_u64(c);
+        l->nodes[i].host = cur_str(c, JOB_HOST_MAX);
+    }
+}
+
+/* It becomes a directory's name: one plain path component. */
+static bool nspace_ok(const char *s)
+{
+    return s[0] && s[0] != '.' && !strpbrk(s, "/ \t\n");
+}
+
+static int launch_check(const struct cur *c, const struct job_launch *l, struct err *err)
+{
+    if (c->bad)
+        return err_set(err, "cut short, or a count or string over its limit");
+    if (!nspace_ok(l->nspace))
+        return err_set(err, "'%s' is no namespace", l->nspace);
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        if (l->rank_node[r] >= l->nnodes)
+            return err_set(err, "rank %u is on node %u of %zu", r, l->rank_node[r], l->nnodes);
+        if (l->rank_app[r] >= l->spec.napps)
+            return err_set(err, "rank %u is of application %u of %zu", r, l->rank_app[r],
+                           l->spec.napps);
+    }
+    return 0;
+}
+
+int job_launch_decode(struct cur *c, struct job_launch *out, struct err *err)
+{
+    *out = (struct job_launch){0};
+    out->nspace = cur_str(c, JOB_NSPACE_MAX);
+    out->version = cur_u64(c);
+    out->home_vpid = cur_u32(c);
+    out->home_client = cur_u32(c);
+    if (job_spec_decode(c, &out->spec, err) < 0)
+        goto error;
+    out->universe = cur_u32(c);
+    nodes_read(c, out);
+    out->nranks = cur_count(c, JOB_RANKS_MAX, RANK_MIN);
+    out->rank_node = u32_decode(c, out->nranks);
+    out->rank_app = u32_decode(c, out->nranks);
+    if (launch_check(c, out, err) == 0)
+        return 0;
+error:
+    c->bad = true;
+    job_launch_free(out);
+    return err_wrap(err, "reading a launch message");
+}
+
+void job_launch_free(struct job_launch *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; l->nodes && i < l->nnodes; i++)
+        free(l->nodes[i].host);
+    free(l->nodes);
+    free(l->rank_node);
+    free(l->rank_app);
+    free(l->nspace);
+    job_spec_free(&l->spec);
+    *l = (struct job_launch){0};
+}
+
+int job_launch_node(const struct job_launch *l, uint32_t vpid)
+{
+    for (size_t i = 0; i < l->nnodes; i++) {
+        if (l->nodes[i].vpid == vpid)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Ranks below `end` that are on the node. */
+static uint32_t ranks_on(const struct job_launch *l, uint32_t node, uint32_t end)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < end; r++)
+        n += l->rank_node[r] == node;
+    return n;
+}
+
+uint32_t job_launch_local_size(const struct job_launch *l, uint32_t node)
+{
+    return ranks_on(l, node, l->nranks);
+}
+
+uint32_t job_launch_local_rank(const struct job_launch *l, uint32_t rank)
+{
+    return rank < l->nranks ? ranks_on(l, l->rank_node[rank], rank) : 0;
+}
