@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tree: agreement, healing and the fan-out bound, over random sets of live vpids. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/tree/tree.h"
+
+#include <stdlib.h>
+
+#define N 300
+
+static hwloc_bitmap_t random_live(unsigned *seed, unsigned percent)
+{
+    hwloc_bitmap_t live = hwloc_bitmap_alloc();
+
+    hwloc_bitmap_set(live, 0);
+    for (unsigned v = 1; v < N; v++)
+        if ((unsigned)rand_r(seed) % 100 < percent)
+            hwloc_bitmap_set(live, v);
+    return live;
+}
+
+static unsigned levels(uint32_t radix)
+{
+    unsigned n = 1;
+
+    for (uint64_t v = N; v > 0; v = (v - 1) / radix)
+        n++;
+    return n;
+}
+
+static void check_tree(const struct tree *t)
+{
+    uint32_t children[N];
+    unsigned seen = 0;
+    unsigned v;
+
+    hwloc_bitmap_foreach_begin(v, t->live)
+    {
+        size_t n = tree_children(t, v, children, N);
+
+        assert_true(n <= t->radix + levels(t->radix) * (t->radix - 1));
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(tree_parent(t, children[i]), v);
+        seen += (unsigned)n;
+        assert_true(tree_depth(t, v) < levels(t->radix));
+    }
+    hwloc_bitmap_foreach_end();
+    assert_int_equal(seen + 1, hwloc_bitmap_weight(t->live));
+}
+
+static void every_live_vpid_has_one_parent_and_the_fan_out_is_bounded(void **state)
+{
+    static const uint32_t radixes[] = {2, 3, 32, 64};
+    unsigned seed = 7;
+
+    for (size_t r = 0; r < 4; r++) {
+        for (unsigned percent = 0; percent <= 100; percent += 5) {
+            hwloc_bitmap_t live = random_live(&seed, percent);
+            struct tree t = {live, radixes[r]};
+
+            check_tree(&t);
+            hwloc_bitmap_free(live);
+        }
+    }
+}
+
+static void every_route_reaches_its_end_over_neighbours(void **state)
+{
+    unsigned seed = 11;
+    hwloc_bitmap_t live = random_live(&seed, 40);
+    struct tree t = {live, 2};
+    unsigned a, b;
+
+    hwloc_bitmap_foreach_begin(a, live)
+    {
+        hwloc_bitmap_foreach_begin(b, live)
+        {
+            uint32_t at = a;
+            unsigned hops = 0;
+
+            while (at != b) {
+                uint32_t next = tree_next_hop(&t, at, b);
+
+                assert_true(next == tree_parent(&t, at) || tree_parent(&t, next) == at);
+                at = next;
+                assert_true(++hops < 2 * levels(2));
+            }
+        }
+        hwloc_bitmap_foreach_end();
+    }
+    hwloc_bitmap_foreach_end();
+    hwloc_bitmap_free(live);
+}
+
+static void a_dead_vpid_has_no_route(void **state)
+{
+    hwloc_bitmap_t live = hwloc_bitmap_alloc();
+    struct tree t = {live, 2};
+
+    hwloc_bitmap_set_range(live, 0, 6);
+    hwloc_bitmap_clr(live, 4);
+    assert_int_equal(tree_next_hop(&t, 0, 4), TREE_NONE);
+    assert_int_equal(tree_next_hop(&t, 0, 0), TREE_NONE);
+    hwloc_bitmap_free(live);
+}
+
+static void a_first_child_takes_its_dead_parents_place_and_gives_it_back(void **state)
+{
+    hwloc_bitmap_t live = hwloc_bitmap_alloc();
+    struct tree t = {live, 2};
+    uint32_t c[4];
+
+    hwloc_bitmap_set_range(live, 0, 6); /* 0: 1 2, 1: 3 4, 2: 5 6 */
+    hwloc_bitmap_clr(live, 1);
+    assert_int_equal(tree_parent(&t, 3), 0);
+    assert_int_equal(tree_parent(&t, 4), 3);
+    assert_int_equal(tree_children(&t, 0, c, 4), 2);
+    assert_int_equal(c[0], 3);
+    assert_int_equal(c[1], 2);
+    hwloc_bitmap_set(live, 1);
+    assert_int_equal(tree_parent(&t, 3), 1);
+    assert_int_equal(tree_parent(&t, 4), 1);
+    hwloc_bitmap_free(live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dead_vpid_has_no_route),
+        cmocka_unit_test(a_first_child_takes_its_dead_parents_place_and_gives_it_back),
+        cmocka_unit_test(every_live_vpid_has_one_parent_and_the_fan_out_is_bounded),
+        cmocka_unit_test(every_route_reaches_its_end_over_neighbours),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Codec of the frame header. */
+#include "dvm/wire/frame.h"
+
+#include "dvm/wire/out.h"
+
+void frame_encode(struct buf *b, const struct frame *f)
+{
+    buf_put_u8(b, WIRE_VERSION);
+    buf_put_u8(b, f->traffic);
+    buf_put_u16(b, f->type);
+    buf_put_u32(b, f->src);
+    buf_put_u32(b, f->dst);
+    buf_put_u32(b, f->dst_ctr);
+    buf_put_u64(b, f->src_epoch.inc);
+    buf_put_u64(b, f->src_epoch.ctr);
+    buf_put_u64(b, f->version);
+    buf_put_u64(b, f->seq);
+    buf_put_u64(b, f->ack);
+    buf_put_u64(b, 0); /* reserved */
+}
+
+int frame_decode(struct cur *c, struct frame *out, struct err *err)
+{
+    uint8_t version = cur_u8(c);
+
+    out->traffic = cur_u8(c);
+    out->type = cur_u16(c);
+    out->src = cur_u32(c);
+    out->dst = cur_u32(c);
+    out->dst_ctr = cur_u32(c);
+    out->src_epoch.inc = cur_u64(c);
+    out->src_epoch.ctr = cur_u64(c);
+    out->version = cur_u64(c);
+    out->seq = cur_u64(c);
+    out->ack = cur_u64(c);
+    (void)cur_u64(c);
+    if (c->bad)
+        return err_set(err, "frame: cut in its header");
+    if (version != WIRE_VERSION)
+        return err_set(err, "frame: version %u, this daemon speaks %d", version, WIRE_VERSION);
+    if (out->traffic >= CLASSES)
+        return err_set(err, "frame: unknown traffic class %u", out->traffic);
+    if (out->src > VPID_MAX || (out->dst > VPID_MAX && out->dst != VPID_NONE))
+        return err_set(err, "frame: vpid out of range (%u to %u)", out->src, out->dst);
+    return 0;
+}

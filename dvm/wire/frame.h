@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The header that every frame between daemons begins with, and the epoch of a daemon's life. */
+#ifndef DVM_WIRE_FRAME_H
+#define DVM_WIRE_FRAME_H
+
+#include "base/buf/buf.h"
+#include "base/err/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WIRE_VERSION 1
+#define VPID_NONE UINT32_MAX
+#define VPID_HEAD 0u
+#define VPID_MAX 1048575u
+#define FRAME_HEADER_BYTES 64
+
+/* One life of a vpid: the head's incarnation and a number that it counts up. Zero: no life (yet). */
+struct epoch {
+    uint64_t inc;
+    uint64_t ctr;
+};
+
+static inline bool epoch_eq(struct epoch a, struct epoch b)
+{
+    return a.inc == b.inc && a.ctr == b.ctr;
+}
+
+static inline bool epoch_none(struct epoch e)
+{
+    return e.inc == 0;
+}
+
+struct frame {
+    uint8_t traffic; /* enum out_class */
+    uint16_t type;   /* enum msg_type */
+    uint32_t src;
+    uint32_t dst; /* VPID_NONE: whoever is at the other end of the link */
+    struct epoch src_epoch;
+    uint32_t dst_ctr; /* low bits of the receiver's epoch, same incarnation; 0: any life */
+    uint64_t version; /* last membership broadcast that the sender had processed */
+    uint64_t seq;     /* routed messages: number in the stream src -> dst of this class, from 1 */
+    uint64_t ack;     /* all up to this one of the opposite stream have arrived */
+};
+
+void frame_encode(struct buf *b, const struct frame *f);
+/* Reads the header and leaves the cursor at the body. -1 and a reason if it is cut or out of its limits. */
+int frame_decode(struct cur *c, struct frame *out, struct err *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The messages' codec: a letter per field, a word of letters per message. */
+#include "dvm/wire/msg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBER_BYTES_MIN 34
+#define TARGET_BYTES 20
+#define RANK_BYTES_MIN 13
+#define HOST_MAX 253
+
+struct layout {
+    const char *name;
+    const char *fields;
+};
+
+/* o op, i number, I number2, e epoch, c client, r rank, n nspace, t text, u text2, v vpids, M members,
+ * T targets, R ranks, d data, D data2, S spec, L launch */
+static const struct layout layouts[MSG_TYPES] = {
+    [MSG_HELLO] = {"HELLO", "itMo"},
+    [MSG_WELCOME] = {"WELCOME", "ieM"},
+    [MSG_REFUSE] = {"REFUSE", "it"},
+    [MSG_BYE] = {"BYE", ""},
+    [MSG_PING] = {"PING", ""},
+    [MSG_PONG] = {"PONG", ""},
+    [MSG_ADD] = {"ADD", "oM"},
+    [MSG_REMOVE] = {"REMOVE", "oiTt"},
+    [MSG_SHUTDOWN] = {"SHUTDOWN", "oit"},
+    [MSG_SNAPSHOT] = {"SNAPSHOT", "oiM"},
+    [MSG_XACK] = {"XACK", "o"},
+    [MSG_LEFT] = {"LEFT", "oT"},
+    [MSG_RACK] = {"RACK", ""},
+    [MSG_SUBMIT] = {"SUBMIT", "cS"},
+    [MSG_SIGNAL] = {"SIGNAL", "ni"},
+    [MSG_LAUNCHED] = {"LAUNCHED", "nR"},
+    [MSG_REGISTERED] = {"REGISTERED", "n"},
+    [MSG_EXITED] = {"EXITED", "nR"},
+    [MSG_LOCAL_GONE] = {"LOCAL_GONE", "n"},
+    [MSG_ABORT] = {"ABORT", "nrit"},
+    [MSG_LOST] = {"LOST", "Tt"},
+    [MSG_GONE] = {"GONE", "T"},
+    [MSG_RELEASE_ME] = {"RELEASE_ME", "iI"},
+    [MSG_REPORT] = {"REPORT", "oi"},
+    [MSG_LAUNCH] = {"LAUNCH", "L"},
+    [MSG_KILL] = {"KILL", "niI"},
+    [MSG_ACCEPTED] = {"ACCEPTED", "nc"},
+    [MSG_JOB_STATE] = {"JOB_STATE", "nctu"},
+    [MSG_DONE] = {"DONE", "ncitv"},
+    [MSG_JOB_ENDED] = {"JOB_ENDED", "ni"},
+    [MSG_ASK] = {"ASK", ""},
+    [MSG_IOF_END] = {"IOF_END", "n"},
+    [MSG_APP] = {"APP", "id"},
+    [MSG_GATHER_UP] = {"GATHER_UP", "oDvid"},
+    [MSG_GATHER_DOWN] = {"GATHER_DOWN", "oDid"},
+};
+
+const char *msg_name(unsigned type)
+{
+    return type < MSG_TYPES && layouts[type].name ? layouts[type].name : "?";
+}
+
+/* --- lists, each encode beside its decode */
+
+static void put_epoch(struct buf *b, struct epoch e)
+{
+    buf_put_u64(b, e.inc);
+    buf_put_u64(b, e.ctr);
+}
+
+static struct epoch get_epoch(struct cur *c)
+{
+    struct epoch e;
+
+    e.inc = cur_u64(c);
+    e.ctr = cur_u64(c);
+    return e;
+}
+
+static void put_members(struct buf *b, const struct msg *m)
+{
+    buf_put_u32(b, (uint32_t)m->nmembers);
+    for (size_t i = 0; i < m->nmembers; i++) {
+        const struct msg_member *x = &m->members[i];
+
+        buf_put_u32(b, x->vpid);
+        put_epoch(b, x->epoch);
+        buf_put_str(b, x->host);
+        buf_put_str(b, x->address);
+        buf_put_u16(b, x->port);
+        buf_put_u32(b, x->slots);
+    }
+}
+
+static void get_members(struct cur *c, struct msg *m)
+{
+    size_t n = cur_count(c, VPID_MAX + 1, MEMBER_BYTES_MIN);
+
+    m->members = xcalloc(n + 1, sizeof *m->members);
+    for (m->nmembers = 0; m->nmembers < n && !c->bad; m->nmembers++) {
+        struct msg_member *x = &m->members[m->nmembers];
+
+        x->vpid = cur_u32(c);
+        x->epoch = get_epoch(c);
+        x->host = cur_str(c, HOST_MAX);
+        x->address = cur_str(c, HOST_MAX);
+        x->port = cur_u16(c);
+        x->slots = cur_u32(c);
+        if (x->vpid > VPID_MAX)
+            c->bad = true;
+    }
+}
+
+static void put_targets(struct buf *b, const struct msg *m)
+{
+    buf_put_u32(b, (uint32_t)m->ntargets);
+    for (size_t i = 0; i < m->ntargets; i++) {
+        buf_put_u32(b, m->targets[i].vpid);
+        put_epoch(b, m->targets[i].epoch);
+    }
+}
+
+static void get_targets(struct cur *c, struct msg *m)
+{
+    size_t n = cur_count(c, VPID_MAX + 1, TARGET_BYTES);
+
+    m->targets = xcalloc(n + 1, sizeof *m->targets);
+    for (m->ntargets = 0; m->ntargets < n; m->ntargets++) {
+        m->targets[m->ntargets].vpid = cur_u32(c);
+        m->targets[m->ntargets].epoch = get_epoch(c);
+        if (m->targets[m->ntargets].vpid > VPID_MAX)
+            c->bad = true;
+    }
+}
+
+static void put_ranks(struct buf *b, const struct msg *m)
+{
+    buf_put_u32(b, (uint32_t)m->nranks);
+    for (size_t i = 0; i < m->nranks; i++) {
+        buf_put_u32(b, m->ranks[i].rank);
+        buf_put_u8(b, m->ranks[i].failed);
+        buf_put_u32(b, (uint32_t)m->ranks[i].value);
+        buf_put_str(b, m->ranks[i].text);
+    }
+}
+
+static void get_ranks(struct cur *c, struct msg *m)
+{
+    size_t n = cur_count(c, JOB_RANKS_MAX, RANK_BYTES_MIN);
+
+    m->ranks = xcalloc(n + 1, sizeof *m->ranks);
+    for (m->nranks = 0; m->nranks < n && !c->bad; m->nranks++) {
+        struct msg_rank *x = &m->ranks[m->nranks];
+
+        x->rank = cur_u32(c);
+        x->failed = cur_u8(c);
+        x->value = (int32_t)cur_u32(c);
+        x->text = cur_str(c, MSG_TEXT_MAX);
+    }
+}
+
+static void put_vpids(struct buf *b, const struct msg *m)
+{
+    buf_put_u32(b, (uint32_t)m->nvpids);
+    for (size_t i = 0; i < m->nvpids; i++)
+        buf_put_u32(b, m->vpids[i]);
+}
+
+static void get_vpids(struct cur *c, struct msg *m)
+{
+    size_t n = cur_count(c, VPID_MAX + 1, 4);
+
+    m->vpids = xcalloc(n + 1, sizeof *m->vpids);
+    for (m->nvpids = 0; m->nvpids < n; m->nvpids++) {
+        m->vpids[m->nvpids] = cur_u32(c);
+        if (m->vpids[m->nvpids] > VPID_MAX)
+            c->bad = true;
+    }
+}
+
+/* --- one field */
+
+static void put_field(struct buf *b, char field, const struct msg *m)
+{
+    switch (field) {
+    case 'o': buf_put_u64(b, m->op); break;
+    case 'i': buf_put_u64(b, (uint64_t)m->number); break;
+    case 'I': buf_put_u64(b, (uint64_t)m->number2); break;
+    case 'e': put_epoch(b, m->epoch); break;
+    case 'c': buf_put_u32(b, m->client); break;
+    case 'r': buf_put_u32(b, m->rank); break;
+    case 'n': buf_put_str(b, m->nspace); break;
+    case 't': buf_put_str(b, m->text); break;
+    case 'u': buf_put_str(b, m->text2); break;
+    case 'v': put_vpids(b, m); break;
+    case 'M': put_members(b, m); break;
+    case 'T': put_targets(b, m); break;
+    case 'R': put_ranks(b, m); break;
+    case 'd': buf_put_bytes(b, m->data, m->len); break;
+    case 'D': buf_put_bytes(b, m->data2, m->len2); break;
+    case 'S': job_spec_encode(b, &m->spec); break;
+    case 'L': job_launch_encode(b, &m->launch); break;
+    }
+}
+
+static int get_field(struct cur *c, char field, struct msg *m, struct err *err)
+{
+    switch (field) {
+    case 'o': m->op = cur_u64(c); break;
+    case 'i': m->number = (int64_t)cur_u64(c); break;
+    case 'I': m->number2 = (int64_t)cur_u64(c); break;
+    case 'e': m->epoch = get_epoch(c); break;
+    case 'c': m->client = cur_u32(c); break;
+    case 'r': m->rank = cur_u32(c); break;
+    case 'n': m->nspace = cur_str(c, JOB_NSPACE_MAX); break;
+    case 't': m->text = cur_str(c, MSG_TEXT_MAX); break;
+    case 'u': m->text2 = cur_str(c, MSG_TEXT_MAX); break;
+    case 'v': get_vpids(c, m); break;
+    case 'M': get_members(c, m); break;
+    case 'T': get_targets(c, m); break;
+    case 'R': get_ranks(c, m); break;
+    case 'd': m->data = cur_bytes(c, MSG_DATA_MAX, &m->len); break;
+    case 'D': m->data2 = cur_bytes(c, MSG_DATA_MAX, &m->len2); break;
+    case 'S': return job_spec_decode(c, &m->spec, err);
+    case 'L': return job_launch_decode(c, &m->launch, err);
+    }
+    return 0;
+}
+
+void msg_encode(struct buf *b, const struct msg *m)
+{
+    for (const char *f = layouts[m->type].fields; *f; f++)
+        put_field(b, *f, m);
+}
+
+int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)
+{
+    memset(out, 0, sizeof *out);
+    if (type >= MSG_TYPES || !layouts[type].name)
+        return err_set(err, "frame: unknown message type %u", type);
+    out->type = type;
+    for (const char *f = layouts[type].fields; *f && !c->bad; f++) {
+        if (get_field(c, *f, out, err) < 0) {
+            msg_free(out);
+            return err_wrap(err, "message %s", layouts[type].name);
+        }
+    }
+    if (!cur_done(c)) {
+        bool cut = c->bad;
+
+        msg_free(out);
+        return err_set(err, "message %s: %s", layouts[type].name,
+                       cut ? "cut or out of its limits" : "bytes left over");
+    }
+    return 0;
+}
+
+void msg_free(struct msg *m)
+{
+    free(m->nspace);
+    free(m->text);
+    free(m->text2);
+    free(m->vpids);
+    free(m->targets);
+    for (size_t i = 0; i < m->nmembers; i++)
+        msg_member_free(&m->members[i]);
+    free(m->members);
+    for (size_t i = 0; i < m->nranks; i++)
+        free(m->ranks[i].text);
+    free(m->ranks);
+    if (m->type == MSG_SUBMIT)
+        job_spec_free(&m->spec);
+    if (m->type == MSG_LAUNCH)
+        job_launch_free(&m->launch);
+    memset(m, 0, sizeof *m);
+}
+
+void msg_member_copy(struct msg_member *dst, const struct msg_member *src)
+{
+    *dst = *src;
+    dst->host = xstrdup(src->host);
+    dst->address = xstrdup(src->address);
+}
+
+void msg_member_free(struct msg_member *m)
+{
+    free(m->host);
+    free(m->address);
+    m->host = m->address = NULL;
+}

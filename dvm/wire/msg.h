@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every message between daemons: one struct, one table of layouts, so that encode and decode cannot differ. */
+#ifndef DVM_WIRE_MSG_H
+#define DVM_WIRE_MSG_H
+
+#include "dvm/wire/frame.h"
+#include "dvm/wire/job.h"
+
+#define MSG_DATA_MAX (64u << 20)
+#define MSG_TEXT_MAX 16384u
+
+enum msg_type {
+    /* between neighbours, on the link that carries them */
+    MSG_HELLO = 1, /* number: enum hello_why, text: cluster, one member, op: last broadcast processed */
+    MSG_WELCOME,   /* number: radix, epoch: the caller's life, one member: the answering daemon */
+    MSG_REFUSE,    /* number: enum refuse_why, text */
+    MSG_BYE,       /* nothing follows on this link from this side */
+    MSG_PING,
+    MSG_PONG,
+    MSG_ADD,      /* broadcast op: members that join */
+    MSG_REMOVE,   /* broadcast op: targets that leave (number: enum remove_why), text: campaign */
+    MSG_SHUTDOWN, /* broadcast op: number: enum shutdown_why, text */
+    MSG_SNAPSHOT, /* not a broadcast: all members as of op, number: radix */
+    MSG_XACK,     /* op: the sender's whole subtree in the tree of op has processed op */
+    MSG_LEFT,     /* targets[0] has processed the broadcast op that names it; passed on upwards */
+    /* routed along the tree, once and in order per (source, destination, class) */
+    MSG_ROUTED,
+    MSG_RACK = MSG_ROUTED, /* acknowledgement only: ack in the header */
+    /* to the head */
+    MSG_SUBMIT,     /* client, spec */
+    MSG_SIGNAL,     /* nspace, number: signal (of the client's job); 0: the client is gone */
+    MSG_LAUNCHED,   /* nspace, ranks: pid, or errno and what */
+    MSG_REGISTERED, /* nspace: all local ranks called PMIx_Init */
+    MSG_EXITED,     /* nspace, ranks: wait status */
+    MSG_LOCAL_GONE, /* nspace: nothing of it is left on the sender */
+    MSG_ABORT,      /* nspace, rank, number: exit code, text */
+    MSG_LOST,       /* targets: a neighbour is gone without a word, text */
+    MSG_GONE,       /* targets: a leaving neighbour's link has been closed */
+    MSG_RELEASE_ME, /* number: seconds until it has to be gone, -1: none; number2: enum api_drain_mode */
+    MSG_REPORT,     /* answer to MSG_ASK: op, number: repairs, ranks as far as known per nspace follow as MSG_EXITED */
+    /* to a member */
+    MSG_LAUNCH,    /* launch */
+    MSG_KILL,      /* nspace, number: signal; number2: ms of grace before SIGKILL, -1: only the signal */
+    MSG_ACCEPTED,  /* nspace, client */
+    MSG_JOB_STATE, /* nspace, client, text: state, text2: reason */
+    MSG_DONE,      /* nspace, client, number: exit code, text, vpids whose output is still to come */
+    MSG_JOB_ENDED, /* nspace, number: exit code */
+    MSG_ASK,
+    /* to any */
+    MSG_IOF_END,     /* nspace: no more output of it from the sender */
+    MSG_APP,         /* number: kind, data */
+    MSG_GATHER_UP,   /* op: sequence, data2: signature, vpids, data */
+    MSG_GATHER_DOWN, /* op: sequence, data2: signature, number: status, data */
+    MSG_TYPES
+};
+
+enum hello_why { HELLO_JOIN, HELLO_LINK, HELLO_RESUME };
+enum refuse_why {
+    REFUSE_RETRY,      /* not now: try again later */
+    REFUSE_EPOCH_OVER, /* this life is over */
+    REFUSE_NEVER,      /* another cluster, a wrong role: a mistake of configuration */
+};
+enum remove_why { REMOVE_SHRINK, REMOVE_LOST };
+enum shutdown_why { SHUTDOWN_DVM, SHUTDOWN_INCARNATION };
+
+/* Node facts of one daemon, as nidmap and hello carry them. */
+struct msg_member {
+    uint32_t vpid;
+    struct epoch epoch;
+    char *host;
+    char *address;
+    uint16_t port;
+    uint32_t slots;
+};
+
+struct msg_target {
+    uint32_t vpid;
+    struct epoch epoch;
+};
+
+struct msg_rank {
+    uint32_t rank;
+    bool failed;
+    int32_t value;
+    char *text;
+};
+
+struct msg {
+    enum msg_type type;
+    uint64_t op;
+    int64_t number;
+    int64_t number2;
+    struct epoch epoch;
+    uint32_t client;
+    uint32_t rank;
+    char *nspace;
+    char *text;
+    char *text2;
+    size_t nvpids;
+    uint32_t *vpids;
+    size_t nmembers;
+    struct msg_member *members;
+    size_t ntargets;
+    struct msg_target *targets;
+    size_t nranks;
+    struct msg_rank *ranks;
+    const uint8_t *data; /* borrowed, also after decoding */
+    size_t len;
+    const uint8_t *data2;
+    size_t len2;
+    struct job_spec spec;
+    struct job_launch launch;
+};
+
+const char *msg_name(unsigned type); /* "HELLO", "?" */
+/* Encodes the fields that the type's layout names; missing texts are "". */
+void msg_encode(struct buf *b, const struct msg *m);
+/* Decodes the body of `type`; -1, a reason and nothing allocated if it is malformed, too long or unknown. */
+int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)
+    __attribute__((warn_unused_result));
+void msg_free(struct msg *m); /* what msg_decode() allocated */
+void msg_member_copy(struct msg_member *dst, const struct msg_member *src);
+void msg_member_free(struct msg_member *m);
+
+#endif
