@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HTTP client: libcurl's sockets and timer are the loop's, its news are told after it has returned.
+ */
+#include "operator/http/http.h"
+
+#include "base/buf/buf.h"
+
+#include <curl/curl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define CONNECT_TIMEOUT_MS 10000
+#define CONNECTIONS_KEPT 64
+/* A stream's buffer holds what libcurl reads in one go (at most 100 times 16 KiB) behind a part of
+ * a line. */
+#define STREAM_SLACK (2u << 20)
+
+struct http {
+    struct loop *loop;
+    CURLM *multi;
+    struct loop_timer *timer;
+    struct http_call *calls;
+    struct http_call *ready; /* those with news, in order */
+    unsigned depth;          /* callbacks of ours on the stack */
+    bool dead;               /* destroyed inside one of them */
+};
+
+struct http_call {
+    struct http *http;
+    CURL *easy;
+    struct curl_slist *headers;
+    struct curl_slist *connect_to;
+    struct loop_timer *timer;
+    struct http_call_opts
+        opts; /* of which only callbacks, arg and limits are used after the start */
+    struct buf in;
+    size_t scanned; /* bytes of `in` known to hold no end of line */
+    bool accepted;  /* a stream whose 2xx headers are there */
+    bool opened;    /* and on_open has been called */
+    bool queued;    /* is on http->ready */
+    bool ended;     /* libcurl is done with it */
+    bool pinned;    /* one of its callbacks is on the stack */
+    bool cancelled; /* in such a callback: freed when it returns */
+    char why[CURL_ERROR_SIZE + 128];
+    char curl_why[CURL_ERROR_SIZE];
+    CURLcode result;
+    struct http_call *prev, *next;
+    struct http_call *ready_prev, *ready_next;
+};
+
+/* --- lifetimes */
+
+static void enter(struct http *h)
+{
+    h->depth++;
+}
+
+static void leave(struct http *h)
+{
+    if (--h->depth > 0 || !h->dead)
+        return;
+    curl_multi_cleanup(h->multi);
+    curl_global_cleanup();
+    free(h);
+}
+
+static void call_queue(struct http_call *c)
+{
+    if (c->queued)
+        return;
+    c->queued = true;
+    DL_APPEND2(c->http->ready, c, ready_prev, ready_next);
+}
+
+/* Nothing of libcurl or the loop knows the call afterwards. */
+static void call_detach(struct http_call *c)
+{
+    if (c->queued)
+        DL_DELETE2(c->http->ready, c, ready_prev, ready_next);
+    c->queued = false;
+    loop_timer_destroy(c->timer);
+    c->timer = NULL;
+    if (!c->easy)
+        return;
+    curl_multi_remove_handle(c->http->multi, c->easy);
+    curl_easy_cleanup(c->easy);
+    c->easy = NULL;
+    DL_DELETE(c->http->calls, c);
+}
+
+static void call_free(struct http_call *c)
+{
+    call_detach(c);
+    curl_slist_free_all(c->headers);
+    curl_slist_free_all(c->connect_to);
+    buf_free(&c->in);
+    free(c);
+}
+
+void http_cancel(struct http_call *c)
+{
+    if (!c)
+        return;
+    if (!c->pinned) {
+        call_free(c);
+        return;
+    }
+    c->cancelled = true;
+    call_detach(c);
+}
+
+/* --- what is told to the caller, outside of libcurl */
+
+/* Tells the end unless it has been cancelled. The call is pinned. */
+static void call_end(struct http_call *c, int status, const char *why)
+{
+    struct http_answer answer = {.status = status, .why = status ? "" : why, .body = ""};
+    if (status && !c->accepted && c->in.len > 0) {
+        answer.body = (const char *)c->in.data;
+        answer.len = c->in.len;
+    }
+    if (c->cancelled)
+        return;
+    c->cancelled = true;
+    call_detach(c);
+    c->opts.on_end(&answer, c->opts.arg);
+}
+
+static void call_too_long(struct http_call *c, const char *what)
+{
+    if (!c->why[0])
+        snprintf(c->why, sizeof(c->why), "%s is longer than %zu bytes", what, c->opts.max_body);
+}
+
+/* Hands over the whole lines that are there and keeps what follows them. */
+static void call_lines(struct http_call *c)
+{
+    size_t start = 0;
+    char *data = (char *)c->in.data, *nl;
+    while (!c->cancelled && !c->why[0] && c->scanned < c->in.len &&
+           (nl = memchr(data + c->scanned, '\n', c->in.len - c->scanned))) {
+        char *line = data + start;
+        size_t len = (size_t)(nl - line);
+        start = c->scanned = (size_t)(nl - data) + 1;
+        if (len > 0 && line[len - 1] == '\r')
+            len--;
+        line[len] = '\0';
+        if (len > c->opts.max_body)
+            call_too_long(c, "a line");
+        else
+            c->opts.on_line(line, len, c->opts.arg);
+    }
+    if (c->cancelled)
+        return;
+    buf_consume(&c->in, start);
+    c->scanned = c->in.len;
+    if (c->in.len > c->opts.max_body)
+        call_too_long(c, "a line");
+}
+
+static void call_finish(struct http_call *c)
+{
+    long status = 0;
+    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (c->why[0])
+        call_end(c, 0, c->why);
+    else if (c->result != CURLE_OK)
+        call_end(c, 0, c->curl_why[0] ? c->curl_why : curl_easy_strerror(c->result));
+    else if (c->accepted && c->in.len > 0)
+        call_end(c, 0, "the stream ended in the middle of a line");
+    else
+        call_end(c, (int)status, "the answer has no status");
+}
+
+static void unpin(struct http_call *c)
+{
+    c->pinned = false;
+    if (c->cancelled)
+        call_free(c);
+}
+
+static void call_tell(struct http_call *c)
+{
+    c->pinned = true;
+    if (c->accepted && !c->opened) {
+        c->opened = true;
+        if (c->opts.on_open)
+            c->opts.on_open(c->opts.arg);
+    }
+    if (!c->cancelled && c->accepted)
+        call_lines(c);
+    if (!c->cancelled && (c->ended || c->why[0]))
+        call_finish(c);
+    unpin(c);
+}
+
+static void tell(struct http *h)
+{
+    CURLMsg *msg;
+    int left;
+    while ((msg = curl_multi_info_read(h->multi, &left))) {
+        struct http_call *c = NULL;
+        if (msg->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&c);
+        c->ended = true;
+        c->result = msg->data.result;
+        call_queue(c);
+    }
+    while (!h->dead && h->ready) {
+        struct http_call *c = h->ready;
+        DL_DELETE2(h->ready, c, ready_prev, ready_next);
+        c->queued = false;
+        call_tell(c);
+    }
+}
+
+static void on_call_timeout(void *arg)
+{
+    struct http_call *c = arg;
+    struct http *h = c->http;
+    enter(h);
+    c->pinned = true;
+    if (c->accepted)
+        snprintf(c->why, sizeof(c->why), "nothing came for %" PRIu64 " ms", c->opts.silence_ms);
+    else
+        snprintf(c->why, sizeof(c->why), "no answer within %" PRIu64 " ms", c->opts.timeout_ms);
+    call_end(c, 0, c->why);
+    unpin(c);
+    leave(h);
+}
+
+/* --- libcurl's callbacks: they take note and return */
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+    struct http_call *c = arg;
+    size_t len = size * n;
+    bool blank = len == 2 && data[0] == '\r';
+    if (!c->opts.on_line || c->accepted || !blank)
+        return len;
+    long status = 0;
+    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 200 || status > 299)
+        return len;
+    c->accepted = true;
+    c->in.max = c->opts.max_body + STREAM_SLACK;
+    if (c->opts.silence_ms)
+        loop_timer_arm(c->timer, c->opts.silence_ms);
+    else
+        loop_timer_disarm(c->timer);
+    call_queue(c);
+    return len;
+}
+
+static size_t on_data(char *data, size_t size, size_t n, void *arg)
+{
+    struct http_call *c = arg;
+    size_t len = size * n;
+    buf_put_raw(&c->in, data, len);
+    if (c->in.failed) {
+        call_too_long(c, c->accepted ? "a line" : "the answer");
+        return 0;
+    }
+    if (!c->accepted)
+        return len;
+    if (c->opts.silence_ms)
+        loop_timer_arm(c->timer, c->opts.silence_ms);
+    call_queue(c);
+    return len;
+}
+
+static void on_ready(int fd, int events, void *arg)
+{
+    struct http *h = arg;
+    int running, mask = 0;
+    mask |= events & LOOP_READ ? CURL_CSELECT_IN : 0;
+    mask |= events & LOOP_WRITE ? CURL_CSELECT_OUT : 0;
+    enter(h);
+    curl_multi_socket_action(h->multi, fd, mask, &running);
+    tell(h);
+    leave(h);
+}
+
+static void on_curl_due(void *arg)
+{
+    struct http *h = arg;
+    int running;
+    enter(h);
+    curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    tell(h);
+    leave(h);
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
+{
+    struct http *h = arg;
+    struct loop_fd *f = socket_arg;
+    if (what == CURL_POLL_REMOVE) {
+        loop_fd_destroy(f);
+        return 0;
+    }
+    int events = 0;
+    events |= what & CURL_POLL_IN ? LOOP_READ : 0;
+    events |= what & CURL_POLL_OUT ? LOOP_WRITE : 0;
+    if (f)
+        loop_fd_set(f, events);
+    else
+        curl_multi_assign(h->multi, fd, loop_fd_create(h->loop, fd, events, on_ready, h));
+    return 0;
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *arg)
+{
+    struct http *h = arg;
+    if (timeout_ms < 0)
+        loop_timer_disarm(h->timer);
+    else
+        loop_timer_arm(h->timer, (uint64_t)timeout_ms);
+    return 0;
+}
+
+/* --- making and ending */
+
+struct http *http_create(struct loop *loop, struct err *err)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        err_set(err, "cannot initialise libcurl");
+        return NULL;
+    }
+    struct http *h = xcalloc(1, sizeof(*h));
+    h->loop = loop;
+    h->multi = curl_multi_init();
+    if (!h->multi) {
+        err_set(err, "cannot create an HTTP client: out of memory or descriptors");
+        curl_global_cleanup();
+        free(h);
+        return NULL;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    h->timer = loop_timer_create(loop, on_curl_due, h);
+    curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
+    curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(h->multi, CURLMOPT_TIMERDATA, h);
+    curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT);
+    return h;
+}
+
+void http_destroy(struct http *h)
+{
+    struct http_call *c, *tmp;
+    if (!h)
+        return;
+    DL_FOREACH_SAFE(h->calls, c, tmp)
+    {
+        http_cancel(c);
+    }
+    enter(h);
+    /* Closing what is kept open may still ask for sockets to be forgotten, but not for a timer. */
+    curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, NULL);
+    loop_timer_destroy(h->timer);
+    h->timer = NULL;
+    h->dead = true;
+    leave(h);
+}
+
+static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
+{
+    struct curl_blob blob = {
+        .data = (void *)(uintptr_t)pem, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
+static CURLcode set_peer(struct http_call *c, const struct http_peer *p)
+{
+    CURLcode rc = CURLE_OK;
+    if (p->ca_pem) {
+        rc = rc ? rc : set_blob(c->easy, CURLOPT_CAINFO_BLOB, p->ca_pem);
+        /* Otherwise the system's directory of authorities would be trusted as well. */
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CAINFO, NULL);
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CAPATH, NULL);
+    }
+    if (p->cert_pem)
+        rc = rc ? rc : set_blob(c->easy, CURLOPT_SSLCERT_BLOB, p->cert_pem);
+    if (p->key_pem)
+        rc = rc ? rc : set_blob(c->easy, CURLOPT_SSLKEY_BLOB, p->key_pem);
+    if (p->insecure) {
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    rc = rc ? rc
+            : curl_easy_setopt(c->easy, CURLOPT_SSLVERSION,
+                               p->tls13_only ? (long)CURL_SSLVERSION_TLSv1_3
+                                             : (long)CURL_SSLVERSION_TLSv1_2);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PROXY, p->proxy ? p->proxy : "");
+    if (!p->connect)
+        return rc;
+    FREE_AUTO char *to = xasprintf("::%s", p->connect);
+    c->connect_to = curl_slist_append(NULL, to);
+    return rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CONNECT_TO, c->connect_to);
+}
+
+static CURLcode set_request(struct http_call *c, const struct http_call_opts *o)
+{
+    CURLcode rc = curl_easy_setopt(c->easy, CURLOPT_URL, o->url);
+    bool empty_body = !o->body && strcmp(o->method, "GET") != 0 && strcmp(o->method, "DELETE") != 0;
+    if (o->body || empty_body) {
+        curl_off_t len = o->body ? (curl_off_t)o->body_len : 0;
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, len);
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_COPYPOSTFIELDS, o->body ? o->body : "");
+    }
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, o->method);
+    for (size_t i = 0; o->headers && o->headers[i]; i++)
+        c->headers = curl_slist_append(c->headers, o->headers[i]);
+    c->headers = curl_slist_append(c->headers, "Expect:");
+    if (empty_body)
+        c->headers = curl_slist_append(c->headers, "Content-Type:");
+    return rc ? rc : curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
+}
+
+static CURLcode set_manners(struct http_call *c)
+{
+    const struct {
+        CURLoption option;
+        long value;
+    } longs[] = {
+        {CURLOPT_NOSIGNAL, 1},
+        {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
+        {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
+        {CURLOPT_DNS_CACHE_TIMEOUT, 0},
+        {CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS},
+        /* A peer that has gone without a word is noticed within two minutes. */
+        {CURLOPT_TCP_KEEPALIVE, 1},
+        {CURLOPT_TCP_KEEPIDLE, 30},
+        {CURLOPT_TCP_KEEPINTVL, 10},
+        /* A call that is ended while its name is being resolved would wait for the resolver. */
+        {CURLOPT_QUICK_EXIT, 1},
+    };
+    CURLcode rc = CURLE_OK;
+    for (size_t i = 0; i < sizeof(longs) / sizeof(longs[0]); i++)
+        rc = rc ? rc : curl_easy_setopt(c->easy, longs[i].option, longs[i].value);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_USERAGENT, "dvm-operator/" DVM_VERSION);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->curl_why);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PRIVATE, c);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_data);
+    return rc ? rc : curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, c);
+}
+
+struct http_call *http_start(struct http *h, const struct http_call_opts *opts, struct err *err)
+{
+    struct http_call *c = xcalloc(1, sizeof(*c));
+    CURLcode rc;
+    c->http = h;
+    c->opts = *opts;
+    buf_init(&c->in, opts->max_body);
+    CURL *easy = c->easy = curl_easy_init();
+    if (!easy) {
+        err_set(err, "cannot set up %s %s: out of memory", opts->method, opts->url);
+        call_free(c);
+        return NULL;
+    }
+    DL_APPEND(h->calls, c);
+    c->timer = loop_timer_create(h->loop, on_call_timeout, c);
+    rc = set_manners(c);
+    rc = rc ? rc : set_peer(c, opts->peer);
+    rc = rc ? rc : set_request(c, opts);
+    if (rc || curl_multi_add_handle(h->multi, easy) != CURLM_OK) {
+        err_set(err, "cannot set up %s %s: %s", opts->method, opts->url,
+                rc ? curl_easy_strerror(rc) : "libcurl refuses one more transfer");
+        call_free(c);
+        return NULL;
+    }
+    loop_timer_arm(c->timer, opts->timeout_ms);
+    /* They are copied or done with: nothing may use them later. */
+    c->opts.method = c->opts.url = NULL;
+    c->opts.headers = NULL;
+    c->opts.body = NULL;
+    c->opts.peer = NULL;
+    return c;
+}
