@@ -53,12 +53,21 @@ user_engine_is_usable() {
         timeout 30 docker manifest inspect "$NODE_IMAGE" > /dev/null 2>&1
 }
 
-# Decided once; `down` forgets it.
+# What was decided, or nothing: asking a registry takes time.
 choice() {
-    if [ -n "${E2E_ENGINE:-}" ]; then
-        case $E2E_ENGINE in own | user) echo "$E2E_ENGINE" ;; *) die "E2E_ENGINE is own or user, not $E2E_ENGINE" ;; esac
-    elif [ -s "$CHOICE_FILE" ]; then
-        cat "$CHOICE_FILE"
+    case ${E2E_ENGINE:-} in
+    own | user) echo "$E2E_ENGINE" ;;
+    '') cat "$CHOICE_FILE" 2>/dev/null || true ;;
+    *) die "E2E_ENGINE is own or user, not $E2E_ENGINE" ;;
+    esac
+}
+
+# Decided once; `down` forgets it.
+decide() {
+    local known
+    known=$(choice)
+    if [ -n "$known" ]; then
+        echo "$known"
     elif user_engine_is_usable; then
         echo user
     else
@@ -76,10 +85,15 @@ lacks_sys_resource() {
 # own, since the engine is told to leave the packet filter alone (a second engine would empty the
 # first one's chains). Between our own bridges' ports everything passes.
 set_guard() {
-    iptables -w -N "$CHAIN" 2>/dev/null || iptables -w -F "$CHAIN"
-    iptables -w -A "$CHAIN" -i "$BRIDGE+" -o "$BRIDGE+" -j ACCEPT
-    iptables -w -A "$CHAIN" -i "$BRIDGE+" -m conntrack --ctstate NEW,INVALID,UNTRACKED -j REJECT
+    guard_rule "$CHAIN" -i "$BRIDGE+" -o "$BRIDGE+" -j ACCEPT
+    guard_rule "$CHAIN" -i "$BRIDGE+" -m conntrack --ctstate NEW,INVALID,UNTRACKED -j REJECT
     iptables -w -C FORWARD -j "$CHAIN" 2>/dev/null || iptables -w -I FORWARD -j "$CHAIN"
+}
+
+# guard_rule CHAIN RULE…: appended once.
+guard_rule() {
+    iptables -w -n -L "$1" > /dev/null 2>&1 || iptables -w -N "$1"
+    iptables -w -C "$@" 2>/dev/null || iptables -w -A "$@"
 }
 
 remove_guard() {
@@ -161,10 +175,12 @@ up() {
     mkdir -p "$ENGINE_DIR"
     exec 9> "$ENGINE_DIR/lock"
     flock 9
-    chosen=$(choice)
+    chosen=$(decide)
     if [ "$chosen" = user ]; then
         docker info > /dev/null || die "the engine does not answer"
-    elif ! own_is_up; then
+    elif own_is_up; then
+        set_guard
+    else
         trap 'if [ "$STARTING" = 1 ]; then stop_own; fi' EXIT
         trap 'exit 130' INT TERM
         start_own

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The test cluster, made with kind: kind.sh up|load|kubeconfig|env|nodes|exec-node|down (see README.md)
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=e2e/provider/kind/versions.sh
+. "$here/kind/versions.sh"
+
+CLUSTER=${E2E_CLUSTER:-dvm-e2e}
+CONFIG=${E2E_KIND_CONFIG:-kind-config.yaml}
+ROOT=$(cd "$here/../.." && pwd)
+KUBECONFIG_FILE=$CLUSTER_DIR/$CLUSTER/kubeconfig
+MARK=$CLUSTER_DIR/$CLUSTER/created-by-e2e
+CREATING=0
+PATH=$BIN_DIR:$PATH
+export KUBECONFIG=$KUBECONFIG_FILE
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "kind.sh: $*"; exit 1; }
+engine() { "$here/kind/engine.sh" "$@"; }
+
+use_engine() { eval "$(engine env)"; }
+exists() { kind get clusters 2> /dev/null | grep -qxF "$CLUSTER"; }
+kube() { timeout 120 kubectl "$@"; }
+
+# The API server answers and no node's container is missing or stopped.
+is_alive() {
+    [ -e "$MARK" ] && [ -s "$KUBECONFIG_FILE" ] || return 1
+    timeout 5 kubectl get --raw /readyz > /dev/null 2>&1 || return 1
+    local states
+    states=$(docker ps --all --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --format '{{.State}}')
+    [ -n "$states" ] && ! grep -qv running <<< "$states"
+}
+
+delete_cluster() {
+    kind delete cluster --quiet --name "$CLUSTER" --kubeconfig "$KUBECONFIG_FILE"
+    rm -rf "${CLUSTER_DIR:?}/$CLUSTER"
+}
+
+# What is half made when we are stopped is of use to nobody.
+on_exit() { if [ "$CREATING" = 1 ]; then say "kind.sh: removing the unfinished cluster"; delete_cluster; fi; }
+
+# Of a user's engine kind takes the published node image.
+prepare() {
+    if [ "$(engine choice)" = own ]; then
+        "$here/kind/binaries.sh"
+        "$here/kind/node-image.sh"
+    else
+        "$here/kind/binaries.sh" kind kubectl helm
+    fi
+}
+
+# kind leaves off waiting when the control plane is Ready; tests also need the workers and names.
+wait_until_usable() {
+    kube wait --for=condition=Ready nodes --all --timeout=100s > /dev/null
+    kube --namespace kube-system rollout status deployment/coredns --timeout=100s > /dev/null
+}
+
+create() {
+    mkdir -p "$CLUSTER_DIR/$CLUSTER"
+    trap on_exit EXIT
+    trap 'exit 130' INT TERM
+    CREATING=1
+    touch "$MARK"
+    (cd "$ROOT" && kind create cluster --quiet --name "$CLUSTER" --config "$CONFIG" --kubeconfig "$KUBECONFIG_FILE" --wait 120s)
+    wait_until_usable
+    CREATING=0
+}
+
+up() {
+    local start=$SECONDS
+    engine up
+    use_engine
+    if is_alive; then say "cluster $CLUSTER: up already"; return; fi
+    prepare
+    mkdir -p "$CLUSTER_DIR"
+    exec 9> "$CLUSTER_DIR/lock"
+    flock 9
+    if is_alive; then say "cluster $CLUSTER: up already"; return; fi
+    if exists; then
+        [ -e "$MARK" ] || die "there is a cluster $CLUSTER that this script did not make; set E2E_CLUSTER"
+        say "cluster $CLUSTER: not usable, making it anew"
+        delete_cluster
+    fi
+    create 9>&-
+    say "cluster $CLUSTER: up in $((SECONDS - start)) s, kubeconfig $KUBECONFIG_FILE"
+}
+
+load() {
+    [ $# -gt 0 ] || die "usage: kind.sh load IMAGE…"
+    use_engine
+    kind load docker-image --quiet --name "$CLUSTER" "$@"
+}
+
+exec_node() {
+    [ $# -ge 2 ] || die "usage: kind.sh exec-node NODE COMMAND…"
+    local node=$1
+    shift
+    use_engine
+    kind get nodes --quiet --name "$CLUSTER" | grep -qxF "$node" || die "cluster $CLUSTER has no node $node"
+    docker exec --interactive "$node" "$@"
+}
+
+nodes() {
+    use_engine
+    kind get nodes --quiet --name "$CLUSTER" | sort
+}
+
+# shellcheck disable=SC2016  # $PATH is for the shell that reads the line
+env_lines() {
+    printf 'export PATH=%q:"$PATH" KUBECONFIG=%q\n' "$BIN_DIR" "$KUBECONFIG_FILE"
+    engine env
+}
+
+kubeconfig() {
+    [ -s "$KUBECONFIG_FILE" ] || die "cluster $CLUSTER is not up"
+    printf '%s\n' "$KUBECONFIG_FILE"
+}
+
+down() {
+    use_engine
+    if [ -e "$MARK" ] && [ -x "$BIN_DIR/kind" ] && docker version > /dev/null 2>&1; then delete_cluster; fi
+    case ${1:-} in
+    '') ;;
+    --all) engine down ;;
+    *) die "usage: kind.sh down [--all]" ;;
+    esac
+}
+
+verb=${1:-}
+if [ $# -gt 0 ]; then shift; fi
+case $verb in
+up | load | kubeconfig | nodes | down) "$verb" "$@" ;;
+env) env_lines ;;
+exec-node) exec_node "$@" ;;
+*) die "usage: kind.sh up | load IMAGE… | kubeconfig | env | nodes | exec-node NODE COMMAND… | down [--all]" ;;
+esac
