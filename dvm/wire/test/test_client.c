@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the local clients' codec: bad input first, then round trips. */
+#include "dvm/wire/client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BUF_MAX (1u << 20)
+
+static char *prog_argv[] = {"prog", "-v", NULL};
+static char *prog_env[] = {"PATH=/bin", NULL};
+static uint32_t some_hosts[] = {1, 3};
+static struct job_app some_app = {.argv = prog_argv, .env = prog_env, .cwd = "/tmp", .nprocs = 2};
+
+#define BYTES(s) .data = (const uint8_t *)(s), .len = sizeof(s) - 1
+
+static struct client_msg samples[] = {
+    {.type = CLIENT_SUBMIT,
+     .spec = {.flags = JOB_NO_WAIT,
+              .stdin_rank = JOB_RANK_ALL,
+              .timeout_ms = 1500,
+              .nhosts = 2,
+              .hosts = some_hosts,
+              .parent_nspace = "",
+              .napps = 1,
+              .apps = &some_app}},
+    {.type = CLIENT_STDIN, BYTES("in\0put")},
+    {.type = CLIENT_SIGNAL, .number = 15},
+    {.type = CLIENT_CALL, .a = "GET", .b = "/v1/dvm?x=y", .c = "{}"},
+    {.type = CLIENT_ACCEPTED, .a = "5.12"},
+    {.type = CLIENT_STATE, .a = "RUNNING", .b = "why"},
+    {.type = CLIENT_OUTPUT, .number = 7, .stream = 2, BYTES("out\0put")},
+    {.type = CLIENT_DONE, .number = 255, .a = "rank 3 failed"},
+    {.type = CLIENT_ERROR, .number = 125, .a = "no"},
+    {.type = CLIENT_REPLY, .number = 404, .a = "{\"error\":{}}"},
+    {.type = CLIENT_LINE, .a = "{\"number\":1}"},
+    {.type = CLIENT_STDIN_PAUSE, .number = 1},
+};
+#define NSAMPLES (sizeof(samples) / sizeof(samples[0]))
+
+static struct buf encoded(const struct client_msg *m)
+{
+    struct buf b;
+
+    buf_init(&b, BUF_MAX);
+    client_msg_encode(&b, m);
+    assert_false(b.failed);
+    return b;
+}
+
+static void assert_bytes_refused(const void *data, size_t len, const char *why)
+{
+    struct client_msg m;
+    struct err err = {0};
+
+    assert_int_equal(client_msg_decode(data, len, &m, &err), -1);
+    if (!strstr(err.msg, why))
+        fail_msg("'%s' does not say '%s'", err.msg, why);
+    assert_null(m.a);
+    assert_null(m.spec.apps);
+}
+
+static void assert_refused(const struct client_msg *m, const char *why)
+{
+    struct buf b BUF_AUTO = encoded(m);
+
+    assert_bytes_refused(b.data, b.len, why);
+}
+
+static void every_truncation_of_every_type_is_refused(void **state)
+{
+    for (size_t i = 0; i < NSAMPLES; i++) {
+        struct buf b BUF_AUTO = encoded(&samples[i]);
+
+        for (size_t len = 0; len < b.len; len++) {
+            uint8_t *exact = xmalloc(len + 1); /* so that ASan sees a read past the end */
+
+            memcpy(exact, b.data, len);
+            assert_bytes_refused(exact, len, "client message");
+            free(exact);
+        }
+    }
+}
+
+static void a_byte_too_many_is_refused_in_every_type(void **state)
+{
+    for (size_t i = 0; i < NSAMPLES; i++) {
+        struct buf b BUF_AUTO = encoded(&samples[i]);
+
+        buf_put_u8(&b, 0);
+        assert_bytes_refused(b.data, b.len, "too long");
+    }
+}
+
+static void unknown_types_are_refused(void **state)
+{
+    for (int type = 0; type < 256; type++) {
+        uint8_t bytes[2] = {CLIENT_VERSION, (uint8_t)type};
+        bool known = false;
+
+        for (size_t i = 0; i < NSAMPLES; i++)
+            known = known || (int)samples[i].type == type;
+        if (!known)
+            assert_bytes_refused(bytes, sizeof(bytes), "unknown message type");
+    }
+}
+
+static void another_version_is_refused_and_both_versions_named(void **state)
+{
+    static const uint8_t bytes[] = {CLIENT_VERSION + 1, CLIENT_STDIN, 0, 0, 0, 0};
+
+    assert_bytes_refused(bytes, sizeof(bytes), "version 2 of the local protocol");
+    assert_bytes_refused(bytes, sizeof(bytes), "speaks 1");
+}
+
+static void more_data_than_the_limit_is_refused_by_both_sides(void **state)
+{
+    static uint8_t zeros[CLIENT_DATA_MAX + 1];
+    struct client_msg m = {.type = CLIENT_STDIN, .data = zeros, .len = sizeof(zeros)};
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, BUF_MAX);
+    client_msg_encode(&b, &m);
+    assert_true(b.failed);
+    buf_reset(&b);
+    buf_put_u8(&b, CLIENT_VERSION);
+    buf_put_u8(&b, CLIENT_STDIN);
+    buf_put_bytes(&b, zeros, sizeof(zeros));
+    assert_bytes_refused(b.data, b.len, "over a limit");
+}
+
+static void data_of_just_the_limit_is_taken(void **state)
+{
+    static uint8_t zeros[CLIENT_DATA_MAX];
+    struct client_msg m = {.type = CLIENT_OUTPUT, .stream = 1, .data = zeros, .len = sizeof(zeros)};
+    struct buf b BUF_AUTO = encoded(&m);
+    struct client_msg back;
+
+    assert_int_equal(client_msg_decode(b.data, b.len, &back, NULL), 0);
+    assert_int_equal(back.len, CLIENT_DATA_MAX);
+    client_msg_free(&back);
+}
+
+static void texts_over_their_limits_are_refused(void **state)
+{
+    static char text[CLIENT_TEXT_MAX + 2];
+    struct client_msg long_ones[] = {
+        {.type = CLIENT_DONE, .a = text},
+        {.type = CLIENT_ERROR, .a = text},
+        {.type = CLIENT_ACCEPTED, .a = text},
+        {.type = CLIENT_STATE, .a = "RUNNING", .b = text},
+        {.type = CLIENT_STATE, .a = text, .b = ""},
+        {.type = CLIENT_CALL, .a = "GET", .b = text, .c = ""},
+        {.type = CLIENT_CALL, .a = text, .b = "/", .c = ""},
+    };
+
+    memset(text, 'x', sizeof(text) - 1);
+    for (size_t i = 0; i < sizeof(long_ones) / sizeof(long_ones[0]); i++)
+        assert_refused(&long_ones[i], "over a limit");
+}
+
+static void a_signal_that_does_not_exist_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_SIGNAL, .number = 0}, "signal 0");
+    assert_refused(&(struct client_msg){.type = CLIENT_SIGNAL, .number = 65}, "signal 65");
+}
+
+static void output_of_another_stream_than_1_or_2_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_OUTPUT, .stream = 0}, "stream 0");
+    assert_refused(&(struct client_msg){.type = CLIENT_OUTPUT, .stream = 3}, "stream 3");
+}
+
+static void an_exit_code_over_255_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_DONE, .number = 256}, "exit code 256");
+    assert_refused(&(struct client_msg){.type = CLIENT_ERROR, .number = 256}, "exit code 256");
+}
+
+static void a_status_that_is_none_of_http_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .number = 99}, "no HTTP status");
+    assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .number = 600}, "no HTTP status");
+}
+
+static void a_call_without_method_or_absolute_path_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .a = "", .b = "/v1"}, "method");
+    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .a = "GET", .b = "v1"}, "begins");
+    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .a = "GET", .b = ""}, "begins");
+}
+
+static void a_pause_other_than_0_or_1_is_refused(void **state)
+{
+    static const uint8_t bytes[] = {CLIENT_VERSION, CLIENT_STDIN_PAUSE, 2};
+
+    assert_bytes_refused(bytes, sizeof(bytes), "neither 0 nor 1");
+}
+
+static void a_text_with_a_nul_inside_is_refused(void **state)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, BUF_MAX);
+    buf_put_u8(&b, CLIENT_VERSION);
+    buf_put_u8(&b, CLIENT_ACCEPTED);
+    buf_put_bytes(&b, "5.\0", 3);
+    assert_bytes_refused(b.data, b.len, "over a limit");
+}
+
+static void an_unknown_type_cannot_be_encoded(void **state)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, BUF_MAX);
+    client_msg_encode(&b, &(struct client_msg){.type = 99});
+    assert_true(b.failed);
+}
+
+static void assert_str(const char *want, const char *got)
+{
+    assert_string_equal(want ? want : "", got ? got : "");
+}
+
+static void every_type_comes_back_as_it_was_sent(void **state)
+{
+    for (size_t i = 0; i < NSAMPLES; i++) {
+        struct buf b BUF_AUTO = encoded(&samples[i]);
+        struct client_msg m;
+        struct err err = {0};
+
+        if (client_msg_decode(b.data, b.len, &m, &err) < 0)
+            fail_msg("type %d: %s", (int)samples[i].type, err.msg);
+        assert_int_equal(m.type, samples[i].type);
+        assert_int_equal(m.number, samples[i].number);
+        assert_int_equal(m.stream, samples[i].stream);
+        assert_int_equal(m.len, samples[i].len);
+        if (m.len)
+            assert_memory_equal(m.data, samples[i].data, m.len);
+        assert_str(samples[i].a, m.a);
+        assert_str(samples[i].b, m.b);
+        assert_str(samples[i].c, m.c);
+        client_msg_free(&m);
+    }
+}
+
+static void a_submitted_job_comes_back_whole(void **state)
+{
+    struct buf b BUF_AUTO = encoded(&samples[0]);
+    struct client_msg m;
+
+    assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);
+    assert_int_equal(m.spec.timeout_ms, 1500);
+    assert_int_equal(m.spec.hosts[1], 3);
+    assert_string_equal(m.spec.apps[0].argv[1], "-v");
+    assert_string_equal(m.spec.apps[0].env[0], "PATH=/bin");
+    client_msg_free(&m);
+}
+
+static void end_of_input_is_stdin_without_bytes(void **state)
+{
+    struct buf b BUF_AUTO = encoded(&(struct client_msg){.type = CLIENT_STDIN});
+    struct client_msg m;
+
+    assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);
+    assert_int_equal(m.len, 0);
+    client_msg_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_truncation_of_every_type_is_refused),
+        cmocka_unit_test(a_byte_too_many_is_refused_in_every_type),
+        cmocka_unit_test(unknown_types_are_refused),
+        cmocka_unit_test(another_version_is_refused_and_both_versions_named),
+        cmocka_unit_test(more_data_than_the_limit_is_refused_by_both_sides),
+        cmocka_unit_test(data_of_just_the_limit_is_taken),
+        cmocka_unit_test(texts_over_their_limits_are_refused),
+        cmocka_unit_test(a_signal_that_does_not_exist_is_refused),
+        cmocka_unit_test(output_of_another_stream_than_1_or_2_is_refused),
+        cmocka_unit_test(an_exit_code_over_255_is_refused),
+        cmocka_unit_test(a_status_that_is_none_of_http_is_refused),
+        cmocka_unit_test(a_call_without_method_or_absolute_path_is_refused),
+        cmocka_unit_test(a_pause_other_than_0_or_1_is_refused),
+        cmocka_unit_test(a_text_with_a_nul_inside_is_refused),
+        cmocka_unit_test(an_unknown_type_cannot_be_encoded),
+        cmocka_unit_test(every_type_comes_back_as_it_was_sent),
+        cmocka_unit_test(a_submitted_job_comes_back_whole),
+        cmocka_unit_test(end_of_input_is_stdin_without_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
