@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contexts for mutual TLS 1.3, their reload, and what a peer's certificate says. */
+#include "base/tls/tls.h"
+
+#include "base/buf/buf.h"
+#include "base/tls/tls_private.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NFILES 3
+
+struct tls_ctx {
+    char *ca;
+    char *cert;
+    char *key;
+    struct stat seen[NFILES];
+    SSL_CTX *ssl;
+};
+
+int tls_err(struct err *err, const char *fmt, ...)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    char text[ERR_MSG_MAX];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    err_set(err, "%s: %s", text, reason ? reason : "no reason given");
+    ERR_clear_error();
+    return -1;
+}
+
+/* An encrypted key is refused; without this OpenSSL would ask on the terminal. */
+static int no_password(char *buf, int size, int writing, void *arg)
+{
+    return -1;
+}
+
+static int load_files(const struct tls_ctx *t, SSL_CTX *ssl, struct err *err)
+{
+    ERR_clear_error();
+    SSL_CTX_set_default_passwd_cb(ssl, no_password);
+    if (SSL_CTX_load_verify_locations(ssl, t->ca, NULL) != 1)
+        return tls_err(err, "reading the trust bundle %s", t->ca);
+    if (SSL_CTX_use_certificate_chain_file(ssl, t->cert) != 1)
+        return tls_err(err, "reading the certificate %s", t->cert);
+    if (SSL_CTX_use_PrivateKey_file(ssl, t->key, SSL_FILETYPE_PEM) != 1)
+        return tls_err(err, "reading the key %s for the certificate %s", t->key, t->cert);
+    if (SSL_CTX_check_private_key(ssl) != 1)
+        return tls_err(err, "the key %s does not fit the certificate %s", t->key, t->cert);
+    return 0;
+}
+
+static SSL_CTX *create_ssl_ctx(const struct tls_ctx *t, struct err *err)
+{
+    SSL_CTX *ssl = SSL_CTX_new(TLS_method());
+
+    if (!ssl) {
+        tls_err(err, "creating a TLS context");
+        return NULL;
+    }
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    /* No resumption: every connection is checked against the trust bundle that is in force now. */
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
+    SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                              SSL_MODE_RELEASE_BUFFERS);
+    if (SSL_CTX_set_num_tickets(ssl, 0) != 1 ||
+        SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) != 1) {
+        tls_err(err, "setting a TLS context up");
+        goto error;
+    }
+    if (load_files(t, ssl, err) < 0)
+        goto error;
+    return ssl;
+error:
+    SSL_CTX_free(ssl);
+    return NULL;
+}
+
+static int stat_files(const struct tls_ctx *t, struct stat st[NFILES], struct err *err)
+{
+    const char *const paths[NFILES] = {t->ca, t->cert, t->key};
+
+    for (int i = 0; i < NFILES; i++) {
+        if (stat(paths[i], &st[i]) < 0)
+            return err_sys(err, errno, "reading %s", paths[i]);
+    }
+    return 0;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+struct tls_ctx *tls_ctx_create(const struct tls_files *files, struct err *err)
+{
+    struct tls_ctx *t = xcalloc(1, sizeof(*t));
+
+    t->ca = xstrdup(files->ca);
+    t->cert = xstrdup(files->cert);
+    t->key = xstrdup(files->key);
+    /* Looked at before they are read: a change in between is then seen by the next refresh. */
+    if (stat_files(t, t->seen, err) < 0)
+        goto error;
+    t->ssl = create_ssl_ctx(t, err);
+    if (!t->ssl)
+        goto error;
+    return t;
+error:
+    tls_ctx_destroy(t);
+    return NULL;
+}
+
+void tls_ctx_destroy(struct tls_ctx *t)
+{
+    if (!t)
+        return;
+    SSL_CTX_free(t->ssl);
+    free(t->ca);
+    free(t->cert);
+    free(t->key);
+    free(t);
+}
+
+int tls_ctx_refresh(struct tls_ctx *t, struct err *err)
+{
+    struct stat now[NFILES];
+    SSL_CTX *ssl;
+    bool same = true;
+
+    if (stat_files(t, now, err) < 0)
+        return -1;
+    for (int i = 0; i < NFILES; i++)
+        same = same && same_file(&t->seen[i], &now[i]);
+    if (same)
+        return 0;
+    ssl = create_ssl_ctx(t, err);
+    if (!ssl)
+        return -1;
+    SSL_CTX_free(t->ssl);
+    t->ssl = ssl;
+    memcpy(t->seen, now, sizeof(now));
+    return 1;
+}
+
+SSL *tls_new_server(struct tls_ctx *t, struct err *err)
+{
+    SSL *ssl = SSL_new(t->ssl);
+
+    if (!ssl) {
+        tls_err(err, "creating a TLS connection");
+        return NULL;
+    }
+    SSL_set_accept_state(ssl);
+    return ssl;
+}
+
+/* The certificate must be for `host`, which is also what the server is asked for (SNI, names only).
+ */
+static int expect_host(SSL *ssl, const char *host)
+{
+    unsigned char addr[sizeof(struct in6_addr)];
+
+    if (inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1)
+        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
+    /* Only subjectAltName counts: a CN is a name inside the cluster, not a host. */
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err)
+{
+    SSL *ssl = SSL_new(t->ssl);
+
+    if (!ssl) {
+        tls_err(err, "creating a TLS connection");
+        return NULL;
+    }
+    SSL_set_connect_state(ssl);
+    if (host && expect_host(ssl, host) != 1) {
+        tls_err(err, "creating a TLS connection to %s", host);
+        SSL_free(ssl);
+        return NULL;
+    }
+    return ssl;
+}
+
+int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct err *err)
+{
+    const X509_NAME *subject = X509_get_subject_name(cert);
+    int at = X509_NAME_get_index_by_NID(subject, nid, -1);
+    unsigned char *text = NULL;
+    int len;
+
+    if (at < 0)
+        return err_set(err, "the certificate's subject has no %s", OBJ_nid2sn(nid));
+    if (X509_NAME_get_index_by_NID(subject, nid, at) >= 0)
+        return err_set(err, "the certificate's subject has more than one %s", OBJ_nid2sn(nid));
+    len = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+    if (len <= 0 || len >= TLS_NAME_MAX || memchr(text, '\0', (size_t)len)) {
+        OPENSSL_free(text);
+        ERR_clear_error();
+        return err_set(err, "the certificate's subject has a malformed %s", OBJ_nid2sn(nid));
+    }
+    memcpy(out, text, (size_t)len);
+    out[len] = '\0';
+    OPENSSL_free(text);
+    return 0;
+}
+
+int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
+{
+    const X509 *cert = SSL_get0_peer_certificate(ssl);
+    long verdict = SSL_get_verify_result(ssl);
+
+    memset(out, 0, sizeof(*out));
+    if (!cert)
+        return err_set(err, "the peer showed no certificate");
+    if (verdict != X509_V_OK)
+        return err_set(err, "the peer's certificate is not trusted: %s",
+                       X509_verify_cert_error_string(verdict));
+    if (tls_subject_field(cert, NID_organizationName, out->cluster, err) < 0 ||
+        tls_subject_field(cert, NID_organizationalUnitName, out->role, err) < 0 ||
+        tls_subject_field(cert, NID_commonName, out->name, err) < 0) {
+        memset(out, 0, sizeof(*out));
+        return -1;
+    }
+    return 0;
+}
