@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of links. */
+#include "dvm/link/link.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+void links_init(struct links *l, struct out *out)
+{
+    *l = (struct links){.out = out};
+}
+
+void links_free(struct links *l)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(l->list, k, tmp)
+    {
+        links_drop(l, k);
+    }
+}
+
+struct link *links_by_conn(const struct links *l, uint64_t conn)
+{
+    struct link *k;
+
+    DL_FOREACH(l->list, k)
+    {
+        if (k->conn == conn)
+            return k;
+    }
+    return NULL;
+}
+
+struct link *links_up(const struct links *l, uint32_t vpid)
+{
+    struct link *k;
+
+    DL_FOREACH(l->list, k)
+    {
+        if (k->vpid == vpid && k->state == LINK_UP)
+            return k;
+    }
+    return NULL;
+}
+
+static struct link *add(struct links *l, uint64_t conn)
+{
+    struct link *k = xcalloc(1, sizeof *k);
+
+    k->conn = conn;
+    k->vpid = VPID_NONE;
+    k->heard_ms = k->opened_ms = l->out->now_ms;
+    DL_PREPEND(l->list, k);
+    l->n++;
+    return k;
+}
+
+struct link *links_accept(struct links *l, uint64_t conn)
+{
+    struct link *k;
+
+    if (l->n >= LINKS_MAX) {
+        out_add(l->out, OUT_CLOSE)->conn = conn;
+        return NULL;
+    }
+    k = add(l, conn);
+    k->incoming = true;
+    k->state = LINK_GREETING;
+    return k;
+}
+
+struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uint16_t port)
+{
+    struct link *k = add(l, LINK_OUTGOING | ++l->last_id);
+    struct out_act *act = out_add(l->out, OUT_CONNECT);
+
+    k->vpid = vpid;
+    act->conn = k->conn;
+    act->a = xstrdup(host);
+    act->number = port;
+    return k;
+}
+
+void links_drop(struct links *l, struct link *k)
+{
+    DL_DELETE(l->list, k);
+    l->n--;
+    free(k);
+}
+
+void links_close(struct links *l, struct link *k, bool flush)
+{
+    struct out_act *act = out_add(l->out, OUT_CLOSE);
+
+    act->conn = k->conn;
+    act->number = flush;
+    links_drop(l, k);
+}
+
+void links_send(struct links *l, struct link *k, const struct frame *from, const struct msg *m)
+{
+    struct out_act *act = out_add(l->out, OUT_SEND);
+    struct frame f = *from;
+
+    act->conn = k->conn;
+    f.type = m->type;
+    f.dst = k->vpid;
+    f.seq = 0;
+    frame_encode(&act->data, &f);
+    msg_encode(&act->data, m);
+}
+
+void links_send_raw(struct links *l, struct link *k, const void *frame, size_t len)
+{
+    struct out_act *act = out_add(l->out, OUT_SEND);
+
+    act->conn = k->conn;
+    buf_put_raw(&act->data, frame, len);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The links of one daemon: connections, who is at their other end, and whether they still live. */
+#ifndef DVM_LINK_LINK_H
+#define DVM_LINK_LINK_H
+
+#include "dvm/wire/msg.h"
+#include "dvm/wire/out.h"
+
+/* Connection ids given by this module have this bit; the driver's own (incoming ones) do not. */
+#define LINK_OUTGOING (1ull << 63)
+#define LINKS_MAX 65536
+
+enum link_state {
+    LINK_CONNECTING, /* outgoing, not open yet */
+    LINK_GREETING,   /* open; HELLO sent or awaited */
+    LINK_UP,
+    LINK_CLOSING,    /* we said BYE; nothing more is sent, the peer may still speak */
+};
+
+struct link {
+    uint64_t conn;
+    enum link_state state;
+    bool incoming;
+    bool joining;    /* a new daemon that waits to be wired (head), or our own call home */
+    bool peer_bye;   /* the peer said BYE */
+    bool member_role; /* its certificate allows it to join as a member or to be the head */
+    uint32_t vpid;   /* VPID_NONE until the greeting tells */
+    struct epoch epoch;
+    uint64_t heard_ms;
+    uint64_t opened_ms;
+    struct link *next, *prev;
+};
+
+struct links {
+    struct out *out;
+    struct link *list;
+    size_t n;
+    uint64_t last_id;
+};
+
+void links_init(struct links *l, struct out *out);
+void links_free(struct links *l);
+struct link *links_by_conn(const struct links *l, uint64_t conn);
+/* The link that is up to a vpid, or NULL. Newest first, so a reconnect wins over what it replaces. */
+struct link *links_up(const struct links *l, uint32_t vpid);
+/* An incoming connection; NULL and closed if there are too many. */
+struct link *links_accept(struct links *l, uint64_t conn);
+struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uint16_t port);
+/* Forgets the link without a word to the driver (it is closed already). */
+void links_drop(struct links *l, struct link *k);
+/* Closes and forgets it. */
+void links_close(struct links *l, struct link *k, bool flush);
+/* Sends a message on the link itself (not routed): the caller fills `f` but for type, dst and seq. */
+void links_send(struct links *l, struct link *k, const struct frame *from, const struct msg *m);
+void links_send_raw(struct links *l, struct link *k, const void *frame, size_t len);
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Streams with sequence numbers and cumulative acknowledgement, over next hops that may change at any time. */
+#include "dvm/rml/rml.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+struct rml_key {
+    uint32_t vpid;
+    uint32_t traffic;
+};
+
+struct rml_stream {
+    struct rml_key key;
+    struct rml_frame *unacked;
+    size_t bytes;     /* in unacked */
+    size_t in_flight; /* of these, sent */
+    uint64_t next_seq;
+    uint64_t rx_next; /* the number that is delivered next */
+    struct rml_frame *early;
+    size_t nearly;
+    uint64_t ack_at;    /* an acknowledgement is owed by then; 0: none */
+    uint64_t resend_at; /* 0: nothing on the way */
+    uint64_t resend_ms;
+    UT_hash_handle hh;
+};
+
+void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links)
+{
+    *r = (struct rml){.out = out, .members = members, .links = links};
+}
+
+static struct rml_frame *frame_new(const void *data, size_t len, uint64_t seq)
+{
+    struct rml_frame *f = xcalloc(1, sizeof *f);
+
+    buf_init(&f->bytes, MSG_DATA_MAX + (1u << 20));
+    buf_put_raw(&f->bytes, data, len);
+    f->seq = seq;
+    return f;
+}
+
+static void frame_free(struct rml_frame **list, struct rml_frame *f)
+{
+    DL_DELETE(*list, f);
+    buf_free(&f->bytes);
+    free(f);
+}
+
+static void list_free(struct rml_frame **list)
+{
+    while (*list)
+        frame_free(list, *list);
+}
+
+static void stream_free(struct rml *r, struct rml_stream *s)
+{
+    HASH_DEL(r->streams, s);
+    list_free(&s->unacked);
+    list_free(&s->early);
+    free(s);
+}
+
+void rml_free(struct rml *r)
+{
+    struct rml_stream *s, *tmp;
+
+    HASH_ITER(hh, r->streams, s, tmp)
+    {
+        stream_free(r, s);
+    }
+    list_free(&r->inbox);
+    list_free(&r->deferred);
+}
+
+static struct rml_stream *find(const struct rml *r, uint32_t vpid, uint32_t traffic)
+{
+    struct rml_key key = {vpid, traffic};
+    struct rml_stream *s;
+
+    HASH_FIND(hh, r->streams, &key, sizeof key, s);
+    return s;
+}
+
+static struct rml_stream *get(struct rml *r, uint32_t vpid, uint32_t traffic)
+{
+    struct rml_stream *s = find(r, vpid, traffic);
+
+    if (s)
+        return s;
+    s = xcalloc(1, sizeof *s);
+    s->key = (struct rml_key){vpid, traffic};
+    s->next_seq = 1;
+    s->rx_next = 1;
+    s->resend_ms = RML_RESEND_MS;
+    HASH_ADD(hh, r->streams, key, sizeof s->key, s);
+    return s;
+}
+
+struct frame rml_from(const struct rml *r)
+{
+    return (struct frame){.src = r->members->self,
+                          .dst = VPID_NONE,
+                          .src_epoch = r->epoch,
+                          .version = r->members->version};
+}
+
+static struct frame header(const struct rml *r, const struct rml_stream *s, uint16_t type)
+{
+    const struct member *peer = members_get(r->members, s->key.vpid);
+    struct frame f = rml_from(r);
+
+    f.traffic = (uint8_t)s->key.traffic;
+    f.type = type;
+    f.dst = s->key.vpid;
+    f.dst_ctr = (uint32_t)peer->facts.epoch.ctr;
+    f.ack = s->rx_next - 1;
+    return f;
+}
+
+/* The link to the next hop, or NULL while it is being made. */
+static struct link *hop(const struct rml *r, uint32_t dst)
+{
+    struct tree t = members_tree(r->members);
+    uint32_t next = tree_next_hop(&t, r->members->self, dst);
+
+    return next == TREE_NONE ? NULL : links_up(r->links, next);
+}
+
+static void push(struct rml *r, struct rml_stream *s)
+{
+    struct link *k = hop(r, s->key.vpid);
+    struct rml_frame *f;
+
+    if (!k)
+        return;
+    DL_FOREACH(s->unacked, f)
+    {
+        if (f->sent)
+            continue;
+        if (s->in_flight > 0 && s->in_flight + f->bytes.len > RML_WINDOW_BYTES)
+            return;
+        links_send_raw(r->links, k, f->bytes.data, f->bytes.len);
+        f->sent = true;
+        s->in_flight += f->bytes.len;
+        if (s->resend_at == 0)
+            s->resend_at = r->out->now_ms + s->resend_ms;
+    }
+}
+
+int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct msg *m,
+             struct err *err)
+{
+    struct buf b BUF_AUTO = {0};
+    struct rml_stream *s;
+    struct rml_frame *f;
+    struct frame h;
+
+    if (!members_live(r->members, vpid))
+        return err_set(err, "message %s to vpid %u: not a member", msg_name(m->type), vpid);
+    s = get(r, vpid, traffic);
+    h = header(r, s, m->type);
+    h.seq = s->next_seq;
+    buf_init(&b, MSG_DATA_MAX + (1u << 20));
+    frame_encode(&b, &h);
+    msg_encode(&b, m);
+    if (b.failed)
+        return err_set(err, "message %s to vpid %u: too long", msg_name(m->type), vpid);
+    f = frame_new(b.data, b.len, s->next_seq);
+    if (vpid == r->members->self) {
+        DL_APPEND(r->inbox, f);
+        return 0;
+    }
+    s->next_seq++;
+    s->ack_at = 0; /* the header carries it */
+    s->bytes += b.len;
+    DL_APPEND(s->unacked, f);
+    push(r, s);
+    return 0;
+}
+
+static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
+{
+    bool progress = false;
+
+    while (s->unacked && s->unacked->seq <= ack) {
+        s->bytes -= s->unacked->bytes.len;
+        if (s->unacked->sent)
+            s->in_flight -= s->unacked->bytes.len;
+        frame_free(&s->unacked, s->unacked);
+        progress = true;
+    }
+    if (!progress)
+        return;
+    s->resend_ms = RML_RESEND_MS;
+    s->resend_at = s->in_flight ? r->out->now_ms + s->resend_ms : 0;
+    push(r, s);
+}
+
+static void owe_ack(struct rml *r, struct rml_stream *s)
+{
+    if (s->ack_at == 0)
+        s->ack_at = r->out->now_ms + RML_ACK_DELAY_MS;
+}
+
+/* In its turn: delivered, with those behind it that came early. */
+static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
+{
+    struct rml_frame *e;
+
+    if (f->seq != s->rx_next) {
+        bool keep = f->seq > s->rx_next && s->nearly < RML_REORDER_MAX;
+
+        DL_FOREACH(s->early, e)
+        {
+            if (e->seq == f->seq)
+                keep = false;
+        }
+        if (!keep) {
+            buf_free(&f->bytes);
+            free(f);
+            return;
+        }
+        DL_APPEND(s->early, f);
+        s->nearly++;
+        return;
+    }
+    DL_APPEND(r->inbox, f);
+    s->rx_next++;
+    DL_FOREACH(s->early, e)
+    {
+        if (e->seq == s->rx_next) {
+            DL_DELETE(s->early, e);
+            s->nearly--;
+            take(r, s, e);
+            return;
+        }
+    }
+}
+
+static void local_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
+{
+    struct rml_stream *s;
+
+    if (!members_current(r->members, f->src, f->src_epoch) ||
+        (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr)) {
+        r->stale++;
+        return;
+    }
+    s = get(r, f->src, f->traffic);
+    acked(r, s, f->ack);
+    if (f->type == MSG_RACK)
+        return;
+    owe_ack(r, s);
+    take(r, s, frame_new(data, len, f->seq));
+}
+
+void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
+{
+    struct link *k;
+
+    if (f->dst != r->members->self) {
+        k = hop(r, f->dst);
+        if (k) /* otherwise the sender sends it again when the routes are there */
+            links_send_raw(r->links, k, data, len);
+        return;
+    }
+    if (f->version > r->members->version && epoch_eq(f->src_epoch, (struct epoch){r->epoch.inc, f->src_epoch.ctr})) {
+        if (r->ndeferred < RML_DEFER_MAX) {
+            struct rml_frame *d = frame_new(data, len, f->version);
+
+            DL_APPEND(r->deferred, d);
+            r->ndeferred++;
+        }
+        return;
+    }
+    local_input(r, f, data, len);
+}
+
+/* Membership has moved on: what waited for it comes in. */
+static void undefer(struct rml *r)
+{
+    struct rml_frame *d, *tmp;
+
+    DL_FOREACH_SAFE(r->deferred, d, tmp)
+    {
+        struct cur c = cur_of(d->bytes.data, d->bytes.len);
+        struct frame f;
+
+        if (d->seq > r->members->version)
+            continue;
+        if (frame_decode(&c, &f, NULL) == 0)
+            local_input(r, &f, d->bytes.data, d->bytes.len);
+        frame_free(&r->deferred, d);
+        r->ndeferred--;
+    }
+}
+
+bool rml_next(struct rml *r, struct buf *bytes)
+{
+    struct rml_frame *f = r->inbox;
+
+    if (!f)
+        return false;
+    *bytes = f->bytes;
+    DL_DELETE(r->inbox, f);
+    free(f);
+    return true;
+}
+
+static void resend(struct rml *r, struct rml_stream *s)
+{
+    struct rml_frame *f;
+
+    DL_FOREACH(s->unacked, f)
+    {
+        f->sent = false;
+    }
+    s->in_flight = 0;
+    s->resend_at = s->unacked ? r->out->now_ms + s->resend_ms : 0;
+    push(r, s);
+}
+
+void rml_routes_changed(struct rml *r)
+{
+    struct rml_stream *s, *tmp;
+
+    undefer(r);
+    HASH_ITER(hh, r->streams, s, tmp)
+    {
+        resend(r, s);
+    }
+}
+
+void rml_forget(struct rml *r, uint32_t vpid)
+{
+    for (uint32_t traffic = 0; traffic < CLASSES; traffic++) {
+        struct rml_stream *s = find(r, vpid, traffic);
+
+        if (s)
+            stream_free(r, s);
+    }
+}
+
+static void send_ack(struct rml *r, struct rml_stream *s)
+{
+    struct link *k = hop(r, s->key.vpid);
+    struct frame h = header(r, s, MSG_RACK);
+    struct buf b BUF_AUTO = {0};
+
+    s->ack_at = 0;
+    if (!k)
+        return;
+    buf_init(&b, FRAME_HEADER_BYTES);
+    frame_encode(&b, &h);
+    links_send_raw(r->links, k, b.data, b.len);
+}
+
+void rml_tick(struct rml *r)
+{
+    struct rml_stream *s, *tmp;
+
+    HASH_ITER(hh, r->streams, s, tmp)
+    {
+        if (s->ack_at && s->ack_at <= r->out->now_ms)
+            send_ack(r, s);
+        if (s->resend_at && s->resend_at <= r->out->now_ms) {
+            s->resend_ms = s->resend_ms < 8 * RML_RESEND_MS ? 2 * s->resend_ms : s->resend_ms;
+            resend(r, s);
+        }
+    }
+}
+
+uint64_t rml_deadline(const struct rml *r)
+{
+    uint64_t due = UINT64_MAX;
+    struct rml_stream *s, *tmp;
+
+    HASH_ITER(hh, r->streams, s, tmp)
+    {
+        if (s->ack_at && s->ack_at < due)
+            due = s->ack_at;
+        if (s->resend_at && s->resend_at < due)
+            due = s->resend_at;
+    }
+    return due;
+}
+
+size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic)
+{
+    struct rml_stream *s = find(r, vpid, traffic);
+
+    return s ? s->bytes : 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The job and process state machines: names and numbers of seed 004, transitions as const tables. */
+#ifndef DVM_STATE_STATE_H
+#define DVM_STATE_STATE_H
+
+#include "base/fsm/fsm.h"
+
+#include <stdbool.h>
+
+/* Deviations from the numbers' source, and why: docs/states.md. 8, 9 and 10 (daemons) belong to the DVM, not to a job,
+ * because Kubernetes or prte starts the daemons. */
+enum job_state {
+    JOB_INIT = 1,
+    JOB_INIT_COMPLETE = 2,
+    JOB_ALLOCATE = 3,
+    JOB_ALLOCATION_COMPLETE = 4,
+    JOB_MAP = 5,
+    JOB_MAP_COMPLETE = 6,
+    JOB_SYSTEM_PREP = 7,
+    JOB_VM_READY = 11,
+    JOB_LAUNCH_APPS = 12,
+    JOB_SEND_LAUNCH_MSG = 13,
+    JOB_RUNNING = 14,
+    JOB_REGISTERED = 16,
+    JOB_WAITING_FOR_DAEMONS = 17,
+    JOB_LOCAL_LAUNCH_COMPLETE = 18,
+    JOB_STARTED = 20,
+    JOB_UNTERMINATED = 30, /* boundary: below, the job still runs */
+    JOB_TERMINATED = 31,
+    JOB_NOTIFY_COMPLETED = 34,
+    JOB_NOTIFIED = 35,
+    JOB_ERROR = 50, /* boundary */
+    JOB_KILLED_BY_CMD = 51,
+    JOB_ABORTED = 52,
+    JOB_FAILED_TO_START = 53,
+    JOB_NEVER_LAUNCHED = 60,
+    JOB_MAP_FAILED = 69,
+};
+
+enum job_event {
+    JOB_EV_DONE = 1,   /* what the state does is done */
+    JOB_EV_HOLD,       /* the launch fence is up */
+    JOB_EV_RELEASE,    /* it is down: go on to map */
+    JOB_EV_RELAUNCH,   /* it is down: go on to launch as mapped */
+    JOB_EV_REMAP,      /* a mapped daemon is not wired any more */
+    JOB_EV_NO_SLOTS,   /* fits, but not now: back to the queue */
+    JOB_EV_FIRST,      /* the first rank runs */
+    JOB_EV_ALL_RUN,    /* all ranks run */
+    JOB_EV_REGISTERED, /* all called PMIx_Init */
+    JOB_EV_ENDED,      /* nothing of it is left anywhere */
+    JOB_EV_FAIL_START, /* ended likewise, but: could not be started, */
+    JOB_EV_ABORT,      /*   a rank failed or a daemon was lost, */
+    JOB_EV_KILL,       /*   ended by request, */
+    JOB_EV_NEVER,      /*   refused before anything was sent, */
+    JOB_EV_NO_MAP,     /*   can never be mapped */
+};
+
+extern const struct fsm job_fsm;
+
+enum proc_state {
+    PROC_INIT = 1,
+    PROC_RUNNING = 4,
+    PROC_REGISTERED = 5,
+    PROC_IOF_COMPLETE = 6,
+    PROC_WAITPID_FIRED = 7,
+    PROC_UNTERMINATED = 15,
+    PROC_TERMINATED = 20,
+    PROC_ERROR = 50,
+    PROC_FAILED_TO_START = 53,
+    PROC_LOST = 60,
+};
+
+enum proc_event { PROC_EV_RUN = 1, PROC_EV_REGISTER, PROC_EV_IOF, PROC_EV_WAITPID, PROC_EV_FAIL, PROC_EV_LOST };
+
+extern const struct fsm proc_fsm;
+
+static inline bool job_state_over(int s)
+{
+    return s >= JOB_UNTERMINATED;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forwarding, replay and acknowledgement of broadcasts. */
+#include "dvm/xcast/xcast.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+void xcast_init(struct xcast *x, struct out *out, struct members *members, struct links *links)
+{
+    *x = (struct xcast){.out = out, .members = members, .links = links};
+}
+
+void xcast_free(struct xcast *x)
+{
+    struct xcast_child *c, *tmp;
+
+    for (size_t i = 0; i < XCAST_RING; i++)
+        buf_free(&x->ring[i].body);
+    DL_FOREACH_SAFE(x->children, c, tmp)
+    {
+        DL_DELETE(x->children, c);
+        free(c);
+    }
+}
+
+static void keep(struct xcast *x, const struct msg *m)
+{
+    struct xcast_op *slot = &x->ring[m->op % XCAST_RING];
+
+    buf_free(&slot->body);
+    buf_init(&slot->body, MSG_DATA_MAX);
+    buf_put_u16(&slot->body, (uint16_t)m->type);
+    msg_encode(&slot->body, m);
+    slot->op = m->op;
+}
+
+static void send_kept(struct xcast *x, struct link *k, const struct frame *from, uint64_t op)
+{
+    const struct xcast_op *slot = &x->ring[op % XCAST_RING];
+    struct cur c = cur_of(slot->body.data, slot->body.len);
+    struct buf b BUF_AUTO = {0};
+    struct frame f = *from;
+
+    f.type = cur_u16(&c);
+    f.dst = k->vpid;
+    buf_init(&b, MSG_DATA_MAX);
+    frame_encode(&b, &f);
+    buf_put_raw(&b, slot->body.data + 2, slot->body.len - 2);
+    links_send_raw(x->links, k, b.data, b.len);
+}
+
+static size_t children_of(const struct xcast *x, uint32_t **list)
+{
+    struct tree t = members_tree(x->members);
+    size_t n;
+
+    *list = NULL;
+    if (!members_live(x->members, x->members->self))
+        return 0;
+    n = tree_children(&t, x->members->self, NULL, 0);
+    *list = xmalloc((n + 1) * sizeof **list);
+    return tree_children(&t, x->members->self, *list, n);
+}
+
+void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *m)
+{
+    uint32_t *list FREE_AUTO = NULL;
+    size_t n = children_of(x, &list);
+    struct link *k;
+
+    keep(x, m);
+    for (size_t i = 0; i < n; i++) {
+        k = links_up(x->links, list[i]);
+        if (k) /* a child without a link asks when it is back */
+            send_kept(x, k, from, m->op);
+    }
+    /* whoever hangs on us outside the tree, on its way to its place in it */
+    DL_FOREACH(x->links->list, k)
+    {
+        bool child = false;
+
+        for (size_t i = 0; i < n; i++)
+            child |= list[i] == k->vpid;
+        if (k->state == LINK_UP && k->incoming && !k->joining && !child)
+            send_kept(x, k, from, m->op);
+    }
+}
+
+bool xcast_replay(struct xcast *x, struct link *k, const struct frame *from, uint64_t have)
+{
+    for (uint64_t op = have + 1; op <= x->members->version; op++) {
+        if (x->ring[op % XCAST_RING].op != op)
+            return false;
+    }
+    for (uint64_t op = have + 1; op <= x->members->version; op++)
+        send_kept(x, k, from, op);
+    return true;
+}
+
+static struct xcast_child *child_entry(const struct xcast *x, uint32_t vpid)
+{
+    struct xcast_child *c;
+
+    DL_FOREACH(x->children, c)
+    {
+        if (c->vpid == vpid)
+            return c;
+    }
+    return NULL;
+}
+
+void xcast_ack(struct xcast *x, uint32_t vpid, struct epoch epoch, uint64_t version)
+{
+    struct xcast_child *c = child_entry(x, vpid);
+
+    if (!c) {
+        c = xcalloc(1, sizeof *c);
+        c->vpid = vpid;
+        DL_APPEND(x->children, c);
+    }
+    if (!epoch_eq(c->epoch, epoch))
+        c->acked = 0;
+    c->epoch = epoch;
+    if (version > c->acked)
+        c->acked = version;
+}
+
+bool xcast_waits_for(const struct xcast *x, uint32_t child)
+{
+    const struct xcast_child *c = child_entry(x, child);
+    const struct member *m = members_get(x->members, child);
+
+    return !c || !m || !epoch_eq(c->epoch, m->facts.epoch) || c->acked != x->members->version;
+}
+
+static void prune(struct xcast *x, const uint32_t *list, size_t n)
+{
+    struct xcast_child *c, *tmp;
+
+    DL_FOREACH_SAFE(x->children, c, tmp)
+    {
+        bool keep_it = c->acked > x->members->version; /* ahead of us: its parent-to-be */
+
+        for (size_t i = 0; i < n; i++)
+            keep_it |= list[i] == c->vpid;
+        if (!keep_it) {
+            DL_DELETE(x->children, c);
+            free(c);
+        }
+    }
+}
+
+void xcast_check(struct xcast *x, const struct frame *from)
+{
+    uint32_t *list FREE_AUTO = NULL;
+    uint32_t parent = members_parent(x->members);
+    size_t n = children_of(x, &list);
+    struct link *k;
+
+    prune(x, list, n);
+    for (size_t i = 0; i < n; i++) {
+        if (xcast_waits_for(x, list[i]))
+            return;
+    }
+    if (x->members->self == VPID_HEAD) {
+        x->complete = x->members->version;
+        return;
+    }
+    k = parent == TREE_NONE ? NULL : links_up(x->links, parent);
+    if (k && x->acked_up < x->members->version) {
+        struct msg m = {.type = MSG_XACK, .op = x->members->version};
+
+        x->acked_up = x->members->version;
+        links_send(x->links, k, from, &m);
+    }
+}
+
+void xcast_parent_changed(struct xcast *x)
+{
+    x->acked_up = 0;
+}
