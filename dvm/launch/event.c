@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The numbered events of this incarnation, in a bounded ring. */
+#include "dvm/launch/launch_private.h"
+
+#include <string.h>
+
+void event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
+               const struct campaign *c)
+{
+    struct api_event *e = &l->events[l->next_event % API_EVENTS_KEPT];
+
+    if (e->number)
+        api_event_free(e);
+    memset(e, 0, sizeof *e);
+    memcpy(e->incarnation, l->incarnation, sizeof e->incarnation);
+    e->number = l->next_event++;
+    e->time_ms = (int64_t)l->out->wall_ms;
+    e->type = type;
+    e->vpid = vpid;
+    e->epoch = epoch;
+    if (c) {
+        e->has_campaign = true;
+        campaign_fill(l, c, &e->campaign);
+    }
+    out_add(l->out, OUT_EVENT)->req = e->number;
+}
+
+const struct api_event *launch_event(const struct launch *l, uint64_t number)
+{
+    const struct api_event *e = &l->events[number % API_EVENTS_KEPT];
+
+    return number && e->number == number ? e : NULL;
+}
+
+uint64_t launch_event_next(const struct launch *l)
+{
+    return l->next_event;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The launch fence: the sum of named holds; and the queue of membership operations. */
+#include "dvm/launch/launch_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+void fence_raise(struct launch *l, const char *name, uint32_t count)
+{
+    struct hold *h = xcalloc(1, sizeof *h);
+
+    h->name = xstrdup(name);
+    h->count = count;
+    DL_APPEND(l->holds, h);
+    l->fence += count;
+}
+
+void fence_lower(struct launch *l, const char *name)
+{
+    struct hold *h;
+
+    DL_FOREACH(l->holds, h)
+    {
+        if (strcmp(h->name, name) == 0)
+            break;
+    }
+    if (!h)
+        return;
+    l->fence -= h->count;
+    DL_DELETE(l->holds, h);
+    free(h->name);
+    free(h);
+    if (l->fence == 0)
+        job_release_held(l);
+}
+
+/* The message's lists are copied by way of its own codec. */
+void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c)
+{
+    struct pending_op *p = xcalloc(1, sizeof *p);
+    struct buf b BUF_AUTO = {0};
+    struct cur cur;
+
+    buf_init(&b, MSG_DATA_MAX);
+    msg_encode(&b, m);
+    cur = cur_of(b.data, b.len);
+    p->urgent = urgent;
+    p->campaign = c;
+    if (msg_decode(&cur, m->type, &p->msg, NULL) < 0) {
+        free(p);
+        return;
+    }
+    DL_APPEND(l->ops, p);
+}
+
+/* One normal operation at a time; news of losses overtake, or the one before could wait for the dead. */
+bool launch_next_op(struct launch *l, struct msg *op)
+{
+    struct pending_op *p;
+
+    DL_FOREACH(l->ops, p)
+    {
+        if (p->urgent || !l->normal_running)
+            break;
+    }
+    if (!p)
+        return false;
+    DL_DELETE(l->ops, p);
+    *op = p->msg;
+    op->op = ++l->last_op;
+    if (!p->urgent) {
+        l->normal_running = true;
+        l->normal_op = op->op;
+    }
+    if (op->type == MSG_ADD)
+        l->grow_op = op->op;
+    if (op->type == MSG_SHUTDOWN)
+        l->end_op = op->op;
+    if (p->campaign)
+        campaign_op_started(l, p->campaign, op->op);
+    free(p);
+    return true;
+}
+
+void launch_completed(struct launch *l, uint64_t version)
+{
+    if (version <= l->complete)
+        return;
+    l->complete = version;
+    if (l->normal_running && l->normal_op <= version)
+        l->normal_running = false;
+    if (l->grow_op && l->grow_op <= version)
+        grow_completed(l);
+    if (l->end_op && l->end_op <= version)
+        l->ended = true;
+    campaign_completed_op(l);
+}

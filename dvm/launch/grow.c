@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Grow campaigns: daemons that call home are admitted within the size bound and wired in batches as they arrive. */
+#include "dvm/launch/launch_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROW_HOLD "grow"
+
+struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch)
+{
+    struct member *m = members_get(l->members, vpid);
+
+    return m && epoch_eq(m->facts.epoch, epoch) ? m : NULL;
+}
+
+int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch *epoch,
+                 struct err *err)
+{
+    struct member *m = members_get(l->members, facts->vpid);
+    struct msg_member mine = *facts;
+
+    if (l->ending)
+        return err_set(err, "this incarnation of the DVM ends");
+    if (facts->vpid == VPID_HEAD)
+        return err_set(err, "vpid 0 is the head's own");
+    if (campaign_names(l, facts->vpid))
+        return err_set(err, "vpid %u: a shrink that names it is running", facts->vpid);
+    if (facts->vpid > l->bound)
+        return err_set(err, "vpid %u is outside the size in force (%u)", facts->vpid, l->bound);
+    if (m && members_live(l->members, facts->vpid)) {
+        launch_lost(l, facts->vpid, m->facts.epoch, "a new life of this vpid called home");
+        return err_set(err, "vpid %u: its earlier life is being removed", facts->vpid);
+    }
+    mine.epoch = *epoch = (struct epoch){l->opts.incarnation, ++l->next_epoch};
+    m = members_put(l->members, &mine);
+    m->state = MEMBER_REPORTED;
+    m->slots_used = 0;
+    m->repairs = 0;
+    return 0;
+}
+
+bool launch_joining(const struct launch *l, uint32_t vpid, struct epoch epoch)
+{
+    const struct member *m = member_now(l, vpid, epoch);
+
+    return m && m->state == MEMBER_REPORTED && !members_live(l->members, vpid);
+}
+
+void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
+{
+    if (launch_joining(l, vpid, epoch))
+        members_get(l->members, vpid)->state = MEMBER_ABSENT;
+}
+
+/* Everybody who has reported by now is one batch; while one is being wired the next gathers. */
+void grow_steps(struct launch *l)
+{
+    struct msg add = {.type = MSG_ADD};
+
+    if (l->grow_op || l->normal_running || l->ending)
+        return;
+    for (uint32_t v = 1; v < l->members->n; v++) {
+        const struct member *m = members_get(l->members, v);
+
+        if (m && m->state == MEMBER_REPORTED)
+            add.nmembers++;
+    }
+    if (add.nmembers == 0)
+        return;
+    add.members = xcalloc(add.nmembers, sizeof *add.members);
+    add.nmembers = 0;
+    for (uint32_t v = 1; v < l->members->n; v++) {
+        const struct member *m = members_get(l->members, v);
+
+        if (m && m->state == MEMBER_REPORTED)
+            add.members[add.nmembers++] = m->facts;
+    }
+    fence_raise(l, GROW_HOLD, (uint32_t)add.nmembers);
+    l->grow_op = UINT64_MAX; /* queued; its number comes when it starts */
+    op_queue(l, &add, false, NULL);
+    free(add.members);
+}
+
+/* members_add() has put them into the tree as wired; for mapping they count from completion on. */
+void grow_completed(struct launch *l)
+{
+    l->grow_op = 0;
+    for (uint32_t v = 1; v < l->members->n; v++) {
+        struct member *m = members_get(l->members, v);
+
+        if (!m || m->state != MEMBER_REPORTED || !members_live(l->members, v))
+            continue;
+        m->state = MEMBER_WIRED;
+        event_add(l, API_EVENT_DAEMON_WIRED, v, m->facts.epoch.ctr, NULL);
+    }
+    fence_lower(l, GROW_HOLD);
+    l->kick = true;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the head alone knows: jobs, the launch fence, campaigns, size bound, events. One struct, no clock, no socket. */
+#ifndef DVM_LAUNCH_LAUNCH_H
+#define DVM_LAUNCH_LAUNCH_H
+
+#include "api/campaign.h"
+#include "api/dvm.h"
+#include "api/event.h"
+#include "api/size.h"
+#include "dvm/member/member.h"
+#include "dvm/rml/rml.h"
+#include "dvm/wire/out.h"
+
+#define LAUNCH_JOBS_MAX 100000   /* running, held and queued */
+#define LAUNCH_HISTORY_MAX 64    /* ended jobs that pstat still shows */
+#define LAUNCH_CAMPAIGNS_MAX 256 /* ended campaigns that can still be asked for */
+#define LAUNCH_RELEASE_WINDOW_MS 50
+#define LAUNCH_GRACE_MS 2000     /* SIGTERM to SIGKILL of ranks */
+
+struct launch;
+
+struct launch_opts {
+    const char *cluster;
+    uint64_t incarnation;
+    uint32_t size;
+    uint64_t ack_ms;
+};
+
+struct launch *launch_create(const struct launch_opts *o, struct out *out, struct members *members,
+                             struct rml *rml);
+void launch_destroy(struct launch *l);
+
+/* After every input: takes the steps that are due. Then the core broadcasts the operations that launch_next_op() gives
+ * (op number filled in; the caller frees it) until there are none. */
+void launch_run(struct launch *l);
+bool launch_next_op(struct launch *l, struct msg *op);
+uint64_t launch_deadline(const struct launch *l);
+/* The head itself has applied an operation / everybody has processed all up to `version`. */
+void launch_applied(struct launch *l, const struct msg *op);
+void launch_completed(struct launch *l, uint64_t version);
+
+/* A daemon calls home. 0: admitted, *epoch is its new life; -1: err says why not now. */
+int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch *epoch,
+                 struct err *err);
+/* An admitted daemon's connection ended before it was wired. */
+void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
+/* True if this daemon was admitted in this life and waits to be wired. */
+bool launch_joining(const struct launch *l, uint32_t vpid, struct epoch epoch);
+/* A member in this life is gone for good: broadcast it (several at once are one operation). */
+void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why);
+/* A target of a shrink has processed the command / its link is gone. */
+void launch_left(struct launch *l, uint32_t vpid, struct epoch epoch);
+void launch_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
+/* A message that is for the head (dvm/wire/msg.h). */
+void launch_msg(struct launch *l, uint32_t from, struct msg *m);
+
+int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
+                        struct api_campaign *out, const char **reason, struct err *err);
+int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,
+                           const char **reason, struct err *err);
+int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *out,
+                        const char **reason, struct err *err);
+int launch_size_put(struct launch *l, const struct api_size *s, struct api_size *out,
+                    const char **reason, struct err *err);
+/* Ends jobs at the deadline, then the DVM or this incarnation; again: the nearer deadline counts. */
+void launch_shutdown(struct launch *l, enum shutdown_why why, int64_t deadline_s);
+bool launch_ending(const struct launch *l);
+bool launch_ended(const struct launch *l); /* everybody has processed the shutdown */
+enum shutdown_why launch_ending_why(const struct launch *l);
+void launch_view(const struct launch *l, struct api_dvm *out);
+const struct api_event *launch_event(const struct launch *l, uint64_t number);
+uint64_t launch_event_next(const struct launch *l);
+
+struct launch_stats {
+    uint64_t jobs_started, jobs_ended, held_map, held_launch, remapped;
+};
+struct launch_stats launch_stats(const struct launch *l);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head's records, shared by the files of this directory only. */
+#ifndef DVM_LAUNCH_LAUNCH_PRIVATE_H
+#define DVM_LAUNCH_LAUNCH_PRIVATE_H
+
+#include "dvm/launch/launch.h"
+#include "dvm/state/state.h"
+
+#include <uthash.h>
+
+enum hold_at { HOLD_NONE, HOLD_MAP, HOLD_LAUNCH };
+
+struct job {
+    uint64_t number;
+    int state;
+    struct job_launch map; /* nspace, spec, and the map while mapped */
+    bool mapped;
+    bool sent;      /* launch messages have gone out: it can no longer be remapped */
+    bool queued;    /* waits for slots */
+    bool checked;   /* it fitted the maximum when it was submitted */
+    bool due;       /* has a step to take */
+    enum hold_at hold;
+    struct epoch home_epoch;
+    int *rank_state;      /* [nranks] enum proc_state */
+    bool *rank_slot;      /* [nranks] holds a slot of its node */
+    bool *node_gone;      /* [nnodes] nothing of it is left there */
+    bool *node_registered;
+    uint32_t nrunning, nnodes_gone, nnodes_registered;
+    enum job_event failure; /* 0: none; how it will end */
+    int exit_code;
+    char *reason;
+    uint64_t deadline_ms; /* 0: none */
+    UT_hash_handle hh;
+    struct job *next, *prev;
+};
+
+struct target {
+    struct msg_target id; /* epoch none: the vpid was not there */
+    bool out;             /* processed the command, or was lost */
+    bool departed;
+};
+
+struct campaign {
+    char *id;
+    struct api_campaign_request req;
+    bool has_requester; /* by the control API; releases that a SIGTERM asked for have none */
+    enum api_phase phase;
+    size_t ntargets;
+    struct target *targets;
+    uint32_t bound_before;
+    uint64_t op;           /* the broadcast, 0: not yet */
+    uint64_t deadline_ms;  /* of the drain; 0: none */
+    uint64_t ack_by_ms;    /* while removing */
+    bool told_jobs;        /* drain has ended the jobs already */
+    size_t nended;
+    struct api_job_ref *ended;
+    int64_t accepted_wall, drained_wall, fence_wall, complete_wall;
+    struct campaign *next, *prev;
+};
+
+struct hold {
+    char *name;
+    uint32_t count;
+    struct hold *next, *prev;
+};
+
+struct pending_op {
+    struct msg msg;
+    bool urgent;
+    struct campaign *campaign;
+    struct pending_op *next, *prev;
+};
+
+struct history {
+    struct api_dvm_job job;
+    struct history *next, *prev;
+};
+
+struct release { /* daemons that asked for their own release within the window */
+    struct msg_target id;
+    int64_t seconds;
+    enum api_drain_mode mode;
+    struct release *next, *prev;
+};
+
+struct launch {
+    struct launch_opts opts;
+    char *cluster;
+    char incarnation[17];
+    struct out *out;
+    struct members *members;
+    struct rml *rml;
+    struct job *jobs; /* in order of submission */
+    struct job *by_nspace;
+    size_t njobs;
+    struct history *history;
+    size_t nhistory;
+    struct campaign *campaigns;
+    size_t ncampaigns;
+    struct hold *holds;
+    uint32_t fence;
+    struct pending_op *ops;
+    uint64_t last_op, complete;
+    bool normal_running; /* a non-urgent operation is on its way */
+    uint64_t normal_op;
+    uint64_t grow_op; /* the ADD that is on its way; 0: none */
+    uint64_t next_job, next_epoch, next_release;
+    uint64_t size_sequence, campaign_sequence;
+    uint32_t size, bound;
+    struct release *releases;
+    uint64_t release_at;
+    bool kick; /* slots may have become free */
+    bool ending, ended, end_sent;
+    enum shutdown_why ending_why;
+    uint64_t ending_at;
+    uint64_t end_op;
+    struct api_event *events; /* ring of API_EVENTS_KEPT */
+    uint64_t next_event;
+    struct launch_stats stats;
+};
+
+/* job.c */
+struct job *job_find(const struct launch *l, const char *nspace);
+void job_submit(struct launch *l, uint32_t from, struct msg *m);
+void job_event(struct launch *l, struct job *j, enum job_event ev);
+void job_steps(struct launch *l);
+void job_release_held(struct launch *l);
+void job_unmap(struct launch *l, struct job *j);
+bool job_uses(const struct job *j, uint32_t vpid);
+void job_free(struct job *j);
+void job_tell(struct launch *l, const struct job *j, struct msg *m);
+/* jobend.c */
+void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void job_launched(struct launch *l, uint32_t from, const struct msg *m);
+void job_registered(struct launch *l, uint32_t from, const struct msg *m);
+void job_exited(struct launch *l, uint32_t from, const struct msg *m);
+void job_local_gone(struct launch *l, uint32_t from, const struct msg *m);
+void job_aborted(struct launch *l, const struct msg *m);
+void job_signal(struct launch *l, const struct msg *m);
+void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch);
+void job_deadlines(struct launch *l);
+uint64_t job_next_deadline(const struct launch *l);
+void job_notify(struct launch *l, struct job *j);
+void job_retire(struct launch *l, struct job *j);
+/* fence.c */
+void fence_raise(struct launch *l, const char *name, uint32_t count);
+void fence_lower(struct launch *l, const char *name);
+void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c);
+/* campaign.c, drain.c */
+bool shrink_running(const struct launch *l);
+bool campaign_names(const struct launch *l, uint32_t vpid);
+void campaign_steps(struct launch *l);
+void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
+void campaign_completed_op(struct launch *l);
+uint64_t campaign_next_deadline(const struct launch *l);
+struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
+void campaign_free(struct campaign *c);
+void campaign_fill(const struct launch *l, const struct campaign *c, struct api_campaign *out);
+size_t drain_waits(const struct launch *l, const struct campaign *c, struct api_job_ref **out);
+void drain_end_jobs(struct launch *l, struct campaign *c);
+void release_ask(struct launch *l, uint32_t from, const struct msg *m);
+void release_steps(struct launch *l);
+/* grow.c */
+void grow_steps(struct launch *l);
+void grow_completed(struct launch *l);
+/* event.c */
+void event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
+               const struct campaign *c);
+struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch);
+
+#endif
