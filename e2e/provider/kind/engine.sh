@@ -135,6 +135,13 @@ make_kind_network() {
         own_docker network create --opt "com.docker.network.bridge.name=${BRIDGE}1" kind > /dev/null
 }
 
+# Where the machine does not forward, a packet for elsewhere would vanish before the guard sees it and
+# its sender would wait; forwarded from our bridges alone it is refused at once.
+lead_to_guard() {
+    local bridge
+    for bridge in "${BRIDGE}0" "${BRIDGE}1"; do echo 1 > "/proc/sys/net/ipv4/conf/$bridge/forwarding"; done
+}
+
 start_own() {
     [ "$(id -u)" = 0 ] || die "an engine of our own needs root; set E2E_ENGINE=user to use yours"
     local program
@@ -148,6 +155,7 @@ start_own() {
     start_daemon
     poll 60 "the engine answers (see $ENGINE_DIR/dockerd.log)" own_is_up
     make_kind_network
+    lead_to_guard
     STARTING=0
     say "engine: our own, $(own_docker version -f '{{.Server.Version}}') at $SOCKET"
 }
@@ -162,9 +170,18 @@ stop_process() {
 }
 not_running() { ! running "$1"; }
 
+# Network namespaces that the engine leaves mounted below its directory.
+unmount_leftovers() {
+    local path
+    for path in $(awk -v prefix="$ENGINE_DIR/" 'index($2, prefix) == 1 { print $2 }' /proc/mounts | sort -r); do
+        umount "$path" || say "engine.sh: $path stays mounted"
+    done
+}
+
 stop_own() {
     stop_process "$PID_FILE" 60
     stop_process "$ENGINE_DIR/exec/containerd/containerd.pid" 20
+    unmount_leftovers
     remove_bridges
     remove_guard
     rm -f "$SOCKET" "$PID_FILE"
