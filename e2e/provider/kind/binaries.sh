@@ -14,6 +14,7 @@ COREDNS_PLUGINS=(cache errors forward health hosts kubernetes loadbalance log lo
 
 export CGO_ENABLED=0 GOTOOLCHAIN=${GOTOOLCHAIN:-auto} GOFLAGS=-trimpath
 unset GOBIN GOOS GOARCH
+if [ -x "$GO_DIR/bin/go" ]; then PATH=$GO_DIR/bin:$PATH; fi
 work='' builder=''
 
 say() { printf '%s\n' "$*" >&2; }
@@ -136,6 +137,11 @@ ensure() {
     flock -u 9
 }
 
+all_present() {
+    local name
+    for name in "$@"; do [ -x "$BIN_DIR/$name" ] || return 1; done
+}
+
 main() {
     local name names=("$@")
     if [ $# -eq 0 ]; then names=("${ALL[@]}"); fi
@@ -143,6 +149,8 @@ main() {
         case " ${ALL[*]} " in *" $name "*) ;; *) usage ;; esac
     done
     mkdir -p "$BIN_DIR"
+    if all_present "${names[@]}"; then return; fi
+    command -v go > /dev/null || { say "binaries.sh: go is not installed (make deps-e2e installs it)"; exit 1; }
     work=$(mktemp -d)
     trap clean_up EXIT
     trap 'exit 130' INT TERM

@@ -173,9 +173,8 @@ not_running() { ! running "$1"; }
 # Network namespaces that the engine leaves mounted below its directory.
 unmount_leftovers() {
     local path
-    for path in $(awk -v prefix="$ENGINE_DIR/" 'index($2, prefix) == 1 { print $2 }' /proc/mounts | sort -r); do
-        umount "$path" || say "engine.sh: $path stays mounted"
-    done
+    awk -v prefix="$ENGINE_DIR/" 'index($2, prefix) == 1 { print $2 }' /proc/mounts | sort -r |
+    while read -r path; do umount "$path" || say "engine.sh: $path stays mounted"; done
 }
 
 stop_own() {

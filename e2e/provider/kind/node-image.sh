@@ -27,7 +27,10 @@ clean_up() {
 }
 
 inputs_hash() {
-    cat "$here"/{versions.sh,node-image.sh,debian-root.sh} "$here"/node/* | sha256sum | cut -c1-16
+    {
+        echo "$K8S_VERSION $KIND_VERSION $ETCD_VERSION $COREDNS_VERSION $LOCAL_PATH_PROVISIONER_VERSION $NODE_SUITE"
+        cat "$here"/{node-image.sh,debian-root.sh} "$here"/node/*
+    } | sha256sum | cut -c1-16
 }
 
 is_current() {

@@ -9,6 +9,9 @@ ETCD_VERSION=3.6.5    # what kubeadm $K8S_VERSION asks for
 COREDNS_VERSION=1.12.1 # likewise
 LOCAL_PATH_PROVISIONER_VERSION=0.0.30
 
+# The Go that builds them where the installed one is too old to fetch a newer one by itself.
+GO_VERSION=1.24.9
+
 # The node image, by the name under which it is also published.
 NODE_IMAGE=kindest/node:v$K8S_VERSION
 # Debian release of the locally built node image: the last one whose systemd runs on cgroup v1 too.
@@ -16,5 +19,6 @@ NODE_SUITE=bookworm
 
 DVM_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator
 BIN_DIR=$DVM_CACHE/k8s-$K8S_VERSION/bin
+GO_DIR=$DVM_CACHE/go-$GO_VERSION
 ENGINE_DIR=$DVM_CACHE/engine
 CLUSTER_DIR=$DVM_CACHE/cluster
