@@ -22,7 +22,8 @@ const char *kube_config_server(const struct kube_config *c);
 const char *kube_config_namespace(const struct kube_config *c);
 
 struct kube;
-/* Takes `config`. One per program; at most 32 requests at once, more wait in order (bounded, 4096).
+/* Takes `config`, also when it fails. One per program; at most 32 requests at once, more wait in
+ * order (bounded, 4096).
  */
 struct kube *kube_create(struct loop *loop, struct kube_config *config, struct err *err);
 /* Running requests end without their callback. */
@@ -57,10 +58,32 @@ unsigned long kube_watch(struct kube *k, const char *path,
                          kube_done_fn *on_end, void *arg, struct err *err)
     __attribute__((warn_unused_result));
 
-/* Counters for /metrics: requests by method and class of status, streams open. */
+/* Percent-escaped for a query or a path segment, on the heap. */
+char *kube_escape(const char *text);
+/* Standard alphabet with padding, white space is skipped: the data of Secrets and kubeconfigs.
+ * NUL-terminated heap strings; the decoder gives NULL and err for bad input, `len` may be NULL. */
+char *kube_base64_encode(const void *data, size_t len);
+char *kube_base64_decode(const char *text, size_t *len, struct err *err);
+
+/* Counters for /metrics: ended requests by method and class of status (index 0: no answer), streams
+ * open. */
+enum kube_method {
+    KUBE_GET,
+    KUBE_POST,
+    KUBE_PUT,
+    KUBE_PATCH,
+    KUBE_DELETE,
+    KUBE_WATCH,
+    KUBE_METHODS
+};
 struct kube_stats {
-    unsigned long requests, failed, watches_open, relists;
+    unsigned long requests, failed; /* failed: no answer, 429 or 5xx */
+    unsigned long by_class[KUBE_METHODS][6];
+    unsigned long watches_open, relists;
+    unsigned long running, waiting;
 };
 struct kube_stats kube_stats(const struct kube *k);
+const char *kube_method_name(enum kube_method m); /* "GET", …, "WATCH" */
+void kube_count_relist(struct kube *k);           /* by the cache */
 
 #endif

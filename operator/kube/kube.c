@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests and watches of the Kubernetes API: order, limits, and answers decoded. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "operator/kube/kube_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#define RUNNING_MAX 32
+#define WAITING_MAX 4096
+#define WATCHES_MAX 1024
+#define BODY_MAX (64u << 20)
+#define LINE_MAX_BYTES (16u << 20)
+#define TIMEOUT_MS 30000
+
+struct request {
+    struct kube *kube;
+    unsigned long id;
+    enum kube_method method;
+    char *name; /* "GET /api/…", for messages */
+    char *path; /* within `name` */
+    char *content_type;
+    char *body; /* NULL: none */
+    uint64_t timeout_ms;
+    struct http_call *call;                                              /* NULL: waits */
+    void (*on_event)(const char *type, const json_t *object, void *arg); /* watches only */
+    kube_done_fn *on_done;
+    void *arg;
+    struct request *prev, *next; /* in kube->waiting */
+    UT_hash_handle hh;
+};
+
+struct kube {
+    struct loop *loop;
+    struct http *http;
+    struct kube_config *config;
+    bool stale_told;          /* that a file of the config is unreadable has been logged */
+    struct request *requests; /* all, by id */
+    struct request *waiting;
+    struct loop_timer *pump; /* starts what waits */
+    unsigned long next_id;
+    struct kube_stats stats;
+};
+
+static const char *const METHODS[KUBE_METHODS] = {"GET", "POST", "PUT", "PATCH", "DELETE", "WATCH"};
+
+const char *kube_method_name(enum kube_method m)
+{
+    return (unsigned)m < KUBE_METHODS ? METHODS[m] : "?";
+}
+
+static void on_pump(void *arg);
+
+/* --- lifetimes */
+
+struct kube *kube_create(struct loop *loop, struct kube_config *config, struct err *err)
+{
+    struct http *http = http_create(loop, err);
+    if (!http) {
+        kube_config_destroy(config);
+        return NULL;
+    }
+    struct kube *k = xcalloc(1, sizeof(*k));
+    k->loop = loop;
+    k->http = http;
+    k->config = config;
+    k->pump = loop_timer_create(loop, on_pump, k);
+    return k;
+}
+
+static void request_free(struct request *r)
+{
+    struct kube *k = r->kube;
+    if (r->call) {
+        http_cancel(r->call);
+        *(r->on_event ? &k->stats.watches_open : &k->stats.running) -= 1;
+    } else {
+        DL_DELETE(k->waiting, r);
+        k->stats.waiting--;
+    }
+    HASH_DEL(k->requests, r);
+    if (k->waiting)
+        loop_timer_arm(k->pump, 0);
+    free(r->name);
+    free(r->content_type);
+    free(r->body);
+    free(r);
+}
+
+void kube_destroy(struct kube *k)
+{
+    struct request *r, *tmp;
+    if (!k)
+        return;
+    HASH_ITER(hh, k->requests, r, tmp)
+    {
+        request_free(r);
+    }
+    loop_timer_destroy(k->pump);
+    http_destroy(k->http);
+    kube_config_destroy(k->config);
+    free(k);
+}
+
+const char *kube_namespace(const struct kube *k)
+{
+    return kube_config_namespace(k->config);
+}
+
+struct kube_stats kube_stats(const struct kube *k)
+{
+    return k->stats;
+}
+
+void kube_count_relist(struct kube *k)
+{
+    k->stats.relists++;
+}
+
+/* --- answers */
+
+static void count_end(struct request *r, int status)
+{
+    struct kube_stats *s = &r->kube->stats;
+    unsigned class = (unsigned)status / 100;
+    s->requests++;
+    s->by_class[r->method][class < 6 ? class : 0]++;
+    if (status == 0 || status == 429 || status >= 500)
+        s->failed++;
+}
+
+/* The last thing done to a request: it and its kube may be gone afterwards. */
+static void request_end(struct request *r, int status, const json_t *body, const struct err *err)
+{
+    kube_done_fn *on_done = r->on_done;
+    void *arg = r->arg;
+    count_end(r, status);
+    if (status == 401)
+        kube_config_distrust(r->kube->config);
+    request_free(r);
+    on_done(status, body, err, arg);
+}
+
+/* NUL characters are let through: one odd object must not hide a whole collection. */
+static json_t *decode(const char *text, size_t len, struct err *err)
+{
+    json_error_t e;
+    json_t *o = json_loadb(text, len, JSON_ALLOW_NUL, &e);
+    if (!o)
+        err_set(err, "the answer is no JSON: %s at offset %d", e.text, e.position);
+    else if (!json_is_object(o))
+        err_set(err, "the answer is no JSON object");
+    if (json_is_object(o))
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* The server's message of a refusal, or what there is of an answer that has none. */
+static void refusal(struct request *r, int status, const json_t *body, const struct http_answer *a,
+                    struct err *err)
+{
+    const char *message = json_string_value(json_object_get(body, "message"));
+    if (message)
+        err_code(err, status, "%s: %s (%d)", r->name, message, status);
+    else
+        err_code(err, status, "%s: HTTP status %d: %.*s", r->name, status,
+                 (int)(a->len < 200 ? a->len : 200), a->body);
+}
+
+static void on_answer(const struct http_answer *a, void *arg)
+{
+    struct request *r = arg;
+    struct err err = {0};
+    int status = a->status;
+    json_t *body = NULL;
+    if (status == 0)
+        err_set(&err, "%s: %s", r->name, a->why);
+    else if (a->len > 0)
+        body = decode(a->body, a->len, &err);
+    if (status >= 400) {
+        refusal(r, status, body, a, &err);
+    } else if (status > 0 && a->len > 0 && !body) {
+        err_wrap(&err, "%s", r->name);
+        status = 0;
+    }
+    request_end(r, status, body, &err);
+    json_decref(body);
+}
+
+/* An event of type ERROR is the end, with the status that its object tells. */
+static void watch_error(struct request *r, const json_t *object)
+{
+    struct err err = {0};
+    int code = (int)json_integer_value(json_object_get(object, "code"));
+    const char *message = json_string_value(json_object_get(object, "message"));
+    if (code < 400 || code > 599)
+        code = 500;
+    err_code(&err, code, "%s: %s (%d)", r->name, message ? message : "error event", code);
+    request_end(r, code, object, &err);
+}
+
+static void on_watch_line(char *line, size_t len, void *arg)
+{
+    struct request *r = arg;
+    struct err err = {0};
+    if (len == 0)
+        return;
+    json_t *o = decode(line, len, &err);
+    const char *type = json_string_value(json_object_get(o, "type"));
+    const json_t *object = json_object_get(o, "object");
+    if (o && (!type || !json_is_object(object)))
+        err_set(&err, "an event lacks its type or its object");
+    if (err.msg[0]) {
+        err_wrap(&err, "%s", r->name);
+        request_end(r, 0, NULL, &err);
+    } else if (strcmp(type, "ERROR") == 0) {
+        watch_error(r, object);
+    } else {
+        r->on_event(type, object, r->arg);
+    }
+    json_decref(o);
+}
+
+static void on_watch_open(void *arg)
+{
+    struct request *r = arg;
+    r->on_event("OPENED", NULL, r->arg);
+}
+
+/* --- requests */
+
+static void refresh_config(struct kube *k)
+{
+    struct err err = {0};
+    bool stale = kube_config_refresh(k->config, loop_now_ms(k->loop), &err) < 0;
+    if (stale && !k->stale_told)
+        log_warn("cannot renew the access to the API server, going on with the old one: %s",
+                 err.msg);
+    k->stale_told = stale;
+}
+
+/* Sends a request that has been on no list or on `waiting`. */
+static int request_send(struct request *r, struct err *err)
+{
+    struct kube *k = r->kube;
+    const char *headers[4] = {"Accept: application/json"};
+    FREE_AUTO char *type = NULL;
+    FREE_AUTO char *auth = NULL;
+    size_t n = 1;
+    refresh_config(k);
+    struct http_peer peer = kube_config_peer(k->config);
+    FREE_AUTO char *url = xasprintf("%s%s", k->config->base, r->path);
+    if (k->config->token.text)
+        headers[n++] = auth = xasprintf("Authorization: Bearer %s", k->config->token.text);
+    if (r->body)
+        headers[n++] = type = xasprintf("Content-Type: %s", r->content_type);
+    struct http_call_opts o = {.method = r->on_event ? "GET" : METHODS[r->method],
+                               .url = url,
+                               .headers = headers,
+                               .body = r->body,
+                               .body_len = r->body ? strlen(r->body) : 0,
+                               .peer = &peer,
+                               .max_body = r->on_event ? LINE_MAX_BYTES : BODY_MAX,
+                               .timeout_ms = r->timeout_ms,
+                               .on_line = r->on_event ? on_watch_line : NULL,
+                               .on_open = r->on_event ? on_watch_open : NULL,
+                               .on_end = on_answer,
+                               .arg = r};
+    r->call = http_start(k->http, &o, err);
+    if (!r->call)
+        return -1;
+    free(r->body); /* libcurl has its copy */
+    r->body = NULL;
+    *(r->on_event ? &k->stats.watches_open : &k->stats.running) += 1;
+    return 0;
+}
+
+static void on_pump(void *arg)
+{
+    struct kube *k = arg;
+    while (k->waiting && k->stats.running < RUNNING_MAX) {
+        struct request *r = k->waiting;
+        struct err err = {0};
+        if (request_send(r, &err) < 0) {
+            /* It may end the kube: the others are for the next turn, which this arms. */
+            request_end(r, 0, NULL, &err);
+            return;
+        }
+        DL_DELETE(k->waiting, r);
+        k->stats.waiting--;
+    }
+}
+
+static struct request *request_create(struct kube *k, enum kube_method method, const char *path)
+{
+    struct request *r = xcalloc(1, sizeof(*r));
+    r->kube = k;
+    r->id = ++k->next_id;
+    r->method = method;
+    r->name = xasprintf("%s %s", METHODS[method], path);
+    r->path = r->name + strlen(METHODS[method]) + 1;
+    r->timeout_ms = TIMEOUT_MS;
+    HASH_ADD(hh, k->requests, id, sizeof(r->id), r);
+    DL_APPEND(k->waiting, r);
+    k->stats.waiting++;
+    return r;
+}
+
+static int method_of(const char *name)
+{
+    for (int m = 0; m < KUBE_WATCH; m++)
+        if (strcmp(METHODS[m], name) == 0)
+            return m;
+    return -1;
+}
+
+unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_fn *on_done,
+                           void *arg, struct err *err)
+{
+    int method = method_of(v->method);
+    if (method < 0 || v->path[0] != '/') {
+        err_set(err, "%s %s is no request", v->method, v->path);
+        return 0;
+    }
+    if (k->stats.waiting >= WAITING_MAX) {
+        err_set(err, "%s %s: %d requests wait already", v->method, v->path, WAITING_MAX);
+        return 0;
+    }
+    char *body = v->body ? json_dumps(v->body, JSON_COMPACT) : NULL;
+    if (v->body && !body) {
+        err_set(err, "%s %s: the body can't be encoded", v->method, v->path);
+        return 0;
+    }
+    struct request *r = request_create(k, (enum kube_method)method, v->path);
+    r->content_type = xstrdup(v->content_type ? v->content_type : "application/json");
+    r->body = body;
+    r->timeout_ms = v->timeout_ms > 0 ? (uint64_t)v->timeout_ms : TIMEOUT_MS;
+    r->on_done = on_done;
+    r->arg = arg;
+    loop_timer_arm(k->pump, 0);
+    return r->id;
+}
+
+void kube_cancel(struct kube *k, unsigned long id)
+{
+    struct request *r = NULL;
+    HASH_FIND(hh, k->requests, &id, sizeof(id), r);
+    if (r)
+        request_free(r);
+}
+
+unsigned long kube_watch(struct kube *k, const char *path,
+                         void (*on_event)(const char *type, const json_t *object, void *arg),
+                         kube_done_fn *on_end, void *arg, struct err *err)
+{
+    if (path[0] != '/' || k->stats.watches_open >= WATCHES_MAX) {
+        err_set(err, "WATCH %s: %s", path,
+                path[0] != '/' ? "is no request" : "too many watches are open");
+        return 0;
+    }
+    struct request *r = request_create(k, KUBE_WATCH, path);
+    r->on_event = on_event;
+    r->on_done = on_end;
+    r->arg = arg;
+    if (request_send(r, err) < 0) {
+        request_free(r);
+        return 0;
+    }
+    DL_DELETE(k->waiting, r);
+    k->stats.waiting--;
+    return r->id;
+}
