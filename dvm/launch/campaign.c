@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shrink campaigns: admission, draining, one broadcast for all targets, one teardown, one terminal event. */
+#include "base/log/log.h"
+#include "dvm/launch/launch_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+bool shrink_running(const struct launch *l)
+{
+    const struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (c->phase == API_PHASE_REMOVING)
+            return true;
+    }
+    return false;
+}
+
+static bool names(const struct campaign *c, uint32_t vpid)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (c->targets[i].id.vpid == vpid)
+            return true;
+    }
+    return false;
+}
+
+static const struct campaign *running_with(const struct launch *l, uint32_t vpid,
+                                           const struct campaign *but)
+{
+    const struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (c != but && !api_phase_terminal(c->phase) && names(c, vpid))
+            return c;
+    }
+    return NULL;
+}
+
+bool campaign_names(const struct launch *l, uint32_t vpid)
+{
+    return running_with(l, vpid, NULL) != NULL;
+}
+
+void campaign_free(struct campaign *c)
+{
+    for (size_t i = 0; i < c->nended; i++) {
+        free(c->ended[i].job);
+        free(c->ended[i].ranks);
+    }
+    free(c->ended);
+    free(c->targets);
+    free(c->id);
+    api_campaign_request_free(&c->req);
+    free(c);
+}
+
+static void forget_oldest(struct launch *l)
+{
+    struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (api_phase_terminal(c->phase)) {
+            DL_DELETE(l->campaigns, c);
+            campaign_free(c);
+            l->ncampaigns--;
+            return;
+        }
+    }
+}
+
+struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n)
+{
+    struct campaign *c = xcalloc(1, sizeof *c);
+
+    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX)
+        forget_oldest(l);
+    c->id = xstrdup(id);
+    c->targets = xcalloc(n + 1, sizeof *c->targets);
+    c->accepted_wall = (int64_t)l->out->wall_ms;
+    c->bound_before = l->bound;
+    for (size_t i = 0; i < n; i++) {
+        struct member *m = members_get(l->members, vpids[i]);
+
+        c->targets[i].id.vpid = vpids[i];
+        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED))
+            c->targets[i].id.epoch = m->facts.epoch;
+        if (m && m->state == MEMBER_WIRED)
+            m->state = MEMBER_DRAINING;
+    }
+    c->ntargets = n;
+    DL_APPEND(l->campaigns, c);
+    l->ncampaigns++;
+    return c;
+}
+
+/* --- the record for the control API */
+
+void campaign_fill(const struct launch *l, const struct campaign *c, struct api_campaign *out)
+{
+    memset(out, 0, sizeof *out);
+    out->id = xstrdup(c->id);
+    out->sequence = c->req.sequence;
+    out->phase = c->phase;
+    out->targets = xcalloc(c->ntargets + 1, sizeof *out->targets);
+    out->departed = xcalloc(c->ntargets + 1, sizeof *out->departed);
+    for (size_t i = 0; i < c->ntargets; i++) {
+        out->targets[out->ntargets++] = c->targets[i].id.vpid;
+        if (c->targets[i].departed)
+            out->departed[out->ndeparted++] = c->targets[i].id.vpid;
+    }
+    if (c->phase == API_PHASE_DRAINING)
+        out->nwaiting = drain_waits(l, c, &out->waiting);
+    out->ended = xcalloc(c->nended + 1, sizeof *out->ended);
+    for (size_t i = 0; i < c->nended; i++) {
+        struct api_job_ref *to = &out->ended[out->nended++];
+
+        to->job = xstrdup(c->ended[i].job);
+        to->nranks = c->ended[i].nranks;
+        to->ranks = xcalloc(to->nranks + 1, sizeof *to->ranks);
+        memcpy(to->ranks, c->ended[i].ranks, to->nranks * sizeof *to->ranks);
+    }
+    out->accepted_ms = c->accepted_wall;
+    out->drained_ms = c->drained_wall;
+    out->fence_ms = c->fence_wall;
+    out->complete_ms = c->complete_wall;
+}
+
+/* --- admission */
+
+static struct campaign *by_id(const struct launch *l, const char *id)
+{
+    struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (strcmp(c->id, id) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static bool same_request(const struct api_campaign_request *a, const struct api_campaign_request *b)
+{
+    return a->sequence == b->sequence && a->ntargets == b->ntargets &&
+           memcmp(a->targets, b->targets, a->ntargets * sizeof *a->targets) == 0;
+}
+
+static int reject(const char **reason, const char *word, int status, struct err *err,
+                  const char *fmt, uint32_t vpid)
+{
+    *reason = word;
+    return err_code(err, status, fmt, vpid);
+}
+
+static bool named(const struct api_campaign_request *r, uint32_t vpid)
+{
+    for (size_t i = 0; i < r->ntargets; i++) {
+        if (r->targets[i] == vpid)
+            return true;
+    }
+    return false;
+}
+
+/* The resource manager can only take members from the top. */
+static int check_trailing(const struct launch *l, const struct api_campaign_request *r,
+                          const char **reason, struct err *err)
+{
+    for (uint32_t v = r->targets[0]; v < l->members->n; v++) {
+        const struct member *m = members_get(l->members, v);
+
+        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) && !named(r, v))
+            return reject(reason, "NotTrailing", 422, err,
+                          "vpid %u lies above the first target and is not among the targets", v);
+    }
+    return 0;
+}
+
+static int check_targets(const struct launch *l, const struct api_campaign_request *r,
+                         const char **reason, struct err *err)
+{
+    uint32_t known = l->size > l->bound ? l->size : l->bound;
+
+    if (r->targets[0] == VPID_HEAD)
+        return reject(reason, "HeadCannotLeave", 422, err, "vpid %u is the head's own", 0);
+    for (size_t i = 0; i < r->ntargets; i++) {
+        uint32_t v = r->targets[i];
+        const struct member *m = members_get(l->members, v);
+
+        if (l->size_sequence && v > known && !(m && m->state != MEMBER_ABSENT))
+            return reject(reason, "UnknownVpid", 422, err, "vpid %u was never part of this DVM", v);
+    }
+    return check_trailing(l, r, reason, err);
+}
+
+static bool nobody_there(const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (!epoch_none(c->targets[i].id.epoch))
+            return false;
+    }
+    return true;
+}
+
+/* Targets that another campaign removes already: this one waits for that one's end. */
+static bool others_remove(const struct launch *l, const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (running_with(l, c->targets[i].id.vpid, c))
+            return true;
+    }
+    return false;
+}
+
+static void accept_targets(struct launch *l, struct campaign *c)
+{
+    if (c->req.deadline_s >= 0)
+        c->deadline_ms = l->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
+    if (l->bound >= c->targets[0].id.vpid)
+        l->bound = c->targets[0].id.vpid - 1;
+    if (nobody_there(c) && !others_remove(l, c)) { /* C7: terminal by the answer, no event */
+        c->phase = API_PHASE_COMPLETE;
+        c->complete_wall = (int64_t)l->out->wall_ms;
+        return;
+    }
+    event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
+}
+
+int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
+                        struct api_campaign *out, const char **reason, struct err *err)
+{
+    struct campaign *c = by_id(l, id);
+
+    if (c && !same_request(&c->req, r))
+        return reject(reason, "IdReused", 409, err,
+                      "this campaign id was used with other targets or another sequence (%u targets)",
+                      (uint32_t)c->ntargets);
+    if (c) {
+        campaign_fill(l, c, out);
+        return 0;
+    }
+    if (l->ending)
+        return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends (%u)", 0);
+    if (r->sequence < l->campaign_sequence)
+        return reject(reason, "SequenceTooOld", 409, err,
+                      "a later campaign than this has been seen (%u)",
+                      (uint32_t)l->campaign_sequence);
+    if (r->ntargets == 0)
+        return reject(reason, "BadRequest", 400, err, "targets: at least one vpid, got %u", 0);
+    if (check_targets(l, r, reason, err) < 0)
+        return -1;
+    l->campaign_sequence = r->sequence;
+    c = campaign_new(l, id, r->targets, r->ntargets);
+    c->has_requester = true;
+    c->req = *r;
+    c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
+    memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
+    accept_targets(l, c);
+    campaign_fill(l, c, out);
+    return 0;
+}
+
+int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *out,
+                        const char **reason, struct err *err)
+{
+    const struct campaign *c = by_id(l, id);
+
+    if (!c) {
+        *reason = "NotFound";
+        return err_code(err, 404, "no campaign %s is known to this incarnation", id);
+    }
+    campaign_fill(l, c, out);
+    return 0;
+}
+
+int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,
+                           const char **reason, struct err *err)
+{
+    struct campaign *c = by_id(l, id);
+
+    if (!c)
+        return launch_campaign_get(l, id, out, reason, err);
+    if (c->phase == API_PHASE_REMOVING) {
+        *reason = "TooLate";
+        return err_code(err, 409, "campaign %s is removing its targets already", id);
+    }
+    if (c->phase == API_PHASE_DRAINING) {
+        c->phase = API_PHASE_CANCELLED;
+        c->complete_wall = (int64_t)l->out->wall_ms;
+        l->bound = c->bound_before;
+        for (size_t i = 0; i < c->ntargets; i++) {
+            struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
+
+            if (m && m->state == MEMBER_DRAINING && !campaign_names(l, c->targets[i].id.vpid))
+                m->state = MEMBER_WIRED;
+        }
+        l->kick = true;
+        event_add(l, API_EVENT_CAMPAIGN_CANCELLED, 0, 0, c);
+    }
+    campaign_fill(l, c, out);
+    return 0;
+}
+
+/* --- removing */
+
+static void start_removing(struct launch *l, struct campaign *c)
+{
+    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
+    uint32_t count = 0;
+
+    m.targets = xcalloc(c->ntargets + 1, sizeof *m.targets);
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct target *t = &c->targets[i];
+        struct member *x = member_now(l, t->id.vpid, t->id.epoch);
+
+        if (x && members_current(l->members, t->id.vpid, t->id.epoch)) {
+            x->state = MEMBER_LEAVING;
+            m.targets[m.ntargets++] = t->id;
+            count++;
+        } else {
+            t->out = t->departed = true;
+        }
+    }
+    c->phase = API_PHASE_REMOVING;
+    c->drained_wall = c->fence_wall = (int64_t)l->out->wall_ms;
+    fence_raise(l, c->id, count);
+    event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
+    if (count)
+        op_queue(l, &m, false, c);
+    free(m.targets);
+}
+
+void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op)
+{
+    c->op = op;
+    c->ack_by_ms = l->out->now_ms + l->opts.ack_ms;
+}
+
+/* Teardown for all targets, then the offer, then the event, then the fence: in this order. */
+static void finish(struct launch *l, struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
+
+        if (m && m->state == MEMBER_LEAVING)
+            m->state = MEMBER_PARKED;
+    }
+    c->phase = API_PHASE_COMPLETE;
+    c->complete_wall = (int64_t)l->out->wall_ms;
+    event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+    if (c->has_requester)
+        event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
+    out_log(l->out, LOG_LEVEL_INFO, "campaign %s: complete, %zu daemons have left", c->id,
+            c->ntargets);
+    fence_lower(l, c->id);
+}
+
+static bool all_out(const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (!c->targets[i].out)
+            return false;
+    }
+    return true;
+}
+
+static void step(struct launch *l, struct campaign *c)
+{
+    if (c->phase == API_PHASE_DRAINING) {
+        if (c->deadline_ms && c->deadline_ms <= l->out->now_ms && !c->told_jobs)
+            drain_end_jobs(l, c);
+        if (c->req.drain_mode == API_DRAIN_KILL && !c->told_jobs)
+            drain_end_jobs(l, c);
+        if (drain_waits(l, c, NULL) == 0 && !others_remove(l, c))
+            start_removing(l, c);
+    }
+    if (c->phase != API_PHASE_REMOVING)
+        return;
+    for (size_t i = 0; i < c->ntargets && c->op; i++) {
+        if (!c->targets[i].out && c->ack_by_ms <= l->out->now_ms) {
+            out_log(l->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent, taken as lost", c->id,
+                    c->targets[i].id.vpid);
+            c->targets[i].out = true;
+        }
+    }
+    if (all_out(c) && (c->op ? c->op <= l->complete : nobody_there(c) || all_out(c)))
+        finish(l, c);
+}
+
+void campaign_steps(struct launch *l)
+{
+    struct campaign *c, *tmp;
+
+    DL_FOREACH_SAFE(l->campaigns, c, tmp)
+    {
+        step(l, c);
+    }
+}
+
+void campaign_completed_op(struct launch *l)
+{
+    campaign_steps(l);
+}
+
+uint64_t campaign_next_deadline(const struct launch *l)
+{
+    uint64_t due = UINT64_MAX;
+    const struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (c->phase == API_PHASE_DRAINING && c->deadline_ms && !c->told_jobs &&
+            c->deadline_ms < due)
+            due = c->deadline_ms;
+        if (c->phase == API_PHASE_REMOVING && c->op && !all_out(c) && c->ack_by_ms < due)
+            due = c->ack_by_ms;
+    }
+    return due;
+}
+
+static void mark(struct launch *l, uint32_t vpid, struct epoch epoch, bool departed)
+{
+    struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        for (size_t i = 0; i < c->ntargets; i++) {
+            struct target *t = &c->targets[i];
+
+            if (t->id.vpid != vpid || !epoch_eq(t->id.epoch, epoch))
+                continue;
+            t->out = true;
+            t->departed |= departed;
+        }
+    }
+}
+
+void launch_left(struct launch *l, uint32_t vpid, struct epoch epoch)
+{
+    mark(l, vpid, epoch, false);
+}
+
+void launch_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
+{
+    mark(l, vpid, epoch, true);
+    event_add(l, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head's record as a whole: life cycle, messages, size, shutdown, view. */
+#include "base/log/log.h"
+#include "dvm/launch/launch_private.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct launch *launch_create(const struct launch_opts *o, struct out *out, struct members *members,
+                             struct rml *rml)
+{
+    struct launch *l = xcalloc(1, sizeof *l);
+
+    l->opts = *o;
+    l->cluster = xstrdup(o->cluster);
+    snprintf(l->incarnation, sizeof l->incarnation, "%016llx", (unsigned long long)o->incarnation);
+    l->out = out;
+    l->members = members;
+    l->rml = rml;
+    l->size = l->bound = o->size;
+    l->next_epoch = 1; /* the head's own */
+    l->next_event = 1;
+    l->events = xcalloc(API_EVENTS_KEPT, sizeof *l->events);
+    return l;
+}
+
+static void history_free(struct launch *l)
+{
+    struct history *h, *tmp;
+
+    DL_FOREACH_SAFE(l->history, h, tmp)
+    {
+        free(h->job.id);
+        free(h->job.reason);
+        free(h->job.vpids);
+        free(h);
+    }
+}
+
+static void lists_free(struct launch *l)
+{
+    struct hold *h, *htmp;
+    struct pending_op *p, *ptmp;
+    struct release *r, *rtmp;
+    struct campaign *c, *ctmp;
+
+    DL_FOREACH_SAFE(l->holds, h, htmp)
+    {
+        free(h->name);
+        free(h);
+    }
+    DL_FOREACH_SAFE(l->ops, p, ptmp)
+    {
+        msg_free(&p->msg);
+        free(p);
+    }
+    DL_FOREACH_SAFE(l->releases, r, rtmp)
+    {
+        free(r);
+    }
+    DL_FOREACH_SAFE(l->campaigns, c, ctmp)
+    {
+        campaign_free(c);
+    }
+}
+
+void launch_destroy(struct launch *l)
+{
+    struct job *j, *tmp;
+
+    if (!l)
+        return;
+    HASH_CLEAR(hh, l->by_nspace);
+    DL_FOREACH_SAFE(l->jobs, j, tmp)
+    {
+        job_free(j);
+    }
+    history_free(l);
+    lists_free(l);
+    for (size_t i = 0; i < API_EVENTS_KEPT; i++) {
+        if (l->events[i].number)
+            api_event_free(&l->events[i]);
+    }
+    free(l->events);
+    free(l->cluster);
+    free(l);
+}
+
+/* --- shutdown */
+
+void launch_shutdown(struct launch *l, enum shutdown_why why, int64_t deadline_s)
+{
+    uint64_t at = l->out->now_ms + (deadline_s > 0 ? (uint64_t)deadline_s * 1000 : 0);
+
+    if (l->ending) {
+        l->ending_at = at < l->ending_at ? at : l->ending_at;
+        return;
+    }
+    l->ending = true;
+    l->ending_why = why;
+    l->ending_at = at;
+    event_add(l, API_EVENT_SHUTDOWN, 0, 0, NULL);
+}
+
+bool launch_ending(const struct launch *l)
+{
+    return l->ending;
+}
+
+bool launch_ended(const struct launch *l)
+{
+    return l->ended;
+}
+
+enum shutdown_why launch_ending_why(const struct launch *l)
+{
+    return l->ending_why;
+}
+
+static void shutdown_steps(struct launch *l)
+{
+    struct msg m = {.type = MSG_SHUTDOWN, .number = l->ending_why, .text = "the DVM is shut down"};
+    struct job *j;
+
+    if (!l->ending || l->end_sent)
+        return;
+    if (l->ending_at <= l->out->now_ms) {
+        DL_FOREACH(l->jobs, j)
+        {
+            job_fail(l, j, JOB_EV_KILL, 122, "ended: the DVM shuts down");
+        }
+    }
+    if (l->jobs)
+        return;
+    l->end_sent = true;
+    op_queue(l, &m, false, NULL);
+}
+
+/* --- the turn */
+
+void launch_run(struct launch *l)
+{
+    release_steps(l);
+    campaign_steps(l);
+    job_deadlines(l);
+    job_steps(l);
+    campaign_steps(l); /* a job that has ended may be what a drain waited for */
+    grow_steps(l);
+    shutdown_steps(l);
+}
+
+uint64_t launch_deadline(const struct launch *l)
+{
+    uint64_t due = job_next_deadline(l);
+    uint64_t campaigns = campaign_next_deadline(l);
+
+    due = campaigns < due ? campaigns : due;
+    if (l->release_at && l->release_at < due)
+        due = l->release_at;
+    if (l->ending && l->jobs && l->ending_at > l->out->now_ms && l->ending_at < due)
+        due = l->ending_at;
+    return due;
+}
+
+void launch_applied(struct launch *l, const struct msg *op)
+{
+    for (size_t i = 0; i < op->nmembers; i++) {
+        struct member *m = member_now(l, op->members[i].vpid, op->members[i].epoch);
+
+        if (m && op->type == MSG_ADD)
+            m->state = MEMBER_REPORTED; /* in the tree; for mapping from completion on */
+    }
+    for (size_t i = 0; i < op->ntargets; i++) {
+        const struct msg_target *t = &op->targets[i];
+
+        if (op->type != MSG_REMOVE || op->number != REMOVE_LOST)
+            continue;
+        event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
+        job_daemon_lost(l, t->vpid, t->epoch);
+        launch_left(l, t->vpid, t->epoch);
+    }
+}
+
+void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why)
+{
+    struct msg_target t = {vpid, epoch};
+    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_LOST, .ntargets = 1, .targets = &t};
+    struct pending_op *p;
+
+    if (vpid == VPID_HEAD || !members_current(l->members, vpid, epoch))
+        return;
+    DL_FOREACH(l->ops, p)
+    {
+        if (p->msg.type != MSG_REMOVE || p->msg.number != REMOVE_LOST)
+            continue;
+        for (size_t i = 0; i < p->msg.ntargets; i++) {
+            if (p->msg.targets[i].vpid == vpid)
+                return;
+        }
+        p->msg.targets =
+            xrealloc(p->msg.targets, (p->msg.ntargets + 1) * sizeof *p->msg.targets);
+        p->msg.targets[p->msg.ntargets++] = t;
+        return;
+    }
+    m.text = (char *)why;
+    out_log(l->out, LOG_LEVEL_WARN, "vpid %u (epoch %llu) is lost: %s", vpid,
+            (unsigned long long)epoch.ctr, why);
+    op_queue(l, &m, true, NULL);
+}
+
+static void lost_or_gone(struct launch *l, const struct msg *m)
+{
+    for (size_t i = 0; i < m->ntargets; i++) {
+        if (m->type == MSG_LOST)
+            launch_lost(l, m->targets[i].vpid, m->targets[i].epoch, m->text);
+        else
+            launch_gone(l, m->targets[i].vpid, m->targets[i].epoch);
+    }
+}
+
+void launch_msg(struct launch *l, uint32_t from, struct msg *m)
+{
+    struct member *x = members_get(l->members, from);
+
+    switch (m->type) {
+    case MSG_SUBMIT: job_submit(l, from, m); break;
+    case MSG_SIGNAL: job_signal(l, m); break;
+    case MSG_LAUNCHED: job_launched(l, from, m); break;
+    case MSG_REGISTERED: job_registered(l, from, m); break;
+    case MSG_EXITED: job_exited(l, from, m); break;
+    case MSG_LOCAL_GONE: job_local_gone(l, from, m); break;
+    case MSG_ABORT: job_aborted(l, m); break;
+    case MSG_LOST:
+    case MSG_GONE: lost_or_gone(l, m); break;
+    case MSG_RELEASE_ME: release_ask(l, from, m); break;
+    case MSG_REPORT:
+        if (x)
+            x->repairs = (uint64_t)m->number;
+        break;
+    default: out_log(l->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
+    }
+}
+
+/* --- size and view */
+
+int launch_size_put(struct launch *l, const struct api_size *s, struct api_size *out,
+                    const char **reason, struct err *err)
+{
+    if (s->sequence < l->size_sequence) {
+        *reason = "SequenceTooOld";
+        return err_code(err, 409, "size sequence %llu is older than %llu, which is in force",
+                        (unsigned long long)s->sequence, (unsigned long long)l->size_sequence);
+    }
+    if (s->members > VPID_MAX) {
+        *reason = "BadRequest";
+        return err_code(err, 400, "members: %u is over the limit %u", s->members, VPID_MAX);
+    }
+    l->size_sequence = s->sequence;
+    l->size = s->members;
+    if (l->bound != s->members) {
+        l->bound = s->members;
+        event_add(l, API_EVENT_SIZE, 0, 0, NULL);
+        l->kick = true;
+    }
+    *out = (struct api_size){l->size_sequence, l->bound};
+    return 0;
+}
+
+static void view_members(const struct launch *l, struct api_dvm *out)
+{
+    struct tree t = members_tree(l->members);
+
+    out->members = xcalloc(l->members->n + 1, sizeof *out->members);
+    for (uint32_t v = 0; v < l->members->n; v++) {
+        const struct member *m = members_get(l->members, v);
+        struct api_dvm_member *x = &out->members[out->nmembers];
+        bool live = members_live(l->members, v);
+
+        if (!m || m->state == MEMBER_ABSENT)
+            continue;
+        x->vpid = v;
+        x->epoch = m->facts.epoch.ctr;
+        snprintf(x->state, sizeof x->state, "%s", member_state_name(m->state));
+        x->host = xstrdup(m->facts.host);
+        x->address = xstrdup(m->facts.address);
+        x->slots = m->facts.slots;
+        x->slots_used = m->slots_used;
+        x->parent = live && v ? (int64_t)tree_parent(&t, v) : -1;
+        x->depth = live ? tree_depth(&t, v) : 0;
+        x->repairs = v ? m->repairs : l->members->repairs;
+        out->nmembers++;
+    }
+}
+
+static void view_job(const struct job *j, struct api_dvm_job *x)
+{
+    x->id = xstrdup(j->map.nspace);
+    snprintf(x->state, sizeof x->state, "%s", fsm_state_name(&job_fsm, j->state));
+    x->reason = xstrdup(j->reason);
+    x->ranks = j->map.nranks;
+    x->exit_code = j->exit_code;
+    x->vpids = xcalloc(j->map.nnodes + 1, sizeof *x->vpids);
+    for (size_t i = 0; i < j->map.nnodes; i++)
+        x->vpids[x->nvpids++] = j->map.nodes[i].vpid;
+}
+
+static void view_jobs(const struct launch *l, struct api_dvm *out)
+{
+    const struct history *h;
+    const struct job *j;
+
+    out->jobs = xcalloc(l->njobs + l->nhistory + 1, sizeof *out->jobs);
+    DL_FOREACH(l->history, h)
+    {
+        struct api_dvm_job *x = &out->jobs[out->njobs++];
+
+        *x = h->job;
+        x->id = xstrdup(h->job.id);
+        x->reason = xstrdup(h->job.reason);
+        x->vpids = xcalloc(h->job.nvpids + 1, sizeof *x->vpids);
+        memcpy(x->vpids, h->job.vpids, h->job.nvpids * sizeof *x->vpids);
+    }
+    DL_FOREACH(l->jobs, j)
+    {
+        view_job(j, &out->jobs[out->njobs++]);
+    }
+}
+
+static void view_campaigns(const struct launch *l, struct api_dvm *out)
+{
+    const struct campaign *c;
+    const struct hold *h;
+    size_t n = 0;
+
+    DL_COUNT(l->holds, h, n);
+    out->holds = xcalloc(n + 1, sizeof *out->holds);
+    DL_FOREACH(l->holds, h)
+    {
+        out->holds[out->nholds++] = (struct api_dvm_hold){xstrdup(h->name), h->count};
+    }
+    out->fence_total = l->fence;
+    out->campaigns = xcalloc(l->ncampaigns + 1, sizeof *out->campaigns);
+    DL_FOREACH(l->campaigns, c)
+    {
+        campaign_fill(l, c, &out->campaigns[out->ncampaigns++]);
+    }
+}
+
+void launch_view(const struct launch *l, struct api_dvm *out)
+{
+    memset(out, 0, sizeof *out);
+    memcpy(out->incarnation, l->incarnation, sizeof out->incarnation);
+    out->cluster = xstrdup(l->cluster);
+    out->version = l->members->version;
+    out->radix = l->members->radix;
+    out->repairs = l->members->repairs;
+    out->size_sequence = l->size_sequence;
+    out->size_members = l->bound;
+    out->next_event = l->next_event;
+    view_members(l, out);
+    view_jobs(l, out);
+    view_campaigns(l, out);
+}
+
+struct launch_stats launch_stats(const struct launch *l)
+{
+    return l->stats;
+}

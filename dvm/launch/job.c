@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job from its submission to its launch: queue, both hold points, mapping. */
+#include "base/log/log.h"
+#include "dvm/launch/launch_private.h"
+#include "dvm/map/map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct job *job_find(const struct launch *l, const char *nspace)
+{
+    struct job *j;
+
+    HASH_FIND(hh, l->by_nspace, nspace, strlen(nspace), j);
+    return j;
+}
+
+static void forget_map(struct job *j)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++)
+        free(j->map.nodes[i].host);
+    free(j->map.nodes);
+    free(j->map.rank_node);
+    free(j->map.rank_app);
+    free(j->rank_state);
+    free(j->rank_slot);
+    free(j->node_gone);
+    free(j->node_registered);
+    j->map.nodes = NULL;
+    j->map.rank_node = j->map.rank_app = NULL;
+    j->rank_state = NULL;
+    j->rank_slot = j->node_gone = j->node_registered = NULL;
+    j->map.nnodes = j->map.nranks = 0;
+}
+
+void job_free(struct job *j)
+{
+    forget_map(j);
+    free(j->map.nspace);
+    job_spec_free(&j->map.spec);
+    free(j->reason);
+    free(j);
+}
+
+/* Tells the daemon whose client submitted the job. */
+void job_tell(struct launch *l, const struct job *j, struct msg *m)
+{
+    struct err err = {0};
+
+    m->nspace = j->map.nspace;
+    m->client = j->map.home_client;
+    if (j->map.home_vpid == JOB_NO_VPID ||
+        !members_current(l->members, j->map.home_vpid, j->home_epoch))
+        return;
+    if (rml_send(l->rml, j->map.home_vpid, CLASS_LAUNCH, m, &err) < 0)
+        out_log(l->out, LOG_LEVEL_WARN, "job %s: %s", j->map.nspace, err.msg);
+}
+
+static void tell_state(struct launch *l, const struct job *j)
+{
+    struct msg m = {.type = MSG_JOB_STATE,
+                    .text = (char *)fsm_state_name(&job_fsm, j->state),
+                    .text2 = j->reason};
+
+    job_tell(l, j, &m);
+}
+
+static void set_reason(struct job *j, const char *text)
+{
+    free(j->reason);
+    j->reason = xstrdup(text);
+}
+
+void job_event(struct launch *l, struct job *j, enum job_event ev)
+{
+    struct err err = {0};
+    int from = j->state;
+
+    if (fsm_step(&job_fsm, &j->state, ev, NULL, &err) < 0) {
+        out_log(l->out, LOG_LEVEL_ERROR, "job %s: %s", j->map.nspace, err.msg);
+        return;
+    }
+    j->due = true;
+    out_log(l->out, LOG_LEVEL_DEBUG, "job %s: %s -> %s on %s", j->map.nspace,
+            fsm_state_name(&job_fsm, from), fsm_state_name(&job_fsm, j->state),
+            fsm_event_name(&job_fsm, ev));
+}
+
+static void refuse(struct launch *l, uint32_t from, uint32_t client, const char *why)
+{
+    struct msg m = {.type = MSG_DONE, .client = client, .number = 125, .text = (char *)why};
+    struct err err = {0};
+
+    if (rml_send(l->rml, from, CLASS_LAUNCH, &m, &err) < 0)
+        out_log(l->out, LOG_LEVEL_WARN, "%s", err.msg);
+}
+
+void job_submit(struct launch *l, uint32_t from, struct msg *m)
+{
+    const struct member *home = members_get(l->members, from);
+    struct msg accepted = {.type = MSG_ACCEPTED};
+    struct job *j;
+
+    if (l->ending || l->njobs >= LAUNCH_JOBS_MAX) {
+        refuse(l, from, m->client, l->ending ? "the DVM is shutting down" : "too many jobs");
+        return;
+    }
+    j = xcalloc(1, sizeof *j);
+    j->number = ++l->next_job;
+    j->map.nspace = xasprintf("%s.%llu", l->incarnation, (unsigned long long)j->number);
+    j->map.spec = m->spec;
+    memset(&m->spec, 0, sizeof m->spec);
+    j->map.home_vpid = from;
+    j->map.home_client = m->client;
+    j->home_epoch = home->facts.epoch;
+    j->state = JOB_INIT;
+    j->due = true;
+    set_reason(j, "");
+    if (j->map.spec.timeout_ms)
+        j->deadline_ms = l->out->now_ms + j->map.spec.timeout_ms;
+    DL_APPEND(l->jobs, j);
+    HASH_ADD_KEYPTR(hh, l->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
+    l->njobs++;
+    job_tell(l, j, &accepted);
+}
+
+/* --- mapping */
+
+static struct map_node *usable_nodes(const struct launch *l, size_t *n, uint32_t *slots)
+{
+    struct map_node *nodes = xcalloc(l->members->n + 1, sizeof *nodes);
+
+    *n = 0;
+    *slots = 0;
+    for (uint32_t v = 0; v < l->members->n; v++) {
+        const struct member *m = members_get(l->members, v);
+
+        if (!m || m->state != MEMBER_WIRED)
+            continue;
+        nodes[(*n)++] = (struct map_node){v, m->facts.slots, m->slots_used};
+        *slots += m->facts.slots;
+    }
+    return nodes;
+}
+
+/* Slots that the size in force would have if everybody were here, or 0 if nobody has come yet to judge by. */
+static uint64_t maximum_slots(const struct launch *l, uint32_t present)
+{
+    uint32_t most = 0;
+    uint32_t here = 0;
+
+    for (uint32_t v = 1; v < l->members->n; v++) {
+        const struct member *m = members_get(l->members, v);
+
+        if (!m || m->state != MEMBER_WIRED)
+            continue;
+        here++;
+        most = m->facts.slots > most ? m->facts.slots : most;
+    }
+    if (here == 0 || l->bound == 0)
+        return 0;
+    return present + (uint64_t)(l->bound > here ? l->bound - here : 0) * most;
+}
+
+static void adopt_map(struct launch *l, struct job *j, const struct map_node *nodes, size_t n,
+                      uint32_t ranks)
+{
+    uint32_t *index = xmalloc((n + 1) * sizeof *index);
+
+    for (size_t i = 0; i < n; i++)
+        index[i] = UINT32_MAX;
+    j->map.nodes = xcalloc(n + 1, sizeof *j->map.nodes);
+    j->rank_state = xcalloc(ranks + 1, sizeof *j->rank_state);
+    j->rank_slot = xcalloc(ranks + 1, sizeof *j->rank_slot);
+    for (uint32_t r = 0; r < ranks; r++) {
+        uint32_t at = j->map.rank_node[r];
+        struct member *m = members_get(l->members, nodes[at].vpid);
+
+        if (index[at] == UINT32_MAX) {
+            index[at] = (uint32_t)j->map.nnodes;
+            j->map.nodes[j->map.nnodes++] = (struct job_node){
+                nodes[at].vpid, m->facts.epoch.ctr, xstrdup(m->facts.host)};
+        }
+        j->map.rank_node[r] = index[at];
+        j->rank_state[r] = PROC_INIT;
+        if (!(j->map.spec.flags & JOB_TOOL)) {
+            j->rank_slot[r] = true;
+            m->slots_used++;
+        }
+    }
+    j->node_gone = xcalloc(j->map.nnodes + 1, sizeof *j->node_gone);
+    j->node_registered = xcalloc(j->map.nnodes + 1, sizeof *j->node_registered);
+    j->map.nranks = ranks;
+    j->map.version = l->members->version;
+    j->mapped = true;
+    free(index);
+}
+
+/* Gives slots back exactly as they were taken. */
+void job_unmap(struct launch *l, struct job *j)
+{
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        const struct job_node *n = &j->map.nodes[j->map.rank_node[r]];
+        struct member *m =
+            member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
+
+        if (j->rank_slot[r] && m)
+            m->slots_used--;
+    }
+    forget_map(j);
+    j->mapped = false;
+    l->kick = true;
+}
+
+static void no_place(struct launch *l, struct job *j, bool never, uint32_t present,
+                     const struct err *why)
+{
+    uint64_t maximum = maximum_slots(l, present);
+    uint32_t ranks = 0;
+
+    for (size_t a = 0; a < j->map.spec.napps; a++)
+        ranks += j->map.spec.apps[a].nprocs;
+    set_reason(j, why->msg);
+    if (j->map.spec.flags & JOB_NO_WAIT) {
+        job_fail(l, j, JOB_EV_NO_MAP, 125, "not launched: %s (--no-wait)", why->msg);
+        return;
+    }
+    if (never && !j->checked && maximum && (ranks > maximum || j->map.spec.nhosts)) {
+        job_fail(l, j, JOB_EV_NO_MAP, 125,
+                 "not launched: %s; the DVM has %llu slots at its present size of %u members",
+                 why->msg, (unsigned long long)maximum, l->bound);
+        return;
+    }
+    j->checked = true;
+    j->queued = true;
+    job_event(l, j, JOB_EV_NO_SLOTS);
+    j->due = false;
+    tell_state(l, j);
+}
+
+static void do_map(struct launch *l, struct job *j)
+{
+    struct err err = {0};
+    uint32_t universe;
+    size_t n;
+    struct map_node *nodes = usable_nodes(l, &n, &universe);
+    uint32_t ranks = map_ranks(&j->map.spec, nodes, n);
+    enum map_result r;
+
+    j->map.rank_node = xcalloc((size_t)ranks + 1, sizeof(uint32_t));
+    j->map.rank_app = xcalloc((size_t)ranks + 1, sizeof(uint32_t));
+    r = map_job(&j->map.spec, nodes, n, j->map.rank_node, j->map.rank_app, &err);
+    if (r == MAP_OK) {
+        adopt_map(l, j, nodes, n, ranks);
+        j->map.universe = universe;
+        j->checked = true;
+        set_reason(j, "");
+        job_event(l, j, JOB_EV_DONE);
+    } else {
+        forget_map(j);
+        no_place(l, j, r == MAP_NEVER, universe, &err);
+    }
+    free(nodes);
+}
+
+/* --- hold points */
+
+static void hold(struct launch *l, struct job *j, enum hold_at at)
+{
+    j->hold = at;
+    set_reason(j, at == HOLD_MAP ? "held before mapping: the DVM changes its size"
+                                 : "held before launch: daemons are leaving the DVM");
+    *(at == HOLD_MAP ? &l->stats.held_map : &l->stats.held_launch) += 1;
+    job_event(l, j, JOB_EV_HOLD);
+    j->due = false;
+    tell_state(l, j);
+}
+
+/* Remap if and only if one of the mapped (vpid, epoch) is not wired now. */
+static bool needs_remap(const struct launch *l, const struct job *j)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        const struct job_node *n = &j->map.nodes[i];
+        const struct member *m =
+            member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
+
+        if (!m || m->state != MEMBER_WIRED)
+            return true;
+    }
+    return false;
+}
+
+static void remap(struct launch *l, struct job *j)
+{
+    job_unmap(l, j);
+    l->stats.remapped++;
+    job_event(l, j, JOB_EV_REMAP);
+}
+
+void job_release_held(struct launch *l)
+{
+    struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        enum hold_at at = j->hold;
+
+        if (j->state != JOB_WAITING_FOR_DAEMONS)
+            continue;
+        j->hold = HOLD_NONE;
+        set_reason(j, "");
+        if (at == HOLD_MAP)
+            job_event(l, j, JOB_EV_RELEASE);
+        else if (needs_remap(l, j))
+            remap(l, j);
+        else
+            job_event(l, j, JOB_EV_RELAUNCH);
+    }
+}
+
+static bool somebody_waits_before(const struct launch *l, const struct job *j)
+{
+    const struct job *k;
+
+    DL_FOREACH(l->jobs, k)
+    {
+        if (k == j)
+            return false;
+        if (k->queued)
+            return true;
+    }
+    return false;
+}
+
+static void vm_ready(struct launch *l, struct job *j)
+{
+    if (l->fence > 0) {
+        hold(l, j, HOLD_MAP);
+    } else if (somebody_waits_before(l, j)) {
+        j->queued = true;
+        set_reason(j, "waits behind an earlier job");
+        tell_state(l, j);
+    } else {
+        job_event(l, j, JOB_EV_DONE);
+    }
+}
+
+static void launch_apps(struct launch *l, struct job *j)
+{
+    if (needs_remap(l, j))
+        remap(l, j);
+    else if (shrink_running(l))
+        hold(l, j, HOLD_LAUNCH);
+    else
+        job_event(l, j, JOB_EV_DONE);
+}
+
+static void send_launch(struct launch *l, struct job *j)
+{
+    struct msg m = {.type = MSG_LAUNCH, .launch = j->map};
+    struct err err = {0};
+
+    j->sent = true;
+    l->stats.jobs_started++;
+    m.launch.version = l->members->version;
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
+            job_fail(l, j, JOB_EV_FAIL_START, 125, "not launched: %s", err.msg);
+            job_daemon_lost(l, j->map.nodes[i].vpid,
+                            (struct epoch){l->opts.incarnation, j->map.nodes[i].epoch});
+        }
+    }
+}
+
+/* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes now finds the job mapped and not sent. */
+static void enter(struct launch *l, struct job *j)
+{
+    switch ((enum job_state)j->state) {
+    case JOB_INIT:
+    case JOB_INIT_COMPLETE:
+    case JOB_ALLOCATE:
+    case JOB_ALLOCATION_COMPLETE:
+    case JOB_MAP_COMPLETE:
+    case JOB_SYSTEM_PREP:
+    case JOB_TERMINATED:
+    case JOB_KILLED_BY_CMD:
+    case JOB_ABORTED:
+    case JOB_FAILED_TO_START:
+    case JOB_NEVER_LAUNCHED:
+    case JOB_MAP_FAILED: job_event(l, j, JOB_EV_DONE); break;
+    case JOB_VM_READY: vm_ready(l, j); break;
+    case JOB_MAP: do_map(l, j); break;
+    case JOB_LAUNCH_APPS: launch_apps(l, j); break;
+    case JOB_SEND_LAUNCH_MSG: send_launch(l, j); break;
+    case JOB_NOTIFY_COMPLETED:
+        job_notify(l, j);
+        job_event(l, j, JOB_EV_DONE);
+        break;
+    case JOB_STARTED:
+    case JOB_RUNNING:
+    case JOB_REGISTERED: tell_state(l, j); break;
+    default: break;
+    }
+}
+
+static void kick_queue(struct launch *l)
+{
+    struct job *j;
+
+    l->kick = false;
+    if (l->fence > 0)
+        return;
+    DL_FOREACH(l->jobs, j)
+    {
+        if (j->queued) {
+            j->queued = false;
+            j->due = true;
+        }
+    }
+}
+
+void job_steps(struct launch *l)
+{
+    struct job *j, *tmp;
+
+    if (l->kick)
+        kick_queue(l);
+    DL_FOREACH_SAFE(l->jobs, j, tmp)
+    {
+        while (j->due) {
+            int state = j->state;
+
+            j->due = false;
+            enter(l, j);
+            if (state == JOB_SYSTEM_PREP)
+                break;
+        }
+        if (j->state == JOB_NOTIFIED)
+            job_retire(l, j);
+    }
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job from its launch to its end: reports of daemons, failures, deadlines, the final word. */
+#include "base/log/log.h"
+#include "dvm/launch/launch_private.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <utlist.h>
+
+#define CODE_CANCELLED 122
+#define CODE_LOST 123
+#define CODE_TIMEOUT 124
+#define CODE_NOT_LAUNCHED 125
+
+static void kill_ranks(struct launch *l, struct job *j, int signum, int64_t grace_ms)
+{
+    struct msg m = {
+        .type = MSG_KILL, .nspace = j->map.nspace, .number = signum, .number2 = grace_ms};
+    struct err err = {0};
+
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->node_gone[i] && rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0)
+            out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+    }
+}
+
+static void check_over(struct launch *l, struct job *j)
+{
+    if (job_state_over(j->state) || !j->sent || j->nnodes_gone < j->map.nnodes)
+        return;
+    if (!j->failure && j->state == JOB_SEND_LAUNCH_MSG)
+        job_event(l, j, JOB_EV_FIRST); /* ended before anybody said that it ran */
+    job_event(l, j, j->failure ? j->failure : JOB_EV_ENDED);
+}
+
+/* The first failure decides code and text; the other ranks are ended, and the job is over when all are gone. */
+void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt, ...)
+{
+    char text[2048];
+    va_list ap;
+
+    if (job_state_over(j->state) || j->failure)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    j->failure = how;
+    j->exit_code = exit_code;
+    free(j->reason);
+    j->reason = xstrdup(text);
+    j->queued = false;
+    out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
+    if (j->sent)
+        kill_ranks(l, j, SIGTERM, LAUNCH_GRACE_MS);
+    else
+        job_event(l, j, how);
+}
+
+static struct job *find(struct launch *l, const struct msg *m)
+{
+    struct job *j = job_find(l, m->nspace);
+
+    return j && j->sent && !job_state_over(j->state) ? j : NULL;
+}
+
+/* The rank if the sender runs it, else -1: nobody speaks for another daemon's ranks. */
+static int64_t own_rank(const struct job *j, uint32_t from, uint32_t rank)
+{
+    if (rank >= j->map.nranks || j->map.nodes[j->map.rank_node[rank]].vpid != from)
+        return -1;
+    return rank;
+}
+
+static const char *host_of(const struct job *j, uint32_t rank)
+{
+    return j->map.nodes[j->map.rank_node[rank]].host;
+}
+
+static void rank_step(struct launch *l, struct job *j, uint32_t rank, enum proc_event ev)
+{
+    struct err err = {0};
+
+    if (fsm_step(&proc_fsm, &j->rank_state[rank], (int)ev, NULL, &err) < 0)
+        out_log(l->out, LOG_LEVEL_DEBUG, "job %s rank %u: %s", j->map.nspace, rank, err.msg);
+}
+
+static void give_slot_back(struct launch *l, struct job *j, uint32_t rank)
+{
+    const struct job_node *n = &j->map.nodes[j->map.rank_node[rank]];
+    struct member *m = member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
+
+    if (j->rank_slot[rank] && m)
+        m->slots_used--;
+    j->rank_slot[rank] = false;
+    l->kick = true;
+}
+
+void job_launched(struct launch *l, uint32_t from, const struct msg *m)
+{
+    struct job *j = find(l, m);
+
+    for (size_t i = 0; j && i < m->nranks; i++) {
+        int64_t rank = own_rank(j, from, m->ranks[i].rank);
+
+        if (rank < 0)
+            continue;
+        if (m->ranks[i].failed) {
+            rank_step(l, j, (uint32_t)rank, PROC_EV_FAIL);
+            give_slot_back(l, j, (uint32_t)rank);
+            job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED,
+                     "rank %u was not started on %s (vpid %u): %s: %s", m->ranks[i].rank,
+                     host_of(j, (uint32_t)rank), from, m->ranks[i].text,
+                     strerror(m->ranks[i].value));
+            continue;
+        }
+        rank_step(l, j, (uint32_t)rank, PROC_EV_RUN);
+        if (j->nrunning++ == 0 && j->state == JOB_SEND_LAUNCH_MSG)
+            job_event(l, j, JOB_EV_FIRST);
+    }
+    if (j && j->nrunning == j->map.nranks && j->state == JOB_STARTED)
+        job_event(l, j, JOB_EV_ALL_RUN);
+}
+
+void job_registered(struct launch *l, uint32_t from, const struct msg *m)
+{
+    struct job *j = find(l, m);
+    int node = j ? job_launch_node(&j->map, from) : -1;
+
+    if (node < 0 || j->node_registered[node])
+        return;
+    j->node_registered[node] = true;
+    if (++j->nnodes_registered == j->map.nnodes && j->state == JOB_RUNNING)
+        job_event(l, j, JOB_EV_REGISTERED);
+}
+
+static void rank_failed(struct launch *l, struct job *j, uint32_t from, uint32_t rank, int status)
+{
+    if (WIFSIGNALED(status))
+        job_fail(l, j, JOB_EV_ABORT, 128 + WTERMSIG(status),
+                 "rank %u on %s (vpid %u) was ended by signal %d (%s)", rank, host_of(j, rank),
+                 from, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        job_fail(l, j, JOB_EV_ABORT, WEXITSTATUS(status),
+                 "rank %u on %s (vpid %u) exited with code %d", rank, host_of(j, rank), from,
+                 WEXITSTATUS(status));
+}
+
+void job_exited(struct launch *l, uint32_t from, const struct msg *m)
+{
+    struct job *j = find(l, m);
+
+    for (size_t i = 0; j && i < m->nranks; i++) {
+        int64_t rank = own_rank(j, from, m->ranks[i].rank);
+
+        if (rank < 0)
+            continue;
+        j->rank_state[rank] = PROC_TERMINATED;
+        give_slot_back(l, j, (uint32_t)rank);
+        if (m->ranks[i].value != 0)
+            rank_failed(l, j, from, (uint32_t)rank, m->ranks[i].value);
+    }
+}
+
+static void node_over(struct launch *l, struct job *j, int node)
+{
+    if (j->node_gone[node])
+        return;
+    j->node_gone[node] = true;
+    j->nnodes_gone++;
+    check_over(l, j);
+}
+
+void job_local_gone(struct launch *l, uint32_t from, const struct msg *m)
+{
+    struct job *j = find(l, m);
+    int node = j ? job_launch_node(&j->map, from) : -1;
+
+    if (node >= 0)
+        node_over(l, j, node);
+}
+
+void job_aborted(struct launch *l, const struct msg *m)
+{
+    struct job *j = find(l, m);
+
+    if (j && m->rank < j->map.nranks)
+        job_fail(l, j, JOB_EV_ABORT, m->number > 0 && m->number < 256 ? (int)m->number : 1,
+                 "rank %u on %s aborted the job with code %lld%s%s", m->rank, host_of(j, m->rank),
+                 (long long)m->number, *m->text ? ": " : "", m->text);
+}
+
+/* The submitter's word: a signal for the ranks, or that it is gone (0). */
+void job_signal(struct launch *l, const struct msg *m)
+{
+    struct job *j = job_find(l, m->nspace);
+    int signum = (int)m->number;
+
+    if (!j || job_state_over(j->state))
+        return;
+    if (signum == SIGKILL && j->sent) {
+        job_fail(l, j, JOB_EV_KILL, 128 + SIGKILL, "ended by the user");
+        kill_ranks(l, j, SIGKILL, 0);
+    } else if (signum == SIGTERM || signum == SIGINT || signum == SIGKILL) {
+        job_fail(l, j, JOB_EV_KILL, 128 + signum, "ended by the user");
+    } else if (signum == 0) {
+        job_fail(l, j, JOB_EV_KILL, CODE_CANCELLED, "its submitter is gone");
+    } else if (j->sent) {
+        kill_ranks(l, j, signum, -1);
+    }
+}
+
+bool job_uses(const struct job *j, uint32_t vpid)
+{
+    int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;
+
+    return node >= 0 && j->sent && !j->node_gone[node] && !job_state_over(j->state);
+}
+
+static void lose_node(struct launch *l, struct job *j, int node)
+{
+    uint32_t nlost = 0;
+
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (j->map.rank_node[r] != (uint32_t)node || j->rank_state[r] == PROC_TERMINATED)
+            continue;
+        rank_step(l, j, r, PROC_EV_LOST);
+        give_slot_back(l, j, r);
+        nlost++;
+    }
+    if (!(j->map.spec.flags & JOB_RECOVERABLE))
+        job_fail(l, j, JOB_EV_ABORT, CODE_LOST, "%u ranks on %s were lost with their daemon (vpid %u)",
+                 nlost, j->map.nodes[node].host, j->map.nodes[node].vpid);
+    node_over(l, j, node);
+}
+
+/* A held or queued job is mapped anew when it goes on; one that runs there ends by its own policy. */
+void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch)
+{
+    struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;
+
+        if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr && j->sent &&
+            !job_state_over(j->state) && !j->node_gone[node])
+            lose_node(l, j, node);
+    }
+}
+
+void job_deadlines(struct launch *l)
+{
+    struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        if (!j->deadline_ms || j->deadline_ms > l->out->now_ms)
+            continue;
+        j->deadline_ms = 0;
+        job_fail(l, j, JOB_EV_KILL, CODE_TIMEOUT, "ended: its time of %llu ms is over",
+                 (unsigned long long)j->map.spec.timeout_ms);
+    }
+}
+
+uint64_t job_next_deadline(const struct launch *l)
+{
+    uint64_t due = UINT64_MAX;
+    const struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        if (j->due)
+            return l->out->now_ms;
+        if (j->deadline_ms && j->deadline_ms < due)
+            due = j->deadline_ms;
+    }
+    return due;
+}
+
+/* The final word goes to the submitter, with the daemons whose output it has to wait for, and to every daemon concerned. */
+void job_notify(struct launch *l, struct job *j)
+{
+    uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
+    struct msg done = {
+        .type = MSG_DONE, .number = j->exit_code, .text = j->failure ? j->reason : "", .vpids = vpids};
+    struct msg ended = {
+        .type = MSG_JOB_ENDED, .nspace = j->map.nspace, .number = j->exit_code};
+    struct err err = {0};
+
+    for (size_t i = 0; j->sent && i < j->map.nnodes; i++) {
+        const struct job_node *n = &j->map.nodes[i];
+
+        if (!members_current(l->members, n->vpid, (struct epoch){l->opts.incarnation, n->epoch}))
+            continue;
+        vpids[done.nvpids++] = n->vpid;
+        if (rml_send(l->rml, n->vpid, CLASS_LAUNCH, &ended, &err) < 0)
+            out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+    }
+    job_tell(l, j, &done);
+    l->stats.jobs_ended++;
+}
+
+static void history_add(struct launch *l, const struct job *j)
+{
+    struct history *h = xcalloc(1, sizeof *h);
+
+    h->job.id = xstrdup(j->map.nspace);
+    snprintf(h->job.state, sizeof h->job.state, "%s",
+             j->failure ? fsm_state_name(&job_fsm, j->failure == JOB_EV_ABORT        ? JOB_ABORTED
+                                                   : j->failure == JOB_EV_KILL       ? JOB_KILLED_BY_CMD
+                                                   : j->failure == JOB_EV_FAIL_START ? JOB_FAILED_TO_START
+                                                   : j->failure == JOB_EV_NO_MAP     ? JOB_MAP_FAILED
+                                                                                     : JOB_NEVER_LAUNCHED)
+                        : "TERMINATED");
+    h->job.reason = xstrdup(j->reason);
+    h->job.ranks = j->map.nranks;
+    h->job.exit_code = j->exit_code;
+    h->job.vpids = xcalloc(j->map.nnodes + 1, sizeof *h->job.vpids);
+    for (size_t i = 0; i < j->map.nnodes; i++)
+        h->job.vpids[h->job.nvpids++] = j->map.nodes[i].vpid;
+    DL_APPEND(l->history, h);
+    if (++l->nhistory > LAUNCH_HISTORY_MAX) {
+        h = l->history;
+        DL_DELETE(l->history, h);
+        free(h->job.id);
+        free(h->job.reason);
+        free(h->job.vpids);
+        free(h);
+        l->nhistory--;
+    }
+}
+
+void job_retire(struct launch *l, struct job *j)
+{
+    history_add(l, j);
+    if (j->mapped)
+        job_unmap(l, j);
+    HASH_DEL(l->by_nspace, j);
+    DL_DELETE(l->jobs, j);
+    l->njobs--;
+    l->kick = true;
+    job_free(j);
+}
