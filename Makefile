@@ -19,13 +19,13 @@ CPPFLAGS += -I. -D_GNU_SOURCE -DDVM_VERSION='"$(VERSION)"' $(shell pkg-config --
 CFLAGS_ALL := -std=gnu17 -g -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wformat=2 -fno-common -pthread -MMD -MP
 CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
-LDFLAGS_release := -pie -Wl,-z,relro,-z,now
+LDFLAGS_release := -pie -Wl,-z,relro,-z,now,--as-needed
 LDFLAGS_asan := -fsanitize=address,undefined
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := wire tree member link rml xcast gather state map queue launch errmgr core
-HOST_MODULES := net spawner odls iof stage pmix ctl
+HOST_MODULES := net spawner odls iof stage pmix ctl cli submit local
 base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of the control API over a daemon's local socket. */
+#include "dvm/cli/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void set_refusal(const json_t *reply, int status, struct err *err)
+{
+    const json_t *e = json_object_get(reply, "error");
+    const char *reason = json_string_value(json_object_get(e, "reason"));
+    const char *text = json_string_value(json_object_get(e, "message"));
+
+    err_code(err, status, "%s (%s)", text ? text : "refused", reason ? reason : "no reason given");
+}
+
+static json_t *parse_reply(const struct client_msg *m, struct err *err)
+{
+    json_error_t je;
+    json_t *o = json_loads(m->a, JSON_REJECT_DUPLICATES, &je);
+
+    if (!o) {
+        err_set(err, "the daemon's answer is no JSON: %s", je.text);
+        return NULL;
+    }
+    if (m->number < 400)
+        return o;
+    set_refusal(o, (int)m->number, err);
+    json_decref(o);
+    return NULL;
+}
+
+static int send_call(struct cli_conn *c, const char *method, const char *path, json_t *body,
+                     struct err *err)
+{
+    char *text FREE_AUTO = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    struct client_msg m = {.type = CLIENT_CALL, .a = (char *)method, .b = (char *)path, .c = text};
+
+    json_decref(body);
+    return cli_conn_send(c, &m, err);
+}
+
+json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_t *body,
+                 int *status, struct err *err)
+{
+    struct client_msg m;
+    json_t *reply = NULL;
+    int got;
+
+    if (send_call(c, method, path, body, err) < 0)
+        return NULL;
+    got = cli_conn_wait(c, &m, CLI_CALL_TIMEOUT_MS, err);
+    if (got < 0) {
+        err_wrap(err, "%s %s", method, path);
+        return NULL;
+    }
+    if (got == 0) {
+        err_set(err, "%s %s: the daemon closed the connection", method, path);
+        return NULL;
+    }
+    if (m.type == CLIENT_REPLY) {
+        reply = parse_reply(&m, err);
+        if (status)
+            *status = (int)m.number;
+    } else if (m.type == CLIENT_ERROR) {
+        err_set(err, "%s", m.a);
+    } else {
+        err_set(err, "%s %s: message of type %d in place of an answer", method, path, (int)m.type);
+    }
+    client_msg_free(&m);
+    return reply;
+}
+
+int cli_call_dvm(struct cli_conn *c, struct api_dvm *out, struct err *err)
+{
+    json_t *reply = cli_call(c, "GET", "/v1/dvm", NULL, NULL, err);
+    int rc;
+
+    if (!reply)
+        return -1;
+    rc = api_dvm_decode(reply, out, err);
+    json_decref(reply);
+    return rc < 0 ? err_wrap(err, "GET /v1/dvm") : 0;
+}
+
+int cli_events_begin(struct cli_conn *c, struct err *err)
+{
+    json_t *reply = cli_call(c, "GET", "/v1/events", NULL, NULL, err);
+
+    json_decref(reply);
+    return reply ? 0 : -1;
+}
+
+int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
+{
+    struct client_msg m;
+    int got = cli_conn_wait(c, &m, timeout_ms, err);
+
+    *line = NULL;
+    if (got <= 0)
+        return got;
+    if (m.type == CLIENT_LINE) {
+        *line = m.a;
+        m.a = NULL;
+    } else {
+        got = err_set(err, "message of type %d in an event stream", (int)m.type);
+    }
+    client_msg_free(&m);
+    return got;
+}
+
+int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)
+{
+    char *line FREE_AUTO = NULL;
+    json_error_t je;
+    json_t *o;
+    int got = cli_events_line(c, timeout_ms, &line, err);
+
+    if (got <= 0)
+        return got;
+    o = json_loads(line, JSON_REJECT_DUPLICATES, &je);
+    if (!o)
+        return err_set(err, "an event is no JSON: %s", je.text);
+    got = api_event_decode(o, out, err);
+    json_decref(o);
+    return got < 0 ? -1 : 1;
+}

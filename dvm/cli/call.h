@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of the control API and its event stream over a daemon's local socket. */
+#ifndef DVM_CLI_CALL_H
+#define DVM_CLI_CALL_H
+
+#include "api/dvm.h"
+#include "api/event.h"
+#include "base/err/err.h"
+#include "dvm/cli/conn.h"
+
+#include <jansson.h>
+
+#define CLI_CALL_TIMEOUT_MS 30000
+
+/* The answer's body, a new reference; NULL: nobody answers or a refusal (err->code is its status,
+ * the message its reason and text). Takes the reference `body` (may be NULL). `status` may be NULL.
+ */
+json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_t *body,
+                 int *status, struct err *err);
+/* GET /v1/dvm, decoded; api_dvm_free() it. */
+int cli_call_dvm(struct cli_conn *c, struct api_dvm *out, struct err *err)
+    __attribute__((warn_unused_result));
+
+/* Begins the event stream; the connection then serves nothing else. Opened before a GET /v1/dvm on
+ * another connection it misses nothing that the answer does not show. */
+int cli_events_begin(struct cli_conn *c, struct err *err) __attribute__((warn_unused_result));
+/* The next event as its line; 1, 0: the daemon closed, -1: a fault or the time is over (ETIMEDOUT).
+ */
+int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
+    __attribute__((warn_unused_result));
+int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)
+    __attribute__((warn_unused_result));
+
+#endif

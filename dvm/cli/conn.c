@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A connection to a daemon's local socket, without an event loop: prun has to start fast. */
+#include "dvm/cli/conn.h"
+
+#include "dvm/net/net.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READ_CHUNK (64u << 10)
+#define HEADER 4
+#define OUT_MAX (NET_FRAME_MAX + HEADER + 2 * CLIENT_DATA_MAX)
+
+struct cli_conn {
+    int fd;
+    bool closed;
+    struct buf out;
+    struct buf in;
+    size_t taken; /* bytes of `in` that are done with; dropped at the next pump */
+};
+
+static int no_daemon(const struct cli_where *w, int errnum, struct err *err)
+{
+    if (errnum == ENOENT || errnum == ECONNREFUSED || errnum == ENOTDIR)
+        return err_code(err, errnum,
+                        "no DVM at %s (%s); start one with 'prte start -n 4' or name its directory "
+                        "with --dvm",
+                        w->path, errnum == ECONNREFUSED ? "its daemon is gone" : "no socket there");
+    return err_sys(err, errnum, "connecting to %s", w->path);
+}
+
+static int connect_path(int fd, const struct cli_where *w, struct err *err)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+
+    if (strlen(w->path) >= sizeof(sa.sun_path))
+        return err_code(err, ENAMETOOLONG, "%s: longer than a socket's path may be (%zu bytes)",
+                        w->path, sizeof(sa.sun_path) - 1);
+    memcpy(sa.sun_path, w->path, strlen(w->path) + 1);
+    if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+        return no_daemon(w, errno, err);
+    return 0;
+}
+
+static int check_owner(int fd, const struct cli_where *w, struct err *err)
+{
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+
+    if (w->named)
+        return 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+        return err_sys(err, errno, "asking who listens at %s", w->path);
+    if (cred.uid != geteuid() && cred.uid != 0)
+        return err_code(err, EPERM, "%s belongs to user %u; use --dvm %s if that is meant", w->path,
+                        (unsigned)cred.uid, w->dir);
+    return 0;
+}
+
+struct cli_conn *cli_conn_of(int fd)
+{
+    struct cli_conn *c = xcalloc(1, sizeof(*c));
+    int flags = fcntl(fd, F_GETFL);
+
+    c->fd = fd;
+    if (flags >= 0)
+        (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    buf_init(&c->out, OUT_MAX);
+    buf_init(&c->in, NET_FRAME_MAX + HEADER + READ_CHUNK);
+    return c;
+}
+
+struct cli_conn *cli_connect(const struct cli_where *where, struct err *err)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0) {
+        err_sys(err, errno, "making a socket");
+        return NULL;
+    }
+    if (connect_path(fd, where, err) < 0 || check_owner(fd, where, err) < 0) {
+        close(fd);
+        return NULL;
+    }
+    return cli_conn_of(fd);
+}
+
+void cli_conn_free(struct cli_conn *c)
+{
+    if (!c)
+        return;
+    close(c->fd);
+    buf_free(&c->out);
+    buf_free(&c->in);
+    free(c);
+}
+
+int cli_conn_fd(const struct cli_conn *c)
+{
+    return c->fd;
+}
+
+int cli_conn_send(struct cli_conn *c, const struct client_msg *m, struct err *err)
+{
+    size_t start = c->out.len;
+
+    buf_put_u32(&c->out, 0);
+    client_msg_encode(&c->out, m);
+    if (c->out.failed || c->out.len - start - HEADER > NET_FRAME_MAX) {
+        c->out.len = start;
+        c->out.failed = false;
+        return err_code(err, EMSGSIZE, "more than the %u MiB that a daemon takes at once",
+                        NET_FRAME_MAX >> 20);
+    }
+    buf_patch_u32(&c->out, start, (uint32_t)(c->out.len - start - HEADER));
+    return 0;
+}
+
+size_t cli_conn_pending(const struct cli_conn *c)
+{
+    return c->out.len;
+}
+
+static bool would_block(void)
+{
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+static int pump_out(struct cli_conn *c, struct err *err)
+{
+    size_t done = 0;
+
+    while (done < c->out.len) {
+        ssize_t n = send(c->fd, c->out.data + done, c->out.len - done, MSG_NOSIGNAL);
+
+        if (n < 0 && would_block())
+            break;
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
+            /* The daemon has closed; what it said before is still to be read. */
+            done = c->out.len;
+            break;
+        }
+        if (n < 0)
+            return err_sys(err, errno, "writing to the daemon");
+        done += (size_t)n;
+    }
+    if (done)
+        buf_consume(&c->out, done);
+    return 0;
+}
+
+static int pump_in(struct cli_conn *c, struct err *err)
+{
+    uint8_t chunk[READ_CHUNK];
+    ssize_t n = recv(c->fd, chunk, sizeof(chunk), 0);
+
+    if (n < 0 && would_block())
+        return 0;
+    if (n < 0 && errno != ECONNRESET)
+        return err_sys(err, errno, "reading from the daemon");
+    if (n <= 0)
+        c->closed = true;
+    else
+        buf_put_raw(&c->in, chunk, (size_t)n);
+    if (c->in.failed)
+        return err_set(err, "the daemon sent a frame of more than %u MiB", NET_FRAME_MAX >> 20);
+    return 0;
+}
+
+int cli_conn_pump(struct cli_conn *c, bool readable, struct err *err)
+{
+    if (c->taken) {
+        buf_consume(&c->in, c->taken);
+        c->taken = 0;
+    }
+    if (pump_out(c, err) < 0)
+        return -1;
+    if (readable && !c->closed && pump_in(c, err) < 0)
+        return -1;
+    return c->closed ? 0 : 1;
+}
+
+int cli_conn_take(struct cli_conn *c, struct client_msg *m, struct err *err)
+{
+    struct cur cur = cur_of(c->in.data ? c->in.data + c->taken : NULL, c->in.len - c->taken);
+    uint32_t len;
+
+    if (cur_left(&cur) < HEADER)
+        return 0;
+    len = cur_u32(&cur);
+    if (len > NET_FRAME_MAX)
+        return err_set(err, "the daemon sent a frame of %u bytes, over the limit", len);
+    if (cur_left(&cur) < len)
+        return 0;
+    c->taken += HEADER + len;
+    return client_msg_decode(cur.p, len, m, err) < 0 ? -1 : 1;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int poll_once(struct cli_conn *c, int64_t until, struct err *err)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    int64_t left = until < 0 ? -1 : until - now_ms();
+    int n;
+
+    if (until >= 0 && left < 0)
+        left = 0;
+    if (c->out.len)
+        p.events |= POLLOUT;
+    n = poll(&p, 1, (int)left);
+    if (n < 0 && errno != EINTR)
+        return err_sys(err, errno, "waiting for the daemon");
+    if (n == 0)
+        return err_code(err, ETIMEDOUT, "the daemon does not answer");
+    return p.revents & ~POLLOUT ? 1 : 0;
+}
+
+int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, struct err *err)
+{
+    int64_t until = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+
+    for (;;) {
+        int got = cli_conn_take(c, m, err);
+        int readable;
+
+        if (got != 0 || c->closed)
+            return got;
+        if (cli_conn_pump(c, false, err) < 0) /* writes what waits */
+            return -1;
+        readable = poll_once(c, until, err);
+        if (readable < 0 || cli_conn_pump(c, readable, err) < 0)
+            return -1;
+    }
+}

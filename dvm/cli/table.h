@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text tables: columns as wide as their widest cell, two spaces between them. */
+#ifndef DVM_CLI_TABLE_H
+#define DVM_CLI_TABLE_H
+
+#include <stdio.h>
+
+struct table;
+
+/* `heads` is a NULL-terminated list; a head that begins with '>' is of a column aligned to the
+ * right. Copied. */
+struct table *table_create(const char *const *heads);
+void table_destroy(struct table *t);
+/* Appends a cell; a row is full after as many as there are heads. */
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_print(const struct table *t, FILE *out);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Errors and numbers of command lines. */
+#include "dvm/cli/usage.h"
+
+#include "dvm/wire/client.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECONDS_MAX 31536000u /* a year */
+
+int cli_usage(const char *prog, const char *fmt, ...)
+{
+    struct err text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text.msg, sizeof(text.msg), fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "%s: %s; see '%s --help'\n", prog, text.msg, prog);
+    return EXIT_CODE_USAGE;
+}
+
+int cli_fail(const char *prog, int code, const struct err *err)
+{
+    fprintf(stderr, "%s: %s\n", prog, err->msg);
+    return code;
+}
+
+int cli_bad_option(const char *prog, int opt, char *const *argv)
+{
+    const char *word = argv[optind - 1];
+
+    /* A bundle of short options keeps optind until its last one: the letter is in optopt then. */
+    if (optopt > 0 && optopt < 128 && strncmp(word, "--", 2) != 0) {
+        if (opt == ':')
+            return cli_usage(prog, "option -%c needs a value", optopt);
+        return cli_usage(prog, "unknown option -%c", optopt);
+    }
+    if (opt == ':')
+        return cli_usage(prog, "option %s needs a value", word);
+    if (optopt)
+        return cli_usage(prog, "option %s takes no value", word);
+    return cli_usage(prog, "unknown or ambiguous option %s", word);
+}
+
+int cli_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
+               struct err *err)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end)
+        return err_set(err, "%s: '%s' is not a whole number", what, text);
+    if (errno || *out < min || *out > max)
+        return err_set(err, "%s: %s is not within %llu..%llu", what, text, (unsigned long long)min,
+                       (unsigned long long)max);
+    return 0;
+}
+
+int cli_seconds(const char *text, const char *what, uint64_t *ms, struct err *err)
+{
+    char whole[16] = "";
+    size_t digits = strspn(text, "0123456789");
+    const char *rest = text + digits;
+    uint64_t seconds, scale = 100;
+
+    if (!digits || digits >= sizeof(whole))
+        return err_set(err, "%s: '%s' is not a number of seconds", what, text);
+    memcpy(whole, text, digits);
+    if (cli_number(whole, what, 0, SECONDS_MAX, &seconds, err) < 0)
+        return -1;
+    *ms = seconds * 1000;
+    if (*rest == '.') {
+        for (rest++; isdigit((unsigned char)*rest) && scale; rest++, scale /= 10)
+            *ms += scale * (uint64_t)(*rest - '0');
+    }
+    if (*rest)
+        return err_set(err, "%s: '%s' is not a number of seconds (at most three decimals)", what,
+                       text);
+    if (!*ms)
+        return err_set(err, "%s: has to be more than 0", what);
+    return 0;
+}

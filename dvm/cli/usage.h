@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How our command line programs speak when something is wrong: one line that says what to do. */
+#ifndef DVM_CLI_USAGE_H
+#define DVM_CLI_USAGE_H
+
+#include "base/err/err.h"
+
+#include <stdint.h>
+
+/* "<prog>: <message>; see '<prog> --help'" on standard error. Gives 2, the exit code for it. */
+int cli_usage(const char *prog, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "<prog>: <err>" on standard error. Gives `code`. */
+int cli_fail(const char *prog, int code, const struct err *err);
+/* What getopt_long() could not take, named as the user typed it; opt is its result ('?' or ':').
+ * Needs opterr = 0 and an option string that begins with '+' or ':' (or both). Gives 2. */
+int cli_bad_option(const char *prog, int opt, char *const *argv);
+
+/* Whole decimal number within [min, max]; the message names `what`. */
+int cli_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
+               struct err *err) __attribute__((warn_unused_result));
+/* Seconds, with up to three decimals, above 0, as milliseconds. */
+int cli_seconds(const char *text, const char *what, uint64_t *ms, struct err *err)
+    __attribute__((warn_unused_result));
+
+#endif
