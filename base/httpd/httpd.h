@@ -22,16 +22,20 @@ struct httpd_opts {
     struct tls_ctx *tls; /* NULL: plain; borrowed for the server's life */
     size_t max_body;     /* bytes; more -> 413 */
     int max_conns;       /* more -> closed at once */
-    int idle_timeout_s;
+    int idle_timeout_s;  /* for a whole request to arrive, and for a reader to take something */
 };
 
 struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, struct err *err);
+/* Calls on_closed of every stream. Requests that are not answered yet may still be, to nobody. Not
+ * from inside a handler or on_closed. */
 void httpd_destroy(struct httpd *h);
 uint16_t httpd_port(const struct httpd *h);
 
 /* `pattern`: a path whose segments in braces are parameters: "/v1/campaigns/{id}". An unknown path
  * gives 404, a known path with another method 405 with Allow. A handler answers exactly once, now
- * or later. */
+ * or later; once its peer has gone, header and body are absent and the answer goes nowhere. Of two
+ * patterns that match, the one added first wins; a pattern has at most 8 parameters. A peer whose
+ * certificate lacks a field gets 403. Request line and headers may have 16 KiB (more -> 400). */
 typedef void httpd_fn(struct httpd_req *req, void *arg);
 void httpd_route(struct httpd *h, const char *method, const char *pattern, httpd_fn *fn, void *arg);
 

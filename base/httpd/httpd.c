@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The HTTP server: listening, connections and their limits, dispatch. */
+#include "base/httpd/httpd_private.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HEADERS_MAX (16 * 1024)
+#define BACKLOG 128
+#define SWEEP_S 1
+#define METHODS                                                                                    \
+    (EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |     \
+     EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH)
+
+/* libevent tells nothing about a connection before its first request, so the server keeps a
+ * reference to each bufferevent: it stays readable after libevent has let go of it (which shows by
+ * its callbacks being gone), and the sweep then drops it. That is how connections are counted, and
+ * how those that never complete a request are ended. */
+struct httpd_conn {
+    struct httpd_conn *next;
+    struct httpd *h;
+    struct bufferevent *bev;
+    struct httpd_req *req; /* being handled, or NULL */
+    uint64_t deadline_ms;  /* for the next request to be complete; 0: one is being handled */
+    bool refused;          /* over max_conns: closed by the next sweep */
+};
+
+struct httpd {
+    struct loop *loop;
+    struct evhttp *http;
+    struct evconnlistener *listener; /* owned by http once bound */
+    struct httpd_routes *routes;
+    struct tls_ctx *tls;
+    struct event *sweep;
+    struct httpd_conn *conns;
+    int nconns;
+    int max_conns;
+    size_t max_body;
+    int idle_timeout_s;
+    uint16_t port;
+};
+
+static uint64_t next_deadline(const struct httpd *h)
+{
+    return loop_now_ms(h->loop) + (uint64_t)h->idle_timeout_s * 1000;
+}
+
+static bool is_released(struct bufferevent *bev)
+{
+    bufferevent_event_cb on_event = NULL;
+
+    bufferevent_getcb(bev, NULL, NULL, &on_event, NULL);
+    return !on_event;
+}
+
+/* Makes libevent drop the connection, as if nothing had come for too long. */
+static void hang_up(struct httpd_conn *conn)
+{
+    bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
+}
+
+static void on_sweep(evutil_socket_t fd, short what, void *arg)
+{
+    struct httpd *h = arg;
+    uint64_t now = loop_now_ms(h->loop);
+    struct httpd_conn **link = &h->conns;
+
+    while (*link) {
+        struct httpd_conn *conn = *link;
+
+        if (!is_released(conn->bev) &&
+            (conn->refused || (conn->deadline_ms && conn->deadline_ms <= now)))
+            hang_up(conn);
+        if (!is_released(conn->bev)) {
+            link = &conn->next;
+            continue;
+        }
+        *link = conn->next;
+        h->nconns--;
+        bufferevent_decref(conn->bev);
+        free(conn);
+    }
+    /* It was stopped when the process ran out of descriptors. */
+    if (h->listener)
+        evconnlistener_enable(h->listener);
+}
+
+/* In this turn of the loop, before any descriptor is looked at again. */
+static void sweep_soon(struct httpd *h)
+{
+    event_active(h->sweep, EV_TIMEOUT, 0);
+}
+
+static void on_conn_closed(struct evhttp_connection *evcon, void *arg)
+{
+    struct httpd_conn *conn = arg;
+    struct httpd_req *req = conn->req;
+
+    conn->req = NULL;
+    sweep_soon(conn->h);
+    if (req)
+        httpd_req_on_gone(req);
+}
+
+void httpd_conn_answered(struct httpd_conn *conn)
+{
+    conn->req = NULL;
+}
+
+static void on_reply_sent(struct evhttp_request *ev, void *arg)
+{
+    struct httpd_conn *conn = arg;
+
+    conn->deadline_ms = next_deadline(conn->h);
+}
+
+static void on_accept_error(struct evconnlistener *listener, void *arg)
+{
+    log_error("http: accepting connections failed, trying again soon errno=%d",
+              EVUTIL_SOCKET_ERROR());
+    evconnlistener_disable(listener);
+}
+
+static struct bufferevent *create_bufferevent(const struct httpd *h, struct event_base *base)
+{
+    struct bufferevent *bev;
+    struct err err = {0};
+    SSL *ssl;
+
+    if (!h->tls)
+        return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    ssl = tls_new_server(h->tls, &err);
+    if (!ssl) {
+        log_error("http: %s", err.msg);
+        return NULL;
+    }
+    bev = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
+                                         BEV_OPT_CLOSE_ON_FREE);
+    /* A peer that just closes ends its request like one that says goodbye. */
+    if (bev)
+        bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+    return bev;
+}
+
+static struct bufferevent *on_new_conn(struct event_base *base, void *arg)
+{
+    struct httpd *h = arg;
+    const struct timeval write_timeout = {.tv_sec = h->idle_timeout_s};
+    struct httpd_conn *conn = xcalloc(1, sizeof(*conn));
+
+    conn->h = h;
+    conn->bev = create_bufferevent(h, base);
+    if (!conn->bev) {
+        /* libevent would go on without TLS if it were given NULL. */
+        log_error("http: out of memory for a connection, the program ends");
+        _exit(EXIT_FAILURE);
+    }
+    bufferevent_incref(conn->bev);
+    /* A body is kept in the input buffer until it is whole; more is not read ahead. */
+    bufferevent_setwatermark(conn->bev, EV_READ, 0, h->max_body + HEADERS_MAX);
+    bufferevent_set_timeouts(conn->bev, NULL, &write_timeout);
+    conn->deadline_ms = next_deadline(h);
+    conn->refused = h->nconns >= h->max_conns;
+    conn->next = h->conns;
+    h->conns = conn;
+    h->nconns++;
+    if (conn->refused) {
+        log_warn("http: too many connections, one is refused max_conns=%d port=%u", h->max_conns,
+                 h->port);
+        sweep_soon(h);
+    }
+    return conn->bev;
+}
+
+static struct httpd_conn *find_conn(const struct httpd *h, const struct bufferevent *bev)
+{
+    struct httpd_conn *conn = h->conns;
+
+    while (conn && conn->bev != bev)
+        conn = conn->next;
+    return conn;
+}
+
+static const char *method_name(enum evhttp_cmd_type type)
+{
+    static const struct {
+        enum evhttp_cmd_type type;
+        const char *name;
+    } names[] = {
+        {EVHTTP_REQ_GET, "GET"},     {EVHTTP_REQ_POST, "POST"},     {EVHTTP_REQ_HEAD, "HEAD"},
+        {EVHTTP_REQ_PUT, "PUT"},     {EVHTTP_REQ_DELETE, "DELETE"}, {EVHTTP_REQ_OPTIONS, "OPTIONS"},
+        {EVHTTP_REQ_PATCH, "PATCH"},
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].type == type)
+            return names[i].name;
+    }
+    return "?";
+}
+
+/* 0, or -1 and the request has been answered. */
+static int identify(const struct httpd *h, struct httpd_req *req)
+{
+    struct err err = {0};
+
+    if (!h->tls)
+        return 0;
+    if (tls_peer(bufferevent_openssl_get_ssl(req->conn->bev), &req->peer, &err) < 0) {
+        httpd_refuse(req, 403, "BadCertificate", "%s", err.msg);
+        return -1;
+    }
+    req->has_peer = true;
+    return 0;
+}
+
+static void route(const struct httpd *h, struct httpd_req *req)
+{
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req->ev);
+    const char *path = evhttp_uri_get_path(uri);
+    const char *query = evhttp_uri_get_query(uri);
+    const char *method = method_name(evhttp_request_get_command(req->ev));
+    FREE_AUTO char *allow = NULL;
+    httpd_fn *fn = NULL;
+    void *arg = NULL;
+    int status;
+
+    if (query && evhttp_parse_query_str(query, &req->query) < 0) {
+        httpd_refuse(req, HTTP_BADREQUEST, "BadQuery", "the query cannot be parsed");
+        return;
+    }
+    status =
+        httpd_routes_find(h->routes, method, path ? path : "", &req->params, &fn, &arg, &allow);
+    if (status == HTTP_OK) {
+        fn(req, arg);
+    } else if (status == HTTP_BADMETHOD) {
+        evhttp_add_header(evhttp_request_get_output_headers(req->ev), "Allow", allow);
+        httpd_refuse(req, status, "MethodNotAllowed", "%s is not allowed here, only %s", method,
+                     allow);
+    } else {
+        httpd_refuse(req, status, "NotFound", "there is nothing at this path");
+    }
+}
+
+static void on_request(struct evhttp_request *ev, void *arg)
+{
+    struct httpd *h = arg;
+    struct evhttp_connection *evcon = evhttp_request_get_connection(ev);
+    struct httpd_conn *conn = find_conn(h, evhttp_connection_get_bufferevent(evcon));
+    struct httpd_req *req;
+
+    if (!conn) {
+        log_error("http: a request on an unknown connection");
+        evhttp_send_error(ev, HTTP_INTERNAL, NULL);
+        return;
+    }
+    req = xcalloc(1, sizeof(*req));
+    TAILQ_INIT(&req->query);
+    req->loop = h->loop;
+    req->conn = conn;
+    req->ev = ev;
+    conn->req = req;
+    conn->deadline_ms = 0;
+    evhttp_connection_set_closecb(evcon, on_conn_closed, conn);
+    evhttp_request_set_on_complete_cb(ev, on_reply_sent, conn);
+    if (identify(h, req) == 0)
+        route(h, req);
+}
+
+/* A numeric address and port as the kernel takes it; its length, or 0. */
+static socklen_t parse_addr(const char *addr, uint16_t port, struct sockaddr_storage *out)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+
+    memset(out, 0, sizeof(*out));
+    if (inet_pton(AF_INET, addr, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        return sizeof(*v4);
+    }
+    if (inet_pton(AF_INET6, addr, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        return sizeof(*v6);
+    }
+    return 0;
+}
+
+static int bound_port(int fd, uint16_t *port, struct err *err)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+
+    if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0)
+        return err_sys(err, errno, "asking for the bound port");
+    *port = ntohs(ss.ss_family == AF_INET ? ((struct sockaddr_in *)&ss)->sin_port
+                                          : ((struct sockaddr_in6 *)&ss)->sin6_port);
+    return 0;
+}
+
+static int listen_on(struct httpd *h, const char *addr, uint16_t port, struct err *err)
+{
+    const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;
+    struct sockaddr_storage ss;
+    socklen_t len = parse_addr(addr, port, &ss);
+    struct evconnlistener *listener;
+    const int on = 1;
+
+    if (!len)
+        return err_code(err, EINVAL, "\"%s\" is no numeric address", addr);
+    listener = evconnlistener_new_bind(loop_base(h->loop), NULL, NULL, flags, BACKLOG,
+                                       (struct sockaddr *)&ss, (int)len);
+    if (!listener)
+        return err_sys(err, errno, "binding %s port %u", addr, port);
+    evconnlistener_set_error_cb(listener, on_accept_error);
+    /* Inherited by the connections: an event of a stream must not wait for the one before. */
+    if (setsockopt(evconnlistener_get_fd(listener), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0)
+        log_warn("http: TCP_NODELAY cannot be set errno=%d", errno);
+    if (!evhttp_bind_listener(h->http, listener)) {
+        evconnlistener_free(listener);
+        return err_set(err, "binding %s port %u: libevent refused", addr, port);
+    }
+    h->listener = listener;
+    return bound_port(evconnlistener_get_fd(listener), &h->port, err);
+}
+
+struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, struct err *err)
+{
+    const struct timeval sweep_every = {.tv_sec = SWEEP_S};
+    struct httpd *h = xcalloc(1, sizeof(*h));
+
+    h->loop = loop;
+    h->tls = opts->tls;
+    h->max_conns = opts->max_conns;
+    h->max_body = opts->max_body;
+    h->idle_timeout_s = opts->idle_timeout_s;
+    h->routes = httpd_routes_create();
+    h->http = evhttp_new(loop_base(loop));
+    h->sweep = event_new(loop_base(loop), -1, EV_PERSIST, on_sweep, h);
+    if (!h->http || !h->sweep || event_add(h->sweep, &sweep_every) < 0) {
+        err_set(err, "libevent has no HTTP server");
+        goto error;
+    }
+    evhttp_set_allowed_methods(h->http, METHODS);
+    evhttp_set_max_headers_size(h->http, HEADERS_MAX);
+    evhttp_set_max_body_size(h->http, (ev_ssize_t)h->max_body);
+    /* Reads the rest of a body that is too long, so that the client sees the 413. */
+    evhttp_set_flags(h->http, EVHTTP_SERVER_LINGERING_CLOSE);
+    evhttp_set_default_content_type(h->http, NULL);
+    evhttp_set_bevcb(h->http, on_new_conn, h);
+    evhttp_set_gencb(h->http, on_request, h);
+    if (listen_on(h, opts->addr, opts->port, err) < 0)
+        goto error;
+    return h;
+error:
+    err_wrap(err, "starting the HTTP server");
+    httpd_destroy(h);
+    return NULL;
+}
+
+void httpd_destroy(struct httpd *h)
+{
+    if (!h)
+        return;
+    /* Tells every pending request and stream through on_conn_closed(). */
+    if (h->http)
+        evhttp_free(h->http);
+    while (h->conns) {
+        struct httpd_conn *conn = h->conns;
+
+        h->conns = conn->next;
+        bufferevent_decref(conn->bev);
+        free(conn);
+    }
+    if (h->sweep)
+        event_free(h->sweep);
+    httpd_routes_destroy(h->routes);
+    free(h);
+}
+
+uint16_t httpd_port(const struct httpd *h)
+{
+    return h->port;
+}
+
+void httpd_route(struct httpd *h, const char *method, const char *pattern, httpd_fn *fn, void *arg)
+{
+    httpd_routes_add(h->routes, method, pattern, fn, arg);
+}

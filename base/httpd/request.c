@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a handler sees of a request, and its answer. */
+#include "base/httpd/httpd_private.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+
+#include <event2/buffer.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MESSAGE_MAX 1024
+
+void httpd_req_destroy(struct httpd_req *req)
+{
+    httpd_params_clear(&req->params);
+    evhttp_clear_headers(&req->query);
+    free(req);
+}
+
+void httpd_req_on_gone(struct httpd_req *req)
+{
+    /* When the peer hangs up, libevent takes an unanswered request off the connection and leaves it
+     * to us; when the server is freed, it frees the request itself. */
+    if (!evhttp_request_get_connection(req->ev))
+        evhttp_request_free(req->ev);
+    req->ev = NULL;
+    req->conn = NULL;
+    if (req->stream)
+        httpd_stream_on_gone(req->stream);
+}
+
+const char *httpd_param(const struct httpd_req *req, const char *name)
+{
+    for (size_t i = 0; i < req->params.n; i++) {
+        if (strcmp(req->params.at[i].name, name) == 0)
+            return req->params.at[i].value;
+    }
+    return NULL;
+}
+
+const char *httpd_query(const struct httpd_req *req, const char *name)
+{
+    return evhttp_find_header(&req->query, name);
+}
+
+const char *httpd_header(const struct httpd_req *req, const char *name)
+{
+    return req->ev ? evhttp_find_header(evhttp_request_get_input_headers(req->ev), name) : NULL;
+}
+
+const void *httpd_body(const struct httpd_req *req, size_t *len)
+{
+    struct evbuffer *in = req->ev ? evhttp_request_get_input_buffer(req->ev) : NULL;
+
+    *len = in ? evbuffer_get_length(in) : 0;
+    return *len ? (const void *)evbuffer_pullup(in, -1) : "";
+}
+
+json_t *httpd_body_json(const struct httpd_req *req, struct err *err)
+{
+    json_error_t why;
+    size_t len;
+    const char *text = httpd_body(req, &len);
+    json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+
+    if (!j) {
+        err_set(err, "the body is not JSON: line %d, column %d: %s", why.line, why.column,
+                why.text);
+        return NULL;
+    }
+    if (!json_is_object(j)) {
+        err_set(err, "the body is JSON but not an object");
+        json_decref(j);
+        return NULL;
+    }
+    return j;
+}
+
+const struct tls_peer *httpd_peer(const struct httpd_req *req)
+{
+    return req->has_peer ? &req->peer : NULL;
+}
+
+static void add_header(struct httpd_req *req, const char *name, const char *value)
+{
+    evhttp_add_header(evhttp_request_get_output_headers(req->ev), name, value);
+}
+
+static void reply(struct httpd_req *req, int status, const char *type, const void *data, size_t len)
+{
+    struct evhttp_request *ev = req->ev;
+    struct evbuffer *out;
+
+    if (!ev) {
+        httpd_req_destroy(req);
+        return;
+    }
+    out = evbuffer_new();
+    add_header(req, "Content-Type", type);
+    add_header(req, "Cache-Control", "no-store");
+    /* A HEAD request must not get a body, and libevent would send it. */
+    if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && out)
+        evbuffer_add(out, data, len);
+    httpd_conn_answered(req->conn);
+    httpd_req_destroy(req);
+    evhttp_send_reply(ev, status, NULL, out);
+    if (out)
+        evbuffer_free(out);
+}
+
+void httpd_reply_text(struct httpd_req *req, int status, const char *type, const char *text)
+{
+    reply(req, status, type, text, strlen(text));
+}
+
+void httpd_reply_json(struct httpd_req *req, int status, json_t *body)
+{
+    FREE_AUTO char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+
+    json_decref(body);
+    if (!text) {
+        log_error("http: an answer could not be encoded status=%d", status);
+        httpd_reply_text(req, HTTP_INTERNAL, "text/plain", "the answer could not be encoded\n");
+        return;
+    }
+    reply(req, status, "application/json", text, strlen(text));
+}
+
+static json_t *refusal(int status, const char *reason, const char *message)
+{
+    return json_pack("{s:{s:i,s:s,s:s}}", "error", "status", status, "reason", reason, "message",
+                     message);
+}
+
+static void make_ascii(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text >= 0x80)
+            *text = '?';
+    }
+}
+
+void httpd_refuse(struct httpd_req *req, int status, const char *reason, const char *fmt, ...)
+{
+    char message[MESSAGE_MAX];
+    json_t *body;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof(message), fmt, ap);
+    va_end(ap);
+    body = refusal(status, reason, message);
+    if (!body) {
+        /* Not UTF-8: it quotes the request, or it was cut within a character. */
+        make_ascii(message);
+        body = refusal(status, reason, message);
+    }
+    httpd_reply_json(req, status, body);
+}

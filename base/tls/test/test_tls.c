@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Handshakes over a socket pair, reload of files, the certificate authority. */
+#include "base/tls/test/pki.h"
+
+#include <errno.h>
+#include <openssl/ssl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct pki red;
+    struct pki blue;
+};
+
+static const char *const head_names[] = {"x-head-0.x.ns.svc", "*.x.ns.svc", "10.0.0.7", "fd00::7",
+                                         NULL};
+
+static int setup(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof(*f));
+
+    pki_init(&f->red, "red");
+    pki_init(&f->blue, "blue");
+    pki_issue(&f->red, TLS_ROLE_HEAD, "x-head-0", head_names, 5);
+    pki_issue(&f->red, TLS_ROLE_MEMBER, "x-1", NULL, 5);
+    pki_issue(&f->red, TLS_ROLE_MEMBER, "old", NULL, -1);
+    pki_issue(&f->blue, TLS_ROLE_MEMBER, "y-1", NULL, 5);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    pki_fini(&f->red);
+    pki_fini(&f->blue);
+    free(f);
+    return 0;
+}
+
+/* Both ends of a connection, driven in turns. */
+struct pair {
+    SSL *server;
+    SSL *client;
+    int server_rc; /* 1 when its handshake is through */
+    int client_rc;
+};
+
+static void free_pair(struct pair *p)
+{
+    SSL_free(p->server);
+    SSL_free(p->client);
+}
+
+#define PAIR_AUTO __attribute__((cleanup(free_pair)))
+
+static bool wants_more(const SSL *ssl, int rc)
+{
+    int why = rc == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl, rc);
+
+    return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+}
+
+/* Takes both SSL. */
+static struct pair shake(SSL *server, SSL *client)
+{
+    struct pair p = {.server = server, .client = client};
+    BIO *a;
+    BIO *b;
+
+    assert_non_null(server);
+    assert_non_null(client);
+    assert_int_equal(BIO_new_bio_pair(&a, 0, &b, 0), 1);
+    SSL_set_bio(server, a, a);
+    SSL_set_bio(client, b, b);
+    for (int i = 0; i < 20; i++) {
+        p.client_rc = SSL_do_handshake(client);
+        p.server_rc = SSL_do_handshake(server);
+        if (!wants_more(client, p.client_rc) && !wants_more(server, p.server_rc))
+            break;
+    }
+    return p;
+}
+
+static struct pair shake_as(const struct pki *server_pki, const char *server,
+                            const struct pki *client_pki, const char *client,
+                            const struct pki *client_trust, const char *host)
+{
+    struct tls_ctx *s = pki_ctx(server_pki, server, server_pki);
+    struct tls_ctx *c = pki_ctx(client_pki, client, client_trust);
+    struct pair p = shake(tls_new_server(s, NULL), tls_new_client(c, host, NULL));
+
+    tls_ctx_destroy(s);
+    tls_ctx_destroy(c);
+    return p;
+}
+
+static void a_client_of_another_authority_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->blue, "y-1", &f->red, NULL);
+    struct tls_peer peer;
+    struct err err = {0};
+
+    assert_int_not_equal(p.server_rc, 1);
+    assert_int_equal(tls_peer(p.server, &peer, &err), -1);
+    assert_string_equal(peer.name, "");
+}
+
+static void a_server_of_another_authority_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->red, "x-1", &f->blue, NULL);
+
+    assert_int_not_equal(p.client_rc, 1);
+}
+
+static void an_expired_client_certificate_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->red, "old", &f->red, NULL);
+
+    assert_int_not_equal(p.server_rc, 1);
+    assert_int_equal(SSL_get_verify_result(p.server), X509_V_ERR_CERT_HAS_EXPIRED);
+}
+
+static void an_expired_server_certificate_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "old", &f->red, "x-1", &f->red, NULL);
+
+    assert_int_not_equal(p.client_rc, 1);
+}
+
+static struct pair shake_with_bare_client(const struct fixture *f, int max_version)
+{
+    struct tls_ctx *s = pki_ctx(&f->red, "x-head-0", &f->red);
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    SSL *client;
+    struct pair p;
+
+    SSL_CTX_set_max_proto_version(ctx, max_version);
+    client = SSL_new(ctx);
+    SSL_set_connect_state(client);
+    p = shake(tls_new_server(s, NULL), client);
+    SSL_CTX_free(ctx);
+    tls_ctx_destroy(s);
+    return p;
+}
+
+static void a_client_without_a_certificate_is_refused(void **state)
+{
+    PAIR_AUTO struct pair p = shake_with_bare_client(*state, 0);
+    struct tls_peer peer;
+    struct err err = {0};
+
+    assert_int_not_equal(p.server_rc, 1);
+    assert_int_equal(tls_peer(p.server, &peer, &err), -1);
+    assert_string_equal(err.msg, "the peer showed no certificate");
+}
+
+static void tls_1_2_is_refused(void **state)
+{
+    PAIR_AUTO struct pair p = shake_with_bare_client(*state, TLS1_2_VERSION);
+
+    assert_int_not_equal(p.server_rc, 1);
+}
+
+static void a_host_that_is_not_in_the_certificate_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p =
+        shake_as(&f->red, "x-head-0", &f->red, "x-1", &f->red, "evil.example");
+
+    assert_int_not_equal(p.client_rc, 1);
+}
+
+static void an_address_that_is_not_in_the_certificate_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->red, "x-1", &f->red, "10.0.0.8");
+
+    assert_int_not_equal(p.client_rc, 1);
+}
+
+static void a_common_name_is_no_host_name(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-1", &f->red, "x-1", &f->red, "x-1");
+
+    assert_int_not_equal(p.client_rc, 1);
+}
+
+static void both_sides_see_cluster_role_and_name(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->red, "x-1", &f->red, NULL);
+    struct tls_peer peer;
+
+    assert_int_equal(p.server_rc, 1);
+    assert_int_equal(tls_peer(p.server, &peer, NULL), 0);
+    assert_string_equal(peer.cluster, "red");
+    assert_string_equal(peer.role, TLS_ROLE_MEMBER);
+    assert_string_equal(peer.name, "x-1");
+    assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
+    assert_string_equal(peer.role, TLS_ROLE_HEAD);
+    assert_int_equal(SSL_version(p.client), TLS1_3_VERSION);
+}
+
+static void assert_host_is_accepted(struct fixture *f, const char *host)
+{
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->red, "x-1", &f->red, host);
+
+    assert_int_equal(p.client_rc, 1);
+}
+
+static void a_host_name_of_the_certificate_is_accepted(void **state)
+{
+    assert_host_is_accepted(*state, "x-head-0.x.ns.svc");
+}
+
+static void a_wildcard_of_the_certificate_is_accepted(void **state)
+{
+    assert_host_is_accepted(*state, "x-17.x.ns.svc");
+}
+
+static void an_ipv4_address_of_the_certificate_is_accepted(void **state)
+{
+    assert_host_is_accepted(*state, "10.0.0.7");
+}
+
+static void an_ipv6_address_of_the_certificate_is_accepted(void **state)
+{
+    assert_host_is_accepted(*state, "fd00::7");
+}
+
+/* A context over copies in `dir`, or NULL and the reason. */
+static struct tls_ctx *create_from(struct pki *p, const char *ca, const char *cert, const char *key,
+                                   struct err *err)
+{
+    FREE_AUTO char *ca_path = xasprintf("%s/%s", p->dir, ca);
+    FREE_AUTO char *cert_path = xasprintf("%s/%s", p->dir, cert);
+    FREE_AUTO char *key_path = xasprintf("%s/%s", p->dir, key);
+
+    return tls_ctx_create(&(struct tls_files){.ca = ca_path, .cert = cert_path, .key = key_path},
+                          err);
+}
+
+static void a_missing_file_is_named(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+
+    assert_null(create_from(&f->red, "ca.pem", "nobody.pem", "x-1.key", &err));
+    assert_non_null(strstr(err.msg, "nobody.pem"));
+    assert_int_equal(err.code, ENOENT);
+}
+
+static void a_trust_bundle_that_is_no_pem_is_named(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+
+    pki_write(&f->red, "bad.pem", "hello\n");
+    assert_null(create_from(&f->red, "bad.pem", "x-1.pem", "x-1.key", &err));
+    assert_non_null(strstr(err.msg, "bad.pem"));
+}
+
+static void a_key_of_another_certificate_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+
+    assert_null(create_from(&f->red, "ca.pem", "x-1.pem", "old.key", &err));
+    assert_non_null(strstr(err.msg, "old.key"));
+}
+
+static void an_encrypted_key_is_refused_without_asking(void **state)
+{
+    static const char key[] = "-----BEGIN EC PRIVATE KEY-----\n"
+                              "Proc-Type: 4,ENCRYPTED\n"
+                              "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
+                              "AAAAAAAAAAAAAAAAAAAAAA==\n"
+                              "-----END EC PRIVATE KEY-----\n";
+    struct fixture *f = *state;
+    struct err err = {0};
+
+    pki_write(&f->red, "locked.key", key);
+    assert_null(create_from(&f->red, "ca.pem", "x-1.pem", "locked.key", &err));
+    assert_non_null(strstr(err.msg, "locked.key"));
+}
+
+static void a_refresh_of_unchanged_files_does_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct tls_ctx *ctx = pki_ctx(&f->red, "x-1", &f->red);
+
+    assert_int_equal(tls_ctx_refresh(ctx, NULL), 0);
+    tls_ctx_destroy(ctx);
+}
+
+static void a_refresh_with_a_broken_file_keeps_the_old_ones(void **state)
+{
+    struct fixture *f = *state;
+    struct tls_ctx *server = pki_ctx(&f->red, "x-head-0", &f->red);
+    struct tls_ctx *client = pki_ctx(&f->red, "x-1", &f->red);
+    struct err err = {0};
+    struct pair p;
+
+    pki_write(&f->red, "x-head-0.pem", "half a file");
+    assert_int_equal(tls_ctx_refresh(server, &err), -1);
+    assert_non_null(strstr(err.msg, "x-head-0.pem"));
+    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    assert_int_equal(p.server_rc, 1);
+    free_pair(&p);
+    tls_ctx_destroy(server);
+    tls_ctx_destroy(client);
+}
+
+static void a_refresh_whose_file_is_gone_keeps_the_old_ones(void **state)
+{
+    struct fixture *f = *state;
+    struct tls_ctx *ctx = pki_ctx(&f->red, "x-1", &f->red);
+    FREE_AUTO char *path = xasprintf("%s/x-1.pem", f->red.dir);
+    struct err err = {0};
+
+    unlink(path);
+    assert_int_equal(tls_ctx_refresh(ctx, &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    tls_ctx_destroy(ctx);
+}
+
+static void a_refresh_brings_the_new_certificate(void **state)
+{
+    struct fixture *f = *state;
+    struct tls_ctx *server = pki_ctx(&f->red, "x-head-0", &f->red);
+    struct tls_ctx *client = pki_ctx(&f->red, "x-1", &f->red);
+    struct tls_peer peer;
+    struct pair p;
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+
+    assert_int_equal(tls_ca_issue(f->red.ca, TLS_ROLE_HEAD, "renewed", NULL, 5, &cert, &key, NULL),
+                     0);
+    pki_write(&f->red, "x-head-0.pem", cert);
+    pki_write(&f->red, "x-head-0.key", key);
+    assert_int_equal(tls_ctx_refresh(server, NULL), 1);
+    assert_int_equal(tls_ctx_refresh(server, NULL), 0);
+    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
+    assert_string_equal(peer.name, "renewed");
+    free_pair(&p);
+    tls_ctx_destroy(server);
+    tls_ctx_destroy(client);
+}
+
+static void a_refreshed_trust_bundle_shuts_the_old_authority_out(void **state)
+{
+    struct fixture *f = *state;
+    struct tls_ctx *server = pki_ctx(&f->red, "x-head-0", &f->red);
+    struct tls_ctx *client = pki_ctx(&f->red, "x-1", &f->red);
+    FREE_AUTO char *other = tls_ca_cert_pem(f->blue.ca);
+    struct pair p;
+
+    pki_write(&f->red, "ca.pem", other);
+    assert_int_equal(tls_ctx_refresh(server, NULL), 1);
+    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    assert_int_not_equal(p.server_rc, 1);
+    free_pair(&p);
+    tls_ctx_destroy(server);
+    tls_ctx_destroy(client);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_client_of_another_authority_is_refused),
+        TEST(a_server_of_another_authority_is_refused),
+        TEST(an_expired_client_certificate_is_refused),
+        TEST(an_expired_server_certificate_is_refused),
+        TEST(a_client_without_a_certificate_is_refused),
+        TEST(tls_1_2_is_refused),
+        TEST(a_host_that_is_not_in_the_certificate_is_refused),
+        TEST(an_address_that_is_not_in_the_certificate_is_refused),
+        TEST(a_common_name_is_no_host_name),
+        TEST(both_sides_see_cluster_role_and_name),
+        TEST(a_host_name_of_the_certificate_is_accepted),
+        TEST(a_wildcard_of_the_certificate_is_accepted),
+        TEST(an_ipv4_address_of_the_certificate_is_accepted),
+        TEST(an_ipv6_address_of_the_certificate_is_accepted),
+        TEST(a_missing_file_is_named),
+        TEST(a_trust_bundle_that_is_no_pem_is_named),
+        TEST(a_key_of_another_certificate_is_refused),
+        TEST(an_encrypted_key_is_refused_without_asking),
+        TEST(a_refresh_of_unchanged_files_does_nothing),
+        TEST(a_refresh_with_a_broken_file_keeps_the_old_ones),
+        TEST(a_refresh_whose_file_is_gone_keeps_the_old_ones),
+        TEST(a_refresh_brings_the_new_certificate),
+        TEST(a_refreshed_trust_bundle_shuts_the_old_authority_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
