@@ -30,7 +30,7 @@ const json_t *cache_get(const struct cache *c, const char *ns, const char *name)
 /* Each object in no order; `fn` must not change the cache. */
 void cache_each(const struct cache *c, void (*fn)(const json_t *object, void *arg), void *arg);
 size_t cache_count(const struct cache *c);
-/* Our own write's answer, put in before the watch tells it (newer resourceVersion only). */
+/* Our own write's answer, put in before the watch tells it (copied; newer resourceVersion only). */
 void cache_put(struct cache *c, const json_t *object);
 
 /* Keys "namespace/name" with work to do: each at most once in the queue; one that comes while it is
@@ -41,7 +41,8 @@ struct queue *queue_create(struct loop *loop, void (*work)(const char *key, void
 void queue_destroy(struct queue *q);
 void queue_add(struct queue *q, const char *key);
 void queue_add_after(struct queue *q, const char *key, uint64_t delay_ms); /* the earliest wins */
-void queue_done(struct queue *q, const char *key, bool ok);
+void queue_done(struct queue *q, const char *key,
+                bool ok);                            /* `key` may be the one that work() got */
 void queue_forget(struct queue *q, const char *key); /* the object is gone */
 size_t queue_depth(const struct queue *q);
 

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reflector: list in pages, watch from there, resume, list anew when the server has forgotten. */
+#include "operator/cache/cache.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "operator/cache/store_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PAGE 500
+#define BACKOFF_MIN_MS 200
+#define BACKOFF_MAX_MS 30000
+/* A watch that has lived so long was no failure: what ends it doesn't count as one more in a row.
+ */
+#define LIVED_MS 5000
+/* Refusals in a row of a version that we think is good, until we stop believing in it. */
+#define REFUSALS_MAX 3
+
+struct cache {
+    struct loop *loop;
+    struct kube *kube;
+    struct cache_opts opts;
+    char *path;
+    char *query; /* "&labelSelector=…" or "" */
+    struct store store;
+    struct loop_timer *retry;
+    unsigned long request; /* the list or watch that runs; 0: none */
+    unsigned failures;     /* in a row */
+    unsigned refusals;     /* of watches, in a row */
+    uint64_t opened_ms;    /* when the watch was agreed to; 0: not yet */
+    char *version;         /* where a watch resumes; NULL before the first list */
+    bool must_list;
+    bool connected, synced, lost_told;
+    /* while listing */
+    char *list_version;
+    char *token; /* of the next page */
+    bool back;   /* the server has gone back in time */
+};
+
+static void go_on(void *arg);
+
+static void set_text(char **to, const char *text)
+{
+    char *copy = text && *text ? xstrdup(text) : NULL;
+    free(*to);
+    *to = copy;
+}
+
+/* --- objects */
+
+/* A copy without what nobody reads; `kind` and `api_version` are filled in where absent (may be
+ * NULL). */
+static json_t *trimmed(const json_t *object, const char *kind, const char *api_version)
+{
+    json_t *copy = json_copy((json_t *)(uintptr_t)object);
+    json_t *meta = json_copy(json_object_get(copy, "metadata"));
+    json_object_del(meta, "managedFields");
+    json_object_set_new(copy, "metadata", meta);
+    if (kind && !json_object_get(copy, "kind"))
+        json_object_set_new(copy, "kind", json_string(kind));
+    if (api_version && !json_object_get(copy, "apiVersion"))
+        json_object_set_new(copy, "apiVersion", json_string(api_version));
+    return copy;
+}
+
+static void tell(struct cache *c, const json_t *object, bool deleted)
+{
+    if (c->opts.on_change)
+        c->opts.on_change(object, deleted, c->opts.arg);
+}
+
+/* Puts a trimmed copy in and tells of it. */
+static void take(struct cache *c, json_t *object, const struct store_how *how)
+{
+    FREE_AUTO char *key = store_key_of(object);
+    if (!key) {
+        json_decref(object);
+        return;
+    }
+    json_incref(object);
+    if (store_put(&c->store, key, object, how))
+        tell(c, object, false);
+    json_decref(object);
+}
+
+/* --- when the server is away */
+
+static uint64_t backoff_ms(struct cache *c)
+{
+    uint32_t dice = 0;
+    unsigned shift = c->failures < 10 ? c->failures : 10;
+    uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
+    if (ms > BACKOFF_MAX_MS)
+        ms = BACKOFF_MAX_MS;
+    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
+        dice = (uint32_t)loop_now_ms(c->loop);
+    return ms - ms / 4 + dice % (ms / 4 + 1);
+}
+
+static void try_later(struct cache *c)
+{
+    loop_timer_arm(c->retry, backoff_ms(c));
+    c->failures++;
+}
+
+static void lost(struct cache *c, const char *why)
+{
+    c->connected = false;
+    if (!c->lost_told)
+        log_warn("lost the API server, trying again: %s path=%s", why, c->path);
+    c->lost_told = true;
+}
+
+static void found(struct cache *c)
+{
+    c->connected = true;
+    if (c->lost_told)
+        log_info("found the API server again path=%s", c->path);
+    c->lost_told = false;
+}
+
+/* --- list */
+
+static void list_done(struct cache *c)
+{
+    json_t *gone;
+    while ((gone = store_sweep(&c->store, c->list_version, c->back))) {
+        tell(c, gone, true);
+        json_decref(gone);
+    }
+    set_text(&c->version, c->list_version);
+    c->must_list = false;
+    c->refusals = 0;
+    found(c);
+    if (!c->synced) {
+        c->synced = true;
+        if (c->opts.on_synced)
+            c->opts.on_synced(c->opts.arg);
+    }
+    go_on(c);
+}
+
+static void list_page(struct cache *c, const json_t *body)
+{
+    const json_t *meta = json_object_get(body, "metadata"), *items = json_object_get(body, "items");
+    const char *kind = json_string_value(json_object_get(body, "kind"));
+    const char *api_version = json_string_value(json_object_get(body, "apiVersion"));
+    size_t len = kind ? strlen(kind) : 0;
+    FREE_AUTO char *item_kind =
+        len > 4 && strcmp(kind + len - 4, "List") == 0 ? strndup(kind, len - 4) : NULL;
+    if (!c->list_version) {
+        set_text(&c->list_version, store_version_of(body));
+        c->back = store_version_cmp(c->list_version, c->version) < 0;
+        c->store.generation++;
+    }
+    set_text(&c->token, json_string_value(json_object_get(meta, "continue")));
+    const struct store_how how = {.listed = true, .force = c->back};
+    for (size_t i = 0; i < json_array_size(items); i++)
+        take(c, trimmed(json_array_get(items, i), item_kind, api_version), &how);
+}
+
+static void on_list(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct cache *c = arg;
+    c->request = 0;
+    bool good = status >= 200 && status < 300 && *store_version_of(body) &&
+                json_is_array(json_object_get(body, "items"));
+    if (!good) {
+        /* 410: the pages took longer than the server remembers. In any case from the first page. */
+        set_text(&c->list_version, NULL);
+        set_text(&c->token, NULL);
+        lost(c, err->msg[0] ? err->msg : "what it has answered is no list");
+        try_later(c);
+        return;
+    }
+    list_page(c, body);
+    if (c->token)
+        go_on(c);
+    else
+        list_done(c);
+}
+
+static int list(struct cache *c, struct err *err)
+{
+    FREE_AUTO char *token = c->token ? kube_escape(c->token) : NULL;
+    FREE_AUTO char *path = xasprintf("%s?limit=%d%s%s%s", c->path, PAGE, c->query,
+                                     token ? "&continue=" : "", token ? token : "");
+    struct kube_verb v = {.method = "GET", .path = path};
+    if (!token && c->version)
+        kube_count_relist(c->kube);
+    c->request = kube_request(c->kube, &v, on_list, c, err);
+    return c->request ? 0 : -1;
+}
+
+/* --- watch */
+
+static void on_event(const char *type, const json_t *object, void *arg)
+{
+    static const struct store_how how = {0};
+    struct cache *c = arg;
+    if (!object) { /* "OPENED" */
+        c->opened_ms = loop_now_ms(c->loop);
+        found(c);
+        return;
+    }
+    const char *version = store_version_of(object);
+    c->failures = c->refusals = 0;
+    if (strcmp(type, "DELETED") == 0) {
+        FREE_AUTO char *key = store_key_of(object);
+        if (key && store_remove(&c->store, key, version)) {
+            json_t *last = trimmed(object, NULL, NULL);
+            tell(c, last, true);
+            json_decref(last);
+        }
+    } else if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0) {
+        take(c, trimmed(object, NULL, NULL), &how);
+    }
+    if (*version)
+        set_text(&c->version, version);
+}
+
+static void on_watch_end(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct cache *c = arg;
+    bool clean = status >= 200 && status < 300;
+    c->request = 0;
+    if (c->opened_ms && loop_now_ms(c->loop) - c->opened_ms >= LIVED_MS) {
+        c->failures = c->refusals = 0;
+        if (clean) {
+            go_on(c);
+            return;
+        }
+    }
+    if (!clean && status != 410)
+        lost(c, err->msg);
+    if (status == 410 || (status >= 400 && ++c->refusals >= REFUSALS_MAX))
+        c->must_list = true;
+    try_later(c);
+}
+
+static int watch(struct cache *c, struct err *err)
+{
+    FREE_AUTO char *version = kube_escape(c->version);
+    FREE_AUTO char *path = xasprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%s%s",
+                                     c->path, version, c->query);
+    c->opened_ms = 0;
+    c->request = kube_watch(c->kube, path, on_event, on_watch_end, c, err);
+    return c->request ? 0 : -1;
+}
+
+/* The next step: a page of a list, or a watch. */
+static void go_on(void *arg)
+{
+    struct cache *c = arg;
+    struct err err = {0};
+    bool listing = c->must_list || !c->version;
+    if (listing && !c->token)
+        set_text(&c->list_version, NULL);
+    if ((listing ? list(c, &err) : watch(c, &err)) == 0)
+        return;
+    lost(c, err.msg);
+    try_later(c);
+}
+
+/* --- the interface */
+
+struct cache *cache_create(struct loop *loop, struct kube *kube, const struct cache_opts *opts,
+                           struct err *err)
+{
+    if (opts->path[0] != '/' || strchr(opts->path, '?')) {
+        err_set(err, "%s is no path of a collection", opts->path);
+        return NULL;
+    }
+    struct cache *c = xcalloc(1, sizeof(*c));
+    FREE_AUTO char *selector = opts->label_selector ? kube_escape(opts->label_selector) : NULL;
+    c->loop = loop;
+    c->kube = kube;
+    c->opts = *opts;
+    c->path = xstrdup(opts->path);
+    c->query = selector ? xasprintf("&labelSelector=%s", selector) : xstrdup("");
+    c->opts.path = c->opts.label_selector = NULL;
+    c->retry = loop_timer_create(loop, go_on, c);
+    loop_timer_arm(c->retry, 0);
+    return c;
+}
+
+void cache_destroy(struct cache *c)
+{
+    if (!c)
+        return;
+    if (c->request)
+        kube_cancel(c->kube, c->request);
+    loop_timer_destroy(c->retry);
+    store_free(&c->store);
+    free(c->path);
+    free(c->query);
+    free(c->version);
+    free(c->list_version);
+    free(c->token);
+    free(c);
+}
+
+bool cache_synced(const struct cache *c)
+{
+    return c->synced;
+}
+
+bool cache_connected(const struct cache *c)
+{
+    return c->connected;
+}
+
+const json_t *cache_get(const struct cache *c, const char *ns, const char *name)
+{
+    FREE_AUTO char *key = xasprintf("%s/%s", ns ? ns : "", name);
+    return store_get(&c->store, key);
+}
+
+void cache_each(const struct cache *c, void (*fn)(const json_t *object, void *arg), void *arg)
+{
+    store_each(&c->store, fn, arg);
+}
+
+size_t cache_count(const struct cache *c)
+{
+    return store_count(&c->store);
+}
+
+void cache_put(struct cache *c, const json_t *object)
+{
+    static const struct store_how how = {0};
+    FREE_AUTO char *key = store_key_of(object);
+    if (!key)
+        return;
+    /* Unknown here and not newer than what the watch has told: it has been deleted since. */
+    if (!store_get(&c->store, key) && store_version_cmp(store_version_of(object), c->version) <= 0)
+        return;
+    store_put(&c->store, key, trimmed(object, NULL, NULL), &how);
+}

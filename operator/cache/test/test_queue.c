@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the work queue: order, each key once, what comes meanwhile, back-off. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include "base/buf/buf.h"
+#include "operator/cache/cache.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GUARD_MS 20000
+
+struct world {
+    struct loop *loop;
+    struct queue *queue;
+    struct loop_timer *guard;
+    char order[4096];
+    int runs, stop_at;
+    uint64_t ran_ms[64];
+    void (*on_work)(struct world *w, const char *key);
+};
+
+static void on_guard(void *arg)
+{
+    fail_msg("nothing happened for %d ms", GUARD_MS);
+}
+
+static void on_work(const char *key, void *arg)
+{
+    struct world *w = arg;
+    if (w->runs < 64)
+        w->ran_ms[w->runs] = loop_now_ms(w->loop);
+    w->runs++;
+    strncat(w->order, key, sizeof(w->order) - strlen(w->order) - 1);
+    if (w->on_work)
+        w->on_work(w, key);
+    if (w->runs == w->stop_at)
+        loop_stop(w->loop);
+}
+
+static void setup(struct world *w, void (*work)(struct world *w, const char *key))
+{
+    struct err err = {0};
+    *w = (struct world){.on_work = work};
+    w->loop = loop_create(&err);
+    assert_non_null(w->loop);
+    w->guard = loop_timer_create(w->loop, on_guard, w);
+    w->queue = queue_create(w->loop, on_work, w);
+}
+
+static void teardown(struct world *w)
+{
+    queue_destroy(w->queue);
+    loop_timer_destroy(w->guard);
+    loop_destroy(w->loop);
+}
+
+static void run_until(struct world *w, int runs)
+{
+    struct err err = {0};
+    w->stop_at = runs;
+    loop_timer_arm(w->guard, GUARD_MS);
+    assert_int_equal(loop_run(w->loop, &err), 0);
+    loop_timer_disarm(w->guard);
+    assert_int_equal(w->runs, runs);
+}
+
+static void on_turn(void *arg)
+{
+    struct world *w = arg;
+    loop_stop(w->loop);
+}
+
+/* Some turns of the loop: what is due now happens. */
+static void turns(struct world *w)
+{
+    struct err err = {0};
+    for (int i = 0; i < 5; i++) {
+        loop_post(w->loop, on_turn, w);
+        assert_int_equal(loop_run(w->loop, &err), 0);
+    }
+}
+
+static void done_ok(struct world *w, const char *key)
+{
+    queue_done(w->queue, key, true);
+}
+
+static void done_failed(struct world *w, const char *key)
+{
+    queue_done(w->queue, key, false);
+}
+
+static void work_is_never_called_by_the_one_who_adds(void **state)
+{
+    struct world w;
+    setup(&w, done_ok);
+    queue_add(w.queue, "a");
+    assert_int_equal(w.runs, 0);
+    assert_int_equal(queue_depth(w.queue), 1);
+    run_until(&w, 1);
+    assert_int_equal(queue_depth(w.queue), 0);
+    teardown(&w);
+}
+
+static void keys_run_once_in_the_order_of_their_first_add(void **state)
+{
+    struct world w;
+    setup(&w, done_ok);
+    queue_add(w.queue, "b");
+    queue_add(w.queue, "a");
+    queue_add(w.queue, "b");
+    queue_add(w.queue, "c");
+    run_until(&w, 3);
+    turns(&w);
+    assert_string_equal(w.order, "bac");
+    teardown(&w);
+}
+
+static void a_key_that_comes_while_it_runs_runs_again_and_never_twice_at_once(void **state)
+{
+    struct world w;
+    setup(&w, NULL);
+    queue_add(w.queue, "a");
+    run_until(&w, 1);
+    queue_add(w.queue, "a");
+    queue_add(w.queue, "a");
+    turns(&w);
+    assert_int_equal(w.runs, 1);
+    queue_done(w.queue, "a", true);
+    run_until(&w, 2);
+    queue_done(w.queue, "a", true);
+    turns(&w);
+    assert_int_equal(w.runs, 2);
+    teardown(&w);
+}
+
+static void failures_back_off_and_a_success_forgets_them(void **state)
+{
+    struct world w;
+    setup(&w, done_failed);
+    queue_add(w.queue, "a");
+    run_until(&w, 4);
+    assert_true(w.ran_ms[1] - w.ran_ms[0] >= 50);
+    assert_true(w.ran_ms[2] - w.ran_ms[1] >= 100);
+    assert_true(w.ran_ms[3] - w.ran_ms[2] >= 200);
+    w.on_work = done_ok;
+    run_until(&w, 5);
+    w.on_work = done_failed;
+    queue_add(w.queue, "a");
+    run_until(&w, 7);
+    assert_true(w.ran_ms[6] - w.ran_ms[5] >= 50);
+    assert_true(w.ran_ms[6] - w.ran_ms[5] < 400);
+    teardown(&w);
+}
+
+static void an_add_cuts_the_back_off_short(void **state)
+{
+    struct world w;
+    setup(&w, done_failed);
+    queue_add(w.queue, "a");
+    run_until(&w, 4); /* the next would come 400 ms later */
+    queue_add(w.queue, "a");
+    run_until(&w, 5);
+    assert_true(w.ran_ms[4] - w.ran_ms[3] < 400);
+    teardown(&w);
+}
+
+static void of_several_delays_the_earliest_wins(void **state)
+{
+    struct world w;
+    setup(&w, done_ok);
+    queue_add_after(w.queue, "a", 60000);
+    queue_add_after(w.queue, "a", 30);
+    queue_add_after(w.queue, "a", 50000);
+    run_until(&w, 1);
+    turns(&w);
+    assert_int_equal(w.runs, 1);
+    teardown(&w);
+}
+
+static void a_delay_asked_for_while_running_counts_from_the_asking(void **state)
+{
+    struct world w;
+    setup(&w, NULL);
+    queue_add(w.queue, "a");
+    run_until(&w, 1);
+    queue_add_after(w.queue, "a", 30);
+    turns(&w);
+    assert_int_equal(w.runs, 1);
+    queue_done(w.queue, "a", true);
+    run_until(&w, 2);
+    assert_true(w.ran_ms[1] - w.ran_ms[0] >= 30);
+    queue_done(w.queue, "a", true);
+    teardown(&w);
+}
+
+static void a_forgotten_key_does_not_run_unless_it_is_added_again(void **state)
+{
+    struct world w;
+    setup(&w, NULL);
+    queue_add(w.queue, "a");
+    queue_add_after(w.queue, "b", 1);
+    queue_forget(w.queue, "a");
+    queue_forget(w.queue, "b");
+    queue_forget(w.queue, "unknown");
+    queue_add(w.queue, "c");
+    run_until(&w, 1);
+    assert_string_equal(w.order, "c");
+    queue_add(w.queue, "c");
+    queue_forget(w.queue, "c");
+    queue_done(w.queue, "c", false);
+    turns(&w);
+    assert_int_equal(w.runs, 1);
+    queue_add(w.queue, "c");
+    run_until(&w, 2);
+    queue_forget(w.queue, "c");
+    queue_add(w.queue, "c");
+    queue_done(w.queue, "c", true);
+    run_until(&w, 3);
+    teardown(&w);
+}
+
+static void at_most_sixty_four_keys_run_at_once(void **state)
+{
+    struct world w;
+    setup(&w, NULL);
+    for (int i = 0; i < 70; i++) {
+        FREE_AUTO char *key = xasprintf("k%d", i);
+        queue_add(w.queue, key);
+    }
+    run_until(&w, 64);
+    turns(&w);
+    assert_int_equal(w.runs, 64);
+    assert_int_equal(queue_depth(w.queue), 6);
+    queue_done(w.queue, "k5", true);
+    run_until(&w, 65);
+    teardown(&w);
+}
+
+static void what_is_done_twice_or_unknown_does_no_harm(void **state)
+{
+    struct world w;
+    setup(&w, NULL);
+    queue_done(w.queue, "a", true);
+    queue_add(w.queue, "a");
+    queue_done(w.queue, "a", true);
+    run_until(&w, 1);
+    queue_done(w.queue, "a", true);
+    queue_done(w.queue, "a", false);
+    turns(&w);
+    assert_int_equal(w.runs, 1);
+    teardown(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_is_never_called_by_the_one_who_adds),
+        cmocka_unit_test(keys_run_once_in_the_order_of_their_first_add),
+        cmocka_unit_test(a_key_that_comes_while_it_runs_runs_again_and_never_twice_at_once),
+        cmocka_unit_test(failures_back_off_and_a_success_forgets_them),
+        cmocka_unit_test(an_add_cuts_the_back_off_short),
+        cmocka_unit_test(of_several_delays_the_earliest_wins),
+        cmocka_unit_test(a_delay_asked_for_while_running_counts_from_the_asking),
+        cmocka_unit_test(a_forgotten_key_does_not_run_unless_it_is_added_again),
+        cmocka_unit_test(at_most_sixty_four_keys_run_at_once),
+        cmocka_unit_test(what_is_done_twice_or_unknown_does_no_harm),
+    };
+    return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the store: versions, what an older one may not do, and what a list leaves behind. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include "base/buf/buf.h"
+#include "operator/cache/store_private.h"
+
+#include <stdlib.h>
+
+static const struct store_how watched = {0}, listed = {.listed = true},
+                              forced = {.listed = true, .force = true};
+
+static json_t *object(const char *version)
+{
+    return json_pack("{s:{s:s, s:s, s:s}}", "metadata", "namespace", "ns", "name", "x",
+                     "resourceVersion", version);
+}
+
+static void versions_are_numbers_of_any_length(void **state)
+{
+    assert_true(store_version_cmp("9", "10") < 0);
+    assert_true(store_version_cmp("100000000000000000000000", "99999999999999999999999") > 0);
+    assert_int_equal(store_version_cmp("7", "007"), 0);
+    assert_true(store_version_cmp(NULL, "1") < 0);
+    assert_int_equal(store_version_cmp(NULL, NULL), 0);
+    assert_true(store_version_cmp("a", "b") > 0);
+    assert_true(store_version_cmp("b", "a") > 0);
+    assert_int_equal(store_version_cmp("a", "a"), 0);
+}
+
+static void an_object_without_a_name_has_no_key(void **state)
+{
+    json_t *o = json_pack("{s:{s:s}}", "metadata", "namespace", "ns");
+    assert_null(store_key_of(o));
+    assert_string_equal(store_version_of(o), "");
+    json_decref(o);
+    o = json_pack("{s:{s:s}}", "metadata", "name", "node");
+    FREE_AUTO char *key = store_key_of(o);
+    assert_string_equal(key, "/node");
+    json_decref(o);
+}
+
+static void an_older_or_the_same_version_changes_nothing(void **state)
+{
+    struct store s = {.generation = 1};
+    assert_true(store_put(&s, "ns/x", object("10"), &watched));
+    assert_false(store_put(&s, "ns/x", object("9"), &watched));
+    assert_false(store_put(&s, "ns/x", object("10"), &watched));
+    assert_string_equal(store_version_of(store_get(&s, "ns/x")), "10");
+    assert_false(store_remove(&s, "ns/x", "9"));
+    assert_true(store_put(&s, "ns/x", object("11"), &watched));
+    assert_true(store_remove(&s, "ns/x", "12"));
+    assert_false(store_remove(&s, "ns/x", "13"));
+    assert_int_equal(store_count(&s), 0);
+    store_free(&s);
+}
+
+static void an_older_version_counts_when_the_server_has_gone_back(void **state)
+{
+    struct store s = {.generation = 1};
+    assert_true(store_put(&s, "ns/x", object("10"), &watched));
+    assert_true(store_put(&s, "ns/x", object("5"), &forced));
+    assert_string_equal(store_version_of(store_get(&s, "ns/x")), "5");
+    store_free(&s);
+}
+
+static void a_list_takes_out_what_it_does_not_show_and_spares_what_is_newer(void **state)
+{
+    struct store s = {.generation = 1};
+    assert_true(store_put(&s, "ns/shown", object("1"), &listed));
+    assert_true(store_put(&s, "ns/gone", object("2"), &listed));
+    s.generation++;
+    assert_false(store_put(&s, "ns/shown", object("1"), &listed));
+    assert_true(store_put(&s, "ns/newer", object("30"), &watched));
+    assert_true(store_put(&s, "ns/ghost", object("3"), &watched));
+    for (int i = 0; i < 2; i++) {
+        json_t *gone = store_sweep(&s, "20", false);
+        assert_non_null(gone);
+        json_decref(gone);
+    }
+    assert_null(store_sweep(&s, "20", false));
+    assert_non_null(store_get(&s, "ns/shown"));
+    assert_non_null(store_get(&s, "ns/newer"));
+    json_t *gone = store_sweep(&s, "20", true);
+    assert_string_equal(store_version_of(gone), "30");
+    json_decref(gone);
+    assert_int_equal(store_count(&s), 1);
+    store_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_are_numbers_of_any_length),
+        cmocka_unit_test(an_object_without_a_name_has_no_key),
+        cmocka_unit_test(an_older_or_the_same_version_changes_nothing),
+        cmocka_unit_test(an_older_version_counts_when_the_server_has_gone_back),
+        cmocka_unit_test(a_list_takes_out_what_it_does_not_show_and_spares_what_is_newer),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
