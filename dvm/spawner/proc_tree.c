@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Walks /proc: by the kernel's lists of children where it has them, else by every process's parent.
+ */
+#include "dvm/spawner/proc_tree.h"
+
+#include "base/buf/buf.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENVIRON_MAX ((size_t)1 << 20)
+#define FIRST_BYTES 4096
+
+static void add(struct proc_tree *t, pid_t pid)
+{
+    if (t->n >= PROC_TREE_MAX)
+        return;
+    if (t->n == t->cap) {
+        t->cap = t->cap ? 2 * t->cap : 64;
+        t->pids = xrealloc(t->pids, t->cap * sizeof(*t->pids));
+    }
+    t->pids[t->n++] = pid;
+}
+
+void proc_tree_free(struct proc_tree *t)
+{
+    free(t->pids);
+    *t = (struct proc_tree){0};
+}
+
+/* A small file of /proc, NUL-terminated; NULL if it cannot be read. */
+static char *slurp(const char *path, size_t max, size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t cap = FIRST_BYTES;
+    char *s;
+    ssize_t got;
+
+    *len = 0;
+    if (fd < 0)
+        return NULL;
+    s = xmalloc(cap + 1);
+    while ((got = read(fd, s + *len, cap - *len)) > 0) {
+        *len += (size_t)got;
+        if (*len < cap)
+            continue;
+        if (cap >= max)
+            break;
+        cap *= 2;
+        s = xrealloc(s, cap + 1);
+    }
+    close(fd);
+    s[*len] = '\0';
+    return s;
+}
+
+static void add_numbers(struct proc_tree *t, const char *text)
+{
+    char *end;
+
+    for (;; text = end) {
+        long pid = strtol(text, &end, 10);
+
+        if (end == text)
+            return;
+        if (pid > 0)
+            add(t, (pid_t)pid);
+    }
+}
+
+static bool has_children_files(void)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    return access(path, R_OK) == 0;
+}
+
+static void add_children(struct proc_tree *t, pid_t pid)
+{
+    char path[NAME_MAX + 64];
+    const struct dirent *e;
+    DIR *d;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    d = opendir(path);
+    if (!d)
+        return;
+    while ((e = readdir(d))) {
+        FREE_AUTO char *text = NULL;
+        size_t len;
+
+        if (!isdigit((unsigned char)e->d_name[0]))
+            continue;
+        snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, e->d_name);
+        text = slurp(path, SIZE_MAX / 4, &len);
+        if (text)
+            add_numbers(t, text);
+    }
+    closedir(d);
+}
+
+/* All processes of /proc, with parents[i] for pids[i]. */
+static pid_t *read_parents(struct proc_tree *all)
+{
+    pid_t *parents;
+    const struct dirent *e;
+    DIR *d = opendir("/proc");
+
+    if (!d)
+        return NULL;
+    while ((e = readdir(d)))
+        if (isdigit((unsigned char)e->d_name[0]))
+            add(all, (pid_t)strtol(e->d_name, NULL, 10));
+    closedir(d);
+    parents = xcalloc(all->n, sizeof(*parents));
+    for (size_t i = 0; i < all->n; i++) {
+        struct proc_stat st;
+
+        if (proc_stat_read(all->pids[i], &st))
+            parents[i] = st.ppid;
+    }
+    return parents;
+}
+
+/* Where the kernel has no lists of children. */
+struct parents {
+    struct proc_tree all;
+    pid_t *of; /* of[i] is the parent of all.pids[i] */
+};
+
+static void add_children_by_parents(struct proc_tree *t, pid_t pid, const struct parents *p)
+{
+    for (size_t i = 0; i < p->all.n; i++)
+        if (p->of[i] == pid)
+            add(t, p->all.pids[i]);
+}
+
+static void drop_skipped(struct proc_tree *t, proc_tree_skip_fn *skip, const void *arg)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        if (!skip(t->pids[i], arg))
+            t->pids[kept++] = t->pids[i];
+    t->n = kept;
+}
+
+void proc_tree_read(struct proc_tree *t, pid_t root, proc_tree_skip_fn *skip, const void *arg)
+{
+    struct parents p = {0};
+    bool by_lists = has_children_files();
+
+    proc_tree_free(t);
+    if (!by_lists)
+        p.of = read_parents(&p.all);
+    for (size_t done = 0; done <= t->n; done++) {
+        pid_t pid = done ? t->pids[done - 1] : root;
+
+        if (by_lists)
+            add_children(t, pid);
+        else
+            add_children_by_parents(t, pid, &p);
+        if (!done)
+            drop_skipped(t, skip, arg);
+    }
+    proc_tree_free(&p.all);
+    free(p.of);
+}
+
+bool proc_stat_read(pid_t pid, struct proc_stat *out)
+{
+    char path[64];
+    FREE_AUTO char *text = NULL;
+    const char *p;
+    size_t len;
+    int ppid;
+    int pgid;
+    int sid;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    text = slurp(path, FIRST_BYTES, &len);
+    /* The program's name is in parentheses and can hold any byte, a parenthesis too. */
+    p = text ? strrchr(text, ')') : NULL;
+    if (!p || sscanf(p + 1, " %c %d %d %d", &out->state, &ppid, &pgid, &sid) != 4)
+        return false;
+    out->ppid = ppid;
+    out->pgid = pgid;
+    out->sid = sid;
+    return true;
+}
+
+char *proc_environ_get(pid_t pid, const char *name)
+{
+    char path[64];
+    FREE_AUTO char *text = NULL;
+    size_t name_len = strlen(name);
+    size_t len;
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    text = slurp(path, ENVIRON_MAX, &len);
+    for (const char *s = text; s && s < text + len; s += strlen(s) + 1)
+        if (strncmp(s, name, name_len) == 0 && s[name_len] == '=')
+            return xstrdup(s + name_len + 1);
+    return NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What daemon and spawner say to each other: one codec for both sides. */
+#ifndef DVM_SPAWNER_SPAWN_MSG_H
+#define DVM_SPAWNER_SPAWN_MSG_H
+
+#include "base/buf/buf.h"
+#include "base/err/err.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One message is one packet of a SOCK_SEQPACKET pair. Ids are the daemon's: never 0, never reused.
+ */
+#define SPAWN_MSG_MAX 8192
+#define SPAWN_WHAT_MAX 1024
+#define SPAWN_SPEC_MAX (8u << 20) /* bytes of one encoded struct spawn_spec */
+#define SPAWN_STRINGS_MAX 65536   /* strings in one argv or environment */
+#define SPAWN_STRING_MAX 131072   /* bytes of one string; what the kernel takes */
+#define SPAWN_MASK_MAX 8192       /* bytes of a CPU mask */
+
+enum spawn_cmd_kind {
+    SPAWN_CMD_START = 1, /* id, job; comes with SPAWN_FD_COUNT descriptors */
+    SPAWN_CMD_SIGNAL,    /* id, signum: to the process group; an ended rank is fine */
+    SPAWN_CMD_JOB_END,   /* job: its ranks have ended; kill what they left behind, forget them */
+    SPAWN_CMD_GUARD,     /* path: remove this directory when the daemon is gone */
+    SPAWN_CMD_UNGUARD,   /* path */
+};
+
+/* The descriptors of a start, in this order. */
+enum spawn_fd { SPAWN_FD_SPEC, SPAWN_FD_STDIN, SPAWN_FD_STDOUT, SPAWN_FD_STDERR, SPAWN_FD_COUNT };
+
+struct spawn_cmd {
+    enum spawn_cmd_kind kind;
+    uint64_t id;
+    uint64_t job;
+    uint32_t signum;
+    char path[PATH_MAX];
+};
+
+void spawn_cmd_encode(struct buf *b, const struct spawn_cmd *c);
+int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
+    __attribute__((warn_unused_result));
+
+/* Per start: FAILED, or STARTED and later EXITED. */
+enum spawn_rep_kind { SPAWN_REP_STARTED = 1, SPAWN_REP_FAILED, SPAWN_REP_EXITED };
+
+struct spawn_rep {
+    enum spawn_rep_kind kind;
+    uint64_t id;
+    int32_t value; /* STARTED: pid; FAILED: errno; EXITED: status as waitpid(2) gives it */
+    char what[SPAWN_WHAT_MAX]; /* FAILED: what could not be done, "exec /x/y" */
+};
+
+void spawn_rep_encode(struct buf *b, const struct spawn_rep *r);
+int spawn_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
+    __attribute__((warn_unused_result));
+
+/* A rank to be, in the memory file of a start. Encoding borrows, decoding allocates:
+ * spawn_spec_free(). */
+struct spawn_spec {
+    const char *const *argv; /* NULL-terminated, as is env, which may be NULL */
+    const char *const *env;
+    const char *cwd;
+    const char *cpuset;  /* the mask in words, for messages; "" if there is none */
+    const uint8_t *mask; /* for sched_setaffinity(2), in the machine's own layout */
+    size_t mask_len;     /* 0: bound as the spawner is */
+};
+
+/* -1: over a limit; the buffer is of no use then. */
+int spawn_spec_encode(struct buf *b, const struct spawn_spec *s, struct err *err)
+    __attribute__((warn_unused_result));
+/* -1: nothing is left allocated. The mask borrows from the input. */
+int spawn_spec_decode(struct cur *in, struct spawn_spec *out, struct err *err)
+    __attribute__((warn_unused_result));
+void spawn_spec_free(struct spawn_spec *s);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Splits the program in two; the loop of the half that becomes the spawner. */
+#include "dvm/spawner/spawner.h"
+
+#include "base/log/log.h"
+#include "dvm/spawner/spawn_sock.h"
+#include "dvm/spawner/spawner_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* In epoll, beside the ids of ranks that are on their way to their program. */
+#define TAG_SOCK 0
+#define TAG_SIGNAL UINT64_MAX
+#define EVENTS_MAX 64
+#define OLD_KERNEL_FDS 4096 /* looked at where close_range(2) is missing */
+#define COMMANDS_MAX 64     /* of one turn, so that reaping is not starved */
+
+uint64_t spawner_now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static void watched_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGUSR1);
+    sigaddset(set, SIGUSR2);
+}
+
+static void reap(struct spawner *sp)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != sp->daemon) {
+            spawner_rank_reaped(sp, pid, status);
+            continue;
+        }
+        sp->daemon = 0;
+        sp->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        if (WIFSIGNALED(status))
+            log_error("the daemon was ended by a signal signal=%d", WTERMSIG(status));
+        spawner_end_start(sp, spawner_now_ms());
+    }
+}
+
+static void on_signals(struct spawner *sp)
+{
+    struct signalfd_siginfo si;
+
+    while (read(sp->signal_fd, &si, sizeof(si)) == sizeof(si)) {
+        if (si.ssi_signo == SIGCHLD || !sp->daemon)
+            continue;
+        /* From the terminal's driver: the daemon, in the same group, has it already. */
+        if (si.ssi_signo == SIGINT && si.ssi_code == SI_KERNEL)
+            continue;
+        kill(sp->daemon, (int)si.ssi_signo);
+    }
+    reap(sp);
+}
+
+static void command(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN_FD_COUNT])
+{
+    switch (c->kind) {
+    case SPAWN_CMD_START:
+        spawner_rank_start(sp, c, fds);
+        break;
+    case SPAWN_CMD_SIGNAL:
+        spawner_rank_signal(sp, c->id, (int)c->signum);
+        break;
+    case SPAWN_CMD_JOB_END:
+        spawner_sweep_start(sp, c->job);
+        break;
+    case SPAWN_CMD_GUARD:
+        spawner_guard_add(sp, c->path);
+        break;
+    case SPAWN_CMD_UNGUARD:
+        spawner_guard_drop(sp, c->path);
+        break;
+    }
+    spawn_sock_close_fds(fds); /* those that a start did not take */
+}
+
+static void on_sock_gone(struct spawner *sp)
+{
+    close(sp->sock);
+    sp->sock = -1;
+    if (sp->phase == SPAWNER_SERVING)
+        spawner_end_start(sp, spawner_now_ms());
+}
+
+static void on_sock(struct spawner *sp)
+{
+    for (int i = 0; i < COMMANDS_MAX; i++) {
+        uint8_t data[SPAWN_MSG_MAX];
+        int fds[SPAWN_FD_COUNT];
+        struct spawn_cmd c;
+        struct err err = {0};
+        struct cur in;
+        size_t len = 0;
+
+        switch (spawn_sock_recv(sp->sock, data, &len, fds, &err)) {
+        case SPAWN_SOCK_OK:
+            break;
+        case SPAWN_SOCK_GONE:
+            on_sock_gone(sp);
+            return;
+        default:
+            return;
+        }
+        in = cur_of(data, len);
+        if (spawn_cmd_decode(&in, &c, &err) == 0) {
+            command(sp, &c, fds);
+            continue;
+        }
+        log_error("%s", err.msg);
+        spawn_sock_close_fds(fds);
+    }
+}
+
+static void on_event(struct spawner *sp, const struct epoll_event *ev)
+{
+    if (ev->data.u64 == TAG_SIGNAL)
+        on_signals(sp);
+    else if (ev->data.u64 != TAG_SOCK)
+        spawner_rank_exec_known(sp, ev->data.u64);
+    else if (sp->sock >= 0 && (ev->events & ~(uint32_t)EPOLLOUT))
+        on_sock(sp);
+}
+
+static int wait_ms(const struct spawner *sp, uint64_t now_ms)
+{
+    int sweep = spawner_sweep_wait(sp, now_ms);
+    int end = spawner_end_wait(sp, now_ms);
+
+    if (sweep < 0 || (end >= 0 && end < sweep))
+        return end;
+    return sweep;
+}
+
+static void turn(struct spawner *sp)
+{
+    struct epoll_event ev[EVENTS_MAX];
+    int n = epoll_wait(sp->epoll_fd, ev, EVENTS_MAX, wait_ms(sp, spawner_now_ms()));
+
+    for (int i = 0; i < n; i++)
+        on_event(sp, &ev[i]);
+    spawner_rank_report(sp);
+    spawner_sweep_turn(sp, spawner_now_ms());
+    spawner_end_turn(sp, spawner_now_ms());
+}
+
+static int watch(const struct spawner *sp, int fd, uint64_t tag)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.u64 = tag};
+
+    return epoll_ctl(sp->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+static void drop_inherited(int sock)
+{
+    /* A pipe that we held open by accident would never end for its reader. */
+    if ((sock <= 3 || close_range(3, (unsigned)sock - 1, 0) == 0) &&
+        close_range((unsigned)sock + 1, ~0U, 0) == 0)
+        return;
+    for (int fd = 3; fd < OLD_KERNEL_FDS; fd++)
+        if (fd != sock)
+            close(fd);
+}
+
+static void raise_nofile(struct spawner *sp)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_NOFILE, &sp->nofile) < 0)
+        return;
+    r = sp->nofile;
+    r.rlim_cur = r.rlim_max; /* a rank that hangs in exec holds a descriptor */
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static void run(int sock, pid_t daemon) __attribute__((noreturn));
+
+static void run(int sock, pid_t daemon)
+{
+    struct spawner sp = {.sock = sock, .daemon = daemon};
+    sigset_t set;
+
+    prctl(PR_SET_NAME, "dvm-spawner");
+    drop_inherited(sock);
+    raise_nofile(&sp);
+    watched_signals(&set);
+    sp.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    sp.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (sp.signal_fd < 0 || sp.epoll_fd < 0 || watch(&sp, sock, TAG_SOCK) < 0 ||
+        watch(&sp, sp.signal_fd, TAG_SIGNAL) < 0 ||
+        getrandom(&sp.token, sizeof(sp.token), 0) != sizeof(sp.token)) {
+        log_error("the spawner cannot start errno=%d", errno);
+        _exit(EXIT_FAILURE); /* which ends the daemon too */
+    }
+    while (sp.daemon || sp.phase != SPAWNER_EMPTY)
+        turn(&sp);
+    spawner_guard_remove_all(&sp);
+    /* Not exit(): what the caller has registered and buffered is the daemon's to run and write. */
+    _exit(sp.exit_code);
+}
+
+/* A descriptor of ours numbered 0 to 2 would become a rank's stream. */
+static int fill_std_fds(struct err *err)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+        if (fd < 0)
+            return err_sys(err, errno, "opening /dev/null");
+    } while (fd <= STDERR_FILENO);
+    close(fd);
+    return 0;
+}
+
+static int become_daemon(int sock, pid_t spawner, const sigset_t *mask)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != spawner) /* it has died before we asked */
+        _exit(EXIT_FAILURE);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    return sock;
+}
+
+int spawner_split(struct err *err)
+{
+    pid_t self = getpid();
+    sigset_t set;
+    sigset_t old;
+    int sv[2];
+    pid_t pid;
+
+    if (fill_std_fds(err) < 0)
+        return err_wrap(err, "splitting off the spawner");
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+        return err_sys(err, errno, "splitting off the spawner: becoming the subreaper");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+        return err_sys(err, errno, "splitting off the spawner: creating its socket");
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
+    watched_signals(&set);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    fflush(NULL); /* or both would write what is buffered */
+    pid = fork();
+    if (pid < 0) {
+        err_sys(err, errno, "splitting off the spawner: fork");
+        sigprocmask(SIG_SETMASK, &old, NULL);
+        close(sv[0]);
+        close(sv[1]);
+        return -1;
+    }
+    if (pid > 0) {
+        close(sv[1]);
+        run(sv[0], pid);
+    }
+    close(sv[0]);
+    return become_daemon(sv[1], self, &old);
+}

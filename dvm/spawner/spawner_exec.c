@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The way of a forked child to its program, and how it tells why it did not get there. */
+#include "dvm/spawner/spawn_sock.h"
+#include "dvm/spawner/spawner_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define EXIT_NOT_RUN 127
+
+/* One write of at most PIPE_BUF bytes: the reader gets all of it or nothing. */
+struct failure {
+    int errnum;
+    char what[SPAWN_WHAT_MAX];
+};
+
+static void fail(int exec_fd, int errnum, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+
+static void fail(int exec_fd, int errnum, const char *fmt, ...)
+{
+    struct failure f = {.errnum = errnum};
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(f.what, sizeof(f.what), fmt, ap);
+    va_end(ap);
+    if (write(exec_fd, &f, sizeof(f)) != sizeof(f))
+        _exit(EXIT_FAILURE);
+    _exit(EXIT_NOT_RUN);
+}
+
+int spawner_exec_result(int exec_fd, int *errnum, char **what)
+{
+    struct failure f;
+    ssize_t n;
+
+    do
+        n = read(exec_fd, &f, sizeof(f));
+    while (n < 0 && errno == EINTR);
+    if (n != sizeof(f))
+        return 0;
+    f.what[sizeof(f.what) - 1] = '\0';
+    *errnum = f.errnum;
+    *what = xstrdup(f.what);
+    return 1;
+}
+
+/* What the spawner and whoever started it have changed goes back to the defaults. */
+static void reset_signals(void)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &dfl, NULL); /* SIGKILL and the C library's own are refused */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* All of the spawner's own descriptors are close-on-exec, and above 2. */
+static void take_streams(const int fds[SPAWN_FD_COUNT], int exec_fd)
+{
+    static const enum spawn_fd from[] = {SPAWN_FD_STDIN, SPAWN_FD_STDOUT, SPAWN_FD_STDERR};
+
+    for (int to = 0; to < 3; to++)
+        if (dup2(fds[from[to]], to) < 0)
+            fail(exec_fd, errno, "redirecting stream %d", to);
+}
+
+static char **environment_of(const struct spawner *sp, uint64_t job, const struct spawn_spec *s)
+{
+    static const char mark[] = SPAWNER_MARK "=";
+    size_t n = 0;
+    size_t to = 0;
+    char **env;
+
+    while (s->env[n])
+        n++;
+    env = xcalloc(n + 2, sizeof(*env));
+    env[to++] = xasprintf("%s%016" PRIx64 ".%" PRIu64, mark, sp->token, job);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(s->env[i], mark, sizeof(mark) - 1) != 0)
+            env[to++] = (char *)s->env[i];
+    return env;
+}
+
+static void become(const struct spawner *sp, uint64_t job, const struct spawn_spec *s, int exec_fd)
+{
+    cpu_set_t *mask = NULL;
+
+    if (setrlimit(RLIMIT_NOFILE, &sp->nofile) < 0)
+        fail(exec_fd, errno, "restoring the limit of open files");
+    if (s->cwd[0] && chdir(s->cwd) < 0)
+        fail(exec_fd, errno, "chdir %s", s->cwd);
+    if (s->mask_len) {
+        mask = xmalloc(s->mask_len); /* aligned, as the message is not */
+        memcpy(mask, s->mask, s->mask_len);
+        if (sched_setaffinity(0, s->mask_len, mask) < 0)
+            fail(exec_fd, errno, "binding to cpus %s", s->cpuset);
+    }
+    /* execvp() looks names up in the environment that it passes on, in the directory that it is in:
+     * the rank's. */
+    environ = environment_of(sp, job, s);
+    reset_signals();
+    execvp(s->argv[0], (char *const *)s->argv);
+    fail(exec_fd, errno, "exec %s", s->argv[0]);
+}
+
+void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD_COUNT],
+                  int exec_fd)
+{
+    struct spawn_spec spec;
+    struct err err = {0};
+    struct cur in;
+
+    setsid();
+    take_streams(fds, exec_fd);
+    if (spawn_memfd_map(fds[SPAWN_FD_SPEC], &in, &err) < 0 ||
+        spawn_spec_decode(&in, &spec, &err) < 0)
+        fail(exec_fd, err.code ? err.code : EBADMSG, "%s", err.msg);
+    become(sp, job, &spec, exec_fd);
+    _exit(EXIT_FAILURE);
+}

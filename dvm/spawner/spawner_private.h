@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside the spawner process: its one context and the parts that work on it. */
+#ifndef DVM_SPAWNER_SPAWNER_PRIVATE_H
+#define DVM_SPAWNER_SPAWNER_PRIVATE_H
+
+#include "dvm/spawner/spawn_msg.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <uthash.h>
+
+/* What tells a job's processes from others after they have left its sessions: the first string of
+ * their environment,
+ * "<SPAWNER_MARK>=<spawner's token>.<job>". */
+#define SPAWNER_MARK "DVM_JOB_MARK"
+#define SPAWNER_GRACE_MS 2000    /* SIGTERM to SIGKILL, when the daemon is gone */
+#define SPAWNER_GIVE_UP_MS 10000 /* SIGKILL to leaving what cannot be killed */
+#define SPAWNER_RETRY_MS 20      /* between two looks at /proc */
+#define SPAWNER_GUARDS_MAX 1024
+
+/* A rank, from its start until the end of its job. */
+struct spawner_rank {
+    uint64_t id;
+    uint64_t job;
+    pid_t pid;       /* also its session and process group */
+    int exec_fd;     /* end of file: it runs; bytes: why it does not; -1: known */
+    bool reaped;     /* the pid may be somebody else's now */
+    bool failed;     /* it never ran */
+    unsigned unsent; /* bits 1 << spawn_rep_kind */
+    int status;
+    int errnum;
+    char *what;
+    UT_hash_handle by_id;
+    UT_hash_handle by_pid;
+    struct spawner_rank *prev, *next; /* in `reports` while unsent */
+};
+
+struct spawner_sweep;
+struct spawner_guard;
+
+enum spawner_phase { SPAWNER_SERVING, SPAWNER_ASKING, SPAWNER_KILLING, SPAWNER_EMPTY };
+
+struct spawner {
+    int sock; /* -1: the daemon has closed it */
+    int signal_fd;
+    int epoll_fd;
+    pid_t daemon; /* 0: reaped */
+    int exit_code;
+    uint64_t token;       /* tells our ranks from those of a spawner within a job */
+    struct rlimit nofile; /* as we got it, and as ranks get it */
+    struct spawner_rank *by_id;
+    struct spawner_rank *by_pid;
+    struct spawner_rank *reports;
+    struct spawner_sweep *sweeps;
+    struct spawner_guard *guards;
+    size_t nguards;
+    enum spawner_phase phase;
+    uint64_t phase_due_ms;
+};
+
+/* spawner_rank.c. Takes the descriptors. */
+void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN_FD_COUNT]);
+void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum);
+void spawner_rank_exec_known(struct spawner *sp, uint64_t id);
+void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status); /* unknown pids are fine */
+void spawner_rank_free(struct spawner *sp, struct spawner_rank *r);
+void spawner_rank_report(struct spawner *sp); /* sends what the socket takes */
+
+/* spawner_exec.c: the way of a forked child to its program. */
+void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD_COUNT],
+                  int exec_fd) __attribute__((noreturn));
+/* What it wrote to exec_fd. 1: errnum and a text on the heap, 0: end of file, it runs. */
+int spawner_exec_result(int exec_fd, int *errnum, char **what);
+
+/* spawner_sweep.c: what a job left behind. */
+void spawner_sweep_start(struct spawner *sp, uint64_t job);
+void spawner_sweep_turn(struct spawner *sp, uint64_t now_ms);
+/* ms until spawner_sweep_turn() has something to do; -1: never. */
+int spawner_sweep_wait(const struct spawner *sp, uint64_t now_ms);
+
+/* spawner_end.c: the daemon is gone, or has closed its socket. */
+void spawner_end_start(struct spawner *sp, uint64_t now_ms);
+void spawner_end_turn(struct spawner *sp, uint64_t now_ms);
+int spawner_end_wait(const struct spawner *sp, uint64_t now_ms);
+
+/* spawner_guard.c */
+void spawner_guard_add(struct spawner *sp, const char *path);
+void spawner_guard_drop(struct spawner *sp, const char *path);
+void spawner_guard_remove_all(struct spawner *sp);
+
+uint64_t spawner_now_ms(void);
+
+#endif

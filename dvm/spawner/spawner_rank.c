@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks as the spawner knows them: started, signalled, reaped, reported. */
+#include "base/log/log.h"
+#include "dvm/spawner/spawn_sock.h"
+#include "dvm/spawner/spawner_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <utlist.h>
+
+static void queue_report(struct spawner *sp, struct spawner_rank *r, enum spawn_rep_kind kind)
+{
+    if (!r->unsent)
+        DL_APPEND(sp->reports, r);
+    r->unsent |= 1u << kind;
+}
+
+/* Takes `what`. */
+static void set_failed(struct spawner *sp, struct spawner_rank *r, int errnum, char *what)
+{
+    r->failed = true;
+    r->errnum = errnum;
+    r->what = what;
+    queue_report(sp, r, SPAWN_REP_FAILED);
+}
+
+static void exec_known(struct spawner *sp, struct spawner_rank *r)
+{
+    int errnum = 0;
+    char *what = NULL;
+
+    if (r->exec_fd < 0)
+        return;
+    if (spawner_exec_result(r->exec_fd, &errnum, &what))
+        set_failed(sp, r, errnum, what);
+    else
+        queue_report(sp, r, SPAWN_REP_STARTED);
+    close(r->exec_fd); /* leaves epoll by this, for only we hold the reading end */
+    r->exec_fd = -1;
+}
+
+static struct spawner_rank *find(struct spawner *sp, uint64_t id)
+{
+    struct spawner_rank *r = NULL;
+
+    HASH_FIND(by_id, sp->by_id, &id, sizeof(id), r);
+    return r;
+}
+
+void spawner_rank_exec_known(struct spawner *sp, uint64_t id)
+{
+    struct spawner_rank *r = find(sp, id);
+
+    if (r)
+        exec_known(sp, r);
+}
+
+/* In the child. A spawner that has died already would never send the death signal. */
+static void child(const struct spawner *sp, const struct spawner_rank *r,
+                  const int fds[SPAWN_FD_COUNT], int exec_fd, pid_t spawner)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != spawner)
+        _exit(EXIT_FAILURE);
+    spawner_exec(sp, r->job, fds, exec_fd);
+}
+
+static int fork_rank(struct spawner *sp, struct spawner_rank *r, const int fds[SPAWN_FD_COUNT])
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.u64 = r->id};
+    pid_t self = getpid();
+    int pipe_fd[2];
+
+    if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    if (epoll_ctl(sp->epoll_fd, EPOLL_CTL_ADD, pipe_fd[0], &ev) < 0)
+        goto error;
+    r->pid = fork();
+    if (r->pid == 0)
+        child(sp, r, fds, pipe_fd[1], self);
+    if (r->pid < 0)
+        goto error;
+    close(pipe_fd[1]);
+    r->exec_fd = pipe_fd[0];
+    HASH_ADD(by_pid, sp->by_pid, pid, sizeof(r->pid), r);
+    return 0;
+error:
+    close(pipe_fd[0]);
+    close(pipe_fd[1]);
+    return -1;
+}
+
+void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN_FD_COUNT])
+{
+    struct spawner_rank *r;
+
+    if (find(sp, c->id)) {
+        log_error("the daemon starts a rank twice id=%" PRIu64, c->id);
+        spawn_sock_close_fds(fds);
+        return;
+    }
+    r = xcalloc(1, sizeof(*r));
+    r->id = c->id;
+    r->job = c->job;
+    r->exec_fd = -1;
+    HASH_ADD(by_id, sp->by_id, id, sizeof(r->id), r);
+    for (size_t i = 0; i < SPAWN_FD_COUNT && !r->failed; i++)
+        if (fds[i] < 0)
+            set_failed(sp, r, EMFILE, xstrdup("receiving its pipes"));
+    if (!r->failed && fork_rank(sp, r, fds) < 0)
+        set_failed(sp, r, errno, xstrdup("fork"));
+    spawn_sock_close_fds(fds);
+}
+
+void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum)
+{
+    const struct spawner_rank *r = find(sp, id);
+
+    if (!r || r->pid <= 0 || r->reaped || signum <= 0)
+        return;
+    /* No such group: the child is on its way to setsid(); signals that it blocks until then wait
+     * for it. */
+    if (kill(-r->pid, signum) < 0 && errno == ESRCH)
+        kill(r->pid, signum);
+}
+
+void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status)
+{
+    struct spawner_rank *r = NULL;
+
+    HASH_FIND(by_pid, sp->by_pid, &pid, sizeof(pid), r);
+    if (!r)
+        return;
+    HASH_DELETE(by_pid, sp->by_pid, r);
+    r->reaped = true;
+    r->status = status;
+    exec_known(sp, r);
+    if (!r->failed)
+        queue_report(sp, r, SPAWN_REP_EXITED);
+}
+
+void spawner_rank_free(struct spawner *sp, struct spawner_rank *r)
+{
+    HASH_DELETE(by_id, sp->by_id, r);
+    if (r->pid > 0 && !r->reaped)
+        HASH_DELETE(by_pid, sp->by_pid, r);
+    if (r->unsent)
+        DL_DELETE(sp->reports, r);
+    if (r->exec_fd >= 0)
+        close(r->exec_fd);
+    free(r->what);
+    free(r);
+}
+
+static enum spawn_sock_result send_report(struct spawner *sp, const struct spawner_rank *r,
+                                          enum spawn_rep_kind kind)
+{
+    BUF_AUTO struct buf b;
+    struct spawn_rep rep = {.kind = kind, .id = r->id};
+
+    if (kind == SPAWN_REP_FAILED)
+        snprintf(rep.what, sizeof(rep.what), "%s", r->what);
+    rep.value = kind == SPAWN_REP_STARTED  ? r->pid
+                : kind == SPAWN_REP_FAILED ? r->errnum
+                                           : r->status;
+    buf_init(&b, SPAWN_MSG_MAX);
+    spawn_rep_encode(&b, &rep);
+    return spawn_sock_send(sp->sock, &b, NULL, 0, NULL);
+}
+
+static void watch_room(struct spawner *sp, bool wanted)
+{
+    struct epoll_event ev = {.events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = 0};
+
+    epoll_ctl(sp->epoll_fd, EPOLL_CTL_MOD, sp->sock, &ev);
+}
+
+/* The number of waiting reports is bounded by that of the ranks: each holds its own. */
+void spawner_rank_report(struct spawner *sp)
+{
+    struct spawner_rank *r;
+    struct spawner_rank *next;
+
+    if (sp->sock < 0)
+        return;
+    DL_FOREACH_SAFE(sp->reports, r, next)
+    {
+        for (int kind = SPAWN_REP_STARTED; kind <= SPAWN_REP_EXITED; kind++) {
+            if (!(r->unsent & 1u << kind))
+                continue;
+            if (send_report(sp, r, (enum spawn_rep_kind)kind) != SPAWN_SOCK_OK) {
+                watch_room(sp, true); /* or the socket is gone, which reading finds out */
+                return;
+            }
+            r->unsent &= ~(1u << kind);
+        }
+        DL_DELETE(sp->reports, r);
+    }
+    watch_room(sp, false);
+}
