@@ -26,6 +26,8 @@ struct core_opts {
     uint64_t incarnation;  /* head: random, not 0 */
     uint32_t size;         /* head: first size bound (0 on Kubernetes, N for prte) */
     bool park;             /* left: park (pods) instead of ending the program */
+    int64_t drain_s;  /* SIGTERM: jobs here are waited for this long; -1: without end */
+    bool drain_kill;  /* SIGTERM: jobs here are ended at once */
     bool parked;           /* a marker says that this daemon has left: stay parked */
     uint64_t reconnect_ms; /* grace for a broken link; 0: 2000 */
     uint64_t ack_ms;       /* a daemon that withholds an acknowledgement longer is lost; 0: 10000 */
@@ -78,6 +80,11 @@ int core_app_send(struct core *c, uint32_t vpid, enum out_class class, uint32_t 
                   const void *data, size_t len, struct err *err);
 /* Bytes that wait or are unacknowledged towards vpid in the class, for back pressure. */
 size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class class);
+
+/* The local client (prun) that submitted the job; false if it is not ours or gone. */
+bool core_client_of(const struct core *c, const char *nspace, uint32_t *client);
+/* Whether a vpid is a member now. */
+bool core_live(const struct core *c, uint32_t vpid);
 
 /* One local contribution to a collective of the participating vpids (ascending); answered by
  * OUT_GATHER with `req`. The signature is the same on each participant; collectives of one

@@ -236,3 +236,18 @@ void gather_lost(struct gather *g, uint32_t vpid)
             answer(g, op, GATHER_LOST);
     }
 }
+
+void gather_forget(struct gather *g, const char *nspace)
+{
+    size_t len = strlen(nspace) + 1;
+    struct gather_seq *s, *tmp;
+
+    HASH_ITER(hh, g->seqs, s, tmp)
+    {
+        if (!memmem(s->sig, s->siglen, nspace, len))
+            continue;
+        HASH_DEL(g->seqs, s);
+        free(s->sig);
+        free(s);
+    }
+}

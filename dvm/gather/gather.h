@@ -28,5 +28,7 @@ void gather_up(struct gather *g, uint32_t from, const struct msg *m);
 void gather_down(struct gather *g, const struct msg *m);
 /* A daemon is gone: collectives that it takes part in end with GATHER_LOST. */
 void gather_lost(struct gather *g, uint32_t vpid);
+/* A job is over: signatures that contain its namespace's name are not numbered any further. */
+void gather_forget(struct gather *g, const char *nspace);
 
 #endif

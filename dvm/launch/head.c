@@ -216,6 +216,8 @@ static void lost_or_gone(struct launch *l, const struct msg *m)
     for (size_t i = 0; i < m->ntargets; i++) {
         if (m->type == MSG_LOST)
             launch_lost(l, m->targets[i].vpid, m->targets[i].epoch, m->text);
+        else if (m->number == 0)
+            launch_left(l, m->targets[i].vpid, m->targets[i].epoch);
         else
             launch_gone(l, m->targets[i].vpid, m->targets[i].epoch);
     }

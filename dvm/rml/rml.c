@@ -199,10 +199,13 @@ static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     push(r, s);
 }
 
-static void owe_ack(struct rml *r, struct rml_stream *s)
+/* The end of a job's output is acknowledged at once: its daemon says nothing of the job's end before. */
+static void owe_ack(struct rml *r, struct rml_stream *s, uint16_t type)
 {
-    if (s->ack_at == 0)
-        s->ack_at = r->out->now_ms + RML_ACK_DELAY_MS;
+    uint64_t at = r->out->now_ms + (type == MSG_IOF_END ? 0 : RML_ACK_DELAY_MS);
+
+    if (s->ack_at == 0 || at < s->ack_at)
+        s->ack_at = at;
 }
 
 /* In its turn: delivered, with those behind it that came early. */
@@ -253,7 +256,7 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
     acked(r, s, f->ack);
     if (f->type == MSG_RACK)
         return;
-    owe_ack(r, s);
+    owe_ack(r, s, f->type);
     take(r, s, frame_new(data, len, f->seq));
 }
 

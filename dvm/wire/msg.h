@@ -22,7 +22,8 @@ enum msg_type {
     MSG_SHUTDOWN, /* broadcast op: number: enum shutdown_why, text */
     MSG_SNAPSHOT, /* not a broadcast: all members as of op, number: radix */
     MSG_XACK,     /* op: the sender's whole subtree in the tree of op has processed op */
-    MSG_LEFT,     /* targets[0] has processed the broadcast op that names it; passed on upwards */
+    MSG_LEFT,     /* number 0: targets[0] has processed the removal that names it; 1: its link is gone. From
+                     leaving daemons only, who have no routes: passed up until a survivor makes MSG_GONE of it */
     /* routed along the tree, once and in order per (source, destination, class) */
     MSG_ROUTED,
     MSG_RACK = MSG_ROUTED, /* acknowledgement only: ack in the header */
@@ -35,7 +36,7 @@ enum msg_type {
     MSG_LOCAL_GONE, /* nspace: nothing of it is left on the sender */
     MSG_ABORT,      /* nspace, rank, number: exit code, text */
     MSG_LOST,       /* targets: a neighbour is gone without a word, text */
-    MSG_GONE,       /* targets: a leaving neighbour's link has been closed */
+    MSG_GONE,       /* targets, number as in MSG_LEFT */
     MSG_RELEASE_ME, /* number: seconds until it has to be gone, -1: none; number2: enum api_drain_mode */
     MSG_REPORT,     /* answer to MSG_ASK: op, number: repairs, ranks as far as known per nspace follow as MSG_EXITED */
     /* to a member */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Broadcast operations: forwarded first, then applied once and in order; one repair pass whatever their size. */
+#include "dvm/core/core_private.h"
+
+#include "base/log/log.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+static void forget_peer(struct core *c, uint32_t vpid)
+{
+    rml_forget(&c->rml, vpid);
+    gather_lost(&c->gather, vpid);
+    client_member_gone(c, vpid);
+    out_add(&c->out, OUT_MEMBER_GONE)->vpid = vpid;
+}
+
+static bool names_us(const struct core *c, const struct msg *m)
+{
+    for (size_t i = 0; i < m->ntargets; i++) {
+        if (m->targets[i].vpid == c->opts.vpid && epoch_eq(m->targets[i].epoch, c->self.epoch))
+            return true;
+    }
+    return false;
+}
+
+/* Active close: a leaving neighbour below us is told BYE at once, so that nobody lingers on a timer. */
+static void close_leaving(struct core *c, const struct msg *m)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        for (size_t i = 0; i < m->ntargets; i++) {
+            if (k->incoming && k->vpid == m->targets[i].vpid &&
+                epoch_eq(k->epoch, m->targets[i].epoch)) {
+                neigh_bye(c, k);
+                break;
+            }
+        }
+    }
+}
+
+/* Those declared lost are cut off: if one only was silent, its next word is answered by the end of its epoch. */
+static void close_lost(struct core *c, const struct msg *m)
+{
+    struct msg no = {.type = MSG_REFUSE, .number = REFUSE_EPOCH_OVER, .text = "declared lost"};
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        for (size_t i = 0; i < m->ntargets; i++) {
+            if (k->vpid == m->targets[i].vpid && epoch_eq(k->epoch, m->targets[i].epoch)) {
+                neigh_say(c, k, &no);
+                if (k->conn == c->parent_conn)
+                    c->parent_conn = 0;
+                links_close(&c->links, k, true);
+                break;
+            }
+        }
+    }
+}
+
+static void leave(struct core *c, const struct msg *m)
+{
+    struct msg_target self = {c->opts.vpid, c->self.epoch};
+    struct msg left = {.type = MSG_LEFT, .number = 0, .ntargets = 1, .targets = &self};
+    struct link *up = links_by_conn(&c->links, c->parent_conn);
+
+    if (up)
+        neigh_say(c, up, &left);
+    close_leaving(c, m);
+    core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
+    finish_start(c, c->opts.park && !c->sigterm ? AFTER_PARK : AFTER_EXIT, "left the DVM");
+}
+
+static void apply_remove(struct core *c, const struct msg *m)
+{
+    bool shrink = m->number == REMOVE_SHRINK;
+    struct msg report = {.type = MSG_REPORT, .op = m->op};
+
+    members_remove(&c->members, m->targets, m->ntargets, shrink ? MEMBER_LEAVING : MEMBER_LOST);
+    if (names_us(c, m)) {
+        if (shrink)
+            leave(c, m);
+        else
+            core_reset(c, "declared lost by the head");
+        return;
+    }
+    for (size_t i = 0; i < m->ntargets; i++)
+        forget_peer(c, m->targets[i].vpid);
+    if (shrink)
+        close_leaving(c, m);
+    else
+        close_lost(c, m);
+    report.number = (int64_t)c->members.repairs;
+    if (!core_is_head(c))
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &report);
+}
+
+/* New daemons get the table as of this operation over the connection by which they called home. */
+static void greet_joiners(struct core *c, const struct msg *m)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (!k->joining || !k->incoming || k->state != LINK_UP ||
+            !members_current(&c->members, k->vpid, k->epoch))
+            continue;
+        k->joining = false;
+        greet_snapshot(c, k);
+    }
+}
+
+static void apply_shutdown(struct core *c, const struct msg *m)
+{
+    if (core_is_head(c))
+        return; /* ends when everybody has processed it */
+    core_set_state(c, CORE_ENDING, "the head ends the DVM: %s", m->text);
+    local_drop_all(c);
+    finish_start(c,
+                 m->number == SHUTDOWN_INCARNATION && c->opts.park && !c->sigterm ? AFTER_REJOIN
+                 : c->opts.park && !c->sigterm                                    ? AFTER_PARK
+                                                                                  : AFTER_EXIT,
+                 "the DVM has ended");
+}
+
+void apply_op(struct core *c, struct msg *m)
+{
+    struct frame from = rml_from(&c->rml);
+
+    if (m->op != c->members.version + 1)
+        return; /* seen already, or replayed in order soon by the lifeline */
+    xcast_forward(&c->xcast, &from, m);
+    c->members.version = m->op;
+    switch (m->type) {
+    case MSG_ADD:
+        members_add(&c->members, m->members, m->nmembers);
+        greet_joiners(c, m);
+        break;
+    case MSG_REMOVE: apply_remove(c, m); break;
+    default: apply_shutdown(c, m); break;
+    }
+    if (core_is_head(c))
+        launch_applied(c->launch, m);
+    neigh_update(c);
+}
+
+void apply_snapshot(struct core *c, struct link *k, struct msg *m)
+{
+    struct members old = c->members;
+
+    if (m->op <= c->members.version && !k->joining)
+        return;
+    members_init(&c->members, c->opts.vpid, (uint32_t)m->number);
+    c->members.repairs = old.repairs;
+    members_replace(&c->members, m->members, m->nmembers);
+    c->members.version = m->op;
+    for (uint32_t v = 0; v < old.n; v++) {
+        if (members_live(&old, v) && !members_current(&c->members, v, old.tab[v]->facts.epoch))
+            forget_peer(c, v);
+    }
+    members_free(&old);
+    k->joining = false;
+    if (!members_current(&c->members, c->opts.vpid, c->self.epoch)) {
+        core_reset(c, "the table of members no longer has this daemon");
+        return;
+    }
+    neigh_update(c);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon as one object, shared by the files of this directory only. */
+#ifndef DVM_CORE_CORE_PRIVATE_H
+#define DVM_CORE_CORE_PRIVATE_H
+
+#include "dvm/core/core.h"
+#include "dvm/errmgr/errmgr.h"
+#include "dvm/gather/gather.h"
+#include "dvm/launch/launch.h"
+#include "dvm/link/link.h"
+#include "dvm/member/member.h"
+#include "dvm/rml/rml.h"
+#include "dvm/state/state.h"
+#include "dvm/xcast/xcast.h"
+
+#define CORE_RETRY_MIN_MS 50
+#define CORE_RETRY_MAX_MS 2000
+#define CORE_CLIENTS_MAX 4096
+
+struct missing { /* a child in the tree that has no link to us */
+    struct msg_target id;
+    uint64_t due_ms;
+    struct missing *next, *prev;
+};
+
+struct local_job { /* a job with ranks here */
+    struct job_launch map;
+    int node;
+    uint32_t nlocal, nattempted, nregistered, nover;
+    int *state;        /* [nranks] enum proc_state; other daemons' ranks stay 0 */
+    int *status;       /* [nranks] wait status */
+    struct msg_rank *attempts; /* the report of the launch */
+    bool gone;         /* nothing of it is left here; the head is told when its output has arrived */
+    bool told;
+    struct local_job *next, *prev;
+};
+
+struct client {
+    uint32_t id;
+    char *nspace; /* NULL until the head has accepted the job */
+    bool gone;
+    bool done;
+    int exit_code;
+    char *text;
+    size_t nwait, nended;
+    uint32_t *wait;  /* daemons whose output is still to come */
+    uint32_t *ended; /* daemons that said that there is no more */
+    struct client *next, *prev;
+};
+
+struct core {
+    struct core_opts opts;
+    struct out out;
+    struct members members;
+    struct links links;
+    struct rml rml;
+    struct xcast xcast;
+    struct gather gather;
+    struct launch *launch; /* the head's; else NULL */
+    struct msg_member self;
+    enum core_state state;
+    char text[256];
+    char incarnation[17];
+    /* towards the parent */
+    uint64_t parent_conn; /* the lifeline; 0: none */
+    uint64_t retry_at;    /* when to connect again; 0: nothing to do */
+    uint64_t retry_ms;
+    uint64_t lost_at;     /* since when there is no lifeline */
+    struct missing *missing;
+    /* the end */
+    bool sigterm;
+    bool finishing;  /* leaving or ending: links are closed from the top down */
+    enum { AFTER_PARK, AFTER_EXIT, AFTER_REJOIN } after;
+    uint64_t finish_by;
+    struct local_job *jobs;
+    struct client *clients;
+    size_t nclients;
+    uint64_t stale;
+};
+
+/* core.c */
+void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void core_settle(struct core *c);
+bool core_is_head(const struct core *c);
+int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m);
+void core_reset(struct core *c, const char *why); /* this life is over: forget the DVM, join anew */
+/* neigh.c: links and the lifeline */
+void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg *m);
+void neigh_update(struct core *c); /* the tree has changed */
+void neigh_tick(struct core *c);
+uint64_t neigh_deadline(const struct core *c);
+void neigh_say(struct core *c, struct link *k, const struct msg *m);
+void neigh_bye(struct core *c, struct link *k);
+void neigh_free(struct core *c);
+/* greet.c: hello, welcome, refuse */
+void greet_open(struct core *c, struct link *k);
+void greet_msg(struct core *c, struct link *k, struct msg *m);
+void greet_snapshot(struct core *c, struct link *k);
+void greet_up(struct core *c, struct link *k, uint64_t have);
+/* apply.c: broadcasts */
+void apply_op(struct core *c, struct msg *m);
+void apply_snapshot(struct core *c, struct link *k, struct msg *m);
+/* finish.c: leaving and ending */
+void finish_start(struct core *c, int after, const char *text);
+void finish_check(struct core *c);
+/* local.c, clients.c */
+void local_launch(struct core *c, struct msg *m);
+void local_kill(struct core *c, const struct msg *m);
+void local_ended(struct core *c, const struct msg *m);
+void local_reports(struct core *c);
+void local_drop_all(struct core *c);
+void local_free(struct core *c);
+void client_msg_in(struct core *c, const struct msg *m);
+void client_iof_end(struct core *c, uint32_t from, const char *nspace);
+void client_member_gone(struct core *c, uint32_t vpid);
+void client_fail_all(struct core *c, const char *why);
+void client_free_all(struct core *c);
+
+#endif

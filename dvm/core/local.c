@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs with ranks on this daemon: states of the local processes, reports to the head. */
+#include "dvm/core/core_private.h"
+
+#include "base/log/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static struct local_job *find(const struct core *c, const char *nspace)
+{
+    struct local_job *j;
+
+    DL_FOREACH(c->jobs, j)
+    {
+        if (strcmp(j->map.nspace, nspace) == 0)
+            return j;
+    }
+    return NULL;
+}
+
+static void drop(struct core *c, struct local_job *j)
+{
+    DL_DELETE(c->jobs, j);
+    for (uint32_t i = 0; i < j->nlocal; i++)
+        free(j->attempts[i].text);
+    free(j->attempts);
+    free(j->state);
+    free(j->status);
+    job_launch_free(&j->map);
+    free(j);
+}
+
+void local_free(struct core *c)
+{
+    while (c->jobs)
+        drop(c, c->jobs);
+}
+
+/* This life ends: nothing of its jobs may stay. */
+void local_drop_all(struct core *c)
+{
+    struct local_job *j;
+
+    DL_FOREACH(c->jobs, j)
+    {
+        if (!j->gone) {
+            struct out_act *end = out_add(&c->out, OUT_END_RANKS);
+            struct out_act *gone;
+
+            end->a = xstrdup(j->map.nspace);
+            gone = out_add(&c->out, OUT_JOB_GONE);
+            gone->a = xstrdup(j->map.nspace);
+        }
+    }
+    local_free(c);
+}
+
+static struct job_launch *copy_launch(const struct job_launch *l)
+{
+    struct job_launch *copy = xcalloc(1, sizeof *copy);
+    struct buf b BUF_AUTO = {0};
+    struct cur cur;
+
+    buf_init(&b, MSG_DATA_MAX);
+    job_launch_encode(&b, l);
+    cur = cur_of(b.data, b.len);
+    if (job_launch_decode(&cur, copy, NULL) == 0)
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+void local_launch(struct core *c, struct msg *m)
+{
+    int node = job_launch_node(&m->launch, c->opts.vpid);
+    struct local_job *j;
+
+    if (node < 0 || find(c, m->launch.nspace) || c->finishing)
+        return;
+    j = xcalloc(1, sizeof *j);
+    j->map = m->launch;
+    memset(&m->launch, 0, sizeof m->launch);
+    j->node = node;
+    j->nlocal = job_launch_local_size(&j->map, (uint32_t)node);
+    j->state = xcalloc((size_t)j->map.nranks + 1, sizeof *j->state);
+    j->status = xcalloc((size_t)j->map.nranks + 1, sizeof *j->status);
+    j->attempts = xcalloc((size_t)j->nlocal + 1, sizeof *j->attempts);
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (j->map.rank_node[r] == (uint32_t)node)
+            j->state[r] = PROC_INIT;
+    }
+    DL_APPEND(c->jobs, j);
+    out_add(&c->out, OUT_LAUNCH)->launch = copy_launch(&j->map);
+}
+
+void local_kill(struct core *c, const struct msg *m)
+{
+    struct out_act *act;
+
+    if (!find(c, m->nspace))
+        return;
+    act = out_add(&c->out, m->number2 < 0 ? OUT_SIGNAL : OUT_END_RANKS);
+    act->a = xstrdup(m->nspace);
+    act->rank = JOB_RANK_ALL;
+    act->number = m->number2 < 0 ? m->number : m->number2;
+}
+
+void local_ended(struct core *c, const struct msg *m)
+{
+    struct local_job *j = find(c, m->nspace);
+    struct out_act *act = out_add(&c->out, OUT_JOB_ENDED);
+
+    act->a = xstrdup(m->nspace);
+    act->number = m->number;
+    gather_forget(&c->gather, m->nspace);
+    if (j)
+        drop(c, j);
+}
+
+static void report_launch(struct core *c, struct local_job *j)
+{
+    struct msg m = {.type = MSG_LAUNCHED,
+                    .nspace = j->map.nspace,
+                    .nranks = j->nattempted,
+                    .ranks = j->attempts};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
+static void attempted(struct core *c, struct local_job *j, uint32_t rank, bool failed, int value,
+                      const char *text)
+{
+    if (j->nattempted >= j->nlocal)
+        return;
+    j->attempts[j->nattempted++] = (struct msg_rank){rank, failed, value, xstrdup(text ? text : "")};
+    if (j->nattempted == j->nlocal)
+        report_launch(c, j);
+}
+
+static void over(struct core *c, struct local_job *j)
+{
+    if (++j->nover < j->nlocal)
+        return;
+    out_add(&c->out, OUT_JOB_GONE)->a = xstrdup(j->map.nspace);
+}
+
+static void registered(struct core *c, struct local_job *j)
+{
+    struct msg m = {.type = MSG_REGISTERED, .nspace = j->map.nspace};
+
+    if (++j->nregistered == j->nlocal)
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
+static void terminated(struct core *c, struct local_job *j, uint32_t rank)
+{
+    struct msg_rank r = {rank, false, j->status[rank], ""};
+    struct msg m = {.type = MSG_EXITED, .nspace = j->map.nspace, .nranks = 1, .ranks = &r};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    over(c, j);
+}
+
+void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
+               int value, const char *text)
+{
+    static const enum proc_event events[] = {PROC_EV_RUN, PROC_EV_FAIL, PROC_EV_REGISTER,
+                                             PROC_EV_IOF, PROC_EV_WAITPID};
+    struct local_job *j = find(c, nspace);
+    struct err err = {0};
+    int before;
+
+    if (!j || rank >= j->map.nranks || j->state[rank] == 0)
+        return;
+    before = j->state[rank];
+    if (fsm_step(&proc_fsm, &j->state[rank], (int)events[ev], NULL, &err) < 0) {
+        out_log(&c->out, LOG_LEVEL_WARN, "job %s rank %u: %s", nspace, rank, err.msg);
+        return;
+    }
+    if (ev == CORE_PROC_WAITPID)
+        j->status[rank] = value;
+    if (ev == CORE_PROC_RUNNING || ev == CORE_PROC_FAILED)
+        attempted(c, j, rank, ev == CORE_PROC_FAILED, value, text);
+    if (ev == CORE_PROC_REGISTERED && before == PROC_RUNNING)
+        registered(c, j);
+    if (j->state[rank] == PROC_TERMINATED)
+        terminated(c, j, rank);
+    else if (ev == CORE_PROC_FAILED)
+        over(c, j);
+    core_settle(c);
+}
+
+void core_local_gone(struct core *c, const char *nspace)
+{
+    struct local_job *j = find(c, nspace);
+    struct msg end = {.type = MSG_IOF_END, .nspace = (char *)nspace};
+
+    if (!j || j->gone)
+        return;
+    j->gone = true;
+    if (members_live(&c->members, j->map.home_vpid))
+        core_send(c, j->map.home_vpid, CLASS_BULK, &end);
+    core_settle(c);
+}
+
+/* The head hears that a job is gone here when all its output has arrived, so that no campaign can overtake it. */
+void local_reports(struct core *c)
+{
+    struct local_job *j;
+
+    DL_FOREACH(c->jobs, j)
+    {
+        struct msg m = {.type = MSG_LOCAL_GONE, .nspace = j->map.nspace};
+
+        if (!j->gone || j->told || rml_backlog(&c->rml, j->map.home_vpid, CLASS_BULK) > 0)
+            continue;
+        j->told = true;
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    }
+}
+
+void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
+{
+    struct msg m = {.type = MSG_ABORT,
+                    .nspace = (char *)nspace,
+                    .rank = rank,
+                    .number = code,
+                    .text = (char *)(text ? text : "")};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    core_settle(c);
+}
+
+const struct job_launch *core_job(const struct core *c, const char *nspace)
+{
+    const struct local_job *j = find(c, nspace);
+
+    return j ? &j->map : NULL;
+}
