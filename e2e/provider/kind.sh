@@ -50,7 +50,7 @@ prepare() {
     fi
 }
 
-# kind leaves off waiting when the control plane is Ready; tests also need the workers and names.
+# kind leaves off when the nodes have joined; tests need them Ready, and names that resolve.
 wait_until_usable() {
     kube wait --for=condition=Ready nodes --all --timeout=100s > /dev/null
     kube --namespace kube-system rollout status deployment/coredns --timeout=100s > /dev/null
@@ -62,7 +62,7 @@ create() {
     trap 'exit 130' INT TERM
     CREATING=1
     touch "$MARK"
-    (cd "$ROOT" && kind create cluster --quiet --name "$CLUSTER" --config "$CONFIG" --kubeconfig "$KUBECONFIG_FILE" --wait 120s)
+    (cd "$ROOT" && kind create cluster --quiet --name "$CLUSTER" --config "$CONFIG" --kubeconfig "$KUBECONFIG_FILE")
     wait_until_usable
     CREATING=0
 }

@@ -18,6 +18,9 @@ BRIDGE_ADDRESS=10.211.0.1/24
 NETWORK_POOL=base=10.211.16.0/20,size=24
 CHAIN=DVM-E2E
 CAP_SYS_RESOURCE=24
+# Each node takes some 20 inotify instances of the one user that all nodes share.
+INOTIFY=/proc/sys/fs/inotify/max_user_instances
+INOTIFY_NEEDED=1024
 STARTING=0
 
 say() { printf '%s\n' "$*" >&2; }
@@ -142,6 +145,20 @@ lead_to_guard() {
     for bridge in "${BRIDGE}0" "${BRIDGE}1"; do echo 1 > "/proc/sys/net/ipv4/conf/$bridge/forwarding"; done
 }
 
+raise_inotify_limit() {
+    local limit
+    limit=$(cat "$INOTIFY")
+    if [ "$limit" -ge "$INOTIFY_NEEDED" ]; then return; fi
+    echo "$limit" > "$ENGINE_DIR/inotify-limit"
+    echo "$INOTIFY_NEEDED" > "$INOTIFY"
+}
+
+restore_inotify_limit() {
+    if [ ! -s "$ENGINE_DIR/inotify-limit" ]; then return; fi
+    cat "$ENGINE_DIR/inotify-limit" > "$INOTIFY"
+    rm "$ENGINE_DIR/inotify-limit"
+}
+
 start_own() {
     [ "$(id -u)" = 0 ] || die "an engine of our own needs root; set E2E_ENGINE=user to use yours"
     local program
@@ -150,6 +167,7 @@ start_own() {
     done
     STARTING=1
     set_guard
+    raise_inotify_limit
     make_bridge
     printf '{}\n' > "$ENGINE_DIR/daemon.json" # so that the user's own settings are not read
     start_daemon
@@ -183,6 +201,7 @@ stop_own() {
     unmount_leftovers
     remove_bridges
     remove_guard
+    restore_inotify_limit
     rm -f "$SOCKET" "$PID_FILE"
 }
 
@@ -193,9 +212,12 @@ up() {
     flock 9
     chosen=$(decide)
     if [ "$chosen" = user ]; then
-        docker info > /dev/null || die "the engine does not answer"
+        docker info > /dev/null 2>&1 || die "the engine does not answer"
+        [ "$(cat "$INOTIFY")" -ge "$INOTIFY_NEEDED" ] ||
+            say "engine: if nodes do not become Ready, raise fs.inotify.max_user_instances to $INOTIFY_NEEDED"
     elif own_is_up; then
         set_guard
+        raise_inotify_limit
     else
         trap 'if [ "$STARTING" = 1 ]; then stop_own; fi' EXIT
         trap 'exit 130' INT TERM

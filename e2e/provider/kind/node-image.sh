@@ -16,7 +16,7 @@ AGENT_SHARED=(kube-proxy kubectl)
 CONTROL_PLANE=(etcd kube-apiserver kube-controller-manager kube-scheduler coredns local-path-provisioner)
 LABEL=dvm-e2e.inputs
 PATH_LINE='ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-work='' container=''
+work='' container='' hash=''
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "node-image.sh: $*"; exit 1; }
@@ -43,7 +43,7 @@ import_root() {
     shift
     say "  node image: Debian packages for $name"
     "$here/debian-root.sh" "$NODE_SUITE" essential "$@" |
-        docker import --change "$PATH_LINE" - "dvm-e2e/$name" > /dev/null
+        docker import --change "$PATH_LINE" --change "LABEL $LABEL=$hash" - "dvm-e2e/$name" > /dev/null
 }
 
 kind_source() {
@@ -82,7 +82,7 @@ gather() {
 
 build_stage() {
     say "  node image: stage $1"
-    docker build --target "$1" --tag "dvm-e2e/$1" "$work" > "$work/build.log" 2>&1 || { cat "$work/build.log" >&2; return 1; }
+    docker build --label "$LABEL=$hash" --target "$1" --tag "dvm-e2e/$1" "$work" > "$work/build.log" 2>&1 || { cat "$work/build.log" >&2; return 1; }
 }
 
 # Gives the stages the names under which kubeadm and the manifests look for them.
@@ -121,11 +121,19 @@ commit_with_images() {
     docker kill --signal TERM "$container" > /dev/null
     timeout 30 docker wait "$container" > /dev/null
     docker commit --change 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]' \
-        --change "LABEL $LABEL=$1" "$container" "$NODE_IMAGE" > /dev/null
+        --change "LABEL $LABEL=$hash" "$container" "$NODE_IMAGE" > /dev/null
+}
+
+# What only the build needed, and node images of earlier inputs that no container uses.
+remove_leftovers() {
+    docker rm --force --volumes "$container" > /dev/null
+    container=''
+    docker rmi "${names[@]}" dvm-e2e/{node,agent,pause,control-plane,coredns,node-root,agent-root} > /dev/null 2>&1 || true
+    docker image prune --force --filter "label=$LABEL" > /dev/null
 }
 
 main() {
-    local hash stage start=$SECONDS
+    local stage start=$SECONDS
     hash=$(inputs_hash)
     if is_current "$hash"; then return; fi
     command -v gcc > /dev/null || die "gcc is not installed"
@@ -142,8 +150,8 @@ main() {
     for stage in node agent pause control-plane coredns; do build_stage "$stage"; done
     name_images
     say "  node image: importing ${#names[@]} images"
-    commit_with_images "$hash"
-    docker rmi "${names[@]}" dvm-e2e/{node,agent,pause,control-plane,coredns,node-root,agent-root} > /dev/null 2>&1 || true
+    commit_with_images
+    remove_leftovers
     say "  node image: $NODE_IMAGE built in $((SECONDS - start)) s"
 }
 
