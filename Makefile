@@ -74,6 +74,12 @@ $(BUILD)/asan/%: $(BUILD)/asan/%.o $(call lib,asan)
 	@echo "  LD asan $@"
 	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $@ $< $(call revlib,asan) $(LDLIBS) -lcmocka
 
+# The tests of dvm/pmix share a fixture that runs servers and clients.
+$(BUILD)/asan/dvm/pmix/test/test_%: $(BUILD)/asan/dvm/pmix/test/test_%.o $(BUILD)/asan/dvm/pmix/test/pair.o $(call lib,asan)
+	@echo "  LD asan $@"
+	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(call revlib,asan) $(LDLIBS) -lcmocka
+$(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
+
 examples: $(EXAMPLES:%=$(BUILD)/examples/%) ## MPI example programs into build/examples
 $(BUILD)/examples/%: examples/%.c
 	@mkdir -p $(@D)

@@ -88,6 +88,12 @@ void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank
 /* Head only: the store behind on_data. `from` is the namespace/rank in the blob. Answers a blob. */
 int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t len, void **answer,
                         size_t *answer_len);
+/* The same for a head that can answer later: a lookup that asks to wait (MPI_Comm_accept and
+ * _connect do) is answered when its keys have come, or its time is up. done() once, maybe within
+ * the call. */
+void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len,
+                       void (*done)(int status, const void *answer, size_t alen, void *arg),
+                       void *arg);
 /* An event from a peer, or of our own: job end, loss of a process. */
 void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len);
 void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_code);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of dvm/pmix share: the server object, upcalls on their way, pending operations. */
+#ifndef DVM_PMIX_PMIX_PRIVATE_H
+#define DVM_PMIX_PMIX_PRIVATE_H
+
+#include "base/buf/buf.h"
+#include "dvm/pmix/pmix_srv.h"
+#include "dvm/pmix/store.h"
+
+#include <pmix.h>
+#include <pmix_server.h>
+#include <stdatomic.h>
+#include <uthash.h>
+
+#define PMIX_SRV_NSPACE "dvm" /* the servers' own namespace; a server's rank is its vpid */
+#define PMIX_SRV_BLOB_MAX (64u << 20)
+#define PMIX_SRV_KEYS_MAX 65536
+
+/* How a request of the library is answered: which callback it gave us. */
+enum answer_kind { ANSWER_OP, ANSWER_MODEX, ANSWER_LOOKUP, ANSWER_SPAWN, ANSWER_GROUP };
+struct answer {
+    enum answer_kind kind;
+    union {
+        pmix_op_cbfunc_t op;
+        pmix_modex_cbfunc_t modex;
+        pmix_lookup_cbfunc_t lookup;
+        pmix_spawn_cbfunc_t spawn;
+        pmix_info_cbfunc_t info;
+    } cb;
+    void *cbdata;
+};
+
+/* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
+ * fields that its maker filled in. */
+struct upcall {
+    struct pmix_srv *srv;
+    void (*run)(struct pmix_srv *p, struct upcall *u);
+    struct answer answer;
+    char nspace[PMIX_MAX_NSLEN + 1];
+    uint32_t rank;
+    int number; /* status, exit code, signal, range */
+    int timeout_s;
+    char op;
+    uint64_t id; /* of an operation */
+    char *text;
+    struct pmix_srv_proc *procs;
+    size_t nprocs;
+    struct buf data;
+    struct job_spec spec;
+};
+/* On PMIx's thread. NULL when no server is running (the library is being shut down). */
+struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
+void upcall_post(struct upcall *u); /* takes */
+void upcall_free(struct upcall *u); /* for one that is not posted */
+void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n);
+
+/* A call of ours into the library, or several that count as one, until it has called back. */
+struct op {
+    uint64_t id;
+    struct pmix_srv *srv;
+    unsigned left; /* callbacks still expected */
+    int status;    /* first failure */
+    char *nspace;
+    uint32_t rank;
+    void (*then)(struct pmix_srv *p, struct op *op); /* our own work between the last and done() */
+    void (*done)(int status, void *arg);
+    void (*done_data)(int status, const void *data, size_t len, void *arg);
+    void *arg;
+    pmix_data_array_t info; /* lent to the library meanwhile */
+    struct loop_timer *timer;
+    UT_hash_handle hh;
+};
+struct op *op_new(struct pmix_srv *p, const char *nspace, uint32_t rank);
+void *op_cbdata(const struct op *op);
+/* To be handed to the library with op_cbdata(). */
+void op_on_status(pmix_status_t status, void *cbdata);
+void op_on_data(pmix_status_t status, char *data, size_t len, void *cbdata);
+/* What a library call returned: success means that its callback comes, anything else that it does
+ * not. done() is called on a later turn in either case. */
+void op_returned(struct op *op, pmix_status_t rc);
+void op_finish(struct op *op, int status, const void *data, size_t len); /* done() now, and freed */
+void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
+
+struct job {
+    char *nspace;
+    struct job_launch launch; /* a copy */
+    uint32_t node;            /* our index in launch.nodes; JOB_NO_VPID: no rank is here */
+    uint32_t *local_rank;     /* [nranks], on the rank's own node */
+    uint32_t *app_rank;       /* [nranks] */
+    uint32_t *node_size;      /* [nnodes] */
+    UT_hash_handle hh;
+};
+struct job *job_find(struct pmix_srv *p, const char *nspace);
+struct job *job_add(struct pmix_srv *p, const struct job_launch *l);
+void job_remove(struct pmix_srv *p, struct job *j);
+
+struct req;
+struct waiter;
+struct pmix_srv {
+    struct loop *loop;
+    struct pmix_srv_upcalls up;
+    void *arg;
+    char *host;
+    char *session_dir;
+    uint32_t vpid;
+    /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
+    atomic_uint refs;
+    bool closed;
+    uint64_t last_id;
+    struct req *reqs;
+    struct op *ops;
+    struct job *jobs;
+    struct store *store;
+    struct waiter *waiters; /* head: lookups that wait for a value */
+    size_t nwaiters;
+};
+pmix_req req_add(struct pmix_srv *p, const struct answer *a);
+
+/* dataserve.c: ends the waiting lookups of a job (NULL: all). */
+void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);
+
+/* jobinfo.c: everything that the library and Open MPI want to know about a job. The caller releases
+ * *out by PMIX_DATA_ARRAY_DESTRUCT. */
+int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array_t *out,
+                  struct err *err) __attribute__((warn_unused_result));
+
+/* envdefault.c: adds what Open MPI needs and the user has not set. */
+void envdefault_add(char ***env, const struct job *j, uint32_t rank);
+
+/* Values of an info array, whatever integer type the client chose. */
+const pmix_info_t *info_find(const pmix_info_t *info, size_t n, const char *key);
+long info_int(const pmix_info_t *info, size_t n, const char *key, long otherwise);
+bool info_true(const pmix_info_t *info, size_t n, const char *key);
+
+/* The upcalls of the module table, by file; all on PMIx's thread. */
+pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
+                           pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb,
+                           void *cbdata);
+pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
+                       pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                       size_t ninfo, char *data, size_t len, pmix_modex_cbfunc_t cb, void *cbdata);
+pmix_status_t on_dmodex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                        pmix_modex_cbfunc_t cb, void *cbdata);
+pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                         size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                            size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
+                       size_t nprocs, const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                       void *cbdata);
+pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                         pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                        size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata);
+pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                           size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                       const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata);
+pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
+                        pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
+                                 size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,
+                                   void *cbdata);
+pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets[], size_t ntargets,
+                         const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                         void *cbdata);
+pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
+                       pmix_info_cbfunc_t cb, void *cbdata);
+void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
+            const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata);
+
+/* Answers by kind, for pmix_srv_answer(). */
+void answer_lookup(const struct answer *a, int status, const void *data, size_t len);
+void answer_group(const struct answer *a, int status, const void *data, size_t len);
+
+#endif

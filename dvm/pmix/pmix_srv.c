@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The PMIx server's life: start, stop, and the hand-over from the library's thread to the loop. */
+#include "base/log/log.h"
+#include "dvm/pmix/pmix_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct req {
+    pmix_req id;
+    struct answer answer;
+    UT_hash_handle hh;
+};
+
+/* The library's module table carries no argument of ours, and there is one library per process:
+ * this is how an upcall finds the server. Set before the library's thread starts and cleared after
+ * it has ended, so that thread reads it without a lock. */
+static struct pmix_srv *the_server;
+
+static pmix_server_module_t module = {
+    .client_connected2 = on_connected,
+    .client_finalized = on_finalized,
+    .abort = on_abort,
+    .fence_nb = on_fence,
+    .direct_modex = on_dmodex,
+    .publish = on_publish,
+    .lookup = on_lookup,
+    .unpublish = on_unpublish,
+    .spawn = on_spawn,
+    .connect = on_connect,
+    .disconnect = on_disconnect,
+    .register_events = on_register_events,
+    .deregister_events = on_deregister_events,
+    .notify_event = on_notify,
+    .query = on_query,
+    .log = on_log,
+    .job_control = on_control,
+    .group = on_group,
+};
+
+static void srv_unref(struct pmix_srv *p)
+{
+    if (atomic_fetch_sub(&p->refs, 1) != 1)
+        return;
+    free(p->host);
+    free(p->session_dir);
+    free(p);
+}
+
+struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u))
+{
+    struct upcall *u;
+
+    if (!the_server)
+        return NULL;
+    u = xcalloc(1, sizeof(*u));
+    u->srv = the_server;
+    u->run = run;
+    buf_init(&u->data, PMIX_SRV_BLOB_MAX);
+    atomic_fetch_add(&the_server->refs, 1);
+    return u;
+}
+
+void upcall_free(struct upcall *u)
+{
+    struct pmix_srv *p = u->srv;
+
+    buf_free(&u->data);
+    job_spec_free(&u->spec);
+    free(u->text);
+    free(u->procs);
+    free(u);
+    srv_unref(p);
+}
+
+static void on_posted(void *arg)
+{
+    struct upcall *u = arg;
+
+    /* After pmix_srv_destroy() the library is gone too, and nobody waits for an answer. */
+    if (!u->srv->closed)
+        u->run(u->srv, u);
+    upcall_free(u);
+}
+
+void upcall_post(struct upcall *u)
+{
+    loop_post(u->srv->loop, on_posted, u);
+}
+
+static int proc_cmp(const void *a, const void *b)
+{
+    const struct pmix_srv_proc *x = a, *y = b;
+    int d = strcmp(x->nspace, y->nspace);
+
+    return d ? d : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Sorted and each once, so that every daemon names a collective alike. */
+void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n)
+{
+    size_t kept = 0;
+
+    u->procs = xcalloc(n, sizeof(*u->procs));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(u->procs[i].nspace, procs[i].nspace, sizeof(u->procs[i].nspace) - 1);
+        u->procs[i].rank = procs[i].rank;
+    }
+    if (n)
+        qsort(u->procs, n, sizeof(*u->procs), proc_cmp);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || proc_cmp(&u->procs[i], &u->procs[kept - 1]) != 0)
+            u->procs[kept++] = u->procs[i];
+    }
+    u->nprocs = kept;
+}
+
+pmix_req req_add(struct pmix_srv *p, const struct answer *a)
+{
+    struct req *r = xcalloc(1, sizeof(*r));
+
+    r->id = ++p->last_id;
+    r->answer = *a;
+    HASH_ADD(hh, p->reqs, id, sizeof(r->id), r);
+    return r->id;
+}
+
+static void answer_modex(const struct answer *a, int status, const void *data, size_t len)
+{
+    /* The library reads it later, on its thread, and calls free() when it has. */
+    void *copy = len && status == PMIX_SUCCESS ? memcpy(xmalloc(len), data, len) : NULL;
+
+    a->cb.modex(status, copy, copy ? len : 0, a->cbdata, free, copy);
+}
+
+static void answer_spawn(const struct answer *a, int status, const void *data, size_t len)
+{
+    pmix_nspace_t nspace = {0};
+
+    if (len >= sizeof(nspace))
+        status = PMIX_ERR_BAD_PARAM;
+    else if (len)
+        memcpy(nspace, data, len);
+    a->cb.spawn(status, nspace, a->cbdata);
+}
+
+void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *data, size_t len)
+{
+    struct req *r;
+
+    HASH_FIND(hh, p->reqs, &req, sizeof(req), r);
+    if (!r) {
+        log_warn("pmix: an answer to no request id=%llu status=%d", (unsigned long long)req,
+                 status);
+        return;
+    }
+    HASH_DEL(p->reqs, r);
+    switch (r->answer.kind) {
+    case ANSWER_OP:
+        r->answer.cb.op(status, r->answer.cbdata);
+        break;
+    case ANSWER_MODEX:
+        answer_modex(&r->answer, status, data, len);
+        break;
+    case ANSWER_LOOKUP:
+        answer_lookup(&r->answer, status, data, len);
+        break;
+    case ANSWER_SPAWN:
+        answer_spawn(&r->answer, status, data, len);
+        break;
+    case ANSWER_GROUP:
+        answer_group(&r->answer, status, data, len);
+        break;
+    }
+    free(r);
+}
+
+static pmix_status_t library_init(const struct pmix_srv *p)
+{
+    void *list = PMIx_Info_list_start();
+    pmix_data_array_t info = PMIX_DATA_ARRAY_STATIC_INIT;
+    pmix_rank_t rank = p->vpid;
+    pmix_status_t rc;
+
+    PMIx_Info_list_add(list, PMIX_SERVER_NSPACE, PMIX_SRV_NSPACE, PMIX_STRING);
+    PMIx_Info_list_add(list, PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
+    PMIx_Info_list_add(list, PMIX_SERVER_TMPDIR, p->session_dir, PMIX_STRING);
+    PMIx_Info_list_add(list, PMIX_SYSTEM_TMPDIR, p->session_dir, PMIX_STRING);
+    PMIx_Info_list_add(list, PMIX_HOSTNAME, p->host, PMIX_STRING);
+    rc = PMIx_Info_list_convert(list, &info);
+    PMIx_Info_list_release(list);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_server_init(&module, info.array, info.size);
+    PMIX_DATA_ARRAY_DESTRUCT(&info);
+    return rc;
+}
+
+struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *o,
+                                 const struct pmix_srv_upcalls *up, void *arg, struct err *err)
+{
+    struct pmix_srv *p;
+    pmix_status_t rc;
+
+    if (the_server) {
+        err_set(err, "starting a PMIx server: this process has one already");
+        return NULL;
+    }
+    p = xcalloc(1, sizeof(*p));
+    p->loop = loop;
+    p->up = *up;
+    p->arg = arg;
+    p->host = xstrdup(o->host);
+    p->session_dir = xstrdup(o->session_dir);
+    p->vpid = o->vpid;
+    p->store = store_create();
+    atomic_init(&p->refs, 1);
+    the_server = p;
+    rc = library_init(p);
+    if (rc == PMIX_SUCCESS)
+        return p;
+    err_set(err, "starting the PMIx server in %s: %s", o->session_dir, PMIx_Error_string(rc));
+    the_server = NULL;
+    store_destroy(p->store);
+    srv_unref(p);
+    return NULL;
+}
+
+void pmix_srv_destroy(struct pmix_srv *p)
+{
+    struct req *r, *next_req;
+    struct op *op, *next_op;
+    struct job *j, *next_job;
+
+    if (!p)
+        return;
+    PMIx_server_finalize();
+    the_server = NULL;
+    p->closed = true;
+    HASH_ITER(hh, p->ops, op, next_op)
+    op_finish(op, PMIX_ERR_UNREACH, NULL, 0);
+    HASH_ITER(hh, p->reqs, r, next_req)
+    {
+        HASH_DEL(p->reqs, r);
+        free(r);
+    }
+    HASH_ITER(hh, p->jobs, j, next_job)
+    job_remove(p, j);
+    data_waiters_end(p, NULL, PMIX_ERR_UNREACH);
+    store_destroy(p->store);
+    srv_unref(p);
+}

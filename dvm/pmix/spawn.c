@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PMIx_Spawn: a request of a local rank becomes a job spec. */
+#include "dvm/pmix/pmix_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static void run_spawn(struct pmix_srv *p, struct upcall *u);
+
+static char **strings_of(char *const *list)
+{
+    size_t n = 0;
+    char **copy;
+
+    while (list && list[n])
+        n++;
+    copy = xcalloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(list[i]);
+    return copy;
+}
+
+static const char *info_str(const pmix_info_t *info, size_t n, const char *key)
+{
+    const pmix_info_t *i = info_find(info, n, key);
+
+    return i && i->value.type == PMIX_STRING ? i->value.data.string : NULL;
+}
+
+static void app_of(const pmix_app_t *from, struct job_app *to)
+{
+    char *only_cmd[] = {from->cmd, NULL};
+    const char *wdir = info_str(from->info, from->ninfo, PMIX_WDIR);
+
+    to->argv = strings_of(from->argv && from->argv[0] ? from->argv : only_cmd);
+    /* `cmd` is what is run; argv[0] may be a nickname, which a job spec has no place for. */
+    if (from->cmd && to->argv[0]) {
+        free(to->argv[0]);
+        to->argv[0] = xstrdup(from->cmd);
+    }
+    to->env = strings_of(from->env);
+    to->cwd = xstrdup(from->cwd ? from->cwd : wdir ? wdir : "");
+    to->nprocs = from->maxprocs > 0 ? (uint32_t)from->maxprocs : 1;
+}
+
+/* "slot", "node", "ppr:<n>:node", with or without qualifiers after a further colon. */
+static bool map_of(const char *policy, struct job_spec *spec)
+{
+    char *end;
+
+    if (!policy || strncasecmp(policy, "slot", 4) == 0) {
+        spec->map_by = JOB_MAP_BY_SLOT;
+        return true;
+    }
+    if (strncasecmp(policy, "node", 4) == 0) {
+        spec->map_by = JOB_MAP_BY_NODE;
+        return true;
+    }
+    if (strncasecmp(policy, "ppr:", 4) != 0)
+        return false;
+    spec->map_by = JOB_MAP_BY_PPR;
+    spec->ppr = (uint32_t)strtoul(policy + 4, &end, 10);
+    return spec->ppr > 0 && strncasecmp(end, ":node", 5) == 0;
+}
+
+static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo,
+                             const pmix_app_t *apps, size_t napps, struct job_spec *spec)
+{
+    if (napps == 0 || napps > JOB_APPS_MAX)
+        return PMIX_ERR_BAD_PARAM;
+    if (!map_of(info_str(info, ninfo, PMIX_MAPBY), spec))
+        return PMIX_ERR_NOT_SUPPORTED;
+    /* Names of hosts mean nothing to a job spec, which has vpids: refused rather than ignored. */
+    if (info_find(info, ninfo, PMIX_HOST) || info_find(info, ninfo, PMIX_ADD_HOST))
+        return PMIX_ERR_NOT_SUPPORTED;
+    spec->stdin_rank = JOB_RANK_NONE;
+    spec->parent_nspace = xstrdup(proc->nspace);
+    spec->parent_rank = proc->rank;
+    spec->apps = xcalloc(napps, sizeof(*spec->apps));
+    spec->napps = napps;
+    for (size_t i = 0; i < napps; i++) {
+        app_of(&apps[i], &spec->apps[i]);
+        if (!spec->apps[i].argv[0] || info_find(apps[i].info, apps[i].ninfo, PMIX_HOST))
+            return PMIX_ERR_BAD_PARAM;
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                       const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata)
+{
+    struct upcall *u = upcall_new(run_spawn);
+    pmix_status_t rc;
+
+    if (!u)
+        return PMIX_ERR_INIT;
+    rc = spec_of(proc, info, ninfo, apps, napps, &u->spec);
+    if (rc != PMIX_SUCCESS) {
+        upcall_free(u);
+        return rc;
+    }
+    u->answer = (struct answer){.kind = ANSWER_SPAWN, .cb.spawn = cb, .cbdata = cbdata};
+    upcall_post(u);
+    return PMIX_SUCCESS;
+}
+
+static bool has_name(char *const *env, const char *pair)
+{
+    size_t n = strcspn(pair, "=");
+
+    for (size_t i = 0; env[i]; i++) {
+        if (strncmp(env[i], pair, n) == 0 && env[i][n] == '=')
+            return true;
+    }
+    return false;
+}
+
+/* A spawned program runs in the environment that its parent was submitted with, plus what the
+ * request says: PATH and the like are the same for both, as under mpirun. */
+static void env_inherit(struct job_app *app, char *const *parent)
+{
+    size_t n = 0, more = 0;
+
+    while (app->env[n])
+        n++;
+    while (parent[more])
+        more++;
+    app->env = xrealloc(app->env, (n + more + 1) * sizeof(*app->env));
+    for (size_t i = 0; i < more; i++) {
+        app->env[n] = NULL;
+        if (!has_name(app->env, parent[i]))
+            app->env[n++] = xstrdup(parent[i]);
+    }
+    app->env[n] = NULL;
+}
+
+static void run_spawn(struct pmix_srv *p, struct upcall *u)
+{
+    const struct job *parent = job_find(p, u->spec.parent_nspace);
+    uint32_t rank = u->spec.parent_rank;
+    pmix_req req = req_add(p, &u->answer);
+
+    if (!p->up.on_spawn) {
+        pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+        return;
+    }
+    if (parent && rank < parent->launch.nranks) {
+        const struct job_app *app = &parent->launch.spec.apps[parent->launch.rank_app[rank]];
+
+        for (size_t i = 0; i < u->spec.napps; i++) {
+            env_inherit(&u->spec.apps[i], app->env);
+            if (!u->spec.apps[i].cwd[0]) {
+                free(u->spec.apps[i].cwd);
+                u->spec.apps[i].cwd = xstrdup(app->cwd);
+            }
+        }
+    }
+    p->up.on_spawn(req, &u->spec, p->arg);
+}

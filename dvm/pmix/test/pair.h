@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Test fixture: one or two PMIx servers, each in a process of its own, joined by a socket, that run
+ * one job of real clients. */
+#ifndef DVM_PMIX_TEST_PAIR_H
+#define DVM_PMIX_TEST_PAIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAIR_NSPACE "7.1"
+#define PAIR_SELF "/proc/self/exe" /* as argv[0]: the test itself, as a client */
+
+struct pair_plan {
+    const char *const *argv; /* program and arguments of each rank, NULL-terminated */
+    uint32_t ranks[2];       /* on each server, alternating; ranks[1] == 0: one server */
+    const char *const *env;  /* "NAME=value" in addition to ours; may be NULL */
+};
+
+struct pair_result {
+    int failed; /* ranks that did not exit 0, and servers that failed */
+    char *out;  /* what the ranks wrote, and lines of the servers: "abort ...", "notify ..." */
+};
+
+/* Runs the job to its end. A run that hangs is ended by SIGALRM after a minute. The caller frees
+ * out. */
+struct pair_result pair_run(const struct pair_plan *plan);
+
+/* Clients that the test can be: main() calls it first; it returns -1 if this process is none. */
+struct pair_client {
+    const char *name; /* argv[1] is "--client=<name>" */
+    int (*run)(int argc, char **argv);
+};
+int pair_client_main(int argc, char **argv, const struct pair_client *clients, size_t n);
+
+#endif
