@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prun: runs a parallel job in a DVM and waits for its end. */
+#include "dvm/cli/find.h"
+#include "dvm/cli/usage.h"
+#include "dvm/submit/options.h"
+#include "dvm/submit/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Signals are taken by the loop from here on; none is lost between the start and the submission. */
+static int open_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGCONT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run(const struct submit_opts *opts)
+{
+    struct cli_where where CLI_WHERE_AUTO = {0};
+    struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, open_signals()};
+    struct err err = {0};
+    struct cli_conn *c;
+    int code;
+
+    if (fds.signals < 0) {
+        err_sys(&err, errno, "signalfd");
+        return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
+    }
+    cli_find(opts->dvm, &where);
+    c = cli_connect(&where, &err);
+    if (!c)
+        return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
+    code = submit_run(c, opts, &fds);
+    cli_conn_free(c);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    char *cwd FREE_AUTO = getcwd(NULL, 0);
+    struct submit_opts opts;
+    struct err err = {0};
+    int code = 0;
+
+    if (submit_parse(argc, argv, environ, cwd ? cwd : "/", &opts, &err) < 0)
+        return cli_usage("prun", "%s", err.msg);
+    if (opts.what == SUBMIT_HELP)
+        fputs(submit_help, stdout);
+    else if (opts.what == SUBMIT_VERSION)
+        puts("prun " DVM_VERSION);
+    else
+        code = run(&opts);
+    submit_opts_free(&opts);
+    return code;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Chooses what of the environment goes with a job. */
+#include "dvm/submit/environ.h"
+
+#include "base/buf/buf.h"
+#include "dvm/wire/job.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What describes the shell, the host or the rank that prun itself runs in. A word that ends with
+ * '*' stands for all names that begin so. Keep in step with docs/prun.md. */
+static const char *const left_out[] = {
+    "_",      "SHLVL", "PWD",    "OLDPWD", "HOSTNAME", "XDG_RUNTIME_DIR", "DVM_*",
+    "PMIX_*", "PMI_*", "OMPI_*", "OPAL_*", "PRTE_*",   "ORTE_*",          NULL,
+};
+/* Settings that a user makes for the ranks, although they look like one of the above. */
+static const char *const kept[] = {"PMIX_MCA_*", "OMPI_MCA_*", "OPAL_MCA_*", NULL};
+
+static bool listed(const char *const *list, const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+
+    for (; *list; list++) {
+        size_t n = strlen(*list);
+
+        if ((*list)[n - 1] == '*' ? len >= n - 1 && strncmp(entry, *list, n - 1) == 0
+                                  : len == n && strncmp(entry, *list, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct env_list {
+    char **v;
+    size_t n;
+};
+
+/* `entry` is VAR=VAL; a later one replaces an earlier one of the same name. */
+static void put(struct env_list *l, const char *entry)
+{
+    size_t len = strcspn(entry, "=") + 1;
+
+    for (size_t i = 0; i < l->n; i++) {
+        if (strncmp(l->v[i], entry, len) == 0) {
+            free(l->v[i]);
+            l->v[i] = xstrdup(entry);
+            return;
+        }
+    }
+    l->v[l->n++] = xstrdup(entry);
+}
+
+static int export_one(struct env_list *l, char *const *environ_, const char *word, struct err *err)
+{
+    size_t len = strcspn(word, "=");
+
+    if (!len)
+        return err_set(err, "-x '%s': no name of a variable", word);
+    if (word[len]) {
+        put(l, word);
+        return 0;
+    }
+    for (; *environ_; environ_++) {
+        if (strncmp(*environ_, word, len) == 0 && (*environ_)[len] == '=') {
+            put(l, *environ_);
+            return 0;
+        }
+    }
+    return err_set(err, "-x %s: not set in the environment; -x %s=VALUE sets it", word, word);
+}
+
+static void free_list(struct env_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+}
+
+char **submit_environ(char *const *environ_, const char *const *exports, size_t nexports,
+                      const char *wdir, struct err *err)
+{
+    struct env_list l = {0};
+    char *pwd FREE_AUTO = xasprintf("PWD=%s", wdir);
+    size_t count = 0;
+
+    while (environ_[count])
+        count++;
+    l.v = xcalloc(count + nexports + 2, sizeof(*l.v));
+    /* Unlike put(): a long environment must not take quadratic time at every start. */
+    for (size_t i = 0; i < count; i++) {
+        if (strchr(environ_[i], '=') &&
+            (!listed(left_out, environ_[i]) || listed(kept, environ_[i])))
+            l.v[l.n++] = xstrdup(environ_[i]);
+    }
+    put(&l, pwd);
+    for (size_t i = 0; i < nexports; i++) {
+        if (export_one(&l, environ_, exports[i], err) < 0) {
+            free_list(&l);
+            return NULL;
+        }
+    }
+    if (l.n > JOB_ARGS_MAX) {
+        err_set(err, "the environment has %zu variables, a job may have %d", l.n, JOB_ARGS_MAX);
+        free_list(&l);
+        return NULL;
+    }
+    return l.v;
+}

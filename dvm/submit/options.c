@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses the command line of prun. */
+#include "dvm/submit/options.h"
+
+#include "base/buf/buf.h"
+#include "dvm/cli/usage.h"
+#include "dvm/submit/environ.h"
+#include "dvm/submit/hosts.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Values above every character: cli_option_error() tells long options by them. */
+enum {
+    OPT_NP = 256,
+    OPT_NPERNODE,
+    OPT_VERBOSE,
+    OPT_HELP,
+    OPT_MAP_BY,
+    OPT_HOST,
+    OPT_WDIR,
+    OPT_TIMEOUT,
+    OPT_TAG_OUTPUT,
+    OPT_STDIN,
+    OPT_OVERSUBSCRIBE,
+    OPT_NO_WAIT,
+    OPT_RECOVERABLE,
+    OPT_DVM,
+    OPT_VERSION,
+};
+
+static const struct option longs[] = {
+    {"np", required_argument, NULL, OPT_NP},
+    {"npernode", required_argument, NULL, OPT_NPERNODE},
+    {"map-by", required_argument, NULL, OPT_MAP_BY},
+    {"host", required_argument, NULL, OPT_HOST},
+    {"wdir", required_argument, NULL, OPT_WDIR},
+    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+    {"tag-output", no_argument, NULL, OPT_TAG_OUTPUT},
+    {"stdin", required_argument, NULL, OPT_STDIN},
+    {"oversubscribe", no_argument, NULL, OPT_OVERSUBSCRIBE},
+    {"no-wait", no_argument, NULL, OPT_NO_WAIT},
+    {"recoverable", no_argument, NULL, OPT_RECOVERABLE},
+    {"dvm", required_argument, NULL, OPT_DVM},
+    {"verbose", no_argument, NULL, OPT_VERBOSE},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+#define EXPORTS_MAX 1024
+
+/* While parsing: what has been given so far, for "given twice" and for what belongs to the job as a
+ * whole. */
+struct parse {
+    struct submit_opts *out;
+    char *const *environ_;
+    const char *cwd;
+    bool map_by, per_node, host, timeout, stdin_, dvm; /* given */
+    /* Of the present application: */
+    const char *wdir;
+    uint64_t nprocs;
+    size_t nexports;
+    const char *exports[EXPORTS_MAX];
+};
+
+static int once(bool *given, const char *option, struct err *err)
+{
+    if (*given)
+        return err_set(err, "option %s is given twice", option);
+    *given = true;
+    return 0;
+}
+
+static int set_ppr(struct job_spec *s, const char *text, const char *option, struct err *err)
+{
+    uint64_t n;
+
+    if (cli_number(text, option, 1, JOB_RANKS_MAX, &n, err) < 0)
+        return -1;
+    s->map_by = JOB_MAP_BY_PPR;
+    s->ppr = (uint32_t)n;
+    return 0;
+}
+
+static int set_per_node(struct parse *p, const char *text, struct err *err)
+{
+    if (p->map_by)
+        return err_set(err, "-N and --map-by contradict each other: give one of them");
+    if (once(&p->per_node, "-N", err) < 0)
+        return -1;
+    return set_ppr(&p->out->spec, text, "-N", err);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s);
+    size_t m = strlen(end);
+
+    return n >= m && strcasecmp(s + n - m, end) == 0;
+}
+
+static int set_map_by(struct parse *p, const char *text, struct err *err)
+{
+    static const char more[] = ":oversubscribe";
+    char *policy FREE_AUTO = xstrdup(text);
+    struct job_spec *s = &p->out->spec;
+
+    if (p->per_node)
+        return err_set(err, "-N and --map-by contradict each other: give one of them");
+    if (once(&p->map_by, "--map-by", err) < 0)
+        return -1;
+    if (ends_with(policy, more)) {
+        policy[strlen(policy) - strlen(more)] = '\0';
+        s->flags |= JOB_OVERSUBSCRIBE;
+    }
+    if (strcasecmp(policy, "slot") == 0) {
+        s->map_by = JOB_MAP_BY_SLOT;
+        return 0;
+    }
+    if (strcasecmp(policy, "node") == 0) {
+        s->map_by = JOB_MAP_BY_NODE;
+        return 0;
+    }
+    if (strncasecmp(policy, "ppr:", 4) == 0 && ends_with(policy + 4, ":node")) {
+        policy[strlen(policy) - strlen(":node")] = '\0';
+        return set_ppr(s, policy + 4, "--map-by ppr", err);
+    }
+    return err_set(err, "--map-by: '%s' is none of slot, node, ppr:N:node", text);
+}
+
+static int set_stdin(struct parse *p, const char *text, struct err *err)
+{
+    uint64_t rank;
+
+    if (once(&p->stdin_, "--stdin", err) < 0)
+        return -1;
+    if (strcasecmp(text, "all") == 0) {
+        p->out->spec.stdin_rank = JOB_RANK_ALL;
+        return 0;
+    }
+    if (strcasecmp(text, "none") == 0) {
+        p->out->spec.stdin_rank = JOB_RANK_NONE;
+        return 0;
+    }
+    if (cli_number(text, "--stdin", 0, JOB_RANKS_MAX - 1, &rank, NULL) < 0)
+        return err_set(err, "--stdin: '%s' is neither a rank nor all nor none", text);
+    p->out->spec.stdin_rank = (uint32_t)rank;
+    return 0;
+}
+
+static int set_host(struct parse *p, const char *text, struct err *err)
+{
+    if (p->out->spec.napps)
+        return err_set(err, "--host holds for the whole job: give it before the first program");
+    if (once(&p->host, "--host", err) < 0)
+        return -1;
+    return submit_hosts(text, &p->out->spec.hosts, &p->out->spec.nhosts, err);
+}
+
+static int set_timeout(struct parse *p, const char *text, struct err *err)
+{
+    if (once(&p->timeout, "--timeout", err) < 0)
+        return -1;
+    return cli_seconds(text, "--timeout", &p->out->spec.timeout_ms, err);
+}
+
+static int set_nprocs(struct parse *p, const char *text, struct err *err)
+{
+    if (p->nprocs)
+        return err_set(err, "option -n is given twice for one program");
+    return cli_number(text, "-n", 1, JOB_RANKS_MAX, &p->nprocs, err);
+}
+
+static int set_wdir(struct parse *p, const char *text, struct err *err)
+{
+    if (p->wdir)
+        return err_set(err, "option --wdir is given twice for one program");
+    if (!text[0])
+        return err_set(err, "--wdir: an empty path");
+    p->wdir = text;
+    return 0;
+}
+
+static int add_export(struct parse *p, const char *text, struct err *err)
+{
+    if (p->nexports == EXPORTS_MAX)
+        return err_set(err, "more than %d -x options", EXPORTS_MAX);
+    p->exports[p->nexports++] = text;
+    return 0;
+}
+
+static int set_flag(struct parse *p, int opt)
+{
+    struct job_spec *s = &p->out->spec;
+
+    switch (opt) {
+    case OPT_TAG_OUTPUT:
+        s->flags |= JOB_TAG_OUTPUT;
+        break;
+    case OPT_OVERSUBSCRIBE:
+        s->flags |= JOB_OVERSUBSCRIBE;
+        break;
+    case OPT_NO_WAIT:
+        s->flags |= JOB_NO_WAIT;
+        break;
+    case OPT_RECOVERABLE:
+        s->flags |= JOB_RECOVERABLE;
+        break;
+    case 'v':
+    case OPT_VERBOSE:
+        p->out->verbose = true;
+        break;
+    case 'h':
+    case OPT_HELP:
+        p->out->what = SUBMIT_HELP;
+        break;
+    default:
+        p->out->what = SUBMIT_VERSION;
+    }
+    return 0;
+}
+
+static int set_option(struct parse *p, int opt, const char *value, struct err *err)
+{
+    switch (opt) {
+    case 'n':
+    case OPT_NP:
+        return set_nprocs(p, value, err);
+    case 'N':
+    case OPT_NPERNODE:
+        return set_per_node(p, value, err);
+    case 'x':
+        return add_export(p, value, err);
+    case 'H':
+    case OPT_HOST:
+        return set_host(p, value, err);
+    case OPT_MAP_BY:
+        return set_map_by(p, value, err);
+    case OPT_WDIR:
+        return set_wdir(p, value, err);
+    case OPT_TIMEOUT:
+        return set_timeout(p, value, err);
+    case OPT_STDIN:
+        return set_stdin(p, value, err);
+    case OPT_DVM:
+        p->out->dvm = value;
+        return once(&p->dvm, "--dvm", err);
+    default:
+        return set_flag(p, opt);
+    }
+}
+
+/* Options up to the program's name; the index of that, or -1. argv[0] is the word before. */
+static int parse_options(struct parse *p, int argc, char **argv, struct err *err)
+{
+    optind = 0; /* glibc: begin anew, also after an earlier argv */
+    opterr = 0;
+    for (;;) {
+        int next = optind ? optind : 1;
+        int opt;
+
+        /* MPI users' word for -n, which getopt would take as -n with the value "p". */
+        if (next < argc && strcmp(argv[next], "-np") == 0)
+            argv[next] = "-n";
+        opt = getopt_long(argc, argv, "+:n:N:x:H:vh", longs, NULL);
+        if (opt == -1)
+            return optind;
+        if (opt == '?' || opt == ':')
+            return cli_option_error(opt, argv, err);
+        if (set_option(p, opt, optarg, err) < 0)
+            return -1;
+        if (p->out->what != SUBMIT_RUN)
+            return argc; /* --help wins over whatever else is there */
+    }
+}
+
+static char **copy_words(char *const *words, size_t n)
+{
+    char **copy = xcalloc(n + 1, sizeof(*copy));
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(words[i]);
+    return copy;
+}
+
+static char *absolute(const char *cwd, const char *path)
+{
+    if (!path)
+        return xstrdup(cwd);
+    return path[0] == '/' ? xstrdup(path) : xasprintf("%s/%s", cwd, path);
+}
+
+static int add_app(struct parse *p, char *const *words, size_t n, struct err *err)
+{
+    struct job_spec *s = &p->out->spec;
+    struct job_app *a;
+
+    if (n > JOB_ARGS_MAX)
+        return err_set(err, "%s has %zu arguments, at most %d can be passed", words[0], n,
+                       JOB_ARGS_MAX);
+    if (s->napps == JOB_APPS_MAX)
+        return err_set(err, "more than %d programs in one job", JOB_APPS_MAX);
+    s->apps = xrealloc(s->apps, (s->napps + 1) * sizeof(*s->apps));
+    a = &s->apps[s->napps++];
+    *a = (struct job_app){.nprocs = (uint32_t)p->nprocs};
+    a->argv = copy_words(words, n);
+    a->cwd = absolute(p->cwd, p->wdir);
+    a->env = submit_environ(p->environ_, p->exports, p->nexports, a->cwd, err);
+    return a->env ? 0 : -1;
+}
+
+/* One application: options, program, arguments up to ':' or the end. Returns the words used. */
+static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
+{
+    int first, end;
+
+    p->wdir = NULL;
+    p->nprocs = 0;
+    p->nexports = 0;
+    first = parse_options(p, argc, argv, err);
+    if (first < 0 || p->out->what != SUBMIT_RUN)
+        return first;
+    if (first == argc || strcmp(argv[first], ":") == 0)
+        return err_set(err, p->out->spec.napps || first < argc ? "no program beside ':'"
+                                                               : "no program to run");
+    for (end = first; end < argc && strcmp(argv[end], ":") != 0; end++)
+        ;
+    if (!argv[first][0])
+        return err_set(err, "the program's name is empty");
+    return add_app(p, argv + first, (size_t)(end - first), err) < 0 ? -1 : end;
+}
+
+static int check_whole(const struct job_spec *s, struct err *err)
+{
+    uint64_t ranks = 0;
+
+    for (size_t i = 0; i < s->napps; i++) {
+        ranks += s->apps[i].nprocs;
+        if (s->napps > 1 && !s->apps[i].nprocs)
+            return err_set(err, "%s: each program of several needs its own -n", s->apps[i].argv[0]);
+    }
+    if (ranks > JOB_RANKS_MAX)
+        return err_set(err, "%llu ranks, at most %d in one job", (unsigned long long)ranks,
+                       JOB_RANKS_MAX);
+    if (ranks && s->stdin_rank < JOB_RANK_NONE && s->stdin_rank >= ranks)
+        return err_set(err, "--stdin %u: the job has ranks 0..%llu", s->stdin_rank,
+                       (unsigned long long)ranks - 1);
+    return 0;
+}
+
+static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
+{
+    int at = 0;
+
+    for (;;) {
+        int used = parse_app(p, argc - at, argv + at, err);
+
+        if (used < 0)
+            return -1;
+        at += used;
+        if (at >= argc || p->out->what != SUBMIT_RUN)
+            return check_whole(&p->out->spec, err);
+    }
+}
+
+int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
+                 struct submit_opts *out, struct err *err)
+{
+    struct parse p = {.out = out, .environ_ = environ_, .cwd = cwd};
+    int rc;
+
+    *out = (struct submit_opts){0};
+    out->spec.parent_nspace = xstrdup("");
+    rc = parse_all(&p, argc, argv, err);
+    if (rc < 0)
+        submit_opts_free(out);
+    return rc;
+}
+
+void submit_opts_free(struct submit_opts *o)
+{
+    job_spec_free(&o->spec);
+    *o = (struct submit_opts){0};
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of prun, as a job to submit. */
+#ifndef DVM_SUBMIT_OPTIONS_H
+#define DVM_SUBMIT_OPTIONS_H
+
+#include "base/err/err.h"
+#include "dvm/wire/job.h"
+
+#include <stdbool.h>
+
+enum submit_what { SUBMIT_RUN, SUBMIT_HELP, SUBMIT_VERSION };
+
+struct submit_opts {
+    enum submit_what what;
+    struct job_spec spec; /* owned */
+    const char *dvm;      /* --dvm, borrowed from argv; NULL: not given */
+    bool verbose;
+};
+
+/* `environ_`: the caller's environment; `cwd`: its working directory, absolute. Permutes nothing in
+ * argv but rewrites the words -np to -n. -1: nothing is left allocated, err says in one line what
+ * is wrong. */
+int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
+                 struct submit_opts *out, struct err *err) __attribute__((warn_unused_result));
+void submit_opts_free(struct submit_opts *o);
+
+extern const char submit_help[]; /* the text of --help */
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues the ranks' output for two descriptors, tagged by line if wanted. */
+#include "dvm/submit/output.h"
+
+#include "base/buf/buf.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uthash.h>
+
+/* The caller adds at most one message past OUTPUT_FULL; in the worst case it is all newlines, each
+ * of which gets a tag. */
+#define QUEUE_MAX (16u << 20)
+#define SENT_MAX (256u << 10)
+#define NAMES_STREAM(s) ((s) == 1 ? "stdout" : "stderr")
+
+struct line { /* the unfinished line of one rank's stream */
+    uint64_t key;
+    struct buf text;
+    UT_hash_handle hh;
+};
+
+struct sink {
+    int fd;
+    bool piecewise; /* a bigger write could block although poll(2) said "writable" */
+    bool failed;
+    size_t sent; /* bytes of the queue that are written; dropped now and then, not at each write */
+    struct buf queue;
+};
+
+struct output {
+    bool tag;
+    struct sink sinks[2];
+    struct line *lines;
+};
+
+struct output *output_create(const int fds[2], bool tag)
+{
+    struct output *o = xcalloc(1, sizeof(*o));
+
+    o->tag = tag;
+    for (int i = 0; i < 2; i++) {
+        struct stat st;
+
+        o->sinks[i].fd = fds[i];
+        o->sinks[i].piecewise = fstat(fds[i], &st) < 0 || !S_ISREG(st.st_mode);
+        buf_init(&o->sinks[i].queue, QUEUE_MAX);
+    }
+    return o;
+}
+
+void output_destroy(struct output *o)
+{
+    struct line *l, *next;
+
+    if (!o)
+        return;
+    HASH_ITER(hh, o->lines, l, next)
+    {
+        HASH_DEL(o->lines, l);
+        buf_free(&l->text);
+        free(l);
+    }
+    buf_free(&o->sinks[0].queue);
+    buf_free(&o->sinks[1].queue);
+    free(o);
+}
+
+static struct line *line_of(struct output *o, uint32_t rank, int stream)
+{
+    uint64_t key = (uint64_t)rank << 2 | (uint64_t)stream;
+    struct line *l;
+
+    HASH_FIND(hh, o->lines, &key, sizeof(key), l);
+    if (l)
+        return l;
+    l = xcalloc(1, sizeof(*l));
+    l->key = key;
+    buf_init(&l->text, OUTPUT_LINE_MAX);
+    HASH_ADD(hh, o->lines, key, sizeof(l->key), l);
+    return l;
+}
+
+/* One whole line, its newline included or added. */
+static void queue_tagged(struct output *o, uint32_t rank, int stream, struct line *l)
+{
+    struct buf *q = &o->sinks[stream - 1].queue;
+    char tag[64];
+    int n = snprintf(tag, sizeof(tag), "[%u]<%s>: ", rank, NAMES_STREAM(stream));
+
+    buf_put_raw(q, tag, (size_t)n);
+    buf_put_raw(q, l->text.data, l->text.len);
+    if (l->text.data[l->text.len - 1] != '\n')
+        buf_put_u8(q, '\n');
+    buf_reset(&l->text);
+}
+
+static void add_tagged(struct output *o, uint32_t rank, int stream, const char *data, size_t len)
+{
+    struct line *l = line_of(o, rank, stream);
+
+    while (len) {
+        const char *end = memchr(data, '\n', len);
+        size_t n = end ? (size_t)(end - data) + 1 : len;
+
+        if (n > OUTPUT_LINE_MAX - l->text.len)
+            n = OUTPUT_LINE_MAX - l->text.len;
+        buf_put_raw(&l->text, data, n);
+        data += n;
+        len -= n;
+        if (l->text.data[l->text.len - 1] == '\n' || l->text.len == OUTPUT_LINE_MAX)
+            queue_tagged(o, rank, stream, l);
+    }
+}
+
+void output_add(struct output *o, uint32_t rank, int stream, const void *data, size_t len)
+{
+    struct sink *s = &o->sinks[stream - 1];
+
+    if (s->failed || !len)
+        return;
+    if (o->tag)
+        add_tagged(o, rank, stream, data, len);
+    else
+        buf_put_raw(&s->queue, data, len);
+}
+
+void output_finish(struct output *o)
+{
+    for (struct line *l = o->lines; l; l = l->hh.next) {
+        if (l->text.len)
+            queue_tagged(o, (uint32_t)(l->key >> 2), (int)(l->key & 3), l);
+    }
+}
+
+size_t output_pending(const struct output *o)
+{
+    return o->sinks[0].queue.len - o->sinks[0].sent + o->sinks[1].queue.len - o->sinks[1].sent;
+}
+
+void output_want(const struct output *o, struct pollfd p[2])
+{
+    for (int i = 0; i < 2; i++)
+        p[i] =
+            (struct pollfd){.fd = o->sinks[i].queue.len ? o->sinks[i].fd : -1, .events = POLLOUT};
+}
+
+static void sink_wrote(struct sink *s, size_t n)
+{
+    s->sent += n;
+    if (s->sent < s->queue.len && s->sent < SENT_MAX)
+        return;
+    buf_consume(&s->queue, s->sent);
+    s->sent = 0;
+}
+
+/* As much as can be written without blocking: pipes and terminals promise room for PIPE_BUF only.
+ */
+static int pump_sink(struct sink *s, int stream, struct err *err)
+{
+    size_t n = s->queue.len - s->sent;
+    ssize_t done;
+
+    if (s->piecewise && n > PIPE_BUF)
+        n = PIPE_BUF;
+    done = write(s->fd, s->queue.data + s->sent, n);
+    if (done >= 0) {
+        sink_wrote(s, (size_t)done);
+        return 0;
+    }
+    if (errno == EINTR || errno == EAGAIN)
+        return 0;
+    s->failed = true;
+    s->sent = 0;
+    buf_reset(&s->queue);
+    return err_sys(err, errno, "writing the ranks' %s", NAMES_STREAM(stream));
+}
+
+int output_pump(struct output *o, const struct pollfd p[2], struct err *err)
+{
+    int rc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        if (p[i].fd >= 0 && p[i].revents && pump_sink(&o->sinks[i], i + 1, err) < 0)
+            rc = -1;
+    }
+    return rc;
+}

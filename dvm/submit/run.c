@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of one prun: a poll(2) loop between the daemon, the terminal and signals. */
+#include "dvm/submit/run.h"
+
+#include "dvm/submit/output.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STDIN_CHUNK (64u << 10)
+#define STDIN_PENDING_MAX (256u << 10) /* more waiting for the daemon: nothing is read */
+#define WAIT_NOTICE_MS 1000 /* a job that has not started by then: the user is told why */
+
+enum { P_CONN, P_SIGNALS, P_STDIN, P_OUT, P_ERR, P_COUNT };
+
+struct run {
+    struct cli_conn *c;
+    struct output *output;
+    const struct submit_opts *opts;
+    const struct run_fds *fds;
+    char *nspace; /* NULL: not accepted yet */
+    char *state;
+    char *reason;
+    int64_t notice_at; /* when to tell why it waits; -1: nothing to tell */
+    bool running;
+    bool stdin_open;
+    bool stdin_paused;
+    bool output_lost;
+    int ends;  /* how often the user has asked for the end */
+    int code;  /* exit code; -1: the job goes on */
+    char *why; /* last words, told after the ranks' output; "" or NULL: none */
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void say(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct run *r, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    dprintf(r->fds->err, "prun: ");
+    vdprintf(r->fds->err, fmt, ap);
+    dprintf(r->fds->err, "\n");
+    va_end(ap);
+}
+
+static void finish(struct run *r, int code, const char *why)
+{
+    if (r->code >= 0)
+        return;
+    r->code = code;
+    r->why = xstrdup(why ? why : "");
+    output_finish(r->output);
+}
+
+static void send_or_finish(struct run *r, const struct client_msg *m)
+{
+    struct err err = {0};
+
+    if (cli_conn_send(r->c, m, &err) < 0)
+        finish(r, EXIT_CODE_NOT_LAUNCHED, err.msg);
+}
+
+/* --- what the daemon says */
+
+static void replace(char **p, char **with)
+{
+    free(*p);
+    *p = *with;
+    *with = NULL;
+}
+
+static void on_state(struct run *r, struct client_msg *m)
+{
+    replace(&r->state, &m->a);
+    replace(&r->reason, &m->b);
+    r->running = r->running || strcmp(r->state, "RUNNING") == 0;
+    if (r->opts->verbose)
+        say(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", r->state, r->reason[0] ? ": " : "",
+            r->reason);
+    else if (!r->running && r->reason[0])
+        r->notice_at = now_ms() + WAIT_NOTICE_MS;
+    if (r->running)
+        r->notice_at = -1;
+}
+
+static void on_message(struct run *r, struct client_msg *m)
+{
+    switch (m->type) {
+    case CLIENT_ACCEPTED:
+        replace(&r->nspace, &m->a);
+        if (r->opts->verbose)
+            say(r, "job %s: accepted", r->nspace);
+        break;
+    case CLIENT_STATE:
+        on_state(r, m);
+        break;
+    case CLIENT_OUTPUT:
+        output_add(r->output, m->number, m->stream, m->data, m->len);
+        break;
+    case CLIENT_STDIN_PAUSE:
+        r->stdin_paused = m->number;
+        break;
+    case CLIENT_DONE:
+    case CLIENT_ERROR:
+        finish(r, (int)m->number, m->a);
+        break;
+    default:
+        finish(r, EXIT_CODE_LOST, "the daemon sent a message that has no place here");
+    }
+}
+
+static void on_readable(struct run *r, bool readable)
+{
+    struct err err = {0};
+    struct client_msg m;
+    int alive = cli_conn_pump(r->c, readable, &err);
+    int got = 0;
+
+    /* All that is in the buffer; it is not more than one read and what was left of a frame. */
+    while (alive >= 0 && r->code < 0 && (got = cli_conn_take(r->c, &m, &err)) > 0) {
+        on_message(r, &m);
+        client_msg_free(&m);
+    }
+    if (alive < 0 || got < 0)
+        finish(r, EXIT_CODE_LOST, err.msg);
+    else if (alive == 0)
+        finish(r, r->nspace ? EXIT_CODE_LOST : EXIT_CODE_NOT_LAUNCHED,
+               r->nspace ? "the connection to the DVM is lost, and with it the job"
+                         : "the daemon closed the connection before it had taken the job");
+}
+
+/* --- what the user says */
+
+static void on_end_request(struct run *r, int signum)
+{
+    struct client_msg m = {.type = CLIENT_SIGNAL, .number = SIGTERM};
+
+    r->ends++;
+    if (r->ends > 2) {
+        finish(r, 128 + signum, "left without waiting for the job's end");
+        return;
+    }
+    if (r->ends == 2)
+        m.number = SIGKILL;
+    if (isatty(r->fds->err))
+        say(r, r->ends == 1 ? "ending the job; once more to kill it" : "killing the job");
+    send_or_finish(r, &m);
+}
+
+static void on_signals(struct run *r)
+{
+    struct signalfd_siginfo info;
+
+    if (read(r->fds->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    switch (info.ssi_signo) {
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+        on_end_request(r, (int)info.ssi_signo);
+        break;
+    case SIGUSR1:
+    case SIGUSR2:
+        send_or_finish(r, &(struct client_msg){.type = CLIENT_SIGNAL, .number = info.ssi_signo});
+        break;
+    default: /* SIGCONT: back in the foreground, perhaps: standard input is looked at again */
+        break;
+    }
+}
+
+static void on_stdin(struct run *r)
+{
+    uint8_t chunk[STDIN_CHUNK];
+    ssize_t n = read(r->fds->in, chunk, sizeof(chunk));
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (n <= 0) {
+        n = 0;
+        r->stdin_open = false;
+    }
+    send_or_finish(r, &(struct client_msg){.type = CLIENT_STDIN, .data = chunk, .len = (size_t)n});
+}
+
+static bool wants_stdin(const struct run *r)
+{
+    if (!r->stdin_open || r->stdin_paused || !r->running || r->code >= 0)
+        return false;
+    if (cli_conn_pending(r->c) > STDIN_PENDING_MAX)
+        return false;
+    /* In the background, reading from the terminal would stop us. */
+    return !isatty(r->fds->in) || tcgetpgrp(r->fds->in) == getpgrp();
+}
+
+/* --- the loop */
+
+static void fill_poll(const struct run *r, struct pollfd p[P_COUNT])
+{
+    bool reads = r->code < 0 && output_pending(r->output) < OUTPUT_FULL;
+    bool writes = r->code < 0 && cli_conn_pending(r->c) > 0;
+
+    /* An entry of nothing but POLLHUP would make the loop spin while output cannot be written. */
+    p[P_CONN] = (struct pollfd){.fd = reads || writes ? cli_conn_fd(r->c) : -1,
+                                .events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0))};
+    p[P_SIGNALS] = (struct pollfd){.fd = r->fds->signals, .events = POLLIN};
+    p[P_STDIN] = (struct pollfd){.fd = wants_stdin(r) ? r->fds->in : -1, .events = POLLIN};
+    output_want(r->output, &p[P_OUT]);
+}
+
+static int poll_timeout(const struct run *r)
+{
+    int64_t left;
+
+    if (r->notice_at < 0 || r->code >= 0)
+        return -1;
+    left = r->notice_at - now_ms();
+    return left > 0 ? (int)left : 0;
+}
+
+static void tell_wait(struct run *r)
+{
+    if (r->notice_at < 0 || now_ms() < r->notice_at)
+        return;
+    r->notice_at = -1;
+    say(r, "job %s waits: %s", r->nspace ? r->nspace : "?", r->reason);
+}
+
+static void turn(struct run *r)
+{
+    struct pollfd p[P_COUNT];
+    struct err err = {0};
+
+    fill_poll(r, p);
+    if (poll(p, P_COUNT, poll_timeout(r)) < 0)
+        return; /* EINTR: the next turn looks again */
+    tell_wait(r);
+    if (output_pump(r->output, &p[P_OUT], &err) < 0) {
+        r->output_lost = true;
+        say(r, "%s", err.msg);
+    }
+    if (p[P_CONN].revents)
+        on_readable(r, p[P_CONN].revents & ~POLLOUT);
+    if (p[P_SIGNALS].revents)
+        on_signals(r);
+    if (p[P_STDIN].revents)
+        on_stdin(r);
+}
+
+static void last_words(struct run *r)
+{
+    size_t len = strlen(r->why);
+
+    if (len)
+        dprintf(r->fds->err, "prun: %s%s", r->why, r->why[len - 1] == '\n' ? "" : "\n");
+    if (r->output_lost && r->code == 0)
+        r->code = EXIT_FAILURE;
+}
+
+int submit_run(struct cli_conn *c, const struct submit_opts *opts, const struct run_fds *fds)
+{
+    struct run r = {.c = c, .opts = opts, .fds = fds, .notice_at = -1, .code = -1};
+
+    r.output = output_create((int[2]){fds->out, fds->err}, opts->spec.flags & JOB_TAG_OUTPUT);
+    r.stdin_open = opts->spec.stdin_rank != JOB_RANK_NONE;
+    send_or_finish(&r, &(struct client_msg){.type = CLIENT_SUBMIT, .spec = opts->spec});
+    while (r.code < 0 || (output_pending(r.output) && r.ends < 3))
+        turn(&r);
+    last_words(&r);
+    output_destroy(r.output);
+    free(r.nspace);
+    free(r.state);
+    free(r.reason);
+    free(r.why);
+    return r.code;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Submits a job over a connection and follows it to its end. */
+#ifndef DVM_SUBMIT_RUN_H
+#define DVM_SUBMIT_RUN_H
+
+#include "dvm/cli/conn.h"
+#include "dvm/submit/options.h"
+
+/* Descriptors that stand for prun's own standard input, output and error; they stay the caller's.
+ * `signals`: a signalfd of SIGINT, SIGTERM, SIGHUP (end the job), SIGUSR1, SIGUSR2 (passed on) and
+ * SIGCONT. */
+struct run_fds {
+    int in, out, err;
+    int signals;
+};
+
+/* Returns prun's exit code. Messages go to fds->err. */
+int submit_run(struct cli_conn *c, const struct submit_opts *opts, const struct run_fds *fds);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of prun's command line: what is refused first, then what is understood. */
+#include "dvm/submit/options.h"
+
+#include "base/buf/buf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *env_here[] = {"PATH=/bin",
+                           "HOME=/root",
+                           "SHLVL=3",
+                           "PMIX_RANK=0",
+                           "PMIX_MCA_x=1",
+                           "OMPI_COMM_WORLD_RANK=1",
+                           "OMPI_MCA_btl=self",
+                           "HOSTNAME=here",
+                           "PWD=/here",
+                           "_=/usr/bin/prun",
+                           "DVM_SESSION_DIR=/run/dvm",
+                           "HOMELESS=1",
+                           NULL};
+
+/* Splits at spaces; the words live as long as the test program. */
+static int parse(const char *line, struct submit_opts *out, struct err *err)
+{
+    static char text[65536];
+    static char *argv[20000];
+    int argc = 0;
+    char *rest = text;
+    char *word;
+
+    snprintf(text, sizeof(text), "prun %s", line);
+    while ((word = strsep(&rest, " "))) {
+        if (*word)
+            argv[argc++] = word;
+    }
+    argv[argc] = NULL;
+    return submit_parse(argc, argv, env_here, "/here", out, err);
+}
+
+static void assert_refused(const char *line, const char *why)
+{
+    struct submit_opts o;
+    struct err err = {0};
+
+    if (parse(line, &o, &err) == 0)
+        fail_msg("'%s' was taken", line);
+    if (!strstr(err.msg, why))
+        fail_msg("'%s': '%s' does not say '%s'", line, err.msg, why);
+}
+
+static struct submit_opts parsed(const char *line)
+{
+    struct submit_opts o;
+    struct err err = {0};
+
+    if (parse(line, &o, &err) < 0)
+        fail_msg("'%s': %s", line, err.msg);
+    return o;
+}
+
+static const char *env_of(const struct job_app *a, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (char **e = a->env; *e; e++) {
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+            return *e + len + 1;
+    }
+    return NULL;
+}
+
+static void a_missing_program_is_refused(void **state)
+{
+    assert_refused("", "no program to run");
+    assert_refused("-n 2", "no program to run");
+    assert_refused("a :", "no program beside ':'");
+    assert_refused(": a", "no program beside ':'");
+    assert_refused("-n 1 a : -n 1 : -n 1 b", "no program beside ':'");
+}
+
+static void unknown_options_are_refused_by_name(void **state)
+{
+    assert_refused("--frobnicate a", "unknown or ambiguous option --frobnicate");
+    assert_refused("-q a", "unknown option -q");
+    assert_refused("-vq a", "unknown option -q");
+    assert_refused("--verbose -qv a", "unknown option -q");
+}
+
+static void options_without_their_value_are_refused(void **state)
+{
+    assert_refused("-n", "option -n needs a value");
+    assert_refused("-np", "option -n needs a value");
+    assert_refused("--timeout", "option --timeout needs a value");
+    assert_refused("--no-wait=1 a", "takes no value");
+}
+
+static void bad_counts_are_refused(void **state)
+{
+    assert_refused("-n 0 a", "-n: 0 is not within");
+    assert_refused("-n 2x a", "not a whole number");
+    assert_refused("-n -2 a", "not a whole number");
+    assert_refused("-n 1048577 a", "not within");
+    assert_refused("-N 0 a", "-N: 0 is not within");
+    assert_refused("-n 1000000 a : -n 1000000 b", "2000000 ranks");
+}
+
+static void options_given_twice_are_refused(void **state)
+{
+    assert_refused("-n 2 -np 3 a", "-n is given twice");
+    assert_refused("--timeout 1 --timeout 2 a", "--timeout is given twice");
+    assert_refused("--wdir /a --wdir /b a", "--wdir is given twice");
+    assert_refused("--host 1 --host 2 a", "--host is given twice");
+    assert_refused("--stdin 1 --stdin 2 a", "--stdin is given twice");
+    assert_refused("--map-by slot --map-by node a", "--map-by is given twice");
+    assert_refused("--dvm /a --dvm /b a", "--dvm is given twice");
+}
+
+static void contradictory_mappings_are_refused(void **state)
+{
+    assert_refused("-N 2 --map-by slot a", "contradict");
+    assert_refused("--map-by node -N 2 a", "contradict");
+}
+
+static void unknown_mappings_are_refused_with_the_known_ones(void **state)
+{
+    assert_refused("--map-by core a", "none of slot, node, ppr:N:node");
+    assert_refused("--map-by ppr:2:socket a", "none of slot");
+    assert_refused("--map-by ppr:0:node a", "not within");
+    assert_refused("--map-by ppr::node a", "not a whole number");
+}
+
+static void bad_hosts_are_refused(void **state)
+{
+    assert_refused("--host x a", "neither a vpid nor a name");
+    assert_refused("--host x3 a", "neither a vpid nor a name");
+    assert_refused("--host 1,,2 a", "empty name");
+    assert_refused("--host 4-1 a", "counts down");
+    assert_refused("--host 1:4 a", "slots cannot be given here");
+    assert_refused("--host 0-1000000 a", "more than 65536 daemons");
+    assert_refused("-n 1 a : -n 1 --host 2 b", "before the first program");
+}
+
+static void a_reader_of_stdin_that_the_job_does_not_have_is_refused(void **state)
+{
+    assert_refused("-n 2 --stdin 2 a", "the job has ranks 0..1");
+    assert_refused("--stdin some a", "neither a rank nor all nor none");
+}
+
+static void several_programs_need_a_count_each(void **state)
+{
+    assert_refused("-n 2 a : b", "needs its own -n");
+    assert_refused("a : -n 2 b", "needs its own -n");
+}
+
+static void exporting_what_is_not_set_is_refused(void **state)
+{
+    assert_refused("-x NOPE a", "NOPE: not set in the environment");
+    assert_refused("-x HOM a", "HOM: not set in the environment");
+    assert_refused("-x =1 a", "no name of a variable");
+}
+
+static void too_many_programs_are_refused(void **state)
+{
+    char line[1024] = "-n 1 a";
+
+    for (int i = 0; i < JOB_APPS_MAX; i++)
+        strncat(line, " : -n 1 a", sizeof(line) - strlen(line) - 1);
+    assert_refused(line, "more than 64 programs");
+}
+
+static void too_many_arguments_are_refused(void **state)
+{
+    char *line = xmalloc(2 * JOB_ARGS_MAX + 16);
+
+    memcpy(line, "a", 2);
+    for (int i = 0; i < JOB_ARGS_MAX; i++)
+        memcpy(line + 1 + 2 * (size_t)i, " b", 3);
+    assert_refused(line, "at most 16384 can be passed");
+    free(line);
+}
+
+static void options_after_the_program_are_its_arguments(void **state)
+{
+    struct submit_opts o = parsed("-n 3 prog -n 4 --help");
+
+    assert_int_equal(o.spec.apps[0].nprocs, 3);
+    assert_string_equal(o.spec.apps[0].argv[1], "-n");
+    assert_string_equal(o.spec.apps[0].argv[3], "--help");
+    assert_null(o.spec.apps[0].argv[4]);
+    submit_opts_free(&o);
+}
+
+static void np_means_n_in_every_spelling(void **state)
+{
+    static const char *const spellings[] = {"-n 3 a", "-np 3 a",  "--np 3 a",
+                                            "-n3 a",  "--np=3 a", "-v -np 3 a"};
+
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+        struct submit_opts o = parsed(spellings[i]);
+
+        assert_int_equal(o.spec.apps[0].nprocs, 3);
+        submit_opts_free(&o);
+    }
+}
+
+static void a_count_not_given_is_left_to_the_policy(void **state)
+{
+    struct submit_opts o = parsed("a");
+
+    assert_int_equal(o.spec.apps[0].nprocs, 0);
+    assert_int_equal(o.spec.map_by, JOB_MAP_BY_SLOT);
+    assert_int_equal(o.spec.stdin_rank, 0);
+    submit_opts_free(&o);
+}
+
+static void each_program_has_its_own_count_directory_and_exports(void **state)
+{
+    struct submit_opts o = parsed("-n 1 --wdir /w -x A=1 a x : -np 2 -x A=2 b");
+
+    assert_int_equal(o.spec.napps, 2);
+    assert_string_equal(o.spec.apps[0].cwd, "/w");
+    assert_string_equal(env_of(&o.spec.apps[0], "A"), "1");
+    assert_int_equal(o.spec.apps[1].nprocs, 2);
+    assert_string_equal(o.spec.apps[1].cwd, "/here");
+    assert_string_equal(env_of(&o.spec.apps[1], "A"), "2");
+    assert_string_equal(o.spec.apps[1].argv[0], "b");
+    submit_opts_free(&o);
+}
+
+static void ranks_per_daemon_can_be_said_in_two_ways(void **state)
+{
+    struct submit_opts a = parsed("-N 2 a");
+    struct submit_opts b = parsed("--map-by ppr:2:node a");
+
+    assert_int_equal(a.spec.map_by, JOB_MAP_BY_PPR);
+    assert_int_equal(a.spec.ppr, 2);
+    assert_int_equal(b.spec.map_by, JOB_MAP_BY_PPR);
+    assert_int_equal(b.spec.ppr, 2);
+    submit_opts_free(&a);
+    submit_opts_free(&b);
+}
+
+static void oversubscribe_can_stand_behind_the_mapping(void **state)
+{
+    struct submit_opts o = parsed("--map-by node:OVERSUBSCRIBE a");
+
+    assert_int_equal(o.spec.map_by, JOB_MAP_BY_NODE);
+    assert_int_equal(o.spec.flags, JOB_OVERSUBSCRIBE);
+    submit_opts_free(&o);
+}
+
+static void flags_come_through(void **state)
+{
+    struct submit_opts o =
+        parsed("--no-wait --recoverable --tag-output --oversubscribe --timeout 1.5 --stdin all -v "
+               "--dvm /d a");
+
+    assert_int_equal(o.spec.flags,
+                     JOB_NO_WAIT | JOB_RECOVERABLE | JOB_TAG_OUTPUT | JOB_OVERSUBSCRIBE);
+    assert_int_equal(o.spec.timeout_ms, 1500);
+    assert_int_equal(o.spec.stdin_rank, JOB_RANK_ALL);
+    assert_true(o.verbose);
+    assert_string_equal(o.dvm, "/d");
+    submit_opts_free(&o);
+}
+
+static void hosts_are_vpids_ranges_and_names_sorted_and_once(void **state)
+{
+    struct submit_opts o = parsed("--host my-dvm-7,2-4,3,node1,x-head-0,x-5.x.ns.svc a");
+    static const uint32_t want[] = {0, 1, 2, 3, 4, 5, 7};
+
+    assert_int_equal(o.spec.nhosts, 7);
+    assert_memory_equal(o.spec.hosts, want, sizeof(want));
+    submit_opts_free(&o);
+}
+
+static void a_relative_directory_is_one_below_the_present_one(void **state)
+{
+    struct submit_opts o = parsed("--wdir sub a");
+
+    assert_string_equal(o.spec.apps[0].cwd, "/here/sub");
+    assert_string_equal(env_of(&o.spec.apps[0], "PWD"), "/here/sub");
+    submit_opts_free(&o);
+}
+
+static void what_describes_this_shell_or_rank_stays_here(void **state)
+{
+    struct submit_opts o = parsed("a");
+    const struct job_app *a = &o.spec.apps[0];
+
+    assert_string_equal(env_of(a, "PATH"), "/bin");
+    assert_string_equal(env_of(a, "HOME"), "/root");
+    assert_string_equal(env_of(a, "HOMELESS"), "1");
+    assert_string_equal(env_of(a, "PMIX_MCA_x"), "1");
+    assert_string_equal(env_of(a, "OMPI_MCA_btl"), "self");
+    assert_null(env_of(a, "SHLVL"));
+    assert_null(env_of(a, "PMIX_RANK"));
+    assert_null(env_of(a, "OMPI_COMM_WORLD_RANK"));
+    assert_null(env_of(a, "HOSTNAME"));
+    assert_null(env_of(a, "DVM_SESSION_DIR"));
+    assert_null(env_of(a, "_"));
+    submit_opts_free(&o);
+}
+
+static void exports_pass_on_set_and_replace(void **state)
+{
+    struct submit_opts o = parsed("-x HOSTNAME -x HOME=/else -x NEW=a=b -x EMPTY= a");
+    const struct job_app *a = &o.spec.apps[0];
+
+    assert_string_equal(env_of(a, "HOSTNAME"), "here");
+    assert_string_equal(env_of(a, "HOME"), "/else");
+    assert_string_equal(env_of(a, "NEW"), "a=b");
+    assert_string_equal(env_of(a, "EMPTY"), "");
+    submit_opts_free(&o);
+}
+
+static void help_and_version_need_no_program(void **state)
+{
+    struct submit_opts o = parsed("--help");
+
+    assert_int_equal(o.what, SUBMIT_HELP);
+    submit_opts_free(&o);
+    o = parsed("--version");
+    assert_int_equal(o.what, SUBMIT_VERSION);
+    submit_opts_free(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missing_program_is_refused),
+        cmocka_unit_test(unknown_options_are_refused_by_name),
+        cmocka_unit_test(options_without_their_value_are_refused),
+        cmocka_unit_test(bad_counts_are_refused),
+        cmocka_unit_test(options_given_twice_are_refused),
+        cmocka_unit_test(contradictory_mappings_are_refused),
+        cmocka_unit_test(unknown_mappings_are_refused_with_the_known_ones),
+        cmocka_unit_test(bad_hosts_are_refused),
+        cmocka_unit_test(a_reader_of_stdin_that_the_job_does_not_have_is_refused),
+        cmocka_unit_test(several_programs_need_a_count_each),
+        cmocka_unit_test(exporting_what_is_not_set_is_refused),
+        cmocka_unit_test(too_many_programs_are_refused),
+        cmocka_unit_test(too_many_arguments_are_refused),
+        cmocka_unit_test(options_after_the_program_are_its_arguments),
+        cmocka_unit_test(np_means_n_in_every_spelling),
+        cmocka_unit_test(a_count_not_given_is_left_to_the_policy),
+        cmocka_unit_test(each_program_has_its_own_count_directory_and_exports),
+        cmocka_unit_test(ranks_per_daemon_can_be_said_in_two_ways),
+        cmocka_unit_test(oversubscribe_can_stand_behind_the_mapping),
+        cmocka_unit_test(flags_come_through),
+        cmocka_unit_test(hosts_are_vpids_ranges_and_names_sorted_and_once),
+        cmocka_unit_test(a_relative_directory_is_one_below_the_present_one),
+        cmocka_unit_test(what_describes_this_shell_or_rank_stays_here),
+        cmocka_unit_test(exports_pass_on_set_and_replace),
+        cmocka_unit_test(help_and_version_need_no_program),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of prun's loop against a daemon that the test plays, and of its output. */
+#include "dvm/submit/run.h"
+
+#include "dvm/submit/output.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* prun's loop runs in the test's thread; the daemon is a function on a thread of its own that
+ * speaks over the other end. Standard output and error are pipes that the test reads at the end. */
+struct world {
+    int daemon;
+    int in[2], out[2], err[2];
+    struct run_fds fds;
+    struct submit_opts opts;
+    struct cli_conn *c;
+    void (*play)(struct world *w);
+    char text[2][65536]; /* what came out */
+};
+
+static void *daemon_main(void *arg)
+{
+    struct world *w = arg;
+
+    w->play(w);
+    shutdown(w->daemon, SHUT_WR);
+    return NULL;
+}
+
+static void tell(struct world *w, struct client_msg m)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 1u << 20);
+    buf_put_u32(&b, 0);
+    client_msg_encode(&b, &m);
+    buf_patch_u32(&b, 0, (uint32_t)(b.len - 4));
+    assert_int_equal(send(w->daemon, b.data, b.len, MSG_NOSIGNAL), (ssize_t)b.len);
+}
+
+static void read_full(int fd, void *p, size_t len)
+{
+    for (size_t got = 0; got < len;) {
+        ssize_t n = read(fd, (char *)p + got, len - got);
+
+        assert_true(n > 0);
+        got += (size_t)n;
+    }
+}
+
+/* The next message of prun; the data it borrows is in *frame. */
+static struct client_msg hear(struct world *w, uint8_t **frame)
+{
+    struct client_msg m;
+    struct err err = {0};
+    uint8_t head[4];
+    uint32_t len;
+
+    read_full(w->daemon, head, sizeof(head));
+    len = (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];
+    *frame = xmalloc(len);
+    read_full(w->daemon, *frame, len);
+    if (client_msg_decode(*frame, len, &m, &err) < 0)
+        fail_msg("%s", err.msg);
+    return m;
+}
+
+static void hear_type(struct world *w, enum client_type type, uint32_t number)
+{
+    uint8_t *frame FREE_AUTO = NULL;
+    struct client_msg m = hear(w, &frame);
+
+    assert_int_equal(m.type, type);
+    assert_int_equal(m.number, number);
+    client_msg_free(&m);
+}
+
+static void accept_job(struct world *w)
+{
+    hear_type(w, CLIENT_SUBMIT, 0);
+    tell(w, (struct client_msg){.type = CLIENT_ACCEPTED, .a = "5.1"});
+}
+
+static void tell_running(struct world *w)
+{
+    tell(w, (struct client_msg){.type = CLIENT_STATE, .a = "RUNNING"});
+}
+
+static void tell_output(struct world *w, uint32_t rank, uint8_t stream, const char *text)
+{
+    tell(w, (struct client_msg){.type = CLIENT_OUTPUT,
+                                .number = rank,
+                                .stream = stream,
+                                .data = (const uint8_t *)text,
+                                .len = strlen(text)});
+}
+
+static void tell_done(struct world *w, uint32_t code, char *text)
+{
+    tell(w, (struct client_msg){.type = CLIENT_DONE, .number = code, .a = text});
+}
+
+static int setup(void **state)
+{
+    struct world *w = xcalloc(1, sizeof(*w));
+    static char *argv[] = {"prun", "-n", "2", "prog", NULL};
+    static char *env[] = {NULL};
+    sigset_t set;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    assert_int_equal(pipe(w->in) | pipe(w->out) | pipe(w->err), 0);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    w->daemon = fds[1];
+    w->c = cli_conn_of(fds[0]);
+    w->fds = (struct run_fds){w->in[0], w->out[1], w->err[1], signalfd(-1, &set, SFD_NONBLOCK)};
+    assert_int_equal(submit_parse(4, argv, env, "/", &w->opts, NULL), 0);
+    *state = w;
+    return 0;
+}
+
+static void close_all(const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        close(fds[i]);
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    cli_conn_free(w->c);
+    close_all((int[]){w->in[0], w->out[0], w->out[1], w->err[0], w->err[1]}, 5);
+    if (w->in[1] >= 0)
+        close(w->in[1]);
+    close_all((int[]){w->daemon, w->fds.signals}, 2);
+    submit_opts_free(&w->opts);
+    free(w);
+    return 0;
+}
+
+/* Of a pipe that nobody writes to any more, without blocking. */
+static void drain(int fd, char *text, size_t size)
+{
+    size_t len = 0;
+    ssize_t n;
+
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    while (len < size - 1 && (n = read(fd, text + len, size - 1 - len)) > 0)
+        len += (size_t)n;
+    text[len] = '\0';
+}
+
+static int run(struct world *w, void (*play)(struct world *w))
+{
+    pthread_t t;
+    int code;
+
+    w->play = play;
+    assert_int_equal(pthread_create(&t, NULL, daemon_main, w), 0);
+    code = submit_run(w->c, &w->opts, &w->fds);
+    pthread_join(t, NULL);
+    drain(w->out[0], w->text[0], sizeof(w->text[0]));
+    drain(w->err[0], w->text[1], sizeof(w->text[1]));
+    return code;
+}
+
+static void play_refuse(struct world *w)
+{
+    hear_type(w, CLIENT_SUBMIT, 0);
+    tell(w,
+         (struct client_msg){.type = CLIENT_ERROR, .number = 125, .a = "needs 9 slots, 4 exist"});
+}
+
+static void a_refused_job_gives_the_code_and_the_reason(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_refuse), 125);
+    assert_string_equal(w->text[1], "prun: needs 9 slots, 4 exist\n");
+}
+
+static void play_close_early(struct world *w)
+{
+    hear_type(w, CLIENT_SUBMIT, 0);
+}
+
+static void a_daemon_that_closes_before_taking_the_job_means_not_launched(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_close_early), EXIT_CODE_NOT_LAUNCHED);
+    assert_non_null(strstr(w->text[1], "before it had taken the job"));
+}
+
+static void play_close_late(struct world *w)
+{
+    accept_job(w);
+    tell_running(w);
+}
+
+static void a_connection_lost_in_mid_job_has_its_own_code(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_close_late), EXIT_CODE_LOST);
+    assert_non_null(strstr(w->text[1], "is lost"));
+}
+
+static void play_nonsense(struct world *w)
+{
+    accept_job(w);
+    tell(w, (struct client_msg){.type = CLIENT_REPLY, .number = 200, .a = "{}"});
+}
+
+static void a_message_out_of_place_ends_it(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_nonsense), EXIT_CODE_LOST);
+}
+
+static void play_output(struct world *w)
+{
+    accept_job(w);
+    tell_running(w);
+    tell_output(w, 0, 1, "out 0\n");
+    tell_output(w, 1, 2, "err 1\n");
+    tell_output(w, 1, 1, "out 1\n");
+    tell_done(w, 3, "rank 1 on x-2 exited with 3");
+}
+
+static void output_goes_where_it_belongs_and_the_code_comes_through(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_output), 3);
+    assert_string_equal(w->text[0], "out 0\nout 1\n");
+    assert_string_equal(w->text[1], "err 1\nprun: rank 1 on x-2 exited with 3\n");
+}
+
+static void play_stdin(struct world *w)
+{
+    char got[16] = "";
+    size_t len = 0;
+
+    accept_job(w);
+    tell_running(w);
+    for (;;) {
+        uint8_t *frame FREE_AUTO = NULL;
+        struct client_msg m = hear(w, &frame);
+
+        assert_int_equal(m.type, CLIENT_STDIN);
+        if (!m.len)
+            break;
+        memcpy(got + len, m.data, m.len);
+        len += m.len;
+    }
+    tell_done(w, strcmp(got, "to the ranks") == 0 ? 0 : 1, "");
+}
+
+static void standard_input_is_sent_with_its_end(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(write(w->in[1], "to the ranks", 12), 12);
+    close(w->in[1]);
+    w->in[1] = -1;
+    assert_int_equal(run(w, play_stdin), 0);
+}
+
+static void play_paused(struct world *w)
+{
+    accept_job(w);
+    tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .number = 1});
+    tell_running(w);
+    assert_int_equal(write(w->in[1], "x", 1), 1);
+    /* Answered although input waits: so prun has passed over it. */
+    kill(getpid(), SIGUSR1);
+    hear_type(w, CLIENT_SIGNAL, SIGUSR1);
+    tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .number = 0});
+    hear_type(w, CLIENT_STDIN, 0);
+    tell_done(w, 0, "");
+}
+
+static void paused_input_is_not_read_until_it_may_go_on(void **state)
+{
+    assert_int_equal(run(*state, play_paused), 0);
+}
+
+static void play_ctrl_c(struct world *w)
+{
+    accept_job(w);
+    tell_running(w);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGKILL);
+    tell_done(w, 137, "killed");
+}
+
+static void the_first_signal_ends_the_job_and_the_second_kills_it(void **state)
+{
+    assert_int_equal(run(*state, play_ctrl_c), 137);
+}
+
+static void play_stuck(struct world *w)
+{
+    accept_job(w);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGKILL);
+    kill(getpid(), SIGTERM);
+    while (recv(w->daemon, (char[16]){0}, 16, MSG_DONTWAIT) > 0)
+        ;
+    pthread_exit(NULL); /* says nothing, closes nothing */
+}
+
+static void the_third_signal_leaves_at_once(void **state)
+{
+    assert_int_equal(run(*state, play_stuck), 128 + SIGTERM);
+}
+
+static void play_verbose(struct world *w)
+{
+    accept_job(w);
+    tell(w, (struct client_msg){.type = CLIENT_STATE, .a = "WAITING_FOR_DAEMONS", .b = "resize"});
+    tell_running(w);
+    tell_done(w, 0, "");
+}
+
+static void verbose_tells_the_states(void **state)
+{
+    struct world *w = *state;
+
+    w->opts.verbose = true;
+    assert_int_equal(run(w, play_verbose), 0);
+    assert_string_equal(w->text[1], "prun: job 5.1: accepted\n"
+                                    "prun: job 5.1: WAITING_FOR_DAEMONS: resize\n"
+                                    "prun: job 5.1: RUNNING\n");
+}
+
+static void without_verbose_a_good_job_says_nothing_of_its_own(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_verbose), 0);
+    assert_string_equal(w->text[1], "");
+}
+
+static void play_tagged(struct world *w)
+{
+    accept_job(w);
+    tell_running(w);
+    tell_output(w, 0, 1, "one\ntw");
+    tell_output(w, 1, 1, "other\n");
+    tell_output(w, 0, 1, "o\nend");
+    tell_done(w, 0, "");
+}
+
+static void tagged_lines_are_whole_and_carry_their_rank(void **state)
+{
+    struct world *w = *state;
+
+    w->opts.spec.flags |= JOB_TAG_OUTPUT;
+    assert_int_equal(run(w, play_tagged), 0);
+    assert_string_equal(w->text[0], "[0]<stdout>: one\n[1]<stdout>: other\n"
+                                    "[0]<stdout>: two\n[0]<stdout>: end\n");
+}
+
+static void output_that_nobody_reads_stops_at_the_limit_and_loses_nothing(void **state)
+{
+    struct world *w = *state;
+    struct output *o = output_create((int[2]){w->out[1], w->err[1]}, false);
+    static char data[OUTPUT_FULL];
+    static char back[OUTPUT_FULL];
+    struct pollfd p[2];
+    struct err err = {0};
+    size_t got = 0;
+
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (char)(i * 7 >> 3);
+    output_add(o, 0, 1, data, sizeof(data));
+    fcntl(w->out[0], F_SETFL, O_NONBLOCK);
+    while (output_pending(o)) {
+        ssize_t n;
+
+        output_want(o, p);
+        assert_true(poll(p, 2, 0) >= 0);
+        assert_int_equal(output_pump(o, p, &err), 0);
+        /* Reads only when the pipe is full, so that a write that blocked would hang the test. */
+        if (!(p[0].revents & POLLOUT) && (n = read(w->out[0], back + got, 5000)) > 0)
+            got += (size_t)n;
+    }
+    for (ssize_t n; got < sizeof(back) && (n = read(w->out[0], back + got, 65536)) > 0;)
+        got += (size_t)n;
+    assert_int_equal(got, sizeof(data));
+    assert_memory_equal(back, data, sizeof(data));
+    output_destroy(o);
+}
+
+static void a_full_disk_is_told_once_and_spoils_the_exit_code(void **state)
+{
+    struct world *w = *state;
+    int full = open("/dev/full", O_WRONLY);
+
+    w->fds.out = full;
+    assert_int_equal(run(w, play_tagged), EXIT_FAILURE);
+    assert_string_equal(w->text[1], "prun: writing the ranks' stdout: No space left on device\n");
+    close(full);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_refused_job_gives_the_code_and_the_reason),
+        T(a_daemon_that_closes_before_taking_the_job_means_not_launched),
+        T(a_connection_lost_in_mid_job_has_its_own_code),
+        T(a_message_out_of_place_ends_it),
+        T(output_goes_where_it_belongs_and_the_code_comes_through),
+        T(standard_input_is_sent_with_its_end),
+        T(paused_input_is_not_read_until_it_may_go_on),
+        T(the_first_signal_ends_the_job_and_the_second_kills_it),
+        T(the_third_signal_leaves_at_once),
+        T(verbose_tells_the_states),
+        T(without_verbose_a_good_job_says_nothing_of_its_own),
+        T(tagged_lines_are_whole_and_carry_their_rank),
+        T(output_that_nobody_reads_stops_at_the_limit_and_loses_nothing),
+        T(a_full_disk_is_told_once_and_spoils_the_exit_code),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
