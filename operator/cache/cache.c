@@ -5,6 +5,7 @@
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/cache/store_private.h"
+#include "operator/http/http.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -187,7 +188,7 @@ static void on_list(int status, const json_t *body, const struct err *err, void 
 
 static int list(struct cache *c, struct err *err)
 {
-    FREE_AUTO char *token = c->token ? kube_escape(c->token) : NULL;
+    FREE_AUTO char *token = c->token ? http_escape(c->token) : NULL;
     FREE_AUTO char *path = xasprintf("%s?limit=%d%s%s%s", c->path, PAGE, c->query,
                                      token ? "&continue=" : "", token ? token : "");
     struct kube_verb v = {.method = "GET", .path = path};
@@ -245,7 +246,7 @@ static void on_watch_end(int status, const json_t *body, const struct err *err, 
 
 static int watch(struct cache *c, struct err *err)
 {
-    FREE_AUTO char *version = kube_escape(c->version);
+    FREE_AUTO char *version = http_escape(c->version);
     FREE_AUTO char *path = xasprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%s%s",
                                      c->path, version, c->query);
     c->opened_ms = 0;
@@ -277,7 +278,7 @@ struct cache *cache_create(struct loop *loop, struct kube *kube, const struct ca
         return NULL;
     }
     struct cache *c = xcalloc(1, sizeof(*c));
-    FREE_AUTO char *selector = opts->label_selector ? kube_escape(opts->label_selector) : NULL;
+    FREE_AUTO char *selector = opts->label_selector ? http_escape(opts->label_selector) : NULL;
     c->loop = loop;
     c->kube = kube;
     c->opts = *opts;

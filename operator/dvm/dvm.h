@@ -16,9 +16,11 @@ struct dvm_client_opts {
     const char *ca_pem;
     const char *cert_pem;
     const char *key_pem;
-    /* Every event once, in order, while the stream lives. */
+    /* Every event once, in order, while the stream lives; of a type that is not known here: none.
+     * The callbacks may destroy the client. */
     void (*on_event)(const struct api_event *e, void *arg);
-    /* The stream came up (up = true; what was missed has to be read by dvm_client_get) or broke. */
+    /* The stream came up (up = true; what was missed has to be read by dvm_client_get_dvm), or
+     * broke, or could not be had at first (later failures change dvm_client_why() only). */
     void (*on_link)(bool up, const char *why, void *arg);
     void *arg;
 };
@@ -28,6 +30,7 @@ struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_
                                      struct err *err);
 void dvm_client_destroy(struct dvm_client *c); /* answers still due are not called */
 bool dvm_client_up(const struct dvm_client *c);
+const char *dvm_client_why(const struct dvm_client *c); /* the last failure; "" while up */
 /* Forgets the back-off: try to connect now. */
 void dvm_client_poke(struct dvm_client *c);
 

@@ -62,4 +62,7 @@ struct http_call *http_start(struct http *h, const struct http_call_opts *opts, 
 /* NULL is fine. No callback afterwards; allowed inside callbacks. */
 void http_cancel(struct http_call *c);
 
+/* Percent-escaped for a query or a segment of a path, on the heap. */
+char *http_escape(const char *text);
+
 #endif

@@ -58,8 +58,6 @@ unsigned long kube_watch(struct kube *k, const char *path,
                          kube_done_fn *on_end, void *arg, struct err *err)
     __attribute__((warn_unused_result));
 
-/* Percent-escaped for a query or a path segment, on the heap. */
-char *kube_escape(const char *text);
 /* Standard alphabet with padding, white space is skipped: the data of Secrets and kubeconfigs.
  * NUL-terminated heap strings; the decoder gives NULL and err for bad input, `len` may be NULL. */
 char *kube_base64_encode(const void *data, size_t len);

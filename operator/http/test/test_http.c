@@ -571,6 +571,12 @@ static void a_name_that_is_slow_to_resolve_holds_nobody_up(void **state)
     teardown(&w);
 }
 
+static void what_may_not_stand_in_a_query_is_escaped(void **state)
+{
+    FREE_AUTO char *text = http_escape("a=b,c in (d&e)/\xc3\xbc-._~");
+    assert_string_equal(text, "a%3Db%2Cc%20in%20%28d%26e%29%2F%C3%BC-._~");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,6 +599,7 @@ int main(void)
         cmocka_unit_test(the_client_may_be_destroyed_in_any_callback),
         cmocka_unit_test(running_calls_end_silently_with_the_client),
         cmocka_unit_test(a_new_call_may_be_started_in_a_callback),
+        cmocka_unit_test(what_may_not_stand_in_a_query_is_escaped),
         cmocka_unit_test(a_name_that_is_slow_to_resolve_holds_nobody_up),
     };
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);

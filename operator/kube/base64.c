@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts of the Kubernetes API: percent-escapes and base64. */
+/* Base64, as the data of Secrets and kubeconfigs is written. */
 #include "base/buf/buf.h"
 #include "operator/kube/kube.h"
 
@@ -8,19 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-char *kube_escape(const char *text)
-{
-    char *out = xmalloc(strlen(text) * 3 + 1), *to = out;
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (isalnum(*p) || strchr("-._~", *p))
-            *to++ = (char)*p;
-        else
-            to += snprintf(to, 4, "%%%02X", *p);
-    }
-    *to = '\0';
-    return out;
-}
 
 static const char ALPHABET[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Client of one head: follows its events, resumes after breaks, asks and is answered. */
+#include "operator/dvm/dvm.h"
+
+#include "base/buf/buf.h"
+#include "operator/http/http.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define BACKOFF_MIN_MS 200
+#define BACKOFF_MAX_MS 10000
+#define TIMEOUT_MS 10000
+/* The head sends an empty line every 15 s. */
+#define SILENCE_MS 40000
+#define ASKS_MAX 64
+#define BODY_MAX (64u << 20)
+
+struct ask {
+    struct dvm_client *client;
+    struct http_call *call;
+    char *name; /* "PUT /v1/size", for messages */
+    dvm_done_fn *on_done;
+    void *arg;
+    struct ask *prev, *next;
+};
+
+struct dvm_client {
+    struct loop *loop;
+    struct http *http;
+    struct dvm_client_opts opts; /* of which only callbacks and arg are used after the creation */
+    char *base;                  /* "https://host:port" */
+    char *connect, *ca_pem, *cert_pem, *key_pem;
+    struct http_call *stream; /* NULL: waits for `retry` */
+    struct loop_timer *retry;
+    unsigned failures; /* in a row */
+    bool up;
+    bool down_told;
+    char why[ERR_MSG_MAX];
+    /* The last event that has been told; "" and 0: none that could be resumed after */
+    char incarnation[17];
+    uint64_t number;
+    struct ask *asks;
+    size_t nasks;
+};
+
+/* --- the stream of events */
+
+static void follow(void *arg);
+
+static void forget_position(struct dvm_client *c)
+{
+    c->incarnation[0] = '\0';
+    c->number = 0;
+}
+
+/* The last thing done: the client may be gone afterwards. */
+static void stream_down(struct dvm_client *c, const char *why)
+{
+    unsigned shift = c->failures < 6 ? c->failures : 6;
+    uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
+    bool tell = c->up || !c->down_told;
+    http_cancel(c->stream);
+    c->stream = NULL;
+    c->failures++;
+    c->up = false;
+    c->down_told = true;
+    snprintf(c->why, sizeof(c->why), "%s", why);
+    loop_timer_arm(c->retry, ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
+    if (tell && c->opts.on_link)
+        c->opts.on_link(false, c->why, c->opts.arg);
+}
+
+static void on_open(void *arg)
+{
+    struct dvm_client *c = arg;
+    c->up = true;
+    c->why[0] = '\0';
+    if (c->opts.on_link)
+        c->opts.on_link(true, "", c->opts.arg);
+}
+
+/* What can't be followed any more is read anew: the next stream begins without a position, and its
+ * coming up makes the owner read the whole view. */
+static void start_over(struct dvm_client *c, const char *why)
+{
+    forget_position(c);
+    stream_down(c, why);
+}
+
+/* 1: tell it, 0: known already or not our business, -1: the stream can't be trusted. */
+static int take_event(struct dvm_client *c, const json_t *o, struct api_event *e, struct err *err)
+{
+    const char *incarnation = json_string_value(json_object_get(o, "incarnation"));
+    uint64_t number = (uint64_t)json_integer_value(json_object_get(o, "number"));
+    if (!incarnation || strlen(incarnation) >= sizeof(c->incarnation) || number == 0)
+        return err_set(err, "an event has no incarnation or number");
+    if (c->number > 0 && strcmp(incarnation, c->incarnation) != 0)
+        return err_set(err, "the head has become another one within the stream");
+    if (c->number > 0 && number <= c->number)
+        return 0;
+    if (c->number > 0 && number != c->number + 1)
+        return err_set(err, "event %" PRIu64 " follows event %" PRIu64, number, c->number);
+    snprintf(c->incarnation, sizeof(c->incarnation), "%s", incarnation);
+    c->number = number;
+    const char *type = json_string_value(json_object_get(o, "type"));
+    bool known = !type; /* its absence is for the decoder to refuse */
+    for (int t = 0; t < API_EVENT_TYPES && !known; t++)
+        known = strcmp(api_event_type_name((enum api_event_type)t), type) == 0;
+    if (!known)
+        return 0;
+    return api_event_decode(o, e, err) < 0 ? -1 : 1;
+}
+
+static void on_line(char *line, size_t len, void *arg)
+{
+    struct dvm_client *c = arg;
+    struct err err = {0};
+    struct api_event e = {0};
+    json_error_t jerr;
+    c->failures = 0;
+    if (len == 0)
+        return;
+    json_t *o = json_loadb(line, len, 0, &jerr);
+    int rc = o ? take_event(c, o, &e, &err) : err_set(&err, "an event is no JSON: %s", jerr.text);
+    json_decref(o);
+    if (rc < 0)
+        start_over(c, err.msg);
+    else if (rc > 0 && c->opts.on_event)
+        c->opts.on_event(&e, c->opts.arg);
+    api_event_free(&e);
+}
+
+/* The decoded answer; for status >= 400 err has the head's words. NULL if there is none. */
+static json_t *answer_of(const char *name, const struct http_answer *a, int *status,
+                         struct err *err)
+{
+    json_error_t jerr;
+    json_t *o = a->len > 0 ? json_loadb(a->body, a->len, 0, &jerr) : NULL;
+    const json_t *e = json_object_get(o, "error");
+    const char *reason = json_string_value(json_object_get(e, "reason"));
+    const char *message = json_string_value(json_object_get(e, "message"));
+    *status = a->status;
+    if (a->status == 0)
+        err_set(err, "%s: %s", name, a->why);
+    else if (a->status >= 400 && message)
+        err_code(err, a->status, "%s: %s (%d %s)", name, message, a->status, reason ? reason : "");
+    else if (a->status >= 400)
+        err_code(err, a->status, "%s: HTTP status %d", name, a->status);
+    else if (!json_is_object(o))
+        err_set(err, "%s: the answer is no JSON object", name);
+    if (a->status < 400 && err->msg[0])
+        *status = 0;
+    if (json_is_object(o))
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static void on_stream_end(const struct http_answer *a, void *arg)
+{
+    struct dvm_client *c = arg;
+    struct err err = {0};
+    int status = a->status;
+    c->stream = NULL;
+    if (c->up && status)
+        err_set(&err, "the head has ended the stream");
+    else
+        json_decref(answer_of("GET /v1/events", a, &status, &err));
+    if (status == 410)
+        start_over(c, err.msg);
+    else
+        stream_down(c, err.msg);
+}
+
+static struct http_peer peer_of(const struct dvm_client *c)
+{
+    return (struct http_peer){.ca_pem = c->ca_pem,
+                              .cert_pem = c->cert_pem,
+                              .key_pem = c->key_pem,
+                              .connect = c->connect,
+                              .tls13_only = true};
+}
+
+static void follow(void *arg)
+{
+    struct dvm_client *c = arg;
+    struct err err = {0};
+    struct http_peer peer = peer_of(c);
+    FREE_AUTO char *incarnation = http_escape(c->incarnation);
+    FREE_AUTO char *url = c->number > 0 ? xasprintf("%s/v1/events?incarnation=%s&from=%" PRIu64,
+                                                    c->base, incarnation, c->number + 1)
+                                        : xasprintf("%s/v1/events", c->base);
+    struct http_call_opts o = {.method = "GET",
+                               .url = url,
+                               .peer = &peer,
+                               .max_body = API_BODY_MAX * 4,
+                               .timeout_ms = TIMEOUT_MS,
+                               .silence_ms = SILENCE_MS,
+                               .on_line = on_line,
+                               .on_open = on_open,
+                               .on_end = on_stream_end,
+                               .arg = c};
+    c->stream = http_start(c->http, &o, &err);
+    if (!c->stream)
+        stream_down(c, err.msg);
+}
+
+/* --- asking */
+
+static void ask_free(struct ask *a)
+{
+    http_cancel(a->call);
+    DL_DELETE(a->client->asks, a);
+    a->client->nasks--;
+    free(a->name);
+    free(a);
+}
+
+static void on_answer(const struct http_answer *answer, void *arg)
+{
+    struct ask *a = arg;
+    struct err err = {0};
+    int status;
+    json_t *body = answer_of(a->name, answer, &status, &err);
+    dvm_done_fn *on_done = a->on_done;
+    void *done_arg = a->arg;
+    a->call = NULL;
+    ask_free(a);
+    on_done(status, body, &err, done_arg);
+    json_decref(body);
+}
+
+/* Takes `body` (may be NULL). */
+static int ask(struct dvm_client *c, const char *method, const char *path, json_t *body,
+               dvm_done_fn *on_done, void *arg, struct err *err)
+{
+    static const char *const headers[] = {"Content-Type: application/json", NULL};
+    FREE_AUTO char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    FREE_AUTO char *url = xasprintf("%s%s", c->base, path);
+    json_decref(body);
+    if (c->nasks >= ASKS_MAX)
+        return err_set(err, "%s %s: %d requests have no answer yet", method, path, ASKS_MAX);
+    struct http_peer peer = peer_of(c);
+    struct ask *a = xcalloc(1, sizeof(*a));
+    struct http_call_opts o = {.method = method,
+                               .url = url,
+                               .headers = text ? headers : NULL,
+                               .body = text,
+                               .body_len = text ? strlen(text) : 0,
+                               .peer = &peer,
+                               .max_body = BODY_MAX,
+                               .timeout_ms = TIMEOUT_MS,
+                               .on_end = on_answer,
+                               .arg = a};
+    a->client = c;
+    a->name = xasprintf("%s %s", method, path);
+    a->on_done = on_done;
+    a->arg = arg;
+    DL_APPEND(c->asks, a);
+    c->nasks++;
+    a->call = http_start(c->http, &o, err);
+    if (a->call)
+        return 0;
+    ask_free(a);
+    return -1;
+}
+
+static char *campaign_path(const char *id, const char *verb)
+{
+    FREE_AUTO char *escaped = http_escape(id);
+    return xasprintf("/v1/campaigns/%s%s", escaped, verb);
+}
+
+int dvm_client_put_campaign(struct dvm_client *c, const char *id,
+                            const struct api_campaign_request *r, dvm_done_fn *on_done, void *arg,
+                            struct err *err)
+{
+    FREE_AUTO char *path = campaign_path(id, "");
+    return ask(c, "PUT", path, api_campaign_request_encode(r), on_done, arg, err);
+}
+
+int dvm_client_cancel_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done,
+                               void *arg, struct err *err)
+{
+    FREE_AUTO char *path = campaign_path(id, "/cancel");
+    return ask(c, "PUT", path, NULL, on_done, arg, err);
+}
+
+int dvm_client_get_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done, void *arg,
+                            struct err *err)
+{
+    FREE_AUTO char *path = campaign_path(id, "");
+    return ask(c, "GET", path, NULL, on_done, arg, err);
+}
+
+int dvm_client_put_size(struct dvm_client *c, const struct api_size *s, dvm_done_fn *on_done,
+                        void *arg, struct err *err)
+{
+    return ask(c, "PUT", "/v1/size", api_size_encode(s), on_done, arg, err);
+}
+
+int dvm_client_put_shutdown(struct dvm_client *c, const struct api_shutdown *s,
+                            dvm_done_fn *on_done, void *arg, struct err *err)
+{
+    return ask(c, "PUT", "/v1/shutdown", api_shutdown_encode(s), on_done, arg, err);
+}
+
+int dvm_client_get_dvm(struct dvm_client *c, dvm_done_fn *on_done, void *arg, struct err *err)
+{
+    return ask(c, "GET", "/v1/dvm", NULL, on_done, arg, err);
+}
+
+/* --- making and ending */
+
+struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_opts *opts,
+                                     struct err *err)
+{
+    if (!opts->ca_pem || !opts->cert_pem || !opts->key_pem) {
+        err_set(err, "client of %s: authority, certificate and key are needed", opts->host);
+        return NULL;
+    }
+    struct http *http = http_create(loop, err);
+    if (!http)
+        return NULL;
+    struct dvm_client *c = xcalloc(1, sizeof(*c));
+    c->loop = loop;
+    c->http = http;
+    c->opts = *opts;
+    c->base = xasprintf("https://%s:%u", opts->host, (unsigned)opts->port);
+    c->connect = opts->connect ? xstrdup(opts->connect) : NULL;
+    c->ca_pem = xstrdup(opts->ca_pem);
+    c->cert_pem = xstrdup(opts->cert_pem);
+    c->key_pem = xstrdup(opts->key_pem);
+    c->opts.host = c->opts.connect = c->opts.ca_pem = c->opts.cert_pem = c->opts.key_pem = NULL;
+    c->retry = loop_timer_create(loop, follow, c);
+    loop_timer_arm(c->retry, 0);
+    return c;
+}
+
+void dvm_client_destroy(struct dvm_client *c)
+{
+    struct ask *a, *tmp;
+    if (!c)
+        return;
+    DL_FOREACH_SAFE(c->asks, a, tmp)
+    {
+        ask_free(a);
+    }
+    http_cancel(c->stream);
+    loop_timer_destroy(c->retry);
+    http_destroy(c->http);
+    free(c->base);
+    free(c->connect);
+    free(c->ca_pem);
+    free(c->cert_pem);
+    free(c->key_pem);
+    free(c);
+}
+
+bool dvm_client_up(const struct dvm_client *c)
+{
+    return c->up;
+}
+
+const char *dvm_client_why(const struct dvm_client *c)
+{
+    return c->why;
+}
+
+void dvm_client_poke(struct dvm_client *c)
+{
+    c->failures = 0;
+    if (!c->stream)
+        loop_timer_arm(c->retry, 0);
+}

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the head's client against a head made of base/httpd, over a relay that can be cut. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include "base/buf/buf.h"
+#include "base/httpd/httpd.h"
+#include "operator/dvm/dvm.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define GUARD_MS 20000
+#define HOST "x-head.ns.svc"
+
+/* --- a relay of bytes: what the client connects to instead of the head */
+
+struct pipe_end {
+    struct relay *relay;
+    int fd[2];
+    struct loop_fd *ev[2];
+    struct pipe_end *prev, *next;
+};
+
+struct relay {
+    struct loop *loop;
+    int fd;
+    unsigned short port, to;
+    struct loop_fd *ev;
+    struct pipe_end *pipes;
+    int accepted;
+};
+
+static void pipe_cut(struct pipe_end *p)
+{
+    DL_DELETE(p->relay->pipes, p);
+    for (int i = 0; i < 2; i++) {
+        loop_fd_destroy(p->ev[i]);
+        close(p->fd[i]);
+    }
+    free(p);
+}
+
+static void on_pipe(int fd, int events, void *arg)
+{
+    struct pipe_end *p = arg;
+    char data[65536];
+    int other = fd == p->fd[0] ? p->fd[1] : p->fd[0];
+    ssize_t n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
+    if (n <= 0 || send(other, data, (size_t)n, MSG_NOSIGNAL) != n)
+        pipe_cut(p);
+}
+
+static int listen_or_connect(unsigned short port, bool do_connect)
+{
+    struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int rc = do_connect ? connect(fd, (struct sockaddr *)&a, sizeof(a))
+                        : bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 16);
+    assert_int_equal(rc, 0);
+    return fd;
+}
+
+static void on_accept(int fd, int events, void *arg)
+{
+    struct relay *r = arg;
+    struct pipe_end *p = xcalloc(1, sizeof(*p));
+    p->relay = r;
+    p->fd[0] = accept(fd, NULL, NULL);
+    p->fd[1] = listen_or_connect(r->to, true);
+    for (int i = 0; i < 2; i++)
+        p->ev[i] = loop_fd_create(r->loop, p->fd[i], LOOP_READ, on_pipe, p);
+    DL_APPEND(r->pipes, p);
+    r->accepted++;
+}
+
+static void relay_start(struct relay *r, struct loop *loop, unsigned short to)
+{
+    struct sockaddr_in a;
+    socklen_t len = sizeof(a);
+    *r = (struct relay){.loop = loop, .to = to};
+    r->fd = listen_or_connect(0, false);
+    assert_int_equal(getsockname(r->fd, (struct sockaddr *)&a, &len), 0);
+    r->port = ntohs(a.sin_port);
+    r->ev = loop_fd_create(loop, r->fd, LOOP_READ, on_accept, r);
+}
+
+static void relay_cut(struct relay *r)
+{
+    struct pipe_end *p, *tmp;
+    DL_FOREACH_SAFE(r->pipes, p, tmp)
+    {
+        pipe_cut(p);
+    }
+}
+
+static void relay_stop(struct relay *r)
+{
+    relay_cut(r);
+    loop_fd_destroy(r->ev);
+    close(r->fd);
+}
+
+/* --- the world: a head, a relay, a client */
+
+struct world {
+    struct loop *loop;
+    struct httpd *head;
+    struct relay relay;
+    struct dvm_client *client;
+    struct loop_timer *guard;
+    struct tls_ctx *tls;
+    char dir[64];
+    char *ca, *head_cert, *head_key, *cert, *key;
+    /* the head */
+    struct httpd_stream *stream;
+    int streams;
+    int refuse_stream; /* status to refuse the next stream with */
+    char query[256];   /* of the last stream */
+    char last[512];    /* the last request, and its body */
+    /* the client */
+    char order[4096];
+    char stop_when[64];
+    int status;
+    char message[512];
+    int answers;
+};
+
+static void on_guard(void *arg)
+{
+    struct world *w = arg;
+    fail_msg("nothing happened for %d ms, so far: %s", GUARD_MS, w->order);
+}
+
+static void run(struct world *w)
+{
+    struct err err = {0};
+    loop_timer_arm(w->guard, GUARD_MS);
+    assert_int_equal(loop_run(w->loop, &err), 0);
+    loop_timer_disarm(w->guard);
+}
+
+static void note(struct world *w, const char *word)
+{
+    strncat(w->order, word, sizeof(w->order) - strlen(w->order) - 1);
+    strncat(w->order, " ", sizeof(w->order) - strlen(w->order) - 1);
+    if (w->stop_when[0] && strstr(w->order, w->stop_when))
+        loop_stop(w->loop);
+}
+
+/* Until the client has told all of this, in this order. */
+static void run_until(struct world *w, const char *order)
+{
+    snprintf(w->stop_when, sizeof(w->stop_when), "%s", order);
+    if (!strstr(w->order, order))
+        run(w);
+}
+
+static void on_event(const struct api_event *e, void *arg)
+{
+    char word[32];
+    snprintf(word, sizeof(word), "%d", (int)e->number);
+    note(arg, word);
+}
+
+static void on_link(bool up, const char *why, void *arg)
+{
+    struct world *w = arg;
+    assert_int_equal(up, !*why);
+    snprintf(w->message, sizeof(w->message), "%s", why);
+    note(w, up ? "up" : "down");
+}
+
+static void on_done(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct world *w = arg;
+    w->answers++;
+    w->status = status;
+    snprintf(w->message, sizeof(w->message), "%s", err->msg);
+    note(w, "answer");
+}
+
+static void on_closed(void *arg)
+{
+    struct world *w = arg;
+    w->stream = NULL;
+}
+
+static void get_events(struct httpd_req *req, void *arg)
+{
+    struct world *w = arg;
+    const char *incarnation = httpd_query(req, "incarnation"), *from = httpd_query(req, "from");
+    assert_string_equal(httpd_peer(req)->role, TLS_ROLE_OPERATOR);
+    snprintf(w->query, sizeof(w->query), "%s/%s", incarnation ? incarnation : "", from ? from : "");
+    if (w->refuse_stream) {
+        httpd_refuse(req, w->refuse_stream, "Gone", "no such number");
+        w->refuse_stream = 0;
+        return;
+    }
+    w->streams++;
+    w->stream = httpd_stream_begin(req, "application/json", on_closed, w);
+}
+
+static void echo(struct httpd_req *req, void *arg)
+{
+    struct world *w = arg;
+    size_t len;
+    const char *body = httpd_body(req, &len), *id = httpd_param(req, "id");
+    snprintf(w->last, sizeof(w->last), "%s %.*s", id ? id : "-", (int)len, body ? body : "");
+    httpd_reply_json(req, 200, json_object());
+}
+
+static void refuse(struct httpd_req *req, void *arg)
+{
+    httpd_refuse(req, 409, "SequenceTooOld", "7 is lower than 8");
+}
+
+static void never(struct httpd_req *req, void *arg)
+{
+    struct world *w = arg;
+    relay_cut(&w->relay);
+    httpd_reply_json(req, 200, json_object());
+}
+
+static void garbage(struct httpd_req *req, void *arg)
+{
+    httpd_reply_text(req, 200, "application/json", "{");
+}
+
+static void say(struct world *w, const char *line)
+{
+    assert_non_null(w->stream);
+    assert_int_equal(httpd_stream_send(w->stream, line, strlen(line)), 0);
+}
+
+static void say_event(struct world *w, const char *incarnation, int number)
+{
+    FREE_AUTO char *line = xasprintf(
+        "{\"incarnation\": \"%s\", \"number\": %d, \"type\": \"Size\"}\n", incarnation, number);
+    say(w, line);
+}
+
+static void write_file(struct world *w, const char *name, const char *text)
+{
+    FREE_AUTO char *path = xasprintf("%s/%s", w->dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void make_certificates(struct world *w)
+{
+    struct err err = {0};
+    const char *const names[] = {HOST, NULL};
+    struct tls_ca *ca = tls_ca_create("ns/x", 30, &err);
+    assert_non_null(ca);
+    w->ca = tls_ca_cert_pem(ca);
+    assert_int_equal(
+        tls_ca_issue(ca, TLS_ROLE_HEAD, "x-head-0", names, 30, &w->head_cert, &w->head_key, &err),
+        0);
+    assert_int_equal(
+        tls_ca_issue(ca, TLS_ROLE_OPERATOR, "operator", NULL, 30, &w->cert, &w->key, &err), 0);
+    tls_ca_destroy(ca);
+    strcpy(w->dir, "/tmp/test-dvm-XXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    write_file(w, "ca", w->ca);
+    write_file(w, "cert", w->head_cert);
+    write_file(w, "key", w->head_key);
+    FREE_AUTO char *ca_file = xasprintf("%s/ca", w->dir);
+    FREE_AUTO char *cert_file = xasprintf("%s/cert", w->dir);
+    FREE_AUTO char *key_file = xasprintf("%s/key", w->dir);
+    struct tls_files files = {.ca = ca_file, .cert = cert_file, .key = key_file};
+    w->tls = tls_ctx_create(&files, &err);
+    assert_non_null(w->tls);
+    unlink(ca_file);
+    unlink(cert_file);
+    unlink(key_file);
+    rmdir(w->dir);
+}
+
+static void start_client(struct world *w, const char *host, const char *ca)
+{
+    struct err err = {0};
+    char connect[64];
+    snprintf(connect, sizeof(connect), "127.0.0.1:%d", w->relay.port);
+    struct dvm_client_opts o = {.host = host,
+                                .connect = connect,
+                                .port = 7443,
+                                .ca_pem = ca,
+                                .cert_pem = w->cert,
+                                .key_pem = w->key,
+                                .on_event = on_event,
+                                .on_link = on_link,
+                                .arg = w};
+    w->client = dvm_client_create(w->loop, &o, &err);
+    assert_non_null(w->client);
+}
+
+static void setup_head(struct world *w)
+{
+    struct err err = {0};
+    *w = (struct world){.status = -1};
+    w->loop = loop_create(&err);
+    assert_non_null(w->loop);
+    w->guard = loop_timer_create(w->loop, on_guard, w);
+    make_certificates(w);
+    struct httpd_opts o = {.addr = "127.0.0.1",
+                           .tls = w->tls,
+                           .max_body = 1 << 20,
+                           .max_conns = 64,
+                           .idle_timeout_s = 60};
+    w->head = httpd_create(w->loop, &o, &err);
+    assert_non_null(w->head);
+    httpd_route(w->head, "GET", "/v1/events", get_events, w);
+    httpd_route(w->head, "PUT", "/v1/campaigns/{id}", echo, w);
+    httpd_route(w->head, "PUT", "/v1/campaigns/{id}/cancel", echo, w);
+    httpd_route(w->head, "GET", "/v1/campaigns/{id}", never, w);
+    httpd_route(w->head, "PUT", "/v1/size", refuse, w);
+    httpd_route(w->head, "PUT", "/v1/shutdown", echo, w);
+    httpd_route(w->head, "GET", "/v1/dvm", garbage, w);
+    relay_start(&w->relay, w->loop, httpd_port(w->head));
+}
+
+static void setup(struct world *w)
+{
+    setup_head(w);
+    start_client(w, HOST, w->ca);
+    run_until(w, "up");
+}
+
+static void teardown(struct world *w)
+{
+    dvm_client_destroy(w->client);
+    relay_stop(&w->relay);
+    httpd_destroy(w->head);
+    tls_ctx_destroy(w->tls);
+    loop_timer_destroy(w->guard);
+    loop_destroy(w->loop);
+    free(w->ca);
+    free(w->cert);
+    free(w->key);
+    free(w->head_cert);
+    free(w->head_key);
+}
+
+/* --- behaviours */
+
+static void a_client_without_its_keys_is_refused(void **state)
+{
+    struct err err = {0};
+    struct dvm_client_opts o = {.host = HOST, .ca_pem = "ca", .cert_pem = "cert"};
+    assert_null(dvm_client_create(NULL, &o, &err));
+    assert_non_null(strstr(err.msg, "authority, certificate and key are needed"));
+}
+
+static void a_head_of_another_name_is_not_believed(void **state)
+{
+    struct world w;
+    setup_head(&w);
+    start_client(&w, "y-head.ns.svc", w.ca);
+    run_until(&w, "down");
+    assert_false(dvm_client_up(w.client));
+    assert_int_equal(w.streams, 0);
+    teardown(&w);
+}
+
+static void a_head_of_another_authority_is_not_believed(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    setup_head(&w);
+    struct tls_ca *other = tls_ca_create("ns/y", 30, &err);
+    FREE_AUTO char *pem = tls_ca_cert_pem(other);
+    tls_ca_destroy(other);
+    start_client(&w, HOST, pem);
+    run_until(&w, "down");
+    assert_int_equal(w.streams, 0);
+    assert_true(strlen(dvm_client_why(w.client)) > 0);
+    teardown(&w);
+}
+
+static void events_come_once_and_in_order(void **state)
+{
+    struct world w;
+    setup(&w);
+    assert_true(dvm_client_up(w.client));
+    assert_string_equal(w.query, "/");
+    say_event(&w, "abc", 5);
+    say(&w, "\n");
+    say_event(&w, "abc", 5);
+    say_event(&w, "abc", 6);
+    run_until(&w, "6");
+    assert_string_equal(w.order, "up 5 6 ");
+    teardown(&w);
+}
+
+static void a_broken_stream_resumes_after_the_last_event(void **state)
+{
+    struct world w;
+    setup(&w);
+    say_event(&w, "abc", 5);
+    run_until(&w, "5");
+    relay_cut(&w.relay);
+    run_until(&w, "down up");
+    assert_string_equal(w.query, "abc/6");
+    say_event(&w, "abc", 6);
+    run_until(&w, "6");
+    assert_string_equal(w.order, "up 5 down up 6 ");
+    teardown(&w);
+}
+
+static void an_unknown_incarnation_is_followed_from_anew(void **state)
+{
+    struct world w;
+    setup(&w);
+    say_event(&w, "abc", 5);
+    run_until(&w, "5");
+    w.refuse_stream = 410;
+    httpd_stream_end(w.stream);
+    w.stream = NULL;
+    run_until(&w, "down up");
+    assert_string_equal(w.query, "/");
+    say_event(&w, "def", 1);
+    run_until(&w, "1");
+    assert_string_equal(w.order, "up 5 down up 1 ");
+    teardown(&w);
+}
+
+static void what_cannot_be_followed_starts_over(void **state)
+{
+    static const char *const bad[] = {
+        "{\"incarnation\": \"abc\", \"number\": 7, \"type\": \"Size\"}\n",
+        "{\"incarnation\": \"def\", \"number\": 6, \"type\": \"Size\"}\n",
+        "{\"incarnation\": \"abc\", \"number\": 6, \"type\": \"DaemonWired\"}\n",
+        "{\"incarnation\": \"abc\", \"number\": 6}\n",
+        "{\"incarnation\": \"abc\"}\n",
+        "{\"incarnation\"\n",
+        "[]\n",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct world w;
+        setup(&w);
+        say_event(&w, "abc", 5);
+        run_until(&w, "5");
+        say(&w, bad[i]);
+        run_until(&w, "down up");
+        assert_string_equal(w.query, "/");
+        assert_string_equal(w.order, "up 5 down up ");
+        teardown(&w);
+    }
+}
+
+static void an_event_of_an_unknown_type_is_passed_over(void **state)
+{
+    struct world w;
+    setup(&w);
+    say_event(&w, "abc", 5);
+    say(&w, "{\"incarnation\": \"abc\", \"number\": 6, \"type\": \"Party\"}\n");
+    say_event(&w, "abc", 7);
+    run_until(&w, "7");
+    assert_string_equal(w.order, "up 5 7 ");
+    teardown(&w);
+}
+
+static void a_head_that_is_away_is_told_once_and_poked_back(void **state)
+{
+    struct world w;
+    setup(&w);
+    w.refuse_stream = 503;
+    relay_cut(&w.relay);
+    run_until(&w, "down");
+    dvm_client_poke(w.client);
+    run_until(&w, "down up");
+    assert_string_equal(w.order, "up down up ");
+    assert_string_equal(dvm_client_why(w.client), "");
+    teardown(&w);
+}
+
+static void a_question_carries_its_body_and_id(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    uint32_t targets[] = {5, 6};
+    struct api_campaign_request r = {
+        .sequence = 7, .deadline_s = -1, .ntargets = 2, .targets = targets};
+    setup(&w);
+    assert_int_equal(dvm_client_put_campaign(w.client, "a/b", &r, on_done, &w, &err), 0);
+    run_until(&w, "answer");
+    assert_int_equal(w.status, 200);
+    assert_string_equal(w.last, "a/b {\"sequence\":7,\"kind\":\"shrink\",\"targets\":[5,6],"
+                                "\"drain\":{\"mode\":\"Wait\"}}");
+    assert_int_equal(dvm_client_cancel_campaign(w.client, "c", on_done, &w, &err), 0);
+    run_until(&w, "answer answer");
+    assert_string_equal(w.last, "c ");
+    struct api_shutdown s = {.deadline_s = 3};
+    assert_int_equal(dvm_client_put_shutdown(w.client, &s, on_done, &w, &err), 0);
+    run_until(&w, "answer answer answer");
+    assert_string_equal(w.last, "- {\"deadlineSeconds\":3}");
+    teardown(&w);
+}
+
+static void a_refusal_carries_the_heads_words(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    struct api_size s = {.sequence = 7, .members = 1};
+    setup(&w);
+    assert_int_equal(dvm_client_put_size(w.client, &s, on_done, &w, &err), 0);
+    run_until(&w, "answer");
+    assert_int_equal(w.status, 409);
+    assert_string_equal(w.message, "PUT /v1/size: 7 is lower than 8 (409 SequenceTooOld)");
+    teardown(&w);
+}
+
+static void an_answer_that_breaks_or_is_no_json_has_no_status(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    setup(&w);
+    assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), 0);
+    run_until(&w, "answer");
+    assert_int_equal(w.status, 0);
+    assert_string_equal(w.message, "GET /v1/dvm: the answer is no JSON object");
+    assert_int_equal(dvm_client_get_campaign(w.client, "c", on_done, &w, &err), 0);
+    while (w.answers < 2) {
+        snprintf(w.stop_when, sizeof(w.stop_when), " ");
+        run(&w);
+    }
+    assert_int_equal(w.status, 0);
+    teardown(&w);
+}
+
+static void too_many_questions_are_refused_and_forgotten_with_the_client(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    setup(&w);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), 0);
+    assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), -1);
+    assert_string_equal(err.msg, "GET /v1/dvm: 64 requests have no answer yet");
+    teardown(&w);
+    assert_int_equal(w.answers, 0);
+}
+
+static void on_link_destroy(bool up, const char *why, void *arg)
+{
+    struct world *w = arg;
+    dvm_client_destroy(w->client);
+    w->client = NULL;
+    loop_stop(w->loop);
+}
+
+static void the_client_may_be_destroyed_in_its_callbacks(void **state)
+{
+    struct world w;
+    setup_head(&w);
+    for (int i = 0; i < 2; i++) {
+        struct err err = {0};
+        char connect[64];
+        snprintf(connect, sizeof(connect), "127.0.0.1:%d", i ? w.relay.port : 1);
+        struct dvm_client_opts o = {.host = HOST,
+                                    .connect = connect,
+                                    .port = 7443,
+                                    .ca_pem = w.ca,
+                                    .cert_pem = w.cert,
+                                    .key_pem = w.key,
+                                    .on_link = on_link_destroy,
+                                    .arg = &w};
+        w.client = dvm_client_create(w.loop, &o, &err);
+        run(&w);
+        assert_null(w.client);
+    }
+    teardown(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_without_its_keys_is_refused),
+        cmocka_unit_test(a_head_of_another_name_is_not_believed),
+        cmocka_unit_test(a_head_of_another_authority_is_not_believed),
+        cmocka_unit_test(events_come_once_and_in_order),
+        cmocka_unit_test(a_broken_stream_resumes_after_the_last_event),
+        cmocka_unit_test(an_unknown_incarnation_is_followed_from_anew),
+        cmocka_unit_test(what_cannot_be_followed_starts_over),
+        cmocka_unit_test(an_event_of_an_unknown_type_is_passed_over),
+        cmocka_unit_test(a_head_that_is_away_is_told_once_and_poked_back),
+        cmocka_unit_test(a_question_carries_its_body_and_id),
+        cmocka_unit_test(a_refusal_carries_the_heads_words),
+        cmocka_unit_test(an_answer_that_breaks_or_is_no_json_has_no_status),
+        cmocka_unit_test(too_many_questions_are_refused_and_forgotten_with_the_client),
+        cmocka_unit_test(the_client_may_be_destroyed_in_its_callbacks),
+    };
+    return cmocka_run_group_tests_name("dvm", tests, NULL, NULL);
+}
