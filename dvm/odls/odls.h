@@ -36,6 +36,7 @@ struct odls;
 /* `spawner_fd` from spawner_split(); taken. */
 struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_upcalls *up,
                          void *arg, struct err *err);
+/* Not from within an upcall. What still runs is ended by the spawner. */
 void odls_destroy(struct odls *o);
 
 struct odls_rank {
