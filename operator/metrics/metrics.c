@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The operator's plain port: counters in the text format of Prometheus, health and readiness. */
+#include "operator/metrics/metrics.h"
+
+#include "base/buf/buf.h"
+#include "base/httpd/httpd.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#define TEXT_MAX (64u << 20)
+#define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+struct cluster {
+    char *key; /* "namespace/name", both escaped by being Kubernetes names */
+    char *labels;
+    struct metrics_cluster sizes;
+    UT_hash_handle hh;
+};
+
+struct metrics {
+    struct metrics_opts opts;
+    struct httpd *httpd;
+    uint64_t reconciles[2]; /* failed, good */
+    uint64_t reconcile_ms;
+    uint64_t campaigns[METRICS_OUTCOMES];
+    struct cluster *clusters;
+};
+
+static const char *const OUTCOMES[METRICS_OUTCOMES] = {"started", "complete", "cancelled",
+                                                       "refused"};
+static const char *const CLASSES[6] = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
+
+/* --- the text */
+
+__attribute__((format(printf, 2, 3))) static void put(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    char *text = NULL;
+    va_start(ap, fmt);
+    int len = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (len >= 0)
+        buf_put_raw(b, text, (size_t)len);
+    free(text);
+}
+
+static void family(struct buf *b, const char *name, const char *type, const char *help)
+{
+    put(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_single(struct buf *b, const char *name, const char *type, const char *help,
+                       uint64_t value)
+{
+    family(b, name, type, help);
+    put(b, "%s %" PRIu64 "\n", name, value);
+}
+
+static void put_reconciles(struct buf *b, const struct metrics *m)
+{
+    const char *name = "dvm_operator_reconciles_total";
+    family(b, name, "counter", "Reconciles that have ended, by result.");
+    put(b, "%s{result=\"ok\"} %" PRIu64 "\n", name, m->reconciles[1]);
+    put(b, "%s{result=\"error\"} %" PRIu64 "\n", name, m->reconciles[0]);
+    family(b, "dvm_operator_reconcile_seconds", "summary", "Time that reconciles took.");
+    put(b, "dvm_operator_reconcile_seconds_sum %" PRIu64 ".%03u\n", m->reconcile_ms / 1000,
+        (unsigned)(m->reconcile_ms % 1000));
+    put(b, "dvm_operator_reconcile_seconds_count %" PRIu64 "\n",
+        m->reconciles[0] + m->reconciles[1]);
+}
+
+static void put_kube(struct buf *b, const struct metrics_sample *s)
+{
+    const char *name = "dvm_operator_kube_requests_total";
+    family(b, name, "counter",
+           "Requests to the API server that have ended, by method and class of status.");
+    for (int method = 0; method < KUBE_METHODS; method++)
+        for (int class = 0; class < 6; class ++)
+            if (s->kube.by_class[method][class])
+                put(b, "%s{method=\"%s\",status=\"%s\"} %lu\n", name,
+                    kube_method_name((enum kube_method)method), CLASSES[class],
+                    s->kube.by_class[method][class]);
+    put_single(b, "dvm_operator_kube_requests_failed_total", "counter",
+               "Requests without an answer, or answered 429 or 5xx.", s->kube.failed);
+    put_single(b, "dvm_operator_kube_relists_total", "counter",
+               "Collections that had to be listed again.", s->kube.relists);
+    put_single(b, "dvm_operator_kube_watches", "gauge", "Watch streams that are open.",
+               s->kube.watches_open);
+    put_single(b, "dvm_operator_kube_requests_running", "gauge", "Requests under way.",
+               s->kube.running);
+    put_single(b, "dvm_operator_kube_requests_waiting", "gauge", "Requests that wait their turn.",
+               s->kube.waiting);
+    put_single(b, "dvm_operator_queue_depth", "gauge", "Clusters that wait to be reconciled.",
+               s->queue_depth);
+}
+
+static void put_campaigns(struct buf *b, const struct metrics *m)
+{
+    const char *name = "dvm_operator_campaigns_total";
+    family(b, name, "counter", "Campaigns put to heads, by what became of them.");
+    for (int i = 0; i < METRICS_OUTCOMES; i++)
+        put(b, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, OUTCOMES[i], m->campaigns[i]);
+}
+
+static void put_clusters(struct buf *b, const struct metrics *m)
+{
+    const char *name = "dvm_operator_cluster_members";
+    const struct cluster *c;
+    family(b, name, "gauge", "Members of a cluster: wanted, aimed at, existing, wired.");
+    for (c = m->clusters; c; c = c->hh.next) {
+        put(b, "%s{%s,kind=\"spec\"} %" PRIu32 "\n", name, c->labels, c->sizes.spec);
+        put(b, "%s{%s,kind=\"desired\"} %" PRIu32 "\n", name, c->labels, c->sizes.desired);
+        put(b, "%s{%s,kind=\"current\"} %" PRIu32 "\n", name, c->labels, c->sizes.current);
+        put(b, "%s{%s,kind=\"ready\"} %" PRIu32 "\n", name, c->labels, c->sizes.ready);
+    }
+    name = "dvm_operator_cluster_head_up";
+    family(b, name, "gauge", "Whether the event stream of a cluster's head is open.");
+    for (c = m->clusters; c; c = c->hh.next)
+        put(b, "%s{%s} %d\n", name, c->labels, c->sizes.head_up);
+    put_single(b, "dvm_operator_clusters", "gauge", "Clusters that are known.",
+               HASH_COUNT(m->clusters));
+}
+
+/* What every program's metrics begin with; left out where /proc can't be read. */
+static void put_process(struct buf *b)
+{
+    unsigned long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (!f)
+        return;
+    if (fscanf(f, "%lu %lu", &pages, &resident) == 2)
+        put_single(b, "process_resident_memory_bytes", "gauge", "Resident memory.",
+                   (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE));
+    fclose(f);
+}
+
+char *metrics_text(struct metrics *m)
+{
+    BUF_AUTO struct buf b;
+    struct metrics_sample sample = {0};
+    buf_init(&b, TEXT_MAX);
+    if (m->opts.on_scrape)
+        m->opts.on_scrape(&sample, m->opts.arg);
+    put_reconciles(&b, m);
+    put_kube(&b, &sample);
+    put_campaigns(&b, m);
+    put_clusters(&b, m);
+    put_process(&b);
+    buf_put_u8(&b, 0);
+    return xstrdup(b.failed ? "" : (const char *)b.data);
+}
+
+/* --- the port */
+
+static void get_metrics(struct httpd_req *req, void *arg)
+{
+    FREE_AUTO char *text = metrics_text(arg);
+    httpd_reply_text(req, 200, TEXT_TYPE, text);
+}
+
+/* The loop turns, or nobody would answer. */
+static void get_healthz(struct httpd_req *req, void *arg)
+{
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void get_readyz(struct httpd_req *req, void *arg)
+{
+    struct metrics *m = arg;
+    const char *why = m->opts.not_ready ? m->opts.not_ready(m->opts.arg) : NULL;
+    FREE_AUTO char *text = xasprintf("%s\n", why ? why : "ok");
+    httpd_reply_text(req, why ? 503 : 200, "text/plain", text);
+}
+
+struct metrics *metrics_create(struct loop *loop, const struct metrics_opts *opts, struct err *err)
+{
+    struct metrics *m = xcalloc(1, sizeof(*m));
+    struct httpd_opts o = {.addr = opts->addr,
+                           .port = opts->port,
+                           .max_body = 1024,
+                           .max_conns = 32,
+                           .idle_timeout_s = 60};
+    m->opts = *opts;
+    m->opts.addr = NULL;
+    m->httpd = httpd_create(loop, &o, err);
+    if (!m->httpd) {
+        err_wrap(err, "metrics port");
+        free(m);
+        return NULL;
+    }
+    httpd_route(m->httpd, "GET", "/metrics", get_metrics, m);
+    httpd_route(m->httpd, "GET", "/healthz", get_healthz, m);
+    httpd_route(m->httpd, "GET", "/readyz", get_readyz, m);
+    return m;
+}
+
+static void cluster_free(struct metrics *m, struct cluster *c)
+{
+    HASH_DEL(m->clusters, c);
+    free(c->key);
+    free(c->labels);
+    free(c);
+}
+
+void metrics_destroy(struct metrics *m)
+{
+    struct cluster *c, *tmp;
+    if (!m)
+        return;
+    HASH_ITER(hh, m->clusters, c, tmp)
+    {
+        cluster_free(m, c);
+    }
+    httpd_destroy(m->httpd);
+    free(m);
+}
+
+uint16_t metrics_port(const struct metrics *m)
+{
+    return httpd_port(m->httpd);
+}
+
+/* --- counting */
+
+void metrics_reconcile(struct metrics *m, bool ok, uint64_t ms)
+{
+    m->reconciles[ok]++;
+    m->reconcile_ms += ms;
+}
+
+void metrics_campaign(struct metrics *m, enum metrics_outcome outcome)
+{
+    if ((unsigned)outcome < METRICS_OUTCOMES)
+        m->campaigns[outcome]++;
+}
+
+static struct cluster *find(struct metrics *m, const char *key)
+{
+    struct cluster *c;
+    HASH_FIND_STR(m->clusters, key, c);
+    return c;
+}
+
+void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
+                         const struct metrics_cluster *sizes)
+{
+    FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
+    struct cluster *c = find(m, key);
+    if (!c) {
+        c = xcalloc(1, sizeof(*c));
+        c->key = key;
+        key = NULL;
+        c->labels = xasprintf("namespace=\"%s\",cluster=\"%s\"", ns, name);
+        HASH_ADD_KEYPTR(hh, m->clusters, c->key, strlen(c->key), c);
+    }
+    c->sizes = *sizes;
+}
+
+void metrics_cluster_gone(struct metrics *m, const char *ns, const char *name)
+{
+    FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
+    struct cluster *c = find(m, key);
+    if (c)
+        cluster_free(m, c);
+}
