@@ -31,7 +31,10 @@ hand_to_engine() {
     eval "$("$here/kind/engine.sh" env)"
     docker version > /dev/null 2>&1 || return 0
     case $BUILDER in
-    podman) podman save "$1" | docker load --quiet ;;
+    podman)
+        podman save "$1" | docker load --quiet
+        docker tag "localhost/$1" "$1" 2> /dev/null || true # podman's name for what has no registry
+        ;;
     buildah) buildah push --quiet "$1" "docker-archive:/dev/stdout:$1" | docker load --quiet ;;
     esac
 }

@@ -52,8 +52,25 @@ prepare() {
 
 # kind leaves off when the nodes have joined; tests need them Ready, and names that resolve.
 wait_until_usable() {
-    kube wait --for=condition=Ready nodes --all --timeout=100s > /dev/null
-    kube --namespace kube-system rollout status deployment/coredns --timeout=100s > /dev/null
+    kube wait --for=condition=Ready nodes --all --timeout=100s > /dev/null &&
+        kube --namespace kube-system rollout status deployment/coredns --timeout=100s > /dev/null
+}
+
+# After a reboot, or a test that stopped a node, the containers are still there.
+revive() {
+    local stopped
+    mapfile -t stopped < <(docker ps --all --quiet --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --filter status=exited)
+    if [ ${#stopped[@]} -gt 0 ]; then docker start "${stopped[@]}" > /dev/null; fi
+    [ -s "$KUBECONFIG_FILE" ] && kind export kubeconfig --quiet --name "$CLUSTER" --kubeconfig "$KUBECONFIG_FILE" &&
+        poll_api && wait_until_usable
+}
+
+poll_api() {
+    local limit=$((SECONDS + 60))
+    until timeout 5 kubectl get --raw /readyz > /dev/null 2>&1; do
+        [ "$SECONDS" -lt "$limit" ] || return 1
+        sleep 0.5
+    done
 }
 
 create() {
@@ -79,6 +96,7 @@ up() {
     if is_alive; then say "cluster $CLUSTER: up already"; return; fi
     if exists; then
         [ -e "$MARK" ] || die "there is a cluster $CLUSTER that this script did not make; set E2E_CLUSTER"
+        if revive; then say "cluster $CLUSTER: up again in $((SECONDS - start)) s"; return; fi
         say "cluster $CLUSTER: not usable, making it anew"
         delete_cluster
     fi
