@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds the two servers; calls over HTTPS. */
+#include "dvm/ctl/ctl.h"
+
+#include "base/buf/buf.h"
+#include "dvm/ctl/ctl_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTROL_CONNS_MAX 512
+#define PLAIN_CONNS_MAX 64
+#define IDLE_S 60
+#define PLAIN_BODY_MAX 1024
+
+/* The answer goes first: what core does next may be the end of this program. */
+static void answer_http(struct ctl *ctl, struct httpd_req *req, struct ctl_reply *rp)
+{
+    if (rp->stream)
+        ctl_stream_http(ctl, req, rp->stream_from);
+    else
+        httpd_reply_json(req, rp->status, rp->body);
+    if (rp->input)
+        ctl->drain(ctl->drain_arg);
+}
+
+static void on_request(struct httpd_req *req, void *arg)
+{
+    const struct ctl_route *route = arg;
+    const struct tls_peer *peer = httpd_peer(req);
+    struct ctl_request rq = {.role = peer ? peer->role : "",
+                             .id = httpd_param(req, "id"),
+                             .incarnation = httpd_query(req, "incarnation"),
+                             .from = httpd_query(req, "from")};
+    struct ctl_reply rp = {0};
+    struct err err = {0};
+
+    if (route->verb->body && !(rq.body = httpd_body_json(req, &err)))
+        ctl_refuse(&rp, 400, "BadRequest", "%s", err.msg);
+    else
+        ctl_call(route->ctl, route->verb, &rq, &rp);
+    json_decref(rq.body);
+    answer_http(route->ctl, req, &rp);
+}
+
+static int open_https(struct ctl *ctl, const struct ctl_opts *opts, struct err *err)
+{
+    struct httpd_opts ho = {.addr = opts->control_addr,
+                            .port = opts->control_port,
+                            .tls = opts->tls,
+                            .max_body = API_BODY_MAX,
+                            .max_conns = CONTROL_CONNS_MAX,
+                            .idle_timeout_s = IDLE_S};
+
+    ctl->https = httpd_create(ctl->loop, &ho, err);
+    if (!ctl->https)
+        return err_wrap(err, "control API");
+    ctl->routes = xcalloc(ctl_nverbs, sizeof(*ctl->routes));
+    for (size_t i = 0; i < ctl_nverbs; i++) {
+        ctl->routes[i] = (struct ctl_route){ctl, &ctl_verbs[i]};
+        httpd_route(ctl->https, ctl_verbs[i].method, ctl_verbs[i].pattern, on_request,
+                    &ctl->routes[i]);
+    }
+    return 0;
+}
+
+static int open_plain(struct ctl *ctl, const struct ctl_opts *opts, struct err *err)
+{
+    struct httpd_opts ho = {.addr = opts->plain_addr,
+                            .port = opts->plain_port,
+                            .max_body = PLAIN_BODY_MAX,
+                            .max_conns = PLAIN_CONNS_MAX,
+                            .idle_timeout_s = IDLE_S};
+
+    ctl->plain = httpd_create(ctl->loop, &ho, err);
+    if (!ctl->plain)
+        return err_wrap(err, "health port");
+    ctl_health_routes(ctl);
+    return 0;
+}
+
+struct ctl *ctl_create(struct loop *loop, struct core *core, const struct ctl_opts *opts,
+                       struct err *err)
+{
+    struct ctl *ctl = xcalloc(1, sizeof(*ctl));
+
+    ctl->loop = loop;
+    ctl->core = core;
+    ctl->drain = opts->drain;
+    ctl->drain_arg = opts->drain_arg;
+    ctl_streams_init(ctl);
+    if (opts->tls && open_https(ctl, opts, err) < 0)
+        goto error;
+    if (opts->plain_addr && open_plain(ctl, opts, err) < 0)
+        goto error;
+    return ctl;
+error:
+    ctl_destroy(ctl);
+    return NULL;
+}
+
+void ctl_destroy(struct ctl *ctl)
+{
+    if (!ctl)
+        return;
+    httpd_destroy(ctl->https); /* closes its streams, which takes them off the list */
+    httpd_destroy(ctl->plain);
+    ctl_streams_free(ctl);
+    free(ctl->routes);
+    free(ctl);
+}
+
+uint16_t ctl_control_port(const struct ctl *ctl)
+{
+    return ctl->https ? httpd_port(ctl->https) : 0;
+}
+
+uint16_t ctl_plain_port(const struct ctl *ctl)
+{
+    return ctl->plain ? httpd_port(ctl->plain) : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head's control API and every daemon's health, as docs/control-api.md describes them. */
+#ifndef DVM_CTL_CTL_H
+#define DVM_CTL_CTL_H
+
+#include "base/err/err.h"
+#include "base/loop/loop.h"
+#include "base/tls/tls.h"
+#include "dvm/core/core.h"
+
+#include <stdint.h>
+
+#define CTL_STREAMS_MAX 256    /* open event streams; one more gets 503 TooManyStreams */
+#define CTL_KEEPALIVE_MS 15000 /* an empty line on streams over HTTPS */
+
+struct ctl_opts {
+    struct tls_ctx *tls;      /* NULL: no HTTPS server (members); borrowed */
+    const char *control_addr; /* numeric; used with tls only */
+    uint16_t control_port;    /* 0: any */
+    const char *plain_addr;   /* NULL: no health server */
+    uint16_t plain_port;      /* 0: any */
+    /* Called after each input given to core: the owner takes core's actions there. The answer to
+     * whoever asked is on its way by then. */
+    void (*drain)(void *arg);
+    void *drain_arg;
+};
+
+struct ctl;
+/* loop and core are borrowed; both outlive it. */
+struct ctl *ctl_create(struct loop *loop, struct core *core, const struct ctl_opts *opts,
+                       struct err *err);
+void ctl_destroy(struct ctl *ctl);
+uint16_t ctl_control_port(const struct ctl *ctl); /* 0: no such server */
+uint16_t ctl_plain_port(const struct ctl *ctl);
+
+/* OUT_EVENT of core: event `number` has been appended; it goes to the open streams now. */
+void ctl_on_event(struct ctl *ctl, uint64_t number);
+
+/* How a local client gets its answers: exactly one `reply`, during the call, with the JSON body;
+ * if it opened an event stream (status 200 of GET /v1/events), then one `line` per event, during
+ * the call and from ctl_on_event(). -1 from `line` ends the stream (the reader is too slow). */
+struct ctl_local {
+    void (*reply)(uint64_t conn, int status, const char *body, void *arg);
+    int (*line)(uint64_t conn, const char *event, void *arg);
+    void *arg;
+};
+
+/* A CLIENT_CALL of a local connection. A peer of our own uid may do what the operator may. `path`
+ * may have a query. */
+void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const char *path,
+                    const char *body, const struct ctl_local *answer);
+/* The connection is gone: its streams end. */
+void ctl_local_gone(struct ctl *ctl, uint64_t conn);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of dvm/ctl share: the verbs' interface, the table, the streams. */
+#ifndef DVM_CTL_CTL_PRIVATE_H
+#define DVM_CTL_CTL_PRIVATE_H
+
+#include "api/api.h"
+#include "base/httpd/httpd.h"
+#include "dvm/ctl/ctl.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* One call, wherever it came from. Borrowed for the call. */
+struct ctl_request {
+    const char *role;
+    const char *id;          /* of the path, or NULL */
+    const char *incarnation; /* of the query, or NULL */
+    const char *from;        /* of the query, or NULL */
+    json_t *body;            /* an object; NULL for verbs without one */
+};
+
+/* The answer: status and body, which is the record or {"error": …}. */
+struct ctl_reply {
+    int status;
+    json_t *body;         /* owned */
+    bool stream;          /* status 200 and events from `stream_from` follow */
+    uint64_t stream_from; /* 1.. */
+    bool input;           /* core was given an input: its actions are to be taken */
+};
+
+typedef void ctl_verb_fn(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp);
+
+#define CTL_ROLE_OPERATOR 1u
+#define CTL_ROLE_USER 2u
+#define CTL_ROLE_MEMBER 4u
+
+struct ctl_verb {
+    const char *method;
+    const char *pattern;
+    unsigned roles;
+    bool body;
+    ctl_verb_fn *fn;
+};
+extern const struct ctl_verb ctl_verbs[];
+extern const size_t ctl_nverbs;
+
+struct ctl_route { /* what httpd hands back with a request */
+    struct ctl *ctl;
+    const struct ctl_verb *verb;
+};
+
+struct ctl_stream { /* exactly one of http and local.line is there */
+    struct ctl *ctl;
+    uint64_t next; /* number of the next event to send */
+    struct httpd_stream *http;
+    uint64_t conn;
+    struct ctl_local local;
+    struct ctl_stream *prev, *next_stream;
+};
+
+struct ctl {
+    struct loop *loop;
+    struct core *core;
+    void (*drain)(void *arg);
+    void *drain_arg;
+    struct httpd *https;
+    struct httpd *plain;
+    struct ctl_route *routes;
+    struct ctl_stream *streams;
+    size_t nstreams;
+    struct loop_timer *keepalive;
+    bool keepalive_armed;
+};
+
+/* dispatch.c: role, then the verb. Fills *rp in every case. */
+void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_request *rq,
+              struct ctl_reply *rp);
+/* A body that could not be read, a wrong role, …: nothing is asked of core. */
+void ctl_refuse(struct ctl_reply *rp, int status, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* What core said; reason NULL stands for a word that fits the status. */
+void ctl_refuse_err(struct ctl_reply *rp, const char *reason, const struct err *err);
+
+/* campaign.c, size.c, shutdown.c, events.c, dvm.c: the verbs. */
+ctl_verb_fn ctl_put_campaign, ctl_cancel_campaign, ctl_get_campaign;
+ctl_verb_fn ctl_put_size, ctl_put_shutdown, ctl_get_events, ctl_get_dvm;
+
+/* events.c */
+void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, uint64_t from);
+void ctl_stream_local(struct ctl *ctl, uint64_t conn, const struct ctl_local *local, uint64_t from);
+void ctl_streams_init(struct ctl *ctl);
+void ctl_streams_free(struct ctl *ctl);
+
+/* health.c: routes of the plain port. metrics.c: the text, on the heap. */
+void ctl_health_routes(struct ctl *ctl);
+char *ctl_metrics_text(const struct ctl *ctl);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of verbs and who may use them; the way of one call through it. */
+#include "dvm/ctl/ctl_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EVERYBODY (CTL_ROLE_OPERATOR | CTL_ROLE_USER | CTL_ROLE_MEMBER)
+#define PEOPLE (CTL_ROLE_OPERATOR | CTL_ROLE_USER)
+
+/* The same as in docs/control-api.md. */
+const struct ctl_verb ctl_verbs[] = {
+    {"PUT", "/v1/campaigns/{id}", PEOPLE, true, ctl_put_campaign},
+    {"PUT", "/v1/campaigns/{id}/cancel", PEOPLE, false, ctl_cancel_campaign},
+    {"GET", "/v1/campaigns/{id}", EVERYBODY, false, ctl_get_campaign},
+    {"PUT", "/v1/size", CTL_ROLE_OPERATOR, true, ctl_put_size},
+    {"PUT", "/v1/shutdown", PEOPLE, true, ctl_put_shutdown},
+    {"GET", "/v1/events", PEOPLE, false, ctl_get_events},
+    {"GET", "/v1/dvm", EVERYBODY, false, ctl_get_dvm},
+};
+const size_t ctl_nverbs = sizeof(ctl_verbs) / sizeof(ctl_verbs[0]);
+
+static unsigned role_bit(const char *role)
+{
+    if (strcmp(role, TLS_ROLE_OPERATOR) == 0)
+        return CTL_ROLE_OPERATOR;
+    if (strcmp(role, TLS_ROLE_USER) == 0)
+        return CTL_ROLE_USER;
+    if (strcmp(role, TLS_ROLE_MEMBER) == 0)
+        return CTL_ROLE_MEMBER;
+    return 0;
+}
+
+void ctl_refuse(struct ctl_reply *rp, int status, const char *reason, const char *fmt, ...)
+{
+    char text[ERR_MSG_MAX];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    json_decref(rp->body);
+    rp->status = status;
+    rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason", reason,
+                         "message", text);
+    if (!rp->body) /* the text quotes bytes of the request that are no UTF-8 */
+        rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason", reason,
+                             "message", "refused; the reason cannot be shown as UTF-8");
+}
+
+void ctl_refuse_err(struct ctl_reply *rp, const char *reason, const struct err *err)
+{
+    int status = err->code >= 400 && err->code <= 599 ? err->code : 500;
+
+    ctl_refuse(rp, status, reason ? reason : "Internal", "%s", err->msg);
+}
+
+void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_request *rq,
+              struct ctl_reply *rp)
+{
+    *rp = (struct ctl_reply){0};
+    if (!(role_bit(rq->role) & verb->roles)) {
+        ctl_refuse(rp, 403, "RoleNotAllowed", "role '%s' may not use %s %s", rq->role, verb->method,
+                   verb->pattern);
+        return;
+    }
+    core_time(ctl->core, loop_now_ms(ctl->loop), loop_wall_ms());
+    verb->fn(ctl, rq, rp);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* GET /v1/events: who listens, and what is sent to them. */
+#include "base/log/log.h"
+#include "dvm/ctl/ctl_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static int parse_number(const char *text, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && !*end && !errno ? 0 : -1;
+}
+
+void ctl_get_events(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
+{
+    uint64_t next = core_event_next(ctl->core);
+    uint64_t from = next;
+
+    if (!next) {
+        ctl_refuse(rp, 503, "NotHead", "this daemon is not the head");
+        return;
+    }
+    if (rq->from && (parse_number(rq->from, &from) < 0 || !rq->incarnation)) {
+        ctl_refuse(rp, 400, "BadRequest",
+                   "from is the number of an event, and goes with its incarnation");
+        return;
+    }
+    if (rq->incarnation && strcmp(rq->incarnation, core_incarnation(ctl->core)) != 0) {
+        ctl_refuse(rp, 410, "Gone", "incarnation '%s' is over, this is '%s'", rq->incarnation,
+                   core_incarnation(ctl->core));
+        return;
+    }
+    if (from != next && !core_event(ctl->core, from)) {
+        ctl_refuse(rp, 410, "Gone", "event %llu is not kept, the next one will be %llu",
+                   (unsigned long long)from, (unsigned long long)next);
+        return;
+    }
+    if (ctl->nstreams >= CTL_STREAMS_MAX) {
+        ctl_refuse(rp, 503, "TooManyStreams", "%d event streams are open", CTL_STREAMS_MAX);
+        return;
+    }
+    rp->status = 200;
+    rp->stream = true;
+    rp->stream_from = from;
+}
+
+/* --- the streams */
+
+static void forget(struct ctl_stream *s)
+{
+    struct ctl *ctl = s->ctl;
+
+    DL_DELETE2(ctl->streams, s, prev, next_stream);
+    ctl->nstreams--;
+    free(s);
+}
+
+static void end_stream(struct ctl_stream *s)
+{
+    if (s->http)
+        httpd_stream_end(s->http);
+    forget(s);
+}
+
+static struct ctl_stream *stream_create(struct ctl *ctl, uint64_t from)
+{
+    struct ctl_stream *s = xcalloc(1, sizeof(*s));
+
+    s->ctl = ctl;
+    s->next = from;
+    DL_APPEND2(ctl->streams, s, prev, next_stream);
+    ctl->nstreams++;
+    return s;
+}
+
+static int send_line(struct ctl_stream *s, const char *event)
+{
+    char *line FREE_AUTO = NULL;
+
+    if (!s->http)
+        return s->local.line(s->conn, event, s->local.arg);
+    line = xasprintf("%s\n", event);
+    return httpd_stream_send(s->http, line, strlen(line));
+}
+
+static int send_event(struct ctl_stream *s, const struct api_event *e)
+{
+    json_t *o = api_event_encode(e);
+    char *text FREE_AUTO = json_dumps(o, JSON_COMPACT);
+
+    json_decref(o);
+    return text ? send_line(s, text) : -1;
+}
+
+/* Sends up to and including `last`. A reader that has fallen behind what core keeps, or behind its
+ * own buffer, is cut off: it comes again, gets 410 and reads /v1/dvm. False: the stream is gone. */
+static bool send_up_to(struct ctl_stream *s, uint64_t last)
+{
+    for (; s->next <= last; s->next++) {
+        const struct api_event *e = core_event(s->ctl->core, s->next);
+
+        if (!e || send_event(s, e) < 0) {
+            log_warn("event stream ended at event %llu: its reader is too slow",
+                     (unsigned long long)s->next);
+            end_stream(s);
+            return false;
+        }
+    }
+    return true;
+}
+
+void ctl_on_event(struct ctl *ctl, uint64_t number)
+{
+    struct ctl_stream *s, *tmp;
+
+    DL_FOREACH_SAFE2(ctl->streams, s, tmp, next_stream)
+    {
+        send_up_to(s, number);
+    }
+}
+
+static void on_http_closed(void *arg)
+{
+    forget(arg);
+}
+
+void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, uint64_t from)
+{
+    struct ctl_stream *s = stream_create(ctl, from);
+
+    s->http = httpd_stream_begin(req, "application/x-ndjson", on_http_closed, s);
+    if (!ctl->keepalive_armed)
+        loop_timer_arm(ctl->keepalive, CTL_KEEPALIVE_MS);
+    ctl->keepalive_armed = true;
+    send_up_to(s, core_event_next(ctl->core) - 1);
+}
+
+void ctl_stream_local(struct ctl *ctl, uint64_t conn, const struct ctl_local *local, uint64_t from)
+{
+    struct ctl_stream *s = stream_create(ctl, from);
+
+    s->conn = conn;
+    s->local = *local;
+    send_up_to(s, core_event_next(ctl->core) - 1);
+}
+
+void ctl_local_gone(struct ctl *ctl, uint64_t conn)
+{
+    struct ctl_stream *s, *tmp;
+
+    DL_FOREACH_SAFE2(ctl->streams, s, tmp, next_stream)
+    {
+        if (!s->http && s->conn == conn)
+            forget(s);
+    }
+}
+
+/* Only over HTTPS: a local socket tells by itself when its other end has died. */
+static void on_keepalive(void *arg)
+{
+    struct ctl *ctl = arg;
+    struct ctl_stream *s, *tmp;
+    bool more = false;
+
+    DL_FOREACH_SAFE2(ctl->streams, s, tmp, next_stream)
+    {
+        if (s->http && httpd_stream_send(s->http, "\n", 1) < 0)
+            end_stream(s);
+        else
+            more = more || s->http;
+    }
+    if (more) /* a daemon that nobody listens to sleeps */
+        loop_timer_arm(ctl->keepalive, CTL_KEEPALIVE_MS);
+    ctl->keepalive_armed = more;
+}
+
+void ctl_streams_init(struct ctl *ctl)
+{
+    ctl->keepalive = loop_timer_create(ctl->loop, on_keepalive, ctl);
+}
+
+void ctl_streams_free(struct ctl *ctl)
+{
+    loop_timer_destroy(ctl->keepalive);
+    while (ctl->streams)
+        end_stream(ctl->streams);
+}

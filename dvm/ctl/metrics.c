@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon's figures in Prometheus' text format; docs/control-api.md lists them. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "dvm/ctl/ctl_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void head_of(FILE *f, const char *name, const char *type, const char *help)
+{
+    fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void single(FILE *f, const char *name, const char *type, const char *help, uint64_t v)
+{
+    head_of(f, name, type, help);
+    fprintf(f, "%s %" PRIu64 "\n", name, v);
+}
+
+static void put_states(FILE *f, const struct ctl *ctl)
+{
+    static const char *const names[] = {"joining", "wired", "leaving", "parked", "ending"};
+
+    head_of(f, "dvm_daemon_state", "gauge", "1 for the state that this daemon is in.");
+    for (int i = CORE_JOINING; i <= CORE_ENDING; i++)
+        fprintf(f, "dvm_daemon_state{state=\"%s\"} %d\n", names[i],
+                core_state(ctl->core) == (enum core_state)i);
+}
+
+static void put_stats(FILE *f, const struct core_stats *s)
+{
+    single(f, "dvm_tree_repairs_total", "counter", "Repair passes of the tree.", s->repairs);
+    single(f, "dvm_broadcasts_total", "counter", "Broadcasts processed.", s->xcasts);
+    single(f, "dvm_stale_frames_total", "counter",
+           "Frames refused: of an earlier epoch, or malformed.", s->stale_frames);
+    single(f, "dvm_jobs_started_total", "counter", "Jobs started.", s->jobs_started);
+    single(f, "dvm_jobs_ended_total", "counter", "Jobs ended.", s->jobs_ended);
+    head_of(f, "dvm_jobs_held_total", "counter", "Times that a resize held a job, by boundary.");
+    fprintf(f, "dvm_jobs_held_total{boundary=\"map\"} %" PRIu64 "\n", s->held_map);
+    fprintf(f, "dvm_jobs_held_total{boundary=\"launch\"} %" PRIu64 "\n", s->held_launch);
+    single(f, "dvm_jobs_remapped_total", "counter", "Jobs mapped again after a resize.",
+           s->remapped);
+    single(f, "dvm_daemons_live", "gauge", "Daemons in the tree, as this one knows.", s->live);
+    single(f, "dvm_membership_version", "gauge", "Number of the last membership broadcast.",
+           s->version);
+}
+
+static void put_members(FILE *f, const struct api_dvm *d)
+{
+    static const char *const names[] = {"absent",  "reported", "wired", "draining",
+                                        "leaving", "parked",   "lost"};
+    uint64_t slots = 0, used = 0;
+
+    head_of(f, "dvm_members", "gauge", "Daemons that the head knows, by state.");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        unsigned n = 0;
+
+        for (size_t m = 0; m < d->nmembers; m++)
+            n += strcmp(d->members[m].state, names[i]) == 0;
+        fprintf(f, "dvm_members{state=\"%s\"} %u\n", names[i], n);
+    }
+    for (size_t m = 0; m < d->nmembers; m++) {
+        slots += d->members[m].slots;
+        used += d->members[m].slots_used;
+    }
+    single(f, "dvm_slots", "gauge", "Slots of the whole DVM.", slots);
+    single(f, "dvm_slots_used", "gauge", "Slots in use.", used);
+}
+
+static void put_campaigns(FILE *f, const struct api_dvm *d)
+{
+    head_of(f, "dvm_campaigns", "gauge", "Campaigns that the head remembers, by phase.");
+    for (int p = API_PHASE_DRAINING; p <= API_PHASE_CANCELLED; p++) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < d->ncampaigns; i++)
+            n += (int)d->campaigns[i].phase == p;
+        fprintf(f, "dvm_campaigns{phase=\"%s\"} %u\n", api_phase_name((enum api_phase)p), n);
+    }
+}
+
+static void put_head(FILE *f, const struct ctl *ctl)
+{
+    struct api_dvm d = {0};
+    const char *reason = NULL;
+    struct err err = {0};
+
+    if (!core_event_next(ctl->core) || core_dvm(ctl->core, &d, &reason, &err) < 0)
+        return; /* only the head knows more */
+    put_members(f, &d);
+    put_campaigns(f, &d);
+    single(f, "dvm_size_members", "gauge", "Members that may join.", d.size_members);
+    single(f, "dvm_fence", "gauge", "Launch fence: 0 lets jobs through.", d.fence_total);
+    single(f, "dvm_events_total", "counter", "Events of this incarnation.", d.next_event - 1);
+    single(f, "dvm_event_streams", "gauge", "Open event streams.", ctl->nstreams);
+    api_dvm_free(&d);
+}
+
+static uint64_t resident_bytes(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    uint64_t total = 0, resident = 0;
+
+    if (!f)
+        return 0;
+    if (fscanf(f, "%" SCNu64 " %" SCNu64, &total, &resident) != 2)
+        resident = 0;
+    fclose(f);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+char *ctl_metrics_text(const struct ctl *ctl)
+{
+    struct core_stats stats = core_stats(ctl->core);
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    if (!f)
+        return xstrdup("");
+    put_states(f, ctl);
+    put_stats(f, &stats);
+    put_head(f, ctl);
+    single(f, "dvm_log_records_lost_total", "counter", "Log records that could not be written.",
+           log_lost());
+    single(f, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
+    fclose(f);
+    return text;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PUT /v1/size. */
+#include "dvm/ctl/ctl_private.h"
+
+void ctl_put_size(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
+{
+    struct api_size asked, in_force;
+    const char *reason = NULL;
+    struct err err = {0};
+
+    if (api_size_decode(rq->body, &asked, &err) < 0) {
+        ctl_refuse(rp, 400, "BadRequest", "%s", err.msg);
+        return;
+    }
+    rp->input = true;
+    if (core_size_put(ctl->core, &asked, &in_force, &reason, &err) < 0) {
+        ctl_refuse_err(rp, reason, &err);
+        return;
+    }
+    rp->status = 200;
+    rp->body = api_size_encode(&in_force);
+}
