@@ -81,7 +81,7 @@ uint32_t tree_next_hop(const struct tree *t, uint32_t self, uint32_t dst)
 {
     uint32_t v = dst;
 
-    if (dst == self || !is_live(t, dst))
+    if (dst == self || !is_live(t, dst) || !is_live(t, self))
         return TREE_NONE;
     while (v != TREE_NONE) {
         uint32_t parent = tree_parent(t, v);

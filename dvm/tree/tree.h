@@ -23,7 +23,7 @@ struct tree {
 uint32_t tree_parent(const struct tree *t, uint32_t vpid);
 /* Fills `out` (may be NULL) with at most `max` children in ascending position; returns how many there are. */
 size_t tree_children(const struct tree *t, uint32_t vpid, uint32_t *out, size_t max);
-/* The neighbour of `self` on the way to `dst`; TREE_NONE if dst is not live or self. */
+/* The neighbour of `self` on the way to `dst`; TREE_NONE if either is not live, or dst is self. */
 uint32_t tree_next_hop(const struct tree *t, uint32_t self, uint32_t dst);
 uint32_t tree_depth(const struct tree *t, uint32_t vpid);
 

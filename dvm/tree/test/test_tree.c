@@ -105,6 +105,7 @@ static void a_dead_vpid_has_no_route(void **state)
     hwloc_bitmap_set_range(live, 0, 6);
     hwloc_bitmap_clr(live, 4);
     assert_int_equal(tree_next_hop(&t, 0, 4), TREE_NONE);
+    assert_int_equal(tree_next_hop(&t, 4, 0), TREE_NONE);
     assert_int_equal(tree_next_hop(&t, 0, 0), TREE_NONE);
     hwloc_bitmap_free(live);
 }

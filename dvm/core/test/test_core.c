@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pure daemons together: joining, jobs, shrinks, losses, the end; over virtual wires in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sim *boot(uint32_t members, uint32_t radix, uint32_t slots)
+{
+    struct sim_opts o = {.nodes = members + 1,
+                         .radix = radix,
+                         .slots = slots,
+                         .size = members,
+                         .seed = 42,
+                         .delay_ms = 3,
+                         .trace = getenv("SIM_TRACE") != NULL};
+    struct sim *s = sim_create(&o);
+
+    for (uint32_t v = 0; v <= members; v++)
+        sim_start(s, v);
+    return s;
+}
+
+static size_t count_state(struct sim *s, const char *state)
+{
+    struct api_dvm d;
+    const char *reason;
+    size_t n = 0;
+
+    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
+    for (size_t i = 0; i < d.nmembers; i++)
+        n += d.members[i].vpid && strcmp(d.members[i].state, state) == 0;
+    api_dvm_free(&d);
+    return n;
+}
+
+static bool wired(struct sim *s, void *arg)
+{
+    return count_state(s, "wired") == *(size_t *)arg;
+}
+
+static void wait_wired(struct sim *s, size_t n)
+{
+    assert_true(sim_until(s, wired, &n, 60000));
+}
+
+static bool over(struct sim *s, void *arg)
+{
+    return sim_job(s, *(size_t *)arg)->done;
+}
+
+static void wait_job(struct sim *s, size_t job, int code)
+{
+    assert_true(sim_until(s, over, &job, 60000));
+    assert_int_equal(sim_job(s, job)->exit_code, code);
+}
+
+static int put(struct sim *s, const char *id, uint64_t seq, const uint32_t *targets, size_t n,
+               enum api_drain_mode mode, enum api_phase *phase, struct err *err)
+{
+    struct api_campaign_request r = {.sequence = seq,
+                                     .drain_mode = mode,
+                                     .deadline_s = -1,
+                                     .ntargets = n,
+                                     .targets = (uint32_t *)targets};
+    struct api_campaign c;
+    const char *reason = "";
+
+    if (core_campaign_put(sim_core(s, 0), id, &r, &c, &reason, err) < 0) {
+        snprintf(err->msg, sizeof err->msg, "%s", reason);
+        return -1;
+    }
+    if (phase)
+        *phase = c.phase;
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    return 0;
+}
+
+static enum api_phase phase_of(struct sim *s, const char *id)
+{
+    struct api_campaign c;
+    const char *reason;
+    enum api_phase p;
+
+    assert_int_equal(core_campaign_get(sim_core(s, 0), id, &c, &reason, NULL), 0);
+    p = c.phase;
+    api_campaign_free(&c);
+    return p;
+}
+
+static bool complete(struct sim *s, void *arg)
+{
+    return phase_of(s, arg) == API_PHASE_COMPLETE;
+}
+
+static size_t events_of(struct sim *s, enum api_event_type type)
+{
+    size_t n = 0;
+
+    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++)
+        n += core_event(sim_core(s, 0), i)->type == type;
+    return n;
+}
+
+static void size(struct sim *s, uint64_t seq, uint32_t members)
+{
+    struct api_size in = {seq, members};
+    struct api_size out;
+    const char *reason;
+
+    assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, NULL), 0);
+    sim_drain(s, 0);
+}
+
+static void members_join_at_any_radix_and_a_job_spans_them(void **state)
+{
+    static const uint32_t radixes[] = {2, 3, 64};
+
+    for (size_t r = 0; r < 3; r++) {
+        struct sim *s = boot(9, radixes[r], 1);
+
+        wait_wired(s, 9);
+        wait_job(s, sim_submit(s, 0, 9, 5, 0), 0);
+        wait_job(s, sim_submit(s, 7, 9, 5, 0), 0);
+        sim_destroy(s);
+    }
+}
+
+static void a_failing_rank_gives_its_code_and_ends_the_others(void **state)
+{
+    struct sim *s = boot(3, 2, 1);
+
+    wait_wired(s, 3);
+    wait_job(s, sim_submit(s, 2, 3, 10, 7), 7);
+    for (uint32_t v = 1; v <= 3; v++)
+        assert_int_equal(sim_ranks(s, v), 0);
+    sim_destroy(s);
+}
+
+static void a_job_that_never_fits_fails_at_once_with_the_numbers(void **state)
+{
+    struct sim *s = boot(2, 2, 2);
+    size_t j;
+
+    wait_wired(s, 2);
+    j = sim_submit(s, 0, 5, 10, 0);
+    wait_job(s, j, 125);
+    assert_non_null(strstr(sim_job(s, j)->text, "5 ranks"));
+    sim_destroy(s);
+}
+
+static void a_job_that_fits_waits_for_its_slots(void **state)
+{
+    struct sim *s = boot(2, 2, 1);
+    size_t a, b;
+
+    wait_wired(s, 2);
+    a = sim_submit(s, 0, 2, 500, 0);
+    b = sim_submit(s, 1, 2, 5, 0);
+    sim_for(s, 200);
+    assert_false(sim_job(s, b)->done);
+    wait_job(s, a, 0);
+    wait_job(s, b, 0);
+    sim_destroy(s);
+}
+
+static void the_heads_vpid_and_vpids_in_the_middle_cannot_be_shrunk(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+    struct err err = {0};
+
+    wait_wired(s, 4);
+    assert_int_equal(put(s, "a", 1, (uint32_t[]){0, 1}, 2, API_DRAIN_WAIT, NULL, &err), -1);
+    assert_string_equal(err.msg, "HeadCannotLeave");
+    assert_int_equal(put(s, "b", 1, (uint32_t[]){2}, 1, API_DRAIN_WAIT, NULL, &err), -1);
+    assert_string_equal(err.msg, "NotTrailing");
+    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 0);
+    wait_wired(s, 4);
+    sim_destroy(s);
+}
+
+static void a_shrink_removes_a_whole_branch_in_one_repair_with_one_event(void **state)
+{
+    struct sim *s = boot(12, 2, 1);
+    uint32_t targets[] = {5, 6, 7, 8, 9, 10, 11, 12};
+
+    wait_wired(s, 12);
+    assert_int_equal(put(s, "c1", 1, targets, 8, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_true(sim_until(s, complete, "c1", 5000));
+    sim_for(s, 3000);
+    for (uint32_t v = 0; v <= 4; v++)
+        assert_int_equal(core_stats(sim_core(s, v)).repairs, 1);
+    for (uint32_t v = 5; v <= 12; v++)
+        assert_true(sim_parked(s, v));
+    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+    assert_int_equal(events_of(s, API_EVENT_NODES_OFFERED), 1);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_DEPARTED), 8);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    wait_job(s, sim_submit(s, 0, 4, 5, 0), 0);
+    sim_destroy(s);
+}
+
+static void the_healthy_path_of_a_shrink_needs_no_departure_timer(void **state)
+{
+    struct sim *s = boot(12, 2, 1);
+    uint64_t begun;
+
+    wait_wired(s, 12);
+    begun = sim_now(s);
+    assert_int_equal(put(s, "c1", 1, (uint32_t[]){10, 11, 12}, 3, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_true(sim_until(s, complete, "c1", 5000));
+    while (!(sim_parked(s, 10) && sim_parked(s, 11) && sim_parked(s, 12)))
+        sim_for(s, 1);
+    assert_true(sim_now(s) - begun < 200);
+    sim_destroy(s);
+}
+
+static void a_shrink_that_removes_nobody_is_complete_at_once_without_event(void **state)
+{
+    struct sim *s = boot(2, 2, 1);
+    enum api_phase phase = API_PHASE_DRAINING;
+
+    wait_wired(s, 2);
+    size(s, 1, 4);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, &phase, &(struct err){0}), 0);
+    assert_int_equal(phase, API_PHASE_COMPLETE);
+    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 0);
+    sim_destroy(s);
+}
+
+static void a_drain_waits_for_running_work_and_no_new_work_maps_there(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+    size_t a, b;
+
+    wait_wired(s, 4);
+    a = sim_submit(s, 0, 4, 1000, 0);
+    sim_for(s, 50);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    sim_for(s, 100);
+    assert_int_equal(phase_of(s, "c"), API_PHASE_DRAINING);
+    b = sim_submit(s, 0, 2, 5, 0);
+    wait_job(s, a, 0);
+    assert_true(sim_until(s, complete, "c", 5000));
+    wait_job(s, b, 0);
+    sim_destroy(s);
+}
+
+static void a_drain_that_kills_says_so_in_the_jobs_end(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+    size_t a;
+
+    wait_wired(s, 4);
+    a = sim_submit(s, 0, 4, 100000, 0);
+    sim_for(s, 50);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){4}, 1, API_DRAIN_KILL, NULL, &(struct err){0}), 0);
+    wait_job(s, a, 122);
+    assert_true(sim_until(s, complete, "c", 5000));
+    sim_destroy(s);
+}
+
+static void a_cancelled_drain_changes_nothing(void **state)
+{
+    struct sim *s = boot(3, 2, 1);
+    struct api_campaign c;
+    const char *reason;
+    size_t a;
+
+    wait_wired(s, 3);
+    a = sim_submit(s, 0, 3, 1000, 0);
+    sim_for(s, 50);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){3}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), "c", &c, &reason, NULL), 0);
+    assert_int_equal(c.phase, API_PHASE_CANCELLED);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    wait_job(s, a, 0);
+    wait_wired(s, 3);
+    wait_job(s, sim_submit(s, 0, 3, 5, 0), 0);
+    sim_destroy(s);
+}
+
+static void the_same_vpids_shrink_and_grow_again_and_again_at_any_depth(void **state)
+{
+    struct sim *s = boot(8, 2, 1);
+    char id[16];
+
+    wait_wired(s, 8);
+    for (unsigned i = 1; i <= 20; i++) {
+        uint32_t first = 2 + i % 7;
+        uint32_t targets[8];
+        size_t n = 0;
+
+        for (uint32_t v = first; v <= 8; v++)
+            targets[n++] = v;
+        snprintf(id, sizeof id, "c%u", i);
+        assert_int_equal(put(s, id, i, targets, n, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+        assert_true(sim_until(s, complete, id, 5000));
+        for (uint32_t v = first; v <= 8; v++)
+            sim_crash(s, v);
+        size(s, i, 8);
+        for (uint32_t v = 8; v >= first; v--)
+            sim_start(s, v);
+        wait_wired(s, 8);
+        wait_job(s, sim_submit(s, 1, 8, 5, 0), 0);
+    }
+    sim_destroy(s);
+}
+
+static void a_vpid_outside_the_size_is_not_admitted(void **state)
+{
+    struct sim *s = boot(3, 2, 1);
+
+    wait_wired(s, 3);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){3}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_true(sim_until(s, complete, "c", 5000));
+    sim_crash(s, 3);
+    sim_start(s, 3);
+    sim_for(s, 5000);
+    assert_int_equal(core_state(sim_core(s, 3)), CORE_JOINING);
+    size(s, 5, 3);
+    wait_wired(s, 3);
+    sim_destroy(s);
+}
+
+static void a_crash_is_repaired_around_and_ends_only_the_jobs_there(void **state)
+{
+    struct sim *s = boot(7, 2, 1);
+    size_t a;
+
+    wait_wired(s, 7);
+    a = sim_submit(s, 5, 7, 100000, 0);
+    sim_for(s, 100);
+    sim_crash(s, 1);
+    wait_job(s, a, 123);
+    assert_int_equal(count_state(s, "wired"), 6);
+    wait_job(s, sim_submit(s, 3, 6, 5, 0), 0);
+    sim_start(s, 1);
+    wait_wired(s, 7);
+    wait_job(s, sim_submit(s, 3, 7, 5, 0), 0);
+    sim_destroy(s);
+}
+
+static void a_broken_link_loses_no_message(void **state)
+{
+    struct sim *s = boot(7, 2, 1);
+    size_t a;
+
+    wait_wired(s, 7);
+    for (unsigned i = 0; i < 20; i++) {
+        a = sim_submit(s, 6, 7, 20, 0);
+        sim_for(s, i);
+        sim_break(s, i % 3, 1 + 2 * (i % 3));
+        wait_job(s, a, 0);
+    }
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    sim_destroy(s);
+}
+
+static void a_silent_daemon_is_declared_lost_and_told_when_it_comes_back(void **state)
+{
+    struct sim *s = boot(5, 2, 1);
+    size_t five = 5;
+
+    wait_wired(s, 5);
+    sim_stop(s, 2, true);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){5}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_true(sim_until(s, complete, "c", 60000));
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
+    sim_stop(s, 2, false);
+    size(s, 2, 5);
+    sim_crash(s, 5);
+    sim_start(s, 5);
+    assert_true(sim_until(s, wired, &five, 60000));
+    sim_destroy(s);
+}
+
+static void members_that_get_sigterm_together_leave_in_one_campaign(void **state)
+{
+    struct sim *s = boot(6, 2, 1);
+
+    wait_wired(s, 6);
+    core_sigterm(sim_core(s, 2));
+    sim_drain(s, 2);
+    core_sigterm(sim_core(s, 5));
+    sim_drain(s, 5);
+    sim_for(s, 3000);
+    assert_true(sim_exited(s, 2));
+    assert_true(sim_exited(s, 5));
+    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 1);
+    assert_int_equal(core_stats(sim_core(s, 1)).repairs, 1);
+    sim_start(s, 2);
+    sim_start(s, 5);
+    wait_wired(s, 6);
+    sim_destroy(s);
+}
+
+static void the_end_of_the_head_is_orderly_and_members_join_the_next_incarnation(void **state)
+{
+    struct sim *s = boot(6, 2, 1);
+    size_t a;
+
+    wait_wired(s, 6);
+    a = sim_submit(s, 3, 6, 100000, 0);
+    sim_for(s, 50);
+    core_sigterm(sim_core(s, 0));
+    sim_drain(s, 0);
+    wait_job(s, a, 122);
+    sim_for(s, 3000);
+    assert_true(sim_exited(s, 0));
+    sim_start(s, 0);
+    wait_wired(s, 6);
+    wait_job(s, sim_submit(s, 3, 6, 5, 0), 0);
+    sim_destroy(s);
+}
+
+static void a_shutdown_parks_every_member_and_ends_the_head(void **state)
+{
+    struct sim *s = boot(6, 2, 1);
+    struct api_shutdown down = {1};
+    const char *reason;
+
+    wait_wired(s, 6);
+    core_shutdown(sim_core(s, 0), &down, &reason, NULL);
+    sim_drain(s, 0);
+    sim_for(s, 5000);
+    for (uint32_t v = 1; v <= 6; v++)
+        assert_true(sim_parked(s, v));
+    sim_destroy(s);
+}
+
+static void a_malformed_frame_closes_its_link_and_changes_nothing(void **state)
+{
+    struct sim *s = boot(2, 2, 1);
+    static const uint8_t junk[] = {9, 9, 9, 9};
+
+    wait_wired(s, 2);
+    core_conn_open(sim_core(s, 0), 4711, true, "member", "sim");
+    core_conn_frame(sim_core(s, 0), 4711, junk, sizeof junk);
+    assert_int_equal(core_stats(sim_core(s, 0)).stale_frames, 1);
+    wait_wired(s, 2);
+    wait_job(s, sim_submit(s, 0, 2, 5, 0), 0);
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_join_at_any_radix_and_a_job_spans_them),
+        cmocka_unit_test(a_failing_rank_gives_its_code_and_ends_the_others),
+        cmocka_unit_test(a_job_that_never_fits_fails_at_once_with_the_numbers),
+        cmocka_unit_test(a_job_that_fits_waits_for_its_slots),
+        cmocka_unit_test(the_heads_vpid_and_vpids_in_the_middle_cannot_be_shrunk),
+        cmocka_unit_test(a_shrink_removes_a_whole_branch_in_one_repair_with_one_event),
+        cmocka_unit_test(the_healthy_path_of_a_shrink_needs_no_departure_timer),
+        cmocka_unit_test(a_shrink_that_removes_nobody_is_complete_at_once_without_event),
+        cmocka_unit_test(a_drain_waits_for_running_work_and_no_new_work_maps_there),
+        cmocka_unit_test(a_drain_that_kills_says_so_in_the_jobs_end),
+        cmocka_unit_test(a_cancelled_drain_changes_nothing),
+        cmocka_unit_test(the_same_vpids_shrink_and_grow_again_and_again_at_any_depth),
+        cmocka_unit_test(a_vpid_outside_the_size_is_not_admitted),
+        cmocka_unit_test(a_crash_is_repaired_around_and_ends_only_the_jobs_there),
+        cmocka_unit_test(a_broken_link_loses_no_message),
+        cmocka_unit_test(a_silent_daemon_is_declared_lost_and_told_when_it_comes_back),
+        cmocka_unit_test(members_that_get_sigterm_together_leave_in_one_campaign),
+        cmocka_unit_test(the_end_of_the_head_is_orderly_and_members_join_the_next_incarnation),
+        cmocka_unit_test(a_shutdown_parks_every_member_and_ends_the_head),
+        cmocka_unit_test(a_malformed_frame_closes_its_link_and_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

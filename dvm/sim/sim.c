@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The simulator: carries out what the cores want, in virtual time, reproducibly from a seed. */
+#include "dvm/sim/sim.h"
+
+#include "dvm/wire/client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define PORT_BASE 10000u
+
+enum ev_kind { EV_OPEN, EV_FRAME, EV_CLOSED, EV_EXIT };
+
+struct ev {
+    uint64_t at, number;
+    enum ev_kind kind;
+    uint32_t vpid;
+    uint64_t life;
+    uint64_t conn;
+    bool incoming;
+    struct buf data;
+    struct ev *next, *prev;
+};
+
+struct wire { /* one connection; each side knows it by its own id */
+    uint32_t a, b;         /* a has connected to b */
+    uint64_t a_conn, b_conn;
+    bool open_a, open_b;   /* the side has not closed it */
+    uint64_t last_a, last_b; /* arrival of the last frame to that side: order is kept */
+    struct wire *next, *prev;
+};
+
+struct rank_proc {
+    char *nspace;
+    uint32_t vpid;
+    uint32_t rank;
+    uint64_t exits_at;
+    int status;
+    struct rank_proc *next, *prev;
+};
+
+struct node {
+    struct core *core;
+    uint64_t life;
+    bool exited, parked, stopped;
+    struct ev *held; /* what came while it was stopped */
+};
+
+struct sim {
+    struct sim_opts opts;
+    struct node nodes[SIM_NODES_MAX];
+    struct ev *events;
+    struct wire *wires;
+    struct rank_proc *procs;
+    uint64_t now, numbers, conns;
+    unsigned rng;
+    struct sim_job jobs[SIM_JOBS_MAX];
+    size_t njobs;
+};
+
+struct sim *sim_create(const struct sim_opts *o)
+{
+    struct sim *s = xcalloc(1, sizeof *s);
+
+    s->opts = *o;
+    s->rng = o->seed;
+    s->now = 1000;
+    return s;
+}
+
+static void ev_free(struct ev *e)
+{
+    buf_free(&e->data);
+    free(e);
+}
+
+static void proc_free(struct sim *s, struct rank_proc *p)
+{
+    DL_DELETE(s->procs, p);
+    free(p->nspace);
+    free(p);
+}
+
+void sim_destroy(struct sim *s)
+{
+    struct ev *e, *etmp;
+    struct wire *w, *wtmp;
+
+    for (uint32_t v = 0; v < s->opts.nodes; v++) {
+        core_destroy(s->nodes[v].core);
+        DL_FOREACH_SAFE(s->nodes[v].held, e, etmp)
+        {
+            ev_free(e);
+        }
+    }
+    DL_FOREACH_SAFE(s->events, e, etmp)
+    {
+        ev_free(e);
+    }
+    DL_FOREACH_SAFE(s->wires, w, wtmp)
+    {
+        free(w);
+    }
+    while (s->procs)
+        proc_free(s, s->procs);
+    free(s);
+}
+
+static int by_time(struct ev *a, struct ev *b)
+{
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return a->number < b->number ? -1 : 1;
+}
+
+static struct ev *schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t vpid,
+                           uint64_t conn)
+{
+    struct ev *e = xcalloc(1, sizeof *e);
+
+    e->at = at;
+    e->number = ++s->numbers;
+    e->kind = kind;
+    e->vpid = vpid;
+    e->life = s->nodes[vpid].life;
+    e->conn = conn;
+    buf_init(&e->data, 128u << 20);
+    DL_INSERT_INORDER(s->events, e, by_time);
+    return e;
+}
+
+static uint64_t delay(struct sim *s)
+{
+    return 1 + (uint64_t)rand_r(&s->rng) % (s->opts.delay_ms ? s->opts.delay_ms : 1);
+}
+
+static struct wire *wire_of(struct sim *s, uint32_t vpid, uint64_t conn)
+{
+    struct wire *w;
+
+    DL_FOREACH(s->wires, w)
+    {
+        if ((w->a == vpid && w->a_conn == conn && w->open_a) ||
+            (w->b == vpid && w->b_conn == conn && w->open_b))
+            return w;
+    }
+    return NULL;
+}
+
+static bool running(const struct sim *s, uint32_t vpid)
+{
+    return vpid < s->opts.nodes && s->nodes[vpid].core;
+}
+
+static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
+{
+    uint32_t to = (uint32_t)act->number - PORT_BASE;
+    struct wire *w;
+
+    if (!running(s, to)) {
+        schedule(s, s->now + delay(s), EV_CLOSED, vpid, act->conn);
+        return;
+    }
+    w = xcalloc(1, sizeof *w);
+    *w = (struct wire){
+        .a = vpid, .b = to, .a_conn = act->conn, .b_conn = ++s->conns, .open_a = true, .open_b = true};
+    DL_APPEND(s->wires, w);
+    w->last_b = s->now + delay(s);
+    schedule(s, w->last_b, EV_OPEN, to, w->b_conn)->incoming = true;
+    w->last_a = w->last_b + delay(s);
+    schedule(s, w->last_a, EV_OPEN, vpid, w->a_conn);
+}
+
+/* The next thing that the other side of a wire sees, after all that is on its way to it. */
+static struct ev *to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind)
+{
+    bool from_a = w->a == from;
+    uint64_t *last = from_a ? &w->last_b : &w->last_a;
+    uint64_t at = s->now + delay(s);
+
+    *last = at > *last ? at : *last;
+    return schedule(s, *last, kind, from_a ? w->b : w->a, from_a ? w->b_conn : w->a_conn);
+}
+
+static void close_side(struct sim *s, struct wire *w, uint32_t vpid)
+{
+    bool is_a = w->a == vpid;
+
+    if (is_a ? w->open_b : w->open_a)
+        to_peer(s, w, vpid, EV_CLOSED);
+    *(is_a ? &w->open_a : &w->open_b) = false;
+    if (!w->open_a && !w->open_b) {
+        DL_DELETE(s->wires, w);
+        free(w);
+    }
+}
+
+static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
+{
+    struct wire *w = wire_of(s, vpid, act->conn);
+
+    if (!w)
+        return;
+    if (w->a == vpid ? w->open_b : w->open_a) {
+        struct ev *e = to_peer(s, w, vpid, EV_FRAME);
+
+        buf_put_raw(&e->data, act->data.data, act->data.len);
+    }
+}
+
+static void act_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
+{
+    int node = job_launch_node(l, vpid);
+
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        struct rank_proc *p;
+
+        if (l->rank_node[r] != (uint32_t)node)
+            continue;
+        p = xcalloc(1, sizeof *p);
+        p->nspace = xstrdup(l->nspace);
+        p->vpid = vpid;
+        p->rank = r;
+        p->exits_at = s->now + strtoull(l->spec.apps[0].argv[0], NULL, 10);
+        p->status = (int)strtol(l->spec.apps[0].argv[1], NULL, 10) << 8;
+        DL_APPEND(s->procs, p);
+    }
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        if (l->rank_node[r] == (uint32_t)node)
+            core_proc(s->nodes[vpid].core, l->nspace, r, CORE_PROC_RUNNING, 1, NULL);
+    }
+}
+
+static void act_end(struct sim *s, uint32_t vpid, const char *nspace)
+{
+    struct rank_proc *p;
+
+    DL_FOREACH(s->procs, p)
+    {
+        if (p->vpid == vpid && strcmp(p->nspace, nspace) == 0) {
+            p->exits_at = s->now;
+            p->status = SIGTERM;
+        }
+    }
+}
+
+static void act_client(struct sim *s, const struct out_act *act)
+{
+    struct sim_job *j = &s->jobs[act->conn];
+    struct client_msg m;
+
+    if (client_msg_decode(act->data.data, act->data.len, &m, NULL) < 0)
+        return;
+    if (m.type == CLIENT_ACCEPTED) {
+        j->accepted = true;
+        snprintf(j->nspace, sizeof j->nspace, "%s", m.a);
+    } else if (m.type == CLIENT_STATE) {
+        snprintf(j->state, sizeof j->state, "%s", m.a);
+    } else if (m.type == CLIENT_DONE || m.type == CLIENT_ERROR) {
+        j->done = true;
+        j->exit_code = (int)m.number;
+        snprintf(j->text, sizeof j->text, "%s", m.a);
+    }
+    client_msg_free(&m);
+}
+
+static void act(struct sim *s, uint32_t vpid, struct out_act *a)
+{
+    struct wire *w;
+
+    switch (a->kind) {
+    case OUT_CONNECT: act_connect(s, vpid, a); break;
+    case OUT_SEND: act_send(s, vpid, a); break;
+    case OUT_CLOSE:
+        w = wire_of(s, vpid, a->conn);
+        if (w)
+            close_side(s, w, vpid);
+        break;
+    case OUT_LAUNCH: act_launch(s, vpid, a->launch); break;
+    case OUT_END_RANKS: act_end(s, vpid, a->a); break;
+    case OUT_JOB_GONE: core_local_gone(s->nodes[vpid].core, a->a); break;
+    case OUT_CLIENT: act_client(s, a); break;
+    case OUT_PARK: s->nodes[vpid].parked = true; break;
+    case OUT_EXIT: s->nodes[vpid].exited = true; break;
+    case OUT_LOG:
+        if (s->opts.trace)
+            printf("%6llu %4u %s\n", (unsigned long long)s->now, vpid, a->a);
+        break;
+    default: break;
+    }
+}
+
+void sim_drain(struct sim *s, uint32_t vpid)
+{
+    struct out_act a;
+
+    while (running(s, vpid) && core_next(s->nodes[vpid].core, &a)) {
+        act(s, vpid, &a);
+        out_act_free(&a);
+    }
+    if (s->nodes[vpid].exited && running(s, vpid))
+        sim_crash(s, vpid);
+}
+
+void sim_start(struct sim *s, uint32_t vpid)
+{
+    struct node *n = &s->nodes[vpid];
+    char host[32];
+    struct core_opts o = {.vpid = vpid,
+                          .cluster = "sim",
+                          .address = "wire",
+                          .host = host,
+                          .join_port = (uint16_t)(PORT_BASE + vpid),
+                          .head_host = "wire",
+                          .head_port = PORT_BASE,
+                          .slots = vpid ? s->opts.slots : 0,
+                          .radix = s->opts.radix,
+                          .size = s->opts.size,
+                          .drain_s = -1,
+                          .park = true};
+
+    snprintf(host, sizeof host, "node%u", vpid);
+    o.incarnation = vpid ? 0 : 0xabc0 + ++n->life;
+    n->life++;
+    n->exited = n->parked = n->stopped = false;
+    n->core = core_create(&o, s->now, s->now);
+    sim_drain(s, vpid);
+}
+
+void sim_crash(struct sim *s, uint32_t vpid)
+{
+    struct wire *w, *wtmp;
+    struct rank_proc *p, *ptmp;
+
+    if (!running(s, vpid))
+        return;
+    DL_FOREACH_SAFE(s->wires, w, wtmp)
+    {
+        if ((w->a == vpid && w->open_a) || (w->b == vpid && w->open_b))
+            close_side(s, w, vpid);
+    }
+    DL_FOREACH_SAFE(s->procs, p, ptmp)
+    {
+        if (p->vpid == vpid)
+            proc_free(s, p);
+    }
+    core_destroy(s->nodes[vpid].core);
+    s->nodes[vpid].core = NULL;
+    s->nodes[vpid].life++;
+}
+
+void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
+{
+    struct node *n = &s->nodes[vpid];
+    struct ev *e, *tmp;
+
+    n->stopped = stopped;
+    DL_FOREACH_SAFE(n->held, e, tmp)
+    {
+        if (stopped)
+            break;
+        DL_DELETE(n->held, e);
+        e->at = s->now;
+        DL_INSERT_INORDER(s->events, e, by_time);
+    }
+}
+
+void sim_break(struct sim *s, uint32_t a, uint32_t b)
+{
+    struct wire *w, *tmp;
+
+    DL_FOREACH_SAFE(s->wires, w, tmp)
+    {
+        if (!((w->a == a && w->b == b) || (w->a == b && w->b == a)))
+            continue;
+        if (w->open_a)
+            schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
+        if (w->open_b)
+            schedule(s, s->now, EV_CLOSED, w->b, w->b_conn);
+        DL_DELETE(s->wires, w);
+        free(w);
+    }
+}
+
+struct core *sim_core(struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].core;
+}
+
+bool sim_exited(const struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].exited;
+}
+
+bool sim_parked(const struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].parked;
+}
+
+size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code)
+{
+    char ms[32];
+    char exit_code[32];
+    char *argv[] = {ms, exit_code, NULL};
+    char *env[] = {NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = ranks};
+    struct job_spec spec = {.napps = 1, .apps = &app, .parent_nspace = "", .stdin_rank = JOB_RANK_NONE};
+    size_t index = s->njobs++;
+
+    snprintf(ms, sizeof ms, "%llu", (unsigned long long)run_ms);
+    snprintf(exit_code, sizeof exit_code, "%d", code);
+    core_time(s->nodes[vpid].core, s->now, s->now);
+    core_submit(s->nodes[vpid].core, (uint32_t)index, &spec);
+    sim_drain(s, vpid);
+    return index;
+}
+
+const struct sim_job *sim_job(const struct sim *s, size_t index)
+{
+    return &s->jobs[index];
+}
+
+size_t sim_ranks(const struct sim *s, uint32_t vpid)
+{
+    const struct rank_proc *p;
+    size_t n = 0;
+
+    DL_FOREACH(s->procs, p)
+    {
+        n += p->vpid == vpid;
+    }
+    return n;
+}
+
+/* --- the turn */
+
+static void deliver(struct sim *s, struct ev *e)
+{
+    struct node *n = &s->nodes[e->vpid];
+    struct wire *w;
+
+    if (!n->core || e->life != n->life)
+        return;
+    core_time(n->core, s->now, s->now);
+    switch (e->kind) {
+    case EV_OPEN:
+        if (!wire_of(s, e->vpid, e->conn))
+            return;
+        core_conn_open(n->core, e->conn, e->incoming, e->incoming || n->core == NULL ? "member" : "head",
+                       "sim");
+        break;
+    case EV_FRAME:
+        if (wire_of(s, e->vpid, e->conn))
+            core_conn_frame(n->core, e->conn, e->data.data, e->data.len);
+        break;
+    case EV_CLOSED:
+        w = wire_of(s, e->vpid, e->conn);
+        if (w)
+            close_side(s, w, e->vpid);
+        core_conn_closed(n->core, e->conn, "closed by the peer");
+        break;
+    case EV_EXIT: break;
+    }
+    sim_drain(s, e->vpid);
+}
+
+static void exits(struct sim *s)
+{
+    struct rank_proc *p, *tmp;
+
+    DL_FOREACH_SAFE(s->procs, p, tmp)
+    {
+        struct core *c = s->nodes[p->vpid].core;
+        uint32_t vpid = p->vpid;
+
+        if (p->exits_at > s->now || s->nodes[vpid].stopped)
+            continue;
+        core_time(c, s->now, s->now);
+        core_proc(c, p->nspace, p->rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
+        core_proc(c, p->nspace, p->rank, CORE_PROC_WAITPID, p->status, NULL);
+        proc_free(s, p);
+        sim_drain(s, vpid);
+        exits(s); /* the list may have changed */
+        return;
+    }
+}
+
+static void ticks(struct sim *s)
+{
+    for (uint32_t v = 0; v < s->opts.nodes; v++) {
+        struct core *c = s->nodes[v].core;
+
+        if (!c || s->nodes[v].stopped || core_deadline(c) > s->now)
+            continue;
+        core_time(c, s->now, s->now);
+        core_tick(c);
+        sim_drain(s, v);
+    }
+}
+
+static uint64_t next_time(const struct sim *s)
+{
+    uint64_t at = s->events ? s->events->at : UINT64_MAX;
+    const struct rank_proc *p;
+
+    for (uint32_t v = 0; v < s->opts.nodes; v++) {
+        if (s->nodes[v].core && !s->nodes[v].stopped && core_deadline(s->nodes[v].core) < at)
+            at = core_deadline(s->nodes[v].core);
+    }
+    DL_FOREACH(s->procs, p)
+    {
+        if (p->exits_at < at && !s->nodes[p->vpid].stopped)
+            at = p->exits_at;
+    }
+    return at;
+}
+
+static void turn(struct sim *s)
+{
+    while (s->events && s->events->at <= s->now) {
+        struct ev *e = s->events;
+
+        DL_DELETE(s->events, e);
+        if (s->nodes[e->vpid].stopped && s->nodes[e->vpid].core) {
+            DL_APPEND(s->nodes[e->vpid].held, e);
+            continue;
+        }
+        deliver(s, e);
+        ev_free(e);
+    }
+    exits(s);
+    ticks(s);
+}
+
+bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg, uint64_t for_ms)
+{
+    uint64_t end = s->now + for_ms;
+
+    for (;;) {
+        uint64_t at = next_time(s);
+
+        if (done && done(s, arg))
+            return true;
+        if (at > end)
+            break;
+        s->now = at > s->now ? at : s->now;
+        turn(s);
+    }
+    s->now = end;
+    return false;
+}
+
+void sim_for(struct sim *s, uint64_t ms)
+{
+    (void)sim_until(s, NULL, NULL, ms);
+}
+
+uint64_t sim_now(const struct sim *s)
+{
+    return s->now;
+}
