@@ -40,6 +40,7 @@ static void drop(struct core *c, struct client *x)
     c->nclients--;
     free(x->nspace);
     free(x->text);
+    free(x->stdin_vpids);
     free(x->wait);
     free(x->ended);
     free(x);
@@ -198,6 +199,34 @@ static void accepted(struct core *c, struct client *x, const struct msg *m)
         say(c, x->id, &out, false);
 }
 
+static void state(struct core *c, struct client *x, const struct msg *m)
+{
+    struct client_msg out = {.type = CLIENT_STATE, .a = m->text, .b = m->text2};
+    bool first = !x->started && strcmp(m->text, "STARTED") == 0;
+
+    say(c, x->id, &out, false);
+    if (!first)
+        return;
+    x->started = true;
+    x->nstdin = m->nvpids;
+    x->stdin_vpids = xcalloc(m->nvpids + 1, sizeof *m->vpids);
+    memcpy(x->stdin_vpids, m->vpids, m->nvpids * sizeof *m->vpids);
+    out_add(&c->out, OUT_STDIN)->conn = x->id;
+}
+
+bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
+                size_t *n)
+{
+    const struct client *x = find(c, client);
+
+    if (!x || !x->started)
+        return false;
+    *nspace = x->nspace;
+    *vpids = x->stdin_vpids;
+    *n = x->nstdin;
+    return true;
+}
+
 static void done(struct core *c, struct client *x, const struct msg *m)
 {
     x->done = true;
@@ -218,9 +247,7 @@ void client_msg_in(struct core *c, const struct msg *m)
     if (m->type == MSG_ACCEPTED && !x->nspace) {
         accepted(c, x, m);
     } else if (m->type == MSG_JOB_STATE && !x->gone) {
-        struct client_msg out = {.type = CLIENT_STATE, .a = m->text, .b = m->text2};
-
-        say(c, x->id, &out, false);
+        state(c, x, m);
     } else if (m->type == MSG_DONE && !x->done) {
         done(c, x, m);
     }

@@ -66,6 +66,8 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
 void core_local_gone(struct core *c, const char *nspace);
 /* PMIx_Abort by a local rank. */
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text);
+/* A signal for a whole job, by one of its processes' request (PMIx job control). */
+void core_job_signal(struct core *c, const char *nspace, int signum);
 /* The launch message of a job with ranks here (borrowed), or NULL. */
 const struct job_launch *core_job(const struct core *c, const char *nspace);
 
@@ -83,6 +85,9 @@ size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class clas
 
 /* The local client (prun) that submitted the job; false if it is not ours or gone. */
 bool core_client_of(const struct core *c, const char *nspace, uint32_t *client);
+/* Where a client's input goes: false until its job has started. */
+bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
+                size_t *n);
 /* Whether a vpid is a member now. */
 bool core_live(const struct core *c, uint32_t vpid);
 

@@ -42,6 +42,9 @@ struct client {
     bool done;
     int exit_code;
     char *text;
+    bool started;       /* input can go to its daemons */
+    size_t nstdin;
+    uint32_t *stdin_vpids;
     size_t nwait, nended;
     uint32_t *wait;  /* daemons whose output is still to come */
     uint32_t *ended; /* daemons that said that there is no more */

@@ -233,6 +233,14 @@ void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, con
     core_settle(c);
 }
 
+void core_job_signal(struct core *c, const char *nspace, int signum)
+{
+    struct msg m = {.type = MSG_SIGNAL, .nspace = (char *)nspace, .number = signum};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    core_settle(c);
+}
+
 const struct job_launch *core_job(const struct core *c, const char *nspace)
 {
     const struct local_job *j = find(c, nspace);

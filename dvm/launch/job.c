@@ -58,12 +58,31 @@ void job_tell(struct launch *l, const struct job *j, struct msg *m)
         out_log(l->out, LOG_LEVEL_WARN, "job %s: %s", j->map.nspace, err.msg);
 }
 
+/* Daemons that the submitter's input goes to. */
+static uint32_t *stdin_vpids(const struct job *j, size_t *n)
+{
+    uint32_t *list = xcalloc(j->map.nnodes + 1, sizeof *list);
+    uint32_t rank = j->map.spec.stdin_rank;
+
+    *n = 0;
+    if (rank == JOB_RANK_ALL) {
+        for (size_t i = 0; i < j->map.nnodes; i++)
+            list[(*n)++] = j->map.nodes[i].vpid;
+    } else if (rank < j->map.nranks) {
+        list[(*n)++] = j->map.nodes[j->map.rank_node[rank]].vpid;
+    }
+    return list;
+}
+
 static void tell_state(struct launch *l, const struct job *j)
 {
     struct msg m = {.type = MSG_JOB_STATE,
                     .text = (char *)fsm_state_name(&job_fsm, j->state),
                     .text2 = j->reason};
+    uint32_t *vpids FREE_AUTO = NULL;
 
+    if (j->state == JOB_STARTED)
+        m.vpids = vpids = stdin_vpids(j, &m.nvpids);
     job_tell(l, j, &m);
 }
 
