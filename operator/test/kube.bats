@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The client of the Kubernetes API and its cache against a real kube-apiserver and etcd.
+
+repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+kubecheck=${KUBECHECK:-$repo/build/asan/operator/cache/test/kubecheck} # KUBECHECK: a ready-made one
+api=$repo/operator/test/apiserver.sh
+MAPS=/api/v1/namespaces/default/configmaps
+
+setup_file() {
+    export CLUSTER_DIR=$BATS_FILE_TMPDIR/apiserver
+    if ! "$api" built; then return 0; fi
+    [ -n "${KUBECHECK:-}" ] || make -s -C "$repo" build/asan/operator/cache/test/kubecheck >&2
+    "$api" start "$CLUSTER_DIR" >&2
+}
+
+teardown_file() {
+    if "$api" built; then "$api" stop "$CLUSTER_DIR"; fi
+}
+
+setup() {
+    "$api" built || skip "kube-apiserver not built"
+    export KUBECONFIG=$CLUSTER_DIR/kubeconfig
+    follower=
+}
+
+teardown() {
+    if [ -n "${follower:-}" ]; then kill -KILL "$follower" 2> /dev/null || true; fi
+}
+
+request() { "$kubecheck" request "$@"; }
+
+# create NAME VALUE [LABEL]: a ConfigMap in the namespace default.
+create() {
+    request POST "$MAPS" application/json \
+        "{\"metadata\": {\"name\": \"$1\", \"labels\": {\"test\": \"${3:-none}\"}}, \"data\": {\"value\": \"$2\"}}"
+}
+
+change() { request PATCH "$MAPS/$1" application/merge-patch+json "{\"data\": {\"value\": \"$2\"}}"; }
+
+version_of() { request GET "$MAPS/$1" | sed -n 's/.*"resourceVersion":"\([0-9]*\)".*/\1/p'; }
+
+# follow PATH [SELECTOR]: in the background; what it prints is read by expect.
+follow() {
+    exec {lines}< <(exec "$kubecheck" follow "$@" 3>&- 2> "$BATS_TEST_TMPDIR/follow.log")
+    follower=$!
+}
+
+# expect TEXT: reads on until a line holds it.
+expect() {
+    local line seen=
+    while read -r -t 90 -u "$lines" line; do
+        seen+=$line$'\n'
+        if [[ $line == *"$1"* ]]; then return 0; fi
+    done
+    printf 'no line with "%s", but:\n%s' "$1" "$seen"
+    cat "$BATS_TEST_TMPDIR/follow.log"
+    return 1
+}
+
+# stop_following: SIGTERM; the last lines are for expect.
+stop_following() { kill -TERM "$follower"; }
+
+@test "a token, a client certificate and their absence are told apart" {
+    [[ $(request GET /api/v1/namespaces/default) == "200 "* ]]
+    [[ $(KUBE_CONTEXT=cert request GET /api/v1/namespaces/default) == "200 "* ]]
+    [[ $(KUBE_CONTEXT=nobody request GET /api/v1/namespaces/default) == "401 "*Unauthorized* ]]
+}
+
+@test "a server of a strange authority is not talked to" {
+    run request GET /api/v1/namespaces/default
+    [[ $output == "200 "* ]]
+    export KUBE_CONTEXT=stranger
+    run request GET /api/v1/namespaces/default
+    [[ $output == "0 "*"SSL certificate problem"* ]]
+}
+
+@test "what the server refuses carries its message" {
+    [[ $(request GET /api/v1/namespaces/nowhere) == "404 "*'namespaces "nowhere" not found'* ]]
+    [[ $(create Not_A_Name x) == "422 "*"Invalid value"* ]]
+    [[ $(request PATCH "$MAPS/x" application/json '{}') == "415 "* ]]
+}
+
+@test "an object is made once, changed and deleted" {
+    [[ $(create once 1) == "201 "*'"value":"1"'* ]]
+    [[ $(create once 2) == "409 "*"already exists"* ]]
+    [[ $(change once 3) == "200 "*'"value":"3"'* ]]
+    [[ $(request DELETE "$MAPS/once") == "200 "* ]]
+    [[ $(change once 4) == "404 "* ]]
+}
+
+@test "a write with an old resourceVersion is a conflict and changes nothing" {
+    create stale 1
+    old=$(version_of stale)
+    change stale 2
+    body="{\"metadata\": {\"name\": \"stale\", \"resourceVersion\": \"$old\"}, \"data\": {\"value\": \"3\"}}"
+    [[ $(request PUT "$MAPS/stale" application/json "$body") == "409 "*"has been modified"* ]]
+    [[ $(request GET "$MAPS/stale") == *'"value":"2"'* ]]
+}
+
+@test "server-side apply makes, repeats without a change, and conflicts with another manager" {
+    apply() {
+        request PATCH "$MAPS/applied?fieldManager=$1" application/apply-patch+yaml \
+            "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"applied\"}, \"data\": {\"value\": \"$2\"}}"
+    }
+    [[ $(apply one 1) == "201 "* ]]
+    before=$(version_of applied)
+    [[ $(apply one 1) == "200 "* ]]
+    [ "$(version_of applied)" = "$before" ]
+    [[ $(apply two 2) == "409 "*'conflict with "one"'* ]]
+}
+
+@test "seven hundred requests at once all get their answer, and a list has them all" {
+    request POST /api/v1/namespaces application/json '{"metadata": {"name": "many"}}'
+    [ "$("$kubecheck" fill /api/v1/namespaces/many/configmaps 700)" = "failed 0" ]
+    follow /api/v1/namespaces/many/configmaps
+    expect "synced 700"
+}
+
+@test "a watch tells what is made, changed and deleted" {
+    create early 1
+    follow "$MAPS"
+    expect "+default/early ConfigMap 1"
+    expect synced
+    create watched 1
+    expect "+default/watched ConfigMap 1"
+    change watched 2
+    expect "+default/watched ConfigMap 2"
+    request DELETE "$MAPS/watched"
+    expect "-default/watched ConfigMap 2"
+}
+
+@test "an object that leaves the selection is told as deleted" {
+    create chosen 1 yes
+    create other 1 no
+    follow "$MAPS" "test in (yes)"
+    expect "+default/chosen"
+    expect "synced 1"
+    request PATCH "$MAPS/chosen" application/merge-patch+json '{"metadata": {"labels": {"test": "no"}}}'
+    expect "-default/chosen"
+}
+
+@test "a server that is away for a while is resumed from without a new list" {
+    create before 1
+    follow "$MAPS"
+    expect synced
+    "$api" server-kill "$CLUSTER_DIR" 0
+    expect lost
+    "$api" server-start "$CLUSTER_DIR" 0
+    expect connected
+    create after 1
+    expect "+default/after ConfigMap 1"
+    stop_following
+    expect "relists 0"
+}
+
+@test "after a compaction everything is listed anew and what was deleted meanwhile is told" {
+    create gone 1
+    create kept 1
+    follow "$MAPS"
+    expect synced
+    "$api" server-kill "$CLUSTER_DIR" 0
+    expect lost
+    second=$("$api" server-start "$CLUSTER_DIR" 1)
+    (
+        export "${second?}"
+        request DELETE "$MAPS/gone"
+        change kept 2
+        create new 1
+    )
+    "$api" compact "$CLUSTER_DIR"
+    "$api" server-kill "$CLUSTER_DIR" 1
+    "$api" server-start "$CLUSTER_DIR" 0
+    expect "+default/kept ConfigMap 2"
+    expect "-default/gone"
+    stop_following
+    expect "relists 1"
+}
