@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Carries out one action of a plan. */
+#include "operator/cluster/reconcile_private.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct dvm_client *client(struct run *run)
+{
+    return run->e->head ? headlink_client(run->e->head) : NULL;
+}
+
+static void give_up(struct run *run, const char *what, const char *why)
+{
+    log_warn("%s failed cluster=%s: %s", what, run->e->key, why);
+    run->failed = true;
+    act_done(run);
+}
+
+static const char *reason_of(const json_t *body)
+{
+    const char *s = json_string_value(json_object_get(json_object_get(body, "error"), "reason"));
+    return s ? s : "";
+}
+
+/* What the head answered to the recorded campaign; the next plan draws the conclusion. */
+static void keep_answer(struct run *run, int status, const json_t *body, const struct err *err)
+{
+    struct plan_answer *a = &run->e->answer;
+    snprintf(a->id, sizeof a->id, "%s", run->action->id);
+    snprintf(a->reason, sizeof a->reason, "%s", reason_of(body));
+    snprintf(a->message, sizeof a->message, "%s", status >= 200 && status < 300 ? "" : err->msg);
+    a->status = status;
+    a->at_ms = (int64_t)loop_wall_ms();
+}
+
+static void on_campaign(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    struct err why = {0};
+    run->again = true;
+    keep_answer(run, status, body, err);
+    if (status == 200 || status == 202) {
+        log_info("campaign put cluster=%s campaign=%s status=%d", run->e->key, run->action->id,
+                 status);
+        if (run->e->head && headlink_note_campaign(run->e->head, body, &why))
+            log_warn("campaign answer cluster=%s: %s", run->e->key, why.msg);
+    } else {
+        log_warn("campaign not accepted cluster=%s campaign=%s status=%d: %s", run->e->key,
+                 run->action->id, status, err->msg);
+        run->failed = status < 400 || status == 503;
+        if (run->e->head)
+            headlink_reread(run->e->head);
+    }
+    act_done(run);
+}
+
+static void put_campaign(struct run *run)
+{
+    struct err err = {0};
+    struct api_campaign_request body;
+    cluster_campaign_request(&run->plan->record.campaign, &body);
+    int rc = client(run) ? dvm_client_put_campaign(client(run), run->action->id, &body, on_campaign,
+                                                   run, &err)
+                         : err_set(&err, "the head is not followed");
+    api_campaign_request_free(&body);
+    if (rc)
+        give_up(run, "putting the campaign", err.msg);
+}
+
+static void on_cancelled(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    struct err why = {0};
+    log_info("campaign cancel cluster=%s campaign=%s status=%d", run->e->key, run->action->id,
+             status);
+    if (!run->e->head) {
+        run->failed = true;
+    } else if (status == 200) {
+        run->again = true;
+        run->failed = headlink_note_campaign(run->e->head, body, &why) != 0;
+    } else { /* too late, or not known: its view tells how it stands */
+        run->failed = status != 409;
+        headlink_reread(run->e->head);
+    }
+    act_done(run);
+}
+
+static void on_size(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    struct err why = {0};
+    struct api_size now = {0};
+    run->again = true;
+    if (status != 200 || !run->e->head) {
+        log_warn("size not accepted cluster=%s status=%d: %s", run->e->key, status, err->msg);
+        run->failed = true;
+        if (status == 409)
+            run->e->size_refused = run->plan->record.size_sequence;
+        if (run->e->head)
+            headlink_reread(run->e->head);
+    } else if (headlink_note_size(run->e->head, body, &now, &why)) {
+        log_warn("size answer cluster=%s: %s", run->e->key, why.msg);
+        run->failed = true;
+    } else {
+        log_info("size put cluster=%s members=%u sequence=%llu", run->e->key, now.members,
+                 (unsigned long long)now.sequence);
+        run->failed = now.members != run->plan->record.size_members;
+    }
+    act_done(run);
+}
+
+static void put_size(struct run *run)
+{
+    struct err err = {0};
+    struct api_size s = {.sequence = run->plan->record.size_sequence,
+                         .members = run->plan->record.size_members};
+    if (!client(run))
+        give_up(run, "putting the size", "the head is not followed");
+    else if (dvm_client_put_size(client(run), &s, on_size, run, &err))
+        give_up(run, "putting the size", err.msg);
+}
+
+static void on_shutdown(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    log_info("shutdown put cluster=%s status=%d", run->e->key, status);
+    keep_answer(run, status, body, err);
+    run->again = true;
+    run->failed = status != 202 && status != 200 && status != 503;
+    act_done(run);
+}
+
+static void put_shutdown(struct run *run)
+{
+    struct err err = {0};
+    struct api_shutdown s = {.deadline_s = run->action->deadline_s};
+    if (!client(run))
+        give_up(run, "ending the DVM", "the head is not followed");
+    else if (dvm_client_put_shutdown(client(run), &s, on_shutdown, run, &err))
+        give_up(run, "ending the DVM", err.msg);
+}
+
+static void cancel_campaign(struct run *run)
+{
+    struct err err = {0};
+    if (!client(run))
+        give_up(run, "cancelling the campaign", "the head is not followed");
+    else if (dvm_client_cancel_campaign(client(run), run->action->id, on_cancelled, run, &err))
+        give_up(run, "cancelling the campaign", err.msg);
+}
+
+static void on_deleted(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    if (status != 200 && status != 202 && status != 404 && status != 409)
+        log_warn("pod not deleted cluster=%s pod=%s: %s", run->e->key, run->action->pod, err->msg);
+    else
+        log_info("pod deleted cluster=%s pod=%s", run->e->key, run->action->pod);
+    run->failed = run->failed || status == 0 || status >= 500;
+    act_done(run);
+}
+
+static void delete_pod(struct run *run)
+{
+    struct err err = {0};
+    FREE_AUTO char *path = xasprintf("/api/v1/namespaces/%s/pods/%s", run->c.ns, run->action->pod);
+    json_t *body = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
+                             "preconditions", "uid", run->action->uid);
+    struct kube_verb v = {.method = "DELETE", .path = path, .body = body};
+    run->request = kube_request(run->e->r->o.kube, &v, on_deleted, run, &err);
+    json_decref(body);
+    if (!run->request)
+        give_up(run, "deleting a pod", err.msg);
+}
+
+static void on_credentials(const struct credentials *creds, const struct status_trouble *trouble,
+                           void *arg)
+{
+    struct run *run = arg;
+    struct entry *e = run->e;
+    run->creds = NULL;
+    e->creds_checked_ms = (int64_t)loop_wall_ms();
+    if (creds) {
+        credentials_clear(&e->creds);
+        e->creds = (struct credentials){.ca_pem = xstrdup(creds->ca_pem),
+                                        .cert_pem = xstrdup(creds->cert_pem),
+                                        .key_pem = xstrdup(creds->key_pem)};
+        e->have_creds = true;
+        e->creds_trouble.reason[0] = '\0';
+        run->again = true;
+    } else {
+        log_warn("certificates cluster=%s: %s", e->key, trouble->message);
+        e->creds_trouble = *trouble;
+        run->failed = true;
+    }
+    act_done(run);
+}
+
+static void ensure_credentials(struct run *run)
+{
+    struct err err = {0};
+    run->creds = credentials_ensure(run->e->r->o.kube, &run->c, on_credentials, run, &err);
+    if (!run->creds)
+        give_up(run, "reading the Secrets", err.msg);
+}
+
+void act(struct run *run)
+{
+    switch (run->action->verb) {
+    case PLAN_ENSURE_CREDENTIALS:
+        ensure_credentials(run);
+        return;
+    case PLAN_APPLY:
+        act_apply(run);
+        return;
+    case PLAN_PUT_CAMPAIGN:
+        put_campaign(run);
+        return;
+    case PLAN_CANCEL_CAMPAIGN:
+        cancel_campaign(run);
+        return;
+    case PLAN_PUT_SIZE:
+        put_size(run);
+        return;
+    case PLAN_PUT_SHUTDOWN:
+        put_shutdown(run);
+        return;
+    case PLAN_DELETE_POD:
+        delete_pod(run);
+        return;
+    case PLAN_RECORD: /* by whoever writes the status */
+        break;
+    }
+    act_done(run);
+}

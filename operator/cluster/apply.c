@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Applies one object: looks whether it is ours to touch, tries its pod template dry, then applies
+ * it. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "operator/cluster/reconcile_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct child_memory *memory(struct run *run)
+{
+    return &run->e->child[run->action->child];
+}
+
+static bool is_set(const struct run *run)
+{
+    return run->action->child == PLAN_HEAD_SET || run->action->child == PLAN_MEMBER_SET;
+}
+
+static const char *meta_text(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(o, "metadata"), key));
+}
+
+static void request(struct run *run, const struct kube_verb *v, kube_done_fn *on_done)
+{
+    struct err err = {0};
+    run->request = kube_request(run->e->r->o.kube, v, on_done, run, &err);
+    if (run->request)
+        return;
+    log_warn("request not sent cluster=%s: %s", run->e->key, err.msg);
+    run->failed = true;
+    act_done(run);
+}
+
+/* A refusal stands until the wanted object changes, or some time has passed (a quota may have been
+ * raised). */
+static void refused(struct run *run, int status, const struct err *err)
+{
+    struct child_memory *m = memory(run);
+    log_warn("object refused cluster=%s kind=%s status=%d: %s", run->e->key,
+             objects_kind(run->action->child), status, err->msg);
+    if (status == 400 || status == 403 || status == 422) {
+        snprintf(m->refused_print, sizeof m->refused_print, "%s",
+                 objects_applied(run->wanted[run->action->child]));
+        snprintf(m->message, sizeof m->message, "%s", err->msg);
+        m->refused_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
+        queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
+    } else {
+        run->failed = true;
+    }
+    act_done(run);
+}
+
+static void on_applied(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    struct child_memory *m = memory(run);
+    if (status != 200 && status != 201) {
+        refused(run, status, err);
+        return;
+    }
+    const json_t *meta = json_object_get(body, "metadata");
+    m->generation = json_integer_value(json_object_get(meta, "generation"));
+    if (!run->action->scale_only)
+        m->refused_print[0] = '\0';
+    log_info("applied cluster=%s kind=%s name=%s replicas=%d", run->e->key,
+             objects_kind(run->action->child), meta_text(body, "name"),
+             is_set(run) ? (int)run->action->replicas : -1);
+    cache_put(reconcile_child_cache(run->e->r, run->action->child), body);
+    run->again = true;
+    act_done(run);
+}
+
+/* What is expected of the object goes along: the server refuses if it is another one, or has
+ * changed. */
+static json_t *apply_body(const struct run *run)
+{
+    const struct plan_action *a = run->action;
+    json_t *body = json_deep_copy(run->wanted[a->child]);
+    json_t *meta = json_object_get(body, "metadata"), *spec = json_object_get(body, "spec");
+    const char *uid = run->looked ? meta_text(run->looked, "uid") : a->uid;
+    const char *version =
+        run->looked ? meta_text(run->looked, "resourceVersion") : a->resource_version;
+    if (is_set(run))
+        json_object_set_new(spec, "replicas", json_integer(a->replicas));
+    if (is_set(run) && run->looked) /* the cache knew nothing of it: no word about its size */
+        json_object_set(spec, "replicas",
+                        json_object_get(json_object_get(run->looked, "spec"), "replicas"));
+    if (a->scale_only) {
+        json_decref(body);
+        body = json_pack("{s:{}, s:{s:i}}", "metadata", "spec", "replicas", (int)a->replicas);
+        meta = json_object_get(body, "metadata");
+    }
+    if (uid)
+        json_object_set_new(meta, "uid", json_string(uid));
+    if (uid && version)
+        json_object_set_new(meta, "resourceVersion", json_string(version));
+    return body;
+}
+
+/* Force concerns single fields, and is used only on what is known to be ours. */
+static void send(struct run *run)
+{
+    const struct plan_action *a = run->action;
+    FREE_AUTO char *path = objects_path(&run->c, a->child);
+    bool ours = a->uid || run->looked;
+    FREE_AUTO char *url = xasprintf("%s?fieldManager=" CLUSTER_MANAGER "%s", path,
+                                    a->scale_only ? ""
+                                    : ours        ? "&force=true"
+                                                  : "&force=false");
+    json_t *body = apply_body(run);
+    struct kube_verb v = {.method = "PATCH",
+                          .path = url,
+                          .body = body,
+                          .content_type = a->scale_only ? "application/merge-patch+json"
+                                                        : "application/apply-patch+yaml"};
+    request(run, &v, on_applied);
+    json_decref(body);
+}
+
+static void on_probed(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    struct child_memory *m = memory(run);
+    if (status == 201 || status == 409) {
+        snprintf(m->probed_print, sizeof m->probed_print, "%s",
+                 objects_applied(run->wanted[run->action->child]));
+        send(run);
+    } else {
+        refused(run, status, err);
+    }
+}
+
+/* A StatefulSet is taken with a template whose pods would be refused; better to know before. */
+static void probe(struct run *run)
+{
+    const json_t *wanted = run->wanted[run->action->child];
+    if (!is_set(run) || run->action->scale_only ||
+        !strcmp(memory(run)->probed_print, objects_applied(wanted))) {
+        send(run);
+        return;
+    }
+    FREE_AUTO char *path =
+        xasprintf("/api/v1/namespaces/%s/pods?dryRun=All&fieldManager=" CLUSTER_MANAGER, run->c.ns);
+    json_t *pod = objects_probe_pod(wanted);
+    struct kube_verb v = {.method = "POST", .path = path, .body = pod};
+    request(run, &v, on_probed);
+    json_decref(pod);
+}
+
+static void on_looked(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    if (status == 404) {
+        probe(run);
+    } else if (status != 200) {
+        refused(run, status, err);
+    } else if (objects_controlled(body, &run->c)) {
+        run->looked = json_incref((json_t *)body);
+        probe(run);
+    } else {
+        log_warn("object is not ours cluster=%s kind=%s name=%s", run->e->key,
+                 objects_kind(run->action->child), meta_text(body, "name"));
+        memory(run)->foreign_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
+        run->in.child[run->action->child].foreign = true;
+        queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
+        act_done(run);
+    }
+}
+
+void act_apply(struct run *run)
+{
+    json_decref(run->looked);
+    run->looked = NULL;
+    if (run->action->uid) {
+        probe(run);
+        return;
+    }
+    FREE_AUTO char *path = objects_path(&run->c, run->action->child);
+    struct kube_verb v = {.method = "GET", .path = path};
+    request(run, &v, on_looked);
+}

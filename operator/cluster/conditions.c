@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The four conditions: what is true, in one word and one sentence each. */
+#include "base/buf/buf.h"
+#include "operator/cluster/status_private.h"
+
+#include <string.h>
+
+struct verdict verdict_of(enum status_value value, const char *reason, char *message)
+{
+    return (struct verdict){.value = value, .reason = reason, .message = message};
+}
+
+char *text_targets(const struct cluster_campaign *c)
+{
+    if (c->last < c->first)
+        return xstrdup("no daemon");
+    if (c->last == c->first)
+        return xasprintf("daemon %u", c->first);
+    return xasprintf("daemons %u to %u", c->first, c->last);
+}
+
+char *text_jobs(const json_t *jobs)
+{
+    size_t n = json_array_size(jobs), i;
+    const json_t *job;
+    char *text = xasprintf("%zu job%s", n, n == 1 ? "" : "s");
+    json_array_foreach((json_t *)jobs, i, job)
+    {
+        FREE_AUTO char *before = text;
+        size_t ranks = json_array_size(json_object_get(job, "ranks"));
+        const char *name = json_string_value(json_object_get(job, "job"));
+        if (i == 3) {
+            text = xasprintf("%s, ...", before);
+            break;
+        }
+        text = xasprintf("%s%s %s (%zu rank%s)", before, i ? "," : ":", name ? name : "?", ranks,
+                         ranks == 1 ? "" : "s");
+    }
+    return text;
+}
+
+static char *text_down(const struct facts *f, const char *consequence)
+{
+    const struct plan_head *h = &f->in->head;
+    FREE_AUTO char *since = cluster_time_s(h->down_since_ms);
+    return xasprintf(
+        "The head cannot be asked since %s. %s Look at the pod %s-head-0; it goes on by "
+        "itself when the head answers.",
+        since, consequence, f->in->cluster->name);
+}
+
+static bool one_of(const char *word, const char *const *list)
+{
+    for (; word && *list; list++)
+        if (!strcmp(word, *list))
+            return true;
+    return false;
+}
+
+/* A pod that does not start, and will not by itself. The kubelet's text alternates between
+ * attempts, so the message is our own. */
+static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
+{
+    static const char *const image[] = {"ErrImagePull",
+                                        "ImagePullBackOff",
+                                        "InvalidImageName",
+                                        "ErrImageNeverPull",
+                                        "ImageInspectError",
+                                        "RegistryUnavailable",
+                                        NULL};
+    static const char *const config[] = {"CreateContainerConfigError", "CreateContainerError",
+                                         "RunContainerError", NULL};
+    if (one_of(pod->waiting, image))
+        *v = verdict_of(
+            STATUS_FALSE, "ImagePullFailed",
+            xasprintf("Pod %s: the image \"%s\" cannot be pulled. Correct spec.image, or "
+                      "make the image available; it is tried again by itself.",
+                      pod->name, pod->image ? pod->image : "?"));
+    else if (one_of(pod->waiting, config))
+        *v = verdict_of(STATUS_FALSE, "PodCannotStart",
+                        xasprintf("Pod %s: %s (%s).", pod->name,
+                                  pod->message ? pod->message : "no message", pod->waiting));
+    else if (pod->waiting && !strcmp(pod->waiting, "CrashLoopBackOff"))
+        *v = verdict_of(STATUS_FALSE, "DaemonCrashes",
+                        xasprintf("Pod %s: its daemon ends again and again; kubectl logs %s "
+                                  "--previous says why.",
+                                  pod->name, pod->name));
+    else
+        return false;
+    return true;
+}
+
+static bool any_pod_stuck(const struct facts *f, bool head_only, struct verdict *v)
+{
+    for (size_t i = 0; i < f->in->npods; i++) {
+        const struct plan_pod *pod = &f->in->pods[i];
+        if ((!head_only || pod->vpid == 0) && !pod->deleting && pod_stuck(pod, v))
+            return true;
+    }
+    return false;
+}
+
+static bool any_foreign(const struct facts *f, struct verdict *v)
+{
+    for (int i = 0; i < PLAN_CHILDREN; i++) {
+        if (!f->in->child[i].foreign)
+            continue;
+        bool head = i == PLAN_HEAD_SET || i == PLAN_HEAD_SERVICE || i == PLAN_HEAD_PDB;
+        static const char *const kinds[] = {
+            [PLAN_SERVICE] = "Service",         [PLAN_HEAD_SERVICE] = "Service",
+            [PLAN_PDB] = "PodDisruptionBudget", [PLAN_HEAD_PDB] = "PodDisruptionBudget",
+            [PLAN_HEAD_SET] = "StatefulSet",    [PLAN_MEMBER_SET] = "StatefulSet",
+        };
+        *v = verdict_of(STATUS_FALSE, "NotOwned",
+                        xasprintf("%s %s%s exists and is not controlled by this DvmCluster; it is "
+                                  "left alone. Delete or rename one of the two.",
+                                  kinds[i], f->in->cluster->name, head ? "-head" : ""));
+        return true;
+    }
+    return false;
+}
+
+static struct verdict available_down(const struct facts *f)
+{
+    struct verdict v;
+    if (any_pod_stuck(f, true, &v))
+        return v;
+    if (!f->p->record.incarnation[0])
+        return verdict_of(
+            STATUS_FALSE, "HeadNotReady",
+            xasprintf("The head has not started yet (pod %s-head-0).", f->in->cluster->name));
+    return verdict_of(STATUS_FALSE, "HeadUnreachable",
+                      text_down(f, "Until it answers no daemon and no pod is removed."));
+}
+
+struct verdict verdict_available(const struct facts *f, bool was_available)
+{
+    uint32_t target = f->p->target;
+    if (f->in->cluster->suspend)
+        return verdict_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+    if (f->in->head.link == PLAN_LINK_CONNECTING)
+        return verdict_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+    if (f->in->head.link == PLAN_LINK_DOWN)
+        return available_down(f);
+    if (target == 0)
+        return verdict_of(STATUS_TRUE, "HeadOnly",
+                          xstrdup("The head takes jobs; they are queued while there are no "
+                                  "members."));
+    char *count = xasprintf("%u of %u members are wired.", f->wired, target);
+    if (f->wired >= target)
+        return verdict_of(STATUS_TRUE, "AllMembersWired", count);
+    if (was_available && f->wired > 0)
+        return verdict_of(STATUS_TRUE, "SomeMembersWired", count);
+    return verdict_of(STATUS_FALSE, "Forming", count);
+}
+
+static struct verdict campaign_verdict(const struct facts *f)
+{
+    const struct cluster_campaign *c = &f->p->record.campaign;
+    FREE_AUTO char *who = text_targets(c);
+    if (f->p->blocked == PLAN_BLOCK_HEAD && f->in->head.link == PLAN_LINK_DOWN)
+        return verdict_of(STATUS_TRUE, "HeadUnreachable",
+                          text_down(f, "Daemons have to leave, and nothing is removed until it "
+                                       "answers or spec.drain.deadlineSeconds, if given, has "
+                                       "passed."));
+    if (c->kind == CLUSTER_SHUTDOWN)
+        return verdict_of(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is being ended."));
+    if (c->phase == CLUSTER_DRAINING && c->waiting) {
+        FREE_AUTO char *jobs = text_jobs(c->waiting);
+        return verdict_of(STATUS_TRUE, "Draining",
+                          xasprintf("%s: asked to leave, waiting for %s.", who, jobs));
+    }
+    if (c->phase == CLUSTER_COMPLETE)
+        return verdict_of(STATUS_TRUE, "RemovingPods",
+                          xasprintf("%s: out of the DVM, pods are being removed.", who));
+    return verdict_of(STATUS_TRUE, cluster_phase_name(c->phase),
+                      xasprintf("%s: asked to leave.", who));
+}
+
+static struct verdict growing(const struct facts *f)
+{
+    return verdict_of(
+        STATUS_TRUE, "Growing",
+        xasprintf("%u of %u members are wired, %u pods exist.", f->wired, f->p->target, f->pods));
+}
+
+static bool any_outdated(const struct facts *f)
+{
+    for (size_t i = 0; i < f->in->npods; i++)
+        if (f->in->pods[i].outdated && !f->in->pods[i].deleting)
+            return true;
+    return false;
+}
+
+static struct verdict progressing_suspended(const struct facts *f)
+{
+    if (f->stopped && f->in->npods == 0)
+        return verdict_of(STATUS_FALSE, "Suspended", xstrdup("Nothing runs."));
+    if (f->stopped)
+        return verdict_of(STATUS_TRUE, "Suspending",
+                          xasprintf("%zu pods are being removed.", f->in->npods));
+    if (f->p->record.campaign.present)
+        return campaign_verdict(f);
+    return verdict_of(STATUS_TRUE, "Suspending", xstrdup("The DVM is being ended."));
+}
+
+struct verdict verdict_progressing(const struct facts *f)
+{
+    const struct plan *p = f->p;
+    const struct plan_child_seen *set = &f->in->child[PLAN_MEMBER_SET];
+    struct verdict v;
+    if (f->trouble && f->trouble->reason[0])
+        return verdict_of(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
+    if (any_foreign(f, &v) || any_pod_stuck(f, false, &v))
+        return v;
+    if (p->blocked == PLAN_BLOCK_REJECTED)
+        return verdict_of(STATUS_FALSE, "CampaignRejected",
+                          xasprintf("The head refused the last campaign: %s",
+                                    p->record.last.result ? p->record.last.result : "?"));
+    if (f->in->cluster->suspend)
+        return progressing_suspended(f);
+    if (p->record.campaign.present)
+        return campaign_verdict(f);
+    if (f->in->head.link == PLAN_LINK_CONNECTING)
+        return verdict_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+    if (f->in->head.link == PLAN_LINK_DOWN && p->record.incarnation[0])
+        return verdict_of(STATUS_TRUE, "HeadUnreachable",
+                          text_down(f, "Until it answers nothing is removed."));
+    if (!set->exists || f->in->head.link != PLAN_LINK_UP)
+        return verdict_of(STATUS_TRUE, "Starting", xstrdup("The head is being started."));
+    if (set->replicas != p->target || f->wired < p->target)
+        return growing(f);
+    if (any_outdated(f))
+        return verdict_of(STATUS_FALSE, "OutdatedPods",
+                          xstrdup("Some pods run with an older image or template; delete them one "
+                                  "by one, or suspend and resume, to replace them."));
+    return verdict_of(STATUS_FALSE, "UpToDate",
+                      xasprintf("%u of %u members are wired.", f->wired, p->target));
+}
+
+struct verdict verdict_resizing(const struct facts *f)
+{
+    const struct plan *p = f->p;
+    const struct plan_child_seen *set = &f->in->child[PLAN_MEMBER_SET];
+    if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
+        return campaign_verdict(f);
+    if (f->in->cluster->suspend)
+        return verdict_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+    if (f->in->head.link == PLAN_LINK_CONNECTING)
+        return verdict_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+    if (set->exists && set->replicas != p->target)
+        return growing(f);
+    if (f->in->head.link == PLAN_LINK_DOWN)
+        return verdict_of(p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
+                          p->record.incarnation[0] ? "HeadUnreachable" : "Starting",
+                          xstrdup("The head tells which members are wired, and it does not "
+                                  "answer."));
+    if (f->wired < p->target)
+        return growing(f);
+    return verdict_of(STATUS_FALSE, "Stable", xstrdup("No member is joining or leaving."));
+}
+
+struct verdict verdict_suspended(const struct facts *f)
+{
+    if (!f->in->cluster->suspend)
+        return verdict_of(STATUS_FALSE, "NotRequested", xstrdup("spec.suspend is false."));
+    if (f->stopped && f->in->npods == 0)
+        return verdict_of(STATUS_TRUE, "Suspended", xstrdup("Nothing runs."));
+    struct verdict v = progressing_suspended(f);
+    v.value = STATUS_FALSE;
+    return v;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the Secrets one after the other, then makes those that are missing. */
+#include "operator/cluster/credentials.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "base/tls/tls.h"
+#include "operator/cluster/objects.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CA, HEAD, MEMBER, OPERATOR, NSECRETS };
+static const char *const SUFFIX[NSECRETS] = {"ca", TLS_ROLE_HEAD, TLS_ROLE_MEMBER,
+                                             TLS_ROLE_OPERATOR};
+
+struct credentials_job {
+    struct kube *kube;
+    const struct cluster *c;
+    credentials_fn *on_done;
+    void *arg;
+    unsigned long request;
+    int at;                  /* the Secret that is being read or made */
+    json_t *found[NSECRETS]; /* NULL: absent */
+    struct tls_ca *ca;
+    char *ca_pem;
+};
+
+void credentials_clear(struct credentials *c)
+{
+    free_ptr(&c->ca_pem);
+    free_ptr(&c->cert_pem);
+    free_ptr(&c->key_pem);
+}
+
+static void job_free(struct credentials_job *j)
+{
+    for (int i = 0; i < NSECRETS; i++)
+        json_decref(j->found[i]);
+    tls_ca_destroy(j->ca);
+    free(j->ca_pem);
+    free(j);
+}
+
+void credentials_cancel(struct credentials_job *j)
+{
+    if (!j)
+        return;
+    kube_cancel(j->kube, j->request);
+    job_free(j);
+}
+
+static void finish(struct credentials_job *j, const struct credentials *creds,
+                   const struct status_trouble *trouble)
+{
+    j->on_done(creds, trouble, j->arg);
+    job_free(j);
+}
+
+static void fail(struct credentials_job *j, const char *reason, const char *message)
+{
+    struct status_trouble t;
+    snprintf(t.reason, sizeof t.reason, "%s", reason);
+    snprintf(t.message, sizeof t.message, "Secret %s-%s: %s", j->c->name,
+             SUFFIX[j->at < NSECRETS ? j->at : 0], message);
+    finish(j, NULL, &t);
+}
+
+/* NULL if the key is absent or no base64 text. */
+static char *secret_text(const json_t *secret, const char *key)
+{
+    const json_t *v = json_object_get(json_object_get(secret, "data"), key);
+    size_t len = json_string_length(v);
+    if (!len || len % 4 || len > (1u << 20))
+        return NULL;
+    const char *text = json_string_value(v);
+    char *out = xcalloc(len, 1);
+    int n = EVP_DecodeBlock((unsigned char *)out, (const unsigned char *)text, (int)len);
+    if (n < 0) {
+        free(out);
+        return NULL;
+    }
+    n -= (text[len - 1] == '=') + (text[len - 2] == '=');
+    out[n] = '\0';
+    return out;
+}
+
+static void step(struct credentials_job *j);
+static void make_next(struct credentials_job *j);
+
+static void hand_over(struct credentials_job *j)
+{
+    const json_t *s = j->found[OPERATOR];
+    struct credentials creds = {.ca_pem = secret_text(s, "ca.crt"),
+                                .cert_pem = secret_text(s, "tls.crt"),
+                                .key_pem = secret_text(s, "tls.key")};
+    if (creds.ca_pem && creds.cert_pem && creds.key_pem) {
+        finish(j, &creds, NULL);
+    } else {
+        j->at = OPERATOR;
+        fail(j, "CertificateInvalid",
+             "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret to have it "
+             "made "
+             "anew.");
+    }
+    credentials_clear(&creds);
+}
+
+static void on_made(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct credentials_job *j = arg;
+    if (status == 201) {
+        log_info("secret made cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
+                 SUFFIX[j->at]);
+        j->found[j->at] = json_incref((json_t *)body);
+        make_next(j);
+    } else if (status == 409) { /* somebody was faster: what is there counts, read it all anew */
+        for (int i = 0; i < NSECRETS; i++) {
+            json_decref(j->found[i]);
+            j->found[i] = NULL;
+        }
+        tls_ca_destroy(j->ca);
+        j->ca = NULL;
+        j->at = 0;
+        step(j);
+    } else {
+        fail(j, "SecretNotMade", err->msg);
+    }
+}
+
+static void post(struct credentials_job *j, const char *cert, const char *key)
+{
+    struct err err = {0};
+    FREE_AUTO char *path =
+        xasprintf("/api/v1/namespaces/%s/secrets?fieldManager=" CLUSTER_MANAGER, j->c->ns);
+    json_t *body = objects_secret(j->c, SUFFIX[j->at], j->ca_pem, cert, key);
+    struct kube_verb v = {.method = "POST", .path = path, .body = body};
+    j->request = kube_request(j->kube, &v, on_made, j, &err);
+    json_decref(body);
+    if (!j->request)
+        fail(j, "SecretNotMade", err.msg);
+}
+
+static int open_ca(struct credentials_job *j, struct err *err)
+{
+    FREE_AUTO char *id = xasprintf("%s/%s", j->c->ns, j->c->name);
+    if (j->ca)
+        return 0;
+    if (!j->found[CA]) {
+        j->ca = tls_ca_create(id, CREDENTIALS_DAYS, err);
+    } else {
+        FREE_AUTO char *cert = secret_text(j->found[CA], "tls.crt");
+        FREE_AUTO char *key = secret_text(j->found[CA], "tls.key");
+        if (!cert || !key)
+            return err_set(err, "tls.crt or tls.key of the authority is missing or unreadable");
+        j->ca = tls_ca_load(cert, key, err);
+    }
+    if (!j->ca)
+        return -1;
+    free_ptr(&j->ca_pem);
+    j->ca_pem = tls_ca_cert_pem(j->ca);
+    return 0;
+}
+
+static void make(struct credentials_job *j)
+{
+    struct err err = {0};
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+    FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, SUFFIX[j->at]);
+    if (open_ca(j, &err)) {
+        fail(j, "CertificateInvalid", err.msg);
+        return;
+    }
+    if (j->at == CA) {
+        key = tls_ca_key_pem(j->ca);
+        post(j, j->ca_pem, key);
+        return;
+    }
+    char **names = objects_cert_names(j->c, SUFFIX[j->at]);
+    int rc = tls_ca_issue(j->ca, SUFFIX[j->at], name, (const char *const *)names, CREDENTIALS_DAYS,
+                          &cert, &key, &err);
+    objects_names_free(names);
+    if (rc)
+        fail(j, "CertificateInvalid", err.msg);
+    else
+        post(j, cert, key);
+}
+
+/* The authority comes first. When it alone is gone nothing can be issued that the others would
+ * trust. */
+static void make_next(struct credentials_job *j)
+{
+    bool any_leaf = j->found[HEAD] || j->found[MEMBER] || j->found[OPERATOR];
+    bool all_leaves = j->found[HEAD] && j->found[MEMBER] && j->found[OPERATOR];
+    j->at = CA;
+    if (!j->found[CA] && any_leaf && !all_leaves) {
+        fail(j, "CertificateMissing",
+             "the authority is gone and certificates are missing. Suspend the DvmCluster, delete "
+             "its "
+             "Secrets and resume it to have all made anew.");
+        return;
+    }
+    if (all_leaves) {
+        hand_over(j);
+        return;
+    }
+    for (; j->at < NSECRETS; j->at++)
+        if (!j->found[j->at]) {
+            make(j);
+            return;
+        }
+}
+
+static void on_read(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct credentials_job *j = arg;
+    if (status == 200 && !objects_controlled(body, j->c)) {
+        fail(j, "NotOwned",
+             "it exists and is not controlled by this DvmCluster; it is left alone.");
+        return;
+    }
+    if (status != 200 && status != 404) {
+        fail(j, "SecretNotRead", err->msg);
+        return;
+    }
+    if (status == 200)
+        j->found[j->at] = json_incref((json_t *)body);
+    j->at++;
+    step(j);
+}
+
+static int read_one(struct credentials_job *j, struct err *err)
+{
+    FREE_AUTO char *path =
+        xasprintf("/api/v1/namespaces/%s/secrets/%s-%s", j->c->ns, j->c->name, SUFFIX[j->at]);
+    struct kube_verb v = {.method = "GET", .path = path};
+    j->request = kube_request(j->kube, &v, on_read, j, err);
+    return j->request ? 0 : -1;
+}
+
+static void step(struct credentials_job *j)
+{
+    struct err err = {0};
+    if (j->at == NSECRETS)
+        make_next(j);
+    else if (read_one(j, &err))
+        fail(j, "SecretNotRead", err.msg);
+}
+
+struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
+                                           credentials_fn *on_done, void *arg, struct err *err)
+{
+    struct credentials_job *j = xcalloc(1, sizeof *j);
+    j->kube = kube;
+    j->c = c;
+    j->on_done = on_done;
+    j->arg = arg;
+    if (!read_one(j, err))
+        return j;
+    job_free(j);
+    return NULL;
+}

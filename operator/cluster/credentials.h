@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The four Secrets of a cluster: read, or made if absent; never changed, never listed. */
+#ifndef OPERATOR_CLUSTER_CREDENTIALS_H
+#define OPERATOR_CLUSTER_CREDENTIALS_H
+
+#include "operator/cluster/status.h"
+#include "operator/cluster/types.h"
+#include "operator/kube/kube.h"
+
+#define CREDENTIALS_DAYS 3650
+
+/* What the operator needs to talk to the head. */
+struct credentials {
+    char *ca_pem;
+    char *cert_pem;
+    char *key_pem;
+};
+void credentials_clear(struct credentials *c);
+
+/* Ends once by on_done, never inside the call: ok with *creds (owned by the callee until it
+ * returns), or with what is wrong. Not called after credentials_cancel(). */
+struct credentials_job;
+typedef void credentials_fn(const struct credentials *creds, const struct status_trouble *trouble,
+                            void *arg);
+/* `c` is borrowed until the end. */
+struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
+                                           credentials_fn *on_done, void *arg, struct err *err);
+void credentials_cancel(struct credentials_job *j);
+
+#endif

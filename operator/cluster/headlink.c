@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Follows one head: reads its view when the stream comes up and after its events. */
+#include "operator/cluster/headlink.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RETRY_MS 1000
+
+struct headlink {
+    struct loop *loop;
+    struct dvm_client *client;
+    struct loop_timer *reread; /* reads the view when due */
+    struct loop_timer *patience;
+    struct view *view;
+    char *host;
+    bool up;
+    bool impatient; /* the patience has run out since the link broke */
+    bool reading;
+    bool dirty; /* something happened since the reading began */
+    int64_t down_since_ms;
+    char why[ERR_MSG_MAX];
+    void (*on_change)(void *arg);
+    void *arg;
+};
+
+void view_release(struct view *v)
+{
+    if (!v || --v->refs > 0)
+        return;
+    api_dvm_free(&v->dvm);
+    free(v);
+}
+
+static void set_view(struct headlink *h, struct view *v)
+{
+    view_release(h->view);
+    h->view = v;
+}
+
+/* From now on the head's view is missing. */
+static void start_patience(struct headlink *h)
+{
+    set_view(h, NULL);
+    h->impatient = false;
+    h->down_since_ms = (int64_t)loop_wall_ms();
+    loop_timer_arm(h->patience, HEADLINK_PATIENCE_MS);
+}
+
+static void on_view(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct headlink *h = arg;
+    struct err why = {0};
+    struct view *v = xcalloc(1, sizeof *v);
+    h->reading = false;
+    if (status != 200 || api_dvm_decode(body, &v->dvm, &why)) {
+        log_warn("reading the head's view failed head=%s status=%d: %s", h->host, status,
+                 status == 200 ? why.msg : err->msg);
+        free(v);
+        if (h->up)
+            loop_timer_arm(h->reread, RETRY_MS);
+        return;
+    }
+    v->refs = 1;
+    if (h->up) {
+        set_view(h, v);
+        loop_timer_disarm(h->patience);
+    } else {
+        view_release(v);
+    }
+    if (h->dirty && h->up)
+        loop_timer_arm(h->reread, HEADLINK_GATHER_MS);
+    h->on_change(h->arg);
+}
+
+static void read_now(void *arg)
+{
+    struct headlink *h = arg;
+    struct err err = {0};
+    if (!h->up)
+        return;
+    if (h->reading) {
+        h->dirty = true;
+        return;
+    }
+    h->dirty = false;
+    if (dvm_client_get_dvm(h->client, on_view, h, &err)) {
+        log_warn("reading the head's view failed head=%s: %s", h->host, err.msg);
+        loop_timer_arm(h->reread, RETRY_MS);
+        return;
+    }
+    h->reading = true;
+}
+
+void headlink_reread(struct headlink *h)
+{
+    h->dirty = h->reading;
+    if (!h->reading)
+        loop_timer_arm(h->reread, 0);
+}
+
+static void put_campaign(struct view *v, struct api_campaign *c)
+{
+    struct api_dvm *d = &v->dvm;
+    for (size_t i = 0; i < d->ncampaigns; i++) {
+        if (strcmp(d->campaigns[i].id, c->id) != 0)
+            continue;
+        api_campaign_free(&d->campaigns[i]);
+        d->campaigns[i] = *c;
+        return;
+    }
+    d->campaigns = xrealloc(d->campaigns, (d->ncampaigns + 1) * sizeof *d->campaigns);
+    d->campaigns[d->ncampaigns++] = *c;
+}
+
+int headlink_note_campaign(struct headlink *h, const json_t *body, struct err *err)
+{
+    struct api_campaign c;
+    if (api_campaign_decode(body, &c, err))
+        return err_wrap(err, "the head's answer");
+    if (h->view)
+        put_campaign(h->view, &c);
+    else
+        api_campaign_free(&c);
+    return 0;
+}
+
+int headlink_note_size(struct headlink *h, const json_t *body, struct api_size *out,
+                       struct err *err)
+{
+    if (api_size_decode(body, out, err))
+        return err_wrap(err, "the head's answer");
+    if (h->view) {
+        h->view->dvm.size_members = out->members;
+        h->view->dvm.size_sequence = out->sequence;
+    }
+    return 0;
+}
+
+/* A campaign's news is in the event; for the members the view is read, once for a burst of events.
+ */
+static void on_event(const struct api_event *e, void *arg)
+{
+    struct headlink *h = arg;
+    if (h->view && strcmp(h->view->dvm.incarnation, e->incarnation) != 0)
+        start_patience(h);
+    if (e->has_campaign && h->view) {
+        struct err err = {0};
+        json_t *copy = api_campaign_encode(&e->campaign);
+        if (headlink_note_campaign(h, copy, &err))
+            log_warn("event not understood head=%s: %s", h->host, err.msg);
+        json_decref(copy);
+        h->on_change(h->arg);
+    }
+    if (h->reading)
+        h->dirty = true;
+    else
+        loop_timer_arm(h->reread, HEADLINK_GATHER_MS);
+}
+
+static void on_link(bool up, const char *why, void *arg)
+{
+    struct headlink *h = arg;
+    if (up) {
+        log_info("head can be asked head=%s", h->host);
+        h->up = true;
+        headlink_reread(h);
+        return;
+    }
+    if (!h->up) { /* another attempt that failed: down since the first */
+        snprintf(h->why, sizeof h->why, "%s", why ? why : "");
+        return;
+    }
+    log_warn("head cannot be asked head=%s: %s", h->host, why ? why : "");
+    h->up = false;
+    snprintf(h->why, sizeof h->why, "%s", why ? why : "");
+    loop_timer_disarm(h->reread);
+    start_patience(h);
+    h->on_change(h->arg);
+}
+
+static void on_patience_over(void *arg)
+{
+    struct headlink *h = arg;
+    h->impatient = true;
+    h->on_change(h->arg);
+}
+
+struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *o, struct err *err)
+{
+    struct headlink *h = xcalloc(1, sizeof *h);
+    h->loop = loop;
+    h->host = xstrdup(o->host);
+    h->on_change = o->on_change;
+    h->arg = o->arg;
+    h->reread = loop_timer_create(loop, read_now, h);
+    h->patience = loop_timer_create(loop, on_patience_over, h);
+    start_patience(h);
+    struct dvm_client_opts d = {.host = o->host,
+                                .connect = o->connect,
+                                .port = API_PORT_CONTROL,
+                                .ca_pem = o->ca_pem,
+                                .cert_pem = o->cert_pem,
+                                .key_pem = o->key_pem,
+                                .on_event = on_event,
+                                .on_link = on_link,
+                                .arg = h};
+    h->client = dvm_client_create(loop, &d, err);
+    if (h->client)
+        return h;
+    headlink_destroy(h);
+    return NULL;
+}
+
+void headlink_destroy(struct headlink *h)
+{
+    if (!h)
+        return;
+    dvm_client_destroy(h->client);
+    loop_timer_destroy(h->reread);
+    loop_timer_destroy(h->patience);
+    set_view(h, NULL);
+    free(h->host);
+    free(h);
+}
+
+void headlink_look(struct headlink *h, struct plan_head *out, struct view **view)
+{
+    bool ready = h->up && h->view;
+    *view = NULL;
+    *out = (struct plan_head){.link = ready          ? PLAN_LINK_UP
+                                      : h->impatient ? PLAN_LINK_DOWN
+                                                     : PLAN_LINK_CONNECTING,
+                              .down_since_ms = ready ? 0 : h->down_since_ms,
+                              .why = h->why};
+    if (!ready)
+        return;
+    h->view->refs++;
+    *view = h->view;
+    out->view = &h->view->dvm;
+}
+
+struct dvm_client *headlink_client(struct headlink *h)
+{
+    return h->client;
+}

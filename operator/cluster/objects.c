@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Services, budgets, StatefulSets and Secrets of one DvmCluster. */
+#include "operator/cluster/objects.h"
+
+#include "base/buf/buf.h"
+#include "base/tls/tls.h"
+#include "operator/cluster/objects_private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct child_info {
+    const char *api_version;
+    const char *kind;
+    const char *plural;
+    const char *role; /* what it selects; NULL: all daemons */
+    bool head_name;   /* "<cluster>-head" */
+};
+
+static const struct child_info CHILDREN[PLAN_CHILDREN] = {
+    [PLAN_SERVICE] = {"v1", "Service", "services", NULL, false},
+    [PLAN_HEAD_SERVICE] = {"v1", "Service", "services", "head", true},
+    [PLAN_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "member", false},
+    [PLAN_HEAD_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "head", true},
+    [PLAN_HEAD_SET] = {"apps/v1", "StatefulSet", "statefulsets", "head", true},
+    [PLAN_MEMBER_SET] = {"apps/v1", "StatefulSet", "statefulsets", "member", false},
+};
+
+const char *objects_kind(enum plan_child child)
+{
+    return CHILDREN[child].kind;
+}
+
+char *objects_name(const struct cluster *c, enum plan_child child)
+{
+    return xasprintf("%s%s", c->name, CHILDREN[child].head_name ? "-head" : "");
+}
+
+char *objects_collection(const char *ns, enum plan_child child)
+{
+    const struct child_info *i = &CHILDREN[child];
+    return xasprintf("/%s/%s/namespaces/%s/%s", strchr(i->api_version, '/') ? "apis" : "api",
+                     i->api_version, ns, i->plural);
+}
+
+char *objects_path(const struct cluster *c, enum plan_child child)
+{
+    FREE_AUTO char *collection = objects_collection(c->ns, child);
+    FREE_AUTO char *name = objects_name(c, child);
+    return xasprintf("%s/%s", collection, name);
+}
+
+char *objects_selector(const struct cluster *c)
+{
+    return xasprintf(OBJECTS_LABEL_CLUSTER "=%s," OBJECTS_LABEL_ROLE "=member", c->name);
+}
+
+json_t *objects_match(const struct cluster *c, const char *role)
+{
+    json_t *o = json_pack("{s:s}", OBJECTS_LABEL_CLUSTER, c->name);
+    if (role)
+        json_object_set_new(o, OBJECTS_LABEL_ROLE, json_string(role));
+    return o;
+}
+
+json_t *objects_labels(const struct cluster *c, const char *role)
+{
+    json_t *o = objects_match(c, role);
+    json_object_set_new(o, "app.kubernetes.io/name", json_string("dvm"));
+    json_object_set_new(o, "app.kubernetes.io/instance", json_string(c->name));
+    json_object_set_new(o, "app.kubernetes.io/component", json_string(role ? role : "daemons"));
+    json_object_set_new(o, "app.kubernetes.io/part-of", json_string("dvm"));
+    json_object_set_new(o, OBJECTS_LABEL_MANAGER, json_string(CLUSTER_MANAGER));
+    return o;
+}
+
+static json_t *metadata(const struct cluster *c, const char *name, const char *role)
+{
+    json_t *owner = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "apiVersion",
+                              CLUSTER_GROUP "/" CLUSTER_VERSION, "kind", CLUSTER_KIND, "name",
+                              c->name, "uid", c->uid, "controller", 1, "blockOwnerDeletion", 1);
+    return json_pack("{s:s, s:s, s:o, s:[o]}", "name", name, "namespace", c->ns, "labels",
+                     objects_labels(c, role), "ownerReferences", owner);
+}
+
+static json_t *port(const char *name, int number)
+{
+    return json_pack("{s:s, s:i, s:s, s:s}", "name", name, "port", number, "protocol", "TCP",
+                     "targetPort", name);
+}
+
+/* Addresses are published before readiness: a daemon becomes ready by talking to the others. */
+static json_t *service_spec(const struct cluster *c, enum plan_child child)
+{
+    bool head = child == PLAN_HEAD_SERVICE;
+    json_t *ports = json_array();
+    if (head)
+        json_array_append_new(ports, port("control", API_PORT_CONTROL));
+    json_array_append_new(ports, port("join", API_PORT_JOIN));
+    if (!head)
+        json_array_append_new(ports, port("plain", API_PORT_PLAIN));
+    json_t *spec =
+        json_pack("{s:o, s:b, s:o, s:s}", "selector", objects_match(c, CHILDREN[child].role),
+                  "publishNotReadyAddresses", 1, "ports", ports, "type", "ClusterIP");
+    if (!head)
+        json_object_set_new(spec, "clusterIP", json_string("None"));
+    return spec;
+}
+
+/* An eviction is a shrink of one, so one at a time is always safe; a daemon that does not work
+ * anyway may go at any time. The head's budget is its own, since a pod under two budgets cannot be
+ * evicted. */
+static json_t *pdb_spec(const struct cluster *c, enum plan_child child)
+{
+    return json_pack("{s:i, s:s, s:{s:o}}", "maxUnavailable", 1, "unhealthyPodEvictionPolicy",
+                     "AlwaysAllow", "selector", "matchLabels",
+                     objects_match(c, CHILDREN[child].role));
+}
+
+static json_t *set_spec(const struct cluster *c, enum plan_child child, uint32_t replicas,
+                        const char *image)
+{
+    const char *role = CHILDREN[child].role;
+    json_t *spec =
+        json_pack("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", (int)replicas,
+                  "serviceName", c->name, "podManagementPolicy", "Parallel", "updateStrategy",
+                  "type", "OnDelete", "revisionHistoryLimit", 3, "selector", "matchLabels",
+                  objects_match(c, role), "template", objects_pod(c, role, image));
+    if (child == PLAN_MEMBER_SET)
+        json_object_set_new(spec, "ordinals", json_pack("{s:i}", "start", 1));
+    return spec;
+}
+
+/* FNV-1a; tells that something differs, protects nothing. */
+static uint64_t fingerprint(const json_t *o)
+{
+    FREE_AUTO char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t h = 14695981039346656037u;
+    for (const char *p = text; p && *p; p++)
+        h = (h ^ (unsigned char)*p) * 1099511628211u;
+    return h;
+}
+
+json_t *objects_build(const struct cluster *c, enum plan_child child, uint32_t replicas,
+                      const char *image)
+{
+    const struct child_info *info = &CHILDREN[child];
+    FREE_AUTO char *name = objects_name(c, child);
+    json_t *spec;
+    if (child == PLAN_HEAD_SET || child == PLAN_MEMBER_SET)
+        spec = set_spec(c, child, 0, image);
+    else if (child == PLAN_PDB || child == PLAN_HEAD_PDB)
+        spec = pdb_spec(c, child);
+    else
+        spec = service_spec(c, child);
+    json_t *o = json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", info->api_version, "kind",
+                          info->kind, "metadata", metadata(c, name, info->role), "spec", spec);
+    FREE_AUTO char *print = xasprintf("%016" PRIx64, fingerprint(o));
+    json_object_set_new(json_object_get(o, "metadata"), "annotations",
+                        json_pack("{s:s}", OBJECTS_APPLIED, print));
+    if (json_object_get(spec, "replicas"))
+        json_object_set_new(spec, "replicas", json_integer(replicas));
+    return o;
+}
+
+const char *objects_applied(const json_t *object)
+{
+    const json_t *meta = json_object_get(object, "metadata");
+    const char *s =
+        json_string_value(json_object_get(json_object_get(meta, "annotations"), OBJECTS_APPLIED));
+    return s ? s : "";
+}
+
+json_t *objects_probe_pod(const json_t *set)
+{
+    const json_t *meta = json_object_get(set, "metadata");
+    const json_t *template = json_object_get(json_object_get(set, "spec"), "template");
+    json_t *pod =
+        json_pack("{s:s, s:s, s:O, s:O}", "apiVersion", "v1", "kind", "Pod", "metadata",
+                  json_object_get(template, "metadata"), "spec", json_object_get(template, "spec"));
+    json_t *m = json_copy(json_object_get(pod, "metadata"));
+    FREE_AUTO char *name =
+        xasprintf("%s-dry-run", json_string_value(json_object_get(meta, "name")));
+    json_object_set_new(m, "name", json_string(name));
+    json_object_set(m, "namespace", json_object_get(meta, "namespace"));
+    json_object_set_new(pod, "metadata", m);
+    return pod;
+}
+
+json_t *objects_secret(const struct cluster *c, const char *suffix, const char *ca_pem,
+                       const char *cert_pem, const char *key_pem)
+{
+    FREE_AUTO char *name = xasprintf("%s-%s", c->name, suffix);
+    json_t *data =
+        json_pack("{s:s, s:s, s:s}", "ca.crt", ca_pem, "tls.crt", cert_pem, "tls.key", key_pem);
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Secret", "type",
+                     "kubernetes.io/tls", "metadata", metadata(c, name, suffix), "stringData",
+                     data);
+}
+
+bool objects_controlled(const json_t *object, const struct cluster *c)
+{
+    const json_t *owners = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
+    const json_t *o;
+    size_t i;
+    json_array_foreach((json_t *)owners, i, o)
+    {
+        const char *uid = json_string_value(json_object_get(o, "uid"));
+        if (json_is_true(json_object_get(o, "controller")) && uid && !strcmp(uid, c->uid))
+            return true;
+    }
+    return false;
+}
+
+char **objects_cert_names(const struct cluster *c, const char *role)
+{
+    char **n = xcalloc(8, sizeof *n);
+    if (!strcmp(role, TLS_ROLE_HEAD)) {
+        n[0] = xasprintf("%s-head", c->name);
+        n[1] = xasprintf("%s-head.%s", c->name, c->ns);
+        n[2] = xasprintf("%s-head.%s.svc", c->name, c->ns);
+        n[3] = xasprintf("%s-head-0.%s", c->name, c->name);
+        n[4] = xasprintf("%s-head-0.%s.%s", c->name, c->name, c->ns);
+        n[5] = xasprintf("%s-head-0.%s.%s.svc", c->name, c->name, c->ns);
+    } else if (!strcmp(role, TLS_ROLE_MEMBER)) {
+        n[0] = xasprintf("*.%s.%s.svc", c->name, c->ns);
+        n[1] = xasprintf("%s.%s.svc", c->name, c->ns);
+        n[2] = xasprintf("*.%s.%s", c->name, c->ns);
+        n[3] = xasprintf("*.%s", c->name);
+    }
+    return n;
+}
+
+void objects_names_free(char **names)
+{
+    for (size_t i = 0; names && names[i]; i++)
+        free(names[i]);
+    free(names);
+}

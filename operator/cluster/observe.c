@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gathers from caches, memory and head what a plan is made from. */
+#include "base/buf/buf.h"
+#include "operator/cluster/reconcile_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const json_t *path3(const json_t *o, const char *a, const char *b, const char *c)
+{
+    o = json_object_get(json_object_get(o, a), b);
+    return c ? json_object_get(o, c) : o;
+}
+
+static const char *text3(const json_t *o, const char *a, const char *b, const char *c)
+{
+    return json_string_value(path3(o, a, b, c));
+}
+
+struct cache *reconcile_child_cache(struct reconciler *r, enum plan_child child)
+{
+    if (child == PLAN_HEAD_SET || child == PLAN_MEMBER_SET)
+        return r->cache[CACHE_SETS];
+    if (child == PLAN_PDB || child == PLAN_HEAD_PDB)
+        return r->cache[CACHE_BUDGETS];
+    return r->cache[CACHE_SERVICES];
+}
+
+static void see_child(struct run *run, enum plan_child child)
+{
+    struct entry *e = run->e;
+    struct child_memory *m = &e->child[child];
+    struct plan_child_seen *s = &run->in.child[child];
+    FREE_AUTO char *name = objects_name(&run->c, child);
+    const char *image = run->c.image ? run->c.image : e->r->o.default_image;
+    run->wanted[child] = objects_build(&run->c, child, 0, image);
+    const char *print = objects_applied(run->wanted[child]);
+    s->refused = !strcmp(m->refused_print, print) && run->in.now_ms < m->refused_until_ms;
+    s->foreign = run->in.now_ms < m->foreign_until_ms;
+    const json_t *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
+    if (!o)
+        return;
+    run->children[child] = json_incref((json_t *)o);
+    s->foreign = !objects_controlled(o, &run->c);
+    s->exists = !s->foreign;
+    s->deleting = path3(o, "metadata", "deletionTimestamp", NULL) != NULL;
+    s->uid = text3(o, "metadata", "uid", NULL);
+    s->resource_version = text3(o, "metadata", "resourceVersion", NULL);
+    s->replicas = (uint32_t)json_integer_value(path3(o, "spec", "replicas", NULL));
+    int64_t generation = json_integer_value(path3(o, "metadata", "generation", NULL));
+    bool same = !strcmp(objects_applied(o), print);
+    if (same && !m->generation)
+        m->generation = generation;
+    s->current = same && m->generation == generation;
+}
+
+static const json_t *daemon_status(const json_t *pod)
+{
+    const json_t *list = path3(pod, "status", "containerStatuses", NULL), *s;
+    size_t i;
+    json_array_foreach((json_t *)list, i, s)
+    {
+        const char *name = json_string_value(json_object_get(s, "name"));
+        if (name && !strcmp(name, OBJECTS_CONTAINER))
+            return s;
+    }
+    return NULL;
+}
+
+static const char *daemon_image(const json_t *pod)
+{
+    const json_t *list = path3(pod, "spec", "containers", NULL), *c;
+    size_t i;
+    json_array_foreach((json_t *)list, i, c)
+    {
+        const char *name = json_string_value(json_object_get(c, "name"));
+        if (name && !strcmp(name, OBJECTS_CONTAINER))
+            return json_string_value(json_object_get(c, "image"));
+    }
+    return NULL;
+}
+
+/* The StatefulSet's controller has taken note of the newest template, and the pod is of another. */
+static bool outdated(const json_t *pod, const json_t *set)
+{
+    const char *has = text3(pod, "metadata", "labels", "controller-revision-hash");
+    const char *update = text3(set, "status", "updateRevision", NULL);
+    json_int_t seen = json_integer_value(path3(set, "status", "observedGeneration", NULL));
+    json_int_t is = json_integer_value(path3(set, "metadata", "generation", NULL));
+    return has && update && seen == is && strcmp(has, update) != 0;
+}
+
+static bool condition_true(const json_t *pod, const char *type)
+{
+    const json_t *list = path3(pod, "status", "conditions", NULL), *c;
+    size_t i;
+    json_array_foreach((json_t *)list, i, c)
+    {
+        const char *t = json_string_value(json_object_get(c, "type"));
+        const char *s = json_string_value(json_object_get(c, "status"));
+        if (t && s && !strcmp(t, type))
+            return !strcmp(s, "True");
+    }
+    return false;
+}
+
+static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
+{
+    const char *role = text3(pod, "metadata", "labels", OBJECTS_LABEL_ROLE);
+    const char *name = text3(pod, "metadata", "name", NULL);
+    const char *dash = name ? strrchr(name, '-') : NULL;
+    if (!role || !dash)
+        return false;
+    bool head = !strcmp(role, "head");
+    const json_t *status = daemon_status(pod);
+    const json_t *waiting = path3(status, "state", "waiting", NULL);
+    const char *started = text3(status, "state", "running", "startedAt");
+    *out = (struct plan_pod){.name = name,
+                             .uid = text3(pod, "metadata", "uid", NULL),
+                             .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10),
+                             .deleting = path3(pod, "metadata", "deletionTimestamp", NULL) != NULL,
+                             .ready = condition_true(pod, "Ready"),
+                             .waiting = json_string_value(json_object_get(waiting, "reason")),
+                             .message = json_string_value(json_object_get(waiting, "message")),
+                             .image = daemon_image(pod)};
+    out->outdated = outdated(pod, run->children[head ? PLAN_HEAD_SET : PLAN_MEMBER_SET]);
+    if (started && cluster_time_parse(started, &out->running_since_ms))
+        out->running_since_ms = 1;
+    return head || out->vpid > 0;
+}
+
+static int by_vpid(const void *a, const void *b)
+{
+    const struct plan_pod *x = a, *y = b;
+    return x->vpid < y->vpid ? -1 : x->vpid > y->vpid;
+}
+
+static void see_pods(struct run *run)
+{
+    struct pod_entry *p, *tmp;
+    size_t n = HASH_COUNT(run->e->pods), i = 0, refs = 0;
+    run->pods = xcalloc(n ? n : 1, sizeof *run->pods);
+    run->pod_objects = xcalloc(n + 1, sizeof(json_t *));
+    HASH_ITER(hh, run->e->pods, p, tmp)
+    {
+        run->pod_objects[refs++] = json_incref(p->object);
+        i += see_pod(run, p->object, &run->pods[i]);
+    }
+    qsort(run->pods, i, sizeof *run->pods, by_vpid);
+    run->in.pods = run->pods;
+    run->in.npods = i;
+}
+
+/* A link that is not up is no news while the head's container runs; when it does not run it is. */
+static void see_head(struct run *run)
+{
+    struct plan_head *h = &run->in.head;
+    bool runs = false;
+    *h = (struct plan_head){.link = PLAN_LINK_DOWN, .down_since_ms = run->e->known_since_ms};
+    if (run->e->head)
+        headlink_look(run->e->head, h, &run->view);
+    for (size_t i = 0; i < run->in.npods; i++)
+        runs = runs || (run->in.pods[i].vpid == 0 && run->in.pods[i].running_since_ms);
+    if (h->link == PLAN_LINK_CONNECTING && !runs)
+        h->link = PLAN_LINK_DOWN;
+}
+
+/* A pod whose volumes cannot be mounted looks like this, and a Secret may be what is missing. */
+static bool waits_for_volumes(const struct plan_pod *pod)
+{
+    return !pod->deleting && !pod->running_since_ms &&
+           (!pod->waiting || !strcmp(pod->waiting, "ContainerCreating"));
+}
+
+static void see_credentials(struct run *run)
+{
+    struct entry *e = run->e;
+    for (size_t i = 0; i < run->in.npods; i++)
+        run->pending = run->pending || waits_for_volumes(&run->pods[i]);
+    bool stale = run->in.now_ms >= e->creds_checked_ms + RECONCILE_RETRY_MS;
+    run->in.credentials = e->have_creds && !(run->pending && stale);
+}
+
+void observe(struct run *run)
+{
+    run->in.cluster = &run->c;
+    run->in.now_ms = (int64_t)loop_wall_ms();
+    run->in.answer = &run->e->answer;
+    run->in.size_refused = run->e->size_refused;
+    for (int i = 0; i < PLAN_CHILDREN; i++)
+        see_child(run, (enum plan_child)i);
+    see_pods(run);
+    see_credentials(run);
+    follow_head(run);
+    see_head(run);
+}
+
+void observe_trouble(const struct run *run, struct status_trouble *out)
+{
+    *out = run->e->creds_trouble;
+    for (int i = 0; i < PLAN_CHILDREN && !out->reason[0]; i++) {
+        const struct child_memory *m = &run->e->child[i];
+        if (!m->refused_print[0] || strcmp(m->refused_print, objects_applied(run->wanted[i])) != 0)
+            continue;
+        bool set = i == PLAN_HEAD_SET || i == PLAN_MEMBER_SET;
+        FREE_AUTO char *name = objects_name(&run->c, (enum plan_child)i);
+        snprintf(out->reason, sizeof out->reason, "%s", set ? "TemplateRefused" : "ObjectRefused");
+        snprintf(out->message, sizeof out->message, "%s %s is refused by the API server: %s",
+                 objects_kind((enum plan_child)i), name, m->message);
+    }
+}
+
+void observe_release(struct run *run)
+{
+    for (int i = 0; i < PLAN_CHILDREN; i++) {
+        json_decref(run->children[i]);
+        json_decref(run->wanted[i]);
+    }
+    for (size_t i = 0; run->pod_objects && run->pod_objects[i]; i++)
+        json_decref(run->pod_objects[i]);
+    free(run->pod_objects);
+    free(run->pods);
+    view_release(run->view);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a resize, and which objects have to be applied. */
+#include "operator/cluster/plan.h"
+
+#include "base/buf/buf.h"
+#include "operator/cluster/plan_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const VERBS[] = {
+    [PLAN_ENSURE_CREDENTIALS] = "EnsureCredentials",
+    [PLAN_RECORD] = "Record",
+    [PLAN_APPLY] = "Apply",
+    [PLAN_PUT_CAMPAIGN] = "PutCampaign",
+    [PLAN_CANCEL_CAMPAIGN] = "CancelCampaign",
+    [PLAN_PUT_SIZE] = "PutSize",
+    [PLAN_PUT_SHUTDOWN] = "PutShutdown",
+    [PLAN_DELETE_POD] = "DeletePod",
+};
+
+const char *plan_verb_name(enum plan_verb v)
+{
+    return (size_t)v < sizeof VERBS / sizeof *VERBS ? VERBS[v] : "?";
+}
+
+uint32_t plan_wired(const struct api_dvm *view)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; view && i < view->nmembers; i++)
+        if (view->members[i].vpid > 0 && (!strcmp(view->members[i].state, "wired") ||
+                                          !strcmp(view->members[i].state, "draining")))
+            n++;
+    return n;
+}
+
+struct plan_action *plan_add(struct draft *d, enum plan_verb verb)
+{
+    struct plan *p = d->p;
+    struct plan_action *a = p->n < PLAN_ACTIONS_MAX ? &p->actions[p->n++] : &d->scratch;
+    *a = (struct plan_action){.verb = verb};
+    return a;
+}
+
+void plan_again(struct draft *d, int64_t delay_ms)
+{
+    if (delay_ms < 1)
+        delay_ms = 1;
+    if (!d->p->again_ms || delay_ms < d->p->again_ms)
+        d->p->again_ms = delay_ms;
+}
+
+const struct api_campaign *plan_known(const struct draft *d, const char *id)
+{
+    const struct api_dvm *v = d->in->head.view;
+    for (size_t i = 0; v && i < v->ncampaigns; i++)
+        if (!strcmp(v->campaigns[i].id, id))
+            return &v->campaigns[i];
+    return NULL;
+}
+
+/* Above everything that anybody is known to have used. */
+static uint64_t next_sequence(const struct draft *d)
+{
+    const struct api_dvm *v = d->in->head.view;
+    uint64_t top = d->p->record.sequence;
+    if (d->p->record.campaign.sequence > top)
+        top = d->p->record.campaign.sequence;
+    if (v && v->size_sequence > top)
+        top = v->size_sequence;
+    for (size_t i = 0; v && i < v->ncampaigns; i++)
+        if (v->campaigns[i].sequence > top)
+            top = v->campaigns[i].sequence;
+    return top + 1;
+}
+
+void plan_open_campaign(struct draft *d, enum cluster_kind kind, uint32_t first, uint32_t last)
+{
+    const struct cluster *c = d->in->cluster;
+    struct cluster_campaign *n = &d->p->record.campaign;
+    uint64_t sequence = next_sequence(d);
+    cluster_campaign_clear(n);
+    n->present = true;
+    n->kind = kind;
+    n->sequence = sequence;
+    n->first = first;
+    n->last = last;
+    n->generation = c->generation;
+    n->drain = c->drain;
+    n->recorded_ms = d->in->now_ms;
+    snprintf(n->id, sizeof n->id, "%s-%llu-%.8s", kind == CLUSTER_SHRINK ? "shrink" : "shutdown",
+             (unsigned long long)sequence, c->uid);
+    d->p->record.sequence = sequence;
+    d->must_record = true;
+}
+
+void plan_close_campaign(struct draft *d, enum cluster_phase phase, const char *result)
+{
+    struct cluster_record *r = &d->p->record;
+    r->campaign.phase = phase;
+    if (phase == CLUSTER_COMPLETE || phase == CLUSTER_REJECTED)
+        r->campaign.applied_ms = d->in->now_ms;
+    if (result) {
+        free_ptr(&r->campaign.result);
+        r->campaign.result = xstrdup(result);
+    }
+    cluster_campaign_clear(&r->last);
+    r->last = r->campaign;
+    memset(&r->campaign, 0, sizeof r->campaign);
+    d->must_record = true;
+}
+
+void plan_complete(struct draft *d, const char *result)
+{
+    struct cluster_campaign *c = &d->p->record.campaign;
+    c->phase = CLUSTER_COMPLETE;
+    if (!c->complete_ms)
+        c->complete_ms = d->in->now_ms;
+    free_ptr(&c->result);
+    c->result = xstrdup(result);
+    d->must_record = true;
+}
+
+bool plan_deadline_passed(struct draft *d)
+{
+    const struct cluster_campaign *c = &d->p->record.campaign;
+    const struct plan_head *h = &d->in->head;
+    int64_t deadline_s = d->in->cluster->drain.deadline_s;
+    if (h->link == PLAN_LINK_CONNECTING || deadline_s < 0)
+        return false;
+    int64_t since = h->down_since_ms > c->recorded_ms ? h->down_since_ms : c->recorded_ms;
+    int64_t left = since + deadline_s * 1000 - d->in->now_ms;
+    if (left > 0)
+        plan_again(d, left);
+    return left <= 0;
+}
+
+static bool present_at_head(const struct api_dvm_member *m)
+{
+    static const char *const states[] = {"reported", "wired", "draining", "leaving"};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (!strcmp(m->state, states[i]))
+            return true;
+    return false;
+}
+
+/* No target is a member, and none can become one. */
+static bool targets_out(const struct api_dvm *v, const struct cluster_campaign *c)
+{
+    for (size_t i = 0; i < v->nmembers; i++)
+        if (v->members[i].vpid >= c->first && v->members[i].vpid <= c->last &&
+            present_at_head(&v->members[i]))
+            return false;
+    return v->size_members < c->first;
+}
+
+/* The head refused the recorded campaign: number it anew, or give it up until something changes. */
+static bool shrink_refused(struct draft *d)
+{
+    const struct plan_answer *f = d->in->answer;
+    struct cluster_campaign *c = &d->p->record.campaign;
+    if (!f || strcmp(f->id, c->id) != 0 || f->status < 400 || f->status == 503)
+        return false;
+    if (!strcmp(f->reason, "SequenceTooOld") || !strcmp(f->reason, "IdReused"))
+        plan_open_campaign(d, CLUSTER_SHRINK, c->first, c->last);
+    else if (!strcmp(f->reason, "UnknownVpid") && targets_out(d->in->head.view, c))
+        plan_complete(d, "nothing was left to remove in the head's present life");
+    else
+        plan_close_campaign(d, CLUSTER_REJECTED, f->message);
+    return true;
+}
+
+static bool same_drain(const struct cluster_drain *a, const struct cluster_drain *b)
+{
+    if (a->mode != b->mode)
+        return false;
+    return a->mode == API_DRAIN_KILL || a->deadline_s == b->deadline_s;
+}
+
+static void shrink_ask(struct draft *d)
+{
+    struct cluster_campaign *c = &d->p->record.campaign;
+    bool unwanted = d->p->target >= c->first || !same_drain(&c->drain, &d->in->cluster->drain);
+    if (shrink_refused(d))
+        return;
+    if (!plan_known(d, c->id)) {
+        if (unwanted)
+            plan_close_campaign(d, CLUSTER_CANCELLED, "the head had not begun it");
+        else
+            plan_add(d, PLAN_PUT_CAMPAIGN)->id = c->id;
+        return;
+    }
+    if (unwanted && c->phase == CLUSTER_DRAINING)
+        plan_add(d, PLAN_CANCEL_CAMPAIGN)->id = c->id;
+}
+
+/* A shrink is recorded: bring it forward by one step. */
+static void shrink_step(struct draft *d)
+{
+    struct cluster_campaign *c = &d->p->record.campaign;
+    switch (c->phase) {
+    case CLUSTER_COMPLETE:
+        if (d->in->child[PLAN_MEMBER_SET].exists && d->members > c->first - 1)
+            d->members = c->first - 1;
+        else
+            plan_close_campaign(d, CLUSTER_COMPLETE, NULL);
+        return;
+    case CLUSTER_CANCELLED:
+    case CLUSTER_REJECTED:
+    case CLUSTER_SUPERSEDED:
+        plan_close_campaign(d, c->phase, NULL);
+        return;
+    default:
+        break;
+    }
+    if (d->in->head.link == PLAN_LINK_UP)
+        shrink_ask(d);
+    else if (plan_deadline_passed(d))
+        plan_complete(d, "the head could not be asked until spec.drain.deadlineSeconds had passed");
+    else
+        d->p->blocked = PLAN_BLOCK_HEAD;
+}
+
+/* True if the head lets members 1..target in. Otherwise the next step towards it: a numbered
+ * message, recorded and then sent. A campaign of somebody else's (a tool's) is let finish first. */
+static bool size_agreed(struct draft *d)
+{
+    const struct api_dvm *v = d->in->head.view;
+    struct cluster_record *r = &d->p->record;
+    if (v->size_members == d->p->target)
+        return true;
+    if (r->size_members == d->p->target && r->size_sequence == r->sequence &&
+        r->size_sequence >= v->size_sequence && r->size_sequence > d->in->size_refused) {
+        plan_add(d, PLAN_PUT_SIZE);
+        return false;
+    }
+    r->sequence = next_sequence(d);
+    r->size_sequence = r->sequence;
+    r->size_members = d->p->target;
+    d->must_record = true;
+    return false;
+}
+
+static bool rejected_lately(struct draft *d)
+{
+    const struct cluster_campaign *l = &d->p->record.last;
+    int64_t left = l->applied_ms + PLAN_REJECTED_PAUSE_MS - d->in->now_ms;
+    if (!l->present || l->phase != CLUSTER_REJECTED || left <= 0 ||
+        l->generation != d->in->cluster->generation)
+        return false;
+    plan_again(d, left);
+    d->p->blocked = PLAN_BLOCK_REJECTED;
+    return true;
+}
+
+/* A parked pod that the StatefulSet has not removed yet would be kept if it grew again now. */
+static bool leftovers(const struct draft *d)
+{
+    for (size_t i = 0; i < d->in->npods; i++)
+        if (d->in->pods[i].vpid > d->members && !d->in->pods[i].deleting)
+            return true;
+    return false;
+}
+
+static void shrink_or_grow(struct draft *d)
+{
+    bool up = d->in->head.link == PLAN_LINK_UP;
+    bool formed = d->p->record.incarnation[0] != '\0';
+    /* A new life of the head lets nobody in: the ones that stay first, then the ones that go. */
+    if (up && d->in->head.view->size_members < d->p->target && !size_agreed(d))
+        return;
+    if (d->members > d->p->target) {
+        if (!formed)
+            d->members = d->p->target; /* no member was ever let in: nothing can be lost */
+        else if (!rejected_lately(d))
+            plan_open_campaign(d, CLUSTER_SHRINK, d->p->target + 1, d->members);
+        return;
+    }
+    /* Without the head pods may come: it refuses their daemons until the size message has arrived.
+     */
+    if ((!up || size_agreed(d)) && !leftovers(d))
+        d->members = d->p->target;
+}
+
+static void resize(struct draft *d)
+{
+    struct cluster_campaign *c = &d->p->record.campaign;
+    d->heads = 1;
+    if (c->present && c->kind == CLUSTER_SHUTDOWN) /* not accepted yet, or plan_suspend() had it */
+        plan_close_campaign(d, CLUSTER_CANCELLED, "the DVM was resumed");
+    if (c->present)
+        shrink_step(d);
+    if (!c->present && d->in->child[PLAN_MEMBER_SET].exists)
+        shrink_or_grow(d);
+}
+
+static void apply_set(struct draft *d, enum plan_child child, uint32_t replicas)
+{
+    const struct plan_child_seen *s = &d->in->child[child];
+    bool differs = s->exists && s->replicas != replicas;
+    if (s->exists && s->current && !differs)
+        return;
+    if (s->refused && !differs)
+        return;
+    if (!s->exists && !d->in->credentials)
+        return;
+    struct plan_action *a = plan_add(d, PLAN_APPLY);
+    a->child = child;
+    a->replicas = replicas;
+    a->decrease = s->exists && replicas < s->replicas;
+    a->scale_only = s->exists && s->refused;
+    a->uid = s->exists ? s->uid : NULL;
+    a->resource_version = a->decrease ? s->resource_version : NULL;
+}
+
+static void apply_children(struct draft *d)
+{
+    for (int i = 0; i < PLAN_CHILDREN; i++) {
+        const struct plan_child_seen *s = &d->in->child[i];
+        if (s->foreign || s->deleting)
+            continue;
+        if (i == PLAN_HEAD_SET) {
+            apply_set(d, i, d->heads);
+        } else if (i == PLAN_MEMBER_SET) {
+            apply_set(d, i, d->members);
+        } else if ((!s->exists || !s->current) && !s->refused) {
+            struct plan_action *a = plan_add(d, PLAN_APPLY);
+            a->child = (enum plan_child)i;
+            a->uid = s->exists ? s->uid : NULL;
+        }
+    }
+}
+
+static const char *member_state(const struct api_dvm *v, uint32_t vpid)
+{
+    for (size_t i = 0; v && i < v->nmembers; i++)
+        if (v->members[i].vpid == vpid)
+            return v->members[i].state;
+    return "";
+}
+
+static bool view_busy(const struct api_dvm *v)
+{
+    for (size_t i = 0; i < v->ncampaigns; i++)
+        if (!api_phase_terminal(v->campaigns[i].phase))
+            return true;
+    return false;
+}
+
+/* A wanted daemon that has left (by a tool's campaign) stays parked for good; only a new pod joins.
+ */
+static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
+{
+    const struct api_dvm *v = d->in->head.view;
+    if (d->in->head.link != PLAN_LINK_UP || pod->vpid == 0 || pod->vpid > d->p->target ||
+        pod->ready || !pod->running_since_ms || d->p->record.campaign.present || view_busy(v) ||
+        strcmp(member_state(v, pod->vpid), "parked") != 0)
+        return false;
+    int64_t left = pod->running_since_ms + PLAN_PARKED_MS - d->in->now_ms;
+    if (left > 0)
+        plan_again(d, left);
+    return left <= 0;
+}
+
+/* Pods are replaced on deletion only, so one that cannot start with its old template never would.
+ */
+static void replace_pods(struct draft *d)
+{
+    for (size_t i = 0; i < d->in->npods; i++) {
+        const struct plan_pod *pod = &d->in->pods[i];
+        const struct plan_child_seen *s =
+            &d->in->child[pod->vpid ? PLAN_MEMBER_SET : PLAN_HEAD_SET];
+        bool never = pod->outdated && !pod->running_since_ms && s->current;
+        if (pod->deleting || (!never && !parked_for_good(d, pod)))
+            continue;
+        struct plan_action *a = plan_add(d, PLAN_DELETE_POD);
+        a->pod = pod->name;
+        a->uid = pod->uid;
+    }
+}
+
+/* What the head tells about the recorded campaign and about itself. */
+static void take_over(struct draft *d)
+{
+    const struct api_dvm *v = d->in->head.view;
+    struct cluster_record *r = &d->p->record;
+    if (d->in->head.link != PLAN_LINK_UP || !d->heads)
+        return;
+    const struct api_campaign *told = r->campaign.present ? plan_known(d, r->campaign.id) : NULL;
+    if (told)
+        cluster_campaign_merge(&r->campaign, told);
+    if (strcmp(r->incarnation, v->incarnation) != 0) {
+        memcpy(r->incarnation, v->incarnation, sizeof r->incarnation);
+        d->must_record = true;
+    }
+}
+
+struct plan *plan_make(const struct plan_input *in)
+{
+    const struct cluster *c = in->cluster;
+    struct plan *p = xcalloc(1, sizeof *p);
+    struct draft d = {.in = in, .p = p};
+    cluster_record_copy(&p->record, &c->record);
+    if (c->deleting)
+        return p; /* owner references remove the rest */
+    p->target = c->suspend ? 0 : c->replicas;
+    const struct plan_child_seen *set = &in->child[PLAN_MEMBER_SET];
+    d.members = set->exists ? set->replicas : p->target;
+    d.heads = in->child[PLAN_HEAD_SET].exists ? in->child[PLAN_HEAD_SET].replicas : !c->suspend;
+    take_over(&d);
+    if (c->suspend || plan_shutdown_runs(&d))
+        plan_suspend(&d);
+    else
+        resize(&d);
+    if (d.must_record) {
+        p->n = 0;
+        plan_add(&d, PLAN_RECORD)->resource_version = c->resource_version;
+        return p;
+    }
+    if (!in->credentials)
+        plan_add(&d, PLAN_ENSURE_CREDENTIALS);
+    apply_children(&d);
+    replace_pods(&d);
+    return p;
+}
+
+void plan_destroy(struct plan *p)
+{
+    if (!p)
+        return;
+    cluster_record_free(&p->record);
+    free(p);
+}
+
+void plan_destroyp(struct plan **p)
+{
+    plan_destroy(*p);
+    *p = NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A plan while it is being made: shared by the parts that plan a resize and a suspension. */
+#ifndef OPERATOR_CLUSTER_PLAN_PRIVATE_H
+#define OPERATOR_CLUSTER_PLAN_PRIVATE_H
+
+#include "operator/cluster/plan.h"
+
+struct draft {
+    const struct plan_input *in;
+    struct plan *p;
+    uint32_t members; /* replicas that the StatefulSets should have after this plan */
+    uint32_t heads;
+    struct plan_action scratch; /* where an action goes that does not fit */
+    bool must_record; /* an intention has changed: nothing else happens before it is written down */
+};
+
+struct plan_action *plan_add(struct draft *d, enum plan_verb verb);
+void plan_again(struct draft *d, int64_t delay_ms);
+/* The head's record of a campaign, NULL if it has none. */
+const struct api_campaign *plan_known(const struct draft *d, const char *id);
+/* Puts a new campaign into the record, in place of one that may be there. */
+void plan_open_campaign(struct draft *d, enum cluster_kind kind, uint32_t first, uint32_t last);
+/* Moves the campaign to lastCampaign. `result` may be NULL. */
+void plan_close_campaign(struct draft *d, enum cluster_phase phase, const char *result);
+/* Calls the campaign complete without the head's word, for the reason given. */
+void plan_complete(struct draft *d, const char *result);
+/* True if the head could not be asked for as long as the user lets work drain. */
+bool plan_deadline_passed(struct draft *d);
+
+/* True while a shutdown that the head has accepted is not at its end. */
+bool plan_shutdown_runs(const struct draft *d);
+void plan_suspend(struct draft *d);
+
+#endif

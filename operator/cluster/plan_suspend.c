@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a suspension: the head ends in an orderly way, then both StatefulSets go to 0. */
+#include "base/buf/buf.h"
+#include "operator/cluster/plan_private.h"
+
+#include <string.h>
+
+bool plan_shutdown_runs(const struct draft *d)
+{
+    const struct cluster_campaign *c = &d->p->record.campaign;
+    return c->present && c->kind == CLUSTER_SHUTDOWN && c->phase != CLUSTER_RECORDED;
+}
+
+static int64_t shutdown_deadline_s(const struct cluster_drain *drain)
+{
+    if (drain->mode == API_DRAIN_KILL)
+        return 0;
+    return drain->deadline_s >= 0 && drain->deadline_s < CLUSTER_GRACE_CAP_S ? drain->deadline_s
+                                                                             : CLUSTER_GRACE_CAP_S;
+}
+
+static bool head_runs(const struct draft *d)
+{
+    for (size_t i = 0; i < d->in->npods; i++)
+        if (d->in->pods[i].vpid == 0 && d->in->pods[i].running_since_ms)
+            return true;
+    return false;
+}
+
+/* Accepted. A broken link alone does not mean that the head is gone: its container has to have
+ * ended, another life of it has to answer, or the time that it was given has to be over. */
+static void await_end(struct draft *d)
+{
+    const struct cluster_campaign *c = &d->p->record.campaign;
+    const struct plan_head *h = &d->in->head;
+    int64_t end = c->accepted_ms + shutdown_deadline_s(&c->drain) * 1000 + PLAN_SHUTDOWN_SLACK_MS;
+    if (h->link == PLAN_LINK_UP && strcmp(h->view->incarnation, c->incarnation) != 0)
+        plan_complete(d, "the head's life has ended");
+    else if (h->link != PLAN_LINK_UP && !head_runs(d))
+        plan_complete(d, "the head has ended");
+    else if (d->in->now_ms >= end)
+        plan_complete(d, "the head did not end within its time");
+    else
+        plan_again(d, end - d->in->now_ms);
+}
+
+static void ask_to_end(struct draft *d)
+{
+    struct cluster_campaign *c = &d->p->record.campaign;
+    const struct plan_head *h = &d->in->head;
+    const struct plan_answer *f = d->in->answer;
+    if (f && !strcmp(f->id, c->id) && (f->status == 202 || f->status == 200 || f->status == 503)) {
+        c->phase = CLUSTER_DRAINING; /* 503: it is shutting down already */
+        c->accepted_ms = f->at_ms;
+        d->must_record = true;
+        return;
+    }
+    if (h->link != PLAN_LINK_UP) {
+        if (plan_deadline_passed(d))
+            plan_complete(d, "the head could not be asked until spec.drain.deadlineSeconds had "
+                             "passed");
+        else
+            d->p->blocked = PLAN_BLOCK_HEAD;
+        return;
+    }
+    if (strcmp(h->view->incarnation, c->incarnation) != 0) {
+        memcpy(c->incarnation, h->view->incarnation, sizeof c->incarnation);
+        d->must_record = true;
+        return;
+    }
+    struct plan_action *a = plan_add(d, PLAN_PUT_SHUTDOWN);
+    a->id = c->id;
+    a->deadline_s = shutdown_deadline_s(&c->drain);
+}
+
+/* Nothing runs any more: forget the life that has ended, so that the next start is a first one. */
+static void settle(struct draft *d)
+{
+    struct cluster_record *r = &d->p->record;
+    if (r->campaign.present)
+        plan_close_campaign(
+            d, r->campaign.kind == CLUSTER_SHUTDOWN ? CLUSTER_COMPLETE : CLUSTER_SUPERSEDED, NULL);
+    if (r->incarnation[0]) {
+        r->incarnation[0] = '\0';
+        d->must_record = true;
+    }
+}
+
+static void open_shutdown(struct draft *d)
+{
+    struct cluster_record *r = &d->p->record;
+    if (r->campaign.present)
+        plan_close_campaign(d, CLUSTER_SUPERSEDED, "the DVM is being suspended");
+    uint32_t all = d->in->child[PLAN_MEMBER_SET].exists ? d->members : 0;
+    plan_open_campaign(d, CLUSTER_SHUTDOWN, 1, all);
+    memcpy(r->campaign.incarnation, r->incarnation, sizeof r->incarnation);
+}
+
+void plan_suspend(struct draft *d)
+{
+    struct cluster_record *r = &d->p->record;
+    const struct plan_child_seen *set = d->in->child;
+    bool running = (set[PLAN_HEAD_SET].exists && set[PLAN_HEAD_SET].replicas) ||
+                   (set[PLAN_MEMBER_SET].exists && set[PLAN_MEMBER_SET].replicas);
+    if (!running) {
+        d->heads = d->members = 0;
+        settle(d);
+    } else if (!r->incarnation[0] || (r->campaign.present && r->campaign.kind == CLUSTER_SHUTDOWN &&
+                                      r->campaign.phase == CLUSTER_COMPLETE)) {
+        d->heads = d->members = 0;
+    } else if (!r->campaign.present || r->campaign.kind != CLUSTER_SHUTDOWN) {
+        open_shutdown(d);
+    } else if (r->campaign.phase == CLUSTER_RECORDED) {
+        ask_to_end(d);
+    } else {
+        await_end(d);
+    }
+}

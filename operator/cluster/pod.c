@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemons' pod template: restricted level, numeric user, read-only root, memory-backed
+ * /dev/shm. */
+#include "base/buf/buf.h"
+#include "operator/cluster/objects_private.h"
+
+#include <string.h>
+
+/* Any other numeric user works as well; this one is what the images declare. */
+#define POD_UID 65532
+/* A head has nothing to drain for others; its jobs are ended and its members park. */
+#define HEAD_GRACE_S 60
+#define GRACE_SLACK_S 30
+
+static json_t *field_env(const char *name, const char *path)
+{
+    return json_pack("{s:s, s:{s:{s:s, s:s}}}", "name", name, "valueFrom", "fieldRef", "apiVersion",
+                     "v1", "fieldPath", path);
+}
+
+static json_t *env(void)
+{
+    return json_pack("[o, o, o, o, {s:s, s:s}]", field_env("POD_IP", "status.podIP"),
+                     field_env("POD_NAME", "metadata.name"),
+                     field_env("POD_NAMESPACE", "metadata.namespace"),
+                     field_env("NODE_NAME", "spec.nodeName"), "name", "HOME", "value", "/tmp");
+}
+
+static void push(json_t *list, const char *flag, char *value)
+{
+    json_array_append_new(list, json_string(flag));
+    json_array_append_new(list, json_string(value));
+    free_ptr(&value);
+}
+
+static json_t *command_line(const struct cluster *c, const char *role)
+{
+    bool head = !strcmp(role, "head");
+    json_t *a = json_array();
+    push(a, "--role", xstrdup(role));
+    push(a, "--cluster", xasprintf("%s/%s", c->ns, c->name));
+    push(a, "--head", xasprintf("%s-head.%s.svc:%d", c->name, c->ns, API_PORT_JOIN));
+    push(a, "--tls-dir", xstrdup("/etc/dvm/tls"));
+    push(a, "--session-dir", xstrdup("/run/dvm"));
+    push(a, "--control-port", xasprintf("%d", API_PORT_CONTROL));
+    push(a, "--join-port", xasprintf("%d", API_PORT_JOIN));
+    push(a, "--plain-port", xasprintf("%d", API_PORT_PLAIN));
+    push(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
+    json_array_append_new(a, json_string("--hostname-vpid"));
+    return a;
+}
+
+static json_t *probe(const char *path, int period_s, int failures)
+{
+    return json_pack("{s:{s:s, s:s, s:s}, s:i, s:i, s:i}", "httpGet", "path", path, "port", "plain",
+                     "scheme", "HTTP", "periodSeconds", period_s, "timeoutSeconds", 5,
+                     "failureThreshold", failures);
+}
+
+static json_t *port(const char *name, int number)
+{
+    return json_pack("{s:s, s:i, s:s}", "name", name, "containerPort", number, "protocol", "TCP");
+}
+
+static json_t *ports(bool head)
+{
+    json_t *a = json_pack("[o, o]", port("join", API_PORT_JOIN), port("plain", API_PORT_PLAIN));
+    if (head)
+        json_array_append_new(a, port("control", API_PORT_CONTROL));
+    return a;
+}
+
+static json_t *mounts(void)
+{
+    return json_pack("[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "name", "tls",
+                     "mountPath", "/etc/dvm/tls", "readOnly", 1, "name", "run", "mountPath",
+                     "/run/dvm", "name", "tmp", "mountPath", "/tmp", "name", "shm", "mountPath",
+                     "/dev/shm");
+}
+
+static json_t *volumes(const struct cluster *c, const char *role)
+{
+    FREE_AUTO char *secret = xasprintf("%s-%s", c->name, role);
+    return json_pack("[{s:s, s:{s:s, s:i}}, {s:s, s:{}}, {s:s, s:{}}, {s:s, s:{s:s, s:s}}]", "name",
+                     "tls", "secret", "secretName", secret, "defaultMode", 0440, "name", "run",
+                     "emptyDir", "name", "tmp", "emptyDir", "name", "shm", "emptyDir", "medium",
+                     "Memory", "sizeLimit", "1Gi");
+}
+
+static json_t *container(const struct cluster *c, const char *role, const char *image)
+{
+    json_t *o = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER,
+                          "image", image, "command", "prted", "args", command_line(c, role), "env",
+                          env(), "ports", ports(!strcmp(role, "head")), "volumeMounts", mounts());
+    json_object_set_new(o, "livenessProbe", probe("/healthz", 10, 6));
+    json_object_set_new(o, "readinessProbe", probe("/readyz", 2, 1));
+    json_object_set_new(o, "resources",
+                        json_pack("{s:{s:s, s:s}}", "requests", "cpu", "50m", "memory", "64Mi"));
+    json_object_set_new(o, "securityContext",
+                        json_pack("{s:b, s:b, s:{s:[s]}}", "allowPrivilegeEscalation", 0,
+                                  "readOnlyRootFilesystem", 1, "capabilities", "drop", "ALL"));
+    return o;
+}
+
+static int64_t grace_s(const struct cluster *c, bool head)
+{
+    if (head)
+        return HEAD_GRACE_S;
+    if (c->drain.mode == API_DRAIN_KILL)
+        return GRACE_SLACK_S;
+    if (c->drain.deadline_s < 0 || c->drain.deadline_s > CLUSTER_GRACE_CAP_S - GRACE_SLACK_S)
+        return CLUSTER_GRACE_CAP_S;
+    return c->drain.deadline_s + GRACE_SLACK_S;
+}
+
+static json_t *pod_spec(const struct cluster *c, const char *role, const char *image)
+{
+    bool head = !strcmp(role, "head");
+    json_t *o = json_pack(
+        "{s:[o], s:o, s:b, s:b, s:I, s:s}", "containers", container(c, role, image), "volumes",
+        volumes(c, role), "automountServiceAccountToken", 0, "enableServiceLinks", 0,
+        "terminationGracePeriodSeconds", (json_int_t)grace_s(c, head), "restartPolicy", "Always");
+    json_object_set_new(o, "securityContext",
+                        json_pack("{s:b, s:i, s:i, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser",
+                                  POD_UID, "runAsGroup", POD_UID, "fsGroup", POD_UID,
+                                  "seccompProfile", "type", "RuntimeDefault"));
+    if (!head) /* a job over N members should see as many nodes as there are */
+        json_object_set_new(o, "topologySpreadConstraints",
+                            json_pack("[{s:i, s:s, s:s, s:{s:o}}]", "maxSkew", 1, "topologyKey",
+                                      "kubernetes.io/hostname", "whenUnsatisfiable",
+                                      "ScheduleAnyway", "labelSelector", "matchLabels",
+                                      objects_match(c, role)));
+    return o;
+}
+
+/* The user's template shapes members and head alike, but for resources, which the head has its own
+ * of. */
+static json_t *template_for(const struct cluster *c, bool head)
+{
+    json_t *t = json_deep_copy(json_object_get(c->template, "spec"));
+    json_t *item;
+    size_t i;
+    json_array_foreach(json_object_get(t, "containers"), i, item)
+    {
+        const char *name = json_string_value(json_object_get(item, "name"));
+        if (head && name && !strcmp(name, OBJECTS_CONTAINER))
+            json_object_del(item, "resources");
+    }
+    return t;
+}
+
+static json_t *pod_metadata(const struct cluster *c, const char *role)
+{
+    json_t *meta = json_pack("{s:{}}", "labels");
+    json_t *own = objects_labels(c, role);
+    const json_t *user = json_object_get(c->template, "metadata");
+    if (json_object_get(user, "labels"))
+        json_object_update(json_object_get(meta, "labels"), json_object_get(user, "labels"));
+    json_object_update(json_object_get(meta, "labels"), own);
+    json_decref(own);
+    if (json_object_get(user, "annotations"))
+        json_object_set(meta, "annotations", json_object_get(user, "annotations"));
+    return meta;
+}
+
+json_t *objects_pod(const struct cluster *c, const char *role, const char *image)
+{
+    bool head = !strcmp(role, "head");
+    json_t *spec = pod_spec(c, role, image);
+    json_t *user = template_for(c, head);
+    if (user)
+        objects_merge(spec, user);
+    json_decref(user);
+    if (head && c->head_resources) {
+        json_t *first = json_array_get(json_object_get(spec, "containers"), 0);
+        json_object_set(first, "resources", c->head_resources);
+    }
+    return json_pack("{s:o, s:o}", "metadata", pod_metadata(c, role), "spec", spec);
+}

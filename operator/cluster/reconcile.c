@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Caches in, work queue, and the pass over one cluster: observe, plan, act, tell. */
+#include "operator/cluster/reconcile.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "operator/cluster/reconcile_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *meta_text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(json_object_get(o, "metadata"), key));
+    return s ? s : "";
+}
+
+static void entry_reset(struct entry *e, const char *uid)
+{
+    headlink_destroy(e->head);
+    credentials_clear(&e->creds);
+    free(e->uid);
+    e->head = NULL;
+    e->uid = xstrdup(uid);
+    e->have_creds = false;
+    e->known_since_ms = (int64_t)loop_wall_ms();
+    e->creds_checked_ms = 0;
+    e->size_refused = 0;
+    memset(e->child, 0, sizeof e->child);
+    memset(&e->creds_trouble, 0, sizeof e->creds_trouble);
+    memset(&e->answer, 0, sizeof e->answer);
+}
+
+static struct entry *entry_get(struct reconciler *r, const char *key)
+{
+    struct entry *e;
+    HASH_FIND_STR(r->entries, key, e);
+    if (e)
+        return e;
+    e = xcalloc(1, sizeof *e);
+    e->key = xstrdup(key);
+    e->r = r;
+    entry_reset(e, "");
+    HASH_ADD_KEYPTR(hh, r->entries, e->key, strlen(e->key), e);
+    return e;
+}
+
+static void run_free(struct run *run)
+{
+    observe_release(run);
+    plan_destroy(run->plan);
+    cluster_free(&run->c);
+    json_decref(run->object);
+    json_decref(run->looked);
+    json_decref(run->status);
+    free(run);
+}
+
+static void pod_forget(struct entry *e, struct pod_entry *p)
+{
+    HASH_DEL(e->pods, p);
+    json_decref(p->object);
+    free(p->name);
+    free(p);
+}
+
+static void entry_free(struct entry *e)
+{
+    struct pod_entry *p, *tmp;
+    HASH_ITER(hh, e->pods, p, tmp)
+    pod_forget(e, p);
+    if (e->run) {
+        kube_cancel(e->r->o.kube, e->run->request);
+        credentials_cancel(e->run->creds);
+        run_free(e->run);
+    }
+    HASH_DEL(e->r->entries, e);
+    entry_reset(e, "");
+    free(e->uid);
+    free(e->key);
+    free(e);
+}
+
+/* --- the head ----------------------------------------------------------------------------------
+ */
+
+static void on_head_change(void *arg)
+{
+    struct entry *e = arg;
+    queue_add(e->r->queue, e->key);
+}
+
+static const char *override_of(const struct reconciler *r, const struct cluster *c, const char *key)
+{
+    for (size_t i = 0; i < r->o.noverrides; i++) {
+        const struct reconcile_override *o = &r->o.overrides[i];
+        if (!strcmp(o->name, key) || !strcmp(o->name, c->name))
+            return o->connect;
+    }
+    return NULL;
+}
+
+void follow_head(struct run *run)
+{
+    struct entry *e = run->e;
+    const struct plan_child_seen *s = &run->in.child[PLAN_HEAD_SET];
+    struct err err = {0};
+    bool wanted = e->have_creds && s->exists && s->replicas > 0;
+    if (!wanted && e->head) {
+        headlink_destroy(e->head);
+        e->head = NULL;
+    }
+    if (!wanted || e->head)
+        return;
+    FREE_AUTO char *host = xasprintf("%s-head.%s.svc", run->c.name, run->c.ns);
+    struct headlink_opts o = {.host = host,
+                              .connect = override_of(e->r, &run->c, e->key),
+                              .ca_pem = e->creds.ca_pem,
+                              .cert_pem = e->creds.cert_pem,
+                              .key_pem = e->creds.key_pem,
+                              .on_change = on_head_change,
+                              .arg = e};
+    e->head = headlink_create(e->r->o.loop, &o, &err);
+    if (!e->head)
+        log_error("cannot follow the head cluster=%s: %s", e->key, err.msg);
+}
+
+/* --- one pass ----------------------------------------------------------------------------------
+ */
+
+static void run_end(struct run *run)
+{
+    struct entry *e = run->e;
+    struct reconciler *r = e->r;
+    bool ok = !run->failed;
+    if (run->plan && run->plan->again_ms)
+        queue_add_after(r->queue, e->key, (uint64_t)run->plan->again_ms);
+    if (run->pending)
+        queue_add_after(r->queue, e->key, RECONCILE_RETRY_MS);
+    if (run->again && ok)
+        queue_add(r->queue, e->key);
+    if (r->metrics)
+        metrics_reconcile(r->metrics, ok, loop_now_ms(r->o.loop) - run->begun_ms);
+    e->run = NULL;
+    run_free(run);
+    queue_done(r->queue, e->key, ok);
+}
+
+static void count_campaign(struct reconciler *r, const char *reason)
+{
+    static const struct {
+        const char *reason;
+        enum metrics_outcome outcome;
+    } map[] = {{"ShrinkRecorded", METRICS_CAMPAIGN_STARTED},
+               {"ShrinkComplete", METRICS_CAMPAIGN_COMPLETE},
+               {"ShrinkCancelled", METRICS_CAMPAIGN_CANCELLED},
+               {"ShrinkRejected", METRICS_CAMPAIGN_REFUSED}};
+    for (size_t i = 0; r->metrics && i < sizeof map / sizeof *map; i++)
+        if (!strcmp(reason, map[i].reason))
+            metrics_campaign(r->metrics, map[i].outcome);
+}
+
+static void on_news(bool warning, const char *reason, const char *note, void *arg)
+{
+    struct run *run = arg;
+    log_info("news cluster=%s reason=%s: %s", run->e->key, reason, note);
+    count_campaign(run->e->r, reason);
+    announce(run->e->r, &run->c, warning, reason, note);
+}
+
+static void on_status_written(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct run *run = arg;
+    if (status == 200) {
+        status_news(json_object_get(run->object, "status"), run->status, on_news, run);
+        cache_put(run->e->r->cache[CACHE_CLUSTERS], body);
+        run->again = true;
+    } else if (status != 404) {
+        run->failed = true; /* 409: somebody else has written; plan anew from what is there now */
+        log_warn("status not written cluster=%s status=%d: %s", run->e->key, status, err->msg);
+    }
+    run_end(run);
+}
+
+/* The whole object with the resourceVersion that the plan was made from: a stale plan cannot be
+ * recorded. */
+static void write_status(struct run *run)
+{
+    struct err err = {0};
+    const json_t *old = json_object_get(run->object, "status");
+    if (json_equal(run->status, old)) {
+        run_end(run);
+        return;
+    }
+    json_t *body = json_copy(run->object);
+    json_object_set(body, "status", run->status);
+    FREE_AUTO char *path =
+        xasprintf("/apis/" CLUSTER_GROUP "/" CLUSTER_VERSION "/namespaces/%s/dvmclusters/%s/status"
+                  "?fieldManager=" CLUSTER_MANAGER,
+                  run->c.ns, run->c.name);
+    struct kube_verb v = {.method = "PUT", .path = path, .body = body};
+    run->request = kube_request(run->e->r->o.kube, &v, on_status_written, run, &err);
+    json_decref(body);
+    if (run->request)
+        return;
+    log_warn("status not written cluster=%s: %s", run->e->key, err.msg);
+    run->failed = true;
+    run_end(run);
+}
+
+static void measure(const struct run *run)
+{
+    struct metrics *m = run->e->r->metrics;
+    if (!m)
+        return;
+    const json_t *s = run->status;
+    struct metrics_cluster sizes = {
+        .spec = run->c.replicas,
+        .desired = run->plan->target,
+        .current = (uint32_t)json_integer_value(json_object_get(s, "replicas")),
+        .ready = (uint32_t)json_integer_value(json_object_get(s, "readyReplicas")),
+        .head_up = run->in.head.link == PLAN_LINK_UP};
+    metrics_cluster_set(m, run->c.ns, run->c.name, &sizes);
+}
+
+static void tell(struct run *run)
+{
+    struct status_trouble trouble;
+    observe_trouble(run, &trouble);
+    run->status = status_build(&run->in, run->plan, &trouble);
+    measure(run);
+    write_status(run);
+}
+
+void act_done(struct run *run)
+{
+    run->request = 0;
+    if (run->next == run->plan->n) {
+        tell(run);
+        return;
+    }
+    run->action = &run->plan->actions[run->next++];
+    log_debug("action cluster=%s verb=%s", run->e->key, plan_verb_name(run->action->verb));
+    act(run);
+}
+
+static void run_begin(struct entry *e, const json_t *object)
+{
+    struct err err = {0};
+    struct run *run = xcalloc(1, sizeof *run);
+    e->run = run;
+    run->e = e;
+    run->object = json_incref((json_t *)object);
+    run->begun_ms = loop_now_ms(e->r->o.loop);
+    if (cluster_decode(object, &run->c, &err)) {
+        log_error("cannot work on cluster=%s: %s", e->key, err.msg);
+        run_end(run);
+        return;
+    }
+    if (strcmp(e->uid, run->c.uid) != 0)
+        entry_reset(e, run->c.uid);
+    if (run->c.deleting) {
+        entry_reset(e, run->c.uid);
+        run_end(run);
+    } else if (cluster_decode_spec(object, &run->c, &err)) {
+        log_warn("invalid spec cluster=%s: %s", e->key, err.msg);
+        run->status = status_invalid(&run->c, json_object_get(object, "status"), err.msg,
+                                     (int64_t)loop_wall_ms());
+        write_status(run);
+    } else {
+        observe(run);
+        run->plan = plan_make(&run->in);
+        act_done(run);
+    }
+}
+
+static void on_work(const char *key, void *arg)
+{
+    struct reconciler *r = arg;
+    char ns[API_NAME_MAX + 1];
+    const char *slash = strchr(key, '/');
+    snprintf(ns, sizeof ns, "%.*s", (int)(slash - key), key);
+    const json_t *object = cache_get(r->cache[CACHE_CLUSTERS], ns, slash + 1);
+    struct entry *e = entry_get(r, key);
+    if (object) {
+        run_begin(e, object);
+        return;
+    }
+    if (r->metrics)
+        metrics_cluster_gone(r->metrics, ns, slash + 1);
+    if (HASH_COUNT(e->pods))
+        entry_reset(e, "");
+    else
+        entry_free(e);
+    FREE_AUTO char *gone = xstrdup(key);
+    queue_done(r->queue, gone, true);
+    queue_forget(r->queue, gone);
+}
+
+/* --- caches ------------------------------------------------------------------------------------
+ */
+
+static void add_cluster(const json_t *object, void *arg)
+{
+    struct reconciler *r = arg;
+    FREE_AUTO char *key =
+        xasprintf("%s/%s", meta_text(object, "namespace"), meta_text(object, "name"));
+    queue_add(r->queue, key);
+}
+
+static void on_cluster(const json_t *object, bool deleted, void *arg)
+{
+    struct reconciler *r = arg;
+    if (r->started)
+        add_cluster(object, r);
+}
+
+static char *owner_key(const json_t *object)
+{
+    const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
+    const char *cluster = json_string_value(json_object_get(labels, OBJECTS_LABEL_CLUSTER));
+    return cluster ? xasprintf("%s/%s", meta_text(object, "namespace"), cluster) : NULL;
+}
+
+static void on_child(const json_t *object, bool deleted, void *arg)
+{
+    struct reconciler *r = arg;
+    FREE_AUTO char *key = owner_key(object);
+    if (r->started && key)
+        queue_add(r->queue, key);
+}
+
+static void on_pod(const json_t *object, bool deleted, void *arg)
+{
+    struct reconciler *r = arg;
+    struct pod_entry *p;
+    FREE_AUTO char *key = owner_key(object);
+    if (!key)
+        return;
+    struct entry *e = entry_get(r, key);
+    const char *name = meta_text(object, "name");
+    HASH_FIND_STR(e->pods, name, p);
+    if (p)
+        pod_forget(e, p);
+    if (!deleted) {
+        p = xcalloc(1, sizeof *p);
+        p->name = xstrdup(name);
+        p->object = json_incref((json_t *)object);
+        HASH_ADD_KEYPTR(hh, e->pods, p->name, strlen(p->name), p);
+    }
+    if (r->started)
+        queue_add(r->queue, key);
+}
+
+bool reconciler_synced(const struct reconciler *r)
+{
+    for (int i = 0; i < CACHES; i++)
+        if (!r->cache[i] || !cache_synced(r->cache[i]))
+            return false;
+    return true;
+}
+
+static void on_synced(void *arg)
+{
+    struct reconciler *r = arg;
+    if (r->started || !reconciler_synced(r))
+        return;
+    r->started = true;
+    log_info("caches are filled clusters=%zu pods=%zu", cache_count(r->cache[CACHE_CLUSTERS]),
+             cache_count(r->cache[CACHE_PODS]));
+    cache_each(r->cache[CACHE_CLUSTERS], add_cluster, r);
+    if (r->o.on_synced)
+        r->o.on_synced(r->o.arg);
+}
+
+static int open_cache(struct reconciler *r, int which, struct err *err)
+{
+    static const struct {
+        const char *group;
+        const char *plural;
+        const char *selector;
+        void (*on_change)(const json_t *, bool, void *);
+    } info[CACHES] = {
+        [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL,
+                            on_cluster},
+        [CACHE_PODS] = {"api/v1", "pods", OBJECTS_LABEL_CLUSTER, on_pod},
+        [CACHE_SETS] = {"apis/apps/v1", "statefulsets", OBJECTS_LABEL_CLUSTER, on_child},
+        [CACHE_SERVICES] = {"api/v1", "services", OBJECTS_LABEL_CLUSTER, on_child},
+        [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", OBJECTS_LABEL_CLUSTER,
+                           on_child},
+    };
+    FREE_AUTO char *path =
+        r->o.ns ? xasprintf("/%s/namespaces/%s/%s", info[which].group, r->o.ns, info[which].plural)
+                : xasprintf("/%s/%s", info[which].group, info[which].plural);
+    struct cache_opts o = {.path = path,
+                           .label_selector = info[which].selector,
+                           .on_change = info[which].on_change,
+                           .on_synced = on_synced,
+                           .arg = r};
+    r->cache[which] = cache_create(r->o.loop, r->o.kube, &o, err);
+    return r->cache[which] ? 0 : err_wrap(err, "watching %s", info[which].plural);
+}
+
+struct reconciler *reconciler_create(const struct reconciler_opts *o, struct err *err)
+{
+    struct reconciler *r = xcalloc(1, sizeof *r);
+    r->o = *o;
+    r->queue = queue_create(o->loop, on_work, r);
+    for (int i = 0; i < CACHES; i++)
+        if (open_cache(r, i, err))
+            goto error;
+    return r;
+error:
+    reconciler_destroy(r);
+    return NULL;
+}
+
+void reconciler_destroy(struct reconciler *r)
+{
+    struct entry *e, *tmp;
+    if (!r)
+        return;
+    HASH_ITER(hh, r->entries, e, tmp)
+    entry_free(e);
+    for (int i = 0; i < CACHES; i++)
+        cache_destroy(r->cache[i]);
+    queue_destroy(r->queue);
+    free(r);
+}
+
+void reconciler_measure(struct reconciler *r, struct metrics *m)
+{
+    r->metrics = m;
+}
+
+size_t reconciler_queue_depth(const struct reconciler *r)
+{
+    return queue_depth(r->queue);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Brings every DvmCluster of one namespace, or of all, to what is asked for. */
+#ifndef OPERATOR_CLUSTER_RECONCILE_H
+#define OPERATOR_CLUSTER_RECONCILE_H
+
+#include "base/loop/loop.h"
+#include "operator/kube/kube.h"
+#include "operator/metrics/metrics.h"
+
+#define RECONCILE_OVERRIDES_MAX 32
+
+/* Where to find a head instead of by its Service (tests, development). */
+struct reconcile_override {
+    const char *name;    /* "namespace/name" or "name" */
+    const char *connect; /* "address:port" */
+};
+
+struct reconciler;
+struct reconciler_opts {
+    struct loop *loop;
+    struct kube *kube;
+    const char *ns;            /* NULL: all namespaces */
+    const char *default_image; /* for clusters without spec.image */
+    const struct reconcile_override *overrides;
+    size_t noverrides;
+    void (*on_synced)(void *arg); /* all caches are filled, work begins */
+    void *arg;
+};
+/* Everything in `o` is borrowed for the reconciler's life. */
+struct reconciler *reconciler_create(const struct reconciler_opts *o, struct err *err);
+void reconciler_destroy(struct reconciler *r);
+/* Where counts go; NULL: nowhere. Borrowed. */
+void reconciler_measure(struct reconciler *r, struct metrics *m);
+bool reconciler_synced(const struct reconciler *r);
+size_t reconciler_queue_depth(const struct reconciler *r);
+
+#endif

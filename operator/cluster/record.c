@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of the status that the operator itself relies on: campaigns, size message, sequence. */
+#include "base/buf/buf.h"
+#include "operator/cluster/types_private.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const PHASES[] = {
+    [CLUSTER_RECORDED] = "Recorded",     [CLUSTER_DRAINING] = "Draining",
+    [CLUSTER_REMOVING] = "Removing",     [CLUSTER_COMPLETE] = "Complete",
+    [CLUSTER_CANCELLED] = "Cancelled",   [CLUSTER_REJECTED] = "Rejected",
+    [CLUSTER_SUPERSEDED] = "Superseded",
+};
+#define NPHASES ((int)(sizeof PHASES / sizeof *PHASES))
+
+const char *cluster_phase_name(enum cluster_phase p)
+{
+    return (int)p >= 0 && (int)p < NPHASES ? PHASES[p] : "?";
+}
+
+bool cluster_phase_terminal(enum cluster_phase p)
+{
+    return p >= CLUSTER_COMPLETE;
+}
+
+const char *cluster_drain_mode_name(enum api_drain_mode m)
+{
+    return m == API_DRAIN_KILL ? "Kill" : "Wait";
+}
+
+char *cluster_time_ms(int64_t wall_ms)
+{
+    time_t s = (time_t)(wall_ms / 1000);
+    struct tm tm;
+    char day[32];
+    gmtime_r(&s, &tm);
+    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    return xasprintf("%s.%03dZ", day, (int)(wall_ms % 1000));
+}
+
+char *cluster_time_s(int64_t wall_ms)
+{
+    char *t = cluster_time_ms(wall_ms);
+    memcpy(strchr(t, '.'), "Z", 2);
+    return t;
+}
+
+int cluster_time_parse(const char *text, int64_t *wall_ms)
+{
+    struct tm tm = {0};
+    const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    int64_t ms = 0;
+    if (!p)
+        return -1;
+    if (*p == '.') {
+        int scale = 100;
+        for (p++; *p >= '0' && *p <= '9'; p++, scale /= 10)
+            ms += (*p - '0') * scale;
+    }
+    if (strcmp(p, "Z") != 0)
+        return -1;
+    *wall_ms = (int64_t)timegm(&tm) * 1000 + ms;
+    return 0;
+}
+
+static int time_field(const json_t *o, const char *path, int64_t *out, struct err *err)
+{
+    const char *text = NULL;
+    if (field_str(o, path, 64, &text, err))
+        return -1;
+    if (text && cluster_time_parse(text, out))
+        return err_set(err, "%s is no time: \"%s\"", path, text);
+    return 0;
+}
+
+/* The list must be a run without gaps: nothing else can be taken off a StatefulSet. */
+static int decode_targets(const json_t *o, struct cluster_campaign *c, struct err *err)
+{
+    const json_t *list = json_object_get(o, "targets"), *v;
+    size_t i;
+    if (!json_is_array(list) || json_array_size(list) > API_TARGETS_MAX)
+        return err_set(err, "targets must be a list of at most %d vpids", API_TARGETS_MAX);
+    c->first = 1;
+    c->last = 0;
+    json_array_foreach((json_t *)list, i, v)
+    {
+        json_int_t n = json_integer_value(v);
+        if (!json_is_integer(v) || n < 1 || n > API_TARGETS_MAX)
+            return err_set(err, "targets[%zu] is no vpid of a member", i);
+        if (i > 0 && n != (json_int_t)c->last + 1)
+            return err_set(err, "targets[%zu] is %d, expected %u", i, (int)n, c->last + 1);
+        if (i == 0)
+            c->first = (uint32_t)n;
+        c->last = (uint32_t)n;
+    }
+    return 0;
+}
+
+static int decode_phase(const char *text, enum cluster_phase *out, struct err *err)
+{
+    for (int i = 0; text && i < NPHASES; i++)
+        if (!strcmp(text, PHASES[i])) {
+            *out = (enum cluster_phase)i;
+            return 0;
+        }
+    return err_set(err, "phase \"%s\" is unknown", text ? text : "");
+}
+
+static int decode_words(const json_t *o, struct cluster_campaign *c, struct err *err)
+{
+    const char *id = NULL, *kind = NULL, *phase = NULL, *result = NULL, *incarnation = NULL;
+    if (field_str(o, "id", API_ID_MAX, &id, err) || field_str(o, "kind", 16, &kind, err) ||
+        field_str(o, "phase", 16, &phase, err) ||
+        field_str(o, "result", API_TEXT_MAX, &result, err) ||
+        field_str(o, "incarnation", sizeof c->incarnation - 1, &incarnation, err) ||
+        decode_phase(phase, &c->phase, err))
+        return -1;
+    if (!id || !*id)
+        return err_set(err, "id is missing");
+    if (!kind || (strcmp(kind, "Shrink") != 0 && strcmp(kind, "Shutdown") != 0))
+        return err_set(err, "kind \"%s\" is unknown", kind ? kind : "");
+    snprintf(c->id, sizeof c->id, "%s", id);
+    snprintf(c->incarnation, sizeof c->incarnation, "%s", incarnation ? incarnation : "");
+    c->kind = strcmp(kind, "Shrink") ? CLUSTER_SHUTDOWN : CLUSTER_SHRINK;
+    c->result = result ? xstrdup(result) : NULL;
+    return 0;
+}
+
+static int decode_campaign(const json_t *o, struct cluster_campaign *c, struct err *err)
+{
+    int64_t sequence = 0;
+    if (decode_words(o, c, err) || decode_targets(o, c, err) ||
+        field_int(o, "sequence", 1, INT64_MAX, &sequence, err) ||
+        field_int(o, "generation", 0, INT64_MAX, &c->generation, err) ||
+        drain_decode(o, "drain", &c->drain, err) ||
+        time_field(o, "recordedTime", &c->recorded_ms, err) ||
+        time_field(o, "acceptedTime", &c->accepted_ms, err) ||
+        time_field(o, "drainedTime", &c->drained_ms, err) ||
+        time_field(o, "fenceTime", &c->fence_ms, err) ||
+        time_field(o, "completeTime", &c->complete_ms, err) ||
+        time_field(o, "appliedTime", &c->applied_ms, err))
+        return -1;
+    if (sequence < 1)
+        return err_set(err, "sequence is missing");
+    c->sequence = (uint64_t)sequence;
+    json_t *waiting = json_object_get(o, "waitingFor"), *ended = json_object_get(o, "endedJobs");
+    c->waiting = json_array_size(waiting) ? json_deep_copy(waiting) : NULL;
+    c->ended = json_array_size(ended) ? json_deep_copy(ended) : NULL;
+    c->present = true;
+    return 0;
+}
+
+static int decode_slot(const json_t *status, const char *path, struct cluster_campaign *c,
+                       struct err *err)
+{
+    const json_t *o = NULL;
+    if (field_object(status, path, &o, err))
+        return -1;
+    if (o && decode_campaign(o, c, err))
+        return err_wrap(err, "%s", path);
+    return 0;
+}
+
+int record_decode(const json_t *object, struct cluster *out, struct err *err)
+{
+    struct cluster_record *r = &out->record;
+    const json_t *status = NULL, *size = NULL;
+    const char *incarnation = NULL;
+    int64_t sequence = 0, size_sequence = 0, members = 0;
+    if (field_object(object, "status", &status, err) ||
+        field_int(status, "status.sequence", 0, INT64_MAX, &sequence, err) ||
+        field_str(status, "status.incarnation", sizeof r->incarnation - 1, &incarnation, err) ||
+        field_object(status, "status.size", &size, err) ||
+        field_int(size, "status.size.sequence", 1, INT64_MAX, &size_sequence, err) ||
+        field_int(size, "status.size.members", 0, CLUSTER_MEMBERS_MAX, &members, err) ||
+        decode_slot(status, "status.campaign", &r->campaign, err) ||
+        decode_slot(status, "status.lastCampaign", &r->last, err))
+        return -1;
+    r->sequence = (uint64_t)sequence;
+    r->size_sequence = (uint64_t)size_sequence;
+    r->size_members = (uint32_t)members;
+    snprintf(r->incarnation, sizeof r->incarnation, "%s", incarnation ? incarnation : "");
+    json_t *conditions = json_object_get(status, "conditions");
+    out->conditions = json_is_array(conditions) ? json_deep_copy(conditions) : NULL;
+    return 0;
+}
+
+static void set_time(json_t *o, const char *key, int64_t wall_ms)
+{
+    if (!wall_ms)
+        return;
+    FREE_AUTO char *text = cluster_time_ms(wall_ms);
+    json_object_set_new(o, key, json_string(text));
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    if (text && *text)
+        json_object_set_new(o, key, json_string(text));
+}
+
+static json_t *encode_campaign(const struct cluster_campaign *c)
+{
+    json_t *targets = json_array();
+    json_t *drain = json_pack("{s:s}", "mode", cluster_drain_mode_name(c->drain.mode));
+    for (uint32_t v = c->first; v <= c->last; v++)
+        json_array_append_new(targets, json_integer(v));
+    if (c->drain.deadline_s >= 0)
+        json_object_set_new(drain, "deadlineSeconds", json_integer(c->drain.deadline_s));
+    json_t *o = json_pack(
+        "{s:s, s:I, s:s, s:o, s:I, s:o, s:s}", "id", c->id, "sequence", (json_int_t)c->sequence,
+        "kind", c->kind == CLUSTER_SHRINK ? "Shrink" : "Shutdown", "targets", targets, "generation",
+        (json_int_t)c->generation, "drain", drain, "phase", cluster_phase_name(c->phase));
+    set_text(o, "incarnation", c->incarnation);
+    set_text(o, "result", c->result);
+    if (c->waiting)
+        json_object_set(o, "waitingFor", c->waiting);
+    if (c->ended)
+        json_object_set(o, "endedJobs", c->ended);
+    set_time(o, "recordedTime", c->recorded_ms);
+    set_time(o, "acceptedTime", c->accepted_ms);
+    set_time(o, "drainedTime", c->drained_ms);
+    set_time(o, "fenceTime", c->fence_ms);
+    set_time(o, "completeTime", c->complete_ms);
+    set_time(o, "appliedTime", c->applied_ms);
+    return o;
+}
+
+json_t *cluster_record_encode(const struct cluster_record *r)
+{
+    json_t *o = json_object();
+    if (r->sequence)
+        json_object_set_new(o, "sequence", json_integer((json_int_t)r->sequence));
+    if (r->size_sequence)
+        json_object_set_new(o, "size",
+                            json_pack("{s:I, s:i}", "sequence", (json_int_t)r->size_sequence,
+                                      "members", (int)r->size_members));
+    set_text(o, "incarnation", r->incarnation);
+    if (r->campaign.present)
+        json_object_set_new(o, "campaign", encode_campaign(&r->campaign));
+    if (r->last.present)
+        json_object_set_new(o, "lastCampaign", encode_campaign(&r->last));
+    return o;
+}
+
+void cluster_campaign_clear(struct cluster_campaign *c)
+{
+    free_ptr(&c->result);
+    json_decref(c->waiting);
+    json_decref(c->ended);
+    memset(c, 0, sizeof *c);
+}
+
+void cluster_campaign_copy(struct cluster_campaign *to, const struct cluster_campaign *from)
+{
+    cluster_campaign_clear(to);
+    *to = *from;
+    to->result = from->result ? xstrdup(from->result) : NULL;
+    to->waiting = json_incref(from->waiting);
+    to->ended = json_incref(from->ended);
+}
+
+void cluster_record_copy(struct cluster_record *to, const struct cluster_record *from)
+{
+    cluster_record_free(to);
+    to->sequence = from->sequence;
+    to->size_sequence = from->size_sequence;
+    to->size_members = from->size_members;
+    memcpy(to->incarnation, from->incarnation, sizeof to->incarnation);
+    cluster_campaign_copy(&to->campaign, &from->campaign);
+    cluster_campaign_copy(&to->last, &from->last);
+}
+
+void cluster_record_free(struct cluster_record *r)
+{
+    cluster_campaign_clear(&r->campaign);
+    cluster_campaign_clear(&r->last);
+    memset(r, 0, sizeof *r);
+}
+
+bool cluster_record_equal(const struct cluster_record *a, const struct cluster_record *b)
+{
+    json_t *ja = cluster_record_encode(a), *jb = cluster_record_encode(b);
+    bool equal = json_equal(ja, jb);
+    json_decref(ja);
+    json_decref(jb);
+    return equal;
+}
+
+static json_t *job_list(const struct api_job_ref *jobs, size_t n)
+{
+    json_t *list = n ? json_array() : NULL;
+    for (size_t i = 0; i < n && i < CLUSTER_JOBS_MAX; i++) {
+        json_t *ranks = json_array();
+        for (size_t k = 0; k < jobs[i].nranks && k < CLUSTER_RANKS_MAX; k++)
+            json_array_append_new(ranks, json_integer(jobs[i].ranks[k]));
+        json_array_append_new(list, json_pack("{s:s, s:o}", "job", jobs[i].job, "ranks", ranks));
+    }
+    return list;
+}
+
+void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *told)
+{
+    static const enum cluster_phase phases[] = {
+        [API_PHASE_DRAINING] = CLUSTER_DRAINING,
+        [API_PHASE_REMOVING] = CLUSTER_REMOVING,
+        [API_PHASE_COMPLETE] = CLUSTER_COMPLETE,
+        [API_PHASE_CANCELLED] = CLUSTER_CANCELLED,
+    };
+    if (cluster_phase_terminal(c->phase) || phases[told->phase] < c->phase)
+        return; /* an older answer that came late */
+    c->phase = phases[told->phase];
+    c->accepted_ms = told->accepted_ms;
+    c->drained_ms = told->drained_ms;
+    c->fence_ms = told->fence_ms;
+    c->complete_ms = told->complete_ms;
+    json_decref(c->waiting);
+    json_decref(c->ended);
+    c->waiting = job_list(told->waiting, told->nwaiting);
+    c->ended = job_list(told->ended, told->nended);
+}
+
+void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out)
+{
+    memset(out, 0, sizeof *out);
+    out->sequence = c->sequence;
+    out->drain_mode = c->drain.mode;
+    out->deadline_s = c->drain.mode == API_DRAIN_KILL ? -1 : c->drain.deadline_s;
+    out->ntargets = c->last >= c->first ? c->last - c->first + 1 : 0;
+    out->targets = xcalloc(out->ntargets ? out->ntargets : 1, sizeof *out->targets);
+    for (size_t i = 0; i < out->ntargets; i++)
+        out->targets[i] = c->first + (uint32_t)i;
+}

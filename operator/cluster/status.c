@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts a status together. */
+#include "operator/cluster/status.h"
+
+#include "base/buf/buf.h"
+#include "operator/cluster/objects.h"
+#include "operator/cluster/status_private.h"
+
+#include <string.h>
+
+static const json_t *find_condition(const json_t *conditions, const char *type)
+{
+    const json_t *c;
+    size_t i;
+    json_array_foreach((json_t *)conditions, i, c)
+    {
+        const char *t = json_string_value(json_object_get(c, "type"));
+        if (t && !strcmp(t, type))
+            return c;
+    }
+    return NULL;
+}
+
+static const char *condition_status(const json_t *conditions, const char *type)
+{
+    const char *s = json_string_value(json_object_get(find_condition(conditions, type), "status"));
+    return s ? s : "";
+}
+
+/* lastTransitionTime moves only when the status does. Takes v.message. */
+static void put_condition(json_t *list, const struct cluster *c, const char *type, struct verdict v,
+                          int64_t now_ms)
+{
+    static const char *const words[] = {"False", "True", "Unknown", "Unknown"};
+    const json_t *old = find_condition(c->conditions, type);
+    FREE_AUTO char *message = v.message;
+    FREE_AUTO char *now = cluster_time_s(now_ms);
+    if (v.value == STATUS_KEEP && old) {
+        json_array_append_new(list, json_deep_copy(old));
+        return;
+    }
+    const char *since = now;
+    if (old && !strcmp(condition_status(c->conditions, type), words[v.value])) {
+        const char *t = json_string_value(json_object_get(old, "lastTransitionTime"));
+        since = t ? t : now;
+    }
+    json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "type", type, "status",
+                                          words[v.value], "observedGeneration",
+                                          (json_int_t)c->generation, "lastTransitionTime", since,
+                                          "reason", v.reason, "message", message));
+}
+
+static uint32_t member_pods(const struct plan_input *in)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < in->npods; i++)
+        n += in->pods[i].vpid > 0;
+    return n;
+}
+
+static bool stopped(const struct plan_input *in)
+{
+    const struct plan_child_seen *s = in->child;
+    return (!s[PLAN_HEAD_SET].exists || s[PLAN_HEAD_SET].replicas == 0) &&
+           (!s[PLAN_MEMBER_SET].exists || s[PLAN_MEMBER_SET].replicas == 0);
+}
+
+json_t *status_build(const struct plan_input *in, const struct plan *p,
+                     const struct status_trouble *trouble)
+{
+    const struct cluster *c = in->cluster;
+    struct facts f = {.in = in,
+                      .p = p,
+                      .trouble = trouble,
+                      .wired = plan_wired(in->head.view),
+                      .pods = member_pods(in),
+                      .stopped = stopped(in)};
+    bool same_life = !strcmp(c->record.incarnation, p->record.incarnation);
+    bool was = same_life && !strcmp(condition_status(c->conditions, "Available"), "True");
+    json_t *list = json_array();
+    put_condition(list, c, "Available", verdict_available(&f, was), in->now_ms);
+    put_condition(list, c, "Progressing", verdict_progressing(&f), in->now_ms);
+    put_condition(list, c, "Resizing", verdict_resizing(&f), in->now_ms);
+    put_condition(list, c, "Suspended", verdict_suspended(&f), in->now_ms);
+    FREE_AUTO char *selector = objects_selector(c);
+    json_t *status = cluster_record_encode(&p->record);
+    json_object_set_new(status, "observedGeneration", json_integer(c->generation));
+    json_object_set_new(status, "replicas", json_integer(f.pods));
+    json_object_set_new(status, "readyReplicas", json_integer(f.wired));
+    json_object_set_new(status, "desiredReplicas", json_integer(p->target));
+    json_object_set_new(status, "selector", json_string(selector));
+    json_object_set_new(status, "conditions", list);
+    return status;
+}
+
+json_t *status_invalid(const struct cluster *c, const json_t *old_status, const char *message,
+                       int64_t now_ms)
+{
+    json_t *status = old_status ? json_deep_copy(old_status) : json_object();
+    json_t *list = json_array(), *old;
+    size_t i;
+    json_array_foreach(c->conditions, i, old)
+    {
+        const char *type = json_string_value(json_object_get(old, "type"));
+        if (!type || strcmp(type, "Progressing") != 0)
+            json_array_append_new(list, json_deep_copy(old));
+    }
+    put_condition(list, c, "Progressing",
+                  verdict_of(STATUS_FALSE, "InvalidSpec",
+                             xasprintf("%s. Nothing is changed until it is corrected.", message)),
+                  now_ms);
+    json_object_set_new(status, "conditions", list);
+    json_object_set_new(status, "observedGeneration", json_integer(c->generation));
+    return status;
+}
+
+struct news {
+    status_news_fn *fn;
+    void *arg;
+};
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static char *targets_of(const json_t *campaign)
+{
+    const json_t *list = json_object_get(campaign, "targets");
+    size_t n = json_array_size(list);
+    struct cluster_campaign c = {.first = 1, .last = 0};
+    if (n) {
+        c.first = (uint32_t)json_integer_value(json_array_get(list, 0));
+        c.last = (uint32_t)json_integer_value(json_array_get(list, n - 1));
+    }
+    return text_targets(&c);
+}
+
+static void news_of_running(const struct news *n, const json_t *before, const json_t *now)
+{
+    const char *phase = text_of(now, "phase");
+    bool is_new = strcmp(text_of(before, "id"), text_of(now, "id")) != 0;
+    if (!now || (!is_new && !strcmp(text_of(before, "phase"), phase)))
+        return;
+    FREE_AUTO char *who = targets_of(now);
+    FREE_AUTO char *note = NULL;
+    bool shrink = !strcmp(text_of(now, "kind"), "Shrink");
+    if (!shrink)
+        note = xasprintf("Campaign %s: the DVM is being ended", text_of(now, "id"));
+    else if (is_new)
+        note = xasprintf("Campaign %s: %s will leave", text_of(now, "id"), who);
+    else
+        note = xasprintf("Campaign %s: %s are in phase %s", text_of(now, "id"), who, phase);
+    if (is_new)
+        n->fn(false, shrink ? "ShrinkRecorded" : "ShutdownRecorded", note, n->arg);
+    else if (!strcmp(phase, "Draining"))
+        n->fn(false, shrink ? "ShrinkAccepted" : "ShutdownAccepted", note, n->arg);
+}
+
+static void news_of_ended(const struct news *n, const json_t *before, const json_t *now)
+{
+    if (!now || !strcmp(text_of(before, "id"), text_of(now, "id")))
+        return;
+    const char *phase = text_of(now, "phase"), *result = text_of(now, "result");
+    bool shrink = !strcmp(text_of(now, "kind"), "Shrink");
+    const json_t *ended = json_object_get(now, "endedJobs");
+    FREE_AUTO char *who = targets_of(now);
+    FREE_AUTO char *jobs = text_jobs(ended);
+    FREE_AUTO char *note = NULL;
+    if (shrink && !strcmp(phase, "Complete"))
+        note = xasprintf("Campaign %s: %s left the DVM, their pods are removed%s%s%s%s",
+                         text_of(now, "id"), who, ended ? "; ended with them: " : "",
+                         ended ? jobs : "", *result ? "; " : "", result);
+    else
+        note = xasprintf("Campaign %s: %s%s%s", text_of(now, "id"), phase, *result ? ": " : "",
+                         result);
+    FREE_AUTO char *reason = xasprintf("%s%s", shrink ? "Shrink" : "Shutdown", phase);
+    n->fn(ended || !strcmp(phase, "Rejected"), reason, note, n->arg);
+}
+
+static bool is_calm(const char *reason)
+{
+    static const char *const calm[] = {"Forming",  "Suspended",  "HeadNotReady",
+                                       "UpToDate", "Connecting", "OutdatedPods"};
+    for (size_t i = 0; i < sizeof calm / sizeof *calm; i++)
+        if (!strcmp(calm[i], reason))
+            return true;
+    return false;
+}
+
+static void news_of_conditions(const struct news *n, const json_t *before, const json_t *after)
+{
+    const json_t *old = find_condition(json_object_get(before, "conditions"), "Available");
+    const json_t *now = find_condition(json_object_get(after, "conditions"), "Available");
+    bool yes = !strcmp(text_of(now, "status"), "True");
+    if (strcmp(text_of(old, "status"), text_of(now, "status")) != 0 && (yes || old))
+        n->fn(!yes && !is_calm(text_of(now, "reason")), yes ? "Available" : text_of(now, "reason"),
+              text_of(now, "message"), n->arg);
+    old = find_condition(json_object_get(before, "conditions"), "Progressing");
+    now = find_condition(json_object_get(after, "conditions"), "Progressing");
+    if (strcmp(text_of(old, "reason"), text_of(now, "reason")) != 0 &&
+        !strcmp(text_of(now, "status"), "False") && !is_calm(text_of(now, "reason")))
+        n->fn(true, text_of(now, "reason"), text_of(now, "message"), n->arg);
+    old = find_condition(json_object_get(before, "conditions"), "Suspended");
+    now = find_condition(json_object_get(after, "conditions"), "Suspended");
+    if (old && strcmp(text_of(old, "status"), text_of(now, "status")) != 0) {
+        yes = !strcmp(text_of(now, "status"), "True");
+        n->fn(false, yes ? "Suspended" : "Resumed", text_of(now, "message"), n->arg);
+    }
+}
+
+static void news_of_size(const struct news *n, const json_t *before, const json_t *after)
+{
+    json_int_t was = json_integer_value(json_object_get(before, "desiredReplicas"));
+    json_int_t is = json_integer_value(json_object_get(after, "desiredReplicas"));
+    if (!json_object_get(before, "desiredReplicas") || is <= was)
+        return;
+    FREE_AUTO char *note = xasprintf("From %lld to %lld members", (long long)was, (long long)is);
+    n->fn(false, "Growing", note, n->arg);
+}
+
+void status_news(const json_t *before, const json_t *after, status_news_fn *fn, void *arg)
+{
+    struct news n = {.fn = fn, .arg = arg};
+    const char *life = text_of(after, "incarnation");
+    if (*life && strcmp(text_of(before, "incarnation"), life) != 0) {
+        FREE_AUTO char *note = xasprintf("The head is up (incarnation %s)", life);
+        fn(false, "HeadUp", note, arg);
+    }
+    news_of_size(&n, before, after);
+    news_of_ended(&n, json_object_get(before, "lastCampaign"),
+                  json_object_get(after, "lastCampaign"));
+    news_of_running(&n, json_object_get(before, "campaign"), json_object_get(after, "campaign"));
+    news_of_conditions(&n, before, after);
+}

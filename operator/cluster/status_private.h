@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts and facts that the conditions are made of. */
+#ifndef OPERATOR_CLUSTER_STATUS_PRIVATE_H
+#define OPERATOR_CLUSTER_STATUS_PRIVATE_H
+
+#include "operator/cluster/status.h"
+
+enum status_value { STATUS_FALSE, STATUS_TRUE, STATUS_UNKNOWN, STATUS_KEEP };
+
+/* One condition on its way; `message` is owned. KEEP: as it was before, if it was. */
+struct verdict {
+    enum status_value value;
+    const char *reason;
+    char *message;
+};
+
+struct facts {
+    const struct plan_input *in;
+    const struct plan *p;
+    const struct status_trouble *trouble;
+    uint32_t wired;
+    uint32_t pods; /* member pods */
+    bool stopped;  /* both StatefulSets ask for nothing */
+};
+
+struct verdict verdict_of(enum status_value value, const char *reason, char *message);
+struct verdict verdict_available(const struct facts *f, bool was_available);
+struct verdict verdict_progressing(const struct facts *f);
+struct verdict verdict_resizing(const struct facts *f);
+struct verdict verdict_suspended(const struct facts *f);
+
+/* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". Heap strings of the caller's.
+ */
+char *text_targets(const struct cluster_campaign *c);
+char *text_jobs(const json_t *jobs);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Strict decoding of a DvmCluster's metadata and spec. */
+#include "operator/cluster/types.h"
+
+#include "base/buf/buf.h"
+#include "operator/cluster/types_private.h"
+
+#include <string.h>
+
+int field_int(const json_t *o, const char *path, int64_t min, int64_t max, int64_t *out,
+              struct err *err)
+{
+    const char *key = strrchr(path, '.');
+    const json_t *v = json_object_get(o, key ? key + 1 : path);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_integer(v))
+        return err_set(err, "%s must be a whole number", path);
+    json_int_t n = json_integer_value(v);
+    if (n < min || n > max)
+        return err_set(err, "%s is %lld, it must be between %lld and %lld", path, (long long)n,
+                       (long long)min, (long long)max);
+    *out = n;
+    return 0;
+}
+
+int field_str(const json_t *o, const char *path, size_t max, const char **out, struct err *err)
+{
+    const char *key = strrchr(path, '.');
+    const json_t *v = json_object_get(o, key ? key + 1 : path);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_string(v))
+        return err_set(err, "%s must be a string", path);
+    if (json_string_length(v) > max)
+        return err_set(err, "%s is longer than %zu bytes", path, max);
+    *out = json_string_value(v);
+    return 0;
+}
+
+int field_bool(const json_t *o, const char *path, bool *out, struct err *err)
+{
+    const char *key = strrchr(path, '.');
+    const json_t *v = json_object_get(o, key ? key + 1 : path);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_boolean(v))
+        return err_set(err, "%s must be true or false", path);
+    *out = json_is_true(v);
+    return 0;
+}
+
+int field_object(const json_t *o, const char *path, const json_t **out, struct err *err)
+{
+    const char *key = strrchr(path, '.');
+    const json_t *v = json_object_get(o, key ? key + 1 : path);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_object(v))
+        return err_set(err, "%s must be an object", path);
+    *out = v;
+    return 0;
+}
+
+static void spec_defaults(struct cluster *c)
+{
+    c->replicas = 1;
+    c->slots = 1;
+    c->head_slots = 0;
+    c->suspend = false;
+    c->drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
+    free_ptr(&c->image);
+    json_decref(c->template);
+    json_decref(c->head_resources);
+    c->template = c->head_resources = NULL;
+}
+
+static int need_str(const json_t *meta, const char *path, char **out, struct err *err)
+{
+    const char *s = NULL;
+    if (field_str(meta, path, API_NAME_MAX, &s, err))
+        return -1;
+    if (!s || !*s)
+        return err_set(err, "%s is missing", path);
+    *out = xstrdup(s);
+    return 0;
+}
+
+static int decode_meta(const json_t *object, struct cluster *c, struct err *err)
+{
+    const json_t *meta = NULL;
+    if (field_object(object, "metadata", &meta, err))
+        return -1;
+    if (!meta)
+        return err_set(err, "metadata is missing");
+    if (need_str(meta, "metadata.namespace", &c->ns, err) ||
+        need_str(meta, "metadata.name", &c->name, err) ||
+        need_str(meta, "metadata.uid", &c->uid, err) ||
+        need_str(meta, "metadata.resourceVersion", &c->resource_version, err) ||
+        field_int(meta, "metadata.generation", 0, INT64_MAX, &c->generation, err))
+        return -1;
+    c->deleting = json_is_string(json_object_get(meta, "deletionTimestamp"));
+    return 0;
+}
+
+int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
+{
+    memset(out, 0, sizeof *out);
+    spec_defaults(out);
+    if (!json_is_object(object)) {
+        err_set(err, "a DvmCluster must be an object");
+        goto error;
+    }
+    if (decode_meta(object, out, err) || record_decode(object, out, err))
+        goto error;
+    return 0;
+error:
+    cluster_free(out);
+    memset(out, 0, sizeof *out);
+    return -1;
+}
+
+int drain_decode(const json_t *parent, const char *path, struct cluster_drain *out, struct err *err)
+{
+    const json_t *drain = NULL;
+    const char *mode = NULL;
+    struct cluster_drain d = {.mode = API_DRAIN_WAIT, .deadline_s = -1};
+    if (field_object(parent, path, &drain, err))
+        return -1;
+    if (field_str(drain, "drain.mode", 16, &mode, err) ||
+        field_int(drain, "drain.deadlineSeconds", 0, CLUSTER_DEADLINE_MAX_S, &d.deadline_s, err))
+        return -1;
+    if (mode && !strcmp(mode, "Kill"))
+        d.mode = API_DRAIN_KILL;
+    else if (mode && strcmp(mode, "Wait") != 0)
+        return err_set(err, "drain.mode is \"%s\", it must be Wait or Kill", mode);
+    *out = d;
+    return 0;
+}
+
+/* A user may shape the daemon's container, but not what the operator relies on. */
+static int check_template(const json_t *template, struct err *err)
+{
+    static const char *const fixed[] = {"command", "args", "image"};
+    const json_t *spec = NULL, *meta = NULL, *c;
+    size_t i;
+    if (field_object(template, "template.spec", &spec, err) ||
+        field_object(template, "template.metadata", &meta, err))
+        return -1;
+    const json_t *containers = json_object_get(spec, "containers");
+    if (containers && !json_is_array(containers))
+        return err_set(err, "spec.template.spec.containers must be a list");
+    json_array_foreach((json_t *)containers, i, c)
+    {
+        const char *name = json_string_value(json_object_get(c, "name"));
+        if (!name)
+            return err_set(err, "spec.template.spec.containers[%zu] has no name", i);
+        for (size_t k = 0; !strcmp(name, "prted") && k < sizeof fixed / sizeof *fixed; k++)
+            if (json_object_get(c, fixed[k]))
+                return err_set(err,
+                               "spec.template.spec.containers[%zu].%s: the daemon's container "
+                               "cannot have one here%s",
+                               i, fixed[k], k == 2 ? "; use spec.image" : "");
+    }
+    return 0;
+}
+
+static int decode_head(const json_t *spec, struct cluster *c, struct err *err)
+{
+    const json_t *head = NULL, *resources = NULL;
+    int64_t slots = 0;
+    if (field_object(spec, "spec.head", &head, err))
+        return -1;
+    if (field_int(head, "spec.head.slots", 0, CLUSTER_SLOTS_MAX, &slots, err) ||
+        field_object(head, "spec.head.resources", &resources, err))
+        return -1;
+    c->head_slots = (uint32_t)slots;
+    c->head_resources = resources ? json_deep_copy(resources) : NULL;
+    return 0;
+}
+
+static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
+{
+    const json_t *spec = NULL, *template = NULL;
+    const char *image = NULL;
+    int64_t replicas = 1, slots = 1;
+    if (field_object(object, "spec", &spec, err))
+        return -1;
+    if (!spec)
+        return err_set(err, "spec is missing");
+    if (field_int(spec, "spec.replicas", 0, CLUSTER_MEMBERS_MAX, &replicas, err) ||
+        field_int(spec, "spec.slotsPerDaemon", 1, CLUSTER_SLOTS_MAX, &slots, err) ||
+        field_bool(spec, "spec.suspend", &c->suspend, err) ||
+        field_str(spec, "spec.image", 1024, &image, err) ||
+        field_object(spec, "spec.template", &template, err) ||
+        drain_decode(spec, "spec.drain", &c->drain, err) || decode_head(spec, c, err))
+        return -1;
+    if (image && !*image)
+        return err_set(err, "spec.image is empty");
+    if (template && check_template(template, err))
+        return -1;
+    c->replicas = (uint32_t)replicas;
+    c->slots = (uint32_t)slots;
+    c->image = image ? xstrdup(image) : NULL;
+    c->template = template ? json_deep_copy(template) : NULL;
+    return 0;
+}
+
+/* The CRD's schema says the same; an object may be older than the schema that is in force. */
+static int check_name(const char *name, struct err *err)
+{
+    size_t len = strlen(name);
+    if (len > CLUSTER_NAME_MAX)
+        return err_set(err, "metadata.name has %zu characters, at most %d are possible", len,
+                       CLUSTER_NAME_MAX);
+    if (name[0] < 'a' || name[0] > 'z' ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != len || name[len - 1] == '-')
+        return err_set(err, "metadata.name \"%s\" cannot be the name of a Service", name);
+    if (len >= 5 && !strcmp(name + len - 5, "-head"))
+        return err_set(err, "metadata.name may not end in \"-head\"");
+    return 0;
+}
+
+int cluster_decode_spec(const json_t *object, struct cluster *out, struct err *err)
+{
+    spec_defaults(out);
+    if (!check_name(out->name, err) && !decode_spec(object, out, err))
+        return 0;
+    spec_defaults(out);
+    return -1;
+}
+
+void cluster_free(struct cluster *c)
+{
+    if (!c)
+        return;
+    spec_defaults(c);
+    free_ptr(&c->ns);
+    free_ptr(&c->name);
+    free_ptr(&c->uid);
+    free_ptr(&c->resource_version);
+    cluster_record_free(&c->record);
+    json_decref(c->conditions);
+    c->conditions = NULL;
+}
