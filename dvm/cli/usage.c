@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,21 +33,21 @@ int cli_fail(const char *prog, int code, const struct err *err)
     return code;
 }
 
-int cli_bad_option(const char *prog, int opt, char *const *argv)
+int cli_option_error(int opt, char *const *argv, struct err *err)
 {
+    /* In a bundle of short options optind stays until the last one: only optopt names it. */
+    bool is_short = optopt > 0 && optopt <= UINT8_MAX;
     const char *word = argv[optind - 1];
 
-    /* A bundle of short options keeps optind until its last one: the letter is in optopt then. */
-    if (optopt > 0 && optopt < 128 && strncmp(word, "--", 2) != 0) {
-        if (opt == ':')
-            return cli_usage(prog, "option -%c needs a value", optopt);
-        return cli_usage(prog, "unknown option -%c", optopt);
-    }
+    if (is_short && opt == ':')
+        return err_set(err, "option -%c needs a value", optopt);
+    if (is_short)
+        return err_set(err, "unknown option -%c", optopt);
     if (opt == ':')
-        return cli_usage(prog, "option %s needs a value", word);
+        return err_set(err, "option %s needs a value", word);
     if (optopt)
-        return cli_usage(prog, "option %s takes no value", word);
-    return cli_usage(prog, "unknown or ambiguous option %s", word);
+        return err_set(err, "option %s: takes no value", word);
+    return err_set(err, "unknown or ambiguous option %s", word);
 }
 
 int cli_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,

@@ -11,9 +11,10 @@
 int cli_usage(const char *prog, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "<prog>: <err>" on standard error. Gives `code`. */
 int cli_fail(const char *prog, int code, const struct err *err);
-/* What getopt_long() could not take, named as the user typed it; opt is its result ('?' or ':').
- * Needs opterr = 0 and an option string that begins with '+' or ':' (or both). Gives 2. */
-int cli_bad_option(const char *prog, int opt, char *const *argv);
+/* What getopt_long() could not take, named as the user typed it; `opt` is its result ('?' or ':').
+ * Needs opterr = 0, an option string with ':' at its beginning (after '+'), and values over 255 for
+ * all long options. Always -1. */
+int cli_option_error(int opt, char *const *argv, struct err *err);
 
 /* Whole decimal number within [min, max]; the message names `what`. */
 int cli_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
