@@ -3,8 +3,12 @@
  */
 #include "dvm/pmix/pmix_private.h"
 
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* The place of NAME=... in env, or of the end. */
 static size_t place_of(char *const *env, const char *name)
@@ -30,14 +34,12 @@ static void put(char ***env, const char *name, char *pair)
     (*env)[i] = pair;
 }
 
-/* Reasons: docs/pmix.md, "Environment of a rank". */
-static const struct {
-    const char *name;
-    const char *value;
-} defaults[] = {
-    {"OMPI_MCA_schizo", "^orte"},
-    {"OMPI_MCA_mpi_yield_when_idle", "1"},
-};
+/* What the user has set stays. */
+static void put_default(char ***env, const char *name, const char *value)
+{
+    if (!(*env)[place_of(*env, name)])
+        put(env, name, xasprintf("%s=%s", name, value));
+}
 
 /* Over what is there: a rank may be started from an environment that is itself a rank's. */
 static void put_number(char ***env, const char *name, uint32_t v)
@@ -45,21 +47,61 @@ static void put_number(char ***env, const char *name, uint32_t v)
     put(env, name, xasprintf("%s=%u", name, v));
 }
 
-void envdefault_add(char ***env, const struct job *j, uint32_t rank)
+/* Open MPI names its shared-memory files by the host's name and the local rank, so two daemons on
+ * one host would give two ranks one file: each daemon that does not bear its host's name keeps them
+ * in the job's directory. */
+static void put_backing_dir(char ***env, const struct pmix_srv *p, const struct job *j)
+{
+    FREE_AUTO char *dir = xasprintf("%s/%s", p->session_dir, j->nspace);
+
+    put_default(env, "OMPI_MCA_btl_vader_backing_directory", dir);
+    put_default(env, "OMPI_MCA_osc_sm_backing_directory", dir);
+}
+
+/* The reasons are told in docs/pmix.md, "Environment of a rank". */
+void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
     const struct job_launch *l = &j->launch;
     uint32_t slots = l->universe > l->nranks ? l->universe : l->nranks;
 
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
-        const char *name = defaults[i].name;
-
-        if (!(*env)[place_of(*env, name)])
-            put(env, name, xasprintf("%s=%s", name, defaults[i].value));
-    }
+    put_default(env, "OMPI_MCA_schizo", "^orte");
+    put_default(env, "OMPI_MCA_mpi_yield_when_idle", "1");
+    if (p->shares_host)
+        put_backing_dir(env, p, j);
+    if (p->only_loopback)
+        put_default(env, "OMPI_MCA_btl_tcp_if_include", "lo");
     put_number(env, "OMPI_COMM_WORLD_SIZE", l->nranks);
     put_number(env, "OMPI_COMM_WORLD_RANK", rank);
     put_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", j->node_size[l->rank_node[rank]]);
     put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->local_rank[rank]);
     put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->local_rank[rank]);
     put_number(env, "OMPI_UNIVERSE_SIZE", slots);
+}
+
+bool envdefault_shares_host(const char *host)
+{
+    char own[256] = "";
+    size_t n;
+
+    gethostname(own, sizeof(own) - 1);
+    n = strcspn(own, ".");
+    return strncmp(own, host, n) != 0 || (host[n] && host[n] != '.');
+}
+
+bool envdefault_only_loopback(void)
+{
+    struct ifaddrs *list = NULL;
+    bool only = true;
+
+    if (getifaddrs(&list) < 0)
+        return false;
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        bool ip = i->ifa_addr &&
+                  (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6);
+
+        if (ip && (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK))
+            only = false;
+    }
+    freeifaddrs(list);
+    return only;
 }

@@ -46,6 +46,8 @@ static bool put_infos(struct buf *b, pmix_info_t *info, size_t ninfo)
     return rc == PMIX_SUCCESS && !b->failed;
 }
 
+/* Answered at once, before anybody has been told: libpmix 4.2.2 frees what its callback needs when
+ * we say that the callback comes later, and then answers the client twice. */
 pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
                         pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
@@ -67,9 +69,8 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
         upcall_free(u);
         return PMIX_ERR_PACK_FAILURE;
     }
-    u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
     upcall_post(u);
-    return PMIX_SUCCESS;
+    return PMIX_OPERATION_SUCCEEDED;
 }
 
 /* Every event of a job reaches every daemon that the glue tells; nothing has to be asked for. */

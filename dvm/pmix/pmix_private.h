@@ -17,7 +17,7 @@
 #define PMIX_SRV_KEYS_MAX 65536
 
 /* How a request of the library is answered: which callback it gave us. */
-enum answer_kind { ANSWER_OP, ANSWER_MODEX, ANSWER_LOOKUP, ANSWER_SPAWN, ANSWER_GROUP };
+enum answer_kind { ANSWER_NONE, ANSWER_OP, ANSWER_MODEX, ANSWER_LOOKUP, ANSWER_SPAWN, ANSWER_GROUP };
 struct answer {
     enum answer_kind kind;
     union {
@@ -103,6 +103,8 @@ struct pmix_srv {
     char *host;
     char *session_dir;
     uint32_t vpid;
+    bool shares_host;   /* with other daemons, or may */
+    bool only_loopback; /* there is no other network interface */
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
     atomic_uint refs;
     bool closed;
@@ -125,7 +127,9 @@ int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array
                   struct err *err) __attribute__((warn_unused_result));
 
 /* envdefault.c: adds what Open MPI needs and the user has not set. */
-void envdefault_add(char ***env, const struct job *j, uint32_t rank);
+void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank);
+bool envdefault_shares_host(const char *host); /* our node name is not the host's */
+bool envdefault_only_loopback(void);
 
 /* Values of an info array, whatever integer type the client chose. */
 const pmix_info_t *info_find(const pmix_info_t *info, size_t n, const char *key);

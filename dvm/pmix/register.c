@@ -158,7 +158,7 @@ char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char 
         err_set(err, "environment of rank %u of job %s: %s", rank, nspace, PMIx_Error_string(rc));
         return NULL;
     }
-    envdefault_add(&copy, j, rank);
+    envdefault_add(&copy, p, j, rank);
     return copy;
 }
 

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Real PMIx clients over one and two servers: job info, fences, direct modex, data service, events,
+ * control. A client checks its side and exits 0 if all is well. */
+#include "base/buf/buf.h"
+#include "dvm/pmix/test/pair.h"
+
+#include <pmix.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* --- what clients share */
+
+static pmix_proc_t me;
+static uint32_t job_size;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what PMIx's thread tells */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+/* Ends the client with a line on what failed. */
+static void must(pmix_status_t rc, const char *what)
+{
+    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
+        return;
+    fprintf(stderr, "rank %u: %s: %s\n", me.rank, what, PMIx_Error_string(rc));
+    _exit(1);
+}
+
+static void must_be(pmix_status_t rc, pmix_status_t expected, const char *what)
+{
+    if (rc == expected)
+        return;
+    fprintf(stderr, "rank %u: %s: %s, expected %s\n", me.rank, what, PMIx_Error_string(rc),
+            PMIx_Error_string(expected));
+    _exit(1);
+}
+
+static void must_equal(uint64_t got, uint64_t expected, const char *what)
+{
+    if (got == expected)
+        return;
+    fprintf(stderr, "rank %u: %s is %llu, expected %llu\n", me.rank, what, (unsigned long long)got,
+            (unsigned long long)expected);
+    _exit(1);
+}
+
+static uint64_t number_of(const pmix_value_t *v)
+{
+    switch (v->type) {
+    case PMIX_UINT16:
+        return v->data.uint16;
+    case PMIX_UINT32:
+        return v->data.uint32;
+    case PMIX_UINT64:
+        return v->data.uint64;
+    case PMIX_PROC_RANK:
+        return v->data.rank;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+static uint64_t get_number(uint32_t rank, const char *key)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t proc;
+    uint64_t n;
+
+    PMIX_LOAD_PROCID(&proc, me.nspace, rank);
+    must(PMIx_Get(&proc, key, NULL, 0, &v), key);
+    n = number_of(v);
+    PMIX_VALUE_RELEASE(v);
+    return n;
+}
+
+static void must_be_text(uint32_t rank, const char *key, const char *expected)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t proc;
+
+    PMIX_LOAD_PROCID(&proc, me.nspace, rank);
+    must(PMIx_Get(&proc, key, NULL, 0, &v), key);
+    if (v->type != PMIX_STRING || strcmp(v->data.string, expected) != 0) {
+        fprintf(stderr, "rank %u: %s of %u is '%s', expected '%s'\n", me.rank, key, rank,
+                v->type == PMIX_STRING ? v->data.string : "(no string)", expected);
+        _exit(1);
+    }
+    PMIX_VALUE_RELEASE(v);
+}
+
+static void start(void)
+{
+    must(PMIx_Init(&me, NULL, 0), "PMIx_Init");
+    job_size = (uint32_t)get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
+}
+
+static int stop(void)
+{
+    must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
+    return 0;
+}
+
+static void fence(bool collect)
+{
+    pmix_info_t info;
+
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    must(PMIx_Fence(NULL, 0, &info, 1), "PMIx_Fence");
+}
+
+static void put_number(const char *key, uint32_t n)
+{
+    pmix_value_t v;
+
+    PMIX_VALUE_LOAD(&v, &n, PMIX_UINT32);
+    must(PMIx_Put(PMIX_GLOBAL, key, &v), "PMIx_Put");
+    must(PMIx_Commit(), "PMIx_Commit");
+}
+
+/* --- job info: the clients run as 2 + 1 ranks, see pair.c for names and numbers */
+
+static int client_jobinfo(int argc, char **argv)
+{
+    static const char *const host[] = {"node-a", "node-b", "node-a"};
+    static const uint32_t node[] = {3, 5, 3}, local_rank[] = {0, 0, 1}, local_size[] = {2, 1, 2};
+
+    start();
+    must_equal(job_size, 3, "job size");
+    must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE), 5, "universe size");
+    must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_MAX_PROCS), 5, "max procs");
+    must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_JOB_NUM_APPS), 1, "apps");
+    must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_NUM_NODES), 2, "nodes");
+    must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE), local_size[me.rank], "local size");
+    must_be_text(PMIX_RANK_WILDCARD, PMIX_JOBID, PAIR_NSPACE);
+    must_be_text(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, me.rank == 1 ? "1" : "0,2");
+    for (uint32_t r = 0; r < 3; r++) {
+        must_equal(get_number(r, PMIX_APPNUM), 0, "appnum");
+        must_equal(get_number(r, PMIX_APP_RANK), r, "app rank");
+        must_equal(get_number(r, PMIX_GLOBAL_RANK), r, "global rank");
+        must_equal(get_number(r, PMIX_LOCAL_RANK), local_rank[r], "local rank");
+        must_equal(get_number(r, PMIX_NODE_RANK), local_rank[r], "node rank");
+        /* libpmix 4.2 finds no node id of ranks on other nodes (docs/pmix.md). */
+        if (node[r] == node[me.rank])
+            must_equal(get_number(r, PMIX_NODEID), node[r], "node id");
+        must_be_text(r, PMIX_HOSTNAME, host[r]);
+    }
+    return stop();
+}
+
+static int client_dirs(int argc, char **argv)
+{
+    pmix_value_t *v = NULL;
+
+    start();
+    must(PMIx_Get(&me, PMIX_PROCDIR, NULL, 0, &v), "procdir");
+    must_equal((uint64_t)access(v->data.string, W_OK), 0, "procdir is writable");
+    /* Left behind on purpose: the fixture fails if the session directory is not empty at the end.
+     */
+    FREE_AUTO char *file = xasprintf("%s/file", v->data.string);
+    fclose(fopen(file, "w"));
+    PMIX_VALUE_RELEASE(v);
+    return stop();
+}
+
+/* --- modex */
+
+static int client_fence_data(int argc, char **argv)
+{
+    start();
+    put_number("test.number", 1000 + me.rank);
+    fence(true);
+    for (uint32_t r = 0; r < job_size; r++)
+        must_equal(get_number(r, "test.number"), 1000 + r, "number of a rank");
+    return stop();
+}
+
+/* Sequences of fences of one signature must not be mixed up. */
+static int client_many_fences(int argc, char **argv)
+{
+    start();
+    for (uint32_t i = 0; i < 50; i++) {
+        FREE_AUTO char *key = xasprintf("test.%u", i);
+
+        put_number(key, i * 100 + me.rank);
+        fence(true);
+        must_equal(get_number((me.rank + 1) % job_size, key), i * 100 + (me.rank + 1) % job_size,
+                   key);
+    }
+    return stop();
+}
+
+static int client_big_fence(int argc, char **argv)
+{
+    size_t len = 3u << 20;
+    FREE_AUTO char *bytes = xmalloc(len);
+    pmix_byte_object_t bo = {.bytes = bytes, .size = len};
+    uint32_t other;
+    pmix_value_t v, *got = NULL;
+    pmix_proc_t proc;
+
+    start();
+    other = (me.rank + 1) % job_size;
+    memset(bytes, 'a' + (int)me.rank, len);
+    PMIX_VALUE_LOAD(&v, &bo, PMIX_BYTE_OBJECT);
+    must(PMIx_Put(PMIX_GLOBAL, "test.big", &v), "PMIx_Put");
+    PMIX_VALUE_DESTRUCT(&v);
+    must(PMIx_Commit(), "PMIx_Commit");
+    fence(true);
+    PMIX_LOAD_PROCID(&proc, me.nspace, other);
+    must(PMIx_Get(&proc, "test.big", NULL, 0, &got), "PMIx_Get");
+    must_equal(got->data.bo.size, len, "size");
+    must_equal((uint64_t)got->data.bo.bytes[len - 1], 'a' + other, "last byte");
+    PMIX_VALUE_RELEASE(got);
+    return stop();
+}
+
+static int client_direct_modex(int argc, char **argv)
+{
+    start();
+    put_number("test.number", 2000 + me.rank);
+    fence(false);
+    for (uint32_t r = 0; r < job_size; r++)
+        must_equal(get_number(r, "test.number"), 2000 + r, "number of a rank");
+    fence(false);
+    return stop();
+}
+
+static int client_no_answer(int argc, char **argv)
+{
+    pmix_proc_t other;
+    pmix_value_t *v = NULL;
+
+    start();
+    if (me.rank == 0) {
+        PMIX_LOAD_PROCID(&other, me.nspace, 1);
+        if (PMIx_Get(&other, "test.never", NULL, 0, &v) == PMIX_SUCCESS)
+            must(PMIX_ERROR, "a value that nobody has put");
+    }
+    return stop();
+}
+
+/* --- data service */
+
+static pmix_status_t publish(const char *key, uint32_t n, pmix_data_range_t range,
+                             pmix_persistence_t persist)
+{
+    pmix_info_t info[3];
+    pmix_status_t rc;
+
+    PMIX_INFO_LOAD(&info[0], key, &n, PMIX_UINT32);
+    PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
+    PMIX_INFO_LOAD(&info[2], PMIX_PERSISTENCE, &persist, PMIX_PERSIST);
+    rc = PMIx_Publish(info, 3);
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+}
+
+/* With a wait if timeout_s is not 0. */
+static pmix_status_t lookup(const char *key, int timeout_s, uint32_t *n)
+{
+    pmix_pdata_t *d;
+    pmix_info_t info[2];
+    pmix_status_t rc;
+    int all = 0;
+
+    PMIX_PDATA_CREATE(d, 1);
+    PMIX_LOAD_KEY(d->key, key);
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &all, PMIX_INT);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &timeout_s, PMIX_INT);
+    rc = PMIx_Lookup(d, 1, timeout_s ? info : NULL, timeout_s ? 2 : 0);
+    if (rc == PMIX_SUCCESS)
+        *n = d->value.data.uint32;
+    PMIX_PDATA_FREE(d, 1);
+    return rc;
+}
+
+static int client_publish(int argc, char **argv)
+{
+    char *keys[] = {"test.port", NULL};
+    uint32_t n = 0;
+
+    start();
+    if (me.rank == 1)
+        must(publish("test.port", 4711, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), "publish");
+    fence(false);
+    must(lookup("test.port", 0, &n), "lookup");
+    must_equal(n, 4711, "published number");
+    must_be(publish("test.port", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), PMIX_ERR_DUPLICATE_KEY,
+            "publishing it again");
+    fence(false);
+    if (me.rank == 1)
+        must(PMIx_Unpublish(keys, NULL, 0), "unpublish");
+    fence(false);
+    must_be(lookup("test.port", 0, &n), PMIX_ERR_NOT_FOUND, "lookup after unpublish");
+    return stop();
+}
+
+static int client_waiting_lookup(int argc, char **argv)
+{
+    uint32_t n = 0;
+
+    start();
+    if (me.rank == 1)
+        must(lookup("test.later", 30, &n), "waiting lookup");
+    else
+        must(publish("test.later", 5, PMIX_RANGE_SESSION, PMIX_PERSIST_FIRST_READ), "publish");
+    must_equal(n, me.rank == 1 ? 5 : 0, "awaited number");
+    fence(false);
+    must_be(lookup("test.later", 0, &n), PMIX_ERR_NOT_FOUND, "what was to be read once");
+    must_be(lookup("test.never", 1, &n), PMIX_ERR_TIMEOUT, "waiting for nothing");
+    return stop();
+}
+
+static uint64_t late_number;
+
+static void on_late_number(pmix_status_t status, pmix_value_t *v, void *cbdata)
+{
+    pthread_mutex_lock(&lock);
+    late_number = status == PMIX_SUCCESS ? number_of(v) : UINT64_MAX;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Rank 1 puts its value only after it knows that rank 0's question has passed: the publication
+ * takes the same way behind it. */
+static int client_early_question(int argc, char **argv)
+{
+    uint32_t n;
+    pmix_proc_t other;
+
+    start();
+    if (me.rank == 0) {
+        PMIX_LOAD_PROCID(&other, me.nspace, 1);
+        must(PMIx_Get_nb(&other, "test.late", NULL, 0, on_late_number, NULL), "PMIx_Get_nb");
+        must(publish("test.asked", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), "publish");
+        pthread_mutex_lock(&lock);
+        while (!late_number)
+            pthread_cond_wait(&changed, &lock);
+        pthread_mutex_unlock(&lock);
+        must_equal(late_number, 7, "late number");
+    } else {
+        must(lookup("test.asked", 30, &n), "waiting for the question");
+        put_number("test.late", 7);
+    }
+    fence(false);
+    return stop();
+}
+
+/* --- events */
+
+static int events_seen;
+static pmix_proc_t event_source;
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    pthread_mutex_lock(&lock);
+    events_seen++;
+    event_source = *source;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    if (cb)
+        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void listen_to(pmix_status_t code)
+{
+    pmix_status_t rc = PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL);
+
+    if (rc < 0)
+        must(rc, "registering for an event");
+}
+
+static void await_event(void)
+{
+    pthread_mutex_lock(&lock);
+    while (events_seen == 0)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+#define TEST_EVENT (PMIX_EXTERNAL_ERR_BASE - 7)
+
+static int client_event(int argc, char **argv)
+{
+    bool yes = true;
+    pmix_info_t info;
+
+    start();
+    if (me.rank != 0)
+        listen_to(TEST_EVENT);
+    fence(false);
+    if (me.rank == 0) {
+        PMIX_INFO_LOAD(&info, PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+        must(PMIx_Notify_event(TEST_EVENT, &me, PMIX_RANGE_NAMESPACE, &info, 1, NULL, NULL),
+             "notify");
+    } else {
+        await_event();
+        must_equal(event_source.rank, 0, "source of the event");
+    }
+    fence(false);
+    must_equal((uint64_t)events_seen, me.rank != 0, "times that the event was seen");
+    return stop();
+}
+
+/* --- abort, control, spawn, connect, groups */
+
+static int client_abort(int argc, char **argv)
+{
+    start();
+    fence(false);
+    if (me.rank == 1)
+        PMIx_Abort(42, "on purpose", NULL, 0);
+    pause();
+    return 1;
+}
+
+static int client_control(int argc, char **argv)
+{
+    int signum = SIGUSR1;
+    pmix_info_t info;
+
+    start();
+    PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &signum, PMIX_INT);
+    must(PMIx_Job_control(NULL, 0, &info, 1, NULL, NULL), "signal");
+    PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_PREEMPTIBLE, NULL, PMIX_BOOL);
+    must_be(PMIx_Job_control(NULL, 0, &info, 1, NULL, NULL), PMIX_ERR_NOT_SUPPORTED,
+            "a directive that we do not know");
+    return stop();
+}
+
+static int client_spawn(int argc, char **argv)
+{
+    char *child_argv[] = {"prog", "-x", NULL};
+    char *child_env[] = {"COLOUR=blue", NULL};
+    pmix_nspace_t child;
+    pmix_app_t *app;
+
+    start();
+    PMIX_APP_CREATE(app, 1);
+    app->cmd = strdup("/bin/prog");
+    app->argv = child_argv;
+    app->env = child_env;
+    app->maxprocs = 3;
+    must(PMIx_Spawn(NULL, 0, app, 1, child), "spawn");
+    if (strcmp(child, "7.2") != 0)
+        must(PMIX_ERROR, child);
+    app->argv = NULL;
+    app->env = NULL;
+    PMIX_APP_FREE(app, 1);
+    return stop();
+}
+
+static int client_connect(int argc, char **argv)
+{
+    pmix_proc_t all;
+
+    start();
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    must(PMIx_Connect(&all, 1, NULL, 0), "connect");
+    must(PMIx_Disconnect(&all, 1, NULL, 0), "disconnect");
+    return stop();
+}
+
+static int client_group(int argc, char **argv)
+{
+    pmix_info_t ask, *results = NULL;
+    size_t nresults = 0, id = 0;
+    pmix_proc_t all;
+
+    start();
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&ask, PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
+    must(PMIx_Group_construct("ours", &all, 1, &ask, 1, &results, &nresults), "construct");
+    for (size_t i = 0; i < nresults; i++) {
+        if (PMIX_CHECK_KEY(&results[i], PMIX_GROUP_CONTEXT_ID))
+            id = results[i].value.data.size;
+    }
+    PMIX_INFO_FREE(results, nresults);
+    printf("context id %zu\n", id);
+    must(PMIx_Group_destruct("ours", NULL, 0), "destruct");
+    return stop();
+}
+
+static int client_no_finalize(int argc, char **argv)
+{
+    start();
+    fence(false);
+    raise(SIGKILL);
+    return 1;
+}
+
+/* --- the tests */
+
+static const struct pair_client clients[] = {
+    {"jobinfo", client_jobinfo},
+    {"dirs", client_dirs},
+    {"fence-data", client_fence_data},
+    {"many-fences", client_many_fences},
+    {"big-fence", client_big_fence},
+    {"direct-modex", client_direct_modex},
+    {"early-question", client_early_question},
+    {"no-answer", client_no_answer},
+    {"publish", client_publish},
+    {"waiting-lookup", client_waiting_lookup},
+    {"event", client_event},
+    {"abort", client_abort},
+    {"control", client_control},
+    {"spawn", client_spawn},
+    {"connect", client_connect},
+    {"group", client_group},
+    {"no-finalize", client_no_finalize},
+};
+
+static struct pair_result run(const char *client, uint32_t ranks_a, uint32_t ranks_b)
+{
+    FREE_AUTO char *arg = xasprintf("--client=%s", client);
+    const char *const argv[] = {PAIR_SELF, arg, NULL};
+    static const char *const env[] = {"COLOUR=red", NULL};
+    const struct pair_plan plan = {.argv = argv, .ranks = {ranks_a, ranks_b}, .env = env};
+
+    return pair_run(&plan);
+}
+
+static void run_well(const char *client, uint32_t ranks_a, uint32_t ranks_b)
+{
+    struct pair_result r = run(client, ranks_a, ranks_b);
+
+    free(r.out);
+    assert_int_equal(r.failed, 0);
+}
+
+static void job_info_is_complete_on_both_servers(void **state)
+{
+    run_well("jobinfo", 2, 1);
+}
+
+static void directories_of_ranks_are_there_and_go_with_the_job(void **state)
+{
+    run_well("dirs", 2, 1);
+}
+
+static void a_fence_with_data_brings_every_rank_everything(void **state)
+{
+    run_well("fence-data", 2, 2);
+}
+
+static void many_fences_in_a_row_are_not_mixed_up(void **state)
+{
+    run_well("many-fences", 2, 1);
+}
+
+static void a_fence_carries_megabytes(void **state)
+{
+    run_well("big-fence", 1, 1);
+}
+
+static void direct_modex_fetches_from_the_other_server(void **state)
+{
+    run_well("direct-modex", 2, 2);
+}
+
+static void a_question_that_comes_before_the_value_is_answered(void **state)
+{
+    run_well("early-question", 1, 1);
+}
+
+static void a_question_about_what_was_never_put_gets_an_error(void **state)
+{
+    run_well("no-answer", 1, 1);
+}
+
+static void published_data_is_found_from_both_servers_until_unpublished(void **state)
+{
+    run_well("publish", 2, 1);
+}
+
+static void a_lookup_may_wait_for_its_key(void **state)
+{
+    run_well("waiting-lookup", 1, 1);
+}
+
+static void an_event_reaches_each_other_rank_once(void **state)
+{
+    run_well("event", 2, 2);
+}
+
+static void an_abort_names_who_why_and_the_code(void **state)
+{
+    struct pair_result r = run("abort", 1, 1);
+
+    assert_non_null(strstr(r.out, "abort 7.1.1 code=42 text=on purpose"));
+    assert_int_equal(r.failed, 2);
+    free(r.out);
+}
+
+static void job_control_passes_signals_and_refuses_what_it_does_not_know(void **state)
+{
+    struct pair_result r = run("control", 1, 0);
+
+    assert_non_null(strstr(r.out, "control 7.1.-2 signal=10"));
+    assert_int_equal(r.failed, 0);
+    free(r.out);
+}
+
+static void a_spawn_request_becomes_a_job_spec(void **state)
+{
+    struct pair_result r = run("spawn", 1, 0);
+
+    assert_non_null(strstr(r.out, "spawn by 7.1.0: /bin/prog -x n=3"));
+    assert_non_null(strstr(r.out, "env0=COLOUR=blue"));
+    assert_int_equal(r.failed, 0);
+    free(r.out);
+}
+
+static void ranks_of_two_servers_connect_and_disconnect(void **state)
+{
+    run_well("connect", 2, 1);
+}
+
+static void a_group_gets_one_context_id_everywhere(void **state)
+{
+    struct pair_result r = run("group", 2, 1);
+    size_t id[3];
+
+    assert_int_equal(
+        sscanf(r.out, "context id %zu context id %zu context id %zu", &id[0], &id[1], &id[2]), 3);
+    assert_int_not_equal(id[0], 0);
+    assert_int_equal(id[0], id[1]);
+    assert_int_equal(id[0], id[2]);
+    assert_int_equal(r.failed, 0);
+    free(r.out);
+}
+
+static void ranks_that_die_without_finalize_leave_nothing_behind(void **state)
+{
+    struct pair_result r = run("no-finalize", 2, 1);
+
+    /* The ranks failed, the servers ended well otherwise: no "left" in what they say. */
+    assert_int_equal(r.failed, 2);
+    free(r.out);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(job_info_is_complete_on_both_servers),
+        cmocka_unit_test(directories_of_ranks_are_there_and_go_with_the_job),
+        cmocka_unit_test(a_fence_with_data_brings_every_rank_everything),
+        cmocka_unit_test(many_fences_in_a_row_are_not_mixed_up),
+        cmocka_unit_test(a_fence_carries_megabytes),
+        cmocka_unit_test(direct_modex_fetches_from_the_other_server),
+        cmocka_unit_test(a_question_that_comes_before_the_value_is_answered),
+        cmocka_unit_test(a_question_about_what_was_never_put_gets_an_error),
+        cmocka_unit_test(published_data_is_found_from_both_servers_until_unpublished),
+        cmocka_unit_test(a_lookup_may_wait_for_its_key),
+        cmocka_unit_test(an_event_reaches_each_other_rank_once),
+        cmocka_unit_test(an_abort_names_who_why_and_the_code),
+        cmocka_unit_test(job_control_passes_signals_and_refuses_what_it_does_not_know),
+        cmocka_unit_test(a_spawn_request_becomes_a_job_spec),
+        cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
+        cmocka_unit_test(a_group_gets_one_context_id_everywhere),
+        cmocka_unit_test(ranks_that_die_without_finalize_leave_nothing_behind),
+    };
+    int rc = pair_client_main(argc, argv, clients, sizeof(clients) / sizeof(clients[0]));
+
+    return rc >= 0 ? rc : cmocka_run_group_tests(tests, NULL, NULL);
+}
