@@ -7,8 +7,8 @@
 #define API_ID_MAX 128
 #define API_NAME_MAX 253
 #define API_TEXT_MAX 1024
-#define API_TARGETS_MAX 65536 /* vpids in one campaign */
-#define API_DEADLINE_MAX (10 * 365 * 86400) /* seconds, ten years */
+#define API_TARGETS_MAX 65536      /* vpids in one campaign */
+#define API_DEADLINE_MAX 315360000 /* seconds, ten years */
 #define API_BODY_MAX (1u << 20)
 #define API_EVENTS_KEPT 4096 /* the head forgets older events: 410 */
 

@@ -152,8 +152,8 @@ static void list_page(struct cache *c, const json_t *body)
     const char *kind = json_string_value(json_object_get(body, "kind"));
     const char *api_version = json_string_value(json_object_get(body, "apiVersion"));
     size_t len = kind ? strlen(kind) : 0;
-    FREE_AUTO char *item_kind =
-        len > 4 && strcmp(kind + len - 4, "List") == 0 ? strndup(kind, len - 4) : NULL;
+    bool named = len > 4 && strcmp(kind + len - 4, "List") == 0;
+    FREE_AUTO char *item_kind = named ? xasprintf("%.*s", (int)(len - 4), kind) : NULL;
     if (!c->list_version) {
         set_text(&c->list_version, store_version_of(body));
         c->back = store_version_cmp(c->list_version, c->version) < 0;

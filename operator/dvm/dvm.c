@@ -18,6 +18,7 @@
 #define SILENCE_MS 40000
 #define ASKS_MAX 64
 #define BODY_MAX (64u << 20)
+#define LINE_MAX_BYTES (4u << 20)
 
 struct ask {
     struct dvm_client *client;
@@ -197,7 +198,7 @@ static void follow(void *arg)
     struct http_call_opts o = {.method = "GET",
                                .url = url,
                                .peer = &peer,
-                               .max_body = API_BODY_MAX * 4,
+                               .max_body = LINE_MAX_BYTES,
                                .timeout_ms = TIMEOUT_MS,
                                .silence_ms = SILENCE_MS,
                                .on_line = on_line,

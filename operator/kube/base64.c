@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char ALPHABET[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/* The 64 digits, and behind them the padding. */
+static const char ALPHABET[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+#define PAD 64
 
 char *kube_base64_encode(const void *data, size_t len)
 {
@@ -22,8 +24,8 @@ char *kube_base64_encode(const void *data, size_t len)
         v |= n > 2 ? p[i + 2] : 0;
         *to++ = ALPHABET[v >> 18];
         *to++ = ALPHABET[v >> 12 & 63];
-        *to++ = n > 1 ? ALPHABET[v >> 6 & 63] : '=';
-        *to++ = n > 2 ? ALPHABET[v & 63] : '=';
+        *to++ = ALPHABET[n > 1 ? v >> 6 & 63 : PAD];
+        *to++ = ALPHABET[n > 2 ? v & 63 : PAD];
     }
     *to = '\0';
     return out;
@@ -33,7 +35,7 @@ char *kube_base64_encode(const void *data, size_t len)
 static int value(char c)
 {
     const char *at = c ? strchr(ALPHABET, c) : NULL;
-    return at ? (int)(at - ALPHABET) : -1;
+    return at && at < ALPHABET + PAD ? (int)(at - ALPHABET) : -1;
 }
 
 char *kube_base64_decode(const char *text, size_t *len, struct err *err)

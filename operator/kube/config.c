@@ -299,7 +299,7 @@ struct kube_config *kube_config_load(const char *path, const char *context, stru
         return NULL;
     struct kube_config *c = xcalloc(1, sizeof(*c));
     const char *slash = strrchr(file, '/');
-    FREE_AUTO char *dir = slash ? strndup(file, (size_t)(slash - file) + 1) : xstrdup("");
+    FREE_AUTO char *dir = xasprintf("%.*s", slash ? (int)(slash - file) + 1 : 0, file);
     int rc = config_fill(c, root, context, dir, err);
     json_decref(root);
     if (rc == 0)

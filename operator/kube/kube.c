@@ -215,7 +215,7 @@ static void on_watch_line(char *line, size_t len, void *arg)
     const json_t *object = json_object_get(o, "object");
     if (o && (!type || !json_is_object(object)))
         err_set(&err, "an event lacks its type or its object");
-    if (err.msg[0]) {
+    if (err.msg[0] || !type) {
         err_wrap(&err, "%s", r->name);
         request_end(r, 0, NULL, &err);
     } else if (strcmp(type, "ERROR") == 0) {
@@ -256,9 +256,13 @@ static int request_send(struct request *r, struct err *err)
     struct http_peer peer = kube_config_peer(k->config);
     FREE_AUTO char *url = xasprintf("%s%s", k->config->base, r->path);
     if (k->config->token.text)
-        headers[n++] = auth = xasprintf("Authorization: Bearer %s", k->config->token.text);
+        auth = xasprintf("Authorization: Bearer %s", k->config->token.text);
     if (r->body)
-        headers[n++] = type = xasprintf("Content-Type: %s", r->content_type);
+        type = xasprintf("Content-Type: %s", r->content_type);
+    if (auth)
+        headers[n++] = auth;
+    if (type)
+        headers[n++] = type;
     struct http_call_opts o = {.method = r->on_event ? "GET" : METHODS[r->method],
                                .url = url,
                                .headers = headers,

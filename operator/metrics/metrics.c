@@ -130,14 +130,15 @@ static void put_clusters(struct buf *b, const struct metrics *m)
 /* What every program's metrics begin with; left out where /proc can't be read. */
 static void put_process(struct buf *b)
 {
-    unsigned long pages = 0, resident = 0;
+    char line[256] = "";
     FILE *f = fopen("/proc/self/statm", "re");
     if (!f)
         return;
-    if (fscanf(f, "%lu %lu", &pages, &resident) == 2)
-        put_single(b, "process_resident_memory_bytes", "gauge", "Resident memory.",
-                   (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE));
+    const char *second = fgets(line, sizeof(line), f) ? strchr(line, ' ') : NULL;
     fclose(f);
+    if (second)
+        put_single(b, "process_resident_memory_bytes", "gauge", "Resident memory.",
+                   strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 char *metrics_text(struct metrics *m)

@@ -109,7 +109,7 @@ static void on_synced(void *arg)
 {
     struct world *w = arg;
     w->synced++;
-    strcat(w->order, "synced ");
+    strncat(w->order, "synced ", sizeof(w->order) - strlen(w->order) - 1);
     if (strcmp(w->stop_when, "synced") == 0)
         loop_stop(w->loop);
 }

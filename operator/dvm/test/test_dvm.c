@@ -87,7 +87,7 @@ static void on_accept(int fd, int events, void *arg)
 
 static void relay_start(struct relay *r, struct loop *loop, unsigned short to)
 {
-    struct sockaddr_in a;
+    struct sockaddr_in a = {0};
     socklen_t len = sizeof(a);
     *r = (struct relay){.loop = loop, .to = to};
     r->fd = listen_or_connect(0, false);
@@ -273,7 +273,7 @@ static void make_certificates(struct world *w)
     assert_int_equal(
         tls_ca_issue(ca, TLS_ROLE_OPERATOR, "operator", NULL, 30, &w->cert, &w->key, &err), 0);
     tls_ca_destroy(ca);
-    strcpy(w->dir, "/tmp/test-dvm-XXXXXX");
+    snprintf(w->dir, sizeof(w->dir), "/tmp/test-dvm-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
     write_file(w, "ca", w->ca);
     write_file(w, "cert", w->head_cert);

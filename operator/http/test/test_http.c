@@ -58,8 +58,8 @@ static void on_line(char *line, size_t len, void *arg)
     struct world *w = arg;
     assert_int_equal(strlen(line), len);
     w->lines++;
-    strncat(w->body, line, sizeof(w->body) - strlen(w->body) - 2);
-    strcat(w->body, "|");
+    size_t used = strlen(w->body);
+    snprintf(w->body + used, sizeof(w->body) - used, "%s|", line);
     if (w->on_line_do)
         w->on_line_do(w);
 }
@@ -534,8 +534,8 @@ static pthread_mutex_t resolver_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t resolver_go = PTHREAD_COND_INITIALIZER;
 static bool resolver_held, resolver_inside, resolver_left;
 
-int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
-                struct addrinfo **res)
+int getaddrinfo(const char *__name, const char *__service, const struct addrinfo *__req,
+                struct addrinfo **__pai)
 {
     pthread_mutex_lock(&resolver_lock);
     resolver_inside = true;

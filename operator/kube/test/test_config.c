@@ -36,7 +36,7 @@ static void write_file(const char *name, const char *text)
 
 static int make_dir(void **state)
 {
-    strcpy(dir, "/tmp/test-config-XXXXXX");
+    snprintf(dir, sizeof(dir), "/tmp/test-config-XXXXXX");
     return mkdtemp(dir) ? 0 : -1;
 }
 

@@ -102,9 +102,8 @@ static void on_event(const char *type, const json_t *object, void *arg)
     struct world *w = arg;
     const char *word = json_string_value(json_object_get(object, "word"));
     w->events++;
-    strcat(w->order, type);
-    strcat(w->order, word ? word : "");
-    strcat(w->order, "|");
+    size_t used = strlen(w->order);
+    snprintf(w->order + used, sizeof(w->order) - used, "%s%s|", type, word ? word : "");
 }
 
 static unsigned long get(struct world *w, const char *path)

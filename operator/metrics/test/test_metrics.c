@@ -204,7 +204,8 @@ static void every_family_is_described_once_before_its_samples(void **state)
         if (sscanf(line, "# TYPE %127s", family) == 1) {
             for (int i = 0; i < n; i++)
                 assert_string_not_equal(seen[i], family);
-            strcpy(seen[n++], family);
+            assert_true(n < 64);
+            snprintf(seen[n++], sizeof(seen[0]), "%s", family);
         } else if (line[0] != '#') {
             assert_int_equal(strncmp(line, family, strlen(family)), 0);
         }
