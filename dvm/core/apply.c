@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcast operations: forwarded first, then applied once and in order; one repair pass whatever their size. */
+/* Broadcast operations: forwarded first, then applied once and in order; one repair pass whatever
+ * their size. */
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
@@ -24,7 +25,8 @@ static bool names_us(const struct core *c, const struct msg *m)
     return false;
 }
 
-/* Active close: a leaving neighbour below us is told BYE at once, so that nobody lingers on a timer. */
+/* Active close: a leaving neighbour below us is told BYE at once, so that nobody lingers on a
+ * timer. */
 static void close_leaving(struct core *c, const struct msg *m)
 {
     struct link *k, *tmp;
@@ -41,7 +43,8 @@ static void close_leaving(struct core *c, const struct msg *m)
     }
 }
 
-/* Those declared lost are cut off: if one only was silent, its next word is answered by the end of its epoch. */
+/* Those declared lost are cut off: if one only was silent, its next word is answered by the end of
+ * its epoch. */
 static void close_lost(struct core *c, const struct msg *m)
 {
     struct msg no = {.type = MSG_REFUSE, .number = REFUSE_EPOCH_OVER, .text = "declared lost"};
@@ -139,8 +142,12 @@ void apply_op(struct core *c, struct msg *m)
         members_add(&c->members, m->members, m->nmembers);
         greet_joiners(c, m);
         break;
-    case MSG_REMOVE: apply_remove(c, m); break;
-    default: apply_shutdown(c, m); break;
+    case MSG_REMOVE:
+        apply_remove(c, m);
+        break;
+    default:
+        apply_shutdown(c, m);
+        break;
     }
     if (core_is_head(c))
         launch_applied(c->launch, m);

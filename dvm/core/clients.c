@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Local clients (prun): their job's acceptance, states and end, which waits for the last of its output. */
+/* Local clients (prun): their job's acceptance, states and end, which waits for the last of its
+ * output. */
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
@@ -151,7 +152,8 @@ static bool has(const uint32_t *list, size_t n, uint32_t vpid)
     return false;
 }
 
-/* The end is told when each daemon named has said that there is no more output, or is gone itself. */
+/* The end is told when each daemon named has said that there is no more output, or is gone itself.
+ */
 static void check_done(struct core *c, struct client *x)
 {
     struct client_msg m = {.type = CLIENT_DONE, .number = (uint32_t)x->exit_code, .a = x->text};

@@ -77,7 +77,8 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     if (o->vpid == VPID_HEAD) {
         start_head(c);
     } else if (o->parked) {
-        core_set_state(c, CORE_PARKED, "parked: this daemon had left the DVM before it was restarted");
+        core_set_state(c, CORE_PARKED,
+                       "parked: this daemon had left the DVM before it was restarted");
     } else {
         core_set_state(c, CORE_JOINING, "vpid %u calls home at %s:%u", o->vpid, c->opts.head_host,
                        o->head_port);
@@ -157,15 +158,29 @@ void core_reset(struct core *c, const char *why)
 static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
 {
     switch (m->type) {
-    case MSG_LAUNCH: local_launch(c, m); break;
-    case MSG_KILL: local_kill(c, m); break;
-    case MSG_JOB_ENDED: local_ended(c, m); break;
+    case MSG_LAUNCH:
+        local_launch(c, m);
+        break;
+    case MSG_KILL:
+        local_kill(c, m);
+        break;
+    case MSG_JOB_ENDED:
+        local_ended(c, m);
+        break;
     case MSG_ACCEPTED:
     case MSG_JOB_STATE:
-    case MSG_DONE: client_msg_in(c, m); break;
-    case MSG_IOF_END: client_iof_end(c, f->src, m->nspace); break;
-    case MSG_GATHER_UP: gather_up(&c->gather, f->src, m); break;
-    case MSG_GATHER_DOWN: gather_down(&c->gather, m); break;
+    case MSG_DONE:
+        client_msg_in(c, m);
+        break;
+    case MSG_IOF_END:
+        client_iof_end(c, f->src, m->nspace);
+        break;
+    case MSG_GATHER_UP:
+        gather_up(&c->gather, f->src, m);
+        break;
+    case MSG_GATHER_DOWN:
+        gather_down(&c->gather, m);
+        break;
     case MSG_APP: {
         struct out_act *act = out_add(&c->out, OUT_APP);
 
@@ -217,8 +232,9 @@ static bool run_head(struct core *c)
     }
     launch_completed(c->launch, c->xcast.complete);
     if (launch_ended(c->launch) && !c->finishing)
-        finish_start(c, launch_ending_why(c->launch) == SHUTDOWN_DVM && c->opts.park ? AFTER_PARK
-                                                                                   : AFTER_EXIT,
+        finish_start(c,
+                     launch_ending_why(c->launch) == SHUTDOWN_DVM && c->opts.park ? AFTER_PARK
+                                                                                  : AFTER_EXIT,
                      "the DVM has ended");
     return moved;
 }

@@ -26,8 +26,8 @@ struct core_opts {
     uint64_t incarnation;  /* head: random, not 0 */
     uint32_t size;         /* head: first size bound (0 on Kubernetes, N for prte) */
     bool park;             /* left: park (pods) instead of ending the program */
-    int64_t drain_s;  /* SIGTERM: jobs here are waited for this long; -1: without end */
-    bool drain_kill;  /* SIGTERM: jobs here are ended at once */
+    int64_t drain_s;       /* SIGTERM: jobs here are waited for this long; -1: without end */
+    bool drain_kill;       /* SIGTERM: jobs here are ended at once */
     bool parked;           /* a marker says that this daemon has left: stay parked */
     uint64_t reconnect_ms; /* grace for a broken link; 0: 2000 */
     uint64_t ack_ms;       /* a daemon that withholds an acknowledgement longer is lost; 0: 10000 */

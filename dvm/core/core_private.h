@@ -27,10 +27,10 @@ struct local_job { /* a job with ranks here */
     struct job_launch map;
     int node;
     uint32_t nlocal, nattempted, nregistered, nover;
-    int *state;        /* [nranks] enum proc_state; other daemons' ranks stay 0 */
-    int *status;       /* [nranks] wait status */
+    int *state;                /* [nranks] enum proc_state; other daemons' ranks stay 0 */
+    int *status;               /* [nranks] wait status */
     struct msg_rank *attempts; /* the report of the launch */
-    bool gone;         /* nothing of it is left here; the head is told when its output has arrived */
+    bool gone; /* nothing of it is left here; the head is told when its output has arrived */
     bool told;
     struct local_job *next, *prev;
 };
@@ -42,7 +42,7 @@ struct client {
     bool done;
     int exit_code;
     char *text;
-    bool started;       /* input can go to its daemons */
+    bool started; /* input can go to its daemons */
     size_t nstdin;
     uint32_t *stdin_vpids;
     size_t nwait, nended;
@@ -68,11 +68,11 @@ struct core {
     uint64_t parent_conn; /* the lifeline; 0: none */
     uint64_t retry_at;    /* when to connect again; 0: nothing to do */
     uint64_t retry_ms;
-    uint64_t lost_at;     /* since when there is no lifeline */
+    uint64_t lost_at; /* since when there is no lifeline */
     struct missing *missing;
     /* the end */
     bool sigterm;
-    bool finishing;  /* leaving or ending: links are closed from the top down */
+    bool finishing; /* leaving or ending: links are closed from the top down */
     enum { AFTER_PARK, AFTER_EXIT, AFTER_REJOIN } after;
     uint64_t finish_by;
     struct local_job *jobs;

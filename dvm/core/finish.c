@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The orderly end: links are closed from the top down and confirmed from the bottom up, with a bound. */
+/* The orderly end: links are closed from the top down and confirmed from the bottom up, with a
+ * bound. */
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
@@ -50,7 +51,8 @@ static void finish(struct core *c)
     out_add(&c->out, OUT_EXIT);
 }
 
-/* Below: links of children, ours to close. The lifeline must have said BYE, or be gone, before we go. */
+/* Below: links of children, ours to close. The lifeline must have said BYE, or be gone, before we
+ * go. */
 void finish_check(struct core *c)
 {
     struct link *up = links_by_conn(&c->links, c->parent_conn);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Greetings: a new daemon calls home, a member links to its parent or comes back; welcome or refuse. */
+/* Greetings: a new daemon calls home, a member links to its parent or comes back; welcome or
+ * refuse. */
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
@@ -120,7 +121,8 @@ static void on_hello(struct core *c, struct link *k, const struct msg *m)
         return;
     }
     if (!k->member_role || strcmp(m->text, c->opts.cluster) != 0) {
-        refuse(c, k, REFUSE_NEVER, "this is another cluster, or the certificate's role is not a daemon's");
+        refuse(c, k, REFUSE_NEVER,
+               "this is another cluster, or the certificate's role is not a daemon's");
         return;
     }
     if (c->finishing || c->state == CORE_PARKED) {
@@ -147,7 +149,8 @@ static void on_welcome(struct core *c, struct link *k, const struct msg *m)
     if (epoch_none(c->self.epoch)) {
         c->self.epoch = c->rml.epoch = m->epoch;
         c->members.radix = (uint32_t)m->number;
-        snprintf(c->incarnation, sizeof c->incarnation, "%016llx", (unsigned long long)m->epoch.inc);
+        snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
+                 (unsigned long long)m->epoch.inc);
         k->joining = true;
         core_set_state(c, CORE_JOINING, "admitted as epoch %llu of vpid %u, waits to be wired",
                        (unsigned long long)m->epoch.ctr, c->opts.vpid);

@@ -134,7 +134,8 @@ static void attempted(struct core *c, struct local_job *j, uint32_t rank, bool f
 {
     if (j->nattempted >= j->nlocal)
         return;
-    j->attempts[j->nattempted++] = (struct msg_rank){rank, failed, value, xstrdup(text ? text : "")};
+    j->attempts[j->nattempted++] =
+        (struct msg_rank){rank, failed, value, xstrdup(text ? text : "")};
     if (j->nattempted == j->nlocal)
         report_launch(c, j);
 }
@@ -205,7 +206,8 @@ void core_local_gone(struct core *c, const char *nspace)
     core_settle(c);
 }
 
-/* The head hears that a job is gone here when all its output has arrived, so that no campaign can overtake it. */
+/* The head hears that a job is gone here when all its output has arrived, so that no campaign can
+ * overtake it. */
 void local_reports(struct core *c)
 {
     struct local_job *j;

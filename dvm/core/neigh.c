@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links to the neighbours in the tree: the lifeline upwards, the children, heartbeats, and what their loss leads to. */
+/* Links to the neighbours in the tree: the lifeline upwards, the children, heartbeats, and what
+ * their loss leads to. */
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
@@ -56,8 +57,8 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
     x->due_ms = c->out.now_ms + grace_ms;
 }
 
-static void tell_head(struct core *c, enum msg_type type, int64_t number,
-                      struct msg_target who, const char *text)
+static void tell_head(struct core *c, enum msg_type type, int64_t number, struct msg_target who,
+                      const char *text)
 {
     struct msg m = {
         .type = type, .number = number, .ntargets = 1, .targets = &who, .text = (char *)text};
@@ -88,8 +89,7 @@ static void update_children(struct core *c)
     tree_children(&t, c->opts.vpid, kids, n);
     for (size_t i = 0; i < n; i++) {
         if (!links_up(&c->links, kids[i]))
-            missing_set(c, kids[i], members_get(&c->members, kids[i])->facts.epoch,
-                        c->opts.ack_ms);
+            missing_set(c, kids[i], members_get(&c->members, kids[i])->facts.epoch, c->opts.ack_ms);
     }
     DL_FOREACH_SAFE(c->missing, x, tmp)
     {
@@ -158,7 +158,8 @@ static void use_lifeline(struct core *c, struct link *k)
     xcast_check(&c->xcast, &from);
     rml_routes_changed(&c->rml);
     if (c->state == CORE_JOINING)
-        core_set_state(c, CORE_WIRED, "wired as vpid %u, lifeline to vpid %u", c->opts.vpid, k->vpid);
+        core_set_state(c, CORE_WIRED, "wired as vpid %u, lifeline to vpid %u", c->opts.vpid,
+                       k->vpid);
 }
 
 static void update_parent(struct core *c)
@@ -225,9 +226,12 @@ static void lost_below(struct core *c, const struct link *k, enum errmgr_what wh
         if (core_is_head(c))
             launch_joiner_gone(c->launch, k->vpid, k->epoch);
         break;
-    case ERR_DEPARTED: tell_head(c, MSG_GONE, 1, id, ""); break;
+    case ERR_DEPARTED:
+        tell_head(c, MSG_GONE, 1, id, "");
+        break;
     case ERR_LOST:
-    case ERR_IGNORE: break;
+    case ERR_IGNORE:
+        break;
     }
 }
 
@@ -365,8 +369,9 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
     k->member_role = daemon && strcmp(cluster, c->opts.cluster) == 0;
     k->heard_ms = c->out.now_ms;
     if (!incoming && (!k->member_role || (k->vpid == VPID_HEAD && strcmp(role, "head") != 0))) {
-        out_log(&c->out, LOG_LEVEL_ERROR, "the daemon at the other end shows a certificate of role %s, cluster %s",
-                role, cluster);
+        out_log(&c->out, LOG_LEVEL_ERROR,
+                "the daemon at the other end shows a certificate of role %s, cluster %s", role,
+                cluster);
         out_add(&c->out, OUT_CLOSE)->conn = conn;
         gone(c, k, ERR_LINK_BROKE, "wrong certificate");
     } else if (!incoming) {
@@ -428,14 +433,21 @@ void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg
     switch (m->type) {
     case MSG_HELLO:
     case MSG_WELCOME:
-    case MSG_REFUSE: greet_msg(c, k, m); return;
-    default: break;
+    case MSG_REFUSE:
+        greet_msg(c, k, m);
+        return;
+    default:
+        break;
     }
     if (k->state != LINK_UP && k->state != LINK_CLOSING)
         return;
     switch (m->type) {
-    case MSG_PING: neigh_say(c, k, &pong); break;
-    case MSG_BYE: on_bye(c, k); break;
+    case MSG_PING:
+        neigh_say(c, k, &pong);
+        break;
+    case MSG_BYE:
+        on_bye(c, k);
+        break;
     case MSG_ADD:
     case MSG_REMOVE:
     case MSG_SHUTDOWN:
@@ -446,17 +458,22 @@ void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg
         if (!core_is_head(c) && !k->incoming)
             apply_snapshot(c, k, m);
         break;
-    case MSG_XACK: on_xack(c, k, m); break;
-    case MSG_LEFT: on_left(c, m); break;
-    default: break;
+    case MSG_XACK:
+        on_xack(c, k, m);
+        break;
+    case MSG_LEFT:
+        on_left(c, m);
+        break;
+    default:
+        break;
     }
 }
 
 static void refuse_frame(struct core *c, struct link *k, const struct err *err)
 {
     c->stale++;
-    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s", k->vpid == VPID_NONE ? -1 : (int)k->vpid,
-            err->msg);
+    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
+            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
     out_add(&c->out, OUT_CLOSE)->conn = k->conn;
     gone(c, k, ERR_LINK_BROKE, err->msg);
 }

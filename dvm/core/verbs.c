@@ -32,8 +32,8 @@ int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *ou
     return rc;
 }
 
-int core_campaign_get(struct core *c, const char *id, struct api_campaign *out,
-                      const char **reason, struct err *err)
+int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, const char **reason,
+                      struct err *err)
 {
     return core_is_head(c) ? launch_campaign_get(c->launch, id, out, reason, err)
                            : not_head(c, reason, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives by (signature, sequence): contributions wait for each other, also for one that is not known here yet. */
+/* Collectives by (signature, sequence): contributions wait for each other, also for one that is not
+ * known here yet. */
 #include "dvm/gather/gather.h"
 
 #include <stdlib.h>

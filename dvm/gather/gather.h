@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives with data (fence): gathered up and sent down a radix tree over the daemons that take part. */
+/* Collectives with data (fence): gathered up and sent down a radix tree over the daemons that take
+ * part. */
 #ifndef DVM_GATHER_GATHER_H
 #define DVM_GATHER_GATHER_H
 
@@ -9,14 +10,15 @@
 #define GATHER_RUNNING_MAX 4096
 #define GATHER_LOST (-1) /* outcome: a participant was lost, or never took part */
 
-/* The tree is over the list of participants (position arithmetic), so it wakes nobody else and does not change with the DVM. */
+/* The tree is over the list of participants (position arithmetic), so it wakes nobody else and does
+ * not change with the DVM. */
 struct gather_op;
 struct gather {
     struct out *out;
     struct rml *rml;
     struct members *members;
-    struct gather_op *ops;      /* by (signature, sequence) */
-    struct gather_seq *seqs;    /* next sequence of each signature here */
+    struct gather_op *ops;   /* by (signature, sequence) */
+    struct gather_seq *seqs; /* next sequence of each signature here */
 };
 
 void gather_init(struct gather *g, struct out *out, struct rml *rml, struct members *members);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shrink campaigns: admission, draining, one broadcast for all targets, one teardown, one terminal event. */
+/* Shrink campaigns: admission, draining, one broadcast for all targets, one teardown, one terminal
+ * event. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -151,11 +154,17 @@ static bool same_request(const struct api_campaign_request *a, const struct api_
            memcmp(a->targets, b->targets, a->ntargets * sizeof *a->targets) == 0;
 }
 
-static int reject(const char **reason, const char *word, int status, struct err *err,
-                  const char *fmt, uint32_t vpid)
+static int __attribute__((format(printf, 5, 6)))
+reject(const char **reason, const char *word, int status, struct err *err, const char *fmt, ...)
 {
+    char text[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
     *reason = word;
-    return err_code(err, status, fmt, vpid);
+    return err_code(err, status, "%s", text);
 }
 
 static bool named(const struct api_campaign_request *r, uint32_t vpid)
@@ -187,7 +196,7 @@ static int check_targets(const struct launch *l, const struct api_campaign_reque
     uint32_t known = l->size > l->bound ? l->size : l->bound;
 
     if (r->targets[0] == VPID_HEAD)
-        return reject(reason, "HeadCannotLeave", 422, err, "vpid %u is the head's own", 0);
+        return reject(reason, "HeadCannotLeave", 422, err, "vpid 0 is the head's own");
     for (size_t i = 0; i < r->ntargets; i++) {
         uint32_t v = r->targets[i];
         const struct member *m = members_get(l->members, v);
@@ -238,20 +247,19 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
 
     if (c && !same_request(&c->req, r))
         return reject(reason, "IdReused", 409, err,
-                      "this campaign id was used with other targets or another sequence (%u targets)",
-                      (uint32_t)c->ntargets);
+                      "this campaign id was used with other targets or another sequence");
     if (c) {
         campaign_fill(l, c, out);
         return 0;
     }
     if (l->ending)
-        return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends (%u)", 0);
+        return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
     if (r->sequence < l->campaign_sequence)
         return reject(reason, "SequenceTooOld", 409, err,
-                      "a later campaign than this has been seen (%u)",
-                      (uint32_t)l->campaign_sequence);
+                      "sequence %llu is older than %llu, which has been seen",
+                      (unsigned long long)r->sequence, (unsigned long long)l->campaign_sequence);
     if (r->ntargets == 0)
-        return reject(reason, "BadRequest", 400, err, "targets: at least one vpid, got %u", 0);
+        return reject(reason, "BadRequest", 400, err, "targets: at least one vpid");
     if (check_targets(l, r, reason, err) < 0)
         return -1;
     l->campaign_sequence = r->sequence;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draining: what a shrink waits for, what it ends; and releases that daemons ask for themselves (SIGTERM). */
+/* Draining: what a shrink waits for, what it ends; and releases that daemons ask for themselves
+ * (SIGTERM). */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
 
@@ -86,7 +87,8 @@ void release_ask(struct launch *l, uint32_t from, const struct msg *m)
         l->release_at = l->out->now_ms + LAUNCH_RELEASE_WINDOW_MS;
 }
 
-/* Everybody who asked within the window leaves in one campaign; the size bound stays, so that they may come back. */
+/* Everybody who asked within the window leaves in one campaign; the size bound stays, so that they
+ * may come back. */
 void release_steps(struct launch *l)
 {
     struct release *r, *tmp;

@@ -54,7 +54,8 @@ void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaig
     DL_APPEND(l->ops, p);
 }
 
-/* One normal operation at a time; news of losses overtake, or the one before could wait for the dead. */
+/* One normal operation at a time; news of losses overtake, or the one before could wait for the
+ * dead. */
 bool launch_next_op(struct launch *l, struct msg *op)
 {
     struct pending_op *p;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grow campaigns: daemons that call home are admitted within the size bound and wired in batches as they arrive. */
+/* Grow campaigns: daemons that call home are admitted within the size bound and wired in batches as
+ * they arrive. */
 #include "dvm/launch/launch_private.h"
 
 #include <stdlib.h>

@@ -200,8 +200,7 @@ void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char
             if (p->msg.targets[i].vpid == vpid)
                 return;
         }
-        p->msg.targets =
-            xrealloc(p->msg.targets, (p->msg.ntargets + 1) * sizeof *p->msg.targets);
+        p->msg.targets = xrealloc(p->msg.targets, (p->msg.ntargets + 1) * sizeof *p->msg.targets);
         p->msg.targets[p->msg.ntargets++] = t;
         return;
     }
@@ -228,21 +227,40 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
     struct member *x = members_get(l->members, from);
 
     switch (m->type) {
-    case MSG_SUBMIT: job_submit(l, from, m); break;
-    case MSG_SIGNAL: job_signal(l, m); break;
-    case MSG_LAUNCHED: job_launched(l, from, m); break;
-    case MSG_REGISTERED: job_registered(l, from, m); break;
-    case MSG_EXITED: job_exited(l, from, m); break;
-    case MSG_LOCAL_GONE: job_local_gone(l, from, m); break;
-    case MSG_ABORT: job_aborted(l, m); break;
+    case MSG_SUBMIT:
+        job_submit(l, from, m);
+        break;
+    case MSG_SIGNAL:
+        job_signal(l, m);
+        break;
+    case MSG_LAUNCHED:
+        job_launched(l, from, m);
+        break;
+    case MSG_REGISTERED:
+        job_registered(l, from, m);
+        break;
+    case MSG_EXITED:
+        job_exited(l, from, m);
+        break;
+    case MSG_LOCAL_GONE:
+        job_local_gone(l, from, m);
+        break;
+    case MSG_ABORT:
+        job_aborted(l, m);
+        break;
     case MSG_LOST:
-    case MSG_GONE: lost_or_gone(l, m); break;
-    case MSG_RELEASE_ME: release_ask(l, from, m); break;
+    case MSG_GONE:
+        lost_or_gone(l, m);
+        break;
+    case MSG_RELEASE_ME:
+        release_ask(l, from, m);
+        break;
     case MSG_REPORT:
         if (x)
             x->repairs = (uint64_t)m->number;
         break;
-    default: out_log(l->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
+    default:
+        out_log(l->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
     }
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <utlist.h>
 
-struct job *job_find(const struct launch *l, const char *nspace)
+struct job *launch_job_find(const struct launch *l, const char *nspace)
 {
     struct job *j;
 
@@ -164,7 +164,8 @@ static struct map_node *usable_nodes(const struct launch *l, size_t *n, uint32_t
     return nodes;
 }
 
-/* Slots that the size in force would have if everybody were here, or 0 if nobody has come yet to judge by. */
+/* Slots that the size in force would have if everybody were here, or 0 if nobody has come yet to
+ * judge by. */
 static uint64_t maximum_slots(const struct launch *l, uint32_t present)
 {
     uint32_t most = 0;
@@ -199,8 +200,8 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
 
         if (index[at] == UINT32_MAX) {
             index[at] = (uint32_t)j->map.nnodes;
-            j->map.nodes[j->map.nnodes++] = (struct job_node){
-                nodes[at].vpid, m->facts.epoch.ctr, xstrdup(m->facts.host)};
+            j->map.nodes[j->map.nnodes++] =
+                (struct job_node){nodes[at].vpid, m->facts.epoch.ctr, xstrdup(m->facts.host)};
         }
         j->map.rank_node[r] = index[at];
         j->rank_state[r] = PROC_INIT;
@@ -222,8 +223,7 @@ void job_unmap(struct launch *l, struct job *j)
 {
     for (uint32_t r = 0; r < j->map.nranks; r++) {
         const struct job_node *n = &j->map.nodes[j->map.rank_node[r]];
-        struct member *m =
-            member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
+        struct member *m = member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
 
         if (j->rank_slot[r] && m)
             m->slots_used--;
@@ -393,7 +393,8 @@ static void send_launch(struct launch *l, struct job *j)
     }
 }
 
-/* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes now finds the job mapped and not sent. */
+/* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes now finds the
+ * job mapped and not sent. */
 static void enter(struct launch *l, struct job *j)
 {
     switch ((enum job_state)j->state) {
@@ -408,19 +409,32 @@ static void enter(struct launch *l, struct job *j)
     case JOB_ABORTED:
     case JOB_FAILED_TO_START:
     case JOB_NEVER_LAUNCHED:
-    case JOB_MAP_FAILED: job_event(l, j, JOB_EV_DONE); break;
-    case JOB_VM_READY: vm_ready(l, j); break;
-    case JOB_MAP: do_map(l, j); break;
-    case JOB_LAUNCH_APPS: launch_apps(l, j); break;
-    case JOB_SEND_LAUNCH_MSG: send_launch(l, j); break;
+    case JOB_MAP_FAILED:
+        job_event(l, j, JOB_EV_DONE);
+        break;
+    case JOB_VM_READY:
+        vm_ready(l, j);
+        break;
+    case JOB_MAP:
+        do_map(l, j);
+        break;
+    case JOB_LAUNCH_APPS:
+        launch_apps(l, j);
+        break;
+    case JOB_SEND_LAUNCH_MSG:
+        send_launch(l, j);
+        break;
     case JOB_NOTIFY_COMPLETED:
         job_notify(l, j);
         job_event(l, j, JOB_EV_DONE);
         break;
     case JOB_STARTED:
     case JOB_RUNNING:
-    case JOB_REGISTERED: tell_state(l, j); break;
-    default: break;
+    case JOB_REGISTERED:
+        tell_state(l, j);
+        break;
+    default:
+        break;
     }
 }
 

@@ -37,8 +37,10 @@ static void check_over(struct launch *l, struct job *j)
     job_event(l, j, j->failure ? j->failure : JOB_EV_ENDED);
 }
 
-/* The first failure decides code and text; the other ranks are ended, and the job is over when all are gone. */
-void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt, ...)
+/* The first failure decides code and text; the other ranks are ended, and the job is over when all
+ * are gone. */
+void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
+              ...)
 {
     char text[2048];
     va_list ap;
@@ -62,7 +64,7 @@ void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code
 
 static struct job *find(struct launch *l, const struct msg *m)
 {
-    struct job *j = job_find(l, m->nspace);
+    struct job *j = launch_job_find(l, m->nspace);
 
     return j && j->sent && !job_state_over(j->state) ? j : NULL;
 }
@@ -196,7 +198,7 @@ void job_aborted(struct launch *l, const struct msg *m)
 /* The submitter's word: a signal for the ranks, or that it is gone (0). */
 void job_signal(struct launch *l, const struct msg *m)
 {
-    struct job *j = job_find(l, m->nspace);
+    struct job *j = launch_job_find(l, m->nspace);
     int signum = (int)m->number;
 
     if (!j || job_state_over(j->state))
@@ -232,12 +234,14 @@ static void lose_node(struct launch *l, struct job *j, int node)
         nlost++;
     }
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
-        job_fail(l, j, JOB_EV_ABORT, CODE_LOST, "%u ranks on %s were lost with their daemon (vpid %u)",
-                 nlost, j->map.nodes[node].host, j->map.nodes[node].vpid);
+        job_fail(l, j, JOB_EV_ABORT, CODE_LOST,
+                 "%u ranks on %s were lost with their daemon (vpid %u)", nlost,
+                 j->map.nodes[node].host, j->map.nodes[node].vpid);
     node_over(l, j, node);
 }
 
-/* A held or queued job is mapped anew when it goes on; one that runs there ends by its own policy. */
+/* A held or queued job is mapped anew when it goes on; one that runs there ends by its own policy.
+ */
 void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch)
 {
     struct job *j;
@@ -281,14 +285,16 @@ uint64_t job_next_deadline(const struct launch *l)
     return due;
 }
 
-/* The final word goes to the submitter, with the daemons whose output it has to wait for, and to every daemon concerned. */
+/* The final word goes to the submitter, with the daemons whose output it has to wait for, and to
+ * every daemon concerned. */
 void job_notify(struct launch *l, struct job *j)
 {
     uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
-    struct msg done = {
-        .type = MSG_DONE, .number = j->exit_code, .text = j->failure ? j->reason : "", .vpids = vpids};
-    struct msg ended = {
-        .type = MSG_JOB_ENDED, .nspace = j->map.nspace, .number = j->exit_code};
+    struct msg done = {.type = MSG_DONE,
+                       .number = j->exit_code,
+                       .text = j->failure ? j->reason : "",
+                       .vpids = vpids};
+    struct msg ended = {.type = MSG_JOB_ENDED, .nspace = j->map.nspace, .number = j->exit_code};
     struct err err = {0};
 
     for (size_t i = 0; j->sent && i < j->map.nnodes; i++) {
@@ -310,12 +316,13 @@ static void history_add(struct launch *l, const struct job *j)
 
     h->job.id = xstrdup(j->map.nspace);
     snprintf(h->job.state, sizeof h->job.state, "%s",
-             j->failure ? fsm_state_name(&job_fsm, j->failure == JOB_EV_ABORT        ? JOB_ABORTED
-                                                   : j->failure == JOB_EV_KILL       ? JOB_KILLED_BY_CMD
-                                                   : j->failure == JOB_EV_FAIL_START ? JOB_FAILED_TO_START
-                                                   : j->failure == JOB_EV_NO_MAP     ? JOB_MAP_FAILED
-                                                                                     : JOB_NEVER_LAUNCHED)
-                        : "TERMINATED");
+             j->failure
+                 ? fsm_state_name(&job_fsm, j->failure == JOB_EV_ABORT        ? JOB_ABORTED
+                                            : j->failure == JOB_EV_KILL       ? JOB_KILLED_BY_CMD
+                                            : j->failure == JOB_EV_FAIL_START ? JOB_FAILED_TO_START
+                                            : j->failure == JOB_EV_NO_MAP     ? JOB_MAP_FAILED
+                                                                              : JOB_NEVER_LAUNCHED)
+                 : "TERMINATED");
     h->job.reason = xstrdup(j->reason);
     h->job.ranks = j->map.nranks;
     h->job.exit_code = j->exit_code;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head alone knows: jobs, the launch fence, campaigns, size bound, events. One struct, no clock, no socket. */
+/* What the head alone knows: jobs, the launch fence, campaigns, size bound, events. One struct, no
+ * clock, no socket. */
 #ifndef DVM_LAUNCH_LAUNCH_H
 #define DVM_LAUNCH_LAUNCH_H
 
@@ -15,7 +16,7 @@
 #define LAUNCH_HISTORY_MAX 64    /* ended jobs that pstat still shows */
 #define LAUNCH_CAMPAIGNS_MAX 256 /* ended campaigns that can still be asked for */
 #define LAUNCH_RELEASE_WINDOW_MS 50
-#define LAUNCH_GRACE_MS 2000     /* SIGTERM to SIGKILL of ranks */
+#define LAUNCH_GRACE_MS 2000 /* SIGTERM to SIGKILL of ranks */
 
 struct launch;
 
@@ -30,8 +31,8 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
                              struct rml *rml);
 void launch_destroy(struct launch *l);
 
-/* After every input: takes the steps that are due. Then the core broadcasts the operations that launch_next_op() gives
- * (op number filled in; the caller frees it) until there are none. */
+/* After every input: takes the steps that are due. Then the core broadcasts the operations that
+ * launch_next_op() gives (op number filled in; the caller frees it) until there are none. */
 void launch_run(struct launch *l);
 bool launch_next_op(struct launch *l, struct msg *op);
 uint64_t launch_deadline(const struct launch *l);
@@ -62,7 +63,8 @@ int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *o
                         const char **reason, struct err *err);
 int launch_size_put(struct launch *l, const struct api_size *s, struct api_size *out,
                     const char **reason, struct err *err);
-/* Ends jobs at the deadline, then the DVM or this incarnation; again: the nearer deadline counts. */
+/* Ends jobs at the deadline, then the DVM or this incarnation; again: the nearer deadline counts.
+ */
 void launch_shutdown(struct launch *l, enum shutdown_why why, int64_t deadline_s);
 bool launch_ending(const struct launch *l);
 bool launch_ended(const struct launch *l); /* everybody has processed the shutdown */

@@ -15,15 +15,15 @@ struct job {
     int state;
     struct job_launch map; /* nspace, spec, and the map while mapped */
     bool mapped;
-    bool sent;      /* launch messages have gone out: it can no longer be remapped */
-    bool queued;    /* waits for slots */
-    bool checked;   /* it fitted the maximum when it was submitted */
-    bool due;       /* has a step to take */
+    bool sent;    /* launch messages have gone out: it can no longer be remapped */
+    bool queued;  /* waits for slots */
+    bool checked; /* it fitted the maximum when it was submitted */
+    bool due;     /* has a step to take */
     enum hold_at hold;
     struct epoch home_epoch;
-    int *rank_state;      /* [nranks] enum proc_state */
-    bool *rank_slot;      /* [nranks] holds a slot of its node */
-    bool *node_gone;      /* [nnodes] nothing of it is left there */
+    int *rank_state; /* [nranks] enum proc_state */
+    bool *rank_slot; /* [nranks] holds a slot of its node */
+    bool *node_gone; /* [nnodes] nothing of it is left there */
     bool *node_registered;
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     enum job_event failure; /* 0: none; how it will end */
@@ -48,10 +48,10 @@ struct campaign {
     size_t ntargets;
     struct target *targets;
     uint32_t bound_before;
-    uint64_t op;           /* the broadcast, 0: not yet */
-    uint64_t deadline_ms;  /* of the drain; 0: none */
-    uint64_t ack_by_ms;    /* while removing */
-    bool told_jobs;        /* drain has ended the jobs already */
+    uint64_t op;          /* the broadcast, 0: not yet */
+    uint64_t deadline_ms; /* of the drain; 0: none */
+    uint64_t ack_by_ms;   /* while removing */
+    bool told_jobs;       /* drain has ended the jobs already */
     size_t nended;
     struct api_job_ref *ended;
     int64_t accepted_wall, drained_wall, fence_wall, complete_wall;
@@ -120,7 +120,7 @@ struct launch {
 };
 
 /* job.c */
-struct job *job_find(const struct launch *l, const char *nspace);
+struct job *launch_job_find(const struct launch *l, const char *nspace);
 void job_submit(struct launch *l, uint32_t from, struct msg *m);
 void job_event(struct launch *l, struct job *j, enum job_event ev);
 void job_steps(struct launch *l);
@@ -130,8 +130,8 @@ bool job_uses(const struct job *j, uint32_t vpid);
 void job_free(struct job *j);
 void job_tell(struct launch *l, const struct job *j, struct msg *m);
 /* jobend.c */
-void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
+              ...) __attribute__((format(printf, 5, 6)));
 void job_launched(struct launch *l, uint32_t from, const struct msg *m);
 void job_registered(struct launch *l, uint32_t from, const struct msg *m);
 void job_exited(struct launch *l, uint32_t from, const struct msg *m);

@@ -14,18 +14,18 @@ enum link_state {
     LINK_CONNECTING, /* outgoing, not open yet */
     LINK_GREETING,   /* open; HELLO sent or awaited */
     LINK_UP,
-    LINK_CLOSING,    /* we said BYE; nothing more is sent, the peer may still speak */
+    LINK_CLOSING, /* we said BYE; nothing more is sent, the peer may still speak */
 };
 
 struct link {
     uint64_t conn;
     enum link_state state;
     bool incoming;
-    bool joining;    /* a new daemon that waits to be wired (head), or our own call home */
-    bool peer_bye;   /* the peer said BYE */
-    bool pinged;     /* silent so far since our PING */
+    bool joining;     /* a new daemon that waits to be wired (head), or our own call home */
+    bool peer_bye;    /* the peer said BYE */
+    bool pinged;      /* silent so far since our PING */
     bool member_role; /* its certificate allows it to join as a member or to be the head */
-    uint32_t vpid;   /* VPID_NONE until the greeting tells */
+    uint32_t vpid;    /* VPID_NONE until the greeting tells */
     struct epoch epoch;
     uint64_t heard_ms;
     uint64_t opened_ms;
@@ -42,7 +42,8 @@ struct links {
 void links_init(struct links *l, struct out *out);
 void links_free(struct links *l);
 struct link *links_by_conn(const struct links *l, uint64_t conn);
-/* The link that is up to a vpid, or NULL. Newest first, so a reconnect wins over what it replaces. */
+/* The link that is up to a vpid, or NULL. Newest first, so a reconnect wins over what it replaces.
+ */
 struct link *links_up(const struct links *l, uint32_t vpid);
 /* An incoming connection; NULL and closed if there are too many. */
 struct link *links_accept(struct links *l, uint64_t conn);
@@ -51,7 +52,8 @@ struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uin
 void links_drop(struct links *l, struct link *k);
 /* Closes and forgets it. */
 void links_close(struct links *l, struct link *k, bool flush);
-/* Sends a message on the link itself (not routed): the caller fills `f` but for type, dst and seq. */
+/* Sends a message on the link itself (not routed): the caller fills `f` but for type, dst and seq.
+ */
 void links_send(struct links *l, struct link *k, const struct frame *from, const struct msg *m);
 void links_send_raw(struct links *l, struct link *k, const void *frame, size_t len);
 

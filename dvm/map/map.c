@@ -65,7 +65,8 @@ static void fill_apps(const struct job_spec *s, const struct map_node *nodes, si
     }
 }
 
-/* Deals ranks out: `chunk` per visit of a node, at most `cap` on one. Returns how many found a place. */
+/* Deals ranks out: `chunk` per visit of a node, at most `cap` on one. Returns how many found a
+ * place. */
 static uint32_t deal(const struct job_spec *s, const struct map_node *nodes, size_t n,
                      uint32_t ranks, uint32_t chunk, uint32_t cap, uint32_t *rank_node)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vpid table: who is a member, in which life and state, with which node facts; and the tree over the live ones. */
+/* The vpid table: who is a member, in which life and state, with which node facts; and the tree
+ * over the live ones. */
 #ifndef DVM_MEMBER_MEMBER_H
 #define DVM_MEMBER_MEMBER_H
 
@@ -30,7 +31,7 @@ struct members {
     hwloc_bitmap_t live; /* those in the tree of `version` */
     uint64_t version;    /* last membership broadcast processed */
     uint32_t radix;
-    uint64_t repairs;    /* passes over the tree, one per removal whatever its size */
+    uint64_t repairs; /* passes over the tree, one per removal whatever its size */
 };
 
 void members_init(struct members *m, uint32_t self, uint32_t radix);
@@ -44,12 +45,13 @@ bool members_live(const struct members *m, uint32_t vpid);
 bool members_current(const struct members *m, uint32_t vpid, struct epoch e);
 struct tree members_tree(const struct members *m);
 uint32_t members_parent(const struct members *m); /* of this daemon; TREE_NONE at the head */
-/* Applies the broadcasts. Entries of other lives are left alone, so a second report changes nothing; returns
- * how many vpids came or went. */
+/* Applies the broadcasts. Entries of other lives are left alone, so a second report changes
+ * nothing; returns how many vpids came or went. */
 size_t members_add(struct members *m, const struct msg_member *list, size_t n);
 size_t members_remove(struct members *m, const struct msg_target *list, size_t n,
                       enum member_state to);
-/* The live members as a list for SNAPSHOT (nidmap); the caller frees the array alone: its texts are borrowed. */
+/* The live members as a list for SNAPSHOT (nidmap); the caller frees the array alone: its texts are
+ * borrowed. */
 struct msg_member *members_nidmap(const struct members *m, size_t *n);
 /* Replaces everything by a nidmap. */
 void members_replace(struct members *m, const struct msg_member *list, size_t n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams with sequence numbers and cumulative acknowledgement, over next hops that may change at any time. */
+/* Streams with sequence numbers and cumulative acknowledgement, over next hops that may change at
+ * any time. */
 #include "dvm/rml/rml.h"
 
 #include <stdlib.h>
@@ -199,7 +200,8 @@ static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     push(r, s);
 }
 
-/* The end of a job's output is acknowledged at once: its daemon says nothing of the job's end before. */
+/* The end of a job's output is acknowledged at once: its daemon says nothing of the job's end
+ * before. */
 static void owe_ack(struct rml *r, struct rml_stream *s, uint16_t type)
 {
     uint64_t at = r->out->now_ms + (type == MSG_IOF_END ? 0 : RML_ACK_DELAY_MS);
@@ -270,7 +272,8 @@ void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t
             links_send_raw(r->links, k, data, len);
         return;
     }
-    if (f->version > r->members->version && epoch_eq(f->src_epoch, (struct epoch){r->epoch.inc, f->src_epoch.ctr})) {
+    if (f->version > r->members->version &&
+        epoch_eq(f->src_epoch, (struct epoch){r->epoch.inc, f->src_epoch.ctr})) {
         if (r->ndeferred < RML_DEFER_MAX) {
             struct rml_frame *d = frame_new(data, len, f->version);
 

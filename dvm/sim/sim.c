@@ -25,10 +25,10 @@ struct ev {
     struct ev *next, *prev;
 };
 
-struct wire { /* one connection; each side knows it by its own id */
-    uint32_t a, b;         /* a has connected to b */
+struct wire {      /* one connection; each side knows it by its own id */
+    uint32_t a, b; /* a has connected to b */
     uint64_t a_conn, b_conn;
-    bool open_a, open_b;   /* the side has not closed it */
+    bool open_a, open_b;     /* the side has not closed it */
     uint64_t last_a, last_b; /* arrival of the last frame to that side: order is kept */
     struct wire *next, *prev;
 };
@@ -165,8 +165,12 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
         return;
     }
     w = xcalloc(1, sizeof *w);
-    *w = (struct wire){
-        .a = vpid, .b = to, .a_conn = act->conn, .b_conn = ++s->conns, .open_a = true, .open_b = true};
+    *w = (struct wire){.a = vpid,
+                       .b = to,
+                       .a_conn = act->conn,
+                       .b_conn = ++s->conns,
+                       .open_a = true,
+                       .open_b = true};
     DL_APPEND(s->wires, w);
     w->last_b = s->now + delay(s);
     schedule(s, w->last_b, EV_OPEN, to, w->b_conn)->incoming = true;
@@ -272,24 +276,41 @@ static void act(struct sim *s, uint32_t vpid, struct out_act *a)
     struct wire *w;
 
     switch (a->kind) {
-    case OUT_CONNECT: act_connect(s, vpid, a); break;
-    case OUT_SEND: act_send(s, vpid, a); break;
+    case OUT_CONNECT:
+        act_connect(s, vpid, a);
+        break;
+    case OUT_SEND:
+        act_send(s, vpid, a);
+        break;
     case OUT_CLOSE:
         w = wire_of(s, vpid, a->conn);
         if (w)
             close_side(s, w, vpid);
         break;
-    case OUT_LAUNCH: act_launch(s, vpid, a->launch); break;
-    case OUT_END_RANKS: act_end(s, vpid, a->a); break;
-    case OUT_JOB_GONE: core_local_gone(s->nodes[vpid].core, a->a); break;
-    case OUT_CLIENT: act_client(s, a); break;
-    case OUT_PARK: s->nodes[vpid].parked = true; break;
-    case OUT_EXIT: s->nodes[vpid].exited = true; break;
+    case OUT_LAUNCH:
+        act_launch(s, vpid, a->launch);
+        break;
+    case OUT_END_RANKS:
+        act_end(s, vpid, a->a);
+        break;
+    case OUT_JOB_GONE:
+        core_local_gone(s->nodes[vpid].core, a->a);
+        break;
+    case OUT_CLIENT:
+        act_client(s, a);
+        break;
+    case OUT_PARK:
+        s->nodes[vpid].parked = true;
+        break;
+    case OUT_EXIT:
+        s->nodes[vpid].exited = true;
+        break;
     case OUT_LOG:
         if (s->opts.trace)
             printf("%6llu %4u %s\n", (unsigned long long)s->now, vpid, a->a);
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -407,7 +428,8 @@ size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms,
     char *argv[] = {ms, exit_code, NULL};
     char *env[] = {NULL};
     struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = ranks};
-    struct job_spec spec = {.napps = 1, .apps = &app, .parent_nspace = "", .stdin_rank = JOB_RANK_NONE};
+    struct job_spec spec = {
+        .napps = 1, .apps = &app, .parent_nspace = "", .stdin_rank = JOB_RANK_NONE};
     size_t index = s->njobs++;
 
     snprintf(ms, sizeof ms, "%llu", (unsigned long long)run_ms);
@@ -449,8 +471,8 @@ static void deliver(struct sim *s, struct ev *e)
     case EV_OPEN:
         if (!wire_of(s, e->vpid, e->conn))
             return;
-        core_conn_open(n->core, e->conn, e->incoming, e->incoming || n->core == NULL ? "member" : "head",
-                       "sim");
+        core_conn_open(n->core, e->conn, e->incoming,
+                       e->incoming || n->core == NULL ? "member" : "head", "sim");
         break;
     case EV_FRAME:
         if (wire_of(s, e->vpid, e->conn))
@@ -462,7 +484,8 @@ static void deliver(struct sim *s, struct ev *e)
             close_side(s, w, e->vpid);
         core_conn_closed(n->core, e->conn, "closed by the peer");
         break;
-    case EV_EXIT: break;
+    case EV_EXIT:
+        break;
     }
     sim_drain(s, e->vpid);
 }

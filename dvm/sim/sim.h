@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* N daemons in one process: virtual time, virtual wires with delay, crashes and stops; for tests only. */
+/* N daemons in one process: virtual time, virtual wires with delay, crashes and stops; for tests
+ * only. */
 #ifndef DVM_SIM_SIM_H
 #define DVM_SIM_SIM_H
 
@@ -11,10 +12,10 @@
 struct sim;
 
 struct sim_opts {
-    uint32_t nodes;   /* vpids 0..nodes-1 exist; members are started by sim_start() */
+    uint32_t nodes; /* vpids 0..nodes-1 exist; members are started by sim_start() */
     uint32_t radix;
-    uint32_t slots;   /* per member; the head has none */
-    uint32_t size;    /* first size bound */
+    uint32_t slots; /* per member; the head has none */
+    uint32_t size;  /* first size bound */
     unsigned seed;
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
     bool trace;
@@ -30,11 +31,12 @@ struct sim_job { /* a job as its submitter saw it */
 
 struct sim *sim_create(const struct sim_opts *o);
 void sim_destroy(struct sim *s);
-void sim_start(struct sim *s, uint32_t vpid);  /* a new life of the daemon */
-void sim_crash(struct sim *s, uint32_t vpid);  /* its connections break at once */
-void sim_stop(struct sim *s, uint32_t vpid, bool stopped); /* neither reads nor closes, or goes on */
+void sim_start(struct sim *s, uint32_t vpid); /* a new life of the daemon */
+void sim_crash(struct sim *s, uint32_t vpid); /* its connections break at once */
+void sim_stop(struct sim *s, uint32_t vpid,
+              bool stopped);                           /* neither reads nor closes, or goes on */
 void sim_break(struct sim *s, uint32_t a, uint32_t b); /* every connection between the two breaks */
-struct core *sim_core(struct sim *s, uint32_t vpid); /* NULL: not running */
+struct core *sim_core(struct sim *s, uint32_t vpid);   /* NULL: not running */
 bool sim_exited(const struct sim *s, uint32_t vpid);
 bool sim_parked(const struct sim *s, uint32_t vpid);
 /* Call after any core_* input made by the test itself. */

@@ -30,13 +30,20 @@ static const struct fsm_name job_states[] = {
 };
 
 static const struct fsm_name job_events[] = {
-    {JOB_EV_DONE, "done"},         {JOB_EV_HOLD, "hold"},
-    {JOB_EV_RELEASE, "release"},   {JOB_EV_RELAUNCH, "relaunch"},
-    {JOB_EV_REMAP, "remap"},       {JOB_EV_NO_SLOTS, "no slots"},
-    {JOB_EV_FIRST, "first runs"},  {JOB_EV_ALL_RUN, "all run"},
-    {JOB_EV_REGISTERED, "all registered"}, {JOB_EV_ENDED, "ended"},
-    {JOB_EV_FAIL_START, "failed to start"}, {JOB_EV_ABORT, "aborted"},
-    {JOB_EV_KILL, "killed"},       {JOB_EV_NEVER, "never launched"},
+    {JOB_EV_DONE, "done"},
+    {JOB_EV_HOLD, "hold"},
+    {JOB_EV_RELEASE, "release"},
+    {JOB_EV_RELAUNCH, "relaunch"},
+    {JOB_EV_REMAP, "remap"},
+    {JOB_EV_NO_SLOTS, "no slots"},
+    {JOB_EV_FIRST, "first runs"},
+    {JOB_EV_ALL_RUN, "all run"},
+    {JOB_EV_REGISTERED, "all registered"},
+    {JOB_EV_ENDED, "ended"},
+    {JOB_EV_FAIL_START, "failed to start"},
+    {JOB_EV_ABORT, "aborted"},
+    {JOB_EV_KILL, "killed"},
+    {JOB_EV_NEVER, "never launched"},
     {JOB_EV_NO_MAP, "cannot be mapped"},
 };
 
@@ -78,8 +85,8 @@ static const struct fsm_row job_rows[] = {
     {JOB_NOTIFY_COMPLETED, JOB_EV_DONE, JOB_NOTIFIED, 0},
 };
 
-const struct fsm job_fsm = {"job",       job_states,        COUNT(job_states), job_events,
-                            COUNT(job_events), job_rows, COUNT(job_rows)};
+const struct fsm job_fsm = {
+    "job", job_states, COUNT(job_states), job_events, COUNT(job_events), job_rows, COUNT(job_rows)};
 
 static const struct fsm_name proc_states[] = {
     {PROC_INIT, "INIT"},
@@ -93,8 +100,8 @@ static const struct fsm_name proc_states[] = {
 };
 
 static const struct fsm_name proc_events[] = {
-    {PROC_EV_RUN, "forked"},           {PROC_EV_REGISTER, "PMIx_Init"}, {PROC_EV_IOF, "output ended"},
-    {PROC_EV_WAITPID, "reaped"},       {PROC_EV_FAIL, "not started"},   {PROC_EV_LOST, "daemon lost"},
+    {PROC_EV_RUN, "forked"},     {PROC_EV_REGISTER, "PMIx_Init"}, {PROC_EV_IOF, "output ended"},
+    {PROC_EV_WAITPID, "reaped"}, {PROC_EV_FAIL, "not started"},   {PROC_EV_LOST, "daemon lost"},
 };
 
 static const struct fsm_row proc_rows[] = {
@@ -117,5 +124,5 @@ static const struct fsm_row proc_rows[] = {
     {PROC_WAITPID_FIRED, PROC_EV_LOST, PROC_LOST, 0},
 };
 
-const struct fsm proc_fsm = {"process",   proc_states,        COUNT(proc_states), proc_events,
-                             COUNT(proc_events), proc_rows, COUNT(proc_rows)};
+const struct fsm proc_fsm = {"process",          proc_states, COUNT(proc_states), proc_events,
+                             COUNT(proc_events), proc_rows,   COUNT(proc_rows)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The job and process state machines: names and numbers of seed 004, transitions as const tables. */
+/* The job and process state machines: names and numbers of seed 004, transitions as const tables.
+ */
 #ifndef DVM_STATE_STATE_H
 #define DVM_STATE_STATE_H
 
@@ -7,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Deviations from the numbers' source, and why: docs/states.md. 8, 9 and 10 (daemons) belong to the DVM, not to a job,
- * because Kubernetes or prte starts the daemons. */
+/* Deviations from the numbers' source, and why: docs/states.md. 8, 9 and 10 (daemons) belong to the
+ * DVM, not to a job, because Kubernetes or prte starts the daemons. */
 enum job_state {
     JOB_INIT = 1,
     JOB_INIT_COMPLETE = 2,
@@ -70,7 +71,14 @@ enum proc_state {
     PROC_LOST = 60,
 };
 
-enum proc_event { PROC_EV_RUN = 1, PROC_EV_REGISTER, PROC_EV_IOF, PROC_EV_WAITPID, PROC_EV_FAIL, PROC_EV_LOST };
+enum proc_event {
+    PROC_EV_RUN = 1,
+    PROC_EV_REGISTER,
+    PROC_EV_IOF,
+    PROC_EV_WAITPID,
+    PROC_EV_FAIL,
+    PROC_EV_LOST
+};
 
 extern const struct fsm proc_fsm;
 

@@ -15,7 +15,8 @@
 #define VPID_MAX 1048575u
 #define FRAME_HEADER_BYTES 64
 
-/* One life of a vpid: the head's incarnation and a number that it counts up. Zero: no life (yet). */
+/* One life of a vpid: the head's incarnation and a number that it counts up. Zero: no life (yet).
+ */
 struct epoch {
     uint64_t inc;
     uint64_t ctr;
@@ -44,7 +45,8 @@ struct frame {
 };
 
 void frame_encode(struct buf *b, const struct frame *f);
-/* Reads the header and leaves the cursor at the body. -1 and a reason if it is cut or out of its limits. */
+/* Reads the header and leaves the cursor at the body. -1 and a reason if it is cut or out of its
+ * limits. */
 int frame_decode(struct cur *c, struct frame *out, struct err *err)
     __attribute__((warn_unused_result));
 

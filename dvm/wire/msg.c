@@ -15,8 +15,8 @@ struct layout {
     const char *fields;
 };
 
-/* o op, i number, I number2, e epoch, c client, r rank, n nspace, t text, u text2, v vpids, M members,
- * T targets, R ranks, d data, D data2, S spec, L launch */
+/* o op, i number, I number2, e epoch, c client, r rank, n nspace, t text, u text2, v vpids, M
+ * members, T targets, R ranks, d data, D data2, S spec, L launch */
 static const struct layout layouts[MSG_TYPES] = {
     [MSG_HELLO] = {"HELLO", "itMo"},
     [MSG_WELCOME] = {"WELCOME", "ieM"},
@@ -183,46 +183,112 @@ static void get_vpids(struct cur *c, struct msg *m)
 static void put_field(struct buf *b, char field, const struct msg *m)
 {
     switch (field) {
-    case 'o': buf_put_u64(b, m->op); break;
-    case 'i': buf_put_u64(b, (uint64_t)m->number); break;
-    case 'I': buf_put_u64(b, (uint64_t)m->number2); break;
-    case 'e': put_epoch(b, m->epoch); break;
-    case 'c': buf_put_u32(b, m->client); break;
-    case 'r': buf_put_u32(b, m->rank); break;
-    case 'n': buf_put_str(b, m->nspace); break;
-    case 't': buf_put_str(b, m->text); break;
-    case 'u': buf_put_str(b, m->text2); break;
-    case 'v': put_vpids(b, m); break;
-    case 'M': put_members(b, m); break;
-    case 'T': put_targets(b, m); break;
-    case 'R': put_ranks(b, m); break;
-    case 'd': buf_put_bytes(b, m->data, m->len); break;
-    case 'D': buf_put_bytes(b, m->data2, m->len2); break;
-    case 'S': job_spec_encode(b, &m->spec); break;
-    case 'L': job_launch_encode(b, &m->launch); break;
+    case 'o':
+        buf_put_u64(b, m->op);
+        break;
+    case 'i':
+        buf_put_u64(b, (uint64_t)m->number);
+        break;
+    case 'I':
+        buf_put_u64(b, (uint64_t)m->number2);
+        break;
+    case 'e':
+        put_epoch(b, m->epoch);
+        break;
+    case 'c':
+        buf_put_u32(b, m->client);
+        break;
+    case 'r':
+        buf_put_u32(b, m->rank);
+        break;
+    case 'n':
+        buf_put_str(b, m->nspace);
+        break;
+    case 't':
+        buf_put_str(b, m->text);
+        break;
+    case 'u':
+        buf_put_str(b, m->text2);
+        break;
+    case 'v':
+        put_vpids(b, m);
+        break;
+    case 'M':
+        put_members(b, m);
+        break;
+    case 'T':
+        put_targets(b, m);
+        break;
+    case 'R':
+        put_ranks(b, m);
+        break;
+    case 'd':
+        buf_put_bytes(b, m->data, m->len);
+        break;
+    case 'D':
+        buf_put_bytes(b, m->data2, m->len2);
+        break;
+    case 'S':
+        job_spec_encode(b, &m->spec);
+        break;
+    case 'L':
+        job_launch_encode(b, &m->launch);
+        break;
     }
 }
 
 static int get_field(struct cur *c, char field, struct msg *m, struct err *err)
 {
     switch (field) {
-    case 'o': m->op = cur_u64(c); break;
-    case 'i': m->number = (int64_t)cur_u64(c); break;
-    case 'I': m->number2 = (int64_t)cur_u64(c); break;
-    case 'e': m->epoch = get_epoch(c); break;
-    case 'c': m->client = cur_u32(c); break;
-    case 'r': m->rank = cur_u32(c); break;
-    case 'n': m->nspace = cur_str(c, JOB_NSPACE_MAX); break;
-    case 't': m->text = cur_str(c, MSG_TEXT_MAX); break;
-    case 'u': m->text2 = cur_str(c, MSG_TEXT_MAX); break;
-    case 'v': get_vpids(c, m); break;
-    case 'M': get_members(c, m); break;
-    case 'T': get_targets(c, m); break;
-    case 'R': get_ranks(c, m); break;
-    case 'd': m->data = cur_bytes(c, MSG_DATA_MAX, &m->len); break;
-    case 'D': m->data2 = cur_bytes(c, MSG_DATA_MAX, &m->len2); break;
-    case 'S': return job_spec_decode(c, &m->spec, err);
-    case 'L': return job_launch_decode(c, &m->launch, err);
+    case 'o':
+        m->op = cur_u64(c);
+        break;
+    case 'i':
+        m->number = (int64_t)cur_u64(c);
+        break;
+    case 'I':
+        m->number2 = (int64_t)cur_u64(c);
+        break;
+    case 'e':
+        m->epoch = get_epoch(c);
+        break;
+    case 'c':
+        m->client = cur_u32(c);
+        break;
+    case 'r':
+        m->rank = cur_u32(c);
+        break;
+    case 'n':
+        m->nspace = cur_str(c, JOB_NSPACE_MAX);
+        break;
+    case 't':
+        m->text = cur_str(c, MSG_TEXT_MAX);
+        break;
+    case 'u':
+        m->text2 = cur_str(c, MSG_TEXT_MAX);
+        break;
+    case 'v':
+        get_vpids(c, m);
+        break;
+    case 'M':
+        get_members(c, m);
+        break;
+    case 'T':
+        get_targets(c, m);
+        break;
+    case 'R':
+        get_ranks(c, m);
+        break;
+    case 'd':
+        m->data = cur_bytes(c, MSG_DATA_MAX, &m->len);
+        break;
+    case 'D':
+        m->data2 = cur_bytes(c, MSG_DATA_MAX, &m->len2);
+        break;
+    case 'S':
+        return job_spec_decode(c, &m->spec, err);
+    case 'L':
+        return job_launch_decode(c, &m->launch, err);
     }
     return 0;
 }

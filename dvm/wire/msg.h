@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every message between daemons: one struct, one table of layouts, so that encode and decode cannot differ. */
+/* Every message between daemons: one struct, one table of layouts, so that encode and decode cannot
+ * differ. */
 #ifndef DVM_WIRE_MSG_H
 #define DVM_WIRE_MSG_H
 
@@ -11,10 +12,11 @@
 
 enum msg_type {
     /* between neighbours, on the link that carries them */
-    MSG_HELLO = 1, /* number: enum hello_why, text: cluster, one member, op: last broadcast processed */
-    MSG_WELCOME,   /* number: radix, epoch: the caller's life, one member: the answering daemon */
-    MSG_REFUSE,    /* number: enum refuse_why, text */
-    MSG_BYE,       /* nothing follows on this link from this side */
+    MSG_HELLO =
+        1, /* number: enum hello_why, text: cluster, one member, op: last broadcast processed */
+    MSG_WELCOME, /* number: radix, epoch: the caller's life, one member: the answering daemon */
+    MSG_REFUSE,  /* number: enum refuse_why, text */
+    MSG_BYE,     /* nothing follows on this link from this side */
     MSG_PING,
     MSG_PONG,
     MSG_ADD,      /* broadcast op: members that join */
@@ -22,8 +24,9 @@ enum msg_type {
     MSG_SHUTDOWN, /* broadcast op: number: enum shutdown_why, text */
     MSG_SNAPSHOT, /* not a broadcast: all members as of op, number: radix */
     MSG_XACK,     /* op: the sender's whole subtree in the tree of op has processed op */
-    MSG_LEFT,     /* number 0: targets[0] has processed the removal that names it; 1: its link is gone. From
-                     leaving daemons only, who have no routes: passed up until a survivor makes MSG_GONE of it */
+    MSG_LEFT, /* number 0: targets[0] has processed the removal that names it; 1: its link is gone.
+                 From leaving daemons only, who have no routes: passed up until a survivor makes
+                 MSG_GONE of it */
     /* routed along the tree, once and in order per (source, destination, class) */
     MSG_ROUTED,
     MSG_RACK = MSG_ROUTED, /* acknowledgement only: ack in the header */
@@ -37,14 +40,17 @@ enum msg_type {
     MSG_ABORT,      /* nspace, rank, number: exit code, text */
     MSG_LOST,       /* targets: a neighbour is gone without a word, text */
     MSG_GONE,       /* targets, number as in MSG_LEFT */
-    MSG_RELEASE_ME, /* number: seconds until it has to be gone, -1: none; number2: enum api_drain_mode */
-    MSG_REPORT,     /* answer to MSG_ASK: op, number: repairs, ranks as far as known per nspace follow as MSG_EXITED */
+    MSG_RELEASE_ME, /* number: seconds until it has to be gone, -1: none; number2: enum
+                       api_drain_mode */
+    MSG_REPORT, /* answer to MSG_ASK: op, number: repairs, ranks as far as known per nspace follow
+                   as MSG_EXITED */
     /* to a member */
-    MSG_LAUNCH,    /* launch */
-    MSG_KILL,      /* nspace, number: signal; number2: ms of grace before SIGKILL, -1: only the signal */
+    MSG_LAUNCH, /* launch */
+    MSG_KILL, /* nspace, number: signal; number2: ms of grace before SIGKILL, -1: only the signal */
     MSG_ACCEPTED,  /* nspace, client */
-    MSG_JOB_STATE, /* nspace, client, text: state, text2: reason, vpids: who takes input, once started */
-    MSG_DONE,      /* nspace, client, number: exit code, text, vpids whose output is still to come */
+    MSG_JOB_STATE, /* nspace, client, text: state, text2: reason, vpids: who takes input, once
+                      started */
+    MSG_DONE, /* nspace, client, number: exit code, text, vpids whose output is still to come */
     MSG_JOB_ENDED, /* nspace, number: exit code */
     MSG_ASK,
     /* to any */
@@ -116,7 +122,8 @@ struct msg {
 const char *msg_name(unsigned type); /* "HELLO", "?" */
 /* Encodes the fields that the type's layout names; missing texts are "". */
 void msg_encode(struct buf *b, const struct msg *m);
-/* Decodes the body of `type`; -1, a reason and nothing allocated if it is malformed, too long or unknown. */
+/* Decodes the body of `type`; -1, a reason and nothing allocated if it is malformed, too long or
+ * unknown. */
 int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)
     __attribute__((warn_unused_result));
 void msg_free(struct msg *m); /* what msg_decode() allocated */

@@ -25,7 +25,7 @@ enum out_kind {
     OUT_GATHER,    /* req, number: 0 or PMIx-like error (-1 lost participant), data */
     OUT_CLIENT, /* client (uint32 in conn), data: an encoded client_msg; number 1: close afterwards
                  */
-    OUT_STDIN,     /* client (in conn): its job has started, input can go: core_stdin() */
+    OUT_STDIN,  /* client (in conn): its job has started, input can go: core_stdin() */
     OUT_EVENT,  /* req: event number that was appended (head) */
     OUT_STATE,  /* core_state() has changed; number: the new one */
     OUT_PARK,   /* write the marker: this daemon has left */

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reliable broadcast of membership operations down the tree, with acknowledgement up and completion at the head. */
+/* Reliable broadcast of membership operations down the tree, with acknowledgement up and completion
+ * at the head. */
 #ifndef DVM_XCAST_XCAST_H
 #define DVM_XCAST_XCAST_H
 
 #include "dvm/link/link.h"
 #include "dvm/member/member.h"
 
-/* Each operation has a number; it is also the membership version that it makes. An operation is forwarded before it is
- * handled (a parent must not cut a child off before it has told it why). A daemon acknowledges version v to its parent in the tree of v
- * when it has processed v and all its children in that tree have acknowledged v; both sides have to be at the same version, so that no
- * daemon can fall between two trees. The head's own completion of v completes all operations up to v. */
-#define XCAST_RING 256 /* operations kept for those who come back; who is further behind gets a snapshot */
+/* Each operation has a number; it is also the membership version that it makes. An operation is
+ * forwarded before it is handled (a parent must not cut a child off before it has told it why). A
+ * daemon acknowledges version v to its parent in the tree of v when it has processed v and all its
+ * children in that tree have acknowledged v; both sides have to be at the same version, so that no
+ * daemon can fall between two trees. The head's own completion of v completes all operations up to
+ * v. */
+#define XCAST_RING                                                                                 \
+    256 /* operations kept for those who come back; who is further behind gets a snapshot */
 
 struct xcast_op {
     uint64_t op;
@@ -29,18 +33,20 @@ struct xcast {
     struct members *members;
     struct links *links;
     struct xcast_op ring[XCAST_RING];
-    uint64_t last;      /* head: number of the last operation started */
-    uint64_t complete;  /* head: all up to this one are known to have reached everybody */
-    uint64_t acked_up;  /* last version acknowledged to the present parent */
+    uint64_t last;     /* head: number of the last operation started */
+    uint64_t complete; /* head: all up to this one are known to have reached everybody */
+    uint64_t acked_up; /* last version acknowledged to the present parent */
     struct xcast_child *children;
 };
 
 void xcast_init(struct xcast *x, struct out *out, struct members *members, struct links *links);
 void xcast_free(struct xcast *x);
-/* An operation that is next in order: keeps it, and forwards it to the children in the tree before it. The caller then
- * applies it to the members (which sets members->version) and calls xcast_check(). */
+/* An operation that is next in order: keeps it, and forwards it to the children in the tree before
+ * it. The caller then applies it to the members (which sets members->version) and calls
+ * xcast_check(). */
 void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *m);
-/* Sends every kept operation after `have` over a link that came up; false if some are no longer kept. */
+/* Sends every kept operation after `have` over a link that came up; false if some are no longer
+ * kept. */
 bool xcast_replay(struct xcast *x, struct link *k, const struct frame *from, uint64_t have);
 void xcast_ack(struct xcast *x, uint32_t vpid, struct epoch epoch, uint64_t version);
 /* Acknowledges upwards, or completes at the head, if that is due now. */

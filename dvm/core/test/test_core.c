@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pure daemons together: joining, jobs, shrinks, losses, the end; over virtual wires in virtual time. */
+/* The pure daemons together: joining, jobs, shrinks, losses, the end; over virtual wires in virtual
+ * time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -216,7 +217,8 @@ static void the_healthy_path_of_a_shrink_needs_no_departure_timer(void **state)
 
     wait_wired(s, 12);
     begun = sim_now(s);
-    assert_int_equal(put(s, "c1", 1, (uint32_t[]){10, 11, 12}, 3, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_int_equal(
+        put(s, "c1", 1, (uint32_t[]){10, 11, 12}, 3, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
     assert_true(sim_until(s, complete, "c1", 5000));
     while (!(sim_parked(s, 10) && sim_parked(s, 11) && sim_parked(s, 12)))
         sim_for(s, 1);
@@ -231,7 +233,8 @@ static void a_shrink_that_removes_nobody_is_complete_at_once_without_event(void 
 
     wait_wired(s, 2);
     size(s, 1, 4);
-    assert_int_equal(put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, &phase, &(struct err){0}), 0);
+    assert_int_equal(
+        put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, &phase, &(struct err){0}), 0);
     assert_int_equal(phase, API_PHASE_COMPLETE);
     assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 0);
     sim_destroy(s);
@@ -245,7 +248,8 @@ static void a_drain_waits_for_running_work_and_no_new_work_maps_there(void **sta
     wait_wired(s, 4);
     a = sim_submit(s, 0, 4, 1000, 0);
     sim_for(s, 50);
-    assert_int_equal(put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, NULL, &(struct err){0}),
+                     0);
     sim_for(s, 100);
     assert_int_equal(phase_of(s, "c"), API_PHASE_DRAINING);
     b = sim_submit(s, 0, 2, 5, 0);

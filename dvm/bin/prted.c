@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon's program: reads its options, splits off the spawner, runs the loop. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "dvm/daemon.h"
+#include "dvm/spawner/spawner.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 2
+
+static const char usage_text[] =
+    "Usage: prted --role head|member --cluster NAME --tls-dir DIR --session-dir DIR [option...]\n"
+    "The daemon of a distributed virtual machine; started by the operator or by prte.\n"
+    "\n"
+    "  --role head|member    the head has vpid 0\n"
+    "  --vpid N              of a member (1..1048575)\n"
+    "  --hostname-vpid       the number at the end of the host's name is the vpid (a pod's "
+    "ordinal)\n"
+    "  --cluster NAME        the same in every daemon and certificate\n"
+    "  --head HOST:PORT      the head's join port (members)\n"
+    "  --tls-dir DIR         ca.crt, tls.crt, tls.key\n"
+    "  --session-dir DIR     for the local socket and what jobs leave until they end\n"
+    "  --host-name NAME      node name told to applications (default: the host's)\n"
+    "  --address ADDR        where other daemons reach this one (default: $POD_IP, else "
+    "127.0.0.1)\n"
+    "  --bind ADDR           address to listen on (default: 0.0.0.0, or ADDR if it is a loopback "
+    "one)\n"
+    "  --control-port N      head: HTTPS control API (default 7443; 0: any free one)\n"
+    "  --join-port N         links between daemons (default 7400; 0: any)\n"
+    "  --plain-port N        /healthz, /readyz, /metrics (default 7480; 0: any)\n"
+    "  --slots N             ranks that fit here (default 1 for a member, 0 for the head)\n"
+    "  --radix N             head: fan-out of the tree, 2..1024 (default 64)\n"
+    "  --size N              head: members that may join before a size message (default 0)\n"
+    "  --exit-on-leave       end the program after leaving instead of parking\n"
+    "  --drain-seconds N     at SIGTERM wait so long for work here (default: without end)\n"
+    "  --drain-kill          at SIGTERM end work here at once\n"
+    "  --ack-ms N            a silent daemon is lost after that (default 10000)\n"
+    "  --log-level LEVEL     error, warn, info (default), debug\n"
+    "  --help, --version\n";
+
+struct cmdline {
+    struct daemon_opts o;
+    bool head, member, hostname_vpid, vpid_given, slots_given, bind_given;
+    enum log_level level;
+    char host[256];
+    char head_host[256];
+    char session[4096];
+};
+
+static int fail(struct err *err, const char *option, const char *value)
+{
+    return err_set(err, "--%s: \"%s\" is not allowed", option, value);
+}
+
+static int number(const char *option, const char *text, uint64_t max, uint64_t *out,
+                  struct err *err)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    if (errno || end == text || *end || *text == '-' || *out > max)
+        return fail(err, option, text);
+    return 0;
+}
+
+static int parse_head(struct cmdline *c, const char *text, struct err *err)
+{
+    const char *colon = strrchr(text, ':');
+    uint64_t port;
+
+    if (!colon || colon == text || (size_t)(colon - text) >= sizeof c->head_host ||
+        number("head", colon + 1, 65535, &port, err) < 0)
+        return fail(err, "head", text);
+    memcpy(c->head_host, text, (size_t)(colon - text));
+    c->o.head_host = c->head_host;
+    c->o.head_port = (uint16_t)port;
+    return 0;
+}
+
+enum {
+    O_ROLE = 256,
+    O_VPID,
+    O_HOSTVPID,
+    O_CLUSTER,
+    O_HEAD,
+    O_TLS,
+    O_SESSION,
+    O_HOST,
+    O_ADDR,
+    O_BIND,
+    O_CONTROL,
+    O_JOIN,
+    O_PLAIN,
+    O_SLOTS,
+    O_RADIX,
+    O_SIZE,
+    O_EXIT,
+    O_DRAIN,
+    O_KILL,
+    O_ACK,
+    O_LOG,
+    O_HELP,
+    O_VERSION
+};
+
+static const struct option options[] = {{"role", 1, NULL, O_ROLE},
+                                        {"vpid", 1, NULL, O_VPID},
+                                        {"hostname-vpid", 0, NULL, O_HOSTVPID},
+                                        {"cluster", 1, NULL, O_CLUSTER},
+                                        {"head", 1, NULL, O_HEAD},
+                                        {"tls-dir", 1, NULL, O_TLS},
+                                        {"session-dir", 1, NULL, O_SESSION},
+                                        {"host-name", 1, NULL, O_HOST},
+                                        {"address", 1, NULL, O_ADDR},
+                                        {"bind", 1, NULL, O_BIND},
+                                        {"control-port", 1, NULL, O_CONTROL},
+                                        {"join-port", 1, NULL, O_JOIN},
+                                        {"plain-port", 1, NULL, O_PLAIN},
+                                        {"slots", 1, NULL, O_SLOTS},
+                                        {"radix", 1, NULL, O_RADIX},
+                                        {"size", 1, NULL, O_SIZE},
+                                        {"exit-on-leave", 0, NULL, O_EXIT},
+                                        {"drain-seconds", 1, NULL, O_DRAIN},
+                                        {"drain-kill", 0, NULL, O_KILL},
+                                        {"ack-ms", 1, NULL, O_ACK},
+                                        {"log-level", 1, NULL, O_LOG},
+                                        {"help", 0, NULL, O_HELP},
+                                        {"version", 0, NULL, O_VERSION},
+                                        {0}};
+
+static int parse_text(struct cmdline *c, int opt, char *v, struct err *err)
+{
+    switch (opt) {
+    case O_ROLE:
+        c->head = strcmp(v, "head") == 0;
+        c->member = strcmp(v, "member") == 0;
+        return c->head || c->member ? 0 : fail(err, "role", v);
+    case O_HOSTVPID:
+        c->hostname_vpid = true;
+        break;
+    case O_CLUSTER:
+        c->o.cluster = v;
+        break;
+    case O_HEAD:
+        return parse_head(c, v, err);
+    case O_TLS:
+        c->o.tls_dir = v;
+        break;
+    case O_SESSION:
+        c->o.session_dir = v;
+        break;
+    case O_HOST:
+        c->o.host_name = v;
+        break;
+    case O_ADDR:
+        c->o.address = v;
+        break;
+    case O_BIND:
+        c->o.bind_addr = v;
+        break;
+    case O_EXIT:
+        c->o.park = false;
+        break;
+    case O_KILL:
+        c->o.drain_kill = true;
+        break;
+    case O_LOG:
+        return log_level_parse(v, &c->level) == 0 ? 0 : fail(err, "log-level", v);
+    default:
+        return err_set(err, "unknown option");
+    }
+    return 0;
+}
+
+static int parse_number(struct cmdline *c, int opt, const char *name, const char *v,
+                        struct err *err)
+{
+    uint64_t max = opt == O_CONTROL || opt == O_JOIN || opt == O_PLAIN ? 65535
+                   : opt == O_RADIX                                    ? 1024
+                   : opt == O_ACK || opt == O_DRAIN                    ? UINT32_MAX
+                                                                       : 1048575;
+    uint64_t n;
+
+    if (number(name, v, max, &n, err) < 0)
+        return -1;
+    switch (opt) {
+    case O_VPID:
+        c->o.vpid = (uint32_t)n;
+        c->vpid_given = true;
+        break;
+    case O_CONTROL:
+        c->o.control_port = (uint16_t)n;
+        break;
+    case O_JOIN:
+        c->o.join_port = (uint16_t)n;
+        break;
+    case O_PLAIN:
+        c->o.plain_port = (uint16_t)n;
+        break;
+    case O_SLOTS:
+        c->o.slots = (uint32_t)n;
+        c->slots_given = true;
+        break;
+    case O_RADIX:
+        c->o.radix = (uint32_t)n;
+        return n >= 2 ? 0 : fail(err, name, v);
+    case O_SIZE:
+        c->o.size = (uint32_t)n;
+        break;
+    case O_DRAIN:
+        c->o.drain_s = (int64_t)n;
+        break;
+    case O_ACK:
+        c->o.ack_ms = n;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static bool takes_number(int opt)
+{
+    return opt == O_VPID || (opt >= O_CONTROL && opt <= O_SIZE) || opt == O_DRAIN || opt == O_ACK;
+}
+
+static int parse(struct cmdline *c, int argc, char **argv, struct err *err)
+{
+    int index = 0;
+    int opt;
+
+    opterr = 0;
+    while ((opt = getopt_long(argc, argv, "", options, &index)) != -1) {
+        if (opt == O_HELP || opt == O_VERSION) {
+            fputs(opt == O_HELP ? usage_text : "prted " DVM_VERSION "\n", stdout);
+            exit(0);
+        }
+        if (opt == '?')
+            return err_set(err, "%s: no such option, or its value is missing", argv[optind - 1]);
+        if ((takes_number(opt) ? parse_number(c, opt, options[index].name, optarg, err)
+                               : parse_text(c, opt, optarg, err)) < 0)
+            return -1;
+    }
+    return optind == argc ? 0 : err_set(err, "%s: unexpected argument", argv[optind]);
+}
+
+static int ordinal(struct cmdline *c, struct err *err)
+{
+    const char *dash = strrchr(c->host, '-');
+    uint64_t n;
+
+    if (!dash || number("hostname-vpid", dash + 1, 1048575, &n, err) < 0 || (c->member && n == 0))
+        return err_set(err, "--hostname-vpid: the host name %s does not end in -N, N from 1 on",
+                       c->host);
+    c->o.vpid = (uint32_t)n;
+    c->vpid_given = true;
+    return 0;
+}
+
+static int complete(struct cmdline *c, struct err *err)
+{
+    gethostname(c->host, sizeof c->host - 1);
+    if (!c->head && !c->member)
+        return err_set(err, "--role head or --role member is needed");
+    if (!c->o.cluster || !c->o.tls_dir || !c->o.session_dir)
+        return err_set(err, "--cluster, --tls-dir and --session-dir are needed");
+    if (c->member && c->hostname_vpid && ordinal(c, err) < 0)
+        return -1;
+    if (c->member && (!c->vpid_given || c->o.vpid == 0 || !c->o.head_host))
+        return err_set(err, "a member needs --vpid (from 1 on) or --hostname-vpid, and --head");
+    if (c->head)
+        c->o.vpid = 0;
+    if (!c->slots_given)
+        c->o.slots = c->head ? 0 : 1;
+    if (!c->o.host_name)
+        c->o.host_name = c->host;
+    if (!c->o.address)
+        c->o.address = getenv("POD_IP") ? getenv("POD_IP") : "127.0.0.1";
+    if (!c->o.bind_addr)
+        c->o.bind_addr = strncmp(c->o.address, "127.", 4) == 0 ? c->o.address : "0.0.0.0";
+    return 0;
+}
+
+/* The PMIx library keeps relative paths and stray files out of the way if we stand in the session
+ * directory. */
+static int prepare_session(struct cmdline *c, struct err *err)
+{
+    if (mkdir(c->o.session_dir, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "making the session directory %s", c->o.session_dir);
+    if (!realpath(c->o.session_dir, c->session))
+        return err_sys(err, errno, "the session directory %s", c->o.session_dir);
+    c->o.session_dir = c->session;
+    return 0;
+}
+
+static int run(struct cmdline *c, struct err *err)
+{
+    int spawner = spawner_split(err);
+    struct loop *loop;
+    struct daemon *d;
+    int code = 1;
+
+    if (spawner < 0)
+        return -1;
+    loop = loop_create(err);
+    if (!loop)
+        return -1;
+    d = daemon_create(loop, &c->o, spawner, err);
+    if (d && loop_run(loop, err) == 0)
+        code = daemon_exit_code(d);
+    else
+        log_error("%s", err->msg);
+    daemon_destroy(d);
+    loop_destroy(loop);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct cmdline c = {.o = {.control_port = 7443,
+                              .join_port = 7400,
+                              .plain_port = 7480,
+                              .radix = 64,
+                              .park = true,
+                              .drain_s = -1},
+                        .level = LOG_LEVEL_INFO};
+    struct err err = {0};
+    int code;
+
+    if (parse(&c, argc, argv, &err) < 0 || complete(&c, &err) < 0) {
+        fprintf(stderr, "prted: %s (prted --help explains)\n", err.msg);
+        return EXIT_USAGE;
+    }
+    log_init("prted", c.level);
+    if (prepare_session(&c, &err) < 0 || (code = run(&c, &err)) < 0) {
+        log_error("%s", err.msg);
+        return 1;
+    }
+    return code;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds the parts of a daemon, feeds the core, carries out its actions in order. */
+#include "dvm/daemon_private.h"
+
+#include "base/log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TLS_REFRESH_MS 30000
+
+void daemon_enter(struct daemon *d)
+{
+    core_time(d->core, loop_now_ms(d->loop), loop_wall_ms());
+}
+
+void daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
+                     const struct buf *b)
+{
+    struct err err = {0};
+
+    daemon_enter(d);
+    if (core_app_send(d->core, vpid, traffic, kind, b->data, b->len, &err) < 0)
+        log_info("%s", err.msg);
+    daemon_drain(d);
+}
+
+static char *session_path(const struct daemon *d, const char *name)
+{
+    return xasprintf("%s/%s", d->opts.session_dir, name);
+}
+
+static int write_file(const struct daemon *d, const char *name, const char *text, struct err *err)
+{
+    char *tmp FREE_AUTO = xasprintf("%s/.%s.tmp", d->opts.session_dir, name);
+    char *path FREE_AUTO = session_path(d, name);
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+    if (fd >= 0)
+        ok &= close(fd) == 0;
+    if (!ok || rename(tmp, path) < 0)
+        return err_sys(err, errno, "writing %s", path);
+    return 0;
+}
+
+static void park(struct daemon *d)
+{
+    struct err err = {0};
+
+    if (write_file(d, "parked", "this daemon has left its DVM\n", &err) < 0)
+        log_error("%s", err.msg);
+}
+
+static void on_flushed(void *arg)
+{
+    struct daemon *d = arg;
+
+    loop_stop(d->loop);
+}
+
+static void end_program(struct daemon *d, int code)
+{
+    if (d->exiting)
+        return;
+    d->exiting = true;
+    d->exit_code = code;
+    net_finish(d->net, on_flushed, d); /* what was queued leaves the sockets first */
+}
+
+static void app(struct daemon *d, const struct out_act *act)
+{
+    if (act->kind_app < IOF_KINDS)
+        iof_msg(d->iof, act->vpid, act->kind_app, act->data.data, act->data.len);
+    else if (act->kind_app == APP_CALL)
+        conn_app_call(d, act->vpid, act->data.data, act->data.len);
+    else if (act->kind_app == APP_REPLY)
+        conn_app_reply(d, act->data.data, act->data.len);
+    else
+        dpmix_msg(d, act->vpid, act->kind_app, act->data.data, act->data.len);
+}
+
+static void log_act(const struct out_act *act)
+{
+    switch ((enum log_level)act->number) {
+    case LOG_LEVEL_ERROR:
+        log_error("%s", act->a);
+        break;
+    case LOG_LEVEL_WARN:
+        log_warn("%s", act->a);
+        break;
+    case LOG_LEVEL_INFO:
+        log_info("%s", act->a);
+        break;
+    case LOG_LEVEL_DEBUG:
+        log_debug("%s", act->a);
+        break;
+    }
+}
+
+static void carry_out(struct daemon *d, struct out_act *act)
+{
+    switch (act->kind) {
+    case OUT_CONNECT:
+        conn_connect(d, act);
+        break;
+    case OUT_SEND:
+        conn_send(d, act);
+        break;
+    case OUT_CLOSE:
+        conn_close(d, act);
+        break;
+    case OUT_LAUNCH:
+        djob_launch(d, act->launch);
+        act->launch = NULL;
+        break;
+    case OUT_SIGNAL:
+        djob_signal(d, act->a, (int)act->number);
+        break;
+    case OUT_END_RANKS:
+        djob_end(d, act->a, (uint64_t)act->number);
+        break;
+    case OUT_JOB_GONE:
+        djob_gone(d, act->a);
+        break;
+    case OUT_JOB_ENDED:
+        pmix_srv_notify_job_end(d->pmix, act->a, (int)act->number);
+        break;
+    case OUT_APP:
+        app(d, act);
+        break;
+    case OUT_GATHER:
+        dpmix_gather(d, act);
+        break;
+    case OUT_CLIENT:
+        conn_client(d, act);
+        break;
+    case OUT_STDIN:
+        iof_client_started(d->iof, (uint32_t)act->conn);
+        break;
+    case OUT_EVENT:
+        ctl_on_event(d->ctl, act->req);
+        break;
+    case OUT_STATE:
+        break;
+    case OUT_PARK:
+        park(d);
+        break;
+    case OUT_EXIT:
+        end_program(d, (int)act->number);
+        break;
+    case OUT_LOG:
+        log_act(act);
+        break;
+    case OUT_MEMBER_GONE:
+        dpmix_member_gone(d, act->vpid);
+        break;
+    }
+}
+
+/* What an action leads to may give the core new input: the outermost call carries everything out,
+ * in order. */
+void daemon_drain(struct daemon *d)
+{
+    struct out_act act;
+    uint64_t due;
+
+    if (d->draining)
+        return;
+    d->draining = true;
+    while (core_next(d->core, &act)) {
+        carry_out(d, &act);
+        out_act_free(&act);
+        if (d->iof)
+            iof_turn(d->iof);
+    }
+    d->draining = false;
+    due = core_deadline(d->core);
+    if (due == UINT64_MAX)
+        loop_timer_disarm(d->timer);
+    else
+        loop_timer_arm(d->timer, due > loop_now_ms(d->loop) ? due - loop_now_ms(d->loop) : 0);
+}
+
+static void on_due(void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_tick(d->core);
+    daemon_drain(d);
+}
+
+static void ctl_drain(void *arg)
+{
+    daemon_drain(arg);
+}
+
+static void on_term(int signum, void *arg)
+{
+    struct daemon *d = arg;
+
+    log_info("signal %d: leaving", signum);
+    daemon_enter(d);
+    core_sigterm(d->core);
+    daemon_drain(d);
+}
+
+static void on_tls_due(void *arg)
+{
+    struct daemon *d = arg;
+    struct err err = {0};
+    int rc = tls_ctx_refresh(d->tls, &err);
+
+    if (rc < 0)
+        log_warn("certificates: %s", err.msg);
+    else if (rc > 0)
+        log_info("certificates: read again");
+    loop_timer_arm(d->tls_timer, TLS_REFRESH_MS);
+}
+
+/* --- construction */
+
+static int make_tls(struct daemon *d, struct err *err)
+{
+    char *ca FREE_AUTO = xasprintf("%s/ca.crt", d->opts.tls_dir);
+    char *cert FREE_AUTO = xasprintf("%s/tls.crt", d->opts.tls_dir);
+    char *key FREE_AUTO = xasprintf("%s/tls.key", d->opts.tls_dir);
+    struct tls_files files = {ca, cert, key};
+
+    d->tls = tls_ctx_create(&files, err);
+    return d->tls ? 0 : err_wrap(err, "certificates of this daemon");
+}
+
+static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
+{
+    char *path FREE_AUTO = session_path(d, "prted.sock");
+
+    d->net = net_create(d->loop, d->tls, &conn_upcalls, d, err);
+    if (!d->net)
+        return -1;
+    *join_port = d->opts.join_port;
+    if (net_listen_tls(d->net, d->opts.bind_addr, join_port, err) < 0)
+        return -1;
+    return net_listen_local(d->net, path, err);
+}
+
+static int make_pmix(struct daemon *d, struct err *err)
+{
+    struct pmix_srv_opts o = {
+        .host = d->opts.host_name, .session_dir = d->opts.session_dir, .vpid = d->opts.vpid};
+
+    d->pmix = pmix_srv_create(d->loop, &o, &dpmix_upcalls, d, err);
+    return d->pmix ? 0 : -1;
+}
+
+static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
+{
+    char *marker FREE_AUTO = session_path(d, "parked");
+    struct core_opts o = {.vpid = d->opts.vpid,
+                          .cluster = d->opts.cluster,
+                          .host = d->opts.host_name,
+                          .address = d->opts.address,
+                          .join_port = join_port,
+                          .head_host = d->opts.head_host,
+                          .head_port = d->opts.head_port,
+                          .slots = d->opts.slots,
+                          .radix = d->opts.radix,
+                          .size = d->opts.size,
+                          .park = d->opts.park,
+                          .parked = d->opts.park && access(marker, F_OK) == 0,
+                          .drain_s = d->opts.drain_s,
+                          .drain_kill = d->opts.drain_kill,
+                          .reconnect_ms = d->opts.reconnect_ms,
+                          .ack_ms = d->opts.ack_ms,
+                          .leave_ms = d->opts.leave_ms};
+
+    while (o.incarnation == 0) {
+        if (getrandom(&o.incarnation, sizeof o.incarnation, 0) != sizeof o.incarnation)
+            return err_sys(err, errno, "a random incarnation");
+    }
+    d->core = core_create(&o, loop_now_ms(d->loop), loop_wall_ms());
+    return 0;
+}
+
+static int make_ctl(struct daemon *d, struct err *err)
+{
+    struct ctl_opts o = {.tls = d->opts.vpid == 0 ? d->tls : NULL,
+                         .control_addr = d->opts.bind_addr,
+                         .control_port = d->opts.control_port,
+                         .plain_addr = d->opts.bind_addr,
+                         .plain_port = d->opts.plain_port,
+                         .drain = ctl_drain,
+                         .drain_arg = d};
+
+    d->ctl = ctl_create(d->loop, d->core, &o, err);
+    return d->ctl ? 0 : -1;
+}
+
+static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
+{
+    char *text FREE_AUTO = xasprintf("{\"control\": %u, \"join\": %u, \"plain\": %u}\n",
+                                     ctl_control_port(d->ctl), join_port, ctl_plain_port(d->ctl));
+
+    return write_file(d, "ports.json", text, err);
+}
+
+static int build(struct daemon *d, int spawner_fd, struct err *err)
+{
+    struct iof_io io = conn_iof_io;
+    uint16_t join_port;
+
+    io.arg = d;
+    d->odls = odls_create(d->loop, spawner_fd, &djob_odls_upcalls, d, err);
+    if (!d->odls || make_tls(d, err) < 0 || make_sockets(d, &join_port, err) < 0 ||
+        make_pmix(d, err) < 0 || make_core(d, join_port, err) < 0)
+        return -1;
+    d->iof = iof_create(d->core, d->odls, &io);
+    d->timer = loop_timer_create(d->loop, on_due, d);
+    d->tls_timer = loop_timer_create(d->loop, on_tls_due, d);
+    d->sigterm = loop_signal_create(d->loop, SIGTERM, on_term, d);
+    d->sigint = loop_signal_create(d->loop, SIGINT, on_term, d);
+    loop_timer_arm(d->tls_timer, TLS_REFRESH_MS);
+    if (make_ctl(d, err) < 0 || write_ports(d, join_port, err) < 0)
+        return -1;
+    log_info("vpid %u listens: join %u control %u plain %u", d->opts.vpid, join_port,
+             ctl_control_port(d->ctl), ctl_plain_port(d->ctl));
+    return 0;
+}
+
+struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o, int spawner_fd,
+                             struct err *err)
+{
+    struct daemon *d = xcalloc(1, sizeof *d);
+
+    d->opts = *o;
+    d->loop = loop;
+    signal(SIGPIPE, SIG_IGN);
+    if (build(d, spawner_fd, err) < 0) {
+        daemon_destroy(d);
+        return NULL;
+    }
+    daemon_drain(d);
+    return d;
+}
+
+void daemon_destroy(struct daemon *d)
+{
+    if (!d)
+        return;
+    ctl_destroy(d->ctl);
+    iof_destroy(d->iof);
+    pmix_srv_destroy(d->pmix);
+    net_destroy(d->net);
+    odls_destroy(d->odls);
+    conn_free_all(d);
+    djob_free_all(d);
+    dpmix_free_all(d);
+    core_destroy(d->core);
+    tls_ctx_destroy(d->tls);
+    loop_timer_destroy(d->timer);
+    loop_timer_destroy(d->tls_timer);
+    loop_signal_destroy(d->sigterm);
+    loop_signal_destroy(d->sigint);
+    free(d);
+}
+
+int daemon_exit_code(const struct daemon *d)
+{
+    return d->exit_code;
+}

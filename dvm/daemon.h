@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One prted: builds the parts and joins them; the pure core decides, this carries out. */
+#ifndef DVM_DAEMON_H
+#define DVM_DAEMON_H
+
+#include "base/err/err.h"
+#include "base/loop/loop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct daemon_opts {
+    uint32_t vpid; /* 0: the head */
+    const char *cluster;
+    const char *host_name; /* node name */
+    const char *address;   /* that others reach us at */
+    const char *head_host;
+    uint16_t head_port;
+    const char *tls_dir; /* ca.crt, tls.crt, tls.key */
+    const char *session_dir;
+    const char *bind_addr;
+    uint16_t control_port, join_port, plain_port; /* 0: any */
+    uint32_t slots, radix, size;
+    bool park; /* after leaving; otherwise the program ends */
+    int64_t drain_s;
+    bool drain_kill;
+    uint64_t reconnect_ms, ack_ms, leave_ms; /* 0: the core's defaults */
+};
+
+struct daemon;
+/* `spawner_fd` from spawner_split(), taken. Listens and writes <session>/ports.json before it
+ * returns. */
+struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o, int spawner_fd,
+                             struct err *err);
+void daemon_destroy(struct daemon *d);
+/* After loop_run() has returned. */
+int daemon_exit_code(const struct daemon *d);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks on this daemon: registered with PMIx, created by the spawner, reported to the core, cleaned
+ * up after. */
+#include "dvm/daemon_private.h"
+
+#include "base/log/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct djob *find(const struct daemon *d, const char *nspace)
+{
+    struct djob *j;
+
+    HASH_FIND_STR(d->jobs, nspace, j);
+    return j;
+}
+
+static void djob_free(struct daemon *d, struct djob *j)
+{
+    HASH_DEL(d->jobs, j);
+    job_launch_free(j->launch);
+    free(j->launch);
+    free(j->nspace);
+    free(j->eofs);
+    free(j);
+}
+
+void djob_free_all(struct daemon *d)
+{
+    struct djob *j, *tmp;
+
+    HASH_ITER(hh, d->jobs, j, tmp)
+    {
+        djob_free(d, j);
+    }
+}
+
+/* A callback that may come after the job is gone: it carries the name, not the object. */
+struct later {
+    struct daemon *d;
+    char *nspace;
+};
+
+static struct later *later(struct daemon *d, const char *nspace)
+{
+    struct later *l = xmalloc(sizeof *l);
+
+    l->d = d;
+    l->nspace = xstrdup(nspace);
+    return l;
+}
+
+static void later_free(struct later *l)
+{
+    free(l->nspace);
+    free(l);
+}
+
+/* --- start */
+
+static bool is_local(const struct daemon *d, const struct job_launch *l, uint32_t rank)
+{
+    return l->nodes[l->rank_node[rank]].vpid == d->opts.vpid;
+}
+
+static void fail_all(struct daemon *d, struct djob *j, int errnum, const char *what)
+{
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
+        if (is_local(d, j->launch, r))
+            core_proc(d->core, j->nspace, r, CORE_PROC_FAILED, errnum, what);
+    }
+}
+
+static bool takes_stdin(const struct job_launch *l, uint32_t rank)
+{
+    return l->spec.stdin_rank == JOB_RANK_ALL || l->spec.stdin_rank == rank;
+}
+
+static void start(struct daemon *d, struct djob *j)
+{
+    const struct job_launch *l = j->launch;
+    struct odls_rank *ranks = xcalloc((size_t)l->nranks + 1, sizeof *ranks);
+    struct err err = {0};
+    size_t n = 0;
+    bool ok = true;
+
+    for (uint32_t r = 0; ok && r < l->nranks; r++) {
+        const struct job_app *app = &l->spec.apps[l->rank_app[r]];
+        char **env;
+
+        if (!is_local(d, l, r))
+            continue;
+        env = pmix_srv_env(d->pmix, l->nspace, r, app->env, &err);
+        ok = env != NULL;
+        ranks[n++] = (struct odls_rank){.rank = r,
+                                        .argv = (const char *const *)app->argv,
+                                        .env = (const char *const *)env,
+                                        .cwd = *app->cwd ? app->cwd : d->opts.session_dir,
+                                        .want_stdin = takes_stdin(l, r)};
+    }
+    if (ok)
+        ok = odls_start(d->odls, l->nspace, ranks, n, &err) == 0;
+    for (size_t i = 0; i < n; i++)
+        pmix_srv_env_free((char **)ranks[i].env);
+    free(ranks);
+    j->started = ok;
+    if (ok)
+        return;
+    log_error("job %s: %s", j->nspace, err.msg);
+    fail_all(d, j, ENOMEM, err.msg);
+}
+
+static void on_registered(int status, void *arg)
+{
+    struct later *l = arg;
+    struct djob *j = find(l->d, l->nspace);
+
+    daemon_enter(l->d);
+    if (j && j->cancelled)
+        fail_all(l->d, j, ECANCELED, "ended before its start");
+    else if (j && status != 0)
+        fail_all(l->d, j, EIO, "the PMIx server refuses the job");
+    else if (j)
+        start(l->d, j);
+    daemon_drain(l->d);
+    later_free(l);
+}
+
+void djob_launch(struct daemon *d, struct job_launch *launch)
+{
+    struct djob *j = xcalloc(1, sizeof *j);
+
+    j->nspace = xstrdup(launch->nspace);
+    j->launch = launch;
+    j->eofs = xcalloc((size_t)launch->nranks + 1, 1);
+    HASH_ADD_KEYPTR(hh, d->jobs, j->nspace, strlen(j->nspace), j);
+    log_info("job %s: %u ranks here of %u", j->nspace,
+             job_launch_local_size(launch, (uint32_t)job_launch_node(launch, d->opts.vpid)),
+             launch->nranks);
+    pmix_srv_register(d->pmix, launch, getuid(), getgid(), on_registered, later(d, j->nspace));
+}
+
+/* --- end */
+
+void djob_signal(struct daemon *d, const char *nspace, int signum)
+{
+    odls_signal(d->odls, nspace, ODLS_ALL_RANKS, signum);
+}
+
+void djob_end(struct daemon *d, const char *nspace, uint64_t grace_ms)
+{
+    struct djob *j = find(d, nspace);
+
+    if (!j)
+        return;
+    if (!j->started)
+        j->cancelled = true;
+    else
+        odls_end(d->odls, nspace, ODLS_ALL_RANKS, grace_ms);
+}
+
+static void on_cleaned(int status, void *arg)
+{
+    struct later *l = arg;
+
+    daemon_enter(l->d);
+    core_local_gone(l->d->core, l->nspace);
+    iof_job_gone(l->d->iof, l->nspace);
+    daemon_drain(l->d);
+    later_free(l);
+}
+
+static void clean_up(struct daemon *d, struct djob *j)
+{
+    pmix_srv_job_gone(d->pmix, j->nspace, on_cleaned, later(d, j->nspace));
+    djob_free(d, j);
+}
+
+void djob_gone(struct daemon *d, const char *nspace)
+{
+    struct djob *j = find(d, nspace);
+
+    if (!j)
+        return;
+    j->over = true;
+    if (j->alive == 0 && (j->started || j->cancelled))
+        clean_up(d, j);
+    else if (!j->started)
+        j->cancelled = true;
+}
+
+/* --- odls */
+
+static void on_started(const char *nspace, uint32_t rank, pid_t pid, void *arg)
+{
+    struct daemon *d = arg;
+    struct djob *j = find(d, nspace);
+
+    daemon_enter(d);
+    if (j)
+        j->alive++;
+    core_proc(d->core, nspace, rank, CORE_PROC_RUNNING, pid, NULL);
+    daemon_drain(d);
+}
+
+static void on_failed(const char *nspace, uint32_t rank, int errnum, const char *what, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_proc(d->core, nspace, rank, CORE_PROC_FAILED, errnum, what);
+    daemon_drain(d);
+}
+
+static void on_output(const char *nspace, uint32_t rank, int stream, const void *data, size_t len,
+                      void *arg)
+{
+    struct daemon *d = arg;
+    struct djob *j = find(d, nspace);
+
+    if (!j)
+        return;
+    daemon_enter(d);
+    if (len && j->launch->home_vpid != JOB_NO_VPID)
+        iof_output(d->iof, nspace, j->launch->home_vpid, rank, stream, data, len);
+    else if (!len && ++j->eofs[rank] == 2)
+        core_proc(d->core, nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
+    daemon_drain(d);
+}
+
+static void no_matter(int status, void *arg)
+{
+}
+
+static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *arg)
+{
+    struct daemon *d = arg;
+    struct djob *j = find(d, nspace);
+
+    daemon_enter(d);
+    pmix_srv_rank_gone(d->pmix, nspace, rank, no_matter, NULL);
+    core_proc(d->core, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
+    if (j && --j->alive == 0 && j->over)
+        clean_up(d, j);
+    daemon_drain(d);
+}
+
+static void on_stdin_room(const char *nspace, uint32_t rank, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    iof_stdin_room(d->iof, nspace, rank);
+    daemon_drain(d);
+}
+
+static void on_spawner_lost(const char *why, void *arg)
+{
+    struct daemon *d = arg;
+
+    log_error("the spawner is gone: %s", why);
+    d->exit_code = 1;
+    loop_stop(d->loop);
+}
+
+const struct odls_upcalls djob_odls_upcalls = {.on_started = on_started,
+                                               .on_failed = on_failed,
+                                               .on_output = on_output,
+                                               .on_exited = on_exited,
+                                               .on_stdin_room = on_stdin_room,
+                                               .on_spawner_lost = on_spawner_lost};

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The PMIx library's requests: answered by the core, by another daemon, or by the head's data
+ * store. */
+#include "dvm/daemon_private.h"
+
+#include "base/log/log.h"
+
+#include <hwloc/bitmap.h>
+#include <pmix_common.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOB_MAX (64u << 20)
+
+void dpmix_free_all(struct daemon *d)
+{
+    struct waiting *w, *tmp;
+
+    HASH_ITER(hh, d->waiting, w, tmp)
+    {
+        HASH_DEL(d->waiting, w);
+        free(w);
+    }
+}
+
+/* Remembers a request whose answer comes by APP_ANSWER. */
+static uint64_t wait_for(struct daemon *d, pmix_req req, uint32_t vpid)
+{
+    struct waiting *w = xcalloc(1, sizeof *w);
+
+    w->id = ++d->next_waiting;
+    w->req = req;
+    w->vpid = vpid;
+    HASH_ADD(hh, d->waiting, id, sizeof w->id, w);
+    return w->id;
+}
+
+static void answer(struct daemon *d, uint64_t id, int status, const void *data, size_t len)
+{
+    struct waiting *w;
+
+    HASH_FIND(hh, d->waiting, &id, sizeof id, w);
+    if (!w)
+        return;
+    HASH_DEL(d->waiting, w);
+    pmix_srv_answer(d->pmix, w->req, status, data, len);
+    free(w);
+}
+
+void dpmix_member_gone(struct daemon *d, uint32_t vpid)
+{
+    struct waiting *w, *tmp;
+
+    HASH_ITER(hh, d->waiting, w, tmp)
+    {
+        if (w->vpid == vpid)
+            answer(d, w->id, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    }
+}
+
+/* --- clients come, go and abort */
+
+static void on_connected(const char *nspace, uint32_t rank, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_proc(d->core, nspace, rank, CORE_PROC_REGISTERED, 0, NULL);
+    daemon_drain(d);
+}
+
+static void on_finalized(const char *nspace, uint32_t rank, void *arg)
+{
+    log_debug("job %s rank %u has finalized", nspace, rank);
+}
+
+static void on_abort(pmix_req req, const char *nspace, uint32_t rank, int code, const char *text,
+                     void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_abort(d->core, nspace, rank, code, text);
+    pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
+    daemon_drain(d);
+}
+
+/* --- collectives */
+
+/* Daemons of the participants; NULL if a namespace is not known here. The set is small: a list with
+ * a linear look-up is replaced by a bitmap of vpids. */
+static uint32_t *vpids_of(struct daemon *d, const struct pmix_srv_proc *procs, size_t nprocs,
+                          size_t *n)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    uint32_t *list = NULL;
+    bool known = true;
+    unsigned v;
+
+    for (size_t i = 0; i < nprocs; i++) {
+        const struct job_launch *l = core_job(d->core, procs[i].nspace);
+
+        known &= l != NULL;
+        for (size_t k = 0; l && k < l->nnodes; k++) {
+            if (procs[i].rank == PMIX_RANK_WILDCARD)
+                hwloc_bitmap_set(set, l->nodes[k].vpid);
+        }
+        if (l && procs[i].rank < l->nranks)
+            hwloc_bitmap_set(set, l->nodes[l->rank_node[procs[i].rank]].vpid);
+    }
+    *n = 0;
+    if (known) {
+        list = xcalloc((size_t)hwloc_bitmap_weight(set) + 1, sizeof *list);
+        hwloc_bitmap_foreach_begin(v, set)
+        {
+            list[(*n)++] = v;
+        }
+        hwloc_bitmap_foreach_end();
+    }
+    hwloc_bitmap_free(set);
+    return list;
+}
+
+static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
+                     const void *data, size_t len, int timeout_s, void *arg)
+{
+    struct daemon *d = arg;
+    struct buf sig BUF_AUTO = {0};
+    uint32_t *vpids FREE_AUTO = NULL;
+    size_t n;
+
+    daemon_enter(d);
+    vpids = vpids_of(d, procs, nprocs, &n);
+    if (!vpids || n == 0) {
+        pmix_srv_answer(d->pmix, req, PMIX_ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    buf_init(&sig, BLOB_MAX);
+    buf_put_u8(&sig, (uint8_t)kind);
+    for (size_t i = 0; i < nprocs; i++) {
+        buf_put_raw(&sig, procs[i].nspace, strlen(procs[i].nspace) + 1);
+        buf_put_u32(&sig, procs[i].rank);
+    }
+    core_gather(d->core, req, sig.data, sig.len, vpids, n, data, len);
+    daemon_drain(d);
+}
+
+void dpmix_gather(struct daemon *d, const struct out_act *act)
+{
+    pmix_srv_answer(d->pmix, act->req, act->number == 0 ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED,
+                    act->data.data, act->data.len);
+}
+
+/* --- requests to other daemons */
+
+static void ask(struct daemon *d, uint32_t vpid, uint32_t kind, uint64_t id, const struct buf *b)
+{
+    if (core_live(d->core, vpid))
+        daemon_send_app(d, vpid, CLASS_MODEX, kind, b);
+    else
+        answer(d, id, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+}
+
+static void on_dmodex(pmix_req req, const char *nspace, uint32_t rank, int timeout_s, void *arg)
+{
+    struct daemon *d = arg;
+    const struct job_launch *l = core_job(d->core, nspace);
+    struct buf b BUF_AUTO = {0};
+    uint32_t vpid;
+    uint64_t id;
+
+    if (!l || rank >= l->nranks) {
+        pmix_srv_answer(d->pmix, req, PMIX_ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    vpid = l->nodes[l->rank_node[rank]].vpid;
+    id = wait_for(d, req, vpid);
+    buf_init(&b, 4096);
+    buf_put_u64(&b, id);
+    buf_put_str(&b, nspace);
+    buf_put_u32(&b, rank);
+    buf_put_u32(&b, (uint32_t)timeout_s);
+    ask(d, vpid, APP_DMODEX_ASK, id, &b);
+}
+
+static void on_data(pmix_req req, char op, const void *blob, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+    uint64_t id = wait_for(d, req, 0);
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, BLOB_MAX);
+    buf_put_u64(&b, id);
+    buf_put_u8(&b, (uint8_t)op);
+    buf_put_bytes(&b, blob, len);
+    ask(d, 0, APP_DATA_ASK, id, &b);
+}
+
+struct asked { /* who waits for an answer that the library gives later */
+    struct daemon *d;
+    uint32_t from;
+    uint64_t id;
+};
+
+static void on_served(int status, const void *data, size_t len, void *arg)
+{
+    struct asked *a = arg;
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, BLOB_MAX);
+    buf_put_u64(&b, a->id);
+    buf_put_u32(&b, (uint32_t)status);
+    buf_put_bytes(&b, data, len);
+    if (core_live(a->d->core, a->from))
+        daemon_send_app(a->d, a->from, CLASS_MODEX, APP_ANSWER, &b);
+    free(a);
+}
+
+static struct asked *asked(struct daemon *d, uint32_t from, uint64_t id)
+{
+    struct asked *a = xmalloc(sizeof *a);
+
+    *a = (struct asked){d, from, id};
+    return a;
+}
+
+static void dmodex_asked(struct daemon *d, uint32_t from, struct cur *c)
+{
+    uint64_t id = cur_u64(c);
+    char *nspace FREE_AUTO = cur_str(c, JOB_NSPACE_MAX);
+    uint32_t rank = cur_u32(c);
+    uint32_t timeout_s = cur_u32(c);
+
+    if (cur_done(c))
+        pmix_srv_dmodex_serve(d->pmix, nspace, rank, (int)timeout_s, on_served, asked(d, from, id));
+}
+
+static void data_asked(struct daemon *d, uint32_t from, struct cur *c)
+{
+    uint64_t id = cur_u64(c);
+    char op = (char)cur_u8(c);
+    size_t len;
+    const uint8_t *blob = cur_bytes(c, BLOB_MAX, &len);
+
+    if (cur_done(c))
+        pmix_srv_data_ask(d->pmix, op, blob, len, on_served, asked(d, from, id));
+}
+
+static void answered(struct daemon *d, struct cur *c)
+{
+    uint64_t id = cur_u64(c);
+    int status = (int)cur_u32(c);
+    size_t len;
+    const uint8_t *data = cur_bytes(c, BLOB_MAX, &len);
+
+    if (cur_done(c))
+        answer(d, id, status, data, len);
+}
+
+void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+
+    switch (kind) {
+    case APP_DMODEX_ASK:
+        dmodex_asked(d, from, &c);
+        break;
+    case APP_DATA_ASK:
+        data_asked(d, from, &c);
+        break;
+    case APP_ANSWER:
+        answered(d, &c);
+        break;
+    case APP_NOTIFY:
+        pmix_srv_notify(d->pmix, data, len);
+        break;
+    default:
+        log_warn("vpid %u sent an application message of unknown kind %u", from, kind);
+    }
+}
+
+/* --- spawn, events, control */
+
+static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_submit(d->core, conn_spawn_client(d, req), spec);
+    daemon_drain(d);
+}
+
+static void on_notify(pmix_req req, const char *nspace, int range, const void *blob, size_t len,
+                      void *arg)
+{
+    struct daemon *d = arg;
+    const struct job_launch *l = core_job(d->core, nspace);
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, BLOB_MAX);
+    buf_put_raw(&b, blob, len);
+    for (size_t i = 0; l && i < l->nnodes; i++) {
+        if (l->nodes[i].vpid != d->opts.vpid && core_live(d->core, l->nodes[i].vpid))
+            daemon_send_app(d, l->nodes[i].vpid, CLASS_CONTROL, APP_NOTIFY, &b);
+    }
+    pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
+}
+
+static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
+                       void *arg)
+{
+    struct daemon *d = arg;
+    bool whole = nprocs > 0;
+
+    for (size_t i = 0; i < nprocs; i++)
+        whole &= procs[i].rank == PMIX_RANK_WILDCARD;
+    daemon_enter(d);
+    for (size_t i = 0; whole && i < nprocs; i++)
+        core_job_signal(d->core, procs[i].nspace, signum);
+    pmix_srv_answer(d->pmix, req, whole ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+    daemon_drain(d);
+}
+
+const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
+                                               .on_finalized = on_finalized,
+                                               .on_abort = on_abort,
+                                               .on_fence = on_fence,
+                                               .on_dmodex = on_dmodex,
+                                               .on_data = on_data,
+                                               .on_spawn = on_spawn,
+                                               .on_notify = on_notify,
+                                               .on_control = on_control};

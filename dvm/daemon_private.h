@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon's parts, shared by the daemon*.c files only. */
+#ifndef DVM_DAEMON_PRIVATE_H
+#define DVM_DAEMON_PRIVATE_H
+
+#include "base/tls/tls.h"
+#include "dvm/core/core.h"
+#include "dvm/ctl/ctl.h"
+#include "dvm/daemon.h"
+#include "dvm/iof/iof.h"
+#include "dvm/net/net.h"
+#include "dvm/odls/odls.h"
+#include "dvm/pmix/pmix_srv.h"
+#include "dvm/wire/client.h"
+
+#include <uthash.h>
+
+/* Application messages between daemons beside those of iof. */
+enum app_kind {
+    APP_DMODEX_ASK = IOF_KINDS, /* u64 request, nspace, rank, timeout s */
+    APP_DATA_ASK,               /* u64 request, u8 op, bytes: to the head */
+    APP_ANSWER,                 /* u64 request, i32 status, bytes: to either of the above */
+    APP_NOTIFY,                 /* bytes of pmix_srv_notify() */
+    APP_CALL,  /* u32 client, str method, path, body: a member's client calls the head */
+    APP_REPLY, /* u32 client, u32 status, str body */
+};
+
+struct conn { /* the core's id of an outgoing connection and the driver's */
+    uint64_t core_id, net_id;
+    UT_hash_handle hh, hh2;
+};
+
+struct local_client {
+    uint32_t id;
+    uint64_t net_id;
+    uint64_t spawn_req; /* an application's PMIx_Spawn instead of a connection */
+    bool submitted;
+    UT_hash_handle hh, hh2;
+};
+
+struct djob { /* a job with ranks here, from registration to clean-up */
+    char *nspace;
+    struct job_launch *launch;
+    bool started;   /* handed to odls */
+    bool cancelled; /* ended before that */
+    bool over;      /* the core wants it cleaned up */
+    uint32_t alive; /* ranks not yet reaped */
+    uint8_t *eofs;  /* [nranks] output streams that have ended */
+    UT_hash_handle hh;
+};
+
+struct waiting { /* a request of the library that another daemon answers */
+    uint64_t id;
+    pmix_req req;
+    uint32_t vpid;
+    UT_hash_handle hh;
+};
+
+struct daemon {
+    struct daemon_opts opts;
+    struct loop *loop;
+    struct loop_timer *timer;
+    struct loop_timer *tls_timer;
+    struct loop_signal *sigterm, *sigint;
+    struct tls_ctx *tls;
+    struct net *net;
+    struct odls *odls;
+    struct pmix_srv *pmix;
+    struct core *core;
+    struct ctl *ctl;
+    struct iof *iof;
+    struct conn *by_core, *by_net;
+    struct local_client *clients, *clients_by_net;
+    uint32_t next_client;
+    struct djob *jobs;
+    struct waiting *waiting;
+    uint64_t next_waiting;
+    bool draining, again, exiting;
+    int exit_code;
+};
+
+/* daemon.c */
+void daemon_enter(struct daemon *d); /* tells the core the time; before each input */
+void daemon_drain(struct daemon *d); /* carries out what the core wants; after each input */
+void daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
+                     const struct buf *b);
+/* daemon_conn.c: connections and local clients */
+void conn_connect(struct daemon *d, const struct out_act *act);
+void conn_send(struct daemon *d, const struct out_act *act);
+void conn_close(struct daemon *d, const struct out_act *act);
+void conn_client(struct daemon *d, const struct out_act *act);
+void conn_free_all(struct daemon *d);
+extern const struct net_upcalls conn_upcalls;
+extern const struct iof_io conn_iof_io;
+uint32_t conn_spawn_client(struct daemon *d, pmix_req req);
+void conn_app_call(struct daemon *d, uint32_t from, const void *data, size_t len);
+void conn_app_reply(struct daemon *d, const void *data, size_t len);
+/* daemon_job.c: ranks */
+void djob_launch(struct daemon *d, struct job_launch *launch); /* takes */
+void djob_signal(struct daemon *d, const char *nspace, int signum);
+void djob_end(struct daemon *d, const char *nspace, uint64_t grace_ms);
+void djob_gone(struct daemon *d, const char *nspace);
+void djob_free_all(struct daemon *d);
+extern const struct odls_upcalls djob_odls_upcalls;
+/* daemon_pmix.c: the library's requests */
+extern const struct pmix_srv_upcalls dpmix_upcalls;
+void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data, size_t len);
+void dpmix_member_gone(struct daemon *d, uint32_t vpid);
+void dpmix_gather(struct daemon *d, const struct out_act *act);
+void dpmix_free_all(struct daemon *d);
+
+#endif

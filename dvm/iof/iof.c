@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Output up to the submitter, input down to the ranks, and a stop for whoever is faster than the
+ * other end. */
+#include "dvm/iof/iof.h"
+
+#include "base/log/log.h"
+#include "dvm/wire/client.h"
+
+#include <hwloc/bitmap.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct source { /* a job with ranks here */
+    char *nspace;
+    uint32_t home;
+    bool behind;      /* our own sending is behind */
+    bool client_slow; /* its submitter is */
+    bool paused;
+    hwloc_bitmap_t full; /* local ranks whose input waits */
+    UT_hash_handle hh;
+};
+
+struct sink { /* a local client */
+    uint32_t id;
+    char *nspace;
+    bool slow;
+    size_t nfrom;
+    uint32_t *from;   /* daemons that have sent output */
+    struct buf input; /* waits for the start, or for slow ranks */
+    bool input_end, end_sent;
+    size_t npausing; /* daemons with a slow rank */
+    bool told_pause, client_paused;
+    UT_hash_handle hh;
+};
+
+struct iof {
+    struct core *core;
+    struct odls *odls;
+    struct iof_io io;
+    struct source *sources;
+    struct sink *sinks;
+};
+
+struct iof *iof_create(struct core *core, struct odls *odls, const struct iof_io *io)
+{
+    struct iof *f = xcalloc(1, sizeof *f);
+
+    f->core = core;
+    f->odls = odls;
+    f->io = *io;
+    return f;
+}
+
+static void source_free(struct iof *f, struct source *s)
+{
+    HASH_DEL(f->sources, s);
+    hwloc_bitmap_free(s->full);
+    free(s->nspace);
+    free(s);
+}
+
+static void sink_free(struct iof *f, struct sink *k)
+{
+    HASH_DEL(f->sinks, k);
+    free(k->nspace);
+    free(k->from);
+    buf_free(&k->input);
+    free(k);
+}
+
+void iof_destroy(struct iof *f)
+{
+    struct source *s, *stmp;
+    struct sink *k, *ktmp;
+
+    if (!f)
+        return;
+    HASH_ITER(hh, f->sources, s, stmp)
+    {
+        source_free(f, s);
+    }
+    HASH_ITER(hh, f->sinks, k, ktmp)
+    {
+        sink_free(f, k);
+    }
+    free(f);
+}
+
+static struct source *source(struct iof *f, const char *nspace)
+{
+    struct source *s;
+
+    HASH_FIND_STR(f->sources, nspace, s);
+    return s;
+}
+
+static struct source *source_of(struct iof *f, const char *nspace, uint32_t home)
+{
+    struct source *s = source(f, nspace);
+
+    if (s)
+        return s;
+    s = xcalloc(1, sizeof *s);
+    s->nspace = xstrdup(nspace);
+    s->home = home;
+    s->full = hwloc_bitmap_alloc();
+    HASH_ADD_KEYPTR(hh, f->sources, s->nspace, strlen(s->nspace), s);
+    return s;
+}
+
+static struct sink *sink(struct iof *f, uint32_t client)
+{
+    struct sink *k;
+
+    HASH_FIND(hh, f->sinks, &client, sizeof client, k);
+    if (k)
+        return k;
+    k = xcalloc(1, sizeof *k);
+    k->id = client;
+    buf_init(&k->input, 4 * IOF_INPUT_HIGH);
+    HASH_ADD(hh, f->sinks, id, sizeof k->id, k);
+    return k;
+}
+
+static void send(struct iof *f, uint32_t to, enum iof_kind kind, const struct buf *b)
+{
+    struct err err = {0};
+
+    if (core_app_send(f->core, to, CLASS_BULK, kind, b->data, b->len, &err) < 0)
+        log_debug("forwarding: %s", err.msg);
+}
+
+static void send_flag(struct iof *f, uint32_t to, enum iof_kind kind, const char *nspace, bool on)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 1024);
+    buf_put_str(&b, nspace);
+    buf_put_u8(&b, on);
+    send(f, to, kind, &b);
+}
+
+/* --- at the ranks */
+
+static void apply_pause(struct iof *f, struct source *s)
+{
+    bool want = s->behind || s->client_slow;
+
+    if (want == s->paused)
+        return;
+    s->paused = want;
+    odls_output_pause(f->odls, s->nspace, want);
+}
+
+void iof_output(struct iof *f, const char *nspace, uint32_t home, uint32_t rank, int stream,
+                const void *data, size_t len)
+{
+    struct source *s = source_of(f, nspace, home);
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, len + 1024);
+    buf_put_str(&b, nspace);
+    buf_put_u32(&b, rank);
+    buf_put_u8(&b, (uint8_t)stream);
+    buf_put_bytes(&b, data, len);
+    send(f, home, IOF_OUTPUT, &b);
+    s->behind = core_app_backlog(f->core, home, CLASS_BULK) > IOF_SEND_HIGH;
+    apply_pause(f, s);
+}
+
+void iof_turn(struct iof *f)
+{
+    struct source *s, *tmp;
+
+    HASH_ITER(hh, f->sources, s, tmp)
+    {
+        if (s->behind && core_app_backlog(f->core, s->home, CLASS_BULK) < IOF_SEND_LOW) {
+            s->behind = false;
+            apply_pause(f, s);
+        }
+    }
+}
+
+void iof_job_gone(struct iof *f, const char *nspace)
+{
+    struct source *s = source(f, nspace);
+
+    if (s)
+        source_free(f, s);
+}
+
+static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const uint8_t *data,
+                       size_t len)
+{
+    const struct job_launch *l = core_job(f->core, nspace);
+    struct source *s;
+    bool had_room;
+
+    if (!l)
+        return;
+    s = source_of(f, nspace, l->home_vpid);
+    had_room = hwloc_bitmap_iszero(s->full);
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        if (l->spec.stdin_rank != JOB_RANK_ALL && l->spec.stdin_rank != r)
+            continue;
+        if (odls_stdin(f->odls, nspace, r, data, len) > IOF_RANK_HIGH && len)
+            hwloc_bitmap_set(s->full, r);
+    }
+    if (had_room && !hwloc_bitmap_iszero(s->full))
+        send_flag(f, from, IOF_STDIN_PAUSE, nspace, true);
+}
+
+/* Asks for more when the last rank that was full has room again. */
+void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
+{
+    struct source *s = source(f, nspace);
+
+    if (!s || !hwloc_bitmap_isset(s->full, rank))
+        return;
+    hwloc_bitmap_clr(s->full, rank);
+    if (hwloc_bitmap_iszero(s->full))
+        send_flag(f, s->home, IOF_STDIN_PAUSE, nspace, false);
+}
+
+/* --- at the submitter */
+
+/* True if it is a new one. */
+static bool remember_source(struct sink *k, uint32_t from)
+{
+    for (size_t i = 0; i < k->nfrom; i++) {
+        if (k->from[i] == from)
+            return false;
+    }
+    k->from = xrealloc(k->from, (k->nfrom + 1) * sizeof *k->from);
+    k->from[k->nfrom++] = from;
+    return true;
+}
+
+static void slow(struct iof *f, struct sink *k, bool on)
+{
+    k->slow = on;
+    for (size_t i = 0; i < k->nfrom; i++)
+        send_flag(f, k->from[i], IOF_PAUSE, k->nspace, on);
+}
+
+static void output_in(struct iof *f, uint32_t from, const char *nspace, struct cur *c)
+{
+    struct client_msg m = {.type = CLIENT_OUTPUT};
+    struct buf b BUF_AUTO = {0};
+    uint32_t client;
+    struct sink *k;
+
+    m.number = cur_u32(c);
+    m.stream = cur_u8(c);
+    m.data = cur_bytes(c, CLIENT_DATA_MAX, &m.len);
+    if (c->bad || !core_client_of(f->core, nspace, &client))
+        return;
+    k = sink(f, client);
+    if (!k->nspace)
+        k->nspace = xstrdup(nspace);
+    buf_init(&b, m.len + 1024);
+    client_msg_encode(&b, &m);
+    f->io.client_send(client, b.data, b.len, f->io.arg);
+    if (remember_source(k, from) && k->slow)
+        send_flag(f, from, IOF_PAUSE, nspace, true);
+    if (!k->slow && f->io.client_pending(client, f->io.arg) > IOF_CLIENT_HIGH)
+        slow(f, k, true);
+}
+
+void iof_client_drained(struct iof *f, uint32_t client)
+{
+    struct sink *k;
+
+    HASH_FIND(hh, f->sinks, &client, sizeof client, k);
+    if (k && k->slow)
+        slow(f, k, false);
+}
+
+static void tell_client_pause(struct iof *f, struct sink *k, bool on)
+{
+    struct client_msg m = {.type = CLIENT_STDIN_PAUSE, .number = on};
+    struct buf b BUF_AUTO = {0};
+
+    if (k->told_pause == on)
+        return;
+    k->told_pause = on;
+    buf_init(&b, 64);
+    client_msg_encode(&b, &m);
+    f->io.client_send(k->id, b.data, b.len, f->io.arg);
+}
+
+static void send_input(struct iof *f, const char *nspace, const uint32_t *vpids, size_t n,
+                       const void *data, size_t len)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, len + 1024);
+    buf_put_str(&b, nspace);
+    buf_put_bytes(&b, data, len);
+    for (size_t i = 0; i < n; i++)
+        send(f, vpids[i], IOF_STDIN, &b);
+}
+
+/* Passes kept input on as far as it may go now. */
+static void pump(struct iof *f, struct sink *k)
+{
+    const char *nspace;
+    const uint32_t *vpids;
+    size_t n;
+
+    if (core_stdin(f->core, k->id, &nspace, &vpids, &n) && k->npausing == 0) {
+        while (k->input.len) {
+            size_t chunk = k->input.len < CLIENT_DATA_MAX ? k->input.len : CLIENT_DATA_MAX;
+
+            send_input(f, nspace, vpids, n, k->input.data, chunk);
+            buf_consume(&k->input, chunk);
+        }
+        if (k->input_end && !k->end_sent) {
+            k->end_sent = true;
+            send_input(f, nspace, vpids, n, "", 0);
+        }
+    }
+    tell_client_pause(f, k, k->input.len > 0);
+    if ((k->input.len > IOF_INPUT_HIGH) != k->client_paused) {
+        k->client_paused = !k->client_paused;
+        f->io.client_pause(k->id, k->client_paused, f->io.arg);
+    }
+}
+
+void iof_client_stdin(struct iof *f, uint32_t client, const void *data, size_t len)
+{
+    struct sink *k = sink(f, client);
+
+    if (len)
+        buf_put_raw(&k->input, data, len);
+    else
+        k->input_end = true;
+    pump(f, k);
+}
+
+void iof_client_started(struct iof *f, uint32_t client)
+{
+    pump(f, sink(f, client));
+}
+
+static void stdin_pause_in(struct iof *f, const char *nspace, bool on)
+{
+    uint32_t client;
+    struct sink *k;
+
+    if (!core_client_of(f->core, nspace, &client))
+        return;
+    k = sink(f, client);
+    if (on)
+        k->npausing++;
+    else if (k->npausing)
+        k->npausing--;
+    pump(f, k);
+}
+
+void iof_client_gone(struct iof *f, uint32_t client)
+{
+    struct sink *k;
+
+    HASH_FIND(hh, f->sinks, &client, sizeof client, k);
+    if (k)
+        sink_free(f, k);
+}
+
+void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    char *nspace FREE_AUTO = cur_str(&c, JOB_NSPACE_MAX);
+    struct source *s = source(f, nspace);
+    const uint8_t *bytes;
+    size_t n;
+
+    switch (kind) {
+    case IOF_OUTPUT:
+        output_in(f, from, nspace, &c);
+        break;
+    case IOF_PAUSE:
+        if (s) {
+            s->client_slow = cur_u8(&c);
+            apply_pause(f, s);
+        }
+        break;
+    case IOF_STDIN:
+        bytes = cur_bytes(&c, CLIENT_DATA_MAX, &n);
+        if (!c.bad)
+            feed_ranks(f, from, nspace, bytes, n);
+        break;
+    case IOF_STDIN_PAUSE:
+        stdin_pause_in(f, nspace, cur_u8(&c));
+        break;
+    default:
+        break;
+    }
+}

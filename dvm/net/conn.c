@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A connection from its socket to its end. Upcalls come from libevent's deferred callbacks and our
+ * timers only, and a connection is freed by its own timer only: so whoever calls up finds it there
+ * afterwards. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "dvm/net/net_private.h"
+
+#include <errno.h>
+#include <event2/bufferevent_ssl.h>
+#include <openssl/ssl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void on_soon(void *arg);
+static void on_deadline(void *arg);
+
+struct net_conn *net_conn_create(struct net *n, bool incoming, bool tls)
+{
+    struct net_conn *c = xcalloc(1, sizeof(*c));
+
+    c->net = n;
+    c->id = ++n->last_id;
+    c->incoming = incoming;
+    c->tls = tls;
+    c->soon = loop_timer_create(n->loop, on_soon, c);
+    c->deadline = loop_timer_create(n->loop, on_deadline, c);
+    n->nincoming += incoming;
+    HASH_ADD(hh, n->conns, id, sizeof(c->id), c);
+    return c;
+}
+
+struct net_conn *net_conn_find(const struct net *n, uint64_t id)
+{
+    struct net_conn *c = NULL;
+
+    HASH_FIND(hh, n->conns, &id, sizeof(id), c);
+    return c && c->phase <= NET_OPEN ? c : NULL;
+}
+
+void net_conn_free(struct net_conn *c)
+{
+    c->net->nincoming -= c->incoming;
+    HASH_DELETE(hh, c->net->conns, c);
+    net_dial_free(c->dial);
+    if (c->bev)
+        bufferevent_free(c->bev); /* closes the socket, frees the SSL */
+    if (c->early)
+        evbuffer_free(c->early);
+    loop_timer_destroy(c->soon);
+    loop_timer_destroy(c->deadline);
+    free(c->why);
+    net_finish_check(c->net);
+    free(c);
+}
+
+void net_conn_soon(struct net_conn *c)
+{
+    loop_timer_arm(c->soon, 0);
+}
+
+static void stop(struct net_conn *c)
+{
+    c->phase = NET_DEAD;
+    net_dial_free(c->dial);
+    c->dial = NULL;
+    if (c->bev)
+        bufferevent_disable(c->bev, EV_READ | EV_WRITE);
+    loop_timer_disarm(c->deadline);
+    net_conn_soon(c);
+}
+
+void net_conn_drop(struct net_conn *c)
+{
+    free(c->why);
+    c->why = NULL;
+    stop(c);
+}
+
+static void set_why(struct net_conn *c, const char *fmt, va_list ap)
+{
+    char text[ERR_MSG_MAX];
+
+    if (c->why)
+        return;
+    vsnprintf(text, sizeof(text), fmt, ap);
+    c->why = xstrdup(text);
+}
+
+void net_conn_fail(struct net_conn *c, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (c->phase == NET_DEAD)
+        return;
+    va_start(ap, fmt);
+    set_why(c, fmt, ap);
+    va_end(ap);
+    stop(c);
+}
+
+/* A stranger that did not get in has no id that anybody knows: it is logged, not told. */
+static void bury(struct net_conn *c)
+{
+    struct net *n = c->net;
+    FREE_AUTO char *why = c->why;
+    bool known = c->told || !c->incoming;
+    uint64_t id = c->id;
+
+    c->why = NULL;
+    net_conn_free(c);
+    if (why && known)
+        n->up.on_closed(id, why, n->arg);
+}
+
+static void set_open(struct net_conn *c, const struct tls_peer *peer)
+{
+    struct net *n = c->net;
+
+    c->phase = NET_OPEN;
+    c->told = true;
+    loop_timer_disarm(c->deadline);
+    if (c->paused)
+        bufferevent_disable(c->bev, EV_READ);
+    n->up.on_open(c->id, c->incoming, peer, n->arg);
+}
+
+static void on_soon(void *arg)
+{
+    struct net_conn *c = arg;
+
+    if (c->phase == NET_HANDSHAKE && !c->tls)
+        set_open(c, NULL);
+    if (c->phase == NET_OPEN) {
+        if (!c->paused)
+            bufferevent_enable(c->bev, EV_READ);
+        net_frame_deliver(c); /* what was read before a pause, too */
+    }
+    if (c->phase == NET_FLUSHING)
+        net_closing_turn(c);
+    if (c->phase == NET_DEAD)
+        bury(c);
+}
+
+static void on_deadline(void *arg)
+{
+    struct net_conn *c = arg;
+
+    if (c->phase >= NET_FLUSHING)
+        net_closing_deadline(c);
+    else if (c->incoming)
+        net_conn_drop(c); /* the usual port scanner: not worth a line */
+    else
+        net_conn_fail(c, "%s within the time given",
+                      c->phase == NET_DIALING ? "could not connect" : "no TLS handshake");
+}
+
+static void refuse(struct net_conn *c, const char *why)
+{
+    if (!c->incoming) {
+        net_conn_fail(c, "%s", why);
+        return;
+    }
+    net_reason_log_refusal(c->net, bufferevent_getfd(c->bev), why);
+    net_conn_drop(c);
+}
+
+static void on_handshake(struct net_conn *c)
+{
+    struct tls_peer peer;
+    struct err err = {0};
+
+    if (tls_peer(bufferevent_openssl_get_ssl(c->bev), &peer, &err) < 0)
+        refuse(c, err.msg);
+    else
+        set_open(c, &peer);
+}
+
+/* The peer's end, or a broken connection. Frames that are here already come first, even after a
+ * pause. */
+static void on_end(struct net_conn *c, short what)
+{
+    char why[256];
+
+    if (c->phase >= NET_FLUSHING) {
+        net_conn_drop(c);
+        return;
+    }
+    if (what & BEV_EVENT_EOF)
+        snprintf(why, sizeof(why), "%s", "closed by the peer");
+    else
+        net_reason_tls(c, why, sizeof(why));
+    if (c->phase == NET_HANDSHAKE && c->tls) {
+        if (c->incoming && (what & BEV_EVENT_EOF))
+            net_conn_drop(c); /* a probe that only knocks */
+        else
+            refuse(c, why);
+        return;
+    }
+    c->peer_ended = true;
+    free(c->why);
+    c->why = xstrdup(why);
+    net_frame_deliver(c); /* a local one that is not told yet: after it is */
+}
+
+static void on_bev_event(struct bufferevent *bev, short what, void *arg)
+{
+    struct net_conn *c = arg;
+
+    if (c->phase == NET_DEAD)
+        return;
+    if (what & BEV_EVENT_CONNECTED)
+        on_handshake(c);
+    else if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
+        on_end(c, what);
+}
+
+static void on_bev_read(struct bufferevent *bev, void *arg)
+{
+    struct net_conn *c = arg;
+
+    if (c->phase == NET_OPEN)
+        net_frame_deliver(c);
+    else
+        net_closing_readable(c);
+}
+
+static void on_bev_write(struct bufferevent *bev, void *arg)
+{
+    struct net_conn *c = arg;
+
+    if (c->phase == NET_OPEN)
+        net_conn_drained(c);
+    else
+        net_closing_written(c);
+}
+
+size_t net_conn_pending(const struct net_conn *c)
+{
+    if (c->bev)
+        return evbuffer_get_length(bufferevent_get_output(c->bev));
+    return c->early ? evbuffer_get_length(c->early) : 0;
+}
+
+void net_conn_drained(struct net_conn *c)
+{
+    struct net *n = c->net;
+
+    if (!c->was_high || net_conn_pending(c) >= NET_PENDING_LOW)
+        return;
+    c->was_high = false;
+    n->up.on_drained(c->id, n->arg);
+}
+
+static struct bufferevent *new_tls(struct net_conn *c, int fd, const char *host, struct err *err)
+{
+    SSL *ssl =
+        c->incoming ? tls_new_server(c->net->tls, err) : tls_new_client(c->net->tls, host, err);
+    struct bufferevent *bev;
+
+    if (!ssl)
+        return NULL;
+    bev = bufferevent_openssl_socket_new(loop_base(c->net->loop), fd, ssl,
+                                         c->incoming ? BUFFEREVENT_SSL_ACCEPTING
+                                                     : BUFFEREVENT_SSL_CONNECTING,
+                                         BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+    if (bev) /* frames have lengths: a cut one is seen without the TLS layer's help */
+        bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+    return bev;
+}
+
+void net_conn_attach(struct net_conn *c, int fd, const char *host)
+{
+    struct err err = {0};
+
+    c->phase = NET_HANDSHAKE;
+    if (c->tls)
+        c->bev = new_tls(c, fd, host, &err);
+    else
+        c->bev = bufferevent_socket_new(loop_base(c->net->loop), fd,
+                                        BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+    if (!c->bev) {
+        close(fd);
+        net_conn_fail(c, "%s", err.msg[0] ? err.msg : "libevent takes no more sockets");
+        return;
+    }
+    bufferevent_setcb(c->bev, on_bev_read, on_bev_write, on_bev_event, c);
+    bufferevent_setwatermark(c->bev, EV_READ, 0, NET_READ_MAX);
+    bufferevent_setwatermark(c->bev, EV_WRITE, NET_PENDING_LOW - 1, 0);
+    bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+    if (c->early)
+        bufferevent_write_buffer(c->bev, c->early);
+    if (!c->tls)
+        net_conn_soon(c);
+}

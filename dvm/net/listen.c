@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Listening sockets: who is let in, and how many. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "dvm/net/net_private.h"
+
+#include <errno.h>
+#include <event2/util.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define ACCEPTS_MAX 32 /* of one turn */
+#define RETRY_MS 200   /* when we are out of descriptors */
+#define KEEP_IDLE_S 20 /* a silent peer that is gone is found out after 20 + 3 * 5 s */
+#define KEEP_INTERVAL_S 5
+#define KEEP_COUNT 3
+
+struct net_listener {
+    struct net *net;
+    int fd;
+    char *path; /* of a local socket, removed at the end; NULL: TLS */
+    struct loop_fd *watch;
+    struct loop_timer *retry;
+    struct net_listener *prev, *next;
+};
+
+void net_listen_tcp_options(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } options[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT},
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int)) < 0)
+            log_debug("a socket option is refused option=%d errno=%d", options[i].name, errno);
+}
+
+static bool is_ours(int fd)
+{
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+        return false;
+    return cred.uid == geteuid() || cred.uid == 0;
+}
+
+static void admit(struct net_listener *l, int fd)
+{
+    struct net *n = l->net;
+    struct net_conn *c;
+
+    if (n->nincoming >= NET_INCOMING_MAX) {
+        net_reason_log_refusal(n, fd, "too many connections");
+        close(fd);
+        return;
+    }
+    if (l->path && !is_ours(fd)) {
+        net_reason_log_refusal(n, fd, "another user");
+        close(fd);
+        return;
+    }
+    c = net_conn_create(n, true, !l->path);
+    if (!l->path) {
+        net_listen_tcp_options(fd);
+        loop_timer_arm(c->deadline, NET_HANDSHAKE_MS);
+    }
+    net_conn_attach(c, fd, NULL);
+}
+
+static void on_acceptable(int fd, int events, void *arg)
+{
+    struct net_listener *l = arg;
+
+    for (int i = 0; i < ACCEPTS_MAX; i++) {
+        int conn = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (conn >= 0) {
+            admit(l, conn);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            log_error("connections cannot be accepted for now errno=%d", errno);
+            loop_fd_set(l->watch, 0);
+            loop_timer_arm(l->retry, RETRY_MS);
+            return;
+        }
+        if (errno == EAGAIN)
+            return;
+    }
+}
+
+static void on_retry(void *arg)
+{
+    struct net_listener *l = arg;
+
+    loop_fd_set(l->watch, LOOP_READ);
+}
+
+static void start_listener(struct net *n, int fd, const char *path)
+{
+    struct net_listener *l = xcalloc(1, sizeof(*l));
+
+    l->net = n;
+    l->fd = fd;
+    l->path = path ? xstrdup(path) : NULL;
+    l->retry = loop_timer_create(n->loop, on_retry, l);
+    l->watch = loop_fd_create(n->loop, fd, LOOP_READ, on_acceptable, l);
+    DL_APPEND(n->listeners, l);
+}
+
+void net_listen_free_all(struct net *n)
+{
+    while (n->listeners) {
+        struct net_listener *l = n->listeners;
+
+        DL_DELETE(n->listeners, l);
+        loop_fd_destroy(l->watch);
+        loop_timer_destroy(l->retry);
+        close(l->fd);
+        if (l->path)
+            unlink(l->path);
+        free(l->path);
+        free(l);
+    }
+}
+
+static int bind_tcp(const struct evutil_addrinfo *ai, struct err *err)
+{
+    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int one = 1;
+    const int zero = 0;
+
+    if (fd < 0)
+        return err_sys(err, errno, "creating a socket");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (ai->ai_family == AF_INET6) /* "::" stands for IPv4 too */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+    if (bind(fd, ai->ai_addr, (socklen_t)ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0) {
+        err_sys(err, errno, "binding");
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage ss = {0};
+    socklen_t len = sizeof(ss);
+
+    getsockname(fd, (struct sockaddr *)&ss, &len);
+    if (ss.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&ss)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&ss)->sin_port);
+}
+
+int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *err)
+{
+    struct evutil_addrinfo hints = {.ai_family = AF_UNSPEC,
+                                    .ai_socktype = SOCK_STREAM,
+                                    .ai_flags = EVUTIL_AI_NUMERICHOST | EVUTIL_AI_PASSIVE};
+    struct evutil_addrinfo *list = NULL;
+    FREE_AUTO char *service = xasprintf("%u", *port);
+    int fd;
+
+    if (!n->tls)
+        return err_set(err, "listening on %s: there is no TLS context", addr);
+    if (evutil_getaddrinfo(addr, service, &hints, &list) != 0)
+        return err_set(err, "listening on %s: no numeric address", addr);
+    fd = bind_tcp(list, err);
+    evutil_freeaddrinfo(list);
+    if (fd < 0)
+        return err_wrap(err, "listening on %s port %s", addr, service);
+    *port = port_of(fd);
+    start_listener(n, fd, NULL);
+    return 0;
+}
+
+int net_listen_unix_addr(const char *path, struct sockaddr_storage *ss, socklen_t *len,
+                         struct err *err)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)ss;
+
+    memset(ss, 0, sizeof(*ss));
+    if (!path[0] || strlen(path) >= sizeof(un->sun_path))
+        return err_set(err, "the socket's path %s has not 1 to %zu bytes", path,
+                       sizeof(un->sun_path) - 1);
+    un->sun_family = AF_UNIX;
+    memcpy(un->sun_path, path, strlen(path) + 1);
+    *len = sizeof(*un);
+    return 0;
+}
+
+/* Removes a socket file that nobody listens on; anything else stays, and bind() will say so. */
+static void remove_stale(const char *path, const struct sockaddr_storage *ss, socklen_t len)
+{
+    struct stat st;
+    int fd;
+
+    if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
+        return;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    if (connect(fd, (const struct sockaddr *)ss, len) < 0 && errno == ECONNREFUSED)
+        unlink(path);
+    close(fd);
+}
+
+int net_listen_local(struct net *n, const char *path, struct err *err)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = 0;
+    int fd;
+
+    if (net_listen_unix_addr(path, &ss, &len, err) < 0)
+        return -1;
+    remove_stale(path, &ss, len);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_sys(err, errno, "listening on %s: creating a socket", path);
+    /* Before bind(): the file takes the socket's mode, so it is never open to others. */
+    if (fchmod(fd, S_IRUSR | S_IWUSR) < 0 || bind(fd, (struct sockaddr *)&ss, len) < 0) {
+        err_sys(err, errno, "listening on %s", path);
+        close(fd);
+        return -1;
+    }
+    if (listen(fd, SOMAXCONN) < 0) {
+        err_sys(err, errno, "listening on %s", path);
+        close(fd);
+        unlink(path);
+        return -1;
+    }
+    start_listener(n, fd, path);
+    return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names to addresses, without blocking: asked anew each time, for a pod's address changes. */
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "dvm/net/net_private.h"
+
+#include <event2/dns.h>
+#include <event2/util.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#define RESOLV_CONF "/etc/resolv.conf"
+
+/* One question that is under way. It outlives the net if need be: libevent answers cancelled ones
+ * later. */
+struct net_lookup {
+    struct net *net; /* NULL: nobody waits any more */
+    uint64_t conn;
+    net_lookup_fn *fn;
+    struct net_lookup *prev, *next;
+};
+
+static void on_answer(int gai_error, struct evutil_addrinfo *list, void *arg)
+{
+    struct net_lookup *l = arg;
+
+    if (!l->net) {
+        if (list)
+            evutil_freeaddrinfo(list);
+        free(l);
+        return;
+    }
+    DL_DELETE(l->net->lookups, l);
+    l->fn(l->net, l->conn, gai_error, list);
+    free(l);
+}
+
+static struct evdns_base *resolver(struct net *n)
+{
+    if (n->dns)
+        return n->dns;
+    n->dns = evdns_base_new(loop_base(n->loop), EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+    /* Without the file, or with one that names no server, it falls back to the local one and the
+     * hosts file. */
+    if (n->dns && evdns_base_resolv_conf_parse(n->dns, DNS_OPTIONS_ALL, RESOLV_CONF) != 0)
+        log_debug("no name server is configured file=" RESOLV_CONF);
+    return n->dns;
+}
+
+void net_lookup_start(struct net *n, uint64_t conn, const char *host, uint16_t port,
+                      net_lookup_fn *fn)
+{
+    struct evutil_addrinfo hints = {.ai_family = AF_UNSPEC,
+                                    .ai_socktype = SOCK_STREAM,
+                                    .ai_protocol = IPPROTO_TCP,
+                                    .ai_flags = EVUTIL_AI_NUMERICHOST};
+    struct evutil_addrinfo *list = NULL;
+    struct net_lookup *l;
+    char service[8];
+
+    snprintf(service, sizeof(service), "%u", port);
+    if (evutil_getaddrinfo(host, service, &hints, &list) == 0) {
+        fn(n, conn, 0, list);
+        return;
+    }
+    if (!resolver(n)) {
+        fn(n, conn, EVUTIL_EAI_MEMORY, NULL);
+        return;
+    }
+    l = xcalloc(1, sizeof(*l));
+    l->net = n;
+    l->conn = conn;
+    l->fn = fn;
+    DL_APPEND(n->lookups, l);
+    hints.ai_flags = 0;
+    evdns_getaddrinfo(n->dns, host, service, &hints, on_answer, l);
+}
+
+void net_lookup_cancel_all(struct net *n)
+{
+    struct net_lookup *l;
+    struct net_lookup *next;
+
+    DL_FOREACH_SAFE(n->lookups, l, next)
+    {
+        DL_DELETE(n->lookups, l);
+        l->net = NULL;
+    }
+    if (n->dns)
+        evdns_base_free(n->dns, 1); /* each question is answered: "shut down" */
+    n->dns = NULL;
+}

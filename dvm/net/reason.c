@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Why a connection ended or was refused, in words. */
+#include "base/log/log.h"
+#include "dvm/net/net_private.h"
+
+#include <errno.h>
+#include <event2/bufferevent_ssl.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REFUSALS_MS 1000
+
+void net_reason_tls(struct net_conn *c, char *text, size_t size)
+{
+    int errnum = errno;
+    unsigned long code = c->tls ? bufferevent_get_openssl_error(c->bev) : 0;
+    const char *reason = code ? ERR_reason_error_string(code) : NULL;
+    long verdict = c->tls ? SSL_get_verify_result(bufferevent_openssl_get_ssl(c->bev)) : X509_V_OK;
+
+    if (c->tls)
+        while (bufferevent_get_openssl_error(c->bev)) /* the first is the cause */
+            ;
+    if (verdict != X509_V_OK)
+        snprintf(text, size, "the peer's certificate is refused: %s",
+                 X509_verify_cert_error_string(verdict));
+    else if (reason)
+        snprintf(text, size, "TLS: %s", reason);
+    else
+        snprintf(text, size, "the connection broke: %s",
+                 errnum ? strerror(errnum) : "no reason given");
+}
+
+void net_reason_peer_name(int fd, char *text, size_t size)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+    char host[NI_MAXHOST];
+    char port[NI_MAXSERV];
+
+    if (getpeername(fd, (struct sockaddr *)&ss, &len) < 0 || ss.ss_family == AF_UNIX ||
+        getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        snprintf(text, size, "%s", "a local peer");
+    else
+        snprintf(text, size, "%s port %s", host, port);
+}
+
+void net_reason_log_refusal(struct net *n, int fd, const char *why)
+{
+    uint64_t now_ms = loop_now_ms(n->loop);
+    char peer[NI_MAXHOST + NI_MAXSERV + 8];
+
+    if (n->refused_ms && now_ms < n->refused_ms + REFUSALS_MS) {
+        n->refused_unsaid++;
+        return;
+    }
+    net_reason_peer_name(fd, peer, sizeof(peer));
+    log_warn("a connection is refused peer=\"%s\" reason=\"%s\" refused_meanwhile=%u", peer, why,
+             n->refused_unsaid);
+    n->refused_ms = now_ms;
+    n->refused_unsaid = 0;
+}
