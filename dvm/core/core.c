@@ -230,7 +230,7 @@ static bool run_head(struct core *c)
         msg_free(&op);
         moved = true;
     }
-    launch_completed(c->launch, c->xcast.complete);
+    moved |= launch_completed(c->launch, c->xcast.complete);
     if (launch_ended(c->launch) && !c->finishing)
         finish_start(c,
                      launch_ending_why(c->launch) == SHUTDOWN_DVM && c->opts.park ? AFTER_PARK

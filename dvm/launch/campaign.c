@@ -237,7 +237,7 @@ static void accept_targets(struct launch *l, struct campaign *c)
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
     }
-    event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
+    launch_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
 }
 
 int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
@@ -308,7 +308,7 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
                 m->state = MEMBER_WIRED;
         }
         l->kick = true;
-        event_add(l, API_EVENT_CAMPAIGN_CANCELLED, 0, 0, c);
+        launch_event_add(l, API_EVENT_CAMPAIGN_CANCELLED, 0, 0, c);
     }
     campaign_fill(l, c, out);
     return 0;
@@ -337,7 +337,7 @@ static void start_removing(struct launch *l, struct campaign *c)
     c->phase = API_PHASE_REMOVING;
     c->drained_wall = c->fence_wall = (int64_t)l->out->wall_ms;
     fence_raise(l, c->id, count);
-    event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
+    launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
     if (count)
         op_queue(l, &m, false, c);
     free(m.targets);
@@ -360,9 +360,9 @@ static void finish(struct launch *l, struct campaign *c)
     }
     c->phase = API_PHASE_COMPLETE;
     c->complete_wall = (int64_t)l->out->wall_ms;
-    event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+    launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
     if (c->has_requester)
-        event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
+        launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
     out_log(l->out, LOG_LEVEL_INFO, "campaign %s: complete, %zu daemons have left", c->id,
             c->ntargets);
     fence_lower(l, c->id);
@@ -410,11 +410,6 @@ void campaign_steps(struct launch *l)
     }
 }
 
-void campaign_completed_op(struct launch *l)
-{
-    campaign_steps(l);
-}
-
 uint64_t campaign_next_deadline(const struct launch *l)
 {
     uint64_t due = UINT64_MAX;
@@ -456,5 +451,5 @@ void launch_left(struct launch *l, uint32_t vpid, struct epoch epoch)
 void launch_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
 {
     mark(l, vpid, epoch, true);
-    event_add(l, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
+    launch_event_add(l, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
 }

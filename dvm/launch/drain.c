@@ -122,7 +122,7 @@ void release_steps(struct launch *l)
         c->req.deadline_s = seconds;
         if (seconds >= 0)
             c->deadline_ms = l->out->now_ms + (uint64_t)seconds * 1000 + 1;
-        event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
+        launch_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
     }
     free(vpids);
 }

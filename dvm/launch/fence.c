@@ -84,10 +84,10 @@ bool launch_next_op(struct launch *l, struct msg *op)
     return true;
 }
 
-void launch_completed(struct launch *l, uint64_t version)
+bool launch_completed(struct launch *l, uint64_t version)
 {
     if (version <= l->complete)
-        return;
+        return false;
     l->complete = version;
     if (l->normal_running && l->normal_op <= version)
         l->normal_running = false;
@@ -95,5 +95,6 @@ void launch_completed(struct launch *l, uint64_t version)
         grow_completed(l);
     if (l->end_op && l->end_op <= version)
         l->ended = true;
-    campaign_completed_op(l);
+    campaign_steps(l);
+    return true;
 }

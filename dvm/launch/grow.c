@@ -93,7 +93,7 @@ void grow_completed(struct launch *l)
         if (!m || m->state != MEMBER_REPORTED || !members_live(l->members, v))
             continue;
         m->state = MEMBER_WIRED;
-        event_add(l, API_EVENT_DAEMON_WIRED, v, m->facts.epoch.ctr, NULL);
+        launch_event_add(l, API_EVENT_DAEMON_WIRED, v, m->facts.epoch.ctr, NULL);
     }
     fence_lower(l, GROW_HOLD);
     l->kick = true;

@@ -102,7 +102,7 @@ void launch_shutdown(struct launch *l, enum shutdown_why why, int64_t deadline_s
     l->ending = true;
     l->ending_why = why;
     l->ending_at = at;
-    event_add(l, API_EVENT_SHUTDOWN, 0, 0, NULL);
+    launch_event_add(l, API_EVENT_SHUTDOWN, 0, 0, NULL);
 }
 
 bool launch_ending(const struct launch *l)
@@ -178,7 +178,7 @@ void launch_applied(struct launch *l, const struct msg *op)
 
         if (op->type != MSG_REMOVE || op->number != REMOVE_LOST)
             continue;
-        event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
+        launch_event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
         job_daemon_lost(l, t->vpid, t->epoch);
         launch_left(l, t->vpid, t->epoch);
     }
@@ -282,7 +282,7 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
     l->size = s->members;
     if (l->bound != s->members) {
         l->bound = s->members;
-        event_add(l, API_EVENT_SIZE, 0, 0, NULL);
+        launch_event_add(l, API_EVENT_SIZE, 0, 0, NULL);
         l->kick = true;
     }
     *out = (struct api_size){l->size_sequence, l->bound};

@@ -38,7 +38,7 @@ bool launch_next_op(struct launch *l, struct msg *op);
 uint64_t launch_deadline(const struct launch *l);
 /* The head itself has applied an operation / everybody has processed all up to `version`. */
 void launch_applied(struct launch *l, const struct msg *op);
-void launch_completed(struct launch *l, uint64_t version);
+bool launch_completed(struct launch *l, uint64_t version); /* true: news, launch_run() again */
 
 /* A daemon calls home. 0: admitted, *epoch is its new life; -1: err says why not now. */
 int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch *epoch,

@@ -152,7 +152,6 @@ bool shrink_running(const struct launch *l);
 bool campaign_names(const struct launch *l, uint32_t vpid);
 void campaign_steps(struct launch *l);
 void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
-void campaign_completed_op(struct launch *l);
 uint64_t campaign_next_deadline(const struct launch *l);
 struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
 void campaign_free(struct campaign *c);
@@ -165,7 +164,7 @@ void release_steps(struct launch *l);
 void grow_steps(struct launch *l);
 void grow_completed(struct launch *l);
 /* event.c */
-void event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
+void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                const struct campaign *c);
 struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch);
 
