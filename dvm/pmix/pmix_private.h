@@ -88,6 +88,7 @@ struct job {
     uint32_t *local_rank;     /* [nranks], on the rank's own node */
     uint32_t *app_rank;       /* [nranks] */
     uint32_t *node_size;      /* [nnodes] */
+    bool *gone;               /* [nranks] local ranks that have ended */
     UT_hash_handle hh;
 };
 struct job *job_find(struct pmix_srv *p, const char *nspace);

@@ -3,8 +3,10 @@
 #include "base/log/log.h"
 #include "dvm/pmix/pmix_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct req {
     pmix_req id;
@@ -184,8 +186,9 @@ static pmix_status_t library_init(const struct pmix_srv *p)
     pmix_rank_t rank = p->vpid;
     pmix_status_t rc;
 
-    /* Job info in plain memory: registering a job takes a seventh of the time that the shared-memory
-     * stores need, ranks start as fast, and a killed daemon leaves no files behind. */
+    /* Job info in plain memory: registering a job takes a seventh of the time that the
+     * shared-memory stores need, ranks start as fast, and a killed daemon leaves no files behind.
+     */
     setenv("PMIX_MCA_gds", "hash", 0);
     PMIx_Info_list_add(list, PMIX_SERVER_NSPACE, PMIX_SRV_NSPACE, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
@@ -208,6 +211,11 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
 
     if (the_server) {
         err_set(err, "starting a PMIx server: this process has one already");
+        return NULL;
+    }
+    /* The library would find out at the first client, if at all. */
+    if (access(o->session_dir, R_OK | W_OK | X_OK) < 0) {
+        err_sys(err, errno, "starting a PMIx server in %s", o->session_dir);
         return NULL;
     }
     p = xcalloc(1, sizeof(*p));

@@ -44,6 +44,7 @@ static void count_ranks(struct job *j)
     j->local_rank = xcalloc(l->nranks, sizeof(*j->local_rank));
     j->app_rank = xcalloc(l->nranks, sizeof(*j->app_rank));
     j->node_size = xcalloc(l->nnodes, sizeof(*j->node_size));
+    j->gone = xcalloc(l->nranks, sizeof(*j->gone));
     for (uint32_t r = 0; r < l->nranks; r++) {
         j->local_rank[r] = j->node_size[l->rank_node[r]]++;
         j->app_rank[r] = app_size[l->rank_app[r]]++;
@@ -70,6 +71,7 @@ void job_remove(struct pmix_srv *p, struct job *j)
     free(j->local_rank);
     free(j->app_rank);
     free(j->node_size);
+    free(j->gone);
     free(j);
 }
 
@@ -128,12 +130,13 @@ void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid
         return;
     }
     j = job_add(p, l);
-    if (make_dirs(p, j, uid, gid, &err) < 0 || jobinfo_build(p, j, &op->info, &err) < 0) {
-        log_error("pmix: registering job %s: %s", l->nspace, err.msg);
-        op_returned(op, PMIX_ERROR);
+    if (make_dirs(p, j, uid, gid, &err) == 0 && jobinfo_build(p, j, &op->info, &err) == 0) {
+        register_all(op, j, uid, gid);
         return;
     }
-    register_all(op, j, uid, gid);
+    log_error("pmix: registering job %s: %s", l->nspace, err.msg);
+    job_remove(p, j);
+    op_returned(op, PMIX_ERROR);
 }
 
 char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,
@@ -173,8 +176,11 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
                         void (*done)(int status, void *arg), void *arg)
 {
     struct op *op = op_new(p, nspace, rank);
+    struct job *j = job_find(p, nspace);
     pmix_proc_t proc;
 
+    if (j && rank < j->launch.nranks)
+        j->gone[rank] = true;
     op->done = done;
     op->arg = arg;
     op->left = 1;

@@ -207,7 +207,8 @@ static enum store_result pairs_read(struct store *s, const struct store *look, s
         if (!s && is_duplicate(look, key, e.range, &e.owner))
             return STORE_DUPLICATE;
         bytes += cost(&e);
-        if (s)
+        /* The second time it is there if one request names a key twice: the first value stays. */
+        if (s && !is_duplicate(s, key, e.range, &e.owner))
             entry_add(s, key, &e);
     }
     if (!cur_done(&c) || n == 0)

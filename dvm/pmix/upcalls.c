@@ -282,6 +282,14 @@ static void on_dmodex_timeout(void *arg)
     op_finish(arg, PMIX_ERR_TIMEOUT, NULL, 0);
 }
 
+/* The library would wait for ever for a rank that it has been told to forget. */
+static bool is_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+    const struct job *j = job_find(p, nspace);
+
+    return j && rank < j->launch.nranks && j->gone[rank];
+}
+
 void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank, int timeout_s,
                            void (*done)(int status, const void *data, size_t len, void *arg),
                            void *arg)
@@ -291,6 +299,10 @@ void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank
 
     op->done_data = done;
     op->arg = arg;
+    if (is_gone(p, nspace, rank)) {
+        op_returned(op, PMIX_ERR_NOT_FOUND);
+        return;
+    }
     if (timeout_s > 0) {
         op->timer = loop_timer_create(p->loop, on_dmodex_timeout, op);
         loop_timer_arm(op->timer, (uint64_t)timeout_s * 1000);
