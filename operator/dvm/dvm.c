@@ -3,7 +3,6 @@
 #include "operator/dvm/dvm.h"
 
 #include "base/buf/buf.h"
-#include "operator/http/http.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,6 +31,7 @@ struct ask {
 struct dvm_client {
     struct loop *loop;
     struct http *http;
+    bool http_is_ours;
     struct dvm_client_opts opts; /* of which only callbacks and arg are used after the creation */
     char *base;                  /* "https://host:port" */
     char *connect, *ca_pem, *cert_pem, *key_pem;
@@ -324,12 +324,13 @@ struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_
         err_set(err, "client of %s: authority, certificate and key are needed", opts->host);
         return NULL;
     }
-    struct http *http = http_create(loop, err);
+    struct http *http = opts->http ? opts->http : http_create(loop, err);
     if (!http)
         return NULL;
     struct dvm_client *c = xcalloc(1, sizeof(*c));
     c->loop = loop;
     c->http = http;
+    c->http_is_ours = !opts->http;
     c->opts = *opts;
     c->base = xasprintf("https://%s:%u", opts->host, (unsigned)opts->port);
     c->connect = opts->connect ? xstrdup(opts->connect) : NULL;
@@ -353,7 +354,8 @@ void dvm_client_destroy(struct dvm_client *c)
     }
     http_cancel(c->stream);
     loop_timer_destroy(c->retry);
-    http_destroy(c->http);
+    if (c->http_is_ours)
+        http_destroy(c->http);
     free(c->base);
     free(c->connect);
     free(c->ca_pem);

@@ -7,12 +7,15 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "base/loop/loop.h"
+#include "operator/http/http.h"
 
 struct dvm_client;
 struct dvm_client_opts {
     const char *host; /* the name that the head's certificate is checked against: x-head.ns.svc */
     const char *connect; /* NULL, or "address:port" to connect to instead (tests, development) */
     uint16_t port;
+    struct http *http; /* NULL: one of its own; otherwise shared with others, borrowed for the
+                          client's life */
     const char *ca_pem;
     const char *cert_pem;
     const char *key_pem;

@@ -329,7 +329,9 @@ static int on_timer(CURLM *multi, long timeout_ms, void *arg)
 
 struct http *http_create(struct loop *loop, struct err *err)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    /* Out of memory ends the program with one line in libcurl, too. */
+    if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, xmalloc, free, xrealloc, xstrdup, xcalloc) !=
+        CURLE_OK) {
         err_set(err, "cannot initialise libcurl");
         return NULL;
     }

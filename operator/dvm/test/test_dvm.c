@@ -586,6 +586,37 @@ static void the_client_may_be_destroyed_in_its_callbacks(void **state)
     teardown(&w);
 }
 
+static void clients_that_share_their_sockets_end_by_themselves(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    char connect[64];
+    setup_head(&w);
+    struct http *http = http_create(w.loop, &err);
+    snprintf(connect, sizeof(connect), "127.0.0.1:%d", w.relay.port);
+    struct dvm_client_opts o = {.host = HOST,
+                                .connect = connect,
+                                .port = 7443,
+                                .http = http,
+                                .ca_pem = w.ca,
+                                .cert_pem = w.cert,
+                                .key_pem = w.key,
+                                .on_event = on_event,
+                                .on_link = on_link,
+                                .arg = &w};
+    struct dvm_client *other = dvm_client_create(w.loop, &o, &err);
+    run_until(&w, "up");
+    w.client = dvm_client_create(w.loop, &o, &err);
+    run_until(&w, "up up");
+    dvm_client_destroy(other);
+    say_event(&w, "abc", 1);
+    run_until(&w, "up up 1");
+    dvm_client_destroy(w.client);
+    w.client = NULL;
+    http_destroy(http);
+    teardown(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -603,6 +634,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_breaks_or_is_no_json_has_no_status),
         cmocka_unit_test(too_many_questions_are_refused_and_forgotten_with_the_client),
         cmocka_unit_test(the_client_may_be_destroyed_in_its_callbacks),
+        cmocka_unit_test(clients_that_share_their_sockets_end_by_themselves),
     };
     return cmocka_run_group_tests_name("dvm", tests, NULL, NULL);
 }
