@@ -120,6 +120,13 @@ static bool any_foreign(const struct facts *f, struct verdict *v)
     return false;
 }
 
+static char *text_wired(const struct facts *f)
+{
+    if (f->wired > f->p->target)
+        return xasprintf("%u members are wired, %u are wanted.", f->wired, f->p->target);
+    return xasprintf("%u of %u members are wired.", f->wired, f->p->target);
+}
+
 static struct verdict available_down(const struct facts *f)
 {
     struct verdict v;
@@ -146,7 +153,7 @@ struct verdict verdict_available(const struct facts *f, bool was_available)
         return verdict_of(STATUS_TRUE, "HeadOnly",
                           xstrdup("The head takes jobs; they are queued while there are no "
                                   "members."));
-    char *count = xasprintf("%u of %u members are wired.", f->wired, target);
+    char *count = text_wired(f);
     if (f->wired >= target)
         return verdict_of(STATUS_TRUE, "AllMembersWired", count);
     if (was_available && f->wired > 0)

@@ -331,6 +331,15 @@ static void on_child(const json_t *object, bool deleted, void *arg)
         queue_add(r->queue, key);
 }
 
+/* News of the head's pod: it may be reachable now, whatever the back-off says. */
+static void poke_head(struct entry *e, const json_t *pod)
+{
+    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    const char *role = json_string_value(json_object_get(labels, OBJECTS_LABEL_ROLE));
+    if (e->head && role && !strcmp(role, "head"))
+        dvm_client_poke(headlink_client(e->head));
+}
+
 static void on_pod(const json_t *object, bool deleted, void *arg)
 {
     struct reconciler *r = arg;
@@ -349,6 +358,7 @@ static void on_pod(const json_t *object, bool deleted, void *arg)
         p->object = json_incref((json_t *)object);
         HASH_ADD_KEYPTR(hh, e->pods, p->name, strlen(p->name), p);
     }
+    poke_head(e, object);
     if (r->started)
         queue_add(r->queue, key);
 }

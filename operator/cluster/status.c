@@ -194,7 +194,8 @@ static void news_of_conditions(const struct news *n, const json_t *before, const
     const json_t *old = find_condition(json_object_get(before, "conditions"), "Available");
     const json_t *now = find_condition(json_object_get(after, "conditions"), "Available");
     bool yes = !strcmp(text_of(now, "status"), "True");
-    if (strcmp(text_of(old, "status"), text_of(now, "status")) != 0 && (yes || old))
+    bool changed = strcmp(text_of(old, "status"), text_of(now, "status")) != 0;
+    if (changed && (yes || old) && strcmp(text_of(now, "reason"), "Suspended") != 0)
         n->fn(!yes && !is_calm(text_of(now, "reason")), yes ? "Available" : text_of(now, "reason"),
               text_of(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Progressing");

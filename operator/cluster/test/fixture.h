@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A cluster in a plain situation, for tests of plan and status: 8 members asked for, wired and
+ * settled. */
+#ifndef OPERATOR_CLUSTER_TEST_FIXTURE_H
+#define OPERATOR_CLUSTER_TEST_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+/* cmocka wants the three above first */
+#include <cmocka.h>
+
+#include "base/buf/buf.h"
+#include "operator/cluster/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIX_NOW 1700000000000
+#define FIX_LIFE "aaaaaaaaaaaaaaaa"
+#define FIX_OTHER_LIFE "bbbbbbbbbbbbbbbb"
+
+struct fix {
+    struct cluster c;
+    struct plan_input in;
+    struct api_dvm view;
+    struct api_dvm_member members[32];
+    struct api_campaign told[4];
+    uint32_t told_targets[4][32];
+    struct plan_pod pods[32];
+    struct plan_answer answer;
+};
+
+static inline void fix_wire(struct fix *f, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        f->members[i] = (struct api_dvm_member){.vpid = i + 1, .epoch = 1};
+        snprintf(f->members[i].state, sizeof f->members[i].state, "wired");
+    }
+    f->view.nmembers = n;
+}
+
+static inline void fix_pods(struct fix *f, uint32_t n)
+{
+    static const char *const names[] = {"x-head-0", "x-1", "x-2", "x-3", "x-4",
+                                        "x-5",      "x-6", "x-7", "x-8", "x-9"};
+    for (uint32_t i = 0; i <= n; i++)
+        f->pods[i] = (struct plan_pod){.name = names[i],
+                                       .uid = names[i],
+                                       .vpid = i,
+                                       .ready = true,
+                                       .running_since_ms = FIX_NOW - 100000,
+                                       .image = "img:1"};
+    f->in.npods = n + 1;
+}
+
+/* Everything as asked for: 8 members. */
+static inline void fix_settled(struct fix *f)
+{
+    static const char *const uids[] = {"u0", "u1", "u2", "u3", "u4", "u5"};
+    memset(f, 0, sizeof *f);
+    f->c.ns = (char *)"n";
+    f->c.name = (char *)"x";
+    f->c.uid = (char *)"0123456789";
+    f->c.resource_version = (char *)"77";
+    f->c.generation = 3;
+    f->c.replicas = 8;
+    f->c.slots = 1;
+    f->c.drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
+    f->c.record.sequence = f->c.record.size_sequence = 1;
+    f->c.record.size_members = 8;
+    snprintf(f->c.record.incarnation, sizeof f->c.record.incarnation, FIX_LIFE);
+    f->in.cluster = &f->c;
+    f->in.credentials = true;
+    f->in.pods = f->pods;
+    f->in.answer = &f->answer;
+    f->in.now_ms = FIX_NOW;
+    for (int i = 0; i < PLAN_CHILDREN; i++)
+        f->in.child[i] = (struct plan_child_seen){
+            .exists = true, .current = true, .uid = uids[i], .resource_version = "99"};
+    f->in.child[PLAN_HEAD_SET].replicas = 1;
+    f->in.child[PLAN_MEMBER_SET].replicas = 8;
+    snprintf(f->view.incarnation, sizeof f->view.incarnation, FIX_LIFE);
+    f->view.size_sequence = 1;
+    f->view.size_members = 8;
+    f->view.members = f->members;
+    f->view.campaigns = f->told;
+    fix_wire(f, 8);
+    fix_pods(f, 8);
+    f->in.head = (struct plan_head){.link = PLAN_LINK_UP, .view = &f->view};
+}
+
+static inline void fix_head_down(struct fix *f, int64_t since_ms)
+{
+    f->in.head = (struct plan_head){
+        .link = PLAN_LINK_DOWN, .down_since_ms = since_ms, .why = "connection refused"};
+}
+
+/* A shrink to `first - 1` is recorded, and the head knows it in `phase` (-1: does not know it). */
+static inline void fix_shrink(struct fix *f, uint32_t first, uint32_t last,
+                              enum cluster_phase recorded, int phase)
+{
+    struct cluster_campaign *c = &f->c.record.campaign;
+    c->present = true;
+    c->kind = CLUSTER_SHRINK;
+    c->sequence = f->c.record.sequence = 2;
+    c->first = first;
+    c->last = last;
+    c->generation = 3;
+    c->drain = f->c.drain;
+    c->phase = recorded;
+    c->recorded_ms = FIX_NOW - 5000;
+    snprintf(c->id, sizeof c->id, "shrink-2");
+    if (phase < 0)
+        return;
+    struct api_campaign *t = &f->told[f->view.ncampaigns++];
+    t->id = (char *)"shrink-2";
+    t->sequence = 2;
+    t->phase = (enum api_phase)phase;
+    t->targets = f->told_targets[0];
+    for (uint32_t v = first; v <= last; v++)
+        t->targets[t->ntargets++] = v;
+    f->view.size_members = phase == API_PHASE_CANCELLED ? last : first - 1;
+}
+
+/* Records that own heap memory come from plans only; a fixture has none of its own. */
+static inline void fix_take_record(struct fix *f, const struct plan *p)
+{
+    cluster_record_copy(&f->c.record, &p->record);
+}
+
+/* The actions as text: "PutCampaign shrink-2; Apply x=4 if 99". */
+static inline char *fix_render(const struct plan *p)
+{
+    static const char *const kids[] = {"svc", "head-svc", "pdb", "head-pdb", "head", "members"};
+    char *all = xstrdup("");
+    for (size_t i = 0; i < p->n; i++) {
+        const struct plan_action *a = &p->actions[i];
+        FREE_AUTO char *before = all;
+        FREE_AUTO char *what = xstrdup("");
+        if (a->verb == PLAN_APPLY && a->child >= PLAN_HEAD_SET) {
+            free_ptr(&what);
+            what = xasprintf(" %s=%u%s%s%s", kids[a->child], a->replicas, a->decrease ? "-" : "",
+                             a->uid ? "" : " new", a->scale_only ? " only" : "");
+        } else if (a->verb == PLAN_APPLY) {
+            free_ptr(&what);
+            what = xasprintf(" %s%s", kids[a->child], a->uid ? "" : " new");
+        } else if (a->verb == PLAN_DELETE_POD) {
+            free_ptr(&what);
+            what = xasprintf(" %s", a->pod);
+        }
+        all = xasprintf("%s%s%s%s", before, i ? "; " : "", plan_verb_name(a->verb), what);
+    }
+    return all;
+}
+
+#endif

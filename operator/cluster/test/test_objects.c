@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Facts about the objects that others rely on: names, selectors, the restricted level, the merge.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+/* cmocka wants the three above first */
+#include <cmocka.h>
+
+#include "base/buf/buf.h"
+#include "operator/cluster/objects.h"
+
+#include <string.h>
+
+static struct cluster sample(void)
+{
+    return (struct cluster){.ns = (char *)"n",
+                            .name = (char *)"x",
+                            .uid = (char *)"u1",
+                            .replicas = 4,
+                            .slots = 2,
+                            .drain = {.mode = API_DRAIN_WAIT, .deadline_s = -1}};
+}
+
+/* By path: "spec.template.spec.containers.0.name". Borrowed. */
+static json_t *at(json_t *o, const char *path)
+{
+    FREE_AUTO char *copy = xstrdup(path);
+    char *save = NULL;
+    for (char *k = strtok_r(copy, ".", &save); k && o; k = strtok_r(NULL, ".", &save))
+        o = json_is_array(o) ? json_array_get(o, strtoul(k, NULL, 10)) : json_object_get(o, k);
+    return o;
+}
+
+static const char *text(json_t *o, const char *path)
+{
+    const char *s = json_string_value(at(o, path));
+    return s ? s : "(none)";
+}
+
+static json_t *by_name(json_t *list, const char *name)
+{
+    json_t *o;
+    size_t i;
+    json_array_foreach(list, i, o)
+    {
+        if (!strcmp(text(o, "name"), name))
+            return o;
+    }
+    return NULL;
+}
+
+static bool has_arg(json_t *set, const char *flag, const char *value)
+{
+    json_t *args = at(set, "spec.template.spec.containers.0.args");
+    for (size_t i = 0; i + 1 < json_array_size(args); i++)
+        if (!strcmp(json_string_value(json_array_get(args, i)), flag))
+            return !strcmp(json_string_value(json_array_get(args, i + 1)), value);
+    return false;
+}
+
+static void the_members_ordinals_are_their_vpids(void **state)
+{
+    struct cluster c = sample();
+    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
+    assert_string_equal(text(o, "metadata.name"), "x");
+    assert_int_equal(json_integer_value(at(o, "spec.ordinals.start")), 1);
+    assert_int_equal(json_integer_value(at(o, "spec.replicas")), 4);
+    assert_string_equal(text(o, "spec.podManagementPolicy"), "Parallel");
+    assert_string_equal(text(o, "spec.updateStrategy.type"), "OnDelete");
+    assert_string_equal(text(o, "spec.serviceName"), "x");
+    assert_true(has_arg(o, "--role", "member"));
+    assert_true(has_arg(o, "--cluster", "n/x"));
+    assert_true(has_arg(o, "--head", "x-head.n.svc:7400"));
+    assert_true(has_arg(o, "--slots", "2"));
+    json_decref(o);
+    o = objects_build(&c, PLAN_HEAD_SET, 1, "img");
+    assert_string_equal(text(o, "metadata.name"), "x-head");
+    assert_null(at(o, "spec.ordinals"));
+    assert_true(has_arg(o, "--role", "head"));
+    assert_true(has_arg(o, "--slots", "0"));
+    json_decref(o);
+}
+
+static void everything_is_owned_by_the_cluster(void **state)
+{
+    struct cluster c = sample(), other = sample();
+    other.uid = (char *)"u2";
+    for (int i = 0; i < PLAN_CHILDREN; i++) {
+        json_t *o = objects_build(&c, (enum plan_child)i, 1, "img");
+        assert_true(objects_controlled(o, &c));
+        assert_false(objects_controlled(o, &other));
+        assert_string_equal(text(o, "metadata.ownerReferences.0.kind"), "DvmCluster");
+        json_decref(o);
+    }
+}
+
+static void selectors_use_only_what_never_changes(void **state)
+{
+    struct cluster c = sample();
+    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 1, "img");
+    json_t *match = at(o, "spec.selector.matchLabels");
+    assert_int_equal(json_object_size(match), 2);
+    assert_string_equal(text(at(o, "spec.template.metadata"), "labels.app"), "(none)");
+    json_decref(o);
+    FREE_AUTO char *selector = objects_selector(&c);
+    assert_string_equal(selector, "dvm.openpmix.io/cluster=x,dvm.openpmix.io/role=member");
+}
+
+static void budgets_never_overlap(void **state)
+{
+    struct cluster c = sample();
+    json_t *a = objects_build(&c, PLAN_PDB, 0, "i"), *b = objects_build(&c, PLAN_HEAD_PDB, 0, "i");
+    assert_false(json_equal(at(a, "spec.selector"), at(b, "spec.selector")));
+    assert_string_equal(text(a, "spec.unhealthyPodEvictionPolicy"), "AlwaysAllow");
+    json_decref(a);
+    json_decref(b);
+}
+
+static void addresses_are_published_before_readiness(void **state)
+{
+    struct cluster c = sample();
+    json_t *o = objects_build(&c, PLAN_SERVICE, 0, "i");
+    assert_string_equal(text(o, "spec.clusterIP"), "None");
+    assert_true(json_is_true(at(o, "spec.publishNotReadyAddresses")));
+    json_decref(o);
+    o = objects_build(&c, PLAN_HEAD_SERVICE, 0, "i");
+    assert_string_equal(text(o, "metadata.name"), "x-head");
+    assert_true(json_is_true(at(o, "spec.publishNotReadyAddresses")));
+    assert_int_equal(json_integer_value(at(o, "spec.ports.0.port")), API_PORT_CONTROL);
+    json_decref(o);
+}
+
+static void pods_are_of_the_restricted_level(void **state)
+{
+    struct cluster c = sample();
+    static const enum plan_child sets[] = {PLAN_HEAD_SET, PLAN_MEMBER_SET};
+    for (int i = 0; i < 2; i++) {
+        json_t *o = objects_build(&c, sets[i], 1, "img");
+        json_t *pod = at(o, "spec.template.spec"), *k = at(pod, "containers.0");
+        assert_true(json_is_true(at(pod, "securityContext.runAsNonRoot")));
+        assert_true(json_integer_value(at(pod, "securityContext.runAsUser")) > 0);
+        assert_string_equal(text(pod, "securityContext.seccompProfile.type"), "RuntimeDefault");
+        assert_true(json_is_false(at(k, "securityContext.allowPrivilegeEscalation")));
+        assert_true(json_is_true(at(k, "securityContext.readOnlyRootFilesystem")));
+        assert_string_equal(text(k, "securityContext.capabilities.drop.0"), "ALL");
+        assert_true(json_is_false(at(pod, "automountServiceAccountToken")));
+        assert_string_equal(text(by_name(at(pod, "volumes"), "shm"), "emptyDir.medium"), "Memory");
+        assert_string_equal(text(k, "livenessProbe.httpGet.path"), "/healthz");
+        assert_string_equal(text(k, "readinessProbe.httpGet.path"), "/readyz");
+        json_decref(o);
+    }
+}
+
+static int64_t grace(enum api_drain_mode mode, int64_t deadline_s)
+{
+    struct cluster c = sample();
+    c.drain = (struct cluster_drain){.mode = mode, .deadline_s = deadline_s};
+    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 1, "img");
+    int64_t s = json_integer_value(at(o, "spec.template.spec.terminationGracePeriodSeconds"));
+    json_decref(o);
+    return s;
+}
+
+static void the_termination_grace_follows_from_the_drain(void **state)
+{
+    assert_int_equal(grace(API_DRAIN_KILL, -1), 30);
+    assert_int_equal(grace(API_DRAIN_WAIT, 60), 90);
+    assert_int_equal(grace(API_DRAIN_WAIT, -1), CLUSTER_GRACE_CAP_S);
+    assert_int_equal(grace(API_DRAIN_WAIT, 86400), CLUSTER_GRACE_CAP_S);
+}
+
+static json_t *with_template(const char *template, enum plan_child child)
+{
+    struct cluster c = sample();
+    c.template = json_loads(template, 0, NULL);
+    assert_non_null(c.template);
+    json_t *o = objects_build(&c, child, 1, "img");
+    json_decref(c.template);
+    return o;
+}
+
+static void a_template_adds_and_replaces_by_name(void **state)
+{
+    json_t *o = with_template(
+        "{\"metadata\": {\"labels\": {\"team\": \"a\", \"dvm.openpmix.io/role\": \"evil\"},"
+        " \"annotations\": {\"k\": \"v\"}},"
+        " \"spec\": {\"nodeSelector\": {\"disk\": \"ssd\"},"
+        "  \"topologySpreadConstraints\": null,"
+        "  \"securityContext\": {\"runAsUser\": 1000},"
+        "  \"volumes\": [{\"name\": \"shm\", \"emptyDir\": {\"medium\": \"Memory\"}},"
+        "                {\"name\": \"data\", \"emptyDir\": {}}],"
+        "  \"containers\": [{\"name\": \"prted\", \"env\": [{\"name\": \"HOME\", \"value\": "
+        "\"/d\"},"
+        "     {\"name\": \"A\", \"value\": \"b\"}], \"volumeMounts\": [{\"name\": \"data\","
+        "     \"mountPath\": \"/d\"}], \"resources\": {\"limits\": {\"cpu\": \"2\"}}},"
+        "    {\"name\": \"side\", \"image\": \"s\"}]}}",
+        PLAN_MEMBER_SET);
+    json_t *t = at(o, "spec.template"), *pod = at(t, "spec"), *k = at(pod, "containers.0");
+    assert_string_equal(text(at(t, "metadata.labels"), "team"), "a");
+    assert_string_equal(
+        json_string_value(json_object_get(at(t, "metadata.labels"), OBJECTS_LABEL_ROLE)), "member");
+    assert_string_equal(text(t, "metadata.annotations.k"), "v");
+    assert_string_equal(text(pod, "nodeSelector.disk"), "ssd");
+    assert_null(at(pod, "topologySpreadConstraints"));
+    assert_int_equal(json_integer_value(at(pod, "securityContext.runAsUser")), 1000);
+    assert_true(json_is_true(at(pod, "securityContext.runAsNonRoot")));
+    assert_int_equal(json_array_size(at(pod, "volumes")), 5);
+    assert_null(at(by_name(at(pod, "volumes"), "shm"), "emptyDir.sizeLimit"));
+    assert_int_equal(json_array_size(at(pod, "containers")), 2);
+    assert_string_equal(text(k, "command.0"), "prted");
+    assert_string_equal(text(by_name(at(k, "env"), "HOME"), "value"), "/d");
+    assert_non_null(by_name(at(k, "env"), "POD_IP"));
+    assert_string_equal(text(k, "resources.limits.cpu"), "2");
+    assert_string_equal(text(k, "resources.requests.cpu"), "50m");
+    assert_int_equal(json_array_size(at(k, "volumeMounts")), 5);
+    json_decref(o);
+}
+
+static void the_head_has_resources_of_its_own(void **state)
+{
+    json_t *o = with_template("{\"spec\": {\"nodeSelector\": {\"a\": \"b\"}, \"containers\": "
+                              "[{\"name\": \"prted\", \"resources\": {\"limits\": {\"cpu\": "
+                              "\"64\"}}}]}}",
+                              PLAN_HEAD_SET);
+    assert_null(at(o, "spec.template.spec.containers.0.resources.limits"));
+    assert_string_equal(text(o, "spec.template.spec.nodeSelector.a"), "b");
+    json_decref(o);
+    struct cluster c = sample();
+    c.head_resources = json_loads("{\"limits\": {\"cpu\": 1}}", 0, NULL);
+    o = objects_build(&c, PLAN_HEAD_SET, 1, "img");
+    assert_int_equal(
+        json_integer_value(at(o, "spec.template.spec.containers.0.resources.limits.cpu")), 1);
+    json_decref(o);
+    json_decref(c.head_resources);
+}
+
+static void the_fingerprint_tells_of_everything_but_the_size(void **state)
+{
+    struct cluster c = sample();
+    json_t *a = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
+    json_t *b = objects_build(&c, PLAN_MEMBER_SET, 9, "img");
+    json_t *d = objects_build(&c, PLAN_MEMBER_SET, 4, "other");
+    assert_string_equal(objects_applied(a), objects_applied(b));
+    assert_string_not_equal(objects_applied(a), objects_applied(d));
+    json_decref(a);
+    json_decref(b);
+    json_decref(d);
+}
+
+static void certificates_name_what_their_daemon_is_called_by(void **state)
+{
+    struct cluster c = sample();
+    char **n = objects_cert_names(&c, "head");
+    bool service = false;
+    for (int i = 0; n[i]; i++)
+        service = service || !strcmp(n[i], "x-head.n.svc");
+    assert_true(service);
+    objects_names_free(n);
+    n = objects_cert_names(&c, "member");
+    assert_string_equal(n[0], "*.x.n.svc");
+    objects_names_free(n);
+    n = objects_cert_names(&c, "operator");
+    assert_null(n[0]);
+    objects_names_free(n);
+}
+
+static void a_probe_pod_is_the_template_under_a_name_of_its_own(void **state)
+{
+    struct cluster c = sample();
+    json_t *set = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
+    json_t *pod = objects_probe_pod(set);
+    assert_string_equal(text(pod, "metadata.name"), "x-dry-run");
+    assert_string_equal(text(pod, "metadata.namespace"), "n");
+    assert_true(json_equal(at(pod, "spec"), at(set, "spec.template.spec")));
+    assert_null(at(set, "spec.template.metadata.name"));
+    json_decref(set);
+    json_decref(pod);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_members_ordinals_are_their_vpids),
+        cmocka_unit_test(everything_is_owned_by_the_cluster),
+        cmocka_unit_test(selectors_use_only_what_never_changes),
+        cmocka_unit_test(budgets_never_overlap),
+        cmocka_unit_test(addresses_are_published_before_readiness),
+        cmocka_unit_test(pods_are_of_the_restricted_level),
+        cmocka_unit_test(the_termination_grace_follows_from_the_drain),
+        cmocka_unit_test(a_template_adds_and_replaces_by_name),
+        cmocka_unit_test(the_head_has_resources_of_its_own),
+        cmocka_unit_test(the_fingerprint_tells_of_everything_but_the_size),
+        cmocka_unit_test(certificates_name_what_their_daemon_is_called_by),
+        cmocka_unit_test(a_probe_pod_is_the_template_under_a_name_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,824 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan in every situation that matters: what must not happen first, then what must. */
+#include "operator/cluster/test/fixture.h"
+
+#define PLAN(f) PLAN_AUTO struct plan *p = plan_make(&(f).in)
+
+static void assert_actions(const struct plan *p, const char *want)
+{
+    FREE_AUTO char *got = fix_render(p);
+    assert_string_equal(got, want);
+}
+
+/* --- what must not happen */
+
+static void nothing_is_done_when_all_is_settled(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->again_ms, 0);
+}
+
+static void the_set_is_not_reduced_before_the_campaign_is_recorded(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_true(p->record.campaign.present);
+    assert_int_equal(p->record.campaign.first, 5);
+    assert_int_equal(p->record.campaign.last, 8);
+    assert_int_equal(p->record.campaign.phase, CLUSTER_RECORDED);
+    assert_int_equal(p->record.campaign.generation, 3);
+    assert_string_equal(p->actions[0].resource_version, "77");
+}
+
+static void the_set_is_not_reduced_while_the_head_drains_or_removes(void **state)
+{
+    for (int phase = API_PHASE_DRAINING; phase <= API_PHASE_REMOVING; phase++) {
+        struct fix f;
+        fix_settled(&f);
+        f.c.replicas = 4;
+        fix_shrink(&f, 5, 8, CLUSTER_DRAINING, phase);
+        PLAN(f);
+        assert_actions(p, "");
+    }
+}
+
+static void nothing_is_removed_while_the_head_is_unreachable(void **state)
+{
+    static const enum plan_link links[] = {PLAN_LINK_DOWN, PLAN_LINK_CONNECTING};
+    static const enum cluster_phase phases[] = {CLUSTER_RECORDED, CLUSTER_DRAINING,
+                                                CLUSTER_REMOVING};
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < 3; i++) {
+            struct fix f;
+            fix_settled(&f);
+            f.c.replicas = 4;
+            fix_shrink(&f, 5, 8, phases[i], -1);
+            fix_head_down(&f, FIX_NOW - 3600000);
+            f.in.head.link = links[l];
+            PLAN(f);
+            assert_actions(p, "");
+            assert_int_equal(p->blocked, PLAN_BLOCK_HEAD);
+        }
+}
+
+static void nothing_is_done_for_a_cluster_that_is_being_deleted(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.deleting = true;
+    f.c.replicas = 2;
+    f.in.child[PLAN_SERVICE].current = false;
+    PLAN(f);
+    assert_actions(p, "");
+}
+
+static void an_object_that_is_not_ours_or_is_being_deleted_is_left_alone(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.in.child[PLAN_SERVICE] = (struct plan_child_seen){.foreign = true};
+    f.in.child[PLAN_MEMBER_SET].current = false;
+    f.in.child[PLAN_MEMBER_SET].deleting = true;
+    PLAN(f);
+    assert_actions(p, "");
+}
+
+static void a_new_life_of_the_head_is_recorded_before_anything_else(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
+    f.view.size_members = 0;
+    f.view.size_sequence = 0;
+    f.in.child[PLAN_PDB].current = false;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_string_equal(p->record.incarnation, FIX_OTHER_LIFE);
+    assert_int_equal(p->record.size_sequence, 1);
+}
+
+static void the_set_does_not_grow_before_the_head_lets_the_new_members_in(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 9;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.size_members, 9);
+    assert_int_equal(p->record.size_sequence, 2);
+    fix_take_record(&f, p);
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "PutSize");
+    f.view.size_members = 9;
+    f.view.size_sequence = 2;
+    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    assert_actions(r, "Apply members=9");
+}
+
+static void the_set_does_not_grow_again_while_parked_pods_are_left(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.in.child[PLAN_MEMBER_SET].replicas = 4; /* reduced, but its controller has not seen it yet */
+    fix_wire(&f, 4);
+    PLAN(f);
+    assert_actions(p, "");
+    for (int i = 5; i <= 8; i++)
+        f.pods[i].deleting = true;
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Apply members=8");
+}
+
+static void a_pod_of_an_older_template_is_left_alone_while_it_runs(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.pods[3].outdated = true;
+    PLAN(f);
+    assert_actions(p, "");
+}
+
+static void the_sets_are_not_made_without_certificates(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    memset(&f.c.record, 0, sizeof f.c.record);
+    memset(f.in.child, 0, sizeof f.in.child);
+    f.in.credentials = false;
+    f.in.npods = 0;
+    fix_head_down(&f, FIX_NOW);
+    PLAN(f);
+    assert_actions(p, "EnsureCredentials; Apply svc new; Apply head-svc new; Apply pdb new; "
+                      "Apply head-pdb new");
+}
+
+static void a_rejected_campaign_is_not_tried_again_at_once(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    f.view.size_members = 4;
+    f.c.record.last = (struct cluster_campaign){.present = true,
+                                                .phase = CLUSTER_REJECTED,
+                                                .generation = 3,
+                                                .first = 5,
+                                                .last = 8,
+                                                .applied_ms = FIX_NOW - 1000};
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->blocked, PLAN_BLOCK_REJECTED);
+    assert_int_equal(p->again_ms, PLAN_REJECTED_PAUSE_MS - 1000);
+    f.c.generation = 4; /* another spec is another question */
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Record");
+}
+
+/* --- creation */
+
+static void a_new_cluster_gets_all_its_objects(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    memset(&f.c.record, 0, sizeof f.c.record);
+    memset(f.in.child, 0, sizeof f.in.child);
+    f.in.npods = 0;
+    fix_head_down(&f, FIX_NOW);
+    PLAN(f);
+    assert_actions(p, "Apply svc new; Apply head-svc new; Apply pdb new; Apply head-pdb new; "
+                      "Apply head=1 new; Apply members=8 new");
+}
+
+static void a_cluster_of_no_members_has_a_head(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    memset(f.in.child, 0, sizeof f.in.child);
+    f.c.replicas = 0;
+    f.in.npods = 0;
+    fix_head_down(&f, FIX_NOW);
+    PLAN(f);
+    assert_actions(p, "Apply svc new; Apply head-svc new; Apply pdb new; Apply head-pdb new; "
+                      "Apply head=1 new; Apply members=0 new");
+}
+
+static void what_was_refused_is_not_applied_again_but_can_be_scaled(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.in.child[PLAN_MEMBER_SET].current = false;
+    f.in.child[PLAN_MEMBER_SET].refused = true;
+    PLAN(f);
+    assert_actions(p, "");
+    f.in.child[PLAN_MEMBER_SET].replicas = 6;
+    f.in.npods = 7;
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Apply members=8 only");
+}
+
+static void a_changed_template_is_applied_without_changing_the_size(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
+    f.in.child[PLAN_MEMBER_SET].current = false;
+    PLAN(f);
+    assert_actions(p, "Apply members=8");
+}
+
+static void a_pod_that_cannot_start_with_its_old_template_is_replaced(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.pods[3].outdated = true;
+    f.pods[3].running_since_ms = 0;
+    f.pods[3].waiting = "ImagePullBackOff";
+    PLAN(f);
+    assert_actions(p, "DeletePod x-3");
+    assert_string_equal(p->actions[0].uid, "x-3");
+}
+
+/* --- a shrink, at every point where the operator may have been killed */
+
+static void killed_after_recording_it_puts_the_same_campaign(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    PLAN(f);
+    assert_actions(p, "PutCampaign");
+    assert_string_equal(p->actions[0].id, "shrink-2");
+}
+
+static void killed_after_putting_it_waits_for_the_same_campaign(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, API_PHASE_DRAINING);
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->record.campaign.phase, CLUSTER_DRAINING);
+}
+
+static void killed_before_reducing_it_reduces_with_a_precondition(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, API_PHASE_COMPLETE);
+    PLAN(f);
+    assert_actions(p, "Apply members=4-");
+    assert_string_equal(p->actions[0].resource_version, "99");
+    assert_string_equal(p->actions[0].uid, "u5");
+}
+
+static void killed_after_reducing_it_closes_the_campaign_once(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_COMPLETE);
+    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    fix_pods(&f, 4);
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_false(p->record.campaign.present);
+    assert_string_equal(p->record.last.id, "shrink-2");
+    assert_int_equal(p->record.last.phase, CLUSTER_COMPLETE);
+    assert_int_equal(p->record.last.applied_ms, FIX_NOW);
+    fix_take_record(&f, p);
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "");
+    cluster_record_free(&f.c.record);
+}
+
+static void a_complete_campaign_is_applied_without_asking_the_head_again(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_COMPLETE, -1);
+    fix_head_down(&f, FIX_NOW - 60000);
+    PLAN(f);
+    assert_actions(p, "Apply members=4-");
+}
+
+static void a_head_of_a_new_life_is_told_the_size_and_the_campaign_again(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, -1);
+    snprintf(f.c.record.incarnation, sizeof f.c.record.incarnation, FIX_OTHER_LIFE);
+    PLAN(f);
+    assert_actions(p, "Record");
+    fix_take_record(&f, p);
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "PutCampaign");
+}
+
+static void before_a_campaign_a_new_life_lets_those_in_that_stay(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    f.view.size_members = 0;
+    f.view.size_sequence = 0;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.size_members, 4);
+    assert_false(p->record.campaign.present);
+    fix_take_record(&f, p);
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "PutSize");
+    f.view.size_members = 4;
+    f.view.size_sequence = 2;
+    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    assert_actions(r, "Record");
+    assert_int_equal(r->record.campaign.first, 5);
+}
+
+/* --- changes of mind */
+
+static void a_draining_campaign_that_is_not_wanted_any_more_is_cancelled(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 6;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
+    PLAN(f);
+    assert_actions(p, "CancelCampaign");
+}
+
+static void a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_REMOVING);
+    PLAN(f);
+    assert_actions(p, "");
+    f.told[0].phase = API_PHASE_COMPLETE;
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Apply members=4-");
+    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    fix_pods(&f, 4);
+    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    assert_actions(r, "Record"); /* closed, and the size of the growth in the same stroke */
+    assert_false(r->record.campaign.present);
+    assert_int_equal(r->record.size_members, 8);
+    assert_int_equal(r->record.size_sequence, 3);
+}
+
+static void a_cancelled_campaign_is_closed_and_the_bound_is_set_again(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_CANCELLED);
+    f.view.size_members = 4;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.last.phase, CLUSTER_CANCELLED);
+    assert_int_equal(p->record.size_members, 8);
+}
+
+static void an_unwanted_campaign_that_the_head_never_knew_is_just_closed(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.last.phase, CLUSTER_CANCELLED);
+    cluster_record_free(&f.c.record);
+}
+
+static void a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 2;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
+    PLAN(f);
+    assert_actions(p, "");
+    f.told[0].phase = API_PHASE_COMPLETE;
+    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Record");
+    assert_int_equal(q->record.campaign.first, 3);
+    assert_int_equal(q->record.campaign.last, 4);
+    assert_int_equal(q->record.campaign.sequence, 3);
+}
+
+static void a_changed_drain_policy_starts_the_campaign_anew(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
+    f.c.drain.mode = API_DRAIN_KILL;
+    PLAN(f);
+    assert_actions(p, "CancelCampaign");
+}
+
+/* --- refusals of the head */
+
+static void refuse(struct fix *f, int status, const char *reason)
+{
+    f->answer = (struct plan_answer){.status = status, .at_ms = FIX_NOW};
+    snprintf(f->answer.id, sizeof f->answer.id, "shrink-2");
+    snprintf(f->answer.reason, sizeof f->answer.reason, "%s", reason);
+    snprintf(f->answer.message, sizeof f->answer.message, "because");
+}
+
+static void a_sequence_that_is_too_old_is_given_anew(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    f.view.size_sequence = 40;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    refuse(&f, 409, "SequenceTooOld");
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.campaign.sequence, 41);
+    assert_string_not_equal(p->record.campaign.id, "shrink-2");
+}
+
+static void a_campaign_that_the_head_refuses_is_given_up_with_its_reason(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    refuse(&f, 422, "NotTrailing");
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.last.phase, CLUSTER_REJECTED);
+    assert_string_equal(p->record.last.result, "because");
+    assert_false(p->record.campaign.present);
+}
+
+static void vpids_that_the_head_does_not_know_and_lets_not_in_are_out(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    refuse(&f, 422, "UnknownVpid");
+    f.view.size_members = 4;
+    fix_wire(&f, 4);
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
+}
+
+static void an_answer_to_another_campaign_is_not_taken_for_this_one(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    refuse(&f, 422, "NotTrailing");
+    snprintf(f.answer.id, sizeof f.answer.id, "shrink-1");
+    PLAN(f);
+    assert_actions(p, "PutCampaign");
+}
+
+static void a_head_that_is_ending_is_asked_again_later(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    refuse(&f, 503, "ShuttingDown");
+    PLAN(f);
+    assert_actions(p, "PutCampaign");
+}
+
+static void a_size_that_is_called_too_old_is_numbered_anew(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.view.size_members = 0;
+    f.c.record.sequence = f.c.record.size_sequence = 5;
+    f.in.size_refused = 5;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.size_sequence, 6);
+}
+
+/* --- the head cannot be asked */
+
+static void the_users_own_deadline_ends_the_waiting_for_the_head(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    f.c.drain.deadline_s = 30;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    f.c.record.campaign.recorded_ms = FIX_NOW - 60000;
+    fix_head_down(&f, FIX_NOW - 29000);
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->again_ms, 1000);
+    f.in.head.down_since_ms = FIX_NOW - 30000;
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Record");
+    assert_int_equal(q->record.campaign.phase, CLUSTER_COMPLETE);
+    assert_non_null(q->record.campaign.result);
+}
+
+static void a_dvm_that_never_formed_is_scaled_down_at_once(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    memset(&f.c.record, 0, sizeof f.c.record);
+    f.c.replicas = 3;
+    fix_head_down(&f, FIX_NOW - 60000);
+    PLAN(f);
+    assert_actions(p, "Apply members=3-");
+}
+
+static void pods_may_come_before_the_head_answers(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 9;
+    fix_head_down(&f, FIX_NOW - 60000);
+    PLAN(f);
+    assert_actions(p, "Apply members=9");
+}
+
+static void a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.in.child[PLAN_MEMBER_SET].replicas = 9;
+    f.in.child[PLAN_MEMBER_SET].current = false;
+    fix_pods(&f, 9);
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.campaign.first, 9);
+    assert_int_equal(p->record.campaign.last, 9);
+}
+
+static void a_wanted_daemon_that_stays_parked_gets_a_new_pod(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    snprintf(f.members[2].state, sizeof f.members[2].state, "parked");
+    f.pods[3].ready = false;
+    f.pods[3].running_since_ms = FIX_NOW - 10000;
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->again_ms, PLAN_PARKED_MS - 10000);
+    f.pods[3].running_since_ms = FIX_NOW - PLAN_PARKED_MS;
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "DeletePod x-3");
+}
+
+/* --- suspend, resume */
+
+static void suspend_records_the_shutdown_first(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.suspend = true;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.campaign.kind, CLUSTER_SHUTDOWN);
+    assert_string_equal(p->record.campaign.incarnation, FIX_LIFE);
+    assert_int_equal(p->target, 0);
+}
+
+static void fix_shutdown(struct fix *f, enum cluster_phase phase)
+{
+    f->c.suspend = true;
+    f->c.record.sequence = 2;
+    f->c.record.campaign =
+        (struct cluster_campaign){.present = true,
+                                  .kind = CLUSTER_SHUTDOWN,
+                                  .sequence = 2,
+                                  .first = 1,
+                                  .last = 8,
+                                  .phase = phase,
+                                  .drain = {.mode = API_DRAIN_WAIT, .deadline_s = 20},
+                                  .recorded_ms = FIX_NOW - 1000,
+                                  .accepted_ms = phase ? FIX_NOW - 500 : 0};
+    snprintf(f->c.record.campaign.id, API_ID_MAX, "shutdown-2");
+    snprintf(f->c.record.campaign.incarnation, 17, FIX_LIFE);
+}
+
+static void a_suspended_head_is_asked_to_end_within_the_users_deadline(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shutdown(&f, CLUSTER_RECORDED);
+    PLAN(f);
+    assert_actions(p, "PutShutdown");
+    assert_int_equal(p->actions[0].deadline_s, 20);
+    refuse(&f, 202, "");
+    snprintf(f.answer.id, sizeof f.answer.id, "shutdown-2");
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Record");
+    assert_int_equal(q->record.campaign.phase, CLUSTER_DRAINING);
+}
+
+static void a_broken_link_is_not_the_end_of_the_head(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shutdown(&f, CLUSTER_DRAINING);
+    fix_head_down(&f, FIX_NOW - 100);
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->again_ms, 20000 + PLAN_SHUTDOWN_SLACK_MS - 500);
+}
+
+static void the_sets_go_to_nothing_when_the_head_has_ended(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shutdown(&f, CLUSTER_DRAINING);
+    fix_head_down(&f, FIX_NOW - 100);
+    f.pods[0].running_since_ms = 0;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
+    fix_take_record(&f, p);
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Apply head=0-; Apply members=0-");
+    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    assert_actions(r, "Record");
+    assert_false(r->record.campaign.present);
+    assert_string_equal(r->record.incarnation, "");
+    fix_take_record(&f, r);
+    PLAN_AUTO struct plan *s = plan_make(&f.in);
+    assert_actions(s, "");
+    cluster_record_free(&f.c.record);
+}
+
+static void another_life_of_the_head_means_that_the_old_one_has_ended(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shutdown(&f, CLUSTER_DRAINING);
+    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
+}
+
+static void a_suspension_while_the_head_is_away_removes_nothing(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shutdown(&f, CLUSTER_RECORDED);
+    fix_head_down(&f, FIX_NOW - 3600000);
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->blocked, PLAN_BLOCK_HEAD);
+}
+
+static void a_suspension_takes_the_place_of_a_shrink(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.suspend = true;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.last.phase, CLUSTER_SUPERSEDED);
+    assert_int_equal(p->record.campaign.kind, CLUSTER_SHUTDOWN);
+}
+
+static void a_dvm_that_never_formed_is_suspended_at_once(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    memset(&f.c.record, 0, sizeof f.c.record);
+    f.c.suspend = true;
+    fix_head_down(&f, FIX_NOW - 1000);
+    PLAN(f);
+    assert_actions(p, "Apply head=0-; Apply members=0-");
+}
+
+static void a_shutdown_that_was_accepted_is_finished_before_resuming(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shutdown(&f, CLUSTER_DRAINING);
+    f.c.suspend = false;
+    PLAN(f);
+    assert_actions(p, "");
+    f.c.record.campaign.phase = CLUSTER_COMPLETE;
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_actions(q, "Apply head=0-; Apply members=0-");
+}
+
+static void resuming_brings_head_and_members_back(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.record.incarnation[0] = '\0';
+    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    f.in.npods = 0;
+    fix_head_down(&f, FIX_NOW);
+    PLAN(f);
+    assert_actions(p, "Apply head=1; Apply members=8");
+}
+
+static void a_shutdown_that_the_head_never_saw_is_called_off_by_resuming(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_shutdown(&f, CLUSTER_RECORDED);
+    f.c.suspend = false;
+    PLAN(f);
+    assert_actions(p, "Record");
+    assert_int_equal(p->record.last.phase, CLUSTER_CANCELLED);
+    cluster_record_free(&f.c.record);
+}
+
+/* --- applying it twice */
+
+static void the_same_situation_gives_the_same_plan(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 4;
+    PLAN(f);
+    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    assert_true(cluster_record_equal(&p->record, &q->record));
+    assert_actions(q, "Record");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test(name)
+        T(nothing_is_done_when_all_is_settled),
+        T(the_set_is_not_reduced_before_the_campaign_is_recorded),
+        T(the_set_is_not_reduced_while_the_head_drains_or_removes),
+        T(nothing_is_removed_while_the_head_is_unreachable),
+        T(nothing_is_done_for_a_cluster_that_is_being_deleted),
+        T(an_object_that_is_not_ours_or_is_being_deleted_is_left_alone),
+        T(a_new_life_of_the_head_is_recorded_before_anything_else),
+        T(the_set_does_not_grow_before_the_head_lets_the_new_members_in),
+        T(the_set_does_not_grow_again_while_parked_pods_are_left),
+        T(a_pod_of_an_older_template_is_left_alone_while_it_runs),
+        T(the_sets_are_not_made_without_certificates),
+        T(a_rejected_campaign_is_not_tried_again_at_once),
+        T(a_new_cluster_gets_all_its_objects),
+        T(a_cluster_of_no_members_has_a_head),
+        T(what_was_refused_is_not_applied_again_but_can_be_scaled),
+        T(a_changed_template_is_applied_without_changing_the_size),
+        T(a_pod_that_cannot_start_with_its_old_template_is_replaced),
+        T(killed_after_recording_it_puts_the_same_campaign),
+        T(killed_after_putting_it_waits_for_the_same_campaign),
+        T(killed_before_reducing_it_reduces_with_a_precondition),
+        T(killed_after_reducing_it_closes_the_campaign_once),
+        T(a_complete_campaign_is_applied_without_asking_the_head_again),
+        T(a_head_of_a_new_life_is_told_the_size_and_the_campaign_again),
+        T(before_a_campaign_a_new_life_lets_those_in_that_stay),
+        T(a_draining_campaign_that_is_not_wanted_any_more_is_cancelled),
+        T(a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows),
+        T(a_cancelled_campaign_is_closed_and_the_bound_is_set_again),
+        T(an_unwanted_campaign_that_the_head_never_knew_is_just_closed),
+        T(a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one),
+        T(a_changed_drain_policy_starts_the_campaign_anew),
+        T(a_sequence_that_is_too_old_is_given_anew),
+        T(a_campaign_that_the_head_refuses_is_given_up_with_its_reason),
+        T(vpids_that_the_head_does_not_know_and_lets_not_in_are_out),
+        T(an_answer_to_another_campaign_is_not_taken_for_this_one),
+        T(a_head_that_is_ending_is_asked_again_later),
+        T(a_size_that_is_called_too_old_is_numbered_anew),
+        T(the_users_own_deadline_ends_the_waiting_for_the_head),
+        T(a_dvm_that_never_formed_is_scaled_down_at_once),
+        T(pods_may_come_before_the_head_answers),
+        T(a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign),
+        T(a_wanted_daemon_that_stays_parked_gets_a_new_pod),
+        T(suspend_records_the_shutdown_first),
+        T(a_suspended_head_is_asked_to_end_within_the_users_deadline),
+        T(a_broken_link_is_not_the_end_of_the_head),
+        T(the_sets_go_to_nothing_when_the_head_has_ended),
+        T(another_life_of_the_head_means_that_the_old_one_has_ended),
+        T(a_suspension_while_the_head_is_away_removes_nothing),
+        T(a_suspension_takes_the_place_of_a_shrink),
+        T(a_dvm_that_never_formed_is_suspended_at_once),
+        T(a_shutdown_that_was_accepted_is_finished_before_resuming),
+        T(resuming_brings_head_and_members_back),
+        T(a_shutdown_that_the_head_never_saw_is_called_off_by_resuming),
+        T(the_same_situation_gives_the_same_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

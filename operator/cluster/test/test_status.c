@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What people read: conditions that tell what is, and news of what has changed. */
+#include "operator/cluster/status.h"
+#include "operator/cluster/test/fixture.h"
+
+static json_t *build(struct fix *f, const struct status_trouble *trouble)
+{
+    PLAN_AUTO struct plan *p = plan_make(&f->in);
+    return status_build(&f->in, p, trouble);
+}
+
+static const json_t *condition(const json_t *status, const char *type)
+{
+    const json_t *list = json_object_get(status, "conditions"), *c;
+    size_t i;
+    json_array_foreach((json_t *)list, i, c)
+    {
+        if (!strcmp(json_string_value(json_object_get(c, "type")), type))
+            return c;
+    }
+    return NULL;
+}
+
+static const char *word(const json_t *status, const char *type, const char *key)
+{
+    const char *s = json_string_value(json_object_get(condition(status, type), key));
+    return s ? s : "(none)";
+}
+
+#define assert_condition(status, type, value, reason)                                              \
+    do {                                                                                           \
+        assert_string_equal(word(status, type, "status"), value);                                  \
+        assert_string_equal(word(status, type, "reason"), reason);                                 \
+    } while (0)
+
+/* The status becomes what was written before. */
+static void settle(struct fix *f, json_t *status)
+{
+    json_decref(f->c.conditions);
+    f->c.conditions = json_incref(json_object_get(status, "conditions"));
+    json_decref(status);
+}
+
+static void unsettle(struct fix *f)
+{
+    json_decref(f->c.conditions);
+    f->c.conditions = NULL;
+}
+
+static void it_never_tells_what_is_only_wished(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 9;
+    f.in.npods = 6; /* the head and five members */
+    fix_wire(&f, 3);
+    json_t *s = build(&f, NULL);
+    assert_int_equal(json_integer_value(json_object_get(s, "replicas")), 5);
+    assert_int_equal(json_integer_value(json_object_get(s, "readyReplicas")), 3);
+    assert_int_equal(json_integer_value(json_object_get(s, "desiredReplicas")), 9);
+    assert_condition(s, "Available", "False", "Forming");
+    assert_condition(s, "Resizing", "True", "Growing");
+    json_decref(s);
+}
+
+static void an_unreachable_head_is_told_with_since_when_and_what_to_do(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_head_down(&f, 1699999999000);
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "False", "HeadUnreachable");
+    const char *m = word(s, "Available", "message");
+    assert_non_null(strstr(m, "since 2023-11-14T22:13:19Z"));
+    assert_non_null(strstr(m, "pod x-head-0"));
+    assert_int_equal(json_integer_value(json_object_get(s, "readyReplicas")), 0);
+    json_decref(s);
+}
+
+static void a_message_does_not_change_while_the_situation_lasts(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    fix_head_down(&f, 1699999999000);
+    json_t *a = build(&f, NULL);
+    f.c.conditions = json_incref(json_object_get(a, "conditions"));
+    f.in.now_ms += 60000;
+    json_t *b = build(&f, NULL);
+    assert_true(json_equal(a, b));
+    json_decref(a);
+    json_decref(b);
+    unsettle(&f);
+}
+
+static void while_connecting_nothing_is_said_anew(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    settle(&f, build(&f, NULL));
+    f.in.head = (struct plan_head){.link = PLAN_LINK_CONNECTING};
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "True", "AllMembersWired");
+    assert_condition(s, "Resizing", "False", "Stable");
+    json_decref(s);
+    unsettle(&f);
+}
+
+static void an_image_that_cannot_be_pulled_is_named(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    memset(&f.c.record, 0, sizeof f.c.record);
+    fix_head_down(&f, FIX_NOW);
+    f.pods[0].running_since_ms = 0;
+    f.pods[0].waiting = "ImagePullBackOff";
+    f.pods[0].image = "no/such:1";
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "False", "ImagePullFailed");
+    assert_condition(s, "Progressing", "False", "ImagePullFailed");
+    assert_non_null(strstr(word(s, "Progressing", "message"), "no/such:1"));
+    json_decref(s);
+}
+
+static void trouble_with_the_api_server_is_told_in_its_words(void **state)
+{
+    struct fix f;
+    struct status_trouble t = {.reason = "TemplateRefused", .message = "violates PodSecurity"};
+    fix_settled(&f);
+    json_t *s = build(&f, &t);
+    assert_condition(s, "Progressing", "False", "TemplateRefused");
+    assert_string_equal(word(s, "Progressing", "message"), "violates PodSecurity");
+    assert_condition(s, "Available", "True", "AllMembersWired");
+    json_decref(s);
+}
+
+static void a_foreign_object_is_named(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.in.child[PLAN_HEAD_SET] = (struct plan_child_seen){.foreign = true};
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Progressing", "False", "NotOwned");
+    assert_non_null(strstr(word(s, "Progressing", "message"), "StatefulSet x-head"));
+    json_decref(s);
+}
+
+static void a_settled_cluster_is_available(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "True", "AllMembersWired");
+    assert_condition(s, "Progressing", "False", "UpToDate");
+    assert_condition(s, "Resizing", "False", "Stable");
+    assert_condition(s, "Suspended", "False", "NotRequested");
+    assert_int_equal(
+        json_integer_value(json_object_get(condition(s, "Available"), "observedGeneration")), 3);
+    json_decref(s);
+}
+
+static void it_stays_available_while_it_grows_or_has_lost_a_member(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    settle(&f, build(&f, NULL));
+    fix_wire(&f, 7);
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "True", "SomeMembersWired");
+    settle(&f, s);
+    fix_wire(&f, 0);
+    s = build(&f, NULL);
+    assert_condition(s, "Available", "False", "Forming");
+    json_decref(s);
+    unsettle(&f);
+}
+
+static void in_a_new_life_of_the_head_it_is_available_when_all_are_back(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    settle(&f, build(&f, NULL));
+    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
+    fix_wire(&f, 7);
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "False", "Forming");
+    json_decref(s);
+    unsettle(&f);
+}
+
+static void a_head_without_members_is_available(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.replicas = 0;
+    f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    f.view.size_members = 0;
+    fix_wire(&f, 0);
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "True", "HeadOnly");
+    json_decref(s);
+}
+
+static void a_drain_says_who_is_waited_for(void **state)
+{
+    struct fix f;
+    uint32_t ranks[] = {4, 5};
+    struct api_job_ref job = {.job = (char *)"sim-7", .nranks = 2, .ranks = ranks};
+    fix_settled(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
+    f.told[0].nwaiting = 1;
+    f.told[0].waiting = &job;
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Resizing", "True", "Draining");
+    assert_string_equal(word(s, "Resizing", "message"),
+                        "daemons 5 to 8: asked to leave, waiting for 1 job: sim-7 (2 ranks).");
+    assert_string_equal(
+        json_string_value(json_object_get(
+            json_array_get(json_object_get(json_object_get(s, "campaign"), "waitingFor"), 0),
+            "job")),
+        "sim-7");
+    json_decref(s);
+}
+
+static void suspended_means_that_no_pod_is_left(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    f.c.suspend = true;
+    f.c.record.incarnation[0] = '\0';
+    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    fix_head_down(&f, FIX_NOW);
+    f.in.npods = 2;
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Suspended", "False", "Suspending");
+    json_decref(s);
+    f.in.npods = 0;
+    s = build(&f, NULL);
+    assert_condition(s, "Suspended", "True", "Suspended");
+    assert_condition(s, "Available", "False", "Suspended");
+    json_decref(s);
+}
+
+static void a_transition_time_moves_only_with_the_status(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    settle(&f, build(&f, NULL));
+    f.in.now_ms += 5000;
+    fix_wire(&f, 7);
+    json_t *s = build(&f, NULL);
+    assert_string_equal(word(s, "Available", "lastTransitionTime"), "2023-11-14T22:13:20Z");
+    assert_string_equal(word(s, "Resizing", "lastTransitionTime"), "2023-11-14T22:13:25Z");
+    json_decref(s);
+    unsettle(&f);
+}
+
+static void an_invalid_spec_is_told_and_nothing_else_changes(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    json_t *old = build(&f, NULL);
+    f.c.conditions = json_incref(json_object_get(old, "conditions"));
+    json_t *s = status_invalid(&f.c, old, "spec.replicas is 70000", FIX_NOW);
+    assert_condition(s, "Progressing", "False", "InvalidSpec");
+    assert_condition(s, "Available", "True", "AllMembersWired");
+    assert_int_equal(json_integer_value(json_object_get(s, "desiredReplicas")), 8);
+    json_decref(old);
+    json_decref(s);
+    unsettle(&f);
+}
+
+/* --- news */
+
+struct told {
+    char text[2048];
+};
+
+static void on_news(bool warning, const char *reason, const char *note, void *arg)
+{
+    struct told *t = arg;
+    size_t n = strlen(t->text);
+    snprintf(t->text + n, sizeof t->text - n, "%s%s;", warning ? "!" : "", reason);
+}
+
+static void assert_news(const json_t *before, const json_t *after, const char *want)
+{
+    struct told t = {""};
+    status_news(before, after, on_news, &t);
+    assert_string_equal(t.text, want);
+}
+
+static void nothing_new_is_no_news(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    json_t *s = build(&f, NULL);
+    assert_news(s, s, "");
+    json_decref(s);
+}
+
+static void a_first_status_tells_of_the_head(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    json_t *s = build(&f, NULL);
+    assert_news(NULL, s, "HeadUp;Available;");
+    json_decref(s);
+}
+
+static void a_campaign_is_news_when_recorded_accepted_and_ended(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    json_t *a = build(&f, NULL);
+    f.c.replicas = 4;
+    json_t *b = build(&f, NULL); /* recorded */
+    assert_news(a, b, "ShrinkRecorded;");
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, API_PHASE_DRAINING);
+    snprintf(f.c.record.campaign.id, API_ID_MAX, "shrink-2-01234567");
+    f.told[0].id = f.c.record.campaign.id;
+    json_t *c = build(&f, NULL);
+    assert_news(b, c, "ShrinkAccepted;");
+    f.told[0].phase = API_PHASE_COMPLETE;
+    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    json_t *d = build(&f, NULL);
+    assert_news(c, d, "ShrinkComplete;");
+    json_decref(a);
+    json_decref(b);
+    json_decref(c);
+    json_decref(d);
+}
+
+static void ended_jobs_make_the_end_of_a_campaign_a_warning(void **state)
+{
+    json_t *after =
+        json_loads("{\"lastCampaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                   "\"Complete\", \"targets\": [3], \"endedJobs\": [{\"job\": \"j\", "
+                   "\"ranks\": [0]}]}}",
+                   0, NULL);
+    assert_news(NULL, after, "!ShrinkComplete;");
+    json_decref(after);
+}
+
+static void a_lost_head_is_a_warning(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    json_t *a = build(&f, NULL);
+    fix_head_down(&f, FIX_NOW);
+    json_t *b = build(&f, NULL);
+    assert_news(a, b, "!HeadUnreachable;");
+    json_decref(a);
+    json_decref(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_never_tells_what_is_only_wished),
+        cmocka_unit_test(an_unreachable_head_is_told_with_since_when_and_what_to_do),
+        cmocka_unit_test(a_message_does_not_change_while_the_situation_lasts),
+        cmocka_unit_test(while_connecting_nothing_is_said_anew),
+        cmocka_unit_test(an_image_that_cannot_be_pulled_is_named),
+        cmocka_unit_test(trouble_with_the_api_server_is_told_in_its_words),
+        cmocka_unit_test(a_foreign_object_is_named),
+        cmocka_unit_test(a_settled_cluster_is_available),
+        cmocka_unit_test(it_stays_available_while_it_grows_or_has_lost_a_member),
+        cmocka_unit_test(in_a_new_life_of_the_head_it_is_available_when_all_are_back),
+        cmocka_unit_test(a_head_without_members_is_available),
+        cmocka_unit_test(a_drain_says_who_is_waited_for),
+        cmocka_unit_test(suspended_means_that_no_pod_is_left),
+        cmocka_unit_test(a_transition_time_moves_only_with_the_status),
+        cmocka_unit_test(an_invalid_spec_is_told_and_nothing_else_changes),
+        cmocka_unit_test(nothing_new_is_no_news),
+        cmocka_unit_test(a_first_status_tells_of_the_head),
+        cmocka_unit_test(a_campaign_is_news_when_recorded_accepted_and_ended),
+        cmocka_unit_test(ended_jobs_make_the_end_of_a_campaign_a_warning),
+        cmocka_unit_test(a_lost_head_is_a_warning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Decoding of DvmCluster: what is refused, and that a status record survives the way through JSON.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+/* cmocka wants the three above first */
+#include <cmocka.h>
+
+#include "base/buf/buf.h"
+#include "operator/cluster/types.h"
+
+#include <string.h>
+
+#define META                                                                                       \
+    "\"metadata\": {\"name\": \"x\", \"namespace\": \"n\", \"uid\": \"u\", "                       \
+    "\"resourceVersion\": \"7\", \"generation\": 3}"
+
+static json_t *parse(const char *text)
+{
+    json_error_t e;
+    json_t *o = json_loads(text, 0, &e);
+    if (!o)
+        fail_msg("%s in %s", e.text, text);
+    return o;
+}
+
+static void assert_spec_refused(const char *spec, const char *why)
+{
+    FREE_AUTO char *text = xasprintf("{" META ", \"spec\": %s}", spec);
+    json_t *o = parse(text);
+    struct cluster c;
+    struct err err = {0};
+    assert_int_equal(cluster_decode(o, &c, &err), 0);
+    if (cluster_decode_spec(o, &c, &err) == 0)
+        fail_msg("accepted: %s", spec);
+    if (!strstr(err.msg, why))
+        fail_msg("\"%s\" does not say \"%s\"", err.msg, why);
+    assert_int_equal(c.replicas, 1); /* the defaults, nothing half-decoded */
+    assert_null(c.template);
+    cluster_free(&c);
+    json_decref(o);
+}
+
+static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
+{
+    assert_spec_refused("{\"replicas\": -1}", "spec.replicas is -1");
+    assert_spec_refused("{\"replicas\": 70000}", "spec.replicas is 70000");
+    assert_spec_refused("{\"replicas\": \"4\"}", "spec.replicas must be a whole number");
+    assert_spec_refused("{\"replicas\": 1.5}", "spec.replicas must be a whole number");
+    assert_spec_refused("{\"slotsPerDaemon\": 0}", "spec.slotsPerDaemon is 0");
+    assert_spec_refused("{\"suspend\": 1}", "spec.suspend must be true or false");
+    assert_spec_refused("{\"image\": 7}", "spec.image must be a string");
+    assert_spec_refused("{\"image\": \"\"}", "spec.image is empty");
+    assert_spec_refused("{\"head\": []}", "spec.head must be an object");
+    assert_spec_refused("{\"head\": {\"slots\": 5000}}", "spec.head.slots is 5000");
+    assert_spec_refused("{\"drain\": {\"mode\": \"Never\"}}", "drain.mode is \"Never\"");
+    assert_spec_refused("{\"drain\": {\"deadlineSeconds\": -1}}", "drain.deadlineSeconds is -1");
+    assert_spec_refused("{\"template\": []}", "spec.template must be an object");
+}
+
+static void a_template_may_not_change_what_the_daemon_runs(void **state)
+{
+    assert_spec_refused("{\"template\": {\"spec\": {\"containers\": [{\"name\": \"prted\", "
+                        "\"args\": [\"x\"]}]}}}",
+                        "containers[0].args");
+    assert_spec_refused("{\"template\": {\"spec\": {\"containers\": [{\"name\": \"prted\", "
+                        "\"image\": \"x\"}]}}}",
+                        "use spec.image");
+    assert_spec_refused("{\"template\": {\"spec\": {\"containers\": [{}]}}}", "has no name");
+    assert_spec_refused("{\"template\": {\"spec\": {\"containers\": {}}}}", "must be a list");
+}
+
+static void assert_name(const char *name, bool fine)
+{
+    FREE_AUTO char *text = xasprintf("{\"metadata\": {\"name\": \"%s\", \"namespace\": \"n\", "
+                                     "\"uid\": \"u\", \"resourceVersion\": \"7\"}, \"spec\": {}}",
+                                     name);
+    json_t *o = parse(text);
+    struct cluster c;
+    struct err err = {0};
+    assert_int_equal(cluster_decode(o, &c, &err), 0);
+    if ((cluster_decode_spec(o, &c, &err) == 0) != fine)
+        fail_msg("%s: %s", name, err.msg);
+    cluster_free(&c);
+    json_decref(o);
+}
+
+static void a_name_that_cannot_carry_its_pods_is_refused(void **state)
+{
+    assert_name("a23456789012345678901234567890123456789012345678", false); /* 48 */
+    assert_name("a2345678901234567890123456789012345678901234567", true);   /* 47 */
+    assert_name("4lambda", false);
+    assert_name("a.b", false);
+    assert_name("a-", false);
+    assert_name("x-head", false);
+    assert_name("x-1", true);
+}
+
+static void an_object_without_metadata_is_refused(void **state)
+{
+    static const char *const bad[] = {"[]", "{}", "{\"metadata\": {}}",
+                                      "{\"metadata\": {\"name\": \"x\", \"namespace\": \"n\"}}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *o = parse(bad[i]);
+        struct cluster c;
+        struct err err = {0};
+        assert_int_equal(cluster_decode(o, &c, &err), -1);
+        assert_true(err.msg[0]);
+        json_decref(o);
+    }
+}
+
+static void assert_status_refused(const char *status, const char *why)
+{
+    FREE_AUTO char *text = xasprintf("{" META ", \"status\": %s}", status);
+    json_t *o = parse(text);
+    struct cluster c;
+    struct err err = {0};
+    assert_int_equal(cluster_decode(o, &c, &err), -1);
+    if (!strstr(err.msg, why))
+        fail_msg("\"%s\" does not say \"%s\"", err.msg, why);
+    json_decref(o);
+}
+
+static void a_status_record_that_makes_no_sense_is_refused(void **state)
+{
+    assert_status_refused("{\"sequence\": -1}", "status.sequence");
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Recorded\", \"sequence\": 1, \"targets\": [5, 7]}}",
+                          "targets[1] is 7, expected 6");
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Recorded\", \"sequence\": 1, \"targets\": [0]}}",
+                          "no vpid of a member");
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Dance\", \"phase\": "
+                          "\"Recorded\", \"sequence\": 1, \"targets\": []}}",
+                          "kind \"Dance\"");
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Half\", \"sequence\": 1, \"targets\": []}}",
+                          "phase \"Half\"");
+    assert_status_refused("{\"lastCampaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Complete\", \"sequence\": 1, \"targets\": [], \"appliedTime\": "
+                          "\"yesterday\"}}",
+                          "appliedTime is no time");
+}
+
+static void a_whole_spec_is_decoded(void **state)
+{
+    json_t *o = parse("{" META ", \"spec\": {\"replicas\": 5, \"suspend\": true, "
+                      "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
+                      "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
+                      "\"deadlineSeconds\": 9}, \"template\": {\"spec\": {}}}}");
+    struct cluster c;
+    struct err err = {0};
+    assert_int_equal(cluster_decode(o, &c, &err), 0);
+    assert_int_equal(cluster_decode_spec(o, &c, &err), 0);
+    assert_int_equal(c.replicas, 5);
+    assert_true(c.suspend);
+    assert_int_equal(c.slots, 2);
+    assert_string_equal(c.image, "i");
+    assert_int_equal(c.head_slots, 1);
+    assert_non_null(c.head_resources);
+    assert_int_equal(c.drain.mode, API_DRAIN_KILL);
+    assert_int_equal(c.drain.deadline_s, 9);
+    assert_int_equal(c.generation, 3);
+    cluster_free(&c);
+    json_decref(o);
+}
+
+static void a_record_survives_the_way_through_json(void **state)
+{
+    struct cluster_record r = {.sequence = 9, .size_sequence = 8, .size_members = 5};
+    struct cluster_campaign *g = &r.campaign;
+    strcpy(r.incarnation, "0123456789abcdef");
+    *g = (struct cluster_campaign){.present = true,
+                                   .sequence = 9,
+                                   .kind = CLUSTER_SHRINK,
+                                   .first = 5,
+                                   .last = 8,
+                                   .generation = 4,
+                                   .drain = {.mode = API_DRAIN_WAIT, .deadline_s = 30},
+                                   .phase = CLUSTER_DRAINING,
+                                   .recorded_ms = 1700000000123,
+                                   .accepted_ms = 1700000000456};
+    strcpy(g->id, "shrink-9");
+    g->waiting = parse("[{\"job\": \"j\", \"ranks\": [1, 2]}]");
+    json_t *o = parse("{" META "}");
+    json_object_set_new(o, "status", cluster_record_encode(&r));
+    struct cluster c;
+    struct err err = {0};
+    assert_int_equal(cluster_decode(o, &c, &err), 0);
+    assert_true(cluster_record_equal(&r, &c.record));
+    assert_int_equal(c.record.campaign.recorded_ms, 1700000000123);
+    assert_int_equal(c.record.campaign.last, 8);
+    assert_int_equal(c.record.campaign.drain.deadline_s, 30);
+    cluster_free(&c);
+    cluster_record_free(&r);
+    json_decref(o);
+}
+
+static void an_older_answer_does_not_turn_a_campaign_back(void **state)
+{
+    struct cluster_campaign c = {.present = true, .phase = CLUSTER_REMOVING};
+    struct api_campaign told = {.phase = API_PHASE_DRAINING};
+    cluster_campaign_merge(&c, &told);
+    assert_int_equal(c.phase, CLUSTER_REMOVING);
+    told.phase = API_PHASE_COMPLETE;
+    cluster_campaign_merge(&c, &told);
+    assert_int_equal(c.phase, CLUSTER_COMPLETE);
+    told.phase = API_PHASE_CANCELLED;
+    cluster_campaign_merge(&c, &told);
+    assert_int_equal(c.phase, CLUSTER_COMPLETE);
+}
+
+static void the_jobs_that_a_status_names_are_bounded(void **state)
+{
+    struct api_job_ref jobs[CLUSTER_JOBS_MAX + 10];
+    uint32_t ranks[CLUSTER_RANKS_MAX + 10] = {0};
+    for (size_t i = 0; i < CLUSTER_JOBS_MAX + 10; i++)
+        jobs[i] = (struct api_job_ref){
+            .job = (char *)"j", .nranks = CLUSTER_RANKS_MAX + 10, .ranks = ranks};
+    struct api_campaign told = {
+        .phase = API_PHASE_DRAINING, .nwaiting = CLUSTER_JOBS_MAX + 10, .waiting = jobs};
+    struct cluster_campaign c = {.present = true};
+    cluster_campaign_merge(&c, &told);
+    assert_int_equal(json_array_size(c.waiting), CLUSTER_JOBS_MAX);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(c.waiting, 0), "ranks")),
+                     CLUSTER_RANKS_MAX);
+    cluster_campaign_clear(&c);
+}
+
+static void killing_has_no_deadline(void **state)
+{
+    struct cluster_campaign c = {
+        .first = 2, .last = 4, .sequence = 3, .drain = {.mode = API_DRAIN_KILL, .deadline_s = 30}};
+    struct api_campaign_request r;
+    cluster_campaign_request(&c, &r);
+    assert_int_equal(r.deadline_s, -1);
+    assert_int_equal(r.ntargets, 3);
+    assert_int_equal(r.targets[2], 4);
+    api_campaign_request_free(&r);
+}
+
+static void times_are_read_with_and_without_fractions(void **state)
+{
+    int64_t ms = 0;
+    assert_int_equal(cluster_time_parse("2023-11-14T22:13:20Z", &ms), 0);
+    assert_int_equal(ms, 1700000000000);
+    assert_int_equal(cluster_time_parse("2023-11-14T22:13:20.123456Z", &ms), 0);
+    assert_int_equal(ms, 1700000000123);
+    assert_int_equal(cluster_time_parse("2023-11-14T22:13:20+01:00", &ms), -1);
+    assert_int_equal(cluster_time_parse("", &ms), -1);
+    FREE_AUTO char *text = cluster_time_s(1700000000123);
+    assert_string_equal(text, "2023-11-14T22:13:20Z");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_spec_with_a_wrong_field_is_refused_with_its_path),
+        cmocka_unit_test(a_template_may_not_change_what_the_daemon_runs),
+        cmocka_unit_test(a_name_that_cannot_carry_its_pods_is_refused),
+        cmocka_unit_test(an_object_without_metadata_is_refused),
+        cmocka_unit_test(a_status_record_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_whole_spec_is_decoded),
+        cmocka_unit_test(a_record_survives_the_way_through_json),
+        cmocka_unit_test(an_older_answer_does_not_turn_a_campaign_back),
+        cmocka_unit_test(the_jobs_that_a_status_names_are_bounded),
+        cmocka_unit_test(killing_has_no_deadline),
+        cmocka_unit_test(times_are_read_with_and_without_fractions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A stand-in for the head in tests of the operator: the control API, with faults on order.
+ *
+ *   fakehead DIR       DIR has ca.crt, tls.crt, tls.key; the ports it got are written to DIR/ports
+ *
+ * The plain second port takes orders: POST /hold?on=0|1 (campaigns stay draining), /advance?phase=P
+ * (all that run), /restart (a new life), /away, /back (not reachable, life goes on),
+ * /refuse?status=&reason= (the next campaign), /cap?n= (no more than n members are wired); GET /log
+ * (what was asked, in order). */
+#include "api/dvm.h"
+#include "api/event.h"
+#include "api/size.h"
+#include "base/buf/buf.h"
+#include "base/httpd/httpd.h"
+#include "base/log/log.h"
+#include "base/loop/loop.h"
+#include "base/tls/tls.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAMS_MAX 16
+#define CAMPAIGNS_MAX 256
+
+struct fake;
+struct stream_ref { /* what a stream's end is told to */
+    struct fake *f;
+    int at;
+};
+
+struct fake {
+    struct loop *loop;
+    struct tls_ctx *tls;
+    struct httpd *control, *orders;
+    uint16_t port;
+    int lives;
+    char incarnation[17];
+    struct api_size size;
+    uint64_t sequence; /* highest campaign sequence */
+    uint64_t next_event;
+    size_t ncampaigns;
+    struct api_campaign campaigns[CAMPAIGNS_MAX];
+    struct httpd_stream *streams[STREAMS_MAX];
+    struct stream_ref refs[STREAMS_MAX];
+    json_t *log;
+    bool hold, ending;
+    int refuse_status;
+    char refuse_reason[64];
+    long cap; /* -1: none */
+};
+
+static void note(struct fake *f, struct httpd_req *req, const char *what)
+{
+    size_t len = 0;
+    const char *body = httpd_body(req, &len);
+    json_t *sent = json_loadb(body ? body : "", len, 0, NULL);
+    const struct tls_peer *peer = httpd_peer(req);
+    const char *id = httpd_param(req, "id");
+    json_array_append_new(f->log, json_pack("{s:s, s:s, s:s, s:o}", "what", what, "id",
+                                            id ? id : "", "role", peer ? peer->role : "", "body",
+                                            sent ? sent : json_null()));
+}
+
+static void send_event(struct fake *f, enum api_event_type type, const struct api_campaign *c)
+{
+    struct api_event e = {.number = f->next_event++,
+                          .time_ms = (int64_t)loop_wall_ms(),
+                          .type = type,
+                          .has_campaign = c != NULL};
+    memcpy(e.incarnation, f->incarnation, sizeof e.incarnation);
+    if (c)
+        e.campaign = *c;
+    json_t *o = api_event_encode(&e);
+    FREE_AUTO char *text = json_dumps(o, JSON_COMPACT);
+    FREE_AUTO char *line = xasprintf("%s\n", text);
+    json_decref(o);
+    for (int i = 0; i < STREAMS_MAX; i++)
+        if (f->streams[i] && httpd_stream_send(f->streams[i], line, strlen(line)))
+            log_warn("slow reader");
+}
+
+static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase phase)
+{
+    static const enum api_event_type types[] = {
+        [API_PHASE_DRAINING] = API_EVENT_CAMPAIGN_ACCEPTED,
+        [API_PHASE_REMOVING] = API_EVENT_CAMPAIGN_CHANGED,
+        [API_PHASE_COMPLETE] = API_EVENT_CAMPAIGN_COMPLETE,
+        [API_PHASE_CANCELLED] = API_EVENT_CAMPAIGN_CANCELLED,
+    };
+    int64_t now = (int64_t)loop_wall_ms();
+    c->phase = phase;
+    if (phase == API_PHASE_REMOVING || phase == API_PHASE_COMPLETE)
+        c->drained_ms = c->fence_ms = c->drained_ms ? c->drained_ms : now;
+    if (api_phase_terminal(phase))
+        c->complete_ms = now;
+    if (phase != API_PHASE_CANCELLED && f->size.members >= c->targets[0])
+        f->size.members = c->targets[0] - 1;
+    send_event(f, types[phase], c);
+}
+
+static void new_life(struct fake *f)
+{
+    for (size_t i = 0; i < f->ncampaigns; i++)
+        api_campaign_free(&f->campaigns[i]);
+    f->ncampaigns = 0;
+    f->size = (struct api_size){0};
+    f->sequence = 0;
+    f->next_event = 1;
+    f->ending = false;
+    snprintf(f->incarnation, sizeof f->incarnation, "%08x%08x", (unsigned)loop_wall_ms(),
+             (unsigned)++f->lives);
+}
+
+static void end_streams(struct fake *f)
+{
+    for (int i = 0; i < STREAMS_MAX; i++) {
+        if (f->streams[i])
+            httpd_stream_end(f->streams[i]);
+        f->streams[i] = NULL;
+    }
+}
+
+/* --- control API */
+
+static struct api_campaign *find(struct fake *f, const char *id)
+{
+    for (size_t i = 0; i < f->ncampaigns; i++)
+        if (!strcmp(f->campaigns[i].id, id))
+            return &f->campaigns[i];
+    return NULL;
+}
+
+static void on_campaign(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    struct err err = {0};
+    struct api_campaign_request r;
+    const char *id = httpd_param(req, "id");
+    note(f, req, "PUT campaign");
+    if (f->refuse_status) {
+        httpd_refuse(req, f->refuse_status, f->refuse_reason, "refused on order");
+        f->refuse_status = 0;
+        return;
+    }
+    json_t *body = httpd_body_json(req, &err);
+    if (!body || api_campaign_request_decode(body, &r, &err)) {
+        httpd_refuse(req, 400, "BadRequest", "%s", err.msg);
+        json_decref(body);
+        return;
+    }
+    json_decref(body);
+    struct api_campaign *c = find(f, id);
+    if (!c && r.sequence < f->sequence) {
+        httpd_refuse(req, 409, "SequenceTooOld", "%llu is the last seen",
+                     (unsigned long long)f->sequence);
+    } else {
+        if (!c) {
+            c = &f->campaigns[f->ncampaigns++];
+            *c = (struct api_campaign){.id = xstrdup(id),
+                                       .sequence = r.sequence,
+                                       .ntargets = r.ntargets,
+                                       .targets = r.targets,
+                                       .accepted_ms = (int64_t)loop_wall_ms()};
+            r.targets = NULL;
+            f->sequence = r.sequence;
+            set_phase(f, c, f->hold ? API_PHASE_DRAINING : API_PHASE_COMPLETE);
+        }
+        httpd_reply_json(req, api_phase_terminal(c->phase) ? 200 : 202, api_campaign_encode(c));
+    }
+    api_campaign_request_free(&r);
+}
+
+static void on_cancel(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    note(f, req, "PUT cancel");
+    struct api_campaign *c = find(f, httpd_param(req, "id"));
+    if (!c) {
+        httpd_refuse(req, 404, "NotFound", "no such campaign");
+        return;
+    }
+    if (c->phase == API_PHASE_REMOVING) {
+        httpd_refuse(req, 409, "TooLate", "it is removing");
+        return;
+    }
+    if (c->phase == API_PHASE_DRAINING)
+        set_phase(f, c, API_PHASE_CANCELLED);
+    httpd_reply_json(req, 200, api_campaign_encode(c));
+}
+
+static void on_size(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    struct err err = {0};
+    struct api_size s;
+    note(f, req, "PUT size");
+    json_t *body = httpd_body_json(req, &err);
+    if (!body || api_size_decode(body, &s, &err))
+        httpd_refuse(req, 400, "BadRequest", "%s", err.msg);
+    else if (s.sequence < f->size.sequence || s.sequence < f->sequence)
+        httpd_refuse(req, 409, "SequenceTooOld", "too old");
+    else {
+        f->size = s;
+        httpd_reply_json(req, 200, api_size_encode(&s));
+        send_event(f, API_EVENT_SIZE, NULL);
+    }
+    json_decref(body);
+}
+
+static void on_shutdown(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    note(f, req, "PUT shutdown");
+    f->ending = true;
+    httpd_reply_json(req, 202, json_pack("{s:i}", "deadlineSeconds", 0));
+    send_event(f, API_EVENT_SHUTDOWN, NULL);
+}
+
+static void on_dvm(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    size_t n = f->cap >= 0 && f->size.members > (size_t)f->cap ? (size_t)f->cap : f->size.members;
+    struct api_dvm d = {.cluster = (char *)"t/x",
+                        .version = 1,
+                        .radix = 64,
+                        .size_sequence = f->size.sequence,
+                        .size_members = f->size.members,
+                        .next_event = f->next_event,
+                        .nmembers = n,
+                        .ncampaigns = f->ncampaigns,
+                        .campaigns = f->campaigns};
+    memcpy(d.incarnation, f->incarnation, sizeof d.incarnation);
+    d.members = xcalloc(n + 1, sizeof *d.members);
+    for (size_t i = 0; i < n; i++)
+        d.members[i] = (struct api_dvm_member){.vpid = (uint32_t)i + 1,
+                                               .epoch = 1,
+                                               .state = "wired",
+                                               .host = (char *)"h",
+                                               .address = (char *)"a",
+                                               .slots = 1,
+                                               .depth = 1};
+    httpd_reply_json(req, 200, api_dvm_encode(&d));
+    free(d.members);
+}
+
+static void on_stream_closed(void *arg)
+{
+    struct stream_ref *s = arg;
+    s->f->streams[s->at] = NULL;
+}
+
+static void on_events(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *life = httpd_query(req, "incarnation"), *from = httpd_query(req, "from");
+    if ((life && *life && strcmp(life, f->incarnation) != 0) ||
+        (from && strtoull(from, NULL, 10) != f->next_event)) {
+        httpd_refuse(req, 410, "Gone", "not kept");
+        return;
+    }
+    for (int i = 0; i < STREAMS_MAX; i++) {
+        if (f->streams[i])
+            continue;
+        f->refs[i] = (struct stream_ref){.f = f, .at = i};
+        f->streams[i] =
+            httpd_stream_begin(req, "application/x-ndjson", on_stream_closed, &f->refs[i]);
+        if (httpd_stream_send(f->streams[i], "\n", 1))
+            log_warn("slow reader");
+        return;
+    }
+    httpd_refuse(req, 503, "Busy", "too many streams");
+}
+
+static int open_control(struct fake *f, struct err *err)
+{
+    struct httpd_opts o = {.addr = "127.0.0.1",
+                           .port = f->port,
+                           .tls = f->tls,
+                           .max_body = API_BODY_MAX,
+                           .max_conns = 64,
+                           .idle_timeout_s = 600};
+    f->control = httpd_create(f->loop, &o, err);
+    if (!f->control)
+        return -1;
+    f->port = httpd_port(f->control);
+    httpd_route(f->control, "PUT", "/v1/campaigns/{id}", on_campaign, f);
+    httpd_route(f->control, "PUT", "/v1/campaigns/{id}/cancel", on_cancel, f);
+    httpd_route(f->control, "PUT", "/v1/size", on_size, f);
+    httpd_route(f->control, "PUT", "/v1/shutdown", on_shutdown, f);
+    httpd_route(f->control, "GET", "/v1/dvm", on_dvm, f);
+    httpd_route(f->control, "GET", "/v1/events", on_events, f);
+    return 0;
+}
+
+/* --- orders */
+
+static void on_hold(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *on = httpd_query(req, "on");
+    f->hold = on && *on == '1';
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void on_advance(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *name = httpd_query(req, "phase");
+    for (int p = API_PHASE_DRAINING; p <= API_PHASE_CANCELLED; p++)
+        for (size_t i = 0; name && !strcmp(name, api_phase_name(p)) && i < f->ncampaigns; i++)
+            if (!api_phase_terminal(f->campaigns[i].phase))
+                set_phase(f, &f->campaigns[i], p);
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void on_restart(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    end_streams(f);
+    new_life(f);
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void on_away(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    end_streams(f);
+    httpd_destroy(f->control);
+    f->control = NULL;
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void on_back(struct httpd_req *req, void *arg)
+{
+    struct err err = {0};
+    struct fake *f = arg;
+    if (!f->control && open_control(f, &err))
+        httpd_refuse(req, 500, "NotBack", "%s", err.msg);
+    else
+        httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void on_refuse(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *status = httpd_query(req, "status"), *reason = httpd_query(req, "reason");
+    f->refuse_status = status ? (int)strtol(status, NULL, 10) : 422;
+    snprintf(f->refuse_reason, sizeof f->refuse_reason, "%s", reason ? reason : "NotTrailing");
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void on_cap(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *n = httpd_query(req, "n");
+    f->cap = n ? strtol(n, NULL, 10) : -1;
+    send_event(f, API_EVENT_SIZE, NULL);
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
+static void on_log(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    httpd_reply_json(req, 200,
+                     json_pack("{s:s, s:O}", "incarnation", f->incarnation, "log", f->log));
+}
+
+static int open_orders(struct fake *f, struct err *err)
+{
+    struct httpd_opts o = {
+        .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_s = 600};
+    f->orders = httpd_create(f->loop, &o, err);
+    if (!f->orders)
+        return -1;
+    httpd_route(f->orders, "POST", "/hold", on_hold, f);
+    httpd_route(f->orders, "POST", "/advance", on_advance, f);
+    httpd_route(f->orders, "POST", "/restart", on_restart, f);
+    httpd_route(f->orders, "POST", "/away", on_away, f);
+    httpd_route(f->orders, "POST", "/back", on_back, f);
+    httpd_route(f->orders, "POST", "/refuse", on_refuse, f);
+    httpd_route(f->orders, "POST", "/cap", on_cap, f);
+    httpd_route(f->orders, "GET", "/log", on_log, f);
+    return 0;
+}
+
+static int tell_ports(const struct fake *f, const char *dir, struct err *err)
+{
+    FREE_AUTO char *path = xasprintf("%s/ports.new", dir);
+    FREE_AUTO char *final = xasprintf("%s/ports", dir);
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return err_set(err, "cannot write %s", path);
+    fprintf(out, "CONTROL=%u\nORDERS=%u\n", f->port, httpd_port(f->orders));
+    fclose(out);
+    return rename(path, final) ? err_set(err, "cannot write %s", final) : 0;
+}
+
+static int open_all(struct fake *f, const char *dir, struct err *err)
+{
+    FREE_AUTO char *ca = xasprintf("%s/ca.crt", dir);
+    FREE_AUTO char *cert = xasprintf("%s/tls.crt", dir);
+    FREE_AUTO char *key = xasprintf("%s/tls.key", dir);
+    struct tls_files files = {.ca = ca, .cert = cert, .key = key};
+    f->cap = -1;
+    f->log = json_array();
+    f->loop = loop_create(err);
+    f->tls = f->loop ? tls_ctx_create(&files, err) : NULL;
+    if (!f->tls)
+        return -1;
+    new_life(f);
+    return open_control(f, err) || open_orders(f, err) || tell_ports(f, dir, err) ? -1 : 0;
+}
+
+static void on_signal(int signum, void *arg)
+{
+    struct fake *f = arg;
+    loop_stop(f->loop);
+}
+
+int main(int argc, char **argv)
+{
+    static struct fake f;
+    struct err err = {0};
+    if (argc != 2) {
+        fprintf(stderr, "usage: fakehead DIR\n");
+        return 2;
+    }
+    log_init("fakehead", LOG_LEVEL_INFO);
+    int rc = open_all(&f, argv[1], &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return 1;
+    }
+    struct loop_signal *term = loop_signal_create(f.loop, SIGTERM, on_signal, &f);
+    rc = loop_run(f.loop, &err);
+    loop_signal_destroy(term);
+    end_streams(&f);
+    httpd_destroy(f.control);
+    httpd_destroy(f.orders);
+    new_life(&f);
+    tls_ctx_destroy(f.tls);
+    json_decref(f.log);
+    loop_destroy(f.loop);
+    return rc ? 1 : 0;
+}
