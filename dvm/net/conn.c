@@ -184,17 +184,14 @@ static void on_handshake(struct net_conn *c)
 static void on_end(struct net_conn *c, short what)
 {
     char why[256];
+    bool plain = net_reason_of_end(c, what, why, sizeof(why));
 
     if (c->phase >= NET_FLUSHING) {
         net_conn_drop(c);
         return;
     }
-    if (what & BEV_EVENT_EOF)
-        snprintf(why, sizeof(why), "%s", "closed by the peer");
-    else
-        net_reason_tls(c, why, sizeof(why));
     if (c->phase == NET_HANDSHAKE && c->tls) {
-        if (c->incoming && (what & BEV_EVENT_EOF))
+        if (c->incoming && plain)
             net_conn_drop(c); /* a probe that only knocks */
         else
             refuse(c, why);

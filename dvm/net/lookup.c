@@ -12,10 +12,17 @@
 
 #define RESOLV_CONF "/etc/resolv.conf"
 
-/* One question that is under way. It outlives the net if need be: libevent answers cancelled ones
- * later. */
+/* Questions that their net did not live to see answered. libevent answers them on the loop's next
+ * turn; when there is none, the loop's end has to. */
+struct orphans {
+    struct event_base *base;
+    size_t n;
+};
+
+/* One question that is under way. */
 struct net_lookup {
-    struct net *net; /* NULL: nobody waits any more */
+    struct net *net; /* or else: */
+    struct orphans *orphans;
     uint64_t conn;
     net_lookup_fn *fn;
     struct net_lookup *prev, *next;
@@ -25,15 +32,26 @@ static void on_answer(int gai_error, struct evutil_addrinfo *list, void *arg)
 {
     struct net_lookup *l = arg;
 
-    if (!l->net) {
+    if (l->net) {
+        DL_DELETE(l->net->lookups, l);
+        l->fn(l->net, l->conn, gai_error, list);
+    } else {
+        l->orphans->n--;
         if (list)
             evutil_freeaddrinfo(list);
-        free(l);
-        return;
     }
-    DL_DELETE(l->net->lookups, l);
-    l->fn(l->net, l->conn, gai_error, list);
     free(l);
+}
+
+/* Posted: comes a turn later, or from loop_destroy(), when nothing else is left on the base. */
+static void on_orphans(void *arg)
+{
+    struct orphans *o = arg;
+
+    if (o->n)
+        event_base_loop(o->base, EVLOOP_NONBLOCK);
+    if (!o->n)
+        free(o);
 }
 
 static struct evdns_base *resolver(struct net *n)
@@ -79,6 +97,7 @@ void net_lookup_start(struct net *n, uint64_t conn, const char *host, uint16_t p
 
 void net_lookup_cancel_all(struct net *n)
 {
+    struct orphans *o = n->lookups ? xcalloc(1, sizeof(*o)) : NULL;
     struct net_lookup *l;
     struct net_lookup *next;
 
@@ -86,8 +105,14 @@ void net_lookup_cancel_all(struct net *n)
     {
         DL_DELETE(n->lookups, l);
         l->net = NULL;
+        l->orphans = o;
+        o->n++;
     }
     if (n->dns)
-        evdns_base_free(n->dns, 1); /* each question is answered: "shut down" */
+        evdns_base_free(n->dns, 1); /* schedules the answer "shut down" to each */
     n->dns = NULL;
+    if (!o)
+        return;
+    o->base = loop_base(n->loop);
+    loop_post(n->loop, on_orphans, o);
 }

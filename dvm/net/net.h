@@ -55,8 +55,8 @@ void net_close(struct net *n, uint64_t conn, bool flush);
 /* Stops and starts reading from one connection (back pressure). */
 void net_pause(struct net *n, uint64_t conn, bool paused);
 
-/* Closes every connection with flush, lets nobody in any more, and calls on_done on a later turn when
- * none is left: 2 s at the most after the last byte. */
+/* Closes every connection with flush, lets nobody in any more, and calls on_done on a later turn
+ * when none is left: 2 s at the most after the last byte. */
 void net_finish(struct net *n, void (*on_done)(void *arg), void *arg);
 
 #endif

@@ -100,7 +100,8 @@ void net_closing_written(struct net_conn *c); /* something was */
 void net_closing_readable(struct net_conn *c);
 
 /* reason.c: in words, into a fixed buffer. */
-void net_reason_tls(struct net_conn *c, char *text, size_t size);
+bool net_reason_of_end(struct net_conn *c, short what, char *text,
+                       size_t size); /* true: a plain end */
 void net_reason_peer_name(int fd, char *text, size_t size);
 /* A refused stranger, at most once a second. */
 void net_reason_log_refusal(struct net *n, int fd, const char *why);

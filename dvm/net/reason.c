@@ -13,16 +13,28 @@
 
 #define REFUSALS_MS 1000
 
-void net_reason_tls(struct net_conn *c, char *text, size_t size)
+/* The first error is the cause; the others are dropped. */
+static unsigned long take_tls_error(struct net_conn *c)
+{
+    unsigned long code = c->tls ? bufferevent_get_openssl_error(c->bev) : 0;
+
+    while (c->tls && bufferevent_get_openssl_error(c->bev))
+        ;
+    return code;
+}
+
+bool net_reason_of_end(struct net_conn *c, short what, char *text, size_t size)
 {
     int errnum = errno;
-    unsigned long code = c->tls ? bufferevent_get_openssl_error(c->bev) : 0;
+    unsigned long code = take_tls_error(c);
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
     long verdict = c->tls ? SSL_get_verify_result(bufferevent_openssl_get_ssl(c->bev)) : X509_V_OK;
 
-    if (c->tls)
-        while (bufferevent_get_openssl_error(c->bev)) /* the first is the cause */
-            ;
+    /* Without TLS's own word of parting it is an end all the same: frames have lengths. */
+    if ((what & BEV_EVENT_EOF) || ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+        snprintf(text, size, "%s", "closed by the peer");
+        return true;
+    }
     if (verdict != X509_V_OK)
         snprintf(text, size, "the peer's certificate is refused: %s",
                  X509_verify_cert_error_string(verdict));
@@ -31,6 +43,7 @@ void net_reason_tls(struct net_conn *c, char *text, size_t size)
     else
         snprintf(text, size, "the connection broke: %s",
                  errnum ? strerror(errnum) : "no reason given");
+    return false;
 }
 
 void net_reason_peer_name(int fd, char *text, size_t size)

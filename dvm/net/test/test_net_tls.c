@@ -166,15 +166,27 @@ static void the_net_ends_with_everything_under_way(void **state)
     const struct certs *c = *state;
     struct fix f;
     uint16_t port = start_server(&f, c->head, c->member);
+    int closed;
 
-    CALL(&f, net_connect_tls(f.cli.net, "no-such-host.invalid", 1, 10000));
     CALL(&f, net_connect_tls(f.cli.net, "127.0.0.1", port, 10000));
     fix_run_for(&f, 1);
     CALL(&f, net_connect_tls(f.cli.net, "127.0.0.1", port, 10000));
+    CALL(&f, net_connect_tls(f.cli.net, "no-such-host.invalid", 1, 10000));
+    closed = f.cli.closed;
     net_destroy(f.cli.net);
     f.cli.net = NULL;
     fix_run_for(&f, 10);
-    assert_int_equal(f.cli.closed, 0);
+    assert_int_equal(f.cli.closed, closed);
+    fix_fini(&f);
+}
+
+static void net_and_loop_end_together_with_a_name_under_way(void **state)
+{
+    const struct certs *c = *state;
+    struct fix f;
+
+    fix_init(&f, c->head, c->member);
+    CALL(&f, net_connect_tls(f.cli.net, "no-such-host.invalid", 1, 10000));
     fix_fini(&f);
 }
 
@@ -409,6 +421,7 @@ static void a_plain_close_is_seen_by_the_peer_only(void **state)
     connect_pair(&f, *state);
     CALL(&f, net_close(f.srv.net, f.srv.conn, false));
     RUN_UNTIL(&f, f.cli.closed);
+    assert_string_equal(f.cli.why, "closed by the peer");
     assert_int_equal(f.srv.closed, 0);
     CALL(&f, net_send(f.srv.net, f.srv.conn, "x", 1));
     CALL(&f, net_close(f.srv.net, 12345, true));
@@ -482,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_name_is_resolved_by_the_hosts_file),
         cmocka_unit_test(a_name_that_does_not_resolve_reports),
         cmocka_unit_test(the_net_ends_with_everything_under_way),
+        cmocka_unit_test(net_and_loop_end_together_with_a_name_under_way),
         cmocka_unit_test(a_closed_port_reports_whom_and_why),
         cmocka_unit_test(a_server_that_says_nothing_is_given_up),
         cmocka_unit_test(a_server_of_another_authority_is_refused),
