@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds both images, each only when its sources have changed; --load brings them to the test cluster's nodes.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(cd "$here/.." && pwd)
+BUILDER=${BUILDER:-docker}
+LABEL=dvm.openpmix.io/sources # of what an image was built, so that the engine itself knows what is stale
+LOGS=$ROOT/build/images
+
+say() { printf '%s\n' "$*" >&2; }
+
+# sources_of IMAGE: what its Dockerfile copies, beside .dockerignore.
+sources_of() {
+    case $1 in
+    dvm-operator) printf '%s\n' .dockerignore Dockerfile Makefile base api operator ;;
+    dvm-daemon) printf '%s\n' .dockerignore Makefile base api dvm examples daemon-image ;;
+    esac
+}
+
+hash_of() {
+    local sources
+    mapfile -t sources < <(sources_of "$1")
+    (cd "$ROOT" && find "${sources[@]}" -name test -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) |
+        sha256sum | cut -c1-16
+}
+
+built_of() { "$BUILDER" image inspect --format "{{index .Config.Labels \"$LABEL\"}}" "$1" 2> /dev/null || true; }
+
+# build IMAGE DOCKERFILE
+build() {
+    local tag=$1:dev hash log=$LOGS/$1.log start=$SECONDS
+    hash=$(hash_of "$1")
+    if [ "$(built_of "$tag")" = "$hash" ]; then say "image $tag: unchanged"; return; fi
+    say "image $tag: building (log: ${log#"$ROOT"/})"
+    if ! "$here/provider/build-image.sh" "$ROOT/$2" "$ROOT" "$tag" --label "$LABEL=$hash" > "$log" 2>&1; then
+        tail -n 30 "$log" >&2
+        say "image $tag: not built"
+        return 1
+    fi
+    # Its predecessor has lost its name and is of use to nobody.
+    "$BUILDER" image prune --force --filter "label=$LABEL" > /dev/null 2>&1 || true
+    say "image $tag: built in $((SECONDS - start)) s"
+}
+
+load() {
+    local start=$SECONDS
+    "$here/provider/provider.sh" load dvm-operator:dev dvm-daemon:dev
+    say "images: on the nodes after $((SECONDS - start)) s"
+}
+
+mkdir -p "$LOGS"
+if [ "$BUILDER" = docker ]; then
+    "$here/provider/kind/engine.sh" up
+    eval "$("$here/provider/kind/engine.sh" env)"
+fi
+build dvm-daemon daemon-image/Dockerfile
+build dvm-operator Dockerfile
+case ${1:-} in
+'') ;;
+--load) load ;;
+*) say "usage: images.sh [--load]"; exit 2 ;;
+esac
