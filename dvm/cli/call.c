@@ -91,13 +91,13 @@ int cli_events_begin(struct cli_conn *c, struct err *err)
     return reply ? 0 : -1;
 }
 
-int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
+static int next_line(struct cli_conn *c, int other_fd, int timeout_ms, char **line, struct err *err)
 {
     struct client_msg m;
-    int got = cli_conn_wait(c, &m, timeout_ms, err);
+    int got = cli_conn_wait_or(c, &m, other_fd, timeout_ms, err);
 
     *line = NULL;
-    if (got <= 0)
+    if (got != 1)
         return got;
     if (m.type == CLIENT_LINE) {
         *line = m.a;
@@ -109,14 +109,20 @@ int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err 
     return got;
 }
 
-int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)
+int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
+{
+    return next_line(c, -1, timeout_ms, line, err);
+}
+
+int cli_events_next_or(struct cli_conn *c, int other_fd, int timeout_ms, struct api_event *out,
+                       struct err *err)
 {
     char *line FREE_AUTO = NULL;
     json_error_t je;
     json_t *o;
-    int got = cli_events_line(c, timeout_ms, &line, err);
+    int got = next_line(c, other_fd, timeout_ms, &line, err);
 
-    if (got <= 0)
+    if (got != 1)
         return got;
     o = json_loads(line, JSON_REJECT_DUPLICATES, &je);
     if (!o)
@@ -124,4 +130,9 @@ int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, s
     got = api_event_decode(o, out, err);
     json_decref(o);
     return got < 0 ? -1 : 1;
+}
+
+int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)
+{
+    return cli_events_next_or(c, -1, timeout_ms, out, err);
 }

@@ -30,5 +30,8 @@ int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err 
     __attribute__((warn_unused_result));
 int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)
     __attribute__((warn_unused_result));
+/* The same, and 2 as soon as other_fd is readable. */
+int cli_events_next_or(struct cli_conn *c, int other_fd, int timeout_ms, struct api_event *out,
+                       struct err *err) __attribute__((warn_unused_result));
 
 #endif

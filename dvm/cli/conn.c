@@ -211,25 +211,29 @@ static int64_t now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static int poll_once(struct cli_conn *c, int64_t until, struct err *err)
+/* What became readable: bit 0 the connection, bit 1 the other descriptor. */
+static int poll_once(struct cli_conn *c, int other_fd, int64_t until, struct err *err)
 {
-    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    struct pollfd p[2] = {{.fd = c->fd, .events = POLLIN}, {.fd = other_fd, .events = POLLIN}};
     int64_t left = until < 0 ? -1 : until - now_ms();
     int n;
 
     if (until >= 0 && left < 0)
         left = 0;
     if (c->out.len)
-        p.events |= POLLOUT;
-    n = poll(&p, 1, (int)left);
+        p[0].events |= POLLOUT;
+    n = poll(p, 2, (int)left);
     if (n < 0 && errno != EINTR)
         return err_sys(err, errno, "waiting for the daemon");
     if (n == 0)
         return err_code(err, ETIMEDOUT, "the daemon does not answer");
-    return p.revents & ~POLLOUT ? 1 : 0;
+    if (n < 0)
+        return 0;
+    return (p[0].revents & ~POLLOUT ? 1 : 0) | (p[1].revents ? 2 : 0);
 }
 
-int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, struct err *err)
+int cli_conn_wait_or(struct cli_conn *c, struct client_msg *m, int other_fd, int timeout_ms,
+                     struct err *err)
 {
     int64_t until = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
 
@@ -241,8 +245,15 @@ int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, stru
             return got;
         if (cli_conn_pump(c, false, err) < 0) /* writes what waits */
             return -1;
-        readable = poll_once(c, until, err);
-        if (readable < 0 || cli_conn_pump(c, readable, err) < 0)
+        readable = poll_once(c, other_fd, until, err);
+        if (readable < 0 || cli_conn_pump(c, readable & 1, err) < 0)
             return -1;
+        if (readable == 2)
+            return 2;
     }
+}
+
+int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, struct err *err)
+{
+    return cli_conn_wait_or(c, m, -1, timeout_ms, err);
 }

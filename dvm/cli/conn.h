@@ -36,5 +36,8 @@ int cli_conn_take(struct cli_conn *c, struct client_msg *m, struct err *err)
  * -1: a fault or timeout_ms (-1: none) is over, err->code is ETIMEDOUT then. */
 int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, struct err *err)
     __attribute__((warn_unused_result));
+/* The same, and 2 as soon as other_fd (-1: none) is readable. */
+int cli_conn_wait_or(struct cli_conn *c, struct client_msg *m, int other_fd, int timeout_ms,
+                     struct err *err) __attribute__((warn_unused_result));
 
 #endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes. */
+#include "base/buf/buf.h"
+#include "dvm/cli/find.h"
+#include "dvm/cli/usage.h"
+#include "dvm/ldvm/ldvm.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECONDS_MAX 86400u
+#define SLOTS_MAX 4096u
+
+static const char help[] =
+    "Usage: prte start -n N [--slots S] [--radix R] [--foreground] [--dvm DIR]\n"
+    "       prte resize M [--drain wait|kill] [--deadline S] [--dvm DIR]\n"
+    "       prte stop [--deadline S] [--dvm DIR]\n"
+    "       prte run [-n N] [--slots S] -- <options and program, as for prun>\n"
+    "\n"
+    "A DVM on this host, without Kubernetes: a head and N members, each a daemon of its own.\n"
+    "Run jobs in it with prun, look at it with pstat.\n"
+    "\n"
+    "prte start              start it and return when all members are wired\n"
+    "  -n, --members N       number of members (0..1024; 0: jobs queue)\n"
+    "      --slots S         ranks that fit on each member (default: the CPUs of this process)\n"
+    "      --radix R         fan-out of the tree, 2..1024 (default: 64)\n"
+    "      --foreground      stay until the DVM ends; Ctrl-C ends it, twice kills it\n"
+    "      --daemonize       return when it is ready (default)\n"
+    "\n"
+    "prte resize M           change the number of members to M; prints what happens and when\n"
+    "      --drain wait|kill let jobs on leaving members end (default), or end them at once\n"
+    "      --deadline S      end what still runs on leaving members after S seconds\n"
+    "\n"
+    "prte stop               end it; nothing is left\n"
+    "      --deadline S      let running jobs go on for up to S seconds (default: 0)\n"
+    "\n"
+    "prte run                one job in a DVM that lives as long as it does; exits as prun does\n"
+    "  -n, --members N       number of members (default: 1)\n"
+    "\n"
+    "      --dvm DIR         its directory (default: $DVM_SESSION_DIR, else\n"
+    "                        ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
+    "  -h, --help            this text\n"
+    "      --version         the version\n"
+    "\n"
+    "Exit code: 0, 1 if it cannot be done, 2 if the command line is wrong.\n"
+    "Logs of the daemons are DIR/<vpid>/prted.log.\n";
+
+enum {
+    OPT_MEMBERS = 256,
+    OPT_SLOTS,
+    OPT_RADIX,
+    OPT_FOREGROUND,
+    OPT_DAEMONIZE,
+    OPT_DRAIN,
+    OPT_DEADLINE,
+    OPT_DVM,
+    OPT_HELP,
+    OPT_VERSION
+};
+
+static const struct option longs[] = {
+    {"members", required_argument, NULL, OPT_MEMBERS},
+    {"slots", required_argument, NULL, OPT_SLOTS},
+    {"radix", required_argument, NULL, OPT_RADIX},
+    {"foreground", no_argument, NULL, OPT_FOREGROUND},
+    {"daemonize", no_argument, NULL, OPT_DAEMONIZE},
+    {"drain", required_argument, NULL, OPT_DRAIN},
+    {"deadline", required_argument, NULL, OPT_DEADLINE},
+    {"dvm", required_argument, NULL, OPT_DVM},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+/* Bits of what was given, and what each verb takes. */
+#define GIVEN(opt) (1u << ((opt)-OPT_MEMBERS))
+
+struct args {
+    unsigned given;
+    uint64_t members, slots, radix, deadline_s;
+    bool kill;
+    const char *dvm;
+    char **rest; /* what follows the options, NULL-terminated */
+    int nrest;
+};
+
+typedef int verb_fn(const struct args *a, struct err *err);
+
+struct verb {
+    const char *name;
+    unsigned takes;
+    bool rest;   /* takes words */
+    verb_fn *fn; /* the exit code, or -1 or WRONG and err */
+};
+
+/* The command line is wrong after all. */
+#define WRONG (-2)
+static int wrong(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int wrong(struct err *err, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+    va_end(ap);
+    return WRONG;
+}
+
+static uint64_t cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint64_t)CPU_COUNT(&set) : 1;
+}
+
+static char *absolute(const char *path)
+{
+    char *cwd FREE_AUTO = path[0] == '/' ? NULL : getcwd(NULL, 0);
+
+    return cwd ? xasprintf("%s/%s", cwd, path) : xstrdup(path);
+}
+
+static char *dir_of(const struct args *a)
+{
+    char *dir FREE_AUTO = cli_new_dir(a->dvm);
+    char *full = absolute(dir);
+    size_t len = strlen(full);
+
+    while (len > 1 && full[len - 1] == '/')
+        full[--len] = '\0';
+    return full;
+}
+
+static struct procs *start(const struct args *a, const char *dir, bool catch, struct err *err)
+{
+    struct ldvm_start_opts o = {.dir = dir,
+                                .members = (uint32_t)a->members,
+                                .slots = (uint32_t)a->slots,
+                                .radix = (uint32_t)a->radix};
+    char *log FREE_AUTO = NULL;
+    struct procs *p = ldvm_start(&o, catch, &log, err);
+
+    if (!p && log[0])
+        fprintf(stderr, "%s", log);
+    return p;
+}
+
+static int do_start(const struct args *a, struct err *err)
+{
+    char *dir FREE_AUTO = dir_of(a);
+    bool stay = a->given & GIVEN(OPT_FOREGROUND);
+    struct procs *p;
+    int rc = 0;
+
+    if (!(a->given & GIVEN(OPT_MEMBERS)))
+        return wrong(err, "start needs -n, the number of members");
+    if (stay && a->given & GIVEN(OPT_DAEMONIZE))
+        return wrong(err, "--foreground and --daemonize contradict each other");
+    p = start(a, dir, stay, err);
+    if (!p)
+        return -1;
+    printf("DVM ready: %u members\n", (unsigned)a->members);
+    fflush(stdout);
+    if (stay)
+        rc = ldvm_attend(p, dir, err);
+    procs_destroy(p);
+    return rc;
+}
+
+static int do_resize(const struct args *a, struct err *err)
+{
+    char *dir FREE_AUTO = dir_of(a);
+    struct ldvm_resize_opts o = {.dir = dir, .deadline_s = -1, .kill = a->kill};
+    uint64_t members;
+
+    if (a->nrest != 1)
+        return wrong(err, "resize needs one number, that of members");
+    if (cli_number(a->rest[0], "resize", 0, LDVM_MEMBERS_MAX, &members, err) < 0)
+        return WRONG;
+    if (a->kill && a->given & GIVEN(OPT_DEADLINE))
+        return wrong(err, "--drain kill ends jobs at once: --deadline contradicts it");
+    o.members = (uint32_t)members;
+    o.drain_given = a->given & (GIVEN(OPT_DRAIN) | GIVEN(OPT_DEADLINE));
+    if (a->given & GIVEN(OPT_DEADLINE))
+        o.deadline_s = (int64_t)a->deadline_s;
+    return ldvm_resize(&o, err);
+}
+
+static int do_stop(const struct args *a, struct err *err)
+{
+    char *dir FREE_AUTO = dir_of(a);
+
+    return ldvm_stop(dir, (int64_t)a->deadline_s, err);
+}
+
+/* prun stands beside this program; the words are its own. */
+static int run_prun(const struct args *a, const char *dir, struct err *err)
+{
+    char **argv = xcalloc((size_t)a->nrest + 4, sizeof(*argv));
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    int status = 0;
+    pid_t pid;
+
+    self[n > 0 ? n : 0] = '\0';
+    argv[0] = xasprintf("%s/prun", dirname(self));
+    argv[1] = "--dvm";
+    argv[2] = (char *)dir;
+    memcpy(argv + 3, a->rest, (size_t)a->nrest * sizeof(*argv));
+    pid = fork();
+    if (pid == 0) {
+        execv(argv[0], argv);
+        fprintf(stderr, "prte: executing %s: %s\n", argv[0], strerror(errno));
+        _exit(EXIT_FAILURE);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    free(argv[0]);
+    free(argv);
+    if (pid < 0)
+        return err_sys(err, errno, "starting prun");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int do_run(const struct args *a, struct err *err)
+{
+    char *dir FREE_AUTO = NULL;
+    struct procs *p;
+    struct err why = {0};
+    int code;
+
+    if (!a->nrest)
+        return wrong(err, "run needs a program after '--'");
+    dir = xasprintf("%s/dvm-run-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    if (!mkdtemp(dir))
+        return err_sys(err, errno, "making %s", dir);
+    p = start(a, dir, false, err);
+    if (!p) {
+        rmdir(dir);
+        return -1;
+    }
+    /* Ctrl-C is prun's, which is in the same group; this program stays to clean up. */
+    signal(SIGINT, SIG_IGN);
+    code = run_prun(a, dir, err);
+    procs_destroy(p);
+    if (ldvm_stop(dir, 0, &why) < 0)
+        cli_fail("prte", EXIT_FAILURE, &why);
+    return code;
+}
+
+static const struct verb verbs[] = {
+    {"start",
+     GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX) | GIVEN(OPT_FOREGROUND) |
+         GIVEN(OPT_DAEMONIZE) | GIVEN(OPT_DVM),
+     false, do_start},
+    {"resize", GIVEN(OPT_DRAIN) | GIVEN(OPT_DEADLINE) | GIVEN(OPT_DVM), true, do_resize},
+    {"stop", GIVEN(OPT_DEADLINE) | GIVEN(OPT_DVM), false, do_stop},
+    {"run", GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX), true, do_run},
+};
+
+static int set_drain(struct args *a, const char *text, struct err *err)
+{
+    a->kill = strcmp(text, "kill") == 0;
+    if (!a->kill && strcmp(text, "wait") != 0)
+        return err_set(err, "--drain: '%s' is neither wait nor kill", text);
+    return 0;
+}
+
+static int set_option(struct args *a, int opt, const char *value, struct err *err)
+{
+    if (a->given & GIVEN(opt))
+        return err_set(err, "option --%s is given twice", longs[opt - OPT_MEMBERS].name);
+    a->given |= GIVEN(opt);
+    switch (opt) {
+    case OPT_MEMBERS:
+        return cli_number(value, "-n", 0, LDVM_MEMBERS_MAX, &a->members, err);
+    case OPT_SLOTS:
+        return cli_number(value, "--slots", 1, SLOTS_MAX, &a->slots, err);
+    case OPT_RADIX:
+        return cli_number(value, "--radix", 2, 1024, &a->radix, err);
+    case OPT_DRAIN:
+        return set_drain(a, value, err);
+    case OPT_DEADLINE:
+        return cli_number(value, "--deadline", 0, SECONDS_MAX, &a->deadline_s, err);
+    case OPT_DVM:
+        a->dvm = value;
+        return value[0] ? 0 : err_set(err, "--dvm: an empty path");
+    default:
+        return 0;
+    }
+}
+
+static int check_taken(const struct args *a, const struct verb *v, struct err *err)
+{
+    for (int opt = OPT_MEMBERS; opt < OPT_HELP; opt++) {
+        if (a->given & GIVEN(opt) & ~v->takes)
+            return err_set(err, "'%s' does not take --%s", v->name, longs[opt - OPT_MEMBERS].name);
+    }
+    if (!v->rest && a->nrest)
+        return err_set(err, "'%s' after '%s' has no meaning", a->rest[0], v->name);
+    return 0;
+}
+
+/* argv[0] is the verb. Those of 'run' end at its first other word, as what follows is prun's. */
+static int parse(int argc, char **argv, const struct verb *v, struct args *a, struct err *err)
+{
+    int opt;
+
+    opterr = 0;
+    while ((opt = getopt_long(argc, argv, v->fn == do_run ? "+:n:h" : ":n:h", longs, NULL)) != -1) {
+        if (opt == '?' || opt == ':')
+            return cli_option_error(opt, argv, err);
+        if (opt == OPT_HELP || opt == 'h') {
+            fputs(help, stdout);
+            exit(0);
+        }
+        if (opt == OPT_VERSION) {
+            puts("prte " DVM_VERSION);
+            exit(0);
+        }
+        if (set_option(a, opt == 'n' ? OPT_MEMBERS : opt, optarg, err) < 0)
+            return -1;
+    }
+    a->rest = argv + optind;
+    a->nrest = argc - optind;
+    return check_taken(a, v, err);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct args a = {.members = 1, .slots = cpus(), .radix = 64};
+    const struct verb *v;
+    struct err err = {0};
+    int code;
+
+    if (argc < 2)
+        return cli_usage("prte", "start, resize, stop or run?");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("prte " DVM_VERSION);
+        return 0;
+    }
+    v = find_verb(argv[1]);
+    if (!v)
+        return cli_usage("prte", "'%s' is none of start, resize, stop, run", argv[1]);
+    if (parse(argc - 1, argv + 1, v, &a, &err) < 0)
+        return cli_usage("prte", "%s", err.msg);
+    code = v->fn(&a, &err);
+    if (code == WRONG)
+        return cli_usage("prte", "%s", err.msg);
+    return code < 0 ? cli_fail("prte", EXIT_FAILURE, &err) : code;
+}

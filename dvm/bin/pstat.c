@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pstat: shows members, tree, jobs and campaigns of a DVM, and its events as they happen. */
+#include "dvm/cli/call.h"
+#include "dvm/cli/show.h"
+#include "dvm/cli/usage.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: pstat [--json] [members|tree|jobs|campaigns]\n"
+    "       pstat --watch-events [--json]\n"
+    "\n"
+    "Shows a DVM: a summary, its members, jobs and campaigns, or only one of them.\n"
+    "\n"
+    "  members        the daemons: state, host, slots, place in the tree\n"
+    "  tree           how the daemons are connected\n"
+    "  jobs           running, held and queued jobs with the reason, and the last that ended\n"
+    "  campaigns      resizes: phase, how long it took, what is waited for\n"
+    "\n"
+    "      --json            JSON as of GET /v1/dvm (docs/control-api.md), whole or that part\n"
+    "      --watch-events    print events from now on, one a line, until interrupted\n"
+    "      --dvm DIR|SOCKET  session directory or socket of the head (default:\n"
+    "                        $DVM_SESSION_DIR, else /run/dvm in a pod, else\n"
+    "                        ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
+    "  -h, --help            this text\n"
+    "      --version         the version\n"
+    "\n"
+    "Exit code: 0, 1 if the DVM cannot be asked, 2 if the command line is wrong.\n";
+
+enum { OPT_JSON = 256, OPT_WATCH, OPT_DVM, OPT_HELP, OPT_VERSION };
+
+static const struct option longs[] = {
+    {"json", no_argument, NULL, OPT_JSON},       {"watch-events", no_argument, NULL, OPT_WATCH},
+    {"dvm", required_argument, NULL, OPT_DVM},   {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION}, {NULL, 0, NULL, 0},
+};
+
+struct part {
+    const char *name;
+    const char *key; /* in the JSON view */
+    void (*show)(const struct api_dvm *d, FILE *out);
+};
+
+static const struct part parts[] = {
+    {"members", "members", show_members},
+    {"tree", "members", show_tree},
+    {"jobs", "jobs", show_jobs},
+    {"campaigns", "campaigns", show_campaigns},
+};
+
+struct args {
+    const char *dvm;
+    const struct part *part; /* NULL: everything */
+    bool json, watch, help, version;
+};
+
+static int set_part(struct args *a, const char *name, struct err *err)
+{
+    if (a->part)
+        return err_set(err, "'%s' after '%s': one at a time", name, a->part->name);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (strcmp(parts[i].name, name) == 0)
+            a->part = &parts[i];
+    }
+    return a->part ? 0 : err_set(err, "'%s' is none of members, tree, jobs, campaigns", name);
+}
+
+static int parse(int argc, char **argv, struct args *a, struct err *err)
+{
+    int opt;
+
+    opterr = 0;
+    while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+        if (opt == '?' || opt == ':')
+            return cli_option_error(opt, argv, err);
+        if (opt == OPT_DVM)
+            a->dvm = optarg;
+        a->json = a->json || opt == OPT_JSON;
+        a->watch = a->watch || opt == OPT_WATCH;
+        a->help = a->help || opt == OPT_HELP || opt == 'h';
+        a->version = a->version || opt == OPT_VERSION;
+    }
+    for (; optind < argc; optind++) {
+        if (set_part(a, argv[optind], err) < 0)
+            return -1;
+    }
+    if (a->watch && a->part)
+        return err_set(err, "--watch-events and '%s' contradict each other", a->part->name);
+    return 0;
+}
+
+/* Each line is out at once: it is read by programs that wait for one. */
+static int print_line(const struct args *a, const char *line, struct err *err)
+{
+    json_t *o = a->json ? NULL : json_loads(line, 0, NULL);
+    struct api_event e;
+
+    if (a->json)
+        puts(line);
+    else if (api_event_decode(o, &e, err) < 0)
+        return -1;
+    else {
+        show_event(&e, stdout);
+        api_event_free(&e);
+    }
+    json_decref(o);
+    return fflush(stdout) == 0 ? 0 : err_set(err, "standard output cannot be written");
+}
+
+static int watch(struct cli_conn *c, const struct args *a, struct err *err)
+{
+    char *line;
+    int got;
+
+    if (cli_events_begin(c, err) < 0)
+        return -1;
+    while ((got = cli_events_line(c, -1, &line, err)) > 0) {
+        int rc = print_line(a, line, err);
+
+        free(line);
+        if (rc < 0)
+            return -1;
+    }
+    return got;
+}
+
+static int print_json(struct cli_conn *c, const struct args *a, struct err *err)
+{
+    json_t *view = cli_call(c, "GET", "/v1/dvm", NULL, NULL, err);
+    json_t *shown = view;
+
+    if (!view)
+        return -1;
+    if (a->part)
+        shown = json_pack("{s:O}", a->part->key, json_object_get(view, a->part->key));
+    json_dumpf(shown, stdout, JSON_INDENT(2));
+    putchar('\n');
+    if (shown != view)
+        json_decref(shown);
+    json_decref(view);
+    return 0;
+}
+
+static int print_text(struct cli_conn *c, const struct args *a, struct err *err)
+{
+    struct api_dvm d;
+
+    if (cli_call_dvm(c, &d, err) < 0)
+        return -1;
+    if (a->part) {
+        a->part->show(&d, stdout);
+    } else {
+        show_summary(&d, stdout);
+        putchar('\n');
+        show_members(&d, stdout);
+        putchar('\n');
+        show_jobs(&d, stdout);
+        putchar('\n');
+        show_campaigns(&d, stdout);
+    }
+    api_dvm_free(&d);
+    return 0;
+}
+
+static int run(const struct args *a, struct err *err)
+{
+    struct cli_where where CLI_WHERE_AUTO = {0};
+    struct cli_conn *c;
+    int rc;
+
+    cli_find(a->dvm, &where);
+    c = cli_connect(&where, err);
+    if (!c)
+        return -1;
+    if (a->watch)
+        rc = watch(c, a, err);
+    else
+        rc = a->json ? print_json(c, a, err) : print_text(c, a, err);
+    cli_conn_free(c);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct args a = {0};
+    struct err err = {0};
+
+    if (parse(argc, argv, &a, &err) < 0)
+        return cli_usage("pstat", "%s", err.msg);
+    if (a.help)
+        fputs(help, stdout);
+    else if (a.version)
+        puts("pstat " DVM_VERSION);
+    else if (run(&a, &err) < 0)
+        return cli_fail("pstat", EXIT_FAILURE, &err);
+    return fflush(stdout) == 0 ? 0 : EXIT_FAILURE;
+}

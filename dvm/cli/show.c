@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head's view as tables; an event as a line. */
+#include "dvm/cli/show.h"
+
+#include "base/buf/buf.h"
+#include "dvm/cli/table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+char *show_vpids(const uint32_t *v, size_t n)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = n ? open_memstream(&text, &len) : NULL;
+
+    if (!f)
+        return xstrdup("-");
+    for (size_t i = 0; i < n; i++) {
+        size_t last = i;
+
+        while (last + 1 < n && v[last + 1] == v[last] + 1)
+            last++;
+        fprintf(f, i ? ",%u" : "%u", v[i]);
+        if (last > i)
+            fprintf(f, "-%u", v[last]);
+        i = last;
+    }
+    fclose(f);
+    return text;
+}
+
+char *show_job_refs(const struct api_job_ref *refs, size_t n)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = n ? open_memstream(&text, &len) : NULL;
+
+    if (!f)
+        return xstrdup("");
+    for (size_t i = 0; i < n; i++) {
+        char *ranks FREE_AUTO = show_vpids(refs[i].ranks, refs[i].nranks);
+
+        fprintf(f, "%sjob %s ranks %s", i ? ", " : "", refs[i].job, ranks);
+    }
+    fclose(f);
+    return text;
+}
+
+void show_summary(const struct api_dvm *d, FILE *out)
+{
+    uint32_t wired = 0, slots = 0, used = 0;
+
+    for (size_t i = 0; i < d->nmembers; i++) {
+        const struct api_dvm_member *m = &d->members[i];
+
+        wired += m->vpid && strcmp(m->state, "wired") == 0;
+        slots += m->slots;
+        used += m->slots_used;
+    }
+    fprintf(out,
+            "DVM %s: %u of %u members wired, %u of %u slots in use, version %" PRIu64
+            ", incarnation %s\n",
+            d->cluster, wired, d->size_members, used, slots, d->version, d->incarnation);
+    if (!d->fence_total)
+        return;
+    fprintf(out, "Launch fence up:");
+    for (size_t i = 0; i < d->nholds; i++)
+        fprintf(out, "%s %s (%u)", i ? "," : "", d->holds[i].name, d->holds[i].count);
+    fputc('\n', out);
+}
+
+void show_members(const struct api_dvm *d, FILE *out)
+{
+    static const char *const heads[] = {">VPID",   ">EPOCH",   "STATE", "HOST",
+                                        "ADDRESS", ">SLOTS",   ">USED", ">PARENT",
+                                        ">DEPTH",  ">REPAIRS", NULL};
+    struct table *t = table_create(heads);
+
+    for (size_t i = 0; i < d->nmembers; i++) {
+        const struct api_dvm_member *m = &d->members[i];
+
+        table_cell(t, "%u", m->vpid);
+        table_cell(t, "%" PRIu64, m->epoch);
+        table_cell(t, "%s", m->state);
+        table_cell(t, "%s", m->host[0] ? m->host : "-");
+        table_cell(t, "%s", m->address[0] ? m->address : "-");
+        table_cell(t, "%u", m->slots);
+        table_cell(t, "%u", m->slots_used);
+        if (m->parent < 0)
+            table_cell(t, "-");
+        else
+            table_cell(t, "%" PRId64, m->parent);
+        table_cell(t, "%u", m->depth);
+        table_cell(t, "%" PRIu64, m->repairs);
+    }
+    table_print(t, out);
+    table_destroy(t);
+}
+
+void show_jobs(const struct api_dvm *d, FILE *out)
+{
+    static const char *const heads[] = {"JOB", "STATE", ">RANKS", "VPIDS", ">EXIT", "REASON", NULL};
+    struct table *t = table_create(heads);
+
+    for (size_t i = 0; i < d->njobs; i++) {
+        const struct api_dvm_job *j = &d->jobs[i];
+        char *vpids FREE_AUTO = show_vpids(j->vpids, j->nvpids);
+
+        table_cell(t, "%s", j->id);
+        table_cell(t, "%s", j->state);
+        table_cell(t, "%u", j->ranks);
+        table_cell(t, "%s", vpids);
+        table_cell(t, "%d", j->exit_code);
+        table_cell(t, "%s", j->reason[0] ? j->reason : "-");
+    }
+    table_print(t, out);
+    table_destroy(t);
+}
+
+/* From acceptance to the end; "-" while it runs. */
+static void took_cell(struct table *t, const struct api_campaign *c)
+{
+    if (c->complete_ms && c->accepted_ms)
+        table_cell(t, "%" PRId64 " ms", c->complete_ms - c->accepted_ms);
+    else
+        table_cell(t, "-");
+}
+
+void show_campaigns(const struct api_dvm *d, FILE *out)
+{
+    static const char *const heads[] = {"CAMPAIGN", ">SEQ",        "PHASE",     ">TOOK", "TARGETS",
+                                        "DEPARTED", "WAITING FOR", "HAS ENDED", NULL};
+    struct table *t = table_create(heads);
+
+    for (size_t i = 0; i < d->ncampaigns; i++) {
+        const struct api_campaign *c = &d->campaigns[i];
+        char *targets FREE_AUTO = show_vpids(c->targets, c->ntargets);
+        char *departed FREE_AUTO = show_vpids(c->departed, c->ndeparted);
+        char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
+        char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
+
+        table_cell(t, "%s", c->id);
+        table_cell(t, "%" PRIu64, c->sequence);
+        table_cell(t, "%s", api_phase_name(c->phase));
+        took_cell(t, c);
+        table_cell(t, "%s", targets);
+        table_cell(t, "%s", departed);
+        table_cell(t, "%s", waiting[0] ? waiting : "-");
+        table_cell(t, "%s", ended[0] ? ended : "-");
+    }
+    table_print(t, out);
+    table_destroy(t);
+}
+
+static void show_time(int64_t ms, FILE *out)
+{
+    time_t s = (time_t)(ms / 1000);
+    struct tm tm;
+    char text[32];
+
+    localtime_r(&s, &tm);
+    strftime(text, sizeof(text), "%H:%M:%S", &tm);
+    fprintf(out, "%s.%03d", text, (int)(ms % 1000));
+}
+
+static void show_event_campaign(const struct api_campaign *c, FILE *out)
+{
+    char *targets FREE_AUTO = show_vpids(c->targets, c->ntargets);
+    char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
+    char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
+
+    fprintf(out, "  %s, vpids %s, %s", c->id, targets, api_phase_name(c->phase));
+    if (waiting[0])
+        fprintf(out, ", waits for %s", waiting);
+    if (ended[0])
+        fprintf(out, ", has ended %s", ended);
+}
+
+void show_event(const struct api_event *e, FILE *out)
+{
+    show_time(e->time_ms, out);
+    fprintf(out, "  %4" PRIu64 "  %s", e->number, api_event_type_name(e->type));
+    if (e->type <= API_EVENT_DAEMON_DEPARTED)
+        fprintf(out, "  vpid %u, epoch %" PRIu64, e->vpid, e->epoch);
+    if (e->has_campaign)
+        show_event_campaign(&e->campaign, out);
+    fputc('\n', out);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ends a DVM. */
+#ifndef DVM_CLI_SHUTDOWN_H
+#define DVM_CLI_SHUTDOWN_H
+
+#include "dvm/cli/conn.h"
+
+#include <stdint.h>
+
+/* PUT /v1/shutdown and waits until the head has gone, which shows by its end of the connection.
+ * Jobs that still run deadline_s seconds from now are ended. */
+int cli_shutdown(struct cli_conn *c, int64_t deadline_s, struct err *err)
+    __attribute__((warn_unused_result));
+
+#endif

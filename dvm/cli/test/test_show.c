@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of what pstat prints. */
+#include "dvm/cli/show.h"
+
+#include "base/buf/buf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct api_dvm_member member(uint32_t vpid, int64_t parent, const char *state)
+{
+    struct api_dvm_member m = {.vpid = vpid,
+                               .epoch = vpid + 1,
+                               .host = "n",
+                               .address = "",
+                               .slots = vpid ? 2 : 0,
+                               .parent = parent};
+
+    snprintf(m.state, sizeof(m.state), "%s", state);
+    return m;
+}
+
+typedef void show_fn(const struct api_dvm *d, FILE *out);
+
+static void assert_shown(show_fn *fn, const struct api_dvm *d, const char *want)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    fn(d, f);
+    fclose(f);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void vpids_are_shown_as_ranges(void **state)
+{
+    static const uint32_t v[] = {1, 2, 3, 5, 7, 8};
+    char *text FREE_AUTO = show_vpids(v, 6);
+    char *none FREE_AUTO = show_vpids(NULL, 0);
+
+    assert_string_equal(text, "1-3,5,7-8");
+    assert_string_equal(none, "-");
+}
+
+static void the_tree_is_drawn_with_branches(void **state)
+{
+    struct api_dvm_member m[] = {member(0, -1, "wired"), member(1, 0, "wired"),
+                                 member(2, 0, "wired"), member(3, 1, "wired"),
+                                 member(4, 1, "draining")};
+    struct api_dvm d = {.nmembers = 5, .members = m};
+
+    assert_shown(show_tree, &d,
+                 "0  n  wired\n"
+                 "├─ 1  n  wired  0/2 slots\n"
+                 "│  ├─ 3  n  wired  0/2 slots\n"
+                 "│  └─ 4  n  draining  0/2 slots\n"
+                 "└─ 2  n  wired  0/2 slots\n");
+}
+
+static void daemons_without_a_place_are_listed_apart(void **state)
+{
+    struct api_dvm_member m[] = {member(0, -1, "wired"), member(1, -1, "reported")};
+    struct api_dvm d = {.nmembers = 2, .members = m};
+
+    assert_shown(show_tree, &d, "0  n  wired\nnot in the tree:\n   1  n  reported  0/2 slots\n");
+}
+
+static void a_cycle_in_a_broken_view_ends(void **state)
+{
+    struct api_dvm_member m[] = {member(0, 1, "wired"), member(1, 0, "wired"),
+                                 member(2, 3, "wired"), member(3, 2, "wired")};
+    struct api_dvm d = {.nmembers = 4, .members = m};
+
+    assert_shown(show_tree, &d,
+                 "0  n  wired\n└─ 1  n  wired  0/2 slots\nnot in the tree:\n"
+                 "   2  n  wired  0/2 slots\n   3  n  wired  0/2 slots\n");
+}
+
+static void the_summary_counts_members_without_the_head(void **state)
+{
+    struct api_dvm_member m[] = {member(0, -1, "wired"), member(1, 0, "wired"),
+                                 member(2, 0, "lost")};
+    struct api_dvm d = {.incarnation = "5f3a",
+                        .cluster = "local/x",
+                        .size_members = 2,
+                        .version = 3,
+                        .nmembers = 3,
+                        .members = m};
+
+    assert_shown(show_summary, &d,
+                 "DVM local/x: 1 of 2 members wired, 0 of 4 slots in use, version 3, incarnation "
+                 "5f3a\n");
+}
+
+static void a_raised_fence_names_who_holds_it(void **state)
+{
+    struct api_dvm_hold h = {"campaign a", 2};
+    struct api_dvm d = {
+        .incarnation = "1", .cluster = "c", .fence_total = 2, .nholds = 1, .holds = &h};
+
+    assert_shown(show_summary, &d,
+                 "DVM c: 0 of 0 members wired, 0 of 0 slots in use, version 0, incarnation 1\n"
+                 "Launch fence up: campaign a (2)\n");
+}
+
+static void a_campaign_tells_whom_it_waits_for(void **state)
+{
+    uint32_t targets[] = {3, 4};
+    uint32_t ranks[] = {2, 3};
+    struct api_job_ref waiting = {.job = "5.1", .nranks = 2, .ranks = ranks};
+    struct api_campaign c = {.id = "a",
+                             .sequence = 7,
+                             .phase = API_PHASE_DRAINING,
+                             .ntargets = 2,
+                             .targets = targets,
+                             .nwaiting = 1,
+                             .waiting = &waiting};
+    struct api_dvm d = {.ncampaigns = 1, .campaigns = &c};
+
+    assert_shown(show_campaigns, &d,
+                 "CAMPAIGN  SEQ  PHASE     TOOK  TARGETS  DEPARTED  WAITING FOR        HAS ENDED\n"
+                 "a           7  Draining     -  3-4      -         job 5.1 ranks 2-3  -\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vpids_are_shown_as_ranges),
+        cmocka_unit_test(the_tree_is_drawn_with_branches),
+        cmocka_unit_test(daemons_without_a_place_are_listed_apart),
+        cmocka_unit_test(a_cycle_in_a_broken_view_ends),
+        cmocka_unit_test(the_summary_counts_members_without_the_head),
+        cmocka_unit_test(a_raised_fence_names_who_holds_it),
+        cmocka_unit_test(a_campaign_tells_whom_it_waits_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of the control API over the local socket's calls, with the real core of a head. */
+#include "dvm/ctl/ctl.h"
+
+#include "base/buf/buf.h"
+#include "dvm/ctl/ctl_private.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONN 7
+#define LINES_MAX 64
+
+struct world {
+    struct loop *loop;
+    struct core *core;
+    struct ctl *ctl;
+    int status;
+    char *body;
+    int replies;
+    int drains;
+    int replies_at_drain; /* how many answers had been given when core's actions were taken last */
+    bool slow;            /* the reader of lines takes no more */
+    size_t nlines;
+    char *lines[LINES_MAX];
+};
+
+static void on_drain(void *arg)
+{
+    struct world *w = arg;
+    struct out_act act;
+
+    w->drains++;
+    w->replies_at_drain = w->replies;
+    while (core_next(w->core, &act)) {
+        if (act.kind == OUT_EVENT)
+            ctl_on_event(w->ctl, act.req);
+        out_act_free(&act);
+    }
+}
+
+static void on_reply(uint64_t conn, int status, const char *body, void *arg)
+{
+    struct world *w = arg;
+
+    assert_int_equal(conn, CONN);
+    free(w->body);
+    w->status = status;
+    w->body = xstrdup(body);
+    w->replies++;
+}
+
+static int on_line(uint64_t conn, const char *event, void *arg)
+{
+    struct world *w = arg;
+
+    if (w->slow)
+        return -1;
+    assert_true(w->nlines < LINES_MAX);
+    w->lines[w->nlines++] = xstrdup(event);
+    return 0;
+}
+
+static int setup_daemon(void **state, uint32_t vpid)
+{
+    struct world *w = xcalloc(1, sizeof(*w));
+    struct ctl_opts opts = {.drain = on_drain, .drain_arg = w};
+    struct core_opts co = {.vpid = vpid,
+                           .cluster = "local/test",
+                           .host = "here",
+                           .address = "",
+                           .join_port = 1,
+                           .head_host = "127.0.0.1",
+                           .head_port = 1,
+                           .radix = 2,
+                           .incarnation = vpid ? 0 : 0x5f3a,
+                           .size = 4};
+
+    w->loop = loop_create(NULL);
+    w->core = core_create(&co, loop_now_ms(w->loop), loop_wall_ms());
+    w->ctl = ctl_create(w->loop, w->core, &opts, NULL);
+    assert_non_null(w->ctl);
+    on_drain(w);
+    w->drains = 0;
+    *state = w;
+    return 0;
+}
+
+static int setup_head(void **state)
+{
+    return setup_daemon(state, 0);
+}
+
+static int setup_member(void **state)
+{
+    return setup_daemon(state, 3);
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    ctl_destroy(w->ctl);
+    core_destroy(w->core);
+    loop_destroy(w->loop);
+    for (size_t i = 0; i < w->nlines; i++)
+        free(w->lines[i]);
+    free(w->body);
+    free(w);
+    return 0;
+}
+
+static void call(struct world *w, const char *method, const char *path, const char *body)
+{
+    struct ctl_local answer = {on_reply, on_line, w};
+    int before = w->replies;
+
+    ctl_local_call(w->ctl, CONN, method, path, body, &answer);
+    assert_int_equal(w->replies, before + 1);
+}
+
+static void assert_answer(struct world *w, int status, const char *text)
+{
+    if (w->status != status || !strstr(w->body, text))
+        fail_msg("answer %d %s, not %d with '%s'", w->status, w->body, status, text);
+}
+
+static void put_size(struct world *w, int sequence, int members)
+{
+    char *body FREE_AUTO = xasprintf("{\"sequence\": %d, \"members\": %d}", sequence, members);
+
+    call(w, "PUT", "/v1/size", body);
+}
+
+/* --- refusals */
+
+static void an_unknown_path_is_not_found(void **state)
+{
+    static const char *const paths[] = {"/",
+                                        "/v2/dvm",
+                                        "/v1/dvm/",
+                                        "/v1/campaigns",
+                                        "/v1/campaigns/",
+                                        "/v1/campaigns/a/b",
+                                        "/v1/campaigns//cancel",
+                                        "/v1/campaigns/a/cancel/b"};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        call(*state, "GET", paths[i], "");
+        assert_answer(*state, 404, "\"reason\":\"NotFound\"");
+    }
+}
+
+static void a_known_path_with_another_method_is_not_allowed(void **state)
+{
+    call(*state, "DELETE", "/v1/dvm", "");
+    assert_answer(*state, 405, "MethodNotAllowed");
+    call(*state, "GET", "/v1/size", "");
+    assert_answer(*state, 405, "MethodNotAllowed");
+}
+
+static void a_body_that_is_no_object_is_a_bad_request_and_changes_nothing(void **state)
+{
+    static const char *const bodies[] = {
+        "", "{", "[]", "3", "{}", "null", "{\"sequence\":1,\"sequence\":1}"};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        call(w, "PUT", "/v1/size", bodies[i]);
+        assert_answer(w, 400, "BadRequest");
+        call(w, "PUT", "/v1/campaigns/a", bodies[i]);
+        assert_answer(w, 400, "BadRequest");
+        call(w, "PUT", "/v1/shutdown", bodies[i]);
+        assert_answer(w, 400, "BadRequest");
+    }
+    assert_int_equal(w->drains, 0);
+}
+
+static void a_campaign_s_id_that_is_too_long_is_a_bad_request(void **state)
+{
+    char path[API_ID_MAX + 64];
+
+    memset(path, 'x', sizeof(path));
+    memcpy(path, "/v1/campaigns/", 14);
+    path[sizeof(path) - 1] = '\0';
+    call(*state, "GET", path, "");
+    assert_answer(*state, 400, "1 to 128 bytes");
+}
+
+static void text_that_is_no_utf8_is_refused_all_the_same(void **state)
+{
+    call(*state, "GET", "/v1/\xff\xfe", "");
+    assert_answer(*state, 404, "NotFound");
+}
+
+static void an_unknown_campaign_is_not_found(void **state)
+{
+    call(*state, "GET", "/v1/campaigns/nope", "");
+    assert_answer(*state, 404, "NotFound");
+    call(*state, "PUT", "/v1/campaigns/nope/cancel", "");
+    assert_answer(*state, 404, "NotFound");
+}
+
+static void a_shrink_that_names_the_head_is_refused_with_core_s_reason(void **state)
+{
+    call(*state, "PUT", "/v1/campaigns/a", "{\"sequence\":1,\"kind\":\"shrink\",\"targets\":[0]}");
+    assert_answer(*state, 422, "HeadCannotLeave");
+}
+
+static void an_older_sequence_is_refused(void **state)
+{
+    put_size(*state, 5, 4);
+    put_size(*state, 4, 4);
+    assert_answer(*state, 409, "SequenceTooOld");
+}
+
+static void every_role_may_use_its_verbs_only(void **state)
+{
+    static const char *const roles[] = {
+        TLS_ROLE_OPERATOR, TLS_ROLE_USER, TLS_ROLE_MEMBER, TLS_ROLE_HEAD, "", "OPERATOR"};
+    /* A copy of the table in docs/control-api.md, one letter per role: operator, user, member. */
+    static const struct {
+        const char *method, *pattern, *allowed;
+    } table[] = {
+        {"PUT", "/v1/campaigns/{id}", "ou"},
+        {"PUT", "/v1/campaigns/{id}/cancel", "ou"},
+        {"GET", "/v1/campaigns/{id}", "oum"},
+        {"PUT", "/v1/size", "o"},
+        {"PUT", "/v1/shutdown", "ou"},
+        {"GET", "/v1/events", "ou"},
+        {"GET", "/v1/dvm", "oum"},
+    };
+    struct world *w = *state;
+
+    assert_int_equal(ctl_nverbs, sizeof(table) / sizeof(table[0]));
+    for (size_t v = 0; v < ctl_nverbs; v++) {
+        assert_string_equal(ctl_verbs[v].method, table[v].method);
+        assert_string_equal(ctl_verbs[v].pattern, table[v].pattern);
+        for (size_t r = 0; r < 6; r++) {
+            bool allowed = r < 3 && strchr(table[v].allowed, roles[r][0]);
+            json_t *body = json_object();
+            struct ctl_request rq = {.role = roles[r], .id = "a", .body = body};
+            struct ctl_reply rp;
+
+            ctl_call(w->ctl, &ctl_verbs[v], &rq, &rp);
+            if ((rp.status != 403) != allowed)
+                fail_msg("%s %s as '%s': %d", table[v].method, table[v].pattern, roles[r],
+                         rp.status);
+            json_decref(rp.body);
+            json_decref(body);
+        }
+    }
+}
+
+static void a_member_refuses_every_verb_as_not_the_head(void **state)
+{
+    struct world *w = *state;
+
+    call(w, "GET", "/v1/dvm", "");
+    assert_answer(w, 503, "NotHead");
+    call(w, "GET", "/v1/events", "");
+    assert_answer(w, 503, "NotHead");
+    put_size(w, 1, 1);
+    assert_answer(w, 503, "NotHead");
+    call(w, "PUT", "/v1/shutdown", "{\"deadlineSeconds\":0}");
+    assert_answer(w, 503, "NotHead");
+}
+
+/* --- events */
+
+static void events_from_a_number_need_their_incarnation(void **state)
+{
+    call(*state, "GET", "/v1/events?from=1", "");
+    assert_answer(*state, 400, "BadRequest");
+    call(*state, "GET", "/v1/events?incarnation=0000000000005f3a&from=x", "");
+    assert_answer(*state, 400, "BadRequest");
+    call(*state, "GET", "/v1/events?incarnation=0000000000005f3a&from=", "");
+    assert_answer(*state, 400, "BadRequest");
+}
+
+static void events_of_another_incarnation_are_gone(void **state)
+{
+    call(*state, "GET", "/v1/events?incarnation=0000000000005f3b&from=1", "");
+    assert_answer(*state, 410, "Gone");
+    call(*state, "GET", "/v1/events?incarnation=0000000000005f3b", "");
+    assert_answer(*state, 410, "Gone");
+}
+
+static void events_not_yet_given_or_number_0_are_gone(void **state)
+{
+    call(*state, "GET", "/v1/events?incarnation=0000000000005f3a&from=1000", "");
+    assert_answer(*state, 410, "Gone");
+    call(*state, "GET", "/v1/events?incarnation=0000000000005f3a&from=0", "");
+    assert_answer(*state, 410, "Gone");
+}
+
+static void a_stream_tells_what_happens_from_now_on(void **state)
+{
+    struct world *w = *state;
+
+    put_size(w, 1, 4);
+    call(w, "GET", "/v1/events", "");
+    assert_int_equal(w->status, 200);
+    assert_int_equal(w->nlines, 0);
+    put_size(w, 2, 5);
+    assert_int_equal(w->nlines, 1);
+    assert_non_null(strstr(w->lines[0], "\"type\":\"Size\""));
+}
+
+static void a_stream_from_an_earlier_number_tells_what_was_first(void **state)
+{
+    struct world *w = *state;
+    uint64_t first = core_event_next(w->core);
+    char *path FREE_AUTO = xasprintf("/v1/events?incarnation=%s&from=%lu",
+                                     core_incarnation(w->core), (unsigned long)first);
+
+    put_size(w, 1, 5);
+    put_size(w, 2, 6);
+    call(w, "GET", path, "");
+    assert_int_equal(w->status, 200);
+    assert_int_equal(w->nlines, 2);
+    put_size(w, 3, 7);
+    assert_int_equal(w->nlines, 3);
+}
+
+static void a_reader_that_is_too_slow_loses_its_stream(void **state)
+{
+    struct world *w = *state;
+
+    call(w, "GET", "/v1/events", "");
+    w->slow = true;
+    put_size(w, 1, 5);
+    w->slow = false;
+    put_size(w, 2, 6);
+    assert_int_equal(w->nlines, 0);
+}
+
+static void a_connection_that_is_gone_gets_no_more_events(void **state)
+{
+    struct world *w = *state;
+
+    call(w, "GET", "/v1/events", "");
+    ctl_local_gone(w->ctl, CONN);
+    put_size(w, 1, 5);
+    assert_int_equal(w->nlines, 0);
+}
+
+static void one_stream_too_many_is_refused(void **state)
+{
+    struct world *w = *state;
+
+    for (int i = 0; i < CTL_STREAMS_MAX; i++) {
+        call(w, "GET", "/v1/events", "");
+        assert_int_equal(w->status, 200);
+    }
+    call(w, "GET", "/v1/events", "");
+    assert_answer(w, 503, "TooManyStreams");
+    ctl_local_gone(w->ctl, CONN);
+    call(w, "GET", "/v1/events", "");
+    assert_int_equal(w->status, 200);
+}
+
+/* --- what works */
+
+static void the_view_names_incarnation_and_size(void **state)
+{
+    call(*state, "GET", "/v1/dvm", "");
+    assert_answer(*state, 200, "\"incarnation\":\"0000000000005f3a\"");
+    assert_answer(*state, 200, "\"members\":[");
+}
+
+static void a_size_is_answered_with_what_is_in_force(void **state)
+{
+    put_size(*state, 3, 6);
+    assert_answer(*state, 200, "\"members\":6");
+}
+
+static void a_shrink_that_removes_nobody_is_complete_at_once(void **state)
+{
+    static const char body[] = "{\"sequence\":1,\"kind\":\"shrink\",\"targets\":[3,4]}";
+
+    call(*state, "PUT", "/v1/campaigns/a", body);
+    assert_answer(*state, 200, "\"phase\":\"Complete\"");
+    call(*state, "PUT", "/v1/campaigns/a", body);
+    assert_answer(*state, 200, "\"phase\":\"Complete\"");
+    call(*state, "GET", "/v1/campaigns/a", "");
+    assert_answer(*state, 200, "\"id\":\"a\"");
+}
+
+static void the_same_id_with_other_targets_is_refused(void **state)
+{
+    call(*state, "PUT", "/v1/campaigns/a", "{\"sequence\":1,\"kind\":\"shrink\",\"targets\":[4]}");
+    call(*state, "PUT", "/v1/campaigns/a",
+         "{\"sequence\":1,\"kind\":\"shrink\",\"targets\":[3,4]}");
+    assert_answer(*state, 409, "IdReused");
+}
+
+static void the_answer_is_given_before_core_s_actions_are_taken(void **state)
+{
+    struct world *w = *state;
+
+    call(w, "PUT", "/v1/shutdown", "{\"deadlineSeconds\":0}");
+    assert_answer(w, 202, "\"deadlineSeconds\":0");
+    assert_int_equal(w->drains, 1);
+    assert_int_equal(w->replies_at_drain, 1);
+}
+
+#define HEAD(f) cmocka_unit_test_setup_teardown(f, setup_head, teardown)
+#define MEMBER(f) cmocka_unit_test_setup_teardown(f, setup_member, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HEAD(an_unknown_path_is_not_found),
+        HEAD(a_known_path_with_another_method_is_not_allowed),
+        HEAD(a_body_that_is_no_object_is_a_bad_request_and_changes_nothing),
+        HEAD(a_campaign_s_id_that_is_too_long_is_a_bad_request),
+        HEAD(text_that_is_no_utf8_is_refused_all_the_same),
+        HEAD(an_unknown_campaign_is_not_found),
+        HEAD(a_shrink_that_names_the_head_is_refused_with_core_s_reason),
+        HEAD(an_older_sequence_is_refused),
+        HEAD(every_role_may_use_its_verbs_only),
+        MEMBER(a_member_refuses_every_verb_as_not_the_head),
+        HEAD(events_from_a_number_need_their_incarnation),
+        HEAD(events_of_another_incarnation_are_gone),
+        HEAD(events_not_yet_given_or_number_0_are_gone),
+        HEAD(a_stream_tells_what_happens_from_now_on),
+        HEAD(a_stream_from_an_earlier_number_tells_what_was_first),
+        HEAD(a_reader_that_is_too_slow_loses_its_stream),
+        HEAD(a_connection_that_is_gone_gets_no_more_events),
+        HEAD(one_stream_too_many_is_refused),
+        HEAD(the_view_names_incarnation_and_size),
+        HEAD(a_size_is_answered_with_what_is_in_force),
+        HEAD(a_shrink_that_removes_nobody_is_complete_at_once),
+        HEAD(the_same_id_with_other_targets_is_refused),
+        HEAD(the_answer_is_given_before_core_s_actions_are_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

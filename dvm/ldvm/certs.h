@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The certificates of a local DVM. */
+#ifndef DVM_LDVM_CERTS_H
+#define DVM_LDVM_CERTS_H
+
+#include "dvm/ldvm/dir.h"
+
+/* An authority of its own and one certificate per role under DIR/tls; good for a year. The
+ * authority's key is not kept: nobody can make another certificate. */
+int ldvm_certs(const struct ldvm *l, struct err *err) __attribute__((warn_unused_result));
+
+#endif

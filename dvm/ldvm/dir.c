@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes, reads and removes the directory of a local DVM. */
+#include "dvm/ldvm/dir.h"
+
+#include "base/buf/buf.h"
+#include "base/conf/conf.h"
+#include "dvm/cli/find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define FILE_MAX (64u << 10)
+
+void ldvm_free(struct ldvm *l)
+{
+    free(l->dir);
+    free(l->cluster);
+    free(l->prted);
+    *l = (struct ldvm){0};
+}
+
+char *ldvm_path(const char *dir, uint32_t vpid, const char *name)
+{
+    return xasprintf("%s/%u/%s", dir, vpid, name);
+}
+
+static char *local_json(const char *dir)
+{
+    return xasprintf("%s/local.json", dir);
+}
+
+bool ldvm_is(const char *dir)
+{
+    char *path FREE_AUTO = local_json(dir);
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* --- removing */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    return remove(path);
+}
+
+static int remove_inside(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    return ftw->level ? remove(path) : 0;
+}
+
+int ldvm_remove(const char *dir, struct err *err)
+{
+    if (!ldvm_is(dir))
+        return err_code(err, EINVAL, "%s is not the directory of a local DVM", dir);
+    /* Two may do so at once: pterm, and the prte in whose foreground the DVM ran. */
+    while (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) {
+        struct stat st;
+
+        if (lstat(dir, &st) < 0)
+            return 0;
+        if (errno != ENOENT)
+            return err_sys(err, errno, "removing %s", dir);
+    }
+    return 0;
+}
+
+/* --- making */
+
+static int check_length(const char *dir, struct err *err)
+{
+    struct sockaddr_un sa;
+    char *longest FREE_AUTO = ldvm_path(dir, LDVM_MEMBERS_MAX, CLI_SOCKET_NAME);
+
+    if (strlen(longest) < sizeof(sa.sun_path))
+        return 0;
+    return err_code(err, ENAMETOOLONG,
+                    "%s: sockets in it would have paths of more than %zu bytes; name a shorter "
+                    "directory with --dvm",
+                    dir, sizeof(sa.sun_path) - 1);
+}
+
+static bool is_empty(const char *dir)
+{
+    DIR *d = opendir(dir);
+    const struct dirent *e;
+    bool empty = true;
+
+    while (d && empty && (e = readdir(d)))
+        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+    if (d)
+        closedir(d);
+    return empty;
+}
+
+int ldvm_lock(const char *dir, struct err *err)
+{
+    struct stat st;
+    int fd;
+
+    if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "making %s", dir);
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "opening %s", dir);
+    if (fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
+        close(fd);
+        return err_code(err, EPERM, "%s belongs to another user; name another with --dvm", dir);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        close(fd);
+        return err_code(err, EBUSY, "another prte starts or resizes the DVM in %s now", dir);
+    }
+    return fd;
+}
+
+/* Only what nobody misses is replaced. */
+static int clear_old(const char *dir, struct err *err)
+{
+    struct ldvm_daemon *living FREE_AUTO = NULL;
+
+    if (!ldvm_is(dir)) {
+        if (!is_empty(dir))
+            return err_code(err, ENOTEMPTY,
+                            "%s has files in it that are no DVM's; name another with --dvm", dir);
+    } else if (ldvm_daemons(dir, &living)) {
+        return err_code(err, EBUSY,
+                        "a DVM runs in %s already; 'prte stop --dvm %s' ends it, or name another "
+                        "directory with --dvm",
+                        dir, dir);
+    } else if (nftw(dir, remove_inside, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) {
+        return err_sys(err, errno, "removing what is in %s", dir);
+    }
+    return chmod(dir, 0700) == 0 ? 0 : err_sys(err, errno, "chmod of %s", dir);
+}
+
+static int write_json(const char *path, const json_t *o, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int rc;
+
+    if (fd < 0)
+        return err_sys(err, errno, "making %s", path);
+    rc = json_dumpfd(o, fd, JSON_INDENT(1));
+    if (close(fd) < 0 || rc < 0)
+        return err_set(err, "writing %s", path);
+    return 0;
+}
+
+int ldvm_make(const struct ldvm *l, struct err *err)
+{
+    char *path FREE_AUTO = local_json(l->dir);
+    char *sock FREE_AUTO = xasprintf("%s/%s", l->dir, CLI_SOCKET_NAME);
+    json_t *o;
+    int rc;
+
+    if (check_length(l->dir, err) < 0 || clear_old(l->dir, err) < 0)
+        return -1;
+    o = json_pack("{s:s, s:s, s:i, s:i}", "cluster", l->cluster, "prted", l->prted, "slots",
+                  (int)l->slots, "radix", (int)l->radix);
+    rc = write_json(path, o, err);
+    json_decref(o);
+    if (rc < 0)
+        return -1;
+    if (symlink("0/" CLI_SOCKET_NAME, sock) < 0)
+        return err_sys(err, errno, "making %s", sock);
+    return 0;
+}
+
+int ldvm_make_session(const char *dir, uint32_t vpid, struct err *err)
+{
+    char *path FREE_AUTO = xasprintf("%s/%u", dir, vpid);
+
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "making %s", path);
+    return 0;
+}
+
+/* --- reading */
+
+static json_t *read_json(const char *path, struct err *err)
+{
+    size_t len;
+    char *text FREE_AUTO = conf_read_file(path, FILE_MAX, &len, err);
+    json_error_t je;
+    json_t *o = text ? json_loadb(text, len, JSON_REJECT_DUPLICATES, &je) : NULL;
+
+    if (text && !o)
+        err_set(err, "%s: %s", path, je.text);
+    return o;
+}
+
+int ldvm_load(const char *dir, struct ldvm *out, struct err *err)
+{
+    char *path FREE_AUTO = local_json(dir);
+    const char *cluster, *prted;
+    int slots, radix, rc;
+    json_t *o;
+
+    *out = (struct ldvm){0};
+    if (!ldvm_is(dir))
+        return err_code(err, ENOENT, "no local DVM in %s; 'prte start -n 4' starts one", dir);
+    o = read_json(path, err);
+    if (!o)
+        return -1;
+    rc = json_unpack(o, "{s:s, s:s, s:i, s:i}", "cluster", &cluster, "prted", &prted, "slots",
+                     &slots, "radix", &radix);
+    if (rc == 0)
+        *out = (struct ldvm){.dir = xstrdup(dir),
+                             .cluster = xstrdup(cluster),
+                             .prted = xstrdup(prted),
+                             .slots = (uint32_t)slots,
+                             .radix = (uint32_t)radix};
+    json_decref(o);
+    return rc < 0 ? err_set(err, "%s is not what prte start wrote", path) : 0;
+}
+
+int ldvm_ports(const char *dir, uint16_t *join, struct err *err)
+{
+    char *path FREE_AUTO = ldvm_path(dir, 0, "ports.json");
+    json_t *o;
+    json_int_t port;
+
+    if (access(path, F_OK) < 0)
+        return err_sys(err, errno, "%s", path);
+    o = read_json(path, err);
+    if (!o)
+        return -1;
+    port = json_integer_value(json_object_get(o, "join"));
+    json_decref(o);
+    if (port < 1 || port > UINT16_MAX)
+        return err_set(err, "%s: no port for members to join", path);
+    *join = (uint16_t)port;
+    return 0;
+}
+
+/* --- who lives there */
+
+/* Start time of a process in clock ticks since boot; 0: it does not live (a zombie does not). */
+static unsigned long long start_time(pid_t pid)
+{
+    char *path FREE_AUTO = xasprintf("/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    unsigned long long start = 0;
+    char line[1024];
+    const char *end;
+    char state;
+
+    if (!f)
+        return 0;
+    /* The name in parentheses may hold anything; fields are counted from behind it. */
+    if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')) &&
+        (sscanf(end + 1,
+                " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                &state, &start) != 2 ||
+         state == 'Z' || state == 'X'))
+        start = 0;
+    fclose(f);
+    return start;
+}
+
+int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
+{
+    char *path FREE_AUTO = ldvm_path(dir, vpid, "pid");
+    FILE *f = fopen(path, "we");
+
+    if (!f)
+        return err_sys(err, errno, "making %s", path);
+    fprintf(f, "%d %llu\n", (int)pid, start_time(pid));
+    return fclose(f) == 0 ? 0 : err_sys(err, errno, "writing %s", path);
+}
+
+pid_t ldvm_pid(const char *dir, uint32_t vpid)
+{
+    char *path FREE_AUTO = ldvm_path(dir, vpid, "pid");
+    FILE *f = fopen(path, "re");
+    unsigned long long start = 0;
+    int pid = 0;
+    int n;
+
+    if (!f)
+        return 0;
+    n = fscanf(f, "%d %llu", &pid, &start);
+    fclose(f);
+    return n == 2 && pid > 0 && start && start_time(pid) == start ? pid : 0;
+}
+
+size_t ldvm_daemons(const char *dir, struct ldvm_daemon **list)
+{
+    DIR *d = opendir(dir);
+    const struct dirent *e;
+    size_t n = 0;
+
+    *list = NULL;
+    while (d && (e = readdir(d))) {
+        char *end;
+        unsigned long vpid = strtoul(e->d_name, &end, 10);
+        pid_t pid;
+
+        if (e->d_name[0] < '0' || e->d_name[0] > '9' || *end || vpid > LDVM_MEMBERS_MAX)
+            continue;
+        pid = ldvm_pid(dir, (uint32_t)vpid);
+        if (!pid)
+            continue;
+        *list = xrealloc(*list, (n + 1) * sizeof(**list));
+        (*list)[n++] = (struct ldvm_daemon){(uint32_t)vpid, pid};
+    }
+    if (d)
+        closedir(d);
+    return n;
+}

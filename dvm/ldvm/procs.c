@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the daemons of a local DVM and watches them by pidfds. */
+#include "dvm/ldvm/procs.h"
+
+#include "base/buf/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define NOT_EXECUTED 127
+
+struct proc {
+    uint32_t vpid;
+    pid_t pid;
+    int pidfd;
+    bool own;
+    struct proc *next, *prev;
+};
+
+struct procs {
+    int epoll;
+    int signals; /* -1: not caught */
+    struct proc *list;
+    size_t n;
+};
+
+static int watch(struct procs *p, int fd, void *tag, struct err *err)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.ptr = tag};
+
+    if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+        return err_sys(err, errno, "epoll_ctl");
+    return 0;
+}
+
+static int catch_them(struct procs *p, struct err *err)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (p->signals < 0)
+        return err_sys(err, errno, "signalfd");
+    return watch(p, p->signals, NULL, err);
+}
+
+struct procs *procs_create(bool catch_signals, struct err *err)
+{
+    struct procs *p = xcalloc(1, sizeof(*p));
+
+    p->signals = -1;
+    p->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (p->epoll < 0) {
+        err_sys(err, errno, "epoll_create1");
+        goto error;
+    }
+    if (catch_signals && catch_them(p, err) < 0)
+        goto error;
+    return p;
+error:
+    procs_destroy(p);
+    return NULL;
+}
+
+static void forget(struct procs *p, struct proc *x)
+{
+    DL_DELETE(p->list, x);
+    p->n--;
+    /* close() alone would leave it there while a child just forked still holds a copy. */
+    (void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, x->pidfd, NULL);
+    close(x->pidfd);
+    free(x);
+}
+
+void procs_destroy(struct procs *p)
+{
+    if (!p)
+        return;
+    while (p->list)
+        forget(p, p->list);
+    if (p->signals >= 0)
+        close(p->signals);
+    if (p->epoll >= 0)
+        close(p->epoll);
+    free(p);
+}
+
+size_t procs_living(const struct procs *p)
+{
+    return p->n;
+}
+
+int procs_fd(const struct procs *p)
+{
+    return p->epoll;
+}
+
+static int add(struct procs *p, uint32_t vpid, pid_t pid, bool own, struct err *err)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct proc *x;
+
+    if (fd < 0 && errno == ESRCH && !own)
+        return 0;
+    if (fd < 0)
+        return err_sys(err, errno, "watching process %d of vpid %u", (int)pid, vpid);
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    x = xcalloc(1, sizeof(*x));
+    *x = (struct proc){.vpid = vpid, .pid = pid, .pidfd = fd, .own = own};
+    DL_APPEND(p->list, x);
+    p->n++;
+    return watch(p, fd, x, err);
+}
+
+int procs_adopt(struct procs *p, const struct ldvm_daemon *d, struct err *err)
+{
+    return add(p, d->vpid, d->pid, false, err);
+}
+
+/* --- starting */
+
+#define ARGS_MAX 40
+
+struct args {
+    char *v[ARGS_MAX];
+    int n;
+};
+
+static void arg(struct args *a, const char *name, char *value)
+{
+    a->v[a->n++] = xstrdup(name);
+    if (value)
+        a->v[a->n++] = value;
+}
+
+static struct args prted_args(const struct ldvm *l, uint32_t vpid, uint32_t members, uint16_t join)
+{
+    struct args a = {0};
+    bool head = vpid == 0;
+
+    arg(&a, l->prted, NULL);
+    arg(&a, "--role", xstrdup(head ? "head" : "member"));
+    arg(&a, "--vpid", xasprintf("%u", vpid));
+    arg(&a, "--cluster", xstrdup(l->cluster));
+    if (!head)
+        arg(&a, "--head", xasprintf("127.0.0.1:%u", join));
+    arg(&a, "--tls-dir", xasprintf("%s/tls/%s", l->dir, head ? "head" : "member"));
+    arg(&a, "--session-dir", xasprintf("%s/%u", l->dir, vpid));
+    arg(&a, "--host-name", xasprintf("node%u", vpid));
+    arg(&a, "--address", xstrdup("127.0.0.1"));
+    /* As on Kubernetes, the head runs no ranks. */
+    arg(&a, "--slots", xasprintf("%u", head ? 0 : l->slots));
+    if (head) {
+        arg(&a, "--size", xasprintf("%u", members));
+        arg(&a, "--radix", xasprintf("%u", l->radix));
+        arg(&a, "--control-port", xstrdup("0"));
+    }
+    arg(&a, "--join-port", xstrdup("0"));
+    arg(&a, "--plain-port", xstrdup("0"));
+    arg(&a, "--exit-on-leave", NULL);
+    return a;
+}
+
+static void child(const struct args *a, int log_fd)
+{
+    sigset_t none;
+    int null_fd = open("/dev/null", O_RDONLY);
+
+    setsid(); /* a Ctrl-C at the terminal is not meant for it */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    dup2(null_fd, STDIN_FILENO);
+    dup2(log_fd, STDOUT_FILENO);
+    dup2(log_fd, STDERR_FILENO);
+    closefrom(STDERR_FILENO + 1);
+    execv(a->v[0], a->v);
+    dprintf(STDERR_FILENO, "executing %s: %s\n", a->v[0], strerror(errno));
+    _exit(NOT_EXECUTED);
+}
+
+static pid_t fork_daemon(const struct ldvm *l, uint32_t vpid, const struct args *a, struct err *err)
+{
+    char *log FREE_AUTO = ldvm_path(l->dir, vpid, "prted.log");
+    int log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    pid_t pid;
+
+    if (log_fd < 0)
+        return err_sys(err, errno, "opening %s", log);
+    pid = fork();
+    if (pid == 0)
+        child(a, log_fd);
+    close(log_fd);
+    return pid < 0 ? err_sys(err, errno, "starting the daemon of vpid %u", vpid) : pid;
+}
+
+int procs_start(struct procs *p, const struct ldvm *l, uint32_t vpid, uint32_t members,
+                uint16_t join, struct err *err)
+{
+    struct args a;
+    pid_t pid;
+
+    if (ldvm_make_session(l->dir, vpid, err) < 0)
+        return -1;
+    a = prted_args(l, vpid, members, join);
+    pid = fork_daemon(l, vpid, &a, err);
+    while (a.n > 0)
+        free(a.v[--a.n]);
+    if (pid < 0 || add(p, vpid, pid, true, err) < 0)
+        return -1;
+    return ldvm_pid_write(l->dir, vpid, pid, err);
+}
+
+/* --- ending */
+
+static void read_end(struct procs *p, struct proc *x, struct procs_event *e)
+{
+    *e = (struct procs_event){.kind = PROCS_ENDED, .vpid = x->vpid, .own = x->own};
+    if (x->own && waitpid(x->pid, &e->wait_status, 0) != x->pid)
+        e->own = false;
+    forget(p, x);
+}
+
+int procs_next(struct procs *p, int timeout_ms, struct procs_event *e, struct err *err)
+{
+    struct signalfd_siginfo info;
+    struct epoll_event ev;
+    int n = epoll_wait(p->epoll, &ev, 1, timeout_ms);
+
+    *e = (struct procs_event){.kind = PROCS_TIMEOUT};
+    if (n < 0 && errno != EINTR)
+        return err_sys(err, errno, "epoll_wait");
+    if (n <= 0)
+        return 0;
+    if (ev.data.ptr) {
+        read_end(p, ev.data.ptr, e);
+    } else if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        e->kind = PROCS_SIGNAL;
+        e->signum = (int)info.ssi_signo;
+    }
+    return 0;
+}
+
+void procs_kill(struct procs *p, int signum)
+{
+    struct proc *x;
+
+    DL_FOREACH(p->list, x)
+    {
+        /* By the pidfd: never a later process of the same number. */
+        (void)syscall(SYS_pidfd_send_signal, x->pidfd, signum, NULL, 0);
+    }
+}
+
+char *procs_event_text(const struct procs_event *e)
+{
+    int s = e->wait_status;
+
+    if (!e->own)
+        return xstrdup("has ended");
+    if (WIFSIGNALED(s))
+        return xasprintf("was ended by signal %d (%s)", WTERMSIG(s), strsignal(WTERMSIG(s)));
+    return xasprintf("ended with exit code %d", WEXITSTATUS(s));
+}

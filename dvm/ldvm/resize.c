@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Resizes a local DVM: what an operator does on Kubernetes, for daemons on this host. */
+#include "api/size.h"
+#include "base/buf/buf.h"
+#include "dvm/cli/call.h"
+#include "dvm/cli/show.h"
+#include "dvm/ldvm/ldvm.h"
+#include "dvm/ldvm/ready.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEPART_MS 15000
+
+struct resize {
+    const struct ldvm_resize_opts *opts;
+    struct ldvm l;
+    struct ldvm_head head;
+    struct procs *procs;
+    struct timespec start;
+    uint64_t sequence; /* the next one to use */
+    char *id;          /* of the campaign */
+    uint32_t *targets;
+    size_t ntargets;
+};
+
+static void tell(const struct resize *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void tell(const struct resize *r, const char *fmt, ...)
+{
+    struct timespec now;
+    double ms;
+    va_list ap;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ms = (double)(now.tv_sec - r->start.tv_sec) * 1e3 +
+         (double)(now.tv_nsec - r->start.tv_nsec) / 1e6;
+    printf("%10.1f ms  ", ms);
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static bool is_there(const char *state)
+{
+    return strcmp(state, "absent") != 0 && strcmp(state, "lost") != 0 &&
+           strcmp(state, "parked") != 0;
+}
+
+/* Who is too much, and which sequence comes next. */
+static int look(struct resize *r, struct err *err)
+{
+    struct api_dvm d;
+
+    if (cli_call_dvm(r->head.calls, &d, err) < 0)
+        return -1;
+    r->targets = xcalloc(d.nmembers + 1, sizeof(*r->targets));
+    for (size_t i = 0; i < d.nmembers; i++) {
+        if (d.members[i].vpid > r->opts->members && is_there(d.members[i].state))
+            r->targets[r->ntargets++] = d.members[i].vpid;
+    }
+    r->sequence = d.size_sequence;
+    for (size_t i = 0; i < d.ncampaigns; i++) {
+        if (d.campaigns[i].sequence > r->sequence)
+            r->sequence = d.campaigns[i].sequence;
+    }
+    r->sequence++;
+    api_dvm_free(&d);
+    return 0;
+}
+
+/* --- fewer */
+
+static void tell_campaign(const struct resize *r, const char *what, const struct api_campaign *c)
+{
+    char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
+    char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
+
+    tell(r, "%s: %s%s%s%s%s", what, api_phase_name(c->phase), waiting[0] ? ", waits for " : "",
+         waiting, ended[0] ? ", has ended " : "", ended);
+}
+
+static int put_campaign(struct resize *r, struct api_campaign *c, struct err *err)
+{
+    struct api_campaign_request rq = {.sequence = r->sequence++,
+                                      .drain_mode = r->opts->kill ? API_DRAIN_KILL : API_DRAIN_WAIT,
+                                      .deadline_s = r->opts->deadline_s,
+                                      .ntargets = r->ntargets,
+                                      .targets = r->targets};
+    char *path FREE_AUTO = NULL;
+    char *vpids FREE_AUTO = show_vpids(r->targets, r->ntargets);
+    json_t *reply;
+    int rc;
+
+    r->id = xasprintf("prte-%" PRIu64, rq.sequence);
+    path = xasprintf("/v1/campaigns/%s", r->id);
+    tell(r, "asked for campaign %s: remove vpids %s", r->id, vpids);
+    reply = cli_call(r->head.calls, "PUT", path, api_campaign_request_encode(&rq), NULL, err);
+    if (!reply)
+        return -1;
+    rc = api_campaign_decode(reply, c, err);
+    json_decref(reply);
+    return rc;
+}
+
+/* Follows the campaign until it and all departures are over. */
+struct follow {
+    bool terminal;
+    bool complete;
+    uint32_t departures; /* still to come */
+};
+
+static bool names(const struct resize *r, uint32_t vpid)
+{
+    for (size_t i = 0; i < r->ntargets; i++) {
+        if (r->targets[i] == vpid)
+            return true;
+    }
+    return false;
+}
+
+static void on_event(struct resize *r, struct follow *f, const struct api_event *e)
+{
+    const char *type = api_event_type_name(e->type);
+
+    if (e->has_campaign && strcmp(e->campaign.id, r->id) == 0) {
+        tell_campaign(r, type, &e->campaign);
+        /* Whoever was not there at all is out already; no farewell follows. */
+        if (r->ntargets - e->campaign.ndeparted < f->departures)
+            f->departures = (uint32_t)(r->ntargets - e->campaign.ndeparted);
+        f->terminal = f->terminal ||
+                      (e->type != API_EVENT_NODES_OFFERED && api_phase_terminal(e->campaign.phase));
+        f->complete = f->complete || e->type == API_EVENT_CAMPAIGN_COMPLETE;
+    } else if (e->type == API_EVENT_DAEMON_DEPARTED && names(r, e->vpid)) {
+        tell(r, "%s: vpid %u", type, e->vpid);
+        if (f->departures)
+            f->departures--;
+    }
+}
+
+static int follow(struct resize *r, struct follow *f, struct err *err)
+{
+    while (!f->terminal || (f->complete && f->departures)) {
+        struct api_event e;
+        int got = cli_events_next(r->head.events, f->terminal ? DEPART_MS : -1, &e, err);
+
+        if (got < 0 && f->terminal && err->code == ETIMEDOUT) {
+            tell(r, "%u daemons have not said good-bye", f->departures);
+            return 0;
+        }
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return err_set(err, "the head has ended in the middle of campaign %s", r->id);
+        on_event(r, f, &e);
+        api_event_free(&e);
+    }
+    return f->complete ? 0 : err_set(err, "campaign %s was cancelled", r->id);
+}
+
+/* So that a later resize finds neither process nor session directory in its way. */
+static int wait_processes(struct resize *r, struct err *err)
+{
+    struct procs_event e = {.kind = PROCS_ENDED};
+
+    for (size_t i = 0; i < r->ntargets; i++) {
+        struct ldvm_daemon d = {r->targets[i], ldvm_pid(r->l.dir, r->targets[i])};
+
+        if (d.pid && procs_adopt(r->procs, &d, err) < 0)
+            return -1;
+    }
+    while (procs_living(r->procs)) {
+        if (procs_next(r->procs, DEPART_MS, &e, err) < 0)
+            return -1;
+        if (e.kind == PROCS_TIMEOUT)
+            return err_set(err, "%zu removed daemons do not end", procs_living(r->procs));
+        tell(r, "process of vpid %u has ended", e.vpid);
+    }
+    return 0;
+}
+
+static int shrink(struct resize *r, struct err *err)
+{
+    struct api_campaign c = {0};
+    struct follow f = {.departures = (uint32_t)r->ntargets};
+    int rc = 0;
+
+    if (put_campaign(r, &c, err) < 0)
+        return -1;
+    if (api_phase_terminal(c.phase))
+        tell_campaign(r, "answered", &c); /* no event follows */
+    else
+        rc = follow(r, &f, err);
+    api_campaign_free(&c);
+    return rc < 0 ? -1 : wait_processes(r, err);
+}
+
+/* --- more */
+
+static int put_size(struct resize *r, struct err *err)
+{
+    struct api_size s = {.sequence = r->sequence++, .members = r->opts->members};
+    json_t *reply = cli_call(r->head.calls, "PUT", "/v1/size", api_size_encode(&s), NULL, err);
+
+    json_decref(reply);
+    return reply ? 0 : -1;
+}
+
+static int start_missing(struct resize *r, uint32_t *started, struct err *err)
+{
+    uint16_t join;
+
+    if (ldvm_ports(r->l.dir, &join, err) < 0)
+        return -1;
+    for (uint32_t vpid = 1; vpid <= r->opts->members; vpid++) {
+        if (ldvm_pid(r->l.dir, vpid))
+            continue;
+        if (procs_start(r->procs, &r->l, vpid, 0, join, err) < 0)
+            return -1;
+        ++*started;
+    }
+    return 0;
+}
+
+static int grow(struct resize *r, struct err *err)
+{
+    uint32_t started = 0;
+
+    if (start_missing(r, &started, err) < 0)
+        return -1;
+    if (started)
+        tell(r, "started %u daemons", started);
+    if (ldvm_wait_wired(r->procs, &r->head, r->opts->members, err) < 0)
+        return -1;
+    tell(r, "%u members are wired", r->opts->members);
+    return 0;
+}
+
+static int resize(struct resize *r, struct err *err)
+{
+    r->procs = procs_create(false, err);
+    if (!r->procs || ldvm_head_open(r->l.dir, &r->head, err) < 0 || look(r, err) < 0)
+        return -1;
+    if (!r->ntargets && r->opts->drain_given)
+        return err_set(err,
+                       "nobody is to be removed: --drain and --deadline are for a smaller size");
+    if (r->ntargets && shrink(r, err) < 0)
+        return -1;
+    if (put_size(r, err) < 0)
+        return -1;
+    return grow(r, err);
+}
+
+int ldvm_resize(const struct ldvm_resize_opts *o, struct err *err)
+{
+    struct resize r = {.opts = o};
+    int rc = -1;
+    int lock = -1;
+
+    clock_gettime(CLOCK_MONOTONIC, &r.start);
+    if (ldvm_load(o->dir, &r.l, err) == 0 && (lock = ldvm_lock(o->dir, err)) >= 0)
+        rc = resize(&r, err);
+    if (lock >= 0)
+        close(lock);
+    ldvm_head_close(&r.head);
+    procs_destroy(r.procs);
+    ldvm_free(&r.l);
+    free(r.id);
+    free(r.targets);
+    return rc;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts a local DVM, and attends to one in the foreground. */
+#include "base/buf/buf.h"
+#include "dvm/cli/shutdown.h"
+#include "dvm/ldvm/certs.h"
+#include "dvm/ldvm/ldvm.h"
+#include "dvm/ldvm/ready.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAIL_BYTES 2048
+#define KILLED_MS 10000
+
+/* prted stands beside this program, wherever that is. */
+static char *find_prted(struct err *err)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *path;
+
+    if (n < 0) {
+        err_sys(err, errno, "/proc/self/exe");
+        return NULL;
+    }
+    self[n] = '\0';
+    path = xasprintf("%s/prted", dirname(self));
+    if (access(path, X_OK) == 0)
+        return path;
+    err_sys(err, errno, "the daemon's program %s", path);
+    free(path);
+    return NULL;
+}
+
+static int fill(const struct ldvm_start_opts *o, struct ldvm *l, struct err *err)
+{
+    const char *slash = strrchr(o->dir, '/');
+
+    *l = (struct ldvm){.slots = o->slots, .radix = o->radix};
+    l->prted = find_prted(err);
+    if (!l->prted)
+        return -1;
+    l->dir = xstrdup(o->dir);
+    l->cluster = xasprintf("local/%s", slash && slash[1] ? slash + 1 : "dvm");
+    return 0;
+}
+
+static int start_all(struct procs *p, const struct ldvm *l, uint32_t members, struct err *err)
+{
+    struct ldvm_head h LDVM_HEAD_AUTO = {0};
+    uint16_t join;
+
+    if (procs_start(p, l, 0, members, 0, err) < 0 || ldvm_wait_ports(p, l->dir, &join, err) < 0)
+        return -1;
+    for (uint32_t vpid = 1; vpid <= members; vpid++) {
+        if (procs_start(p, l, vpid, members, join, err) < 0)
+            return -1;
+    }
+    if (ldvm_head_open(l->dir, &h, err) < 0)
+        return -1;
+    return ldvm_wait_wired(p, &h, members, err);
+}
+
+/* The end of the fullest story: the log that was written last. */
+static char *log_tail(const char *dir, uint32_t members)
+{
+    char text[TAIL_BYTES + 1] = "";
+    size_t n = 0;
+
+    for (uint32_t vpid = 0; vpid <= members && !n; vpid++) {
+        char *path FREE_AUTO = ldvm_path(dir, vpid, "prted.log");
+        FILE *f = ldvm_pid(dir, vpid) ? NULL : fopen(path, "re");
+
+        if (!f)
+            continue;
+        if (fseek(f, -TAIL_BYTES, SEEK_END) < 0)
+            rewind(f);
+        n = fread(text, 1, TAIL_BYTES, f);
+        fclose(f);
+    }
+    text[n] = '\0';
+    return xstrdup(text);
+}
+
+static void kill_all(struct procs *p)
+{
+    struct procs_event e = {.kind = PROCS_ENDED};
+
+    procs_kill(p, SIGKILL);
+    while (procs_living(p) && e.kind != PROCS_TIMEOUT) {
+        if (procs_next(p, KILLED_MS, &e, NULL) < 0)
+            return;
+    }
+}
+
+struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, char **log,
+                         struct err *err)
+{
+    struct ldvm l LDVM_AUTO = {0};
+    struct err left = {0};
+    struct procs *p;
+    int lock;
+
+    *log = xstrdup("");
+    if (fill(o, &l, err) < 0 || (lock = ldvm_lock(l.dir, err)) < 0)
+        return NULL;
+    p = procs_create(catch_signals, err);
+    if (!p || ldvm_make(&l, err) < 0)
+        goto error;
+    if (ldvm_certs(&l, err) == 0 && start_all(p, &l, o->members, err) == 0) {
+        close(lock);
+        return p;
+    }
+    free(*log);
+    *log = log_tail(l.dir, o->members);
+    kill_all(p);
+    if (ldvm_remove(l.dir, &left) < 0)
+        fprintf(stderr, "prte: %s\n", left.msg);
+error:
+    procs_destroy(p);
+    close(lock);
+    return NULL;
+}
+
+/* --- the foreground */
+
+static int ask_to_end(const char *dir, struct err *err)
+{
+    struct cli_where w CLI_WHERE_AUTO = {.named = true};
+    struct cli_conn *c;
+    int rc;
+
+    w.dir = xstrdup(dir);
+    w.path = xasprintf("%s/%s", dir, CLI_SOCKET_NAME);
+    c = cli_connect(&w, err);
+    if (!c)
+        return -1;
+    rc = cli_shutdown(c, 0, err);
+    cli_conn_free(c);
+    return rc;
+}
+
+static void on_signal(struct procs *p, const char *dir, int times)
+{
+    struct err err = {0};
+
+    if (times > 1 || ask_to_end(dir, &err) < 0)
+        procs_kill(p, times > 1 ? SIGKILL : SIGTERM);
+}
+
+int ldvm_attend(struct procs *p, const char *dir, struct err *err)
+{
+    bool head_lives = true;
+    int signals = 0;
+
+    while (head_lives) {
+        struct procs_event e;
+
+        if (procs_next(p, -1, &e, err) < 0)
+            return -1;
+        if (e.kind == PROCS_SIGNAL) {
+            on_signal(p, dir, ++signals);
+        } else if (e.kind == PROCS_ENDED) {
+            char *text FREE_AUTO = procs_event_text(&e);
+
+            head_lives = e.vpid != 0;
+            if (!e.own || e.wait_status)
+                fprintf(stderr, "prte: the daemon of vpid %u %s\n", e.vpid, text);
+        }
+    }
+    return ldvm_finish(dir, p, true, err);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ends a local DVM so that nothing of it is left. */
+#include "base/buf/buf.h"
+#include "dvm/cli/shutdown.h"
+#include "dvm/ldvm/ldvm.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LEAVE_MS 15000 /* members that have been told to leave */
+#define TERM_MS 5000
+#define KILL_MS 5000
+
+static int adopt_all(struct procs *p, const char *dir, struct err *err)
+{
+    struct ldvm_daemon *list FREE_AUTO = NULL;
+    size_t n = ldvm_daemons(dir, &list);
+
+    for (size_t i = 0; i < n; i++) {
+        if (procs_adopt(p, &list[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* True when all have ended within the time. */
+static bool all_end(struct procs *p, int timeout_ms)
+{
+    struct procs_event e = {.kind = PROCS_ENDED};
+
+    while (procs_living(p) && e.kind != PROCS_TIMEOUT) {
+        if (procs_next(p, timeout_ms, &e, NULL) < 0)
+            return false;
+    }
+    return procs_living(p) == 0;
+}
+
+static int end_all(struct procs *p, bool patient, struct err *err)
+{
+    if (patient && all_end(p, LEAVE_MS))
+        return 0;
+    if (patient)
+        fprintf(stderr, "prte: %zu daemons have not ended by themselves: ending them\n",
+                procs_living(p));
+    procs_kill(p, SIGTERM);
+    if (all_end(p, TERM_MS))
+        return 0;
+    procs_kill(p, SIGKILL);
+    if (all_end(p, KILL_MS))
+        return 0;
+    return err_set(err, "%zu daemons cannot be ended", procs_living(p));
+}
+
+int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *err)
+{
+    struct procs *others = procs_create(false, err);
+    int rc = -1;
+
+    if (!others)
+        return -1;
+    /* One's own children are zombies until they are reaped, which nobody else can do. */
+    if ((!own || end_all(own, patient, err) == 0) && adopt_all(others, dir, err) == 0)
+        rc = end_all(others, patient, err);
+    procs_destroy(others);
+    if (rc < 0 || !ldvm_is(dir))
+        return rc;
+    return ldvm_remove(dir, err);
+}
+
+int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
+{
+    struct cli_where w CLI_WHERE_AUTO = {.named = true};
+    struct err why = {0};
+    struct cli_conn *c;
+    bool asked;
+
+    w.dir = xstrdup(dir);
+    w.path = xasprintf("%s/%s", dir, CLI_SOCKET_NAME);
+    c = cli_connect(&w, &why);
+    asked = c && cli_shutdown(c, deadline_s, &why) == 0;
+    cli_conn_free(c);
+    if (!ldvm_is(dir))
+        return asked ? 0 : err_code(err, why.code, "%s", why.msg);
+    if (!asked)
+        fprintf(stderr, "prte: %s: ending what is left of the DVM\n", why.msg);
+    return ldvm_finish(dir, NULL, asked, err);
+}
