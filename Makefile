@@ -25,7 +25,7 @@ LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := wire tree member link rml xcast gather state map queue launch errmgr core
-HOST_MODULES := net spawner odls iof stage pmix ctl cli submit local
+HOST_MODULES := net spawner odls iof stage pmix ctl cli submit ldvm
 base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))
