@@ -94,6 +94,12 @@ unit: $(TEST_BINS) ## run the unit tests (cmocka, ASan, UBSan, LSan)
 ifneq ($(filter unit test,$(MAKECMDGOALS)),)
 endif
 
+lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
+	@ci/lint.sh $(GATES)
+
+lint-test: ## shows that every gate of lint refuses a bad sample
+	@bats ci/test/lint.bats
+
 clean: ## remove build/
 	rm -rf $(BUILD)
 
@@ -105,4 +111,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit clean install help
+.PHONY: all examples asan unit lint lint-test clean install help

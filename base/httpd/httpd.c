@@ -305,13 +305,16 @@ static socklen_t parse_addr(const char *addr, uint16_t port, struct sockaddr_sto
 
 static int bound_port(int fd, uint16_t *port, struct err *err)
 {
-    struct sockaddr_storage ss;
-    socklen_t len = sizeof(ss);
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } at = {0};
+    socklen_t len = sizeof(at);
 
-    if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0)
+    if (getsockname(fd, &at.any, &len) < 0)
         return err_sys(err, errno, "asking for the bound port");
-    *port = ntohs(ss.ss_family == AF_INET ? ((struct sockaddr_in *)&ss)->sin_port
-                                          : ((struct sockaddr_in6 *)&ss)->sin6_port);
+    *port = ntohs(at.any.sa_family == AF_INET ? at.v4.sin_port : at.v6.sin6_port);
     return 0;
 }
 

@@ -110,8 +110,8 @@ static size_t format(char *out, size_t size, enum log_level level, const char *t
     len = 0;
     whole = escape(out, &len, size, head) && escape(out, &len, size, text);
     if (!whole) {
-        memcpy(out + len, CUT_MARK, strlen(CUT_MARK));
-        len += strlen(CUT_MARK);
+        memcpy(out + len, CUT_MARK, sizeof(CUT_MARK) - 1);
+        len += sizeof(CUT_MARK) - 1;
     }
     out[len++] = '\n';
     return len;

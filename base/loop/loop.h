@@ -16,16 +16,17 @@ struct loop_signal;
 #define LOOP_READ 1
 #define LOOP_WRITE 2
 
-/* Also ignores SIGPIPE for the whole process (libraries write to sockets whose peers are gone) and sends
- * libevent's own messages to base/log. A child that is to be executed resets its signals itself. */
+/* Also ignores SIGPIPE for the whole process (libraries write to sockets whose peers are gone) and
+ * sends libevent's own messages to base/log. A child that is to be executed resets its signals
+ * itself. */
 struct loop *loop_create(struct err *err);
 void loop_destroy(struct loop *loop); /* timers, fds and signals must be freed before */
 int loop_run(struct loop *loop, struct err *err) __attribute__((warn_unused_result));
 /* Makes loop_run() return after the callbacks that are due now. */
 void loop_stop(struct loop *loop);
 
-/* Monotonic milliseconds, read from the clock at each call (a timer is never due before loop_now_ms() says so), and
- * wall clock milliseconds since 1970. */
+/* Monotonic milliseconds, read from the clock at each call (a timer is never due before
+ * loop_now_ms() says so), and wall clock milliseconds since 1970. */
 uint64_t loop_now_ms(struct loop *loop);
 uint64_t loop_wall_ms(void);
 

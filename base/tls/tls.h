@@ -11,7 +11,8 @@
 typedef struct ssl_st SSL;
 
 /* TLS 1.3 only, both sides show a certificate of the cluster's CA. A certificate's subject is
- * O=<cluster>, OU=<role>, CN=<name>, each of 1 to 64 bytes (X.520's bound); roles: head, member, operator, user. */
+ * O=<cluster>, OU=<role>, CN=<name>, each of 1 to 64 bytes (X.520's bound); roles: head, member,
+ * operator, user. */
 #define TLS_ROLE_HEAD "head"
 #define TLS_ROLE_MEMBER "member"
 #define TLS_ROLE_OPERATOR "operator"

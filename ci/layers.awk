@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Reads C files and refuses includes against the layers of docs/architecture.md.
+# -v core=, host=: the modules of dvm/ in their order. -v edges=: a file that gets a line "from to" for
+# each include of another folder, for tsort.
+
+BEGIN {
+    ncore = split(core, name, " ")
+    for (i = 1; i <= ncore; i++)
+        rank["dvm/" name[i]] = 100 + i
+    nhost = split(host, name, " ")
+    for (i = 1; i <= nhost; i++)
+        rank["dvm/" name[i]] = 300 + i
+    rank["api"] = 10
+    rank["dvm/sim"] = 200   # drives the core, knows nothing of the host
+    rank["dvm"] = 500       # daemon.c joins the parts
+    rank["dvm/bin"] = 600
+}
+
+function folder(path) {
+    sub(/\/[^\/]*$/, "", path)
+    return path
+}
+
+# The folder that owns a file: a test's is the one above test/.
+function module(path,    d) {
+    d = folder(path)
+    sub(/\/test(\/.*)?$/, "", d)
+    return d
+}
+
+function is_test(path) {
+    return path ~ /\/test\//
+}
+
+function rank_of(m) {
+    return m ~ /^base(\/|$)/ ? 1 : m ~ /^operator(\/|$)/ ? 1000 : rank[m]
+}
+
+function refuse(why) {
+    print place ": " target ": " why
+    bad = 1
+}
+
+function tree(m) {
+    sub(/\/.*/, "", m)
+    return m
+}
+
+function check(from_file, to_file,    from, to) {
+    from = module(from_file)
+    to = module(to_file)
+    if (!rank_of(from))
+        return refuse("the folder " from " is in no list of the Makefile")
+    if (!rank_of(to))
+        return refuse("the folder " to " is in no list of the Makefile")
+    if (to_file ~ /_private\.h$/ && from != to)
+        return refuse("a private header of " to)
+    if (is_test(to_file) && !is_test(from_file))
+        return refuse("a header for tests only")
+    if (tree(from) == "dvm" && tree(to) == "operator" || tree(from) == "operator" && tree(to) == "dvm")
+        return refuse("dvm/ and operator/ do not know each other")
+    if (to == "dvm/sim" && from != to)
+        return is_test(from_file) ? 0 : refuse("dvm/sim is for tests only")
+    if (rank_of(to) > rank_of(from))
+        return refuse("the layer " to " is above " from)
+    if (from != to && !is_test(from_file))
+        print from, to >> edges
+}
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    place = FILENAME ":" FNR
+    target = $0
+    sub(/^[^"]*"/, "", target)
+    sub(/".*/, "", target)
+    if (target !~ /^(base|api|dvm|operator)\//)
+        refuse("write the path from the root of the tree")
+    else
+        check(FILENAME, target)
+}
+
+END { exit bad }

@@ -1,0 +1,342 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Every gate refuses a bad sample in a tree that is clean otherwise: a gate that never fails is none.
+
+setup_file() {
+    ci=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+    export ci
+}
+
+setup() {
+    tree=$BATS_TEST_TMPDIR/tree
+    mkdir -p "$tree"
+    cp "$ci/../.clang-format" "$ci/../.clang-tidy" "$tree"
+    file Makefile '# SPDX-License-Identifier: BSD-3-Clause' 'PKGS := jansson' \
+        'CORE_MODULES := wire tree' 'HOST_MODULES := net pmix'
+    c_file base/one/one.h 'int one(void);'
+    c_file base/one/one.c '#include "base/one/one.h"' '' 'int one(void)' '{' '    return 1;' '}'
+    c_file api/api.h '#include "base/one/one.h"'
+    c_file dvm/wire/wire.h '#include "api/api.h"' '#include "base/one/one.h"'
+    c_file dvm/wire/wire_private.h
+    c_file dvm/tree/tree.h '#include "dvm/wire/wire.h"'
+    c_file dvm/net/net.h '#include "dvm/tree/tree.h"'
+    c_file dvm/sim/sim.h '#include "dvm/tree/tree.h"'
+    c_file operator/kube/kube.h '#include "api/api.h"'
+    c_file dvm/wire/test/help.h '#include "dvm/sim/sim.h"' '#include "dvm/wire/wire_private.h"'
+}
+
+# file <path> <line>...
+file() {
+    mkdir -p "$(dirname "$tree/$1")"
+    printf '%s\n' "${@:2}" >"$tree/$1"
+}
+
+c_file() {
+    file "$1" '/* SPDX-License-Identifier: BSD-3-Clause */' "${@:2}"
+}
+
+lint() {
+    LINT_ROOT=$tree "$ci/lint.sh" "$@"
+}
+
+# refused <gate> <text that is to be said>
+refused() {
+    run lint "$1"
+    [ "$status" -eq 1 ] || {
+        echo "exit $status, said: $output"
+        return 1
+    }
+    [[ $output == *"$2"* ]] || {
+        echo "not said: $2; but: $output"
+        return 1
+    }
+}
+
+passes() {
+    run lint "$@"
+    [ "$status" -eq 0 ] || {
+        echo "exit $status, said: $output"
+        return 1
+    }
+}
+
+@test "a clean tree passes every gate" {
+    passes
+}
+
+@test "a gate that does not exist is an error" {
+    run lint formt
+    [ "$status" -eq 2 ]
+}
+
+@test "a tree without files is an error" {
+    mkdir "$tree/empty"
+    LINT_PATHS=empty run lint format
+    [ "$status" -eq 2 ]
+}
+
+@test "a Makefile without the modules is an error" {
+    file Makefile '# SPDX-License-Identifier: BSD-3-Clause'
+    run lint pure
+    [ "$status" -eq 2 ]
+}
+
+@test "all gates run and all that refuse are named" {
+    c_file base/one/bad.c '#include "dvm/wire/wire.h"' 'int  one ( void );'
+    run lint format layers spdx
+    [ "$status" -eq 1 ]
+    [[ $output == *"lint: refused by: format layers"* ]]
+}
+
+@test "LINT_PATHS narrows what is looked at" {
+    c_file base/one/bad.c 'int  one ( void );'
+    LINT_PATHS="api dvm" passes format
+    LINT_PATHS="base/one/bad.c" refused format bad.c
+}
+
+@test "format: another style is refused" {
+    c_file base/one/bad.h 'int  one ( void );'
+    refused format "base/one/bad.h: to do: clang-format"
+}
+
+@test "layers: base does not include api" {
+    c_file base/one/bad.c '#include "api/api.h"'
+    refused layers "base/one/bad.c:2: api/api.h: the layer api is above base/one"
+}
+
+@test "layers: api does not include dvm" {
+    c_file api/bad.c '#include "dvm/wire/wire.h"'
+    refused layers "the layer dvm/wire is above api"
+}
+
+@test "layers: a core module does not include a later one" {
+    c_file dvm/wire/bad.c '#include "dvm/tree/tree.h"'
+    refused layers "the layer dvm/tree is above dvm/wire"
+}
+
+@test "layers: the core does not include a host module" {
+    c_file dvm/tree/bad.c '#include "dvm/net/net.h"'
+    refused layers "the layer dvm/net is above dvm/tree"
+}
+
+@test "layers: a host module does not include a later one" {
+    c_file dvm/pmix/pmix.h
+    c_file dvm/net/bad.c '#include "dvm/pmix/pmix.h"'
+    refused layers "the layer dvm/pmix is above dvm/net"
+}
+
+@test "layers: the simulation does not include the host" {
+    c_file dvm/sim/bad.c '#include "dvm/net/net.h"'
+    refused layers "the layer dvm/net is above dvm/sim"
+}
+
+@test "layers: only tests include the simulation" {
+    c_file dvm/net/bad.c '#include "dvm/sim/sim.h"'
+    refused layers "dvm/sim is for tests only"
+}
+
+@test "layers: the operator does not include dvm" {
+    c_file operator/kube/bad.c '#include "dvm/wire/wire.h"'
+    refused layers "dvm/ and operator/ do not know each other"
+}
+
+@test "layers: dvm does not include the operator" {
+    c_file dvm/net/bad.c '#include "operator/kube/kube.h"'
+    refused layers "dvm/ and operator/ do not know each other"
+}
+
+@test "layers: base does not include the operator" {
+    c_file base/one/bad.c '#include "operator/kube/kube.h"'
+    refused layers "the layer operator/kube is above base/one"
+}
+
+@test "layers: a module that no list names is refused" {
+    c_file dvm/odd/odd.c '#include "base/one/one.h"'
+    refused layers "the folder dvm/odd is in no list of the Makefile"
+}
+
+@test "layers: a private header stays in its folder" {
+    c_file dvm/tree/bad.c '#include "dvm/wire/wire_private.h"'
+    refused layers "a private header of dvm/wire"
+}
+
+@test "layers: a test's header is for tests" {
+    c_file dvm/wire/bad.c '#include "dvm/wire/test/help.h"'
+    refused layers "a header for tests only"
+}
+
+@test "layers: a path that does not begin at the root is refused" {
+    c_file dvm/wire/bad.c '#  include "wire.h"'
+    refused layers "write the path from the root of the tree"
+}
+
+@test "layers: folders of base do not include each other in a circle" {
+    c_file base/two/two.h '#include "base/one/one.h"'
+    c_file base/one/bad.c '#include "base/two/two.h"'
+    refused layers "folders that include each other:"
+    [[ $output == *base/one* ]] && [[ $output == *base/two* ]]
+}
+
+@test "layers: folders of the operator do not include each other in a circle" {
+    c_file operator/cache/cache.h '#include "operator/kube/kube.h"'
+    c_file operator/kube/bad.c '#include "operator/cache/cache.h"'
+    refused layers "folders that include each other:"
+}
+
+@test "layers: daemon.c and the programs include any part" {
+    c_file dvm/daemon.h '#include "dvm/net/net.h"' '#include "dvm/tree/tree.h"'
+    c_file dvm/bin/prted.c '#include "dvm/daemon.h"' '#include "dvm/net/net.h"'
+    passes layers
+}
+
+@test "pure: the core includes no header of the outside world" {
+    local header
+    for header in '<event2/event.h>' '<sys/socket.h>' '<pmix.h>' '<pmix_server.h>' '<time.h>' \
+        '<unistd.h>' '<sys/time.h>' '<pthread.h>' '<fcntl.h>' '"base/loop/loop.h"'; do
+        c_file dvm/tree/bad.c "#include $header"
+        refused pure "dvm/tree/bad.c:2:"
+    done
+}
+
+@test "pure: the core writes to no stream" {
+    c_file dvm/wire/bad.c 'void say(void)' '{' '    printf("x");' '}'
+    refused pure "dvm/wire/bad.c:4:"
+    c_file dvm/wire/bad.c 'void dump(FILE *out);'
+    refused pure "dvm/wire/bad.c:2:"
+}
+
+@test "pure: format attributes, members, texts and comments pass" {
+    c_file dvm/wire/good.c '/* printf("x"), FILE */' 'void f(int x, ...) __attribute__((format(printf, 1, 2)));' \
+        'int g = x->printf(1) + my_printf(2) + h("FILE printf(");'
+    passes pure
+}
+
+@test "pure: the host and tests may touch the world" {
+    c_file dvm/net/good.c '#include <sys/socket.h>'
+    c_file dvm/wire/test/good.c '#include <unistd.h>'
+    passes pure
+}
+
+@test "banned: every banned function is refused" {
+    local name
+    for name in strcpy strcat sprintf vsprintf gets atoi atol strtok system popen sleep usleep nanosleep; do
+        c_file base/one/bad.c "    $name(a, b);"
+        refused banned "base/one/bad.c:2:    $name(a, b);"
+    done
+}
+
+@test "banned: a call after a comment with an apostrophe is seen" {
+    c_file base/one/bad.c "/* it's */ strcpy(a, 'b');"
+    refused banned "base/one/bad.c:2:"
+}
+
+@test "banned: a call after a comment over two lines is seen" {
+    c_file base/one/bad.c '/* "one' ' two */ a = "/*" + strtok (b);'
+    refused banned "base/one/bad.c:3:"
+}
+
+@test "banned: longer names, members, comments and texts pass" {
+    c_file base/one/good.c '/* strcpy(a) */ // system(b)' 'my_strcpy(a); strtok_r(b); x->gets(c);' \
+        'f("system(\"x\") popen(");' "g('\"'); /* sprintf( */"
+    passes banned
+}
+
+@test "state: an exported variable is refused" {
+    c_file base/one/bad.h 'extern int counter;'
+    refused state "base/one/bad.h:2:"
+    c_file base/one/bad.h 'extern const char *name;'
+    refused state "base/one/bad.h:2:"
+}
+
+@test "state: an exported constant passes" {
+    c_file base/one/good.h 'extern const struct fsm machine;' 'extern const char *const name;' 'extern int f(int *p);'
+    passes state
+}
+
+@test "sizes: a file of 801 lines is refused" {
+    c_file base/one/bad.c
+    yes '' | head -n 800 >>"$tree/base/one/bad.c"
+    refused sizes "base/one/bad.c: 801 lines"
+}
+
+@test "spdx: a source without the line is refused" {
+    file base/one/bad.c '/* nothing */'
+    refused spdx "base/one/bad.c: no SPDX line"
+}
+
+@test "spdx: a script without an ending and without the line is refused" {
+    file tool '#!/usr/bin/env bash'
+    refused spdx "tool: no SPDX line"
+}
+
+@test "shell: what shellcheck refuses is refused" {
+    # shellcheck disable=SC2016
+    file bad.sh '#!/usr/bin/env bash' '# SPDX-License-Identifier: BSD-3-Clause' 'rm $1'
+    refused shell SC2086
+}
+
+@test "shell: a script without an ending is looked at" {
+    # shellcheck disable=SC2016
+    file tool '#!/bin/sh' 'rm $1'
+    refused shell SC2086
+}
+
+@test "tidy: a function of more than 100 lines is refused" {
+    {
+        printf '%s\n' '/* SPDX */' 'int one(int x);' 'int one(int x)' '{'
+        yes '    x++;' | head -n 100
+        printf '%s\n' '    return x;' '}'
+    } >"$tree/base/one/bad.c"
+    refused tidy readability-function-size
+}
+
+@test "tidy: a null pointer that is followed is refused" {
+    c_file base/one/bad.c 'int one(int *p);' 'int one(int *p)' '{' '    if (!p)' '        return *p;' '    return 0;' '}'
+    refused tidy core.NullDereference
+}
+
+@test "tidy: a number that is converted without a check is refused" {
+    c_file base/one/bad.c '#include <stdio.h>' 'int one(const char *s);' 'int one(const char *s)' '{' '    int x = 0;' \
+        '    if (sscanf(s, "%d", &x) != 1)' '        return 0;' '    return x;' '}'
+    refused tidy cert-err34-c
+}
+
+@test "tidy: a variable that is exported without a header is refused" {
+    c_file base/one/bad.c 'int counter;'
+    refused tidy missing-variable-declarations
+}
+
+@test "tidy: a file that does not compile is refused" {
+    c_file base/one/bad.c '#include "base/one/nothing.h"'
+    refused tidy "base/one/nothing.h: No such file"
+}
+
+@test "tidy: a finding in a header is refused" {
+    c_file base/one/bad.h 'static inline int two(int *p)' '{' '    return sizeof(p) == sizeof(p);' '}'
+    c_file base/one/bad.c '#include "base/one/bad.h"'
+    refused tidy "base/one/bad.h"
+}
+
+@test "tidy: a file that passed is looked at again when its header changes" {
+    passes tidy
+    c_file base/one/one.h 'int one(int x);'
+    refused tidy "base/one/one.c"
+}
+
+@test "tidy: a file that passed is looked at again when the checks change" {
+    c_file base/one/odd.c '#include "base/one/one.h"' 'static int two(void)' '{' '    return 2;' '}' \
+        'int one(void)' '{' '    return two() ? 1 : 1 + 0;' '}'
+    passes tidy
+    sed -i "s/value: '100'/value: '0'/" "$tree/.clang-tidy"
+    refused tidy "base/one/odd.c"
+}
+
+@test "tidy: lookups and deletions of uthash pass" {
+    c_file base/one/good.c '#include <stdlib.h>' '#include <uthash.h>' 'struct key {' '    int a;' '    int b;' '};' \
+        'struct item {' '    struct key key;' '    UT_hash_handle hh;' '};' \
+        'void drop(struct item **all, int a, int b);' \
+        'void drop(struct item **all, int a, int b)' '{' '    struct key key = {a, b};' \
+        '    struct item *it = NULL;' '    HASH_FIND(hh, *all, &key, sizeof(key), it);' \
+        '    if (it)' '        HASH_DEL(*all, it);' '    free(it);' '}'
+    passes tidy
+}
