@@ -70,7 +70,7 @@ pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets
     PMIX_LOAD_PROCID(&own, requestor->nspace, PMIX_RANK_WILDCARD);
     upcall_procs(u, ntargets ? targets : &own, ntargets ? ntargets : 1);
     u->number = signum;
-    u->answer = (struct answer){.kind = ANSWER_GROUP, .cb.info = cb, .cbdata = cbdata};
+    u->answer = (struct answer){.kind = ANSWER_INFO, .cb.info = cb, .cbdata = cbdata};
     upcall_post(u);
     return PMIX_SUCCESS;
 }

@@ -17,7 +17,15 @@
 #define PMIX_SRV_KEYS_MAX 65536
 
 /* How a request of the library is answered: which callback it gave us. */
-enum answer_kind { ANSWER_NONE, ANSWER_OP, ANSWER_MODEX, ANSWER_LOOKUP, ANSWER_SPAWN, ANSWER_GROUP };
+enum answer_kind {
+    ANSWER_NONE,
+    ANSWER_OP,
+    ANSWER_MODEX,
+    ANSWER_LOOKUP,
+    ANSWER_SPAWN,
+    ANSWER_INFO,
+    ANSWER_GROUP
+};
 struct answer {
     enum answer_kind kind;
     union {
@@ -28,6 +36,8 @@ struct answer {
         pmix_info_cbfunc_t info;
     } cb;
     void *cbdata;
+    struct pmix_srv_proc *members; /* ANSWER_GROUP: owned */
+    size_t nmembers;
 };
 
 /* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
@@ -53,6 +63,8 @@ struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
 void upcall_post(struct upcall *u); /* takes */
 void upcall_free(struct upcall *u); /* for one that is not posted */
 void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n);
+struct upcall *upcall_collective(char op, const pmix_proc_t *procs, size_t nprocs,
+                                 const pmix_info_t *info, size_t ninfo);
 
 /* A call of ours into the library, or several that count as one, until it has called back. */
 struct op {
@@ -117,7 +129,7 @@ struct pmix_srv {
     struct waiter *waiters; /* head: lookups that wait for a value */
     size_t nwaiters;
 };
-pmix_req req_add(struct pmix_srv *p, const struct answer *a);
+pmix_req req_add(struct pmix_srv *p, struct answer *a); /* takes a->members */
 
 /* dataserve.c: ends the waiting lookups of a job (NULL: all). */
 void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);

@@ -3,6 +3,7 @@
 #include "base/log/log.h"
 #include "dvm/pmix/pmix_private.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,9 @@ struct req {
  * this is how an upcall finds the server. Set before the library's thread starts and cleared after
  * it has ended, so that thread reads it without a lock. */
 static struct pmix_srv *the_server;
+
+static_assert(PMIX_SRV_RANK_ALL == PMIX_RANK_WILDCARD, "ranks are handed through as they are");
+static_assert(PMIX_SRV_RANK_NONE == PMIX_RANK_INVALID, "ranks are handed through as they are");
 
 static pmix_server_module_t module = {
     .client_connected2 = on_connected,
@@ -70,6 +74,7 @@ void upcall_free(struct upcall *u)
     buf_free(&u->data);
     job_spec_free(&u->spec);
     free(u->text);
+    free(u->answer.members);
     free(u->procs);
     free(u);
     srv_unref(p);
@@ -117,12 +122,13 @@ void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n)
     u->nprocs = kept;
 }
 
-pmix_req req_add(struct pmix_srv *p, const struct answer *a)
+pmix_req req_add(struct pmix_srv *p, struct answer *a)
 {
     struct req *r = xcalloc(1, sizeof(*r));
 
     r->id = ++p->last_id;
     r->answer = *a;
+    a->members = NULL;
     HASH_ADD(hh, p->reqs, id, sizeof(r->id), r);
     return r->id;
 }
@@ -144,6 +150,12 @@ static void answer_spawn(const struct answer *a, int status, const void *data, s
     else if (len)
         memcpy(nspace, data, len);
     a->cb.spawn(status, nspace, a->cbdata);
+}
+
+static void req_free(struct req *r)
+{
+    free(r->answer.members);
+    free(r);
 }
 
 void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *data, size_t len)
@@ -172,11 +184,14 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     case ANSWER_SPAWN:
         answer_spawn(&r->answer, status, data, len);
         break;
+    case ANSWER_INFO:
+        r->answer.cb.info(status, NULL, 0, r->answer.cbdata, NULL, NULL);
+        break;
     case ANSWER_GROUP:
         answer_group(&r->answer, status, data, len);
         break;
     }
-    free(r);
+    req_free(r);
 }
 
 static pmix_status_t library_init(const struct pmix_srv *p)
@@ -256,7 +271,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
     HASH_ITER(hh, p->reqs, r, next_req)
     {
         HASH_DEL(p->reqs, r);
-        free(r);
+        req_free(r);
     }
     HASH_ITER(hh, p->jobs, j, next_job)
     job_remove(p, j);

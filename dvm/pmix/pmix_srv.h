@@ -19,8 +19,11 @@ typedef uint64_t pmix_req;
 
 struct pmix_srv_proc {
     char nspace[256];
-    uint32_t rank; /* PMIX_RANK_WILDCARD for all */
+    uint32_t rank; /* PMIX_SRV_RANK_ALL for all */
 };
+/* The library's numbers (PMIX_RANK_WILDCARD, PMIX_RANK_INVALID), not those of dvm/wire/job.h. */
+#define PMIX_SRV_RANK_ALL (UINT32_MAX - 1)
+#define PMIX_SRV_RANK_NONE (UINT32_MAX - 3)
 
 /* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by
  * this module and understood by its peer on another daemon; they are bounded to 64 MiB. */
@@ -34,7 +37,8 @@ struct pmix_srv_upcalls {
     /* All local participants have arrived. `sig` names the collective the same way on every daemon:
      * the participants (sorted); `data` is this daemon's contribution. Answer: status and the
      * contributions of all, concatenated. `kind`: 'f' fence, 'c' connect, 'd' disconnect, 'g' group
-     * construct/destruct (sig holds the group's name). */
+     * construct/destruct: the last of procs is then no process but the group's name (its rank is
+     * PMIX_SRV_RANK_NONE): part of the signature, not of the participants. */
     void (*on_fence)(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
                      const void *data, size_t len, int timeout_s, void *arg);
     /* Direct modex for a rank of another daemon. Answer with its data. */

@@ -142,7 +142,7 @@ static bool involves_peer(const struct server *s, const struct pmix_srv_proc *pr
     for (size_t i = 0; i < n; i++) {
         uint32_t r = procs[i].rank;
 
-        if (r >= s->launch.nranks ? r == JOB_RANK_NONE : s->launch.rank_node[r] != s->me)
+        if (r >= s->launch.nranks ? r == PMIX_SRV_RANK_ALL : s->launch.rank_node[r] != s->me)
             return s->peer >= 0;
     }
     return false;
