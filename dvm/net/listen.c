@@ -158,13 +158,15 @@ static int bind_tcp(const struct evutil_addrinfo *ai, struct err *err)
 
 static uint16_t port_of(int fd)
 {
-    struct sockaddr_storage ss = {0};
-    socklen_t len = sizeof(ss);
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } addr = {.v6 = {0}};
+    socklen_t len = sizeof(addr);
 
-    getsockname(fd, (struct sockaddr *)&ss, &len);
-    if (ss.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *)&ss)->sin6_port);
-    return ntohs(((struct sockaddr_in *)&ss)->sin_port);
+    getsockname(fd, &addr.any, &len);
+    return ntohs(addr.any.sa_family == AF_INET6 ? addr.v6.sin6_port : addr.v4.sin_port);
 }
 
 int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *err)

@@ -48,7 +48,7 @@ bool net_reason_of_end(struct net_conn *c, short what, char *text, size_t size)
 
 void net_reason_peer_name(int fd, char *text, size_t size)
 {
-    struct sockaddr_storage ss;
+    struct sockaddr_storage ss = {0};
     socklen_t len = sizeof(ss);
     char host[NI_MAXHOST];
     char port[NI_MAXSERV];

@@ -177,22 +177,22 @@ bool proc_stat_read(pid_t pid, struct proc_stat *out)
 {
     char path[64];
     FREE_AUTO char *text = NULL;
-    const char *p;
+    char *p;
+    char *end;
     size_t len;
-    int ppid;
-    int pgid;
-    int sid;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     text = slurp(path, FIRST_BYTES, &len);
     /* The program's name is in parentheses and can hold any byte, a parenthesis too. */
     p = text ? strrchr(text, ')') : NULL;
-    if (!p || sscanf(p + 1, " %c %d %d %d", &out->state, &ppid, &pgid, &sid) != 4)
+    if (!p || strlen(p) < 5)
         return false;
-    out->ppid = ppid;
-    out->pgid = pgid;
-    out->sid = sid;
-    return true;
+    out->state = p[2];
+    out->ppid = (pid_t)strtol(p + 3, &end, 10);
+    out->pgid = (pid_t)strtol(end, &end, 10);
+    p = end;
+    out->sid = (pid_t)strtol(p, &end, 10);
+    return end > p;
 }
 
 char *proc_environ_get(pid_t pid, const char *name)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fuzz target of the codec between daemon and spawner: what is accepted survives encode and decode.
+ */
+/* clang -fsanitize=fuzzer,address,undefined; corpus: dvm/spawner/test/corpus/spawn_msg */
+#include "dvm/spawner/spawn_msg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must_equal(const struct buf *b, const uint8_t *data, size_t size)
+{
+    if (b->failed || b->len != size || memcmp(b->data, data, size) != 0)
+        abort();
+}
+
+static void command(const uint8_t *data, size_t size)
+{
+    BUF_AUTO struct buf b;
+    struct cur in = cur_of(data, size);
+    struct spawn_cmd c;
+    struct err err = {0};
+
+    buf_init(&b, SPAWN_MSG_MAX);
+    if (spawn_cmd_decode(&in, &c, &err) < 0)
+        return;
+    spawn_cmd_encode(&b, &c);
+    must_equal(&b, data, size);
+}
+
+static void report(const uint8_t *data, size_t size)
+{
+    BUF_AUTO struct buf b;
+    struct cur in = cur_of(data, size);
+    struct spawn_rep r;
+    struct err err = {0};
+
+    buf_init(&b, SPAWN_MSG_MAX);
+    if (spawn_rep_decode(&in, &r, &err) < 0)
+        return;
+    spawn_rep_encode(&b, &r);
+    must_equal(&b, data, size);
+}
+
+static void rank(const uint8_t *data, size_t size)
+{
+    BUF_AUTO struct buf b;
+    struct cur in = cur_of(data, size);
+    struct spawn_spec s;
+    struct err err = {0};
+
+    buf_init(&b, SPAWN_SPEC_MAX);
+    if (spawn_spec_decode(&in, &s, &err) < 0)
+        return;
+    if (spawn_spec_encode(&b, &s, &err) < 0)
+        abort();
+    must_equal(&b, data, size);
+    spawn_spec_free(&s);
+}
+
+/* The first byte chooses the decoder. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const decoders[])(const uint8_t *data, size_t size) = {command, report, rank};
+
+    if (size)
+        decoders[data[0] % 3](data + 1, size - 1);
+    return 0;
+}
