@@ -178,7 +178,7 @@ void answer_lookup(const struct answer *a, int status, const void *data, size_t 
     if (status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS)
         n = cur_count(&c, PMIX_SRV_KEYS_MAX, 16);
     if (n)
-        PMIX_PDATA_CREATE(found, n);
+        found = xcalloc(n, sizeof(*found));
     for (uint32_t i = 0; i < n; i++) {
         if (get_pdata(&c, &found[i]))
             continue;

@@ -101,7 +101,8 @@ static bool get_infos(struct cur *c, pmix_data_array_t *out)
         return false;
     if (n == 0)
         return true;
-    PMIX_DATA_ARRAY_CONSTRUCT(out, n, PMIX_INFO);
+    *out =
+        (pmix_data_array_t){.type = PMIX_INFO, .size = n, .array = xcalloc(n, sizeof(pmix_info_t))};
     PMIX_DATA_BUFFER_CONSTRUCT(&packed);
     bo = (pmix_byte_object_t){.bytes = memcpy(xmalloc(len), bytes, len), .size = len};
     rc = PMIx_Data_load(&packed, &bo);

@@ -107,15 +107,13 @@ static bool group_read(const void *data, size_t len, bool *wanted, uint64_t *con
 
 static void load_members(pmix_info_t *info, const struct answer *a)
 {
-    pmix_data_array_t array;
-    pmix_proc_t *procs;
+    pmix_proc_t *procs = xcalloc(a->nmembers, sizeof(*procs));
+    pmix_data_array_t array = {.type = PMIX_PROC, .size = a->nmembers, .array = procs};
 
-    PMIX_DATA_ARRAY_CONSTRUCT(&array, a->nmembers, PMIX_PROC);
-    procs = array.array;
     for (size_t i = 0; i < a->nmembers; i++)
         PMIX_LOAD_PROCID(&procs[i], a->members[i].nspace, a->members[i].rank);
     PMIX_INFO_LOAD(info, PMIX_GROUP_MEMBERSHIP, &array, PMIX_DATA_ARRAY);
-    PMIX_DATA_ARRAY_DESTRUCT(&array);
+    free(procs);
 }
 
 struct group_info {
@@ -146,7 +144,7 @@ void answer_group(const struct answer *a, int status, const void *data, size_t l
     }
     g = xcalloc(1, sizeof(*g));
     g->n = 1 + wanted + (endpoints.len > 0);
-    PMIX_INFO_CREATE(g->info, g->n);
+    g->info = xcalloc(g->n, sizeof(*g->info));
     load_members(&g->info[0], a);
     if (wanted) {
         size_t id = context;

@@ -22,8 +22,8 @@ struct pmix_srv_proc {
     uint32_t rank; /* PMIX_SRV_RANK_ALL for all */
 };
 /* The library's numbers (PMIX_RANK_WILDCARD, PMIX_RANK_INVALID), not those of dvm/wire/job.h. */
-#define PMIX_SRV_RANK_ALL (UINT32_MAX - 1)
-#define PMIX_SRV_RANK_NONE (UINT32_MAX - 3)
+#define PMIX_SRV_RANK_ALL 0xfffffffeu
+#define PMIX_SRV_RANK_NONE 0xfffffffcu
 
 /* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by
  * this module and understood by its peer on another daemon; they are bounded to 64 MiB. */

@@ -15,7 +15,7 @@ struct entry {
     void *value;
     size_t len;
     struct slot *slot;
-    struct entry *prev, *next;
+    struct entry *next;
 };
 
 struct slot { /* all entries of one key */
@@ -44,7 +44,7 @@ static void entry_remove(struct store *s, struct entry *e)
 {
     struct slot *slot = e->slot;
 
-    DL_DELETE(slot->entries, e);
+    LL_DELETE(slot->entries, e);
     s->count--;
     s->bytes -= cost(e);
     free(e->value);
@@ -150,7 +150,7 @@ static struct entry *find(const struct store *s, const char *key, uint8_t range,
     HASH_FIND_STR(s->slots, key, slot);
     if (!slot)
         return NULL;
-    DL_FOREACH(slot->entries, e)
+    LL_FOREACH(slot->entries, e)
     {
         if (!in_range(e->range, &e->owner, who))
             continue;
@@ -185,7 +185,7 @@ static void entry_add(struct store *s, const char *key, const struct entry *mode
     e->value = xmalloc(model->len);
     if (model->len)
         memcpy(e->value, model->value, model->len);
-    DL_APPEND(slot->entries, e);
+    LL_PREPEND(slot->entries, e);
     s->count++;
     s->bytes += cost(e);
 }
@@ -322,7 +322,7 @@ static void unpublish_key(struct store *s, const char *key, const struct owned *
     HASH_FIND_STR(s->slots, key, slot);
     if (!slot)
         return;
-    DL_FOREACH(slot->entries, e)
+    LL_FOREACH(slot->entries, e)
     {
         if (pick_owned(e, o)) {
             entry_remove(s, e);

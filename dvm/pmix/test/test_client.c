@@ -627,10 +627,14 @@ static void ranks_of_two_servers_connect_and_disconnect(void **state)
 static void a_group_gets_one_context_id_everywhere(void **state)
 {
     struct pair_result r = run("group", 2, 1);
-    size_t id[3];
+    const char *line = r.out;
+    unsigned long id[3];
 
-    assert_int_equal(
-        sscanf(r.out, "context id %zu context id %zu context id %zu", &id[0], &id[1], &id[2]), 3);
+    for (int i = 0; i < 3; i++) {
+        line = strstr(line, "context id ");
+        assert_non_null(line);
+        id[i] = strtoul(line += strlen("context id "), NULL, 10);
+    }
     assert_int_not_equal(id[0], 0);
     assert_int_equal(id[0], id[1]);
     assert_int_equal(id[0], id[2]);
