@@ -28,6 +28,7 @@ void net_destroy(struct net *n)
 
     if (!n)
         return;
+    n->on_done = NULL; /* a net_finish() that is cut short is not told */
     net_listen_free_all(n);
     HASH_ITER(hh, n->conns, c, next)
     {

@@ -40,6 +40,7 @@ struct fix {
     struct loop_timer *tick;
     bool ticked;
     bool in_call;
+    int done;
     struct end srv;
     struct end cli;
     char dir[64];

@@ -428,6 +428,45 @@ static void a_plain_close_is_seen_by_the_peer_only(void **state)
     fix_fini(&f);
 }
 
+static void note_done(void *arg)
+{
+    struct fix *f = arg;
+
+    assert_false(f->in_call);
+    f->done++;
+    loop_stop(f->loop);
+}
+
+static void finish_delivers_everything_and_tells_once(void **state)
+{
+    char *data = xcalloc(1, PIECE);
+    struct fix f;
+
+    connect_pair(&f, *state);
+    for (int i = 0; i < PIECES; i++)
+        CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
+    CALL(&f, net_finish(f.cli.net, note_done, &f));
+    RUN_UNTIL(&f, f.done && f.srv.closed);
+    assert_int_equal(f.srv.bytes, PIECES * PIECE);
+    fix_run_for(&f, 5);
+    assert_int_equal(f.done, 1);
+    free(data);
+    fix_fini(&f);
+}
+
+static void a_finish_that_is_cut_short_is_not_told(void **state)
+{
+    struct fix f;
+
+    connect_pair(&f, *state);
+    CALL(&f, net_finish(f.cli.net, note_done, &f));
+    net_destroy(f.cli.net);
+    f.cli.net = NULL;
+    fix_run_for(&f, 5);
+    assert_int_equal(f.done, 0);
+    fix_fini(&f);
+}
+
 static void a_paused_connection_resumes_where_it_was(void **state)
 {
     char *data = xcalloc(1, PIECE);
@@ -508,6 +547,8 @@ int main(void)
         cmocka_unit_test(a_flush_close_waits_for_a_slow_reader_that_reads),
         cmocka_unit_test(a_flush_close_gives_a_silent_peer_up),
         cmocka_unit_test(a_plain_close_is_seen_by_the_peer_only),
+        cmocka_unit_test(finish_delivers_everything_and_tells_once),
+        cmocka_unit_test(a_finish_that_is_cut_short_is_not_told),
         cmocka_unit_test(a_paused_connection_resumes_where_it_was),
         cmocka_unit_test(many_connections_open_and_carry_frames),
         cmocka_unit_test(listening_on_a_name_or_a_taken_port_is_refused),
