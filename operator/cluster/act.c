@@ -177,6 +177,19 @@ static void delete_pod(struct run *run)
         give_up(run, "deleting a pod", err.msg);
 }
 
+static void keep_credentials(struct entry *e, const struct credentials *creds)
+{
+    if (e->head && strcmp(e->creds.cert_pem, creds->cert_pem) != 0) {
+        headlink_destroy(e->head); /* the next pass follows it with the new certificate */
+        e->head = NULL;
+    }
+    credentials_clear(&e->creds);
+    e->creds = (struct credentials){.ca_pem = xstrdup(creds->ca_pem),
+                                    .cert_pem = xstrdup(creds->cert_pem),
+                                    .key_pem = xstrdup(creds->key_pem)};
+    e->have_creds = true;
+}
+
 static void on_credentials(const struct credentials *creds, const struct status_trouble *trouble,
                            void *arg)
 {
@@ -184,25 +197,31 @@ static void on_credentials(const struct credentials *creds, const struct status_
     struct entry *e = run->e;
     run->creds = NULL;
     e->creds_checked_ms = (int64_t)loop_wall_ms();
-    if (creds) {
-        credentials_clear(&e->creds);
-        e->creds = (struct credentials){.ca_pem = xstrdup(creds->ca_pem),
-                                        .cert_pem = xstrdup(creds->cert_pem),
-                                        .key_pem = xstrdup(creds->key_pem)};
-        e->have_creds = true;
+    run->again = creds && !e->have_creds;
+    if (creds)
+        keep_credentials(e, creds);
+    if (!trouble) {
         e->creds_trouble.reason[0] = '\0';
-        run->again = true;
-    } else {
+        run->again = run->again || !e->creds_complete;
+    } else if (strcmp(trouble->message, e->creds_trouble.message) != 0 ||
+               !e->creds_trouble.reason[0]) {
         log_warn("certificates cluster=%s: %s", e->key, trouble->message);
         e->creds_trouble = *trouble;
-        run->failed = true;
     }
+    e->creds_complete = !trouble;
     act_done(run);
 }
 
+/* While something is wrong with them, every pass wants them; looking now and then is enough. */
 static void ensure_credentials(struct run *run)
 {
     struct err err = {0};
+    int64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
+    queue_add_after(run->e->r->queue, run->e->key, RECONCILE_CREDENTIALS_MS);
+    if (run->e->creds_trouble.reason[0] && run->in.now_ms < next_ms) {
+        act_done(run);
+        return;
+    }
     run->creds = credentials_ensure(run->e->r->o.kube, &run->c, on_credentials, run, &err);
     if (!run->creds)
         give_up(run, "reading the Secrets", err.msg);

@@ -30,9 +30,9 @@ struct credentials_job {
 
 void credentials_clear(struct credentials *c)
 {
-    free_ptr(&c->ca_pem);
-    free_ptr(&c->cert_pem);
-    free_ptr(&c->key_pem);
+    cluster_text_drop(&c->ca_pem);
+    cluster_text_drop(&c->cert_pem);
+    cluster_text_drop(&c->key_pem);
 }
 
 static void job_free(struct credentials_job *j)
@@ -59,15 +59,6 @@ static void finish(struct credentials_job *j, const struct credentials *creds,
     job_free(j);
 }
 
-static void fail(struct credentials_job *j, const char *reason, const char *message)
-{
-    struct status_trouble t;
-    snprintf(t.reason, sizeof t.reason, "%s", reason);
-    snprintf(t.message, sizeof t.message, "Secret %s-%s: %s", j->c->name,
-             SUFFIX[j->at < NSECRETS ? j->at : 0], message);
-    finish(j, NULL, &t);
-}
-
 /* NULL if the key is absent or no base64 text. */
 static char *secret_text(const json_t *secret, const char *key)
 {
@@ -87,17 +78,36 @@ static char *secret_text(const json_t *secret, const char *key)
     return out;
 }
 
+static int own_credentials(const struct credentials_job *j, struct credentials *out)
+{
+    const json_t *s = j->found[OPERATOR];
+    *out = (struct credentials){.ca_pem = secret_text(s, "ca.crt"),
+                                .cert_pem = secret_text(s, "tls.crt"),
+                                .key_pem = secret_text(s, "tls.key")};
+    return out->ca_pem && out->cert_pem && out->key_pem ? 0 : -1;
+}
+
+/* What is wrong with the Secret at hand. If our own is there we can go on with it. */
+static void fail(struct credentials_job *j, const char *reason, const char *message)
+{
+    struct status_trouble t;
+    struct credentials own = {0};
+    bool usable = own_credentials(j, &own) == 0;
+    snprintf(t.reason, sizeof t.reason, "%s", reason);
+    snprintf(t.message, sizeof t.message, "Secret %s-%s: %s", j->c->name,
+             SUFFIX[j->at < NSECRETS ? j->at : 0], message);
+    finish(j, usable ? &own : NULL, &t);
+    credentials_clear(&own);
+}
+
 static void step(struct credentials_job *j);
 static void make_next(struct credentials_job *j);
 
 static void hand_over(struct credentials_job *j)
 {
-    const json_t *s = j->found[OPERATOR];
-    struct credentials creds = {.ca_pem = secret_text(s, "ca.crt"),
-                                .cert_pem = secret_text(s, "tls.crt"),
-                                .key_pem = secret_text(s, "tls.key")};
-    if (creds.ca_pem && creds.cert_pem && creds.key_pem) {
-        finish(j, &creds, NULL);
+    struct credentials own = {0};
+    if (own_credentials(j, &own) == 0) {
+        finish(j, &own, NULL);
     } else {
         j->at = OPERATOR;
         fail(j, "CertificateInvalid",
@@ -105,7 +115,7 @@ static void hand_over(struct credentials_job *j)
              "made "
              "anew.");
     }
-    credentials_clear(&creds);
+    credentials_clear(&own);
 }
 
 static void on_made(int status, const json_t *body, const struct err *err, void *arg)
@@ -159,7 +169,7 @@ static int open_ca(struct credentials_job *j, struct err *err)
     }
     if (!j->ca)
         return -1;
-    free_ptr(&j->ca_pem);
+    cluster_text_drop(&j->ca_pem);
     j->ca_pem = tls_ca_cert_pem(j->ca);
     return 0;
 }

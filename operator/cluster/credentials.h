@@ -17,8 +17,9 @@ struct credentials {
 };
 void credentials_clear(struct credentials *c);
 
-/* Ends once by on_done, never inside the call: ok with *creds (owned by the callee until it
- * returns), or with what is wrong. Not called after credentials_cancel(). */
+/* Ends once by on_done, never inside the call and not after credentials_cancel(). `creds` (borrowed
+ * for the call) is NULL if the operator's own Secret cannot be had; `trouble` is NULL if all four
+ * are there. */
 struct credentials_job;
 typedef void credentials_fn(const struct credentials *creds, const struct status_trouble *trouble,
                             void *arg);

@@ -157,7 +157,9 @@ static void see_head(struct run *run)
 {
     struct plan_head *h = &run->in.head;
     bool runs = false;
-    *h = (struct plan_head){.link = PLAN_LINK_DOWN, .down_since_ms = run->e->known_since_ms};
+    bool early = run->in.now_ms < run->e->known_since_ms + HEADLINK_PATIENCE_MS;
+    *h = (struct plan_head){.link = early ? PLAN_LINK_CONNECTING : PLAN_LINK_DOWN,
+                            .down_since_ms = run->e->known_since_ms};
     if (run->e->head)
         headlink_look(run->e->head, h, &run->view);
     for (size_t i = 0; i < run->in.npods; i++)
@@ -179,7 +181,7 @@ static void see_credentials(struct run *run)
     for (size_t i = 0; i < run->in.npods; i++)
         run->pending = run->pending || waits_for_volumes(&run->pods[i]);
     bool stale = run->in.now_ms >= e->creds_checked_ms + RECONCILE_RETRY_MS;
-    run->in.credentials = e->have_creds && !(run->pending && stale);
+    run->in.credentials = e->creds_complete && !(run->pending && stale);
 }
 
 void observe(struct run *run)

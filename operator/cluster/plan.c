@@ -101,7 +101,7 @@ void plan_close_campaign(struct draft *d, enum cluster_phase phase, const char *
     if (phase == CLUSTER_COMPLETE || phase == CLUSTER_REJECTED)
         r->campaign.applied_ms = d->in->now_ms;
     if (result) {
-        free_ptr(&r->campaign.result);
+        cluster_text_drop(&r->campaign.result);
         r->campaign.result = xstrdup(result);
     }
     cluster_campaign_clear(&r->last);
@@ -116,7 +116,7 @@ void plan_complete(struct draft *d, const char *result)
     c->phase = CLUSTER_COMPLETE;
     if (!c->complete_ms)
         c->complete_ms = d->in->now_ms;
-    free_ptr(&c->result);
+    cluster_text_drop(&c->result);
     c->result = xstrdup(result);
     d->must_record = true;
 }
@@ -331,12 +331,12 @@ static void apply_children(struct draft *d)
     }
 }
 
-static const char *member_state(const struct api_dvm *v, uint32_t vpid)
+static const struct api_dvm_member *member_of(const struct api_dvm *v, uint32_t vpid)
 {
     for (size_t i = 0; v && i < v->nmembers; i++)
         if (v->members[i].vpid == vpid)
-            return v->members[i].state;
-    return "";
+            return &v->members[i];
+    return NULL;
 }
 
 static bool view_busy(const struct api_dvm *v)
@@ -352,9 +352,9 @@ static bool view_busy(const struct api_dvm *v)
 static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
 {
     const struct api_dvm *v = d->in->head.view;
-    if (d->in->head.link != PLAN_LINK_UP || pod->vpid == 0 || pod->vpid > d->p->target ||
-        pod->ready || !pod->running_since_ms || d->p->record.campaign.present || view_busy(v) ||
-        strcmp(member_state(v, pod->vpid), "parked") != 0)
+    const struct api_dvm_member *m = member_of(v, pod->vpid);
+    if (!m || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
+        d->p->record.campaign.present || view_busy(v) || strcmp(m->state, "parked") != 0)
         return false;
     int64_t left = pod->running_since_ms + PLAN_PARKED_MS - d->in->now_ms;
     if (left > 0)
@@ -362,16 +362,21 @@ static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
     return left <= 0;
 }
 
-/* Pods are replaced on deletion only, so one that cannot start with its old template never would.
- */
+/* Pods are replaced on deletion only, so one that cannot start with an old template never would. */
+static bool never_starts(const struct draft *d, const struct plan_pod *pod)
+{
+    const struct plan_child_seen *s = &d->in->child[pod->vpid ? PLAN_MEMBER_SET : PLAN_HEAD_SET];
+    const struct api_dvm_member *m = member_of(d->in->head.view, pod->vpid);
+    if (!pod->outdated || pod->running_since_ms || !s->current)
+        return false;
+    return pod->vpid ? !m || !present_at_head(m) : d->in->head.link != PLAN_LINK_UP;
+}
+
 static void replace_pods(struct draft *d)
 {
     for (size_t i = 0; i < d->in->npods; i++) {
         const struct plan_pod *pod = &d->in->pods[i];
-        const struct plan_child_seen *s =
-            &d->in->child[pod->vpid ? PLAN_MEMBER_SET : PLAN_HEAD_SET];
-        bool never = pod->outdated && !pod->running_since_ms && s->current;
-        if (pod->deleting || (!never && !parked_for_good(d, pod)))
+        if (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod)))
             continue;
         struct plan_action *a = plan_add(d, PLAN_DELETE_POD);
         a->pod = pod->name;

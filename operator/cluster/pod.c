@@ -30,7 +30,7 @@ static void push(json_t *list, const char *flag, char *value)
 {
     json_array_append_new(list, json_string(flag));
     json_array_append_new(list, json_string(value));
-    free_ptr(&value);
+    cluster_text_drop(&value);
 }
 
 static json_t *command_line(const struct cluster *c, const char *role)

@@ -23,7 +23,7 @@ static void entry_reset(struct entry *e, const char *uid)
     free(e->uid);
     e->head = NULL;
     e->uid = xstrdup(uid);
-    e->have_creds = false;
+    e->have_creds = e->creds_complete = e->rested = false;
     e->known_since_ms = (int64_t)loop_wall_ms();
     e->creds_checked_ms = 0;
     e->size_refused = 0;
@@ -110,9 +110,14 @@ void follow_head(struct run *run)
     if (!wanted && e->head) {
         headlink_destroy(e->head);
         e->head = NULL;
+        e->rested = true;
     }
     if (!wanted || e->head)
         return;
+    if (e->rested) { /* the Secrets may have been made anew meanwhile */
+        e->rested = e->creds_complete = false;
+        queue_add(e->r->queue, e->key);
+    }
     FREE_AUTO char *host = xasprintf("%s-head.%s.svc", run->c.name, run->c.ns);
     struct headlink_opts o = {.host = host,
                               .connect = override_of(e->r, &run->c, e->key),

@@ -17,6 +17,9 @@
  * changed. */
 #define RECONCILE_RETRY_MS 30000
 
+/* How often missing Secrets are looked for. */
+#define RECONCILE_CREDENTIALS_MS 5000
+
 enum { CACHE_CLUSTERS, CACHE_PODS, CACHE_SETS, CACHE_SERVICES, CACHE_BUDGETS, CACHES };
 
 /* Memory of one child: why it is not applied, and what was seen after the last time it was. */
@@ -43,7 +46,9 @@ struct entry {
     struct headlink *head; /* NULL: not followed */
     int64_t known_since_ms;
     struct credentials creds;
-    bool have_creds;
+    bool have_creds;     /* our own are there */
+    bool rested;         /* was followed before, and then there was no head for a while */
+    bool creds_complete; /* all four Secrets are there */
     int64_t creds_checked_ms;
     struct child_memory child[PLAN_CHILDREN];
     struct status_trouble creds_trouble;

@@ -247,7 +247,7 @@ json_t *cluster_record_encode(const struct cluster_record *r)
 
 void cluster_campaign_clear(struct cluster_campaign *c)
 {
-    free_ptr(&c->result);
+    cluster_text_drop(&c->result);
     json_decref(c->waiting);
     json_decref(c->ended);
     memset(c, 0, sizeof *c);

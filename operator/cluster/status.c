@@ -151,7 +151,7 @@ static void news_of_running(const struct news *n, const json_t *before, const js
     else if (is_new)
         note = xasprintf("Campaign %s: %s will leave", text_of(now, "id"), who);
     else
-        note = xasprintf("Campaign %s: %s are in phase %s", text_of(now, "id"), who, phase);
+        note = xasprintf("Campaign %s: %s, phase %s", text_of(now, "id"), who, phase);
     if (is_new)
         n->fn(false, shrink ? "ShrinkRecorded" : "ShutdownRecorded", note, n->arg);
     else if (!strcmp(phase, "Draining"))

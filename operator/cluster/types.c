@@ -5,7 +5,14 @@
 #include "base/buf/buf.h"
 #include "operator/cluster/types_private.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+void cluster_text_drop(char **text)
+{
+    free(*text);
+    *text = NULL;
+}
 
 int field_int(const json_t *o, const char *path, int64_t min, int64_t max, int64_t *out,
               struct err *err)
@@ -69,7 +76,7 @@ static void spec_defaults(struct cluster *c)
     c->head_slots = 0;
     c->suspend = false;
     c->drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
-    free_ptr(&c->image);
+    cluster_text_drop(&c->image);
     json_decref(c->template);
     json_decref(c->head_resources);
     c->template = c->head_resources = NULL;
@@ -235,10 +242,10 @@ void cluster_free(struct cluster *c)
     if (!c)
         return;
     spec_defaults(c);
-    free_ptr(&c->ns);
-    free_ptr(&c->name);
-    free_ptr(&c->uid);
-    free_ptr(&c->resource_version);
+    cluster_text_drop(&c->ns);
+    cluster_text_drop(&c->name);
+    cluster_text_drop(&c->uid);
+    cluster_text_drop(&c->resource_version);
     cluster_record_free(&c->record);
     json_decref(c->conditions);
     c->conditions = NULL;

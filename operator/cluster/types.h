@@ -122,6 +122,9 @@ const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out);
 
+/* Frees a text of the heap and sets it to NULL. */
+void cluster_text_drop(char **text);
+
 /* RFC 3339 in UTC: with milliseconds, and without (the form of metav1.Time). */
 char *cluster_time_ms(int64_t wall_ms);
 char *cluster_time_s(int64_t wall_ms);

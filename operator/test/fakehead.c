@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A stand-in for the head in tests of the operator: the control API, with faults on order.
  *
- *   fakehead DIR       DIR has ca.crt, tls.crt, tls.key; the ports it got are written to DIR/ports
+ *   fakehead DIR [PORT]   DIR has ca.crt, tls.crt, tls.key; the ports it got are written to
+ * DIR/ports
  *
  * The plain second port takes orders: POST /hold?on=0|1 (campaigns stay draining), /advance?phase=P
  * (all that run), /restart (a new life), /away, /back (not reachable, life goes on),
@@ -218,29 +219,42 @@ static void on_shutdown(struct httpd_req *req, void *arg)
     send_event(f, API_EVENT_SHUTDOWN, NULL);
 }
 
+/* Who is a member: those that may join, and those that are still leaving. */
+static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
+{
+    uint32_t n = f->cap >= 0 && f->size.members > f->cap ? (uint32_t)f->cap : f->size.members;
+    for (size_t i = 0; i < f->ncampaigns; i++) {
+        const struct api_campaign *c = &f->campaigns[i];
+        if (!api_phase_terminal(c->phase) && c->targets[c->ntargets - 1] > n)
+            n = c->targets[c->ntargets - 1];
+    }
+    *out = xcalloc(n + 1, sizeof **out);
+    for (uint32_t i = 0; i < n; i++) {
+        struct api_dvm_member *m = &(*out)[i];
+        *m = (struct api_dvm_member){.vpid = i + 1,
+                                     .epoch = 1,
+                                     .host = (char *)"h",
+                                     .address = (char *)"a",
+                                     .slots = 1,
+                                     .depth = 1};
+        snprintf(m->state, sizeof m->state, "%s", i < f->size.members ? "wired" : "draining");
+    }
+    return n;
+}
+
 static void on_dvm(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
-    size_t n = f->cap >= 0 && f->size.members > (size_t)f->cap ? (size_t)f->cap : f->size.members;
     struct api_dvm d = {.cluster = (char *)"t/x",
                         .version = 1,
                         .radix = 64,
                         .size_sequence = f->size.sequence,
                         .size_members = f->size.members,
                         .next_event = f->next_event,
-                        .nmembers = n,
                         .ncampaigns = f->ncampaigns,
                         .campaigns = f->campaigns};
     memcpy(d.incarnation, f->incarnation, sizeof d.incarnation);
-    d.members = xcalloc(n + 1, sizeof *d.members);
-    for (size_t i = 0; i < n; i++)
-        d.members[i] = (struct api_dvm_member){.vpid = (uint32_t)i + 1,
-                                               .epoch = 1,
-                                               .state = "wired",
-                                               .host = (char *)"h",
-                                               .address = (char *)"a",
-                                               .slots = 1,
-                                               .depth = 1};
+    d.nmembers = fill_members(f, &d.members);
     httpd_reply_json(req, 200, api_dvm_encode(&d));
     free(d.members);
 }
@@ -423,10 +437,11 @@ int main(int argc, char **argv)
 {
     static struct fake f;
     struct err err = {0};
-    if (argc != 2) {
-        fprintf(stderr, "usage: fakehead DIR\n");
+    if (argc < 2 || argc > 3) {
+        fprintf(stderr, "usage: fakehead DIR [PORT]\n");
         return 2;
     }
+    f.port = argc == 3 ? (uint16_t)strtoul(argv[2], NULL, 10) : 0;
     log_init("fakehead", LOG_LEVEL_INFO);
     int rc = open_all(&f, argv[1], &err);
     if (rc) {

@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The operator beside the controllers that make pods and collect garbage (kube-controller-manager); nothing runs
+# the pods, so what a kubelet would tell is written by the tests.
+
+load lib
+
+setup_file() {
+    start_api
+    if ! manager_built; then return 0; fi
+    "$BIN_DIR/kube-controller-manager" --kubeconfig "$API_DIR/kubeconfig" --leader-elect=false \
+        --controllers=statefulset-controller,garbage-collector-controller,namespace-controller,disruption-controller \
+        --concurrent-gc-syncs 2 --bind-address 127.0.0.1 --secure-port 0 \
+        --cert-dir "$API_DIR" > "$API_DIR/manager.log" 2>&1 < /dev/null 3>&- &
+    echo $! > "$API_DIR/manager-pid"
+}
+
+teardown_file() {
+    [ ! -s "$API_DIR/manager-pid" ] || kill -KILL "$(cat "$API_DIR/manager-pid")" || true
+    stop_api
+}
+
+manager_built() { "$api" built && [ -x "$BIN_DIR/kube-controller-manager" ]; }
+
+setup() {
+    manager_built || skip "kube-controller-manager not built"
+    new_namespace
+}
+
+teardown() { end_programs; }
+
+uid_of() { kn get "$1" -o jsonpath='{.metadata.uid}'; }
+pods() { kn get pods -o name | sort | tr '\n' ' '; }
+
+# waits NAME REASON: what the kubelet tells of a container that does not start.
+waits() {
+    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
+        {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": false, \"restartCount\": 0,
+         \"state\": {\"waiting\": {\"reason\": \"$2\", \"message\": \"as told\"}}}]}}" >&2
+}
+
+# runs NAME: what it tells of one that does.
+runs() {
+    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
+        {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": true, \"restartCount\": 0,
+         \"state\": {\"running\": {\"startedAt\": \"2024-01-01T00:00:00Z\"}}}]}}" >&2
+}
+
+@test "pods are named by their vpids and counted in status.replicas" {
+    running 3
+    becomes '{.status.replicas}' 3
+    [ "$(pods)" = "pod/x-1 pod/x-2 pod/x-3 pod/x-head-0 " ]
+    [ "$(kn get pod x-2 -o jsonpath='{.spec.subdomain}.{.spec.hostname}')" = x.x-2 ]
+    [[ $(kn get pod x-2 -o jsonpath='{.spec.containers[0].args}') == *'"--role","member"'*'"--hostname-vpid"'* ]]
+}
+
+@test "pods are removed only after the campaign, the others keep theirs" {
+    running 3
+    becomes '{.status.replicas}' 3
+    stays=$(uid_of pod/x-2) goes=$(uid_of pod/x-3)
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    a_pass_is_done
+    [ "$(uid_of pod/x-3)" = "$goes" ]
+    order 'advance?phase=Complete'
+    becomes '{.status.replicas}' 2
+    [ "$(pods)" = "pod/x-1 pod/x-2 pod/x-head-0 " ]
+    [ "$(uid_of pod/x-2)" = "$stays" ]
+}
+
+@test "down and up again before the first step is done gives new pods, never parked ones" {
+    running 4
+    becomes '{.status.replicas}' 4
+    three=$(uid_of pod/x-3)
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    order 'advance?phase=Removing'
+    becomes '{.status.campaign.phase}' Removing
+    scale 4
+    becomes '{.status.desiredReplicas}' 4
+    order 'advance?phase=Complete'
+    becomes '{.status.lastCampaign.phase}' Complete
+    becomes '{.spec.replicas}' 4 sts/x
+    becomes '{.status.replicas}' 4
+    until [ "$(pods)" = "pod/x-1 pod/x-2 pod/x-3 pod/x-4 pod/x-head-0 " ]; do :; done
+    [ "$(uid_of pod/x-3)" != "$three" ]
+}
+
+@test "an image that cannot be pulled is named, and a corrected one replaces the pods" {
+    start_operator
+    make_cluster 2
+    appears pod/x-head-0
+    waits x-head-0 ImagePullBackOff
+    condition Available ImagePullFailed
+    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *'"example.test/daemon:1"'* ]]
+    before=$(uid_of pod/x-head-0)
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
+    until [ "$(uid_of pod/x-head-0 2> /dev/null)" != "$before" ] && kn get pod x-head-0 > /dev/null 2>&1; do :; done
+    [ "$(kn get pod x-head-0 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
+}
+
+@test "a running pod keeps its image until somebody replaces it, and the status says so" {
+    running 1
+    becomes '{.status.replicas}' 1
+    runs x-1
+    runs x-head-0
+    before=$(uid_of pod/x-1)
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
+    condition Progressing OutdatedPods
+    [ "$(uid_of pod/x-1)" = "$before" ]
+    kn delete pod x-1 x-head-0 --grace-period=0 --force >&2
+    condition Progressing UpToDate
+    [ "$(kn get pod x-1 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
+}
+
+@test "an operator that is restarted does not call a running head unreachable" {
+    running 2
+    becomes '{.status.replicas}' 2
+    runs x-head-0
+    end_operator KILL
+    start_operator
+    a_pass_is_done
+    condition Available AllMembersWired
+    [[ $(kn get events) != *HeadUnreachable* ]]
+}
+
+@test "suspended means that no pod is left" {
+    running 2
+    becomes '{.status.replicas}' 2
+    kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
+    becomes '{.status.campaign.phase}' Draining
+    order away
+    becomes '{.status.conditions[?(@.type=="Suspended")].status}' True
+    [ "$(pods)" = "" ]
+    [ "$(tells '{.status.replicas}')" = 0 ]
+}
+
+@test "deleting the resource leaves nothing" {
+    local kinds=pods,services,secrets,statefulsets,poddisruptionbudgets,controllerrevisions,endpoints,configmaps
+    before=$(kn get "$kinds" -o name)
+    running 2
+    becomes '{.status.replicas}' 2
+    kn delete dvm x --timeout=60s >&2
+    until [ "$(kn get "$kinds" -o name)" = "$before" ]; do kill -0 "$(cat "$dir/operator.pid")"; done
+    kill -0 "$(cat "$dir/operator.pid")"
+}

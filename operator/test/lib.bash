@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the tests of the operator share: an API server, an operator, a stand-in for the head; loaded by bats.
+# shellcheck shell=bash
+
+repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+operator=${OPERATOR:-$repo/build/asan/bin/dvm-operator}          # OPERATOR, FAKEHEAD: ready-made ones
+fakehead=${FAKEHEAD:-$repo/build/asan/operator/test/fakehead}
+api=$repo/operator/test/apiserver.sh
+# shellcheck source=e2e/provider/kind/versions.sh
+. "$repo/e2e/provider/kind/versions.sh"
+
+start_api() {
+    export API_DIR=$BATS_FILE_TMPDIR/apiserver
+    if ! "$api" built; then return 0; fi
+    [ -n "${OPERATOR:-}" ] || make -s -C "$repo" build/asan/bin/dvm-operator >&2
+    [ -n "${FAKEHEAD:-}" ] || make -s -C "$repo" build/asan/operator/test/fakehead >&2
+    "$api" start "$API_DIR" >&2
+    export KUBECONFIG=$API_DIR/kubeconfig
+    k apply -f "$repo/crds/dvm.openpmix.io_dvmclusters.yaml" >&2
+    k wait --for=condition=Established crd/dvmclusters.dvm.openpmix.io --timeout=60s >&2
+}
+
+stop_api() {
+    if "$api" built; then "$api" stop "$API_DIR"; fi
+}
+
+k() { PATH=$BIN_DIR:$PATH kubectl "$@"; }
+kn() { k -n "$ns" "$@"; }
+
+new_namespace() {
+    "$api" built || skip "kube-apiserver not built"
+    export KUBECONFIG=$API_DIR/kubeconfig
+    ns=t$BATS_TEST_NUMBER
+    dir=$BATS_TEST_TMPDIR
+    head_port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
+    k create namespace "$ns" >&2
+    k label namespace "$ns" pod-security.kubernetes.io/enforce=restricted >&2
+}
+
+end_programs() {
+    local file
+    for file in "$dir"/*.pid; do
+        [ ! -e "$file" ] || kill -KILL "$(cat "$file")" 2> /dev/null || true
+    done
+    [ "${BATS_TEST_COMPLETED:-}" = 1 ] || tail -n 40 "$dir"/*.log >&2 || true
+}
+
+# start_operator [NAME]: in the background.
+start_operator() {
+    "$operator" --kubeconfig "$KUBECONFIG" --namespace "$ns" --metrics-addr "" --log-level debug \
+        --head-connect "x=127.0.0.1:$head_port" >> "$dir/${1:-operator}.log" 2>&1 3>&- &
+    echo $! > "$dir/${1:-operator}.pid"
+}
+
+# end_operator SIGNAL: and waits until it is gone; its exit status is in $ended.
+end_operator() {
+    local pid
+    pid=$(cat "$dir/operator.pid")
+    kill "-$1" "$pid"
+    ended=0
+    wait "$pid" || ended=$?
+    rm "$dir/operator.pid"
+}
+
+# make_cluster REPLICAS [MORE-SPEC]: x, and waits for its Secrets.
+make_cluster() {
+    kn apply -f - >&2 << END
+{"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster", "metadata": {"name": "x"},
+ "spec": {"replicas": $1, "image": "example.test/daemon:1"${2:+, $2}}}
+END
+}
+
+secret_file() { kn get secret "$1" -o "go-template={{index .data \"$2\" | base64decode}}"; }
+
+# start_head: the stand-in, with the certificate that the operator has made.
+start_head() {
+    local key
+    appears secret/x-operator
+    mkdir -p "$dir/head"
+    for key in ca.crt tls.crt tls.key; do secret_file x-head "$key" > "$dir/head/$key"; done
+    rm -f "$dir/head/ports"
+    "$fakehead" "$dir/head" "$head_port" >> "$dir/head.log" 2>&1 3>&- &
+    echo $! > "$dir/head.pid"
+    until [ -s "$dir/head/ports" ]; do kill -0 "$(cat "$dir/head.pid")"; done
+    . "$dir/head/ports"
+}
+
+order() { curl --noproxy '*' -sf -m 10 -X POST -o /dev/null "http://127.0.0.1:$ORDERS/$1"; }
+asked() { curl --noproxy '*' -sf -m 10 "http://127.0.0.1:$ORDERS/log"; }
+# count WHAT: how often the head was asked that.
+count() { asked | grep -o "\"what\": *\"$1\"" | wc -l; }
+
+# running REPLICAS: operator, head and a cluster that is Available.
+running() {
+    start_operator
+    make_cluster "$1" "${2:-}"
+    start_head
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
+    becomes '{.status.readyReplicas}' "$1"
+}
+
+# appears OBJECT: until it is there.
+appears() { until kn get "$1" > /dev/null 2>&1; do kill -0 "$(cat "$dir/operator.pid")"; done; }
+
+# becomes JSONPATH VALUE [OBJECT]
+becomes() {
+    appears "${3:-dvm/x}"
+    kn wait --for=jsonpath="$1"="$2" "${3:-dvm/x}" --timeout=60s >&2
+}
+condition() { becomes "{.status.conditions[?(@.type==\"$1\")].reason}" "$2"; }
+tells() { kn get dvm x -o jsonpath="$1"; }
+replicas_are() { [ "$(kn get sts x -o jsonpath='{.spec.replicas}')" = "$1" ]; }
+scale() { kn scale dvm x --replicas="$1" >&2; }
+
+# a_pass_is_done: the operator has looked at everything again (a template change has gone through it).
+a_pass_is_done() {
+    local slots=$((RANDOM % 1000 + 2))
+    kn patch dvm x --type merge -p "{\"spec\": {\"slotsPerDaemon\": $slots}}" >&2
+    becomes '{.spec.template.spec.containers[0].args[17]}' "$slots" sts/x
+}

@@ -1,0 +1,350 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The operator against a real kube-apiserver and etcd; the head is a stand-in that does what it is told.
+
+load lib
+
+setup_file() { start_api; }
+teardown_file() { stop_api; }
+setup() { new_namespace; }
+teardown() { end_programs; }
+
+# --- bad input
+
+@test "bad resources are refused with a reason" {
+    refused() { # NAME SPEC TEXT
+        run kn apply -f - << END
+{"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster", "metadata": {"name": "$1"}, "spec": $2}
+END
+        [ "$status" -ne 0 ]
+        [[ $output == *"$3"* ]] || { echo "$output"; return 1; }
+    }
+    refused "a$(printf 'b%.0s' {1..47})" '{}' "at most 47 characters"
+    refused x-head '{}' 'may not end in "-head"'
+    refused 4x '{}' "must start with a letter"
+    refused a.b '{}' "must start with a letter"
+    refused x '{"replicas": -1}' "greater than or equal to 0"
+    refused x '{"replicas": 70000}' "less than or equal to 65535"
+    refused x '{"slotsPerDaemon": 0}' "greater than or equal to 1"
+    refused x '{"drain": {"mode": "Maybe"}}' 'supported values: "Wait", "Kill"'
+    refused x '{"image": ""}' "at least 1 chars"
+    refused x '{"replica": 4}' 'unknown field "spec.replica"'
+}
+
+@test "a wrong command line is refused" {
+    run "$operator" --namespace a --all-namespaces
+    [ "$status" -eq 2 ]
+    run "$operator" --head-connect x
+    [ "$status" -eq 2 ]
+    run "$operator" --kubeconfig "$dir/none"
+    [ "$status" -eq 1 ]
+    [[ $output == *"$dir/none"* ]]
+}
+
+@test "a template that the API server refuses becomes a condition, and goes on when it is corrected" {
+    start_operator
+    make_cluster 2 '"template": {"spec": {"hostNetwork": true}}'
+    condition Progressing TemplateRefused
+    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *"violates PodSecurity"*hostNetwork* ]]
+    run kn get sts
+    [ "$output" = "No resources found in $ns namespace." ]
+    kn patch dvm x --type json -p '[{"op": "remove", "path": "/spec/template"}]' >&2
+    becomes '{.spec.replicas}' 2 sts/x
+}
+
+@test "a template that touches the daemon's command is refused with its path" {
+    start_operator
+    make_cluster 2 '"template": {"spec": {"containers": [{"name": "prted", "command": ["sh"]}]}}'
+    condition Progressing InvalidSpec
+    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *"containers[0].command"* ]]
+}
+
+@test "an object of somebody else's is left alone and named" {
+    kn create service clusterip x --tcp=80 >&2
+    uid=$(kn get service x -o jsonpath='{.metadata.uid}{.metadata.resourceVersion}')
+    start_operator
+    make_cluster 2
+    condition Progressing NotOwned
+    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x exists"* ]]
+    [ "$(kn get service x -o jsonpath='{.metadata.uid}{.metadata.resourceVersion}')" = "$uid" ]
+}
+
+# --- objects
+
+@test "a new cluster gets all its objects in a namespace that enforces the restricted level" {
+    running 4
+    replicas_are 4
+    [ "$(kn get sts x -o jsonpath='{.spec.ordinals.start}')" = 1 ]
+    [ "$(kn get sts x-head -o jsonpath='{.spec.replicas}')" = 1 ]
+    kn get service x x-head >&2
+    kn get pdb x x-head >&2
+    kn get secret x-ca x-head x-member x-operator >&2
+    kn get dvm x -o jsonpath='{.status.selector}' | grep -x 'dvm.openpmix.io/cluster=x,dvm.openpmix.io/role=member'
+    condition Progressing UpToDate
+    condition Resizing Stable
+    [ "$(tells '{.status.observedGeneration}')" = 1 ]
+    [[ $(kn describe dvm x) == *"HeadUp"*"The head is up"* ]]
+}
+
+@test "certificates verify, and a restarted operator does not make them anew" {
+    running 1
+    for role in head member operator; do
+        secret_file "x-$role" tls.crt > "$dir/$role.crt"
+        secret_file "x-$role" ca.crt > "$dir/ca.crt"
+        openssl verify -CAfile "$dir/ca.crt" "$dir/$role.crt"
+        openssl x509 -in "$dir/$role.crt" -noout -subject | grep "O = $ns/x, OU = $role"
+    done
+    before=$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')
+    end_operator TERM
+    [ "$ended" -eq 0 ]
+    start_operator
+    a_pass_is_done
+    [ "$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')" = "$before" ]
+}
+
+@test "objects that somebody changed or deleted are brought back" {
+    running 2
+    kn delete service x-head >&2
+    appears service/x-head
+    kn patch sts x --type merge -p '{"spec": {"template": {"spec": {"restartPolicy": "Always", "priority": null, "terminationGracePeriodSeconds": 1}}}}' >&2
+    becomes '{.spec.template.spec.terminationGracePeriodSeconds}' 3600 sts/x
+}
+
+# --- campaigns
+
+@test "scaling down removes nothing before the head has said that it is complete" {
+    running 4
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    a_pass_is_done
+    replicas_are 4
+    [ "$(tells '{.status.campaign.targets}')" = "[3,4]" ]
+    condition Resizing Draining
+    order 'advance?phase=Removing'
+    becomes '{.status.campaign.phase}' Removing
+    a_pass_is_done
+    replicas_are 4
+    order 'advance?phase=Complete'
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+    [ -n "$(tells '{.status.lastCampaign.appliedTime}')" ]
+    [ -z "$(tells '{.status.campaign}')" ]
+    condition Resizing Stable
+    [ "$(count 'PUT campaign')" -eq 1 ]
+    [[ $(kn describe dvm x) == *ShrinkRecorded*"daemons 3 to 4 will leave"*ShrinkComplete* ]]
+}
+
+@test "an operator killed while the head drains goes on with the same campaign" {
+    running 4
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    id=$(tells '{.status.campaign.id}')
+    end_operator KILL
+    start_operator
+    a_pass_is_done
+    replicas_are 4
+    [ "$(tells '{.status.campaign.id}')" = "$id" ]
+    order 'advance?phase=Complete'
+    becomes '{.status.lastCampaign.id}' "$id"
+    replicas_are 2
+    [ "$(count 'PUT campaign')" -eq 1 ]
+}
+
+@test "a campaign that ended while the operator was away is applied when it is back" {
+    running 4
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    end_operator KILL
+    order 'advance?phase=Complete'
+    replicas_are 4
+    start_operator
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+}
+
+@test "nothing is removed while the head cannot be asked, and it goes on by itself afterwards" {
+    running 4
+    order away
+    condition Available HeadUnreachable
+    scale 2
+    becomes '{.status.campaign.phase}' Recorded
+    condition Resizing HeadUnreachable
+    a_pass_is_done
+    replicas_are 4
+    [[ $(tells '{.status.conditions[?(@.type=="Available")].message}') == "The head cannot be asked since "*"pod x-head-0"* ]]
+    order back
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+    condition Available AllMembersWired
+}
+
+@test "the user's own deadline ends the waiting for a head that cannot be asked" {
+    running 4 '"drain": {"deadlineSeconds": 1}'
+    order away
+    condition Available HeadUnreachable
+    scale 2
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+    [[ $(tells '{.status.lastCampaign.result}') == *deadlineSeconds* ]]
+}
+
+@test "scaling up again while the head drains cancels the campaign" {
+    running 4
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    scale 4
+    becomes '{.status.lastCampaign.phase}' Cancelled
+    condition Resizing Stable
+    replicas_are 4
+    [ "$(tells '{.status.size.members}')" = 4 ]
+}
+
+@test "scaling up again when it is too late completes the campaign, then grows" {
+    running 4
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    order 'advance?phase=Removing'
+    becomes '{.status.campaign.phase}' Removing
+    scale 4
+    becomes '{.status.desiredReplicas}' 4
+    [ "$(tells '{.status.campaign.phase}')" = Removing ]
+    kn get sts x -w -o jsonpath='{.spec.replicas}{"\n"}' > "$dir/sizes" 2> /dev/null 3>&- &
+    echo $! > "$dir/watch.pid"
+    until [ -s "$dir/sizes" ]; do kill -0 "$(cat "$dir/watch.pid")"; done
+    order 'advance?phase=Complete'
+    becomes '{.status.lastCampaign.phase}' Complete
+    becomes '{.spec.replicas}' 4 sts/x
+    condition Resizing Stable
+    until [ "$(uniq "$dir/sizes" | tr '\n' ' ')" = "4 2 4 " ]; do kill -0 "$(cat "$dir/watch.pid")"; done
+}
+
+@test "a head that has begun a new life is told the size again" {
+    running 3
+    first=$(tells '{.status.incarnation}')
+    order restart
+    kn wait --for=jsonpath='{.status.readyReplicas}'=3 dvm/x --timeout=60s >&2
+    until [ "$(tells '{.status.incarnation}')" != "$first" ]; do :; done
+    condition Available AllMembersWired
+    [ "$(count 'PUT size')" -eq 2 ]
+    replicas_are 3
+}
+
+@test "a campaign that the head refuses is told with its reason and removes nothing" {
+    running 4
+    order 'refuse?status=422&reason=NotTrailing'
+    scale 2
+    becomes '{.status.lastCampaign.phase}' Rejected
+    condition Progressing CampaignRejected
+    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *"refused on order"* ]]
+    replicas_are 4
+    scale 3 # another spec is another question
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 3
+}
+
+@test "a sequence that the head calls too old is given anew" {
+    running 4
+    order 'refuse?status=409&reason=SequenceTooOld'
+    scale 2
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+    [ "$(count 'PUT campaign')" -eq 2 ]
+}
+
+@test "two operators at once make one campaign" {
+    running 4
+    start_operator second
+    until grep -q "head can be asked" "$dir/second.log"; do kill -0 "$(cat "$dir/second.pid")"; done
+    scale 2
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+    a_pass_is_done
+    [ "$(asked | grep -o 'shrink-[0-9]*-[0-9a-f]*' | sort -u | wc -l)" -eq 1 ]
+    [ "$(tells '{.status.lastCampaign.sequence}')" = 2 ]
+}
+
+@test "a StatefulSet that somebody scaled is brought back by a campaign" {
+    running 3
+    kn scale sts x --replicas=5 >&2
+    becomes '{.status.lastCampaign.phase}' Complete
+    [ "$(tells '{.status.lastCampaign.targets}')" = "[4,5]" ]
+    becomes '{.spec.replicas}' 3 sts/x
+    kn scale sts x --replicas=1 >&2
+    becomes '{.spec.replicas}' 3 sts/x
+}
+
+@test "a DVM that never formed is scaled down at once" {
+    start_operator
+    make_cluster 4
+    becomes '{.spec.replicas}' 4 sts/x
+    scale 1
+    becomes '{.spec.replicas}' 1 sts/x
+    [ -z "$(tells '{.status.lastCampaign}')" ]
+}
+
+@test "no members is only a head" {
+    running 0
+    condition Available HeadOnly
+    replicas_are 0
+    [ "$(kn get sts x-head -o jsonpath='{.spec.replicas}')" = 1 ]
+}
+
+@test "suspend ends the head first, resume brings all back" {
+    running 3
+    secrets=$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')
+    kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
+    becomes '{.status.campaign.phase}' Draining
+    [ "$(tells '{.status.campaign.kind}')" = Shutdown ]
+    replicas_are 3
+    [ "$(count 'PUT shutdown')" -eq 1 ]
+    order away
+    condition Suspended Suspended
+    becomes '{.status.conditions[?(@.type=="Suspended")].status}' True
+    replicas_are 0
+    [ "$(kn get sts x-head -o jsonpath='{.spec.replicas}')" = 0 ]
+    order restart
+    order back
+    kn patch dvm x --type merge -p '{"spec": {"suspend": false}}' >&2
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
+    replicas_are 3
+    [ "$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')" = "$secrets" ]
+}
+
+@test "an API server that goes away is found again and nothing is repeated" {
+    running 4
+    order 'hold?on=1'
+    scale 2
+    becomes '{.status.campaign.phase}' Draining
+    "$api" server-kill "$API_DIR" 0
+    order 'advance?phase=Complete'
+    "$api" server-start "$API_DIR" 0 >&2
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+    [ "$(count 'PUT campaign')" -eq 1 ]
+}
+
+@test "a missing certificate is made anew by the same authority" {
+    running 2
+    end_operator TERM
+    kn delete secret x-member >&2
+    start_operator
+    appears secret/x-member
+    secret_file x-member tls.crt > "$dir/new.crt"
+    openssl verify -CAfile "$dir/head/ca.crt" "$dir/new.crt"
+}
+
+@test "a missing authority with a missing certificate is told, not replaced" {
+    running 2
+    end_operator TERM
+    kn delete secret x-member x-ca >&2
+    start_operator
+    condition Progressing CertificateMissing
+    run kn get secret x-ca
+    [ "$status" -ne 0 ]
+    condition Available AllMembersWired
+}
