@@ -161,6 +161,7 @@ static void carry_out(struct daemon *d, struct out_act *act)
         break;
     case OUT_MEMBER_GONE:
         dpmix_member_gone(d, act->vpid);
+        iof_member_gone(d->iof, act->vpid);
         break;
     }
 }

@@ -29,7 +29,7 @@ struct sink { /* a local client */
     uint32_t *from;   /* daemons that have sent output */
     struct buf input; /* waits for the start, or for slow ranks */
     bool input_end, end_sent;
-    size_t npausing; /* daemons with a slow rank */
+    hwloc_bitmap_t owing; /* daemons that have not taken the last piece of input yet */
     bool told_pause, client_paused;
     UT_hash_handle hh;
 };
@@ -65,6 +65,7 @@ static void sink_free(struct iof *f, struct sink *k)
     HASH_DEL(f->sinks, k);
     free(k->nspace);
     free(k->from);
+    hwloc_bitmap_free(k->owing);
     buf_free(&k->input);
     free(k);
 }
@@ -118,6 +119,7 @@ static struct sink *sink(struct iof *f, uint32_t client)
         return k;
     k = xcalloc(1, sizeof *k);
     k->id = client;
+    k->owing = hwloc_bitmap_alloc();
     buf_init(&k->input, 4 * IOF_INPUT_HIGH);
     HASH_ADD(hh, f->sinks, id, sizeof k->id, k);
     return k;
@@ -190,28 +192,37 @@ void iof_job_gone(struct iof *f, const char *nspace)
         source_free(f, s);
 }
 
+static void say_taken(struct iof *f, uint32_t to, const char *nspace)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 1024);
+    buf_put_str(&b, nspace);
+    send(f, to, IOF_STDIN_TAKEN, &b);
+}
+
 static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const uint8_t *data,
                        size_t len)
 {
     const struct job_launch *l = core_job(f->core, nspace);
     struct source *s;
-    bool had_room;
 
-    if (!l)
+    if (!l) {
+        say_taken(f, from, nspace); /* the job has ended here */
         return;
+    }
     s = source_of(f, nspace, l->home_vpid);
-    had_room = hwloc_bitmap_iszero(s->full);
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->spec.stdin_rank != JOB_RANK_ALL && l->spec.stdin_rank != r)
             continue;
         if (odls_stdin(f->odls, nspace, r, data, len) > IOF_RANK_HIGH && len)
             hwloc_bitmap_set(s->full, r);
     }
-    if (had_room && !hwloc_bitmap_iszero(s->full))
-        send_flag(f, from, IOF_STDIN_PAUSE, nspace, true);
+    if (hwloc_bitmap_iszero(s->full))
+        say_taken(f, from, nspace);
 }
 
-/* Asks for more when the last rank that was full has room again. */
+/* The piece is taken when the last rank that was full has room again. */
 void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 {
     struct source *s = source(f, nspace);
@@ -220,7 +231,7 @@ void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
         return;
     hwloc_bitmap_clr(s->full, rank);
     if (hwloc_bitmap_iszero(s->full))
-        send_flag(f, s->home, IOF_STDIN_PAUSE, nspace, false);
+        say_taken(f, s->home, nspace);
 }
 
 /* --- at the submitter */
@@ -302,26 +313,26 @@ static void send_input(struct iof *f, const char *nspace, const uint32_t *vpids,
         send(f, vpids[i], IOF_STDIN, &b);
 }
 
-/* Passes kept input on as far as it may go now. */
+/* Passes kept input on, one piece at a time: the next goes when every daemon concerned has taken the last. */
 static void pump(struct iof *f, struct sink *k)
 {
+    size_t chunk = k->input.len < CLIENT_DATA_MAX ? k->input.len : CLIENT_DATA_MAX;
     const char *nspace;
     const uint32_t *vpids;
     size_t n;
 
-    if (core_stdin(f->core, k->id, &nspace, &vpids, &n) && k->npausing == 0) {
-        while (k->input.len) {
-            size_t chunk = k->input.len < CLIENT_DATA_MAX ? k->input.len : CLIENT_DATA_MAX;
-
+    if (core_stdin(f->core, k->id, &nspace, &vpids, &n) && hwloc_bitmap_iszero(k->owing)) {
+        if (chunk || (k->input_end && !k->end_sent)) {
+            k->end_sent = chunk == 0;
+            for (size_t i = 0; i < n; i++) {
+                if (core_live(f->core, vpids[i]))
+                    hwloc_bitmap_set(k->owing, vpids[i]);
+            }
             send_input(f, nspace, vpids, n, k->input.data, chunk);
             buf_consume(&k->input, chunk);
         }
-        if (k->input_end && !k->end_sent) {
-            k->end_sent = true;
-            send_input(f, nspace, vpids, n, "", 0);
-        }
     }
-    tell_client_pause(f, k, k->input.len > 0);
+    tell_client_pause(f, k, k->input.len > 2 * CLIENT_DATA_MAX);
     if ((k->input.len > IOF_INPUT_HIGH) != k->client_paused) {
         k->client_paused = !k->client_paused;
         f->io.client_pause(k->id, k->client_paused, f->io.arg);
@@ -344,7 +355,7 @@ void iof_client_started(struct iof *f, uint32_t client)
     pump(f, sink(f, client));
 }
 
-static void stdin_pause_in(struct iof *f, const char *nspace, bool on)
+static void taken_in(struct iof *f, uint32_t from, const char *nspace)
 {
     uint32_t client;
     struct sink *k;
@@ -352,11 +363,21 @@ static void stdin_pause_in(struct iof *f, const char *nspace, bool on)
     if (!core_client_of(f->core, nspace, &client))
         return;
     k = sink(f, client);
-    if (on)
-        k->npausing++;
-    else if (k->npausing)
-        k->npausing--;
+    hwloc_bitmap_clr(k->owing, from);
     pump(f, k);
+}
+
+void iof_member_gone(struct iof *f, uint32_t vpid)
+{
+    struct sink *k, *tmp;
+
+    HASH_ITER(hh, f->sinks, k, tmp)
+    {
+        if (!hwloc_bitmap_isset(k->owing, vpid))
+            continue;
+        hwloc_bitmap_clr(k->owing, vpid);
+        pump(f, k);
+    }
 }
 
 void iof_client_gone(struct iof *f, uint32_t client)
@@ -391,8 +412,8 @@ void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size
         if (!c.bad)
             feed_ranks(f, from, nspace, bytes, n);
         break;
-    case IOF_STDIN_PAUSE:
-        stdin_pause_in(f, nspace, cur_u8(&c));
+    case IOF_STDIN_TAKEN:
+        taken_in(f, from, nspace);
         break;
     default:
         break;

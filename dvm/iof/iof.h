@@ -12,7 +12,7 @@ enum iof_kind {
     IOF_OUTPUT = 1,  /* nspace, rank, stream, bytes: to the submitter's daemon */
     IOF_PAUSE,       /* nspace, u8: the submitter is slow, stop or go on reading */
     IOF_STDIN,       /* nspace, bytes (none: end): to the daemons of the ranks that take input */
-    IOF_STDIN_PAUSE, /* nspace, u8: a rank is slow, stop or go on sending */
+    IOF_STDIN_TAKEN, /* nspace: the ranks here have room for the next piece */
     IOF_KINDS
 };
 
@@ -47,6 +47,8 @@ void iof_client_started(struct iof *f, uint32_t client);
 void iof_client_drained(struct iof *f, uint32_t client);
 void iof_client_gone(struct iof *f, uint32_t client);
 void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank);
+/* A daemon is gone: nobody waits for its word any more. */
+void iof_member_gone(struct iof *f, uint32_t vpid);
 void iof_job_gone(struct iof *f, const char *nspace);
 /* After each turn: reads again from ranks whose output has gone ahead. */
 void iof_turn(struct iof *f);
