@@ -66,6 +66,7 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
 
     put_default(env, "OMPI_MCA_schizo", "^orte");
     put_default(env, "OMPI_MCA_mpi_yield_when_idle", "1");
+    put_default(env, "OMPI_MCA_osc", "^ucx");
     if (p->shares_host)
         put_backing_dir(env, p, j);
     if (p->only_loopback)

@@ -66,6 +66,28 @@ static void collectives_over_two_servers_give_the_right_numbers(void **state)
     free(r.out);
 }
 
+static void one_sided_communication_reaches_the_other_server(void **state)
+{
+    static const char *const argv[] = {"build/examples/mpi_onesided", NULL};
+    const struct pair_plan plan = {.argv = argv, .ranks = {2, 2}};
+    struct pair_result r = pair_run(&plan);
+
+    assert_has(r.out, "onesided: size=4 ok");
+    assert_int_equal(r.failed, 0);
+    free(r.out);
+}
+
+static void ranks_of_two_servers_meet_at_a_published_port(void **state)
+{
+    static const char *const argv[] = {"build/examples/mpi_port", NULL};
+    const struct pair_plan plan = {.argv = argv, .ranks = {2, 1}};
+    struct pair_result r = pair_run(&plan);
+
+    assert_has(r.out, "port: number=4711 ok");
+    assert_int_equal(r.failed, 0);
+    free(r.out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -73,6 +95,8 @@ int main(void)
         cmocka_unit_test(two_servers_run_hello_with_four_ranks),
         cmocka_unit_test(a_token_goes_round_four_ranks_on_two_servers),
         cmocka_unit_test(collectives_over_two_servers_give_the_right_numbers),
+        cmocka_unit_test(one_sided_communication_reaches_the_other_server),
+        cmocka_unit_test(ranks_of_two_servers_meet_at_a_published_port),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
