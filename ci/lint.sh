@@ -195,8 +195,9 @@ gate_spdx() {
     return "$rc"
 }
 
+# SC2317 takes the functions that bats and traps call for unreachable.
 gate_shell() {
-    shell_files | xargs -r shellcheck -x
+    shell_files | xargs -r shellcheck -x -e SC2317
 }
 
 # Also holds the limit of 100 lines for a function. Files that passed are not looked at again until they,
