@@ -22,6 +22,9 @@ CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-san
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now,--as-needed
 LDFLAGS_asan := -fsanitize=address,undefined
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
+# The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
+OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
+OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := wire tree member link rml xcast gather state map queue launch errmgr core
@@ -58,10 +61,10 @@ $$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $$(call lib,$(1))
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$< $$(call revlib,$(1)) $$(LDLIBS)
-$$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $$(call lib,$(1))
+$$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,operator api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
-	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$< $$(call revlib,$(1)) $$(LDLIBS)
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(OPERATOR_LDLIBS)
 endef
 $(eval $(call variant,release))
 $(eval $(call variant,asan))
@@ -100,6 +103,9 @@ lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="d
 lint-test: ## shows that every gate of lint refuses a bad sample
 	@bats ci/test/lint.bats
 
+chart: ## bring the CRD from crds/ into the Helm chart
+	@mkdir -p charts/dvm-operator/crds && cp crds/*.yaml charts/dvm-operator/crds/
+
 clean: ## remove build/
 	rm -rf $(BUILD)
 
@@ -111,4 +117,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit lint lint-test clean install help
+.PHONY: all examples asan unit lint lint-test chart clean install help
