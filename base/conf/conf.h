@@ -15,7 +15,8 @@
 #define CONF_MAX_BYTES (4u << 20)
 json_t *conf_parse_yaml(const char *text, size_t len, const char *name, struct err *err);
 json_t *conf_load_yaml(const char *path, struct err *err);
-/* A whole regular file as a NUL-terminated heap string; refuses more than max bytes. */
+/* A whole regular file as a NUL-terminated heap string; refuses more than max bytes. `len` may be
+ * NULL. err->code is an errno value. */
 char *conf_read_file(const char *path, size_t max, size_t *len, struct err *err);
 /* By dotted path, e.g. conf_str(o, "a.b.c"): borrowed, NULL if absent or no string. */
 const char *conf_str(const json_t *o, const char *path);
