@@ -11,7 +11,7 @@
 /* One document. Plain scalars become null, true/false, integers, reals or strings by the YAML 1.2
  * core schema; quoted ones are strings. Refused with line and column: anchors and aliases, tags
  * other than !!str, duplicate keys, nesting over 64, non-scalar keys, more than `CONF_MAX_BYTES`. A
- * new reference, or NULL. `name` is for messages. */
+ * new reference, or NULL; a text without a document gives JSON's null. `name` is for messages. */
 #define CONF_MAX_BYTES (4u << 20)
 json_t *conf_parse_yaml(const char *text, size_t len, const char *name, struct err *err);
 json_t *conf_load_yaml(const char *path, struct err *err);
