@@ -33,8 +33,9 @@ base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))
 dvm_SRC := $(foreach m,$(HOST_MODULES),$(wildcard dvm/$(m)/*.c)) $(wildcard dvm/*.c)
+sim_SRC := $(wildcard dvm/sim/*.c)
 operator_SRC := $(wildcard operator/*/*.c)
-LIBS := base api core dvm operator
+LIBS := base api core dvm sim operator
 DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
 PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
 TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
@@ -44,8 +45,13 @@ EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
 all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin and the examples
 
-lib = $(LIBS:%=$(BUILD)/$(1)/lib%.a)
-revlib = $(foreach l,operator dvm core api base,$(BUILD)/$(1)/lib$(l).a)
+# What the programs and tests of a layer are linked with, in the linker's order: dvm and operator know nothing of each other.
+base_USES := base
+api_USES := api base
+dvm_USES := sim dvm core api base
+operator_USES := operator api base
+layer = $(firstword $(subst /, ,$(1)))
+uses = $(foreach l,$($(call layer,$(2))_USES),$(BUILD)/$(1)/lib$(l).a)
 
 define variant
 $$(BUILD)/$(1)/%.o: %.c Makefile
@@ -73,14 +79,14 @@ $(BUILD)/bin/%: $(BUILD)/release/bin/%
 	@mkdir -p $(@D)
 	@ln -sf ../release/bin/$* $@
 
-$(BUILD)/asan/%: $(BUILD)/asan/%.o $(call lib,asan)
-	@echo "  LD asan $@"
-	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $@ $< $(call revlib,asan) $(LDLIBS) -lcmocka
-
+define test_layer
+$(BUILD)/asan/$(1)/%: $(BUILD)/asan/$(1)/%.o $(call uses,asan,$(1))
+	@echo "  LD asan $$@"
+	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka
+endef
+$(foreach l,base api dvm operator,$(eval $(call test_layer,$(l))))
 # The tests of dvm/pmix share a fixture that runs servers and clients.
-$(BUILD)/asan/dvm/pmix/test/test_%: $(BUILD)/asan/dvm/pmix/test/test_%.o $(BUILD)/asan/dvm/pmix/test/pair.o $(call lib,asan)
-	@echo "  LD asan $@"
-	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(call revlib,asan) $(LDLIBS) -lcmocka
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
 
 examples: $(EXAMPLES:%=$(BUILD)/examples/%) ## MPI example programs into build/examples
@@ -91,20 +97,28 @@ $(BUILD)/examples/%: examples/%.c
 
 asan: $(PROGRAMS:%=$(BUILD)/asan/bin/%) ## the programs with ASan and UBSan into build/asan/bin
 
-unit: $(TEST_BINS) ## run the unit tests (cmocka, ASan, UBSan, LSan)
-	@set -e; for t in $(TEST_BINS); do echo "# $${t#$(BUILD)/asan/}"; $$t; done
+unit: $(TEST_BINS) ## run the unit tests (cmocka; ASan, UBSan, LSan)
+	@ci/unit.sh $(TEST_BINS)
 
-ifneq ($(filter unit test,$(MAKECMDGOALS)),)
-endif
+local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
+	@bats $(wildcard dvm/test/*.bats)
+
+api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs are missing)
+	@bats $(wildcard operator/test/*.bats)
+
+test: unit local api-test lint-test ## all tests that need no cluster
+
+deps: ## install what building and testing needs (Debian 12 or 13, as root or by sudo)
+	@ci/deps.sh
+
+deps-e2e: ## install what the test cluster needs
+	@e2e/provider/deps.sh
 
 lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
 	@ci/lint.sh $(GATES)
 
 lint-test: ## shows that every gate of lint refuses a bad sample
 	@bats ci/test/lint.bats
-
-chart: ## bring the CRD from crds/ into the Helm chart
-	@mkdir -p charts/dvm-operator/crds && cp crds/*.yaml charts/dvm-operator/crds/
 
 clean: ## remove build/
 	rm -rf $(BUILD)
@@ -117,4 +131,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit lint lint-test chart clean install help
+.PHONY: all examples asan unit local api-test test deps deps-e2e lint lint-test clean install help

@@ -1,0 +1,67 @@
+{{/* SPDX-License-Identifier: BSD-3-Clause */}}
+{{/* Names and labels that all objects share. */}}
+{{- define "dvm-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "dvm-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "dvm-operator.selector" -}}
+app.kubernetes.io/name: {{ include "dvm-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "dvm-operator.labels" -}}
+{{ include "dvm-operator.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: dvm-operator
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+{{- end -}}
+
+{{- define "dvm-operator.serviceAccount" -}}
+{{- default (include "dvm-operator.fullname" .) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{/* What the operator may do, the same in a Role and in a ClusterRole. */}}
+{{- define "dvm-operator.rules" -}}
+- apiGroups: [dvm.openpmix.io]
+  resources: [dvmclusters]
+  verbs: [get, list, watch]
+- apiGroups: [dvm.openpmix.io]
+  resources: [dvmclusters/status]
+  verbs: [get, update, patch]
+- apiGroups: [dvm.openpmix.io] # for clusters that check blockOwnerDeletion
+  resources: [dvmclusters/finalizers]
+  verbs: [update]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [""] # create: templates are tried dry, so that a refusal becomes a condition
+  resources: [pods]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""] # no list, no watch: only the Secrets whose names it knows
+  resources: [secrets]
+  verbs: [get, create]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
+{{- end -}}
