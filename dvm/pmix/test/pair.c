@@ -301,6 +301,7 @@ static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
            (int)spec->map_by, spec->ppr, a->env[0] ? a->env[0] : "");
     fflush(stdout);
     pmix_srv_answer(s->pmix, req, 0, child, strlen(child));
+    pmix_srv_notify_job_end(s->pmix, child, 3);
 }
 
 static void maybe_finish(struct server *s);

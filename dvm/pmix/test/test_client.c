@@ -354,7 +354,8 @@ static int client_early_question(int argc, char **argv)
 /* --- events */
 
 static int events_seen;
-static pmix_proc_t event_source;
+static pmix_proc_t event_source, event_affected;
+static int event_code;
 
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -363,6 +364,12 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     pthread_mutex_lock(&lock);
     events_seen++;
     event_source = *source;
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
+            event_affected = *info[i].value.data.proc;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
+            event_code = info[i].value.data.integer;
+    }
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     if (cb)
@@ -457,6 +464,27 @@ static int client_spawn(int argc, char **argv)
     return stop();
 }
 
+/* The fixture says at once that the spawned job has ended, with exit code 3. */
+static int client_job_end(int argc, char **argv)
+{
+    char *child_argv[] = {"prog", NULL};
+    pmix_app_t app;
+    pmix_nspace_t child;
+
+    start();
+    listen_to(PMIX_EVENT_JOB_END);
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = "/bin/prog";
+    app.argv = child_argv;
+    app.maxprocs = 1;
+    must(PMIx_Spawn(NULL, 0, &app, 1, child), "spawn");
+    await_event();
+    if (strcmp(event_affected.nspace, "7.2") != 0)
+        must(PMIX_ERROR, "the job that has ended is another");
+    must_equal((uint64_t)event_code, 3, "exit code");
+    return stop();
+}
+
 static int client_connect(int argc, char **argv)
 {
     pmix_proc_t all;
@@ -513,6 +541,7 @@ static const struct pair_client clients[] = {
     {"abort", client_abort},
     {"control", client_control},
     {"spawn", client_spawn},
+    {"job-end", client_job_end},
     {"connect", client_connect},
     {"group", client_group},
     {"no-finalize", client_no_finalize},
@@ -619,6 +648,11 @@ static void a_spawn_request_becomes_a_job_spec(void **state)
     free(r.out);
 }
 
+static void the_end_of_a_spawned_job_is_told(void **state)
+{
+    run_well("job-end", 1, 0);
+}
+
 static void ranks_of_two_servers_connect_and_disconnect(void **state)
 {
     run_well("connect", 2, 1);
@@ -668,6 +702,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_abort_names_who_why_and_the_code),
         cmocka_unit_test(job_control_passes_signals_and_refuses_what_it_does_not_know),
         cmocka_unit_test(a_spawn_request_becomes_a_job_spec),
+        cmocka_unit_test(the_end_of_a_spawned_job_is_told),
         cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),
         cmocka_unit_test(ranks_that_die_without_finalize_leave_nothing_behind),
