@@ -114,6 +114,12 @@ deps: ## install what building and testing needs (Debian 12 or 13, as root or by
 deps-e2e: ## install what the test cluster needs
 	@e2e/provider/deps.sh
 
+images: ## build both images, dvm-operator:dev and dvm-daemon:dev, if their sources have changed
+	@e2e/images.sh
+
+e2e: ## test cluster, images, chart, then the scenarios; SCENARIOS="02 05" narrows it, E2E_KEEP=1 leaves it in place
+	@e2e/run.sh $(SCENARIOS)
+
 lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
 	@ci/lint.sh $(GATES)
 
@@ -131,4 +137,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit local api-test test deps deps-e2e lint lint-test clean install help
+.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e lint lint-test clean install help
