@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Writes down what happens in a namespace until it is stopped: resources, events, pods, and the log of each container.
+# usage: record.sh NAMESPACE FOLDER
+set -euo pipefail
+NS=$1
+DIR=$2
+STATUS='.status.containerStatuses[0]'
+FIELDS="A:.metadata.name,B:.metadata.uid,C:$STATUS.restartCount,D:$STATUS.state.running.startedAt"
+mkdir -p "$DIR/logs"
+
+# Each ends when this shell does, however that ends.
+beside() { setpriv --pdeathsig TERM "$@" & }
+
+# A watch ends now and then; it is taken up again until we are stopped.
+watch_into() {
+    local file=$1
+    shift
+    # shellcheck disable=SC2016  # expanded by that shell
+    beside bash -c 'file=$1; shift; while :; do kubectl "$@" >> "$file" 2>> "$file.err" || true; read -rt 1 <> <(:) || true; done' \
+        watch "$file" --namespace "$NS" get "$@"
+}
+
+pod_lines() {
+    while :; do
+        kubectl --namespace "$NS" get pods --watch --no-headers -o "custom-columns=$FIELDS" 2> /dev/null || true
+        read -rt 1 <> <(:) || true
+    done
+}
+
+watch_into "$DIR/dvm.yaml" dvm --watch -o yaml
+watch_into "$DIR/events" events --watch
+watch_into "$DIR/pods" pods --watch -o wide
+watch_into "$DIR/statefulsets" statefulsets --watch
+
+declare -A seen
+while read -r pod uid restarts started; do
+    if [ "${started:-<none>}" = '<none>' ] || [ -n "${seen[$uid.$restarts]:-}" ]; then continue; fi
+    seen[$uid.$restarts]=1
+    beside kubectl --namespace "$NS" logs --follow --timestamps "$pod" > "$DIR/logs/$pod.${uid:0:8}.$restarts" 2>&1
+done < <(pod_lines)

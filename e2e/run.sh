@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The end-to-end tests: cluster up, images on its nodes, then the scenarios. usage: run.sh [SCENARIO…]
+#
+# SCENARIO is the beginning of a file's name (02 or 02-mpi). E2E_KEEP=1 leaves the operator and the resources in
+# place. With CI set, a skip that e2e/allowed-skips does not name is a failure.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=e2e/lib.bash
+. "$here/lib.bash"
+
+say_time() { say "$(printf '%02d:%02d' $((SECONDS / 60)) $((SECONDS % 60))) $*"; }
+
+# A stopped run leaves neither its resources nor a node that takes no pods.
+on_stop() {
+    trap '' INT TERM
+    say "stopping: removing the namespace $NS"
+    kubectl get nodes -o name 2> /dev/null | xargs -r kubectl uncordon > /dev/null 2>&1 || true
+    remove_namespace "$NS" > /dev/null 2>&1 || true
+    exit 130
+}
+
+# Skips that are not on the list, by name.
+forbidden_skips() {
+    sed -n 's/^ok [0-9]* \(.*\) # skip.*/\1/p' "$1" | grep -vxF -f <(grep -v '^#' "$here/allowed-skips") || true
+}
+
+scenarios() {
+    local name found
+    if [ $# -eq 0 ]; then
+        printf '%s\n' "$here"/scenarios/*.bats
+        return
+    fi
+    for name in "$@"; do
+        found=$(compgen -G "$here/scenarios/$name*.bats") || { say "no scenario $name"; return 2; }
+        printf '%s\n' "$found"
+    done
+}
+
+files=$(scenarios "$@")
+mapfile -t files <<< "$files"
+rm -rf "$OUT"
+mkdir -p "$OUT"
+provider up
+eval "$(provider env)"
+trap on_stop INT TERM
+say_time "cluster ready"
+"$here/images.sh" --load
+say_time "images ready"
+rc=0
+# In the background, so that a signal is acted on at once.
+bats --timing --report-formatter tap --output "$OUT" "${files[@]}" &
+wait $! || rc=$?
+say_time "done"
+if [ -n "${CI:-}" ]; then
+    skips=$(forbidden_skips "$OUT/report.tap")
+    if [ -n "$skips" ]; then
+        say "skipped without being on e2e/allowed-skips:" "$skips"
+        rc=1
+    fi
+fi
+exit "$rc"
