@@ -389,7 +389,7 @@ static void take_over(struct draft *d)
 {
     const struct api_dvm *v = d->in->head.view;
     struct cluster_record *r = &d->p->record;
-    if (d->in->head.link != PLAN_LINK_UP || !d->heads)
+    if (!v || d->in->head.link != PLAN_LINK_UP || !d->heads)
         return;
     const struct api_campaign *told = r->campaign.present ? plan_known(d, r->campaign.id) : NULL;
     if (told)

@@ -3,6 +3,8 @@
 # The operator beside the controllers that make pods and collect garbage (kube-controller-manager); nothing runs
 # the pods, so what a kubelet would tell is written by the tests.
 
+# shellcheck disable=SC2154  # set by lib.bash
+
 load lib
 
 setup_file() {

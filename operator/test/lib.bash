@@ -47,7 +47,7 @@ end_programs() {
 
 # start_operator [NAME]: in the background.
 start_operator() {
-    "$operator" --kubeconfig "$KUBECONFIG" --namespace "$ns" --metrics-addr "" --log-level debug \
+    "$operator" --kubeconfig "${OPERATOR_KUBECONFIG:-$KUBECONFIG}" --namespace "$ns" --metrics-addr "" --log-level debug \
         --head-connect "x=127.0.0.1:$head_port" >> "$dir/${1:-operator}.log" 2>&1 3>&- &
     echo $! > "$dir/${1:-operator}.pid"
 }

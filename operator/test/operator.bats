@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The operator against a real kube-apiserver and etcd; the head is a stand-in that does what it is told.
 
+# shellcheck disable=SC2154  # set by lib.bash
+
 load lib
 
 setup_file() { start_api; }
@@ -347,4 +349,48 @@ END
     run kn get secret x-ca
     [ "$status" -ne 0 ]
     condition Available AllMembersWired
+}
+
+# --- the chart
+
+# as_chart_says: the rights of the chart's Role, and a kubeconfig of its service account.
+as_chart_says() {
+    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
+    "$BIN_DIR/helm" template r "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
+        --show-only templates/rbac.yaml --show-only templates/serviceaccount.yaml 2> "$dir/helm.err" > "$dir/rights.yaml"
+    kn apply -f "$dir/rights.yaml" >&2
+    export OPERATOR_KUBECONFIG=$dir/kubeconfig
+    token=$(kn create token r-dvm-operator)
+    sed -e "s/{token: \"test-admin\"}/{token: \"$token\"}/" "$KUBECONFIG" > "$OPERATOR_KUBECONFIG"
+    [[ $(k --kubeconfig "$OPERATOR_KUBECONFIG" auth whoami) == *"system:serviceaccount:$ns:r-dvm-operator"* ]]
+}
+
+@test "the rights that the chart gives are enough for everything" {
+    as_chart_says
+    running 4
+    scale 2
+    becomes '{.status.lastCampaign.phase}' Complete
+    kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
+    becomes '{.status.campaign.phase}' Draining
+    order away
+    becomes '{.status.conditions[?(@.type=="Suspended")].status}' True
+    [[ $(kn get events) == *ShrinkComplete* ]]
+    run grep -i forbidden "$dir/operator.log"
+    [ "$status" -eq 1 ]
+}
+
+@test "the rights that the chart gives do not reach Secrets by list, other namespaces, or foreign kinds" {
+    as_chart_says
+    may() { k --kubeconfig "$OPERATOR_KUBECONFIG" auth can-i "$@" > /dev/null 2>&1; }
+    may_not() { if may "$@"; then echo "may $*"; return 1; fi; }
+    may get secrets/x-ca -n "$ns"
+    may_not list secrets -n "$ns"
+    may_not watch secrets -n "$ns"
+    may_not update secrets -n "$ns"
+    may_not delete secrets -n "$ns"
+    may_not get secrets -n default
+    may_not create statefulsets.apps -n default
+    may_not update dvmclusters.dvm.openpmix.io -n "$ns"
+    may_not create pods --subresource=exec -n "$ns"
+    may_not get nodes
 }

@@ -155,4 +155,21 @@ static inline char *fix_render(const struct plan *p)
     return all;
 }
 
+#define PLAN(f) PLAN_AUTO struct plan *p = plan_make(&(f).in)
+
+static inline void assert_actions(const struct plan *p, const char *want)
+{
+    FREE_AUTO char *got = fix_render(p);
+    assert_string_equal(got, want);
+}
+
+/* What the head has answered to the recorded campaign. */
+static inline void fix_answer(struct fix *f, int status, const char *reason)
+{
+    f->answer = (struct plan_answer){.status = status, .at_ms = FIX_NOW};
+    snprintf(f->answer.id, sizeof f->answer.id, "shrink-2");
+    snprintf(f->answer.reason, sizeof f->answer.reason, "%s", reason);
+    snprintf(f->answer.message, sizeof f->answer.message, "because");
+}
+
 #endif

@@ -2,14 +2,6 @@
 /* The plan in every situation that matters: what must not happen first, then what must. */
 #include "operator/cluster/test/fixture.h"
 
-#define PLAN(f) PLAN_AUTO struct plan *p = plan_make(&(f).in)
-
-static void assert_actions(const struct plan *p, const char *want)
-{
-    FREE_AUTO char *got = fix_render(p);
-    assert_string_equal(got, want);
-}
-
 /* --- what must not happen */
 
 static void nothing_is_done_when_all_is_settled(void **state)
@@ -433,14 +425,6 @@ static void a_changed_drain_policy_starts_the_campaign_anew(void **state)
 
 /* --- refusals of the head */
 
-static void refuse(struct fix *f, int status, const char *reason)
-{
-    f->answer = (struct plan_answer){.status = status, .at_ms = FIX_NOW};
-    snprintf(f->answer.id, sizeof f->answer.id, "shrink-2");
-    snprintf(f->answer.reason, sizeof f->answer.reason, "%s", reason);
-    snprintf(f->answer.message, sizeof f->answer.message, "because");
-}
-
 static void a_sequence_that_is_too_old_is_given_anew(void **state)
 {
     struct fix f;
@@ -448,7 +432,7 @@ static void a_sequence_that_is_too_old_is_given_anew(void **state)
     f.c.replicas = 4;
     f.view.size_sequence = 40;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    refuse(&f, 409, "SequenceTooOld");
+    fix_answer(&f, 409, "SequenceTooOld");
     PLAN(f);
     assert_actions(p, "Record");
     assert_int_equal(p->record.campaign.sequence, 41);
@@ -461,7 +445,7 @@ static void a_campaign_that_the_head_refuses_is_given_up_with_its_reason(void **
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    refuse(&f, 422, "NotTrailing");
+    fix_answer(&f, 422, "NotTrailing");
     PLAN(f);
     assert_actions(p, "Record");
     assert_int_equal(p->record.last.phase, CLUSTER_REJECTED);
@@ -475,7 +459,7 @@ static void vpids_that_the_head_does_not_know_and_lets_not_in_are_out(void **sta
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    refuse(&f, 422, "UnknownVpid");
+    fix_answer(&f, 422, "UnknownVpid");
     f.view.size_members = 4;
     fix_wire(&f, 4);
     PLAN(f);
@@ -489,7 +473,7 @@ static void an_answer_to_another_campaign_is_not_taken_for_this_one(void **state
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    refuse(&f, 422, "NotTrailing");
+    fix_answer(&f, 422, "NotTrailing");
     snprintf(f.answer.id, sizeof f.answer.id, "shrink-1");
     PLAN(f);
     assert_actions(p, "PutCampaign");
@@ -501,7 +485,7 @@ static void a_head_that_is_ending_is_asked_again_later(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    refuse(&f, 503, "ShuttingDown");
+    fix_answer(&f, 503, "ShuttingDown");
     PLAN(f);
     assert_actions(p, "PutCampaign");
 }
@@ -588,170 +572,6 @@ static void a_wanted_daemon_that_stays_parked_gets_a_new_pod(void **state)
     assert_actions(q, "DeletePod x-3");
 }
 
-/* --- suspend, resume */
-
-static void suspend_records_the_shutdown_first(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    f.c.suspend = true;
-    PLAN(f);
-    assert_actions(p, "Record");
-    assert_int_equal(p->record.campaign.kind, CLUSTER_SHUTDOWN);
-    assert_string_equal(p->record.campaign.incarnation, FIX_LIFE);
-    assert_int_equal(p->target, 0);
-}
-
-static void fix_shutdown(struct fix *f, enum cluster_phase phase)
-{
-    f->c.suspend = true;
-    f->c.record.sequence = 2;
-    f->c.record.campaign =
-        (struct cluster_campaign){.present = true,
-                                  .kind = CLUSTER_SHUTDOWN,
-                                  .sequence = 2,
-                                  .first = 1,
-                                  .last = 8,
-                                  .phase = phase,
-                                  .drain = {.mode = API_DRAIN_WAIT, .deadline_s = 20},
-                                  .recorded_ms = FIX_NOW - 1000,
-                                  .accepted_ms = phase ? FIX_NOW - 500 : 0};
-    snprintf(f->c.record.campaign.id, API_ID_MAX, "shutdown-2");
-    snprintf(f->c.record.campaign.incarnation, 17, FIX_LIFE);
-}
-
-static void a_suspended_head_is_asked_to_end_within_the_users_deadline(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    fix_shutdown(&f, CLUSTER_RECORDED);
-    PLAN(f);
-    assert_actions(p, "PutShutdown");
-    assert_int_equal(p->actions[0].deadline_s, 20);
-    refuse(&f, 202, "");
-    snprintf(f.answer.id, sizeof f.answer.id, "shutdown-2");
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
-    assert_actions(q, "Record");
-    assert_int_equal(q->record.campaign.phase, CLUSTER_DRAINING);
-}
-
-static void a_broken_link_is_not_the_end_of_the_head(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    fix_shutdown(&f, CLUSTER_DRAINING);
-    fix_head_down(&f, FIX_NOW - 100);
-    PLAN(f);
-    assert_actions(p, "");
-    assert_int_equal(p->again_ms, 20000 + PLAN_SHUTDOWN_SLACK_MS - 500);
-}
-
-static void the_sets_go_to_nothing_when_the_head_has_ended(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    fix_shutdown(&f, CLUSTER_DRAINING);
-    fix_head_down(&f, FIX_NOW - 100);
-    f.pods[0].running_since_ms = 0;
-    PLAN(f);
-    assert_actions(p, "Record");
-    assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
-    fix_take_record(&f, p);
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
-    assert_actions(q, "Apply head=0-; Apply members=0-");
-    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
-    PLAN_AUTO struct plan *r = plan_make(&f.in);
-    assert_actions(r, "Record");
-    assert_false(r->record.campaign.present);
-    assert_string_equal(r->record.incarnation, "");
-    fix_take_record(&f, r);
-    PLAN_AUTO struct plan *s = plan_make(&f.in);
-    assert_actions(s, "");
-    cluster_record_free(&f.c.record);
-}
-
-static void another_life_of_the_head_means_that_the_old_one_has_ended(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    fix_shutdown(&f, CLUSTER_DRAINING);
-    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
-    PLAN(f);
-    assert_actions(p, "Record");
-    assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
-}
-
-static void a_suspension_while_the_head_is_away_removes_nothing(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    fix_shutdown(&f, CLUSTER_RECORDED);
-    fix_head_down(&f, FIX_NOW - 3600000);
-    PLAN(f);
-    assert_actions(p, "");
-    assert_int_equal(p->blocked, PLAN_BLOCK_HEAD);
-}
-
-static void a_suspension_takes_the_place_of_a_shrink(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    f.c.suspend = true;
-    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
-    PLAN(f);
-    assert_actions(p, "Record");
-    assert_int_equal(p->record.last.phase, CLUSTER_SUPERSEDED);
-    assert_int_equal(p->record.campaign.kind, CLUSTER_SHUTDOWN);
-}
-
-static void a_dvm_that_never_formed_is_suspended_at_once(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    memset(&f.c.record, 0, sizeof f.c.record);
-    f.c.suspend = true;
-    fix_head_down(&f, FIX_NOW - 1000);
-    PLAN(f);
-    assert_actions(p, "Apply head=0-; Apply members=0-");
-}
-
-static void a_shutdown_that_was_accepted_is_finished_before_resuming(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    fix_shutdown(&f, CLUSTER_DRAINING);
-    f.c.suspend = false;
-    PLAN(f);
-    assert_actions(p, "");
-    f.c.record.campaign.phase = CLUSTER_COMPLETE;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
-    assert_actions(q, "Apply head=0-; Apply members=0-");
-}
-
-static void resuming_brings_head_and_members_back(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    f.c.record.incarnation[0] = '\0';
-    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
-    f.in.npods = 0;
-    fix_head_down(&f, FIX_NOW);
-    PLAN(f);
-    assert_actions(p, "Apply head=1; Apply members=8");
-}
-
-static void a_shutdown_that_the_head_never_saw_is_called_off_by_resuming(void **state)
-{
-    struct fix f;
-    fix_settled(&f);
-    fix_shutdown(&f, CLUSTER_RECORDED);
-    f.c.suspend = false;
-    PLAN(f);
-    assert_actions(p, "Record");
-    assert_int_equal(p->record.last.phase, CLUSTER_CANCELLED);
-    cluster_record_free(&f.c.record);
-}
-
 /* --- applying it twice */
 
 static void the_same_situation_gives_the_same_plan(void **state)
@@ -810,17 +630,6 @@ int main(void)
         T(pods_may_come_before_the_head_answers),
         T(a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign),
         T(a_wanted_daemon_that_stays_parked_gets_a_new_pod),
-        T(suspend_records_the_shutdown_first),
-        T(a_suspended_head_is_asked_to_end_within_the_users_deadline),
-        T(a_broken_link_is_not_the_end_of_the_head),
-        T(the_sets_go_to_nothing_when_the_head_has_ended),
-        T(another_life_of_the_head_means_that_the_old_one_has_ended),
-        T(a_suspension_while_the_head_is_away_removes_nothing),
-        T(a_suspension_takes_the_place_of_a_shrink),
-        T(a_dvm_that_never_formed_is_suspended_at_once),
-        T(a_shutdown_that_was_accepted_is_finished_before_resuming),
-        T(resuming_brings_head_and_members_back),
-        T(a_shutdown_that_the_head_never_saw_is_called_off_by_resuming),
         T(the_same_situation_gives_the_same_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,7 +171,7 @@ static void a_record_survives_the_way_through_json(void **state)
 {
     struct cluster_record r = {.sequence = 9, .size_sequence = 8, .size_members = 5};
     struct cluster_campaign *g = &r.campaign;
-    strcpy(r.incarnation, "0123456789abcdef");
+    memcpy(r.incarnation, "0123456789abcdef", sizeof r.incarnation);
     *g = (struct cluster_campaign){.present = true,
                                    .sequence = 9,
                                    .kind = CLUSTER_SHRINK,
@@ -182,7 +182,7 @@ static void a_record_survives_the_way_through_json(void **state)
                                    .phase = CLUSTER_DRAINING,
                                    .recorded_ms = 1700000000123,
                                    .accepted_ms = 1700000000456};
-    strcpy(g->id, "shrink-9");
+    memcpy(g->id, "shrink-9", sizeof "shrink-9");
     g->waiting = parse("[{\"job\": \"j\", \"ranks\": [1, 2]}]");
     json_t *o = parse("{" META "}");
     json_object_set_new(o, "status", cluster_record_encode(&r));
