@@ -63,10 +63,10 @@ $$(BUILD)/$(1)/lib$(l).a: $$($(l)_SRC:%.c=$$(BUILD)/$(1)/%.o)
 	@mkdir -p $$(@D)
 	@rm -f $$@ && ar crs $$@ $$^
 )
-$$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $$(call lib,$(1))
+$$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $(foreach l,dvm core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
-	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$< $$(call revlib,$(1)) $$(LDLIBS)
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LDLIBS)
 $$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,operator api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
