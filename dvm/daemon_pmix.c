@@ -100,6 +100,8 @@ static uint32_t *vpids_of(struct daemon *d, const struct pmix_srv_proc *procs, s
     for (size_t i = 0; i < nprocs; i++) {
         const struct job_launch *l = core_job(d->core, procs[i].nspace);
 
+        if (procs[i].rank == PMIX_SRV_RANK_NONE)
+            continue; /* a group's name, part of the signature only */
         known &= l != NULL;
         for (size_t k = 0; l && k < l->nnodes; k++) {
             if (procs[i].rank == PMIX_RANK_WILDCARD)

@@ -233,11 +233,15 @@ static void a_rank_gets_its_environment_directory_cpus_and_nothing_open(void **s
 static int body_signals(int sock, void *arg)
 {
     struct start s = {.id = 1, .argv = SH("grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status")};
+    const char *ignored;
     char text[4096];
 
     CHECK(run(sock, &s, text, sizeof(text)) == 0);
     CHECK(strstr(text, "SigBlk:\t0000000000000000"));
-    CHECK(strstr(text, "SigIgn:\t0000000000000000"));
+    ignored = strstr(text, "SigIgn:\t");
+    CHECK(ignored);
+    /* 32 and 33 are the C library's own: GNU make's way of starting programs leaves them ignored */
+    CHECK((strtoull(ignored + 8, NULL, 16) & ~0x180000000ull) == 0);
     return 0;
 }
 

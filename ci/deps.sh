@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs the Debian packages that building, testing and linting need, if one is missing.
+set -euo pipefail
+
+packages=(
+    build-essential pkg-config git ca-certificates
+    libpmix-dev libopenmpi-dev openmpi-bin libevent-dev libhwloc-dev libcurl4-openssl-dev
+    libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev
+    bats jq curl openssl procps clang-format clang-tidy shellcheck
+)
+
+missing=()
+for p in "${packages[@]}"; do
+    dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing+=("$p")
+done
+[ "${#missing[@]}" -gt 0 ] || exit 0
+echo "installing: ${missing[*]}"
+root=()
+[ "$(id -u)" = 0 ] || root=(sudo)
+"${root[@]}" apt-get update -qq
+"${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
