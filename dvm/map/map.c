@@ -126,7 +126,7 @@ enum map_result map_job(const struct job_spec *s, const struct map_node *nodes, 
         return total ? MAP_NO_SLOTS : MAP_NEVER;
     }
     if (ranks > free_now || deal(s, nodes, n, ranks, chunk, cap, rank_node) < ranks) {
-        err_set(err, "%u ranks need a place, %llu of %llu are free", ranks,
+        err_set(err, "%u ranks need a slot each, %llu of %llu slots are free", ranks,
                 (unsigned long long)free_now, (unsigned long long)total);
         return ranks > total ? MAP_NEVER : MAP_NO_SLOTS;
     }
