@@ -12,8 +12,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Signals are taken by the loop from here on; none is lost between the start and the submission. */
 static int open_signals(void)
 {

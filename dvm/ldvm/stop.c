@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define LEAVE_MS 15000 /* members that have been told to leave */
-#define TERM_MS 5000
+#define TERM_MS 2000
 #define KILL_MS 5000
 
 static int adopt_all(struct procs *p, const char *dir, struct err *err)

@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Command lines of prun, pstat, pterm and prte: what is refused, and how.
+
+# shellcheck disable=SC2154  # set by bats
+
+bats_require_minimum_version 1.5.0
+repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+bin=${BIN:-$repo/build/bin} # BIN: ready-made programs
+
+setup_file() {
+    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte} >&2
+}
+
+setup() {
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/nobody
+}
+
+# refused TEXT PROGRAM [ARG...]: exit code 2, nothing on standard output, one line that says TEXT and where help is.
+refused() {
+    local text=$1 program=$2
+    shift 2
+    run --separate-stderr -2 "$bin/$program" "$@"
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == "$program: "*"$text"*"see '$program --help'" ]]
+}
+
+@test "prun refuses a command line without a program" {
+    refused "no program to run" prun
+    refused "no program to run" prun -n 4
+    refused "no program beside ':'" prun -n 1 a :
+}
+
+@test "prun refuses unknown options by their name" {
+    refused "unknown option -q" prun -q a
+    refused "option --frobnicate" prun --frobnicate a
+}
+
+@test "prun refuses options without their value" {
+    refused "-n needs a value" prun -n
+    refused "-n needs a value" prun -np
+    refused "--timeout needs a value" prun --timeout
+}
+
+@test "prun refuses bad numbers" {
+    refused "'x' is not a whole number" prun -n x a
+    refused "0 is not within" prun -n 0 a
+    refused "has to be more than 0" prun --timeout 0 a
+    refused "neither a rank nor all nor none" prun --stdin 1x a
+}
+
+@test "prun refuses contradictions" {
+    refused "contradict each other" prun -N 2 --map-by slot a
+    refused "-n is given twice" prun -n 2 -np 3 a
+    refused "the job has ranks 0..1" prun -n 2 --stdin 2 a
+    refused "needs its own -n" prun -n 2 a : b
+}
+
+@test "prun refuses unknown mappings and hosts" {
+    refused "none of slot, node, ppr:N:node" prun --map-by core a
+    refused "neither a vpid nor a name" prun --host nobody a
+    refused "slots cannot be given here" prun --host 1:4 a
+}
+
+@test "prun refuses to pass on what is not set" {
+    refused "not set in the environment" prun -x SURELY_NOT_SET_HERE a
+}
+
+@test "prun without a DVM exits 125 and says what to do" {
+    run -125 "$bin/prun" -n 1 true
+    [[ "$output" == "prun: no DVM at $DVM_SESSION_DIR/prted.sock"*"prte start"*"--dvm"* ]]
+}
+
+@test "pstat refuses what it does not know" {
+    refused "'nodes' is none of members, tree, jobs, campaigns" pstat nodes
+    refused "one at a time" pstat members tree
+    refused "contradict each other" pstat --watch-events jobs
+    refused "unknown option -x" pstat -x
+}
+
+@test "pterm refuses what it does not know" {
+    refused "'now' has no meaning here" pterm now
+    refused "'soon' is not a whole number" pterm --deadline soon
+}
+
+@test "prte refuses what it does not know" {
+    refused "start, resize, stop or run?" prte
+    refused "none of start, resize, stop, run" prte begin
+    refused "needs -n" prte start
+    refused "not within 0..1024" prte start -n 1025
+    refused "not within 2..1024" prte start -n 2 --radix 1
+    refused "does not take --drain" prte start -n 2 --drain wait
+    refused "has no meaning" prte start -n 2 3
+    refused "contradict each other" prte start -n 2 --foreground --daemonize
+    refused "resize needs one number" prte resize
+    refused "'few' is not a whole number" prte resize few
+    refused "neither wait nor kill" prte resize 2 --drain gently
+    refused "contradicts it" prte resize 2 --drain kill --deadline 3
+    refused "run needs a program" prte run -n 2
+}
+
+@test "pstat, pterm and prte without a DVM exit 1 and say what to do" {
+    for command in "pstat" "pterm" "prte resize 2" "prte stop"; do
+        # shellcheck disable=SC2086
+        run -1 "$bin"/$command
+        [[ "$output" == *"'prte start -n 4'"* ]]
+    done
+}
+
+@test "nothing is made by a command line that is refused" {
+    refused "unknown option" prte start -n 2 -z
+    [ ! -e "$DVM_SESSION_DIR" ]
+}
+
+@test "a directory with somebody's files in it is not taken" {
+    mkdir "$DVM_SESSION_DIR"
+    echo precious > "$DVM_SESSION_DIR/file"
+    run -1 "$bin/prte" start -n 1
+    [[ "$output" == *"has files in it that are no DVM's"* ]]
+    [ "$(cat "$DVM_SESSION_DIR/file")" = precious ]
+}
+
+@test "a directory whose sockets would have too long paths is refused with the limit" {
+    DVM_SESSION_DIR=$BATS_TEST_TMPDIR/$(printf 'x%.0s' {1..100})
+    run -1 "$bin/prte" start -n 1
+    [[ "$output" == *"more than 107 bytes"* ]]
+}
+
+@test "every program has a help text that names all its options, on standard output" {
+    for program in prun pstat pterm prte; do
+        run --separate-stderr -0 "$bin/$program" --help
+        [ -z "$stderr" ]
+        [[ "$output" == "Usage: $program"* ]]
+        [[ "$output" == *"--dvm"* && "$output" == *"--version"* && "$output" == *"Exit code"* ]]
+    done
+    run -0 "$bin/prun" --help
+    for option in -n -np -N --map-by --host -x --wdir --timeout --tag-output --stdin --oversubscribe --no-wait \
+        --recoverable; do
+        [[ "$output" == *"$option"* ]]
+    done
+}
+
+@test "every program tells its version" {
+    for program in prun pstat pterm prte; do
+        run -0 "$bin/$program" --version
+        [[ "$output" =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    done
+}

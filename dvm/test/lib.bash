@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the tests of local DVMs share: real daemons on this host, real programs; loaded by bats.
+# shellcheck shell=bash disable=SC2034
+
+repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+bin=${BIN:-$repo/build/bin} # BIN, EXAMPLES: ready-made ones
+examples=${EXAMPLES:-$repo/build/examples}
+limit=60 # seconds; nothing here takes longer unless it hangs
+
+build_all() {
+    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte} >&2
+    [ -n "${EXAMPLES:-}" ] || make -s -C "$repo" examples >&2
+}
+
+prun() { timeout "$limit" "$bin/prun" "$@"; }
+pstat() { timeout "$limit" "$bin/pstat" "$@"; }
+pterm() { timeout "$limit" "$bin/pterm" "$@"; }
+prte() { timeout "$limit" "$bin/prte" "$@"; }
+
+# Each test has a directory of its own, with a short path: sockets are in it.
+new_dvm_dir() {
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
+}
+
+# Processes whose command line names this test's directory, apart from those that look.
+daemons() { pgrep -f -- "prted .*--session-dir $DVM_SESSION_DIR/" || true; }
+
+end_dvm() {
+    if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then
+        tail -n 20 "$DVM_SESSION_DIR"/*/prted.log >&2 2> /dev/null || true
+    fi
+    [ ! -e "$DVM_SESSION_DIR/local.json" ] || prte stop >&2 || true
+}
+
+# start_dvm MEMBERS [OPTION...]
+start_dvm() {
+    prte start -n "$@" > "$BATS_TEST_TMPDIR/start"
+    [ "$(cat "$BATS_TEST_TMPDIR/start")" = "DVM ready: $1 members" ]
+}
+
+# view FILTER: of what GET /v1/dvm answers.
+view() { pstat --json | jq -r "$1"; }
+
+# hold_job NAME RANKS [PRUN-OPTION...]: a job in the background whose ranks each print "up" and then stand still
+# until release_job NAME. Returns when all ranks are up.
+hold_job() {
+    local name=$1 ranks=$2 line
+    shift 2
+    local gate=$BATS_TEST_TMPDIR/$name.gate says=$BATS_TEST_TMPDIR/$name.says
+    mkfifo "$gate" "$says"
+    # The job's words come through a pipe, so that waiting for them is a read.
+    # shellcheck disable=SC2016
+    timeout "$limit" "$bin/prun" --stdin none "$@" -n "$ranks" \
+        sh -c 'echo up; read -r word < "$1"; echo "word $word on $PMIX_HOSTNAME"' rank "$gate" \
+        > "$says" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
+    eval "${name}_pid=$!"
+    exec {fd}< "$says"
+    eval "${name}_fd=$fd"
+    while [ "$ranks" -gt 0 ]; do
+        read -r -t "$limit" -u "$fd" line
+        [ "$line" = up ]
+        ranks=$((ranks - 1))
+    done
+}
+
+# The processes of a held job's ranks; its prun, below timeout(1).
+ranks_of() { pgrep -f "^sh -c .* rank $BATS_TEST_TMPDIR/$1.gate\$"; }
+prun_of() { pgrep -f "^$bin/prun .* rank $BATS_TEST_TMPDIR/$1.gate\$"; }
+
+# release_job NAME RANKS: lets its ranks go on.
+release_job() {
+    local gate=$BATS_TEST_TMPDIR/$1.gate i
+    exec {gate_fd}<> "$gate"
+    for ((i = 0; i < $2; i++)); do echo go >&"$gate_fd"; done
+}
+
+# end_job NAME: what it printed further is in $said, its exit code in $code.
+end_job() {
+    local fd_name=${1}_fd pid_name=${1}_pid
+    said=$(cat <&"${!fd_name}")
+    code=0
+    wait "${!pid_name}" || code=$?
+    exec {gate_fd}>&- || true
+}
+
+# wait_end PID...: until these processes, which need not be children, are gone.
+wait_end() {
+    local pid
+    for pid in "$@"; do
+        timeout "$limit" tail --pid="$pid" -f /dev/null
+    done
+}

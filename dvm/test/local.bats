@@ -1,0 +1,476 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# A local DVM: real daemons on this host, real Open MPI programs, resizes, losses, and nothing left behind.
+
+# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2016  # what is for the ranks' shell, is for it
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+setup_file() { build_all; }
+setup() { new_dvm_dir; }
+teardown() { end_dvm; }
+
+# --- starting
+
+@test "prte start is ready when all members are wired in one tree" {
+    start_dvm 6 --radix 2
+    [ "$(view '[.members[] | select(.state == "wired")] | length')" -eq 7 ]
+    [ "$(view '[.members[].depth] | max')" -le 3 ]
+    run pstat tree
+    [ "${#lines[@]}" -eq 7 ]
+}
+
+@test "a second DVM in the same directory is refused, and the first one lives on" {
+    start_dvm 1
+    run prte start -n 1
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"a DVM runs in"*"prte stop"* ]]
+    prun -n 1 true
+}
+
+@test "the directory and the keys in it are the user's alone" {
+    start_dvm 1
+    [ "$(stat -c %a "$DVM_SESSION_DIR")" = 700 ]
+    [ -z "$(find "$DVM_SESSION_DIR/tls" -type f -perm /077)" ]
+}
+
+# --- jobs
+
+@test "every rank of a job over 4 daemons knows its size, and each daemon has its share" {
+    start_dvm 4 --slots 2
+    run prun -n 8 sh -c 'echo "$PMIX_RANK $PMIX_HOSTNAME"'
+    [ "$status" -eq 0 ]
+    [ "$(cut -d' ' -f1 <<< "$output" | sort -n | tr '\n' ' ')" = "0 1 2 3 4 5 6 7 " ]
+    [ "$(cut -d' ' -f2 <<< "$output" | sort | uniq -c | awk '{print $2 ":" $1}' | tr '\n' ' ')" = \
+        "node1:2 node2:2 node3:2 node4:2 " ]
+}
+
+@test "MPI: hello over 4 daemons" {
+    start_dvm 4 --slots 2
+    run prun -n 8 "$examples/mpi_hello"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^hello from rank [0-7] of 8 on ' <<< "$output")" -eq 8 ]
+    [ "$(awk '{print $4}' <<< "$output" | sort -u | wc -l)" -eq 8 ]
+}
+
+@test "MPI: a ring over 4 daemons" {
+    start_dvm 4 --slots 1
+    run prun -n 4 "$examples/mpi_ring" 5
+    [ "$status" -eq 0 ]
+    [ "$output" = "ring: size=4 rounds=5 token=30 ok" ]
+}
+
+@test "MPI: collectives with a seed that this test draws" {
+    local seed=$((RANDOM * 32768 + RANDOM + 1))
+    start_dvm 4 --slots 1
+    run prun -n 4 "$examples/mpi_coll" "$seed"
+    [ "$status" -eq 0 ]
+    [[ "$output" == "coll: size=4 seed=$seed result="*" ok" ]]
+}
+
+@test "MPI: two jobs at once do not meet" {
+    start_dvm 4 --slots 2
+    prun -n 4 --map-by node "$examples/mpi_ring" 50 > "$BATS_TEST_TMPDIR/one" &
+    local first=$!
+    prun -n 4 --map-by node "$examples/mpi_coll" 7 > "$BATS_TEST_TMPDIR/two"
+    wait "$first"
+    grep -q "^ring: size=4 .* ok$" "$BATS_TEST_TMPDIR/one"
+    grep -q "^coll: size=4 .* ok$" "$BATS_TEST_TMPDIR/two"
+}
+
+@test "two jobs run at the same time" {
+    start_dvm 2 --slots 2
+    hold_job one 2
+    hold_job two 2
+    [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" -eq 2 ]
+    release_job one 2
+    end_job one
+    [ "$code" -eq 0 ]
+    release_job two 2
+    end_job two
+    [ "$code" -eq 0 ]
+}
+
+@test "several programs in one job have their ranks in order" {
+    start_dvm 2 --slots 2
+    run prun --tag-output -n 1 echo first : -n 2 echo second
+    [ "$status" -eq 0 ]
+    [ "$(sort <<< "$output")" = "[0]<stdout>: first
+[1]<stdout>: second
+[2]<stdout>: second" ]
+}
+
+@test "exit codes: 0, that of the failing rank, 128 and the signal" {
+    start_dvm 2 --slots 2
+    run -0 prun -n 4 true
+    run -7 prun -n 4 sh -c '[ "$PMIX_RANK" != 2 ] || exit 7'
+    [[ "$output" == *"rank 2"* ]]
+    run -137 prun -n 1 sh -c 'kill -KILL $$'
+}
+
+@test "a program that is not there fails the job with rank, node and reason" {
+    start_dvm 2
+    run -125 prun -n 2 no-such-program
+    [[ "$output" == *"node"*"no-such-program"*"No such file or directory"* ]]
+    run -125 prun -n 1 /etc/passwd
+    [[ "$output" == *"Permission denied"* ]]
+}
+
+@test "a working directory that is not there fails the job with its name" {
+    start_dvm 1
+    run -125 prun -n 1 --wdir /no/such/dir true
+    [[ "$output" == *"/no/such/dir"* ]]
+}
+
+@test "standard input goes through rank 0 unchanged" {
+    start_dvm 2 --slots 2
+    head -c 3000000 /dev/urandom > "$BATS_TEST_TMPDIR/in"
+    prun -n 2 cat < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/out"
+    cmp "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "standard input goes to one rank, to all, or to none" {
+    start_dvm 2 --slots 2
+    run prun --tag-output --stdin 3 -n 4 cat <<< "x"
+    [ "$output" = "[3]<stdout>: x" ]
+    run prun --stdin all -n 4 cat <<< "x"
+    [ "$output" = "$(printf 'x\nx\nx\nx')" ]
+    run -0 prun --stdin none -n 4 cat <<< "x"
+    [ -z "$output" ]
+}
+
+@test "a lot of output arrives whole, also when it is read slowly" {
+    start_dvm 2 --slots 2
+    [ "$(prun -n 1 seq 1 500000 | sha256sum)" = "$(seq 1 500000 | sha256sum)" ]
+    [ "$(prun --tag-output -n 4 seq 1 20000 | sort | uniq -c | awk '$1 != 1' | wc -l)" -eq 0 ]
+}
+
+@test "standard output and standard error stay apart" {
+    start_dvm 1
+    run --separate-stderr -0 prun -n 1 sh -c 'echo out; echo err >&2'
+    [ "$output" = out ]
+    [ "$stderr" = err ]
+}
+
+@test "the environment goes along, with what -x sets, and without what belongs to this shell" {
+    start_dvm 1
+    HERE=yes run -0 prun -n 1 -x MORE=a=b env
+    [[ "$output" == *"HERE=yes"* && "$output" == *"MORE=a=b"* ]]
+    [[ "$output" != *"DVM_SESSION_DIR=$DVM_SESSION_DIR"$'\n'* ]]
+    run -0 prun -n 1 --wdir /usr pwd
+    [ "$output" = /usr ]
+}
+
+@test "ranks run where --host, -N and --map-by say" {
+    start_dvm 4 --slots 2
+    where() { prun "$@" sh -c 'echo "$PMIX_RANK:$PMIX_HOSTNAME"' | sort | tr '\n' ' '; }
+    [ "$(where -n 2 --host node3)" = "0:node3 1:node3 " ]
+    [ "$(where --host 2,4 -N 1)" = "0:node2 1:node4 " ]
+    [ "$(where -n 4 --map-by node)" = "0:node1 1:node2 2:node3 3:node4 " ]
+    [ "$(where -n 3)" = "0:node1 1:node1 2:node2 " ]
+    [ "$(where -n 3 --host 1 --oversubscribe)" = "0:node1 1:node1 2:node1 " ]
+}
+
+@test "a job that can never fit fails at once with the numbers" {
+    start_dvm 2 --slots 2
+    run -125 prun -n 5 true
+    [[ "$output" == *"5 ranks"*"4"* ]]
+}
+
+@test "a job waits for slots, says why, and runs when they are free; --no-wait fails" {
+    start_dvm 1 --slots 1
+    hold_job one 1
+    run -125 prun --no-wait -n 1 true
+    [[ "$output" == *"1"* ]]
+    prun -v -n 1 echo second > "$BATS_TEST_TMPDIR/two" 2> "$BATS_TEST_TMPDIR/two.err" &
+    local second=$!
+    timeout 20 grep -q -m1 'job .*: [A-Z_]*: ' <(tail -n +1 -f --pid=$second "$BATS_TEST_TMPDIR/two.err")
+    [ "$(view '[.jobs[] | select(.reason != "")] | length')" -ge 1 ]
+    release_job one 1
+    end_job one
+    wait "$second"
+    [ "$(cat "$BATS_TEST_TMPDIR/two")" = second ]
+}
+
+@test "a job over its time is ended with 124" {
+    start_dvm 1
+    run -124 prun --timeout 0.3 -n 1 tail -f /dev/null
+    [[ "$output" == *"time"* ]]
+}
+
+@test "Ctrl-C ends the job and all its ranks" {
+    start_dvm 2 --slots 2
+    hold_job one 4
+    local ranks
+    ranks=$(ranks_of one)
+    [ "$(wc -w <<< "$ranks")" -eq 4 ]
+    kill -INT "$(prun_of one)"
+    end_job one
+    [ "$code" -ne 0 ]
+    # shellcheck disable=SC2086
+    wait_end $ranks
+    [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
+}
+
+@test "the ranks of a prun that is killed are ended" {
+    start_dvm 2 --slots 1
+    hold_job one 2
+    local ranks
+    ranks=$(ranks_of one)
+    [ "$(wc -w <<< "$ranks")" -eq 2 ]
+    kill -KILL "$(prun_of one)"
+    # shellcheck disable=SC2086
+    wait_end $ranks
+    prun -n 2 true
+}
+
+# --- resizing
+
+@test "4 -> 2 waits for the job on the leaving daemons and names it; its result stands" {
+    start_dvm 4 --slots 1
+    hold_job one 4
+    prte resize 2 > "$BATS_TEST_TMPDIR/resize" &
+    local resize=$!
+    timeout "$limit" grep -q -m1 'Draining, waits for job .* ranks 2-3' \
+        <(tail -n +1 -f --pid=$resize "$BATS_TEST_TMPDIR/resize")
+    [ "$(view '[.members[] | select(.state == "draining") | .vpid] | join(",")')" = "3,4" ]
+    [ "$(view '.campaigns[-1].phase')" = Draining ]
+    release_job one 4
+    end_job one
+    [ "$code" -eq 0 ]
+    [ "$(sort <<< "$said" | tr '\n' ' ')" = \
+        "word go on node1 word go on node2 word go on node3 word go on node4 " ]
+    wait "$resize"
+    grep -q 'CampaignComplete: Complete' "$BATS_TEST_TMPDIR/resize"
+    [ "$(view '.campaigns[-1].phase')" = Complete ]
+    [ "$(view '[.members[] | select(.state == "wired") | .vpid] | join(",")')" = "0,1,2" ]
+    [ -z "$(pgrep -f "prted .*--session-dir $DVM_SESSION_DIR/[34] ")" ]
+}
+
+@test "a shrink by 4 is one repair of each survivor's tree and one terminal event" {
+    start_dvm 6 --radix 2
+    repairs() { view '[.members[] | select(.vpid <= 2) | .repairs] | join(" ")'; }
+    [ "$(repairs)" = "0 0 0" ]
+    prte resize 2 > "$BATS_TEST_TMPDIR/resize"
+    [ "$(repairs)" = "1 1 1" ]
+    [ "$(grep -c 'CampaignComplete' "$BATS_TEST_TMPDIR/resize")" -eq 1 ]
+}
+
+@test "a stream of jobs over the leaving daemons loses none" {
+    start_dvm 4 --slots 2
+    local i pids=()
+    for i in 1 2 3 4 5 6 7 8; do
+        prun -n 3 --map-by node "$examples/mpi_ring" 20 > "$BATS_TEST_TMPDIR/ring$i" 2>&1 &
+        pids+=($!)
+    done
+    prte resize 2
+    for i in 0 1 2 3 4 5 6 7; do wait "${pids[$i]}"; done
+    for i in 1 2 3 4 5 6 7 8; do grep -q '^ring: size=3 .* ok$' "$BATS_TEST_TMPDIR/ring$i"; done
+}
+
+@test "--drain kill ends the job on leaving daemons and tells so everywhere" {
+    start_dvm 2 --slots 1
+    hold_job one 2
+    run -0 prte resize 1 --drain kill
+    [[ "$output" == *"has ended job "*" ranks "* ]]
+    end_job one
+    [ "$code" -eq 122 ]
+    [ "$(view '.campaigns[-1].ended | length')" -eq 1 ]
+}
+
+@test "a deadline ends what still runs on leaving daemons" {
+    start_dvm 2 --slots 1
+    hold_job one 2
+    run -0 prte resize 1 --deadline 0
+    end_job one
+    [ "$code" -eq 122 ]
+}
+
+@test "a job on the survivors runs on through a shrink" {
+    start_dvm 4 --slots 1
+    hold_job one 2 --host 1,2
+    run -0 prte resize 2
+    release_job one 2
+    end_job one
+    [ "$code" -eq 0 ]
+}
+
+@test "2 -> 5, and MPI over 5" {
+    start_dvm 2 --slots 1
+    run -0 prte resize 5
+    run -0 prun -n 5 "$examples/mpi_hello"
+    [ "$(grep -c ' of 5 on ' <<< "$output")" -eq 5 ]
+}
+
+@test "4 -> 2 -> 4, again and again, with the same vpids" {
+    start_dvm 4 --slots 1
+    local i
+    for i in 1 2 3; do
+        prte resize 2
+        prte resize 4
+        [ "$(prun -N 1 sh -c 'echo $PMIX_HOSTNAME' | sort | tr '\n' ' ')" = "node1 node2 node3 node4 " ]
+    done
+}
+
+@test "down to no member: jobs are held or refused with a reason; up again they run" {
+    start_dvm 1
+    prte resize 0
+    run prun --no-wait -n 1 true
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"0 of 0 "*"free"* ]]
+    prte resize 1
+    prun -n 1 true
+}
+
+@test "a resize to the size that is there changes nothing" {
+    start_dvm 2
+    run -0 prte resize 2
+    [ "$(view '.campaigns | length')" -eq 0 ]
+    run -1 prte resize 2 --drain kill
+    [[ "$output" == *"nobody is to be removed"* ]]
+}
+
+@test "--watch-events tells a resize as it happens" {
+    start_dvm 2
+    mkfifo "$BATS_TEST_TMPDIR/events"
+    "$bin/pstat" --watch-events > "$BATS_TEST_TMPDIR/events" 3>&- &
+    local watcher=$!
+    exec {fd}< "$BATS_TEST_TMPDIR/events"
+    local line=
+    # Whether the stream is open shows by its first event: sizes change until one comes through.
+    for size in 3 2 3 2 3; do
+        prte resize "$size" > /dev/null
+        ! read -r -t 1 -u "$fd" line || break
+    done
+    [[ "$line" =~ ^[0-9:.]+\ +[0-9]+\ +(Size|DaemonWired|Campaign|NodesOffered|DaemonDeparted) ]]
+    kill "$watcher"
+}
+
+# --- losses and ends
+
+@test "a member that is killed ends its jobs with 123; others run on; a resize brings it back" {
+    start_dvm 3 --slots 1
+    hold_job one 1 --host 1
+    hold_job two 1 --host 3
+    kill -KILL "$(cut -d' ' -f1 "$DVM_SESSION_DIR/3/pid")"
+    end_job two
+    [ "$code" -eq 123 ]
+    [[ "$(cat "$BATS_TEST_TMPDIR/two.err")" == *"3"* ]]
+    release_job one 1
+    end_job one
+    [ "$code" -eq 0 ]
+    prte resize 3
+    prun -N 1 true
+}
+
+@test "SIGTERM of a member is a shrink of one" {
+    start_dvm 2
+    local pid
+    pid=$(cut -d' ' -f1 "$DVM_SESSION_DIR/2/pid")
+    kill -TERM "$pid"
+    wait_end "$pid"
+    [ "$(view '.campaigns[-1].phase')" = Complete ]
+    [ "$(view '.campaigns[-1].targets | join(",")')" = 2 ]
+}
+
+@test "pterm leaves nothing: no process, no file" {
+    start_dvm 4 --slots 2
+    prun -n 8 "$examples/mpi_hello" > /dev/null
+    run -0 pterm
+    [ -z "$output" ]
+    [ ! -e "$DVM_SESSION_DIR" ]
+    [ -z "$(daemons)" ]
+}
+
+@test "pterm ends running jobs, which say that they were cancelled" {
+    start_dvm 2 --slots 1
+    hold_job one 2
+    pterm
+    end_job one
+    [ "$code" -eq 122 ]
+    [ ! -e "$DVM_SESSION_DIR" ]
+    [ -z "$(daemons)" ]
+}
+
+@test "pterm with a deadline lets a job end by itself" {
+    start_dvm 2 --slots 1
+    hold_job one 2
+    pterm --deadline 50 &
+    local term=$!
+    release_job one 2
+    end_job one
+    [ "$code" -eq 0 ]
+    wait "$term"
+    [ ! -e "$DVM_SESSION_DIR" ]
+}
+
+@test "prte stop ends what is left when the head was killed, and its ranks" {
+    start_dvm 2 --slots 1
+    hold_job one 2
+    kill -KILL "$(cut -d' ' -f1 "$DVM_SESSION_DIR/0/pid")"
+    end_job one
+    [ "$code" -ne 0 ]
+    run prte stop
+    [ "$status" -eq 0 ]
+    [ ! -e "$DVM_SESSION_DIR" ]
+    [ -z "$(daemons)" ]
+}
+
+@test "what a killed DVM left behind is replaced by the next start" {
+    start_dvm 2
+    local pids
+    pids=$(cut -d' ' -f1 "$DVM_SESSION_DIR"/*/pid)
+    # shellcheck disable=SC2086
+    kill -KILL $pids
+    # shellcheck disable=SC2086
+    wait_end $pids
+    start_dvm 1
+    prun -n 1 true
+}
+
+@test "prte in the foreground ends its DVM at SIGTERM and leaves nothing" {
+    mkfifo "$BATS_TEST_TMPDIR/out"
+    "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" 3>&- &
+    local pid=$!
+    exec {fd}< "$BATS_TEST_TMPDIR/out"
+    local line
+    read -r -t "$limit" -u "$fd" line
+    [ "$line" = "DVM ready: 2 members" ]
+    kill -TERM "$pid"
+    wait "$pid"
+    [ ! -e "$DVM_SESSION_DIR" ]
+    [ -z "$(daemons)" ]
+}
+
+@test "prte in the foreground returns when pterm has ended its DVM" {
+    mkfifo "$BATS_TEST_TMPDIR/out"
+    "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" 3>&- &
+    local pid=$!
+    exec {fd}< "$BATS_TEST_TMPDIR/out"
+    local line
+    read -r -t "$limit" -u "$fd" line
+    pterm
+    wait "$pid"
+    [ ! -e "$DVM_SESSION_DIR" ]
+}
+
+@test "prte run is one job in a DVM of its own, with prun's exit code" {
+    run -0 prte run -n 2 -- -n 2 --map-by node sh -c 'echo $PMIX_HOSTNAME'
+    [ "$(sort <<< "$output" | tr '\n' ' ')" = "node1 node2 " ]
+    run -5 prte run -- sh -c 'exit 5'
+}
+
+@test "pstat shows members, jobs and campaigns, and JSON as the control API" {
+    start_dvm 2 --slots 1
+    prun -n 1 true
+    run -0 pstat
+    [[ "${lines[0]}" == "DVM local/d: 2 of 2 members wired, 0 of 2 slots in use,"* ]]
+    run -0 pstat members
+    [ "${#lines[@]}" -eq 4 ]
+    run -0 pstat jobs
+    [[ "${lines[1]}" == *TERMINATED* ]]
+    [ "$(pstat --json jobs | jq -r 'keys | join(",")')" = jobs ]
+    [ "$(view '.cluster')" = local/d ]
+}
