@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define DEFAULT_IMAGE "dvm-daemon:" DVM_VERSION
 
@@ -185,6 +186,18 @@ static int open_metrics(struct program *p, const char *where, struct err *err)
     return 0;
 }
 
+/* Each head that is followed takes a few descriptors; the hard limit is the administrator's word.
+ */
+static void raise_limits(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur == l.rlim_max)
+        return;
+    l.rlim_cur = l.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &l))
+        log_warn("the limit of open files stays as it is");
+}
+
 static int open_all(struct program *p, const struct flags *f, struct err *err)
 {
     p->loop = loop_create(err);
@@ -234,6 +247,7 @@ int main(int argc, char **argv)
         return 2;
     }
     log_init("dvm-operator", f.level);
+    raise_limits();
     int rc = open_all(&p, &f, &err) || loop_run(p.loop, &err);
     if (rc)
         log_error("%s", err.msg);

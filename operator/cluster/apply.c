@@ -47,8 +47,10 @@ static void refused(struct run *run, int status, const struct err *err)
         snprintf(m->message, sizeof m->message, "%s", err->msg);
         m->refused_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
-    } else {
+    } else { /* perhaps gone the next time; told only when it lasts */
         run->failed = true;
+        if (status != 409 && status != 0 && ++m->failures == APPLY_TOLD_AFTER)
+            snprintf(m->message, sizeof m->message, "%s", err->msg);
     }
     act_done(run);
 }
@@ -63,6 +65,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
     }
     const json_t *meta = json_object_get(body, "metadata");
     m->generation = json_integer_value(json_object_get(meta, "generation"));
+    m->failures = 0;
     if (!run->action->scale_only)
         m->refused_print[0] = '\0';
     log_info("applied cluster=%s kind=%s name=%s replicas=%d", run->e->key,

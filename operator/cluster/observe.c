@@ -203,13 +203,19 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
     *out = run->e->creds_trouble;
     for (int i = 0; i < PLAN_CHILDREN && !out->reason[0]; i++) {
         const struct child_memory *m = &run->e->child[i];
-        if (!m->refused_print[0] || strcmp(m->refused_print, objects_applied(run->wanted[i])) != 0)
-            continue;
         bool set = i == PLAN_HEAD_SET || i == PLAN_MEMBER_SET;
+        bool refused =
+            m->refused_print[0] && !strcmp(m->refused_print, objects_applied(run->wanted[i]));
+        if (!refused && m->failures < APPLY_TOLD_AFTER)
+            continue;
         FREE_AUTO char *name = objects_name(&run->c, (enum plan_child)i);
-        snprintf(out->reason, sizeof out->reason, "%s", set ? "TemplateRefused" : "ObjectRefused");
-        snprintf(out->message, sizeof out->message, "%s %s is refused by the API server: %s",
-                 objects_kind((enum plan_child)i), name, m->message);
+        snprintf(out->reason, sizeof out->reason, "%s",
+                 !refused ? "ObjectNotApplied"
+                 : set    ? "TemplateRefused"
+                          : "ObjectRefused");
+        snprintf(out->message, sizeof out->message, "%s %s %s: %s",
+                 objects_kind((enum plan_child)i), name,
+                 refused ? "is refused by the API server" : "cannot be applied", m->message);
     }
 }
 

@@ -101,18 +101,29 @@ static const char *override_of(const struct reconciler *r, const struct cluster 
     return NULL;
 }
 
+/* There is no use in asking before the head's container runs; an override may be reachable anyway.
+ */
+static bool reachable(const struct run *run, const char *connect)
+{
+    for (size_t i = 0; i < run->in.npods; i++)
+        if (run->in.pods[i].vpid == 0 && run->in.pods[i].running_since_ms)
+            return true;
+    return connect != NULL;
+}
+
 void follow_head(struct run *run)
 {
     struct entry *e = run->e;
     const struct plan_child_seen *s = &run->in.child[PLAN_HEAD_SET];
     struct err err = {0};
+    const char *connect = override_of(e->r, &run->c, e->key);
     bool wanted = e->have_creds && s->exists && s->replicas > 0;
     if (!wanted && e->head) {
         headlink_destroy(e->head);
         e->head = NULL;
         e->rested = true;
     }
-    if (!wanted || e->head)
+    if (!wanted || e->head || !reachable(run, connect))
         return;
     if (e->rested) { /* the Secrets may have been made anew meanwhile */
         e->rested = e->creds_complete = false;
@@ -120,7 +131,7 @@ void follow_head(struct run *run)
     }
     FREE_AUTO char *host = xasprintf("%s-head.%s.svc", run->c.name, run->c.ns);
     struct headlink_opts o = {.host = host,
-                              .connect = override_of(e->r, &run->c, e->key),
+                              .connect = connect,
                               .ca_pem = e->creds.ca_pem,
                               .cert_pem = e->creds.cert_pem,
                               .key_pem = e->creds.key_pem,

@@ -17,6 +17,8 @@
  * changed. */
 #define RECONCILE_RETRY_MS 30000
 
+/* Failures in a row to apply an object, after which the status speaks of them. */
+#define APPLY_TOLD_AFTER 3
 /* How often missing Secrets are looked for. */
 #define RECONCILE_CREDENTIALS_MS 5000
 
@@ -27,6 +29,7 @@ struct child_memory {
     char refused_print[32]; /* fingerprint that the API server refused; "": none */
     char probed_print[32];  /* fingerprint whose pod template has passed a dry run */
     char message[ERR_MSG_MAX];
+    unsigned failures; /* in a row, of other kinds than a refusal */
     int64_t refused_until_ms;
     int64_t foreign_until_ms;
     int64_t generation; /* metadata.generation after our last write; 0: not known */

@@ -394,3 +394,19 @@ as_chart_says() {
     may_not create pods --subresource=exec -n "$ns"
     may_not get nodes
 }
+
+@test "an object that cannot be applied for long is told in the server's words" {
+    # The range of service addresses of the test's server is small: 10.0.0.0/24.
+    for n in {0..260}; do
+        printf '{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "fill-%d"}, "spec": {"ports": [{"port": 80}]}}\n' "$n"
+    done | kn create -f - > /dev/null 2> "$dir/full" || true
+    grep -q "range is full" "$dir/full"
+    start_operator
+    make_cluster 1
+    condition Progressing ObjectNotApplied
+    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x-head cannot be applied: "*"range is full"* ]]
+    kn delete service fill-0 fill-1 >&2
+    appears service/x-head
+    condition Progressing Starting
+    kn delete services --all >&2
+}
