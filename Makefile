@@ -120,6 +120,12 @@ images: ## build both images, dvm-operator:dev and dvm-daemon:dev, if their sour
 e2e: ## test cluster, images, chart, then the scenarios; SCENARIOS="02 05" narrows it, E2E_KEEP=1 leaves it in place
 	@e2e/run.sh $(SCENARIOS)
 
+demo: ## a told story on a cluster of its own; PROVIDER=none: on this host, without Kubernetes
+	@demo/demo.sh
+
+demo-down: ## remove what the demo has left
+	@demo/down.sh
+
 lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
 	@ci/lint.sh $(GATES)
 
@@ -137,4 +143,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e lint lint-test clean install help
+.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e demo demo-down lint lint-test clean install help

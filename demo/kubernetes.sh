@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The story on Kubernetes: a cluster, the operator, a DVM, an MPI job, kubectl scale under it. Leaves them for trying.
+set -euo pipefail
+# shellcheck source=demo/tell.bash
+. "$(dirname "${BASH_SOURCE[0]}")/tell.bash"
+# shellcheck source=demo/kube.bash
+. "$ROOT/demo/kube.bash"
+cd "$ROOT"
+
+IN_CLUSTER='' # something of ours is in the cluster
+HEAD=(kubectl exec demo-head-0 --)
+
+on_exit() {
+    local rc=$?
+    trap '' INT TERM HUP
+    end_groups
+    rm -f "${MINE:-}"
+    if [ "$rc" -gt 128 ] && [ -n "$IN_CLUSTER" ]; then
+        printf '\nstopped: removing the namespace %s\n' "$NS" >&2
+        remove_all || true
+    elif [ "$rc" != 0 ] && [ -n "$IN_CLUSTER" ]; then
+        printf 'What there is stays, to be looked at; make demo-down removes it.\n' >&2
+    fi
+}
+trap on_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# typed COMMAND…: shown as typed, run as a long step.
+typed() {
+    local text=$1 name=$2
+    shift 2
+    printf '  %s$ %s%s\n' "$BOLD" "$(words "$@")" "$PLAIN"
+    long "  $text" "$name" "$@"
+}
+
+# Asks for the password, if one is needed, where it can be typed.
+tools() {
+    if [ "$(id -u)" != 0 ] && ! docker info > /dev/null 2>&1; then
+        command -v sudo > /dev/null || fail "packages have to be installed: run it as root, or install sudo"
+        sudo -v
+    fi
+    long "packages, kind, kubectl, helm" deps "$ROOT/e2e/provider/deps.sh"
+}
+
+cluster() {
+    if [ "$PROVIDER" = kind ]; then tools; fi
+    long "the cluster is up" cluster "$ROOT/e2e/provider/provider.sh" up
+    if [ "$PROVIDER" = kind ] && ! grep -q 'up already' "$LOGS/cluster.log"; then
+        mkdir -p "${MADE%/*}"
+        touch "$MADE"
+    fi
+    eval "$(provider env)"
+    long "images of the operator and the daemons, built and on the nodes" images "$ROOT/e2e/images.sh" --load
+    # The namespace is the default one in a kubeconfig of our own, so that the commands below are as short as yours.
+    MINE=$(mktemp "${TMPDIR:-/tmp}/dvm-demo-kubeconfig.XXXXXX")
+    kubectl config view --raw --minify --flatten > "$MINE"
+    export KUBECONFIG=$MINE
+    kubectl config set-context --current --namespace "$NS" > /dev/null
+}
+
+# A DVM that an earlier run has left makes room for a new one.
+fresh_namespace() {
+    IN_CLUSTER=1
+    if [ "$(kubectl get namespace "$NS" --ignore-not-found -o jsonpath='{.status.phase}')" = Terminating ]; then
+        long "namespace $NS of an earlier run goes away" gone kubectl wait --for=delete "namespace/$NS" --timeout=120s
+    fi
+    if kubectl get dvm demo > /dev/null 2>&1; then
+        long "the DVM of an earlier run is deleted" gone kubectl delete dvm demo --timeout=90s
+    fi
+    if ! kubectl get namespace "$NS" > /dev/null 2>&1; then show kubectl create namespace "$NS"; fi
+    show kubectl label --overwrite namespace "$NS" pod-security.kubernetes.io/enforce=restricted
+}
+
+# A rebuilt image has the same tag: its id in an annotation makes a new pod of it.
+image_id() { "${BUILDER:-docker}" image inspect --format '{{.Id}}' dvm-operator:dev 2> /dev/null | cut -c8-19 || true; }
+
+operator() {
+    show kubectl apply --server-side --force-conflicts -f crds
+    typed "the operator runs" helm helm upgrade --install dvm-operator charts/dvm-operator --namespace "$NS" \
+        --set image.tag=dev --set daemonImage=dvm-daemon:dev --set-string "podAnnotations.image=$(image_id)" \
+        --wait --timeout 2m
+}
+
+started() {
+    for _ in {1..100}; do
+        if grep -q 'RUNNING' "$LOGS/job.log"; then return; fi
+        sleep 0.1
+    done
+    cat "$LOGS/job.log" >&2
+    fail "the job does not start"
+}
+
+scale_down() {
+    local from
+    say "  A job starts on all four; each rank works for three seconds, then all meet in MPI:"
+    printf '  %s$ %s%s\n' "$BOLD" "${HEAD[*]} prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42' &" "$PLAIN"
+    group job "${HEAD[@]}" prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42'
+    local job=$GROUP
+    started
+    from=$EPOCHREALTIME
+    show kubectl scale dvm/demo --replicas=2
+    kubectl wait --for=jsonpath='{.status.campaign.phase}'=Draining dvm/demo --timeout=20s > /dev/null 2>&1 || true
+    say "  The DVM waits for the job, and Kubernetes for the DVM: no pod is touched."
+    show kubectl get dvm demo
+    show kubectl get dvm demo -o jsonpath='{.status.conditions[?(@.type=="Resizing")].message}{"\n"}'
+    show kubectl get pods
+    joined "$job" || fail "the job under the resize ended badly: $(cat "$LOGS/job.log")"
+    say "  The job ended as if nothing had happened:"
+    show grep coll: "${LOGS#"$ROOT"/}/job.log"
+    typed "the campaign has ended" campaign kubectl wait --for='jsonpath={.status.lastCampaign.phase}=Complete' dvm/demo --timeout=60s
+    typed "both pods are gone" pods kubectl wait --for=delete pod/demo-3 pod/demo-4 --timeout=90s
+    say "  From kubectl scale to the end of the last pod: $(since "$from") s; most of it is the job that was waited for."
+}
+
+# The campaign as the resource tells it, in milliseconds since it was recorded.
+time_line() {
+    printf '  %s$ %s%s\n' "$BOLD" "kubectl get dvm demo -o jsonpath='{.status.lastCampaign}'" "$PLAIN"
+    kubectl get dvm demo -o json | jq -r '
+        def ms: capture("(?<s>[^.]*)([.](?<f>[0-9]+))?Z") | ((.s + "Z" | fromdate) * 1000 + (((.f // "0") + "000")[0:3] | tonumber));
+        .status.lastCampaign as $c | ($c.recordedTime | ms) as $zero |
+        "    campaign \($c.id): \($c.kind) of vpids \($c.targets | map(tostring) | join(", ")), \($c.phase)",
+        ([["recordedTime", "written down in status, before anything else"], ["acceptedTime", "accepted by the head"],
+          ["drainedTime", "no rank is left on the leaving daemons"], ["fenceTime", "launches are held, one broadcast goes out"],
+          ["completeTime", "out of routes, membership and mapping"], ["appliedTime", "the StatefulSet is smaller"]][] |
+         select($c[.[0]]) | "    \("        \(($c[.[0]] | ms) - $zero)"[-8:]) ms  \(.[1])")'
+}
+
+how_to_go_on() {
+    say
+    say "Told in $(since "$STARTED") s. The DVM is yours now:"
+    say "$(provider env | head -n 1 | sed 's/^/  /')"
+    say "  kubectl -n $NS exec demo-head-0 -- prun mpi_hello"
+    say "  kubectl -n $NS scale dvm/demo --replicas=3"
+    say "  kubectl -n $NS describe dvm demo"
+    say "  kubectl -n $NS exec demo-head-0 -- pstat"
+    say "To remove it: make demo-down"
+}
+
+chapter "1. A Kubernetes cluster ($PROVIDER), and two images"
+cluster
+
+chapter "2. The operator, in a namespace that takes only pods of the restricted level"
+fresh_namespace
+operator
+
+chapter "3. A DVM: a head and four members"
+say "  (From here on $NS is kubectl's default namespace.)"
+show kubectl apply -f demo/dvm.yaml
+typed "it can run jobs" available kubectl wait --for=condition=Available dvm/demo --timeout=120s
+show kubectl get pods -o 'custom-columns=POD:.metadata.name,READY:.status.containerStatuses[0].ready,NODE:.spec.nodeName'
+show "${HEAD[@]}" pstat tree
+
+chapter "4. A real MPI program, one rank on each member"
+show "${HEAD[@]}" prun -n 4 --map-by node mpi_hello
+show "${HEAD[@]}" prun -n 4 --map-by node mpi_coll 4711
+
+chapter "5. Four members become two, under a job that runs on all four"
+scale_down
+say "  One shrink campaign, told in the resource's status:"
+time_line
+show kubectl events --for dvmcluster/demo
+show "${HEAD[@]}" pstat tree
+
+chapter "6. Two become four again"
+show kubectl scale dvm/demo --replicas=4
+typed "four members are wired" grown kubectl wait --for='jsonpath={.status.readyReplicas}=4' dvm/demo --timeout=60s
+show "${HEAD[@]}" prun -n 4 --map-by node mpi_coll 4711
+how_to_go_on

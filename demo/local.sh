@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The story without Kubernetes: a head and seven daemons on this host, an MPI job, a resize under it. Leaves nothing.
+set -euo pipefail
+# shellcheck source=demo/tell.bash
+. "$(dirname "${BASH_SOURCE[0]}")/tell.bash"
+
+BUILD=${BUILD:-$ROOT/build}
+cd "$ROOT"
+export PATH=$BUILD/bin:$BUILD/examples:$PATH
+DVM_SESSION_DIR=$(mktemp -d "${TMPDIR:-/tmp}/dvm-demo.XXXXXX")
+export DVM_SESSION_DIR
+
+clean_up() {
+    end_groups
+    # A DVM that is there is ended; one that never started has nothing to end.
+    timeout 20 prte stop > /dev/null 2>&1 || true
+    rm -rf "$DVM_SESSION_DIR"
+}
+on_signal() {
+    trap '' INT TERM HUP
+    printf '\nstopped: the DVM is ended\n' >&2
+    exit 130
+}
+trap clean_up EXIT
+trap on_signal INT TERM HUP
+
+"$ROOT/ci/deps.sh"
+long "the programs are built" build make -j "$(nproc)" BUILD="$BUILD" all
+
+chapter "1. A DVM: a head (vpid 0) and seven members, each a process of its own on this host"
+show prte start -n 7 --slots 2 --radix 2
+say "  They form a tree, here of fan-out 2. A message from the head passes at most three links:"
+show pstat tree
+
+chapter "2. A real MPI program, one rank on each member"
+show prun -n 7 --map-by node mpi_coll 4711
+
+chapter "3. Seven members become three, under a job that runs on all seven"
+say "  A job starts; each rank works for a second, then all meet in MPI:"
+printf '  %s$ %s%s\n' "$BOLD" "prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42' &" "$PLAIN"
+group job prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42'
+job=$GROUP
+for _ in {1..50}; do
+    if grep -q RUNNING "$LOGS/job.log"; then break; fi
+    sleep 0.1
+done
+say "  Members 4 to 7 are asked to leave. Nothing new is placed there; what runs there may end first."
+show prte resize 3
+joined "$job" || fail "the job under the resize ended badly: $(cat "$LOGS/job.log")"
+say "  The job was not disturbed:"
+show grep coll: "${LOGS#"$ROOT"/}/job.log"
+say "  One campaign, one repair of the tree by each survivor (column REPAIRS):"
+show pstat campaigns
+show pstat members
+show pstat tree
+
+chapter "4. Three become five; the new ones take jobs at once"
+show prte resize 5
+# shellcheck disable=SC2016  # expanded by each rank's shell
+show prun -n 5 --map-by node sh -c 'echo "a rank on $PMIX_HOSTNAME"'
+
+chapter "5. The end: nothing is left"
+show prte stop
+
+say
+say "Told in $(since "$STARTED") s. To go on by hand:"
+say "  export PATH=$BUILD/bin:$BUILD/examples:\$PATH"
+say "  prte start -n 4; prun mpi_hello; pstat; prte resize 2; prte stop"
+say "The same on Kubernetes: make demo"

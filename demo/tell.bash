@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How the demo tells its story: chapters, commands that are shown before they run, long steps with elapsed time.
+# shellcheck shell=bash
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+LOGS=$ROOT/build/demo
+RUNNING=() # process groups of ours that are alive
+STARTED=$EPOCHREALTIME
+if [ -t 1 ]; then BOLD=$'\e[1m' DIM=$'\e[2m' PLAIN=$'\e[0m'; else BOLD='' DIM='' PLAIN=''; fi
+
+now_ms() { local t=$EPOCHREALTIME; printf '%s' "${t%[.,]*}${t: -6:3}"; }
+
+# since MICROSECOND_TIME: seconds with one digit.
+since() {
+    local tenths=$((($(now_ms) - ${1%[.,]*}${1: -6:3}) / 100))
+    printf '%d.%d' $((tenths / 10)) $((tenths % 10))
+}
+
+say() { printf '%s\n' "$*"; }
+chapter() { printf '\n%s%s%s  %s(%s s)%s\n' "$BOLD" "$*" "$PLAIN" "$DIM" "$(since "$STARTED")" "$PLAIN"; }
+fail() {
+    printf '\nThe demo cannot go on: %s\n' "$*" >&2
+    exit 1
+}
+
+# words COMMAND…: as one would type it.
+words() {
+    local word text=
+    for word in "$@"; do
+        if [[ $word =~ ^[A-Za-z0-9_./:=,@%+-]+$ ]]; then text+=" $word"; else text+=" '$word'"; fi
+    done
+    printf '%s' "${text# }"
+}
+
+# show COMMAND…: prints it, then runs it; what it says is set in.
+show() {
+    printf '  %s$ %s%s\n' "$BOLD" "$(words "$@")" "$PLAIN"
+    "$@" 2>&1 | sed 's/^/    /'
+}
+
+# --- long steps and things that run beside the story: process groups of their own, ended with us
+
+# group NAME COMMAND…: starts it; its output goes to a log, its process id to GROUP.
+group() {
+    local log=$LOGS/$1.log
+    shift
+    setsid "$@" > "$log" 2>&1 < /dev/null &
+    GROUP=$!
+    RUNNING+=("$GROUP")
+}
+
+# joined PID: its exit code, when it has ended.
+joined() {
+    local rc=0 pid left=()
+    wait "$1" || rc=$?
+    for pid in "${RUNNING[@]}"; do if [ "$pid" != "$1" ]; then left+=("$pid"); fi; done
+    RUNNING=("${left[@]}")
+    return "$rc"
+}
+
+# progress TEXT SINCE LOG: one line that moves on a terminal; elsewhere a line now and then.
+progress() {
+    local last
+    if [ -t 1 ]; then
+        last=$(tail -n 1 "$3" 2> /dev/null | tr -d '\r' | cut -c1-60 || true)
+        printf '\r\e[K  %s … %s s  %s%s%s' "$1" "$(since "$2")" "$DIM" "$last" "$PLAIN"
+    elif [ $((++TICKS % 20)) = 0 ]; then
+        printf '  %s … %s s\n' "$1" "$(since "$2")"
+    fi
+}
+
+# long TEXT NAME COMMAND…: shows that it goes on, and the end of its log if it fails.
+long() {
+    local text=$1 name=$2 from=$EPOCHREALTIME
+    shift 2
+    TICKS=0
+    group "$name" "$@"
+    while [ "$(ps -o state= -p "$GROUP" 2> /dev/null | tr -d ' ')" != Z ] && kill -0 "$GROUP" 2> /dev/null; do
+        progress "$text" "$from" "$LOGS/$name.log"
+        sleep 0.25
+    done
+    if [ -t 1 ]; then printf '\r\e[K'; fi
+    if joined "$GROUP"; then
+        printf '  %s: %s s\n' "$text" "$(since "$from")"
+    else
+        tail -n 25 "$LOGS/$name.log" >&2
+        fail "$text (its log: ${LOGS#"$ROOT"/}/$name.log)"
+    fi
+}
+
+# Called at every end: nothing of ours goes on running.
+end_groups() {
+    local pid
+    for pid in "${RUNNING[@]}"; do kill -TERM -- "-$pid" 2> /dev/null || true; done
+    for pid in "${RUNNING[@]}"; do wait "$pid" 2> /dev/null || true; done
+    RUNNING=()
+}
+
+mkdir -p "$LOGS"
