@@ -56,7 +56,9 @@ void show_summary(const struct api_dvm *d, FILE *out)
     for (size_t i = 0; i < d->nmembers; i++) {
         const struct api_dvm_member *m = &d->members[i];
 
-        wired += m->vpid && strcmp(m->state, "wired") == 0;
+        if (strcmp(m->state, "wired") != 0)
+            continue;
+        wired += m->vpid > 0;
         slots += m->slots;
         used += m->slots_used;
     }

@@ -64,11 +64,13 @@ static void put_members(FILE *f, const struct api_dvm *d)
         fprintf(f, "dvm_members{state=\"%s\"} %u\n", names[i], n);
     }
     for (size_t m = 0; m < d->nmembers; m++) {
+        if (strcmp(d->members[m].state, "wired") != 0)
+            continue;
         slots += d->members[m].slots;
         used += d->members[m].slots_used;
     }
-    single(f, "dvm_slots", "gauge", "Slots of the whole DVM.", slots);
-    single(f, "dvm_slots_used", "gauge", "Slots in use.", used);
+    single(f, "dvm_slots", "gauge", "Slots of wired daemons.", slots);
+    single(f, "dvm_slots_used", "gauge", "Slots in use on wired daemons.", used);
 }
 
 static void put_campaigns(FILE *f, const struct api_dvm *d)
@@ -100,17 +102,20 @@ static void put_head(FILE *f, const struct ctl *ctl)
     api_dvm_free(&d);
 }
 
+/* The second number of /proc/self/statm, in pages. */
 static uint64_t resident_bytes(void)
 {
     FILE *f = fopen("/proc/self/statm", "re");
-    uint64_t total = 0, resident = 0;
+    char line[128] = "";
+    char *end = line;
 
     if (!f)
         return 0;
-    if (fscanf(f, "%" SCNu64 " %" SCNu64, &total, &resident) != 2)
-        resident = 0;
+    if (!fgets(line, sizeof(line), f))
+        line[0] = '\0';
     fclose(f);
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    (void)strtoull(line, &end, 10);
+    return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 char *ctl_metrics_text(const struct ctl *ctl)

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,27 +247,41 @@ int ldvm_ports(const char *dir, uint16_t *join, struct err *err)
 
 /* --- who lives there */
 
+/* One line of a file; "" if it cannot be read. */
+static void read_line(const char *path, char *line, int size)
+{
+    FILE *f = fopen(path, "re");
+
+    if (!f || !fgets(line, size, f))
+        line[0] = '\0';
+    if (f)
+        fclose(f);
+}
+
+/* The text from the nth word on; "" if there are not so many. */
+static const char *nth_word(const char *text, int n)
+{
+    for (; n > 0 && *text; n--) {
+        text += strcspn(text, " ");
+        text += strspn(text, " ");
+    }
+    return text;
+}
+
 /* Start time of a process in clock ticks since boot; 0: it does not live (a zombie does not). */
 static unsigned long long start_time(pid_t pid)
 {
     char *path FREE_AUTO = xasprintf("/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "re");
-    unsigned long long start = 0;
     char line[1024];
     const char *end;
-    char state;
 
-    if (!f)
+    read_line(path, line, sizeof(line));
+    /* The name in parentheses may hold anything; fields are counted from behind it, where field 3
+     * is the state and field 22 the start time (proc(5)). */
+    end = strrchr(line, ')');
+    if (!end || end[1] != ' ' || strchr("ZX", end[2]))
         return 0;
-    /* The name in parentheses may hold anything; fields are counted from behind it. */
-    if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')) &&
-        (sscanf(end + 1,
-                " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-                &state, &start) != 2 ||
-         state == 'Z' || state == 'X'))
-        start = 0;
-    fclose(f);
-    return start;
+    return strtoull(nth_word(end + 2, 19), NULL, 10);
 }
 
 int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
@@ -283,16 +298,15 @@ int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
 pid_t ldvm_pid(const char *dir, uint32_t vpid)
 {
     char *path FREE_AUTO = ldvm_path(dir, vpid, "pid");
-    FILE *f = fopen(path, "re");
-    unsigned long long start = 0;
-    int pid = 0;
-    int n;
+    unsigned long long start;
+    char line[64];
+    char *end = line;
+    long pid;
 
-    if (!f)
-        return 0;
-    n = fscanf(f, "%d %llu", &pid, &start);
-    fclose(f);
-    return n == 2 && pid > 0 && start && start_time(pid) == start ? pid : 0;
+    read_line(path, line, sizeof(line));
+    pid = strtol(line, &end, 10);
+    start = strtoull(end, NULL, 10);
+    return pid > 0 && pid <= INT_MAX && start && start_time((pid_t)pid) == start ? (pid_t)pid : 0;
 }
 
 size_t ldvm_daemons(const char *dir, struct ldvm_daemon **list)

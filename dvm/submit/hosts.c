@@ -90,6 +90,8 @@ static size_t sort_unique(uint32_t *v, size_t n)
 {
     size_t kept = 1;
 
+    if (!n)
+        return 0;
     qsort(v, n, sizeof(*v), by_value);
     for (size_t i = 1; i < n; i++) {
         if (v[i] != v[kept - 1])

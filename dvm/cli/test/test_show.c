@@ -94,7 +94,7 @@ static void the_summary_counts_members_without_the_head(void **state)
                         .members = m};
 
     assert_shown(show_summary, &d,
-                 "DVM local/x: 1 of 2 members wired, 0 of 4 slots in use, version 3, incarnation "
+                 "DVM local/x: 1 of 2 members wired, 0 of 2 slots in use, version 3, incarnation "
                  "5f3a\n");
 }
 
