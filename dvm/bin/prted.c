@@ -267,6 +267,8 @@ static int ordinal(struct cmdline *c, struct err *err)
 
 static int complete(struct cmdline *c, struct err *err)
 {
+    const char *pod_ip = getenv("POD_IP");
+
     gethostname(c->host, sizeof c->host - 1);
     if (!c->head && !c->member)
         return err_set(err, "--role head or --role member is needed");
@@ -283,7 +285,7 @@ static int complete(struct cmdline *c, struct err *err)
     if (!c->o.host_name)
         c->o.host_name = c->host;
     if (!c->o.address)
-        c->o.address = getenv("POD_IP") ? getenv("POD_IP") : "127.0.0.1";
+        c->o.address = pod_ip ? pod_ip : "127.0.0.1";
     if (!c->o.bind_addr)
         c->o.bind_addr = strncmp(c->o.address, "127.", 4) == 0 ? c->o.address : "0.0.0.0";
     return 0;

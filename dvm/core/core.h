@@ -78,10 +78,10 @@ void core_client_gone(struct core *c, uint32_t client); /* its job is ended */
 
 /* Messages of modules below the line between daemons: ordered per class, exactly once while both
  * live. */
-int core_app_send(struct core *c, uint32_t vpid, enum out_class class, uint32_t kind,
+int core_app_send(struct core *c, uint32_t vpid, enum out_class traffic, uint32_t kind,
                   const void *data, size_t len, struct err *err);
 /* Bytes that wait or are unacknowledged towards vpid in the class, for back pressure. */
-size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class class);
+size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class traffic);
 
 /* The local client (prun) that submitted the job; false if it is not ours or gone. */
 bool core_client_of(const struct core *c, const char *nspace, uint32_t *client);

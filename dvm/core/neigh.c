@@ -485,21 +485,21 @@ void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t 
     struct err err = {0};
     struct frame f;
     struct msg m;
+    bool bad;
 
     if (!k)
         return;
     k->heard_ms = c->out.now_ms;
     k->pinged = false;
-    if (frame_decode(&cur, &f, &err) < 0) {
-        refuse_frame(c, k, &err);
-    } else if (f.type >= MSG_ROUTED) {
+    bad = frame_decode(&cur, &f, &err) < 0;
+    if (!bad && f.type >= MSG_ROUTED) {
         if (k->state == LINK_UP || k->state == LINK_CLOSING)
             rml_input(&c->rml, &f, data, len);
-    } else if (msg_decode(&cur, f.type, &m, &err) < 0) {
-        refuse_frame(c, k, &err);
-    } else {
+    } else if (!bad && msg_decode(&cur, f.type, &m, &err) == 0) {
         neigh_msg(c, k, &f, &m);
         msg_free(&m);
+    } else {
+        refuse_frame(c, k, &err);
     }
     core_settle(c);
 }

@@ -313,7 +313,8 @@ static void send_input(struct iof *f, const char *nspace, const uint32_t *vpids,
         send(f, vpids[i], IOF_STDIN, &b);
 }
 
-/* Passes kept input on, one piece at a time: the next goes when every daemon concerned has taken the last. */
+/* Passes kept input on, one piece at a time: the next goes when every daemon concerned has taken
+ * the last. */
 static void pump(struct iof *f, struct sink *k)
 {
     size_t chunk = k->input.len < CLIENT_DATA_MAX ? k->input.len : CLIENT_DATA_MAX;

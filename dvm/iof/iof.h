@@ -20,8 +20,9 @@ enum iof_kind {
     (8u << 20) /* unacknowledged output towards one daemon at which its ranks are not read */
 #define IOF_SEND_LOW (2u << 20)
 #define IOF_CLIENT_HIGH (1u << 20) /* unwritten towards a client at which the job is not read */
-#define IOF_INPUT_HIGH (1u << 20)  /* input of a client kept here at which the client is not read  \
-                                    */
+#define IOF_INPUT_HIGH                                                                             \
+    (1u << 20) /* input of a client kept here at which the client is not read                      \
+                */
 
 #define IOF_RANK_HIGH (64u << 10) /* input that waits for a rank at which no more is sent */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
-               const struct campaign *c)
+                      const struct campaign *c)
 {
     struct api_event *e = &l->events[l->next_event % API_EVENTS_KEPT];
 

@@ -81,8 +81,10 @@ static void tell_state(struct launch *l, const struct job *j)
                     .text2 = j->reason};
     uint32_t *vpids FREE_AUTO = NULL;
 
-    if (j->state == JOB_STARTED)
-        m.vpids = vpids = stdin_vpids(j, &m.nvpids);
+    if (j->state == JOB_STARTED) {
+        vpids = stdin_vpids(j, &m.nvpids);
+        m.vpids = vpids;
+    }
     job_tell(l, j, &m);
 }
 
@@ -429,7 +431,15 @@ static void enter(struct launch *l, struct job *j)
         job_event(l, j, JOB_EV_DONE);
         break;
     case JOB_STARTED:
+        tell_state(l, j);
+        if (j->nrunning == j->map.nranks)
+            job_event(l, j, JOB_EV_ALL_RUN);
+        break;
     case JOB_RUNNING:
+        tell_state(l, j);
+        if (j->nnodes_registered == j->map.nnodes)
+            job_event(l, j, JOB_EV_REGISTERED);
+        break;
     case JOB_REGISTERED:
         tell_state(l, j);
         break;

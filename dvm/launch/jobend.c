@@ -123,7 +123,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
         if (j->nrunning++ == 0 && j->state == JOB_SEND_LAUNCH_MSG)
             job_event(l, j, JOB_EV_FIRST);
     }
-    if (j && j->nrunning == j->map.nranks && j->state == JOB_STARTED)
+    if (j && j->nrunning == j->map.nranks && j->state == JOB_STARTED && !j->due)
         job_event(l, j, JOB_EV_ALL_RUN);
 }
 
@@ -135,7 +135,7 @@ void job_registered(struct launch *l, uint32_t from, const struct msg *m)
     if (node < 0 || j->node_registered[node])
         return;
     j->node_registered[node] = true;
-    if (++j->nnodes_registered == j->map.nnodes && j->state == JOB_RUNNING)
+    if (++j->nnodes_registered == j->map.nnodes && j->state == JOB_RUNNING && !j->due)
         job_event(l, j, JOB_EV_REGISTERED);
 }
 

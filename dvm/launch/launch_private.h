@@ -165,7 +165,7 @@ void grow_steps(struct launch *l);
 void grow_completed(struct launch *l);
 /* event.c */
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
-               const struct campaign *c);
+                      const struct campaign *c);
 struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch);
 
 #endif

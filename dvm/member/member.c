@@ -67,7 +67,7 @@ struct member *members_put(struct members *m, const struct msg_member *facts)
 
 bool members_live(const struct members *m, uint32_t vpid)
 {
-    return vpid <= VPID_MAX && hwloc_bitmap_isset(m->live, vpid);
+    return vpid < m->n && m->tab[vpid] && hwloc_bitmap_isset(m->live, vpid);
 }
 
 bool members_current(const struct members *m, uint32_t vpid, struct epoch e)

@@ -9,7 +9,10 @@
 // clang-format on
 #include "operator/cache/cache.h"
 #include "operator/http/test/fake_server.h"
-#include "operator/kube/kube_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #define GUARD_MS 20000
 #define SCRIPT_MAX 16
@@ -114,6 +117,27 @@ static void on_synced(void *arg)
         loop_stop(w->loop);
 }
 
+static struct kube_config *config_for(int port)
+{
+    char path[] = "/tmp/test_cache.XXXXXX";
+    int fd = mkstemp(path);
+    struct err err = {0};
+    struct kube_config *config;
+
+    assert_true(fd >= 0);
+    dprintf(fd,
+            "clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:%d'}\n"
+            "contexts:\n- name: x\n  context: {cluster: c, namespace: hpc, user: u}\n"
+            "users:\n- name: u\n  user: {}\ncurrent-context: x\n",
+            port);
+    close(fd);
+    config = kube_config_load(path, NULL, &err);
+    unlink(path);
+    if (!config)
+        fail_msg("%s", err.msg);
+    return config;
+}
+
 static void setup(struct world *w, answer_fn *const *script)
 {
     struct err err = {0};
@@ -122,11 +146,7 @@ static void setup(struct world *w, answer_fn *const *script)
     assert_non_null(w->loop);
     w->guard = loop_timer_create(w->loop, on_guard, w);
     fake_start(&w->server, w->loop, 0, on_request, w);
-    struct kube_config *config = xcalloc(1, sizeof(*config));
-    config->server = xasprintf("http://127.0.0.1:%d", w->server.port);
-    config->base = xstrdup(config->server);
-    config->ns = xstrdup("hpc");
-    w->kube = kube_create(w->loop, config, &err);
+    w->kube = kube_create(w->loop, config_for(w->server.port), &err);
     struct cache_opts o = {.path = "/api/v1/pods",
                            .label_selector = "a=b,c",
                            .on_change = on_change,

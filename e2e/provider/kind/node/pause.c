@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Holds a pod's namespaces: waits for the end, collecting the orphans that come to it as process 1. */
+ * Holds a pod's namespaces: waits for the end, collecting the orphans that come to it as process 1.
+ */
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
