@@ -126,6 +126,16 @@ demo: ## a told story on a cluster of its own; PROVIDER=none: on this host, with
 demo-down: ## remove what the demo has left
 	@demo/down.sh
 
+$(BUILD)/release/ci/graphs: $(BUILD)/release/ci/graphs.o $(foreach l,core api base,$(BUILD)/release/lib$(l).a)
+	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(LDLIBS)
+
+docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the tables to docs/graphs
+	@mkdir -p docs/graphs && $< docs/graphs
+
+docs-check: $(BUILD)/release/ci/graphs ## fail if docs/graphs is not what the tables say
+	@rm -rf $(BUILD)/graphs && mkdir -p $(BUILD)/graphs && $< $(BUILD)/graphs
+	@diff -ru docs/graphs $(BUILD)/graphs || { echo "docs/graphs is not what dvm/state says: make docs-graphs"; exit 1; }
+
 lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
 	@ci/lint.sh $(GATES)
 
@@ -143,4 +153,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e demo demo-down lint lint-test clean install help
+.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e demo demo-down docs-graphs docs-check lint lint-test clean install help
