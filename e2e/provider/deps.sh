@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what the end-to-end tests need on a Debian machine: packages, Go, then kind, kubectl and helm.
+# Installs what the end-to-end tests need on a Debian machine: packages, Go, then kind, kubectl and helm
+# (not these with --packages).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=e2e/provider/kind/versions.sh
@@ -53,5 +54,6 @@ install_go() {
 
 install_packages
 install_go
+if [ "${1:-}" = --packages ]; then exit 0; fi
 "$here/kind/binaries.sh" kind kubectl helm
 say "ready: $BIN_DIR (see $here/provider.sh env)"
