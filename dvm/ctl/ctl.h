@@ -38,15 +38,16 @@ void ctl_on_event(struct ctl *ctl, uint64_t number);
 
 /* How a local client gets its answers: exactly one `reply`, during the call, with the JSON body;
  * if it opened an event stream (status 200 of GET /v1/events), then one `line` per event, during
- * the call and from ctl_on_event(). -1 from `line` ends the stream (the reader is too slow). */
+ * the call and from ctl_on_event(). -1 from `line` ends the stream (the reader is too slow).
+ * Without `line` (a call that another daemon passes on) a stream is refused: 503 NotHead. */
 struct ctl_local {
+    const char *role; /* NULL: operator, for a peer of our own uid; else one of base/tls/tls.h */
     void (*reply)(uint64_t conn, int status, const char *body, void *arg);
     int (*line)(uint64_t conn, const char *event, void *arg);
     void *arg;
 };
 
-/* A CLIENT_CALL of a local connection. A peer of our own uid may do what the operator may. `path`
- * may have a query. */
+/* A CLIENT_CALL of a local connection. `path` may have a query. */
 void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const char *path,
                     const char *body, const struct ctl_local *answer);
 /* The connection is gone: its streams end. */

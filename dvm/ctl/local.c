@@ -76,10 +76,10 @@ static void call_verb(struct ctl *ctl, const struct ctl_verb *verb, struct ctl_r
     json_decref(rq->body);
 }
 
-static void call_path(struct ctl *ctl, const char *method, struct local_path *p, const char *body,
-                      struct ctl_reply *rp)
+static void call_path(struct ctl *ctl, const char *role, const char *method, struct local_path *p,
+                      const char *body, struct ctl_reply *rp)
 {
-    struct ctl_request rq = {.role = TLS_ROLE_OPERATOR};
+    struct ctl_request rq = {.role = role ? role : TLS_ROLE_OPERATOR};
     bool path_known;
     const struct ctl_verb *verb = find_verb(method, p, &path_known);
 
@@ -106,7 +106,11 @@ void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const ch
     p.query = strchr(p.text, '?');
     if (p.query)
         *p.query++ = '\0';
-    call_path(ctl, method, &p, body, &rp);
+    call_path(ctl, answer->role, method, &p, body, &rp);
+    if (rp.stream && !answer->line) {
+        rp.stream = false;
+        ctl_refuse(&rp, 503, "NotHead", "events are followed at the head itself");
+    }
     text = rp.body ? json_dumps(rp.body, JSON_COMPACT) : xstrdup("{}");
     json_decref(rp.body);
     answer->reply(conn, rp.status, text, answer->arg);

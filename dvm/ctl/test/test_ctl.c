@@ -116,7 +116,7 @@ static int teardown(void **state)
 
 static void call(struct world *w, const char *method, const char *path, const char *body)
 {
-    struct ctl_local answer = {on_reply, on_line, w};
+    struct ctl_local answer = {.reply = on_reply, .line = on_line, .arg = w};
     int before = w->replies;
 
     ctl_local_call(w->ctl, CONN, method, path, body, &answer);
@@ -349,6 +349,26 @@ static void a_connection_that_is_gone_gets_no_more_events(void **state)
     assert_int_equal(w->nlines, 0);
 }
 
+static void a_caller_without_a_way_for_events_gets_no_stream(void **state)
+{
+    struct world *w = *state;
+    struct ctl_local answer = {.reply = on_reply, .arg = w};
+
+    ctl_local_call(w->ctl, CONN, "GET", "/v1/events", "", &answer);
+    assert_answer(w, 503, "NotHead");
+    put_size(w, 1, 5);
+    assert_int_equal(w->nlines, 0);
+}
+
+static void a_caller_s_role_holds_on_the_local_socket_too(void **state)
+{
+    struct world *w = *state;
+    struct ctl_local answer = {.role = TLS_ROLE_USER, .reply = on_reply, .arg = w};
+
+    ctl_local_call(w->ctl, CONN, "PUT", "/v1/size", "{\"sequence\":1,\"members\":1}", &answer);
+    assert_answer(w, 403, "RoleNotAllowed");
+}
+
 static void one_stream_too_many_is_refused(void **state)
 {
     struct world *w = *state;
@@ -432,6 +452,8 @@ int main(void)
         HEAD(a_stream_from_an_earlier_number_tells_what_was_first),
         HEAD(a_reader_that_is_too_slow_loses_its_stream),
         HEAD(a_connection_that_is_gone_gets_no_more_events),
+        HEAD(a_caller_without_a_way_for_events_gets_no_stream),
+        HEAD(a_caller_s_role_holds_on_the_local_socket_too),
         HEAD(one_stream_too_many_is_refused),
         HEAD(the_view_names_incarnation_and_size),
         HEAD(a_size_is_answered_with_what_is_in_force),
