@@ -155,7 +155,7 @@ static void post(struct credentials_job *j, const char *cert, const char *key)
 
 static int open_ca(struct credentials_job *j, struct err *err)
 {
-    FREE_AUTO char *id = xasprintf("%s/%s", j->c->ns, j->c->name);
+    FREE_AUTO char *id = cluster_identity(j->c);
     if (j->ca)
         return 0;
     if (!j->found[CA]) {

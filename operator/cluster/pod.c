@@ -38,7 +38,7 @@ static json_t *command_line(const struct cluster *c, const char *role)
     bool head = !strcmp(role, "head");
     json_t *a = json_array();
     push(a, "--role", xstrdup(role));
-    push(a, "--cluster", xasprintf("%s/%s", c->ns, c->name));
+    push(a, "--cluster", cluster_identity(c));
     push(a, "--head", xasprintf("%s-head.%s.svc:%d", c->name, c->ns, API_PORT_JOIN));
     push(a, "--tls-dir", xstrdup("/etc/dvm/tls"));
     push(a, "--session-dir", xstrdup("/run/dvm"));

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define IDENTITY_MAX 64 /* of an organization name, X.520 */
+
 void cluster_text_drop(char **text)
 {
     free(*text);
@@ -249,4 +251,10 @@ void cluster_free(struct cluster *c)
     cluster_record_free(&c->record);
     json_decref(c->conditions);
     c->conditions = NULL;
+}
+
+char *cluster_identity(const struct cluster *c)
+{
+    return strlen(c->ns) + 1 + strlen(c->name) <= IDENTITY_MAX ? xasprintf("%s/%s", c->ns, c->name)
+                                                               : xstrdup(c->uid);
 }

@@ -131,4 +131,8 @@ char *cluster_time_s(int64_t wall_ms);
 /* -1 if it is no such time. Fractions beyond milliseconds are dropped. */
 int cluster_time_parse(const char *text, int64_t *wall_ms) __attribute__((warn_unused_result));
 
+/* What the daemons and certificates call this cluster: "namespace/name", or the uid where that is
+ * longer than a certificate's field may be (64 bytes, X.520). On the heap. */
+char *cluster_identity(const struct cluster *c);
+
 #endif

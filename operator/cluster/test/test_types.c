@@ -254,6 +254,16 @@ static void times_are_read_with_and_without_fractions(void **state)
     assert_string_equal(text, "2023-11-14T22:13:20Z");
 }
 
+static void an_identity_fits_a_certificate_however_long_the_names_are(void **state)
+{
+    struct cluster c = {.ns = "hpc", .name = "a", .uid = "0e8c4f6a-2f0b-4a53-9f3f-0d4c5f6a7b8c"};
+    FREE_AUTO char *short_one = cluster_identity(&c);
+    assert_string_equal(short_one, "hpc/a");
+    c.ns = "a-namespace-of-sixty-three-bytes-which-is-as-long-as-it-may-be0";
+    FREE_AUTO char *long_one = cluster_identity(&c);
+    assert_string_equal(long_one, c.uid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +277,7 @@ int main(void)
         cmocka_unit_test(an_older_answer_does_not_turn_a_campaign_back),
         cmocka_unit_test(the_jobs_that_a_status_names_are_bounded),
         cmocka_unit_test(killing_has_no_deadline),
+        cmocka_unit_test(an_identity_fits_a_certificate_however_long_the_names_are),
         cmocka_unit_test(times_are_read_with_and_without_fractions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
