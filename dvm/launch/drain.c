@@ -8,10 +8,17 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+/* A job that runs is also waited for if only its submitter hangs on a target: prun would lose it.
+ */
 static bool runs_on_targets(const struct job *j, const struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
-        if (job_uses(j, c->targets[i].id.vpid))
+        const struct msg_target *t = &c->targets[i].id;
+
+        if (job_uses(j, t->vpid))
+            return true;
+        if (j->sent && !job_state_over(j->state) && j->map.home_vpid == t->vpid &&
+            epoch_eq(j->home_epoch, t->epoch))
             return true;
     }
     return false;

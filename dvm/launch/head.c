@@ -176,6 +176,8 @@ void launch_applied(struct launch *l, const struct msg *op)
     for (size_t i = 0; i < op->ntargets; i++) {
         const struct msg_target *t = &op->targets[i];
 
+        if (op->type == MSG_REMOVE)
+            job_home_gone(l, t->vpid, t->epoch);
         if (op->type != MSG_REMOVE || op->number != REMOVE_LOST)
             continue;
         launch_event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);

@@ -141,6 +141,11 @@ void job_registered(struct launch *l, uint32_t from, const struct msg *m)
 
 static void rank_failed(struct launch *l, struct job *j, uint32_t from, uint32_t rank, int status)
 {
+    if (j->map.spec.flags & JOB_RECOVERABLE) { /* the others go on; the first code counts */
+        if (!j->exit_code)
+            j->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        return;
+    }
     if (WIFSIGNALED(status))
         job_fail(l, j, JOB_EV_ABORT, 128 + WTERMSIG(status),
                  "rank %u on %s (vpid %u) was ended by signal %d (%s)", rank, host_of(j, rank),
@@ -253,6 +258,18 @@ void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch)
         if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr && j->sent &&
             !job_state_over(j->state) && !j->node_gone[node])
             lose_node(l, j, node);
+    }
+}
+
+/* The daemon whose client has submitted a job is out: so is the client. */
+void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
+{
+    struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        if (j->map.home_vpid == vpid && epoch_eq(j->home_epoch, epoch))
+            job_fail(l, j, JOB_EV_KILL, CODE_CANCELLED, "its submitter is gone with vpid %u", vpid);
     }
 }
 

@@ -139,6 +139,7 @@ void job_local_gone(struct launch *l, uint32_t from, const struct msg *m);
 void job_aborted(struct launch *l, const struct msg *m);
 void job_signal(struct launch *l, const struct msg *m);
 void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch);
+void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
 void job_deadlines(struct launch *l);
 uint64_t job_next_deadline(const struct launch *l);
 void job_notify(struct launch *l, struct job *j);

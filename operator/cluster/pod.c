@@ -33,6 +33,17 @@ static void push(json_t *list, const char *flag, char *value)
     cluster_text_drop(&value);
 }
 
+static int64_t grace_s(const struct cluster *c, bool head)
+{
+    if (head)
+        return HEAD_GRACE_S;
+    if (c->drain.mode == API_DRAIN_KILL)
+        return GRACE_SLACK_S;
+    if (c->drain.deadline_s < 0 || c->drain.deadline_s > CLUSTER_GRACE_CAP_S - GRACE_SLACK_S)
+        return CLUSTER_GRACE_CAP_S;
+    return c->drain.deadline_s + GRACE_SLACK_S;
+}
+
 static json_t *command_line(const struct cluster *c, const char *role)
 {
     bool head = !strcmp(role, "head");
@@ -47,6 +58,11 @@ static json_t *command_line(const struct cluster *c, const char *role)
     push(a, "--plain-port", xasprintf("%d", API_PORT_PLAIN));
     push(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
     json_array_append_new(a, json_string("--hostname-vpid"));
+    if (!head && c->drain.mode == API_DRAIN_KILL)
+        json_array_append_new(a, json_string("--drain-kill"));
+    else if (!head) /* what is left then is for the ranks' end and the daemon's */
+        push(a, "--drain-seconds",
+             xasprintf("%lld", (long long)(grace_s(c, head) - GRACE_SLACK_S)));
     return a;
 }
 
@@ -100,17 +116,6 @@ static json_t *container(const struct cluster *c, const char *role, const char *
                         json_pack("{s:b, s:b, s:{s:[s]}}", "allowPrivilegeEscalation", 0,
                                   "readOnlyRootFilesystem", 1, "capabilities", "drop", "ALL"));
     return o;
-}
-
-static int64_t grace_s(const struct cluster *c, bool head)
-{
-    if (head)
-        return HEAD_GRACE_S;
-    if (c->drain.mode == API_DRAIN_KILL)
-        return GRACE_SLACK_S;
-    if (c->drain.deadline_s < 0 || c->drain.deadline_s > CLUSTER_GRACE_CAP_S - GRACE_SLACK_S)
-        return CLUSTER_GRACE_CAP_S;
-    return c->drain.deadline_s + GRACE_SLACK_S;
 }
 
 static json_t *pod_spec(const struct cluster *c, const char *role, const char *image)

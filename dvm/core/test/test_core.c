@@ -259,6 +259,37 @@ static void a_drain_waits_for_running_work_and_no_new_work_maps_there(void **sta
     sim_destroy(s);
 }
 
+static void a_drain_waits_for_a_job_that_was_only_submitted_there(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+    size_t a;
+
+    wait_wired(s, 4);
+    a = sim_submit(s, 4, 2, 1000, 0);
+    sim_for(s, 50);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    sim_for(s, 100);
+    assert_int_equal(phase_of(s, "c"), API_PHASE_DRAINING);
+    wait_job(s, a, 0);
+    assert_true(sim_until(s, complete, "c", 5000));
+    sim_destroy(s);
+}
+
+static void a_job_whose_submitter_is_lost_with_its_daemon_is_ended(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+
+    wait_wired(s, 4);
+    sim_submit(s, 4, 2, 1000000, 0);
+    sim_for(s, 50);
+    assert_int_equal(sim_ranks(s, 1), 1);
+    sim_crash(s, 4);
+    sim_for(s, 10000);
+    assert_int_equal(sim_ranks(s, 1), 0);
+    assert_int_equal(sim_ranks(s, 2), 0);
+    sim_destroy(s);
+}
+
 static void a_drain_that_kills_says_so_in_the_jobs_end(void **state)
 {
     struct sim *s = boot(4, 2, 1);
@@ -469,6 +500,8 @@ int main(void)
         cmocka_unit_test(the_healthy_path_of_a_shrink_needs_no_departure_timer),
         cmocka_unit_test(a_shrink_that_removes_nobody_is_complete_at_once_without_event),
         cmocka_unit_test(a_drain_waits_for_running_work_and_no_new_work_maps_there),
+        cmocka_unit_test(a_drain_waits_for_a_job_that_was_only_submitted_there),
+        cmocka_unit_test(a_job_whose_submitter_is_lost_with_its_daemon_is_ended),
         cmocka_unit_test(a_drain_that_kills_says_so_in_the_jobs_end),
         cmocka_unit_test(a_cancelled_drain_changes_nothing),
         cmocka_unit_test(the_same_vpids_shrink_and_grow_again_and_again_at_any_depth),
