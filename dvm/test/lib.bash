@@ -51,7 +51,7 @@ hold_job() {
     # The job's words come through a pipe, so that waiting for them is a read.
     # shellcheck disable=SC2016
     timeout "$limit" "$bin/prun" --stdin none "$@" -n "$ranks" \
-        sh -c 'echo up; read -r word < "$1"; echo "word $word on $PMIX_HOSTNAME"' rank "$gate" \
+        sh -c 'echo up; read -r _ < "$1"; echo "released on $PMIX_HOSTNAME"' rank "$gate" \
         > "$says" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
     eval "${name}_pid=$!"
     exec {fd}< "$says"
@@ -67,11 +67,11 @@ hold_job() {
 ranks_of() { pgrep -f "^sh -c .* rank $BATS_TEST_TMPDIR/$1.gate\$"; }
 prun_of() { pgrep -f "^$bin/prun .* rank $BATS_TEST_TMPDIR/$1.gate\$"; }
 
-# release_job NAME RANKS: lets its ranks go on.
+# release_job NAME RANKS: lets its ranks go on. One byte for each: longer words would be shared out between readers.
 release_job() {
     local gate=$BATS_TEST_TMPDIR/$1.gate i
     exec {gate_fd}<> "$gate"
-    for ((i = 0; i < $2; i++)); do echo go >&"$gate_fd"; done
+    for ((i = 0; i < $2; i++)); do echo >&"$gate_fd"; done
 }
 
 # end_job NAME: what it printed further is in $said, its exit code in $code.

@@ -241,7 +241,7 @@ teardown() { end_dvm; }
     end_job one
     [ "$code" -eq 0 ]
     [ "$(sort <<< "$said" | tr '\n' ' ')" = \
-        "word go on node1 word go on node2 word go on node3 word go on node4 " ]
+        "released on node1 released on node2 released on node3 released on node4 " ]
     wait "$resize"
     grep -q 'CampaignComplete: Complete' "$BATS_TEST_TMPDIR/resize"
     [ "$(view '.campaigns[-1].phase')" = Complete ]
