@@ -106,7 +106,9 @@ local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs are missing)
 	@bats $(wildcard operator/test/*.bats)
 
-test: unit local api-test lint-test ## all tests that need no cluster
+test: ## all tests that need no cluster
+	@ci/deps.sh
+	@$(MAKE) --no-print-directory unit local api-test lint-test
 
 deps: ## install what building and testing needs (Debian 12 or 13, as root or by sudo)
 	@ci/deps.sh
