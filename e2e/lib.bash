@@ -61,7 +61,9 @@ install_chart() {
 
 # remove_namespace NAME: resources first, as long as there is an operator that ends them in an orderly way.
 remove_namespace() {
-    kubectl --namespace "$1" delete dvm --all --timeout=90s || true
+    kubectl --namespace "$1" delete dvm --all --cascade=foreground --timeout=90s || true
+    # A pod that still ends makes the namespace's controller wait for half of the pod's grace.
+    kubectl --namespace "$1" delete pods --all --force --grace-period=0 > /dev/null 2>&1 || true
     helm uninstall dvm-operator --namespace "$1" --ignore-not-found --wait --timeout 1m || true
     kubectl delete namespace "$1" --ignore-not-found --timeout=120s
 }
@@ -206,20 +208,18 @@ hold() {
     local name=$1 vpids=$2 n fifo=$BATS_TEST_TMPDIR/$1.in
     n=$(tr ',' '\n' <<< "$vpids" | wc -l)
     mkfifo "$fifo"
-    # shellcheck disable=SC2016  # expanded by that shell
+    # shellcheck disable=SC2016  # expanded by those shells
     background "$name" sh -c 'exec kubectl --namespace "$1" exec -i "$2" -- prun -n "$3" --host "$4" --map-by node --stdin all --verbose cat < "$5"' \
         hold "$NS" "${3:-$X-head-0}" "$n" "$vpids" "$fifo"
-    exec {hold_fd}> "$fifo"
-    printf -v "${name}_fd" %d "$hold_fd"
-    printf 'held\n' >&"$hold_fd"
+    # Keeps the job's input open; its end is the end of the input.
+    background "${name}_input" sh -c 'exec > "$1"; echo held; exec sleep infinity' input "$fifo"
     # Each rank has read and written: it runs.
     eventually 60 "$name runs on $vpids" echoed "$name" "$n" || { said "$name"; return 1; }
 }
 echoed() { [ "$(grep -cx held "$BATS_TEST_TMPDIR/$1")" = "$2" ]; }
 release() {
-    local fd=${1}_fd
-    fd=${!fd}
-    exec {fd}>&-
+    local pid=${1}_input_pid
+    kill -TERM "${!pid}"
 }
 # released NAME: lets it end, and it has ended well.
 released() {

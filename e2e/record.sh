@@ -9,6 +9,12 @@ STATUS='.status.containerStatuses[0]'
 FIELDS="A:.metadata.name,B:.metadata.uid,C:$STATUS.restartCount,D:$STATUS.state.running.startedAt"
 mkdir -p "$DIR/logs"
 
+# Who started us waits for the end of what it has handed down.
+for fd in /proc/$$/fd/*; do
+    fd=${fd##*/}
+    if [ "$fd" -gt 2 ] && [ "$fd" != 255 ]; then exec {fd}>&-; fi
+done
+
 # Each ends when this shell does, however that ends.
 beside() { setpriv --pdeathsig TERM "$@" & }
 
@@ -17,13 +23,13 @@ watch_into() {
     local file=$1
     shift
     # shellcheck disable=SC2016  # expanded by that shell
-    beside bash -c 'file=$1; shift; while :; do kubectl "$@" >> "$file" 2>> "$file.err" || true; read -rt 1 <> <(:) || true; done' \
+    beside bash -c 'file=$1; shift; while :; do setpriv --pdeathsig TERM kubectl "$@" >> "$file" 2>> "$file.err" || true; read -rt 1 <> <(:) || true; done' \
         watch "$file" --namespace "$NS" get "$@"
 }
 
 pod_lines() {
     while :; do
-        kubectl --namespace "$NS" get pods --watch --no-headers -o "custom-columns=$FIELDS" 2> /dev/null || true
+        setpriv --pdeathsig TERM kubectl --namespace "$NS" get pods --watch --no-headers -o "custom-columns=$FIELDS" 2> /dev/null || true
         read -rt 1 <> <(:) || true
     done
 }

@@ -9,7 +9,7 @@ setup_suite() {
     eval "$(provider env)"
     export PATH KUBECONFIG DOCKER_HOST
     make_namespace "$NS"
-    setpriv --pdeathsig TERM "$ROOT/e2e/record.sh" "$NS" "$OUT/recorded" > /dev/null 2>&1 3>&- &
+    setpriv --pdeathsig TERM "$ROOT/e2e/record.sh" "$NS" "$OUT/recorded" < /dev/null > /dev/null 2>&1 &
     RECORDER=$!
     install_chart "$NS"
 }

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# A member's pod is deleted (a shrink of one), a member is killed from outside (a loss): it comes back with its vpid.
+load ../lib
+
+setup() {
+    have 3
+    remember_start
+}
+
+epoch_of() { pstat | jq -r --argjson v "$1" '.members[] | select(.vpid == $v) | .epoch'; }
+is_new() { [ "$(uid_of "$1")" != "$2" ]; }
+has_rejoined() { # VPID OLD-EPOCH
+    pstat | jq -e --argjson v "$1" --argjson e "$2" '.members[] | select(.vpid == $v) | .state == "wired" and .epoch > $e' > /dev/null
+}
+
+@test "member pod deleted: it leaves in an orderly way and comes back; others' jobs go on" {
+    local uid epoch
+    uid=$(uid_of "$X-2")
+    epoch=$(epoch_of 2)
+    hold others 1,3
+    k delete pod "$X-2" --timeout=60s
+    eventually 60 "a new pod" is_new "$X-2" "$uid"
+    eventually 60 "vpid 2 is wired again, in a later life" has_rejoined 2 "$epoch"
+    released others
+    settled 3
+    equal "daemons that were lost" "$(pstat | jq '[.members[] | select(.state == "lost")] | length')" 0
+    mpi_over 3
+}
+
+@test "member pod deleted while a job runs there: the pod waits for the job" {
+    local uid
+    uid=$(uid_of "$X-2")
+    hold there 2
+    k delete pod "$X-2" --wait=false
+    eventually 20 "vpid 2 drains" is_draining 2
+    equal "its pod" "$(uid_of "$X-2")" "$uid"
+    in_head prun -n 2 --map-by node true
+    equal "its pod after another job" "$(uid_of "$X-2")" "$uid"
+    released there
+    eventually 60 "a new pod" is_new "$X-2" "$uid"
+    settled 3
+    mpi_over 3
+}
+is_draining() { equal state "$(pstat | jq -r --argjson v "$1" '.members[] | select(.vpid == $v) | .state')" draining; }
+
+@test "member killed by SIGKILL from outside: a loss; it comes back with its vpid, others' jobs go on" {
+    local epoch restarts uid
+    epoch=$(epoch_of 2)
+    uid=$(uid_of "$X-2")
+    restarts=$(restarts_of "$X-2")
+    hold others 1,3
+    hold there 2
+    kill_from_outside "$X-2" dvm-spawner
+    eventually 60 "its container is started again" has_restarted "$X-2" "$restarts"
+    eventually 60 "vpid 2 is wired again, in a later life" has_rejoined 2 "$epoch"
+    equal "pod" "$(uid_of "$X-2")" "$uid"
+    run ended there 30
+    equal "exit code of the job that had its rank there" "$status" 123
+    released others
+    settled 3
+    mpi_over 3
+}
+
+@test "daemon killed by SIGKILL inside a pod: its ranks end with it, and it comes back" {
+    local epoch restarts
+    epoch=$(epoch_of 3)
+    restarts=$(restarts_of "$X-3")
+    kill_from_outside "$X-3" prted 0
+    eventually 60 "its container is started again" has_restarted "$X-3" "$restarts"
+    eventually 60 "vpid 3 is wired again, in a later life" has_rejoined 3 "$epoch"
+    settled 3
+    mpi_over 3
+}
