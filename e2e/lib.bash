@@ -229,7 +229,7 @@ released() {
 
 # --- the audit log of the API server
 
-control_plane() { provider nodes | grep control-plane | head -n 1; }
+control_plane() { provider nodes | awk '/control-plane/ && !n++'; }
 audit_size() { on_node "$(control_plane)" stat -c %s "$AUDIT_LOG"; }
 # audit OFFSET FILTER: entries since then, by jq.
 audit() { on_node "$(control_plane)" tail -c "+$(($1 + 1))" "$AUDIT_LOG" | jq -c --arg ns "$NS" "select(.objectRef.namespace == \$ns) | $2"; }
@@ -248,7 +248,7 @@ container_pid() {
             if [ "$3" = 1 ] && [ "$inner" != 1 ]; then continue; fi
             if [ "$3" = 0 ] && [ "$inner" = 1 ]; then continue; fi
             echo "$pid"
-        done' find "$(uid_of "$1")" "$2" "$3" | head -n 1
+        done' find "$(uid_of "$1")" "$2" "$3" | awk 'NR == 1'
 }
 # kill_from_outside POD PROGRAM [INIT]: SIGKILL by the node, which a container's first process cannot ignore.
 kill_from_outside() {

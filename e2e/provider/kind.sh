@@ -20,7 +20,8 @@ die() { say "kind.sh: $*"; exit 1; }
 engine() { "$here/kind/engine.sh" "$@"; }
 
 use_engine() { eval "$(engine env)"; }
-exists() { kind get clusters 2> /dev/null | grep -qxF "$CLUSTER"; }
+# All of kind's answer is read before it is searched: grep -q leaves at the first match, and pipefail minds.
+exists() { grep -qxF "$CLUSTER" <<< "$(kind get clusters 2> /dev/null)"; }
 kube() { timeout 120 kubectl "$@"; }
 
 # The API server answers and no node's container is missing or stopped.
@@ -115,7 +116,7 @@ exec_node() {
     local node=$1
     shift
     use_engine
-    kind get nodes --quiet --name "$CLUSTER" | grep -qxF "$node" || die "cluster $CLUSTER has no node $node"
+    grep -qxF "$node" <<< "$(kind get nodes --quiet --name "$CLUSTER")" || die "cluster $CLUSTER has no node $node"
     docker exec --interactive "$node" "$@"
 }
 

@@ -1,0 +1,25 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The operator does not poll: an idle minute brings no request beyond its open streams.
+load ../lib
+
+# Requests that have ended, but for watches, which the server ends now and then.
+requests() {
+    kubectl get --raw "/api/v1/namespaces/$NS/pods/$(operator_pod):8080/proxy/metrics" |
+        awk '/^dvm_operator_kube_requests_total/ && !/method="WATCH"/ {n += $2} END {print n + 0}'
+}
+seen_by_server() { audit "$1" 'select((.user.username | endswith(":dvm-operator")) and .verb != "watch")' | wc -l; }
+reconciles() { kubectl get --raw "/api/v1/namespaces/$NS/pods/$(operator_pod):8080/proxy/metrics" | awk '/^dvm_operator_reconciles_total/ {n += $2} END {print n + 0}'; }
+minute_is_over() { [ "$SECONDS" -ge "$1" ]; }
+quiet() { local n; n=$(requests); eventually 5 "three seconds" minute_is_over $((SECONDS + 3)); [ "$(requests)" = "$n" ]; }
+
+@test "idle: sixty seconds without a request beyond the open streams" {
+    local before audited
+    have 3
+    eventually 30 "what has just happened is settled" quiet
+    before=$(requests)
+    audited=$(audit_size)
+    eventually 70 "a minute" minute_is_over $((SECONDS + 60))
+    equal "requests that the operator has counted" $(($(requests) - before)) 0
+    equal "requests that the API server has seen" "$(seen_by_server "$audited")" 0
+}

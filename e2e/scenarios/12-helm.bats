@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The chart in a namespace of its own: install, upgrade and uninstall, while a DVM runs.
+load ../lib
+
+setup_file() { make_namespace "$NS-helm"; }
+teardown_file() { remove_namespace "$NS-helm"; }
+setup() {
+    NS=$NS-helm
+    remember_start
+}
+
+@test "helm: lint finds nothing" {
+    run helm lint "$ROOT/charts/dvm-operator"
+    [ "$status" = 0 ]
+    [[ $output != *WARNING* && $output != *ERROR* ]]
+}
+
+@test "helm: install, and a DVM is Available; the operator sees its own namespace only" {
+    install_chart "$NS"
+    cluster_yaml "$X" 1 | k apply -f -
+    settled 1
+    equal "list of another namespace" "$(kubectl auth can-i list dvm -n default --as "system:serviceaccount:$NS:dvm-operator" || :)" no
+    equal "list of Secrets" "$(k auth can-i list secrets --as "system:serviceaccount:$NS:dvm-operator" || :)" no
+}
+
+@test "helm: upgrade replaces the operator, the DVM and its jobs go on" {
+    local before pod
+    before=$(member_uids) pod=$(operator_pod)
+    hold job 1
+    install_chart "$NS" --set logLevel=debug
+    [ "$(operator_pod)" != "$pod" ]
+    scale 2
+    settled 2
+    equal "the first member's pod" "$(member_uids | cut -d' ' -f1)" "$before"
+    released job
+}
+
+@test "helm: uninstall leaves the DVM running, a new install takes it up" {
+    local before
+    before=$(member_uids)
+    helm uninstall dvm-operator --namespace "$NS" --wait --timeout 1m
+    equal "pods of the operator" "$(k get pods -l app.kubernetes.io/name=dvm-operator -o name)" ""
+    mpi_over 2
+    install_chart "$NS"
+    settled 2
+    scale 1
+    settled 1
+    equal "the first member's pod" "$(member_uids)" "${before%% *}"
+}

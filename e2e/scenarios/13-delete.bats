@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# kubectl delete leaves nothing: no object of any namespaced kind, no process on any node.
+load ../lib
+
+# Everything in the namespace, but for what tells of the past.
+everything() {
+    kubectl api-resources --verbs=list --namespaced -o name | grep -vE '^events(\.|$)|^pods\.metrics' | sort |
+        xargs -I{} kubectl --namespace "$NS" get {} --ignore-not-found -o name 2> /dev/null | sort
+}
+# Processes of ours on the nodes, by their names.
+processes() {
+    local node
+    for node in $(provider nodes); do
+        on_node "$node" sh -c 'cat /proc/[0-9]*/comm 2> /dev/null' | grep -xE 'prted|dvm-spawner|prun|mpi_coll|mpi_ring|cat' || true
+    done
+}
+is_as_before() { equal "what is there" "$(everything)" "$1"; }
+no_processes() { equal "processes" "$(processes | sort | uniq -c)" ""; }
+
+@test "delete: nothing is left, even of a DVM that runs jobs" {
+    local before
+    k delete dvm --all --cascade=foreground --timeout=90s
+    eventually 60 "no process is left" no_processes
+    before=$(everything)
+    cluster_yaml "$X" 3 | k apply -f -
+    settled 3
+    hold job 1,2,3
+    [ "$(everything)" != "$before" ]
+    k delete dvm "$X" --timeout=60s
+    eventually 90 "nothing is left" is_as_before "$before"
+    eventually 30 "no process is left" no_processes
+}
