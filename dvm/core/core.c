@@ -151,6 +151,10 @@ void core_reset(struct core *c, const char *why)
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->retry_at = c->out.now_ms + c->retry_ms;
     core_set_state(c, CORE_JOINING, "vpid %u joins anew: %s", c->opts.vpid, why);
+    if (c->sigterm) { /* on its way out anyway */
+        c->retry_at = 0;
+        out_add(&c->out, OUT_EXIT);
+    }
 }
 
 /* --- messages that came along the tree */

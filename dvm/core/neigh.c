@@ -279,6 +279,10 @@ static void retry(struct core *c)
     c->retry_at = 0;
     if (c->state == CORE_PARKED || c->finishing)
         return;
+    if (c->sigterm && c->lost_at && c->lost_at + c->opts.ack_ms <= c->out.now_ms) {
+        core_reset(c, "told to leave, and the head is gone");
+        return;
+    }
     if (parent == TREE_NONE || long_lost)
         parent = VPID_HEAD;
     if (!outgoing(c, parent))

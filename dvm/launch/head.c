@@ -120,6 +120,13 @@ enum shutdown_why launch_ending_why(const struct launch *l)
     return l->ending_why;
 }
 
+/* Daemons that do not tell the end of their ranks by then are not waited for: the broadcast ends
+ * what runs there. */
+static uint64_t end_by(const struct launch *l)
+{
+    return l->ending_at + LAUNCH_GRACE_MS + l->opts.ack_ms;
+}
+
 static void shutdown_steps(struct launch *l)
 {
     struct msg m = {.type = MSG_SHUTDOWN, .number = l->ending_why, .text = "the DVM is shut down"};
@@ -133,8 +140,13 @@ static void shutdown_steps(struct launch *l)
             job_fail(l, j, JOB_EV_KILL, 122, "ended: the DVM shuts down");
         }
     }
-    if (l->jobs)
+    if (l->jobs && l->out->now_ms < end_by(l))
         return;
+    DL_FOREACH(l->jobs, j)
+    {
+        out_log(l->out, LOG_LEVEL_WARN, "job %s has not ended in time: %u of %zu daemons done",
+                j->map.nspace, j->nnodes_gone, j->map.nnodes);
+    }
     l->end_sent = true;
     op_queue(l, &m, false, NULL);
 }
@@ -160,8 +172,11 @@ uint64_t launch_deadline(const struct launch *l)
     due = campaigns < due ? campaigns : due;
     if (l->release_at && l->release_at < due)
         due = l->release_at;
-    if (l->ending && l->jobs && l->ending_at > l->out->now_ms && l->ending_at < due)
-        due = l->ending_at;
+    if (l->ending && !l->end_sent) {
+        uint64_t at = l->ending_at > l->out->now_ms ? l->ending_at : end_by(l);
+
+        due = at < due ? at : due;
+    }
     return due;
 }
 

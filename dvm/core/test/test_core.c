@@ -459,6 +459,38 @@ static void the_end_of_the_head_is_orderly_and_members_join_the_next_incarnation
     sim_destroy(s);
 }
 
+static void the_head_ends_although_a_daemon_with_ranks_is_silent(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+
+    wait_wired(s, 4);
+    sim_submit(s, 0, 4, 1000000, 0);
+    sim_for(s, 50);
+    sim_stop(s, 3, true);
+    core_sigterm(sim_core(s, 0));
+    sim_drain(s, 0);
+    sim_for(s, 40000);
+    assert_true(sim_exited(s, 0));
+    sim_destroy(s);
+}
+
+static void a_member_that_got_sigterm_ends_although_the_head_is_gone(void **state)
+{
+    struct sim *s = boot(2, 2, 1);
+
+    wait_wired(s, 2);
+    sim_submit(s, 1, 2, 1000000, 0);
+    sim_for(s, 50);
+    core_sigterm(sim_core(s, 2));
+    sim_drain(s, 2);
+    sim_crash(s, 0);
+    sim_for(s, 30000);
+    assert_true(sim_exited(s, 2));
+    assert_false(sim_exited(s, 1));
+    assert_int_equal(sim_ranks(s, 2), 0);
+    sim_destroy(s);
+}
+
 static void a_shutdown_parks_every_member_and_ends_the_head(void **state)
 {
     struct sim *s = boot(6, 2, 1);
@@ -511,6 +543,8 @@ int main(void)
         cmocka_unit_test(a_silent_daemon_is_declared_lost_and_told_when_it_comes_back),
         cmocka_unit_test(members_that_get_sigterm_together_leave_in_one_campaign),
         cmocka_unit_test(the_end_of_the_head_is_orderly_and_members_join_the_next_incarnation),
+        cmocka_unit_test(the_head_ends_although_a_daemon_with_ranks_is_silent),
+        cmocka_unit_test(a_member_that_got_sigterm_ends_although_the_head_is_gone),
         cmocka_unit_test(a_shutdown_parks_every_member_and_ends_the_head),
         cmocka_unit_test(a_malformed_frame_closes_its_link_and_changes_nothing),
     };
