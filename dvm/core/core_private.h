@@ -32,6 +32,7 @@ struct local_job { /* a job with ranks here */
     struct msg_rank *attempts; /* the report of the launch */
     bool gone; /* nothing of it is left here; the head is told when its output has arrived */
     bool told;
+    uint64_t iof_end; /* number of the message that ended its output */
     struct local_job *next, *prev;
 };
 

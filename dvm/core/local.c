@@ -203,6 +203,7 @@ void core_local_gone(struct core *c, const char *nspace)
     j->gone = true;
     if (members_live(&c->members, j->map.home_vpid))
         core_send(c, j->map.home_vpid, CLASS_BULK, &end);
+    j->iof_end = rml_sent(&c->rml, j->map.home_vpid, CLASS_BULK);
     core_settle(c);
 }
 
@@ -216,7 +217,8 @@ void local_reports(struct core *c)
     {
         struct msg m = {.type = MSG_LOCAL_GONE, .nspace = j->map.nspace};
 
-        if (!j->gone || j->told || rml_backlog(&c->rml, j->map.home_vpid, CLASS_BULK) > 0)
+        if (!j->gone || j->told ||
+            !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end))
             continue;
         j->told = true;
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);

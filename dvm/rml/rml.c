@@ -400,3 +400,17 @@ size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic)
 
     return s ? s->bytes : 0;
 }
+
+uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic)
+{
+    struct rml_stream *s = find(r, vpid, traffic);
+
+    return s ? s->next_seq - 1 : 0;
+}
+
+bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq)
+{
+    struct rml_stream *s = find(r, vpid, traffic);
+
+    return !s || !s->unacked || s->unacked->seq > seq;
+}

@@ -55,5 +55,9 @@ void rml_forget(struct rml *r, uint32_t vpid);
 void rml_tick(struct rml *r);
 uint64_t rml_deadline(const struct rml *r);
 size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic);
+/* The number of the last message sent so, and whether all up to a number have arrived (or will
+ * never: the peer's life is over). */
+uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic);
+bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq);
 
 #endif

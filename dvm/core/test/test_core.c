@@ -136,6 +136,30 @@ static void members_join_at_any_radix_and_a_job_spans_them(void **state)
     }
 }
 
+/* Answers to input go the same way as output, and are acknowledged late. */
+static void the_end_of_a_job_waits_for_its_output_only(void **state)
+{
+    struct sim *s = boot(3, 2, 2);
+    uint64_t start;
+    size_t a;
+
+    wait_wired(s, 3);
+    a = sim_submit(s, 0, 6, 50, 0);
+    while (sim_ranks(s, 3) == 0)
+        sim_for(s, 1);
+    while (sim_ranks(s, 3) > 0)
+        sim_for(s, 1);
+    start = sim_now(s);
+    while (!sim_job(s, a)->done && sim_now(s) < start + 1000) {
+        assert_int_equal(core_app_send(sim_core(s, 3), 0, CLASS_BULK, 1, "x", 1, NULL), 0);
+        sim_drain(s, 3);
+        sim_for(s, 1);
+    }
+    assert_int_equal(sim_job(s, a)->exit_code, 0);
+    assert_true(sim_now(s) - start < 40); /* less than an acknowledgement may be put off */
+    sim_destroy(s);
+}
+
 static void a_failing_rank_gives_its_code_and_ends_the_others(void **state)
 {
     struct sim *s = boot(3, 2, 1);
@@ -524,6 +548,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_join_at_any_radix_and_a_job_spans_them),
+        cmocka_unit_test(the_end_of_a_job_waits_for_its_output_only),
         cmocka_unit_test(a_failing_rank_gives_its_code_and_ends_the_others),
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_with_the_numbers),
         cmocka_unit_test(a_job_that_fits_waits_for_its_slots),
