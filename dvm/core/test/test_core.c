@@ -515,6 +515,32 @@ static void a_member_that_got_sigterm_ends_although_the_head_is_gone(void **stat
     sim_destroy(s);
 }
 
+static bool ends(struct sim *s, void *vpid)
+{
+    return core_state(sim_core(s, *(uint32_t *)vpid)) == CORE_ENDING;
+}
+
+static bool has_exited(struct sim *s, void *vpid)
+{
+    return sim_exited(s, *(uint32_t *)vpid);
+}
+
+static void a_member_that_is_told_to_end_while_the_head_ends_does_not_join_again(void **state)
+{
+    struct sim *s = boot(3, 2, 1);
+    uint32_t one = 1;
+
+    wait_wired(s, 3);
+    core_sigterm(sim_core(s, 0));
+    sim_drain(s, 0);
+    assert_true(sim_until(s, ends, &one, 5000));
+    assert_false(sim_exited(s, 1));
+    core_sigterm(sim_core(s, 1));
+    sim_drain(s, 1);
+    assert_true(sim_until(s, has_exited, &one, 15000));
+    sim_destroy(s);
+}
+
 static void a_shutdown_parks_every_member_and_ends_the_head(void **state)
 {
     struct sim *s = boot(6, 2, 1);
@@ -570,6 +596,7 @@ int main(void)
         cmocka_unit_test(the_end_of_the_head_is_orderly_and_members_join_the_next_incarnation),
         cmocka_unit_test(the_head_ends_although_a_daemon_with_ranks_is_silent),
         cmocka_unit_test(a_member_that_got_sigterm_ends_although_the_head_is_gone),
+        cmocka_unit_test(a_member_that_is_told_to_end_while_the_head_ends_does_not_join_again),
         cmocka_unit_test(a_shutdown_parks_every_member_and_ends_the_head),
         cmocka_unit_test(a_malformed_frame_closes_its_link_and_changes_nothing),
     };
