@@ -15,13 +15,13 @@ on_exit() {
     local rc=$?
     trap '' INT TERM HUP
     end_groups
-    rm -f "${MINE:-}"
     if [ "$rc" -gt 128 ] && [ -n "$IN_CLUSTER" ]; then
         printf '\nstopped: removing the namespace %s\n' "$NS" >&2
         remove_all || true
     elif [ "$rc" != 0 ] && [ -n "$IN_CLUSTER" ]; then
         printf 'What there is stays, to be looked at; make demo-down removes it.\n' >&2
     fi
+    rm -f "${MINE:-}"
 }
 trap on_exit EXIT
 trap 'exit 130' INT
