@@ -10,7 +10,7 @@ FIELDS="A:.metadata.name,B:.metadata.uid,C:$STATUS.restartCount,D:$STATUS.state.
 mkdir -p "$DIR/logs"
 
 # Who started us waits for the end of what it has handed down.
-for fd in /proc/$$/fd/*; do
+for fd in "/proc/$$/fd/"*; do
     fd=${fd##*/}
     if [ "$fd" -gt 2 ] && [ "$fd" != 255 ]; then exec {fd}>&-; fi
 done
