@@ -217,8 +217,7 @@ void local_reports(struct core *c)
     {
         struct msg m = {.type = MSG_LOCAL_GONE, .nspace = j->map.nspace};
 
-        if (!j->gone || j->told ||
-            !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end))
+        if (!j->gone || j->told || !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end))
             continue;
         j->told = true;
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
