@@ -123,12 +123,14 @@ void follow_head(struct run *run)
         e->head = NULL;
         e->rested = true;
     }
-    if (!wanted || e->head || !reachable(run, connect))
+    if (!wanted || e->head)
         return;
-    if (e->rested) { /* the Secrets may have been made anew meanwhile */
+    if (e->rested) { /* somebody may have deleted the Secrets meanwhile to have new ones */
         e->rested = e->creds_complete = false;
         queue_add(e->r->queue, e->key);
     }
+    if (!reachable(run, connect))
+        return;
     FREE_AUTO char *host = xasprintf("%s-head.%s.svc", run->c.name, run->c.ns);
     struct headlink_opts o = {.host = host,
                               .connect = connect,

@@ -32,6 +32,7 @@ setup() {
 teardown() { end_programs; }
 
 uid_of() { kn get "$1" -o jsonpath='{.metadata.uid}'; }
+pods_are() { [ "$(pods)" = "$1" ]; }
 pods() { kn get pods -o name | sort | tr '\n' ' '; }
 
 # waits NAME REASON: what the kubelet tells of a container that does not start.
@@ -86,7 +87,7 @@ runs() {
     becomes '{.status.lastCampaign.phase}' Complete
     becomes '{.spec.replicas}' 4 sts/x
     becomes '{.status.replicas}' 4
-    until [ "$(pods)" = "pod/x-1 pod/x-2 pod/x-3 pod/x-4 pod/x-head-0 " ]; do :; done
+    until_true 60 pods_are "pod/x-1 pod/x-2 pod/x-3 pod/x-4 pod/x-head-0 "
     [ "$(uid_of pod/x-3)" != "$three" ]
 }
 
@@ -99,7 +100,8 @@ runs() {
     [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *'"example.test/daemon:1"'* ]]
     before=$(uid_of pod/x-head-0)
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
-    until [ "$(uid_of pod/x-head-0 2> /dev/null)" != "$before" ] && kn get pod x-head-0 > /dev/null 2>&1; do :; done
+    is_new() { exists pod/x-head-0 && [ "$(uid_of pod/x-head-0)" != "$before" ]; }
+    until_true 60 is_new
     [ "$(kn get pod x-head-0 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
 }
 
@@ -139,12 +141,29 @@ runs() {
     [ "$(tells '{.status.replicas}')" = 0 ]
 }
 
+@test "Secrets that are deleted while suspended are made anew, and the head is asked with them" {
+    running 1
+    kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
+    becomes '{.status.campaign.phase}' Draining
+    order away
+    becomes '{.status.conditions[?(@.type=="Suspended")].status}' True
+    kill -KILL "$(cat "$dir/head.pid")"
+    old=$(uid_of secret/x-ca)
+    kn delete secret x-ca x-head x-member x-operator >&2
+    kn patch dvm x --type merge -p '{"spec": {"suspend": false}}' >&2
+    appears secret/x-operator
+    [ "$(uid_of secret/x-ca)" != "$old" ]
+    start_head
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
+}
+
 @test "deleting the resource leaves nothing" {
     local kinds=pods,services,secrets,statefulsets,poddisruptionbudgets,controllerrevisions,endpoints,configmaps
     before=$(kn get "$kinds" -o name)
     running 2
     becomes '{.status.replicas}' 2
     kn delete dvm x --timeout=60s >&2
-    until [ "$(kn get "$kinds" -o name)" = "$before" ]; do kill -0 "$(cat "$dir/operator.pid")"; done
+    as_before() { [ "$(kn get "$kinds" -o name)" = "$before" ]; }
+    until_true 60 as_before
     kill -0 "$(cat "$dir/operator.pid")"
 }

@@ -81,7 +81,7 @@ start_head() {
     rm -f "$dir/head/ports"
     "$fakehead" "$dir/head" "$head_port" >> "$dir/head.log" 2>&1 3>&- &
     echo $! > "$dir/head.pid"
-    until [ -s "$dir/head/ports" ]; do kill -0 "$(cat "$dir/head.pid")"; done
+    until_true 30 test -s "$dir/head/ports"
     . "$dir/head/ports"
 }
 
@@ -99,8 +99,19 @@ running() {
     becomes '{.status.readyReplicas}' "$1"
 }
 
+# until_true SECONDS COMMAND...: asks again and again, while the operator lives.
+until_true() {
+    local limit=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$limit" ] || { echo "not in time: $*"; return 1; }
+        kill -0 "$(cat "$dir/operator.pid")"
+    done
+}
+
 # appears OBJECT: until it is there.
-appears() { until kn get "$1" > /dev/null 2>&1; do kill -0 "$(cat "$dir/operator.pid")"; done; }
+exists() { kn get "$1" > /dev/null 2>&1; }
+appears() { until_true 60 exists "$1"; }
 
 # becomes JSONPATH VALUE [OBJECT]
 becomes() {

@@ -88,6 +88,20 @@ END
     [[ $(kn describe dvm x) == *"HeadUp"*"The head is up"* ]]
 }
 
+@test "the longest names that are accepted work" {
+    ns=$(printf 'n%.0s' {1..63}) x=$(printf 'x%.0s' {1..47})
+    k create namespace "$ns" >&2
+    start_operator
+    kn apply -f - >&2 << END
+{"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster", "metadata": {"name": "$x"}, "spec": {"replicas": 1}}
+END
+    becomes '{.spec.replicas}' 1 "sts/$x"
+    becomes '{.spec.replicas}' 1 "sts/$x-head"
+    secret_file "$x-head" tls.crt > "$dir/head.crt"
+    openssl x509 -in "$dir/head.crt" -noout -checkhost "$x-head.$ns.svc" | grep "does match"
+    openssl x509 -in "$dir/head.crt" -noout -subject | grep -F "O = $(kn get dvm "$x" -o jsonpath='{.metadata.uid}'),"
+}
+
 @test "certificates verify, and a restarted operator does not make them anew" {
     running 1
     for role in head member operator; do
@@ -217,12 +231,13 @@ END
     [ "$(tells '{.status.campaign.phase}')" = Removing ]
     kn get sts x -w -o jsonpath='{.spec.replicas}{"\n"}' > "$dir/sizes" 2> /dev/null 3>&- &
     echo $! > "$dir/watch.pid"
-    until [ -s "$dir/sizes" ]; do kill -0 "$(cat "$dir/watch.pid")"; done
+    until_true 30 test -s "$dir/sizes"
     order 'advance?phase=Complete'
     becomes '{.status.lastCampaign.phase}' Complete
     becomes '{.spec.replicas}' 4 sts/x
     condition Resizing Stable
-    until [ "$(uniq "$dir/sizes" | tr '\n' ' ')" = "4 2 4 " ]; do kill -0 "$(cat "$dir/watch.pid")"; done
+    sizes_were() { [ "$(uniq "$dir/sizes" | tr '\n' ' ')" = "$1" ]; }
+    until_true 30 sizes_were "4 2 4 "
 }
 
 @test "a head that has begun a new life is told the size again" {
@@ -230,7 +245,8 @@ END
     first=$(tells '{.status.incarnation}')
     order restart
     kn wait --for=jsonpath='{.status.readyReplicas}'=3 dvm/x --timeout=60s >&2
-    until [ "$(tells '{.status.incarnation}')" != "$first" ]; do :; done
+    lives_anew() { [ "$(tells '{.status.incarnation}')" != "$first" ]; }
+    until_true 30 lives_anew
     condition Available AllMembersWired
     [ "$(count 'PUT size')" -eq 2 ]
     replicas_are 3
@@ -261,7 +277,7 @@ END
 @test "two operators at once make one campaign" {
     running 4
     start_operator second
-    until grep -q "head can be asked" "$dir/second.log"; do kill -0 "$(cat "$dir/second.pid")"; done
+    until_true 30 grep -q "head can be asked" "$dir/second.log"
     scale 2
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2
