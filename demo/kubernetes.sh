@@ -68,9 +68,10 @@ fresh_namespace() {
     fi
     if kubectl get dvm demo > /dev/null 2>&1; then
         long "the DVM of an earlier run is deleted" gone kubectl delete dvm demo --timeout=90s
+        long "and its pods have ended" gone kubectl wait --for=delete pod -l dvm.openpmix.io/cluster=demo --timeout=90s
     fi
     if ! kubectl get namespace "$NS" > /dev/null 2>&1; then show kubectl create namespace "$NS"; fi
-    show kubectl label --overwrite namespace "$NS" pod-security.kubernetes.io/enforce=restricted
+    show kubectl label --overwrite namespace "$NS" pod-security.kubernetes.io/enforce=restricted | grep -v 'not labeled'
 }
 
 # A rebuilt image has the same tag: its id in an annotation makes a new pod of it.
