@@ -3,7 +3,7 @@
 # The operator beside the controllers that make pods and collect garbage (kube-controller-manager); nothing runs
 # the pods, so what a kubelet would tell is written by the tests.
 
-# shellcheck disable=SC2154  # set by lib.bash
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
 
 load lib
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The operator against a real kube-apiserver and etcd; the head is a stand-in that does what it is told.
 
-# shellcheck disable=SC2154  # set by lib.bash
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
 
 load lib
 
