@@ -236,10 +236,7 @@ static bool run_head(struct core *c)
     }
     moved |= launch_completed(c->launch, c->xcast.complete);
     if (launch_ended(c->launch) && !c->finishing)
-        finish_start(c,
-                     launch_ending_why(c->launch) == SHUTDOWN_DVM && c->opts.park ? AFTER_PARK
-                                                                                  : AFTER_EXIT,
-                     "the DVM has ended");
+        finish_start(c, AFTER_EXIT, "the DVM has ended"); /* who is to see it end, sees it exit */
     return moved;
 }
 

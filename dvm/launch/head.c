@@ -115,11 +115,6 @@ bool launch_ended(const struct launch *l)
     return l->ended;
 }
 
-enum shutdown_why launch_ending_why(const struct launch *l)
-{
-    return l->ending_why;
-}
-
 /* Daemons that do not tell the end of their ranks by then are not waited for: the broadcast ends
  * what runs there. */
 static uint64_t end_by(const struct launch *l)

@@ -68,7 +68,6 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
 void launch_shutdown(struct launch *l, enum shutdown_why why, int64_t deadline_s);
 bool launch_ending(const struct launch *l);
 bool launch_ended(const struct launch *l); /* everybody has processed the shutdown */
-enum shutdown_why launch_ending_why(const struct launch *l);
 void launch_view(const struct launch *l, struct api_dvm *out);
 const struct api_event *launch_event(const struct launch *l, uint64_t number);
 uint64_t launch_event_next(const struct launch *l);

@@ -553,6 +553,7 @@ static void a_shutdown_parks_every_member_and_ends_the_head(void **state)
     sim_for(s, 5000);
     for (uint32_t v = 1; v <= 6; v++)
         assert_true(sim_parked(s, v));
+    assert_true(sim_exited(s, 0));
     sim_destroy(s);
 }
 
