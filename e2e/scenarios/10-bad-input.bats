@@ -27,34 +27,34 @@ gone() { [ -z "$(k get "$1" --ignore-not-found -o name)" ]; }
 }
 
 @test "bad input: an image that does not exist becomes a condition, and is healed by a better one" {
-    cluster_yaml y 1 | sed 's/image: .*/image: registry.invalid\/nothing:1/' | k apply -f -
-    eventually 60 "the condition names the image" reason_is Progressing ImagePullFailed y
-    [[ $(condition Progressing message y) == *registry.invalid/nothing:1* ]]
-    equal Available "$(condition Available status y)" False
-    k patch dvm y --type merge --patch '{"spec": {"image": "dvm-daemon:dev"}}'
+    cluster_yaml other 1 | sed 's/image: .*/image: registry.invalid\/nothing:1/' | k apply -f -
+    eventually 60 "the condition names the image" reason_is Progressing ImagePullFailed other
+    [[ $(condition Progressing message other) == *registry.invalid/nothing:1* ]]
+    equal Available "$(condition Available status other)" False
+    k patch dvm other --type merge --patch '{"spec": {"image": "dvm-daemon:dev"}}'
     # A StatefulSet does not replace a pod that never ran (its update strategy is OnDelete): a person does.
-    eventually 60 "the StatefulSets have the new image" has_image y dvm-daemon:dev
-    k delete pods -l dvm.openpmix.io/cluster=y --timeout=60s
-    settled 1 y
-    k delete dvm y --cascade=foreground --timeout=60s
+    eventually 60 "the StatefulSets have the new image" has_image other dvm-daemon:dev
+    k delete pods -l dvm.openpmix.io/cluster=other --timeout=60s
+    settled 1 other
+    k delete dvm other --cascade=foreground --timeout=60s
 }
 has_image() { equal "images" "$(k get statefulsets -l "dvm.openpmix.io/cluster=$1" -o json | jq -r '[.items[].spec.template.spec.containers[0].image] | unique | join(" ")')" "$2"; }
 
 @test "bad input: a template that breaks the namespace's rules becomes a condition" {
-    cluster_yaml y 1 | kubectl patch --local -f - --type merge --patch '{"spec": {"template": {"spec": {"hostNetwork": true}}}}' -o yaml | k apply -f -
-    eventually 60 "the condition says what is not allowed" says_host_network y
-    k delete dvm y --cascade=foreground --timeout=60s
+    cluster_yaml other 1 | kubectl patch --local -f - --type merge --patch '{"spec": {"template": {"spec": {"hostNetwork": true}}}}' -o yaml | k apply -f -
+    eventually 60 "the condition says what is not allowed" says_host_network other
+    k delete dvm other --cascade=foreground --timeout=60s
 }
 says_host_network() { [[ $(condition Progressing message "$1") == *"hostNetwork"* ]] || fail "$(condition Progressing message "$1")"; }
 
 @test "bad input: objects of that name that belong to somebody else are left alone" {
     local before
-    k create service clusterip y-head --tcp=80:80
-    before=$(k get service y-head -o jsonpath='{.metadata.uid} {.metadata.resourceVersion}')
-    cluster_yaml y 1 | k apply -f -
-    eventually 30 "the condition says so" reason_is Progressing NotOwned y
-    equal "the other's Service" "$(k get service y-head -o jsonpath='{.metadata.uid} {.metadata.resourceVersion}')" "$before"
-    k delete service y-head
-    settled 1 y
-    k delete dvm y --cascade=foreground --timeout=60s
+    k create service clusterip other-head --tcp=80:80
+    before=$(k get service other-head -o jsonpath='{.metadata.uid} {.metadata.resourceVersion}')
+    cluster_yaml other 1 | k apply -f -
+    eventually 30 "the condition says so" reason_is Progressing NotOwned other
+    equal "the other's Service" "$(k get service other-head -o jsonpath='{.metadata.uid} {.metadata.resourceVersion}')" "$before"
+    k delete service other-head
+    settled 1 other
+    k delete dvm other --cascade=foreground --timeout=60s
 }
