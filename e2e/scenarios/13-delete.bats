@@ -8,11 +8,12 @@ everything() {
     kubectl api-resources --verbs=list --namespaced -o name | grep -vE '^events(\.|$)|^pods\.metrics' | sort |
         xargs -I{} kubectl --namespace "$NS" get {} --ignore-not-found -o name 2> /dev/null | sort
 }
-# Processes of ours on the nodes, by their names.
+# Processes of this namespace's daemons and of all that they have started, by what their environment says.
 processes() {
     local node
     for node in $(provider nodes); do
-        on_node "$node" sh -c 'cat /proc/[0-9]*/comm 2> /dev/null' | grep -xE 'prted|dvm-spawner|prun|mpi_coll|mpi_ring|cat' || true
+        # shellcheck disable=SC2016  # expanded on the node
+        on_node "$node" sh -c 'for e in $(grep -lsxzF "POD_NAMESPACE=$1" /proc/[0-9]*/environ); do cat "${e%environ}comm"; done 2> /dev/null || :' of "$NS"
     done
 }
 is_as_before() { equal "what is there" "$(everything)" "$1"; }
@@ -26,6 +27,7 @@ no_processes() { equal "processes" "$(processes | sort | uniq -c)" ""; }
     cluster_yaml "$X" 3 | k apply -f -
     settled 3
     hold job 1,2,3
+    [[ $(processes) == *prted*cat* ]] || fail "processes are not found: $(processes)"
     [ "$(everything)" != "$before" ]
     k delete dvm "$X" --timeout=60s
     eventually 90 "nothing is left" is_as_before "$before"
