@@ -25,5 +25,9 @@ elif [ ! -e "$MADE" ] || kubectl get namespace dvm-e2e > /dev/null 2>&1; then
     say "The cluster is kept: the demo did not make it, or another test uses it (e2e/provider/provider.sh down removes it)."
     exit 0
 fi
-long "the cluster is removed" down "$ROOT/e2e/provider/provider.sh" down --all
+long "the cluster is removed" down "$ROOT/e2e/provider/provider.sh" down
 rm -f "$MADE"
+# An engine of our own may hold somebody's other cluster.
+if [ "$PROVIDER" = kind ] && [ -z "$(docker ps --quiet 2> /dev/null)" ]; then
+    "$ROOT/e2e/provider/provider.sh" down --all
+fi

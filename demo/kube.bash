@@ -5,7 +5,7 @@
 NS=dvm-demo
 # Says that the demo has made the cluster, so that demo-down may remove it.
 # shellcheck disable=SC2034  # used by those who read this file
-MADE=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator/made-by-demo
+MADE=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator/made-by-demo-${E2E_CLUSTER:-dvm-e2e}
 
 provider() { "$ROOT/e2e/provider/provider.sh" "$@"; }
 

@@ -35,14 +35,7 @@ typed() {
     long "  $text" "$name" "$@"
 }
 
-# Asks for the password, if one is needed, where it can be typed.
-tools() {
-    if [ "$(id -u)" != 0 ] && ! docker info > /dev/null 2>&1; then
-        command -v sudo > /dev/null || fail "packages have to be installed: run it as root, or install sudo"
-        sudo -v
-    fi
-    long "packages, kind, kubectl, helm" deps "$ROOT/e2e/provider/deps.sh"
-}
+tools() { as_seen "packages, kind, kubectl, helm" deps "$ROOT/e2e/provider/deps.sh"; }
 
 cluster() {
     if [ "$PROVIDER" = kind ]; then tools; fi

@@ -25,7 +25,7 @@ on_signal() {
 trap clean_up EXIT
 trap on_signal INT TERM HUP
 
-"$ROOT/ci/deps.sh"
+as_seen "packages" deps "$ROOT/ci/deps.sh"
 long "the programs are built" build make -j "$(nproc)" BUILD="$BUILD" all
 
 chapter "1. A DVM: a head (vpid 0) and seven members, each a process of its own on this host"

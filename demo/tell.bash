@@ -88,6 +88,16 @@ long() {
     fi
 }
 
+# as_seen TEXT NAME COMMAND…: as long, but where sudo may ask for a password it stays in the foreground.
+as_seen() {
+    if [ "$(id -u)" = 0 ]; then
+        long "$@"
+    else
+        printf '  %s\n' "$1"
+        "${@:3}" || fail "$1"
+    fi
+}
+
 # Called at every end: nothing of ours goes on running.
 end_groups() {
     local pid
