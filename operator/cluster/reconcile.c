@@ -27,6 +27,7 @@ static void entry_reset(struct entry *e, const char *uid)
     e->known_since_ms = (int64_t)loop_wall_ms();
     e->creds_checked_ms = 0;
     e->size_refused = 0;
+    e->status_ms = 0;
     memset(e->child, 0, sizeof e->child);
     memset(&e->creds_trouble, 0, sizeof e->creds_trouble);
     memset(&e->answer, 0, sizeof e->answer);
@@ -207,10 +208,18 @@ static void write_status(struct run *run)
 {
     struct err err = {0};
     const json_t *old = json_object_get(run->object, "status");
+    uint64_t next_ms = run->e->status_ms + RECONCILE_STATUS_MS,
+             now_ms = loop_now_ms(run->e->r->o.loop);
     if (json_equal(run->status, old)) {
         run_end(run);
         return;
     }
+    if (now_ms < next_ms && status_differs_slightly(old, run->status)) {
+        queue_add_after(run->e->r->queue, run->e->key, next_ms - now_ms);
+        run_end(run);
+        return;
+    }
+    run->e->status_ms = now_ms;
     json_t *body = json_copy(run->object);
     json_object_set(body, "status", run->status);
     FREE_AUTO char *path =

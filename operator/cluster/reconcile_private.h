@@ -17,6 +17,8 @@
  * changed. */
 #define RECONCILE_RETRY_MS 30000
 
+/* Least time between two writes of a status that differ only slightly. */
+#define RECONCILE_STATUS_MS 500
 /* Failures in a row to apply an object, after which the status speaks of them. */
 #define APPLY_TOLD_AFTER 3
 /* How often missing Secrets are looked for. */
@@ -52,6 +54,7 @@ struct entry {
     bool have_creds;     /* our own are there */
     bool rested;         /* was followed before, and then there was no head for a while */
     bool creds_complete; /* all four Secrets are there */
+    uint64_t status_ms;  /* when the status was written last, on the loop's clock */
     int64_t creds_checked_ms;
     struct child_memory child[PLAN_CHILDREN];
     struct status_trouble creds_trouble;

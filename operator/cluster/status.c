@@ -114,6 +114,30 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
     return status;
 }
 
+/* Without what changes all the time. */
+static json_t *essence(const json_t *status)
+{
+    json_t *o = status ? json_deep_copy(status) : json_object(), *c;
+    size_t i;
+    json_object_del(o, "replicas");
+    json_object_del(o, "readyReplicas");
+    json_object_del(json_object_get(o, "campaign"), "waitingFor");
+    json_array_foreach(json_object_get(o, "conditions"), i, c)
+    {
+        json_object_del(c, "message");
+    }
+    return o;
+}
+
+bool status_differs_slightly(const json_t *before, const json_t *after)
+{
+    json_t *a = essence(before), *b = essence(after);
+    bool same = json_equal(a, b);
+    json_decref(a);
+    json_decref(b);
+    return same;
+}
+
 struct news {
     status_news_fn *fn;
     void *arg;

@@ -23,6 +23,10 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
 json_t *status_invalid(const struct cluster *c, const json_t *old_status, const char *message,
                        int64_t now_ms);
 
+/* True if the two differ at most in counts, in jobs that are waited for and in what messages say:
+ * writing that may wait a little, since under a stream of jobs it changes all the time. */
+bool status_differs_slightly(const json_t *before, const json_t *after);
+
 /* News, in the order told. `note` lives for the call. */
 typedef void status_news_fn(bool warning, const char *reason, const char *note, void *arg);
 void status_news(const json_t *before, const json_t *after, status_news_fn *fn, void *arg);

@@ -270,6 +270,24 @@ static void an_invalid_spec_is_told_and_nothing_else_changes(void **state)
     unsettle(&f);
 }
 
+static void counts_and_waiting_are_slight_and_phases_are_not(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    json_t *a = build(&f, NULL);
+    fix_wire(&f, 9);
+    json_t *b = build(&f, NULL);
+    assert_false(json_equal(a, b));
+    assert_true(status_differs_slightly(a, b));
+    fix_wire(&f, 7); /* no longer all of them: another reason */
+    json_t *c = build(&f, NULL);
+    assert_false(status_differs_slightly(a, c));
+    assert_false(status_differs_slightly(NULL, a));
+    json_decref(a);
+    json_decref(b);
+    json_decref(c);
+}
+
 /* --- news */
 
 struct told {
@@ -372,6 +390,7 @@ int main(void)
         cmocka_unit_test(suspended_means_that_no_pod_is_left),
         cmocka_unit_test(a_transition_time_moves_only_with_the_status),
         cmocka_unit_test(an_invalid_spec_is_told_and_nothing_else_changes),
+        cmocka_unit_test(counts_and_waiting_are_slight_and_phases_are_not),
         cmocka_unit_test(nothing_new_is_no_news),
         cmocka_unit_test(a_first_status_tells_of_the_head),
         cmocka_unit_test(a_campaign_is_news_when_recorded_accepted_and_ended),
