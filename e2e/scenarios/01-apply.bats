@@ -45,6 +45,7 @@ load ../lib
 @test "apply: the image launches with our programs only" {
     run in_head ls /usr/local/bin
     equal "programs in /usr/local/bin" "$(xargs <<< "$output")" "prte prted prun pstat pterm"
+    # shellcheck disable=SC2016  # expanded in the pod
     run in_head sh -c 'for p in prte prted prun pterm pstat; do readlink -f "$(command -v "$p")"; done | xargs -n1 dirname | sort -u'
     equal "the folder they are found in" "$output" /usr/local/bin
     run in_head sh -c 'find / -xdev \( -type f -o -type l \) \( -name "mpirun*" -o -name "mpiexec*" -o -name "orte*" -o -name "prterun*" -o -name prte \
@@ -56,6 +57,7 @@ load ../lib
     local zombies
     equal "process 1" "$(in_head cat /proc/1/comm)" dvm-spawner
     k exec "$X-1" -- sh -c 'sh -c "sh -c : & exec true" & wait'
+    # shellcheck disable=SC2016  # expanded in the pod
     zombies='for s in /proc/[0-9]*/stat; do read -r line < "$s" && case ${line##*) } in Z*) exit 1 ;; esac; done 2> /dev/null; exit 0'
     eventually 10 "no zombie is left" k exec "$X-1" -- bash -c "$zombies"
 }
