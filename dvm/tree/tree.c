@@ -4,19 +4,31 @@
 
 #include <stdbool.h>
 
+/* The tree and its last live vpid, which is looked for once per question: after a removal of
+ * trailing vpids that is a walk over the empty end of the set. */
+struct view {
+    const struct tree *t;
+    int last;
+};
+
+static struct view view_of(const struct tree *t)
+{
+    return (struct view){t, hwloc_bitmap_last(t->live)};
+}
+
 static bool is_live(const struct tree *t, uint64_t pos)
 {
     return pos <= INT32_MAX && hwloc_bitmap_isset(t->live, (unsigned)pos);
 }
 
 /* Each level of a position's subtree is one run of positions, so one look per level is enough. */
-static bool subtree_live(const struct tree *t, uint64_t pos)
+static bool subtree_live(const struct view *w, uint64_t pos)
 {
-    int last = hwloc_bitmap_last(t->live);
+    const struct tree *t = w->t;
     uint64_t lo = pos;
     uint64_t hi = pos;
 
-    while (last >= 0 && lo <= (uint64_t)last) {
+    while (w->last >= 0 && lo <= (uint64_t)w->last) {
         int next = hwloc_bitmap_next(t->live, (int)lo - 1);
 
         if (next >= 0 && (uint64_t)next <= hi)
@@ -28,12 +40,12 @@ static bool subtree_live(const struct tree *t, uint64_t pos)
 }
 
 /* Who fills a position whose subtree has a live vpid. */
-static uint32_t occupant(const struct tree *t, uint64_t pos)
+static uint32_t occupant(const struct view *w, uint64_t pos)
 {
-    while (!is_live(t, pos)) {
-        uint64_t child = pos * t->radix + 1;
+    while (!is_live(w->t, pos)) {
+        uint64_t child = pos * w->t->radix + 1;
 
-        while (!subtree_live(t, child))
+        while (!subtree_live(w, child))
             child++;
         pos = child;
     }
@@ -41,35 +53,48 @@ static uint32_t occupant(const struct tree *t, uint64_t pos)
 }
 
 /* The highest position that the vpid fills. */
-static uint64_t top_position(const struct tree *t, uint32_t vpid)
+static uint64_t top_position(const struct view *w, uint32_t vpid)
 {
     uint64_t pos = vpid;
 
-    while (pos > 0 && occupant(t, (pos - 1) / t->radix) == vpid)
-        pos = (pos - 1) / t->radix;
+    while (pos > 0 && occupant(w, (pos - 1) / w->t->radix) == vpid)
+        pos = (pos - 1) / w->t->radix;
     return pos;
+}
+
+static uint32_t parent_of(const struct view *w, uint32_t vpid)
+{
+    uint64_t top = top_position(w, vpid);
+
+    return top == 0 ? TREE_NONE : occupant(w, (top - 1) / w->t->radix);
 }
 
 uint32_t tree_parent(const struct tree *t, uint32_t vpid)
 {
-    uint64_t top = top_position(t, vpid);
+    struct view w = view_of(t);
 
-    return top == 0 ? TREE_NONE : occupant(t, (top - 1) / t->radix);
+    return parent_of(&w, vpid);
 }
 
 size_t tree_children(const struct tree *t, uint32_t vpid, uint32_t *out, size_t max)
 {
-    uint64_t top = top_position(t, vpid);
+    struct view w = view_of(t);
+    uint64_t top = top_position(&w, vpid);
     size_t n = 0;
 
     for (uint64_t pos = vpid;; pos = (pos - 1) / t->radix) {
         for (uint64_t child = pos * t->radix + 1; child <= pos * t->radix + t->radix; child++) {
-            if ((int64_t)child > hwloc_bitmap_last(t->live))
+            uint32_t who;
+
+            if ((int64_t)child > w.last)
                 break;
-            if (!subtree_live(t, child) || occupant(t, child) == vpid)
+            if (!subtree_live(&w, child))
+                continue;
+            who = occupant(&w, child);
+            if (who == vpid)
                 continue;
             if (out && n < max)
-                out[n] = occupant(t, child);
+                out[n] = who;
             n++;
         }
         if (pos == top)
@@ -79,25 +104,27 @@ size_t tree_children(const struct tree *t, uint32_t vpid, uint32_t *out, size_t 
 
 uint32_t tree_next_hop(const struct tree *t, uint32_t self, uint32_t dst)
 {
+    struct view w = view_of(t);
     uint32_t v = dst;
 
     if (dst == self || !is_live(t, dst) || !is_live(t, self))
         return TREE_NONE;
     while (v != TREE_NONE) {
-        uint32_t parent = tree_parent(t, v);
+        uint32_t parent = parent_of(&w, v);
 
         if (parent == self)
             return v;
         v = parent;
     }
-    return tree_parent(t, self);
+    return parent_of(&w, self);
 }
 
 uint32_t tree_depth(const struct tree *t, uint32_t vpid)
 {
+    struct view w = view_of(t);
     uint32_t depth = 0;
 
-    for (uint32_t v = tree_parent(t, vpid); v != TREE_NONE; v = tree_parent(t, v))
+    for (uint32_t v = parent_of(&w, vpid); v != TREE_NONE; v = parent_of(&w, v))
         depth++;
     return depth;
 }
