@@ -41,6 +41,7 @@ PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
 TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
 TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
 BATS := $(wildcard dvm/test/*.bats operator/test/*.bats)
+BENCHES := floor launcher memory repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
 all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin and the examples
@@ -131,6 +132,15 @@ demo-down: ## remove what the demo has left
 $(BUILD)/release/ci/graphs: $(BUILD)/release/ci/graphs.o $(foreach l,core api base,$(BUILD)/release/lib$(l).a)
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(LDLIBS)
 
+# Where the tree looks at the set of live vpids is counted in bench/repair.
+$(BUILD)/release/bench/repair: LDFLAGS_bench := -Wl,--wrap=hwloc_bitmap_isset,--wrap=hwloc_bitmap_next
+$(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figures.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a)
+	@echo "  LD release $@"
+	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) $(LDFLAGS_bench) -o $@ $^ $(LDLIBS)
+
+bench: all $(BENCHES:%=$(BUILD)/release/bench/%) ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
+	@bench/run.sh $(BENCH)
+
 docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the tables to docs/graphs
 	@mkdir -p docs/graphs && $< docs/graphs
 
@@ -155,4 +165,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e demo demo-down docs-graphs docs-check lint lint-test clean install help
+.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs the benchmarks named (default: memory repair xcast local) and prints JSON lines. Times are told, never judged.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(cd "$here/.." && pwd)
+export HELPERS=${HELPERS:-$ROOT/build/release/bench}
+
+# machine: what the figures were measured on.
+machine() {
+    jq -cn --arg kernel "$(uname -r)" --arg cpu "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
+        --argjson cpus "$(nproc)" --arg load "$(cut -d' ' -f1-3 /proc/loadavg)" --argjson nice "$(nice)" \
+        --arg memory "$(awk '/^MemTotal:/ {printf "%.0f GiB", $2 / 1048576}' /proc/meminfo)" \
+        --arg commit "$(git -C "$ROOT" rev-parse --short HEAD 2> /dev/null || echo unknown)" \
+        '{bench: "machine", cpu: $cpu, cpus: $cpus, memory: $memory, kernel: $kernel, load: $load, nice: $nice, commit: $commit}'
+}
+
+machine
+[ $# -gt 0 ] || set -- memory repair xcast local
+for name in "$@"; do
+    case $name in
+    memory | repair | xcast | floor) "$HELPERS/$name" ;;
+    local | k8s) "$here/$name.sh" ;;
+    *) printf 'bench: %s is none of memory, repair, xcast, floor, local, k8s\n' "$name" >&2; exit 2 ;;
+    esac
+done
