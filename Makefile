@@ -104,7 +104,9 @@ unit: $(TEST_BINS) ## run the unit tests (cmocka; ASan, UBSan, LSan)
 local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 	@bats $(wildcard dvm/test/*.bats)
 
-api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs are missing)
+api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs cannot be had)
+	@! command -v go >/dev/null || e2e/provider/kind/binaries.sh etcd kube-apiserver kube-controller-manager kubectl || \
+	    echo "no Kubernetes programs: the tests that need them are skipped"
 	@bats $(wildcard operator/test/*.bats)
 
 test: ## all tests that need no cluster
