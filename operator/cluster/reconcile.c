@@ -148,6 +148,20 @@ void follow_head(struct run *run)
 /* --- one pass ----------------------------------------------------------------------------------
  */
 
+/* What somebody else owns, or the server has refused, is tried again, even if a pass in between has
+ * taken the place of the one that was to do it. */
+static void retry_children(const struct run *run)
+{
+    int64_t now_ms = (int64_t)loop_wall_ms();
+    for (int i = 0; i < PLAN_CHILDREN; i++) {
+        const struct child_memory *m = &run->e->child[i];
+        int64_t until =
+            m->foreign_until_ms > m->refused_until_ms ? m->foreign_until_ms : m->refused_until_ms;
+        if (until > now_ms)
+            queue_add_after(run->e->r->queue, run->e->key, (uint64_t)(until - now_ms) + 1);
+    }
+}
+
 static void run_end(struct run *run)
 {
     struct entry *e = run->e;
@@ -157,6 +171,7 @@ static void run_end(struct run *run)
         queue_add_after(r->queue, e->key, (uint64_t)run->plan->again_ms);
     if (run->pending)
         queue_add_after(r->queue, e->key, RECONCILE_RETRY_MS);
+    retry_children(run);
     if (run->again && ok)
         queue_add(r->queue, e->key);
     if (r->metrics)

@@ -69,6 +69,9 @@ END
     condition Progressing NotOwned
     [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x exists"* ]]
     [ "$(kn get service x -o jsonpath='{.metadata.uid}{.metadata.resourceVersion}')" = "$uid" ]
+    # When it is gone the operator makes its own, by itself.
+    kn delete service x >&2
+    becomes '{.metadata.ownerReferences[0].kind}' DvmCluster service/x
 }
 
 # --- objects
