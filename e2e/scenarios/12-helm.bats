@@ -40,7 +40,7 @@ setup() {
     local before
     before=$(member_uids)
     helm uninstall dvm-operator --namespace "$NS" --wait --timeout 1m
-    equal "pods of the operator" "$(k get pods -l app.kubernetes.io/name=dvm-operator -o name)" ""
+    eventually 30 "the operator's pod is gone" no_operator
     mpi_over 2
     install_chart "$NS"
     settled 2
@@ -48,3 +48,4 @@ setup() {
     settled 1
     equal "the first member's pod" "$(member_uids)" "${before%% *}"
 }
+no_operator() { equal "pods of the operator" "$(k get pods -l app.kubernetes.io/name=dvm-operator -o name)" ""; }
