@@ -10,9 +10,9 @@ export HELPERS=${HELPERS:-$ROOT/build/release/bench}
 machine() {
     jq -cn --arg kernel "$(uname -r)" --arg cpu "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
         --argjson cpus "$(nproc)" --arg load "$(cut -d' ' -f1-3 /proc/loadavg)" --argjson nice "$(nice)" \
-        --arg memory "$(awk '/^MemTotal:/ {printf "%.0f GiB", $2 / 1048576}' /proc/meminfo)" \
+        --arg session_fs "$(stat -f -c %T "${TMPDIR:-/tmp}")" --arg memory "$(awk '/^MemTotal:/ {printf "%.0f GiB", $2 / 1048576}' /proc/meminfo)" \
         --arg commit "$(git -C "$ROOT" rev-parse --short HEAD 2> /dev/null || echo unknown)" \
-        '{bench: "machine", cpu: $cpu, cpus: $cpus, memory: $memory, kernel: $kernel, load: $load, nice: $nice, commit: $commit}'
+        '{bench: "machine", cpu: $cpu, cpus: $cpus, memory: $memory, kernel: $kernel, session_fs: $session_fs, load: $load, nice: $nice, commit: $commit}'
 }
 
 machine
