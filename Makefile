@@ -68,6 +68,10 @@ $$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $(foreach l,dvm core api base,$
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LDLIBS)
+$$(BUILD)/$(1)/sim: $$(BUILD)/$(1)/dvm/sim/test/sim.o $(foreach l,sim core api base,$$(BUILD)/$(1)/lib$(l).a)
+	@mkdir -p $$(@D)
+	@echo "  LD $(1) $$@"
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LDLIBS)
 $$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,operator api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"

@@ -31,22 +31,16 @@ static bool names(const struct campaign *c, uint32_t vpid)
     return false;
 }
 
-static const struct campaign *running_with(const struct launch *l, uint32_t vpid,
-                                           const struct campaign *but)
+bool campaign_names(const struct launch *l, uint32_t vpid)
 {
     const struct campaign *c;
 
     DL_FOREACH(l->campaigns, c)
     {
-        if (c != but && !api_phase_terminal(c->phase) && names(c, vpid))
-            return c;
+        if (!api_phase_terminal(c->phase) && names(c, vpid))
+            return true;
     }
-    return NULL;
-}
-
-bool campaign_names(const struct launch *l, uint32_t vpid)
-{
-    return running_with(l, vpid, NULL) != NULL;
+    return false;
 }
 
 void campaign_free(struct campaign *c)
@@ -91,7 +85,8 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
         struct member *m = members_get(l->members, vpids[i]);
 
         c->targets[i].id.vpid = vpids[i];
-        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED))
+        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED ||
+                  m->state == MEMBER_DRAINING))
             c->targets[i].id.epoch = m->facts.epoch;
         if (m && m->state == MEMBER_WIRED)
             m->state = MEMBER_DRAINING;
@@ -216,12 +211,18 @@ static bool nobody_there(const struct campaign *c)
     return true;
 }
 
-/* Targets that another campaign removes already: this one waits for that one's end. */
+/* Targets that another campaign removes already: this one waits for that one's end. Not for one
+ * that drains still, or two that name the same daemon would wait for each other. */
 static bool others_remove(const struct launch *l, const struct campaign *c)
 {
-    for (size_t i = 0; i < c->ntargets; i++) {
-        if (running_with(l, c->targets[i].id.vpid, c))
-            return true;
+    const struct campaign *o;
+
+    DL_FOREACH(l->campaigns, o)
+    {
+        for (size_t i = 0; o != c && o->phase == API_PHASE_REMOVING && i < c->ntargets; i++) {
+            if (names(o, c->targets[i].id.vpid))
+                return true;
+        }
     }
     return false;
 }

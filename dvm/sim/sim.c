@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The simulator: carries out what the cores want, in virtual time, reproducibly from a seed. */
-#include "dvm/sim/sim.h"
+#include "dvm/sim/sim_private.h"
 
 #include "dvm/wire/client.h"
 
@@ -8,58 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
-
-#define PORT_BASE 10000u
-
-enum ev_kind { EV_OPEN, EV_FRAME, EV_CLOSED, EV_EXIT };
-
-struct ev {
-    uint64_t at, number;
-    enum ev_kind kind;
-    uint32_t vpid;
-    uint64_t life;
-    uint64_t conn;
-    bool incoming;
-    struct buf data;
-    struct ev *next, *prev;
-};
-
-struct wire {      /* one connection; each side knows it by its own id */
-    uint32_t a, b; /* a has connected to b */
-    uint64_t a_conn, b_conn;
-    bool open_a, open_b;     /* the side has not closed it */
-    uint64_t last_a, last_b; /* arrival of the last frame to that side: order is kept */
-    struct wire *next, *prev;
-};
-
-struct rank_proc {
-    char *nspace;
-    uint32_t vpid;
-    uint32_t rank;
-    uint64_t exits_at;
-    int status;
-    struct rank_proc *next, *prev;
-};
-
-struct node {
-    struct core *core;
-    uint64_t life;
-    bool exited, parked, stopped;
-    struct ev *held; /* what came while it was stopped */
-};
-
-struct sim {
-    struct sim_opts opts;
-    struct node nodes[SIM_NODES_MAX];
-    struct ev *events;
-    struct wire *wires;
-    struct rank_proc *procs;
-    uint64_t now, numbers, conns;
-    unsigned rng;
-    struct sim_job jobs[SIM_JOBS_MAX];
-    size_t njobs;
-};
 
 struct sim *sim_create(const struct sim_opts *o)
 {
@@ -71,13 +19,18 @@ struct sim *sim_create(const struct sim_opts *o)
     return s;
 }
 
-static void ev_free(struct ev *e)
+void sim_configure(struct sim *s, const struct sim_opts *o)
+{
+    s->opts = *o;
+}
+
+void sim_ev_free(struct ev *e)
 {
     buf_free(&e->data);
     free(e);
 }
 
-static void proc_free(struct sim *s, struct rank_proc *p)
+void sim_proc_free(struct sim *s, struct rank_proc *p)
 {
     DL_DELETE(s->procs, p);
     free(p->nspace);
@@ -93,48 +46,92 @@ void sim_destroy(struct sim *s)
         core_destroy(s->nodes[v].core);
         DL_FOREACH_SAFE(s->nodes[v].held, e, etmp)
         {
-            ev_free(e);
+            sim_ev_free(e);
         }
     }
-    DL_FOREACH_SAFE(s->events, e, etmp)
+    DL_FOREACH_SAFE(s->blocked, e, etmp)
     {
-        ev_free(e);
+        sim_ev_free(e);
     }
+    while (s->nheap)
+        sim_ev_free(s->heap[--s->nheap]);
+    free(s->heap);
+    for (size_t i = 0; i < OLD_FRAMES; i++)
+        buf_free(&s->old[i].data);
     DL_FOREACH_SAFE(s->wires, w, wtmp)
     {
         free(w);
     }
     while (s->procs)
-        proc_free(s, s->procs);
+        sim_proc_free(s, s->procs);
     free(s);
 }
 
-static int by_time(struct ev *a, struct ev *b)
+static bool before(const struct ev *a, const struct ev *b)
 {
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    return a->number < b->number ? -1 : 1;
+    return a->at != b->at ? a->at < b->at : a->number < b->number;
 }
 
-static struct ev *schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t vpid,
-                           uint64_t conn)
+void sim_heap_put(struct sim *s, struct ev *e)
+{
+    size_t i = s->nheap++;
+
+    if (s->nheap > s->heap_max) {
+        s->heap_max = s->heap_max ? 2 * s->heap_max : 256;
+        s->heap = xrealloc(s->heap, s->heap_max * sizeof(struct ev *));
+    }
+    for (; i > 0 && before(e, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        s->heap[i] = s->heap[(i - 1) / 2];
+    s->heap[i] = e;
+}
+
+static struct ev *heap_take(struct sim *s)
+{
+    struct ev *first = s->heap[0];
+    struct ev *e = s->heap[--s->nheap];
+    size_t i = 0;
+
+    for (size_t c = 1; c < s->nheap; c = 2 * i + 1) {
+        if (c + 1 < s->nheap && before(s->heap[c + 1], s->heap[c]))
+            c++;
+        if (!before(s->heap[c], e))
+            break;
+        s->heap[i] = s->heap[c];
+        i = c;
+    }
+    s->heap[i] = e;
+    return first;
+}
+
+/* splitmix64: the same everywhere, so that a seed means the same everywhere. */
+uint64_t sim_random(struct sim *s, uint64_t below)
+{
+    uint64_t z = s->rng += 0x9e3779b97f4a7c15ull;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    z ^= z >> 31;
+    return below ? z % below : 0;
+}
+
+struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t vpid, uint64_t conn)
 {
     struct ev *e = xcalloc(1, sizeof *e);
 
     e->at = at;
     e->number = ++s->numbers;
     e->kind = kind;
-    e->vpid = vpid;
+    e->vpid = e->from = vpid;
     e->life = s->nodes[vpid].life;
     e->conn = conn;
     buf_init(&e->data, 128u << 20);
-    DL_INSERT_INORDER(s->events, e, by_time);
+    sim_heap_put(s, e);
     return e;
 }
 
 static uint64_t delay(struct sim *s)
 {
-    return 1 + (uint64_t)rand_r(&s->rng) % (s->opts.delay_ms ? s->opts.delay_ms : 1);
+    return 1 + sim_random(s, s->opts.delay_ms ? s->opts.delay_ms : 1);
 }
 
 static struct wire *wire_of(struct sim *s, uint32_t vpid, uint64_t conn)
@@ -150,7 +147,7 @@ static struct wire *wire_of(struct sim *s, uint32_t vpid, uint64_t conn)
     return NULL;
 }
 
-static bool running(const struct sim *s, uint32_t vpid)
+bool sim_running(const struct sim *s, uint32_t vpid)
 {
     return vpid < s->opts.nodes && s->nodes[vpid].core;
 }
@@ -159,9 +156,10 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
 {
     uint32_t to = (uint32_t)act->number - PORT_BASE;
     struct wire *w;
+    struct ev *e;
 
-    if (!running(s, to)) {
-        schedule(s, s->now + delay(s), EV_CLOSED, vpid, act->conn);
+    if (!sim_running(s, to)) {
+        sim_schedule(s, s->now + delay(s), EV_CLOSED, vpid, act->conn);
         return;
     }
     w = xcalloc(1, sizeof *w);
@@ -172,29 +170,34 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
                        .open_a = true,
                        .open_b = true};
     DL_APPEND(s->wires, w);
+    w->slow = s->opts.uneven && sim_random(s, 4) == 0 ? 10 : 1;
     w->last_b = s->now + delay(s);
-    schedule(s, w->last_b, EV_OPEN, to, w->b_conn)->incoming = true;
+    e = sim_schedule(s, w->last_b, EV_OPEN, to, w->b_conn);
+    e->incoming = true;
+    e->from = vpid;
     w->last_a = w->last_b + delay(s);
-    schedule(s, w->last_a, EV_OPEN, vpid, w->a_conn);
+    sim_schedule(s, w->last_a, EV_OPEN, vpid, w->a_conn)->from = to;
 }
 
-/* The next thing that the other side of a wire sees, after all that is on its way to it. */
-static struct ev *to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind)
+struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind)
 {
     bool from_a = w->a == from;
     uint64_t *last = from_a ? &w->last_b : &w->last_a;
-    uint64_t at = s->now + delay(s);
+    uint64_t at = s->now + delay(s) * w->slow;
+    struct ev *e;
 
     *last = at > *last ? at : *last;
-    return schedule(s, *last, kind, from_a ? w->b : w->a, from_a ? w->b_conn : w->a_conn);
+    e = sim_schedule(s, *last, kind, from_a ? w->b : w->a, from_a ? w->b_conn : w->a_conn);
+    e->from = from;
+    return e;
 }
 
-static void close_side(struct sim *s, struct wire *w, uint32_t vpid)
+void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid)
 {
     bool is_a = w->a == vpid;
 
     if (is_a ? w->open_b : w->open_a)
-        to_peer(s, w, vpid, EV_CLOSED);
+        sim_to_peer(s, w, vpid, EV_CLOSED);
     *(is_a ? &w->open_a : &w->open_b) = false;
     if (!w->open_a && !w->open_b) {
         DL_DELETE(s->wires, w);
@@ -208,10 +211,16 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
 
     if (!w)
         return;
+    if (s->opts.uneven)
+        sim_keep_frame(s, vpid, &act->data);
     if (w->a == vpid ? w->open_b : w->open_a) {
-        struct ev *e = to_peer(s, w, vpid, EV_FRAME);
+        struct ev *e = sim_to_peer(s, w, vpid, EV_FRAME);
 
         buf_put_raw(&e->data, act->data.data, act->data.len);
+    } else if (sim_running(s, w->a == vpid ? w->b : w->a)) {
+        /* the other end knows nothing of this connection and says so */
+        sim_schedule(s, s->now + delay(s), EV_CLOSED, vpid, act->conn)->from =
+            w->a == vpid ? w->b : w->a;
     }
 }
 
@@ -285,7 +294,7 @@ static void act(struct sim *s, uint32_t vpid, struct out_act *a)
     case OUT_CLOSE:
         w = wire_of(s, vpid, a->conn);
         if (w)
-            close_side(s, w, vpid);
+            sim_close_side(s, w, vpid);
         break;
     case OUT_LAUNCH:
         act_launch(s, vpid, a->launch);
@@ -318,12 +327,23 @@ void sim_drain(struct sim *s, uint32_t vpid)
 {
     struct out_act a;
 
-    while (running(s, vpid) && core_next(s->nodes[vpid].core, &a)) {
+    while (sim_running(s, vpid) && core_next(s->nodes[vpid].core, &a)) {
+        if (s->hooks.action)
+            s->hooks.action(s->hooks.arg, vpid, &a);
         act(s, vpid, &a);
         out_act_free(&a);
     }
-    if (s->nodes[vpid].exited && running(s, vpid))
+    if (sim_running(s, vpid))
+        s->nodes[vpid].deadline = core_deadline(s->nodes[vpid].core);
+    if (sim_running(s, vpid) && s->hooks.after)
+        s->hooks.after(s->hooks.arg, vpid);
+    if (s->nodes[vpid].exited && sim_running(s, vpid))
         sim_crash(s, vpid);
+}
+
+void sim_watch(struct sim *s, const struct sim_hooks *h)
+{
+    s->hooks = *h;
 }
 
 void sim_start(struct sim *s, uint32_t vpid)
@@ -349,61 +369,6 @@ void sim_start(struct sim *s, uint32_t vpid)
     n->exited = n->parked = n->stopped = false;
     n->core = core_create(&o, s->now, s->now);
     sim_drain(s, vpid);
-}
-
-void sim_crash(struct sim *s, uint32_t vpid)
-{
-    struct wire *w, *wtmp;
-    struct rank_proc *p, *ptmp;
-
-    if (!running(s, vpid))
-        return;
-    DL_FOREACH_SAFE(s->wires, w, wtmp)
-    {
-        if ((w->a == vpid && w->open_a) || (w->b == vpid && w->open_b))
-            close_side(s, w, vpid);
-    }
-    DL_FOREACH_SAFE(s->procs, p, ptmp)
-    {
-        if (p->vpid == vpid)
-            proc_free(s, p);
-    }
-    core_destroy(s->nodes[vpid].core);
-    s->nodes[vpid].core = NULL;
-    s->nodes[vpid].life++;
-}
-
-void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
-{
-    struct node *n = &s->nodes[vpid];
-    struct ev *e, *tmp;
-
-    n->stopped = stopped;
-    DL_FOREACH_SAFE(n->held, e, tmp)
-    {
-        if (stopped)
-            break;
-        DL_DELETE(n->held, e);
-        e->at = s->now;
-        DL_INSERT_INORDER(s->events, e, by_time);
-    }
-}
-
-void sim_break(struct sim *s, uint32_t a, uint32_t b)
-{
-    struct wire *w, *tmp;
-
-    DL_FOREACH_SAFE(s->wires, w, tmp)
-    {
-        if (!((w->a == a && w->b == b) || (w->a == b && w->b == a)))
-            continue;
-        if (w->open_a)
-            schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
-        if (w->open_b)
-            schedule(s, s->now, EV_CLOSED, w->b, w->b_conn);
-        DL_DELETE(s->wires, w);
-        free(w);
-    }
 }
 
 struct core *sim_core(struct sim *s, uint32_t vpid)
@@ -432,6 +397,9 @@ size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms,
         .napps = 1, .apps = &app, .parent_nspace = "", .stdin_rank = JOB_RANK_NONE};
     size_t index = s->njobs++;
 
+    s->jobs[index].home = vpid;
+    s->jobs[index].home_life = s->nodes[vpid].life;
+
     snprintf(ms, sizeof ms, "%llu", (unsigned long long)run_ms);
     snprintf(exit_code, sizeof exit_code, "%d", code);
     core_time(s->nodes[vpid].core, s->now, s->now);
@@ -443,6 +411,23 @@ size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms,
 const struct sim_job *sim_job(const struct sim *s, size_t index)
 {
     return &s->jobs[index];
+}
+
+uint32_t sim_job_home(const struct sim *s, size_t index)
+{
+    return s->jobs[index].home;
+}
+
+bool sim_job_waits(const struct sim *s, size_t index)
+{
+    const struct sim_job *j = &s->jobs[index];
+
+    return !j->gone && sim_running(s, j->home) && s->nodes[j->home].life == j->home_life;
+}
+
+void sim_job_forget(struct sim *s, size_t index)
+{
+    s->jobs[index].gone = true;
 }
 
 size_t sim_ranks(const struct sim *s, uint32_t vpid)
@@ -475,13 +460,15 @@ static void deliver(struct sim *s, struct ev *e)
                        e->incoming || n->core == NULL ? "member" : "head", "sim");
         break;
     case EV_FRAME:
+        if (wire_of(s, e->vpid, e->conn) && s->hooks.frame)
+            s->hooks.frame(s->hooks.arg, e->vpid, e->conn, e->data.data, e->data.len);
         if (wire_of(s, e->vpid, e->conn))
             core_conn_frame(n->core, e->conn, e->data.data, e->data.len);
         break;
     case EV_CLOSED:
         w = wire_of(s, e->vpid, e->conn);
         if (w)
-            close_side(s, w, e->vpid);
+            sim_close_side(s, w, e->vpid);
         core_conn_closed(n->core, e->conn, "closed by the peer");
         break;
     case EV_EXIT:
@@ -504,7 +491,7 @@ static void exits(struct sim *s)
         core_time(c, s->now, s->now);
         core_proc(c, p->nspace, p->rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
         core_proc(c, p->nspace, p->rank, CORE_PROC_WAITPID, p->status, NULL);
-        proc_free(s, p);
+        sim_proc_free(s, p);
         sim_drain(s, vpid);
         exits(s); /* the list may have changed */
         return;
@@ -516,7 +503,7 @@ static void ticks(struct sim *s)
     for (uint32_t v = 0; v < s->opts.nodes; v++) {
         struct core *c = s->nodes[v].core;
 
-        if (!c || s->nodes[v].stopped || core_deadline(c) > s->now)
+        if (!c || s->nodes[v].stopped || s->nodes[v].deadline > s->now)
             continue;
         core_time(c, s->now, s->now);
         core_tick(c);
@@ -526,12 +513,12 @@ static void ticks(struct sim *s)
 
 static uint64_t next_time(const struct sim *s)
 {
-    uint64_t at = s->events ? s->events->at : UINT64_MAX;
+    uint64_t at = s->nheap ? s->heap[0]->at : UINT64_MAX;
     const struct rank_proc *p;
 
     for (uint32_t v = 0; v < s->opts.nodes; v++) {
-        if (s->nodes[v].core && !s->nodes[v].stopped && core_deadline(s->nodes[v].core) < at)
-            at = core_deadline(s->nodes[v].core);
+        if (s->nodes[v].core && !s->nodes[v].stopped && s->nodes[v].deadline < at)
+            at = s->nodes[v].deadline;
     }
     DL_FOREACH(s->procs, p)
     {
@@ -543,16 +530,19 @@ static uint64_t next_time(const struct sim *s)
 
 static void turn(struct sim *s)
 {
-    while (s->events && s->events->at <= s->now) {
-        struct ev *e = s->events;
+    while (s->nheap && s->heap[0]->at <= s->now) {
+        struct ev *e = heap_take(s);
 
-        DL_DELETE(s->events, e);
+        if (s->nodes[e->vpid].group != s->nodes[e->from].group) {
+            DL_APPEND(s->blocked, e);
+            continue;
+        }
         if (s->nodes[e->vpid].stopped && s->nodes[e->vpid].core) {
             DL_APPEND(s->nodes[e->vpid].held, e);
             continue;
         }
         deliver(s, e);
-        ev_free(e);
+        sim_ev_free(e);
     }
     exits(s);
     ticks(s);

@@ -18,7 +18,17 @@ struct sim_opts {
     uint32_t size;  /* first size bound */
     unsigned seed;
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
+    bool uneven;       /* some connections are ten times slower than others */
     bool trace;
+};
+
+/* Who watches: sees every input before and after, and every action before it is carried out. */
+struct sim_hooks {
+    void *arg;
+    /* arrives */
+    void (*frame)(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len);
+    void (*action)(void *arg, uint32_t vpid, const struct out_act *act);
+    void (*after)(void *arg, uint32_t vpid); /* nothing is left in the outbox */
 };
 
 struct sim_job { /* a job as its submitter saw it */
@@ -27,16 +37,33 @@ struct sim_job { /* a job as its submitter saw it */
     int exit_code;
     char text[256];
     char state[32];
+    bool gone;          /* the submitter */
+    uint32_t home;      /* where it was submitted, */
+    uint64_t home_life; /* in which life */
 };
 
 struct sim *sim_create(const struct sim_opts *o);
+void sim_configure(struct sim *s, const struct sim_opts *o); /* before the first start */
 void sim_destroy(struct sim *s);
-void sim_start(struct sim *s, uint32_t vpid); /* a new life of the daemon */
-void sim_crash(struct sim *s, uint32_t vpid); /* its connections break at once */
+void sim_watch(struct sim *s, const struct sim_hooks *h); /* copied */
+void sim_start(struct sim *s, uint32_t vpid);             /* a new life of the daemon */
+void sim_crash(struct sim *s, uint32_t vpid);             /* its connections break at once */
 void sim_stop(struct sim *s, uint32_t vpid,
               bool stopped);                           /* neither reads nor closes, or goes on */
 void sim_break(struct sim *s, uint32_t a, uint32_t b); /* every connection between the two breaks */
-struct core *sim_core(struct sim *s, uint32_t vpid);   /* NULL: not running */
+/* Only `a` sees the close at once; frames on their way to `b` still arrive, and `b` sees it late.
+ */
+void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms);
+void sim_vanish(struct sim *s, uint32_t vpid); /* as a host without power: nobody sees a close */
+/* From now on nothing passes between daemons of different groups, until sim_heal(). */
+void sim_partition(struct sim *s, uint32_t vpid, uint8_t group);
+void sim_heal(struct sim *s);
+/* A routed frame that was sent earlier arrives again, late, over a connection of today. */
+void sim_replay(struct sim *s);
+/* Both ends of an existing connection, if there is one; for whoever picks faults. */
+bool sim_some_wire(struct sim *s, uint32_t *a, uint32_t *b);
+uint64_t sim_random(struct sim *s, uint64_t below);  /* 0 .. below-1 */
+struct core *sim_core(struct sim *s, uint32_t vpid); /* NULL: not running */
 bool sim_exited(const struct sim *s, uint32_t vpid);
 bool sim_parked(const struct sim *s, uint32_t vpid);
 /* Call after any core_* input made by the test itself. */
@@ -44,10 +71,17 @@ void sim_drain(struct sim *s, uint32_t vpid);
 /* A job of n ranks that run for so long and then exit with `code`; returns its index. */
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code);
 const struct sim_job *sim_job(const struct sim *s, size_t index);
+uint32_t sim_job_home(const struct sim *s, size_t index); /* where it was submitted */
+/* True while its submitter is there, in the life in which it submitted, and has a right to an
+ * answer. */
+bool sim_job_waits(const struct sim *s, size_t index);
+void sim_job_forget(struct sim *s, size_t index); /* its submitter is gone */
 /* Goes on until done() is true or `for_ms` of virtual time have passed; true if done. */
 bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg, uint64_t for_ms);
 void sim_for(struct sim *s, uint64_t ms);
 uint64_t sim_now(const struct sim *s);
+size_t sim_njobs(const struct sim *s);
+bool sim_stopped(const struct sim *s, uint32_t vpid);
 /* Ranks alive on a daemon now. */
 size_t sim_ranks(const struct sim *s, uint32_t vpid);
 

@@ -349,6 +349,47 @@ static void a_cancelled_drain_changes_nothing(void **state)
     sim_destroy(s);
 }
 
+static void two_shrinks_that_name_the_same_daemon_both_end(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+    size_t a;
+
+    wait_wired(s, 4);
+    a = sim_submit(s, 0, 4, 500, 0);
+    sim_for(s, 50);
+    assert_int_equal(put(s, "a", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_int_equal(put(s, "b", 2, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, NULL, &(struct err){0}),
+                     0);
+    wait_job(s, a, 0);
+    assert_true(sim_until(s, complete, "a", 5000));
+    assert_true(sim_until(s, complete, "b", 5000));
+    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 2);
+    assert_int_equal(count_state(s, "wired"), 2);
+    sim_destroy(s);
+}
+
+static void a_shrink_goes_on_when_another_of_the_same_daemon_is_cancelled(void **state)
+{
+    struct sim *s = boot(3, 2, 1);
+    struct api_campaign c;
+    const char *reason;
+    size_t a;
+
+    wait_wired(s, 3);
+    a = sim_submit(s, 0, 3, 500, 0);
+    sim_for(s, 50);
+    assert_int_equal(put(s, "a", 1, (uint32_t[]){3}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_int_equal(put(s, "b", 2, (uint32_t[]){3}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), "a", &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    wait_job(s, a, 0);
+    assert_true(sim_until(s, complete, "b", 5000));
+    sim_for(s, 1000);
+    assert_true(sim_parked(s, 3));
+    sim_destroy(s);
+}
+
 static void the_same_vpids_shrink_and_grow_again_and_again_at_any_depth(void **state)
 {
     struct sim *s = boot(8, 2, 1);
@@ -588,6 +629,8 @@ int main(void)
         cmocka_unit_test(a_job_whose_submitter_is_lost_with_its_daemon_is_ended),
         cmocka_unit_test(a_drain_that_kills_says_so_in_the_jobs_end),
         cmocka_unit_test(a_cancelled_drain_changes_nothing),
+        cmocka_unit_test(two_shrinks_that_name_the_same_daemon_both_end),
+        cmocka_unit_test(a_shrink_goes_on_when_another_of_the_same_daemon_is_cancelled),
         cmocka_unit_test(the_same_vpids_shrink_and_grow_again_and_again_at_any_depth),
         cmocka_unit_test(a_vpid_outside_the_size_is_not_admitted),
         cmocka_unit_test(a_crash_is_repaired_around_and_ends_only_the_jobs_there),

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A read-only look into one daemon, for whoever checks invariants (dvm/sim). */
+#ifndef DVM_CORE_CORE_INSPECT_H
+#define DVM_CORE_CORE_INSPECT_H
+
+#include "dvm/core/core.h"
+#include "dvm/launch/launch_inspect.h"
+#include "dvm/member/member.h"
+
+const struct members *core_inspect_members(const struct core *c);
+const struct launch *core_inspect_launch(const struct core *c); /* NULL on other daemons */
+struct epoch core_inspect_epoch(const struct core *c);          /* of this life */
+uint64_t core_inspect_complete(const struct core *c);           /* head: broadcasts known done */
+uint32_t core_inspect_lifeline(const struct core *c);           /* VPID_NONE: there is none */
+bool core_inspect_up(const struct core *c, uint64_t conn);      /* greeted and not closing */
+
+#endif

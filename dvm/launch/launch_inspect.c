@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shows the head's records to a checker; changes nothing. */
+#include "dvm/launch/launch_inspect.h"
+
+#include "dvm/launch/launch_private.h"
+
+#include <utlist.h>
+
+void launch_inspect_jobs(const struct launch *l, void (*on)(void *arg, const struct inspect_job *j),
+                         void *arg)
+{
+    const struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        struct inspect_job x = {.nspace = j->map.nspace,
+                                .reason = j->reason,
+                                .state = j->state,
+                                .exit_code = j->exit_code,
+                                .mapped = j->mapped,
+                                .sent = j->sent,
+                                .queued = j->queued,
+                                .home_vpid = j->map.home_vpid,
+                                .nranks = j->mapped ? j->map.nranks : 0,
+                                .nnodes = j->mapped ? j->map.nnodes : 0,
+                                .nodes = j->map.nodes,
+                                .rank_node = j->map.rank_node,
+                                .rank_slot = j->rank_slot,
+                                .rank_state = j->rank_state};
+
+        on(arg, &x);
+    }
+}
+
+void launch_inspect_campaigns(const struct launch *l,
+                              void (*on)(void *arg, const struct inspect_campaign *c), void *arg)
+{
+    const struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        struct inspect_campaign x = {c->id, c->phase, c->has_requester, c->op, c->ntargets};
+
+        on(arg, &x);
+    }
+}
+
+void launch_inspect_holds(const struct launch *l,
+                          void (*on)(void *arg, const char *name, uint32_t count), void *arg)
+{
+    const struct hold *h;
+
+    DL_FOREACH(l->holds, h)
+    {
+        on(arg, h->name, h->count);
+    }
+}
+
+uint32_t launch_inspect_fence(const struct launch *l)
+{
+    return l->fence;
+}
+
+bool launch_inspect_growing(const struct launch *l)
+{
+    return l->grow_op != 0;
+}

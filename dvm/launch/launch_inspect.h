@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A read-only look at the head's records, for whoever checks invariants (dvm/sim). */
+#ifndef DVM_LAUNCH_LAUNCH_INSPECT_H
+#define DVM_LAUNCH_LAUNCH_INSPECT_H
+
+#include "dvm/launch/launch.h"
+#include "dvm/state/state.h"
+
+/* Everything is borrowed and valid during the call only. */
+struct inspect_job {
+    const char *nspace;
+    const char *reason;
+    int state;
+    int exit_code;
+    bool mapped, sent, queued;
+    uint32_t home_vpid;
+    uint32_t nranks; /* 0 while not mapped */
+    size_t nnodes;
+    const struct job_node *nodes;
+    const uint32_t *rank_node;
+    const bool *rank_slot;
+    const int *rank_state;
+};
+
+struct inspect_campaign {
+    const char *id;
+    enum api_phase phase;
+    bool has_requester;
+    uint64_t op;
+    size_t ntargets;
+};
+
+void launch_inspect_jobs(const struct launch *l, void (*on)(void *arg, const struct inspect_job *j),
+                         void *arg);
+void launch_inspect_campaigns(const struct launch *l,
+                              void (*on)(void *arg, const struct inspect_campaign *c), void *arg);
+void launch_inspect_holds(const struct launch *l,
+                          void (*on)(void *arg, const char *name, uint32_t count), void *arg);
+uint32_t launch_inspect_fence(const struct launch *l);
+bool launch_inspect_growing(const struct launch *l);
+
+#endif

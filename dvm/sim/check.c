@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Invariants of every daemon: broadcasts, streams, earlier lives, repairs, agreement at rest. */
+#include "dvm/sim/check.h"
+
+#include "dvm/sim/check_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *check_failed(const struct check *c)
+{
+    return c->name;
+}
+
+const char *check_text(const struct check *c)
+{
+    return c->text;
+}
+
+void check_fail(struct check *c, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (*c->name)
+        return;
+    snprintf(c->name, sizeof c->name, "%s", name);
+    va_start(ap, fmt);
+    vsnprintf(c->text, sizeof c->text, fmt, ap);
+    va_end(ap);
+}
+
+uint64_t check_digest(const struct members *m)
+{
+    uint64_t d = 1469598103934665603ull;
+    unsigned v;
+
+    hwloc_bitmap_foreach_begin(v, m->live)
+    {
+        d = (d ^ v) * 1099511628211ull;
+        d = (d ^ m->tab[v]->facts.epoch.ctr) * 1099511628211ull;
+    }
+    hwloc_bitmap_foreach_end();
+    return d;
+}
+
+/* --- test messages */
+
+static struct seen_stream *stream_of(struct check *c, const struct stream_key *key)
+{
+    struct seen_stream *s;
+
+    HASH_FIND(hh, c->streams, key, sizeof *key, s);
+    if (!s) {
+        s = xcalloc(1, sizeof *s);
+        s->key = *key;
+        HASH_ADD(hh, c->streams, key, sizeof s->key, s);
+    }
+    return s;
+}
+
+struct test_msg {
+    struct stream_key key;
+    uint64_t number;
+};
+
+void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traffic)
+{
+    struct core *a = sim_core(c->sim, from);
+    struct test_msg m;
+    struct seen_stream *s;
+    const struct member *peer;
+
+    if (!a || from == to || !core_live(a, to) || !core_live(a, from))
+        return;
+    memset(&m, 0, sizeof m);
+    peer = members_get(core_inspect_members(a), to);
+    m.key.src = from;
+    m.key.dst = to;
+    m.key.traffic = traffic;
+    m.key.src_epoch = core_inspect_epoch(a);
+    m.key.dst_epoch = peer->facts.epoch;
+    s = stream_of(c, &m.key);
+    m.number = s->sent + 1;
+    core_time(a, sim_now(c->sim), sim_now(c->sim));
+    if (core_app_send(a, to, traffic, 7, &m, sizeof m, NULL) == 0)
+        s->sent++;
+    sim_drain(c->sim, from);
+}
+
+static void on_app(struct check *c, uint32_t vpid, const struct out_act *act)
+{
+    struct test_msg m;
+    struct seen_stream *s;
+
+    if (act->kind_app != 7 || act->data.len != sizeof m)
+        return;
+    memcpy(&m, act->data.data, sizeof m);
+    if (m.key.dst != vpid || !epoch_eq(m.key.dst_epoch, core_inspect_epoch(sim_core(c->sim, vpid))))
+        check_fail(c, "stale-epoch", "vpid %u got a message for epoch %llu of vpid %u", vpid,
+                   (unsigned long long)m.key.dst_epoch.ctr, m.key.dst);
+    s = stream_of(c, &m.key);
+    if (m.number != s->got + 1)
+        check_fail(c, "link-exactly-once", "vpid %u got number %llu from vpid %u after %llu", vpid,
+                   (unsigned long long)m.number, m.key.src, (unsigned long long)s->got);
+    s->got = m.number;
+}
+
+/* --- what arrives and what is done */
+
+static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct check *c = arg;
+    struct core *core = sim_core(c->sim, vpid);
+    const struct members *m = core_inspect_members(core);
+    struct cur cur = cur_of(data, len);
+    struct frame f;
+
+    if (!core_inspect_up(core, conn) || frame_decode(&cur, &f, NULL) < 0 || f.type < MSG_ROUTED ||
+        f.dst != vpid || f.version > m->version)
+        return;
+    c->stale_due = !members_current(m, f.src, f.src_epoch) ||
+                   (f.dst_ctr && f.dst_ctr != (uint32_t)core_inspect_epoch(core).ctr);
+    c->stale_before = core_stats(core).stale_frames;
+}
+
+static void on_launch_frame(struct check *c, const struct frame *f)
+{
+    struct seen_launch *x = xcalloc(1, sizeof *x);
+    struct seen_launch *old;
+    const struct member *to;
+
+    x->key[0] = f->dst;
+    x->key[1] = f->dst_ctr;
+    x->key[2] = f->seq;
+    HASH_FIND(hh, c->launches, x->key, sizeof x->key, old);
+    if (old) {
+        free(x);
+        return;
+    }
+    HASH_ADD(hh, c->launches, key, sizeof x->key, x);
+    to = members_get(core_inspect_members(sim_core(c->sim, 0)), f->dst);
+    if (to && (to->state == MEMBER_LEAVING || to->state == MEMBER_PARKED) &&
+        c->state[f->dst] != MEMBER_WIRED)
+        check_fail(c, "no-send-to-leaving", "launch data goes to vpid %u, which is %s", f->dst,
+                   member_state_name(to->state));
+}
+
+static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct check *c = arg;
+    struct cur cur;
+    struct frame f;
+
+    switch (act->kind) {
+    case OUT_APP:
+        on_app(c, vpid, act);
+        break;
+    case OUT_LAUNCH:
+        if (core_state(sim_core(c->sim, vpid)) == CORE_LEAVING)
+            check_fail(c, "no-send-to-leaving", "vpid %u launches while it leaves", vpid);
+        break;
+    case OUT_SEND:
+        if (vpid)
+            break;
+        cur = cur_of(act->data.data, act->data.len);
+        if (frame_decode(&cur, &f, NULL) == 0 && f.type == MSG_LAUNCH && f.src == 0)
+            on_launch_frame(c, &f);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- after an event */
+
+static void check_digest_at(struct check *c, uint32_t vpid, const struct members *m)
+{
+    size_t v = m->version;
+
+    if (vpid == 0) {
+        if (v >= c->ndigests) {
+            c->digests = xrealloc(c->digests, (v + 64) * sizeof *c->digests);
+            memset(c->digests + c->ndigests, 0, (v + 64 - c->ndigests) * sizeof *c->digests);
+            c->ndigests = v + 64;
+        }
+        c->digests[v] = check_digest(m);
+    } else if (v && v < c->ndigests && c->digests[v] && c->digests[v] != check_digest(m)) {
+        check_fail(c, "xcast-exactly-once",
+                   "vpid %u has another table of members at version %llu than the head had", vpid,
+                   (unsigned long long)v);
+    }
+}
+
+static void check_complete(struct check *c, const struct core *head)
+{
+    const struct members *m = core_inspect_members(head);
+
+    if (core_inspect_complete(head) <= c->complete)
+        return;
+    c->complete = core_inspect_complete(head);
+    for (uint32_t v = 1; v < m->n; v++) {
+        const struct core *x = v < SIM_NODES_MAX ? sim_core(c->sim, v) : NULL;
+
+        if (!x || !members_current(m, v, core_inspect_epoch(x)) ||
+            c->live[v] != core_inspect_epoch(x).ctr) /* has come with a later one, perhaps */
+            continue;
+        if (core_inspect_members(x)->version < c->complete)
+            check_fail(c, "xcast-exactly-once",
+                       "broadcast %llu is taken for complete, vpid %u has only seen %llu",
+                       (unsigned long long)c->complete, v,
+                       (unsigned long long)core_inspect_members(x)->version);
+    }
+}
+
+static void new_head(struct check *c, struct epoch life)
+{
+    c->head = life;
+    c->ndigests = 0;
+    free(c->digests);
+    c->digests = NULL;
+    c->complete = 0;
+    memset(c->live, 0, sizeof c->live);
+    check_head_forget(c);
+}
+
+static void on_after(void *arg, uint32_t vpid)
+{
+    struct check *c = arg;
+    const struct core *core = sim_core(c->sim, vpid);
+    const struct members *m = core_inspect_members(core);
+    struct seen_node *n = &c->nodes[vpid];
+    struct epoch now = core_inspect_epoch(core);
+
+    if (vpid == 0 && !epoch_eq(now, c->head))
+        new_head(c, now);
+    if (c->stale_due && core_stats(core).stale_frames == c->stale_before)
+        check_fail(c, "stale-epoch", "vpid %u has not refused a frame of an earlier life", vpid);
+    c->stale_due = false;
+    if (epoch_eq(now, n->epoch)) {
+        uint64_t ops = m->version - n->version;
+
+        if (m->version < n->version)
+            check_fail(c, "xcast-exactly-once", "vpid %u went back from version %llu to %llu", vpid,
+                       (unsigned long long)n->version, (unsigned long long)m->version);
+        else if (m->repairs - n->repairs > ops)
+            check_fail(c, "one-repair", "vpid %u repaired %llu times for %llu broadcasts", vpid,
+                       (unsigned long long)(m->repairs - n->repairs), (unsigned long long)ops);
+    }
+    if ((!epoch_eq(now, n->epoch) || m->version != n->version) && now.inc == c->head.inc)
+        check_digest_at(c, vpid, m);
+    *n = (struct seen_node){now, m->version, m->repairs};
+    if (vpid == 0) {
+        check_complete(c, core);
+        check_head(c, core);
+        for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
+            c->live[v] = members_live(m, v) ? m->tab[v]->facts.epoch.ctr : 0;
+    }
+}
+
+struct check *check_create(struct sim *s)
+{
+    struct check *c = xcalloc(1, sizeof *c);
+    struct sim_hooks h = {.arg = c, .frame = on_frame, .action = on_action, .after = on_after};
+
+    c->sim = s;
+    c->next_event = 1;
+    sim_watch(s, &h);
+    return c;
+}
+
+void check_destroy(struct check *c)
+{
+    struct seen_stream *s, *stmp;
+
+    if (!c)
+        return;
+    check_head_forget(c);
+    HASH_ITER(hh, c->streams, s, stmp)
+    {
+        HASH_DEL(c->streams, s);
+        free(s);
+    }
+    free(c->digests);
+    free(c);
+}
+
+/* --- at rest */
+
+static bool current(const struct check *c, uint32_t vpid, struct epoch e)
+{
+    const struct core *x = sim_core(c->sim, vpid);
+
+    return x && epoch_eq(core_inspect_epoch(x), e);
+}
+
+static void rest_daemon(struct check *c, uint32_t vpid, const struct members *head)
+{
+    const struct core *x = sim_core(c->sim, vpid);
+    const struct members *m;
+    struct tree t = members_tree(head);
+    uint32_t kids = (uint32_t)tree_children(&t, vpid, NULL, 0);
+    uint32_t depth = tree_depth(&t, vpid);
+
+    if (!x || !members_current(head, vpid, core_inspect_epoch(x))) {
+        check_fail(c, "tree-agreement", "vpid %u is in the tree and not there in this life", vpid);
+        return;
+    }
+    m = core_inspect_members(x);
+    if (m->version != head->version || check_digest(m) != check_digest(head))
+        check_fail(c, "tree-agreement", "vpid %u is at version %llu, the head at %llu", vpid,
+                   (unsigned long long)m->version, (unsigned long long)head->version);
+    if (vpid && (depth == 0 || depth > head->n))
+        check_fail(c, "tree-agreement", "vpid %u is not below the head", vpid);
+    if (kids > head->radix + 32 * (head->radix - 1))
+        check_fail(c, "tree-agreement", "vpid %u has %u children", vpid, kids);
+    if (vpid && core_inspect_lifeline(x) != tree_parent(&t, vpid))
+        check_fail(c, "tree-agreement", "the lifeline of vpid %u leads to %d, its parent is %u",
+                   vpid, (int)core_inspect_lifeline(x), tree_parent(&t, vpid));
+}
+
+void check_rest(struct check *c)
+{
+    const struct core *head = sim_core(c->sim, 0);
+    const struct members *m = core_inspect_members(head);
+    struct seen_stream *s, *tmp;
+    unsigned v;
+
+    hwloc_bitmap_foreach_begin(v, m->live)
+    {
+        rest_daemon(c, v, m);
+    }
+    hwloc_bitmap_foreach_end();
+    HASH_ITER(hh, c->streams, s, tmp)
+    {
+        if (s->got != s->sent && current(c, s->key.src, s->key.src_epoch) &&
+            current(c, s->key.dst, s->key.dst_epoch))
+            check_fail(c, "link-exactly-once",
+                       "%llu messages from vpid %u to %u (class %u), %llu have arrived",
+                       (unsigned long long)s->sent, s->key.src, s->key.dst, s->key.traffic,
+                       (unsigned long long)s->got);
+    }
+    for (v = 0; v < m->n; v++) {
+        const struct member *x = members_get(m, v);
+
+        if (x && x->slots_used)
+            check_fail(c, "slots-balance", "vpid %u: %u slots in use, no job is there", v,
+                       x->slots_used);
+    }
+    if (core_inspect_complete(head) != m->version)
+        check_fail(c, "xcast-exactly-once", "broadcast %llu is not complete at rest",
+                   (unsigned long long)m->version);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The invariants of the DVM, looked at from outside after every event; the first that fails is kept
+ * with its name. */
+#ifndef DVM_SIM_CHECK_H
+#define DVM_SIM_CHECK_H
+
+#include "dvm/sim/sim.h"
+
+/* No job is held longer than this (virtual time), whatever comes: see LAUNCH_HOLD_MAX_MS. */
+#define CHECK_HELD_MAX_MS 90000
+
+struct check;
+
+struct check *check_create(struct sim *s); /* watches from now on; borrows */
+void check_destroy(struct check *c);
+/* "": nothing has failed; else the invariant's name, and what was seen. */
+const char *check_failed(const struct check *c);
+const char *check_text(const struct check *c);
+void check_fail(struct check *c, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A numbered message between two members of this moment; its arrival is checked. */
+void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traffic);
+/* Nothing happens any more: everybody has to agree, and everything has to have arrived. */
+void check_rest(struct check *c);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Invariants of the head's records: jobs, slots, the fence, campaigns and their events. */
+#include "dvm/sim/check_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void check_head_forget(struct check *c)
+{
+    struct seen_job *j, *jtmp;
+    struct seen_campaign *k, *ktmp;
+    struct seen_launch *x, *xtmp;
+
+    HASH_ITER(hh, c->jobs, j, jtmp)
+    {
+        HASH_DEL(c->jobs, j);
+        free(j);
+    }
+    HASH_ITER(hh, c->campaigns, k, ktmp)
+    {
+        HASH_DEL(c->campaigns, k);
+        free(k);
+    }
+    HASH_ITER(hh, c->launches, x, xtmp)
+    {
+        HASH_DEL(c->launches, x);
+        free(x);
+    }
+    memset(c->state, 0, sizeof c->state);
+    c->next_event = 1;
+    c->fence = c->fence_before = 0;
+}
+
+static struct seen_campaign *campaign_of(struct check *c, const char *id)
+{
+    struct seen_campaign *k;
+
+    HASH_FIND_STR(c->campaigns, id, k);
+    if (!k) {
+        k = xcalloc(1, sizeof *k);
+        snprintf(k->id, sizeof k->id, "%s", id);
+        HASH_ADD_STR(c->campaigns, id, k);
+    }
+    return k;
+}
+
+/* --- events */
+
+static void check_event(struct check *c, const struct api_event *e)
+{
+    struct seen_campaign *k = e->has_campaign ? campaign_of(c, e->campaign.id) : NULL;
+
+    if (e->type == API_EVENT_DAEMON_LOST)
+        c->lost_now = true;
+    if (!k)
+        return;
+    k->accepted += e->type == API_EVENT_CAMPAIGN_ACCEPTED;
+    k->offered += e->type == API_EVENT_NODES_OFFERED;
+    k->complete += e->type == API_EVENT_CAMPAIGN_COMPLETE;
+    k->cancelled += e->type == API_EVENT_CAMPAIGN_CANCELLED;
+    if (e->type == API_EVENT_CAMPAIGN_COMPLETE && k->offered != 1)
+        check_fail(c, "one-terminal-event", "campaign %s: its end comes before the offer", k->id);
+    if (k->complete + k->cancelled > 1 || k->offered > 1)
+        check_fail(c, "one-terminal-event", "campaign %s: %u ends, %u offers", k->id,
+                   k->complete + k->cancelled, k->offered);
+}
+
+static void on_campaign(void *arg, const struct inspect_campaign *x)
+{
+    struct check *c = arg;
+    struct seen_campaign *k = campaign_of(c, x->id);
+    unsigned ends = k->complete + k->cancelled;
+    bool effective = k->accepted > 0;
+
+    if (k->ended && k->phase != x->phase)
+        check_fail(c, "one-terminal-event", "campaign %s was %s and is %s", x->id,
+                   api_phase_name(k->phase), api_phase_name(x->phase));
+    k->phase = x->phase;
+    k->ended = api_phase_terminal(x->phase);
+    if (!k->ended && ends)
+        check_fail(c, "one-terminal-event", "campaign %s: its end was told and it runs", x->id);
+    if (k->ended && ends != (effective && (x->has_requester || k->cancelled) ? 1 : 0))
+        check_fail(c, "one-terminal-event", "campaign %s is %s with %u terminal events", x->id,
+                   api_phase_name(x->phase), ends);
+}
+
+/* --- the fence */
+
+static void on_hold(void *arg, const char *name, uint32_t count)
+{
+    struct check *c = arg;
+    struct seen_campaign *k;
+
+    c->holds_sum += count;
+    if (strcmp(name, "grow") == 0) {
+        c->growing_holds++;
+        return;
+    }
+    HASH_FIND_STR(c->campaigns, name, k);
+    if (!k || k->phase != API_PHASE_REMOVING)
+        check_fail(c, "fence-sum", "%s holds %u and does not remove anybody", name, count);
+}
+
+static void check_fence(struct check *c, const struct launch *l)
+{
+    c->holds_sum = c->growing_holds = 0;
+    launch_inspect_holds(l, on_hold, c);
+    c->fence = launch_inspect_fence(l);
+    if (c->fence != c->holds_sum)
+        check_fail(c, "fence-sum", "the fence is %u, the holds sum up to %u", c->fence,
+                   c->holds_sum);
+    if (c->growing_holds != (launch_inspect_growing(l) ? 1 : 0))
+        check_fail(c, "fence-sum", "%u holds of grows, one is %srunning", c->growing_holds,
+                   launch_inspect_growing(l) ? "" : "not ");
+}
+
+/* --- jobs */
+
+static uint64_t digest_of(const struct inspect_job *x)
+{
+    uint64_t d = 7;
+
+    for (size_t i = 0; i < x->nnodes; i++)
+        d = (d * 31 + x->nodes[i].vpid) * 31 + x->nodes[i].epoch;
+    return d;
+}
+
+/* Wired now, or when this event began: what an event does later in its turn is not held against it.
+ */
+static bool usable(const struct check *c, const struct job_node *n)
+{
+    const struct member *m = members_get(core_inspect_members(sim_core(c->sim, 0)), n->vpid);
+
+    return m && m->facts.epoch.ctr == n->epoch &&
+           (m->state == MEMBER_WIRED || c->state[n->vpid] == MEMBER_WIRED);
+}
+
+static void check_map(struct check *c, const struct seen_job *j, const struct inspect_job *x)
+{
+    bool anew = x->mapped && (!j->mapped || j->map_digest != digest_of(x));
+    bool sends = x->sent && !j->sent;
+
+    for (size_t i = 0; i < x->nnodes; i++) {
+        if (usable(c, &x->nodes[i]))
+            continue;
+        if (anew)
+            check_fail(c, "mapped-ready", "job %s is mapped to vpid %u, which is not wired",
+                       x->nspace, x->nodes[i].vpid);
+        if (sends)
+            check_fail(c, "no-send-to-leaving", "job %s is sent to vpid %u, which is not wired",
+                       x->nspace, x->nodes[i].vpid);
+    }
+}
+
+static void count_slots(struct check *c, const struct inspect_job *x)
+{
+    const struct members *m = core_inspect_members(sim_core(c->sim, 0));
+
+    for (uint32_t r = 0; r < x->nranks; r++) {
+        const struct job_node *n = &x->nodes[x->rank_node[r]];
+        const struct member *y = members_get(m, n->vpid);
+
+        if (x->rank_slot[r] && y && y->facts.epoch.ctr == n->epoch)
+            c->used[n->vpid]++;
+    }
+}
+
+static void check_held(struct check *c, struct seen_job *j, const struct inspect_job *x)
+{
+    bool was = j->state == JOB_WAITING_FOR_DAEMONS;
+    bool is = x->state == JOB_WAITING_FOR_DAEMONS;
+    uint64_t now = sim_now(c->sim);
+
+    if (is && c->fence == 0)
+        check_fail(c, "nobody-parked-forever", "job %s is held, nothing holds it", x->nspace);
+    if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == 123)
+        check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss: %s", x->nspace,
+                   x->reason);
+    if (was && !is && c->lost_now && !job_state_over(x->state) && c->fence_before &&
+        c->fence == c->fence_before)
+        check_fail(c, "unrelated-loss", "job %s was held and goes on by a loss", x->nspace);
+    if (is && !j->held_since)
+        j->held_since = now;
+    if (x->sent || x->queued || job_state_over(x->state))
+        j->held_since = 0;
+    if (j->held_since && now - j->held_since > CHECK_HELD_MAX_MS)
+        check_fail(c, "nobody-starves", "job %s has been held for %llu ms", x->nspace,
+                   (unsigned long long)(now - j->held_since));
+}
+
+static void on_job(void *arg, const struct inspect_job *x)
+{
+    struct check *c = arg;
+    struct seen_job *j;
+
+    HASH_FIND_STR(c->jobs, x->nspace, j);
+    if (!j) {
+        j = xcalloc(1, sizeof *j);
+        snprintf(j->nspace, sizeof j->nspace, "%s", x->nspace);
+        HASH_ADD_STR(c->jobs, nspace, j);
+    }
+    check_map(c, j, x);
+    check_held(c, j, x);
+    count_slots(c, x);
+    j->seen = true;
+    j->state = x->state;
+    j->mapped = x->mapped;
+    j->sent = x->sent;
+    j->map_digest = digest_of(x);
+}
+
+static void check_slots(struct check *c, const struct members *m)
+{
+    for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++) {
+        const struct member *x = members_get(m, v);
+
+        if (x && x->slots_used != c->used[v])
+            check_fail(c, "slots-balance", "vpid %u: %d slots in use, the jobs have %llu there", v,
+                       (int)x->slots_used, (unsigned long long)c->used[v]);
+        if (x && x->slots_used > x->facts.slots)
+            check_fail(c, "slots-balance", "vpid %u: %d of %u slots in use", v, (int)x->slots_used,
+                       x->facts.slots);
+        c->state[v] = x ? (uint8_t)x->state : MEMBER_ABSENT;
+    }
+}
+
+void check_head(struct check *c, const struct core *core)
+{
+    const struct launch *l = core_inspect_launch(core);
+    const struct members *m = core_inspect_members(core);
+    struct seen_job *j, *tmp;
+
+    c->lost_now = false;
+    for (; c->next_event < core_event_next(core); c->next_event++) {
+        const struct api_event *e = core_event(core, c->next_event);
+
+        if (e)
+            check_event(c, e);
+    }
+    launch_inspect_campaigns(l, on_campaign, c);
+    check_fence(c, l);
+    memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->used);
+    HASH_ITER(hh, c->jobs, j, tmp)
+    {
+        j->seen = false;
+    }
+    launch_inspect_jobs(l, on_job, c);
+    HASH_ITER(hh, c->jobs, j, tmp)
+    {
+        if (j->seen)
+            continue;
+        HASH_DEL(c->jobs, j);
+        free(j);
+    }
+    check_slots(c, m);
+    c->fence_before = c->fence;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The checker's memory, shared by the files of this directory only. */
+#ifndef DVM_SIM_CHECK_PRIVATE_H
+#define DVM_SIM_CHECK_PRIVATE_H
+
+#include "dvm/core/core_inspect.h"
+#include "dvm/sim/check.h"
+#include "dvm/wire/msg.h"
+
+#include <uthash.h>
+
+struct seen_node { /* a daemon after its last event */
+    struct epoch epoch;
+    uint64_t version, repairs;
+};
+
+struct seen_job {
+    char nspace[64];
+    int state;
+    bool mapped, sent, seen;
+    uint64_t map_digest;
+    uint64_t held_since; /* 0: not held */
+    UT_hash_handle hh;
+};
+
+struct seen_campaign {
+    char id[64];
+    unsigned offered, complete, cancelled, accepted;
+    enum api_phase phase;
+    bool ended;
+    UT_hash_handle hh;
+};
+
+struct stream_key {
+    uint32_t src, dst, traffic, pad;
+    struct epoch src_epoch, dst_epoch;
+};
+
+struct seen_stream { /* test messages of one direction between two lives */
+    struct stream_key key;
+    uint64_t sent, got;
+    UT_hash_handle hh;
+};
+
+struct seen_launch { /* launch data on its way */
+    uint64_t key[3]; /* dst, dst life, sequence */
+    UT_hash_handle hh;
+};
+
+struct check {
+    struct sim *sim;
+    char name[32];
+    char text[512];
+    struct seen_node nodes[SIM_NODES_MAX];
+    struct epoch head; /* its life */
+    uint64_t *digests; /* of the table of members, by version, in this incarnation */
+    size_t ndigests;
+    uint64_t complete;
+    uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last event; 0: not there */
+    uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last event */
+    uint64_t used[SIM_NODES_MAX]; /* slots by the jobs' records */
+    uint64_t next_event;
+    bool lost_now; /* this event has declared somebody lost */
+    uint32_t fence, fence_before;
+    uint32_t holds_sum;
+    uint32_t growing_holds;
+    struct seen_job *jobs;
+    struct seen_campaign *campaigns;
+    struct seen_stream *streams;
+    struct seen_launch *launches;
+    bool stale_due; /* the frame that arrives is of an earlier life */
+    uint64_t stale_before;
+};
+
+uint64_t check_digest(const struct members *m);
+/* check_head.c */
+void check_head(struct check *c, const struct core *core);
+void check_head_forget(struct check *c);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What goes wrong in the simulator: crashes, silence, broken and half-broken connections,
+ * partitions, late frames. */
+#include "dvm/sim/sim_private.h"
+
+#include <stdlib.h>
+
+void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data)
+{
+    struct cur c = cur_of(data->data, data->len);
+    struct old_frame *o = &s->old[s->nold % OLD_FRAMES];
+    struct frame f;
+
+    if (data->len > 4096 || frame_decode(&c, &f, NULL) < 0 || f.type < MSG_ROUTED || f.src != vpid)
+        return;
+    if (s->nold >= OLD_FRAMES && sim_random(s, 8) != 0)
+        return; /* some stay long */
+    buf_free(&o->data);
+    buf_init(&o->data, 1u << 20);
+    buf_put_raw(&o->data, data->data, data->len);
+    o->dst = f.dst;
+    s->nold++;
+}
+
+static void end_life(struct sim *s, uint32_t vpid)
+{
+    struct rank_proc *p, *ptmp;
+    struct ev *e, *etmp;
+
+    DL_FOREACH_SAFE(s->procs, p, ptmp)
+    {
+        if (p->vpid == vpid)
+            sim_proc_free(s, p);
+    }
+    DL_FOREACH_SAFE(s->nodes[vpid].held, e, etmp)
+    {
+        DL_DELETE(s->nodes[vpid].held, e);
+        sim_ev_free(e);
+    }
+    core_destroy(s->nodes[vpid].core);
+    s->nodes[vpid].core = NULL;
+    s->nodes[vpid].stopped = false;
+    s->nodes[vpid].life++;
+}
+
+void sim_crash(struct sim *s, uint32_t vpid)
+{
+    struct wire *w, *wtmp;
+
+    if (!sim_running(s, vpid))
+        return;
+    DL_FOREACH_SAFE(s->wires, w, wtmp)
+    {
+        if ((w->a == vpid && w->open_a) || (w->b == vpid && w->open_b))
+            sim_close_side(s, w, vpid);
+    }
+    end_life(s, vpid);
+}
+
+void sim_vanish(struct sim *s, uint32_t vpid)
+{
+    struct wire *w, *wtmp;
+
+    if (!sim_running(s, vpid))
+        return;
+    DL_FOREACH_SAFE(s->wires, w, wtmp)
+    {
+        if (w->a == vpid)
+            w->open_a = false;
+        if (w->b == vpid)
+            w->open_b = false;
+        if (!w->open_a && !w->open_b) {
+            DL_DELETE(s->wires, w);
+            free(w);
+        }
+    }
+    end_life(s, vpid);
+}
+
+/* What was kept back comes now, in its order. */
+static void let_in(struct sim *s, struct ev **list)
+{
+    struct ev *e, *tmp;
+
+    DL_FOREACH_SAFE(*list, e, tmp)
+    {
+        DL_DELETE(*list, e);
+        e->at = s->now;
+        sim_heap_put(s, e);
+    }
+}
+
+void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
+{
+    s->nodes[vpid].stopped = stopped;
+    if (!stopped)
+        let_in(s, &s->nodes[vpid].held);
+}
+
+void sim_partition(struct sim *s, uint32_t vpid, uint8_t group)
+{
+    s->nodes[vpid].group = group;
+}
+
+void sim_heal(struct sim *s)
+{
+    for (uint32_t v = 0; v < s->opts.nodes; v++)
+        s->nodes[v].group = 0;
+    let_in(s, &s->blocked);
+}
+
+static bool joins(const struct wire *w, uint32_t a, uint32_t b)
+{
+    return (w->a == a && w->b == b) || (w->a == b && w->b == a);
+}
+
+void sim_break(struct sim *s, uint32_t a, uint32_t b)
+{
+    struct wire *w, *tmp;
+
+    DL_FOREACH_SAFE(s->wires, w, tmp)
+    {
+        if (!joins(w, a, b))
+            continue;
+        if (w->open_a)
+            sim_schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
+        if (w->open_b)
+            sim_schedule(s, s->now, EV_CLOSED, w->b, w->b_conn);
+        DL_DELETE(s->wires, w);
+        free(w);
+    }
+}
+
+void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms)
+{
+    struct wire *w;
+
+    DL_FOREACH(s->wires, w)
+    {
+        if (!joins(w, a, b) || !w->open_a || !w->open_b)
+            continue;
+        sim_schedule(s, s->now, EV_CLOSED, a, w->a == a ? w->a_conn : w->b_conn);
+        *(w->a == a ? &w->last_b : &w->last_a) += late_ms;
+        sim_to_peer(s, w, a, EV_CLOSED);
+        *(w->a == a ? &w->open_a : &w->open_b) = false;
+    }
+}
+
+void sim_replay(struct sim *s)
+{
+    size_t n = s->nold < OLD_FRAMES ? s->nold : OLD_FRAMES;
+    const struct old_frame *o;
+    struct wire *w;
+    struct ev *e;
+
+    if (n == 0)
+        return;
+    o = &s->old[sim_random(s, n)];
+    DL_FOREACH(s->wires, w)
+    {
+        if ((w->b != o->dst || !w->open_b) && (w->a != o->dst || !w->open_a))
+            continue;
+        e = sim_schedule(s, s->now, EV_FRAME, o->dst, w->b == o->dst ? w->b_conn : w->a_conn);
+        buf_put_raw(&e->data, o->data.data, o->data.len);
+        return;
+    }
+}
+
+bool sim_some_wire(struct sim *s, uint32_t *a, uint32_t *b)
+{
+    struct wire *w;
+    uint64_t n = 0;
+
+    DL_COUNT(s->wires, w, n);
+    if (n == 0)
+        return false;
+    n = sim_random(s, n);
+    w = s->wires;
+    while (n--)
+        w = w->next;
+    *a = sim_random(s, 2) ? w->a : w->b;
+    *b = *a == w->a ? w->b : w->a;
+    return true;
+}
+
+bool sim_stopped(const struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].stopped;
+}
+
+size_t sim_njobs(const struct sim *s)
+{
+    return s->njobs;
+}

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The random schedule: what is done, when, to whom; pods come back as a StatefulSet would have it.
+ */
+#include "dvm/sim/script.h"
+
+#include "dvm/core/core_inspect.h"
+#include "dvm/sim/check.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REST_MAX_MS 240000u
+#define CAMPAIGNS_KEPT 8
+
+struct pod {
+    uint64_t start_at; /* 0: runs, or is not wanted */
+    uint64_t resume_at;
+    uint64_t kill_at; /* parked and no longer wanted */
+};
+
+struct script {
+    struct script_opts opts;
+    struct sim *sim;
+    struct check *check;
+    struct script_result *result;
+    uint32_t nodes, replicas;
+    unsigned profile; /* 0: no faults, 1: links, 2: daemons too, 3: the head too */
+    bool kills;
+    uint64_t sequence;
+    uint64_t heal_at;
+    uint64_t ncampaigns;
+    struct pod pods[SIM_NODES_MAX];
+    int expected[SIM_JOBS_MAX];
+};
+
+static uint64_t dice(struct script *s, uint64_t below)
+{
+    return sim_random(s->sim, below);
+}
+
+static void __attribute__((format(printf, 2, 3))) tell(struct script *s, const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+
+    if (!s->opts.trace)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    printf("%6llu   -> %s\n", (unsigned long long)sim_now(s->sim), text);
+}
+
+/* --- the matrix */
+
+struct seen {
+    enum script_phase phase;
+    enum script_jobs jobs;
+};
+
+static void see_campaign(void *arg, const struct inspect_campaign *c)
+{
+    struct seen *x = arg;
+
+    if (c->phase == API_PHASE_REMOVING)
+        x->phase = PHASE_REMOVING;
+    else if (c->phase == API_PHASE_DRAINING && x->phase == PHASE_NONE)
+        x->phase = PHASE_DRAINING;
+}
+
+static void see_job(void *arg, const struct inspect_job *j)
+{
+    struct seen *x = arg;
+    enum script_jobs kind = j->state == JOB_WAITING_FOR_DAEMONS ? JOBS_HELD
+                            : j->queued                         ? JOBS_QUEUED
+                            : j->sent                           ? JOBS_RUNNING
+                                                                : JOBS_NONE;
+
+    if (x->jobs == JOBS_NONE || kind == JOBS_HELD)
+        x->jobs = kind;
+}
+
+static void count_fault(struct script *s, enum script_fault f)
+{
+    struct seen x = {PHASE_NONE, JOBS_NONE};
+    const struct core *head = sim_core(s->sim, 0);
+
+    s->result->faults += f != FAULT_NONE;
+    if (!head)
+        return;
+    launch_inspect_campaigns(core_inspect_launch(head), see_campaign, &x);
+    launch_inspect_jobs(core_inspect_launch(head), see_job, &x);
+    if (x.phase == PHASE_NONE && launch_inspect_growing(core_inspect_launch(head)))
+        x.phase = PHASE_GROWING;
+    s->result->matrix[x.phase][f][x.jobs]++;
+}
+
+/* --- time and pods */
+
+static bool failed(struct sim *sim, void *arg)
+{
+    return *check_failed(arg) != 0;
+}
+
+static void resume(struct script *s, uint32_t v)
+{
+    s->pods[v].resume_at = 0;
+    tell(s, "vpid %u goes on", v);
+    sim_stop(s->sim, v, false);
+}
+
+/* What runs, what ends and what comes back, as the StatefulSets have it. */
+static void pod_step(struct script *s, uint32_t v)
+{
+    struct pod *p = &s->pods[v];
+    uint64_t now = sim_now(s->sim);
+    bool wanted = v <= s->replicas;
+
+    if (p->resume_at && p->resume_at <= now)
+        resume(s, v);
+    if (sim_core(s->sim, v)) {
+        bool parked = sim_parked(s->sim, v);
+
+        p->start_at = 0;
+        if (parked && !p->kill_at)
+            p->kill_at = now + 1 + dice(s, 1000);
+        if (p->kill_at && p->kill_at <= now) {
+            p->kill_at = 0;
+            if (!wanted || parked) {
+                tell(s, "pod %u is removed", v);
+                sim_crash(s->sim, v);
+            }
+        }
+        return;
+    }
+    if (!wanted || p->start_at > now)
+        return;
+    if (p->start_at == 0) {
+        p->start_at = now + 1 + dice(s, 3) * dice(s, 1500);
+        return;
+    }
+    p->start_at = p->kill_at = 0;
+    tell(s, "pod %u starts", v);
+    sim_start(s->sim, v);
+}
+
+static void pass(struct script *s, uint64_t ms)
+{
+    uint64_t end = sim_now(s->sim) + ms;
+
+    while (sim_now(s->sim) < end && !failed(s->sim, s->check)) {
+        uint64_t step = end - sim_now(s->sim);
+
+        (void)sim_until(s->sim, failed, s->check, step > 250 ? 250 : step);
+        if (s->heal_at && s->heal_at <= sim_now(s->sim)) {
+            s->heal_at = 0;
+            tell(s, "the partition is healed");
+            sim_heal(s->sim);
+        }
+        for (uint32_t v = 0; v < s->nodes; v++)
+            pod_step(s, v);
+    }
+}
+
+/* --- work */
+
+static uint32_t some_node(struct script *s)
+{
+    return (uint32_t)dice(s, s->nodes);
+}
+
+static uint32_t some_member(struct script *s)
+{
+    return 1 + (uint32_t)dice(s, s->nodes - 1);
+}
+
+static void submit(struct script *s)
+{
+    uint32_t v = some_node(s);
+    uint32_t ranks = 1 + (uint32_t)dice(s, s->replicas + 1);
+    uint64_t ms = dice(s, 4) ? dice(s, 300) : dice(s, 3000);
+    int code = dice(s, 8) ? 0 : 3;
+
+    if (!sim_core(s->sim, v) || sim_stopped(s->sim, v) || sim_njobs(s->sim) >= SIM_JOBS_MAX)
+        return;
+    tell(s, "job of %u ranks, %llu ms, code %d at vpid %u", ranks, (unsigned long long)ms, code, v);
+    s->expected[sim_njobs(s->sim)] = code;
+    sim_submit(s->sim, v, ranks, ms, code);
+    s->result->jobs++;
+}
+
+static void message(struct script *s)
+{
+    uint32_t from = some_node(s);
+
+    if (!sim_stopped(s->sim, from))
+        check_send(s->check, from, some_node(s), (enum out_class)dice(s, CLASSES));
+}
+
+static void grow(struct script *s, uint32_t to)
+{
+    struct api_size in = {++s->sequence, to};
+    struct api_size out;
+    const char *reason;
+
+    tell(s, "size %u", to);
+    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
+    if (core_size_put(sim_core(s->sim, 0), &in, &out, &reason, NULL) == 0 && to > s->replicas)
+        s->replicas = to;
+    sim_drain(s->sim, 0);
+}
+
+/* The operator removes the pods when the campaign is complete: here a parked daemon tells it. */
+static void shrink(struct script *s, uint32_t to)
+{
+    uint32_t targets[SIM_NODES_MAX];
+    struct api_campaign_request r = {.sequence = ++s->sequence,
+                                     .drain_mode = dice(s, 4) ? API_DRAIN_WAIT : API_DRAIN_KILL,
+                                     .deadline_s = dice(s, 3) ? -1 : (int64_t)dice(s, 3),
+                                     .targets = targets};
+    struct api_campaign out;
+    const char *reason;
+    char id[32];
+
+    for (uint32_t v = to + 1; v < s->nodes; v++)
+        targets[r.ntargets++] = v;
+    if (r.ntargets == 0)
+        return;
+    snprintf(id, sizeof id, "c%llu", (unsigned long long)++s->ncampaigns);
+    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
+    if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
+        tell(s, "shrink to %u refused: %s", to, reason);
+        return;
+    }
+    s->kills |= r.drain_mode == API_DRAIN_KILL || r.deadline_s >= 0;
+    s->replicas = to < s->replicas ? to : s->replicas;
+    s->result->campaigns++;
+    tell(s, "shrink %s to %u", id, to);
+    api_campaign_free(&out);
+    sim_drain(s->sim, 0);
+}
+
+static void resize(struct script *s)
+{
+    uint32_t to = (uint32_t)dice(s, s->nodes);
+
+    if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
+        return;
+    if (to >= s->replicas && dice(s, 4))
+        grow(s, to);
+    else
+        shrink(s, to);
+}
+
+static void cancel(struct script *s)
+{
+    struct api_campaign out;
+    const char *reason;
+    char id[32];
+
+    if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0) || s->ncampaigns == 0)
+        return;
+    snprintf(id, sizeof id, "c%llu", (unsigned long long)(s->ncampaigns - dice(s, 2)));
+    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
+    if (core_campaign_cancel(sim_core(s->sim, 0), id, &out, &reason, NULL) < 0)
+        return;
+    tell(s, "cancel %s: %s", id, api_phase_name(out.phase));
+    api_campaign_free(&out);
+    sim_drain(s->sim, 0);
+    if (dice(s, 2))
+        grow(s, s->nodes - 1);
+}
+
+static void sigterm(struct script *s)
+{
+    uint32_t v = some_member(s);
+
+    if (!sim_core(s->sim, v) || sim_stopped(s->sim, v))
+        return;
+    tell(s, "SIGTERM to vpid %u", v);
+    core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
+    core_sigterm(sim_core(s->sim, v));
+    sim_drain(s->sim, v);
+}
+
+static void client_gone(struct script *s)
+{
+    size_t n = sim_njobs(s->sim);
+    uint32_t v = some_node(s);
+
+    if (n == 0 || !sim_core(s->sim, v) || sim_stopped(s->sim, v))
+        return;
+    n = n - 1 - dice(s, n < 4 ? n : 4);
+    if (sim_job(s->sim, n)->done || sim_job_home(s->sim, n) != v)
+        return;
+    tell(s, "the submitter of job %zu is gone", n);
+    sim_job_forget(s->sim, n);
+    core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
+    core_client_gone(sim_core(s->sim, v), (uint32_t)n);
+    sim_drain(s->sim, v);
+}
+
+/* --- faults */
+
+static void break_link(struct script *s)
+{
+    uint32_t a, b;
+
+    if (!sim_some_wire(s->sim, &a, &b))
+        return;
+    if (dice(s, 2)) {
+        count_fault(s, FAULT_BREAK);
+        tell(s, "the link of vpids %u and %u breaks", a, b);
+        sim_break(s->sim, a, b);
+    } else {
+        uint64_t late = 1 + dice(s, 1500);
+
+        count_fault(s, FAULT_HALF);
+        tell(s, "the link of vpids %u and %u breaks, %u sees it %llu ms later", a, b, b,
+             (unsigned long long)late);
+        sim_break_half(s->sim, a, b, late);
+    }
+}
+
+static void crash(struct script *s, uint32_t v)
+{
+    if (!sim_core(s->sim, v))
+        return;
+    s->pods[v] = (struct pod){0};
+    if (v == 0)
+        count_fault(s, FAULT_HEAD);
+    if (dice(s, 3) == 0) {
+        count_fault(s, FAULT_VANISH);
+        tell(s, "vpid %u vanishes", v);
+        sim_vanish(s->sim, v);
+    } else {
+        count_fault(s, FAULT_CRASH);
+        tell(s, "vpid %u crashes", v);
+        sim_crash(s->sim, v);
+    }
+    if (dice(s, 3) == 0) { /* back before anybody has noticed */
+        count_fault(s, FAULT_RESTART);
+        tell(s, "pod %u starts at once", v);
+        sim_start(s->sim, v);
+    }
+}
+
+static void stop(struct script *s)
+{
+    uint32_t v = s->profile < 3 ? some_member(s) : some_node(s);
+
+    if (!sim_core(s->sim, v) || sim_stopped(s->sim, v))
+        return;
+    count_fault(s, FAULT_STOP);
+    s->pods[v].resume_at = sim_now(s->sim) + (v == 0       ? 1 + dice(s, 3000)
+                                              : dice(s, 2) ? 1 + dice(s, 3000)
+                                                           : 5000 + dice(s, 30000));
+    tell(s, "vpid %u stops until %llu", v, (unsigned long long)s->pods[v].resume_at);
+    sim_stop(s->sim, v, true);
+}
+
+static void partition(struct script *s)
+{
+    if (s->heal_at)
+        return;
+    count_fault(s, FAULT_PARTITION);
+    s->heal_at = sim_now(s->sim) + 1 + (dice(s, 2) ? dice(s, 3000) : dice(s, 25000));
+    tell(s, "a partition until %llu", (unsigned long long)s->heal_at);
+    for (uint32_t v = 1; v < s->nodes; v++) {
+        if (dice(s, 3) == 0) {
+            tell(s, "  without vpid %u", v);
+            sim_partition(s->sim, v, 1);
+        }
+    }
+}
+
+static void late_frame(struct script *s)
+{
+    count_fault(s, FAULT_LATE);
+    sim_replay(s->sim);
+}
+
+static void fault(struct script *s)
+{
+    uint64_t d = dice(s, 20);
+
+    if (s->profile == 0)
+        return;
+    if (d < 6)
+        late_frame(s);
+    else if (d < 12 || s->profile == 1)
+        break_link(s);
+    else if (d < 15)
+        crash(s, s->profile == 3 && dice(s, 6) == 0 ? 0 : some_member(s));
+    else if (d < 18)
+        stop(s);
+    else
+        partition(s);
+}
+
+static void step(struct script *s)
+{
+    uint64_t d = dice(s, 20);
+
+    if (d < 6)
+        submit(s);
+    else if (d < 10)
+        message(s);
+    else if (d < 13)
+        resize(s);
+    else if (d < 14)
+        cancel(s);
+    else if (d < 15)
+        sigterm(s);
+    else if (d < 16)
+        client_gone(s);
+    else
+        fault(s);
+    count_fault(s, FAULT_NONE);
+}
+
+/* --- rest */
+
+struct rest {
+    size_t jobs, campaigns;
+};
+
+static void rest_job(void *arg, const struct inspect_job *j)
+{
+    ((struct rest *)arg)->jobs++;
+}
+
+static void rest_campaign(void *arg, const struct inspect_campaign *c)
+{
+    ((struct rest *)arg)->campaigns += !api_phase_terminal(c->phase);
+}
+
+static struct rest what_is_left(const struct script *s)
+{
+    struct rest r = {0, 0};
+    const struct core *head = sim_core(s->sim, 0);
+
+    launch_inspect_jobs(core_inspect_launch(head), rest_job, &r);
+    launch_inspect_campaigns(core_inspect_launch(head), rest_campaign, &r);
+    return r;
+}
+
+static uint32_t missing_members(const struct script *s)
+{
+    const struct members *m = core_inspect_members(sim_core(s->sim, 0));
+    uint32_t n = 0;
+
+    for (uint32_t v = 1; v <= s->replicas; v++) {
+        const struct core *x = sim_core(s->sim, v);
+
+        n += !x || core_state(x) != CORE_WIRED || !members_current(m, v, core_inspect_epoch(x)) ||
+             members_get(m, v)->state != MEMBER_WIRED;
+    }
+    return n;
+}
+
+static void come_to_rest(struct script *s)
+{
+    uint64_t end;
+
+    tell(s, "no more faults, no more work");
+    sim_heal(s->sim);
+    s->heal_at = 0;
+    for (uint32_t v = 0; v < s->nodes; v++) {
+        if (sim_stopped(s->sim, v))
+            resume(s, v);
+    }
+    end = sim_now(s->sim) + REST_MAX_MS;
+    for (;;) {
+        struct rest r = {0, 0};
+
+        pass(s, 500);
+        if (failed(s->sim, s->check))
+            return;
+        if (sim_core(s->sim, 0)) {
+            const struct members *m = core_inspect_members(sim_core(s->sim, 0));
+
+            r = what_is_left(s);
+            if (r.jobs == 0 && r.campaigns == 0 && missing_members(s) == 0)
+                break;
+            if (r.campaigns == 0 && s->replicas + 1 < m->n && sim_now(s->sim) + 60000 > end)
+                continue;
+        }
+        if (sim_now(s->sim) < end)
+            continue;
+        if (r.campaigns)
+            check_fail(s->check, "one-terminal-event", "%zu campaigns do not end", r.campaigns);
+        else if (r.jobs)
+            check_fail(s->check, "nobody-parked-forever", "%zu jobs do not end", r.jobs);
+        else
+            check_fail(s->check, "tree-agreement", "%u of %u members do not come",
+                       missing_members(s), s->replicas);
+        return;
+    }
+    pass(s, 20000);
+}
+
+static void check_jobs(struct script *s)
+{
+    for (uint32_t v = 0; v < s->nodes; v++) {
+        if (sim_core(s->sim, v) && sim_ranks(s->sim, v))
+            check_fail(s->check, "nobody-parked-forever", "vpid %u still runs %zu ranks", v,
+                       sim_ranks(s->sim, v));
+    }
+    for (size_t i = 0; i < sim_njobs(s->sim); i++) {
+        const struct sim_job *j = sim_job(s->sim, i);
+
+        if (!j->done && sim_job_waits(s->sim, i))
+            check_fail(s->check, "nobody-parked-forever", "the submitter of job %zu (%s) waits", i,
+                       j->nspace);
+        if (j->done && s->profile < 2 && j->exit_code != s->expected[i] && j->exit_code != 125 &&
+            !(j->exit_code == 122 && s->kills) && !strstr(j->text, "left the DVM"))
+            check_fail(s->check, "unrelated-loss", "job %zu ended with %d instead of %d: %s", i,
+                       j->exit_code, s->expected[i], j->text);
+    }
+}
+
+static void begin(struct script *s)
+{
+    static const uint32_t radixes[] = {2, 2, 3, 4, 32, 64};
+    struct sim_opts o = {.seed = (unsigned)s->opts.seed, .uneven = true, .trace = s->opts.trace};
+
+    s->sim = sim_create(&o);
+    for (unsigned i = 0; i < 3; i++)
+        (void)dice(s, 2); /* neighbouring seeds have little in common from here on */
+    s->nodes = s->opts.nodes ? s->opts.nodes : 3 + (uint32_t)dice(s, dice(s, 2) ? 8 : 23);
+    s->profile = (unsigned)dice(s, 4);
+    s->replicas = s->nodes - 1;
+    o.nodes = s->nodes;
+    o.size = s->replicas;
+    o.radix = radixes[dice(s, 6)];
+    o.slots = 1 + (uint32_t)dice(s, 3);
+    o.delay_ms = 1 + dice(s, 3) * dice(s, 30);
+    sim_configure(s->sim, &o);
+    tell(s, "seed %llu: %u nodes, radix %u, slots %u, delay %llu ms, profile %u",
+         (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots,
+         (unsigned long long)o.delay_ms, s->profile);
+    s->check = check_create(s->sim);
+    for (uint32_t v = 0; v < s->nodes; v++)
+        sim_start(s->sim, v);
+}
+
+void script_run(const struct script_opts *o, struct script_result *r)
+{
+    struct script *s = xcalloc(1, sizeof *s);
+    unsigned steps;
+
+    s->opts = *o;
+    s->result = r;
+    begin(s);
+    pass(s, dice(s, 2) ? 2000 : dice(s, 500));
+    steps = 20 + (unsigned)dice(s, 120);
+    while (steps-- && !failed(s->sim, s->check)) {
+        step(s);
+        pass(s, dice(s, 3) ? dice(s, 60) : dice(s, 8) ? dice(s, 500) : dice(s, 5000));
+    }
+    if (!failed(s->sim, s->check))
+        come_to_rest(s);
+    if (!failed(s->sim, s->check)) {
+        check_rest(s->check);
+        check_jobs(s);
+    }
+    snprintf(r->name, sizeof r->name, "%s", check_failed(s->check));
+    snprintf(r->text, sizeof r->text, "%s", check_text(s->check));
+    r->at_ms = sim_now(s->sim);
+    sim_destroy(s->sim);
+    check_destroy(s->check);
+    free(s);
+}
+
+const char *script_phase_name(enum script_phase p)
+{
+    static const char *const names[] = {"none", "draining", "removing", "growing"};
+
+    return names[p];
+}
+
+const char *script_fault_name(enum script_fault f)
+{
+    static const char *const names[] = {"none", "break",     "half-break", "crash", "vanish",
+                                        "stop", "partition", "restart",    "head",  "late-frame"};
+
+    return names[f];
+}
+
+const char *script_jobs_name(enum script_jobs j)
+{
+    static const char *const names[] = {"other", "held", "queued", "running"};
+
+    return names[j];
+}

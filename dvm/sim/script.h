@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A random schedule from a seed: jobs, campaigns and faults; then rest, at which all has to be
+ * well. */
+#ifndef DVM_SIM_SCRIPT_H
+#define DVM_SIM_SCRIPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct script_opts {
+    uint64_t seed;
+    uint32_t nodes; /* head included; 0: by the seed, 3..25 */
+    bool trace;     /* print what happens */
+};
+
+enum script_phase { PHASE_NONE, PHASE_DRAINING, PHASE_REMOVING, PHASE_GROWING, PHASES };
+enum script_fault {
+    FAULT_NONE,
+    FAULT_BREAK,
+    FAULT_HALF,
+    FAULT_CRASH,
+    FAULT_VANISH,
+    FAULT_STOP,
+    FAULT_PARTITION,
+    FAULT_RESTART,
+    FAULT_HEAD,
+    FAULT_LATE,
+    FAULTS
+};
+enum script_jobs { JOBS_NONE, JOBS_HELD, JOBS_QUEUED, JOBS_RUNNING, JOBS_KINDS };
+
+struct script_result {
+    char name[32]; /* the invariant that failed, or "" */
+    char text[512];
+    uint64_t at_ms;
+    uint64_t jobs, campaigns, faults;
+    uint64_t matrix[PHASES][FAULTS][JOBS_KINDS];
+};
+
+void script_run(const struct script_opts *o, struct script_result *r); /* adds to the counts */
+const char *script_phase_name(enum script_phase p);
+const char *script_fault_name(enum script_fault f);
+const char *script_jobs_name(enum script_jobs j);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The simulator's own records, shared by the files of this directory only. */
+#ifndef DVM_SIM_SIM_PRIVATE_H
+#define DVM_SIM_SIM_PRIVATE_H
+
+#include "dvm/sim/sim.h"
+#include "dvm/wire/msg.h"
+
+#include <utlist.h>
+
+#define PORT_BASE 10000u
+
+enum ev_kind { EV_OPEN, EV_FRAME, EV_CLOSED, EV_EXIT };
+
+struct ev {
+    uint64_t at, number;
+    enum ev_kind kind;
+    uint32_t vpid;
+    uint32_t from; /* whose network it comes through */
+    uint64_t life;
+    uint64_t conn;
+    bool incoming;
+    struct buf data;
+    struct ev *next, *prev;
+};
+
+struct wire {      /* one connection; each side knows it by its own id */
+    uint32_t a, b; /* a has connected to b */
+    uint64_t a_conn, b_conn;
+    bool open_a, open_b;     /* the side has not closed it */
+    uint64_t last_a, last_b; /* arrival of the last frame to that side: order is kept */
+    uint64_t slow;           /* its frames take so many times longer */
+    struct wire *next, *prev;
+};
+
+struct rank_proc {
+    char *nspace;
+    uint32_t vpid;
+    uint32_t rank;
+    uint64_t exits_at;
+    int status;
+    struct rank_proc *next, *prev;
+};
+
+struct node {
+    struct core *core;
+    uint64_t life;
+    bool exited, parked, stopped;
+    uint8_t group;     /* of a partition */
+    uint64_t deadline; /* of the core, after its last input */
+    struct ev *held;   /* what came while it was stopped */
+};
+
+#define OLD_FRAMES 64
+
+struct old_frame { /* a routed frame that was sent, kept to come again */
+    uint32_t dst;
+    struct buf data;
+};
+
+struct sim {
+    struct sim_opts opts;
+    struct node nodes[SIM_NODES_MAX];
+    struct sim_hooks hooks;
+    struct ev **heap; /* by time */
+    size_t nheap, heap_max;
+    struct ev *blocked; /* by a partition */
+    struct old_frame old[OLD_FRAMES];
+    size_t nold;
+    struct wire *wires;
+    struct rank_proc *procs;
+    uint64_t now, numbers, conns;
+    uint64_t rng;
+    struct sim_job jobs[SIM_JOBS_MAX];
+    size_t njobs;
+};
+
+/* sim.c */
+bool sim_running(const struct sim *s, uint32_t vpid);
+struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t vpid,
+                        uint64_t conn);
+/* The next thing that the other side of a wire sees, after all that is on its way to it. */
+struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind);
+void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid);
+void sim_heap_put(struct sim *s, struct ev *e);
+void sim_proc_free(struct sim *s, struct rank_proc *p);
+void sim_ev_free(struct ev *e);
+/* fault.c */
+void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data);
+
+#endif
