@@ -16,7 +16,6 @@ RUNS=${RUNS:-30}
 X=b
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dvm-bench-XXXXXX")
-BATS_TEST_TMPDIR=$dir # where lib.bash keeps what runs beside
 at_end() {
     trap '' INT TERM
     stop_background
@@ -38,19 +37,25 @@ now_ms() { local t=${EPOCHREALTIME/[.,]/}; printf '%s' $((t / 1000)); }
 
 # --- watches, each line with the milliseconds at which it came
 
-# watch NAME COMMAND…: in the background, into $dir/NAME.
+stamp() {
+    local line t
+    while IFS= read -r line; do
+        t=${EPOCHREALTIME/[.,]/}
+        printf '%s %s\n' $((t / 1000)) "$line"
+    done
+}
+# watch NAME ARGUMENT…: of kubectl, in the background, into $dir/NAME.
 watch() {
     local name=$1
     shift
-    # shellcheck disable=SC2016  # expanded by that shell
-    background "$name" bash -c 'set -o pipefail
-        "$@" | while IFS= read -r line; do t=${EPOCHREALTIME/[.,]/}; echo "$((t / 1000)) $line"; done' watch "$@"
+    setpriv --pdeathsig TERM timeout 900 kubectl --namespace "$NS" "$@" > >(stamp > "$dir/$name") &
+    BACKGROUND+=($!)
 }
 start_watches() {
-    watch pods timeout 900 kubectl --namespace "$NS" get pods -w --output-watch-events --no-headers
-    watch resource timeout 900 kubectl --namespace "$NS" get dvm "$X" -w -o \
+    watch pods get pods -w --output-watch-events --no-headers
+    watch resource get dvm "$X" -w -o \
         'jsonpath={.spec.replicas} {.status.replicas} {.status.readyReplicas} {.status.lastCampaign.id}{"\n"}'
-    watch events timeout 900 kubectl --namespace "$NS" exec "$X-head-0" -- pstat --watch-events --json
+    watch events exec "$X-head-0" -- pstat --watch-events --json
 }
 # since NAME T0 PATTERN: milliseconds from T0 to the first (FIRST=1) or last line since then that matches.
 since() {
