@@ -174,6 +174,8 @@ static void on_refuse(struct core *c, struct link *k, const struct msg *m)
                       ? CORE_RETRY_MAX_MS
                       : 2 * c->retry_ms;
     c->retry_at = c->out.now_ms + c->retry_ms;
+    if (!c->parent_conn && !c->lost_at)
+        c->lost_at = c->out.now_ms; /* who is refused for long asks the head */
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_JOINING, "refused, tries again: %s", m->text);
     if (m->number == REFUSE_NEVER)

@@ -254,7 +254,7 @@ static void no_place(struct launch *l, struct job *j, bool never, uint32_t prese
                  why->msg, (unsigned long long)maximum, l->bound);
         return;
     }
-    j->checked = true;
+    j->checked |= maximum != 0; /* while nobody is here, nobody can tell */
     j->queued = true;
     job_event(l, j, JOB_EV_NO_SLOTS);
     j->due = false;

@@ -53,6 +53,8 @@ static void check_event(struct check *c, const struct api_event *e)
 
     if (e->type == API_EVENT_DAEMON_LOST)
         c->lost_now = true;
+    if (e->type == API_EVENT_DAEMON_WIRED || e->type == API_EVENT_NODES_OFFERED)
+        c->ended_now = true;
     if (!k)
         return;
     k->accepted += e->type == API_EVENT_CAMPAIGN_ACCEPTED;
@@ -177,8 +179,8 @@ static void check_held(struct check *c, struct seen_job *j, const struct inspect
     if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == 123)
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss: %s", x->nspace,
                    x->reason);
-    if (was && !is && c->lost_now && !job_state_over(x->state) && c->fence_before &&
-        c->fence == c->fence_before)
+    if (was && !is && c->lost_now && !c->ended_now && !job_state_over(x->state) &&
+        c->fence_before && c->fence == c->fence_before)
         check_fail(c, "unrelated-loss", "job %s was held and goes on by a loss", x->nspace);
     if (is && !j->held_since)
         j->held_since = now;
@@ -231,7 +233,7 @@ void check_head(struct check *c, const struct core *core)
     const struct members *m = core_inspect_members(core);
     struct seen_job *j, *tmp;
 
-    c->lost_now = false;
+    c->lost_now = c->ended_now = false;
     for (; c->next_event < core_event_next(core); c->next_event++) {
         const struct api_event *e = core_event(core, c->next_event);
 

@@ -60,7 +60,8 @@ struct check {
     uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last event */
     uint64_t used[SIM_NODES_MAX]; /* slots by the jobs' records */
     uint64_t next_event;
-    bool lost_now; /* this event has declared somebody lost */
+    bool ended_now; /* this event has ended a campaign */
+    bool lost_now;  /* this event has declared somebody lost */
     uint32_t fence, fence_before;
     uint32_t holds_sum;
     uint32_t growing_holds;

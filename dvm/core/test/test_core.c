@@ -183,6 +183,15 @@ static void a_job_that_never_fits_fails_at_once_with_the_numbers(void **state)
     sim_destroy(s);
 }
 
+static void a_job_that_came_before_any_member_is_judged_when_there_are_some(void **state)
+{
+    struct sim *s = boot(2, 2, 2);
+    size_t j = sim_submit(s, 0, 5, 10, 0);
+
+    wait_job(s, j, 125);
+    sim_destroy(s);
+}
+
 static void a_job_that_fits_waits_for_its_slots(void **state)
 {
     struct sim *s = boot(2, 2, 1);
@@ -619,6 +628,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_job_waits_for_its_output_only),
         cmocka_unit_test(a_failing_rank_gives_its_code_and_ends_the_others),
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_with_the_numbers),
+        cmocka_unit_test(a_job_that_came_before_any_member_is_judged_when_there_are_some),
         cmocka_unit_test(a_job_that_fits_waits_for_its_slots),
         cmocka_unit_test(the_heads_vpid_and_vpids_in_the_middle_cannot_be_shrunk),
         cmocka_unit_test(a_shrink_removes_a_whole_branch_in_one_repair_with_one_event),
