@@ -212,7 +212,8 @@ static int on_line(uint64_t conn, const char *event, void *arg)
 
 static void call(struct daemon *d, const struct local_client *k, const struct client_msg *m)
 {
-    struct ctl_local answer = {.reply = on_reply, .line = on_line, .arg = d};
+    struct ctl_local answer = {
+        .reply = on_reply, .line = on_line, .role = TLS_ROLE_OPERATOR, .arg = d};
     struct buf b BUF_AUTO = {0};
 
     if (d->opts.vpid == 0) {
@@ -251,11 +252,6 @@ static void on_remote_reply(uint64_t conn, int status, const char *body, void *a
     daemon_send_app(r->d, r->from, CLASS_CONTROL, APP_REPLY, &b);
 }
 
-static int no_lines(uint64_t conn, const char *event, void *arg)
-{
-    return -1; /* event streams are followed at the head itself */
-}
-
 void conn_app_call(struct daemon *d, uint32_t from, const void *data, size_t len)
 {
     struct cur c = cur_of(data, len);
@@ -263,7 +259,7 @@ void conn_app_call(struct daemon *d, uint32_t from, const void *data, size_t len
     char *method FREE_AUTO = cur_str(&c, 16);
     char *path FREE_AUTO = cur_str(&c, CLIENT_TEXT_MAX);
     char *body FREE_AUTO = cur_str(&c, CLIENT_BODY_MAX);
-    struct ctl_local answer = {.reply = on_remote_reply, .line = no_lines, .arg = &r};
+    struct ctl_local answer = {.reply = on_remote_reply, .role = TLS_ROLE_MEMBER, .arg = &r};
 
     if (cur_done(&c))
         ctl_local_call(d->ctl, UINT64_MAX, method, path, body, &answer);

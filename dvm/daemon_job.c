@@ -111,8 +111,11 @@ static void start(struct daemon *d, struct djob *j)
     if (ok)
         return;
     log_error("job %s: %s", j->nspace, err.msg);
-    fail_all(d, j, ENOMEM, err.msg);
+    j->failed = true;
+    fail_all(d, j, err.code ? err.code : EIO, "the start of its ranks");
 }
+
+static void clean_up(struct daemon *d, struct djob *j);
 
 static void on_registered(int status, void *arg)
 {
@@ -120,12 +123,16 @@ static void on_registered(int status, void *arg)
     struct djob *j = find(l->d, l->nspace);
 
     daemon_enter(l->d);
-    if (j && j->cancelled)
+    if (j && j->over) { /* the core has given it up meanwhile */
+        clean_up(l->d, j);
+    } else if (j && j->cancelled) {
         fail_all(l->d, j, ECANCELED, "ended before its start");
-    else if (j && status != 0)
+    } else if (j && status != 0) {
+        j->failed = true;
         fail_all(l->d, j, EIO, "the PMIx server refuses the job");
-    else if (j)
+    } else if (j) {
         start(l->d, j);
+    }
     daemon_drain(l->d);
     later_free(l);
 }
@@ -187,7 +194,7 @@ void djob_gone(struct daemon *d, const char *nspace)
     if (!j)
         return;
     j->over = true;
-    if (j->alive == 0 && (j->started || j->cancelled))
+    if (j->alive == 0 && (j->started || j->cancelled || j->failed))
         clean_up(d, j);
     else if (!j->started)
         j->cancelled = true;
@@ -226,7 +233,7 @@ static void on_output(const char *nspace, uint32_t rank, int stream, const void 
         return;
     daemon_enter(d);
     if (len && j->launch->home_vpid != JOB_NO_VPID)
-        iof_output(d->iof, nspace, j->launch->home_vpid, rank, stream, data, len);
+        iof_output(d->iof, j->launch, rank, stream, data, len);
     else if (!len && ++j->eofs[rank] == 2)
         core_proc(d->core, nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
     daemon_drain(d);

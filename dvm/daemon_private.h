@@ -43,6 +43,7 @@ struct djob { /* a job with ranks here, from registration to clean-up */
     struct job_launch *launch;
     bool started;   /* handed to odls */
     bool cancelled; /* ended before that */
+    bool failed;    /* nothing of it will ever start */
     bool over;      /* the core wants it cleaned up */
     uint32_t alive; /* ranks not yet reaped */
     uint8_t *eofs;  /* [nranks] output streams that have ended */

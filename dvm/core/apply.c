@@ -154,6 +154,18 @@ void apply_op(struct core *c, struct msg *m)
     neigh_update(c);
 }
 
+/* Who hangs on us would miss what we have skipped; who has it already takes no notice. */
+static void pass_snapshot(struct core *c)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (k->incoming && k->state == LINK_UP && !k->joining)
+            greet_snapshot(c, k);
+    }
+}
+
 void apply_snapshot(struct core *c, struct link *k, struct msg *m)
 {
     struct members old = c->members;
@@ -174,5 +186,6 @@ void apply_snapshot(struct core *c, struct link *k, struct msg *m)
         core_reset(c, "the table of members no longer has this daemon");
         return;
     }
+    pass_snapshot(c);
     neigh_update(c);
 }

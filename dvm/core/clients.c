@@ -138,6 +138,13 @@ bool core_client_of(const struct core *c, const char *nspace, uint32_t *client)
     return true;
 }
 
+bool core_client_there(const struct core *c, uint32_t client)
+{
+    const struct client *x = find(c, client);
+
+    return x && !x->gone;
+}
+
 bool core_live(const struct core *c, uint32_t vpid)
 {
     return members_live(&c->members, vpid);
@@ -169,11 +176,12 @@ static void check_done(struct core *c, struct client *x)
     drop(c, x);
 }
 
-void client_iof_end(struct core *c, uint32_t from, const char *nspace)
+/* By the client's own id: the job's name may not have come yet, on another stream. */
+void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
 {
-    struct client *x = find_nspace(c, nspace);
+    struct client *x = find(c, m->client);
 
-    if (!x)
+    if (!x || (x->nspace && strcmp(x->nspace, m->nspace) != 0))
         return;
     x->ended = xrealloc(x->ended, (x->nended + 1) * sizeof *x->ended);
     x->ended[x->nended++] = from;

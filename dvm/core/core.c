@@ -177,7 +177,7 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
         client_msg_in(c, m);
         break;
     case MSG_IOF_END:
-        client_iof_end(c, f->src, m->nspace);
+        client_iof_end(c, f->src, m);
         break;
     case MSG_GATHER_UP:
         gather_up(&c->gather, f->src, m);

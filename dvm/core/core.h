@@ -85,6 +85,8 @@ size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class traf
 
 /* The local client (prun) that submitted the job; false if it is not ours or gone. */
 bool core_client_of(const struct core *c, const char *nspace, uint32_t *client);
+/* False if a local client is gone or never was. */
+bool core_client_there(const struct core *c, uint32_t client);
 /* Where a client's input goes: false until its job has started. */
 bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
                 size_t *n);

@@ -116,7 +116,7 @@ void local_reports(struct core *c);
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
 void client_msg_in(struct core *c, const struct msg *m);
-void client_iof_end(struct core *c, uint32_t from, const char *nspace);
+void client_iof_end(struct core *c, uint32_t from, const struct msg *m);
 void client_member_gone(struct core *c, uint32_t vpid);
 void client_fail_all(struct core *c, const char *why);
 void client_free_all(struct core *c);

@@ -120,7 +120,8 @@ static void on_hello(struct core *c, struct link *k, const struct msg *m)
         links_close(&c->links, k, false);
         return;
     }
-    if (!k->member_role || strcmp(m->text, c->opts.cluster) != 0) {
+    if (!k->member_role || m->members[0].vpid == VPID_HEAD ||
+        strcmp(m->text, c->opts.cluster) != 0) {
         refuse(c, k, REFUSE_NEVER,
                "this is another cluster, or the certificate's role is not a daemon's");
         return;
@@ -137,7 +138,8 @@ static void on_hello(struct core *c, struct link *k, const struct msg *m)
 
 static void on_welcome(struct core *c, struct link *k, const struct msg *m)
 {
-    if (k->incoming || k->state != LINK_GREETING || m->nmembers != 1) {
+    if (k->incoming || k->state != LINK_GREETING || m->nmembers != 1 ||
+        (m->members[0].vpid == VPID_HEAD && !k->head_role)) {
         links_close(&c->links, k, false);
         return;
     }

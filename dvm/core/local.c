@@ -63,7 +63,7 @@ static struct job_launch *copy_launch(const struct job_launch *l)
     struct buf b BUF_AUTO = {0};
     struct cur cur;
 
-    buf_init(&b, MSG_DATA_MAX);
+    buf_init(&b, MSG_DATA_MAX + (1u << 20)); /* as rml takes it */
     job_launch_encode(&b, l);
     cur = cur_of(b.data, b.len);
     if (job_launch_decode(&cur, copy, NULL) == 0)
@@ -201,6 +201,7 @@ void core_local_gone(struct core *c, const char *nspace)
     if (!j || j->gone)
         return;
     j->gone = true;
+    end.client = j->map.home_client;
     if (members_live(&c->members, j->map.home_vpid))
         core_send(c, j->map.home_vpid, CLASS_BULK, &end);
     j->iof_end = rml_sent(&c->rml, j->map.home_vpid, CLASS_BULK);

@@ -370,6 +370,7 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
 
     if (!k)
         return;
+    k->head_role = strcmp(role, "head") == 0;
     k->member_role = daemon && strcmp(cluster, c->opts.cluster) == 0;
     k->heard_ms = c->out.now_ms;
     if (!incoming && (!k->member_role || (k->vpid == VPID_HEAD && strcmp(role, "head") != 0))) {
@@ -455,7 +456,7 @@ void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg
     case MSG_ADD:
     case MSG_REMOVE:
     case MSG_SHUTDOWN:
-        if (!core_is_head(c))
+        if (!core_is_head(c) && !k->incoming) /* broadcasts come from above only */
             apply_op(c, m);
         break;
     case MSG_SNAPSHOT:
@@ -497,7 +498,9 @@ void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t 
     k->pinged = false;
     bad = frame_decode(&cur, &f, &err) < 0;
     if (!bad && f.type >= MSG_ROUTED) {
-        if (k->state == LINK_UP || k->state == LINK_CLOSING)
+        if (f.src == VPID_HEAD && k->incoming)
+            c->stale++; /* the head's word does not come from below */
+        else if (k->state == LINK_UP || k->state == LINK_CLOSING)
             rml_input(&c->rml, &f, data, len);
     } else if (!bad && msg_decode(&cur, f.type, &m, &err) == 0) {
         neigh_msg(c, k, &f, &m);

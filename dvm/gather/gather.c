@@ -130,8 +130,8 @@ static void know_participants(struct gather *g, struct gather_op *op, const uint
     op->need = first >= n ? 0 : (n - first < GATHER_RADIX ? n - first : GATHER_RADIX);
 }
 
-static void send(struct gather *g, struct gather_op *op, uint32_t to, enum msg_type type,
-                 int64_t status)
+static int send(struct gather *g, struct gather_op *op, uint32_t to, enum msg_type type,
+                int64_t status)
 {
     struct msg m = {.type = type,
                     .op = op->key->seq,
@@ -140,12 +140,14 @@ static void send(struct gather *g, struct gather_op *op, uint32_t to, enum msg_t
                     .nvpids = op->n,
                     .vpids = op->vpids,
                     .number = status,
-                    .data = op->data.data,
-                    .len = op->data.len};
+                    .data = status == 0 ? op->data.data : NULL,
+                    .len = status == 0 ? op->data.len : 0};
     struct err err = {0};
 
-    if (rml_send(g->rml, to, CLASS_MODEX, &m, &err) < 0)
-        out_log(g->out, 1, "collective: %s", err.msg);
+    if (rml_send(g->rml, to, CLASS_MODEX, &m, &err) == 0)
+        return 0;
+    out_log(g->out, 1, "collective: %s", err.msg);
+    return -1;
 }
 
 static void answer(struct gather *g, struct gather_op *op, int64_t status)
@@ -174,8 +176,9 @@ static void check(struct gather *g, struct gather_op *op)
     self = index_of(op, g->members->self);
     if (self == 0)
         answer(g, op, op->data.failed ? GATHER_LOST : 0);
-    else
-        send(g, op, op->vpids[(self - 1) / GATHER_RADIX], MSG_GATHER_UP, 0);
+    else if (send(g, op, op->vpids[(self - 1) / GATHER_RADIX], MSG_GATHER_UP,
+                  op->data.failed ? GATHER_LOST : 0) < 0)
+        answer(g, op, GATHER_LOST);
 }
 
 void gather_start(struct gather *g, uint64_t req, const void *sig, size_t siglen,
@@ -210,6 +213,8 @@ void gather_up(struct gather *g, uint32_t from, const struct msg *m)
     if (index_of(op, from) == op->n)
         return;
     buf_put_raw(&op->data, m->data, m->len);
+    if (m->number != 0)
+        op->data.failed = true; /* somebody below has more than can be told */
     op->have++;
     check(g, op);
 }
@@ -238,14 +243,35 @@ void gather_lost(struct gather *g, uint32_t vpid)
     }
 }
 
-void gather_forget(struct gather *g, const char *nspace)
+/* A signature is a kind and then names, each ended by NUL and 4 bytes of rank: a name begins at 1
+ * or behind such an end. */
+static bool names(const uint8_t *sig, size_t siglen, const char *nspace)
 {
     size_t len = strlen(nspace) + 1;
-    struct gather_seq *s, *tmp;
 
+    for (size_t at = 1; at + len <= siglen;) {
+        size_t name = strnlen((const char *)sig + at, siglen - at);
+
+        if (name + 1 == len && memcmp(sig + at, nspace, len) == 0)
+            return true;
+        at += name + 5;
+    }
+    return false;
+}
+
+void gather_forget(struct gather *g, const char *nspace)
+{
+    struct gather_seq *s, *tmp;
+    struct gather_op *op, *otmp;
+
+    HASH_ITER(hh, g->ops, op, otmp)
+    {
+        if (names(op->key->sig, op->key->siglen, nspace))
+            answer(g, op, GATHER_LOST);
+    }
     HASH_ITER(hh, g->seqs, s, tmp)
     {
-        if (!memmem(s->sig, s->siglen, nspace, len))
+        if (!names(s->sig, s->siglen, nspace))
             continue;
         HASH_DEL(g->seqs, s);
         free(s->sig);

@@ -155,19 +155,20 @@ static void apply_pause(struct iof *f, struct source *s)
     odls_output_pause(f->odls, s->nspace, want);
 }
 
-void iof_output(struct iof *f, const char *nspace, uint32_t home, uint32_t rank, int stream,
+void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int stream,
                 const void *data, size_t len)
 {
-    struct source *s = source_of(f, nspace, home);
+    struct source *s = source_of(f, l->nspace, l->home_vpid);
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, len + 1024);
-    buf_put_str(&b, nspace);
+    buf_put_str(&b, l->nspace);
+    buf_put_u32(&b, l->home_client);
     buf_put_u32(&b, rank);
     buf_put_u8(&b, (uint8_t)stream);
     buf_put_bytes(&b, data, len);
-    send(f, home, IOF_OUTPUT, &b);
-    s->behind = core_app_backlog(f->core, home, CLASS_BULK) > IOF_SEND_HIGH;
+    send(f, l->home_vpid, IOF_OUTPUT, &b);
+    s->behind = core_app_backlog(f->core, l->home_vpid, CLASS_BULK) > IOF_SEND_HIGH;
     apply_pause(f, s);
 }
 
@@ -259,13 +260,13 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
 {
     struct client_msg m = {.type = CLIENT_OUTPUT};
     struct buf b BUF_AUTO = {0};
-    uint32_t client;
+    uint32_t client = cur_u32(c);
     struct sink *k;
 
     m.number = cur_u32(c);
     m.stream = cur_u8(c);
     m.data = cur_bytes(c, CLIENT_DATA_MAX, &m.len);
-    if (c->bad || !core_client_of(f->core, nspace, &client))
+    if (c->bad || !core_client_there(f->core, client))
         return;
     k = sink(f, client);
     if (!k->nspace)

@@ -9,7 +9,7 @@
 
 /* Kinds of application messages (OUT_APP) that belong to this module. */
 enum iof_kind {
-    IOF_OUTPUT = 1,  /* nspace, rank, stream, bytes: to the submitter's daemon */
+    IOF_OUTPUT = 1,  /* nspace, client, rank, stream, bytes: to the submitter's daemon */
     IOF_PAUSE,       /* nspace, u8: the submitter is slow, stop or go on reading */
     IOF_STDIN,       /* nspace, bytes (none: end): to the daemons of the ranks that take input */
     IOF_STDIN_TAKEN, /* nspace: the ranks here have room for the next piece */
@@ -36,8 +36,8 @@ struct iof_io { /* what the owner does for this module */
 struct iof;
 struct iof *iof_create(struct core *core, struct odls *odls, const struct iof_io *io);
 void iof_destroy(struct iof *f);
-/* A local rank has written. `home`: the submitter's daemon. */
-void iof_output(struct iof *f, const char *nspace, uint32_t home, uint32_t rank, int stream,
+/* A local rank of the job has written; it goes to the submitter's daemon. */
+void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int stream,
                 const void *data, size_t len);
 /* OUT_APP of one of our kinds. */
 void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size_t len);

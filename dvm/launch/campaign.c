@@ -80,7 +80,7 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
     c->id = xstrdup(id);
     c->targets = xcalloc(n + 1, sizeof *c->targets);
     c->accepted_wall = (int64_t)l->out->wall_ms;
-    c->bound_before = l->bound;
+    c->size_sequence = l->size_sequence;
     for (size_t i = 0; i < n; i++) {
         struct member *m = members_get(l->members, vpids[i]);
 
@@ -253,6 +253,9 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
         campaign_fill(l, c, out);
         return 0;
     }
+    if (strncmp(id, RELEASE_PREFIX, sizeof RELEASE_PREFIX - 1) == 0)
+        return reject(reason, "BadRequest", 400, err, "ids that begin with %s are the head's own",
+                      RELEASE_PREFIX);
     if (l->ending)
         return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
     if (r->sequence < l->campaign_sequence)
@@ -287,6 +290,23 @@ int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *o
     return 0;
 }
 
+/* The size in force, less what the other campaigns accepted under it have taken. */
+static uint32_t bound_without(const struct launch *l, const struct campaign *but)
+{
+    uint32_t bound = l->size;
+    const struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        uint32_t first = c->ntargets ? c->targets[0].id.vpid : 0;
+
+        if (c != but && c->has_requester && c->phase != API_PHASE_CANCELLED && first &&
+            c->size_sequence == l->size_sequence && first <= bound)
+            bound = first - 1;
+    }
+    return bound;
+}
+
 int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,
                            const char **reason, struct err *err)
 {
@@ -301,7 +321,7 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
     if (c->phase == API_PHASE_DRAINING) {
         c->phase = API_PHASE_CANCELLED;
         c->complete_wall = (int64_t)l->out->wall_ms;
-        l->bound = c->bound_before;
+        l->bound = bound_without(l, c);
         for (size_t i = 0; i < c->ntargets; i++) {
             struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
@@ -317,8 +337,16 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
 
 /* --- removing */
 
+/* The fence's holds of campaigns and those of the runtime itself share no names. */
+static const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX])
+{
+    snprintf(name, HOLD_NAME_MAX, "campaign %s", c->id);
+    return name;
+}
+
 static void start_removing(struct launch *l, struct campaign *c)
 {
+    char name[HOLD_NAME_MAX];
     struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
     uint32_t count = 0;
 
@@ -337,7 +365,7 @@ static void start_removing(struct launch *l, struct campaign *c)
     }
     c->phase = API_PHASE_REMOVING;
     c->drained_wall = c->fence_wall = (int64_t)l->out->wall_ms;
-    fence_raise(l, c->id, count);
+    fence_raise(l, campaign_hold(c, name), count);
     launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
     if (count)
         op_queue(l, &m, false, c);
@@ -353,12 +381,15 @@ void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op)
 /* Teardown for all targets, then the offer, then the event, then the fence: in this order. */
 static void finish(struct launch *l, struct campaign *c)
 {
+    char name[HOLD_NAME_MAX];
+
     for (size_t i = 0; i < c->ntargets; i++) {
         struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
         if (m && m->state == MEMBER_LEAVING)
             m->state = MEMBER_PARKED;
     }
+    op_drop(l, c);
     c->phase = API_PHASE_COMPLETE;
     c->complete_wall = (int64_t)l->out->wall_ms;
     launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
@@ -366,7 +397,7 @@ static void finish(struct launch *l, struct campaign *c)
         launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
     out_log(l->out, LOG_LEVEL_INFO, "campaign %s: complete, %zu daemons have left", c->id,
             c->ntargets);
-    fence_lower(l, c->id);
+    fence_lower(l, campaign_hold(c, name));
 }
 
 static bool all_out(const struct campaign *c)
@@ -381,9 +412,8 @@ static bool all_out(const struct campaign *c)
 static void step(struct launch *l, struct campaign *c)
 {
     if (c->phase == API_PHASE_DRAINING) {
-        if (c->deadline_ms && c->deadline_ms <= l->out->now_ms && !c->told_jobs)
-            drain_end_jobs(l, c);
-        if (c->req.drain_mode == API_DRAIN_KILL && !c->told_jobs)
+        if (c->req.drain_mode == API_DRAIN_KILL ||
+            (c->deadline_ms && c->deadline_ms <= l->out->now_ms))
             drain_end_jobs(l, c);
         if (drain_waits(l, c, NULL) == 0 && !others_remove(l, c))
             start_removing(l, c);

@@ -62,11 +62,11 @@ void drain_end_jobs(struct launch *l, struct campaign *c)
     struct job *j;
 
     c->told_jobs = true;
-    c->ended = xcalloc(l->njobs + 1, sizeof *c->ended);
     DL_FOREACH(l->jobs, j)
     {
-        if (!runs_on_targets(j, c))
+        if (j->failure || !runs_on_targets(j, c))
             continue;
+        c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof *c->ended);
         c->ended[c->nended++] = ref_of(j, c);
         job_fail(l, j, JOB_EV_KILL, 122, "ended by the shrink %s (drain %s)", c->id,
                  c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
@@ -123,7 +123,7 @@ void release_steps(struct launch *l)
         free(r);
     }
     if (n) {
-        snprintf(id, sizeof id, "release-%llu", (unsigned long long)++l->next_release);
+        snprintf(id, sizeof id, RELEASE_PREFIX "%llu", (unsigned long long)++l->next_release);
         c = campaign_new(l, id, vpids, n);
         c->req.drain_mode = mode;
         c->req.deadline_s = seconds;

@@ -54,6 +54,35 @@ void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaig
     DL_APPEND(l->ops, p);
 }
 
+void op_drop(struct launch *l, const struct campaign *c)
+{
+    struct pending_op *p, *tmp;
+
+    DL_FOREACH_SAFE(l->ops, p, tmp)
+    {
+        if (p->campaign != c)
+            continue;
+        DL_DELETE(l->ops, p);
+        msg_free(&p->msg);
+        free(p);
+    }
+}
+
+/* A joiner may have gone, or come again in another life, while its batch waited. */
+static bool drop_stale_joiners(struct launch *l, struct msg *m)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->nmembers; i++) {
+        if (launch_joining(l, m->members[i].vpid, m->members[i].epoch))
+            m->members[kept++] = m->members[i];
+        else
+            msg_member_free(&m->members[i]);
+    }
+    m->nmembers = kept;
+    return kept > 0;
+}
+
 /* One normal operation at a time; news of losses overtake, or the one before could wait for the
  * dead. */
 bool launch_next_op(struct launch *l, struct msg *op)
@@ -68,6 +97,12 @@ bool launch_next_op(struct launch *l, struct msg *op)
     if (!p)
         return false;
     DL_DELETE(l->ops, p);
+    if (p->msg.type == MSG_ADD && !drop_stale_joiners(l, &p->msg)) {
+        msg_free(&p->msg);
+        free(p);
+        grow_completed(l);
+        return launch_next_op(l, op);
+    }
     *op = p->msg;
     op->op = ++l->last_op;
     if (!p->urgent) {

@@ -258,7 +258,7 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
         job_local_gone(l, from, m);
         break;
     case MSG_ABORT:
-        job_aborted(l, m);
+        job_aborted(l, from, m);
         break;
     case MSG_LOST:
     case MSG_GONE:
@@ -285,6 +285,11 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
         *reason = "SequenceTooOld";
         return err_code(err, 409, "size sequence %llu is older than %llu, which is in force",
                         (unsigned long long)s->sequence, (unsigned long long)l->size_sequence);
+    }
+    if (s->sequence == l->size_sequence && s->sequence && s->members != l->bound) {
+        *reason = "SequenceTooOld";
+        return err_code(err, 409, "size sequence %llu has been used: %u is in force",
+                        (unsigned long long)s->sequence, l->bound);
     }
     if (s->members > VPID_MAX) {
         *reason = "BadRequest";

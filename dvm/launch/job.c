@@ -124,8 +124,14 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
     struct msg accepted = {.type = MSG_ACCEPTED};
     struct job *j;
 
-    if (l->ending || l->njobs >= LAUNCH_JOBS_MAX) {
-        refuse(l, from, m->client, l->ending ? "the DVM is shutting down" : "too many jobs");
+    const char *no = l->ending                     ? "the DVM is shutting down"
+                     : l->njobs >= LAUNCH_JOBS_MAX ? "too many jobs"
+                     : home->state != MEMBER_WIRED
+                         ? "this daemon leaves the DVM, submit at another one"
+                         : NULL;
+
+    if (no) {
+        refuse(l, from, m->client, no);
         return;
     }
     j = xcalloc(1, sizeof *j);

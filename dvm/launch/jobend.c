@@ -190,11 +190,11 @@ void job_local_gone(struct launch *l, uint32_t from, const struct msg *m)
         node_over(l, j, node);
 }
 
-void job_aborted(struct launch *l, const struct msg *m)
+void job_aborted(struct launch *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
 
-    if (j && m->rank < j->map.nranks)
+    if (j && own_rank(j, from, m->rank) >= 0)
         job_fail(l, j, JOB_EV_ABORT, m->number > 0 && m->number < 256 ? (int)m->number : 1,
                  "rank %u on %s aborted the job with code %lld%s%s", m->rank, host_of(j, m->rank),
                  (long long)m->number, *m->text ? ": " : "", m->text);

@@ -8,6 +8,9 @@
 
 #include <uthash.h>
 
+#define RELEASE_PREFIX "release-"
+#define HOLD_NAME_MAX 192
+
 enum hold_at { HOLD_NONE, HOLD_MAP, HOLD_LAUNCH };
 
 struct job {
@@ -47,11 +50,11 @@ struct campaign {
     enum api_phase phase;
     size_t ntargets;
     struct target *targets;
-    uint32_t bound_before;
-    uint64_t op;          /* the broadcast, 0: not yet */
-    uint64_t deadline_ms; /* of the drain; 0: none */
-    uint64_t ack_by_ms;   /* while removing */
-    bool told_jobs;       /* drain has ended the jobs already */
+    uint64_t size_sequence; /* of the size message in force when it was accepted */
+    uint64_t op;            /* the broadcast, 0: not yet */
+    uint64_t deadline_ms;   /* of the drain; 0: none */
+    uint64_t ack_by_ms;     /* while removing */
+    bool told_jobs;         /* drain has ended the jobs already */
     size_t nended;
     struct api_job_ref *ended;
     int64_t accepted_wall, drained_wall, fence_wall, complete_wall;
@@ -136,7 +139,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m);
 void job_registered(struct launch *l, uint32_t from, const struct msg *m);
 void job_exited(struct launch *l, uint32_t from, const struct msg *m);
 void job_local_gone(struct launch *l, uint32_t from, const struct msg *m);
-void job_aborted(struct launch *l, const struct msg *m);
+void job_aborted(struct launch *l, uint32_t from, const struct msg *m);
 void job_signal(struct launch *l, const struct msg *m);
 void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch);
 void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
@@ -147,6 +150,8 @@ void job_retire(struct launch *l, struct job *j);
 /* fence.c */
 void fence_raise(struct launch *l, const char *name, uint32_t count);
 void fence_lower(struct launch *l, const char *name);
+/* The campaign ends without its operation, which has not started. */
+void op_drop(struct launch *l, const struct campaign *c);
 void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c);
 /* campaign.c, drain.c */
 bool shrink_running(const struct launch *l);

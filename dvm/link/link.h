@@ -24,6 +24,7 @@ struct link {
     bool joining;     /* a new daemon that waits to be wired (head), or our own call home */
     bool peer_bye;    /* the peer said BYE */
     bool pinged;      /* silent so far since our PING */
+    bool head_role;   /* its certificate is a head\'s */
     bool member_role; /* its certificate allows it to join as a member or to be the head */
     uint32_t vpid;    /* VPID_NONE until the greeting tells */
     struct epoch epoch;

@@ -474,3 +474,22 @@ teardown() { end_dvm; }
     [ "$(pstat --json jobs | jq -r 'keys | join(",")')" = jobs ]
     [ "$(view '.cluster')" = local/d ]
 }
+
+@test "a start that the daemon itself refuses is told, and holds up no shrink" {
+    ulimit -n 256
+    start_dvm 2 --slots 400
+    run prun -n 300 true
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"was not started"* ]]
+    prte resize 1
+}
+
+@test "a member's local socket gives no rights over the DVM" {
+    start_dvm 2
+    run prte resize 1 --dvm "$DVM_SESSION_DIR/1"
+    [ "$status" -ne 0 ]
+    [ "$(view '.size.members')" = 2 ]
+    run pterm --dvm "$DVM_SESSION_DIR/1"
+    [ "$status" -ne 0 ]
+    prun --dvm "$DVM_SESSION_DIR/1" true
+}

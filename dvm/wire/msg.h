@@ -54,7 +54,7 @@ enum msg_type {
     MSG_JOB_ENDED, /* nspace, number: exit code */
     MSG_ASK,
     /* to any */
-    MSG_IOF_END,     /* nspace: no more output of it from the sender */
+    MSG_IOF_END,     /* nspace, client: no more output of it from the sender */
     MSG_APP,         /* number: kind, data */
     MSG_GATHER_UP,   /* op: sequence, data2: signature, vpids, data */
     MSG_GATHER_DOWN, /* op: sequence, data2: signature, number: status, data */

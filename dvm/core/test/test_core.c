@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/sim/sim.h"
+#include "dvm/wire/msg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -320,6 +321,112 @@ static void a_job_whose_submitter_is_lost_with_its_daemon_is_ended(void **state)
     sim_for(s, 10000);
     assert_int_equal(sim_ranks(s, 1), 0);
     assert_int_equal(sim_ranks(s, 2), 0);
+    sim_destroy(s);
+}
+
+static void a_leaving_daemon_takes_no_new_jobs(void **state)
+{
+    struct sim *s = boot(4, 2, 2);
+    size_t a;
+
+    wait_wired(s, 4);
+    sim_submit(s, 0, 8, 1000, 0);
+    sim_for(s, 50);
+    assert_int_equal(put(s, "c", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    a = sim_submit(s, 4, 1, 100000, 0);
+    wait_job(s, a, 125);
+    assert_non_null(strstr(sim_job(s, a)->text, "leaves"));
+    assert_true(sim_until(s, complete, "c", 5000));
+    sim_destroy(s);
+}
+
+static uint32_t bound(struct sim *s)
+{
+    struct api_dvm d;
+    const char *reason;
+    uint32_t n;
+
+    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
+    n = d.size_members;
+    api_dvm_free(&d);
+    return n;
+}
+
+static void a_cancel_does_not_undo_a_later_size_or_another_shrink(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+    struct api_campaign c;
+    const char *reason;
+
+    wait_wired(s, 4);
+    sim_submit(s, 0, 4, 3000, 0);
+    sim_for(s, 50);
+    size(s, 71, 4);
+    put(s, "a", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0});
+    put(s, "b", 2, (uint32_t[]){2, 3, 4}, 3, API_DRAIN_WAIT, NULL, &(struct err){0});
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), "a", &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    assert_int_equal(bound(s), 1);
+    size(s, 72, 0);
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), "b", &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    assert_int_equal(bound(s), 0);
+    sim_destroy(s);
+}
+
+static void a_size_sequence_is_not_used_for_two_sizes(void **state)
+{
+    struct sim *s = boot(2, 2, 1);
+    struct api_size in = {7, 2};
+    struct api_size out;
+    const char *reason = "";
+    struct err err = {0};
+
+    size(s, 7, 1);
+    assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, &err), -1);
+    assert_string_equal(reason, "SequenceTooOld");
+    assert_int_equal(bound(s), 1);
+    size(s, 7, 1); /* the same again is harmless */
+    sim_destroy(s);
+}
+
+static void say_frame(struct sim *s, uint32_t to, uint64_t conn, uint32_t src, struct epoch life,
+                      struct msg *m)
+{
+    struct buf b BUF_AUTO = {0};
+    struct frame f = {.type = m->type, .src = src, .dst = to, .src_epoch = life};
+
+    buf_init(&b, 4096);
+    frame_encode(&b, &f);
+    msg_encode(&b, m);
+    core_conn_frame(sim_core(s, to), conn, b.data, b.len);
+    sim_drain(s, to);
+}
+
+static void a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own(void **state)
+{
+    struct sim *s = boot(3, 2, 1);
+    struct api_dvm d;
+    const char *reason;
+    struct msg_member who = {.vpid = 3, .host = "", .address = ""};
+    struct msg hello = {
+        .type = MSG_HELLO, .number = HELLO_LINK, .text = "sim", .nmembers = 1, .members = &who};
+    struct msg end = {.type = MSG_SHUTDOWN, .number = SHUTDOWN_DVM, .text = ""};
+
+    wait_wired(s, 3);
+    sim_for(s, 100);
+    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
+    who.epoch = (struct epoch){strtoull(d.incarnation, NULL, 16), d.members[3].epoch};
+    hello.op = end.op = core_stats(sim_core(s, 1)).version;
+    end.op++;
+    api_dvm_free(&d);
+    core_conn_open(sim_core(s, 1), 4711, true, "member", "sim");
+    say_frame(s, 1, 4711, 3, who.epoch, &hello);
+    say_frame(s, 1, 4711, 3, who.epoch, &end);
+    assert_int_equal(core_state(sim_core(s, 1)), CORE_WIRED);
+    assert_int_equal(core_stats(sim_core(s, 1)).version, end.op - 1);
     sim_destroy(s);
 }
 
@@ -637,6 +744,10 @@ int main(void)
         cmocka_unit_test(a_drain_waits_for_running_work_and_no_new_work_maps_there),
         cmocka_unit_test(a_drain_waits_for_a_job_that_was_only_submitted_there),
         cmocka_unit_test(a_job_whose_submitter_is_lost_with_its_daemon_is_ended),
+        cmocka_unit_test(a_leaving_daemon_takes_no_new_jobs),
+        cmocka_unit_test(a_cancel_does_not_undo_a_later_size_or_another_shrink),
+        cmocka_unit_test(a_size_sequence_is_not_used_for_two_sizes),
+        cmocka_unit_test(a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own),
         cmocka_unit_test(a_drain_that_kills_says_so_in_the_jobs_end),
         cmocka_unit_test(a_cancelled_drain_changes_nothing),
         cmocka_unit_test(two_shrinks_that_name_the_same_daemon_both_end),

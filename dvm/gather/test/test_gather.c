@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collectives that never come to their end: they are answered and forgotten with their job. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/gather/gather.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct world {
+    struct out out;
+    struct members members;
+    struct links links;
+    struct rml rml;
+    struct gather gather;
+};
+
+static void make(struct world *w)
+{
+    struct msg_member list[] = {{.vpid = 0, .epoch = {1, 1}, .host = "a", .address = ""},
+                                {.vpid = 1, .epoch = {1, 2}, .host = "b", .address = ""}};
+
+    memset(w, 0, sizeof *w);
+    members_init(&w->members, 0, 2);
+    members_add(&w->members, list, 2);
+    links_init(&w->links, &w->out);
+    rml_init(&w->rml, &w->out, &w->members, &w->links);
+    gather_init(&w->gather, &w->out, &w->rml, &w->members);
+}
+
+static void end(struct world *w)
+{
+    gather_free(&w->gather);
+    rml_free(&w->rml);
+    links_free(&w->links);
+    members_free(&w->members);
+    out_free(&w->out);
+}
+
+static size_t signature(char *sig, size_t size, const char *nspace)
+{
+    size_t len = (size_t)snprintf(sig, size - 4, "f%s", nspace) + 1;
+
+    memset(sig + len, 0xff, 4);
+    return len + 4;
+}
+
+/* Answers that came, of which with GATHER_LOST. */
+static size_t answers(struct world *w, size_t *lost)
+{
+    struct out_act act;
+    size_t n = 0;
+
+    *lost = 0;
+    while (out_take(&w->out, &act)) {
+        n += act.kind == OUT_GATHER;
+        *lost += act.kind == OUT_GATHER && act.number == GATHER_LOST;
+        out_act_free(&act);
+    }
+    return n;
+}
+
+static void a_jobs_end_answers_its_collectives_however_many_there_were(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    struct world w;
+    char sig[128];
+    char nspace[64];
+    size_t lost;
+
+    make(&w);
+    for (unsigned i = 0; i < 2 * GATHER_RUNNING_MAX; i++) {
+        snprintf(nspace, sizeof nspace, "x.%u", i);
+        gather_start(&w.gather, i, sig, signature(sig, sizeof sig, nspace), both, 2, "d", 1);
+        gather_forget(&w.gather, nspace);
+    }
+    assert_int_equal(answers(&w, &lost), 2 * GATHER_RUNNING_MAX);
+    assert_int_equal(lost, 2 * GATHER_RUNNING_MAX);
+    assert_null(w.gather.ops);
+    assert_null(w.gather.seqs);
+    end(&w);
+}
+
+static void the_end_of_a_job_leaves_others_with_a_similar_name_alone(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    struct world w;
+    char sig[128];
+    size_t lost;
+
+    make(&w);
+    gather_start(&w.gather, 1, sig, signature(sig, sizeof sig, "xx.1"), both, 2, "d", 1);
+    gather_forget(&w.gather, "x.1");
+    gather_forget(&w.gather, "xx");
+    assert_int_equal(answers(&w, &lost), 0);
+    assert_non_null(w.gather.ops);
+    end(&w);
+}
+
+static void a_collective_with_everybody_here_is_answered_with_its_data(void **state)
+{
+    static const uint32_t self[] = {0};
+    struct world w;
+    char sig[128];
+    size_t lost;
+
+    make(&w);
+    gather_start(&w.gather, 1, sig, signature(sig, sizeof sig, "x.1"), self, 1, "data", 4);
+    assert_int_equal(answers(&w, &lost), 1);
+    assert_int_equal(lost, 0);
+    end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_jobs_end_answers_its_collectives_however_many_there_were),
+        cmocka_unit_test(the_end_of_a_job_leaves_others_with_a_similar_name_alone),
+        cmocka_unit_test(a_collective_with_everybody_here_is_answered_with_its_data),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
