@@ -43,13 +43,16 @@ rm -rf "$OUT"
 mkdir -p "$OUT"
 provider up
 eval "$(provider env)"
+# Nodes are drained here: one run at a time on a cluster.
+exec 9> "$KUBECONFIG.e2e-lock"
+flock --nonblock 9 || { say "another run of the scenarios is under way on this cluster; waiting for it"; flock 9; }
 trap on_stop INT TERM
 say_time "cluster ready"
-"$here/images.sh" --load
+"$here/images.sh" --load 9>&-
 say_time "images ready"
 rc=0
 # In the background, so that a signal is acted on at once.
-bats --timing --report-formatter tap --output "$OUT" "${files[@]}" &
+bats --timing --report-formatter tap --output "$OUT" "${files[@]}" 9>&- &
 wait $! || rc=$?
 say_time "done"
 if [ -n "${CI:-}" ]; then

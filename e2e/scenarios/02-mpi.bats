@@ -9,7 +9,7 @@ setup() {
 }
 
 @test "mpi: one rank on each of four pods, on three nodes, computes from a seed that is drawn here" {
-    mpi_over 4
+    mpi_over 4 "$X-head-0" 3
 }
 
 @test "mpi: a member's pod takes jobs as well as the head's" {

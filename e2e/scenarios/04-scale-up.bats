@@ -8,7 +8,7 @@ load ../lib
     scale 5
     settled 5
     equal "vpids" "$(pstat | jq -c '[.members[] | select(.state == "wired") | .vpid]')" '[0,1,2,3,4,5]'
-    mpi_over 5
+    mpi_over 5 "$X-head-0" 3
 }
 
 @test "scale 2 -> 5 while jobs run: none fails" {

@@ -15,7 +15,7 @@ teardown() {
 
 drain() {
     timeout 120 kubectl drain "$1" --ignore-daemonsets --delete-emptydir-data --timeout=100s \
-        --pod-selector="dvm.openpmix.io/cluster=$X"
+        --pod-selector="e2e=$NS"
 }
 # Nodes with members and without the head.
 node_without_head() {
