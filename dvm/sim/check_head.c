@@ -91,6 +91,7 @@ static void on_campaign(void *arg, const struct inspect_campaign *x)
 
 static void on_hold(void *arg, const char *name, uint32_t count)
 {
+    static const char prefix[] = "campaign ";
     struct check *c = arg;
     struct seen_campaign *k;
 
@@ -99,6 +100,8 @@ static void on_hold(void *arg, const char *name, uint32_t count)
         c->growing_holds++;
         return;
     }
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
     HASH_FIND_STR(c->campaigns, name, k);
     if (!k || k->phase != API_PHASE_REMOVING)
         check_fail(c, "fence-sum", "%s holds %u and does not remove anybody", name, count);
