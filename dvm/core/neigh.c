@@ -283,8 +283,10 @@ static void retry(struct core *c)
         core_reset(c, "told to leave, and the head is gone");
         return;
     }
-    if (parent == TREE_NONE || long_lost)
+    if ((parent == TREE_NONE || long_lost) && !outgoing(c, VPID_HEAD)) /* it has been asked */
         parent = VPID_HEAD;
+    if (parent == TREE_NONE)
+        return;
     if (!outgoing(c, parent))
         connect_parent(c, parent);
 }

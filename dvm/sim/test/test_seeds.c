@@ -30,6 +30,7 @@ static void seeds_that_found_mistakes_pass(void **state)
         4,    /* two draining shrinks of the same daemon waited for each other */
         1240, /* a job that never fits waited forever if no member was there when it came */
         1605, /* refused by its parent, a daemon with an old table never asked the head */
+        1142, /* refused by its parent and linked to the head, a daemon stopped trying */
         1395, /* who caught up by a snapshot did not pass on what it had skipped */
     };
 
