@@ -61,9 +61,11 @@ install_chart() {
 
 # remove_namespace NAME: resources first, as long as there is an operator that ends them in an orderly way.
 remove_namespace() {
-    kubectl --namespace "$1" delete dvm --all --cascade=foreground --timeout=90s || true
-    # A pod that still ends makes the namespace's controller wait for half of the pod's grace.
-    kubectl --namespace "$1" delete pods --all --force --grace-period=0 > /dev/null 2>&1 || true
+    # A pod that still ends would make the namespace's controller wait for half of the pod's grace.
+    if ! kubectl --namespace "$1" delete dvm --all --cascade=foreground --timeout=90s; then
+        say "pods of $1 did not end in time, they are removed by force"
+        kubectl --namespace "$1" delete pods --all --force --grace-period=0 || true
+    fi
     helm uninstall dvm-operator --namespace "$1" --ignore-not-found --wait --timeout 1m || true
     kubectl delete namespace "$1" --ignore-not-found --timeout=120s
 }
