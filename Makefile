@@ -115,7 +115,10 @@ api-test: all asan ## run the operator against a real API server (bats; skipped 
 
 test: ## all tests that need no cluster
 	@ci/deps.sh
-	@$(MAKE) --no-print-directory unit local api-test lint-test
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory local
+	@$(MAKE) --no-print-directory lint-test docs-check
+	@$(MAKE) --no-print-directory api-test
 
 deps: ## install what building and testing needs (Debian 12 or 13, as root or by sudo)
 	@ci/deps.sh
