@@ -118,8 +118,15 @@ remove_bridges() {
     done
 }
 
+# An engine that did not end by us (a reboot, a kill) would start its nodes by itself, slowly and with other addresses.
+# They are dead: forgotten before it starts, with what they kept; images stay.
+forget_dead_containers() {
+    rm -rf "$ENGINE_DIR/data/containers" "$ENGINE_DIR/data/volumes" "$ENGINE_DIR/data/network" "$PID_FILE"
+}
+
 start_daemon() {
     local runtime=()
+    forget_dead_containers
     if lacks_sys_resource; then
         install -m 755 "$here/runc-no-sys-resource" "$ENGINE_DIR/runc"
         runtime=(--add-runtime "bounded=$ENGINE_DIR/runc" --default-runtime bounded)
