@@ -595,7 +595,8 @@ static int body_no_descriptors(int sock, void *arg)
         ranks[i] = rank_of(argv);
         ranks[i].rank = i;
     }
-    CHECK(odls_start(t.o, NS, ranks, 100, &err) < 0 && strstr(err.msg, "creating a pipe"));
+    /* What was asked for when they ran out depends on how many the test was started with. */
+    CHECK(odls_start(t.o, NS, ranks, 100, &err) < 0 && strstr(err.msg, strerror(EMFILE)));
     start(&t, &ranks[0]); /* what was taken is free again */
     run_until(&t, one_over);
     return tear_down(&t);
