@@ -90,6 +90,8 @@ $(BUILD)/asan/$(1)/%: $(BUILD)/asan/$(1)/%.o $(call uses,asan,$(1))
 	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka
 endef
 $(foreach l,base api dvm operator,$(eval $(call test_layer,$(l))))
+# The tests of dvm/wire share a sample of every message.
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/asan/dvm/wire/test/samples.o
 # The tests of dvm/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples

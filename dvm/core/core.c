@@ -206,7 +206,7 @@ static bool deliver(struct core *c)
 {
     struct buf bytes;
     struct err err = {0};
-    struct frame f;
+    struct frame f = {0};
     struct msg m;
 
     if (!rml_next(&c->rml, &bytes))

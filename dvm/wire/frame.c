@@ -23,25 +23,27 @@ void frame_encode(struct buf *b, const struct frame *f)
 int frame_decode(struct cur *c, struct frame *out, struct err *err)
 {
     uint8_t version = cur_u8(c);
+    struct frame f;
 
-    out->traffic = cur_u8(c);
-    out->type = cur_u16(c);
-    out->src = cur_u32(c);
-    out->dst = cur_u32(c);
-    out->dst_ctr = cur_u32(c);
-    out->src_epoch.inc = cur_u64(c);
-    out->src_epoch.ctr = cur_u64(c);
-    out->version = cur_u64(c);
-    out->seq = cur_u64(c);
-    out->ack = cur_u64(c);
+    f.traffic = cur_u8(c);
+    f.type = cur_u16(c);
+    f.src = cur_u32(c);
+    f.dst = cur_u32(c);
+    f.dst_ctr = cur_u32(c);
+    f.src_epoch.inc = cur_u64(c);
+    f.src_epoch.ctr = cur_u64(c);
+    f.version = cur_u64(c);
+    f.seq = cur_u64(c);
+    f.ack = cur_u64(c);
     (void)cur_u64(c);
     if (c->bad)
         return err_set(err, "frame: cut in its header");
     if (version != WIRE_VERSION)
         return err_set(err, "frame: version %u, this daemon speaks %d", version, WIRE_VERSION);
-    if (out->traffic >= CLASSES)
-        return err_set(err, "frame: unknown traffic class %u", out->traffic);
-    if (out->src > VPID_MAX || (out->dst > VPID_MAX && out->dst != VPID_NONE))
-        return err_set(err, "frame: vpid out of range (%u to %u)", out->src, out->dst);
+    if (f.traffic >= CLASSES)
+        return err_set(err, "frame: unknown traffic class %u", f.traffic);
+    if (f.src > VPID_MAX || (f.dst > VPID_MAX && f.dst != VPID_NONE))
+        return err_set(err, "frame: vpid out of range (%u to %u)", f.src, f.dst);
+    *out = f;
     return 0;
 }

@@ -46,7 +46,7 @@ struct frame {
 
 void frame_encode(struct buf *b, const struct frame *f);
 /* Reads the header and leaves the cursor at the body. -1 and a reason if it is cut or out of its
- * limits. */
+ * limits; `out` is untouched then. */
 int frame_decode(struct cur *c, struct frame *out, struct err *err)
     __attribute__((warn_unused_result));
 

@@ -77,6 +77,14 @@ static struct epoch get_epoch(struct cur *c)
     return e;
 }
 
+/* Here and not at each caller: what no decoder takes, no encoder makes. */
+static void put_text(struct buf *b, const char *s)
+{
+    size_t len = s ? strnlen(s, MSG_TEXT_MAX) : 0;
+
+    buf_put_bytes(b, len ? s : "", len);
+}
+
 static void put_members(struct buf *b, const struct msg *m)
 {
     buf_put_u32(b, (uint32_t)m->nmembers);
@@ -140,7 +148,7 @@ static void put_ranks(struct buf *b, const struct msg *m)
         buf_put_u32(b, m->ranks[i].rank);
         buf_put_u8(b, m->ranks[i].failed);
         buf_put_u32(b, (uint32_t)m->ranks[i].value);
-        buf_put_str(b, m->ranks[i].text);
+        put_text(b, m->ranks[i].text);
     }
 }
 
@@ -205,10 +213,10 @@ static void put_field(struct buf *b, char field, const struct msg *m)
         buf_put_str(b, m->nspace);
         break;
     case 't':
-        buf_put_str(b, m->text);
+        put_text(b, m->text);
         break;
     case 'u':
-        buf_put_str(b, m->text2);
+        put_text(b, m->text2);
         break;
     case 'v':
         put_vpids(b, m);
@@ -299,25 +307,95 @@ void msg_encode(struct buf *b, const struct msg *m)
         put_field(b, *f, m);
 }
 
+/* --- what decodes and still may not be believed */
+
+static int check_radix(const struct msg *m, struct err *err)
+{
+    if (m->number < RADIX_MIN || m->number > RADIX_MAX)
+        return err_set(err, "radix %lld is not in %d..%d", (long long)m->number, RADIX_MIN,
+                       RADIX_MAX);
+    return 0;
+}
+
+/* In the order of the vpids, the head first, as members_nidmap() makes it. */
+static int check_nidmap(const struct msg *m, struct err *err)
+{
+    if (m->nmembers == 0 || m->members[0].vpid != VPID_HEAD)
+        return err_set(err, "a table of members without the head");
+    for (size_t i = 1; i < m->nmembers; i++) {
+        if (m->members[i].vpid <= m->members[i - 1].vpid)
+            return err_set(err, "a table of members with vpid %u after vpid %u", m->members[i].vpid,
+                           m->members[i - 1].vpid);
+    }
+    return 0;
+}
+
+static int check_no_head(const struct msg *m, struct err *err)
+{
+    for (size_t i = 0; i < m->nmembers; i++) {
+        if (m->members[i].vpid == VPID_HEAD)
+            return err_set(err, "the head does not join");
+    }
+    for (size_t i = 0; i < m->ntargets; i++) {
+        if (m->targets[i].vpid == VPID_HEAD)
+            return err_set(err, "the head does not leave");
+    }
+    return 0;
+}
+
+static int check_lives(const struct msg *m, struct err *err)
+{
+    for (size_t i = 0; i < m->nmembers; i++) {
+        if (epoch_none(m->members[i].epoch))
+            return err_set(err, "vpid %u without an epoch", m->members[i].vpid);
+    }
+    return 0;
+}
+
+static int check(const struct msg *m, struct err *err)
+{
+    switch (m->type) {
+    case MSG_HELLO:
+        return m->nmembers == 1 ? 0 : err_set(err, "%zu daemons greet as one", m->nmembers);
+    case MSG_WELCOME:
+        if (m->nmembers != 1 || epoch_none(m->epoch))
+            return err_set(err, "%zu daemons answer, epoch %llu", m->nmembers,
+                           (unsigned long long)m->epoch.ctr);
+        return check_radix(m, err) < 0 ? -1 : check_lives(m, err);
+    case MSG_ADD:
+    case MSG_REMOVE:
+        return check_no_head(m, err) < 0 ? -1 : check_lives(m, err);
+    case MSG_SNAPSHOT:
+        if (check_radix(m, err) < 0 || check_nidmap(m, err) < 0)
+            return -1;
+        return check_lives(m, err);
+    default:
+        return 0;
+    }
+}
+
+static int decode(struct cur *c, struct msg *m, struct err *err)
+{
+    for (const char *f = layouts[m->type].fields; *f && !c->bad; f++) {
+        if (get_field(c, *f, m, err) < 0)
+            return -1;
+    }
+    if (!cur_done(c))
+        return err_set(err, c->bad ? "cut or out of its limits" : "bytes left over");
+    return check(m, err);
+}
+
 int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)
 {
-    memset(out, 0, sizeof *out);
+    struct msg m = {.type = type};
+
     if (type >= MSG_TYPES || !layouts[type].name)
         return err_set(err, "frame: unknown message type %u", type);
-    out->type = type;
-    for (const char *f = layouts[type].fields; *f && !c->bad; f++) {
-        if (get_field(c, *f, out, err) < 0) {
-            msg_free(out);
-            return err_wrap(err, "message %s", layouts[type].name);
-        }
+    if (decode(c, &m, err) < 0) {
+        msg_free(&m);
+        return err_wrap(err, "message %s", layouts[type].name);
     }
-    if (!cur_done(c)) {
-        bool cut = c->bad;
-
-        msg_free(out);
-        return err_set(err, "message %s: %s", layouts[type].name,
-                       cut ? "cut or out of its limits" : "bytes left over");
-    }
+    *out = m;
     return 0;
 }
 

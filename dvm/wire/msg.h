@@ -9,6 +9,8 @@
 
 #define MSG_DATA_MAX (64u << 20)
 #define MSG_TEXT_MAX 16384u
+#define RADIX_MIN 2
+#define RADIX_MAX 1024
 
 enum msg_type {
     /* between neighbours, on the link that carries them */
@@ -120,10 +122,13 @@ struct msg {
 };
 
 const char *msg_name(unsigned type); /* "HELLO", "?" */
-/* Encodes the fields that the type's layout names; missing texts are "". */
+/* Encodes the fields that the type's layout names; missing texts are "", longer ones than
+ * MSG_TEXT_MAX are cut there. */
 void msg_encode(struct buf *b, const struct msg *m);
-/* Decodes the body of `type`; -1, a reason and nothing allocated if it is malformed, too long or
- * unknown. */
+/* Decodes the body of `type`; -1, a reason, nothing allocated and `out` untouched if it is
+ * malformed, too long, unknown, or says what no daemon may be told: a radix out of its limits, a
+ * life without an epoch, a table of members without the head, the head among those that come or go.
+ */
 int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)
     __attribute__((warn_unused_result));
 void msg_free(struct msg *m); /* what msg_decode() allocated */

@@ -2,6 +2,8 @@
 /* Tests of the local clients' codec: bad input first, then round trips. */
 #include "dvm/wire/client.h"
 
+#include "dvm/wire/test/samples.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,36 +13,8 @@
 
 #define BUF_MAX (1u << 20)
 
-static char *prog_argv[] = {"prog", "-v", NULL};
-static char *prog_env[] = {"PATH=/bin", NULL};
-static uint32_t some_hosts[] = {1, 3};
-static struct job_app some_app = {.argv = prog_argv, .env = prog_env, .cwd = "/tmp", .nprocs = 2};
-
-#define BYTES(s) .data = (const uint8_t *)(s), .len = sizeof(s) - 1
-
-static struct client_msg samples[] = {
-    {.type = CLIENT_SUBMIT,
-     .spec = {.flags = JOB_NO_WAIT,
-              .stdin_rank = JOB_RANK_ALL,
-              .timeout_ms = 1500,
-              .nhosts = 2,
-              .hosts = some_hosts,
-              .parent_nspace = "",
-              .napps = 1,
-              .apps = &some_app}},
-    {.type = CLIENT_STDIN, BYTES("in\0put")},
-    {.type = CLIENT_SIGNAL, .number = 15},
-    {.type = CLIENT_CALL, .a = "GET", .b = "/v1/dvm?x=y", .c = "{}"},
-    {.type = CLIENT_ACCEPTED, .a = "5.12"},
-    {.type = CLIENT_STATE, .a = "RUNNING", .b = "why"},
-    {.type = CLIENT_OUTPUT, .number = 7, .stream = 2, BYTES("out\0put")},
-    {.type = CLIENT_DONE, .number = 255, .a = "rank 3 failed"},
-    {.type = CLIENT_ERROR, .number = 125, .a = "no"},
-    {.type = CLIENT_REPLY, .number = 404, .a = "{\"error\":{}}"},
-    {.type = CLIENT_LINE, .a = "{\"number\":1}"},
-    {.type = CLIENT_STDIN_PAUSE, .number = 1},
-};
-#define NSAMPLES (sizeof(samples) / sizeof(samples[0]))
+static const struct client_msg *samples;
+static size_t nsamples;
 
 static struct buf encoded(const struct client_msg *m)
 {
@@ -73,7 +47,7 @@ static void assert_refused(const struct client_msg *m, const char *why)
 
 static void every_truncation_of_every_type_is_refused(void **state)
 {
-    for (size_t i = 0; i < NSAMPLES; i++) {
+    for (size_t i = 0; i < nsamples; i++) {
         struct buf b BUF_AUTO = encoded(&samples[i]);
 
         for (size_t len = 0; len < b.len; len++) {
@@ -88,7 +62,7 @@ static void every_truncation_of_every_type_is_refused(void **state)
 
 static void a_byte_too_many_is_refused_in_every_type(void **state)
 {
-    for (size_t i = 0; i < NSAMPLES; i++) {
+    for (size_t i = 0; i < nsamples; i++) {
         struct buf b BUF_AUTO = encoded(&samples[i]);
 
         buf_put_u8(&b, 0);
@@ -102,7 +76,7 @@ static void unknown_types_are_refused(void **state)
         uint8_t bytes[2] = {CLIENT_VERSION, (uint8_t)type};
         bool known = false;
 
-        for (size_t i = 0; i < NSAMPLES; i++)
+        for (size_t i = 0; i < nsamples; i++)
             known = known || (int)samples[i].type == type;
         if (!known)
             assert_bytes_refused(bytes, sizeof(bytes), "unknown message type");
@@ -228,7 +202,7 @@ static void assert_str(const char *want, const char *got)
 
 static void every_type_comes_back_as_it_was_sent(void **state)
 {
-    for (size_t i = 0; i < NSAMPLES; i++) {
+    for (size_t i = 0; i < nsamples; i++) {
         struct buf b BUF_AUTO = encoded(&samples[i]);
         struct client_msg m;
         struct err err = {0};
@@ -294,5 +268,6 @@ int main(void)
         cmocka_unit_test(end_of_input_is_stdin_without_bytes),
     };
 
+    samples = sample_clients(&nsamples);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The samples: small, valid, and with something in every field. */
+#include "dvm/wire/test/samples.h"
+
+#define BYTES(s) .data = (const uint8_t *)(s), .len = sizeof(s) - 1
+
+static char *some_argv[] = {"prog", "-v", "", NULL};
+static char *some_env[] = {"PATH=/bin", NULL};
+static uint32_t some_vpids[] = {1, 3};
+static struct job_app some_app = {.argv = some_argv, .env = some_env, .cwd = "/tmp", .nprocs = 2};
+
+static struct job_spec sample_spec(void)
+{
+    return (struct job_spec){.flags = JOB_NO_WAIT,
+                             .map_by = JOB_MAP_BY_PPR,
+                             .ppr = 2,
+                             .stdin_rank = JOB_RANK_ALL,
+                             .timeout_ms = 1500,
+                             .nhosts = 2,
+                             .hosts = some_vpids,
+                             .parent_nspace = "5.1",
+                             .parent_rank = 6,
+                             .napps = 1,
+                             .apps = &some_app};
+}
+
+static struct job_launch sample_launch(void)
+{
+    static struct job_node nodes[] = {{1, 7, "x-1"}, {3, 9, "x-3"}};
+    static uint32_t rank_node[] = {0, 1};
+    static uint32_t rank_app[] = {0, 0};
+
+    return (struct job_launch){.nspace = "5.12",
+                               .version = 4,
+                               .home_vpid = 1,
+                               .home_client = 44,
+                               .spec = sample_spec(),
+                               .universe = 8,
+                               .nnodes = 2,
+                               .nodes = nodes,
+                               .nranks = 2,
+                               .rank_node = rank_node,
+                               .rank_app = rank_app};
+}
+
+static struct msg_member sample_members[] = {
+    {.vpid = 0, .epoch = {5, 1}, .host = "n0", .address = "x-0", .port = 7000, .slots = 0},
+    {.vpid = 3, .epoch = {5, 9}, .host = "n3", .address = "x-3", .port = 7001, .slots = 4},
+};
+
+struct msg sample_msg(unsigned type)
+{
+    static struct msg_target targets[] = {{3, {5, 9}}, {8, {5, 12}}};
+    static struct msg_rank ranks[] = {{0, false, 4711, ""}, {1, true, 2, "exec of prog"}};
+    bool whole = type == MSG_SNAPSHOT;
+    struct msg m = {.type = type,
+                    .op = 4,
+                    .number = 2,
+                    .number2 = -1,
+                    .epoch = {5, 9},
+                    .client = 44,
+                    .rank = 1,
+                    .nspace = "5.12",
+                    .text = "why",
+                    .text2 = "and why not",
+                    .nvpids = 2,
+                    .vpids = some_vpids,
+                    .nmembers = whole ? 2 : 1,
+                    .members = whole ? sample_members : sample_members + 1,
+                    .ntargets = 2,
+                    .targets = targets,
+                    .nranks = 2,
+                    .ranks = ranks,
+                    BYTES("da\0ta"),
+                    .data2 = (const uint8_t *)"sig",
+                    .len2 = 3,
+                    .spec = sample_spec(),
+                    .launch = sample_launch()};
+
+    if (type == MSG_REMOVE || type == MSG_SHUTDOWN)
+        m.number = 1;
+    return m;
+}
+
+void sample_frame(struct buf *b, unsigned type)
+{
+    struct frame f = {.traffic = 1,
+                      .type = (uint16_t)type,
+                      .src = 3,
+                      .dst = 0,
+                      .src_epoch = {5, 9},
+                      .dst_ctr = 1,
+                      .version = 4,
+                      .seq = 17,
+                      .ack = 16};
+    struct msg m = sample_msg(type);
+
+    frame_encode(b, &f);
+    msg_encode(b, &m);
+}
+
+const struct client_msg *sample_clients(size_t *n)
+{
+    static struct client_msg list[] = {
+        {.type = CLIENT_SUBMIT},
+        {.type = CLIENT_STDIN, BYTES("in\0put")},
+        {.type = CLIENT_SIGNAL, .number = 15},
+        {.type = CLIENT_CALL, .a = "GET", .b = "/v1/dvm?x=y", .c = "{}"},
+        {.type = CLIENT_ACCEPTED, .a = "5.12"},
+        {.type = CLIENT_STATE, .a = "RUNNING", .b = "why"},
+        {.type = CLIENT_OUTPUT, .number = 7, .stream = 2, BYTES("out\0put")},
+        {.type = CLIENT_DONE, .number = 255, .a = "rank 3 failed"},
+        {.type = CLIENT_ERROR, .number = 125, .a = "no"},
+        {.type = CLIENT_REPLY, .number = 404, .a = "{\"error\":{}}"},
+        {.type = CLIENT_LINE, .a = "{\"number\":1}"},
+        {.type = CLIENT_STDIN_PAUSE, .number = 1},
+    };
+
+    list[0].spec = sample_spec();
+    *n = sizeof list / sizeof *list;
+    return list;
+}
