@@ -78,6 +78,7 @@ void grow_steps(struct launch *l)
             add.members[add.nmembers++] = m->facts;
     }
     fence_raise(l, GROW_HOLD, (uint32_t)add.nmembers);
+    l->batches++;
     l->grow_op = UINT64_MAX; /* queued; its number comes when it starts */
     op_queue(l, &add, false, NULL);
     free(add.members);

@@ -65,3 +65,9 @@ bool launch_inspect_growing(const struct launch *l)
 {
     return l->grow_op != 0;
 }
+
+struct inspect_batch launch_inspect_batch(const struct launch *l)
+{
+    return l->grow_op ? (struct inspect_batch){l->batches, l->grow_op}
+                      : (struct inspect_batch){0, 0};
+}

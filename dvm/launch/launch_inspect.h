@@ -38,5 +38,11 @@ void launch_inspect_holds(const struct launch *l,
                           void (*on)(void *arg, const char *name, uint32_t count), void *arg);
 uint32_t launch_inspect_fence(const struct launch *l);
 bool launch_inspect_growing(const struct launch *l);
+/* The batch of joiners that is being wired: numbered from 1, and its broadcast (UINT64_MAX: waits
+ * for its turn). {0, 0}: there is none. */
+struct inspect_batch {
+    uint64_t number, op;
+};
+struct inspect_batch launch_inspect_batch(const struct launch *l);
 
 #endif

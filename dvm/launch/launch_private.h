@@ -107,6 +107,7 @@ struct launch {
     bool normal_running; /* a non-urgent operation is on its way */
     uint64_t normal_op;
     uint64_t grow_op; /* the ADD that is on its way; 0: none */
+    uint64_t batches; /* of joiners so far */
     uint64_t next_job, next_epoch, next_release;
     uint64_t size_sequence, campaign_sequence;
     uint32_t size, bound;

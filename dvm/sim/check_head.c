@@ -29,7 +29,8 @@ void check_head_forget(struct check *c)
     }
     memset(c->state, 0, sizeof c->state);
     c->next_event = 1;
-    c->fence = c->fence_before = 0;
+    c->fence = 0;
+    c->batch = (struct inspect_batch){0, 0};
 }
 
 static struct seen_campaign *campaign_of(struct check *c, const char *id)
@@ -53,8 +54,6 @@ static void check_event(struct check *c, const struct api_event *e)
 
     if (e->type == API_EVENT_DAEMON_LOST)
         c->lost_now = true;
-    if (e->type == API_EVENT_DAEMON_WIRED || e->type == API_EVENT_NODES_OFFERED)
-        c->ended_now = true;
     if (!k)
         return;
     k->accepted += e->type == API_EVENT_CAMPAIGN_ACCEPTED;
@@ -78,7 +77,11 @@ static void on_campaign(void *arg, const struct inspect_campaign *x)
     if (k->ended && k->phase != x->phase)
         check_fail(c, "one-terminal-event", "campaign %s was %s and is %s", x->id,
                    api_phase_name(k->phase), api_phase_name(x->phase));
+    if (!k->ended && x->phase == API_PHASE_COMPLETE && x->op > c->complete)
+        check_fail(c, "unrelated-loss", "campaign %s ends before its broadcast %llu has", x->id,
+                   (unsigned long long)x->op);
     k->phase = x->phase;
+    k->op = x->op;
     k->ended = api_phase_terminal(x->phase);
     if (!k->ended && ends)
         check_fail(c, "one-terminal-event", "campaign %s: its end was told and it runs", x->id);
@@ -105,10 +108,35 @@ static void on_hold(void *arg, const char *name, uint32_t count)
     HASH_FIND_STR(c->campaigns, name, k);
     if (!k || k->phase != API_PHASE_REMOVING)
         check_fail(c, "fence-sum", "%s holds %u and does not remove anybody", name, count);
+    else
+        k->held = true;
+}
+
+/* The fence may have gone down and up again within the event. What held it before must have come to
+ * its own end then: a campaign is over, a batch of joiners has been processed by everybody (the
+ * loss of one of them, or of a bystander who withheld the acknowledgement, is how that may come).
+ */
+static void see_what_holds_still(struct check *c, const struct launch *l)
+{
+    struct inspect_batch now = launch_inspect_batch(l);
+    struct seen_campaign *k, *tmp;
+
+    *c->holding = 0;
+    if (c->batch.number &&
+        (c->batch.number == now.number || (c->batch.op != UINT64_MAX && c->batch.op > c->complete)))
+        snprintf(c->holding, sizeof c->holding, "a batch of joiners");
+    c->batch = now;
+    HASH_ITER(hh, c->campaigns, k, tmp)
+    {
+        if (k->held && !k->ended)
+            snprintf(c->holding, sizeof c->holding, "campaign %s", k->id);
+        k->held = false; /* on_hold() tells who holds from now on */
+    }
 }
 
 static void check_fence(struct check *c, const struct launch *l)
 {
+    see_what_holds_still(c, l);
     c->holds_sum = c->growing_holds = 0;
     launch_inspect_holds(l, on_hold, c);
     c->fence = launch_inspect_fence(l);
@@ -182,9 +210,9 @@ static void check_held(struct check *c, struct seen_job *j, const struct inspect
     if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == 123)
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss: %s", x->nspace,
                    x->reason);
-    if (was && !is && c->lost_now && !c->ended_now && !job_state_over(x->state) &&
-        c->fence_before && c->fence == c->fence_before)
-        check_fail(c, "unrelated-loss", "job %s was held and goes on by a loss", x->nspace);
+    if (was && !is && !job_state_over(x->state) && *c->holding)
+        check_fail(c, "unrelated-loss", "job %s was held and goes on, %s is not over", x->nspace,
+                   c->holding);
     if (is && !j->held_since)
         j->held_since = now;
     if (x->sent || x->queued || job_state_over(x->state))
@@ -236,7 +264,7 @@ void check_head(struct check *c, const struct core *core)
     const struct members *m = core_inspect_members(core);
     struct seen_job *j, *tmp;
 
-    c->lost_now = c->ended_now = false;
+    c->lost_now = false;
     for (; c->next_event < core_event_next(core); c->next_event++) {
         const struct api_event *e = core_event(core, c->next_event);
 
@@ -259,5 +287,4 @@ void check_head(struct check *c, const struct core *core)
         free(j);
     }
     check_slots(c, m);
-    c->fence_before = c->fence;
 }

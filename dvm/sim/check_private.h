@@ -27,7 +27,9 @@ struct seen_campaign {
     char id[64];
     unsigned offered, complete, cancelled, accepted;
     enum api_phase phase;
+    uint64_t op;
     bool ended;
+    bool held; /* it held the fence after the head's last event */
     UT_hash_handle hh;
 };
 
@@ -60,9 +62,10 @@ struct check {
     uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last event */
     uint64_t used[SIM_NODES_MAX]; /* slots by the jobs' records */
     uint64_t next_event;
-    bool ended_now; /* this event has ended a campaign */
-    bool lost_now;  /* this event has declared somebody lost */
-    uint32_t fence, fence_before;
+    bool lost_now;     /* this event has declared somebody lost */
+    char holding[128]; /* what held the fence before this event and has not come to its own end */
+    uint32_t fence;
+    struct inspect_batch batch; /* of joiners, after the head's last event */
     uint32_t holds_sum;
     uint32_t growing_holds;
     struct seen_job *jobs;
