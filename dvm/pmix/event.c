@@ -140,13 +140,17 @@ void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len)
 
 void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_code)
 {
-    struct op *op = op_new(p, nspace, PMIX_RANK_WILDCARD);
+    struct op *op;
     pmix_status_t status = exit_code == 0 ? PMIX_SUCCESS : PMIX_ERR_JOB_NON_ZERO_TERM;
-    void *list = PMIx_Info_list_start();
     pmix_proc_t source, ended;
+    void *list;
 
     store_purge(p->store, nspace, UINT32_MAX);
     data_waiters_end(p, nspace, PMIX_ERR_NOT_FOUND);
+    if (p->nclients == 0)
+        return;
+    op = op_new(p, nspace, PMIX_RANK_WILDCARD);
+    list = PMIx_Info_list_start();
     PMIX_LOAD_PROCID(&source, PMIX_SRV_NSPACE, p->vpid);
     PMIX_LOAD_PROCID(&ended, nspace, PMIX_RANK_WILDCARD);
     /* Only for those who ask for it by name: Open MPI's default handler takes any event for an

@@ -101,7 +101,8 @@ static int add_maps(void *list, const struct job *j, const struct buf *ranks, st
     return rc == PMIX_SUCCESS ? 0 : err_set(err, "map of nodes: %s", PMIx_Error_string(rc));
 }
 
-static void add_node(void *list, const struct job *j, uint32_t node, const char *ranks)
+/* LOCAL_SIZE, LOCALLDR and LOCAL_PEERS are what the library makes of the maps. */
+static void add_node(void *list, const struct job *j, uint32_t node)
 {
     const struct job_node *n = &j->launch.nodes[node];
     void *part = PMIx_Info_list_start();
@@ -110,9 +111,6 @@ static void add_node(void *list, const struct job *j, uint32_t node, const char 
     /* The same number in every job, so that jobs that meet know who shares a node. */
     add_u32(part, PMIX_NODEID, n->vpid);
     add_u32(part, PMIX_NODE_SIZE, j->node_size[node]);
-    add_u32(part, PMIX_LOCAL_SIZE, j->node_size[node]);
-    add_rank(part, PMIX_LOCALLDR, (uint32_t)strtoul(ranks, NULL, 10));
-    add_str(part, PMIX_LOCAL_PEERS, ranks);
     add_part(list, PMIX_NODE_INFO_ARRAY, part);
 }
 
@@ -126,7 +124,7 @@ static int add_nodes(void *list, const struct job *j, struct err *err)
     rc = add_maps(list, j, ranks, err);
     for (uint32_t i = 0; i < n; i++) {
         if (rc == 0 && j->node_size[i])
-            add_node(list, j, i, text_of(&ranks[i]));
+            add_node(list, j, i);
         buf_free(&ranks[i]);
     }
     return rc;
@@ -166,6 +164,7 @@ static void add_parent(void *part, const struct job_spec *spec)
     PMIx_Info_list_add(part, PMIX_PARENT_ID, &parent, PMIX_PROC);
 }
 
+/* HOSTNAME of each rank is in the maps. */
 static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
     const struct job_launch *l = &j->launch;
@@ -180,7 +179,6 @@ static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, 
     add_u16(part, PMIX_NODE_RANK, j->local_rank[rank]);
     add_u32(part, PMIX_NODEID, l->nodes[node].vpid);
     add_u32(part, PMIX_REINCARNATION, 0);
-    add_str(part, PMIX_HOSTNAME, l->nodes[node].host);
     add_parent(part, &l->spec);
     if (node == j->node) {
         FREE_AUTO char *dir = xasprintf("%s/%s/%u", p->session_dir, j->nspace, rank);

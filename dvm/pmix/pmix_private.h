@@ -93,7 +93,15 @@ void op_returned(struct op *op, pmix_status_t rc);
 void op_finish(struct op *op, int status, const void *data, size_t len); /* done() now, and freed */
 void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
 
+/* Its ranks are registered with this as their object, which the library hands to on_connected().
+ * Only that reads it outside the loop's thread: what it reads does not change between registration
+ * and the end of deregistration, after which no rank can connect. */
 struct job {
+    const struct pmix_srv *srv;
+    bool described; /* from registration on: the library's thread's alone, as is has_dir */
+    bool *has_dir;  /* [nranks] */
+    uid_t uid;
+    gid_t gid;
     char *nspace;
     struct job_launch launch; /* a copy */
     uint32_t node;            /* our index in launch.nodes; JOB_NO_VPID: no rank is here */
@@ -101,11 +109,17 @@ struct job {
     uint32_t *app_rank;       /* [nranks] */
     uint32_t *node_size;      /* [nnodes] */
     bool *gone;               /* [nranks] local ranks that have ended */
+    bool *connected;          /* [nranks] local ranks that are PMIx clients now */
     UT_hash_handle hh;
 };
 struct job *job_find(struct pmix_srv *p, const char *nspace);
 struct job *job_add(struct pmix_srv *p, const struct job_launch *l);
 void job_remove(struct pmix_srv *p, struct job *j);
+void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now);
+/* On PMIx's thread, for a rank that connects: its directory, and its job info, which is there
+ * before the rank can ask for it, since the library takes this request off its queue first. NULL: a
+ * client of no job. */
+pmix_status_t job_prepare(struct job *j, uint32_t rank);
 
 struct req;
 struct waiter;
@@ -116,6 +130,7 @@ struct pmix_srv {
     char *host;
     char *session_dir;
     uint32_t vpid;
+    size_t nclients;    /* ranks that are connected */
     bool shares_host;   /* with other daemons, or may */
     bool only_loopback; /* there is no other network interface */
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */

@@ -45,6 +45,8 @@ static void count_ranks(struct job *j)
     j->app_rank = xcalloc(l->nranks, sizeof(*j->app_rank));
     j->node_size = xcalloc(l->nnodes, sizeof(*j->node_size));
     j->gone = xcalloc(l->nranks, sizeof(*j->gone));
+    j->connected = xcalloc(l->nranks, sizeof(*j->connected));
+    j->has_dir = xcalloc(l->nranks, sizeof(*j->has_dir));
     for (uint32_t r = 0; r < l->nranks; r++) {
         j->local_rank[r] = j->node_size[l->rank_node[r]]++;
         j->app_rank[r] = app_size[l->rank_app[r]]++;
@@ -56,6 +58,7 @@ struct job *job_add(struct pmix_srv *p, const struct job_launch *l)
     struct job *j = xcalloc(1, sizeof(*j));
     int node = job_launch_node(l, p->vpid);
 
+    j->srv = p;
     launch_copy(&j->launch, l);
     j->nspace = j->launch.nspace;
     j->node = node < 0 ? JOB_NO_VPID : (uint32_t)node;
@@ -64,14 +67,31 @@ struct job *job_add(struct pmix_srv *p, const struct job_launch *l)
     return j;
 }
 
+void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now)
+{
+    struct job *j = job_find(p, nspace);
+
+    if (!j || rank >= j->launch.nranks || j->connected[rank] == now)
+        return;
+    j->connected[rank] = now;
+    if (now)
+        p->nclients++;
+    else
+        p->nclients--;
+}
+
 void job_remove(struct pmix_srv *p, struct job *j)
 {
+    for (uint32_t r = 0; r < j->launch.nranks; r++)
+        job_connected(p, j->nspace, r, false);
     HASH_DEL(p->jobs, j);
     job_launch_free(&j->launch);
     free(j->local_rank);
     free(j->app_rank);
     free(j->node_size);
     free(j->gone);
+    free(j->connected);
+    free(j->has_dir);
     free(j);
 }
 
@@ -80,39 +100,105 @@ static bool is_local(const struct job *j, uint32_t rank)
     return rank < j->launch.nranks && j->launch.rank_node[rank] == j->node;
 }
 
-static int make_dirs(const struct pmix_srv *p, const struct job *j, uid_t uid, gid_t gid,
-                     struct err *err)
+static int make_dir(const struct pmix_srv *p, const struct job *j, struct err *err)
 {
-    FREE_AUTO char *nsdir = xasprintf("%s/%s", p->session_dir, j->nspace);
-
     if (j->node == JOB_NO_VPID)
         return 0;
-    if (sessiondir_make(p->session_dir, j->nspace, uid, gid, err) < 0)
-        return -1;
-    for (uint32_t r = 0; r < j->launch.nranks; r++) {
-        FREE_AUTO char *name = xasprintf("%u", r);
+    return sessiondir_make(p->session_dir, j->nspace, j->uid, j->gid, err);
+}
 
-        if (is_local(j, r) && sessiondir_make(nsdir, name, uid, gid, err) < 0)
-            return -1;
-    }
-    return 0;
+static uint32_t local_size(const struct job *j)
+{
+    return j->node == JOB_NO_VPID ? 0 : j->node_size[j->node];
+}
+
+/* A description of every rank costs a hundred times what the library needs to know to take a
+ * client, and a program that speaks no PMIx never asks: it waits for the first rank that connects
+ * (job_prepare()). Others may ask sooner about a job that a rank has spawned, or whose ranks are
+ * all elsewhere. */
+static bool describe_now(const struct job *j)
+{
+    const char *parent = j->launch.spec.parent_nspace;
+
+    return local_size(j) == 0 || (parent && parent[0]);
+}
+
+struct description {
+    pmix_data_array_t info;
+    char *nspace;
+};
+
+static void on_described(pmix_status_t status, void *cbdata)
+{
+    struct description *d = cbdata;
+
+    if (status != PMIX_SUCCESS)
+        log_error("pmix: job info of %s: %s", d->nspace, PMIx_Error_string(status));
+    PMIX_DATA_ARRAY_DESTRUCT(&d->info);
+    free(d->nspace);
+    free(d);
+}
+
+static pmix_status_t describe(struct job *j)
+{
+    struct description *d = xcalloc(1, sizeof(*d));
+    struct err err = {0};
+    pmix_nspace_t name;
+    pmix_status_t rc = PMIX_ERR_OUT_OF_RESOURCE;
+
+    d->nspace = xstrdup(j->nspace);
+    PMIX_LOAD_NSPACE(name, j->nspace);
+    if (jobinfo_build(j->srv, j, &d->info, &err) == 0)
+        rc = PMIx_server_register_nspace(name, (int)local_size(j), d->info.array, d->info.size,
+                                         on_described, d);
+    if (rc != PMIX_SUCCESS)
+        on_described(rc, d);
+    return rc;
+}
+
+/* PMIX_PROCDIR, which a rank learns from its job info only. */
+static pmix_status_t make_rank_dir(const struct job *j, uint32_t rank)
+{
+    FREE_AUTO char *nsdir = xasprintf("%s/%s", j->srv->session_dir, j->nspace);
+    FREE_AUTO char *name = xasprintf("%u", rank);
+    struct err err = {0};
+
+    if (sessiondir_make(nsdir, name, j->uid, j->gid, &err) == 0)
+        return PMIX_SUCCESS;
+    log_error("pmix: rank %u of job %s connects: %s", rank, j->nspace, err.msg);
+    return PMIX_ERR_OUT_OF_RESOURCE;
+}
+
+pmix_status_t job_prepare(struct job *j, uint32_t rank)
+{
+    pmix_status_t rc = PMIX_SUCCESS;
+
+    if (!j || rank >= j->launch.nranks)
+        return PMIX_SUCCESS;
+    if (!j->described)
+        rc = describe(j);
+    j->described |= rc == PMIX_SUCCESS;
+    /* Once: programs that a rank runs one after the other share it. */
+    if (rc == PMIX_SUCCESS && !j->has_dir[rank])
+        rc = make_rank_dir(j, rank);
+    j->has_dir[rank] |= rc == PMIX_SUCCESS;
+    return rc;
 }
 
 /* The library works its requests off in order, so none waits for the one before. */
-static void register_all(struct op *op, const struct job *j, uid_t uid, gid_t gid)
+static void register_all(struct op *op, struct job *j)
 {
-    uint32_t nlocal = j->node == JOB_NO_VPID ? 0 : j->node_size[j->node];
     pmix_proc_t proc;
 
     PMIX_LOAD_PROCID(&proc, j->nspace, PMIX_RANK_WILDCARD);
-    op_returned(op, PMIx_server_register_nspace(proc.nspace, (int)nlocal, op->info.array,
+    op_returned(op, PMIx_server_register_nspace(proc.nspace, (int)local_size(j), op->info.array,
                                                 op->info.size, op_on_status, op_cbdata(op)));
     for (uint32_t r = 0; r < j->launch.nranks; r++) {
         if (!is_local(j, r))
             continue;
         proc.rank = r;
         op_returned(
-            op, PMIx_server_register_client(&proc, uid, gid, NULL, op_on_status, op_cbdata(op)));
+            op, PMIx_server_register_client(&proc, j->uid, j->gid, j, op_on_status, op_cbdata(op)));
     }
 }
 
@@ -130,8 +216,11 @@ void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid
         return;
     }
     j = job_add(p, l);
-    if (make_dirs(p, j, uid, gid, &err) == 0 && jobinfo_build(p, j, &op->info, &err) == 0) {
-        register_all(op, j, uid, gid);
+    j->uid = uid;
+    j->gid = gid;
+    j->described = describe_now(j);
+    if (make_dir(p, j, &err) == 0 && (!j->described || jobinfo_build(p, j, &op->info, &err) == 0)) {
+        register_all(op, j);
         return;
     }
     log_error("pmix: registering job %s: %s", l->nspace, err.msg);
@@ -181,6 +270,7 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
 
     if (j && rank < j->launch.nranks)
         j->gone[rank] = true;
+    job_connected(p, nspace, rank, false);
     op->done = done;
     op->arg = arg;
     op->left = 1;

@@ -13,6 +13,7 @@ static void load_proc(struct upcall *u, const pmix_proc_t *proc)
 
 static void run_connected(struct pmix_srv *p, struct upcall *u)
 {
+    job_connected(p, u->nspace, u->rank, true);
     if (p->up.on_connected)
         p->up.on_connected(u->nspace, u->rank, p->arg);
 }
@@ -38,7 +39,9 @@ static pmix_status_t tell(const pmix_proc_t *proc, void (*run)(struct pmix_srv *
 pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
                            pmix_op_cbfunc_t cb, void *cbdata)
 {
-    return tell(proc, run_connected);
+    pmix_status_t rc = job_prepare(object, proc->rank);
+
+    return rc == PMIX_SUCCESS ? tell(proc, run_connected) : rc;
 }
 
 pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb, void *cbdata)

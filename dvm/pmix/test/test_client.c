@@ -153,8 +153,10 @@ static int client_jobinfo(int argc, char **argv)
     return stop();
 }
 
+/* Run twice by the same rank, one program after the other. */
 static int client_dirs(int argc, char **argv)
 {
+    char *again[] = {PAIR_SELF, argv[1], "again", NULL};
     pmix_value_t *v = NULL;
 
     start();
@@ -163,9 +165,13 @@ static int client_dirs(int argc, char **argv)
     /* Left behind on purpose: the fixture fails if the session directory is not empty at the end.
      */
     FREE_AUTO char *file = xasprintf("%s/file", v->data.string);
-    fclose(fopen(file, "w"));
+    if (argc > 2)
+        must_equal((uint64_t)access(file, F_OK), 0, "what the first program has left");
+    else
+        fclose(fopen(file, "w"));
     PMIX_VALUE_RELEASE(v);
-    return stop();
+    stop();
+    return argc > 2 ? 0 : execv(PAIR_SELF, again);
 }
 
 /* --- modex */
