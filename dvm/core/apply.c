@@ -64,6 +64,11 @@ static void close_lost(struct core *c, const struct msg *m)
     }
 }
 
+static int after_leaving(const struct core *c)
+{
+    return c->opts.park && !c->sigterm ? AFTER_PARK : AFTER_EXIT;
+}
+
 static void leave(struct core *c, const struct msg *m)
 {
     struct msg_target self = {c->opts.vpid, c->self.epoch};
@@ -74,7 +79,21 @@ static void leave(struct core *c, const struct msg *m)
         neigh_say(c, up, &left);
     close_leaving(c, m);
     core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
-    finish_start(c, c->opts.park && !c->sigterm ? AFTER_PARK : AFTER_EXIT, "left the DVM");
+    finish_start(c, after_leaving(c), "left the DVM");
+}
+
+/* Nobody below has had the command from us either: they have to ask for it elsewhere. */
+void apply_left(struct core *c, const char *why)
+{
+    struct link *k, *tmp;
+
+    core_set_state(c, CORE_LEAVING, "leaving the DVM: %s", why);
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (k->incoming && k->state == LINK_UP)
+            neigh_bye(c, k);
+    }
+    finish_start(c, after_leaving(c), "left the DVM");
 }
 
 static void apply_remove(struct core *c, const struct msg *m)
@@ -183,7 +202,9 @@ void apply_snapshot(struct core *c, struct link *k, struct msg *m)
     members_free(&old);
     k->joining = false;
     if (!members_current(&c->members, c->opts.vpid, c->self.epoch)) {
-        core_reset(c, "the table of members no longer has this daemon");
+        /* lost, or shrunk away: the head knows */
+        c->ask_head = true;
+        c->retry_at = c->out.now_ms;
         return;
     }
     pass_snapshot(c);

@@ -146,7 +146,7 @@ void core_reset(struct core *c, const char *why)
     gather_init(&c->gather, &c->out, &c->rml, &c->members);
     c->self.epoch = (struct epoch){0, 0};
     c->parent_conn = 0;
-    c->finishing = false;
+    c->finishing = c->ask_head = false;
     c->lost_at = 0;
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->retry_at = c->out.now_ms + c->retry_ms;
@@ -229,6 +229,8 @@ static bool run_head(struct core *c)
     bool moved = false;
 
     launch_run(c->launch);
+    if (launch_turned_away(c->launch))
+        greet_turn_away(c);
     while (launch_next_op(c->launch, &op)) {
         apply_op(c, &op);
         msg_free(&op);

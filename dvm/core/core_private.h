@@ -69,7 +69,8 @@ struct core {
     uint64_t parent_conn; /* the lifeline; 0: none */
     uint64_t retry_at;    /* when to connect again; 0: nothing to do */
     uint64_t retry_ms;
-    uint64_t lost_at; /* since when there is no lifeline */
+    uint64_t lost_at; /* since when there is no lifeline to the parent; 0: there is */
+    bool ask_head;    /* the parent has gone in order, or our table is of no use: the head knows */
     struct missing *missing;
     /* the end */
     bool sigterm;
@@ -102,8 +103,10 @@ void greet_open(struct core *c, struct link *k);
 void greet_msg(struct core *c, struct link *k, struct msg *m);
 void greet_snapshot(struct core *c, struct link *k);
 void greet_up(struct core *c, struct link *k, uint64_t have);
+void greet_turn_away(struct core *c); /* whose admission was taken back */
 /* apply.c: broadcasts */
 void apply_op(struct core *c, struct msg *m);
+void apply_left(struct core *c, const char *why); /* removed while we were cut off */
 void apply_snapshot(struct core *c, struct link *k, struct msg *m);
 /* finish.c: leaving and ending */
 void finish_start(struct core *c, int after, const char *text);

@@ -39,6 +39,15 @@ static void refuse(struct core *c, struct link *k, enum refuse_why why, const ch
     links_close(&c->links, k, true);
 }
 
+/* The link stays until the caller has answered or closed. */
+static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why, const char *text)
+{
+    struct msg m = {.type = MSG_REFUSE, .number = why, .text = (char *)text};
+
+    neigh_say(c, k, &m);
+    k->state = LINK_REFUSED;
+    k->opened_ms = c->out.now_ms;
+}
 static void welcome(struct core *c, struct link *k, struct epoch life)
 {
     struct msg m = {.type = MSG_WELCOME,
@@ -72,7 +81,12 @@ static void join(struct core *c, struct link *k, const struct msg *m)
         return;
     }
     if (launch_admit(c->launch, &m->members[0], &life, &err) < 0) {
-        refuse(c, k, REFUSE_RETRY, err.msg);
+        k->vpid = m->members[0].vpid;
+        k->epoch = life;
+        if (epoch_none(life))
+            refuse(c, k, REFUSE_RETRY, err.msg);
+        else /* perhaps a late frame of a process that is long gone: the answer will tell */
+            refuse_and_wait(c, k, REFUSE_RETRY, err.msg);
         return;
     }
     k->vpid = m->members[0].vpid;
@@ -81,6 +95,18 @@ static void join(struct core *c, struct link *k, const struct msg *m)
     k->state = LINK_UP;
     replace_older(c, k);
     welcome(c, k, life);
+}
+
+void greet_turn_away(struct core *c)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (k->joining && !members_current(&c->members, k->vpid, k->epoch) &&
+            !launch_joining(c->launch, k->vpid, k->epoch))
+            links_close(&c->links, k, true); /* it calls again, and is told why */
+    }
 }
 
 void greet_up(struct core *c, struct link *k, uint64_t have)
@@ -93,18 +119,35 @@ void greet_up(struct core *c, struct link *k, uint64_t have)
     neigh_update(c);
 }
 
+static bool has_left(const struct core *c, const struct msg_member *who)
+{
+    const struct member *m = members_get(&c->members, who->vpid);
+
+    return m && epoch_eq(m->facts.epoch, who->epoch) &&
+           (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED);
+}
+
+static void not_a_member(struct core *c, struct link *k, const struct msg_member *who)
+{
+    out_log(&c->out, LOG_LEVEL_INFO, "vpid %u epoch %llu is not a member here (version %llu)",
+            who->vpid, (unsigned long long)who->epoch.ctr, (unsigned long long)c->members.version);
+    if (has_left(c, who)) {
+        k->vpid = who->vpid;
+        k->epoch = who->epoch;
+        refuse_and_wait(c, k, REFUSE_LEFT, "a shrink has removed this daemon");
+    } else if (core_is_head(c)) {
+        refuse(c, k, REFUSE_EPOCH_OVER, "this life of the vpid is over");
+    } else {
+        refuse(c, k, REFUSE_RETRY, "not known here yet");
+    }
+}
+
 static void come_back(struct core *c, struct link *k, const struct msg *m)
 {
     const struct msg_member *who = &m->members[0];
 
     if (!members_current(&c->members, who->vpid, who->epoch)) {
-        bool over = core_is_head(c);
-
-        out_log(&c->out, LOG_LEVEL_INFO, "vpid %u epoch %llu is not a member here (version %llu)",
-                who->vpid, (unsigned long long)who->epoch.ctr,
-                (unsigned long long)c->members.version);
-        refuse(c, k, over ? REFUSE_EPOCH_OVER : REFUSE_RETRY,
-               over ? "this life of the vpid is over" : "not known here yet");
+        not_a_member(c, k, who);
         return;
     }
     k->vpid = who->vpid;
@@ -167,17 +210,20 @@ static void on_refuse(struct core *c, struct link *k, const struct msg *m)
         links_close(&c->links, k, false);
         return;
     }
+    neigh_bye(c, k); /* that we have read it */
     links_close(&c->links, k, true);
     if (m->number == REFUSE_EPOCH_OVER) {
         core_reset(c, m->text);
+        return;
+    }
+    if (m->number == REFUSE_LEFT) {
+        apply_left(c, m->text);
         return;
     }
     c->retry_ms = m->number == REFUSE_NEVER || c->retry_ms > CORE_RETRY_MAX_MS / 2
                       ? CORE_RETRY_MAX_MS
                       : 2 * c->retry_ms;
     c->retry_at = c->out.now_ms + c->retry_ms;
-    if (!c->parent_conn && !c->lost_at)
-        c->lost_at = c->out.now_ms; /* who is refused for long asks the head */
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_JOINING, "refused, tries again: %s", m->text);
     if (m->number == REFUSE_NEVER)

@@ -143,6 +143,8 @@ static void use_lifeline(struct core *c, struct link *k)
     struct frame from = rml_from(&c->rml);
     struct link *old;
 
+    c->lost_at = 0;
+    c->ask_head = false;
     if (c->parent_conn == k->conn)
         return;
     DL_FOREACH(c->links.list, old)
@@ -151,7 +153,6 @@ static void use_lifeline(struct core *c, struct link *k)
             neigh_bye(c, old);
     }
     c->parent_conn = k->conn;
-    c->lost_at = 0;
     c->retry_at = 0;
     c->retry_ms = CORE_RETRY_MIN_MS;
     xcast_parent_changed(&c->xcast);
@@ -170,9 +171,13 @@ static void update_parent(struct core *c)
     if (parent == TREE_NONE)
         return;
     k = outgoing(c, parent);
-    if (k && k->state == LINK_UP && !k->joining)
+    if (k && k->state == LINK_UP && !k->joining) {
         use_lifeline(c, k);
-    else if (!k && c->retry_at == 0)
+        return;
+    }
+    if (c->lost_at == 0)
+        c->lost_at = c->out.now_ms;
+    if (!k && c->retry_at == 0)
         connect_parent(c, parent);
 }
 
@@ -235,6 +240,14 @@ static void lost_below(struct core *c, const struct link *k, enum errmgr_what wh
     }
 }
 
+/* The lifeline stands, and leads where the tree wants it. */
+static bool on_parent(const struct core *c)
+{
+    const struct link *k = c->parent_conn ? links_by_conn(&c->links, c->parent_conn) : NULL;
+
+    return k && k->vpid == members_parent(&c->members);
+}
+
 /* The lifeline, or a connection that should become it, is gone. */
 static void lost_above(struct core *c, const struct link *k, const char *why)
 {
@@ -242,12 +255,12 @@ static void lost_above(struct core *c, const struct link *k, const char *why)
         core_reset(c, "the head closed the connection before this daemon was wired");
         return;
     }
-    if (k->conn == c->parent_conn) {
+    if (k->conn == c->parent_conn)
         c->parent_conn = 0;
-        c->lost_at = c->out.now_ms;
-    }
-    if (c->finishing || c->parent_conn || c->state == CORE_PARKED)
+    if (c->finishing || c->state == CORE_PARKED || on_parent(c))
         return;
+    if (c->lost_at == 0)
+        c->lost_at = c->out.now_ms;
     c->retry_ms = c->retry_ms > CORE_RETRY_MAX_MS / 2 ? CORE_RETRY_MAX_MS : 2 * c->retry_ms;
     c->retry_at = c->out.now_ms + c->retry_ms;
     if (c->state == CORE_JOINING)
@@ -262,7 +275,8 @@ static void gone(struct core *c, struct link *k, enum errmgr_what what, const ch
     struct link copy = *k;
 
     links_drop(&c->links, k);
-    if (copy.vpid == VPID_NONE || (copy.incoming && copy.state == LINK_GREETING))
+    if (copy.vpid == VPID_NONE || (copy.incoming && copy.state == LINK_GREETING) ||
+        (copy.state == LINK_REFUSED && who_is(c, &copy) != ERR_LEAVING))
         return;
     if (copy.incoming)
         lost_below(c, &copy, what);
@@ -270,11 +284,13 @@ static void gone(struct core *c, struct link *k, enum errmgr_what what, const ch
         lost_above(c, &copy, why);
 }
 
-/* After the grace to the same parent, the head: it knows who has taken the parent's place. */
+/* After the grace to the same parent, or if that one has gone, the head: it knows who has taken the
+ * parent's place. */
 static void retry(struct core *c)
 {
     uint32_t parent = members_parent(&c->members);
-    bool long_lost = c->lost_at && c->lost_at + c->opts.reconnect_ms <= c->out.now_ms;
+    bool long_lost =
+        c->ask_head || (c->lost_at && c->lost_at + c->opts.reconnect_ms <= c->out.now_ms);
 
     c->retry_at = 0;
     if (c->state == CORE_PARKED || c->finishing)
@@ -403,8 +419,10 @@ static void on_bye(struct core *c, struct link *k)
     k->peer_bye = true;
     if (lifeline && c->finishing)
         return; /* finish.c answers when everything below is closed */
-    if (lifeline)
+    if (lifeline) {
+        c->ask_head = true;
         out_log(&c->out, LOG_LEVEL_WARN, "vpid %u ended the lifeline", k->vpid);
+    }
     if (k->state == LINK_UP)
         neigh_bye(c, k);
     struct out_act *act = out_add(&c->out, OUT_CLOSE);
@@ -433,21 +451,11 @@ static void on_xack(struct core *c, const struct link *k, const struct msg *m)
     xcast_check(&c->xcast, &from);
 }
 
-void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg *m)
+/* What a neighbour says once both have greeted. */
+static void linked_msg(struct core *c, struct link *k, struct msg *m)
 {
     struct msg pong = {.type = MSG_PONG};
 
-    switch (m->type) {
-    case MSG_HELLO:
-    case MSG_WELCOME:
-    case MSG_REFUSE:
-        greet_msg(c, k, m);
-        return;
-    default:
-        break;
-    }
-    if (k->state != LINK_UP && k->state != LINK_CLOSING)
-        return;
     switch (m->type) {
     case MSG_PING:
         neigh_say(c, k, &pong);
@@ -474,6 +482,35 @@ void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg
     default:
         break;
     }
+}
+
+/* The peer has read our REFUSE, so it was no late frame that we have refused. */
+static void on_refused(struct core *c, struct link *k)
+{
+    struct out_act *act = out_add(&c->out, OUT_CLOSE);
+
+    act->conn = k->conn;
+    act->number = 1;
+    if (core_is_head(c))
+        launch_lost(c->launch, k->vpid, k->epoch, "a new life of this vpid called home");
+    gone(c, k, ERR_SAID_BYE, "refused");
+}
+
+void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg *m)
+{
+    switch (m->type) {
+    case MSG_HELLO:
+    case MSG_WELCOME:
+    case MSG_REFUSE:
+        greet_msg(c, k, m);
+        return;
+    default:
+        break;
+    }
+    if (k->state == LINK_REFUSED && m->type == MSG_BYE)
+        on_refused(c, k);
+    else if (k->state == LINK_UP || k->state == LINK_CLOSING)
+        linked_msg(c, k, m);
 }
 
 static void refuse_frame(struct core *c, struct link *k, const struct err *err)

@@ -85,10 +85,11 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
         struct member *m = members_get(l->members, vpids[i]);
 
         c->targets[i].id.vpid = vpids[i];
-        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED ||
-                  m->state == MEMBER_DRAINING))
+        if (!m || grow_turn_away(l, m))
+            continue;
+        if (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED || m->state == MEMBER_DRAINING)
             c->targets[i].id.epoch = m->facts.epoch;
-        if (m && m->state == MEMBER_WIRED)
+        if (m->state == MEMBER_WIRED)
             m->state = MEMBER_DRAINING;
     }
     c->ntargets = n;
@@ -457,9 +458,11 @@ uint64_t campaign_next_deadline(const struct launch *l)
     return due;
 }
 
-static void mark(struct launch *l, uint32_t vpid, struct epoch epoch, bool departed)
+/* True if its departure is news. */
+static bool mark(struct launch *l, uint32_t vpid, struct epoch epoch, bool departed)
 {
     struct campaign *c;
+    bool news = false;
 
     DL_FOREACH(l->campaigns, c)
     {
@@ -469,18 +472,20 @@ static void mark(struct launch *l, uint32_t vpid, struct epoch epoch, bool depar
             if (t->id.vpid != vpid || !epoch_eq(t->id.epoch, epoch))
                 continue;
             t->out = true;
+            news |= departed && !t->departed;
             t->departed |= departed;
         }
     }
+    return news;
 }
 
 void launch_left(struct launch *l, uint32_t vpid, struct epoch epoch)
 {
-    mark(l, vpid, epoch, false);
+    (void)mark(l, vpid, epoch, false);
 }
 
 void launch_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
 {
-    mark(l, vpid, epoch, true);
-    launch_event_add(l, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
+    if (mark(l, vpid, epoch, true))
+        launch_event_add(l, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
 }

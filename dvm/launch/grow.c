@@ -21,6 +21,7 @@ int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch 
     struct member *m = members_get(l->members, facts->vpid);
     struct msg_member mine = *facts;
 
+    *epoch = (struct epoch){0, 0};
     if (l->ending)
         return err_set(err, "this incarnation of the DVM ends");
     if (facts->vpid == VPID_HEAD)
@@ -30,7 +31,7 @@ int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch 
     if (facts->vpid > l->bound)
         return err_set(err, "vpid %u is outside the size in force (%u)", facts->vpid, l->bound);
     if (m && members_live(l->members, facts->vpid)) {
-        launch_lost(l, facts->vpid, m->facts.epoch, "a new life of this vpid called home");
+        *epoch = m->facts.epoch;
         return err_set(err, "vpid %u: its earlier life is being removed", facts->vpid);
     }
     mine.epoch = *epoch = (struct epoch){l->opts.incarnation, ++l->next_epoch};
@@ -52,6 +53,23 @@ void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
 {
     if (launch_joining(l, vpid, epoch))
         members_get(l->members, vpid)->state = MEMBER_ABSENT;
+}
+
+bool grow_turn_away(struct launch *l, struct member *m)
+{
+    if (m->state != MEMBER_REPORTED || members_live(l->members, m->facts.vpid))
+        return false;
+    m->state = MEMBER_ABSENT;
+    l->turned_away = true;
+    return true;
+}
+
+bool launch_turned_away(struct launch *l)
+{
+    bool any = l->turned_away;
+
+    l->turned_away = false;
+    return any;
 }
 
 /* Everybody who has reported by now is one batch; while one is being wired the next gathers. */
@@ -84,7 +102,8 @@ void grow_steps(struct launch *l)
     free(add.members);
 }
 
-/* members_add() has put them into the tree as wired; for mapping they count from completion on. */
+/* members_add() has put them into the tree as wired; for mapping they count from completion on. A
+ * shrink may have named them in between. */
 void grow_completed(struct launch *l)
 {
     l->grow_op = 0;
@@ -93,7 +112,7 @@ void grow_completed(struct launch *l)
 
         if (!m || m->state != MEMBER_REPORTED || !members_live(l->members, v))
             continue;
-        m->state = MEMBER_WIRED;
+        m->state = campaign_names(l, v) ? MEMBER_DRAINING : MEMBER_WIRED;
         launch_event_add(l, API_EVENT_DAEMON_WIRED, v, m->facts.epoch.ctr, NULL);
     }
     fence_lower(l, GROW_HOLD);

@@ -40,13 +40,17 @@ uint64_t launch_deadline(const struct launch *l);
 void launch_applied(struct launch *l, const struct msg *op);
 bool launch_completed(struct launch *l, uint64_t version); /* true: news, launch_run() again */
 
-/* A daemon calls home. 0: admitted, *epoch is its new life; -1: err says why not now. */
+/* A daemon calls home. 0: admitted, *epoch is its new life; -1: err says why not now; if because
+ * the vpid is live, *epoch is that life, which launch_lost() ends once the caller is known to be
+ * no late frame; else none. */
 int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch *epoch,
                  struct err *err);
 /* An admitted daemon's connection ended before it was wired. */
 void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
 /* True if this daemon was admitted in this life and waits to be wired. */
 bool launch_joining(const struct launch *l, uint32_t vpid, struct epoch epoch);
+/* True once after admissions were taken back: whoever waits on a connection has to be told. */
+bool launch_turned_away(struct launch *l);
 /* A member in this life is gone for good: broadcast it (several at once are one operation). */
 void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why);
 /* A target of a shrink has processed the command / its link is gone. */

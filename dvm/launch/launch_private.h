@@ -113,7 +113,8 @@ struct launch {
     uint32_t size, bound;
     struct release *releases;
     uint64_t release_at;
-    bool kick; /* slots may have become free */
+    bool kick;        /* slots may have become free */
+    bool turned_away; /* an admission was taken back: the core has to tell */
     bool ending, ended, end_sent;
     enum shutdown_why ending_why;
     uint64_t ending_at;
@@ -170,6 +171,8 @@ void release_steps(struct launch *l);
 /* grow.c */
 void grow_steps(struct launch *l);
 void grow_completed(struct launch *l);
+/* True, and its admission is forgotten, if it has called home and no broadcast has named it yet. */
+bool grow_turn_away(struct launch *l, struct member *m);
 /* event.c */
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                       const struct campaign *c);

@@ -15,6 +15,7 @@ enum link_state {
     LINK_GREETING,   /* open; HELLO sent or awaited */
     LINK_UP,
     LINK_CLOSING, /* we said BYE; nothing more is sent, the peer may still speak */
+    LINK_REFUSED, /* we said REFUSE; the peer's BYE shows that it is there and has read it */
 };
 
 struct link {

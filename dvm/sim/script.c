@@ -547,6 +547,14 @@ static void begin(struct script *s)
         sim_start(s->sim, v);
 }
 
+static const char *state_at_head(const struct script *s, uint32_t v)
+{
+    const struct core *head = sim_core(s->sim, 0);
+    const struct member *m = head ? members_get(core_inspect_members(head), v) : NULL;
+
+    return m ? member_state_name(m->state) : "unknown";
+}
+
 /* The state of everybody at the end, for whoever reads the trace. */
 static void tell_nodes(struct script *s)
 {
@@ -554,8 +562,10 @@ static void tell_nodes(struct script *s)
         const struct core *x = sim_core(s->sim, v);
 
         if (x)
-            tell(s, "vpid %u: epoch %llu, version %llu, complete %llu, live %u, lifeline %d: %.80s",
-                 v, (unsigned long long)core_inspect_epoch(x).ctr,
+            tell(s,
+                 "vpid %u: %s, epoch %llu, version %llu, complete %llu, live %u, lifeline %d: "
+                 "%.80s",
+                 v, state_at_head(s, v), (unsigned long long)core_inspect_epoch(x).ctr,
                  (unsigned long long)core_stats(x).version,
                  (unsigned long long)core_inspect_complete(x), core_stats(x).live,
                  (int)core_inspect_lifeline(x), core_state_text(x));

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What broken links, late frames and shrinks in a bad moment do to membership; over virtual wires
+ * in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/sim/sim.h"
+#include "dvm/wire/msg.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The head and members 1..started; up to `members` may come. */
+static struct sim *boot(uint32_t members, uint32_t started, uint32_t radix)
+{
+    struct sim_opts o = {.nodes = members + 1,
+                         .radix = radix,
+                         .slots = 2,
+                         .size = members,
+                         .seed = 42,
+                         .delay_ms = 3,
+                         .trace = getenv("SIM_TRACE") != NULL};
+    struct sim *s = sim_create(&o);
+
+    for (uint32_t v = 0; v <= started; v++)
+        sim_start(s, v);
+    return s;
+}
+
+static size_t in_state(struct sim *s, const char *state)
+{
+    struct api_dvm d;
+    const char *reason;
+    size_t n = 0;
+
+    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
+    for (size_t i = 0; i < d.nmembers; i++)
+        n += d.members[i].vpid && strcmp(d.members[i].state, state) == 0;
+    api_dvm_free(&d);
+    return n;
+}
+
+static bool wired(struct sim *s, void *arg)
+{
+    return in_state(s, "wired") == *(size_t *)arg;
+}
+
+static void wait_wired(struct sim *s, size_t n)
+{
+    assert_true(sim_until(s, wired, &n, 4000));
+}
+
+static size_t events_of(struct sim *s, enum api_event_type type)
+{
+    size_t n = 0;
+
+    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++)
+        n += core_event(sim_core(s, 0), i)->type == type;
+    return n;
+}
+
+static enum api_phase shrink(struct sim *s, const char *id, const uint32_t *targets, size_t n)
+{
+    static uint64_t sequence;
+    struct api_campaign_request r = {.sequence = ++sequence,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .ntargets = n,
+                                     .targets = (uint32_t *)targets};
+    struct api_campaign c;
+    const char *reason = "";
+    enum api_phase phase;
+
+    assert_int_equal(core_campaign_put(sim_core(s, 0), id, &r, &c, &reason, NULL), 0);
+    phase = c.phase;
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    return phase;
+}
+
+static void cancel(struct sim *s, const char *id)
+{
+    struct api_campaign c;
+    const char *reason;
+
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), id, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+}
+
+static void a_shrink_turns_away_who_has_called_and_is_not_in_the_tree(void **state)
+{
+    struct sim *s = boot(5, 3, 2);
+    uint32_t target = 5;
+
+    wait_wired(s, 3);
+    sim_stop(s, 1, true); /* so that the operation of 4 stays on its way, and 5 waits its turn */
+    sim_start(s, 4);
+    sim_for(s, 50);
+    sim_start(s, 5);
+    sim_for(s, 50);
+    assert_int_equal(in_state(s, "reported"), 2);
+    assert_int_equal(shrink(s, "c", &target, 1), API_PHASE_COMPLETE); /* nobody is there */
+    sim_stop(s, 1, false);
+    wait_wired(s, 4);
+    sim_for(s, 5000);
+    assert_int_equal(in_state(s, "wired"), 4);
+    assert_int_equal(core_state(sim_core(s, 5)), CORE_JOINING);
+    assert_non_null(strstr(core_state_text(sim_core(s, 5)), "outside the size"));
+    sim_destroy(s);
+}
+
+static void who_is_wired_while_a_shrink_drains_it_takes_no_work(void **state)
+{
+    static const uint32_t targets[] = {3, 4};
+    struct sim *s = boot(4, 3, 64);
+
+    wait_wired(s, 3);
+    sim_submit(s, 0, 6, 60000, 0); /* vpid 3 has work, the drain waits */
+    sim_for(s, 50);
+    sim_stop(s, 1, true);
+    sim_start(s, 4);
+    sim_for(s, 50);
+    assert_int_equal(in_state(s, "reported"), 1);
+    assert_int_equal(shrink(s, "c", targets, 2), API_PHASE_DRAINING);
+    sim_stop(s, 1, false);
+    sim_for(s, 500);
+    assert_int_equal(in_state(s, "reported"), 0);
+    assert_int_equal(in_state(s, "draining"), 2);
+    cancel(s, "c");
+    assert_int_equal(in_state(s, "wired"), 4);
+    sim_destroy(s);
+}
+
+/* 3 has stood in for 1, hangs on the head, and is to move below 1, which has come. */
+static void a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again(void **state)
+{
+    struct sim *s = boot(3, 0, 2);
+
+    sim_start(s, 2);
+    sim_start(s, 3);
+    wait_wired(s, 2);
+    sim_start(s, 1);
+    for (unsigned ms = 0; ms < 300; ms++) {
+        sim_for(s, 1);
+        sim_break(s, 3, 1);
+    }
+    sim_for(s, 20000);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(in_state(s, "wired"), 3);
+    sim_destroy(s);
+}
+
+static void a_daemon_whose_link_breaks_again_and_again_is_not_lost(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+
+    wait_wired(s, 4);
+    for (unsigned i = 0; i < 40; i++) {
+        sim_break(s, 4, 1);
+        sim_for(s, 500);
+    }
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    sim_destroy(s);
+}
+
+/* --- a call of a former life */
+
+struct late {
+    struct sim *sim;
+    unsigned calls;
+};
+
+static void cut_off_when_calling(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct late *x = arg;
+    struct cur c = cur_of(act->data.data, act->data.len);
+    struct frame f;
+
+    if (vpid != 1 || act->kind != OUT_SEND || frame_decode(&c, &f, NULL) < 0 || f.type != MSG_HELLO)
+        return;
+    if (x->calls++ == 0)
+        sim_partition(x->sim, 1, 1);
+}
+
+static void a_late_call_of_a_process_that_is_gone_ends_nobodys_life(void **state)
+{
+    struct sim *s = boot(1, 0, 2);
+    struct late x = {.sim = s};
+    struct sim_hooks h = {.arg = &x, .action = cut_off_when_calling};
+
+    sim_watch(s, &h);
+    sim_start(s, 1);
+    sim_for(s, 50); /* its call hangs in the network */
+    assert_int_equal(x.calls, 1);
+    sim_crash(s, 1);
+    sim_for(s, 50); /* and so does its end */
+    sim_partition(s, 1, 0);
+    sim_start(s, 1);
+    wait_wired(s, 1);
+    sim_heal(s); /* now it arrives */
+    sim_for(s, 5000);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(in_state(s, "wired"), 1);
+    sim_destroy(s);
+}
+
+static void a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once(void **state)
+{
+    struct sim *s = boot(2, 2, 2);
+
+    wait_wired(s, 2);
+    sim_vanish(s, 1); /* nobody sees its links close */
+    sim_start(s, 1);
+    sim_for(s, 500);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(in_state(s, "wired"), 2);
+    assert_int_equal(core_state(sim_core(s, 1)), CORE_WIRED);
+    sim_destroy(s);
+}
+
+/* --- removed while cut off */
+
+static bool is_parked(struct sim *s, void *arg)
+{
+    return sim_parked(s, *(uint32_t *)arg);
+}
+
+static void who_was_shrunk_while_cut_off_is_told_so_and_parks(void **state)
+{
+    static const uint32_t radixes[] = {2, 64}; /* its parent is another member, or the head */
+
+    for (size_t i = 0; i < 2; i++) {
+        struct sim *s = boot(4, 4, radixes[i]);
+        uint32_t four = 4;
+
+        wait_wired(s, 4);
+        sim_partition(s, 4, 1);
+        sim_break(s, 4, 1);
+        sim_break(s, 4, 0);
+        (void)shrink(s, "c", &four, 1);
+        sim_for(s, 12000); /* the shrink has not waited for it */
+        assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+        assert_false(sim_parked(s, 4));
+        sim_heal(s);
+        assert_true(sim_until(s, is_parked, &four, 6000));
+        sim_for(s, 5000);
+        assert_int_equal(core_state(sim_core(s, 4)), CORE_PARKED);
+        assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+        assert_int_equal(events_of(s, API_EVENT_DAEMON_DEPARTED), 1);
+        sim_destroy(s);
+    }
+}
+
+static bool has_exited(struct sim *s, void *arg)
+{
+    return sim_exited(s, *(uint32_t *)arg);
+}
+
+static void the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once(void **state)
+{
+    struct sim *s = boot(6, 6, 2);
+    uint32_t one = 1;
+
+    wait_wired(s, 6);
+    core_sigterm(sim_core(s, 1)); /* leaves by a campaign of its own; 3 and 4 hang on it */
+    sim_drain(s, 1);
+    sim_for(s, 20);
+    sim_partition(s, 1, 1);
+    sim_break(s, 1, 0);
+    sim_for(s, 1000);
+    sim_heal(s);
+    assert_true(sim_until(s, has_exited, &one, 4000));
+    sim_for(s, 500); /* less than the grace for a broken link */
+    assert_int_equal(core_stats(sim_core(s, 3)).version, core_stats(sim_core(s, 0)).version);
+    assert_int_equal(core_stats(sim_core(s, 4)).version, core_stats(sim_core(s, 0)).version);
+    sim_for(s, 20000);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(in_state(s, "wired"), 5);
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shrink_turns_away_who_has_called_and_is_not_in_the_tree),
+        cmocka_unit_test(who_is_wired_while_a_shrink_drains_it_takes_no_work),
+        cmocka_unit_test(a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again),
+        cmocka_unit_test(a_daemon_whose_link_breaks_again_and_again_is_not_lost),
+        cmocka_unit_test(a_late_call_of_a_process_that_is_gone_ends_nobodys_life),
+        cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
+        cmocka_unit_test(who_was_shrunk_while_cut_off_is_told_so_and_parks),
+        cmocka_unit_test(the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
