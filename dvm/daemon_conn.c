@@ -97,6 +97,7 @@ static struct local_client *client_new(struct daemon *d, uint64_t net)
 static void client_forget(struct daemon *d, struct local_client *k)
 {
     iof_client_gone(d->iof, k->id);
+    kept_free(k->kept);
     HASH_DELETE(hh, d->clients, k);
     if (k->net_id)
         HASH_DELETE(hh2, d->clients_by_net, k);
@@ -118,6 +119,7 @@ void conn_free_all(struct daemon *d)
     HASH_ITER(hh, d->clients, k, ktmp)
     {
         HASH_DELETE(hh, d->clients, k);
+        kept_free(k->kept);
         free(k);
     }
 }
@@ -131,12 +133,24 @@ static void say(struct daemon *d, uint64_t net, const struct client_msg *m)
     net_send(d->net, net, b.data, b.len);
 }
 
-static void refuse_client(struct daemon *d, struct local_client *k, const char *why)
+static void on_detached(struct daemon *d, struct local_client *k)
 {
-    struct client_msg m = {.type = CLIENT_ERROR, .number = EXIT_CODE_USAGE, .a = (char *)why};
+    HASH_DELETE(hh2, d->clients_by_net, k);
+    k->net_id = 0;
+    k->followed = false;
+    iof_client_drained(d->iof, k->id); /* nobody is slow any more */
+}
+
+static void refuse_client(struct daemon *d, struct local_client *k, int code, const char *why)
+{
+    struct client_msg m = {.type = CLIENT_ERROR, .number = (uint32_t)code, .a = (char *)why};
 
     say(d, k->net_id, &m);
     net_close(d->net, k->net_id, true);
+    if (k->kept) {
+        on_detached(d, k); /* the job goes on without who does not speak our language */
+        return;
+    }
     ctl_local_gone(d->ctl, k->id);
     core_client_gone(d->core, k->id);
     client_forget(d, k);
@@ -160,21 +174,106 @@ static void spawn_answer(struct daemon *d, struct local_client *k, const struct 
     client_msg_free(&m);
 }
 
+/* --- detached jobs */
+
+/* The last words of jobs that are over are kept for so many of them; ids grow with time. */
+static void forget_oldest_over(struct daemon *d)
+{
+    struct local_client *k, *tmp, *oldest = NULL;
+    size_t n = 0;
+
+    HASH_ITER(hh, d->clients, k, tmp)
+    {
+        if (!k->kept || !kept_over(k->kept))
+            continue;
+        n++;
+        if (!oldest || k->id < oldest->id)
+            oldest = k;
+    }
+    if (n > DETACH_OVER_MAX)
+        client_forget(d, oldest);
+}
+
+static struct local_client *detached(const struct daemon *d, const char *nspace)
+{
+    struct local_client *k, *tmp;
+
+    HASH_ITER(hh, d->clients, k, tmp)
+    {
+        if (k->kept && strcmp(kept_nspace(k->kept), nspace) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+struct tell {
+    struct daemon *d;
+    uint64_t net;
+};
+
+static void tell(void *arg, const void *data, size_t len)
+{
+    struct tell *t = arg;
+
+    net_send(t->d->net, t->net, data, len);
+}
+
+/* The connection of `newcomer` becomes the job's. */
+static void attach(struct daemon *d, struct local_client *newcomer, const char *nspace)
+{
+    struct local_client *k = detached(d, nspace);
+    struct tell t = {.d = d, .net = newcomer->net_id};
+    char why[128] = "";
+
+    if (newcomer->submitted)
+        snprintf(why, sizeof why, "one job per connection");
+    else if (!k)
+        snprintf(why, sizeof why, "no detached job %s was submitted at this daemon (vpid %u)",
+                 nspace, d->opts.vpid);
+    else if (k->followed)
+        snprintf(why, sizeof why, "somebody follows job %s already", nspace);
+    if (why[0]) {
+        refuse_client(d, newcomer, EXIT_CODE_NOT_LAUNCHED, why);
+        return;
+    }
+    client_forget(d, newcomer);
+    if (k->net_id) /* its submitter is about to go */
+        HASH_DELETE(hh2, d->clients_by_net, k);
+    k->net_id = t.net;
+    k->followed = true;
+    HASH_ADD(hh2, d->clients_by_net, net_id, sizeof k->net_id, k);
+    kept_tell(k->kept, tell, &t);
+    if (!kept_over(k->kept))
+        return;
+    net_close(d->net, k->net_id, true);
+    on_detached(d, k);
+}
+
 void conn_client(struct daemon *d, const struct out_act *act)
 {
     struct local_client *k = client(d, (uint32_t)act->conn);
 
     if (!k)
         return;
-    if (!k->net_id) {
-        spawn_answer(d, k, act);
-    } else {
+    if (k->kept)
+        kept_add(k->kept, act->data.data, act->data.len);
+    if (k->net_id) {
         net_send(d->net, k->net_id, act->data.data, act->data.len);
         if (act->number)
             net_close(d->net, k->net_id, true);
+    } else if (!k->kept) {
+        spawn_answer(d, k, act);
     }
-    if (act->number)
+    if (!act->number)
+        return;
+    if (!k->kept) {
         client_forget(d, k);
+        return;
+    }
+    if (k->net_id)
+        on_detached(d, k);
+    iof_client_gone(d->iof, k->id);
+    forget_oldest_over(d);
 }
 
 uint32_t conn_spawn_client(struct daemon *d, pmix_req req)
@@ -283,11 +382,16 @@ static void client_input(struct daemon *d, struct local_client *k, const struct 
     switch (m->type) {
     case CLIENT_SUBMIT:
         if (k->submitted) {
-            refuse_client(d, k, "one job per connection");
+            refuse_client(d, k, EXIT_CODE_USAGE, "one job per connection");
             return;
         }
         k->submitted = true;
+        if (m->spec.flags & JOB_DETACH)
+            k->kept = kept_create();
         core_submit(d->core, k->id, &m->spec);
+        break;
+    case CLIENT_ATTACH:
+        attach(d, k, m->a);
         break;
     case CLIENT_STDIN:
         iof_client_stdin(d->iof, k->id, m->data, m->len);
@@ -299,7 +403,7 @@ static void client_input(struct daemon *d, struct local_client *k, const struct 
         call(d, k, m);
         break;
     default:
-        refuse_client(d, k, "a client cannot send this message");
+        refuse_client(d, k, EXIT_CODE_USAGE, "a client cannot send this message");
     }
 }
 
@@ -310,7 +414,7 @@ static void client_frame(struct daemon *d, struct local_client *k, const uint8_t
 
     if (client_msg_decode(data, len, &m, &err) < 0) {
         log_warn("local client: %s", err.msg);
-        refuse_client(d, k, err.msg);
+        refuse_client(d, k, EXIT_CODE_USAGE, err.msg);
         return;
     }
     client_input(d, k, &m);
@@ -354,7 +458,9 @@ static void on_closed(uint64_t conn, const char *why, void *arg)
     daemon_enter(d);
     if (c)
         conn_forget(d, c);
-    if (k) {
+    if (k && k->kept) {
+        on_detached(d, k);
+    } else if (k) {
         ctl_local_gone(d->ctl, k->id);
         core_client_gone(d->core, k->id);
         client_forget(d, k);
@@ -383,9 +489,11 @@ const struct net_upcalls conn_upcalls = {
 static void iof_client_send(uint32_t id, const void *data, size_t len, void *arg)
 {
     struct daemon *d = arg;
-    const struct local_client *k = client(d, id);
+    struct local_client *k = client(d, id);
 
-    if (k && k->net_id)
+    if (k && k->kept)
+        kept_add(k->kept, data, len);
+    if (k && k->net_id && (!k->kept || k->followed))
         net_send(d->net, k->net_id, data, len);
 }
 

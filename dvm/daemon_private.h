@@ -35,6 +35,8 @@ struct local_client {
     uint64_t net_id;
     uint64_t spawn_req; /* an application's PMIx_Spawn instead of a connection */
     bool submitted;
+    struct kept *kept; /* a detached job's */
+    bool followed;     /* somebody has attached to it */
     UT_hash_handle hh, hh2;
 };
 
@@ -96,6 +98,17 @@ extern const struct iof_io conn_iof_io;
 uint32_t conn_spawn_client(struct daemon *d, pmix_req req);
 void conn_app_call(struct daemon *d, uint32_t from, const void *data, size_t len);
 void conn_app_reply(struct daemon *d, const void *data, size_t len);
+/* daemon_detach.c: what a detached job has said lately, for whoever attaches to it */
+#define DETACH_OUTPUT_MAX (256u << 10) /* the latest output of one job that is kept */
+#define DETACH_OVER_MAX 64             /* jobs that are over whose last words are kept */
+struct kept *kept_create(void);
+void kept_free(struct kept *k);
+void kept_add(struct kept *k, const void *data, size_t len); /* a message to the client */
+const char *kept_nspace(const struct kept *k);               /* "" until the head has accepted it */
+bool kept_over(const struct kept *k);
+/* Hands out what has been kept, in order. */
+void kept_tell(const struct kept *k, void (*say)(void *arg, const void *data, size_t len),
+               void *arg);
 /* daemon_job.c: ranks */
 void djob_launch(struct daemon *d, struct job_launch *launch); /* takes */
 void djob_signal(struct daemon *d, const char *nspace, int signum);

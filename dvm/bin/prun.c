@@ -36,6 +36,8 @@ static int run(const struct submit_opts *opts)
     struct cli_conn *c;
     int code;
 
+    if (output_check(&opts->output, &err) < 0)
+        return cli_fail("prun", EXIT_CODE_USAGE, &err);
     if (fds.signals < 0) {
         err_sys(&err, errno, "signalfd");
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);

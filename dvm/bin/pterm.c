@@ -1,35 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pterm: ends a DVM and waits until it is gone. */
+/* pterm: ends a DVM and waits until it is gone; or ends or signals one job of it. */
+#include "base/buf/buf.h"
+#include "dvm/cli/call.h"
 #include "dvm/cli/shutdown.h"
 #include "dvm/cli/usage.h"
 #include "dvm/ldvm/ldvm.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #define DEADLINE_MAX_S 86400u
 
 static const char help[] =
     "Usage: pterm [--deadline S] [--dvm DIR|SOCKET]\n"
+    "       pterm --job JOB [--signal SIGNAL] [--dvm DIR|SOCKET]\n"
     "\n"
     "Ends a DVM and waits until it is gone. Of a local DVM ('prte start') nothing is left then:\n"
     "no process, no file. On Kubernetes the operator ends a DVM when its DvmCluster is deleted or\n"
     "suspended; what pterm ends there comes back.\n"
     "\n"
     "      --deadline S      let running jobs go on for up to S seconds (default: 0)\n"
+    "      --job JOB         end this job (as pstat names it) and leave the DVM alone; its ranks\n"
+    "                        get SIGTERM and, after a grace, SIGKILL\n"
+    "      --signal SIGNAL   for --job: TERM and INT end it (default: TERM), KILL kills it, any\n"
+    "                        other is passed to its ranks; by name or number\n"
     "      --dvm DIR|SOCKET  session directory or socket of the head (default:\n"
     "                        $DVM_SESSION_DIR, else /run/dvm in a pod, else\n"
     "                        ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
     "  -h, --help            this text\n"
     "      --version         the version\n"
     "\n"
-    "Exit code: 0, 1 if the DVM cannot be ended, 2 if the command line is wrong.\n";
+    "Exit code: 0, 1 if the DVM or the job cannot be ended, 2 if the command line is wrong.\n";
 
-enum { OPT_DEADLINE = 256, OPT_DVM, OPT_HELP, OPT_VERSION };
+enum { OPT_DEADLINE = 256, OPT_JOB, OPT_SIGNAL, OPT_DVM, OPT_HELP, OPT_VERSION };
 
 static const struct option longs[] = {
     {"deadline", required_argument, NULL, OPT_DEADLINE},
+    {"job", required_argument, NULL, OPT_JOB},
+    {"signal", required_argument, NULL, OPT_SIGNAL},
     {"dvm", required_argument, NULL, OPT_DVM},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -37,10 +49,37 @@ static const struct option longs[] = {
 };
 
 struct args {
-    const char *dvm;
-    uint64_t deadline_s;
-    bool help, version;
+    const char *dvm, *job;
+    uint64_t deadline_s, signum;
+    bool deadline, help, version;
 };
+
+/* "TERM", "SIGTERM", "15". */
+static int set_signal(struct args *a, const char *text, struct err *err)
+{
+    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+
+    for (int i = 1; i < NSIG; i++) {
+        const char *known = sigabbrev_np(i);
+
+        if (!known || strcasecmp(known, name) != 0)
+            continue;
+        a->signum = (uint64_t)i;
+        return 0;
+    }
+    return cli_number(text, "--signal", 1, NSIG - 1, &a->signum, err);
+}
+
+static int check(const struct args *a, int argc, char **argv, struct err *err)
+{
+    if (optind < argc)
+        return err_set(err, "'%s' has no meaning here", argv[optind]);
+    if (a->job && a->deadline)
+        return err_set(err, "--job and --deadline contradict each other");
+    if (!a->job && a->signum)
+        return err_set(err, "--signal needs a --job");
+    return 0;
+}
 
 static int parse(int argc, char **argv, struct args *a, struct err *err)
 {
@@ -53,12 +92,27 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
         if (opt == OPT_DEADLINE &&
             cli_number(optarg, "--deadline", 0, DEADLINE_MAX_S, &a->deadline_s, err) < 0)
             return -1;
+        if (opt == OPT_SIGNAL && set_signal(a, optarg, err) < 0)
+            return -1;
         if (opt == OPT_DVM)
             a->dvm = optarg;
+        if (opt == OPT_JOB)
+            a->job = optarg;
+        a->deadline = a->deadline || opt == OPT_DEADLINE;
         a->help = a->help || opt == OPT_HELP || opt == 'h';
         a->version = a->version || opt == OPT_VERSION;
     }
-    return optind == argc ? 0 : err_set(err, "'%s' has no meaning here", argv[optind]);
+    return check(a, argc, argv, err);
+}
+
+static int signal_job(struct cli_conn *c, const struct args *a, struct err *err)
+{
+    char *path FREE_AUTO = xasprintf("/v1/jobs/%s/signal", a->job);
+    int signum = a->signum ? (int)a->signum : SIGTERM;
+    json_t *reply = cli_call(c, "PUT", path, json_pack("{s:i}", "signal", signum), NULL, err);
+
+    json_decref(reply);
+    return reply ? 0 : -1;
 }
 
 static int run(const struct args *a, struct err *err)
@@ -71,9 +125,9 @@ static int run(const struct args *a, struct err *err)
     c = cli_connect(&where, err);
     if (!c)
         return -1;
-    rc = cli_shutdown(c, (int64_t)a->deadline_s, err);
+    rc = a->job ? signal_job(c, a, err) : cli_shutdown(c, (int64_t)a->deadline_s, err);
     cli_conn_free(c);
-    if (rc == 0 && ldvm_is(where.dir))
+    if (rc == 0 && !a->job && ldvm_is(where.dir))
         rc = ldvm_finish(where.dir, NULL, true, err);
     return rc;
 }

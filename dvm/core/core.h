@@ -115,6 +115,8 @@ int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *ou
                          const char **reason, struct err *err);
 int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, const char **reason,
                       struct err *err);
+int core_signal_put(struct core *c, const char *nspace, int signum, const char **reason,
+                    struct err *err);
 int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
                   const char **reason, struct err *err);
 int core_shutdown(struct core *c, const struct api_shutdown *s, const char **reason,

@@ -39,6 +39,18 @@ int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, 
                            : not_head(c, reason, err);
 }
 
+int core_signal_put(struct core *c, const char *nspace, int signum, const char **reason,
+                    struct err *err)
+{
+    int rc;
+
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    rc = launch_signal_put(c->launch, nspace, signum, reason, err);
+    core_settle(c);
+    return rc;
+}
+
 int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
                   const char **reason, struct err *err)
 {

@@ -220,6 +220,20 @@ void job_signal(struct launch *l, const struct msg *m)
     }
 }
 
+int launch_signal_put(struct launch *l, const char *nspace, int signum, const char **reason,
+                      struct err *err)
+{
+    const struct job *j = launch_job_find(l, nspace);
+    struct msg m = {.nspace = (char *)nspace, .number = signum};
+
+    if (!j || job_state_over(j->state)) {
+        *reason = "NotFound";
+        return err_code(err, 404, "no job %s waits or runs", nspace);
+    }
+    job_signal(l, &m);
+    return 0;
+}
+
 bool job_uses(const struct job *j, uint32_t vpid)
 {
     int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;

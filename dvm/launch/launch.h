@@ -65,6 +65,9 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
                            const char **reason, struct err *err);
 int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *out,
                         const char **reason, struct err *err);
+/* SIGTERM and SIGINT end the job (with a grace), SIGKILL kills it, others are passed to its ranks. */
+int launch_signal_put(struct launch *l, const char *nspace, int signum, const char **reason,
+                      struct err *err);
 int launch_size_put(struct launch *l, const struct api_size *s, struct api_size *out,
                     const char **reason, struct err *err);
 /* Ends jobs at the deadline, then the DVM or this incarnation; again: the nearer deadline counts.

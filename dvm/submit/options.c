@@ -23,6 +23,9 @@ enum {
     OPT_WDIR,
     OPT_TIMEOUT,
     OPT_TAG_OUTPUT,
+    OPT_OUTPUT,
+    OPT_DETACH,
+    OPT_ATTACH,
     OPT_STDIN,
     OPT_OVERSUBSCRIBE,
     OPT_NO_WAIT,
@@ -39,6 +42,9 @@ static const struct option longs[] = {
     {"wdir", required_argument, NULL, OPT_WDIR},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"tag-output", no_argument, NULL, OPT_TAG_OUTPUT},
+    {"output", required_argument, NULL, OPT_OUTPUT},
+    {"detach", no_argument, NULL, OPT_DETACH},
+    {"attach", required_argument, NULL, OPT_ATTACH},
     {"stdin", required_argument, NULL, OPT_STDIN},
     {"oversubscribe", no_argument, NULL, OPT_OVERSUBSCRIBE},
     {"no-wait", no_argument, NULL, OPT_NO_WAIT},
@@ -58,7 +64,7 @@ struct parse {
     struct submit_opts *out;
     char *const *environ_;
     const char *cwd;
-    bool map_by, per_node, host, timeout, stdin_, dvm; /* given */
+    bool map_by, per_node, host, timeout, stdin_, dvm, attach, output; /* given */
     /* Of the present application: */
     const char *wdir;
     uint64_t nprocs;
@@ -192,13 +198,48 @@ static int add_export(struct parse *p, const char *text, struct err *err)
     return 0;
 }
 
+static int set_attach(struct parse *p, const char *text, struct err *err)
+{
+    if (!text[0] || strlen(text) > JOB_NSPACE_MAX)
+        return err_set(err, "--attach: '%s' is no name of a job", text);
+    p->out->attach = text;
+    return once(&p->attach, "--attach", err);
+}
+
+/* Words that commas separate: tag, timestamp, merge, dir=PATH. */
+static int set_output(struct parse *p, char *text, struct err *err)
+{
+    struct output_style *o = &p->out->output;
+    char *rest = text;
+    char *word;
+
+    if (once(&p->output, "--output", err) < 0)
+        return -1;
+    while ((word = strsep(&rest, ","))) {
+        if (strcmp(word, "tag") == 0)
+            o->tag = true;
+        else if (strcmp(word, "timestamp") == 0)
+            o->timestamp = true;
+        else if (strcmp(word, "merge") == 0)
+            o->merge = true;
+        else if (strncmp(word, "dir=", 4) == 0 && word[4])
+            o->dir = word + 4;
+        else
+            return err_set(err, "--output: '%s' is none of tag, timestamp, merge, dir=PATH", word);
+    }
+    return 0;
+}
+
 static int set_flag(struct parse *p, int opt)
 {
     struct job_spec *s = &p->out->spec;
 
     switch (opt) {
     case OPT_TAG_OUTPUT:
-        s->flags |= JOB_TAG_OUTPUT;
+        p->out->output.tag = true;
+        break;
+    case OPT_DETACH:
+        s->flags |= JOB_DETACH;
         break;
     case OPT_OVERSUBSCRIBE:
         s->flags |= JOB_OVERSUBSCRIBE;
@@ -223,7 +264,7 @@ static int set_flag(struct parse *p, int opt)
     return 0;
 }
 
-static int set_option(struct parse *p, int opt, const char *value, struct err *err)
+static int set_option(struct parse *p, int opt, char *value, struct err *err)
 {
     switch (opt) {
     case 'n':
@@ -245,6 +286,10 @@ static int set_option(struct parse *p, int opt, const char *value, struct err *e
         return set_timeout(p, value, err);
     case OPT_STDIN:
         return set_stdin(p, value, err);
+    case OPT_ATTACH:
+        return set_attach(p, value, err);
+    case OPT_OUTPUT:
+        return set_output(p, value, err);
     case OPT_DVM:
         p->out->dvm = value;
         return once(&p->dvm, "--dvm", err);
@@ -312,6 +357,31 @@ static int add_app(struct parse *p, char *const *words, size_t n, struct err *er
     return a->env ? 0 : -1;
 }
 
+static int check_attach(const struct parse *p, struct err *err)
+{
+    const struct job_spec *s = &p->out->spec;
+
+    if (s->flags || p->map_by || p->per_node || p->host || p->timeout || p->stdin_ || p->nprocs ||
+        p->wdir || p->nexports)
+        return err_set(err, "--attach can be given with --output, --tag-output, --dvm and -v only");
+    return 0;
+}
+
+static int check_detach(struct parse *p, struct err *err)
+{
+    struct job_spec *s = &p->out->spec;
+    const struct output_style *o = &p->out->output;
+
+    if (!(s->flags & JOB_DETACH))
+        return 0;
+    if (p->stdin_ && s->stdin_rank != JOB_RANK_NONE)
+        return err_set(err, "--detach and --stdin contradict each other");
+    if (o->tag || o->timestamp || o->merge || o->dir)
+        return err_set(err, "--detach shows no output: say with --attach how it is to look");
+    s->stdin_rank = JOB_RANK_NONE;
+    return 0;
+}
+
 /* One application: options, program, arguments up to ':' or the end. Returns the words used. */
 static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
 {
@@ -323,6 +393,12 @@ static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
     first = parse_options(p, argc, argv, err);
     if (first < 0 || p->out->what != SUBMIT_RUN)
         return first;
+    if (p->attach)
+        return first == argc ? check_attach(p, err) < 0 ? -1 : argc
+                             : err_set(err,
+                                       "--attach follows a job that is there: '%s' cannot be "
+                                       "run with it",
+                                       argv[first]);
     if (first == argc || strcmp(argv[first], ":") == 0)
         return err_set(err, p->out->spec.napps || first < argc ? "no program beside ':'"
                                                                : "no program to run");
@@ -362,7 +438,7 @@ static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
             return -1;
         at += used;
         if (at >= argc || p->out->what != SUBMIT_RUN)
-            return check_whole(&p->out->spec, err);
+            return check_detach(p, err) < 0 ? -1 : check_whole(&p->out->spec, err);
     }
 }
 

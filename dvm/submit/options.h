@@ -4,6 +4,7 @@
 #define DVM_SUBMIT_OPTIONS_H
 
 #include "base/err/err.h"
+#include "dvm/submit/output.h"
 #include "dvm/wire/job.h"
 
 #include <stdbool.h>
@@ -12,8 +13,10 @@ enum submit_what { SUBMIT_RUN, SUBMIT_HELP, SUBMIT_VERSION };
 
 struct submit_opts {
     enum submit_what what;
-    struct job_spec spec; /* owned */
-    const char *dvm;      /* --dvm, borrowed from argv; NULL: not given */
+    struct job_spec spec; /* owned; without programs if `attach` is given */
+    const char *attach;   /* --attach: the job to follow, borrowed from argv */
+    struct output_style output;
+    const char *dvm; /* --dvm, borrowed from argv; NULL: not given */
     bool verbose;
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues the ranks' output for two descriptors, tagged by line if wanted. */
+/* Queues the ranks' output for two descriptors or hands it to files, by line if wanted. */
 #include "dvm/submit/output.h"
 
 #include "base/buf/buf.h"
+#include "dvm/submit/output_files.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <uthash.h>
 
@@ -34,16 +36,20 @@ struct sink {
 };
 
 struct output {
-    bool tag;
+    struct output_style style;
     struct sink sinks[2];
     struct line *lines;
+    struct output_files *files; /* instead of the sinks */
+    struct err failed;          /* of the files, not told yet */
 };
 
-struct output *output_create(const int fds[2], bool tag)
+struct output *output_create(const int fds[2], const struct output_style *s)
 {
     struct output *o = xcalloc(1, sizeof(*o));
 
-    o->tag = tag;
+    o->style = *s;
+    if (s->dir)
+        o->files = output_files_create(s->dir);
     for (int i = 0; i < 2; i++) {
         struct stat st;
 
@@ -68,6 +74,7 @@ void output_destroy(struct output *o)
     }
     buf_free(&o->sinks[0].queue);
     buf_free(&o->sinks[1].queue);
+    output_files_destroy(o->files);
     free(o);
 }
 
@@ -86,21 +93,54 @@ static struct line *line_of(struct output *o, uint32_t rank, int stream)
     return l;
 }
 
-/* One whole line, its newline included or added. */
-static void queue_tagged(struct output *o, uint32_t rank, int stream, struct line *l)
+static void put_timestamp(struct buf *q)
 {
-    struct buf *q = &o->sinks[stream - 1].queue;
+    struct timespec now;
+    struct tm tm;
+    char text[64];
+    size_t n;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &tm);
+    n = strftime(text, sizeof(text), "%FT%T", &tm);
+    n += (size_t)snprintf(text + n, sizeof(text) - n, ".%03ldZ ", now.tv_nsec / 1000000);
+    buf_put_raw(q, text, n);
+}
+
+/* To where the rank's stream goes: a file or one of the two descriptors. */
+static void deliver(struct output *o, uint32_t rank, int stream, const void *data, size_t len)
+{
+    struct sink *s = &o->sinks[o->style.merge ? 0 : stream - 1];
+
+    if (s->failed)
+        return;
+    if (!o->files)
+        buf_put_raw(&s->queue, data, len);
+    else if (output_files_write(o->files, rank, o->style.merge ? 1 : stream, data, len,
+                                &o->failed) < 0)
+        o->sinks[0].failed = o->sinks[1].failed = true;
+}
+
+/* One whole line, its newline included or added. */
+static void deliver_line(struct output *o, uint32_t rank, int stream, struct line *l)
+{
+    struct buf b BUF_AUTO = {0};
     char tag[64];
     int n = snprintf(tag, sizeof(tag), "[%u]<%s>: ", rank, NAMES_STREAM(stream));
 
-    buf_put_raw(q, tag, (size_t)n);
-    buf_put_raw(q, l->text.data, l->text.len);
+    buf_init(&b, OUTPUT_LINE_MAX + 2 * sizeof(tag));
+    if (o->style.timestamp)
+        put_timestamp(&b);
+    if (o->style.tag)
+        buf_put_raw(&b, tag, (size_t)n);
+    buf_put_raw(&b, l->text.data, l->text.len);
     if (l->text.data[l->text.len - 1] != '\n')
-        buf_put_u8(q, '\n');
+        buf_put_u8(&b, '\n');
+    deliver(o, rank, stream, b.data, b.len);
     buf_reset(&l->text);
 }
 
-static void add_tagged(struct output *o, uint32_t rank, int stream, const char *data, size_t len)
+static void add_by_line(struct output *o, uint32_t rank, int stream, const char *data, size_t len)
 {
     struct line *l = line_of(o, rank, stream);
 
@@ -114,28 +154,39 @@ static void add_tagged(struct output *o, uint32_t rank, int stream, const char *
         data += n;
         len -= n;
         if (l->text.data[l->text.len - 1] == '\n' || l->text.len == OUTPUT_LINE_MAX)
-            queue_tagged(o, rank, stream, l);
+            deliver_line(o, rank, stream, l);
     }
 }
 
 void output_add(struct output *o, uint32_t rank, int stream, const void *data, size_t len)
 {
-    struct sink *s = &o->sinks[stream - 1];
-
-    if (s->failed || !len)
+    if (!len)
         return;
-    if (o->tag)
-        add_tagged(o, rank, stream, data, len);
+    if (o->style.tag || o->style.timestamp)
+        add_by_line(o, rank, stream, data, len);
     else
-        buf_put_raw(&s->queue, data, len);
+        deliver(o, rank, stream, data, len);
 }
 
 void output_finish(struct output *o)
 {
     for (struct line *l = o->lines; l; l = l->hh.next) {
         if (l->text.len)
-            queue_tagged(o, (uint32_t)(l->key >> 2), (int)(l->key & 3), l);
+            deliver_line(o, (uint32_t)(l->key >> 2), (int)(l->key & 3), l);
     }
+}
+
+int output_check(const struct output_style *s, struct err *err)
+{
+    return s->dir ? output_files_check(s->dir, err) : 0;
+}
+
+int output_job(struct output *o, const char *nspace, struct err *err)
+{
+    if (!o->files || output_files_job(o->files, nspace, err) == 0)
+        return 0;
+    o->sinks[0].failed = o->sinks[1].failed = true;
+    return -1;
 }
 
 size_t output_pending(const struct output *o)
@@ -185,6 +236,11 @@ int output_pump(struct output *o, const struct pollfd p[2], struct err *err)
 {
     int rc = 0;
 
+    if (o->failed.msg[0]) {
+        *err = o->failed;
+        o->failed = (struct err){0};
+        rc = -1;
+    }
     for (int i = 0; i < 2; i++) {
         if (p[i].fd >= 0 && p[i].revents && pump_sink(&o->sinks[i], i + 1, err) < 0)
             rc = -1;

@@ -17,8 +17,21 @@
 
 struct output;
 
+struct output_style {
+    bool tag;        /* "[RANK]<stdout>: " before each line */
+    bool timestamp;  /* UTC, before each line and tag */
+    bool merge;      /* standard error of the ranks goes to standard output, too */
+    const char *dir; /* files of this directory instead of the two descriptors; NULL: none */
+};
+
+/* Makes the directory if needed and sees that files can be made there; nothing to do without. */
+int output_check(const struct output_style *s, struct err *err) __attribute__((warn_unused_result));
+
 /* `fds` are those of streams 1 and 2; they stay the caller's and blocking. */
-struct output *output_create(const int fds[2], bool tag);
+struct output *output_create(const int fds[2], const struct output_style *s);
+/* The job's name is known: its files will be in a directory of that name. -1: it cannot be made. */
+int output_job(struct output *o, const char *nspace, struct err *err)
+    __attribute__((warn_unused_result));
 void output_destroy(struct output *o);
 void output_add(struct output *o, uint32_t rank, int stream, const void *data, size_t len);
 /* The job is over: lines without an end are let go. */

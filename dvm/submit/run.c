@@ -89,6 +89,11 @@ static void on_state(struct run *r, struct client_msg *m)
 {
     replace(&r->state, &m->a);
     replace(&r->reason, &m->b);
+    if (r->opts->spec.flags & JOB_DETACH && r->nspace) { /* it waits or runs: it was not refused */
+        dprintf(r->fds->out, "%s\n", r->nspace);
+        finish(r, 0, NULL);
+        return;
+    }
     r->running = r->running || strcmp(r->state, "RUNNING") == 0;
     if (r->opts->verbose)
         say(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", r->state, r->reason[0] ? ": " : "",
@@ -99,13 +104,27 @@ static void on_state(struct run *r, struct client_msg *m)
         r->notice_at = -1;
 }
 
+static void on_accepted(struct run *r, struct client_msg *m)
+{
+    struct err err = {0};
+
+    replace(&r->nspace, &m->a);
+    if (r->opts->verbose)
+        say(r, "job %s: accepted", r->nspace);
+    if (output_job(r->output, r->nspace, &err) < 0) {
+        r->output_lost = true;
+        say(r, "%s", err.msg);
+    }
+}
+
 static void on_message(struct run *r, struct client_msg *m)
 {
     switch (m->type) {
     case CLIENT_ACCEPTED:
-        replace(&r->nspace, &m->a);
-        if (r->opts->verbose)
-            say(r, "job %s: accepted", r->nspace);
+        on_accepted(r, m);
+        break;
+    case CLIENT_NOTE:
+        say(r, "%s", m->a);
         break;
     case CLIENT_STATE:
         on_state(r, m);
@@ -276,9 +295,12 @@ int submit_run(struct cli_conn *c, const struct submit_opts *opts, const struct 
 {
     struct run r = {.c = c, .opts = opts, .fds = fds, .notice_at = -1, .code = -1};
 
-    r.output = output_create((int[2]){fds->out, fds->err}, opts->spec.flags & JOB_TAG_OUTPUT);
-    r.stdin_open = opts->spec.stdin_rank != JOB_RANK_NONE;
-    send_or_finish(&r, &(struct client_msg){.type = CLIENT_SUBMIT, .spec = opts->spec});
+    r.output = output_create((int[2]){fds->out, fds->err}, &opts->output);
+    r.stdin_open = !opts->attach && opts->spec.stdin_rank != JOB_RANK_NONE;
+    if (opts->attach)
+        send_or_finish(&r, &(struct client_msg){.type = CLIENT_ATTACH, .a = (char *)opts->attach});
+    else
+        send_or_finish(&r, &(struct client_msg){.type = CLIENT_SUBMIT, .spec = opts->spec});
     while (r.code < 0 || (output_pending(r.output) && r.ends < 3))
         turn(&r);
     last_words(&r);

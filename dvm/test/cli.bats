@@ -82,6 +82,9 @@ refused() {
 @test "pterm refuses what it does not know" {
     refused "'now' has no meaning here" pterm now
     refused "'soon' is not a whole number" pterm --deadline soon
+    refused "--signal needs a --job" pterm --signal TERM
+    refused "'NONE' is not a whole number" pterm --job 1.1 --signal NONE
+    refused "contradict each other" pterm --job 1.1 --deadline 2
 }
 
 @test "prte refuses what it does not know" {

@@ -226,6 +226,105 @@ teardown() { end_dvm; }
     prun -n 2 true
 }
 
+# --- detached jobs
+
+# A job that prints "begin", stands still until something is written into $gate, and exits 7. Prints its name.
+detached() {
+    mkfifo "$gate"
+    # shellcheck disable=SC2016
+    prun --detach -n 1 sh -c 'echo begin; read -r x < "$1"; echo "got $x"; exit 7' rank "$gate"
+}
+
+@test "a detached job goes on without its prun, and whoever attaches gets its output and its exit code" {
+    start_dvm 2 --slots 1
+    gate=$BATS_TEST_TMPDIR/gate
+    job=$(detached)
+    [[ "$(pstat jobs)" == *"$job"* ]]
+    prun --attach "$job" > "$BATS_TEST_TMPDIR/says" & # waits for its end
+    local attached=$!
+    echo word > "$gate"
+    code=0
+    wait "$attached" || code=$?
+    [ "$code" -eq 7 ]
+    [ "$(cat "$BATS_TEST_TMPDIR/says")" = $'begin\ngot word' ]
+}
+
+@test "a detached job that is over can still be asked how it ended" {
+    start_dvm 1 --slots 1
+    gate=$BATS_TEST_TMPDIR/gate
+    job=$(detached)
+    echo word > "$gate"
+    prun -n 1 true # waits for the slot that the job gives back at its end
+    run --separate-stderr -7 prun --attach "$job"
+    [ "$output" = $'begin\ngot word' ]
+    run -125 prun --attach 1.1
+    [[ "$output" == *"no detached job 1.1 was submitted at this daemon"* ]]
+}
+
+@test "of a detached job's output the latest is kept, and what is not kept is told" {
+    start_dvm 1 --slots 1
+    job=$(prun --detach -n 1 sh -c 'seq 1 200000')
+    prun -n 1 true # waits for the slot that the job gives back at its end
+    run --separate-stderr -0 prun --attach "$job"
+    [ "${lines[-1]}" = 200000 ]
+    [ "${#output}" -le 262144 ]
+    [[ "$stderr" == *"bytes of earlier output were not kept"* ]]
+}
+
+@test "a detached job that is refused says so at once" {
+    start_dvm 1
+    run -125 prun --detach -n 99 true
+    [[ "$output" == *99* ]]
+    run -125 prun --attach 1.1
+}
+
+@test "one follower at a time; when it is killed the detached job goes on" {
+    start_dvm 1
+    gate=$BATS_TEST_TMPDIR/gate
+    job=$(detached)
+    "$bin/prun" --attach "$job" > "$BATS_TEST_TMPDIR/says" &
+    local first=$!
+    timeout 20 grep -q -m1 begin <(tail -n +1 -f --pid=$first "$BATS_TEST_TMPDIR/says")
+    run -125 prun --attach "$job"
+    [[ "$output" == *"somebody follows job $job already"* ]]
+    kill -KILL "$first"
+    wait "$first" || true
+    echo more > "$gate"
+    run --separate-stderr -7 prun --attach "$job"
+    [ "$output" = $'begin\ngot more' ]
+}
+
+@test "pterm --job ends a job, or signals its ranks, and leaves the DVM" {
+    start_dvm 1
+    run -1 pterm --job 1.1
+    [[ "$output" == *"no job 1.1"* ]]
+    # shellcheck disable=SC2016
+    job=$(prun --detach -n 1 sh -c 'trap "echo usr; exit 3" USR1; echo up; while :; do read -r x < "$1"; done' rank \
+        <(exec tail -f /dev/null))
+    job2=$(prun --detach --oversubscribe -n 1 tail -f /dev/null)
+    pterm --job "$job2"
+    run -143 prun --attach "$job2"
+    [[ "$output" == *"ended by the user"* ]]
+    pterm --job "$job" --signal KILL
+    run -137 prun --attach "$job"
+    prun -n 1 true
+}
+
+@test "--output puts times and tags before lines, merges streams, and writes files" {
+    start_dvm 2 --slots 1
+    run -0 prun --output tag,timestamp,merge -n 1 sh -c 'echo out; echo err >&2'
+    grep -qxE '[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z \[0\]<stdout>: out' <<< "$output"
+    grep -qxE '[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z \[0\]<stderr>: err' <<< "$output"
+    # shellcheck disable=SC2016
+    run -0 prun --output "dir=$BATS_TEST_TMPDIR/out" -n 2 sh -c 'echo "$PMIX_RANK"; echo "e$PMIX_RANK" >&2'
+    [ "$output" = "" ]
+    [ "$(cat "$BATS_TEST_TMPDIR"/out/*/rank.1.out)" = 1 ]
+    [ "$(cat "$BATS_TEST_TMPDIR"/out/*/rank.0.err)" = e0 ]
+    run -2 prun --output "dir=/dev/null/x" -n 1 true
+    [[ "$output" == *"/dev/null/x"* ]]
+    [ "$(view '[.jobs[]] | length')" -eq 2 ]
+}
+
 # --- resizing
 
 @test "4 -> 2 waits for the job on the leaving daemons and names it; its result stands" {

@@ -35,8 +35,10 @@ static void put_fields(struct buf *b, const struct client_msg *m)
         buf_put_str(b, m->b);
         buf_put_str(b, m->c);
         break;
+    case CLIENT_ATTACH:
     case CLIENT_ACCEPTED:
     case CLIENT_LINE:
+    case CLIENT_NOTE:
         buf_put_str(b, m->a);
         break;
     case CLIENT_STATE:
@@ -84,6 +86,7 @@ static int get_fields(struct cur *c, struct client_msg *m)
         m->b = cur_str(c, PATH_MAX_BYTES);
         m->c = cur_str(c, CLIENT_BODY_MAX);
         return 0;
+    case CLIENT_ATTACH:
     case CLIENT_ACCEPTED:
         m->a = cur_str(c, JOB_NSPACE_MAX);
         return 0;
@@ -107,6 +110,9 @@ static int get_fields(struct cur *c, struct client_msg *m)
         return 0;
     case CLIENT_LINE:
         m->a = cur_str(c, CLIENT_BODY_MAX);
+        return 0;
+    case CLIENT_NOTE:
+        m->a = cur_str(c, CLIENT_TEXT_MAX);
         return 0;
     case CLIENT_STDIN_PAUSE:
         m->number = cur_u8(c);

@@ -8,7 +8,7 @@
 #include "dvm/wire/job.h"
 
 /* One frame of dvm/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
- * carries either one job (SUBMIT first) or any number of calls. An unknown version or type, or a
+ * carries either one job (SUBMIT or ATTACH first) or any number of calls. An unknown version or type, or a
  * malformed message, is answered ERROR and closed. */
 #define CLIENT_VERSION 1
 #define CLIENT_DATA_MAX (256u << 10)
@@ -21,6 +21,7 @@ enum client_type {
     CLIENT_STDIN,      /* bytes; none: end of input */
     CLIENT_SIGNAL,     /* u32 signal number for all ranks of the job */
     CLIENT_CALL, /* the control API: str method, str path (with ?query), str body ("" or JSON) */
+    CLIENT_ATTACH, /* str nspace: follows a detached job from now on, as its submitter would */
     /* daemon -> client */
     CLIENT_ACCEPTED = 64, /* str nspace */
     CLIENT_STATE,         /* str state ("WAITING_FOR_DAEMONS", "RUNNING", …), str reason */
@@ -30,6 +31,7 @@ enum client_type {
     CLIENT_REPLY,         /* u32 HTTP status, str body (JSON) */
     CLIENT_LINE,          /* answer of GET /v1/events: str one event as JSON; after REPLY 200 */
     CLIENT_STDIN_PAUSE,   /* u8 1: stop sending STDIN, 0: go on */
+    CLIENT_NOTE,          /* str text for the user that says nothing about the job's end */
 };
 
 struct client_msg {

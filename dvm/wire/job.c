@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define JOB_FLAGS_KNOWN                                                                            \
-    (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_TAG_OUTPUT | JOB_OVERSUBSCRIBE | JOB_TOOL)
+    (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_DETACH | JOB_OVERSUBSCRIBE | JOB_TOOL)
 #define JOB_HOST_MAX 255
 
 /* The least bytes that one element takes on the wire, for cur_count(). */

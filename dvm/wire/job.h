@@ -31,7 +31,7 @@ enum job_map_by { JOB_MAP_BY_SLOT, JOB_MAP_BY_NODE, JOB_MAP_BY_PPR };
 
 #define JOB_NO_WAIT 1u     /* fail at once if the slots are not free now */
 #define JOB_RECOVERABLE 2u /* ranks that are lost do not end the others */
-#define JOB_TAG_OUTPUT 4u
+#define JOB_DETACH 4u /* goes on without its client, who may come back: CLIENT_ATTACH */
 #define JOB_OVERSUBSCRIBE 8u
 #define JOB_TOOL 16u /* uses no slots */
 

@@ -205,6 +205,18 @@ static void an_unknown_campaign_is_not_found(void **state)
     assert_answer(*state, 404, "NotFound");
 }
 
+static void a_signal_needs_a_number_and_a_job_that_is_there(void **state)
+{
+    call(*state, "PUT", "/v1/jobs/7.1/signal", "{}");
+    assert_answer(*state, 400, "signal");
+    call(*state, "PUT", "/v1/jobs/7.1/signal", "{\"signal\": 0}");
+    assert_answer(*state, 400, "signal: 0 is none");
+    call(*state, "PUT", "/v1/jobs/7.1/signal", "{\"signal\": 65}");
+    assert_answer(*state, 400, "signal");
+    call(*state, "PUT", "/v1/jobs/7.1/signal", "{\"signal\": 15}");
+    assert_answer(*state, 404, "no job 7.1 waits or runs");
+}
+
 static void a_shrink_that_names_the_head_is_refused_with_core_s_reason(void **state)
 {
     call(*state, "PUT", "/v1/campaigns/a", "{\"sequence\":1,\"kind\":\"shrink\",\"targets\":[0]}");
@@ -229,6 +241,7 @@ static void every_role_may_use_its_verbs_only(void **state)
         {"PUT", "/v1/campaigns/{id}", "ou"},
         {"PUT", "/v1/campaigns/{id}/cancel", "ou"},
         {"GET", "/v1/campaigns/{id}", "oum"},
+        {"PUT", "/v1/jobs/{id}/signal", "oum"},
         {"PUT", "/v1/size", "o"},
         {"PUT", "/v1/shutdown", "ou"},
         {"GET", "/v1/events", "ou"},
@@ -441,6 +454,7 @@ int main(void)
         HEAD(a_campaign_s_id_that_is_too_long_is_a_bad_request),
         HEAD(text_that_is_no_utf8_is_refused_all_the_same),
         HEAD(an_unknown_campaign_is_not_found),
+        HEAD(a_signal_needs_a_number_and_a_job_that_is_there),
         HEAD(a_shrink_that_names_the_head_is_refused_with_core_s_reason),
         HEAD(an_older_sequence_is_refused),
         HEAD(every_role_may_use_its_verbs_only),

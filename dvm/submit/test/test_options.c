@@ -256,6 +256,35 @@ static void oversubscribe_can_stand_behind_the_mapping(void **state)
     submit_opts_free(&o);
 }
 
+static void attach_and_detach_take_what_belongs_to_them_only(void **state)
+{
+    assert_refused("--attach 5.1 a", "'a' cannot be run with it");
+    assert_refused("--attach 5.1 -n 2", "--attach can be given with");
+    assert_refused("--attach 5.1 --detach", "--attach can be given with");
+    assert_refused("--attach 5.1 --attach 5.2", "given twice");
+    assert_refused("--detach --stdin 0 a", "contradict");
+    assert_refused("--detach --output tag a", "--detach shows no output");
+    assert_refused("--detach --tag-output a", "--detach shows no output");
+    assert_refused("--output colour a", "'colour' is none of");
+    assert_refused("--output dir= a", "'dir=' is none of");
+    assert_refused("--output tag --output tag a", "given twice");
+}
+
+static void attach_detach_and_output_come_through(void **state)
+{
+    struct submit_opts o = parsed("--attach 5.1 --output tag,timestamp,merge,dir=/o");
+
+    assert_string_equal(o.attach, "5.1");
+    assert_int_equal(o.spec.napps, 0);
+    assert_true(o.output.tag && o.output.timestamp && o.output.merge);
+    assert_string_equal(o.output.dir, "/o");
+    submit_opts_free(&o);
+    o = parsed("--detach a");
+    assert_int_equal(o.spec.flags, JOB_DETACH);
+    assert_int_equal(o.spec.stdin_rank, JOB_RANK_NONE);
+    submit_opts_free(&o);
+}
+
 static void flags_come_through(void **state)
 {
     struct submit_opts o =
@@ -263,7 +292,8 @@ static void flags_come_through(void **state)
                "--dvm /d a");
 
     assert_int_equal(o.spec.flags,
-                     JOB_NO_WAIT | JOB_RECOVERABLE | JOB_TAG_OUTPUT | JOB_OVERSUBSCRIBE);
+                     JOB_NO_WAIT | JOB_RECOVERABLE | JOB_OVERSUBSCRIBE);
+    assert_true(o.output.tag);
     assert_int_equal(o.spec.timeout_ms, 1500);
     assert_int_equal(o.spec.stdin_rank, JOB_RANK_ALL);
     assert_true(o.verbose);
@@ -354,6 +384,8 @@ int main(void)
         cmocka_unit_test(each_program_has_its_own_count_directory_and_exports),
         cmocka_unit_test(ranks_per_daemon_can_be_said_in_two_ways),
         cmocka_unit_test(oversubscribe_can_stand_behind_the_mapping),
+        cmocka_unit_test(attach_and_detach_take_what_belongs_to_them_only),
+        cmocka_unit_test(attach_detach_and_output_come_through),
         cmocka_unit_test(flags_come_through),
         cmocka_unit_test(hosts_are_vpids_ranges_and_names_sorted_and_once),
         cmocka_unit_test(a_relative_directory_is_one_below_the_present_one),

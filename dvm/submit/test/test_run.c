@@ -377,7 +377,7 @@ static void tagged_lines_are_whole_and_carry_their_rank(void **state)
 {
     struct world *w = *state;
 
-    w->opts.spec.flags |= JOB_TAG_OUTPUT;
+    w->opts.output.tag = true;
     assert_int_equal(run(w, play_tagged), 0);
     assert_string_equal(w->text[0], "[0]<stdout>: one\n[1]<stdout>: other\n"
                                     "[0]<stdout>: two\n[0]<stdout>: end\n");
@@ -386,7 +386,7 @@ static void tagged_lines_are_whole_and_carry_their_rank(void **state)
 static void output_that_nobody_reads_stops_at_the_limit_and_loses_nothing(void **state)
 {
     struct world *w = *state;
-    struct output *o = output_create((int[2]){w->out[1], w->err[1]}, false);
+    struct output *o = output_create((int[2]){w->out[1], w->err[1]}, &w->opts.output);
     static char data[OUTPUT_FULL];
     static char back[OUTPUT_FULL];
     struct pollfd p[2];

@@ -114,6 +114,8 @@ const struct client_msg *sample_clients(size_t *n)
         {.type = CLIENT_REPLY, .number = 404, .a = "{\"error\":{}}"},
         {.type = CLIENT_LINE, .a = "{\"number\":1}"},
         {.type = CLIENT_STDIN_PAUSE, .number = 1},
+        {.type = CLIENT_ATTACH, .a = "5.12"},
+        {.type = CLIENT_NOTE, .a = "7 bytes are gone"},
     };
 
     list[0].spec = sample_spec();

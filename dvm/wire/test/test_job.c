@@ -45,7 +45,7 @@ static struct job_launch sample(void)
         .version = 3,
         .home_vpid = 1,
         .home_client = 44,
-        .spec = {.flags = JOB_NO_WAIT | JOB_TAG_OUTPUT,
+        .spec = {.flags = JOB_NO_WAIT | JOB_DETACH,
                  .map_by = JOB_MAP_BY_PPR,
                  .ppr = 2,
                  .stdin_rank = JOB_RANK_NONE,
