@@ -12,6 +12,7 @@ CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+FUZZ_CC ?= $(if $(filter ccache%,$(CC)),ccache )clang
 PKGS := pmix libevent libevent_openssl libevent_pthreads hwloc libcurl yaml-0.1 jansson openssl
 VERSION := 0.1.0
 
@@ -19,8 +20,11 @@ CPPFLAGS += -I. -D_GNU_SOURCE -DDVM_VERSION='"$(VERSION)"' $(shell pkg-config --
 CFLAGS_ALL := -std=gnu17 -g -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wformat=2 -fno-common -pthread -MMD -MP
 CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+CFLAGS_fuzz := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+    -fprofile-instr-generate -fcoverage-mapping
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now,--as-needed
 LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_fuzz := -fsanitize=address,undefined -fprofile-instr-generate -Wl,--as-needed
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
 # The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
 OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
@@ -40,6 +44,9 @@ DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
 PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
 TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
 TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
+FUZZ_SECONDS ?= 240
+FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/*/test/fuzz_*.c)
+FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
 BATS := $(wildcard dvm/test/*.bats operator/test/*.bats)
 BENCHES := floor launcher memory repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
@@ -79,6 +86,8 @@ $$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,oper
 endef
 $(eval $(call variant,release))
 $(eval $(call variant,asan))
+$(eval $(call variant,fuzz))
+$(BUILD)/fuzz/%: CC := $(FUZZ_CC)
 
 $(BUILD)/bin/%: $(BUILD)/release/bin/%
 	@mkdir -p $(@D)
@@ -92,9 +101,22 @@ endef
 $(foreach l,base api dvm operator,$(eval $(call test_layer,$(l))))
 # The tests of dvm/wire share a sample of every message.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/asan/dvm/wire/test/samples.o
+# The tests and fuzz targets of dvm/core share a daemon in the middle of its work.
+SCENE := dvm/core/test/scene.o dvm/wire/test/samples.o
+$(BUILD)/asan/dvm/core/test/test_refuse: $(SCENE:%=$(BUILD)/asan/%)
 # The tests of dvm/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
+
+# What fuzz targets are linked with is little: neither PMIx nor sockets.
+FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/spawner/spawn_msg.o \
+    $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
+$(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
+	@echo "  LD fuzz $@"
+	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc
+$(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/core/test/corpus.o $(FUZZ_WITH)
+	@echo "  LD fuzz $@"
+	@$(CC) $(LDFLAGS_fuzz) -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc
 
 examples: $(EXAMPLES:%=$(BUILD)/examples/%) ## MPI example programs into build/examples
 $(BUILD)/examples/%: examples/%.c
@@ -121,6 +143,9 @@ test: ## all tests that need no cluster
 	@$(MAKE) --no-print-directory local
 	@$(MAKE) --no-print-directory lint-test docs-check
 	@$(MAKE) --no-print-directory api-test
+
+fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/fuzz.sh $(BUILD)/fuzz $(FUZZ_BINS)
 
 deps: ## install what building and testing needs (Debian 12 or 13, as root or by sudo)
 	@ci/deps.sh
@@ -176,4 +201,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit local api-test test deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help
+.PHONY: all examples asan unit local api-test test fuzz-smoke deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help

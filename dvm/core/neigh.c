@@ -466,7 +466,8 @@ static void linked_msg(struct core *c, struct link *k, struct msg *m)
     case MSG_ADD:
     case MSG_REMOVE:
     case MSG_SHUTDOWN:
-        if (!core_is_head(c) && !k->incoming) /* broadcasts come from above only */
+        /* broadcasts come from above only, and to whom has the table that they change */
+        if (!core_is_head(c) && !k->incoming && !k->joining)
             apply_op(c, m);
         break;
     case MSG_SNAPSHOT:
@@ -522,30 +523,56 @@ static void refuse_frame(struct core *c, struct link *k, const struct err *err)
     gone(c, k, ERR_LINK_BROKE, err->msg);
 }
 
+/* On a link that is up speaks its peer, in the life in which it has greeted. */
+static bool is_peers(const struct link *k, const struct frame *f)
+{
+    return (k->state != LINK_UP && k->state != LINK_CLOSING) ||
+           (f->src == k->vpid && epoch_eq(f->src_epoch, k->epoch));
+}
+
+static void drop_frame(struct core *c, const struct link *k, const struct frame *f)
+{
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_INFO,
+            "%s from vpid %u epoch %llu refused: the link is that of vpid %u epoch %llu",
+            msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr, k->vpid,
+            (unsigned long long)k->epoch.ctr);
+}
+
+static void neigh_frame(struct core *c, struct link *k, const struct frame *f, struct cur *body)
+{
+    struct err err = {0};
+    struct msg m;
+
+    if (msg_decode(body, f->type, &m, &err) < 0) {
+        refuse_frame(c, k, &err);
+        return;
+    }
+    if (is_peers(k, f))
+        neigh_msg(c, k, f, &m);
+    else
+        drop_frame(c, k, f);
+    msg_free(&m);
+}
+
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len)
 {
     struct link *k = links_by_conn(&c->links, conn);
     struct cur cur = cur_of(data, len);
     struct err err = {0};
     struct frame f;
-    struct msg m;
-    bool bad;
 
     if (!k)
         return;
     k->heard_ms = c->out.now_ms;
     k->pinged = false;
-    bad = frame_decode(&cur, &f, &err) < 0;
-    if (!bad && f.type >= MSG_ROUTED) {
-        if (f.src == VPID_HEAD && k->incoming)
-            c->stale++; /* the head's word does not come from below */
-        else if (k->state == LINK_UP || k->state == LINK_CLOSING)
-            rml_input(&c->rml, &f, data, len);
-    } else if (!bad && msg_decode(&cur, f.type, &m, &err) == 0) {
-        neigh_msg(c, k, &f, &m);
-        msg_free(&m);
-    } else {
+    if (frame_decode(&cur, &f, &err) < 0)
         refuse_frame(c, k, &err);
-    }
+    else if (f.type < MSG_ROUTED)
+        neigh_frame(c, k, &f, &cur);
+    else if (f.src == VPID_HEAD && k->incoming)
+        drop_frame(c, k, &f); /* the head's word does not come from below */
+    else if (k->state == LINK_UP || k->state == LINK_CLOSING)
+        rml_input(&c->rml, &f, data, len);
     core_settle(c);
 }

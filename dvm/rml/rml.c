@@ -3,6 +3,8 @@
  * any time. */
 #include "dvm/rml/rml.h"
 
+#include "base/log/log.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -252,6 +254,9 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
     if (!members_current(r->members, f->src, f->src_epoch) ||
         (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr)) {
         r->stale++;
+        out_log(r->out, LOG_LEVEL_INFO,
+                "%s from vpid %u epoch %llu to epoch %u refused: a life that is over, or unknown",
+                msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr, f->dst_ctr);
         return;
     }
     s = get(r, f->src, f->traffic);
