@@ -3,11 +3,17 @@
 # Installs the Debian packages that building, testing and linting need, if one is missing.
 set -euo pipefail
 
+# The sanitizers and the fuzzer of the clang that the release has; there is no package without its number.
+case $(. /etc/os-release && echo "${VERSION_ID:-}") in
+13) clang=19 ;;
+*) clang=14 ;;
+esac
 packages=(
     build-essential pkg-config git ca-certificates
     libpmix-dev libopenmpi-dev openmpi-bin libevent-dev libhwloc-dev libcurl4-openssl-dev
     libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev
     bats jq curl openssl procps clang-format clang-tidy shellcheck
+    clang "libclang-rt-$clang-dev" llvm gcovr
 )
 
 missing=()

@@ -52,27 +52,33 @@ static int decode_frame(const uint8_t *data, size_t len, struct frame *f, struct
     return frame_decode(&c, f, err) < 0 || msg_decode(&c, f->type, m, err) < 0 ? -1 : 0;
 }
 
+#define UNTOUCHED 0x5a
+
+static void assert_untouched(const void *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        assert_int_equal(((const uint8_t *)p)[i], UNTOUCHED);
+}
+
 /* A refusal has a reason, and leaves both outputs as they were. */
 static void assert_refused(const uint8_t *data, size_t len, const char *why)
 {
     uint8_t *exact = xmalloc(len + 1); /* so that ASan sees a read past the end */
-    struct frame f, f_before;
-    struct msg m, m_before;
     struct err err = {0};
+    struct frame f;
+    struct msg m;
     struct cur c;
 
-    memset(&f, 0x5a, sizeof f);
-    memset(&m, 0x5a, sizeof m);
-    m_before = m;
-    f_before = f;
+    memset(&f, UNTOUCHED, sizeof f);
+    memset(&m, UNTOUCHED, sizeof m);
     memcpy(exact, data, len);
     c = cur_of(exact, len);
     if (frame_decode(&c, &f, &err) < 0)
-        assert_memory_equal(&f, &f_before, sizeof f);
+        assert_untouched(&f, sizeof f);
     else if (msg_decode(&c, f.type, &m, &err) == 0)
         fail_msg("%s of %zu bytes was taken", msg_name(f.type), len);
     free(exact);
-    assert_memory_equal(&m, &m_before, sizeof m);
+    assert_untouched(&m, sizeof m);
     if (!strstr(err.msg, why) || !*err.msg)
         fail_msg("'%s' does not say '%s'", err.msg, why);
 }

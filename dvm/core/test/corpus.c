@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the seed corpora of the fuzz targets below the folder that is named: one entry per message
+ * type, made by the encoders. */
+#include "dvm/core/test/scene.h"
+#include "dvm/wire/test/samples.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void die(const char *what)
+{
+    fprintf(stderr, "corpus: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void make_folder(const char *dir, const char *target)
+{
+    char *path FREE_AUTO = xasprintf("%s/%s", dir, target);
+
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        die(path);
+}
+
+static void write_entry(const char *dir, const char *target, const char *name, const struct buf *b)
+{
+    char *path FREE_AUTO = xasprintf("%s/%s/%s", dir, target, name);
+    FILE *f = fopen(path, "wb");
+
+    if (!f || fwrite(b->data, 1, b->len, f) != b->len || fclose(f) != 0)
+        die(path);
+}
+
+static void frames(const char *dir)
+{
+    make_folder(dir, "fuzz_frame");
+    for (unsigned type = 1; type < MSG_TYPES; type++) {
+        struct buf b BUF_AUTO = {0};
+
+        buf_init(&b, MSG_DATA_MAX);
+        sample_frame(&b, type);
+        write_entry(dir, "fuzz_frame", msg_name(type), &b);
+    }
+}
+
+static void clients(const char *dir)
+{
+    size_t n;
+    const struct client_msg *list = sample_clients(&n);
+
+    make_folder(dir, "fuzz_client");
+    for (size_t i = 0; i < n; i++) {
+        char *name FREE_AUTO = xasprintf("client-%d", (int)list[i].type);
+        struct buf b BUF_AUTO = {0};
+
+        buf_init(&b, MSG_DATA_MAX);
+        client_msg_encode(&b, &list[i]);
+        write_entry(dir, "fuzz_client", name, &b);
+    }
+}
+
+static void put_frame(struct buf *b, const struct scene *s, unsigned type)
+{
+    struct buf frame BUF_AUTO = {0};
+
+    buf_init(&frame, MSG_DATA_MAX);
+    scene_frame(s, type, &frame);
+    buf_put_u16(b, (uint16_t)frame.len);
+    buf_put_raw(b, frame.data, frame.len);
+}
+
+/* Every type in every scene, after a greeting where one is due. */
+static void scenes(const char *dir)
+{
+    make_folder(dir, "fuzz_core");
+    for (unsigned kind = 0; kind < SCENES; kind++) {
+        struct scene s;
+
+        scene_open(&s, kind);
+        for (unsigned type = 1; type < MSG_TYPES; type++) {
+            char *name FREE_AUTO = xasprintf("%u-%s", kind, msg_name(type));
+            struct buf b BUF_AUTO = {0};
+
+            buf_init(&b, MSG_DATA_MAX);
+            buf_put_u8(&b, (uint8_t)kind);
+            if (kind == SCENE_JOINER && type != MSG_WELCOME)
+                put_frame(&b, &s, MSG_WELCOME);
+            if ((kind == SCENE_HEAD_STRANGER || kind == SCENE_MEMBER_STRANGER) && type != MSG_HELLO)
+                put_frame(&b, &s, MSG_HELLO);
+            put_frame(&b, &s, type);
+            write_entry(dir, "fuzz_core", name, &b);
+        }
+        scene_close(&s);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: corpus <folder>\n");
+        return 2;
+    }
+    frames(argv[1]);
+    clients(argv[1]);
+    scenes(argv[1]);
+    return 0;
+}

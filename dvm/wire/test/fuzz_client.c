@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fuzz target of what local clients and their daemon say: what is accepted is encoded to the same
+ * bytes. */
+#include "dvm/wire/test/reached.h"
+#include "dvm/wire/test/samples.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct buf b BUF_AUTO = {0};
+    struct client_msg m;
+    struct err err = {0};
+
+    if (client_msg_decode(data, size, &m, &err) < 0) {
+        if (!*err.msg || m.type || m.a || m.b || m.c || m.spec.apps)
+            abort();
+        return 0;
+    }
+    reached(m.type);
+    buf_init(&b, 2 * CLIENT_BODY_MAX);
+    client_msg_encode(&b, &m);
+    client_msg_free(&m);
+    if (b.failed || b.len != size || memcmp(b.data, data, size) != 0)
+        abort();
+    return 0;
+}
+
+static const char *name(unsigned type)
+{
+    static char text[16];
+    size_t n;
+    const struct client_msg *list = sample_clients(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].type == type) {
+            snprintf(text, sizeof text, "client-%u", type);
+            return text;
+        }
+    }
+    return "?";
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    reached_start(256, name);
+    return 0;
+}
