@@ -356,6 +356,7 @@ static void start_removing(struct launch *l, struct campaign *c)
         struct target *t = &c->targets[i];
         struct member *x = member_now(l, t->id.vpid, t->id.epoch);
 
+        lives_forget(l, t->id.vpid);
         if (x && members_current(l->members, t->id.vpid, t->id.epoch)) {
             x->state = MEMBER_LEAVING;
             m.targets[m.ntargets++] = t->id;
@@ -416,7 +417,7 @@ static void step(struct launch *l, struct campaign *c)
         if (c->req.drain_mode == API_DRAIN_KILL ||
             (c->deadline_ms && c->deadline_ms <= l->out->now_ms))
             drain_end_jobs(l, c);
-        if (drain_waits(l, c, NULL) == 0 && !others_remove(l, c))
+        if (drain_waits(l, c, NULL) == 0 && !others_remove(l, c) && !fence_defers(l))
             start_removing(l, c);
     }
     if (c->phase != API_PHASE_REMOVING)

@@ -35,6 +35,18 @@ void fence_lower(struct launch *l, const char *name)
         job_release_held(l);
 }
 
+bool fence_defers(const struct launch *l)
+{
+    const struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        if (j->held_ms && l->out->now_ms - j->held_ms >= LAUNCH_HOLD_MAX_MS)
+            return true;
+    }
+    return false;
+}
+
 /* The message's lists are copied by way of its own codec. */
 void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c)
 {

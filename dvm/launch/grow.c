@@ -20,6 +20,7 @@ int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch 
 {
     struct member *m = members_get(l->members, facts->vpid);
     struct msg_member mine = *facts;
+    uint64_t pause = lives_pause(l, facts->vpid);
 
     *epoch = (struct epoch){0, 0};
     if (l->ending)
@@ -34,6 +35,10 @@ int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch 
         *epoch = m->facts.epoch;
         return err_set(err, "vpid %u: its earlier life is being removed", facts->vpid);
     }
+    if (pause)
+        return err_set(err, "vpid %u: its lives are short, the next begins in %llu ms", facts->vpid,
+                       (unsigned long long)pause);
+    lives_admitted(l, facts->vpid);
     mine.epoch = *epoch = (struct epoch){l->opts.incarnation, ++l->next_epoch};
     m = members_put(l->members, &mine);
     m->state = MEMBER_REPORTED;
@@ -60,6 +65,7 @@ bool grow_turn_away(struct launch *l, struct member *m)
     if (m->state != MEMBER_REPORTED || members_live(l->members, m->facts.vpid))
         return false;
     m->state = MEMBER_ABSENT;
+    lives_forget(l, m->facts.vpid);
     l->turned_away = true;
     return true;
 }
@@ -77,7 +83,7 @@ void grow_steps(struct launch *l)
 {
     struct msg add = {.type = MSG_ADD};
 
-    if (l->grow_op || l->normal_running || l->ending)
+    if (l->grow_op || l->normal_running || l->ending || fence_defers(l))
         return;
     for (uint32_t v = 1; v < l->members->n; v++) {
         const struct member *m = members_get(l->members, v);

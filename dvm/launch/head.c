@@ -80,6 +80,7 @@ void launch_destroy(struct launch *l)
     }
     history_free(l);
     lists_free(l);
+    lives_free(l);
     for (size_t i = 0; i < API_EVENTS_KEPT; i++) {
         if (l->events[i].number)
             api_event_free(&l->events[i]);

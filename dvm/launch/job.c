@@ -241,6 +241,13 @@ void job_unmap(struct launch *l, struct job *j)
     l->kick = true;
 }
 
+/* No longer the fence is what it waits for. */
+static void wait_for_slots(struct job *j)
+{
+    j->queued = true;
+    j->held_ms = 0;
+}
+
 static void no_place(struct launch *l, struct job *j, bool never, uint32_t present,
                      const struct err *why)
 {
@@ -261,7 +268,7 @@ static void no_place(struct launch *l, struct job *j, bool never, uint32_t prese
         return;
     }
     j->checked |= maximum != 0; /* while nobody is here, nobody can tell */
-    j->queued = true;
+    wait_for_slots(j);
     job_event(l, j, JOB_EV_NO_SLOTS);
     j->due = false;
     tell_state(l, j);
@@ -297,6 +304,8 @@ static void do_map(struct launch *l, struct job *j)
 static void hold(struct launch *l, struct job *j, enum hold_at at)
 {
     j->hold = at;
+    if (!j->held_ms)
+        j->held_ms = l->out->now_ms;
     set_reason(j, at == HOLD_MAP ? "held before mapping: the DVM changes its size"
                                  : "held before launch: daemons are leaving the DVM");
     *(at == HOLD_MAP ? &l->stats.held_map : &l->stats.held_launch) += 1;
@@ -366,7 +375,7 @@ static void vm_ready(struct launch *l, struct job *j)
     if (l->fence > 0) {
         hold(l, j, HOLD_MAP);
     } else if (somebody_waits_before(l, j)) {
-        j->queued = true;
+        wait_for_slots(j);
         set_reason(j, "waits behind an earlier job");
         tell_state(l, j);
     } else {
@@ -390,6 +399,7 @@ static void send_launch(struct launch *l, struct job *j)
     struct err err = {0};
 
     j->sent = true;
+    j->held_ms = 0;
     l->stats.jobs_started++;
     m.launch.version = l->members->version;
     for (size_t i = 0; i < j->map.nnodes; i++) {

@@ -55,6 +55,7 @@ void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code
     free(j->reason);
     j->reason = xstrdup(text);
     j->queued = false;
+    j->held_ms = 0;
     out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
     if (j->sent)
         kill_ranks(l, j, SIGTERM, LAUNCH_GRACE_MS);

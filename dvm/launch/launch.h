@@ -17,6 +17,16 @@
 #define LAUNCH_CAMPAIGNS_MAX 256 /* ended campaigns that can still be asked for */
 #define LAUNCH_RELEASE_WINDOW_MS 50
 #define LAUNCH_GRACE_MS 2000 /* SIGTERM to SIGKILL of ranks */
+/* A job held for so long goes before whatever else would raise the fence: campaigns and joiners
+ * that come now wait for it (losses do not). What runs by then still ends first, and every silent
+ * daemon can delay it by the time after which it is declared lost. */
+#define LAUNCH_HOLD_MAX_MS 30000
+/* A vpid whose lives were each shorter than this is admitted ever later, after the free ones: MIN,
+ * doubling up to MAX after its last admission. */
+#define LAUNCH_LIFE_SHORT_MS 10000
+#define LAUNCH_SHORT_LIVES_FREE 2
+#define LAUNCH_BACKOFF_MIN_MS 1000
+#define LAUNCH_BACKOFF_MAX_MS 30000
 
 struct launch;
 

@@ -23,6 +23,7 @@ struct job {
     bool checked; /* it fitted the maximum when it was submitted */
     bool due;     /* has a step to take */
     enum hold_at hold;
+    uint64_t held_ms; /* since when it is held and has not gone on; 0: it is not */
     struct epoch home_epoch;
     int *rank_state; /* [nranks] enum proc_state */
     bool *rank_slot; /* [nranks] holds a slot of its node */
@@ -111,6 +112,7 @@ struct launch {
     uint64_t next_job, next_epoch, next_release;
     uint64_t size_sequence, campaign_sequence;
     uint32_t size, bound;
+    struct life *lives; /* of vpids admitted not long ago */
     struct release *releases;
     uint64_t release_at;
     bool kick;        /* slots may have become free */
@@ -152,6 +154,8 @@ void job_retire(struct launch *l, struct job *j);
 /* fence.c */
 void fence_raise(struct launch *l, const char *name, uint32_t count);
 void fence_lower(struct launch *l, const char *name);
+/* Nothing new may raise the fence: a job has been held for too long. */
+bool fence_defers(const struct launch *l);
 /* The campaign ends without its operation, which has not started. */
 void op_drop(struct launch *l, const struct campaign *c);
 void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c);
@@ -173,6 +177,11 @@ void grow_steps(struct launch *l);
 void grow_completed(struct launch *l);
 /* True, and its admission is forgotten, if it has called home and no broadcast has named it yet. */
 bool grow_turn_away(struct launch *l, struct member *m);
+/* lives.c */
+uint64_t lives_pause(struct launch *l, uint32_t vpid);
+void lives_admitted(struct launch *l, uint32_t vpid);
+void lives_forget(struct launch *l, uint32_t vpid);
+void lives_free(struct launch *l);
 /* event.c */
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                       const struct campaign *c);

@@ -6,7 +6,8 @@
 
 #include "dvm/sim/sim.h"
 
-/* No job is held longer than this (virtual time), whatever comes: see LAUNCH_HOLD_MAX_MS. */
+/* No job is held longer than this (virtual time), whatever comes: LAUNCH_HOLD_MAX_MS, and then what
+ * runs still ends; a chain of silent daemons, parent and child, delays that by 12 s each. */
 #define CHECK_HELD_MAX_MS 90000
 
 struct check;

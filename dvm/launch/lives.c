@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Joiners that live shortly, again and again: each further life is admitted later, so that they do
+ * not keep the fence up. */
+#include "dvm/launch/launch_private.h"
+
+#include <stdlib.h>
+
+struct life { /* of a vpid that was admitted not long ago */
+    uint32_t vpid;
+    uint32_t nshort; /* lives in a row that were short */
+    bool counted;    /* the present one is known to have been short */
+    uint64_t admitted_ms;
+    UT_hash_handle hh; /* in order of admission */
+};
+
+static struct life *find(const struct launch *l, uint32_t vpid)
+{
+    struct life *x;
+
+    HASH_FIND(hh, l->lives, &vpid, sizeof vpid, x);
+    return x;
+}
+
+static void drop(struct launch *l, struct life *x)
+{
+    HASH_DEL(l->lives, x);
+    free(x);
+}
+
+static uint64_t pause_ms(uint32_t nshort)
+{
+    uint64_t ms = LAUNCH_BACKOFF_MIN_MS;
+
+    if (nshort < LAUNCH_SHORT_LIVES_FREE)
+        return 0;
+    for (nshort -= LAUNCH_SHORT_LIVES_FREE; nshort && ms < LAUNCH_BACKOFF_MAX_MS; nshort--)
+        ms *= 2;
+    return ms < LAUNCH_BACKOFF_MAX_MS ? ms : LAUNCH_BACKOFF_MAX_MS;
+}
+
+/* How long a vpid that calls home now has to wait for its admission; 0: it need not. */
+uint64_t lives_pause(struct launch *l, uint32_t vpid)
+{
+    struct life *x = find(l, vpid);
+    uint64_t now = l->out->now_ms;
+    uint64_t at;
+
+    if (!x)
+        return 0;
+    if (!x->counted && now - x->admitted_ms < LAUNCH_LIFE_SHORT_MS) {
+        x->counted = true;
+        x->nshort++;
+    }
+    at = x->admitted_ms + pause_ms(x->nshort);
+    return at > now ? at - now : 0;
+}
+
+/* Kept for as long as it can matter, so that a DVM whose members live long keeps nothing. */
+void lives_admitted(struct launch *l, uint32_t vpid)
+{
+    struct life *x = find(l, vpid);
+    uint64_t now = l->out->now_ms;
+
+    if (x) {
+        HASH_DEL(l->lives, x);
+        x->nshort = x->counted ? x->nshort : 0;
+    } else {
+        x = xcalloc(1, sizeof *x);
+        x->vpid = vpid;
+    }
+    x->counted = false;
+    x->admitted_ms = now;
+    HASH_ADD(hh, l->lives, vpid, sizeof x->vpid, x);
+    while (l->lives->admitted_ms + LAUNCH_LIFE_SHORT_MS + LAUNCH_BACKOFF_MAX_MS < now)
+        drop(l, l->lives);
+}
+
+/* Its life ends because the DVM wants it to. */
+void lives_forget(struct launch *l, uint32_t vpid)
+{
+    struct life *x = find(l, vpid);
+
+    if (x)
+        drop(l, x);
+}
+
+void lives_free(struct launch *l)
+{
+    struct life *x, *tmp;
+
+    HASH_ITER(hh, l->lives, x, tmp)
+    {
+        drop(l, x);
+    }
+}
