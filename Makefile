@@ -22,8 +22,10 @@ CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 CFLAGS_fuzz := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
     -fprofile-instr-generate -fcoverage-mapping
+CFLAGS_cov := -O0 --coverage
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now,--as-needed
 LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_cov := --coverage
 LDFLAGS_fuzz := -fsanitize=address,undefined -fprofile-instr-generate -Wl,--as-needed
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
 # The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
@@ -43,6 +45,10 @@ LIBS := base api core dvm sim operator
 DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
 PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
 TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
+# The core's own tests, for the coverage of it that they and the simulator give.
+COV_TESTS := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/test/test_*.c))
+COV_BINS := $(COV_TESTS:%.c=$(BUILD)/cov/%)
+COV_SEEDS ?= 300
 TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
 FUZZ_SECONDS ?= 240
 FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/*/test/fuzz_*.c)
@@ -58,8 +64,6 @@ base_USES := base
 api_USES := api base
 dvm_USES := sim dvm core api base
 operator_USES := operator api base
-layer = $(firstword $(subst /, ,$(1)))
-uses = $(foreach l,$($(call layer,$(2))_USES),$(BUILD)/$(1)/lib$(l).a)
 
 define variant
 $$(BUILD)/$(1)/%.o: %.c Makefile
@@ -87,6 +91,7 @@ endef
 $(eval $(call variant,release))
 $(eval $(call variant,asan))
 $(eval $(call variant,fuzz))
+$(eval $(call variant,cov))
 $(BUILD)/fuzz/%: CC := $(FUZZ_CC)
 
 $(BUILD)/bin/%: $(BUILD)/release/bin/%
@@ -94,16 +99,16 @@ $(BUILD)/bin/%: $(BUILD)/release/bin/%
 	@ln -sf ../release/bin/$* $@
 
 define test_layer
-$(BUILD)/asan/$(1)/%: $(BUILD)/asan/$(1)/%.o $(call uses,asan,$(1))
-	@echo "  LD asan $$@"
-	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka
+$(BUILD)/$(1)/$(2)/%: $(BUILD)/$(1)/$(2)/%.o $(foreach l,$(3),$(BUILD)/$(1)/lib$(l).a)
+	@echo "  LD $(1) $$@"
+	@$(CC) $(CFLAGS_$(1)) $(LDFLAGS_$(1)) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka
 endef
-$(foreach l,base api dvm operator,$(eval $(call test_layer,$(l))))
-# The tests of dvm/wire share a sample of every message.
-$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/asan/dvm/wire/test/samples.o
-# The tests and fuzz targets of dvm/core share a daemon in the middle of its work.
+$(foreach l,base api dvm operator,$(eval $(call test_layer,asan,$(l),$($(l)_USES))))
+$(eval $(call test_layer,cov,dvm,sim core api base))
+# The tests of dvm/wire share a sample of every message, one of dvm/core a daemon in the middle of its work.
 SCENE := dvm/core/test/scene.o dvm/wire/test/samples.o
-$(BUILD)/asan/dvm/core/test/test_refuse: $(SCENE:%=$(BUILD)/asan/%)
+$(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/wire/test/samples.o))
+$(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/core/test/test_refuse: $(SCENE:%=$(BUILD)/$(v)/%)))
 # The tests of dvm/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
@@ -146,6 +151,9 @@ test: ## all tests that need no cluster
 
 fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/fuzz.sh $(BUILD)/fuzz $(FUZZ_BINS)
+
+coverage: $(COV_BINS) $(BUILD)/cov/sim ## lines and branches of the core that its tests and COV_SEEDS=300 schedules reach
+	@ci/coverage.sh $(BUILD)/cov $(COV_SEEDS) "$(CORE_MODULES)" $(COV_BINS)
 
 deps: ## install what building and testing needs (Debian 12 or 13, as root or by sudo)
 	@ci/deps.sh
@@ -201,4 +209,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit local api-test test fuzz-smoke deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help
+.PHONY: all examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help
