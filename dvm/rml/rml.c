@@ -247,19 +247,27 @@ static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
     }
 }
 
+static void refuse(struct rml *r, const struct frame *f, const char *why)
+{
+    r->stale++;
+    out_log(r->out, LOG_LEVEL_INFO, "%s from vpid %u epoch %llu to epoch %u refused: %s",
+            msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr, f->dst_ctr, why);
+}
+
 static void local_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
     struct rml_stream *s;
 
     if (!members_current(r->members, f->src, f->src_epoch) ||
         (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr)) {
-        r->stale++;
-        out_log(r->out, LOG_LEVEL_INFO,
-                "%s from vpid %u epoch %llu to epoch %u refused: a life that is over, or unknown",
-                msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr, f->dst_ctr);
+        refuse(r, f, "a life that is over, or unknown");
         return;
     }
     s = get(r, f->src, f->traffic);
+    if (f->ack >= s->next_seq) {
+        refuse(r, f, "it acknowledges what was never sent");
+        return;
+    }
     acked(r, s, f->ack);
     if (f->type == MSG_RACK)
         return;

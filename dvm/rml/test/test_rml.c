@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Routed messages between three daemons in a row, 0 - 1 - 3, over wires that lose, repeat and
+ * reorder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/rml/rml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INC 5u
+#define DAEMONS 4
+
+struct daemon {
+    struct out out;
+    struct members members;
+    struct links links;
+    struct rml rml;
+    struct buf got[16]; /* texts that were delivered, per sender and class in order */
+};
+
+struct wire { /* a frame on its way */
+    uint32_t from, to;
+    struct buf bytes;
+};
+
+struct net {
+    struct daemon d[DAEMONS];
+    struct wire way[4096];
+    size_t nway;
+    uint64_t sent; /* frames */
+};
+
+static uint64_t conn_of(uint32_t peer)
+{
+    return peer + 1;
+}
+
+static struct msg_member facts_of(uint32_t vpid, uint64_t ctr)
+{
+    return (struct msg_member){vpid, {INC, ctr}, "host", "address", 1, 1};
+}
+
+static void link_up(struct daemon *d, uint32_t peer)
+{
+    struct link *k = links_accept(&d->links, conn_of(peer));
+
+    k->vpid = peer;
+    k->state = LINK_UP;
+    k->epoch = (struct epoch){INC, 10 + peer};
+}
+
+static struct net *net_new(void)
+{
+    struct net *n = xcalloc(1, sizeof *n);
+
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        struct daemon *d = &n->d[v];
+
+        d->out.now_ms = 1000;
+        members_init(&d->members, v, 2);
+        links_init(&d->links, &d->out);
+        rml_init(&d->rml, &d->out, &d->members, &d->links);
+        d->rml.epoch = (struct epoch){INC, 10 + v};
+        d->members.version = 7;
+        for (uint32_t m = 0; m < DAEMONS; m++) {
+            struct msg_member facts = facts_of(m, 10 + m);
+
+            members_add(&d->members, &facts, 1);
+        }
+        for (int i = 0; i < 16; i++)
+            buf_init(&d->got[i], 1u << 20);
+    }
+    link_up(&n->d[0], 1);
+    link_up(&n->d[1], 0);
+    link_up(&n->d[1], 3);
+    link_up(&n->d[3], 1);
+    return n;
+}
+
+static void net_free(struct net *n)
+{
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        struct daemon *d = &n->d[v];
+
+        rml_free(&d->rml);
+        links_free(&d->links);
+        members_free(&d->members);
+        out_free(&d->out);
+        for (int i = 0; i < 16; i++)
+            buf_free(&d->got[i]);
+    }
+    for (size_t i = 0; i < n->nway; i++)
+        buf_free(&n->way[i].bytes);
+    free(n);
+}
+
+/* What the daemons want to send is on its way. */
+static void collect(struct net *n)
+{
+    struct out_act act;
+
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        while (out_take(&n->d[v].out, &act)) {
+            if (act.kind == OUT_SEND) {
+                assert_true(n->nway < sizeof n->way / sizeof *n->way);
+                n->way[n->nway++] = (struct wire){v, (uint32_t)act.conn - 1, act.data};
+                act.data.data = NULL;
+                n->sent++;
+            }
+            out_act_free(&act);
+        }
+    }
+}
+
+static void take_in(struct daemon *d)
+{
+    struct buf b;
+
+    while (rml_next(&d->rml, &b)) {
+        struct cur c = cur_of(b.data, b.len);
+        struct frame f;
+        struct msg m;
+
+        assert_int_equal(frame_decode(&c, &f, NULL), 0);
+        assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
+        if (m.type == MSG_APP)
+            buf_put_raw(&d->got[4 * f.src + f.traffic], m.data, m.len < 8 ? m.len : 1);
+        msg_free(&m);
+        buf_free(&b);
+    }
+}
+
+/* Frame i arrives, or is lost. */
+static void arrive(struct net *n, size_t i, bool lost)
+{
+    struct wire w = n->way[i];
+    struct cur c = cur_of(w.bytes.data, w.bytes.len);
+    struct frame f;
+
+    memmove(&n->way[i], &n->way[i + 1], (n->nway - i - 1) * sizeof *n->way);
+    n->nway--;
+    assert_int_equal(frame_decode(&c, &f, NULL), 0);
+    if (!lost)
+        rml_input(&n->d[w.to].rml, &f, w.bytes.data, w.bytes.len);
+    take_in(&n->d[w.to]);
+    buf_free(&w.bytes);
+    collect(n);
+}
+
+static void run(struct net *n)
+{
+    collect(n);
+    while (n->nway)
+        arrive(n, 0, false);
+}
+
+static void lose_all(struct net *n)
+{
+    collect(n);
+    while (n->nway)
+        arrive(n, 0, true);
+}
+
+static void tick(struct net *n, uint64_t ms)
+{
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        n->d[v].out.now_ms += ms;
+        rml_tick(&n->d[v].rml);
+    }
+    collect(n);
+}
+
+static void say(struct net *n, uint32_t from, uint32_t to, enum out_class traffic, const char *text,
+                size_t len)
+{
+    struct msg m = {.type = MSG_APP, .data = (const uint8_t *)text, .len = len};
+    struct err err = {0};
+
+    if (rml_send(&n->d[from].rml, to, traffic, &m, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void assert_got(struct net *n, uint32_t at, uint32_t from, enum out_class traffic,
+                       const char *text)
+{
+    struct buf *b = &n->d[at].got[4 * from + traffic];
+
+    assert_int_equal(b->len, strlen(text));
+    if (b->len)
+        assert_memory_equal(b->data, text, b->len);
+}
+
+static void a_message_to_nobody_is_refused_and_nothing_is_queued(void **state)
+{
+    struct net *n = net_new();
+    struct msg_target gone = {3, {INC, 13}};
+    struct msg m = {.type = MSG_ASK};
+    struct err err = {0};
+
+    members_remove(&n->d[0].members, &gone, 1, MEMBER_LOST);
+    assert_int_equal(rml_send(&n->d[0].rml, 3, CLASS_CONTROL, &m, &err), -1);
+    assert_non_null(strstr(err.msg, "ASK to vpid 3: not a member"));
+    assert_int_equal(rml_send(&n->d[0].rml, 77, CLASS_CONTROL, &m, &err), -1);
+    assert_int_equal(rml_sent(&n->d[0].rml, 3, CLASS_CONTROL), 0);
+    assert_null(n->d[0].out.head);
+    net_free(n);
+}
+
+static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state)
+{
+    struct net *n = net_new();
+    size_t len = MSG_DATA_MAX + (2u << 20);
+    uint8_t *data FREE_AUTO = xcalloc(1, len);
+    struct msg m = {.type = MSG_APP, .data = data, .len = len};
+    struct err err = {0};
+
+    assert_int_equal(rml_send(&n->d[0].rml, 1, CLASS_BULK, &m, &err), -1);
+    assert_non_null(strstr(err.msg, "too long"));
+    assert_int_equal(rml_backlog(&n->d[0].rml, 1, CLASS_BULK), 0);
+    say(n, 0, 1, CLASS_BULK, "a", 1);
+    run(n);
+    assert_got(n, 1, 0, CLASS_BULK, "a");
+    net_free(n);
+}
+
+/* A frame as vpid 0 would send it to vpid 1, with what the test wants to be different. */
+static void forge(struct net *n, struct frame f)
+{
+    struct buf b BUF_AUTO = {0};
+    struct msg m = {.type = MSG_APP, .data = (const uint8_t *)"x", .len = 1};
+
+    f.type = MSG_APP;
+    buf_init(&b, 1024);
+    frame_encode(&b, &f);
+    msg_encode(&b, &m);
+    rml_input(&n->d[1].rml, &f, b.data, b.len);
+    take_in(&n->d[1]);
+}
+
+static void a_frame_of_another_life_is_refused_with_a_reason(void **state)
+{
+    static const struct frame old[] = {
+        {.src = 0, .dst = 1, .src_epoch = {INC, 9}, .version = 7, .seq = 1},
+        {.src = 0, .dst = 1, .src_epoch = {INC - 1, 10}, .version = 9, .seq = 1},
+        {.src = 0, .dst = 1, .src_epoch = {INC, 10}, .dst_ctr = 10, .version = 7, .seq = 1},
+        {.src = 9, .dst = 1, .src_epoch = {INC, 19}, .version = 7, .seq = 1},
+    };
+    struct net *n = net_new();
+
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+        struct out_act act;
+
+        forge(n, old[i]);
+        assert_int_equal(n->d[1].rml.stale, i + 1);
+        assert_true(out_take(&n->d[1].out, &act));
+        assert_int_equal(act.kind, OUT_LOG);
+        assert_non_null(strstr(act.a, "APP from vpid"));
+        out_act_free(&act);
+    }
+    assert_got(n, 1, 0, CLASS_CONTROL, "");
+    assert_int_equal(rml_deadline(&n->d[1].rml), UINT64_MAX); /* nothing is owed to it either */
+    forge(n,
+          (struct frame){
+              .src = 0, .dst = 1, .src_epoch = {INC, 10}, .dst_ctr = 11, .version = 7, .seq = 1});
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    net_free(n);
+}
+
+static void an_acknowledgement_of_what_was_never_sent_is_refused_with_its_message(void **state)
+{
+    struct net *n = net_new();
+    struct frame f = {.src = 0, .dst = 1, .src_epoch = {INC, 10}, .version = 7, .seq = 1, .ack = 2};
+
+    say(n, 1, 0, CLASS_CONTROL, "x", 1);
+    forge(n, f);
+    assert_int_equal(n->d[1].rml.stale, 1);
+    assert_got(n, 1, 0, CLASS_CONTROL, "");
+    assert_false(rml_arrived(&n->d[1].rml, 0, CLASS_CONTROL, 1));
+    f.ack = 1;
+    forge(n, f);
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    assert_true(rml_arrived(&n->d[1].rml, 0, CLASS_CONTROL, 1));
+    net_free(n);
+}
+
+static void a_repeated_frame_is_dropped(void **state)
+{
+    struct net *n = net_new();
+    struct frame f = {.src = 0, .dst = 1, .src_epoch = {INC, 10}, .version = 7, .seq = 1};
+
+    forge(n, f);
+    forge(n, f);
+    f.seq = 3;
+    forge(n, f);
+    forge(n, f);
+    f.seq = 0;
+    forge(n, f);
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    f.seq = 2;
+    forge(n, f);
+    assert_got(n, 1, 0, CLASS_CONTROL, "xxx");
+    net_free(n);
+}
+
+static void frames_that_came_too_early_are_dropped_at_the_limit_and_come_again(void **state)
+{
+    struct net *n = net_new();
+
+    for (int i = 0; i < RML_REORDER_MAX + 10; i++)
+        say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    collect(n);
+    arrive(n, 0, true); /* the first is lost */
+    run(n);
+    assert_got(n, 1, 0, CLASS_CONTROL, "");
+    tick(n, RML_RESEND_MS);
+    arrive(n, 0, false);
+    assert_int_equal(n->d[1].got[CLASS_CONTROL].len, RML_REORDER_MAX + 1);
+    run(n);
+    assert_int_equal(n->d[1].got[CLASS_CONTROL].len, RML_REORDER_MAX + 10);
+    net_free(n);
+}
+
+static void messages_arrive_once_and_in_order_whatever_the_wires_do(void **state)
+{
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        struct net *n = net_new();
+        unsigned rng = seed;
+        char want[41] = "";
+
+        for (int i = 0; i < 40; i++) {
+            char c = (char)('A' + i);
+
+            want[i] = c;
+            say(n, 0, 3, CLASS_LAUNCH, &c, 1);
+            say(n, 3, 0, CLASS_LAUNCH, &c, 1);
+        }
+        want[40] = '\0';
+        for (int step = 0; step < 4000; step++) {
+            unsigned dice = (unsigned)rand_r(&rng);
+
+            if (n->nway == 0 || dice % 50 == 0)
+                tick(n, RML_ACK_DELAY_MS);
+            if (n->nway)
+                arrive(n, (unsigned)rand_r(&rng) % n->nway, dice % 4 == 0);
+        }
+        assert_got(n, 3, 0, CLASS_LAUNCH, want);
+        assert_got(n, 0, 3, CLASS_LAUNCH, want);
+        assert_true(rml_arrived(&n->d[0].rml, 3, CLASS_LAUNCH, 40));
+        assert_int_equal(rml_backlog(&n->d[0].rml, 3, CLASS_LAUNCH), 0);
+        net_free(n);
+    }
+}
+
+static void one_window_is_on_the_way_and_the_rest_follows_its_acknowledgement(void **state)
+{
+    struct net *n = net_new();
+    size_t len = RML_WINDOW_BYTES / 4;
+    char *data FREE_AUTO = xcalloc(1, len);
+
+    for (int i = 0; i < 8; i++)
+        say(n, 0, 1, CLASS_BULK, data, len);
+    collect(n);
+    assert_int_equal(n->nway, 3); /* with their headers, four are more than the window */
+    assert_true(rml_backlog(&n->d[0].rml, 1, CLASS_BULK) > 8 * len);
+    assert_false(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 1));
+    run(n);
+    assert_int_equal(n->d[1].got[CLASS_BULK].len, 3);
+    tick(n, RML_ACK_DELAY_MS);
+    run(n);
+    assert_int_equal(n->d[1].got[CLASS_BULK].len, 6);
+    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 3));
+    assert_false(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 4));
+    net_free(n);
+}
+
+static void a_message_larger_than_the_window_goes_alone(void **state)
+{
+    struct net *n = net_new();
+    char *data FREE_AUTO = xcalloc(1, RML_WINDOW_BYTES + 1);
+
+    say(n, 0, 1, CLASS_BULK, data, RML_WINDOW_BYTES + 1);
+    say(n, 0, 1, CLASS_BULK, data, RML_WINDOW_BYTES + 1);
+    collect(n);
+    assert_int_equal(n->nway, 1);
+    run(n);
+    tick(n, RML_ACK_DELAY_MS);
+    run(n);
+    assert_int_equal(n->d[1].got[CLASS_BULK].len, 2);
+    net_free(n);
+}
+
+static void classes_do_not_wait_for_each_other(void **state)
+{
+    struct net *n = net_new();
+    char *data FREE_AUTO = xcalloc(1, RML_WINDOW_BYTES);
+
+    for (int i = 0; i < 4; i++)
+        say(n, 0, 1, CLASS_BULK, data, RML_WINDOW_BYTES);
+    lose_all(n);
+    for (unsigned traffic = CLASS_CONTROL; traffic < CLASS_BULK; traffic++)
+        say(n, 0, 1, traffic, "x", 1);
+    run(n);
+    for (unsigned traffic = CLASS_CONTROL; traffic < CLASS_BULK; traffic++)
+        assert_got(n, 1, 0, traffic, "x");
+    assert_got(n, 1, 0, CLASS_BULK, "");
+    net_free(n);
+}
+
+static void an_acknowledgement_rides_on_an_answer_or_follows_after_a_while(void **state)
+{
+    struct net *n = net_new();
+
+    say(n, 0, 1, CLASS_LAUNCH, "a", 1);
+    run(n);
+    say(n, 1, 0, CLASS_LAUNCH, "b", 1);
+    run(n);
+    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_LAUNCH, 1)); /* it rode on b */
+    assert_false(rml_arrived(&n->d[1].rml, 0, CLASS_LAUNCH, 1));
+    assert_int_equal(rml_deadline(&n->d[0].rml), 1000 + RML_ACK_DELAY_MS);
+    tick(n, RML_ACK_DELAY_MS - 1);
+    assert_int_equal(n->nway, 0);
+    tick(n, 1);
+    assert_int_equal(n->nway, 1);
+    run(n);
+    assert_true(rml_arrived(&n->d[1].rml, 0, CLASS_LAUNCH, 1));
+    assert_int_equal(rml_deadline(&n->d[0].rml), UINT64_MAX);
+    net_free(n);
+}
+
+static void the_end_of_output_is_acknowledged_at_once(void **state)
+{
+    struct net *n = net_new();
+    struct msg m = {.type = MSG_IOF_END, .nspace = "5.1"};
+
+    assert_int_equal(rml_send(&n->d[0].rml, 1, CLASS_BULK, &m, NULL), 0);
+    run(n);
+    tick(n, 0);
+    run(n);
+    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 1));
+    net_free(n);
+}
+
+static void without_progress_it_is_sent_again_after_1_s_doubling_to_8_s(void **state)
+{
+    static const uint64_t pauses[] = {1, 2, 4, 8, 8, 8};
+    struct net *n = net_new();
+
+    say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        lose_all(n);
+        tick(n, pauses[i] * RML_RESEND_MS - 1);
+        assert_int_equal(n->nway, 0);
+        tick(n, 1);
+        assert_int_equal(n->nway, 1);
+    }
+    run(n);
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    tick(n, RML_ACK_DELAY_MS);
+    run(n);
+    say(n, 0, 1, CLASS_CONTROL, "y", 1); /* progress: from 1 s again */
+    lose_all(n);
+    tick(n, RML_RESEND_MS);
+    assert_int_equal(n->nway, 1);
+    net_free(n);
+}
+
+static void it_is_sent_again_at_once_when_routes_have_changed(void **state)
+{
+    struct net *n = net_new();
+
+    say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    lose_all(n);
+    rml_routes_changed(&n->d[0].rml);
+    run(n);
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    net_free(n);
+}
+
+static void without_a_link_it_waits_for_one(void **state)
+{
+    struct net *n = net_new();
+
+    links_drop(&n->d[0].links, links_up(&n->d[0].links, 1));
+    say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    collect(n);
+    assert_int_equal(n->nway, 0);
+    assert_int_equal(rml_sent(&n->d[0].rml, 1, CLASS_CONTROL), 1);
+    link_up(&n->d[0], 1);
+    rml_routes_changed(&n->d[0].rml);
+    run(n);
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    net_free(n);
+}
+
+/* An acknowledgement that cannot be sent is given again with what comes next. */
+static void a_receiver_without_a_link_acknowledges_later(void **state)
+{
+    struct net *n = net_new();
+
+    say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    run(n);
+    links_drop(&n->d[1].links, links_up(&n->d[1].links, 0));
+    tick(n, RML_ACK_DELAY_MS);
+    assert_int_equal(n->nway, 0);
+    link_up(&n->d[1], 0);
+    tick(n, RML_RESEND_MS);
+    run(n);
+    tick(n, RML_ACK_DELAY_MS);
+    run(n);
+    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_CONTROL, 1));
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    net_free(n);
+}
+
+static void a_relay_passes_on_unread_and_remembers_nothing(void **state)
+{
+    struct net *n = net_new();
+
+    say(n, 0, 3, CLASS_CONTROL, "x", 1);
+    collect(n);
+    assert_int_equal(n->way[0].to, 1);
+    arrive(n, 0, false);
+    assert_int_equal(n->way[0].from, 1);
+    assert_int_equal(n->way[0].to, 3);
+    assert_null(n->d[1].rml.streams);
+    links_drop(&n->d[1].links, links_up(&n->d[1].links, 3));
+    run(n);
+    say(n, 0, 3, CLASS_CONTROL, "y", 1);
+    run(n); /* lost at the relay */
+    link_up(&n->d[1], 3);
+    tick(n, RML_RESEND_MS);
+    run(n);
+    assert_got(n, 3, 0, CLASS_CONTROL, "xy");
+    net_free(n);
+}
+
+static void a_message_to_oneself_needs_no_link(void **state)
+{
+    struct net *n = net_new();
+
+    say(n, 2, 2, CLASS_MODEX, "me", 2);
+    take_in(&n->d[2]);
+    assert_got(n, 2, 2, CLASS_MODEX, "me");
+    assert_null(n->d[2].out.head);
+    net_free(n);
+}
+
+static void a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up(void **state)
+{
+    struct net *n = net_new();
+
+    n->d[0].members.version = 9;
+    say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    run(n);
+    assert_got(n, 1, 0, CLASS_CONTROL, "");
+    n->d[1].members.version = 8;
+    rml_routes_changed(&n->d[1].rml);
+    take_in(&n->d[1]);
+    assert_got(n, 1, 0, CLASS_CONTROL, "");
+    n->d[1].members.version = 9;
+    rml_routes_changed(&n->d[1].rml);
+    take_in(&n->d[1]);
+    assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    assert_int_equal(n->d[1].rml.ndeferred, 0);
+    net_free(n);
+}
+
+static void those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again(void **state)
+{
+    struct net *n = net_new();
+
+    n->d[0].members.version = 8;
+    for (int i = 0; i < RML_DEFER_MAX + 5; i++)
+        say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    run(n);
+    assert_int_equal(n->d[1].rml.ndeferred, RML_DEFER_MAX);
+    n->d[1].members.version = 8;
+    rml_routes_changed(&n->d[1].rml);
+    take_in(&n->d[1]);
+    tick(n, RML_RESEND_MS);
+    run(n);
+    assert_int_equal(n->d[1].got[CLASS_CONTROL].len, RML_DEFER_MAX + 5);
+    net_free(n);
+}
+
+static void the_streams_of_a_life_end_with_it(void **state)
+{
+    struct net *n = net_new();
+    struct msg_member again = facts_of(1, 99);
+
+    say(n, 0, 1, CLASS_CONTROL, "x", 1);
+    say(n, 0, 1, CLASS_BULK, "x", 1);
+    lose_all(n);
+    rml_forget(&n->d[0].rml, 1);
+    assert_int_equal(rml_backlog(&n->d[0].rml, 1, CLASS_CONTROL), 0);
+    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 1)); /* or will never */
+    assert_int_equal(rml_deadline(&n->d[0].rml), UINT64_MAX);
+    members_add(&n->d[0].members, &again, 1);
+    members_add(&n->d[1].members, &again, 1);
+    n->d[1].rml.epoch = again.epoch;
+    say(n, 0, 1, CLASS_CONTROL, "y", 1);
+    run(n);
+    assert_int_equal(rml_sent(&n->d[0].rml, 1, CLASS_CONTROL), 1);
+    assert_got(n, 1, 0, CLASS_CONTROL, "y");
+    net_free(n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_to_nobody_is_refused_and_nothing_is_queued),
+        cmocka_unit_test(a_message_over_the_limit_is_refused_and_takes_no_number),
+        cmocka_unit_test(a_frame_of_another_life_is_refused_with_a_reason),
+        cmocka_unit_test(an_acknowledgement_of_what_was_never_sent_is_refused_with_its_message),
+        cmocka_unit_test(a_repeated_frame_is_dropped),
+        cmocka_unit_test(frames_that_came_too_early_are_dropped_at_the_limit_and_come_again),
+        cmocka_unit_test(messages_arrive_once_and_in_order_whatever_the_wires_do),
+        cmocka_unit_test(one_window_is_on_the_way_and_the_rest_follows_its_acknowledgement),
+        cmocka_unit_test(a_message_larger_than_the_window_goes_alone),
+        cmocka_unit_test(classes_do_not_wait_for_each_other),
+        cmocka_unit_test(an_acknowledgement_rides_on_an_answer_or_follows_after_a_while),
+        cmocka_unit_test(the_end_of_output_is_acknowledged_at_once),
+        cmocka_unit_test(without_progress_it_is_sent_again_after_1_s_doubling_to_8_s),
+        cmocka_unit_test(it_is_sent_again_at_once_when_routes_have_changed),
+        cmocka_unit_test(without_a_link_it_waits_for_one),
+        cmocka_unit_test(a_receiver_without_a_link_acknowledges_later),
+        cmocka_unit_test(a_relay_passes_on_unread_and_remembers_nothing),
+        cmocka_unit_test(a_message_to_oneself_needs_no_link),
+        cmocka_unit_test(a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up),
+        cmocka_unit_test(those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again),
+        cmocka_unit_test(the_streams_of_a_life_end_with_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
