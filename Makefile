@@ -24,6 +24,7 @@ CFLAGS_fuzz := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,und
     -fprofile-instr-generate -fcoverage-mapping
 CFLAGS_cov := -O0 --coverage
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now,--as-needed
+CFLAGS_mutant := -O2 -DDVM_MUTANTS
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
 LDFLAGS_fuzz := -fsanitize=address,undefined -fprofile-instr-generate -Wl,--as-needed
@@ -53,6 +54,7 @@ TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
 FUZZ_SECONDS ?= 240
 FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/*/test/fuzz_*.c)
 FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
+MUTANT_TESTS := $(BUILD)/mutant/dvm/sim/test/mutants
 BATS := $(wildcard dvm/test/*.bats operator/test/*.bats)
 BENCHES := floor launcher memory repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
@@ -78,11 +80,11 @@ $$(BUILD)/$(1)/lib$(l).a: $$($(l)_SRC:%.c=$$(BUILD)/$(1)/%.o)
 $$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $(foreach l,dvm core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
-	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LDLIBS)
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$^ $$(LDLIBS)
 $$(BUILD)/$(1)/sim: $$(BUILD)/$(1)/dvm/sim/test/sim.o $(foreach l,sim core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
-	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -o $$@ $$^ $$(LDLIBS)
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$^ $$(LDLIBS)
 $$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,operator api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
@@ -93,6 +95,7 @@ $(eval $(call variant,asan))
 $(eval $(call variant,fuzz))
 $(eval $(call variant,cov))
 $(BUILD)/fuzz/%: CC := $(FUZZ_CC)
+$(eval $(call variant,mutant)) # tests only: holds the deliberate mistakes of dvm/wire/mutant.h
 
 $(BUILD)/bin/%: $(BUILD)/release/bin/%
 	@mkdir -p $(@D)
@@ -105,6 +108,7 @@ $(BUILD)/$(1)/$(2)/%: $(BUILD)/$(1)/$(2)/%.o $(foreach l,$(3),$(BUILD)/$(1)/lib$
 endef
 $(foreach l,base api dvm operator,$(eval $(call test_layer,asan,$(l),$($(l)_USES))))
 $(eval $(call test_layer,cov,dvm,sim core api base))
+$(eval $(call test_layer,mutant,dvm,sim core api base))
 # The tests of dvm/wire share a sample of every message, one of dvm/core a daemon in the middle of its work.
 SCENE := dvm/core/test/scene.o dvm/wire/test/samples.o
 $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/wire/test/samples.o))
@@ -131,8 +135,8 @@ $(BUILD)/examples/%: examples/%.c
 
 asan: $(PROGRAMS:%=$(BUILD)/asan/bin/%) ## the programs with ASan and UBSan into build/asan/bin
 
-unit: $(TEST_BINS) ## run the unit tests (cmocka; ASan, UBSan, LSan)
-	@ci/unit.sh $(TEST_BINS)
+unit: $(TEST_BINS) $(MUTANT_TESTS) ## run the unit tests (cmocka; ASan, UBSan, LSan)
+	@ci/unit.sh $(TEST_BINS) $(MUTANT_TESTS)
 
 local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 	@bats $(wildcard dvm/test/*.bats)
@@ -146,7 +150,7 @@ test: ## all tests that need no cluster
 	@ci/deps.sh
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory local
-	@$(MAKE) --no-print-directory lint-test docs-check
+	@$(MAKE) --no-print-directory lint-test docs-check core-check
 	@$(MAKE) --no-print-directory api-test
 
 fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached
@@ -185,6 +189,10 @@ $(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figu
 bench: all $(BENCHES:%=$(BUILD)/release/bench/%) ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
 	@bench/run.sh $(BENCH)
 
+core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, or a mutant is in a released archive
+	@ci/archives.sh
+	@bats ci/test/archives.bats
+
 docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the tables to docs/graphs
 	@mkdir -p docs/graphs && $< docs/graphs
 
@@ -209,4 +217,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help
+.PHONY: all core-check examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help

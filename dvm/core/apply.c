@@ -4,6 +4,7 @@
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -36,7 +37,10 @@ static void close_leaving(struct core *c, const struct msg *m)
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->incoming && k->vpid == m->targets[i].vpid &&
                 epoch_eq(k->epoch, m->targets[i].epoch)) {
-                neigh_bye(c, k);
+                if (MUTANT(CLOSE_WITHOUT_BYE))
+                    links_close(&c->links, k, false);
+                else
+                    neigh_bye(c, k);
                 break;
             }
         }
@@ -154,7 +158,8 @@ void apply_op(struct core *c, struct msg *m)
 
     if (m->op != c->members.version + 1)
         return; /* seen already, or replayed in order soon by the lifeline */
-    xcast_forward(&c->xcast, &from, m);
+    if (!MUTANT(HANDLE_BEFORE_FORWARD))
+        xcast_forward(&c->xcast, &from, m);
     c->members.version = m->op;
     switch (m->type) {
     case MSG_ADD:
@@ -168,6 +173,8 @@ void apply_op(struct core *c, struct msg *m)
         apply_shutdown(c, m);
         break;
     }
+    if (MUTANT(HANDLE_BEFORE_FORWARD))
+        xcast_forward(&c->xcast, &from, m);
     if (core_is_head(c))
         launch_applied(c->launch, m);
     neigh_update(c);

@@ -247,6 +247,8 @@ void core_settle(struct core *c)
 {
     bool moved = true;
 
+    if (core_is_head(c))
+        launch_turn(c->launch);
     while (moved) {
         moved = false;
         while (deliver(c))

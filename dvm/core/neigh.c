@@ -4,6 +4,7 @@
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,8 @@ static void use_lifeline(struct core *c, struct link *k)
     c->retry_ms = CORE_RETRY_MIN_MS;
     xcast_parent_changed(&c->xcast);
     xcast_check(&c->xcast, &from);
+    if (MUTANT(RENUMBER))
+        rml_forget(&c->rml, VPID_HEAD);
     rml_routes_changed(&c->rml);
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_WIRED, "wired as vpid %u, lifeline to vpid %u", c->opts.vpid,

@@ -3,6 +3,7 @@
  * event. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ bool campaign_names(const struct launch *l, uint32_t vpid)
 
     DL_FOREACH(l->campaigns, c)
     {
-        if (!api_phase_terminal(c->phase) && names(c, vpid))
+        if ((!api_phase_terminal(c->phase) || MUTANT(ENDED_STILL_NAMES)) && names(c, vpid))
             return true;
     }
     return false;
@@ -220,7 +221,10 @@ static bool others_remove(const struct launch *l, const struct campaign *c)
 
     DL_FOREACH(l->campaigns, o)
     {
-        for (size_t i = 0; o != c && o->phase == API_PHASE_REMOVING && i < c->ntargets; i++) {
+        bool busy =
+            MUTANT(DRAINS_WAIT) ? !api_phase_terminal(o->phase) : o->phase == API_PHASE_REMOVING;
+
+        for (size_t i = 0; o != c && busy && i < c->ntargets; i++) {
             if (names(o, c->targets[i].id.vpid))
                 return true;
         }
@@ -234,7 +238,8 @@ static void accept_targets(struct launch *l, struct campaign *c)
         c->deadline_ms = l->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
     if (l->bound >= c->targets[0].id.vpid)
         l->bound = c->targets[0].id.vpid - 1;
-    if (nobody_there(c) && !others_remove(l, c)) { /* C7: terminal by the answer, no event */
+    if (nobody_there(c) && !others_remove(l, c) &&
+        !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
         c->phase = API_PHASE_COMPLETE;
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
@@ -245,7 +250,7 @@ static void accept_targets(struct launch *l, struct campaign *c)
 int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
                         struct api_campaign *out, const char **reason, struct err *err)
 {
-    struct campaign *c = by_id(l, id);
+    struct campaign *c = MUTANT(PUT_AGAIN_IS_NEW) ? NULL : by_id(l, id);
 
     if (c && !same_request(&c->req, r))
         return reject(reason, "IdReused", 409, err,
@@ -265,6 +270,8 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
                       (unsigned long long)r->sequence, (unsigned long long)l->campaign_sequence);
     if (r->ntargets == 0)
         return reject(reason, "BadRequest", 400, err, "targets: at least one vpid");
+    if (MUTANT(REJECTED_COUNTS))
+        l->bound = r->targets[0];
     if (check_targets(l, r, reason, err) < 0)
         return -1;
     l->campaign_sequence = r->sequence;
@@ -283,7 +290,7 @@ int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *o
 {
     const struct campaign *c = by_id(l, id);
 
-    if (!c) {
+    if (!c || (MUTANT(FORGET_ENDED) && api_phase_terminal(c->phase))) {
         *reason = "NotFound";
         return err_code(err, 404, "no campaign %s is known to this incarnation", id);
     }
@@ -345,6 +352,18 @@ static const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_M
     return name;
 }
 
+static void queue_removal(struct launch *l, struct campaign *c, const struct msg *m)
+{
+    struct msg one = *m;
+
+    if (!MUTANT(BROADCAST_PER_TARGET)) {
+        op_queue(l, m, false, c);
+        return;
+    }
+    for (one.ntargets = 1; one.targets < m->targets + m->ntargets; one.targets++)
+        op_queue(l, &one, false, c);
+}
+
 static void start_removing(struct launch *l, struct campaign *c)
 {
     char name[HOLD_NAME_MAX];
@@ -367,10 +386,11 @@ static void start_removing(struct launch *l, struct campaign *c)
     }
     c->phase = API_PHASE_REMOVING;
     c->drained_wall = c->fence_wall = (int64_t)l->out->wall_ms;
-    fence_raise(l, campaign_hold(c, name), count);
+    if (!MUTANT(NO_HOLD))
+        fence_raise(l, campaign_hold(c, name), count);
     launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
     if (count)
-        op_queue(l, &m, false, c);
+        queue_removal(l, c, &m);
     free(m.targets);
 }
 
@@ -378,6 +398,8 @@ void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op)
 {
     c->op = op;
     c->ack_by_ms = l->out->now_ms + l->opts.ack_ms;
+    if (MUTANT(RELEASE_BEFORE_TEARDOWN))
+        fence_lower(l, campaign_hold(c, (char[HOLD_NAME_MAX]){0}));
 }
 
 /* Teardown for all targets, then the offer, then the event, then the fence: in this order. */
@@ -394,9 +416,14 @@ static void finish(struct launch *l, struct campaign *c)
     op_drop(l, c);
     c->phase = API_PHASE_COMPLETE;
     c->complete_wall = (int64_t)l->out->wall_ms;
-    launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
-    if (c->has_requester)
+    if (!MUTANT(OFFER_LATE))
+        launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+    if ((c->has_requester && !MUTANT(NO_EVENT)) || MUTANT(EVENT_FOR_NOBODY))
         launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
+    if (MUTANT(SECOND_EVENT))
+        launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
+    if (MUTANT(OFFER_LATE))
+        launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
     out_log(l->out, LOG_LEVEL_INFO, "campaign %s: complete, %zu daemons have left", c->id,
             c->ntargets);
     fence_lower(l, campaign_hold(c, name));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The launch fence: the sum of named holds; and the queue of membership operations. */
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,14 @@ void fence_lower(struct launch *l, const char *name)
         if (strcmp(h->name, name) == 0)
             break;
     }
-    if (!h)
+    if (!h || MUTANT(FORGET_HOLD))
         return;
-    l->fence -= h->count;
+    l->fence -= MUTANT(DECREMENT_TWICE) ? 2 * h->count : h->count;
     DL_DELETE(l->holds, h);
     free(h->name);
     free(h);
+    if (MUTANT(LOWER_ALL) && l->holds)
+        fence_lower(l, l->holds->name);
     if (l->fence == 0)
         job_release_held(l);
 }

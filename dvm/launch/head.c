@@ -2,6 +2,7 @@
 /* The head's record as a whole: life cycle, messages, size, shutdown, view. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -149,6 +150,11 @@ static void shutdown_steps(struct launch *l)
 
 /* --- the turn */
 
+void launch_turn(struct launch *l)
+{
+    l->turn++;
+}
+
 void launch_run(struct launch *l)
 {
     release_steps(l);
@@ -192,6 +198,8 @@ void launch_applied(struct launch *l, const struct msg *op)
         if (op->type != MSG_REMOVE || op->number != REMOVE_LOST)
             continue;
         launch_event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
+        if (MUTANT(LOSS_RELEASES_HELD) && l->holds)
+            fence_lower(l, l->holds->name);
         job_daemon_lost(l, t->vpid, t->epoch);
         launch_left(l, t->vpid, t->epoch);
     }
@@ -203,7 +211,7 @@ void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char
     struct msg m = {.type = MSG_REMOVE, .number = REMOVE_LOST, .ntargets = 1, .targets = &t};
     struct pending_op *p;
 
-    if (vpid == VPID_HEAD || !members_current(l->members, vpid, epoch))
+    if (vpid == VPID_HEAD || (!members_current(l->members, vpid, epoch) && !MUTANT(LOSS_AGAIN)))
         return;
     DL_FOREACH(l->ops, p)
     {

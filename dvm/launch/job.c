@@ -3,6 +3,7 @@
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
 #include "dvm/map/map.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +156,13 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
 
 /* --- mapping */
 
+static bool maps_there(const struct member *m)
+{
+    if (MUTANT(NEW_ONES_UNUSED) && m->facts.epoch.ctr > 5)
+        return false;
+    return m->state == MEMBER_WIRED || (MUTANT(MAP_TO_DRAINING) && m->state == MEMBER_DRAINING);
+}
+
 static struct map_node *usable_nodes(const struct launch *l, size_t *n, uint32_t *slots)
 {
     struct map_node *nodes = xcalloc(l->members->n + 1, sizeof *nodes);
@@ -164,7 +172,7 @@ static struct map_node *usable_nodes(const struct launch *l, size_t *n, uint32_t
     for (uint32_t v = 0; v < l->members->n; v++) {
         const struct member *m = members_get(l->members, v);
 
-        if (!m || m->state != MEMBER_WIRED)
+        if (!m || !maps_there(m))
             continue;
         nodes[(*n)++] = (struct map_node){v, m->facts.slots, m->slots_used};
         *slots += m->facts.slots;
@@ -233,7 +241,7 @@ void job_unmap(struct launch *l, struct job *j)
         const struct job_node *n = &j->map.nodes[j->map.rank_node[r]];
         struct member *m = member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
 
-        if (j->rank_slot[r] && m)
+        if (j->rank_slot[r] && m && !MUTANT(SLOTS_KEPT))
             m->slots_used--;
     }
     forget_map(j);
@@ -322,7 +330,7 @@ static bool needs_remap(const struct launch *l, const struct job *j)
         const struct member *m =
             member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
 
-        if (!m || m->state != MEMBER_WIRED)
+        if ((!m || !maps_there(m)) && !MUTANT(SKIP_REMAP))
             return true;
     }
     return false;
@@ -339,6 +347,8 @@ void job_release_held(struct launch *l)
 {
     struct job *j;
 
+    if (MUTANT(KEEP_HELD))
+        return;
     DL_FOREACH(l->jobs, j)
     {
         enum hold_at at = j->hold;
@@ -372,7 +382,7 @@ static bool somebody_waits_before(const struct launch *l, const struct job *j)
 
 static void vm_ready(struct launch *l, struct job *j)
 {
-    if (l->fence > 0) {
+    if (l->fence > 0 && !MUTANT(MAP_IGNORES_FENCE)) {
         hold(l, j, HOLD_MAP);
     } else if (somebody_waits_before(l, j)) {
         wait_for_slots(j);
@@ -385,9 +395,10 @@ static void vm_ready(struct launch *l, struct job *j)
 
 static void launch_apps(struct launch *l, struct job *j)
 {
-    if (needs_remap(l, j))
+    if (needs_remap(l, j) && !MUTANT(SEND_TO_LEAVING))
         remap(l, j);
-    else if (shrink_running(l))
+    else if ((shrink_running(l) && !MUTANT(SEND_TO_LEAVING)) ||
+             (MUTANT(GROW_HOLDS_LAUNCH) && l->fence))
         hold(l, j, HOLD_LAUNCH);
     else
         job_event(l, j, JOB_EV_DONE);
@@ -411,8 +422,8 @@ static void send_launch(struct launch *l, struct job *j)
     }
 }
 
-/* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes now finds the
- * job mapped and not sent. */
+/* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes with the next
+ * input finds the job mapped and not sent. */
 static void enter(struct launch *l, struct job *j)
 {
     switch ((enum job_state)j->state) {
@@ -488,13 +499,11 @@ void job_steps(struct launch *l)
         kick_queue(l);
     DL_FOREACH_SAFE(l->jobs, j, tmp)
     {
-        while (j->due) {
-            int state = j->state;
-
+        while (j->due && j->not_in_turn != l->turn) {
+            if (j->state == JOB_SYSTEM_PREP)
+                j->not_in_turn = l->turn;
             j->due = false;
             enter(l, j);
-            if (state == JOB_SYSTEM_PREP)
-                break;
         }
         if (j->state == JOB_NOTIFIED)
             job_retire(l, j);

@@ -2,6 +2,7 @@
 /* A job from its launch to its end: reports of daemons, failures, deadlines, the final word. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -98,7 +99,7 @@ static void give_slot_back(struct launch *l, struct job *j, uint32_t rank)
 
     if (j->rank_slot[rank] && m)
         m->slots_used--;
-    j->rank_slot[rank] = false;
+    j->rank_slot[rank] = MUTANT(SLOT_TWICE);
     l->kick = true;
 }
 
@@ -270,8 +271,8 @@ void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch)
     {
         int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;
 
-        if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr && j->sent &&
-            !job_state_over(j->state) && !j->node_gone[node])
+        if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr &&
+            (j->sent || MUTANT(LOSS_ENDS_HELD)) && !job_state_over(j->state) && !j->node_gone[node])
             lose_node(l, j, node);
     }
 }

@@ -41,6 +41,8 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
                              struct rml *rml);
 void launch_destroy(struct launch *l);
 
+/* At every input, before anything of it is handled. */
+void launch_turn(struct launch *l);
 /* After every input: takes the steps that are due. Then the core broadcasts the operations that
  * launch_next_op() gives (op number filled in; the caller frees it) until there are none. */
 void launch_run(struct launch *l);

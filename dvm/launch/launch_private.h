@@ -18,10 +18,11 @@ struct job {
     int state;
     struct job_launch map; /* nspace, spec, and the map while mapped */
     bool mapped;
-    bool sent;    /* launch messages have gone out: it can no longer be remapped */
-    bool queued;  /* waits for slots */
-    bool checked; /* it fitted the maximum when it was submitted */
-    bool due;     /* has a step to take */
+    bool sent;            /* launch messages have gone out: it can no longer be remapped */
+    bool queued;          /* waits for slots */
+    bool checked;         /* it fitted the maximum when it was submitted */
+    bool due;             /* has a step to take, */
+    uint64_t not_in_turn; /* but not in this one */
     enum hold_at hold;
     uint64_t held_ms; /* since when it is held and has not gone on; 0: it is not */
     struct epoch home_epoch;
@@ -117,6 +118,7 @@ struct launch {
     uint64_t release_at;
     bool kick;        /* slots may have become free */
     bool turned_away; /* an admission was taken back: the core has to tell */
+    uint64_t turn;    /* inputs so far */
     bool ending, ended, end_sent;
     enum shutdown_why ending_why;
     uint64_t ending_at;

@@ -2,6 +2,8 @@
 /* The vpid table and its compressed form, the nidmap. */
 #include "dvm/member/member.h"
 
+#include "dvm/wire/mutant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +79,8 @@ bool members_current(const struct members *m, uint32_t vpid, struct epoch e)
 
 struct tree members_tree(const struct members *m)
 {
-    return (struct tree){.live = m->live, .radix = m->radix};
+    return (struct tree){.live = m->live,
+                         .radix = m->radix + (MUTANT(TREE_HISTORY) && m->repairs ? 1 : 0)};
 }
 
 uint32_t members_parent(const struct members *m)
@@ -115,6 +118,8 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
         hwloc_bitmap_clr(m->live, list[i].vpid);
         m->tab[list[i].vpid]->state = to;
         changed++;
+        if (MUTANT(REPAIR_PER_TARGET))
+            m->repairs++;
     }
     if (changed)
         m->repairs++;

@@ -4,6 +4,7 @@
 #include "dvm/rml/rml.h"
 
 #include "base/log/log.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +226,10 @@ static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
             if (e->seq == f->seq)
                 keep = false;
         }
+        if (!keep && MUTANT(NO_DEDUP) && f->seq < s->rx_next) {
+            DL_APPEND(r->inbox, f);
+            return;
+        }
         if (!keep) {
             buf_free(&f->bytes);
             free(f);
@@ -258,8 +263,9 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
 {
     struct rml_stream *s;
 
-    if (!members_current(r->members, f->src, f->src_epoch) ||
-        (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr)) {
+    if ((!members_current(r->members, f->src, f->src_epoch) ||
+         (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr)) &&
+        !(MUTANT(ACCEPT_OLD_EPOCH) && members_live(r->members, f->src))) {
         refuse(r, f, "a life that is over, or unknown");
         return;
     }

@@ -31,6 +31,11 @@ void check_fail(struct check *c, const char *name, const char *fmt, ...)
     va_end(ap);
 }
 
+void check_healthy(struct check *c, bool healthy)
+{
+    c->healthy = healthy;
+}
+
 uint64_t check_digest(const struct members *m)
 {
     uint64_t d = 1469598103934665603ull;
@@ -117,8 +122,11 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
     struct cur cur = cur_of(data, len);
     struct frame f;
 
-    if (!core_inspect_up(core, conn) || frame_decode(&cur, &f, NULL) < 0 || f.type < MSG_ROUTED ||
-        f.dst != vpid || f.version > m->version)
+    if (frame_decode(&cur, &f, NULL) < 0)
+        return;
+    c->left_came += f.type == MSG_LEFT;
+    if (!core_inspect_up(core, conn) || f.type < MSG_ROUTED || f.dst != vpid ||
+        f.version > m->version)
         return;
     c->stale_due = !members_current(m, f.src, f.src_epoch) ||
                    (f.dst_ctr && f.dst_ctr != (uint32_t)core_inspect_epoch(core).ctr);
@@ -142,9 +150,20 @@ static void on_launch_frame(struct check *c, const struct frame *f)
     HASH_ADD(hh, c->launches, key, sizeof x->key, x);
     to = members_get(core_inspect_members(sim_core(c->sim, 0)), f->dst);
     if (to && (to->state == MEMBER_LEAVING || to->state == MEMBER_PARKED) &&
-        c->state[f->dst] != MEMBER_WIRED)
+        (c->state[f->dst] != MEMBER_WIRED || c->named_now[f->dst]))
         check_fail(c, "no-send-to-leaving", "launch data goes to vpid %u, which is %s", f->dst,
                    member_state_name(to->state));
+}
+
+/* What the head has sent before, in the same turn, is not held against it. */
+static void on_event(struct check *c, const struct api_event *e)
+{
+    if (!e || e->type != API_EVENT_CAMPAIGN_ACCEPTED)
+        return;
+    for (size_t i = 0; i < e->campaign.ntargets; i++) {
+        if (e->campaign.targets[i] < SIM_NODES_MAX)
+            c->named_now[e->campaign.targets[i]] = true;
+    }
 }
 
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
@@ -162,11 +181,15 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
             check_fail(c, "no-send-to-leaving", "vpid %u launches while it leaves", vpid);
         break;
     case OUT_SEND:
-        if (vpid)
-            break;
         cur = cur_of(act->data.data, act->data.len);
-        if (frame_decode(&cur, &f, NULL) == 0 && f.type == MSG_LAUNCH && f.src == 0)
+        if (frame_decode(&cur, &f, NULL) < 0)
+            break;
+        c->left_sent += f.type == MSG_LEFT;
+        if (vpid == 0 && f.type == MSG_LAUNCH && f.src == 0)
             on_launch_frame(c, &f);
+        break;
+    case OUT_EVENT:
+        on_event(c, core_event(sim_core(c->sim, 0), act->req));
         break;
     default:
         break;
@@ -225,6 +248,17 @@ static void new_head(struct check *c, struct epoch life)
     check_head_forget(c);
 }
 
+/* A member of this life that is none any more, and has not processed why. */
+static bool out_unheard(const struct check *c, uint32_t vpid, const struct core *core)
+{
+    const struct seen_node *n = &c->nodes[vpid];
+    enum core_state s = core_state(core);
+
+    if (s == CORE_LEAVING || s == CORE_PARKED)
+        return members_live(core_inspect_members(core), vpid);
+    return sim_life(c->sim, vpid) == n->life && n->version && epoch_none(core_inspect_epoch(core));
+}
+
 static void on_after(void *arg, uint32_t vpid)
 {
     struct check *c = arg;
@@ -250,12 +284,17 @@ static void on_after(void *arg, uint32_t vpid)
     }
     if ((!epoch_eq(now, n->epoch) || m->version != n->version) && now.inc == c->head.inc)
         check_digest_at(c, vpid, m);
-    *n = (struct seen_node){now, m->version, m->repairs};
+    if (c->healthy && vpid && out_unheard(c, vpid, core))
+        check_fail(c, "xcast-exactly-once",
+                   "nothing failed, and vpid %u has never had the broadcast that ended its life",
+                   vpid);
+    *n = (struct seen_node){now, m->version, m->repairs, sim_life(c->sim, vpid)};
     if (vpid == 0) {
         check_complete(c, core);
         check_head(c, core);
         for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
             c->live[v] = members_live(m, v) ? m->tab[v]->facts.epoch.ctr : 0;
+        memset(c->named_now, 0, sizeof c->named_now);
     }
 }
 
@@ -348,6 +387,9 @@ void check_rest(struct check *c)
             check_fail(c, "slots-balance", "vpid %u: %u slots in use, no job is there", v,
                        x->slots_used);
     }
+    if (c->healthy && c->left_came != c->left_sent)
+        check_fail(c, "link-exactly-once", "nothing failed, and %llu of %llu LEFT have arrived",
+                   (unsigned long long)c->left_came, (unsigned long long)c->left_sent);
     if (core_inspect_complete(head) != m->version)
         check_fail(c, "xcast-exactly-once", "broadcast %llu is not complete at rest",
                    (unsigned long long)m->version);

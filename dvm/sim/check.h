@@ -14,6 +14,8 @@ struct check;
 
 struct check *check_create(struct sim *s); /* watches from now on; borrows */
 void check_destroy(struct check *c);
+/* True: nothing is made to fail, so nobody may be taken as silent or lost. */
+void check_healthy(struct check *c, bool healthy);
 /* "": nothing has failed; else the invariant's name, and what was seen. */
 const char *check_failed(const struct check *c);
 const char *check_text(const struct check *c);

@@ -81,8 +81,12 @@ static void on_campaign(void *arg, const struct inspect_campaign *x)
         check_fail(c, "unrelated-loss", "campaign %s ends before its broadcast %llu has", x->id,
                    (unsigned long long)x->op);
     k->phase = x->phase;
-    k->op = x->op;
     k->ended = api_phase_terminal(x->phase);
+    if (k->op && x->op != k->op)
+        check_fail(c, "one-repair", "campaign %s: its broadcast was %llu and is %llu", x->id,
+                   (unsigned long long)k->op, (unsigned long long)x->op);
+    k->op = x->op;
+    c->removing += x->phase == API_PHASE_REMOVING;
     if (!k->ended && ends)
         check_fail(c, "one-terminal-event", "campaign %s: its end was told and it runs", x->id);
     if (k->ended && ends != (effective && (x->has_requester || k->cancelled) ? 1 : 0))
@@ -105,6 +109,7 @@ static void on_hold(void *arg, const char *name, uint32_t count)
     }
     if (strncmp(name, prefix, sizeof prefix - 1) == 0)
         name += sizeof prefix - 1;
+    c->removing_holds++;
     HASH_FIND_STR(c->campaigns, name, k);
     if (!k || k->phase != API_PHASE_REMOVING)
         check_fail(c, "fence-sum", "%s holds %u and does not remove anybody", name, count);
@@ -137,12 +142,15 @@ static void see_what_holds_still(struct check *c, const struct launch *l)
 static void check_fence(struct check *c, const struct launch *l)
 {
     see_what_holds_still(c, l);
-    c->holds_sum = c->growing_holds = 0;
+    c->holds_sum = c->growing_holds = c->removing_holds = 0;
     launch_inspect_holds(l, on_hold, c);
     c->fence = launch_inspect_fence(l);
     if (c->fence != c->holds_sum)
         check_fail(c, "fence-sum", "the fence is %u, the holds sum up to %u", c->fence,
                    c->holds_sum);
+    if (c->removing_holds != c->removing)
+        check_fail(c, "fence-sum", "%u campaigns remove, %u of them hold", c->removing,
+                   c->removing_holds);
     if (c->growing_holds != (launch_inspect_growing(l) ? 1 : 0))
         check_fail(c, "fence-sum", "%u holds of grows, one is %srunning", c->growing_holds,
                    launch_inspect_growing(l) ? "" : "not ");
@@ -237,6 +245,7 @@ static void on_job(void *arg, const struct inspect_job *x)
     check_held(c, j, x);
     count_slots(c, x);
     j->seen = true;
+    j->home = x->home_vpid;
     j->state = x->state;
     j->mapped = x->mapped;
     j->sent = x->sent;
@@ -258,6 +267,14 @@ static void check_slots(struct check *c, const struct members *m)
     }
 }
 
+/* Ended and forgotten within one event. */
+static void check_gone(struct check *c, const struct members *m, const struct seen_job *j)
+{
+    if (j->state == JOB_WAITING_FOR_DAEMONS && c->lost_now && j->home < SIM_NODES_MAX &&
+        members_live(m, j->home) && c->live[j->home] == m->tab[j->home]->facts.epoch.ctr)
+        check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss", j->nspace);
+}
+
 void check_head(struct check *c, const struct core *core)
 {
     const struct launch *l = core_inspect_launch(core);
@@ -271,6 +288,7 @@ void check_head(struct check *c, const struct core *core)
         if (e)
             check_event(c, e);
     }
+    c->removing = 0;
     launch_inspect_campaigns(l, on_campaign, c);
     check_fence(c, l);
     memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->used);
@@ -283,6 +301,7 @@ void check_head(struct check *c, const struct core *core)
     {
         if (j->seen)
             continue;
+        check_gone(c, m, j);
         HASH_DEL(c->jobs, j);
         free(j);
     }

@@ -12,6 +12,7 @@
 struct seen_node { /* a daemon after its last event */
     struct epoch epoch;
     uint64_t version, repairs;
+    uint64_t life; /* of its process */
 };
 
 struct seen_job {
@@ -20,6 +21,7 @@ struct seen_job {
     bool mapped, sent, seen;
     uint64_t map_digest;
     uint64_t held_since; /* 0: not held */
+    uint32_t home;
     UT_hash_handle hh;
 };
 
@@ -27,7 +29,7 @@ struct seen_campaign {
     char id[64];
     unsigned offered, complete, cancelled, accepted;
     enum api_phase phase;
-    uint64_t op;
+    uint64_t op; /* its broadcast */
     bool ended;
     bool held; /* it held the fence after the head's last event */
     UT_hash_handle hh;
@@ -68,6 +70,10 @@ struct check {
     struct inspect_batch batch; /* of joiners, after the head's last event */
     uint32_t holds_sum;
     uint32_t growing_holds;
+    uint32_t removing, removing_holds; /* campaigns */
+    bool healthy;
+    uint64_t left_sent, left_came; /* LEFT: a leaving daemon's own word, by link */
+    bool named_now[SIM_NODES_MAX]; /* by a campaign that was accepted in this event */
     struct seen_job *jobs;
     struct seen_campaign *campaigns;
     struct seen_stream *streams;

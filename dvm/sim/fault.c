@@ -188,6 +188,11 @@ bool sim_stopped(const struct sim *s, uint32_t vpid)
     return s->nodes[vpid].stopped;
 }
 
+uint64_t sim_life(const struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].life;
+}
+
 size_t sim_njobs(const struct sim *s)
 {
     return s->njobs;

@@ -167,6 +167,8 @@ static void pass(struct script *s, uint64_t ms)
 
 /* --- work */
 
+static void crash(struct script *s, uint32_t v);
+
 static uint32_t some_node(struct script *s)
 {
     return (uint32_t)dice(s, s->nodes);
@@ -177,9 +179,8 @@ static uint32_t some_member(struct script *s)
     return 1 + (uint32_t)dice(s, s->nodes - 1);
 }
 
-static void submit(struct script *s)
+static void submit(struct script *s, uint32_t v)
 {
-    uint32_t v = some_node(s);
     uint32_t ranks = 1 + (uint32_t)dice(s, s->replicas + 1);
     uint64_t ms = dice(s, 4) ? dice(s, 300) : dice(s, 3000);
     int code = dice(s, 8) ? 0 : 3;
@@ -246,13 +247,18 @@ static void shrink(struct script *s, uint32_t to)
 static void resize(struct script *s)
 {
     uint32_t to = (uint32_t)dice(s, s->nodes);
+    bool midway = dice(s, 3) == 0;
 
     if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
         return;
+    if (midway)
+        submit(s, 0); /* mapped, and not sent yet, when the campaign comes */
     if (to >= s->replicas && dice(s, 4))
         grow(s, to);
     else
         shrink(s, to);
+    if (s->profile >= 2 && dice(s, midway ? 3 : 16) == 0)
+        crash(s, some_member(s)); /* the campaign has to wait for the news of it */
 }
 
 static void cancel(struct script *s)
@@ -281,6 +287,8 @@ static void sigterm(struct script *s)
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v))
         return;
     tell(s, "SIGTERM to vpid %u", v);
+    if (core_state(sim_core(s->sim, v)) == CORE_JOINING)
+        check_healthy(s->check, false); /* its greeting may be on its way still */
     core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
     core_sigterm(sim_core(s->sim, v));
     sim_drain(s->sim, v);
@@ -406,7 +414,7 @@ static void step(struct script *s)
     uint64_t d = dice(s, 20);
 
     if (d < 6)
-        submit(s);
+        submit(s, some_node(s));
     else if (d < 10)
         message(s);
     else if (d < 13)
@@ -543,6 +551,7 @@ static void begin(struct script *s)
          (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots,
          (unsigned long long)o.delay_ms, s->profile);
     s->check = check_create(s->sim);
+    check_healthy(s->check, s->profile == 0);
     for (uint32_t v = 0; v < s->nodes; v++)
         sim_start(s->sim, v);
 }
@@ -572,6 +581,18 @@ static void tell_nodes(struct script *s)
     }
 }
 
+static void add_stats(struct script *s)
+{
+    struct core_stats x;
+
+    if (!sim_core(s->sim, 0))
+        return;
+    x = core_stats(sim_core(s->sim, 0)); /* of this life of the head */
+    s->result->held_map += x.held_map;
+    s->result->held_launch += x.held_launch;
+    s->result->remapped += x.remapped;
+}
+
 void script_run(const struct script_opts *o, struct script_result *r)
 {
     struct script *s = xcalloc(1, sizeof *s);
@@ -597,6 +618,7 @@ void script_run(const struct script_opts *o, struct script_result *r)
     snprintf(r->name, sizeof r->name, "%s", check_failed(s->check));
     snprintf(r->text, sizeof r->text, "%s", check_text(s->check));
     r->at_ms = sim_now(s->sim);
+    add_stats(s);
     sim_destroy(s->sim);
     check_destroy(s->check);
     free(s);

@@ -34,6 +34,7 @@ struct script_result {
     char text[512];
     uint64_t at_ms;
     uint64_t jobs, campaigns, faults;
+    uint64_t held_map, held_launch, remapped; /* jobs */
     uint64_t matrix[PHASES][FAULTS][JOBS_KINDS];
 };
 

@@ -82,6 +82,7 @@ void sim_for(struct sim *s, uint64_t ms);
 uint64_t sim_now(const struct sim *s);
 size_t sim_njobs(const struct sim *s);
 bool sim_stopped(const struct sim *s, uint32_t vpid);
+uint64_t sim_life(const struct sim *s, uint32_t vpid); /* which process it is */
 /* Ranks alive on a daemon now. */
 size_t sim_ranks(const struct sim *s, uint32_t vpid);
 

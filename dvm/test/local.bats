@@ -330,6 +330,7 @@ detached() {
 @test "4 -> 2 waits for the job on the leaving daemons and names it; its result stands" {
     start_dvm 4 --slots 1
     hold_job one 4
+    : > "$BATS_TEST_TMPDIR/resize" # there before tail looks for it
     prte resize 2 > "$BATS_TEST_TMPDIR/resize" &
     local resize=$!
     timeout "$limit" grep -q -m1 'Draining, waits for job .* ranks 2-3' \

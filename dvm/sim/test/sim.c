@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs random schedules: sim --seed S [--seeds N] [--nodes N] [--trace] [--matrix]. */
+/* Runs random schedules: sim --seed S [--seeds N] [--nodes N] [--trace] [--matrix] [--mutant NAME];
+ * sim --mutants lists what build/mutant/sim can do wrong. */
+#include "dvm/sim/mutant.h"
 #include "dvm/sim/script.h"
 
 #include <getopt.h>
@@ -39,6 +41,9 @@ static int run(const struct script_opts *first, uint64_t n, bool matrix)
            (unsigned long long)n, (unsigned long long)first->seed, (unsigned long long)r.jobs,
            (unsigned long long)r.campaigns, (unsigned long long)r.faults,
            (unsigned long long)failures);
+    printf("%llu holds at the map boundary, %llu at the launch boundary, %llu jobs mapped anew\n",
+           (unsigned long long)r.held_map, (unsigned long long)r.held_launch,
+           (unsigned long long)r.remapped);
     if (matrix)
         print_matrix(&r);
     return failures ? 1 : 0;
@@ -49,9 +54,12 @@ int main(int argc, char **argv)
     static const struct option options[] = {
         {"seed", required_argument, NULL, 's'},  {"seeds", required_argument, NULL, 'n'},
         {"nodes", required_argument, NULL, 'v'}, {"trace", no_argument, NULL, 't'},
-        {"matrix", no_argument, NULL, 'm'},      {NULL, 0, NULL, 0}};
+        {"matrix", no_argument, NULL, 'm'},      {"mutant", required_argument, NULL, 'M'},
+        {"mutants", no_argument, NULL, 'L'},     {NULL, 0, NULL, 0}};
+    struct err err = {0};
     struct script_opts o = {.seed = 1};
     uint64_t n = 1;
+    const char *mutant = NULL;
     bool matrix = false;
     int opt;
 
@@ -66,8 +74,18 @@ int main(int argc, char **argv)
             o.trace = true;
         else if (opt == 'm')
             matrix = true;
+        else if (opt == 'M')
+            mutant = optarg;
+        else if (opt == 'L')
+            mutant_list();
         else
             return 2;
+        if (opt == 'L')
+            return 0;
+    }
+    if (mutant_choose(mutant, &err) < 0) {
+        fprintf(stderr, "sim: %s\n", err.msg);
+        return 2;
     }
     if (o.nodes == 1 || o.nodes > 2048) {
         fprintf(stderr, "sim: --nodes takes 2 to 2048\n");

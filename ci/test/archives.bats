@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# ci/archives.sh can refuse: each check is given a build in which it has to.
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.." || exit
+    good=${BUILD:-build}
+    export BUILD=$BATS_TEST_TMPDIR/build
+    mkdir -p "$BUILD/release/bin" "$BUILD/asan" "$BUILD/mutant"
+    cp -p "$good"/release/libcore.a "$good"/release/{sim,prted}.map "$BUILD/release/"
+    cp -p "$good"/release/sim "$BUILD/release/"
+    cp -p "$good"/release/bin/prted "$BUILD/release/bin/"
+    cp -p "$good"/mutant/libcore.a "$BUILD/mutant/"
+    sed -i "s|^$good/|$BUILD/|; s|LOAD $good/|LOAD $BUILD/|" "$BUILD"/release/*.map
+}
+
+@test "a build as it is passes" {
+    ci/archives.sh core mutants
+}
+
+@test "a core object that comes from elsewhere is refused" {
+    echo "LOAD $BUILD/release/dvm/core/apply.o" >>"$BUILD/release/prted.map"
+    run ci/archives.sh core
+    [ "$status" -eq 1 ]
+    [[ $output == *"from elsewhere"* ]]
+}
+
+@test "a core object that the simulator does not hold is refused" {
+    sed -i '/libcore.a(apply.o)/d' "$BUILD/release/sim.map"
+    run ci/archives.sh core
+    [ "$status" -eq 1 ]
+    [[ $output == *"prted alone holds apply.o"* ]]
+}
+
+@test "another archive under the simulator is refused" {
+    sed -i "s|$BUILD/release/libcore.a|$BUILD/asan/libcore.a|" "$BUILD/release/sim.map"
+    run ci/archives.sh core
+    [ "$status" -eq 1 ]
+    [[ $output == *"takes nothing from"* ]]
+}
+
+@test "functions that differ are refused" {
+    cp -p "$good/mutant/sim" "$BUILD/release/sim"
+    touch "$BUILD/release/sim"
+    run ci/archives.sh core
+    [ "$status" -eq 1 ]
+    [[ $output == *"functions of the core differ"* ]]
+}
+
+@test "a program that is older than the archive is refused" {
+    touch "$BUILD/release/libcore.a"
+    run ci/archives.sh core
+    [ "$status" -eq 1 ]
+    [[ $output == *"is older than"* ]]
+}
+
+@test "a released archive that holds a mutant is refused" {
+    cp -p "$BUILD/mutant/libcore.a" "$BUILD/release/libcore.a"
+    run ci/archives.sh mutants
+    [ "$status" -eq 1 ]
+    [[ $output == *"holds deliberate mistakes"* ]]
+}

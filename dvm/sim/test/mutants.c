@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Each invariant can fail: with a deliberate mistake in the protocol the simulator names the
+ * expected one within so many seeds; without it the same seeds are clean. Built in build/mutant. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/sim/mutant.h"
+#include "dvm/sim/script.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEEDS_MAX 300 /* of a row */
+
+struct row {
+    const char *mutant, *invariant;
+    unsigned seeds; /* 1 to this */
+};
+
+static const struct row rows[] = {
+    {"map-to-draining", "mapped-ready", 100},
+    {"skip-remap", "no-send-to-leaving", 100},
+    {"send-to-leaving", "no-send-to-leaving", 100},
+    {"second-event", "one-terminal-event", 100},
+    {"no-event", "one-terminal-event", 100},
+    {"event-for-nobody", "one-terminal-event", 100},
+    {"offer-late", "one-terminal-event", 100},
+    {"drains-wait", "one-terminal-event", 100},
+    {"release-before-teardown", "fence-sum", 100},
+    {"lower-all", "fence-sum", 100},
+    {"no-hold", "fence-sum", 100},
+    {"forget-hold", "fence-sum", 100},
+    {"decrement-twice", "fence-sum", 100},
+    {"loss-releases-held", "fence-sum", 100},
+    {"keep-held", "nobody-parked-forever", 100},
+    {"ended-still-names", "nobody-parked-forever", 100},
+    {"new-ones-unused", "nobody-parked-forever", 100},
+    {"tree-history", "tree-agreement", 100},
+    {"broadcast-per-target", "one-repair", 100},
+    {"repair-per-target", "one-repair", 100},
+    {"complete-early", "xcast-exactly-once", 100},
+    {"handle-before-forward", "xcast-exactly-once", 100},
+    {"no-dedup", "link-exactly-once", 100},
+    {"renumber", "link-exactly-once", 300},
+    {"close-without-bye", "link-exactly-once", 100},
+    {"accept-old-epoch", "stale-epoch", 100},
+    {"slot-twice", "slots-balance", 100},
+    {"slots-kept", "slots-balance", 100},
+    {"no-replay", "nobody-starves", 100},
+    {"loss-ends-held", "unrelated-loss", 300},
+};
+
+static const char *const invariants[] = {
+    "mapped-ready",          "no-send-to-leaving", "one-terminal-event", "fence-sum",
+    "nobody-parked-forever", "tree-agreement",     "one-repair",         "xcast-exactly-once",
+    "link-exactly-once",     "stale-epoch",        "slots-balance",      "nobody-starves",
+    "unrelated-loss",
+};
+
+#define ROWS (sizeof rows / sizeof *rows)
+#define INVARIANTS (sizeof invariants / sizeof *invariants)
+
+static struct script_result run(unsigned seed)
+{
+    struct script_opts o = {.seed = seed};
+    struct script_result r;
+
+    memset(&r, 0, sizeof r);
+    script_run(&o, &r);
+    return r;
+}
+
+static void is_named(void **state)
+{
+    const struct row *row = *state;
+    struct err err = {0};
+
+    if (mutant_choose(row->mutant, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (unsigned seed = 1; seed <= row->seeds; seed++) {
+        struct script_result r = run(seed);
+
+        if (strcmp(r.name, row->invariant) != 0)
+            continue;
+        print_message("%s: %s by seed %u: %s\n", row->mutant, r.name, seed, r.text);
+        return;
+    }
+    fail_msg("%s: no seed up to %u names %s", row->mutant, row->seeds, row->invariant);
+}
+
+static void each_invariant_has_a_mutant(void **state)
+{
+    for (size_t i = 0; i < INVARIANTS; i++) {
+        size_t n = 0;
+
+        for (size_t r = 0; r < ROWS; r++)
+            n += strcmp(rows[r].invariant, invariants[i]) == 0;
+        if (n == 0)
+            fail_msg("no mutant is expected to violate %s", invariants[i]);
+    }
+}
+
+static void without_a_mutant_the_same_seeds_are_clean(void **state)
+{
+    unsigned most = 0;
+
+    for (size_t r = 0; r < ROWS; r++)
+        most = rows[r].seeds > most ? rows[r].seeds : most;
+    assert_true(most <= SEEDS_MAX);
+    assert_int_equal(mutant_choose(NULL, NULL), 0);
+    for (unsigned seed = 1; seed <= most; seed++) {
+        struct script_result r = run(seed);
+
+        if (*r.name)
+            fail_msg("seed %u: %s: %s", seed, r.name, r.text);
+    }
+}
+
+static void a_misspelt_mutant_is_refused(void **state)
+{
+    struct err err = {0};
+
+    assert_int_equal(mutant_choose("skip-remaps", &err), -1);
+    assert_string_equal(err.msg, "there is no mutant skip-remaps");
+}
+
+int main(void)
+{
+    static char names[ROWS][96];
+    struct CMUnitTest tests[ROWS + 3] = {
+        cmocka_unit_test(a_misspelt_mutant_is_refused),
+        cmocka_unit_test(each_invariant_has_a_mutant),
+        cmocka_unit_test(without_a_mutant_the_same_seeds_are_clean),
+    };
+
+    for (size_t r = 0; r < ROWS; r++) {
+        snprintf(names[r], sizeof names[r], "%s is named as %s", rows[r].mutant, rows[r].invariant);
+        tests[3 + r] = (struct CMUnitTest){names[r], is_named, NULL, NULL, (void *)&rows[r]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

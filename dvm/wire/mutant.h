@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deliberate mistakes in the protocol, for test binaries that have to notice them; nothing in any
+ * other build. */
+#ifndef DVM_WIRE_MUTANT_H
+#define DVM_WIRE_MUTANT_H
+
+#include <stdbool.h>
+
+/* MUTANT(ID) stands where the mistake is made: false, unless the build defines DVM_MUTANTS
+ * (build/mutant) and the program has chosen that one (dvm/sim/mutant.h). The name on a command line
+ * is the ID in small letters, with dashes. A build without DVM_MUTANTS holds neither names nor
+ * code of them: ci/archives.sh checks that. */
+#ifdef DVM_MUTANTS
+
+/* X(ID, what is done wrong) */
+#define MUTANTS(X)                                                                                 \
+    X(RELEASE_BEFORE_TEARDOWN, "the fence goes down when the shrink command starts")               \
+    X(LOWER_ALL, "the end of a campaign ends the holds of all others")                             \
+    X(NO_HOLD, "a shrink raises no fence")                                                         \
+    X(FORGET_HOLD, "the hold of an ended campaign stays")                                          \
+    X(DECREMENT_TWICE, "the fence goes down twice for one campaign")                               \
+    X(KEEP_HELD, "held jobs do not go on when the fence is down")                                  \
+    X(HANDLE_BEFORE_FORWARD, "a broadcast is handled before it is passed on")                      \
+    X(CLOSE_WITHOUT_BYE, "a leaving child is cut off without a word")                              \
+    X(ACCEPT_OLD_EPOCH, "frames of an earlier life are taken in")                                  \
+    X(SKIP_REMAP, "a job is launched as it was mapped, whoever has left")                          \
+    X(SEND_TO_LEAVING, "launch data goes to daemons that a shrink names")                          \
+    X(MAP_TO_DRAINING, "jobs map to draining daemons")                                             \
+    X(MAP_IGNORES_FENCE, "a campaign does not hold at the map boundary")                           \
+    X(GROW_HOLDS_LAUNCH, "a grow holds at the launch boundary")                                    \
+    X(SECOND_EVENT, "the terminal event comes twice")                                              \
+    X(NO_EVENT, "the terminal event is left out")                                                  \
+    X(EVENT_FOR_NOBODY, "a release that a SIGTERM asked for ends with an event")                   \
+    X(EMPTY_TAKES_PART, "a shrink that removes nobody runs like any other")                        \
+    X(OFFER_LATE, "the nodes are offered after the terminal event")                                \
+    X(REJECTED_COUNTS, "a rejected shrink lowers the size bound")                                  \
+    X(FORGET_ENDED, "an ended campaign can no longer be asked for")                                \
+    X(PUT_AGAIN_IS_NEW, "the same campaign put again is another one")                              \
+    X(ENDED_STILL_NAMES, "an ended shrink keeps its targets out")                                  \
+    X(DRAINS_WAIT, "drains that share a target wait for each other")                               \
+    X(NEW_ONES_UNUSED, "nothing maps to a daemon that came later")                                 \
+    X(BROADCAST_PER_TARGET, "a shrink is one broadcast for each target")                           \
+    X(REPAIR_PER_TARGET, "the tree is repaired for each target of a broadcast")                    \
+    X(LOSS_AGAIN, "a second report of a loss is acted upon")                                       \
+    X(NO_REPLAY, "who comes back is not given the broadcasts that it has missed")                  \
+    X(COMPLETE_EARLY, "a broadcast is complete when it has been sent")                             \
+    X(TREE_HISTORY, "the tree depends on the repairs that a daemon has seen")                      \
+    X(NO_DEDUP, "a frame that came twice is delivered twice")                                      \
+    X(RENUMBER, "messages are numbered anew when the lifeline is another one")                     \
+    X(SLOT_TWICE, "the slot of an ended rank is given back twice")                                 \
+    X(SLOTS_KEPT, "a job that is mapped anew keeps its slots")                                     \
+    X(LOSS_RELEASES_HELD, "the loss of a daemon ends the hold of a campaign")                      \
+    X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
+
+#define MUTANT_ID(id, text) MUTANT_##id,
+enum mutant { MUTANT_NONE, MUTANTS(MUTANT_ID) MUTANT_COUNT };
+#undef MUTANT_ID
+
+bool mutant_is(enum mutant m);
+#define MUTANT(id) mutant_is(MUTANT_##id)
+
+#else
+#define MUTANT(id) false
+#endif
+
+#endif
