@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of links and what it asks of the driver. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/link/link.h"
+
+#include <string.h>
+
+static struct out_act next(struct out *o, enum out_kind kind)
+{
+    struct out_act act;
+
+    assert_true(out_take(o, &act));
+    assert_int_equal(act.kind, kind);
+    return act;
+}
+
+static void assert_quiet(struct out *o)
+{
+    assert_null(o->head);
+}
+
+static void a_connection_over_the_limit_is_closed_and_leaves_nothing(void **state)
+{
+    struct out out = {.now_ms = 5};
+    struct links l;
+    struct out_act act;
+
+    links_init(&l, &out);
+    for (uint64_t i = 1; i <= LINKS_MAX; i++)
+        assert_non_null(links_accept(&l, i));
+    assert_null(links_accept(&l, LINKS_MAX + 1));
+    act = next(&out, OUT_CLOSE);
+    assert_int_equal(act.conn, LINKS_MAX + 1);
+    out_act_free(&act);
+    assert_quiet(&out);
+    assert_int_equal(l.n, LINKS_MAX);
+    assert_null(links_by_conn(&l, LINKS_MAX + 1));
+    links_drop(&l, links_by_conn(&l, 1));
+    assert_non_null(links_accept(&l, LINKS_MAX + 2)); /* there is room again */
+    links_free(&l);
+}
+
+static void an_incoming_connection_is_nobodys_until_it_greets(void **state)
+{
+    struct out out = {.now_ms = 5};
+    struct links l;
+    struct link *k;
+
+    links_init(&l, &out);
+    k = links_accept(&l, 7);
+    assert_true(k->incoming);
+    assert_int_equal(k->state, LINK_GREETING);
+    assert_int_equal(k->vpid, VPID_NONE);
+    assert_int_equal(k->heard_ms, 5);
+    assert_int_equal(k->opened_ms, 5);
+    assert_ptr_equal(links_by_conn(&l, 7), k);
+    assert_null(links_by_conn(&l, 8));
+    assert_null(links_up(&l, VPID_NONE)); /* not up */
+    assert_quiet(&out);
+    links_free(&l);
+}
+
+static void an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver(void **state)
+{
+    struct out out = {0};
+    struct links l;
+    struct link *a, *b;
+    struct out_act act;
+
+    links_init(&l, &out);
+    a = links_connect(&l, 3, "x-3", 7001);
+    b = links_connect(&l, 3, "x-3", 7001);
+    assert_true(a->conn & LINK_OUTGOING);
+    assert_true(a->conn != b->conn);
+    assert_false(a->incoming);
+    assert_int_equal(a->state, LINK_CONNECTING);
+    act = next(&out, OUT_CONNECT);
+    assert_int_equal(act.conn, a->conn);
+    assert_string_equal(act.a, "x-3");
+    assert_int_equal(act.number, 7001);
+    out_act_free(&act);
+    out_free(&out);
+    links_free(&l);
+}
+
+static void only_a_link_that_is_up_counts_and_the_newest_wins(void **state)
+{
+    static const enum link_state others[] = {LINK_CONNECTING, LINK_GREETING, LINK_CLOSING};
+    struct out out = {0};
+    struct links l;
+    struct link *first, *second;
+
+    links_init(&l, &out);
+    first = links_accept(&l, 1);
+    second = links_accept(&l, 2);
+    first->vpid = second->vpid = 4;
+    first->state = LINK_UP;
+    for (size_t i = 0; i < 3; i++) {
+        second->state = others[i];
+        assert_ptr_equal(links_up(&l, 4), first);
+    }
+    second->state = LINK_UP;
+    assert_ptr_equal(links_up(&l, 4), second);
+    assert_null(links_up(&l, 5));
+    links_free(&l);
+}
+
+static void a_drop_is_silent_and_a_close_tells_the_driver(void **state)
+{
+    struct out out = {0};
+    struct links l;
+    struct out_act act;
+
+    links_init(&l, &out);
+    links_drop(&l, links_accept(&l, 1));
+    assert_quiet(&out);
+    for (int flush = 0; flush <= 1; flush++) {
+        links_close(&l, links_accept(&l, 2), flush);
+        act = next(&out, OUT_CLOSE);
+        assert_int_equal(act.conn, 2);
+        assert_int_equal(act.number, flush);
+        out_act_free(&act);
+        assert_null(links_by_conn(&l, 2));
+    }
+    assert_int_equal(l.n, 0);
+    links_free(&l);
+}
+
+static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **state)
+{
+    struct frame from = {.src = 1, .src_epoch = {5, 9}, .version = 4, .seq = 77, .type = 99};
+    struct msg m = {.type = MSG_XACK, .op = 4};
+    struct out out = {0};
+    struct links l;
+    struct link *k;
+    struct out_act act;
+    struct frame f;
+    struct msg back;
+    struct cur c;
+
+    links_init(&l, &out);
+    k = links_accept(&l, 1);
+    k->vpid = 6;
+    links_send(&l, k, &from, &m);
+    act = next(&out, OUT_SEND);
+    assert_int_equal(act.conn, 1);
+    c = cur_of(act.data.data, act.data.len);
+    assert_int_equal(frame_decode(&c, &f, NULL), 0);
+    assert_int_equal(f.type, MSG_XACK);
+    assert_int_equal(f.dst, 6);
+    assert_int_equal(f.seq, 0);
+    assert_int_equal(f.version, 4);
+    assert_int_equal(f.src_epoch.ctr, 9);
+    assert_int_equal(msg_decode(&c, f.type, &back, NULL), 0);
+    assert_int_equal(back.op, 4);
+    msg_free(&back);
+    links_send_raw(&l, k, act.data.data, act.data.len);
+    struct out_act raw = next(&out, OUT_SEND);
+    assert_int_equal(raw.data.len, act.data.len);
+    assert_memory_equal(raw.data.data, act.data.data, act.data.len);
+    out_act_free(&raw);
+    out_act_free(&act);
+    links_free(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_connection_over_the_limit_is_closed_and_leaves_nothing),
+        cmocka_unit_test(an_incoming_connection_is_nobodys_until_it_greets),
+        cmocka_unit_test(an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver),
+        cmocka_unit_test(only_a_link_that_is_up_counts_and_the_newest_wins),
+        cmocka_unit_test(a_drop_is_silent_and_a_close_tells_the_driver),
+        cmocka_unit_test(a_message_goes_out_with_its_type_and_receiver_and_no_number),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
