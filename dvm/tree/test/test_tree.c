@@ -129,12 +129,119 @@ static void a_first_child_takes_its_dead_parents_place_and_gives_it_back(void **
     hwloc_bitmap_free(live);
 }
 
+/* The definition, written down as it is said: who fills each position, by walking all of them. */
+static uint32_t occupant_by_definition(const struct tree *t, uint32_t pos)
+{
+    if (pos >= N)
+        return TREE_NONE;
+    if (hwloc_bitmap_isset(t->live, pos))
+        return pos;
+    for (uint64_t child = (uint64_t)pos * t->radix + 1;
+         child <= (uint64_t)pos * t->radix + t->radix; child++) {
+        uint32_t who = child < N ? occupant_by_definition(t, (uint32_t)child) : TREE_NONE;
+
+        if (who != TREE_NONE)
+            return who;
+    }
+    return TREE_NONE;
+}
+
+/* How many positions above its own a vpid fills. */
+static uint32_t promoted(const struct tree *t, uint32_t vpid, uint32_t *top)
+{
+    uint32_t h = 0;
+
+    *top = vpid;
+    while (*top > 0 && occupant_by_definition(t, (*top - 1) / t->radix) == vpid) {
+        *top = (*top - 1) / t->radix;
+        h++;
+    }
+    return h;
+}
+
+static void assert_is_the_definition(const struct tree *t)
+{
+    uint32_t children[N];
+    unsigned v;
+
+    hwloc_bitmap_foreach_begin(v, t->live)
+    {
+        uint32_t top;
+        uint32_t h = promoted(t, v, &top);
+        size_t n = tree_children(t, v, children, N);
+
+        assert_int_equal(tree_parent(t, v),
+                         top == 0 ? TREE_NONE : occupant_by_definition(t, (top - 1) / t->radix));
+        assert_true(n <= t->radix + (size_t)h * (t->radix - 1)); /* the bound of the header */
+    }
+    hwloc_bitmap_foreach_end();
+}
+
+/* Vpids go in batches and come back one by one, in any order, also below those that are missing. */
+static void after_any_removal_and_revival_the_tree_is_that_of_its_live_set(void **state)
+{
+    static const uint32_t radixes[] = {2, 3, 32, 64};
+    unsigned seed = 3;
+
+    for (size_t r = 0; r < 4; r++) {
+        hwloc_bitmap_t live = hwloc_bitmap_alloc();
+        struct tree t = {live, radixes[r]};
+
+        hwloc_bitmap_set_range(live, 0, N - 1);
+        for (int round = 0; round < 30; round++) {
+            for (int i = 0; i < N / 3; i++)
+                hwloc_bitmap_clr(live, 1 + (unsigned)rand_r(&seed) % (N - 1));
+            assert_is_the_definition(&t);
+            for (int i = 0; i < N / 4; i++) {
+                hwloc_bitmap_set(live, 1 + (unsigned)rand_r(&seed) % (N - 1));
+                if (i % 16 == 0)
+                    assert_is_the_definition(&t);
+            }
+        }
+        hwloc_bitmap_free(live);
+    }
+}
+
+static void a_short_list_of_children_is_filled_and_counted_whole(void **state)
+{
+    hwloc_bitmap_t live = hwloc_bitmap_alloc();
+    struct tree t = {live, 64};
+    uint32_t c[3] = {0, 0, 77};
+
+    hwloc_bitmap_set_range(live, 0, 20);
+    assert_int_equal(tree_children(&t, 0, NULL, 0), 20);
+    assert_int_equal(tree_children(&t, 0, c, 2), 20);
+    assert_int_equal(c[1], 2);
+    assert_int_equal(c[2], 77);
+    assert_int_equal(tree_parent(&t, 0), TREE_NONE);
+    assert_int_equal(tree_depth(&t, 0), 0);
+    assert_int_equal(tree_depth(&t, 20), 1);
+    hwloc_bitmap_free(live);
+}
+
+/* The highest vpid there can be, at the narrowest radix: the deepest tree. */
+static void the_head_alone_with_the_highest_vpid_is_its_parent(void **state)
+{
+    hwloc_bitmap_t live = hwloc_bitmap_alloc();
+    struct tree t = {live, 2};
+
+    hwloc_bitmap_set(live, 0);
+    hwloc_bitmap_set(live, 1048575);
+    assert_int_equal(tree_parent(&t, 1048575), 0);
+    assert_int_equal(tree_children(&t, 0, NULL, 0), 1);
+    assert_int_equal(tree_next_hop(&t, 0, 1048575), 1048575);
+    hwloc_bitmap_free(live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dead_vpid_has_no_route),
         cmocka_unit_test(a_first_child_takes_its_dead_parents_place_and_gives_it_back),
         cmocka_unit_test(every_live_vpid_has_one_parent_and_the_fan_out_is_bounded),
+        cmocka_unit_test(after_any_removal_and_revival_the_tree_is_that_of_its_live_set),
+        cmocka_unit_test(a_short_list_of_children_is_filled_and_counted_whole),
+        cmocka_unit_test(the_head_alone_with_the_highest_vpid_is_its_parent),
         cmocka_unit_test(every_route_reaches_its_end_over_neighbours),
     };
 

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of members: lives, the tree over them, and the nidmap that makes an equal table
+ * elsewhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/member/member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INC 5u
+
+static struct msg_member facts(uint32_t vpid, uint64_t ctr)
+{
+    return (struct msg_member){vpid, {INC, ctr}, "host", "address", 7000, 4};
+}
+
+static void add(struct members *m, uint32_t vpid, uint64_t ctr)
+{
+    struct msg_member f = facts(vpid, ctr);
+
+    assert_int_equal(members_add(m, &f, 1), 1);
+}
+
+/* A head with vpids 0..n-1, in the lives 10..10+n-1. */
+static struct members table(uint32_t n)
+{
+    struct members m;
+
+    members_init(&m, 0, 2);
+    for (uint32_t v = 0; v < n; v++)
+        add(&m, v, 10 + v);
+    return m;
+}
+
+static bool current(const struct members *m, uint32_t vpid, uint64_t ctr)
+{
+    return members_current(m, vpid, (struct epoch){INC, ctr});
+}
+
+static void the_end_of_another_life_changes_nothing(void **state)
+{
+    static const struct msg_target others[] = {
+        {1, {INC, 10}},     /* an earlier life of the vpid */
+        {1, {INC, 12}},     /* a later one */
+        {1, {INC + 1, 11}}, /* of another head */
+        {7, {INC, 17}},     /* a vpid that never was */
+        {VPID_MAX, {INC, 1}},
+    };
+    struct members m = table(3);
+
+    assert_int_equal(members_remove(&m, others, 5, MEMBER_LOST), 0);
+    assert_int_equal(m.repairs, 0);
+    assert_true(current(&m, 1, 11));
+    assert_int_equal(members_get(&m, 1)->state, MEMBER_WIRED);
+    members_free(&m);
+}
+
+static void a_second_report_changes_nothing(void **state)
+{
+    struct members m = table(3);
+    struct msg_member again = facts(1, 11);
+    struct msg_target gone = {2, {INC, 12}};
+
+    members_get(&m, 1)->state = MEMBER_DRAINING;
+    assert_int_equal(members_add(&m, &again, 1), 0);
+    assert_int_equal(members_get(&m, 1)->state, MEMBER_DRAINING);
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LOST), 1);
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LEAVING), 0);
+    assert_int_equal(members_get(&m, 2)->state, MEMBER_LOST);
+    assert_int_equal(m.repairs, 1);
+    members_free(&m);
+}
+
+static void an_unknown_vpid_has_no_entry_and_no_life(void **state)
+{
+    struct members m = table(2);
+
+    assert_null(members_get(&m, 2));
+    assert_null(members_get(&m, VPID_MAX));
+    assert_null(members_get(&m, VPID_NONE));
+    assert_false(members_live(&m, VPID_NONE));
+    assert_false(current(&m, 5, 15));
+    members_free(&m);
+}
+
+static void facts_without_a_broadcast_make_no_member(void **state)
+{
+    struct members m = table(2);
+    struct msg_member f = facts(2, 12);
+
+    members_put(&m, &f)->state = MEMBER_REPORTED;
+    assert_non_null(members_get(&m, 2));
+    assert_false(members_live(&m, 2));
+    assert_false(current(&m, 2, 12));
+    members_free(&m);
+}
+
+static void any_number_of_departed_is_one_repair(void **state)
+{
+    struct members m = table(64);
+    struct msg_target list[40];
+
+    for (uint32_t i = 0; i < 40; i++)
+        list[i] = (struct msg_target){i + 1, {INC, 11 + i}};
+    assert_int_equal(members_remove(&m, list, 40, MEMBER_LEAVING), 40);
+    assert_int_equal(m.repairs, 1);
+    for (uint32_t v = 1; v <= 40; v++) {
+        assert_false(members_live(&m, v));
+        assert_int_equal(members_get(&m, v)->state, MEMBER_LEAVING);
+    }
+    assert_true(members_live(&m, 41));
+    members_free(&m);
+}
+
+static void a_vpid_comes_back_in_a_new_life_with_new_facts(void **state)
+{
+    struct members m = table(3);
+    struct msg_target gone = {1, {INC, 11}};
+    struct msg_member again = {1, {INC, 50}, "elsewhere", "there", 9000, 8};
+
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LOST), 1);
+    assert_int_equal(members_add(&m, &again, 1), 1);
+    assert_true(current(&m, 1, 50));
+    assert_false(current(&m, 1, 11));
+    assert_int_equal(members_get(&m, 1)->state, MEMBER_WIRED);
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LOST), 0); /* late */
+    assert_true(current(&m, 1, 50));
+    members_free(&m);
+}
+
+static void the_head_has_no_parent_and_neither_has_who_is_no_member(void **state)
+{
+    struct members m = table(4);
+
+    assert_int_equal(members_parent(&m), TREE_NONE);
+    m.self = 3;
+    assert_int_equal(members_parent(&m), 1);
+    m.self = 9;
+    assert_int_equal(members_parent(&m), TREE_NONE);
+    members_free(&m);
+}
+
+static void a_vpid_at_the_limit_has_room(void **state)
+{
+    struct members m = table(1);
+
+    add(&m, VPID_MAX, 77);
+    assert_true(current(&m, VPID_MAX, 77));
+    assert_false(members_live(&m, VPID_MAX - 1));
+    members_free(&m);
+}
+
+/* A table with holes, lives of many numbers and other hosts, as much of it live as `percent`. */
+static struct members random_table(unsigned *rng, unsigned percent)
+{
+    struct members m;
+
+    members_init(&m, 0, 2 + (uint32_t)rand_r(rng) % 63);
+    add(&m, 0, 1);
+    for (uint32_t v = 1; v < 200; v++) {
+        char host[32];
+        struct msg_member f = {v, {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1};
+        struct msg_target end = {v, f.epoch};
+
+        snprintf(host, sizeof host, "node%d", rand_r(rng) % 50);
+        f.address = host;
+        f.port = (uint16_t)rand_r(rng);
+        f.slots = (uint32_t)rand_r(rng);
+        if ((unsigned)rand_r(rng) % 100 < percent)
+            assert_int_equal(members_add(&m, &f, 1), 1);
+        if ((unsigned)rand_r(rng) % 5 == 0)
+            members_remove(&m, &end, 1, MEMBER_LOST);
+    }
+    m.version = 1000;
+    return m;
+}
+
+/* What a new daemon is sent is what it has in the end: over the wire, over an older table. */
+static void pass_on(const struct members *from, struct members *to)
+{
+    struct msg m = {.type = MSG_SNAPSHOT, .op = from->version, .number = from->radix};
+    struct buf b BUF_AUTO = {0};
+    struct err err = {0};
+    struct msg got;
+    struct cur c;
+
+    m.members = members_nidmap(from, &m.nmembers);
+    buf_init(&b, 1u << 20);
+    msg_encode(&b, &m);
+    free(m.members);
+    c = cur_of(b.data, b.len);
+    if (msg_decode(&c, MSG_SNAPSHOT, &got, &err) < 0)
+        fail_msg("%s", err.msg);
+    members_replace(to, got.members, got.nmembers);
+    msg_free(&got);
+}
+
+static void assert_equal_views(const struct members *a, const struct members *b)
+{
+    struct tree ta = members_tree(a);
+    struct tree tb = members_tree(b);
+    size_t na, nb;
+    struct msg_member *la = members_nidmap(a, &na);
+    struct msg_member *lb = members_nidmap(b, &nb);
+
+    assert_int_equal(na, nb);
+    for (size_t i = 0; i < na; i++) {
+        assert_int_equal(la[i].vpid, lb[i].vpid);
+        assert_true(epoch_eq(la[i].epoch, lb[i].epoch));
+        assert_string_equal(la[i].host, lb[i].host);
+        assert_string_equal(la[i].address, lb[i].address);
+        assert_int_equal(la[i].port, lb[i].port);
+        assert_int_equal(la[i].slots, lb[i].slots);
+        assert_int_equal(tree_parent(&ta, la[i].vpid), tree_parent(&tb, la[i].vpid));
+    }
+    for (uint32_t v = 0; v < 250; v++)
+        assert_int_equal(members_live(a, v), members_live(b, v));
+    free(la);
+    free(lb);
+}
+
+static void a_nidmap_makes_exactly_the_heads_view_holes_and_epochs_included(void **state)
+{
+    unsigned rng = 1;
+
+    for (unsigned percent = 0; percent <= 100; percent += 10) {
+        struct members head = random_table(&rng, percent);
+        struct members fresh, old;
+
+        members_init(&fresh, 3, head.radix);
+        pass_on(&head, &fresh);
+        assert_equal_views(&head, &fresh);
+        old = random_table(&rng, 60);
+        old.radix = head.radix;
+        pass_on(&head, &old);
+        assert_equal_views(&head, &old);
+        members_free(&head);
+        members_free(&fresh);
+        members_free(&old);
+    }
+}
+
+static void every_state_has_its_name(void **state)
+{
+    static const char *const names[] = {"absent",  "reported", "wired", "draining",
+                                        "leaving", "parked",   "lost"};
+
+    for (unsigned s = MEMBER_ABSENT; s <= MEMBER_LOST; s++)
+        assert_string_equal(member_state_name(s), names[s]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_another_life_changes_nothing),
+        cmocka_unit_test(a_second_report_changes_nothing),
+        cmocka_unit_test(an_unknown_vpid_has_no_entry_and_no_life),
+        cmocka_unit_test(facts_without_a_broadcast_make_no_member),
+        cmocka_unit_test(any_number_of_departed_is_one_repair),
+        cmocka_unit_test(a_vpid_comes_back_in_a_new_life_with_new_facts),
+        cmocka_unit_test(the_head_has_no_parent_and_neither_has_who_is_no_member),
+        cmocka_unit_test(a_vpid_at_the_limit_has_room),
+        cmocka_unit_test(a_nidmap_makes_exactly_the_heads_view_holes_and_epochs_included),
+        cmocka_unit_test(every_state_has_its_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
