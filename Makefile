@@ -133,6 +133,11 @@ $(BUILD)/examples/%: examples/%.c
 	@echo "  MPICC $<"
 	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< -lm
 
+# A PMIx client that the bats files run under prun.
+$(BUILD)/probe/%: dvm/test/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --libs pmix 2>/dev/null) -lpthread
+
 asan: $(PROGRAMS:%=$(BUILD)/asan/bin/%) ## the programs with ASan and UBSan into build/asan/bin
 
 unit: $(TEST_BINS) $(MUTANT_TESTS) ## run the unit tests (cmocka; ASan, UBSan, LSan)

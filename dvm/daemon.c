@@ -132,6 +132,7 @@ static void carry_out(struct daemon *d, struct out_act *act)
         break;
     case OUT_JOB_ENDED:
         pmix_srv_notify_job_end(d->pmix, act->a, (int)act->number);
+        foreign_ended(d, act->a);
         break;
     case OUT_APP:
         app(d, act);

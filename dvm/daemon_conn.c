@@ -4,6 +4,7 @@
 
 #include "base/log/log.h"
 
+#include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,7 @@ static void client_forget(struct daemon *d, struct local_client *k)
     HASH_DELETE(hh, d->clients, k);
     if (k->net_id)
         HASH_DELETE(hh2, d->clients_by_net, k);
+    free(k->spawned);
     free(k);
 }
 
@@ -120,6 +122,7 @@ void conn_free_all(struct daemon *d)
     {
         HASH_DELETE(hh, d->clients, k);
         kept_free(k->kept);
+        free(k->spawned);
         free(k);
     }
 }
@@ -156,19 +159,37 @@ static void refuse_client(struct daemon *d, struct local_client *k, int code, co
     client_forget(d, k);
 }
 
-/* An application that spawned a job has no connection: it gets the new namespace's name, or the
- * failure. */
+/* The exit codes of a submission that came to nothing, as the requester's library knows them. */
+static int spawn_failure(const struct client_msg *m)
+{
+    if (m->number == EXIT_CODE_NOT_LAUNCHED)
+        return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    return m->number == EXIT_CODE_CANCELLED ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_JOB_ABORTED;
+}
+
+/* An application that spawned a job has no connection: it gets the new namespace's name when the
+ * ranks have started, or the failure. */
 static void spawn_answer(struct daemon *d, struct local_client *k, const struct out_act *act)
 {
     struct client_msg m;
+    int status = PMIX_SUCCESS;
+    bool over;
 
     if (client_msg_decode(act->data.data, act->data.len, &m, NULL) < 0)
         return;
-    if (m.type == CLIENT_ACCEPTED && k->spawn_req) {
-        pmix_srv_answer(d->pmix, k->spawn_req, 0, m.a, strlen(m.a) + 1);
+    over = m.type == CLIENT_DONE || m.type == CLIENT_ERROR;
+    if (m.type == CLIENT_ACCEPTED && !k->spawned)
+        k->spawned = xstrdup(m.a);
+    if (over && m.number != 0) {
+        log_info("a job that was spawned by a rank here: %s", m.a);
+        status = spawn_failure(&m);
+    }
+    if (k->spawn_req && k->spawned &&
+        (over || (m.type == CLIENT_STATE && strcmp(m.a, "STARTED") == 0))) {
+        pmix_srv_answer(d->pmix, k->spawn_req, status, k->spawned, strlen(k->spawned) + 1);
         k->spawn_req = 0;
-    } else if ((m.type == CLIENT_ERROR || m.type == CLIENT_DONE) && k->spawn_req) {
-        pmix_srv_answer(d->pmix, k->spawn_req, -1, NULL, 0);
+    } else if (k->spawn_req && over) {
+        pmix_srv_answer(d->pmix, k->spawn_req, status, NULL, 0);
         k->spawn_req = 0;
     }
     client_msg_free(&m);

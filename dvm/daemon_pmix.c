@@ -9,33 +9,67 @@
 #include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define BLOB_MAX (64u << 20)
+
+/* A collective or a question that waits until the jobs it names are known here. */
+struct pending {
+    struct daemon *d;
+    pmix_req req;
+    char kind; /* of on_fence(), or 'm': direct modex */
+    struct pmix_srv_proc *procs;
+    size_t nprocs;
+    struct buf data;
+    int timeout_s;
+    struct pending *next, *prev;
+};
+
+static struct pending *pending_new(struct daemon *d, pmix_req req, char kind,
+                                   const struct pmix_srv_proc *procs, size_t nprocs, int timeout_s)
+{
+    struct pending *p = xcalloc(1, sizeof *p);
+
+    *p = (struct pending){
+        .d = d, .req = req, .kind = kind, .nprocs = nprocs, .timeout_s = timeout_s};
+    p->procs = xcalloc(nprocs + 1, sizeof *p->procs);
+    memcpy(p->procs, procs, nprocs * sizeof *procs);
+    buf_init(&p->data, BLOB_MAX);
+    DL_APPEND(d->pending, p);
+    return p;
+}
+
+static void pending_free(struct pending *p)
+{
+    DL_DELETE(p->d->pending, p);
+    buf_free(&p->data);
+    free(p->procs);
+    free(p);
+}
+
+/* For questions that are a request of the library, and nothing more. */
+static void pass_on(struct daemon *d, int status, const void *data, size_t len, void *arg)
+{
+    pmix_srv_answer(d->pmix, (pmix_req)(uintptr_t)arg, status, data, len);
+}
 
 void dpmix_free_all(struct daemon *d)
 {
     struct waiting *w, *tmp;
 
+    foreign_free_all(d);
+    while (d->pending)
+        pending_free(d->pending);
     HASH_ITER(hh, d->waiting, w, tmp)
     {
         HASH_DEL(d->waiting, w);
+        if (w->answered != pass_on)
+            free(w->arg);
         free(w);
     }
 }
 
-/* Remembers a request whose answer comes by APP_ANSWER. */
-static uint64_t wait_for(struct daemon *d, pmix_req req, uint32_t vpid)
-{
-    struct waiting *w = xcalloc(1, sizeof *w);
-
-    w->id = ++d->next_waiting;
-    w->req = req;
-    w->vpid = vpid;
-    HASH_ADD(hh, d->waiting, id, sizeof w->id, w);
-    return w->id;
-}
-
-static void answer(struct daemon *d, uint64_t id, int status, const void *data, size_t len)
+static void answered(struct daemon *d, uint64_t id, int status, const void *data, size_t len)
 {
     struct waiting *w;
 
@@ -43,7 +77,7 @@ static void answer(struct daemon *d, uint64_t id, int status, const void *data, 
     if (!w)
         return;
     HASH_DEL(d->waiting, w);
-    pmix_srv_answer(d->pmix, w->req, status, data, len);
+    w->answered(d, status, data, len, w->arg);
     free(w);
 }
 
@@ -54,8 +88,42 @@ void dpmix_member_gone(struct daemon *d, uint32_t vpid)
     HASH_ITER(hh, d->waiting, w, tmp)
     {
         if (w->vpid == vpid)
-            answer(d, w->id, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+            answered(d, w->id, PMIX_ERR_LOST_CONNECTION, NULL, 0);
     }
+}
+
+void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b,
+               dpmix_answer on_answer, void *arg)
+{
+    struct waiting *w = xcalloc(1, sizeof *w);
+    uint64_t id = ++d->next_waiting;
+
+    *w = (struct waiting){.id = id, .vpid = vpid, .answered = on_answer, .arg = arg};
+    HASH_ADD(hh, d->waiting, id, sizeof w->id, w);
+    buf_patch_u32(b, 0, (uint32_t)(id >> 32));
+    buf_patch_u32(b, 4, (uint32_t)id);
+    if (core_live(d->core, vpid))
+        daemon_send_app(d, vpid, CLASS_MODEX, kind, b);
+    else
+        answered(d, id, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+}
+
+void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
+                 size_t len)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, BLOB_MAX);
+    buf_put_u64(&b, id);
+    buf_put_u32(&b, (uint32_t)status);
+    buf_put_bytes(&b, data, len);
+    if (core_live(d->core, vpid))
+        daemon_send_app(d, vpid, CLASS_MODEX, APP_ANSWER, &b);
+}
+
+static void ask_for(struct daemon *d, pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b)
+{
+    dpmix_ask(d, vpid, kind, b, pass_on, (void *)(uintptr_t)req);
 }
 
 /* --- clients come, go and abort */
@@ -98,7 +166,7 @@ static uint32_t *vpids_of(struct daemon *d, const struct pmix_srv_proc *procs, s
     unsigned v;
 
     for (size_t i = 0; i < nprocs; i++) {
-        const struct job_launch *l = core_job(d->core, procs[i].nspace);
+        const struct job_launch *l = foreign_job(d, procs[i].nspace);
 
         if (procs[i].rank == PMIX_SRV_RANK_NONE)
             continue; /* a group's name, part of the signature only */
@@ -123,28 +191,47 @@ static uint32_t *vpids_of(struct daemon *d, const struct pmix_srv_proc *procs, s
     return list;
 }
 
-static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
-                     const void *data, size_t len, int timeout_s, void *arg)
+static void gather(struct daemon *d, const struct pending *p)
 {
-    struct daemon *d = arg;
     struct buf sig BUF_AUTO = {0};
     uint32_t *vpids FREE_AUTO = NULL;
     size_t n;
 
-    daemon_enter(d);
-    vpids = vpids_of(d, procs, nprocs, &n);
+    vpids = vpids_of(d, p->procs, p->nprocs, &n);
     if (!vpids || n == 0) {
-        pmix_srv_answer(d->pmix, req, PMIX_ERR_NOT_FOUND, NULL, 0);
+        pmix_srv_answer(d->pmix, p->req, PMIX_ERR_NOT_FOUND, NULL, 0);
         return;
     }
     buf_init(&sig, BLOB_MAX);
-    buf_put_u8(&sig, (uint8_t)kind);
-    for (size_t i = 0; i < nprocs; i++) {
-        buf_put_raw(&sig, procs[i].nspace, strlen(procs[i].nspace) + 1);
-        buf_put_u32(&sig, procs[i].rank);
+    buf_put_u8(&sig, (uint8_t)p->kind);
+    for (size_t i = 0; i < p->nprocs; i++) {
+        buf_put_raw(&sig, p->procs[i].nspace, strlen(p->procs[i].nspace) + 1);
+        buf_put_u32(&sig, p->procs[i].rank);
     }
-    core_gather(d->core, req, sig.data, sig.len, vpids, n, data, len);
+    core_gather(d->core, p->req, sig.data, sig.len, vpids, n, p->data.data, p->data.len);
+}
+
+static void on_participants_known(struct daemon *d, bool known, void *arg)
+{
+    struct pending *p = arg;
+
+    daemon_enter(d);
+    if (known)
+        gather(d, p);
+    else
+        pmix_srv_answer(d->pmix, p->req, PMIX_ERR_NOT_FOUND, NULL, 0);
+    pending_free(p);
     daemon_drain(d);
+}
+
+static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
+                     const void *data, size_t len, int timeout_s, void *arg)
+{
+    struct daemon *d = arg;
+    struct pending *p = pending_new(d, req, kind, procs, nprocs, timeout_s);
+
+    buf_put_raw(&p->data, data, len);
+    foreign_learn(d, procs, nprocs, on_participants_known, p);
 }
 
 void dpmix_gather(struct daemon *d, const struct out_act *act)
@@ -155,47 +242,50 @@ void dpmix_gather(struct daemon *d, const struct out_act *act)
 
 /* --- requests to other daemons */
 
-static void ask(struct daemon *d, uint32_t vpid, uint32_t kind, uint64_t id, const struct buf *b)
+static void modex(struct daemon *d, const struct pending *p)
 {
-    if (core_live(d->core, vpid))
-        daemon_send_app(d, vpid, CLASS_MODEX, kind, b);
-    else
-        answer(d, id, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    const struct pmix_srv_proc *proc = &p->procs[0];
+    const struct job_launch *l = foreign_job(d, proc->nspace);
+    struct buf b BUF_AUTO = {0};
+
+    if (!l || proc->rank >= l->nranks) {
+        pmix_srv_answer(d->pmix, p->req, PMIX_ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    buf_init(&b, 4096);
+    buf_put_u64(&b, 0);
+    buf_put_str(&b, proc->nspace);
+    buf_put_u32(&b, proc->rank);
+    buf_put_u32(&b, (uint32_t)p->timeout_s);
+    ask_for(d, p->req, l->nodes[l->rank_node[proc->rank]].vpid, APP_DMODEX_ASK, &b);
+}
+
+static void on_owner_known(struct daemon *d, bool known, void *arg)
+{
+    struct pending *p = arg;
+
+    modex(d, p);
+    pending_free(p);
 }
 
 static void on_dmodex(pmix_req req, const char *nspace, uint32_t rank, int timeout_s, void *arg)
 {
     struct daemon *d = arg;
-    const struct job_launch *l = core_job(d->core, nspace);
-    struct buf b BUF_AUTO = {0};
-    uint32_t vpid;
-    uint64_t id;
+    struct pmix_srv_proc proc = {.rank = rank};
 
-    if (!l || rank >= l->nranks) {
-        pmix_srv_answer(d->pmix, req, PMIX_ERR_NOT_FOUND, NULL, 0);
-        return;
-    }
-    vpid = l->nodes[l->rank_node[rank]].vpid;
-    id = wait_for(d, req, vpid);
-    buf_init(&b, 4096);
-    buf_put_u64(&b, id);
-    buf_put_str(&b, nspace);
-    buf_put_u32(&b, rank);
-    buf_put_u32(&b, (uint32_t)timeout_s);
-    ask(d, vpid, APP_DMODEX_ASK, id, &b);
+    memccpy(proc.nspace, nspace, 0, sizeof proc.nspace - 1);
+    foreign_learn(d, &proc, 1, on_owner_known, pending_new(d, req, 'm', &proc, 1, timeout_s));
 }
 
 static void on_data(pmix_req req, char op, const void *blob, size_t len, void *arg)
 {
-    struct daemon *d = arg;
-    uint64_t id = wait_for(d, req, 0);
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, BLOB_MAX);
-    buf_put_u64(&b, id);
+    buf_put_u64(&b, 0);
     buf_put_u8(&b, (uint8_t)op);
     buf_put_bytes(&b, blob, len);
-    ask(d, 0, APP_DATA_ASK, id, &b);
+    ask_for(arg, req, 0, APP_DATA_ASK, &b);
 }
 
 struct asked { /* who waits for an answer that the library gives later */
@@ -207,14 +297,8 @@ struct asked { /* who waits for an answer that the library gives later */
 static void on_served(int status, const void *data, size_t len, void *arg)
 {
     struct asked *a = arg;
-    struct buf b BUF_AUTO = {0};
 
-    buf_init(&b, BLOB_MAX);
-    buf_put_u64(&b, a->id);
-    buf_put_u32(&b, (uint32_t)status);
-    buf_put_bytes(&b, data, len);
-    if (core_live(a->d->core, a->from))
-        daemon_send_app(a->d, a->from, CLASS_MODEX, APP_ANSWER, &b);
+    dpmix_reply(a->d, a->from, a->id, status, data, len);
     free(a);
 }
 
@@ -248,7 +332,7 @@ static void data_asked(struct daemon *d, uint32_t from, struct cur *c)
         pmix_srv_data_ask(d->pmix, op, blob, len, on_served, asked(d, from, id));
 }
 
-static void answered(struct daemon *d, struct cur *c)
+static void answer_in(struct daemon *d, struct cur *c)
 {
     uint64_t id = cur_u64(c);
     int status = (int)cur_u32(c);
@@ -256,7 +340,7 @@ static void answered(struct daemon *d, struct cur *c)
     const uint8_t *data = cur_bytes(c, BLOB_MAX, &len);
 
     if (cur_done(c))
-        answer(d, id, status, data, len);
+        answered(d, id, status, data, len);
 }
 
 void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data, size_t len)
@@ -271,7 +355,10 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
         data_asked(d, from, &c);
         break;
     case APP_ANSWER:
-        answered(d, &c);
+        answer_in(d, &c);
+        break;
+    case APP_JOB_ASK:
+        foreign_asked(d, from, &c);
         break;
     case APP_NOTIFY:
         pmix_srv_notify(d->pmix, data, len);

@@ -21,6 +21,7 @@ enum app_kind {
     APP_DATA_ASK,               /* u64 request, u8 op, bytes: to the head */
     APP_ANSWER,                 /* u64 request, i32 status, bytes: to either of the above */
     APP_NOTIFY,                 /* bytes of pmix_srv_notify() */
+    APP_JOB_ASK,                /* u64 request, nspace: to the head, for a job's launch */
     APP_CALL,  /* u32 client, str method, path, body: a member's client calls the head */
     APP_REPLY, /* u32 client, u32 status, str body */
 };
@@ -34,6 +35,7 @@ struct local_client {
     uint32_t id;
     uint64_t net_id;
     uint64_t spawn_req; /* an application's PMIx_Spawn instead of a connection */
+    char *spawned;      /* the namespace, from acceptance to start */
     bool submitted;
     struct kept *kept; /* a detached job's */
     bool followed;     /* somebody has attached to it */
@@ -52,10 +54,13 @@ struct djob { /* a job with ranks here, from registration to clean-up */
     UT_hash_handle hh;
 };
 
-struct waiting { /* a request of the library that another daemon answers */
+/* A question to another daemon: `answered` gets what comes back, once. */
+typedef void (*dpmix_answer)(struct daemon *d, int status, const void *data, size_t len, void *arg);
+struct waiting {
     uint64_t id;
-    pmix_req req;
     uint32_t vpid;
+    dpmix_answer answered;
+    void *arg;
     UT_hash_handle hh;
 };
 
@@ -77,6 +82,8 @@ struct daemon {
     uint32_t next_client;
     struct djob *jobs;
     struct waiting *waiting;
+    struct foreign *foreign;
+    struct pending *pending;
     uint64_t next_waiting;
     bool draining, again, exiting;
     int exit_code;
@@ -122,5 +129,20 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
 void dpmix_member_gone(struct daemon *d, uint32_t vpid);
 void dpmix_gather(struct daemon *d, const struct out_act *act);
 void dpmix_free_all(struct daemon *d);
+/* Sends `b`, which begins with a place for the question's number, to the daemon. */
+void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b, dpmix_answer answered,
+               void *arg);
+void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
+                 size_t len);
+/* daemon_foreign.c: jobs that run elsewhere, of which ranks here want to know */
+const struct job_launch *foreign_job(const struct daemon *d,
+                                     const char *nspace); /* or a local one */
+/* Makes all of them known to the library too, or finds that one is over; then() once, maybe within
+ * the call. */
+void foreign_learn(struct daemon *d, const struct pmix_srv_proc *procs, size_t nprocs,
+                   void (*then)(struct daemon *d, bool known, void *arg), void *arg);
+void foreign_asked(struct daemon *d, uint32_t from, struct cur *c);
+void foreign_ended(struct daemon *d, const char *nspace);
+void foreign_free_all(struct daemon *d);
 
 #endif

@@ -71,6 +71,10 @@ void core_job_signal(struct core *c, const char *nspace, int signum);
 /* The launch message of a job with ranks here (borrowed), or NULL. */
 const struct job_launch *core_job(const struct core *c, const char *nspace);
 
+/* Head only: the map of a running job (borrowed), or NULL; the daemon that asks will be told the
+ * job's end (OUT_JOB_ENDED) like those that run it. */
+const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid);
+
 /* Local clients (prun): submit, signals; answers are OUT_CLIENT actions. */
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec);
 void core_client_signal(struct core *c, uint32_t client, int signum);

@@ -81,6 +81,11 @@ int core_dvm(struct core *c, struct api_dvm *out, const char **reason, struct er
     return 0;
 }
 
+const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid)
+{
+    return core_is_head(c) ? launch_job_watch(c->launch, nspace, vpid) : NULL;
+}
+
 const struct api_event *core_event(const struct core *c, uint64_t number)
 {
     return core_is_head(c) ? launch_event(c->launch, number) : NULL;

@@ -21,12 +21,16 @@ struct source { /* a job with ranks here */
     UT_hash_handle hh;
 };
 
+struct paused {
+    uint32_t vpid;
+    char *nspace;
+};
+
 struct sink { /* a local client */
     uint32_t id;
-    char *nspace;
     bool slow;
-    size_t nfrom;
-    uint32_t *from;   /* daemons that have sent output */
+    size_t npaused; /* who was told to stop: its job, or one that this has spawned */
+    struct paused *paused;
     struct buf input; /* waits for the start, or for slow ranks */
     bool input_end, end_sent;
     hwloc_bitmap_t owing; /* daemons that have not taken the last piece of input yet */
@@ -60,11 +64,18 @@ static void source_free(struct iof *f, struct source *s)
     free(s);
 }
 
+static void paused_clear(struct sink *k)
+{
+    for (size_t i = 0; i < k->npaused; i++)
+        free(k->paused[i].nspace);
+    k->npaused = 0;
+}
+
 static void sink_free(struct iof *f, struct sink *k)
 {
     HASH_DEL(f->sinks, k);
-    free(k->nspace);
-    free(k->from);
+    paused_clear(k);
+    free(k->paused);
     hwloc_bitmap_free(k->owing);
     buf_free(&k->input);
     free(k);
@@ -237,23 +248,16 @@ void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 
 /* --- at the submitter */
 
-/* True if it is a new one. */
-static bool remember_source(struct sink *k, uint32_t from)
+/* Whoever sends although the client is behind is told to stop, once. */
+static void pause_source(struct iof *f, struct sink *k, uint32_t from, const char *nspace)
 {
-    for (size_t i = 0; i < k->nfrom; i++) {
-        if (k->from[i] == from)
-            return false;
+    for (size_t i = 0; i < k->npaused; i++) {
+        if (k->paused[i].vpid == from && strcmp(k->paused[i].nspace, nspace) == 0)
+            return;
     }
-    k->from = xrealloc(k->from, (k->nfrom + 1) * sizeof *k->from);
-    k->from[k->nfrom++] = from;
-    return true;
-}
-
-static void slow(struct iof *f, struct sink *k, bool on)
-{
-    k->slow = on;
-    for (size_t i = 0; i < k->nfrom; i++)
-        send_flag(f, k->from[i], IOF_PAUSE, k->nspace, on);
+    k->paused = xrealloc(k->paused, (k->npaused + 1) * sizeof *k->paused);
+    k->paused[k->npaused++] = (struct paused){from, xstrdup(nspace)};
+    send_flag(f, from, IOF_PAUSE, nspace, true);
 }
 
 static void output_in(struct iof *f, uint32_t from, const char *nspace, struct cur *c)
@@ -269,15 +273,12 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
     if (c->bad || !core_client_there(f->core, client))
         return;
     k = sink(f, client);
-    if (!k->nspace)
-        k->nspace = xstrdup(nspace);
     buf_init(&b, m.len + 1024);
     client_msg_encode(&b, &m);
     f->io.client_send(client, b.data, b.len, f->io.arg);
-    if (remember_source(k, from) && k->slow)
-        send_flag(f, from, IOF_PAUSE, nspace, true);
-    if (!k->slow && f->io.client_pending(client, f->io.arg) > IOF_CLIENT_HIGH)
-        slow(f, k, true);
+    k->slow |= f->io.client_pending(client, f->io.arg) > IOF_CLIENT_HIGH;
+    if (k->slow)
+        pause_source(f, k, from, nspace);
 }
 
 void iof_client_drained(struct iof *f, uint32_t client)
@@ -285,8 +286,12 @@ void iof_client_drained(struct iof *f, uint32_t client)
     struct sink *k;
 
     HASH_FIND(hh, f->sinks, &client, sizeof client, k);
-    if (k && k->slow)
-        slow(f, k, false);
+    if (!k || !k->slow)
+        return;
+    k->slow = false;
+    for (size_t i = 0; i < k->npaused; i++)
+        send_flag(f, k->paused[i].vpid, IOF_PAUSE, k->paused[i].nspace, false);
+    paused_clear(k);
 }
 
 static void tell_client_pause(struct iof *f, struct sink *k, bool on)

@@ -17,8 +17,8 @@ static bool runs_on_targets(const struct job *j, const struct campaign *c)
 
         if (job_uses(j, t->vpid))
             return true;
-        if (j->sent && !job_state_over(j->state) && j->map.home_vpid == t->vpid &&
-            epoch_eq(j->home_epoch, t->epoch))
+        if (j->sent && !job_state_over(j->state) && j->submit_vpid == t->vpid &&
+            epoch_eq(j->submit_epoch, t->epoch))
             return true;
     }
     return false;

@@ -39,6 +39,7 @@ static void forget_map(struct job *j)
 void job_free(struct job *j)
 {
     forget_map(j);
+    free(j->watchers);
     free(j->map.nspace);
     job_spec_free(&j->map.spec);
     free(j->reason);
@@ -51,11 +52,10 @@ void job_tell(struct launch *l, const struct job *j, struct msg *m)
     struct err err = {0};
 
     m->nspace = j->map.nspace;
-    m->client = j->map.home_client;
-    if (j->map.home_vpid == JOB_NO_VPID ||
-        !members_current(l->members, j->map.home_vpid, j->home_epoch))
+    m->client = j->submit_client;
+    if (!members_current(l->members, j->submit_vpid, j->submit_epoch))
         return;
-    if (rml_send(l->rml, j->map.home_vpid, CLASS_LAUNCH, m, &err) < 0)
+    if (rml_send(l->rml, j->submit_vpid, CLASS_LAUNCH, m, &err) < 0)
         out_log(l->out, LOG_LEVEL_WARN, "job %s: %s", j->map.nspace, err.msg);
 }
 
@@ -140,9 +140,9 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
     j->map.nspace = xasprintf("%s.%llu", l->incarnation, (unsigned long long)j->number);
     j->map.spec = m->spec;
     memset(&m->spec, 0, sizeof m->spec);
-    j->map.home_vpid = from;
-    j->map.home_client = m->client;
-    j->home_epoch = home->facts.epoch;
+    j->submit_vpid = from;
+    j->submit_client = m->client;
+    j->submit_epoch = home->facts.epoch;
     j->state = JOB_INIT;
     j->due = true;
     set_reason(j, "");
@@ -152,6 +152,7 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
     HASH_ADD_KEYPTR(hh, l->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
     l->njobs++;
     job_tell(l, j, &accepted);
+    family_join(l, j);
 }
 
 /* --- mapping */
@@ -455,7 +456,6 @@ static void enter(struct launch *l, struct job *j)
         break;
     case JOB_NOTIFY_COMPLETED:
         job_notify(l, j);
-        job_event(l, j, JOB_EV_DONE);
         break;
     case JOB_STARTED:
         tell_state(l, j);

@@ -62,6 +62,7 @@ void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code
         kill_ranks(l, j, SIGTERM, LAUNCH_GRACE_MS);
     else
         job_event(l, j, how);
+    family_end_children(l, j);
 }
 
 static struct job *find(struct launch *l, const struct msg *m)
@@ -208,6 +209,8 @@ void job_signal(struct launch *l, const struct msg *m)
     struct job *j = launch_job_find(l, m->nspace);
     int signum = (int)m->number;
 
+    if (j && job_state_over(j->state))
+        family_end_children(l, j); /* prun waits for them only */
     if (!j || job_state_over(j->state))
         return;
     if (signum == SIGKILL && j->sent) {
@@ -228,7 +231,7 @@ int launch_signal_put(struct launch *l, const char *nspace, int signum, const ch
     const struct job *j = launch_job_find(l, nspace);
     struct msg m = {.nspace = (char *)nspace, .number = signum};
 
-    if (!j || job_state_over(j->state)) {
+    if (!j || (job_state_over(j->state) && !j->nchildren)) {
         *reason = "NotFound";
         return err_code(err, 404, "no job %s waits or runs", nspace);
     }
@@ -284,7 +287,7 @@ void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
 
     DL_FOREACH(l->jobs, j)
     {
-        if (j->map.home_vpid == vpid && epoch_eq(j->home_epoch, epoch))
+        if (j->submit_vpid == vpid && epoch_eq(j->submit_epoch, epoch))
             job_fail(l, j, JOB_EV_KILL, CODE_CANCELLED, "its submitter is gone with vpid %u", vpid);
     }
 }
@@ -318,8 +321,39 @@ uint64_t job_next_deadline(const struct launch *l)
     return due;
 }
 
-/* The final word goes to the submitter, with the daemons whose output it has to wait for, and to
- * every daemon concerned. */
+static void tell_ended(struct launch *l, const struct job *j, uint32_t vpid)
+{
+    struct msg ended = {.type = MSG_JOB_ENDED, .nspace = j->map.nspace, .number = j->exit_code};
+    struct err err = {0};
+
+    if (rml_send(l->rml, vpid, CLASS_LAUNCH, &ended, &err) < 0)
+        out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+}
+
+static bool node_current(const struct launch *l, const struct job_node *n)
+{
+    return members_current(l->members, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
+}
+
+/* Every daemon concerned, and those that have asked about the job. */
+static void tell_all_ended(struct launch *l, struct job *j)
+{
+    if (j->ended_told)
+        return;
+    j->ended_told = true;
+    for (size_t i = 0; j->sent && i < j->map.nnodes; i++) {
+        if (node_current(l, &j->map.nodes[i]))
+            tell_ended(l, j, j->map.nodes[i].vpid);
+    }
+    for (size_t i = 0; i < j->nwatchers; i++) {
+        if (members_live(l->members, j->watchers[i]) &&
+            (!j->sent || job_launch_node(&j->map, j->watchers[i]) < 0))
+            tell_ended(l, j, j->watchers[i]);
+    }
+}
+
+/* The final word goes to the submitter, with the daemons whose output it has to wait for; when the
+ * job is not the last of its family, the family's last member calls again. */
 void job_notify(struct launch *l, struct job *j)
 {
     uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
@@ -327,20 +361,19 @@ void job_notify(struct launch *l, struct job *j)
                        .number = j->exit_code,
                        .text = j->failure ? j->reason : "",
                        .vpids = vpids};
-    struct msg ended = {.type = MSG_JOB_ENDED, .nspace = j->map.nspace, .number = j->exit_code};
-    struct err err = {0};
+    bool is_home = j->submit_vpid == j->map.home_vpid && j->submit_client == j->map.home_client;
 
-    for (size_t i = 0; j->sent && i < j->map.nnodes; i++) {
-        const struct job_node *n = &j->map.nodes[i];
-
-        if (!members_current(l->members, n->vpid, (struct epoch){l->opts.incarnation, n->epoch}))
-            continue;
-        vpids[done.nvpids++] = n->vpid;
-        if (rml_send(l->rml, n->vpid, CLASS_LAUNCH, &ended, &err) < 0)
-            out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+    tell_all_ended(l, j);
+    if (j->nchildren)
+        return;
+    for (size_t i = 0; is_home && j->sent && i < j->map.nnodes; i++) {
+        if (node_current(l, &j->map.nodes[i]))
+            vpids[done.nvpids++] = j->map.nodes[i].vpid;
     }
     job_tell(l, j, &done);
     l->stats.jobs_ended++;
+    job_event(l, j, JOB_EV_DONE);
+    family_left(l, j);
 }
 
 static void history_add(struct launch *l, const struct job *j)

@@ -71,6 +71,10 @@ void launch_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
 /* A message that is for the head (dvm/wire/msg.h). */
 void launch_msg(struct launch *l, uint32_t from, struct msg *m);
 
+/* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; `vpid`
+ * asks and will be told its end like them. */
+const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, uint32_t vpid);
+
 int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
                         struct api_campaign *out, const char **reason, struct err *err);
 int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,

@@ -25,7 +25,14 @@ struct job {
     uint64_t not_in_turn; /* but not in this one */
     enum hold_at hold;
     uint64_t held_ms; /* since when it is held and has not gone on; 0: it is not */
-    struct epoch home_epoch;
+    /* Whom acceptance, states and end are told: the daemon and client that submitted it. Its output
+     * goes to the home in `map`, which is that of its parent for a job that a rank has spawned. */
+    uint32_t submit_vpid, submit_client;
+    struct epoch submit_epoch;
+    uint32_t nchildren; /* jobs that its ranks have spawned and that are not over */
+    size_t nwatchers;   /* daemons beside its own that are told its end */
+    uint32_t *watchers;
+    bool ended_told;
     int *rank_state; /* [nranks] enum proc_state */
     bool *rank_slot; /* [nranks] holds a slot of its node */
     bool *node_gone; /* [nnodes] nothing of it is left there */
@@ -138,6 +145,10 @@ void job_unmap(struct launch *l, struct job *j);
 bool job_uses(const struct job *j, uint32_t vpid);
 void job_free(struct job *j);
 void job_tell(struct launch *l, const struct job *j, struct msg *m);
+/* family.c: jobs that were spawned by ranks of another */
+void family_join(struct launch *l, struct job *j);
+void family_end_children(struct launch *l, const struct job *parent);
+void family_left(struct launch *l, const struct job *j);
 /* jobend.c */
 void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));

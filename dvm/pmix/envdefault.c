@@ -47,6 +47,23 @@ static void put_number(char ***env, const char *name, uint32_t v)
     put(env, name, xasprintf("%s=%u", name, v));
 }
 
+/* A rank that spawns hands on what we gave it: the directory of its own job, on its own daemon. */
+static bool is_parents(const char *value, const struct job *j)
+{
+    const char *parent = j->launch.spec.parent_nspace;
+    const char *last = strrchr(value, '/');
+
+    return parent && parent[0] && last && strcmp(last + 1, parent) == 0;
+}
+
+static void put_dir(char ***env, const struct job *j, const char *name, const char *dir)
+{
+    const char *pair = (*env)[place_of(*env, name)];
+
+    if (!pair || is_parents(pair, j))
+        put(env, name, xasprintf("%s=%s", name, dir));
+}
+
 /* Open MPI names its shared-memory files by the host's name and the local rank, so two daemons on
  * one host would give two ranks one file: each daemon that does not bear its host's name keeps them
  * in the job's directory. */
@@ -54,8 +71,8 @@ static void put_backing_dir(char ***env, const struct pmix_srv *p, const struct 
 {
     FREE_AUTO char *dir = xasprintf("%s/%s", p->session_dir, j->nspace);
 
-    put_default(env, "OMPI_MCA_btl_vader_backing_directory", dir);
-    put_default(env, "OMPI_MCA_osc_sm_backing_directory", dir);
+    put_dir(env, j, "OMPI_MCA_btl_vader_backing_directory", dir);
+    put_dir(env, j, "OMPI_MCA_osc_sm_backing_directory", dir);
 }
 
 /* The reasons are told in docs/pmix.md, "Environment of a rank". */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs that ranks of other jobs have spawned: they share the submitter's output, end with a parent
+ * that fails, and keep the submitter waiting; and daemons that ask about a job that is not theirs.
+ */
+#include "dvm/launch/launch_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static bool is_child(const struct job *j, const struct job *parent)
+{
+    const char *name = j->map.spec.parent_nspace;
+
+    return j != parent && name && strcmp(name, parent->map.nspace) == 0;
+}
+
+static struct job *family_parent(const struct launch *l, const struct job *j)
+{
+    const char *name = j->map.spec.parent_nspace;
+
+    return name && name[0] ? launch_job_find(l, name) : NULL;
+}
+
+static void watch(struct job *j, uint32_t vpid)
+{
+    for (size_t i = 0; i < j->nwatchers; i++) {
+        if (j->watchers[i] == vpid)
+            return;
+    }
+    j->watchers = xrealloc(j->watchers, (j->nwatchers + 1) * sizeof *j->watchers);
+    j->watchers[j->nwatchers++] = vpid;
+}
+
+/* A new job: whose output goes where its parent's does, and who keeps its parent waiting. */
+void family_join(struct launch *l, struct job *j)
+{
+    struct job *parent = family_parent(l, j);
+
+    j->map.home_vpid = parent ? parent->map.home_vpid : j->submit_vpid;
+    j->map.home_client = parent ? parent->map.home_client : j->submit_client;
+    if (!parent)
+        return;
+    parent->nchildren++;
+    watch(j, j->submit_vpid);
+    if (parent->failure)
+        job_fail(l, j, JOB_EV_KILL, 122, "ended with job %s, which has spawned it",
+                 parent->map.nspace);
+}
+
+void family_end_children(struct launch *l, const struct job *parent)
+{
+    struct job *j;
+
+    if (parent->nchildren == 0)
+        return;
+    DL_FOREACH(l->jobs, j)
+    {
+        if (!is_child(j, parent))
+            continue;
+        if (job_state_over(j->state))
+            family_end_children(l, j);
+        else
+            job_fail(l, j, JOB_EV_KILL, 122, "ended with job %s, which has spawned it",
+                     parent->map.nspace);
+    }
+}
+
+/* A parent that is over itself waited for this one. */
+void family_left(struct launch *l, const struct job *j)
+{
+    struct job *parent = family_parent(l, j);
+
+    if (!parent)
+        return;
+    parent->nchildren--;
+    if (parent->state == JOB_NOTIFY_COMPLETED)
+        job_notify(l, parent);
+}
+
+const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, uint32_t vpid)
+{
+    struct job *j = launch_job_find(l, nspace);
+
+    if (!j || !j->sent || j->ended_told)
+        return NULL;
+    watch(j, vpid);
+    return &j->map;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A PMIx client for tests of the local DVM: does what its first argument says, and prints what came
+ * of it. */
+#include <pmix.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t me;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static void must(pmix_status_t rc, const char *what)
+{
+    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
+        return;
+    printf("%s: %s\n", what, PMIx_Error_string(rc));
+    fflush(stdout);
+    _exit(9);
+}
+
+static void begin(void)
+{
+    must(PMIx_Init(&me, NULL, 0), "PMIx_Init");
+}
+
+static int end(void)
+{
+    must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
+    return 0;
+}
+
+/* --- events */
+
+static struct {
+    int seen;
+    pmix_status_t status;
+    pmix_proc_t affected;
+    int code;
+} event;
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    (void)id, (void)source, (void)results, (void)nresults;
+    pthread_mutex_lock(&lock);
+    event.seen++;
+    event.status = status;
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
+            event.affected = *info[i].value.data.proc;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
+            event.code = info[i].value.data.integer;
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    if (cb)
+        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void listen_to(pmix_status_t code)
+{
+    pmix_status_t rc = PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL);
+
+    if (rc < 0)
+        must(rc, "registering for an event");
+}
+
+static void await_event(void)
+{
+    pthread_mutex_lock(&lock);
+    while (event.seen == 0)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- spawn N PROGRAM ARGUMENT…: "@pid" among the arguments is our own */
+
+static char **with_pid(char **argv)
+{
+    static char pid[16];
+
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    for (size_t i = 0; argv[i]; i++) {
+        if (strcmp(argv[i], "@pid") == 0)
+            argv[i] = pid;
+    }
+    return argv;
+}
+
+static pmix_status_t spawn(char **argv, char *child)
+{
+    pmix_app_t app;
+
+    PMIX_APP_CONSTRUCT(&app);
+    app.maxprocs = atoi(argv[0]);
+    app.cmd = argv[1];
+    app.argv = with_pid(argv + 1);
+    return PMIx_Spawn(NULL, 0, &app, 1, child);
+}
+
+static int do_spawn(char **argv)
+{
+    pmix_nspace_t child = "";
+    pmix_status_t rc;
+
+    begin();
+    rc = spawn(argv, child);
+    printf("spawn: %s\n", PMIx_Error_string(rc));
+    return end();
+}
+
+/* Tells the end of what it has spawned. */
+static int do_spawn_wait(char **argv)
+{
+    pmix_nspace_t child = "";
+
+    begin();
+    listen_to(PMIX_EVENT_JOB_END);
+    must(spawn(argv, child), "spawn");
+    await_event();
+    printf("%s ended with code %d\n",
+           strcmp(child, event.affected.nspace) == 0 ? "my child" : event.affected.nspace,
+           event.code);
+    return end();
+}
+
+/* Ends with a code of its own while the child runs. */
+static int do_spawn_fail(char **argv)
+{
+    pmix_nspace_t child = "";
+
+    begin();
+    must(spawn(argv, child), "spawn");
+    end();
+    return 7;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(char **argv);
+} verbs[] = {
+    {"spawn", do_spawn},
+    {"spawn-wait", do_spawn_wait},
+    {"spawn-fail", do_spawn_fail},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(argv[1], verbs[i].name) == 0)
+            return verbs[i].run(argv + 2);
+    }
+    fprintf(stderr, "pmix_probe: what?\n");
+    return 2;
+}
