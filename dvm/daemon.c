@@ -274,6 +274,7 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
                           .head_host = d->opts.head_host,
                           .head_port = d->opts.head_port,
                           .slots = d->opts.slots,
+                          .cpus = d->opts.cpus,
                           .radix = d->opts.radix,
                           .size = d->opts.size,
                           .park = d->opts.park,

@@ -13,6 +13,7 @@ struct daemon_opts {
     uint32_t vpid; /* 0: the head */
     const char *cluster;
     const char *host_name; /* node name */
+    const char *cpus;      /* that ranks may use (dvm/map/topo.h); "": not known */
     const char *address;   /* that others reach us at */
     const char *head_host;
     uint16_t head_port;

@@ -80,6 +80,12 @@ static bool takes_stdin(const struct job_launch *l, uint32_t rank)
     return l->spec.stdin_rank == JOB_RANK_ALL || l->spec.stdin_rank == rank;
 }
 
+/* CPUs of the n-th rank here; NULL: it is not bound. */
+static const char *cpuset_of(const struct job_launch *l, size_t n)
+{
+    return n < l->ncpus && l->cpus[n][0] ? l->cpus[n] : NULL;
+}
+
 static void start(struct daemon *d, struct djob *j)
 {
     const struct job_launch *l = j->launch;
@@ -96,11 +102,13 @@ static void start(struct daemon *d, struct djob *j)
             continue;
         env = pmix_srv_env(d->pmix, l->nspace, r, app->env, &err);
         ok = env != NULL;
-        ranks[n++] = (struct odls_rank){.rank = r,
-                                        .argv = (const char *const *)app->argv,
-                                        .env = (const char *const *)env,
-                                        .cwd = *app->cwd ? app->cwd : d->opts.session_dir,
-                                        .want_stdin = takes_stdin(l, r)};
+        ranks[n] = (struct odls_rank){.rank = r,
+                                      .argv = (const char *const *)app->argv,
+                                      .env = (const char *const *)env,
+                                      .cwd = *app->cwd ? app->cwd : d->opts.session_dir,
+                                      .cpuset = cpuset_of(l, n),
+                                      .want_stdin = takes_stdin(l, r)};
+        n++;
     }
     if (ok)
         ok = odls_start(d->odls, l->nspace, ranks, n, &err) == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes. */
 #include "base/buf/buf.h"
+#include "dvm/cgroup/cgroup.h"
 #include "dvm/cli/find.h"
 #include "dvm/cli/usage.h"
 #include "dvm/ldvm/ldvm.h"
@@ -9,7 +10,6 @@
 #include <getopt.h>
 #include <libgen.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,9 @@ static const char help[] =
     "\n"
     "prte start              start it and return when all members are wired\n"
     "  -n, --members N       number of members (0..1024; 0: jobs queue)\n"
-    "      --slots S         ranks that fit on each member (default: the CPUs of this process)\n"
+    "      --slots S         ranks that fit on each member (default: the CPUs that this process "
+    "may\n"
+    "                        use, no more than its container's limit)\n"
     "      --radix R         fan-out of the tree, 2..1024 (default: 64)\n"
     "      --foreground      stay until the DVM ends; Ctrl-C ends it, twice kills it\n"
     "      --daemonize       return when it is ready (default)\n"
@@ -117,9 +119,14 @@ static int wrong(struct err *err, const char *fmt, ...)
 
 static uint64_t cpus(void)
 {
-    cpu_set_t set;
+    struct cgroup_cpus c;
+    uint64_t n;
 
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint64_t)CPU_COUNT(&set) : 1;
+    if (cgroup_cpus_read("", NULL, &c, NULL) < 0)
+        return 1;
+    n = cgroup_slots(&c);
+    cgroup_cpus_free(&c);
+    return n < SLOTS_MAX ? n : SLOTS_MAX;
 }
 
 static char *absolute(const char *path)

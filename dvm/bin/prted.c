@@ -2,6 +2,7 @@
 /* The daemon's program: reads its options, splits off the spawner, runs the loop. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "dvm/cgroup/cgroup.h"
 #include "dvm/daemon.h"
 #include "dvm/spawner/spawner.h"
 
@@ -35,7 +36,10 @@ static const char usage_text[] =
     "  --control-port N      head: HTTPS control API (default 7443; 0: any free one)\n"
     "  --join-port N         links between daemons (default 7400; 0: any)\n"
     "  --plain-port N        /healthz, /readyz, /metrics (default 7480; 0: any)\n"
-    "  --slots N             ranks that fit here (default 1 for a member, 0 for the head)\n"
+    "  --slots N             ranks that fit here (default: 0 for the head; for a member the CPUs "
+    "of "
+    "its\n"
+    "                        container's limit or cpuset, 1 if it has neither)\n"
     "  --radix N             head: fan-out of the tree, 2..1024 (default 64)\n"
     "  --size N              head: members that may join before a size message (default 0)\n"
     "  --exit-on-leave       end the program after leaving instead of parking\n"
@@ -52,6 +56,7 @@ struct cmdline {
     char host[256];
     char head_host[256];
     char session[4096];
+    char *cpus;
 };
 
 static int fail(struct err *err, const char *option, const char *value)
@@ -280,8 +285,6 @@ static int complete(struct cmdline *c, struct err *err)
         return err_set(err, "a member needs --vpid (from 1 on) or --hostname-vpid, and --head");
     if (c->head)
         c->o.vpid = 0;
-    if (!c->slots_given)
-        c->o.slots = c->head ? 0 : 1;
     if (!c->o.host_name)
         c->o.host_name = c->host;
     if (!c->o.address)
@@ -289,6 +292,38 @@ static int complete(struct cmdline *c, struct err *err)
     if (!c->o.bind_addr)
         c->o.bind_addr = strncmp(c->o.address, "127.", 4) == 0 ? c->o.address : "0.0.0.0";
     return 0;
+}
+
+/* On Kubernetes other pods are on the node; daemons that do not bear their host's name have others
+ * of the DVM beside them. */
+static bool alone(const struct cmdline *c, const struct cgroup_cpus *cpus)
+{
+    size_t n = strcspn(c->host, ".");
+    bool shares =
+        strncmp(c->host, c->o.host_name, n) != 0 || (c->o.host_name[n] && c->o.host_name[n] != '.');
+
+    return !shares && (!cpus->whole || !getenv("POD_IP"));
+}
+
+static void find_cpus(struct cmdline *c)
+{
+    struct cgroup_cpus cpus;
+    struct err err = {0};
+
+    if (!c->slots_given)
+        c->o.slots = c->head ? 0 : 1;
+    c->cpus = xstrdup("");
+    if (cgroup_cpus_read("", NULL, &cpus, &err) == 0) {
+        free(c->cpus);
+        c->cpus = cgroup_topo_text(&cpus, alone(c, &cpus), &err);
+        if (!c->slots_given && c->member && cgroup_limited(&cpus))
+            c->o.slots = cgroup_slots(&cpus);
+        cgroup_cpus_free(&cpus);
+    }
+    if (!c->cpus[0])
+        log_warn("ranks cannot be bound here: %s", err.msg);
+    c->o.cpus = c->cpus;
+    log_info("%u slots, CPUs %.256s", c->o.slots, c->cpus);
 }
 
 /* The PMIx library keeps relative paths and stray files out of the way if we stand in the session
@@ -312,6 +347,7 @@ static int run(struct cmdline *c, struct err *err)
 
     if (spawner < 0)
         return -1;
+    find_cpus(c); /* after the spawner has split off, which is to be small */
     loop = loop_create(err);
     if (!loop)
         return -1;
@@ -322,6 +358,7 @@ static int run(struct cmdline *c, struct err *err)
         log_error("%s", err->msg);
     daemon_destroy(d);
     loop_destroy(loop);
+    free(c->cpus);
     return code;
 }
 

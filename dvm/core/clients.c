@@ -237,6 +237,13 @@ bool core_stdin(const struct core *c, uint32_t client, const char **nspace, cons
     return true;
 }
 
+static void map(struct core *c, const struct client *x, const struct msg *m)
+{
+    struct client_msg to = {.type = CLIENT_MAP, .data = m->data, .len = m->len};
+
+    say(c, x->id, &to, false);
+}
+
 static void done(struct core *c, struct client *x, const struct msg *m)
 {
     x->done = true;
@@ -258,6 +265,8 @@ void client_msg_in(struct core *c, const struct msg *m)
         accepted(c, x, m);
     } else if (m->type == MSG_JOB_STATE && !x->gone) {
         state(c, x, m);
+    } else if (m->type == MSG_JOB_MAP && !x->gone) {
+        map(c, x, m);
     } else if (m->type == MSG_DONE && !x->done) {
         done(c, x, m);
     }

@@ -31,6 +31,7 @@ void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
 static void start_head(struct core *c)
 {
     struct launch_opts o = {.cluster = c->opts.cluster,
+                            .cpus = c->opts.cpus,
                             .incarnation = c->opts.incarnation,
                             .size = c->opts.size,
                             .ack_ms = c->opts.ack_ms};
@@ -48,6 +49,7 @@ static void copy_opts(struct core *c, const struct core_opts *o)
 {
     c->opts = *o;
     c->opts.cluster = xstrdup(o->cluster);
+    c->opts.cpus = xstrdup(o->cpus ? o->cpus : "");
     c->opts.head_host = xstrdup(o->head_host ? o->head_host : "");
     c->opts.host = c->opts.address = NULL; /* in self */
     c->opts.radix = o->radix ? o->radix : 64;
@@ -103,6 +105,7 @@ void core_destroy(struct core *c)
     out_free(&c->out);
     msg_member_free(&c->self);
     free((char *)c->opts.cluster);
+    free((char *)c->opts.cpus);
     free((char *)c->opts.head_host);
     free(c);
 }
@@ -173,6 +176,7 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
         break;
     case MSG_ACCEPTED:
     case MSG_JOB_STATE:
+    case MSG_JOB_MAP:
     case MSG_DONE:
         client_msg_in(c, m);
         break;

@@ -20,9 +20,11 @@ static enum hello_why why_hello(const struct core *c, const struct link *k)
 /* Our own connection is open: say who we are. */
 void greet_open(struct core *c, struct link *k)
 {
+    enum hello_why why = why_hello(c, k);
     struct msg m = {.type = MSG_HELLO,
-                    .number = why_hello(c, k),
+                    .number = why,
                     .text = (char *)c->opts.cluster,
+                    .text2 = why == HELLO_JOIN ? (char *)c->opts.cpus : NULL,
                     .op = c->members.version,
                     .nmembers = 1,
                     .members = &c->self};
@@ -81,7 +83,7 @@ static void join(struct core *c, struct link *k, const struct msg *m)
         refuse(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
-    if (launch_admit(c->launch, &m->members[0], &life, &err) < 0) {
+    if (launch_admit(c->launch, &m->members[0], m->text2, &life, &err) < 0) {
         k->vpid = m->members[0].vpid;
         k->epoch = life;
         if (epoch_none(life))

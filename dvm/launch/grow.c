@@ -15,8 +15,8 @@ struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch ep
     return m && epoch_eq(m->facts.epoch, epoch) ? m : NULL;
 }
 
-int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch *epoch,
-                 struct err *err)
+int launch_admit(struct launch *l, const struct msg_member *facts, const char *cpus,
+                 struct epoch *epoch, struct err *err)
 {
     struct member *m = members_get(l->members, facts->vpid);
     struct msg_member mine = *facts;
@@ -38,6 +38,8 @@ int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch 
     if (pause)
         return err_set(err, "vpid %u: its lives are short, the next begins in %llu ms", facts->vpid,
                        (unsigned long long)pause);
+    if (nodecpus_put(l, facts->vpid, cpus, err) < 0)
+        return -1;
     lives_admitted(l, facts->vpid);
     mine.epoch = *epoch = (struct epoch){l->opts.incarnation, ++l->next_epoch};
     m = members_put(l->members, &mine);

@@ -14,6 +14,7 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
                              struct rml *rml)
 {
     struct launch *l = xcalloc(1, sizeof *l);
+    struct err err = {0};
 
     l->opts = *o;
     l->cluster = xstrdup(o->cluster);
@@ -25,6 +26,9 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
     l->next_epoch = 1; /* the head's own */
     l->next_event = 1;
     l->events = xcalloc(API_EVENTS_KEPT, sizeof *l->events);
+    if (nodecpus_put(l, VPID_HEAD, o->cpus, &err) < 0)
+        out_log(out, LOG_LEVEL_WARN, "%s", err.msg);
+    l->opts.cpus = NULL; /* borrowed */
     return l;
 }
 
@@ -82,6 +86,7 @@ void launch_destroy(struct launch *l)
     history_free(l);
     lists_free(l);
     lives_free(l);
+    nodecpus_free_all(l);
     for (size_t i = 0; i < API_EVENTS_KEPT; i++) {
         if (l->events[i].number)
             api_event_free(&l->events[i]);

@@ -2,7 +2,6 @@
 /* A job from its submission to its launch: queue, both hold points, mapping. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
-#include "dvm/map/map.h"
 #include "dvm/wire/mutant.h"
 
 #include <stdio.h>
@@ -22,6 +21,13 @@ static void forget_map(struct job *j)
 {
     for (size_t i = 0; i < j->map.nnodes; i++)
         free(j->map.nodes[i].host);
+    for (uint32_t r = 0; j->rank_taken && r < j->map.nranks; r++) {
+        if (j->rank_taken[r])
+            hwloc_bitmap_free(j->rank_taken[r]);
+    }
+    free((void *)j->rank_taken);
+    free(j->note);
+    free(j->table);
     free(j->map.nodes);
     free(j->map.rank_node);
     free(j->map.rank_app);
@@ -32,6 +38,8 @@ static void forget_map(struct job *j)
     j->map.nodes = NULL;
     j->map.rank_node = j->map.rank_app = NULL;
     j->rank_state = NULL;
+    j->rank_taken = NULL;
+    j->note = j->table = NULL;
     j->rank_slot = j->node_gone = j->node_registered = NULL;
     j->map.nnodes = j->map.nranks = 0;
 }
@@ -79,7 +87,7 @@ static void tell_state(struct launch *l, const struct job *j)
 {
     struct msg m = {.type = MSG_JOB_STATE,
                     .text = (char *)fsm_state_name(&job_fsm, j->state),
-                    .text2 = j->reason};
+                    .text2 = j->state == JOB_RUNNING && j->note ? j->note : j->reason};
     uint32_t *vpids FREE_AUTO = NULL;
 
     if (j->state == JOB_STARTED) {
@@ -164,7 +172,8 @@ static bool maps_there(const struct member *m)
     return m->state == MEMBER_WIRED || (MUTANT(MAP_TO_DRAINING) && m->state == MEMBER_DRAINING);
 }
 
-static struct map_node *usable_nodes(const struct launch *l, size_t *n, uint32_t *slots)
+static struct map_node *usable_nodes(const struct launch *l, const struct job *j, size_t *n,
+                                     uint32_t *slots)
 {
     struct map_node *nodes = xcalloc(l->members->n + 1, sizeof *nodes);
 
@@ -175,8 +184,15 @@ static struct map_node *usable_nodes(const struct launch *l, size_t *n, uint32_t
 
         if (!m || !maps_there(m))
             continue;
-        nodes[(*n)++] = (struct map_node){v, m->facts.slots, m->slots_used};
         *slots += m->facts.slots;
+        if ((j->map.spec.flags & JOB_NOLOCAL) && v == j->submit_vpid)
+            continue;
+        nodes[(*n)++] = (struct map_node){.vpid = v,
+                                          .slots = m->facts.slots,
+                                          .used = m->slots_used,
+                                          .host = m->facts.host,
+                                          .topo = nodecpus_topo(l, v),
+                                          .load = nodecpus_load(l, v)};
     }
     return nodes;
 }
@@ -201,11 +217,44 @@ static uint64_t maximum_slots(const struct launch *l, uint32_t present)
     return present + (uint64_t)(l->bound > here ? l->bound - here : 0) * most;
 }
 
+static void take(struct launch *l, struct job *j, uint32_t rank, struct member *m)
+{
+    if (j->map.spec.flags & JOB_TOOL)
+        return;
+    j->rank_slot[rank] = true;
+    m->slots_used += map_rank_slots(&j->map.spec);
+    if (j->rank_taken && j->rank_taken[rank])
+        nodecpus_take(l, m->facts.vpid, j->rank_taken[rank]);
+}
+
+void job_give_back(struct launch *l, struct job *j, uint32_t rank)
+{
+    const struct job_node *n = &j->map.nodes[j->map.rank_node[rank]];
+    struct member *m = member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
+
+    if (j->rank_slot[rank] && m) {
+        m->slots_used -= map_rank_slots(&j->map.spec);
+        if (j->rank_taken && j->rank_taken[rank])
+            nodecpus_give(l, n->vpid, j->rank_taken[rank]);
+    }
+    j->rank_slot[rank] = MUTANT(SLOT_TWICE);
+    l->kick = true;
+}
+
+/* Takes what is in the map, whose nodes are indexes into `nodes`. */
 static void adopt_map(struct launch *l, struct job *j, const struct map_node *nodes, size_t n,
-                      uint32_t ranks)
+                      struct map *map)
 {
     uint32_t *index = xmalloc((n + 1) * sizeof *index);
+    uint32_t ranks = map->nranks;
 
+    if (j->map.spec.flags & (JOB_DISPLAY_MAP | JOB_DISPLAY_BIND))
+        j->table = map_show(j->map.nspace, &j->map.spec, nodes, map);
+    j->map.rank_node = map->rank_node;
+    j->map.rank_app = map->rank_app;
+    j->rank_taken = map->taken;
+    j->bind = map->bind;
+    j->note = map->note;
     for (size_t i = 0; i < n; i++)
         index[i] = UINT32_MAX;
     j->map.nodes = xcalloc(n + 1, sizeof *j->map.nodes);
@@ -222,10 +271,7 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
         }
         j->map.rank_node[r] = index[at];
         j->rank_state[r] = PROC_INIT;
-        if (!(j->map.spec.flags & JOB_TOOL)) {
-            j->rank_slot[r] = true;
-            m->slots_used++;
-        }
+        take(l, j, r, m);
     }
     j->node_gone = xcalloc(j->map.nnodes + 1, sizeof *j->node_gone);
     j->node_registered = xcalloc(j->map.nnodes + 1, sizeof *j->node_registered);
@@ -235,15 +281,11 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
     free(index);
 }
 
-/* Gives slots back exactly as they were taken. */
 void job_unmap(struct launch *l, struct job *j)
 {
     for (uint32_t r = 0; r < j->map.nranks; r++) {
-        const struct job_node *n = &j->map.nodes[j->map.rank_node[r]];
-        struct member *m = member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
-
-        if (j->rank_slot[r] && m && !MUTANT(SLOTS_KEPT))
-            m->slots_used--;
+        if (!MUTANT(SLOTS_KEPT))
+            job_give_back(l, j, r);
     }
     forget_map(j);
     j->mapped = false;
@@ -257,20 +299,30 @@ static void wait_for_slots(struct job *j)
     j->held_ms = 0;
 }
 
-static void no_place(struct launch *l, struct job *j, bool never, uint32_t present,
+/* Whether it can be said now that the job will never fit. */
+static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum, uint32_t present)
+{
+    const struct job_spec *s = &j->map.spec;
+    uint64_t slots = 0;
+
+    for (size_t a = 0; a < s->napps; a++)
+        slots += (uint64_t)s->apps[a].nprocs * map_rank_slots(s);
+    if (j->checked || maximum == 0 || r == MAP_NO_SLOTS)
+        return false;
+    return r == MAP_HOPELESS || slots > maximum || maximum <= present || s->nhosts;
+}
+
+static void no_place(struct launch *l, struct job *j, enum map_result r, uint32_t present,
                      const struct err *why)
 {
     uint64_t maximum = maximum_slots(l, present);
-    uint32_t ranks = 0;
 
-    for (size_t a = 0; a < j->map.spec.napps; a++)
-        ranks += j->map.spec.apps[a].nprocs;
     set_reason(j, why->msg);
     if (j->map.spec.flags & JOB_NO_WAIT) {
         job_fail(l, j, JOB_EV_NO_MAP, 125, "not launched: %s (--no-wait)", why->msg);
         return;
     }
-    if (never && !j->checked && maximum && (ranks > maximum || j->map.spec.nhosts)) {
+    if (never_fits(j, r, maximum, present)) {
         job_fail(l, j, JOB_EV_NO_MAP, 125,
                  "not launched: %s; the DVM has %llu slots at its present size of %u members",
                  why->msg, (unsigned long long)maximum, l->bound);
@@ -286,24 +338,20 @@ static void no_place(struct launch *l, struct job *j, bool never, uint32_t prese
 static void do_map(struct launch *l, struct job *j)
 {
     struct err err = {0};
+    struct map map;
     uint32_t universe;
     size_t n;
-    struct map_node *nodes = usable_nodes(l, &n, &universe);
-    uint32_t ranks = map_ranks(&j->map.spec, nodes, n);
-    enum map_result r;
+    struct map_node *nodes = usable_nodes(l, j, &n, &universe);
+    enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
 
-    j->map.rank_node = xcalloc((size_t)ranks + 1, sizeof(uint32_t));
-    j->map.rank_app = xcalloc((size_t)ranks + 1, sizeof(uint32_t));
-    r = map_job(&j->map.spec, nodes, n, j->map.rank_node, j->map.rank_app, &err);
     if (r == MAP_OK) {
-        adopt_map(l, j, nodes, n, ranks);
+        adopt_map(l, j, nodes, n, &map);
         j->map.universe = universe;
         j->checked = true;
         set_reason(j, "");
         job_event(l, j, JOB_EV_DONE);
     } else {
-        forget_map(j);
-        no_place(l, j, r == MAP_NEVER, universe, &err);
+        no_place(l, j, r, universe, &err);
     }
     free(nodes);
 }
@@ -405,6 +453,45 @@ static void launch_apps(struct launch *l, struct job *j)
         job_event(l, j, JOB_EV_DONE);
 }
 
+/* What each rank of a node is bound to, for the daemon there. */
+static char **cpus_of(const struct launch *l, const struct job *j, uint32_t node, size_t *n)
+{
+    const struct topo *t = nodecpus_topo(l, j->map.nodes[node].vpid);
+    char **list;
+
+    *n = 0;
+    if (!j->rank_taken || !t)
+        return NULL;
+    list = xcalloc(job_launch_local_size(&j->map, node) + 1, sizeof *list);
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (j->map.rank_node[r] == node)
+            list[(*n)++] = j->rank_taken[r] ? topo_cpus(t, j->rank_taken[r], j->bind) : xstrdup("");
+    }
+    return list;
+}
+
+static void cpus_free(char **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(list[i]);
+    free(list);
+}
+
+/* Before any rank is started, so that the table comes before their output. */
+static void show_map(struct launch *l, struct job *j)
+{
+    struct msg m = {.type = MSG_JOB_MAP, .data = (const uint8_t *)j->table};
+
+    if (j->note)
+        out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, j->note);
+    if (!j->table)
+        return;
+    m.len = strlen(j->table);
+    job_tell(l, j, &m);
+    free(j->table);
+    j->table = NULL;
+}
+
 static void send_launch(struct launch *l, struct job *j)
 {
     struct msg m = {.type = MSG_LAUNCH, .launch = j->map};
@@ -414,12 +501,15 @@ static void send_launch(struct launch *l, struct job *j)
     j->held_ms = 0;
     l->stats.jobs_started++;
     m.launch.version = l->members->version;
+    show_map(l, j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
+        m.launch.cpus = cpus_of(l, j, (uint32_t)i, &m.launch.ncpus);
         if (rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
             job_fail(l, j, JOB_EV_FAIL_START, 125, "not launched: %s", err.msg);
             job_daemon_lost(l, j->map.nodes[i].vpid,
                             (struct epoch){l->opts.incarnation, j->map.nodes[i].epoch});
         }
+        cpus_free(m.launch.cpus, m.launch.ncpus);
     }
 }
 

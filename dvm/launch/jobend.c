@@ -93,17 +93,6 @@ static void rank_step(struct launch *l, struct job *j, uint32_t rank, enum proc_
         out_log(l->out, LOG_LEVEL_DEBUG, "job %s rank %u: %s", j->map.nspace, rank, err.msg);
 }
 
-static void give_slot_back(struct launch *l, struct job *j, uint32_t rank)
-{
-    const struct job_node *n = &j->map.nodes[j->map.rank_node[rank]];
-    struct member *m = member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
-
-    if (j->rank_slot[rank] && m)
-        m->slots_used--;
-    j->rank_slot[rank] = MUTANT(SLOT_TWICE);
-    l->kick = true;
-}
-
 void job_launched(struct launch *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
@@ -115,7 +104,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
             continue;
         if (m->ranks[i].failed) {
             rank_step(l, j, (uint32_t)rank, PROC_EV_FAIL);
-            give_slot_back(l, j, (uint32_t)rank);
+            job_give_back(l, j, (uint32_t)rank);
             job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED,
                      "rank %u was not started on %s (vpid %u): %s: %s", m->ranks[i].rank,
                      host_of(j, (uint32_t)rank), from, m->ranks[i].text,
@@ -169,7 +158,7 @@ void job_exited(struct launch *l, uint32_t from, const struct msg *m)
         if (rank < 0)
             continue;
         j->rank_state[rank] = PROC_TERMINATED;
-        give_slot_back(l, j, (uint32_t)rank);
+        job_give_back(l, j, (uint32_t)rank);
         if (m->ranks[i].value != 0)
             rank_failed(l, j, from, (uint32_t)rank, m->ranks[i].value);
     }
@@ -254,7 +243,7 @@ static void lose_node(struct launch *l, struct job *j, int node)
         if (j->map.rank_node[r] != (uint32_t)node || j->rank_state[r] == PROC_TERMINATED)
             continue;
         rank_step(l, j, r, PROC_EV_LOST);
-        give_slot_back(l, j, r);
+        job_give_back(l, j, r);
         nlost++;
     }
     if (!(j->map.spec.flags & JOB_RECOVERABLE))

@@ -35,6 +35,7 @@ struct launch_opts {
     uint64_t incarnation;
     uint32_t size;
     uint64_t ack_ms;
+    const char *cpus; /* the head's own (dvm/map/topo.h); "" or NULL: not known */
 };
 
 struct launch *launch_create(const struct launch_opts *o, struct out *out, struct members *members,
@@ -52,11 +53,11 @@ uint64_t launch_deadline(const struct launch *l);
 void launch_applied(struct launch *l, const struct msg *op);
 bool launch_completed(struct launch *l, uint64_t version); /* true: news, launch_run() again */
 
-/* A daemon calls home. 0: admitted, *epoch is its new life; -1: err says why not now; if because
- * the vpid is live, *epoch is that life, which launch_lost() ends once the caller is known to be
- * no late frame; else none. */
-int launch_admit(struct launch *l, const struct msg_member *facts, struct epoch *epoch,
-                 struct err *err);
+/* A daemon calls home and tells its CPUs. 0: admitted, *epoch is its new life; -1: err says why not
+ * now; if because the vpid is live, *epoch is that life, which launch_lost() ends once the caller
+ * is known to be no late frame; else none. */
+int launch_admit(struct launch *l, const struct msg_member *facts, const char *cpus,
+                 struct epoch *epoch, struct err *err);
 /* An admitted daemon's connection ended before it was wired. */
 void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
 /* True if this daemon was admitted in this life and waits to be wired. */
@@ -81,7 +82,8 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
                            const char **reason, struct err *err);
 int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *out,
                         const char **reason, struct err *err);
-/* SIGTERM and SIGINT end the job (with a grace), SIGKILL kills it, others are passed to its ranks. */
+/* SIGTERM and SIGINT end the job (with a grace), SIGKILL kills it, others are passed to its ranks.
+ */
 int launch_signal_put(struct launch *l, const char *nspace, int signum, const char **reason,
                       struct err *err);
 int launch_size_put(struct launch *l, const struct api_size *s, struct api_size *out,

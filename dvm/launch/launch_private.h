@@ -4,6 +4,7 @@
 #define DVM_LAUNCH_LAUNCH_PRIVATE_H
 
 #include "dvm/launch/launch.h"
+#include "dvm/map/map.h"
 #include "dvm/state/state.h"
 
 #include <uthash.h>
@@ -34,8 +35,12 @@ struct job {
     uint32_t *watchers;
     bool ended_told;
     int *rank_state; /* [nranks] enum proc_state */
-    bool *rank_slot; /* [nranks] holds a slot of its node */
-    bool *node_gone; /* [nnodes] nothing of it is left there */
+    bool *rank_slot; /* [nranks] holds slots of its node, as many as map_rank_slots() says */
+    hwloc_bitmap_t *rank_taken; /* [nranks] hardware threads that it holds; NULL: none */
+    enum job_level bind;        /* what the ranks that hold some are bound to */
+    char *note;                 /* why ranks are not bound, or NULL */
+    char *table;                /* the map for the submitter, or NULL */
+    bool *node_gone;            /* [nnodes] nothing of it is left there */
     bool *node_registered;
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     enum job_event failure; /* 0: none; how it will end */
@@ -105,6 +110,9 @@ struct launch {
     struct job *jobs; /* in order of submission */
     struct job *by_nspace;
     size_t njobs;
+    struct cpus_kind *cpus_kinds; /* by text */
+    struct node_cpus *cpus;       /* [ncpus] by vpid */
+    uint32_t ncpus;
     struct history *history;
     size_t nhistory;
     struct campaign *campaigns;
@@ -142,6 +150,8 @@ void job_event(struct launch *l, struct job *j, enum job_event ev);
 void job_steps(struct launch *l);
 void job_release_held(struct launch *l);
 void job_unmap(struct launch *l, struct job *j);
+/* A rank gives back what it holds of its node, exactly as it was taken. */
+void job_give_back(struct launch *l, struct job *j, uint32_t rank);
 bool job_uses(const struct job *j, uint32_t vpid);
 void job_free(struct job *j);
 void job_tell(struct launch *l, const struct job *j, struct msg *m);
@@ -149,6 +159,14 @@ void job_tell(struct launch *l, const struct job *j, struct msg *m);
 void family_join(struct launch *l, struct job *j);
 void family_end_children(struct launch *l, const struct job *parent);
 void family_left(struct launch *l, const struct job *j);
+/* nodecpus.c. A daemon (in a new life) has told its CPUs; "" or NULL: nothing. */
+int nodecpus_put(struct launch *l, uint32_t vpid, const char *text, struct err *err)
+    __attribute__((warn_unused_result));
+const struct topo *nodecpus_topo(const struct launch *l, uint32_t vpid);
+const uint16_t *nodecpus_load(const struct launch *l, uint32_t vpid);
+void nodecpus_take(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus);
+void nodecpus_give(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus);
+void nodecpus_free_all(struct launch *l);
 /* jobend.c */
 void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));

@@ -27,6 +27,9 @@ static void launch_copy(struct job_launch *to, const struct job_launch *from)
         to->nodes[i] = from->nodes[i];
         to->nodes[i].host = xstrdup(from->nodes[i].host);
     }
+    to->cpus = xcalloc(from->ncpus, sizeof(*to->cpus));
+    for (size_t i = 0; i < from->ncpus; i++)
+        to->cpus[i] = xstrdup(from->cpus[i]);
     to->rank_node = xmalloc(ranks_bytes);
     to->rank_app = xmalloc(ranks_bytes);
     if (ranks_bytes) {

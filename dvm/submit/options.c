@@ -4,6 +4,7 @@
 
 #include "base/buf/buf.h"
 #include "dvm/cli/usage.h"
+#include "dvm/map/policy.h"
 #include "dvm/submit/environ.h"
 #include "dvm/submit/hosts.h"
 
@@ -19,6 +20,9 @@ enum {
     OPT_VERBOSE,
     OPT_HELP,
     OPT_MAP_BY,
+    OPT_RANK_BY,
+    OPT_BIND_TO,
+    OPT_DISPLAY,
     OPT_HOST,
     OPT_WDIR,
     OPT_TIMEOUT,
@@ -38,6 +42,9 @@ static const struct option longs[] = {
     {"np", required_argument, NULL, OPT_NP},
     {"npernode", required_argument, NULL, OPT_NPERNODE},
     {"map-by", required_argument, NULL, OPT_MAP_BY},
+    {"rank-by", required_argument, NULL, OPT_RANK_BY},
+    {"bind-to", required_argument, NULL, OPT_BIND_TO},
+    {"display", required_argument, NULL, OPT_DISPLAY},
     {"host", required_argument, NULL, OPT_HOST},
     {"wdir", required_argument, NULL, OPT_WDIR},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
@@ -64,7 +71,7 @@ struct parse {
     struct submit_opts *out;
     char *const *environ_;
     const char *cwd;
-    bool map_by, per_node, host, timeout, stdin_, dvm, attach, output; /* given */
+    bool map_by, rank_by, bind_to, per_node, host, timeout, stdin_, dvm, attach, output; /* given */
     /* Of the present application: */
     const char *wdir;
     uint64_t nprocs;
@@ -80,61 +87,59 @@ static int once(bool *given, const char *option, struct err *err)
     return 0;
 }
 
-static int set_ppr(struct job_spec *s, const char *text, const char *option, struct err *err)
+static int set_per_node(struct parse *p, const char *text, struct err *err)
 {
     uint64_t n;
 
-    if (cli_number(text, option, 1, JOB_RANKS_MAX, &n, err) < 0)
-        return -1;
-    s->map_by = JOB_MAP_BY_PPR;
-    s->ppr = (uint32_t)n;
-    return 0;
-}
-
-static int set_per_node(struct parse *p, const char *text, struct err *err)
-{
     if (p->map_by)
         return err_set(err, "-N and --map-by contradict each other: give one of them");
     if (once(&p->per_node, "-N", err) < 0)
         return -1;
-    return set_ppr(&p->out->spec, text, "-N", err);
-}
-
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s);
-    size_t m = strlen(end);
-
-    return n >= m && strcasecmp(s + n - m, end) == 0;
+    if (cli_number(text, "-N", 1, JOB_RANKS_MAX, &n, err) < 0)
+        return -1;
+    p->out->spec.map_by = JOB_MAP_BY_PPR;
+    p->out->spec.ppr = (uint32_t)n;
+    return 0;
 }
 
 static int set_map_by(struct parse *p, const char *text, struct err *err)
 {
-    static const char more[] = ":oversubscribe";
-    char *policy FREE_AUTO = xstrdup(text);
-    struct job_spec *s = &p->out->spec;
-
     if (p->per_node)
         return err_set(err, "-N and --map-by contradict each other: give one of them");
     if (once(&p->map_by, "--map-by", err) < 0)
         return -1;
-    if (ends_with(policy, more)) {
-        policy[strlen(policy) - strlen(more)] = '\0';
-        s->flags |= JOB_OVERSUBSCRIBE;
+    return policy_map_by(text, &p->out->spec, err);
+}
+
+static int set_rank_by(struct parse *p, const char *text, struct err *err)
+{
+    if (once(&p->rank_by, "--rank-by", err) < 0)
+        return -1;
+    return policy_rank_by(text, &p->out->spec, err);
+}
+
+static int set_bind_to(struct parse *p, const char *text, struct err *err)
+{
+    if (once(&p->bind_to, "--bind-to", err) < 0)
+        return -1;
+    return policy_bind_to(text, &p->out->spec, err);
+}
+
+static int set_display(struct parse *p, const char *text, struct err *err)
+{
+    char *copy FREE_AUTO = xstrdup(text);
+    char *rest = copy;
+    const char *word;
+
+    while ((word = strsep(&rest, ","))) {
+        if (strcasecmp(word, "map") == 0)
+            p->out->spec.flags |= JOB_DISPLAY_MAP;
+        else if (strcasecmp(word, "bind") == 0)
+            p->out->spec.flags |= JOB_DISPLAY_BIND;
+        else
+            return err_set(err, "--display: '%s' is neither map nor bind", word);
     }
-    if (strcasecmp(policy, "slot") == 0) {
-        s->map_by = JOB_MAP_BY_SLOT;
-        return 0;
-    }
-    if (strcasecmp(policy, "node") == 0) {
-        s->map_by = JOB_MAP_BY_NODE;
-        return 0;
-    }
-    if (strncasecmp(policy, "ppr:", 4) == 0 && ends_with(policy + 4, ":node")) {
-        policy[strlen(policy) - strlen(":node")] = '\0';
-        return set_ppr(s, policy + 4, "--map-by ppr", err);
-    }
-    return err_set(err, "--map-by: '%s' is none of slot, node, ppr:N:node", text);
+    return 0;
 }
 
 static int set_stdin(struct parse *p, const char *text, struct err *err)
@@ -280,6 +285,12 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
         return set_host(p, value, err);
     case OPT_MAP_BY:
         return set_map_by(p, value, err);
+    case OPT_RANK_BY:
+        return set_rank_by(p, value, err);
+    case OPT_BIND_TO:
+        return set_bind_to(p, value, err);
+    case OPT_DISPLAY:
+        return set_display(p, value, err);
     case OPT_WDIR:
         return set_wdir(p, value, err);
     case OPT_TIMEOUT:
@@ -421,6 +432,8 @@ static int check_whole(const struct job_spec *s, struct err *err)
     if (ranks > JOB_RANKS_MAX)
         return err_set(err, "%llu ranks, at most %d in one job", (unsigned long long)ranks,
                        JOB_RANKS_MAX);
+    if (policy_check(s, err) < 0)
+        return -1;
     if (ranks && s->stdin_rank < JOB_RANK_NONE && s->stdin_rank >= ranks)
         return err_set(err, "--stdin %u: the job has ranks 0..%llu", s->stdin_rank,
                        (unsigned long long)ranks - 1);

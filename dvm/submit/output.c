@@ -93,6 +93,11 @@ static struct line *line_of(struct output *o, uint32_t rank, int stream)
     return l;
 }
 
+void output_text(struct output *o, const void *data, size_t len)
+{
+    buf_put_raw(&o->sinks[0].queue, data, len);
+}
+
 static void put_timestamp(struct buf *q)
 {
     struct timespec now;

@@ -34,6 +34,8 @@ int output_job(struct output *o, const char *nspace, struct err *err)
     __attribute__((warn_unused_result));
 void output_destroy(struct output *o);
 void output_add(struct output *o, uint32_t rank, int stream, const void *data, size_t len);
+/* Text that is of no rank, for stream 1 as it is. */
+void output_text(struct output *o, const void *data, size_t len);
 /* The job is over: lines without an end are let go. */
 void output_finish(struct output *o);
 size_t output_pending(const struct output *o);

@@ -132,6 +132,9 @@ static void on_message(struct run *r, struct client_msg *m)
     case CLIENT_OUTPUT:
         output_add(r->output, m->number, m->stream, m->data, m->len);
         break;
+    case CLIENT_MAP:
+        output_text(r->output, m->data, m->len);
+        break;
     case CLIENT_STDIN_PAUSE:
         r->stdin_paused = m->number;
         break;

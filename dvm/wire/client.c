@@ -25,6 +25,7 @@ static void put_fields(struct buf *b, const struct client_msg *m)
         job_spec_encode(b, &m->spec);
         break;
     case CLIENT_STDIN:
+    case CLIENT_MAP:
         put_data(b, m);
         break;
     case CLIENT_SIGNAL:
@@ -76,6 +77,7 @@ static int get_fields(struct cur *c, struct client_msg *m)
 {
     switch (m->type) {
     case CLIENT_STDIN:
+    case CLIENT_MAP:
         m->data = cur_bytes(c, CLIENT_DATA_MAX, &m->len);
         return 0;
     case CLIENT_SIGNAL:

@@ -8,8 +8,8 @@
 #include "dvm/wire/job.h"
 
 /* One frame of dvm/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
- * carries either one job (SUBMIT or ATTACH first) or any number of calls. An unknown version or type, or a
- * malformed message, is answered ERROR and closed. */
+ * carries either one job (SUBMIT or ATTACH first) or any number of calls. An unknown version or
+ * type, or a malformed message, is answered ERROR and closed. */
 #define CLIENT_VERSION 1
 #define CLIENT_DATA_MAX (256u << 10)
 #define CLIENT_TEXT_MAX (16u << 10)
@@ -20,7 +20,7 @@ enum client_type {
     CLIENT_SUBMIT = 1, /* job_spec */
     CLIENT_STDIN,      /* bytes; none: end of input */
     CLIENT_SIGNAL,     /* u32 signal number for all ranks of the job */
-    CLIENT_CALL, /* the control API: str method, str path (with ?query), str body ("" or JSON) */
+    CLIENT_CALL,   /* the control API: str method, str path (with ?query), str body ("" or JSON) */
     CLIENT_ATTACH, /* str nspace: follows a detached job from now on, as its submitter would */
     /* daemon -> client */
     CLIENT_ACCEPTED = 64, /* str nspace */
@@ -32,12 +32,13 @@ enum client_type {
     CLIENT_LINE,          /* answer of GET /v1/events: str one event as JSON; after REPLY 200 */
     CLIENT_STDIN_PAUSE,   /* u8 1: stop sending STDIN, 0: go on */
     CLIENT_NOTE,          /* str text for the user that says nothing about the job's end */
+    CLIENT_MAP,           /* bytes: where the ranks are, as a table; before their output */
 };
 
 struct client_msg {
     enum client_type type;
     struct job_spec spec; /* SUBMIT */
-    const uint8_t *data;  /* STDIN, OUTPUT: borrowed from the input */
+    const uint8_t *data;  /* STDIN, OUTPUT, MAP: borrowed from the input */
     size_t len;
     uint32_t number; /* signal, exit code, status, rank, pause */
     uint8_t stream;  /* OUTPUT */

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #define JOB_FLAGS_KNOWN                                                                            \
-    (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_DETACH | JOB_OVERSUBSCRIBE | JOB_TOOL)
+    (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_DETACH | JOB_OVERSUBSCRIBE | JOB_TOOL | JOB_NOLOCAL |     \
+     JOB_DISPLAY_MAP | JOB_DISPLAY_BIND)
 #define JOB_HOST_MAX 255
+#define JOB_CPUS_MAX 16384 /* bytes of a list of CPUs */
 
 /* The least bytes that one element takes on the wire, for cur_count(). */
 #define STRING_MIN 4
@@ -108,11 +110,45 @@ static int app_check(const struct job_app *a, size_t i, struct err *err)
     return 0;
 }
 
+static void policy_encode(struct buf *b, const struct job_spec *s)
+{
+    buf_put_u8(b, (uint8_t)s->map_by);
+    buf_put_u8(b, (uint8_t)s->level);
+    buf_put_u32(b, s->ppr);
+    buf_put_u32(b, s->pe);
+    buf_put_u8(b, (uint8_t)s->rank_by);
+    buf_put_u8(b, (uint8_t)s->bind_to);
+}
+
+static void policy_decode(struct cur *c, struct job_spec *s)
+{
+    s->map_by = cur_u8(c);
+    s->level = cur_u8(c);
+    s->ppr = cur_u32(c);
+    s->pe = cur_u32(c);
+    s->rank_by = cur_u8(c);
+    s->bind_to = cur_u8(c);
+}
+
+static int policy_check(const struct job_spec *s, struct err *err)
+{
+    if (s->map_by > JOB_MAP_BY_OBJECT || s->level >= JOB_LEVELS)
+        return err_set(err, "unknown mapping policy %d of level %d", (int)s->map_by, (int)s->level);
+    if (s->map_by == JOB_MAP_BY_PPR && (s->ppr == 0 || s->ppr > JOB_RANKS_MAX))
+        return err_set(err, "%u ranks per daemon", s->ppr);
+    if (s->pe > JOB_PE_MAX)
+        return err_set(err, "%u CPUs for each rank, at most %u", s->pe, JOB_PE_MAX);
+    if (s->rank_by > JOB_RANK_BY_SPAN)
+        return err_set(err, "unknown ranking policy %d", (int)s->rank_by);
+    if (s->bind_to > JOB_BIND_HWTHREAD)
+        return err_set(err, "unknown binding policy %d", (int)s->bind_to);
+    return 0;
+}
+
 void job_spec_encode(struct buf *b, const struct job_spec *s)
 {
     buf_put_u32(b, s->flags);
-    buf_put_u8(b, (uint8_t)s->map_by);
-    buf_put_u32(b, s->ppr);
+    policy_encode(b, s);
     buf_put_u32(b, s->stdin_rank);
     buf_put_u64(b, s->timeout_ms);
     buf_put_u32(b, (uint32_t)s->nhosts);
@@ -127,8 +163,7 @@ void job_spec_encode(struct buf *b, const struct job_spec *s)
 static void spec_read(struct cur *c, struct job_spec *s)
 {
     s->flags = cur_u32(c);
-    s->map_by = cur_u8(c);
-    s->ppr = cur_u32(c);
+    policy_decode(c, s);
     s->stdin_rank = cur_u32(c);
     s->timeout_ms = cur_u64(c);
     s->nhosts = cur_count(c, JOB_RANKS_MAX, sizeof(uint32_t));
@@ -148,10 +183,8 @@ static int spec_check(const struct cur *c, const struct job_spec *s, struct err 
         return err_set(err, "cut short, or a count or string over its limit");
     if (s->flags & ~JOB_FLAGS_KNOWN)
         return err_set(err, "unknown flags 0x%x", s->flags & ~JOB_FLAGS_KNOWN);
-    if (s->map_by > JOB_MAP_BY_PPR)
-        return err_set(err, "unknown mapping policy %d", (int)s->map_by);
-    if (s->map_by == JOB_MAP_BY_PPR && (s->ppr == 0 || s->ppr > JOB_RANKS_MAX))
-        return err_set(err, "%u ranks per daemon", s->ppr);
+    if (policy_check(s, err) < 0)
+        return -1;
     if (s->napps == 0)
         return err_set(err, "no application");
     for (size_t i = 0; i < s->napps; i++) {
@@ -220,6 +253,9 @@ void job_launch_encode(struct buf *b, const struct job_launch *l)
     buf_put_u32(b, l->nranks);
     u32_encode(b, l->rank_node, l->nranks);
     u32_encode(b, l->rank_app, l->nranks);
+    buf_put_u32(b, (uint32_t)l->ncpus);
+    for (size_t i = 0; i < l->ncpus; i++)
+        buf_put_str(b, l->cpus[i]);
 }
 
 static void nodes_read(struct cur *c, struct job_launch *l)
@@ -231,6 +267,14 @@ static void nodes_read(struct cur *c, struct job_launch *l)
         l->nodes[i].epoch = cur_u64(c);
         l->nodes[i].host = cur_str(c, JOB_HOST_MAX);
     }
+}
+
+static void cpus_read(struct cur *c, struct job_launch *l)
+{
+    l->ncpus = cur_count(c, JOB_RANKS_MAX, STRING_MIN);
+    l->cpus = xcalloc(l->ncpus, sizeof(*l->cpus));
+    for (size_t i = 0; i < l->ncpus; i++)
+        l->cpus[i] = cur_str(c, JOB_CPUS_MAX);
 }
 
 /* It becomes a directory's name: one plain path component. */
@@ -269,6 +313,7 @@ int job_launch_decode(struct cur *c, struct job_launch *out, struct err *err)
     out->nranks = cur_count(c, JOB_RANKS_MAX, RANK_MIN);
     out->rank_node = u32_decode(c, out->nranks);
     out->rank_app = u32_decode(c, out->nranks);
+    cpus_read(c, out);
     if (launch_check(c, out, err) == 0)
         return 0;
 error:
@@ -284,6 +329,9 @@ void job_launch_free(struct job_launch *l)
     for (size_t i = 0; l->nodes && i < l->nnodes; i++)
         free(l->nodes[i].host);
     free(l->nodes);
+    for (size_t i = 0; l->cpus && i < l->ncpus; i++)
+        free(l->cpus[i]);
+    free(l->cpus);
     free(l->rank_node);
     free(l->rank_app);
     free(l->nspace);

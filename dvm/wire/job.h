@@ -15,6 +15,7 @@
 #define JOB_STRING_MAX 131072 /* bytes of one string, as the kernel allows */
 #define JOB_RANKS_MAX 1048576
 #define JOB_NSPACE_MAX 63 /* "<incarnation>.<number>" */
+#define JOB_PE_MAX 65535
 #define JOB_NO_VPID UINT32_MAX
 #define JOB_RANK_ALL UINT32_MAX
 #define JOB_RANK_NONE (UINT32_MAX - 1)
@@ -27,18 +28,58 @@ struct job_app {
     uint32_t nprocs; /* 0: as many as the policy gives (every free slot) */
 };
 
-enum job_map_by { JOB_MAP_BY_SLOT, JOB_MAP_BY_NODE, JOB_MAP_BY_PPR };
+/* Parts of a daemon's CPUs, from the whole down. */
+enum job_level {
+    JOB_LEVEL_NODE,
+    JOB_LEVEL_PACKAGE,
+    JOB_LEVEL_NUMA,
+    JOB_LEVEL_CORE,
+    JOB_LEVEL_HWTHREAD,
+    JOB_LEVELS
+};
+
+enum job_map_by {
+    JOB_MAP_BY_SLOT,
+    JOB_MAP_BY_NODE,
+    JOB_MAP_BY_PPR,   /* so many ranks on each part of `level` */
+    JOB_MAP_BY_OBJECT /* one rank on each part of `level` in turn, a daemon after the other */
+};
+
+enum job_rank_by {
+    JOB_RANK_BY_DEFAULT,
+    JOB_RANK_BY_SLOT,
+    JOB_RANK_BY_NODE,
+    JOB_RANK_BY_FILL,
+    JOB_RANK_BY_SPAN
+};
+
+/* From JOB_BIND_PACKAGE on: enum job_level plus 1. */
+enum job_bind_to {
+    JOB_BIND_DEFAULT,
+    JOB_BIND_NONE,
+    JOB_BIND_PACKAGE,
+    JOB_BIND_NUMA,
+    JOB_BIND_CORE,
+    JOB_BIND_HWTHREAD
+};
 
 #define JOB_NO_WAIT 1u     /* fail at once if the slots are not free now */
 #define JOB_RECOVERABLE 2u /* ranks that are lost do not end the others */
-#define JOB_DETACH 4u /* goes on without its client, who may come back: CLIENT_ATTACH */
+#define JOB_DETACH 4u      /* goes on without its client, who may come back: CLIENT_ATTACH */
 #define JOB_OVERSUBSCRIBE 8u
-#define JOB_TOOL 16u /* uses no slots */
+#define JOB_TOOL 16u             /* uses no slots */
+#define JOB_NOLOCAL 0x10000u     /* no rank on the daemon that it was submitted at */
+#define JOB_DISPLAY_MAP 0x20000u /* the submitter is sent the map as a table */
+#define JOB_DISPLAY_BIND 0x40000u
 
 struct job_spec {
     uint32_t flags;
     enum job_map_by map_by;
-    uint32_t ppr;        /* JOB_MAP_BY_PPR: ranks per daemon */
+    enum job_level level; /* of JOB_MAP_BY_PPR and _OBJECT */
+    uint32_t ppr;         /* JOB_MAP_BY_PPR: ranks per part */
+    uint32_t pe;          /* CPUs (cores, or hardware threads) of each rank; 0: not given */
+    enum job_rank_by rank_by;
+    enum job_bind_to bind_to;
     uint32_t stdin_rank; /* a rank, JOB_RANK_ALL or JOB_RANK_NONE */
     uint64_t timeout_ms; /* 0: none */
     size_t nhosts;       /* vpids the job is limited to; 0: all */
@@ -68,6 +109,8 @@ struct job_launch {
     uint32_t nranks;
     uint32_t *rank_node; /* [nranks] index into nodes */
     uint32_t *rank_app;  /* [nranks] index into spec.apps */
+    size_t ncpus;        /* 0: no rank of the receiver is bound; else its number of ranks there */
+    char **cpus;         /* of each, by rank: hwloc list of the machine's CPUs; "": not bound */
 };
 
 void job_spec_encode(struct buf *b, const struct job_spec *s);

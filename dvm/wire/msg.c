@@ -18,7 +18,7 @@ struct layout {
 /* o op, i number, I number2, e epoch, c client, r rank, n nspace, t text, u text2, v vpids, M
  * members, T targets, R ranks, d data, D data2, S spec, L launch */
 static const struct layout layouts[MSG_TYPES] = {
-    [MSG_HELLO] = {"HELLO", "itMo"},
+    [MSG_HELLO] = {"HELLO", "itMou"},
     [MSG_WELCOME] = {"WELCOME", "ieM"},
     [MSG_REFUSE] = {"REFUSE", "it"},
     [MSG_BYE] = {"BYE", ""},
@@ -46,6 +46,7 @@ static const struct layout layouts[MSG_TYPES] = {
     [MSG_KILL] = {"KILL", "niI"},
     [MSG_ACCEPTED] = {"ACCEPTED", "nc"},
     [MSG_JOB_STATE] = {"JOB_STATE", "nctuv"},
+    [MSG_JOB_MAP] = {"JOB_MAP", "ncd"},
     [MSG_DONE] = {"DONE", "ncitv"},
     [MSG_JOB_ENDED] = {"JOB_ENDED", "ni"},
     [MSG_ASK] = {"ASK", ""},

@@ -14,11 +14,11 @@
 
 enum msg_type {
     /* between neighbours, on the link that carries them */
-    MSG_HELLO =
-        1, /* number: enum hello_why, text: cluster, one member, op: last broadcast processed */
-    MSG_WELCOME, /* number: radix, epoch: the caller's life, one member: the answering daemon */
-    MSG_REFUSE,  /* number: enum refuse_why, text */
-    MSG_BYE,     /* nothing follows on this link from this side */
+    MSG_HELLO = 1, /* number: enum hello_why, text: cluster, one member, op: last broadcast
+                      processed, text2: the caller's CPUs (dvm/map/topo.h) if it joins */
+    MSG_WELCOME,   /* number: radix, epoch: the caller's life, one member: the answering daemon */
+    MSG_REFUSE,    /* number: enum refuse_why, text */
+    MSG_BYE,       /* nothing follows on this link from this side */
     MSG_PING,
     MSG_PONG,
     MSG_ADD,      /* broadcast op: members that join */
@@ -52,6 +52,7 @@ enum msg_type {
     MSG_ACCEPTED,  /* nspace, client */
     MSG_JOB_STATE, /* nspace, client, text: state, text2: reason, vpids: who takes input, once
                       started */
+    MSG_JOB_MAP,   /* nspace, client, data: a table, before any rank starts */
     MSG_DONE, /* nspace, client, number: exit code, text, vpids whose output is still to come */
     MSG_JOB_ENDED, /* nspace, number: exit code */
     MSG_ASK,

@@ -143,7 +143,7 @@ static const struct row rows[] = {
      MAP_NO_SLOTS,
      "",
      "",
-     "6 ranks"},
+     "ppr:2:node puts 2 ranks on node, which has slots for 1"},
     {"oversubscribed on nodes without slots",
      JOB_MAP_BY_SLOT,
      0,
@@ -382,23 +382,23 @@ static void check_row(const struct row *r)
                             .napps = r->napps,
                             .apps = apps};
     struct map_node nodes[4];
-    uint32_t rank_node[RANKS_MAX], rank_app[RANKS_MAX];
     char got_nodes[RANKS_MAX + 1] = "", got_apps[RANKS_MAX + 1] = "";
     struct err err = {0};
-    uint32_t ranks;
+    struct map m;
 
     for (uint32_t i = 0; i < 4; i++)
-        nodes[i] = (struct map_node){i + 1, r->slots[i], r->used[i]};
-    ranks = map_ranks(&spec, nodes, 4);
-    assert_true(ranks <= RANKS_MAX);
-    if (map_job(&spec, nodes, 4, rank_node, rank_app, &err) != r->result)
+        nodes[i] = (struct map_node){
+            .vpid = i + 1, .slots = r->slots[i], .used = r->used[i], .host = "node"};
+    if (map_job(&spec, nodes, 4, &m, &err) != r->result)
         fail_msg("%s: another result: %s", r->what, err.msg);
+    assert_true(m.nranks <= RANKS_MAX);
     if (!strstr(err.msg, r->why))
         fail_msg("%s: '%s' does not say '%s'", r->what, err.msg, r->why);
-    for (uint32_t i = 0; r->result == MAP_OK && i < ranks; i++) {
-        got_nodes[i] = (char)('0' + nodes[rank_node[i]].vpid);
-        got_apps[i] = (char)('0' + rank_app[i]);
+    for (uint32_t i = 0; i < m.nranks; i++) {
+        got_nodes[i] = (char)('0' + nodes[m.rank_node[i]].vpid);
+        got_apps[i] = (char)('0' + m.rank_app[i]);
     }
+    map_free(&m);
     if (strcmp(got_nodes, r->nodes) != 0 || strcmp(got_apps, r->apps) != 0)
         fail_msg("%s: %s of %s, not %s of %s", r->what, got_nodes, got_apps, r->nodes, r->apps);
 }
@@ -413,12 +413,18 @@ static void a_job_is_never_larger_than_the_limit_of_ranks(void **state)
 {
     struct job_app apps[2] = {{.nprocs = JOB_RANKS_MAX}, {.nprocs = JOB_RANKS_MAX}};
     struct job_spec spec = {.napps = 2, .apps = apps};
-    struct map_node nodes[2] = {{1, UINT32_MAX, 0}, {2, UINT32_MAX, 0}};
+    struct map_node nodes[2] = {{.vpid = 1, .slots = UINT32_MAX, .host = "a"},
+                                {.vpid = 2, .slots = UINT32_MAX, .host = "b"}};
+    struct map m;
 
-    assert_int_equal(map_ranks(&spec, nodes, 2), JOB_RANKS_MAX);
+    assert_int_equal(map_job(&spec, nodes, 2, &m, NULL), MAP_OK);
+    assert_int_equal(m.nranks, JOB_RANKS_MAX);
+    map_free(&m);
     apps[0].nprocs = 0;
     spec.napps = 1;
-    assert_int_equal(map_ranks(&spec, nodes, 2), JOB_RANKS_MAX);
+    assert_int_equal(map_job(&spec, nodes, 2, &m, NULL), MAP_OK);
+    assert_int_equal(m.nranks, JOB_RANKS_MAX);
+    map_free(&m);
 }
 
 int main(void)

@@ -130,10 +130,24 @@ static void contradictory_mappings_are_refused(void **state)
 
 static void unknown_mappings_are_refused_with_the_known_ones(void **state)
 {
-    assert_refused("--map-by core a", "none of slot, node, ppr:N:node");
-    assert_refused("--map-by ppr:2:socket a", "none of slot");
-    assert_refused("--map-by ppr:0:node a", "not within");
-    assert_refused("--map-by ppr::node a", "not a whole number");
+    assert_refused("--map-by board a", "none of slot, node, package, numa, core, hwthread, ppr:N:");
+    assert_refused("--map-by ppr:2:socket a", "'socket' is none of node");
+    assert_refused("--map-by ppr:0:node a", "no number within");
+    assert_refused("--map-by ppr::node a", "no number within");
+    assert_refused("--rank-by core a", "none of slot, node, fill, span");
+    assert_refused("--bind-to socket a", "none of none, hwthread, core, numa, package");
+    assert_refused("--display map,pstat a", "'pstat' is neither map nor bind");
+}
+
+static void policies_that_contradict_each_other_are_refused(void **state)
+{
+    assert_refused("-N 2 --map-by ppr:2:numa a", "contradict");
+    assert_refused("--map-by numa:pe=2 --bind-to hwthread a", "less than the cores that pe=2");
+    assert_refused("--bind-to hwthread --map-by slot:pe=2 a", "less than the cores that pe=2");
+    assert_refused("--map-by core:pe=2 a", "one core holds no more than one CPU");
+    assert_refused("--rank-by fill a", "needs --map-by");
+    assert_refused("--rank-by slot --rank-by node a", "--rank-by is given twice");
+    assert_refused("--bind-to core --bind-to core a", "--bind-to is given twice");
 }
 
 static void bad_hosts_are_refused(void **state)
@@ -245,6 +259,27 @@ static void ranks_per_daemon_can_be_said_in_two_ways(void **state)
     assert_int_equal(b.spec.ppr, 2);
     submit_opts_free(&a);
     submit_opts_free(&b);
+}
+
+static void policies_come_through(void **state)
+{
+    struct submit_opts o = parsed("--map-by ppr:3:NUMA:pe=2,nolocal --rank-by span "
+                                  "--bind-to package --display map,bind a");
+
+    assert_int_equal(o.spec.map_by, JOB_MAP_BY_PPR);
+    assert_int_equal(o.spec.level, JOB_LEVEL_NUMA);
+    assert_int_equal(o.spec.ppr, 3);
+    assert_int_equal(o.spec.pe, 2);
+    assert_int_equal(o.spec.rank_by, JOB_RANK_BY_SPAN);
+    assert_int_equal(o.spec.bind_to, JOB_BIND_PACKAGE);
+    assert_int_equal(o.spec.flags, JOB_NOLOCAL | JOB_DISPLAY_MAP | JOB_DISPLAY_BIND);
+    submit_opts_free(&o);
+    o = parsed("--map-by hwthread --bind-to none --display bind a");
+    assert_int_equal(o.spec.map_by, JOB_MAP_BY_OBJECT);
+    assert_int_equal(o.spec.level, JOB_LEVEL_HWTHREAD);
+    assert_int_equal(o.spec.bind_to, JOB_BIND_NONE);
+    assert_int_equal(o.spec.flags, JOB_DISPLAY_BIND);
+    submit_opts_free(&o);
 }
 
 static void oversubscribe_can_stand_behind_the_mapping(void **state)
@@ -371,6 +406,7 @@ int main(void)
         cmocka_unit_test(bad_counts_are_refused),
         cmocka_unit_test(options_given_twice_are_refused),
         cmocka_unit_test(contradictory_mappings_are_refused),
+        cmocka_unit_test(policies_that_contradict_each_other_are_refused),
         cmocka_unit_test(unknown_mappings_are_refused_with_the_known_ones),
         cmocka_unit_test(bad_hosts_are_refused),
         cmocka_unit_test(a_reader_of_stdin_that_the_job_does_not_have_is_refused),
@@ -383,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_count_not_given_is_left_to_the_policy),
         cmocka_unit_test(each_program_has_its_own_count_directory_and_exports),
         cmocka_unit_test(ranks_per_daemon_can_be_said_in_two_ways),
+        cmocka_unit_test(policies_come_through),
         cmocka_unit_test(oversubscribe_can_stand_behind_the_mapping),
         cmocka_unit_test(attach_and_detach_take_what_belongs_to_them_only),
         cmocka_unit_test(attach_detach_and_output_come_through),

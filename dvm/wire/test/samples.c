@@ -116,6 +116,7 @@ const struct client_msg *sample_clients(size_t *n)
         {.type = CLIENT_STDIN_PAUSE, .number = 1},
         {.type = CLIENT_ATTACH, .a = "5.12"},
         {.type = CLIENT_NOTE, .a = "7 bytes are gone"},
+        {.type = CLIENT_MAP, BYTES("RANK  NODE\n")},
     };
 
     list[0].spec = sample_spec();

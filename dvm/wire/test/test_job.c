@@ -39,6 +39,7 @@ static struct job_launch sample(void)
                                        {.vpid = 7, .epoch = 9, .host = "x-7"}};
     static uint32_t rank_node[] = {0, 1, 0, 1};
     static uint32_t rank_app[] = {0, 0, 0, 1};
+    static char *cpus[] = {"0-3,8", ""};
 
     return (struct job_launch){
         .nspace = "5.12",
@@ -47,7 +48,11 @@ static struct job_launch sample(void)
         .home_client = 44,
         .spec = {.flags = JOB_NO_WAIT | JOB_DETACH,
                  .map_by = JOB_MAP_BY_PPR,
+                 .level = JOB_LEVEL_NUMA,
                  .ppr = 2,
+                 .pe = 3,
+                 .rank_by = JOB_RANK_BY_SPAN,
+                 .bind_to = JOB_BIND_PACKAGE,
                  .stdin_rank = JOB_RANK_NONE,
                  .timeout_ms = 1ull << 33,
                  .nhosts = 2,
@@ -62,6 +67,8 @@ static struct job_launch sample(void)
         .nranks = 4,
         .rank_node = rank_node,
         .rank_app = rank_app,
+        .ncpus = 2,
+        .cpus = cpus,
     };
 }
 
@@ -113,6 +120,13 @@ static void a_launch_survives_the_round_trip(void **state)
     assert_int_equal(out.nodes[0].epoch, 1ull << 40);
     assert_memory_equal(out.rank_node, l.rank_node, 4 * sizeof(uint32_t));
     assert_memory_equal(out.rank_app, l.rank_app, 4 * sizeof(uint32_t));
+    assert_int_equal(out.spec.level, JOB_LEVEL_NUMA);
+    assert_int_equal(out.spec.pe, 3);
+    assert_int_equal(out.spec.rank_by, JOB_RANK_BY_SPAN);
+    assert_int_equal(out.spec.bind_to, JOB_BIND_PACKAGE);
+    assert_int_equal(out.ncpus, 2);
+    assert_string_equal(out.cpus[0], "0-3,8");
+    assert_string_equal(out.cpus[1], "");
     job_launch_free(&out);
 }
 
@@ -237,6 +251,26 @@ static void zero_ranks_per_daemon_are_refused(void **state)
     assert_refused(&l, "0 ranks per daemon");
 }
 
+static void unknown_policies_are_refused(void **state)
+{
+    struct job_launch l = sample();
+
+    l.spec.map_by = 4;
+    assert_refused(&l, "unknown mapping policy 4");
+    l = sample();
+    l.spec.level = JOB_LEVELS;
+    assert_refused(&l, "unknown mapping policy 2 of level 5");
+    l = sample();
+    l.spec.pe = JOB_PE_MAX + 1;
+    assert_refused(&l, "65536 CPUs for each rank");
+    l = sample();
+    l.spec.rank_by = 5;
+    assert_refused(&l, "unknown ranking policy 5");
+    l = sample();
+    l.spec.bind_to = 6;
+    assert_refused(&l, "unknown binding policy 6");
+}
+
 static void a_rank_on_a_node_that_is_not_in_the_map_is_refused(void **state)
 {
     struct job_launch l = sample();
@@ -301,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_relative_working_directory_is_refused),
         cmocka_unit_test(an_unknown_flag_is_refused),
         cmocka_unit_test(zero_ranks_per_daemon_are_refused),
+        cmocka_unit_test(unknown_policies_are_refused),
         cmocka_unit_test(a_rank_on_a_node_that_is_not_in_the_map_is_refused),
         cmocka_unit_test(a_rank_of_an_application_that_is_not_there_is_refused),
         cmocka_unit_test(a_namespace_that_is_no_plain_file_name_is_refused),

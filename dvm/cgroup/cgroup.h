@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The CPUs that this process may use: its container's cpuset and CPU limit (cgroup v1, v2, both
+ * mixed), its affinity, and their topology. */
+#ifndef DVM_CGROUP_CGROUP_H
+#define DVM_CGROUP_CGROUP_H
+
+#include "base/err/err.h"
+
+#include <hwloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cgroup_cpus {
+    hwloc_bitmap_t allowed; /* what cpuset and affinity leave */
+    bool whole;             /* those are all that the machine has */
+    uint32_t quota;         /* whole CPUs in its share of time, at least 1; 0: no limit */
+};
+
+/* `root` is put before /proc, /sys/fs/cgroup and /sys/devices ("" on a real machine). `affinity`:
+ * instead of what the kernel says of this process; NULL on a real machine. Kernel interfaces:
+ * Documentation/admin-guide/cgroup-v2.rst (cpu.max, cpuset.cpus.effective) and
+ * cgroup-v1/cpusets.rst, Documentation/scheduler/sched-bwc.rst (cpu.cfs_quota_us). */
+int cgroup_cpus_read(const char *root, hwloc_const_bitmap_t affinity, struct cgroup_cpus *out,
+                     struct err *err) __attribute__((warn_unused_result));
+void cgroup_cpus_free(struct cgroup_cpus *c);
+/* Ranks that fit: the CPUs, but no more than the quota. */
+uint32_t cgroup_slots(const struct cgroup_cpus *c);
+/* Whether the container limits its CPUs at all: else its slots say how large the machine is. */
+bool cgroup_limited(const struct cgroup_cpus *c);
+/* What the head is told (dvm/map/topo.h), "" and a reason if it cannot be found out. `alone`: no
+ * other container or daemon runs on the machine, as far as we know. */
+char *cgroup_topo_text(const struct cgroup_cpus *c, bool alone, struct err *err);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The words of --map-by, --rank-by and --bind-to, for prun and PMIx_Spawn alike. Pure. */
+#ifndef DVM_MAP_POLICY_H
+#define DVM_MAP_POLICY_H
+
+#include "base/err/err.h"
+#include "dvm/wire/job.h"
+
+/* "slot", "numa", "ppr:2:core", each with ":pe=N", ":oversubscribe", ":nolocal" (several qualifiers
+ * between commas or colons). */
+int policy_map_by(const char *text, struct job_spec *s, struct err *err)
+    __attribute__((warn_unused_result));
+int policy_rank_by(const char *text, struct job_spec *s, struct err *err)
+    __attribute__((warn_unused_result));
+int policy_bind_to(const char *text, struct job_spec *s, struct err *err)
+    __attribute__((warn_unused_result));
+/* Whether they go together; after all of them. */
+int policy_check(const struct job_spec *s, struct err *err) __attribute__((warn_unused_result));
+/* In the same words: "map-by ppr:2:numa:pe=2, rank-by fill, bind-to core"; only what was given. */
+char *policy_text(const struct job_spec *s);
+
+#endif

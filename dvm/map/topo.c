@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* CPUs of a daemon: from hwloc, to text and back, and questions about their parts. */
+#include "dvm/map/topo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OS_MAX 65535
+
+static const char *const use_names[] = {"own:", "shared:", "quota:"};
+
+const char *topo_level_name(enum job_level level)
+{
+    static const char *const names[] = {"node", "package", "numa", "core", "hwthread"};
+
+    return names[level];
+}
+
+/* What separates two cores says what they share: NUMA node, package. */
+static const char separators[2][2] = {{';', '/'}, {'|', ' '}};
+
+static void count_parts(struct topo *t)
+{
+    const struct topo_pu *last = &t->pus[t->npus - 1];
+
+    t->count[JOB_LEVEL_NODE] = 1;
+    for (int level = JOB_LEVEL_PACKAGE; level < JOB_LEVELS; level++)
+        t->count[level] = last->id[level] + 1u;
+}
+
+/* Appends a hardware thread; `fresh` says at which levels it begins a new part. */
+static void add_pu(struct topo *t, uint32_t os, const bool fresh[JOB_LEVELS])
+{
+    struct topo_pu *p = &t->pus[t->npus];
+
+    *p = (struct topo_pu){.os = os};
+    for (int level = JOB_LEVEL_PACKAGE; t->npus && level < JOB_LEVELS; level++)
+        p->id[level] = (uint16_t)(p[-1].id[level] + fresh[level]);
+    t->npus++;
+}
+
+/* Of several kinds of memory beside one core the first counts, as for numactl. */
+static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
+{
+    hwloc_obj_t numa = NULL;
+
+    while ((numa = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_NUMANODE, numa))) {
+        if (numa->cpuset && hwloc_bitmap_isset(numa->cpuset, pu->os_index))
+            return numa;
+    }
+    return NULL;
+}
+
+static void find_parts(hwloc_topology_t t, hwloc_obj_t pu, hwloc_obj_t in[JOB_LEVELS])
+{
+    hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_CORE, pu);
+
+    in[JOB_LEVEL_NODE] = NULL;
+    in[JOB_LEVEL_PACKAGE] = hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_PACKAGE, pu);
+    in[JOB_LEVEL_NUMA] = numa_of(t, pu);
+    in[JOB_LEVEL_CORE] = core ? core : pu; /* some virtual machines tell no cores */
+    in[JOB_LEVEL_HWTHREAD] = pu;
+}
+
+static void read_hwloc(struct topo *to, hwloc_topology_t t, hwloc_const_bitmap_t allowed)
+{
+    hwloc_obj_t last[JOB_LEVELS] = {0};
+    hwloc_obj_t pu = NULL;
+
+    while ((pu = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_PU, pu))) {
+        hwloc_obj_t in[JOB_LEVELS];
+        bool fresh[JOB_LEVELS];
+
+        if (allowed && !hwloc_bitmap_isset(allowed, pu->os_index))
+            continue;
+        if (to->npus == TOPO_PUS_MAX || pu->os_index > OS_MAX) {
+            to->npus = 0;
+            return;
+        }
+        find_parts(t, pu, in);
+        for (int level = 0; level < JOB_LEVELS; level++)
+            fresh[level] = in[level] != last[level];
+        add_pu(to, pu->os_index, fresh);
+        memcpy(last, in, sizeof last);
+    }
+}
+
+struct topo *topo_from_hwloc(hwloc_topology_t t, hwloc_const_bitmap_t allowed, enum topo_use use,
+                             struct err *err)
+{
+    struct topo *to = xcalloc(1, sizeof *to);
+
+    to->use = use;
+    to->pus = xcalloc(TOPO_PUS_MAX, sizeof *to->pus);
+    read_hwloc(to, t, allowed);
+    if (to->npus == 0) {
+        topo_free(to);
+        err_set(err, "the topology has no CPU that is allowed, or more than %d", TOPO_PUS_MAX);
+        return NULL;
+    }
+    to->pus = xrealloc(to->pus, to->npus * sizeof *to->pus);
+    count_parts(to);
+    return to;
+}
+
+void topo_free(struct topo *t)
+{
+    if (t)
+        free(t->pus);
+    free(t);
+}
+
+char *topo_text(const struct topo *t)
+{
+    BUF_AUTO struct buf b = {.max = 8 * TOPO_PUS_MAX};
+
+    buf_put_raw(&b, use_names[t->use], strlen(use_names[t->use]));
+    for (uint32_t i = 0; i < t->npus; i++) {
+        const struct topo_pu *p = &t->pus[i];
+        FREE_AUTO char *number = xasprintf("%u", p->os);
+
+        if (i && p->id[JOB_LEVEL_CORE] == p[-1].id[JOB_LEVEL_CORE])
+            buf_put_u8(&b, ',');
+        else if (i)
+            buf_put_u8(&b,
+                       (uint8_t)separators[p->id[JOB_LEVEL_PACKAGE] == p[-1].id[JOB_LEVEL_PACKAGE]]
+                                          [p->id[JOB_LEVEL_NUMA] == p[-1].id[JOB_LEVEL_NUMA]]);
+        buf_put_raw(&b, number, strlen(number));
+    }
+    buf_put_u8(&b, 0);
+    return xstrdup((const char *)b.data);
+}
+
+/* The separator before the next number; false: none of ours. */
+static bool read_separator(char c, bool fresh[JOB_LEVELS])
+{
+    fresh[JOB_LEVEL_NODE] = false;
+    fresh[JOB_LEVEL_HWTHREAD] = true;
+    fresh[JOB_LEVEL_CORE] = c != ',';
+    fresh[JOB_LEVEL_NUMA] = c == '|' || c == ';';
+    fresh[JOB_LEVEL_PACKAGE] = c == '/' || c == ';';
+    return c && strchr(", |/;", c);
+}
+
+static int read_pus(struct topo *t, const char *at, hwloc_bitmap_t seen, struct err *err)
+{
+    bool fresh[JOB_LEVELS] = {0};
+
+    for (;;) {
+        char *end;
+        unsigned long os = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : OS_MAX + 1ul;
+
+        if (os > OS_MAX || hwloc_bitmap_isset(seen, (unsigned)os) || t->npus == TOPO_PUS_MAX)
+            return err_set(err, "'%.20s' is no new CPU", at);
+        hwloc_bitmap_set(seen, (unsigned)os);
+        add_pu(t, (uint32_t)os, fresh);
+        if (!*end)
+            return 0;
+        if (!read_separator(*end, fresh))
+            return err_set(err, "'%.20s' is no separator of CPUs", end);
+        at = end + 1;
+    }
+}
+
+struct topo *topo_of_text(const char *text, struct err *err)
+{
+    struct topo *t = xcalloc(1, sizeof *t);
+    hwloc_bitmap_t seen = hwloc_bitmap_alloc();
+    int use = TOPO_QUOTA;
+    int rc;
+
+    while (use >= 0 && strncmp(text, use_names[use], strlen(use_names[use])) != 0)
+        use--;
+    t->pus = xcalloc(TOPO_PUS_MAX, sizeof *t->pus);
+    if (use < 0) {
+        rc = err_set(err, "it does not say whose they are");
+    } else {
+        t->use = (enum topo_use)use;
+        rc = read_pus(t, text + strlen(use_names[use]), seen, err);
+    }
+    hwloc_bitmap_free(seen);
+    if (rc < 0) {
+        topo_free(t);
+        err_wrap(err, "a list of CPUs");
+        return NULL;
+    }
+    t->pus = xrealloc(t->pus, t->npus * sizeof *t->pus);
+    count_parts(t);
+    return t;
+}
+
+uint32_t topo_units(const struct topo *t, enum job_level level, uint32_t id, enum job_level unit)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < t->npus; i++) {
+        const struct topo_pu *p = &t->pus[i];
+
+        if (p->id[level] == id && (n == 0 || p->id[unit] != p[-1].id[unit]))
+            n++;
+    }
+    return n;
+}
+
+/* The parts of a level that some hardware threads are in. */
+static hwloc_bitmap_t parts_of(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level level)
+{
+    hwloc_bitmap_t parts = hwloc_bitmap_alloc();
+    int i;
+
+    for (i = hwloc_bitmap_first(pus); i >= 0; i = hwloc_bitmap_next(pus, i))
+        hwloc_bitmap_set(parts, t->pus[i].id[level]);
+    return parts;
+}
+
+static char *list_text(hwloc_bitmap_t set)
+{
+    char *text = NULL;
+
+    if (hwloc_bitmap_list_asprintf(&text, set) < 0)
+        text = NULL;
+    hwloc_bitmap_free(set);
+    return text ? text : xstrdup("");
+}
+
+char *topo_cpus(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level level)
+{
+    hwloc_bitmap_t parts = parts_of(t, pus, level);
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+
+    for (uint32_t i = 0; i < t->npus; i++) {
+        if (hwloc_bitmap_isset(parts, t->pus[i].id[level]))
+            hwloc_bitmap_set(cpus, t->pus[i].os);
+    }
+    hwloc_bitmap_free(parts);
+    return list_text(cpus);
+}
+
+char *topo_where(const struct topo *t, hwloc_const_bitmap_t pus)
+{
+    FREE_AUTO char *package = list_text(parts_of(t, pus, JOB_LEVEL_PACKAGE));
+    FREE_AUTO char *numa = list_text(parts_of(t, pus, JOB_LEVEL_NUMA));
+    FREE_AUTO char *core = list_text(parts_of(t, pus, JOB_LEVEL_CORE));
+
+    return xasprintf("package %s numa %s core %s", package, numa, core);
+}
