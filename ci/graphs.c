@@ -17,7 +17,8 @@ static void dump_mermaid(const struct fsm *m, FILE *out)
         const struct fsm_row *row = &m->rows[i];
 
         fprintf(out, "    %s --> %s: %s\n",
-                row->state == FSM_ANY ? "any_other" : fsm_state_name(m, row->state),
+                row->state == FSM_ANY ? m->any_below ? "any_that_runs" : "any_other"
+                                      : fsm_state_name(m, row->state),
                 fsm_state_name(m, row->next), fsm_event_name(m, row->event));
     }
     fputs("```\n", out);

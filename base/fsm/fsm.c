@@ -36,7 +36,7 @@ static const struct fsm_row *find(const struct fsm *m, int state, int event)
             continue;
         if (row->state == state)
             return row;
-        if (row->state == FSM_ANY)
+        if (row->state == FSM_ANY && (m->any_below == 0 || state < m->any_below))
             any = row;
     }
     return any;

@@ -22,7 +22,8 @@ struct fsm_row {
 };
 
 /* `states` and `events` name every value that `rows` uses. FSM_ANY as row.state matches every state
- * that has no row of its own for the event. */
+ * that has no row of its own for the event, and whose number is below `any_below` if that is not 0:
+ * what is over does not fail once more. */
 #define FSM_ANY (-1)
 struct fsm {
     const char *name;
@@ -32,6 +33,7 @@ struct fsm {
     size_t nevents;
     const struct fsm_row *rows;
     size_t nrows;
+    int any_below;
 };
 
 /* Looks the pair up. 0: *state is the next one and *action its action. -1: an illegal pair; *state

@@ -85,8 +85,14 @@ static const struct fsm_row job_rows[] = {
     {JOB_NOTIFY_COMPLETED, JOB_EV_DONE, JOB_NOTIFIED, 0},
 };
 
-const struct fsm job_fsm = {
-    "job", job_states, COUNT(job_states), job_events, COUNT(job_events), job_rows, COUNT(job_rows)};
+const struct fsm job_fsm = {.name = "job",
+                            .states = job_states,
+                            .nstates = COUNT(job_states),
+                            .events = job_events,
+                            .nevents = COUNT(job_events),
+                            .rows = job_rows,
+                            .nrows = COUNT(job_rows),
+                            .any_below = JOB_UNTERMINATED};
 
 static const struct fsm_name proc_states[] = {
     {PROC_INIT, "INIT"},
@@ -124,5 +130,10 @@ static const struct fsm_row proc_rows[] = {
     {PROC_WAITPID_FIRED, PROC_EV_LOST, PROC_LOST, 0},
 };
 
-const struct fsm proc_fsm = {"process",          proc_states, COUNT(proc_states), proc_events,
-                             COUNT(proc_events), proc_rows,   COUNT(proc_rows)};
+const struct fsm proc_fsm = {.name = "process",
+                             .states = proc_states,
+                             .nstates = COUNT(proc_states),
+                             .events = proc_events,
+                             .nevents = COUNT(proc_events),
+                             .rows = proc_rows,
+                             .nrows = COUNT(proc_rows)};

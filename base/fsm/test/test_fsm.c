@@ -137,6 +137,20 @@ static void any_state_matches_when_there_is_no_own_row(void **state)
     assert_int_equal(s, BROKEN);
 }
 
+static void any_state_is_only_one_below_the_boundary_if_there_is_one(void **state)
+{
+    const struct fsm_row hit[] = {{FSM_ANY, HIT, BROKEN, ACT_NONE}};
+    struct fsm m = lamp_with(hit, 1);
+    int s = BROKEN;
+
+    m.any_below = BROKEN;
+    assert_int_equal(fsm_step(&m, &s, HIT, NULL, NULL), -1);
+    assert_int_equal(s, BROKEN);
+    s = ON;
+    assert_int_equal(fsm_step(&m, &s, HIT, NULL, NULL), 0);
+    assert_int_equal(s, BROKEN);
+}
+
 static void an_own_row_wins_over_any_state(void **state)
 {
     struct fsm m = lamp();
@@ -178,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_sound_table_passes),
         cmocka_unit_test(a_step_gives_the_next_state_and_the_action),
         cmocka_unit_test(any_state_matches_when_there_is_no_own_row),
+        cmocka_unit_test(any_state_is_only_one_below_the_boundary_if_there_is_one),
         cmocka_unit_test(an_own_row_wins_over_any_state),
         cmocka_unit_test(the_graph_has_the_rows_in_table_order),
     };
