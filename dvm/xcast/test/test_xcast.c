@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One daemon's part in a broadcast: what it forwards, what it keeps, when it acknowledges. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/xcast/xcast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INC 5u
+
+/* Radix 2, vpids 0..6: 0: 1 2, 1: 3 4, 2: 5 6. */
+struct fixture {
+    struct out out;
+    struct members members;
+    struct links links;
+    struct xcast x;
+    struct frame from;
+    char said[4096]; /* "3:ADD 7 ": to whom, what, op; since it was asked last */
+};
+
+static struct epoch life(uint32_t vpid)
+{
+    return (struct epoch){INC, 10 + vpid};
+}
+
+static struct fixture *fixture_new(uint32_t self)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+
+    members_init(&f->members, self, 2);
+    links_init(&f->links, &f->out);
+    xcast_init(&f->x, &f->out, &f->members, &f->links);
+    for (uint32_t v = 0; v < 7; v++) {
+        struct msg_member facts = {v, life(v), "h", "a", 1, 1};
+
+        members_add(&f->members, &facts, 1);
+    }
+    f->from = (struct frame){.src = self, .src_epoch = life(self)};
+    return f;
+}
+
+static void fixture_free(struct fixture *f)
+{
+    xcast_free(&f->x);
+    links_free(&f->links);
+    members_free(&f->members);
+    out_free(&f->out);
+    free(f);
+}
+
+static struct link *link_to(struct fixture *f, uint32_t vpid, bool incoming)
+{
+    struct link *k = links_accept(&f->links, vpid + 1);
+
+    k->vpid = vpid;
+    k->epoch = life(vpid);
+    k->state = LINK_UP;
+    k->incoming = incoming;
+    return k;
+}
+
+static const char *said(struct fixture *f)
+{
+    struct out_act act;
+
+    *f->said = '\0';
+    while (out_take(&f->out, &act)) {
+        struct cur c = cur_of(act.data.data, act.data.len);
+        size_t len = strlen(f->said);
+        struct frame h;
+        struct msg m;
+
+        assert_int_equal(act.kind, OUT_SEND);
+        assert_int_equal(frame_decode(&c, &h, NULL), 0);
+        assert_int_equal(msg_decode(&c, h.type, &m, NULL), 0);
+        snprintf(f->said + len, sizeof f->said - len, "%u:%s %llu ", h.dst, msg_name(h.type),
+                 (unsigned long long)m.op);
+        msg_free(&m);
+        out_act_free(&act);
+    }
+    return f->said;
+}
+
+/* As core/apply.c does it: forward, then handle. */
+static void operate(struct fixture *f, uint64_t op)
+{
+    struct msg m = {.type = MSG_SHUTDOWN, .op = op, .text = "t"};
+
+    xcast_forward(&f->x, &f->from, &m);
+    f->members.version = op;
+    xcast_check(&f->x, &f->from);
+}
+
+static void a_child_that_has_not_acknowledged_holds_the_acknowledgement_up(void **state)
+{
+    struct fixture *f = fixture_new(1);
+
+    link_to(f, 0, false);
+    link_to(f, 3, true);
+    link_to(f, 4, true);
+    operate(f, 1);
+    assert_string_equal(said(f), "3:SHUTDOWN 1 4:SHUTDOWN 1 ");
+    xcast_ack(&f->x, 3, life(3), 1);
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "");
+    assert_true(xcast_waits_for(&f->x, 4));
+    xcast_ack(&f->x, 4, life(4), 1);
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "0:XACK 1 ");
+    xcast_check(&f->x, &f->from); /* once */
+    assert_string_equal(said(f), "");
+    fixture_free(f);
+}
+
+static void an_acknowledgement_of_an_earlier_version_does_not_count(void **state)
+{
+    struct fixture *f = fixture_new(1);
+
+    link_to(f, 0, false);
+    xcast_ack(&f->x, 3, life(3), 1);
+    xcast_ack(&f->x, 4, life(4), 1);
+    operate(f, 1);
+    (void)said(f);
+    operate(f, 2);
+    xcast_ack(&f->x, 3, life(3), 2);
+    xcast_ack(&f->x, 4, life(4), 1);
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "");
+    xcast_ack(&f->x, 3, life(3), 1); /* late: what it has said stays */
+    xcast_ack(&f->x, 4, life(4), 2);
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "0:XACK 2 ");
+    fixture_free(f);
+}
+
+static void an_acknowledgement_of_another_life_does_not_count(void **state)
+{
+    struct fixture *f = fixture_new(0);
+    struct epoch old = {INC, 3};
+
+    link_to(f, 1, true);
+    operate(f, 1);
+    xcast_ack(&f->x, 1, old, 1);
+    xcast_ack(&f->x, 2, life(2), 1);
+    xcast_check(&f->x, &f->from);
+    assert_int_equal(f->x.complete, 0);
+    xcast_ack(&f->x, 1, life(1), 1);
+    xcast_check(&f->x, &f->from);
+    assert_int_equal(f->x.complete, 1);
+    (void)said(f);
+    fixture_free(f);
+}
+
+/* A child may be ahead of its parent-to-be, which remembers it until it is there itself. */
+static void an_acknowledgement_ahead_of_us_is_remembered(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct msg_target gone = {2, life(2)};
+
+    link_to(f, 0, false);
+    xcast_ack(&f->x, 3, life(3), 1);
+    xcast_ack(&f->x, 4, life(4), 1);
+    xcast_ack(&f->x, 5, life(5), 1); /* not our child yet */
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "");
+    members_remove(&f->members, &gone, 1, MEMBER_LOST);
+    operate(f, 1);
+    assert_string_equal(said(f), "0:XACK 1 ");
+    assert_false(xcast_waits_for(&f->x, 3));
+    fixture_free(f);
+}
+
+static void an_acknowledgement_of_who_is_no_child_is_forgotten(void **state)
+{
+    struct fixture *f = fixture_new(1);
+
+    operate(f, 1);
+    xcast_ack(&f->x, 6, life(6), 1);
+    xcast_ack(&f->x, 3, life(3), 1);
+    xcast_check(&f->x, &f->from);
+    assert_true(xcast_waits_for(&f->x, 6));
+    assert_false(xcast_waits_for(&f->x, 3));
+    fixture_free(f);
+}
+
+static void after_a_change_of_parent_it_acknowledges_again(void **state)
+{
+    struct fixture *f = fixture_new(3);
+
+    link_to(f, 1, false);
+    operate(f, 1);
+    assert_string_equal(said(f), "1:XACK 1 ");
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "");
+    xcast_parent_changed(&f->x);
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "1:XACK 1 ");
+    fixture_free(f);
+}
+
+static void without_a_link_to_the_parent_the_acknowledgement_waits(void **state)
+{
+    struct fixture *f = fixture_new(3);
+
+    operate(f, 1);
+    assert_string_equal(said(f), "");
+    link_to(f, 1, false);
+    xcast_check(&f->x, &f->from);
+    assert_string_equal(said(f), "1:XACK 1 ");
+    fixture_free(f);
+}
+
+static void who_is_no_member_acknowledges_nothing_and_has_no_children(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct msg_target self = {1, life(1)};
+
+    link_to(f, 0, false);
+    members_remove(&f->members, &self, 1, MEMBER_LEAVING);
+    operate(f, 1);
+    assert_string_equal(said(f), "");
+    fixture_free(f);
+}
+
+static void the_heads_completion_of_a_version_completes_all_before_it(void **state)
+{
+    struct fixture *f = fixture_new(0);
+
+    for (uint64_t op = 1; op <= 3; op++)
+        operate(f, op);
+    assert_int_equal(f->x.complete, 0);
+    xcast_ack(&f->x, 1, life(1), 3);
+    xcast_ack(&f->x, 2, life(2), 3);
+    xcast_check(&f->x, &f->from);
+    assert_int_equal(f->x.complete, 3);
+    fixture_free(f);
+}
+
+/* Above its own place in the tree, below us: whoever hangs on us gets it, but for who is not wired.
+ */
+static void it_forwards_to_children_and_to_who_hangs_on_it_and_not_to_joiners(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct msg m = {.type = MSG_SHUTDOWN, .op = 1, .text = "t"};
+
+    link_to(f, 0, false); /* the parent */
+    link_to(f, 3, true);  /* a child; the other has no link now */
+    link_to(f, 6, true);  /* on its way to its place */
+    link_to(f, 5, true)->joining = true;
+    link_to(f, 2, true)->state = LINK_CLOSING;
+    xcast_forward(&f->x, &f->from, &m);
+    assert_string_equal(said(f), "3:SHUTDOWN 1 6:SHUTDOWN 1 ");
+    fixture_free(f);
+}
+
+/* The tree before the operation counts: who is removed by it hears of it first. */
+static void it_forwards_before_the_operation_is_handled(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct msg_target gone[] = {{3, life(3)}, {4, life(4)}};
+    struct msg m = {.type = MSG_REMOVE, .op = 1, .text = "c", .ntargets = 2, .targets = gone};
+
+    link_to(f, 3, true);
+    link_to(f, 4, true);
+    xcast_forward(&f->x, &f->from, &m);
+    members_remove(&f->members, gone, 2, MEMBER_LEAVING);
+    assert_string_equal(said(f), "3:REMOVE 1 4:REMOVE 1 ");
+    fixture_free(f);
+}
+
+static void who_comes_back_gets_what_it_has_missed_in_order(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct link *k;
+
+    for (uint64_t op = 1; op <= 5; op++)
+        operate(f, op);
+    k = link_to(f, 3, true);
+    assert_true(xcast_replay(&f->x, k, &f->from, 5));
+    assert_string_equal(said(f), "");
+    assert_true(xcast_replay(&f->x, k, &f->from, 2));
+    assert_string_equal(said(f), "3:SHUTDOWN 3 3:SHUTDOWN 4 3:SHUTDOWN 5 ");
+    fixture_free(f);
+}
+
+static void who_is_too_far_behind_gets_nothing_in_pieces(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct link *k = link_to(f, 3, true);
+
+    for (uint64_t op = 1; op <= XCAST_RING + 2; op++)
+        operate(f, op);
+    out_free(&f->out);
+    assert_false(xcast_replay(&f->x, k, &f->from, 0));
+    assert_false(xcast_replay(&f->x, k, &f->from, 1));
+    assert_string_equal(said(f), "");
+    assert_true(xcast_replay(&f->x, k, &f->from, 2));
+    assert_int_equal(strncmp(said(f), "3:SHUTDOWN 3 ", 13), 0);
+    fixture_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_that_has_not_acknowledged_holds_the_acknowledgement_up),
+        cmocka_unit_test(an_acknowledgement_of_an_earlier_version_does_not_count),
+        cmocka_unit_test(an_acknowledgement_of_another_life_does_not_count),
+        cmocka_unit_test(an_acknowledgement_ahead_of_us_is_remembered),
+        cmocka_unit_test(an_acknowledgement_of_who_is_no_child_is_forgotten),
+        cmocka_unit_test(after_a_change_of_parent_it_acknowledges_again),
+        cmocka_unit_test(without_a_link_to_the_parent_the_acknowledgement_waits),
+        cmocka_unit_test(who_is_no_member_acknowledges_nothing_and_has_no_children),
+        cmocka_unit_test(the_heads_completion_of_a_version_completes_all_before_it),
+        cmocka_unit_test(it_forwards_to_children_and_to_who_hangs_on_it_and_not_to_joiners),
+        cmocka_unit_test(it_forwards_before_the_operation_is_handled),
+        cmocka_unit_test(who_comes_back_gets_what_it_has_missed_in_order),
+        cmocka_unit_test(who_is_too_far_behind_gets_nothing_in_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
