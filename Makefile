@@ -54,6 +54,8 @@ TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
 FUZZ_SECONDS ?= 240
 FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/*/test/fuzz_*.c)
 FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
+# Programs of ci/contract.txt.
+CONTRACT_TESTS := dvm/core/test/test_contract
 MUTANT_TESTS := $(BUILD)/mutant/dvm/sim/test/mutants
 BATS := $(wildcard dvm/test/*.bats operator/test/*.bats)
 BENCHES := floor launcher memory repair xcast
@@ -155,7 +157,7 @@ test: ## all tests that need no cluster
 	@ci/deps.sh
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory local
-	@$(MAKE) --no-print-directory lint-test docs-check core-check
+	@$(MAKE) --no-print-directory lint-test docs-check core-check contract
 	@$(MAKE) --no-print-directory api-test
 
 fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached
@@ -198,6 +200,9 @@ core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted a
 	@ci/archives.sh
 	@bats ci/test/archives.bats
 
+contract: $(BUILD)/mutant/sim $(CONTRACT_TESTS:%=$(BUILD)/mutant/%) ## the contract's rules, their tests, and the mutants under which these fail
+	@ci/contract.sh
+
 docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the tables to docs/graphs
 	@mkdir -p docs/graphs && $< docs/graphs
 
@@ -222,4 +227,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all core-check examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help
+.PHONY: all core-check contract examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help

@@ -42,6 +42,8 @@ bool fence_defers(const struct launch *l)
 {
     const struct job *j;
 
+    if (MUTANT(NO_DEFERRAL))
+        return false;
     DL_FOREACH(l->jobs, j)
     {
         if (j->held_ms && l->out->now_ms - j->held_ms >= LAUNCH_HOLD_MAX_MS)

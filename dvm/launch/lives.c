@@ -2,6 +2,7 @@
 /* Joiners that live shortly, again and again: each further life is admitted later, so that they do
  * not keep the fence up. */
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
 
@@ -31,7 +32,7 @@ static uint64_t pause_ms(uint32_t nshort)
 {
     uint64_t ms = LAUNCH_BACKOFF_MIN_MS;
 
-    if (nshort < LAUNCH_SHORT_LIVES_FREE)
+    if (nshort < LAUNCH_SHORT_LIVES_FREE || MUTANT(NO_BACKOFF))
         return 0;
     for (nshort -= LAUNCH_SHORT_LIVES_FREE; nshort && ms < LAUNCH_BACKOFF_MAX_MS; nshort--)
         ms *= 2;

@@ -358,7 +358,7 @@ detached() {
     [ "$(grep -c 'CampaignComplete' "$BATS_TEST_TMPDIR/resize")" -eq 1 ]
 }
 
-@test "a stream of jobs over the leaving daemons loses none" {
+@test "C3: a stream of jobs over the leaving daemons loses none" {
     start_dvm 4 --slots 2
     local i pids=()
     for i in 1 2 3 4 5 6 7 8; do
@@ -370,7 +370,7 @@ detached() {
     for i in 1 2 3 4 5 6 7 8; do grep -q '^ring: size=3 .* ok$' "$BATS_TEST_TMPDIR/ring$i"; done
 }
 
-@test "--drain kill ends the job on leaving daemons and tells so everywhere" {
+@test "C15: --drain kill ends the job on leaving daemons and tells so everywhere" {
     start_dvm 2 --slots 1
     hold_job one 2
     run -0 prte resize 1 --drain kill
@@ -380,7 +380,7 @@ detached() {
     [ "$(view '.campaigns[-1].ended | length')" -eq 1 ]
 }
 
-@test "a deadline ends what still runs on leaving daemons" {
+@test "C15: a deadline ends what still runs on leaving daemons" {
     start_dvm 2 --slots 1
     hold_job one 2
     run -0 prte resize 1 --deadline 0
@@ -397,14 +397,14 @@ detached() {
     [ "$code" -eq 0 ]
 }
 
-@test "2 -> 5, and MPI over 5" {
+@test "C20: 2 -> 5, and MPI over 5" {
     start_dvm 2 --slots 1
     run -0 prte resize 5
     run -0 prun -n 5 "$examples/mpi_hello"
     [ "$(grep -c ' of 5 on ' <<< "$output")" -eq 5 ]
 }
 
-@test "4 -> 2 -> 4, again and again, with the same vpids" {
+@test "C10: 4 -> 2 -> 4, again and again, with the same vpids" {
     start_dvm 4 --slots 1
     local i
     for i in 1 2 3; do
@@ -450,7 +450,7 @@ detached() {
 
 # --- losses and ends
 
-@test "a member that is killed ends its jobs with 123; others run on; a resize brings it back" {
+@test "C19: a member that is killed ends its jobs with 123; others run on; a resize brings it back" {
     start_dvm 3 --slots 1
     hold_job one 1 --host 1
     hold_job two 1 --host 3
@@ -465,7 +465,7 @@ detached() {
     prun -N 1 true
 }
 
-@test "SIGTERM of a member is a shrink of one" {
+@test "C19: SIGTERM of a member is a shrink of one" {
     start_dvm 2
     local pid
     pid=$(cut -d' ' -f1 "$DVM_SESSION_DIR/2/pid")

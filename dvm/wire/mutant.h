@@ -49,6 +49,8 @@
     X(RENUMBER, "messages are numbered anew when the lifeline is another one")                     \
     X(SLOT_TWICE, "the slot of an ended rank is given back twice")                                 \
     X(SLOTS_KEPT, "a job that is mapped anew keeps its slots")                                     \
+    X(NO_DEFERRAL, "campaigns begin however long a job has been held")                             \
+    X(NO_BACKOFF, "a vpid of short lives is admitted again at once")                               \
     X(LOSS_RELEASES_HELD, "the loss of a daemon ends the hold of a campaign")                      \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 

@@ -45,7 +45,7 @@ all_succeeded() {
 spanning() { pstat | jq -r '[.jobs[] | select(.state == "RUNNING" and .ranks == 4 and ([3, 4] - .vpids) == [])] | .[].id'; }
 spans() { [ -n "$(spanning)" ]; }
 
-@test "scale 4 -> 2: held open by a job, then one campaign, one repair, one event; pods last; no job fails" {
+@test "C16: scale 4 -> 2: held open by a job, then one campaign, one repair, one event; pods last; no job fails" {
     local seed uids sequence repairs1 repairs2 campaign id complete held patched done_before
     seed=$(draw_seed)
     repairs1=$(repairs_of "$X-1") repairs2=$(repairs_of "$X-2")

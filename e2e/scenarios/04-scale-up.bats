@@ -3,7 +3,7 @@
 # kubectl scale up, and a scale down that is taken back before it is done.
 load ../lib
 
-@test "scale 2 -> 5: new members join the pool, MPI runs over all five" {
+@test "C20: scale 2 -> 5: new members join the pool, MPI runs over all five" {
     have 2
     scale 5
     settled 5

@@ -14,7 +14,7 @@ has_rejoined() { # VPID OLD-EPOCH
     pstat | jq -e --argjson v "$1" --argjson e "$2" '.members[] | select(.vpid == $v) | .state == "wired" and .epoch > $e' > /dev/null
 }
 
-@test "member pod deleted: it leaves in an orderly way and comes back; others' jobs go on" {
+@test "C19: member pod deleted: it leaves in an orderly way and comes back; others' jobs go on" {
     local uid epoch
     uid=$(uid_of "$X-2")
     epoch=$(epoch_of 2)
@@ -44,7 +44,7 @@ has_rejoined() { # VPID OLD-EPOCH
 }
 is_draining() { equal state "$(pstat | jq -r --argjson v "$1" '.members[] | select(.vpid == $v) | .state')" draining; }
 
-@test "member killed by SIGKILL from outside: a loss; it comes back with its vpid, others' jobs go on" {
+@test "C19: member killed by SIGKILL from outside: a loss; it comes back with its vpid, others' jobs go on" {
     local epoch restarts uid
     epoch=$(epoch_of 2)
     uid=$(uid_of "$X-2")

@@ -49,7 +49,7 @@ runs() {
          \"state\": {\"running\": {\"startedAt\": \"2024-01-01T00:00:00Z\"}}}]}}" >&2
 }
 
-@test "pods are named by their vpids and counted in status.replicas" {
+@test "C16: pods are named by their vpids and counted in status.replicas" {
     running 3
     becomes '{.status.replicas}' 3
     [ "$(pods)" = "pod/x-1 pod/x-2 pod/x-3 pod/x-head-0 " ]
@@ -57,7 +57,7 @@ runs() {
     [[ $(kn get pod x-2 -o jsonpath='{.spec.containers[0].args}') == *'"--role","member"'*'"--hostname-vpid"'* ]]
 }
 
-@test "pods are removed only after the campaign, the others keep theirs" {
+@test "C17: pods are removed only after the campaign, the others keep theirs" {
     running 3
     becomes '{.status.replicas}' 3
     stays=$(uid_of pod/x-2) goes=$(uid_of pod/x-3)

@@ -131,7 +131,7 @@ END
 
 # --- campaigns
 
-@test "scaling down removes nothing before the head has said that it is complete" {
+@test "C17: scaling down removes nothing before the head has said that it is complete" {
     running 4
     order 'hold?on=1'
     scale 2
@@ -154,7 +154,7 @@ END
     [[ $(kn describe dvm x) == *ShrinkRecorded*"daemons 3 to 4 will leave"*ShrinkComplete* ]]
 }
 
-@test "an operator killed while the head drains goes on with the same campaign" {
+@test "C18: an operator killed while the head drains goes on with the same campaign" {
     running 4
     order 'hold?on=1'
     scale 2
@@ -171,7 +171,7 @@ END
     [ "$(count 'PUT campaign')" -eq 1 ]
 }
 
-@test "a campaign that ended while the operator was away is applied when it is back" {
+@test "C18: a campaign that ended while the operator was away is applied when it is back" {
     running 4
     order 'hold?on=1'
     scale 2
@@ -184,7 +184,7 @@ END
     replicas_are 2
 }
 
-@test "nothing is removed while the head cannot be asked, and it goes on by itself afterwards" {
+@test "C17: nothing is removed while the head cannot be asked, and it goes on by itself afterwards" {
     running 4
     order away
     condition Available HeadUnreachable
@@ -200,7 +200,7 @@ END
     condition Available AllMembersWired
 }
 
-@test "the user's own deadline ends the waiting for a head that cannot be asked" {
+@test "C17: the user's own deadline ends the waiting for a head that cannot be asked" {
     running 4 '"drain": {"deadlineSeconds": 1}'
     order away
     condition Available HeadUnreachable
@@ -289,7 +289,7 @@ END
     [ "$(tells '{.status.lastCampaign.sequence}')" = 2 ]
 }
 
-@test "a StatefulSet that somebody scaled is brought back by a campaign" {
+@test "C16: a StatefulSet that somebody scaled is brought back by a campaign" {
     running 3
     kn scale sts x --replicas=5 >&2
     becomes '{.status.lastCampaign.phase}' Complete

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Lists the rules of the elastic contract (C1 to C20), the tests that show each, and the deliberate mistakes under
+# which the core's tests of it fail; runs them to see that they do. Refuses a rule without a test, a rule of the
+# core's without such a mistake, a test in the sources that ci/contract.txt does not have, a mistake that nothing notices.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+BUILD=${BUILD:-build}
+TABLE=${TABLE:-ci/contract.txt}
+RULES=20
+ELSEWHERE=' 15 16 17 19 ' # shown by real daemons, the operator, a cluster: tests in bats
+failed=0
+
+refuse() {
+    echo "contract: $*"
+    failed=1
+}
+
+# True if the one test of that name passes, or, with a mutant, fails; anything else is an error of the run.
+run_test() {
+    local rc=0 out
+    out=$(timeout 60 "$BUILD/mutant/$1" "$2" "${@:3}" 2>&1) || rc=$?
+    grep -qF 'Running 1 test(s)' <<<"$out" || { refuse "$2: $1 does not run it alone (status $rc)"; return 0; }
+    if [ $# -eq 2 ]; then
+        [ "$rc" -eq 0 ] || refuse "$2 fails"
+    elif [ "$rc" -ne 1 ] || ! grep -qF "[  FAILED  ] $2" <<<"$out"; then
+        refuse "$2 does not fail under $3 (status $rc)"
+    fi
+}
+
+# The core's tests of one rule.
+show_core() {
+    local program test mutants
+    while read -r program test mutants; do
+        [[ $test == c$1_* ]] || continue
+        tests=$((tests + 1))
+        printf '  %s\n      fails under: %s\n' "$test" "${mutants:-nothing}"
+        [ -n "$mutants" ] || refuse "$test has no mutant"
+        run_test "$program" "$test"
+        for mutant in $mutants; do
+            run_test "$program" "$test" "$mutant"
+            runs=$((runs + 1))
+        done
+    done < <(grep -v '^#' "$TABLE")
+}
+
+show_bats() {
+    local line
+    while IFS= read -r line; do
+        tests=$((tests + 1))
+        sed -E 's/^([^:]*):@test "C[0-9]+: (.*)" \{$/  \2\n      in \1/' <<<"$line"
+    done < <(grep -HE "^@test \"C$1: " dvm/test/*.bats operator/test/*.bats e2e/scenarios/*.bats)
+}
+
+check_rule() {
+    tests=0
+    echo "C$1"
+    show_core "$1"
+    if [ "$tests" -eq 0 ] && [[ $ELSEWHERE != *" $1 "* ]]; then
+        refuse "C$1: no test of the core shows it"
+    fi
+    show_bats "$1"
+    [ "$tests" -gt 0 ] || refuse "C$1: no test shows it"
+}
+
+check_listed() {
+    local test mutant
+    while read -r test; do
+        grep -qE " $test( |\$)" "$TABLE" || refuse "$test is not in $TABLE"
+    done < <(sed -nE 's/^static void (c[0-9]+_[a-z0-9_]+)\(void \*\*state\)$/\1/p' dvm/*/test/test_*.c)
+    while read -r mutant; do
+        grep -qE " $mutant( |\$)" "$TABLE" || grep -q "{\"$mutant\", " dvm/sim/test/mutants.c ||
+            refuse "nothing is known to notice the mutant $mutant"
+    done < <("$BUILD/mutant/sim" --mutants | cut -d' ' -f1)
+}
+
+runs=0
+for ((rule = 1; rule <= RULES; rule++)); do
+    check_rule "$rule"
+done
+check_listed
+[ "$failed" -ne 0 ] || echo "each of the $RULES rules has its tests; $runs runs with a mutant have failed as they have to"
+exit "$failed"
