@@ -2,6 +2,7 @@
 /* Grow campaigns: daemons that call home are admitted within the size bound and wired in batches as
  * they arrive. */
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,8 @@ void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
 
 bool grow_turn_away(struct launch *l, struct member *m)
 {
-    if (m->state != MEMBER_REPORTED || members_live(l->members, m->facts.vpid))
+    if (m->state != MEMBER_REPORTED || members_live(l->members, m->facts.vpid) ||
+        MUTANT(KEEP_JOINER))
         return false;
     m->state = MEMBER_ABSENT;
     lives_forget(l, m->facts.vpid);

@@ -41,14 +41,16 @@ int mutant_choose(const char *name, struct err *err)
     char spelt[NAME_MAX_BYTES];
 
     chosen = MUTANT_NONE;
-    for (int i = 1; name && i < MUTANT_COUNT; i++) {
+    if (!name || !*name)
+        return 0;
+    for (int i = 1; i < MUTANT_COUNT; i++) {
         spell(names[i].id, spelt);
         if (strcmp(spelt, name) != 0)
             continue;
         chosen = (enum mutant)i;
         return 0;
     }
-    return name ? err_set(err, "there is no mutant %s", name) : 0;
+    return err_set(err, "there is no mutant %s", name);
 }
 
 void mutant_list(void)
@@ -65,7 +67,9 @@ void mutant_list(void)
 
 int mutant_choose(const char *name, struct err *err)
 {
-    return name ? err_set(err, "mutant %s: this build holds none (build/mutant does)", name) : 0;
+    return name && *name
+               ? err_set(err, "mutant %s: this build holds none (build/mutant does)", name)
+               : 0;
 }
 
 void mutant_list(void)

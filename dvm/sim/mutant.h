@@ -5,7 +5,7 @@
 
 #include "base/err/err.h"
 
-/* -1 if there is no such mutant, or this build holds none. NULL: none, as at the start. */
+/* -1 if there is no such mutant, or this build holds none. NULL or "": none, as at the start. */
 int mutant_choose(const char *name, struct err *err);
 void mutant_list(void); /* to stdout, one a line: name, what is done wrong */
 

@@ -37,6 +37,7 @@
     X(FORGET_ENDED, "an ended campaign can no longer be asked for")                                \
     X(PUT_AGAIN_IS_NEW, "the same campaign put again is another one")                              \
     X(ENDED_STILL_NAMES, "an ended shrink keeps its targets out")                                  \
+    X(KEEP_JOINER, "a shrink does not turn away who has called and is not wired")                  \
     X(DRAINS_WAIT, "drains that share a target wait for each other")                               \
     X(NEW_ONES_UNUSED, "nothing maps to a daemon that came later")                                 \
     X(BROADCAST_PER_TARGET, "a shrink is one broadcast for each target")                           \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules of the elastic contract that the core can show, each under its number. `test_contract
- * PATTERN MUTANT` runs those that match with a deliberate mistake (build/mutant; ci/contract.sh).
- */
+/* The rules of the elastic contract that the core can show, each under its number; each test fails
+ * under a deliberate mistake (ci/contract.txt). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +9,6 @@
 #include <cmocka.h>
 
 #include "dvm/core/core_inspect.h"
-#include "dvm/sim/mutant.h"
 #include "dvm/sim/sim.h"
 #include "dvm/wire/msg.h"
 
@@ -723,7 +721,7 @@ static void c20_new_members_join_the_pool_that_a_plain_job_maps_to(void **state)
     sim_destroy(s);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c1_a_job_that_a_resize_catches_is_held_and_launched_on_the_new_membership),
@@ -753,13 +751,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point),
         cmocka_unit_test(c20_new_members_join_the_pool_that_a_plain_job_maps_to),
     };
-    struct err err = {0};
 
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    if (mutant_choose(argc > 2 ? argv[2] : NULL, &err) < 0) {
-        fprintf(stderr, "test_contract: %s\n", err.msg);
-        return 2;
-    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
