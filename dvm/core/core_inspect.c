@@ -4,6 +4,8 @@
 
 #include "dvm/core/core_private.h"
 
+#include <utlist.h>
+
 const struct members *core_inspect_members(const struct core *c)
 {
     return &c->members;
@@ -29,6 +31,18 @@ uint32_t core_inspect_lifeline(const struct core *c)
     const struct link *k = c->parent_conn ? links_by_conn(&c->links, c->parent_conn) : NULL;
 
     return k ? k->vpid : VPID_NONE;
+}
+
+void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
+                        void *arg)
+{
+    const struct link *k;
+
+    DL_FOREACH(c->links.list, k)
+    {
+        if (k->state == LINK_UP)
+            on(arg, k->vpid, k->epoch);
+    }
 }
 
 bool core_inspect_up(const struct core *c, uint64_t conn)

@@ -12,6 +12,9 @@ const struct launch *core_inspect_launch(const struct core *c); /* NULL on other
 struct epoch core_inspect_epoch(const struct core *c);          /* of this life */
 uint64_t core_inspect_complete(const struct core *c);           /* head: broadcasts known done */
 uint32_t core_inspect_lifeline(const struct core *c);           /* VPID_NONE: there is none */
+/* Each link that is up, by who is at its other end. */
+void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
+                        void *arg);
 bool core_inspect_up(const struct core *c, uint64_t conn);      /* greeted and not closing */
 
 #endif

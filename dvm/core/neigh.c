@@ -310,8 +310,11 @@ static void retry(struct core *c)
         connect_parent(c, parent);
 }
 
+/* Who is cut off itself judges nobody: its word would come late, and the child may be back by then.
+ */
 static void report_missing(struct core *c)
 {
+    bool cut_off = !core_is_head(c) && !c->parent_conn;
     struct missing *x, *tmp;
 
     DL_FOREACH_SAFE(c->missing, x, tmp)
@@ -320,6 +323,10 @@ static void report_missing(struct core *c)
 
         if (x->due_ms > c->out.now_ms)
             continue;
+        if (cut_off) {
+            x->due_ms = c->out.now_ms + c->opts.reconnect_ms;
+            continue;
+        }
         missing_drop(c, x);
         if (members_current(&c->members, id.vpid, id.epoch) && !links_up(&c->links, id.vpid) &&
             errmgr_decide(ERR_MEMBER, ERR_STILL_GONE) == ERR_LOST)

@@ -181,6 +181,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
             check_fail(c, "no-send-to-leaving", "vpid %u launches while it leaves", vpid);
         break;
     case OUT_SEND:
+        check_loss_report(c, vpid, act->data.data, act->data.len);
         cur = cur_of(act->data.data, act->data.len);
         if (frame_decode(&cur, &f, NULL) < 0)
             break;
@@ -288,9 +289,13 @@ static void on_after(void *arg, uint32_t vpid)
         check_fail(c, "xcast-exactly-once",
                    "nothing failed, and vpid %u has never had the broadcast that ended its life",
                    vpid);
-    *n = (struct seen_node){now, m->version, m->repairs, sim_life(c->sim, vpid)};
+    if (n->life == sim_life(c->sim, vpid))
+        check_left(c, vpid, n->epoch, core);
+    *n = (struct seen_node){now, m->version, m->repairs, sim_life(c->sim, vpid), n->up};
+    check_links(c, vpid);
     if (vpid == 0) {
         check_complete(c, core);
+        check_lives(c, m);
         check_head(c, core);
         for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
             c->live[v] = members_live(m, v) ? m->tab[v]->facts.epoch.ctr : 0;
@@ -316,6 +321,7 @@ void check_destroy(struct check *c)
     if (!c)
         return;
     check_head_forget(c);
+    check_loss_forget(c);
     HASH_ITER(hh, c->streams, s, stmp)
     {
         HASH_DEL(c->streams, s);

@@ -23,6 +23,9 @@ void check_fail(struct check *c, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* A numbered message between two members of this moment; its arrival is checked. */
 void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traffic);
+/* True if a job may end so although only links have failed: its submitter's daemon, or one with its
+ * ranks, was rightly given up; or it had not been sent when its submitter's daemon left. */
+bool check_excused(struct check *c, const struct sim_job *j);
 /* Nothing happens any more: everybody has to agree, and everything has to have arrived. */
 void check_rest(struct check *c);
 

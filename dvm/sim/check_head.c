@@ -52,8 +52,10 @@ static void check_event(struct check *c, const struct api_event *e)
 {
     struct seen_campaign *k = e->has_campaign ? campaign_of(c, e->campaign.id) : NULL;
 
-    if (e->type == API_EVENT_DAEMON_LOST)
+    if (e->type == API_EVENT_DAEMON_LOST) {
         c->lost_now = true;
+        check_loss(c, e->vpid, e->epoch);
+    }
     if (!k)
         return;
     k->accepted += e->type == API_EVENT_CAMPAIGN_ACCEPTED;

@@ -12,7 +12,30 @@
 struct seen_node { /* a daemon after its last event */
     struct epoch epoch;
     uint64_t version, repairs;
-    uint64_t life; /* of its process */
+    uint64_t life;        /* of its process */
+    struct seen_link *up; /* its links */
+};
+
+struct seen_life { /* one life of a vpid */
+    struct msg_target id;
+    uint64_t since_ms;
+    bool reported; /* as lost, by its neighbour */
+    bool lost, left;
+    UT_hash_handle hh;
+};
+
+struct link_key {
+    uint32_t at, vpid;
+    struct epoch epoch;
+};
+
+struct seen_link { /* what a daemon has of that life of another */
+    struct link_key id;
+    bool up, seen;
+    uint64_t up_ms;  /* until when */
+    uint64_t report; /* number of the message by which it was reported as lost */
+    struct seen_link *next, *prev;
+    UT_hash_handle hh;
 };
 
 struct seen_job {
@@ -78,11 +101,20 @@ struct check {
     struct seen_campaign *campaigns;
     struct seen_stream *streams;
     struct seen_launch *launches;
+    struct seen_life *lives;
+    struct seen_link *links;
     bool stale_due; /* the frame that arrives is of an earlier life */
     uint64_t stale_before;
 };
 
 uint64_t check_digest(const struct members *m);
+/* check_loss.c */
+void check_links(struct check *c, uint32_t vpid);
+void check_lives(struct check *c, const struct members *m);
+void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len);
+void check_loss(struct check *c, uint32_t vpid, uint64_t ctr);
+void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now);
+void check_loss_forget(struct check *c);
 /* check_head.c */
 void check_head(struct check *c, const struct core *core);
 void check_head_forget(struct check *c);

@@ -523,8 +523,7 @@ static void check_jobs(struct script *s)
             check_fail(s->check, "nobody-parked-forever", "the submitter of job %zu (%s) waits", i,
                        j->nspace);
         if (j->done && s->profile < 2 && j->exit_code != s->expected[i] && j->exit_code != 125 &&
-            !(j->exit_code == 122 && s->kills) && !strstr(j->text, "left the DVM") &&
-            !strstr(j->text, "life of the vpid is over"))
+            !(j->exit_code == 122 && s->kills) && !check_excused(s->check, j))
             check_fail(s->check, "unrelated-loss", "job %zu ended with %d instead of %d: %s", i,
                        j->exit_code, s->expected[i], j->text);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The simulator: carries out what the cores want, in virtual time, reproducibly from a seed. */
+#include "dvm/core/core_inspect.h"
 #include "dvm/sim/sim_private.h"
 
 #include "dvm/wire/client.h"
@@ -399,6 +400,7 @@ size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms,
 
     s->jobs[index].home = vpid;
     s->jobs[index].home_life = s->nodes[vpid].life;
+    s->jobs[index].home_epoch = core_inspect_epoch(s->nodes[vpid].core);
 
     snprintf(ms, sizeof ms, "%llu", (unsigned long long)run_ms);
     snprintf(exit_code, sizeof exit_code, "%d", code);

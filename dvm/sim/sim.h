@@ -5,6 +5,7 @@
 #define DVM_SIM_SIM_H
 
 #include "dvm/core/core.h"
+#include "dvm/wire/frame.h"
 
 #define SIM_NODES_MAX 2048
 #define SIM_JOBS_MAX 4096
@@ -40,6 +41,7 @@ struct sim_job { /* a job as its submitter saw it */
     bool gone;          /* the submitter */
     uint32_t home;      /* where it was submitted, */
     uint64_t home_life; /* in which life */
+    struct epoch home_epoch;
 };
 
 struct sim *sim_create(const struct sim_opts *o);
@@ -62,8 +64,8 @@ void sim_heal(struct sim *s);
 void sim_replay(struct sim *s);
 /* Both ends of an existing connection, if there is one; for whoever picks faults. */
 bool sim_some_wire(struct sim *s, uint32_t *a, uint32_t *b);
-uint64_t sim_random(struct sim *s, uint64_t below);  /* 0 .. below-1 */
-struct core *sim_core(struct sim *s, uint32_t vpid); /* NULL: not running */
+uint64_t sim_random(struct sim *s, uint64_t below);    /* 0 .. below-1 */
+struct core *sim_core(struct sim *s, uint32_t vpid);   /* NULL: not running */
 bool sim_exited(const struct sim *s, uint32_t vpid);
 bool sim_parked(const struct sim *s, uint32_t vpid);
 /* Call after any core_* input made by the test itself. */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who may be given up: nobody that runs, unless the one who has to wait for it had no link to it
+ * for the whole grace; and what may end a job when nothing but links has failed. */
+#include "dvm/sim/check_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define GRACE_MS 2000 /* core_opts.reconnect_ms; the simulated daemons have the default */
+#define CODE_LOST 123
+
+static struct seen_life *life_of(struct check *c, uint32_t vpid, struct epoch e)
+{
+    struct seen_life key;
+    struct seen_life *x;
+
+    memset(&key, 0, sizeof key);
+    key.id = (struct msg_target){vpid, e};
+    HASH_FIND(hh, c->lives, &key.id, sizeof key.id, x);
+    if (!x) {
+        x = xcalloc(1, sizeof *x);
+        x->id.vpid = vpid;
+        x->id.epoch = e;
+        x->since_ms = sim_now(c->sim);
+        HASH_ADD(hh, c->lives, id, sizeof x->id, x);
+    }
+    return x;
+}
+
+static struct seen_link *link_of(struct check *c, uint32_t at, uint32_t vpid, struct epoch e)
+{
+    struct seen_link key;
+    struct seen_link *x;
+
+    memset(&key, 0, sizeof key);
+    key.id.at = at;
+    key.id.vpid = vpid;
+    key.id.epoch = e;
+    HASH_FIND(hh, c->links, &key.id, sizeof key.id, x);
+    if (!x) {
+        x = xcalloc(1, sizeof *x);
+        x->id = key.id;
+        HASH_ADD(hh, c->links, id, sizeof x->id, x);
+    }
+    return x;
+}
+
+struct at {
+    struct check *check;
+    uint32_t vpid;
+};
+
+static void on_link(void *arg, uint32_t vpid, struct epoch e)
+{
+    struct at *a = arg;
+    struct seen_link *x = link_of(a->check, a->vpid, vpid, e);
+
+    if (!x->up)
+        DL_APPEND(a->check->nodes[a->vpid].up, x);
+    x->up = x->seen = true;
+}
+
+/* After an event: what stood until it, and what stands now. */
+void check_links(struct check *c, uint32_t vpid)
+{
+    struct at a = {c, vpid};
+    struct seen_link **up = &c->nodes[vpid].up;
+    struct seen_link *x;
+
+    while (*up) {
+        x = *up;
+        x->up = false;
+        x->up_ms = sim_now(c->sim);
+        DL_DELETE(*up, x);
+    }
+    core_inspect_links(sim_core(c->sim, vpid), on_link, &a);
+}
+
+/* The daemon at `at` has had no link to that life for the grace, or has waited so long for its
+ * first. */
+static bool waited(struct check *c, uint32_t at, const struct msg_target *t)
+{
+    const struct seen_link *x = link_of(c, at, t->vpid, t->epoch);
+    uint64_t since = x->seen ? x->up_ms : life_of(c, t->vpid, t->epoch)->since_ms;
+
+    return !x->up && since + GRACE_MS <= sim_now(c->sim);
+}
+
+void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len)
+{
+    struct cur cur = cur_of(data, len);
+    struct seen_link *x;
+    struct frame f;
+    struct msg m;
+
+    if (frame_decode(&cur, &f, NULL) < 0 || f.type != MSG_LOST || f.src != from ||
+        msg_decode(&cur, f.type, &m, NULL) < 0)
+        return;
+    for (size_t i = 0; i < m.ntargets; i++) {
+        x = link_of(c, from, m.targets[i].vpid, m.targets[i].epoch);
+        if (x->report >= f.seq)
+            continue; /* sent again */
+        x->report = f.seq;
+        life_of(c, m.targets[i].vpid, m.targets[i].epoch)->reported = true;
+        if (!waited(c, from, &m.targets[i]))
+            check_fail(c, "unrelated-loss", "vpid %u gives vpid %u up, %llu ms after its last link",
+                       from, m.targets[i].vpid, (unsigned long long)(sim_now(c->sim) - x->up_ms));
+    }
+    msg_free(&m);
+}
+
+void check_loss(struct check *c, uint32_t vpid, uint64_t ctr)
+{
+    struct msg_target t = {vpid, {c->head.inc, ctr}};
+    const struct core *x = sim_core(c->sim, vpid);
+    struct seen_life *life = life_of(c, vpid, t.epoch);
+
+    life->lost = true;
+    if (!x || !epoch_eq(core_inspect_epoch(x), t.epoch) || life->reported || waited(c, 0, &t))
+        return;
+    check_fail(c, "unrelated-loss", "vpid %u runs, nobody has reported it, and it is declared lost",
+               vpid);
+}
+
+/* After an event at the head: who is there, and who has been told to go. */
+void check_lives(struct check *c, const struct members *m)
+{
+    for (uint32_t v = 1; v < m->n; v++) {
+        const struct member *x = members_get(m, v);
+
+        if (!x || epoch_none(x->facts.epoch))
+            continue;
+        if (members_live(m, v))
+            (void)life_of(c, v, x->facts.epoch);
+        if (x->state == MEMBER_PARKED || (x->state == MEMBER_LEAVING && !members_live(m, v)))
+            life_of(c, v, x->facts.epoch)->left = true;
+    }
+}
+
+/* Who was removed by a shrink learns that, however late, and parks: it does not call home again by
+ * itself while that head lives. */
+void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now)
+{
+    const struct seen_life *life;
+
+    if (epoch_none(before) || !epoch_none(core_inspect_epoch(now)) || before.inc != c->head.inc)
+        return;
+    life = life_of(c, vpid, before);
+    if (life->left && !life->lost && core_state(now) == CORE_JOINING && !sim_exited(c->sim, vpid))
+        check_fail(c, "left-parks", "vpid %u has left in this life and joins anew: %s", vpid,
+                   core_state_text(now));
+}
+
+bool check_excused(struct check *c, const struct sim_job *j)
+{
+    const char *where = strstr(j->text, "(vpid ");
+    const struct seen_life *life, *tmp;
+    const struct seen_life *home = life_of(c, j->home, j->home_epoch);
+    unsigned vpid = 0;
+
+    if (j->exit_code != CODE_LOST)
+        return false;
+    if (home->lost || (home->left && strcmp(j->text, "left the DVM") == 0))
+        return true;
+    if (!where || sscanf(where, "(vpid %u)", &vpid) != 1)
+        return false;
+    HASH_ITER(hh, c->lives, life, tmp)
+    {
+        if (life->id.vpid == vpid && life->lost)
+            return true;
+    }
+    return false;
+}
+
+void check_loss_forget(struct check *c)
+{
+    struct seen_life *life, *ltmp;
+    struct seen_link *x, *tmp;
+
+    HASH_ITER(hh, c->lives, life, ltmp)
+    {
+        HASH_DEL(c->lives, life);
+        free(life);
+    }
+    HASH_ITER(hh, c->links, x, tmp)
+    {
+        HASH_DEL(c->links, x);
+        free(x);
+    }
+}
