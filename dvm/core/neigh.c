@@ -89,7 +89,7 @@ static void update_children(struct core *c)
     kids = xmalloc((n + 1) * sizeof *kids);
     tree_children(&t, c->opts.vpid, kids, n);
     for (size_t i = 0; i < n; i++) {
-        if (!links_up(&c->links, kids[i]))
+        if (!links_up(&c->links, &c->members, kids[i]))
             missing_set(c, kids[i], members_get(&c->members, kids[i])->facts.epoch, c->opts.ack_ms);
     }
     DL_FOREACH_SAFE(c->missing, x, tmp)
@@ -98,7 +98,7 @@ static void update_children(struct core *c)
 
         for (size_t i = 0; i < n; i++)
             child |= kids[i] == x->id.vpid;
-        if (!child || links_up(&c->links, x->id.vpid) ||
+        if (!child || links_up(&c->links, &c->members, x->id.vpid) ||
             !members_current(&c->members, x->id.vpid, x->id.epoch))
             missing_drop(c, x);
     }
@@ -166,6 +166,15 @@ static void use_lifeline(struct core *c, struct link *k)
                        k->vpid);
 }
 
+/* If the peer is in a later life than the table says, the table is behind, and news come over this
+ * very link. */
+static bool of_former_life(const struct core *c, const struct link *k)
+{
+    struct epoch now = members_get(&c->members, k->vpid)->facts.epoch;
+
+    return k->epoch.inc == now.inc && k->epoch.ctr < now.ctr;
+}
+
 static void update_parent(struct core *c)
 {
     uint32_t parent = members_parent(&c->members);
@@ -174,7 +183,13 @@ static void update_parent(struct core *c)
     if (parent == TREE_NONE)
         return;
     k = outgoing(c, parent);
-    if (k && k->state == LINK_UP && !k->joining) {
+    if (k && k->state == LINK_UP && !k->joining && of_former_life(c, k)) {
+        if (k->conn == c->parent_conn)
+            c->parent_conn = 0;
+        links_close(&c->links, k, false);
+        k = NULL;
+    }
+    if (k && members_current(&c->members, parent, k->epoch) && !k->joining) {
         use_lifeline(c, k);
         return;
     }
@@ -226,7 +241,7 @@ static void lost_below(struct core *c, const struct link *k, enum errmgr_what wh
 
     switch (errmgr_decide(who_is(c, k), what)) {
     case ERR_WAIT:
-        if (is_child(c, k->vpid) && !links_up(&c->links, k->vpid))
+        if (is_child(c, k->vpid) && !links_up(&c->links, &c->members, k->vpid))
             missing_set(c, k->vpid, k->epoch,
                         what == ERR_SAID_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
         break;
@@ -328,7 +343,8 @@ static void report_missing(struct core *c)
             continue;
         }
         missing_drop(c, x);
-        if (members_current(&c->members, id.vpid, id.epoch) && !links_up(&c->links, id.vpid) &&
+        if (members_current(&c->members, id.vpid, id.epoch) &&
+            !links_up(&c->links, &c->members, id.vpid) &&
             errmgr_decide(ERR_MEMBER, ERR_STILL_GONE) == ERR_LOST)
             tell_head(c, MSG_LOST, 0, id, "its link broke and did not come back in time");
     }

@@ -236,10 +236,22 @@ void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char
     op_queue(l, &m, true, NULL);
 }
 
-static void lost_or_gone(struct launch *l, const struct msg *m)
+/* A parent's word counts while it is the parent: later the child has another, who waits for it. */
+static bool is_parent(const struct launch *l, uint32_t from, uint32_t vpid)
+{
+    struct tree t = members_tree(l->members);
+
+    return vpid != VPID_HEAD && members_live(l->members, vpid) && tree_parent(&t, vpid) == from;
+}
+
+static void lost_or_gone(struct launch *l, uint32_t from, const struct msg *m)
 {
     for (size_t i = 0; i < m->ntargets; i++) {
-        if (m->type == MSG_LOST)
+        if (m->type == MSG_LOST && !is_parent(l, from, m->targets[i].vpid))
+            out_log(l->out, LOG_LEVEL_INFO,
+                    "vpid %u reports the loss of vpid %u, which has left it", from,
+                    m->targets[i].vpid);
+        else if (m->type == MSG_LOST)
             launch_lost(l, m->targets[i].vpid, m->targets[i].epoch, m->text);
         else if (m->number == 0)
             launch_left(l, m->targets[i].vpid, m->targets[i].epoch);
@@ -276,7 +288,7 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
         break;
     case MSG_LOST:
     case MSG_GONE:
-        lost_or_gone(l, m);
+        lost_or_gone(l, from, m);
         break;
     case MSG_RELEASE_ME:
         release_ask(l, from, m);

@@ -32,13 +32,16 @@ struct link *links_by_conn(const struct links *l, uint64_t conn)
     return NULL;
 }
 
-struct link *links_up(const struct links *l, uint32_t vpid)
+struct link *links_up(const struct links *l, const struct members *m, uint32_t vpid)
 {
     struct link *k;
 
+    if (!members_live(m, vpid))
+        return NULL;
     DL_FOREACH(l->list, k)
     {
-        if (k->vpid == vpid && k->state == LINK_UP)
+        if (k->vpid == vpid && k->state == LINK_UP &&
+            epoch_eq(k->epoch, members_get(m, vpid)->facts.epoch))
             return k;
     }
     return NULL;

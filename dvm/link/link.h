@@ -3,6 +3,7 @@
 #ifndef DVM_LINK_LINK_H
 #define DVM_LINK_LINK_H
 
+#include "dvm/member/member.h"
 #include "dvm/wire/msg.h"
 #include "dvm/wire/out.h"
 
@@ -44,9 +45,9 @@ struct links {
 void links_init(struct links *l, struct out *out);
 void links_free(struct links *l);
 struct link *links_by_conn(const struct links *l, uint64_t conn);
-/* The link that is up to a vpid, or NULL. Newest first, so a reconnect wins over what it replaces.
- */
-struct link *links_up(const struct links *l, uint32_t vpid);
+/* The link that is up to a vpid in the life that the table has, or NULL: what still stands to a
+ * former life leads nowhere. Newest first, so a reconnect wins over what it replaces. */
+struct link *links_up(const struct links *l, const struct members *m, uint32_t vpid);
 /* An incoming connection; NULL and closed if there are too many. */
 struct link *links_accept(struct links *l, uint64_t conn);
 struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uint16_t port);

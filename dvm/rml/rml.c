@@ -130,7 +130,7 @@ static struct link *hop(const struct rml *r, uint32_t dst)
     struct tree t = members_tree(r->members);
     uint32_t next = tree_next_hop(&t, r->members->self, dst);
 
-    return next == TREE_NONE ? NULL : links_up(r->links, next);
+    return next == TREE_NONE ? NULL : links_up(r->links, r->members, next);
 }
 
 static void push(struct rml *r, struct rml_stream *s)

@@ -72,7 +72,7 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
 
     keep(x, m);
     for (size_t i = 0; i < n; i++) {
-        k = links_up(x->links, list[i]);
+        k = links_up(x->links, x->members, list[i]);
         if (k) /* a child without a link asks when it is back */
             send_kept(x, k, from, m->op);
     }
@@ -168,7 +168,7 @@ void xcast_check(struct xcast *x, const struct frame *from)
         x->complete = x->members->version;
         return;
     }
-    k = parent == TREE_NONE ? NULL : links_up(x->links, parent);
+    k = parent == TREE_NONE ? NULL : links_up(x->links, x->members, parent);
     if (k && x->acked_up < x->members->version) {
         struct msg m = {.type = MSG_XACK, .op = x->members->version};
 

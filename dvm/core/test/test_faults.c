@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "dvm/core/core_inspect.h"
 #include "dvm/sim/sim.h"
 #include "dvm/wire/msg.h"
 
@@ -169,6 +170,74 @@ static void a_daemon_whose_link_breaks_again_and_again_is_not_lost(void **state)
     sim_destroy(s);
 }
 
+static void say(struct sim *s, uint32_t to, uint64_t conn, const struct frame *f,
+                const struct msg *m)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 4096);
+    frame_encode(&b, f);
+    msg_encode(&b, m);
+    core_time(sim_core(s, to), sim_now(s), sim_now(s));
+    core_conn_frame(sim_core(s, to), conn, b.data, b.len);
+    sim_drain(s, to);
+}
+
+struct seen {
+    uint64_t conn; /* the head's, to vpid 1 */
+};
+
+static void note_conn(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct seen *x = arg;
+    struct cur c = cur_of(data, len);
+    struct frame f;
+
+    if (vpid == 0 && frame_decode(&c, &f, NULL) == 0 && f.src == 1 && f.type < MSG_ROUTED)
+        x->conn = conn;
+}
+
+static void only_the_parents_word_makes_a_daemon_lost(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+    struct seen x = {0};
+    struct sim_hooks h = {.arg = &x, .frame = note_conn};
+
+    sim_watch(s, &h);
+    wait_wired(s, 4);
+    sim_for(s, 100);
+    for (uint32_t from = 2; from >= 1; from--) { /* 1 is the parent of 4 */
+        struct msg_target four = {4, core_inspect_epoch(sim_core(s, 4))};
+        struct msg lost = {.type = MSG_LOST, .ntargets = 1, .targets = &four, .text = "test"};
+        struct frame f = {.type = MSG_LOST,
+                          .src = from,
+                          .dst = 0,
+                          .src_epoch = core_inspect_epoch(sim_core(s, from)),
+                          .version = core_stats(sim_core(s, 0)).version};
+
+        for (f.seq = 1; f.seq < 20; f.seq++) /* those that have come are dropped */
+            say(s, 0, x.conn, &f, &lost);
+        assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), from == 1);
+    }
+    sim_destroy(s);
+}
+
+static void who_was_cut_off_itself_gives_nobody_up(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+
+    wait_wired(s, 4);
+    sim_break_half(s, 1, 0, 1500);
+    sim_break(s, 1, 3);
+    sim_partition(s, 1, 1);
+    sim_for(s, 2300); /* 3 has been away from 1 for longer than the grace, and 1 from the head */
+    sim_heal(s);
+    sim_for(s, 20000);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(in_state(s, "wired"), 4);
+    sim_destroy(s);
+}
+
 /* --- a call of a former life */
 
 struct late {
@@ -292,6 +361,8 @@ int main(void)
         cmocka_unit_test(who_is_wired_while_a_shrink_drains_it_takes_no_work),
         cmocka_unit_test(a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again),
         cmocka_unit_test(a_daemon_whose_link_breaks_again_and_again_is_not_lost),
+        cmocka_unit_test(only_the_parents_word_makes_a_daemon_lost),
+        cmocka_unit_test(who_was_cut_off_itself_gives_nobody_up),
         cmocka_unit_test(a_late_call_of_a_process_that_is_gone_ends_nobodys_life),
         cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
         cmocka_unit_test(who_was_shrunk_while_cut_off_is_told_so_and_parks),

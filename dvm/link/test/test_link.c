@@ -49,9 +49,11 @@ static void a_connection_over_the_limit_is_closed_and_leaves_nothing(void **stat
 static void an_incoming_connection_is_nobodys_until_it_greets(void **state)
 {
     struct out out = {.now_ms = 5};
+    struct members nobody;
     struct links l;
     struct link *k;
 
+    members_init(&nobody, 0, 2);
     links_init(&l, &out);
     k = links_accept(&l, 7);
     assert_true(k->incoming);
@@ -61,7 +63,8 @@ static void an_incoming_connection_is_nobodys_until_it_greets(void **state)
     assert_int_equal(k->opened_ms, 5);
     assert_ptr_equal(links_by_conn(&l, 7), k);
     assert_null(links_by_conn(&l, 8));
-    assert_null(links_up(&l, VPID_NONE)); /* not up */
+    assert_null(links_up(&l, &nobody, VPID_NONE)); /* not up */
+    members_free(&nobody);
     assert_quiet(&out);
     links_free(&l);
 }
@@ -89,26 +92,68 @@ static void an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver(void
     links_free(&l);
 }
 
+static struct link *link_to(struct links *l, uint64_t conn, uint64_t life)
+{
+    struct link *k = links_accept(l, conn);
+
+    k->vpid = 5;
+    k->epoch = (struct epoch){7, life};
+    k->state = LINK_UP;
+    return k;
+}
+
+/* A table in which vpid 5 is in its 12th life. */
+static struct members five(void)
+{
+    struct msg_member m = {.vpid = 5, .epoch = {7, 12}, .host = "", .address = ""};
+    struct members members;
+
+    members_init(&members, 1, 2);
+    members_add(&members, &m, 1);
+    return members;
+}
+
 static void only_a_link_that_is_up_counts_and_the_newest_wins(void **state)
 {
-    static const enum link_state others[] = {LINK_CONNECTING, LINK_GREETING, LINK_CLOSING};
+    static const enum link_state others[] = {LINK_CONNECTING, LINK_GREETING, LINK_CLOSING,
+                                             LINK_REFUSED};
+    struct members m = five();
     struct out out = {0};
     struct links l;
     struct link *first, *second;
 
     links_init(&l, &out);
-    first = links_accept(&l, 1);
-    second = links_accept(&l, 2);
-    first->vpid = second->vpid = 4;
-    first->state = LINK_UP;
-    for (size_t i = 0; i < 3; i++) {
+    first = link_to(&l, 1, 12);
+    second = link_to(&l, 2, 12);
+    for (size_t i = 0; i < 4; i++) {
         second->state = others[i];
-        assert_ptr_equal(links_up(&l, 4), first);
+        assert_ptr_equal(links_up(&l, &m, 5), first);
     }
     second->state = LINK_UP;
-    assert_ptr_equal(links_up(&l, 4), second);
-    assert_null(links_up(&l, 5));
+    assert_ptr_equal(links_up(&l, &m, 5), second);
+    assert_null(links_up(&l, &m, 4));
     links_free(&l);
+    members_free(&m);
+}
+
+static void a_link_of_a_former_life_does_not_count_for_a_later_one(void **state)
+{
+    struct members m = five();
+    struct out out = {0};
+    struct links l;
+    struct link *k;
+
+    links_init(&l, &out);
+    (void)link_to(&l, 1, 11);
+    assert_null(links_up(&l, &m, 5));
+    k = link_to(&l, 2, 12);
+    assert_ptr_equal(links_up(&l, &m, 5), k);
+    (void)link_to(&l, 3, 11); /* a late one of the former life, newer in the list */
+    assert_ptr_equal(links_up(&l, &m, 5), k);
+    hwloc_bitmap_clr(m.live, 5); /* removed */
+    assert_null(links_up(&l, &m, 5));
+    links_free(&l);
+    members_free(&m);
 }
 
 static void a_drop_is_silent_and_a_close_tells_the_driver(void **state)
@@ -176,6 +221,7 @@ int main(void)
         cmocka_unit_test(an_incoming_connection_is_nobodys_until_it_greets),
         cmocka_unit_test(an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver),
         cmocka_unit_test(only_a_link_that_is_up_counts_and_the_newest_wins),
+        cmocka_unit_test(a_link_of_a_former_life_does_not_count_for_a_later_one),
         cmocka_unit_test(a_drop_is_silent_and_a_close_tells_the_driver),
         cmocka_unit_test(a_message_goes_out_with_its_type_and_receiver_and_no_number),
     };

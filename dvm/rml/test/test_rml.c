@@ -486,7 +486,7 @@ static void without_a_link_it_waits_for_one(void **state)
 {
     struct net *n = net_new();
 
-    links_drop(&n->d[0].links, links_up(&n->d[0].links, 1));
+    links_drop(&n->d[0].links, links_up(&n->d[0].links, &n->d[0].members, 1));
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     collect(n);
     assert_int_equal(n->nway, 0);
@@ -505,7 +505,7 @@ static void a_receiver_without_a_link_acknowledges_later(void **state)
 
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     run(n);
-    links_drop(&n->d[1].links, links_up(&n->d[1].links, 0));
+    links_drop(&n->d[1].links, links_up(&n->d[1].links, &n->d[1].members, 0));
     tick(n, RML_ACK_DELAY_MS);
     assert_int_equal(n->nway, 0);
     link_up(&n->d[1], 0);
@@ -529,7 +529,7 @@ static void a_relay_passes_on_unread_and_remembers_nothing(void **state)
     assert_int_equal(n->way[0].from, 1);
     assert_int_equal(n->way[0].to, 3);
     assert_null(n->d[1].rml.streams);
-    links_drop(&n->d[1].links, links_up(&n->d[1].links, 3));
+    links_drop(&n->d[1].links, links_up(&n->d[1].links, &n->d[1].members, 3));
     run(n);
     say(n, 0, 3, CLASS_CONTROL, "y", 1);
     run(n); /* lost at the relay */
@@ -605,6 +605,10 @@ static void the_streams_of_a_life_end_with_it(void **state)
     members_add(&n->d[1].members, &again, 1);
     n->d[1].rml.epoch = again.epoch;
     say(n, 0, 1, CLASS_CONTROL, "y", 1);
+    collect(n);
+    assert_int_equal(n->nway, 0); /* what stands is a link to the life before */
+    links_by_conn(&n->d[0].links, conn_of(1))->epoch = again.epoch;
+    rml_routes_changed(&n->d[0].rml);
     run(n);
     assert_int_equal(rml_sent(&n->d[0].rml, 1, CLASS_CONTROL), 1);
     assert_got(n, 1, 0, CLASS_CONTROL, "y");
