@@ -329,7 +329,7 @@ static void retry(struct core *c)
  */
 static void report_missing(struct core *c)
 {
-    bool cut_off = !core_is_head(c) && !c->parent_conn;
+    bool cut_off = c->lost_at != 0;
     struct missing *x, *tmp;
 
     DL_FOREACH_SAFE(c->missing, x, tmp)

@@ -27,13 +27,15 @@ static void run(uint64_t seed)
 static void seeds_that_found_mistakes_pass(void **state)
 {
     static const uint64_t seeds[] = {
-        4,    /* two draining shrinks of the same daemon waited for each other */
-        1240, /* a job that never fits waited forever if no member was there when it came */
-        1605, /* refused by its parent, a daemon with an old table never asked the head */
-        1142, /* refused by its parent and linked to the head, a daemon stopped trying */
-        1218, /* the loss of the only joiner ended its batch; the next one began in the same event
-               */
-        1395, /* who caught up by a snapshot did not pass on what it had skipped */
+        4,     /* two draining shrinks of the same daemon waited for each other */
+        1240,  /* a job that never fits waited forever if no member was there when it came */
+        1605,  /* refused by its parent, a daemon with an old table never asked the head */
+        1142,  /* refused by its parent and linked to the head, a daemon stopped trying */
+        1218,  /* the loss of the only joiner ended its batch; the next one began in the same event
+                */
+        1395,  /* who caught up by a snapshot did not pass on what it had skipped */
+        77600, /* on its way to a new parent, a daemon gave a child up and was heard when it was
+                  back */
     };
 
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
