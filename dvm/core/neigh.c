@@ -484,7 +484,8 @@ static void linked_msg(struct core *c, struct link *k, struct msg *m)
 
     switch (m->type) {
     case MSG_PING:
-        neigh_say(c, k, &pong);
+        if (k->state == LINK_UP) /* after BYE a word could meet a closed end and reset the link */
+            neigh_say(c, k, &pong);
         break;
     case MSG_BYE:
         on_bye(c, k);

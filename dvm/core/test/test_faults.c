@@ -238,6 +238,48 @@ static void who_was_cut_off_itself_gives_nobody_up(void **state)
     sim_destroy(s);
 }
 
+struct said {
+    uint64_t conn; /* the head's, to vpid 1 */
+    bool bye;
+    unsigned after;
+};
+
+static void note_said(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct said *x = arg;
+    struct cur c = cur_of(act->data.data, act->data.len);
+    struct frame f;
+
+    if (vpid || act->kind != OUT_SEND || act->conn != x->conn || frame_decode(&c, &f, NULL) < 0)
+        return;
+    x->after += x->bye;
+    x->bye |= f.type == MSG_BYE;
+}
+
+static void nothing_is_said_on_a_link_after_bye(void **state)
+{
+    struct sim *s = boot(1, 1, 2);
+    struct seen x = {0};
+    struct said y = {0};
+    struct sim_hooks frames = {.arg = &x, .frame = note_conn};
+    struct sim_hooks actions = {.arg = &y, .action = note_said};
+    struct msg ping = {.type = MSG_PING};
+    struct frame f = {.type = MSG_PING, .src = 1, .dst = 0};
+    uint32_t one = 1;
+
+    sim_watch(s, &frames);
+    wait_wired(s, 1);
+    sim_for(s, 100);
+    f.src_epoch = core_inspect_epoch(sim_core(s, 1));
+    y.conn = x.conn;
+    sim_watch(s, &actions);
+    (void)shrink(s, "c", &one, 1);
+    assert_true(y.bye);
+    say(s, 0, x.conn, &f, &ping);
+    assert_int_equal(y.after, 0);
+    sim_destroy(s);
+}
+
 /* --- a call of a former life */
 
 struct late {
@@ -363,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_daemon_whose_link_breaks_again_and_again_is_not_lost),
         cmocka_unit_test(only_the_parents_word_makes_a_daemon_lost),
         cmocka_unit_test(who_was_cut_off_itself_gives_nobody_up),
+        cmocka_unit_test(nothing_is_said_on_a_link_after_bye),
         cmocka_unit_test(a_late_call_of_a_process_that_is_gone_ends_nobodys_life),
         cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
         cmocka_unit_test(who_was_shrunk_while_cut_off_is_told_so_and_parks),
