@@ -234,7 +234,7 @@ void job_give_back(struct launch *l, struct job *j, uint32_t rank)
 
     if (j->rank_slot[rank] && m) {
         m->slots_used -= map_rank_slots(&j->map.spec);
-        if (j->rank_taken && j->rank_taken[rank])
+        if (j->rank_taken && j->rank_taken[rank] && !MUTANT(CPUS_KEPT))
             nodecpus_give(l, n->vpid, j->rank_taken[rank]);
     }
     j->rank_slot[rank] = MUTANT(SLOT_TWICE);

@@ -26,6 +26,7 @@ void launch_inspect_jobs(const struct launch *l, void (*on)(void *arg, const str
                                 .nodes = j->map.nodes,
                                 .rank_node = j->map.rank_node,
                                 .rank_slot = j->rank_slot,
+                                .rank_taken = j->rank_taken,
                                 .rank_state = j->rank_state};
 
         on(arg, &x);
@@ -54,6 +55,14 @@ void launch_inspect_holds(const struct launch *l,
     {
         on(arg, h->name, h->count);
     }
+}
+
+const uint16_t *launch_inspect_load(const struct launch *l, uint32_t vpid, uint32_t *n)
+{
+    const struct topo *t = nodecpus_topo(l, vpid);
+
+    *n = t ? t->npus : 0;
+    return nodecpus_load(l, vpid);
 }
 
 uint32_t launch_inspect_fence(const struct launch *l)

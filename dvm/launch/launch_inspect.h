@@ -19,6 +19,7 @@ struct inspect_job {
     const struct job_node *nodes;
     const uint32_t *rank_node;
     const bool *rank_slot;
+    const hwloc_bitmap_t *rank_taken; /* NULL: no rank is bound */
     const int *rank_state;
 };
 
@@ -36,6 +37,9 @@ void launch_inspect_campaigns(const struct launch *l,
                               void (*on)(void *arg, const struct inspect_campaign *c), void *arg);
 void launch_inspect_holds(const struct launch *l,
                           void (*on)(void *arg, const char *name, uint32_t count), void *arg);
+/* Ranks that have each hardware thread of a daemon for their own; NULL: it has told none, or none
+ * was ever taken. */
+const uint16_t *launch_inspect_load(const struct launch *l, uint32_t vpid, uint32_t *n);
 uint32_t launch_inspect_fence(const struct launch *l);
 bool launch_inspect_growing(const struct launch *l);
 /* The batch of joiners that is being wired: numbered from 1, and its broadcast (UINT64_MAX: waits

@@ -204,8 +204,12 @@ static void count_slots(struct check *c, const struct inspect_job *x)
         const struct job_node *n = &x->nodes[x->rank_node[r]];
         const struct member *y = members_get(m, n->vpid);
 
-        if (x->rank_slot[r] && y && y->facts.epoch.ctr == n->epoch)
-            c->used[n->vpid]++;
+        if (!x->rank_slot[r] || !y || y->facts.epoch.ctr != n->epoch)
+            continue;
+        c->used[n->vpid]++;
+        for (int i = -1; x->rank_taken && x->rank_taken[r] &&
+                         (i = hwloc_bitmap_next(x->rank_taken[r], i)) >= 0 && i < SIM_SLOTS_MAX;)
+            c->held[n->vpid][i]++;
     }
 }
 
@@ -254,6 +258,21 @@ static void on_job(void *arg, const struct inspect_job *x)
     j->map_digest = digest_of(x);
 }
 
+/* Nobody oversubscribes in a simulation: a CPU has one holder at the most, whom the head knows. */
+static void check_cpus(struct check *c, const struct launch *l, uint32_t vpid)
+{
+    uint32_t n;
+    const uint16_t *load = launch_inspect_load(l, vpid, &n);
+
+    for (uint32_t i = 0; i < n && i < SIM_SLOTS_MAX; i++) {
+        uint32_t now = load ? load[i] : 0;
+
+        if (now != c->held[vpid][i] || now > 1)
+            check_fail(c, "cpus-balance", "vpid %u: CPU %u is taken %u times, ranks hold it %u",
+                       vpid, i, now, c->held[vpid][i]);
+    }
+}
+
 static void check_slots(struct check *c, const struct members *m)
 {
     for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++) {
@@ -293,6 +312,7 @@ void check_head(struct check *c, const struct core *core)
     c->removing = 0;
     launch_inspect_campaigns(l, on_campaign, c);
     check_fence(c, l);
+    memset(c->held, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->held);
     memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->used);
     HASH_ITER(hh, c->jobs, j, tmp)
     {
@@ -308,4 +328,6 @@ void check_head(struct check *c, const struct core *core)
         free(j);
     }
     check_slots(c, m);
+    for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
+        check_cpus(c, l, v);
 }

@@ -86,6 +86,7 @@ struct check {
     uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last event; 0: not there */
     uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last event */
     uint64_t used[SIM_NODES_MAX]; /* slots by the jobs' records */
+    uint32_t held[SIM_NODES_MAX][SIM_SLOTS_MAX]; /* CPUs, by the same */
     uint64_t next_event;
     bool lost_now;     /* this event has declared somebody lost */
     char holding[128]; /* what held the fence before this event and has not come to its own end */

@@ -351,6 +351,7 @@ void sim_start(struct sim *s, uint32_t vpid)
 {
     struct node *n = &s->nodes[vpid];
     char host[32];
+    char cpus[8 + 4 * SIM_SLOTS_MAX] = "own:0";
     struct core_opts o = {.vpid = vpid,
                           .cluster = "sim",
                           .address = "wire",
@@ -359,12 +360,15 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .head_host = "wire",
                           .head_port = PORT_BASE,
                           .slots = vpid ? s->opts.slots : 0,
+                          .cpus = vpid ? cpus : "",
                           .radix = s->opts.radix,
                           .size = s->opts.size,
                           .drain_s = -1,
                           .park = true};
 
     snprintf(host, sizeof host, "node%u", vpid);
+    for (uint32_t i = 1; i < s->opts.slots && i < SIM_SLOTS_MAX; i++)
+        snprintf(cpus + strlen(cpus), sizeof cpus - strlen(cpus), " %u", i);
     o.incarnation = vpid ? 0 : 0xabc0 + ++n->life;
     n->life++;
     n->exited = n->parked = n->stopped = false;

@@ -8,6 +8,7 @@
 #include "dvm/wire/frame.h"
 
 #define SIM_NODES_MAX 2048
+#define SIM_SLOTS_MAX 8
 #define SIM_JOBS_MAX 4096
 
 struct sim;
@@ -15,7 +16,7 @@ struct sim;
 struct sim_opts {
     uint32_t nodes; /* vpids 0..nodes-1 exist; members are started by sim_start() */
     uint32_t radix;
-    uint32_t slots; /* per member; the head has none */
+    uint32_t slots; /* per member, up to SIM_SLOTS_MAX, each a CPU of its own; the head has none */
     uint32_t size;  /* first size bound */
     unsigned seed;
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */

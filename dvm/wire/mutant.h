@@ -52,6 +52,7 @@
     X(SLOTS_KEPT, "a job that is mapped anew keeps its slots")                                     \
     X(NO_DEFERRAL, "campaigns begin however long a job has been held")                             \
     X(NO_BACKOFF, "a vpid of short lives is admitted again at once")                               \
+    X(CPUS_KEPT, "the CPUs of an ended rank stay taken")                                           \
     X(LOSS_RELEASES_HELD, "the loss of a daemon ends the hold of a campaign")                      \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 

@@ -50,6 +50,7 @@ static const struct row rows[] = {
     {"accept-old-epoch", "stale-epoch", 100},
     {"slot-twice", "slots-balance", 100},
     {"slots-kept", "slots-balance", 100},
+    {"cpus-kept", "cpus-balance", 100},
     {"no-replay", "nobody-starves", 100},
     {"loss-ends-held", "unrelated-loss", 300},
 };
@@ -57,8 +58,8 @@ static const struct row rows[] = {
 static const char *const invariants[] = {
     "mapped-ready",          "no-send-to-leaving", "one-terminal-event", "fence-sum",
     "nobody-parked-forever", "tree-agreement",     "one-repair",         "xcast-exactly-once",
-    "link-exactly-once",     "stale-epoch",        "slots-balance",      "nobody-starves",
-    "unrelated-loss",
+    "link-exactly-once",     "stale-epoch",        "slots-balance",      "cpus-balance",
+    "nobody-starves",        "unrelated-loss",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
