@@ -56,7 +56,8 @@ static json_t *command_line(const struct cluster *c, const char *role)
     push(a, "--control-port", xasprintf("%d", API_PORT_CONTROL));
     push(a, "--join-port", xasprintf("%d", API_PORT_JOIN));
     push(a, "--plain-port", xasprintf("%d", API_PORT_PLAIN));
-    push(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
+    if (head || c->slots)
+        push(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
     json_array_append_new(a, json_string("--hostname-vpid"));
     if (!head && c->drain.mode == API_DRAIN_KILL)
         json_array_append_new(a, json_string("--drain-kill"));

@@ -74,7 +74,7 @@ int field_object(const json_t *o, const char *path, const json_t **out, struct e
 static void spec_defaults(struct cluster *c)
 {
     c->replicas = 1;
-    c->slots = 1;
+    c->slots = 0;
     c->head_slots = 0;
     c->suspend = false;
     c->drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
@@ -192,7 +192,7 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
 {
     const json_t *spec = NULL, *template = NULL;
     const char *image = NULL;
-    int64_t replicas = 1, slots = 1;
+    int64_t replicas = 1, slots = 0;
     if (field_object(object, "spec", &spec, err))
         return -1;
     if (!spec)

@@ -59,6 +59,27 @@ static bool has_arg(json_t *set, const char *flag, const char *value)
     return false;
 }
 
+static bool names_arg(json_t *set, const char *flag)
+{
+    json_t *args = at(set, "spec.template.spec.containers.0.args");
+    for (size_t i = 0; i < json_array_size(args); i++)
+        if (!strcmp(json_string_value(json_array_get(args, i)), flag))
+            return true;
+    return false;
+}
+
+static void slots_that_nobody_names_are_the_daemons_to_find_out(void **state)
+{
+    struct cluster c = sample();
+    c.slots = 0;
+    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
+    assert_false(names_arg(o, "--slots"));
+    json_decref(o);
+    o = objects_build(&c, PLAN_HEAD_SET, 1, "img");
+    assert_true(has_arg(o, "--slots", "0"));
+    json_decref(o);
+}
+
 static void the_members_ordinals_are_their_vpids(void **state)
 {
     struct cluster c = sample();
@@ -281,6 +302,7 @@ static void a_probe_pod_is_the_template_under_a_name_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slots_that_nobody_names_are_the_daemons_to_find_out),
         cmocka_unit_test(the_members_ordinals_are_their_vpids),
         cmocka_unit_test(everything_is_owned_by_the_cluster),
         cmocka_unit_test(selectors_use_only_what_never_changes),
