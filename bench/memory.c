@@ -35,13 +35,10 @@ static void fill(struct members *m, uint32_t self, uint32_t n)
 
 static double nidmap_bytes(const struct members *m)
 {
-    struct msg msg = {.type = MSG_SNAPSHOT};
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, 1u << 30);
-    msg.members = members_nidmap(m, &msg.nmembers);
-    msg_encode(&b, &msg);
-    free(msg.members);
+    members_encode(m, &b);
     return b.failed ? 0 : (double)b.len;
 }
 

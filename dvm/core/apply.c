@@ -192,18 +192,24 @@ static void pass_snapshot(struct core *c)
     }
 }
 
-void apply_snapshot(struct core *c, struct link *k, struct msg *m)
+int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *err)
 {
     struct members old = c->members;
+    struct members now;
 
     if (m->op <= c->members.version && !k->joining)
-        return;
-    members_init(&c->members, c->opts.vpid, (uint32_t)m->number);
-    c->members.repairs = old.repairs;
-    members_replace(&c->members, m->members, m->nmembers);
-    c->members.version = m->op;
+        return 0;
+    members_init(&now, c->opts.vpid, (uint32_t)m->number);
+    if (members_decode(&now, m->data, m->len, err) < 0) {
+        members_free(&now);
+        return -1;
+    }
+    now.repairs = old.repairs;
+    now.version = m->op;
+    c->members = now;
     for (uint32_t v = 0; v < old.n; v++) {
-        if (members_live(&old, v) && !members_current(&c->members, v, old.tab[v]->facts.epoch))
+        if (members_live(&old, v) &&
+            !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))
             forget_peer(c, v);
     }
     members_free(&old);
@@ -212,8 +218,9 @@ void apply_snapshot(struct core *c, struct link *k, struct msg *m)
         /* lost, or shrunk away: the head knows */
         c->ask_head = true;
         c->retry_at = c->out.now_ms;
-        return;
+        return 0;
     }
     pass_snapshot(c);
     neigh_update(c);
+    return 0;
 }

@@ -107,7 +107,9 @@ void greet_turn_away(struct core *c); /* whose admission was taken back */
 /* apply.c: broadcasts */
 void apply_op(struct core *c, struct msg *m);
 void apply_left(struct core *c, const char *why); /* removed while we were cut off */
-void apply_snapshot(struct core *c, struct link *k, struct msg *m);
+/* -1, a reason and nothing changed if the table in it is malformed. */
+int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *err)
+    __attribute__((warn_unused_result));
 /* finish.c: leaving and ending */
 void finish_start(struct core *c, int after, const char *text);
 void finish_check(struct core *c);

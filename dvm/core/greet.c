@@ -126,7 +126,7 @@ static bool has_left(const struct core *c, const struct msg_member *who)
 {
     const struct member *m = members_get(&c->members, who->vpid);
 
-    return m && epoch_eq(m->facts.epoch, who->epoch) &&
+    return m && epoch_eq(members_epoch(&c->members, m), who->epoch) &&
            (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED);
 }
 
@@ -236,10 +236,13 @@ static void on_refuse(struct core *c, struct link *k, const struct msg *m)
 void greet_snapshot(struct core *c, struct link *k)
 {
     struct msg m = {.type = MSG_SNAPSHOT, .op = c->members.version, .number = c->members.radix};
+    struct buf nidmap BUF_AUTO = {0};
 
-    m.members = members_nidmap(&c->members, &m.nmembers);
+    buf_init(&nidmap, MSG_DATA_MAX);
+    members_encode(&c->members, &nidmap);
+    m.data = nidmap.data;
+    m.len = nidmap.len;
     neigh_say(c, k, &m);
-    free_ptr(&m.members);
 }
 
 void greet_msg(struct core *c, struct link *k, struct msg *m)

@@ -89,8 +89,10 @@ static void update_children(struct core *c)
     kids = xmalloc((n + 1) * sizeof *kids);
     tree_children(&t, c->opts.vpid, kids, n);
     for (size_t i = 0; i < n; i++) {
+        const struct member *kid = members_get(&c->members, kids[i]);
+
         if (!links_up(&c->links, &c->members, kids[i]))
-            missing_set(c, kids[i], members_get(&c->members, kids[i])->facts.epoch, c->opts.ack_ms);
+            missing_set(c, kids[i], members_epoch(&c->members, kid), c->opts.ack_ms);
     }
     DL_FOREACH_SAFE(c->missing, x, tmp)
     {
@@ -131,11 +133,15 @@ void neigh_bye(struct core *c, struct link *k)
 
 static void connect_parent(struct core *c, uint32_t parent)
 {
-    const struct member *m = members_get(&c->members, parent);
-    bool home = parent == VPID_HEAD || !m;
+    struct msg_member facts = {0};
 
-    links_connect(&c->links, parent, home ? c->opts.head_host : m->facts.address,
-                  home ? c->opts.head_port : m->facts.port);
+    if (parent == VPID_HEAD || !members_get(&c->members, parent)) {
+        links_connect(&c->links, parent, c->opts.head_host, c->opts.head_port);
+        return;
+    }
+    facts = members_facts(&c->members, parent);
+    links_connect(&c->links, parent, facts.address, facts.port);
+    msg_member_free(&facts);
 }
 
 /* The new lifeline is up: everything that hung on the old one goes over it. */
@@ -220,7 +226,7 @@ static enum errmgr_who who_is(const struct core *c, const struct link *k)
         return ERR_MEMBER;
     if (k->joining)
         return ERR_JOINING;
-    return m && epoch_eq(m->facts.epoch, k->epoch) &&
+    return m && epoch_eq(members_epoch(&c->members, m), k->epoch) &&
                    (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED)
                ? ERR_LEAVING
                : ERR_STRANGER;
@@ -477,10 +483,20 @@ static void on_xack(struct core *c, const struct link *k, const struct msg *m)
     xcast_check(&c->xcast, &from);
 }
 
+static void refuse_frame(struct core *c, struct link *k, const struct err *err)
+{
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
+            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
+    out_add(&c->out, OUT_CLOSE)->conn = k->conn;
+    gone(c, k, ERR_LINK_BROKE, err->msg);
+}
+
 /* What a neighbour says once both have greeted. */
 static void linked_msg(struct core *c, struct link *k, struct msg *m)
 {
     struct msg pong = {.type = MSG_PONG};
+    struct err err = {0};
 
     switch (m->type) {
     case MSG_PING:
@@ -498,8 +514,8 @@ static void linked_msg(struct core *c, struct link *k, struct msg *m)
             apply_op(c, m);
         break;
     case MSG_SNAPSHOT:
-        if (!core_is_head(c) && !k->incoming)
-            apply_snapshot(c, k, m);
+        if (!core_is_head(c) && !k->incoming && apply_snapshot(c, k, m, &err) < 0)
+            refuse_frame(c, k, &err);
         break;
     case MSG_XACK:
         on_xack(c, k, m);
@@ -539,15 +555,6 @@ void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg
         on_refused(c, k);
     else if (k->state == LINK_UP || k->state == LINK_CLOSING)
         linked_msg(c, k, m);
-}
-
-static void refuse_frame(struct core *c, struct link *k, const struct err *err)
-{
-    c->stale++;
-    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
-            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
-    out_add(&c->out, OUT_CLOSE)->conn = k->conn;
-    gone(c, k, ERR_LINK_BROKE, err->msg);
 }
 
 /* On a link that is up speaks its peer, in the life in which it has greeted. */

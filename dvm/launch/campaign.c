@@ -86,10 +86,10 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
         struct member *m = members_get(l->members, vpids[i]);
 
         c->targets[i].id.vpid = vpids[i];
-        if (!m || grow_turn_away(l, m))
+        if (!m || grow_turn_away(l, vpids[i]))
             continue;
         if (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED || m->state == MEMBER_DRAINING)
-            c->targets[i].id.epoch = m->facts.epoch;
+            c->targets[i].id.epoch = members_epoch(l->members, m);
         if (m->state == MEMBER_WIRED)
             m->state = MEMBER_DRAINING;
     }

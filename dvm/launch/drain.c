@@ -86,7 +86,7 @@ void release_ask(struct launch *l, uint32_t from, const struct msg *m)
             return;
     }
     r = xcalloc(1, sizeof *r);
-    r->id = (struct msg_target){from, x->facts.epoch};
+    r->id = (struct msg_target){from, members_epoch(l->members, x)};
     r->seconds = m->number;
     r->mode = m->number2 == API_DRAIN_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT;
     DL_APPEND(l->releases, r);

@@ -13,7 +13,7 @@ struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch ep
 {
     struct member *m = members_get(l->members, vpid);
 
-    return m && epoch_eq(m->facts.epoch, epoch) ? m : NULL;
+    return m && epoch_eq(members_epoch(l->members, m), epoch) ? m : NULL;
 }
 
 int launch_admit(struct launch *l, const struct msg_member *facts, const char *cpus,
@@ -33,13 +33,13 @@ int launch_admit(struct launch *l, const struct msg_member *facts, const char *c
     if (facts->vpid > l->bound)
         return err_set(err, "vpid %u is outside the size in force (%u)", facts->vpid, l->bound);
     if (m && members_live(l->members, facts->vpid)) {
-        *epoch = m->facts.epoch;
+        *epoch = members_epoch(l->members, m);
         return err_set(err, "vpid %u: its earlier life is being removed", facts->vpid);
     }
     if (pause)
         return err_set(err, "vpid %u: its lives are short, the next begins in %llu ms", facts->vpid,
                        (unsigned long long)pause);
-    if (nodecpus_put(l, facts->vpid, cpus, err) < 0)
+    if (nodecpus_put(l, facts->vpid, facts->host, cpus, err) < 0)
         return -1;
     lives_admitted(l, facts->vpid);
     mine.epoch = *epoch = (struct epoch){l->opts.incarnation, ++l->next_epoch};
@@ -63,13 +63,14 @@ void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
         members_get(l->members, vpid)->state = MEMBER_ABSENT;
 }
 
-bool grow_turn_away(struct launch *l, struct member *m)
+bool grow_turn_away(struct launch *l, uint32_t vpid)
 {
-    if (m->state != MEMBER_REPORTED || members_live(l->members, m->facts.vpid) ||
-        MUTANT(KEEP_JOINER))
+    struct member *m = members_get(l->members, vpid);
+
+    if (m->state != MEMBER_REPORTED || members_live(l->members, vpid) || MUTANT(KEEP_JOINER))
         return false;
     m->state = MEMBER_ABSENT;
-    lives_forget(l, m->facts.vpid);
+    lives_forget(l, vpid);
     l->turned_away = true;
     return true;
 }
@@ -103,12 +104,14 @@ void grow_steps(struct launch *l)
         const struct member *m = members_get(l->members, v);
 
         if (m && m->state == MEMBER_REPORTED)
-            add.members[add.nmembers++] = m->facts;
+            add.members[add.nmembers++] = members_facts(l->members, v);
     }
     fence_raise(l, GROW_HOLD, (uint32_t)add.nmembers);
     l->batches++;
     l->grow_op = UINT64_MAX; /* queued; its number comes when it starts */
     op_queue(l, &add, false, NULL);
+    for (size_t i = 0; i < add.nmembers; i++)
+        msg_member_free(&add.members[i]);
     free(add.members);
 }
 
@@ -123,7 +126,7 @@ void grow_completed(struct launch *l)
         if (!m || m->state != MEMBER_REPORTED || !members_live(l->members, v))
             continue;
         m->state = campaign_names(l, v) ? MEMBER_DRAINING : MEMBER_WIRED;
-        launch_event_add(l, API_EVENT_DAEMON_WIRED, v, m->facts.epoch.ctr, NULL);
+        launch_event_add(l, API_EVENT_DAEMON_WIRED, v, m->ctr, NULL);
     }
     fence_lower(l, GROW_HOLD);
     l->kick = true;

@@ -14,6 +14,7 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
                              struct rml *rml)
 {
     struct launch *l = xcalloc(1, sizeof *l);
+    char *host FREE_AUTO = members_host(members, VPID_HEAD);
     struct err err = {0};
 
     l->opts = *o;
@@ -26,7 +27,7 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
     l->next_epoch = 1; /* the head's own */
     l->next_event = 1;
     l->events = xcalloc(API_EVENTS_KEPT, sizeof *l->events);
-    if (nodecpus_put(l, VPID_HEAD, o->cpus, &err) < 0)
+    if (nodecpus_put(l, VPID_HEAD, host, o->cpus, &err) < 0)
         out_log(out, LOG_LEVEL_WARN, "%s", err.msg);
     l->opts.cpus = NULL; /* borrowed */
     return l;
@@ -295,7 +296,7 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
         break;
     case MSG_REPORT:
         if (x)
-            x->repairs = (uint64_t)m->number;
+            x->repairs = (uint32_t)m->number;
         break;
     default:
         out_log(l->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
@@ -341,15 +342,17 @@ static void view_members(const struct launch *l, struct api_dvm *out)
         const struct member *m = members_get(l->members, v);
         struct api_dvm_member *x = &out->members[out->nmembers];
         bool live = members_live(l->members, v);
+        struct msg_member facts;
 
         if (!m || m->state == MEMBER_ABSENT)
             continue;
         x->vpid = v;
-        x->epoch = m->facts.epoch.ctr;
+        x->epoch = m->ctr;
         snprintf(x->state, sizeof x->state, "%s", member_state_name(m->state));
-        x->host = xstrdup(m->facts.host);
-        x->address = xstrdup(m->facts.address);
-        x->slots = m->facts.slots;
+        facts = members_facts(l->members, v);
+        x->host = facts.host;
+        x->address = facts.address;
+        x->slots = facts.slots;
         x->slots_used = m->slots_used;
         x->parent = live && v ? (int64_t)tree_parent(&t, v) : -1;
         x->depth = live ? tree_depth(&t, v) : 0;

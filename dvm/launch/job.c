@@ -150,7 +150,7 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
     memset(&m->spec, 0, sizeof m->spec);
     j->submit_vpid = from;
     j->submit_client = m->client;
-    j->submit_epoch = home->facts.epoch;
+    j->submit_epoch = members_epoch(l->members, home);
     j->state = JOB_INIT;
     j->due = true;
     set_reason(j, "");
@@ -167,7 +167,7 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
 
 static bool maps_there(const struct member *m)
 {
-    if (MUTANT(NEW_ONES_UNUSED) && m->facts.epoch.ctr > 5)
+    if (MUTANT(NEW_ONES_UNUSED) && m->ctr > 5)
         return false;
     return m->state == MEMBER_WIRED || (MUTANT(MAP_TO_DRAINING) && m->state == MEMBER_DRAINING);
 }
@@ -184,13 +184,13 @@ static struct map_node *usable_nodes(const struct launch *l, const struct job *j
 
         if (!m || !maps_there(m))
             continue;
-        *slots += m->facts.slots;
+        *slots += members_slots(l->members, m);
         if ((j->map.spec.flags & JOB_NOLOCAL) && v == j->submit_vpid)
             continue;
         nodes[(*n)++] = (struct map_node){.vpid = v,
-                                          .slots = m->facts.slots,
+                                          .slots = members_slots(l->members, m),
                                           .used = m->slots_used,
-                                          .host = m->facts.host,
+                                          .host = nodecpus_host(l, v),
                                           .topo = nodecpus_topo(l, v),
                                           .load = nodecpus_load(l, v)};
     }
@@ -210,21 +210,22 @@ static uint64_t maximum_slots(const struct launch *l, uint32_t present)
         if (!m || m->state != MEMBER_WIRED)
             continue;
         here++;
-        most = m->facts.slots > most ? m->facts.slots : most;
+        if (members_slots(l->members, m) > most)
+            most = members_slots(l->members, m);
     }
     if (here == 0 || l->bound == 0)
         return 0;
     return present + (uint64_t)(l->bound > here ? l->bound - here : 0) * most;
 }
 
-static void take(struct launch *l, struct job *j, uint32_t rank, struct member *m)
+static void take(struct launch *l, struct job *j, uint32_t rank, uint32_t vpid)
 {
     if (j->map.spec.flags & JOB_TOOL)
         return;
     j->rank_slot[rank] = true;
-    m->slots_used += map_rank_slots(&j->map.spec);
+    members_get(l->members, vpid)->slots_used += map_rank_slots(&j->map.spec);
     if (j->rank_taken && j->rank_taken[rank])
-        nodecpus_take(l, m->facts.vpid, j->rank_taken[rank]);
+        nodecpus_take(l, vpid, j->rank_taken[rank]);
 }
 
 void job_give_back(struct launch *l, struct job *j, uint32_t rank)
@@ -262,16 +263,16 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
     j->rank_slot = xcalloc(ranks + 1, sizeof *j->rank_slot);
     for (uint32_t r = 0; r < ranks; r++) {
         uint32_t at = j->map.rank_node[r];
-        struct member *m = members_get(l->members, nodes[at].vpid);
+        const struct member *m = members_get(l->members, nodes[at].vpid);
 
         if (index[at] == UINT32_MAX) {
             index[at] = (uint32_t)j->map.nnodes;
             j->map.nodes[j->map.nnodes++] =
-                (struct job_node){nodes[at].vpid, m->facts.epoch.ctr, xstrdup(m->facts.host)};
+                (struct job_node){nodes[at].vpid, m->ctr, xstrdup(nodes[at].host)};
         }
         j->map.rank_node[r] = index[at];
         j->rank_state[r] = PROC_INIT;
-        take(l, j, r, m);
+        take(l, j, r, nodes[at].vpid);
     }
     j->node_gone = xcalloc(j->map.nnodes + 1, sizeof *j->node_gone);
     j->node_registered = xcalloc(j->map.nnodes + 1, sizeof *j->node_registered);

@@ -159,9 +159,10 @@ void job_tell(struct launch *l, const struct job *j, struct msg *m);
 void family_join(struct launch *l, struct job *j);
 void family_end_children(struct launch *l, const struct job *parent);
 void family_left(struct launch *l, const struct job *j);
-/* nodecpus.c. A daemon (in a new life) has told its CPUs; "" or NULL: nothing. */
-int nodecpus_put(struct launch *l, uint32_t vpid, const char *text, struct err *err)
-    __attribute__((warn_unused_result));
+/* nodecpus.c. A daemon (in a new life) has told its host and its CPUs; "" or NULL: none. */
+int nodecpus_put(struct launch *l, uint32_t vpid, const char *host, const char *text,
+                 struct err *err) __attribute__((warn_unused_result));
+const char *nodecpus_host(const struct launch *l, uint32_t vpid);
 const struct topo *nodecpus_topo(const struct launch *l, uint32_t vpid);
 const uint16_t *nodecpus_load(const struct launch *l, uint32_t vpid);
 void nodecpus_take(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus);
@@ -207,7 +208,7 @@ void release_steps(struct launch *l);
 void grow_steps(struct launch *l);
 void grow_completed(struct launch *l);
 /* True, and its admission is forgotten, if it has called home and no broadcast has named it yet. */
-bool grow_turn_away(struct launch *l, struct member *m);
+bool grow_turn_away(struct launch *l, uint32_t vpid);
 /* lives.c */
 uint64_t lives_pause(struct launch *l, uint32_t vpid);
 void lives_admitted(struct launch *l, uint32_t vpid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head knows of each daemon's CPUs: which there are, as the daemon told when it called
- * home, and how many ranks have each for their own. */
+/* What mapping asks of each daemon, so that it need not be made of the table of members each time:
+ * its host; its CPUs as it told them when it called home, and how many ranks have each for their
+ * own. */
 #include "dvm/launch/launch_private.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct cpus_kind {
 };
 
 struct node_cpus {
+    char *host;
     struct cpus_kind *kind; /* NULL: it has told none */
     uint16_t *load;         /* [kind->topo->npus]; NULL: none is taken */
 };
@@ -23,6 +25,7 @@ static void let_go(struct launch *l, struct node_cpus *c)
 {
     struct cpus_kind *k = c->kind;
 
+    free(c->host);
     free(c->load);
     *c = (struct node_cpus){0};
     if (!k || --k->users)
@@ -51,7 +54,8 @@ static struct cpus_kind *kind_of(struct launch *l, const char *text, struct err 
     return k;
 }
 
-int nodecpus_put(struct launch *l, uint32_t vpid, const char *text, struct err *err)
+int nodecpus_put(struct launch *l, uint32_t vpid, const char *host, const char *text,
+                 struct err *err)
 {
     struct cpus_kind *k = NULL;
 
@@ -68,7 +72,13 @@ int nodecpus_put(struct launch *l, uint32_t vpid, const char *text, struct err *
     }
     let_go(l, &l->cpus[vpid]);
     l->cpus[vpid].kind = k;
+    l->cpus[vpid].host = xstrdup(host);
     return 0;
+}
+
+const char *nodecpus_host(const struct launch *l, uint32_t vpid)
+{
+    return vpid < l->ncpus && l->cpus[vpid].host ? l->cpus[vpid].host : "";
 }
 
 const struct topo *nodecpus_topo(const struct launch *l, uint32_t vpid)

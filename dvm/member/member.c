@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vpid table and its compressed form, the nidmap. */
+/* The vpid table. */
 #include "dvm/member/member.h"
 
 #include "dvm/wire/mutant.h"
@@ -15,66 +15,94 @@ void members_init(struct members *m, uint32_t self, uint32_t radix)
     m->live = hwloc_bitmap_alloc();
 }
 
-static void clear_entries(struct members *m)
+void members_clear(struct members *m)
 {
-    for (uint32_t v = 0; v < m->n; v++) {
-        if (m->tab[v])
-            msg_member_free(&m->tab[v]->facts);
-        free(m->tab[v]);
-    }
     free(m->tab);
     m->tab = NULL;
-    m->n = 0;
+    m->n = m->cap = 0;
+    factset_free(&m->facts);
     hwloc_bitmap_zero(m->live);
 }
 
 void members_free(struct members *m)
 {
-    clear_entries(m);
+    members_clear(m);
     hwloc_bitmap_free(m->live);
     m->live = NULL;
 }
 
 struct member *members_get(const struct members *m, uint32_t vpid)
 {
-    return vpid < m->n ? m->tab[vpid] : NULL;
+    return vpid < m->n && m->tab[vpid].facts != FACTS_NONE ? &m->tab[vpid] : NULL;
 }
 
-static void grow_table(struct members *m, uint32_t vpid)
+struct epoch members_epoch(const struct members *m, const struct member *x)
 {
-    uint32_t n = m->n ? m->n : 8;
+    return (struct epoch){factset_get(&m->facts, x->facts)->inc, x->ctr};
+}
 
-    if (vpid < m->n)
-        return;
-    while (n <= vpid)
-        n *= 2;
-    m->tab = xrealloc(m->tab, n * sizeof *m->tab);
-    memset(m->tab + m->n, 0, (n - m->n) * sizeof *m->tab);
-    m->n = n;
+uint32_t members_slots(const struct members *m, const struct member *x)
+{
+    return factset_get(&m->facts, x->facts)->slots;
+}
+
+struct msg_member members_facts(const struct members *m, uint32_t vpid)
+{
+    const struct member *x = &m->tab[vpid];
+    const struct facts *f = factset_get(&m->facts, x->facts);
+
+    return (struct msg_member){.vpid = vpid,
+                               .epoch = {f->inc, x->ctr},
+                               .host = facts_host(f, vpid, x->value),
+                               .address = facts_address(f, vpid, x->value),
+                               .port = f->port,
+                               .slots = f->slots};
+}
+
+char *members_host(const struct members *m, uint32_t vpid)
+{
+    const struct member *x = &m->tab[vpid];
+
+    return facts_host(factset_get(&m->facts, x->facts), vpid, x->value);
+}
+
+/* The table grows by an eighth, so that little lies unused. */
+struct member *members_entries(struct members *m, uint32_t first, uint32_t count)
+{
+    uint32_t end = first + count;
+
+    if (end > m->cap) {
+        uint32_t cap = m->cap + m->cap / 8 + 8;
+
+        m->cap = end < cap ? cap : end;
+        m->tab = xrealloc(m->tab, m->cap * sizeof *m->tab);
+    }
+    if (end > m->n) {
+        memset(m->tab + m->n, 0, (end - m->n) * sizeof *m->tab);
+        m->n = end;
+    }
+    return &m->tab[first];
 }
 
 struct member *members_put(struct members *m, const struct msg_member *facts)
 {
-    struct member *x;
+    struct member *x = members_entries(m, facts->vpid, 1);
+    uint32_t old = x->facts;
 
-    grow_table(m, facts->vpid);
-    x = m->tab[facts->vpid];
-    if (!x)
-        x = m->tab[facts->vpid] = xcalloc(1, sizeof *x);
-    else
-        msg_member_free(&x->facts);
-    msg_member_copy(&x->facts, facts);
+    x->facts = factset_take(&m->facts, facts, &x->value);
+    factset_drop(&m->facts, old);
+    x->ctr = facts->epoch.ctr;
     return x;
 }
 
 bool members_live(const struct members *m, uint32_t vpid)
 {
-    return vpid < m->n && m->tab[vpid] && hwloc_bitmap_isset(m->live, vpid);
+    return members_get(m, vpid) && hwloc_bitmap_isset(m->live, vpid);
 }
 
 bool members_current(const struct members *m, uint32_t vpid, struct epoch e)
 {
-    return members_live(m, vpid) && epoch_eq(m->tab[vpid]->facts.epoch, e);
+    return members_live(m, vpid) && epoch_eq(members_epoch(m, &m->tab[vpid]), e);
 }
 
 struct tree members_tree(const struct members *m)
@@ -116,7 +144,7 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
         if (!members_current(m, list[i].vpid, list[i].epoch))
             continue;
         hwloc_bitmap_clr(m->live, list[i].vpid);
-        m->tab[list[i].vpid]->state = to;
+        m->tab[list[i].vpid].state = to;
         changed++;
         if (MUTANT(REPAIR_PER_TARGET))
             m->repairs++;
@@ -124,26 +152,6 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
     if (changed)
         m->repairs++;
     return changed;
-}
-
-struct msg_member *members_nidmap(const struct members *m, size_t *n)
-{
-    struct msg_member *list = xcalloc((size_t)hwloc_bitmap_weight(m->live) + 1, sizeof *list);
-    unsigned v;
-
-    *n = 0;
-    hwloc_bitmap_foreach_begin(v, m->live)
-    {
-        list[(*n)++] = m->tab[v]->facts;
-    }
-    hwloc_bitmap_foreach_end();
-    return list;
-}
-
-void members_replace(struct members *m, const struct msg_member *list, size_t n)
-{
-    clear_entries(m);
-    members_add(m, list, n);
 }
 
 const char *member_state_name(enum member_state s)

@@ -4,6 +4,7 @@
 #ifndef DVM_MEMBER_MEMBER_H
 #define DVM_MEMBER_MEMBER_H
 
+#include "dvm/member/facts.h"
 #include "dvm/tree/tree.h"
 #include "dvm/wire/msg.h"
 
@@ -17,17 +18,22 @@ enum member_state {
     MEMBER_LOST,
 };
 
+/* 24 bytes, on each daemon for each vpid: what it shares with others is in the factset. */
 struct member {
-    enum member_state state;
-    struct msg_member facts; /* vpid, epoch, host, address, port, slots */
-    uint32_t slots_used;     /* head only */
-    uint64_t repairs;        /* head only: what the member last told */
+    uint64_t ctr;        /* of its epoch; the incarnation is among the facts */
+    uint32_t value;      /* what its address does not share */
+    uint32_t facts : 24; /* id; FACTS_NONE: the vpid never had an entry */
+    uint32_t state : 8;  /* enum member_state */
+    uint32_t slots_used; /* head only */
+    uint32_t repairs;    /* head only: what the member last told */
 };
 
 struct members {
     uint32_t self;
-    uint32_t n; /* vpids 0..n-1 have an entry, which may be absent */
-    struct member **tab;
+    uint32_t n; /* vpids 0..n-1 may have an entry */
+    uint32_t cap;
+    struct member *tab;
+    struct factset facts;
     hwloc_bitmap_t live; /* those in the tree of `version` */
     uint64_t version;    /* last membership broadcast processed */
     uint32_t radix;
@@ -36,9 +42,14 @@ struct members {
 
 void members_init(struct members *m, uint32_t self, uint32_t radix);
 void members_free(struct members *m);
-/* NULL if the vpid never had an entry. */
+/* NULL if the vpid never had an entry. Valid until the next entry is made. */
 struct member *members_get(const struct members *m, uint32_t vpid);
-/* Copies the facts into the vpid's entry (made if needed); the state is the caller's to set. */
+struct epoch members_epoch(const struct members *m, const struct member *x);
+uint32_t members_slots(const struct members *m, const struct member *x);
+/* All facts of a vpid that has an entry; the caller frees the texts (msg_member_free). */
+struct msg_member members_facts(const struct members *m, uint32_t vpid);
+char *members_host(const struct members *m, uint32_t vpid); /* the same; the caller frees it */
+/* Takes the facts over into the vpid's entry (made if needed); the state is the caller's to set. */
 struct member *members_put(struct members *m, const struct msg_member *facts);
 bool members_live(const struct members *m, uint32_t vpid);
 /* True if the vpid is in the tree and in this life. */
@@ -50,11 +61,16 @@ uint32_t members_parent(const struct members *m); /* of this daemon; TREE_NONE a
 size_t members_add(struct members *m, const struct msg_member *list, size_t n);
 size_t members_remove(struct members *m, const struct msg_target *list, size_t n,
                       enum member_state to);
-/* The live members as a list for SNAPSHOT (nidmap); the caller frees the array alone: its texts are
- * borrowed. */
-struct msg_member *members_nidmap(const struct members *m, size_t *n);
-/* Replaces everything by a nidmap. */
-void members_replace(struct members *m, const struct msg_member *list, size_t n);
+/* The nidmap: all live members with epochs and facts, runs of like ones together (nidmap.c). */
+void members_encode(const struct members *m, struct buf *b);
+/* Into a table that has no entry yet. -1 and a reason, and the table still empty, if it is
+ * malformed. */
+int members_decode(struct members *m, const void *data, size_t len, struct err *err)
+    __attribute__((warn_unused_result));
+/* All entries away. */
+void members_clear(struct members *m);
+/* Entries first .. first+count-1, new ones empty; valid until the next is made. */
+struct member *members_entries(struct members *m, uint32_t first, uint32_t count);
 const char *member_state_name(enum member_state s);
 
 #endif

@@ -119,7 +119,7 @@ static struct frame header(const struct rml *r, const struct rml_stream *s, uint
     f.traffic = (uint8_t)s->key.traffic;
     f.type = type;
     f.dst = s->key.vpid;
-    f.dst_ctr = (uint32_t)peer->facts.epoch.ctr;
+    f.dst_ctr = (uint32_t)peer->ctr;
     f.ack = s->rx_next - 1;
     return f;
 }

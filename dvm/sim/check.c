@@ -44,7 +44,7 @@ uint64_t check_digest(const struct members *m)
     hwloc_bitmap_foreach_begin(v, m->live)
     {
         d = (d ^ v) * 1099511628211ull;
-        d = (d ^ m->tab[v]->facts.epoch.ctr) * 1099511628211ull;
+        d = (d ^ m->tab[v].ctr) * 1099511628211ull;
     }
     hwloc_bitmap_foreach_end();
     return d;
@@ -85,7 +85,7 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
     m.key.dst = to;
     m.key.traffic = traffic;
     m.key.src_epoch = core_inspect_epoch(a);
-    m.key.dst_epoch = peer->facts.epoch;
+    m.key.dst_epoch = members_epoch(core_inspect_members(a), peer);
     s = stream_of(c, &m.key);
     m.number = s->sent + 1;
     core_time(a, sim_now(c->sim), sim_now(c->sim));
@@ -298,7 +298,7 @@ static void on_after(void *arg, uint32_t vpid)
         check_lives(c, m);
         check_head(c, core);
         for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
-            c->live[v] = members_live(m, v) ? m->tab[v]->facts.epoch.ctr : 0;
+            c->live[v] = members_live(m, v) ? m->tab[v].ctr : 0;
         memset(c->named_now, 0, sizeof c->named_now);
     }
 }

@@ -175,7 +175,7 @@ static bool usable(const struct check *c, const struct job_node *n)
 {
     const struct member *m = members_get(core_inspect_members(sim_core(c->sim, 0)), n->vpid);
 
-    return m && m->facts.epoch.ctr == n->epoch &&
+    return m && m->ctr == n->epoch &&
            (m->state == MEMBER_WIRED || c->state[n->vpid] == MEMBER_WIRED);
 }
 
@@ -204,7 +204,7 @@ static void count_slots(struct check *c, const struct inspect_job *x)
         const struct job_node *n = &x->nodes[x->rank_node[r]];
         const struct member *y = members_get(m, n->vpid);
 
-        if (!x->rank_slot[r] || !y || y->facts.epoch.ctr != n->epoch)
+        if (!x->rank_slot[r] || !y || y->ctr != n->epoch)
             continue;
         c->used[n->vpid]++;
         for (int i = -1; x->rank_taken && x->rank_taken[r] &&
@@ -281,9 +281,9 @@ static void check_slots(struct check *c, const struct members *m)
         if (x && x->slots_used != c->used[v])
             check_fail(c, "slots-balance", "vpid %u: %d slots in use, the jobs have %llu there", v,
                        (int)x->slots_used, (unsigned long long)c->used[v]);
-        if (x && x->slots_used > x->facts.slots)
+        if (x && x->slots_used > members_slots(m, x))
             check_fail(c, "slots-balance", "vpid %u: %d of %u slots in use", v, (int)x->slots_used,
-                       x->facts.slots);
+                       members_slots(m, x));
         c->state[v] = x ? (uint8_t)x->state : MEMBER_ABSENT;
     }
 }
@@ -292,7 +292,7 @@ static void check_slots(struct check *c, const struct members *m)
 static void check_gone(struct check *c, const struct members *m, const struct seen_job *j)
 {
     if (j->state == JOB_WAITING_FOR_DAEMONS && c->lost_now && j->home < SIM_NODES_MAX &&
-        members_live(m, j->home) && c->live[j->home] == m->tab[j->home]->facts.epoch.ctr)
+        members_live(m, j->home) && c->live[j->home] == m->tab[j->home].ctr)
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss", j->nspace);
 }
 

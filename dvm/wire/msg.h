@@ -24,7 +24,7 @@ enum msg_type {
     MSG_ADD,      /* broadcast op: members that join */
     MSG_REMOVE,   /* broadcast op: targets that leave (number: enum remove_why), text: campaign */
     MSG_SHUTDOWN, /* broadcast op: number: enum shutdown_why, text */
-    MSG_SNAPSHOT, /* not a broadcast: all members as of op, number: radix */
+    MSG_SNAPSHOT, /* not a broadcast: all members as of op, number: radix, data: nidmap */
     MSG_XACK,     /* op: the sender's whole subtree in the tree of op has processed op */
     MSG_LEFT, /* number 0: targets[0] has processed the removal that names it; 1: its link is gone.
                  From leaving daemons only, who have no routes: passed up until a survivor makes

@@ -132,7 +132,8 @@ bool xcast_waits_for(const struct xcast *x, uint32_t child)
     const struct xcast_child *c = child_entry(x, child);
     const struct member *m = members_get(x->members, child);
 
-    return !c || !m || !epoch_eq(c->epoch, m->facts.epoch) || c->acked != x->members->version;
+    return !c || !m || !epoch_eq(c->epoch, members_epoch(x->members, m)) ||
+           c->acked != x->members->version;
 }
 
 static void prune(struct xcast *x, const uint32_t *list, size_t n)

@@ -61,6 +61,36 @@ static void clients(const char *dir)
     }
 }
 
+static void nidmaps(const char *dir)
+{
+    static const struct {
+        const char *name;
+        uint32_t n, step;
+        bool v6;
+    } shapes[] = {{"one", 1, 1, false}, {"pods", 9, 1, false}, {"holes", 20, 3, true}};
+
+    make_folder(dir, "fuzz_nidmap");
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct members m;
+        struct buf b BUF_AUTO = {0};
+
+        members_init(&m, 0, 2);
+        for (uint32_t v = 0; v < shapes[i].n; v += shapes[i].step) {
+            char *host FREE_AUTO = xasprintf("x-%u", v);
+            char *address FREE_AUTO =
+                shapes[i].v6 ? xasprintf("fd00::%x", v) : xasprintf("10.0.0.%u", v);
+            struct msg_member x = {v, {5, (uint64_t)v * shapes[i].step + 1}, host, address, 7000,
+                                   2};
+
+            members_add(&m, &x, 1);
+        }
+        buf_init(&b, MSG_DATA_MAX);
+        members_encode(&m, &b);
+        write_entry(dir, "fuzz_nidmap", shapes[i].name, &b);
+        members_free(&m);
+    }
+}
+
 static void put_frame(struct buf *b, const struct scene *s, unsigned type)
 {
     struct buf frame BUF_AUTO = {0};
@@ -104,6 +134,7 @@ int main(int argc, char **argv)
     }
     frames(argv[1]);
     clients(argv[1]);
+    nidmaps(argv[1]);
     scenes(argv[1]);
     return 0;
 }

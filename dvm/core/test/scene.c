@@ -181,6 +181,22 @@ void scene_again(struct scene *s)
     }
 }
 
+static void put_nidmap(struct buf *b, struct msg *m)
+{
+    struct msg_member list[] = {{0, {5, 1}, "n0", "x-0", 7000, 0},
+                                {3, {5, 9}, "n3", "10.0.0.3", 7001, 4},
+                                {4, {5, 12}, "n4", "10.0.0.4", 7001, 4}};
+    struct members t;
+
+    members_init(&t, 0, 2);
+    members_add(&t, list, sizeof list / sizeof *list);
+    buf_init(b, MSG_DATA_MAX);
+    members_encode(&t, b);
+    members_free(&t);
+    m->data = b->data;
+    m->len = b->len;
+}
+
 void scene_frame(const struct scene *s, unsigned type, struct buf *b)
 {
     struct epoch own = core_inspect_epoch(s->core);
@@ -194,7 +210,10 @@ void scene_frame(const struct scene *s, unsigned type, struct buf *b)
                       .dst_ctr = type < MSG_ROUTED ? 0 : (uint32_t)own.ctr,
                       .version = core_stats(s->core).version,
                       .seq = type < MSG_ROUTED ? 0 : 1};
+    struct buf nidmap BUF_AUTO = {0};
 
+    if (type == MSG_SNAPSHOT)
+        put_nidmap(&nidmap, &m);
     m.op = core_stats(s->core).version + (type == MSG_XACK ? 0 : 1);
     if (type == MSG_HELLO) {
         m.text = "sim";
@@ -215,18 +234,21 @@ static void put_members(const struct members *t, struct buf *b)
     buf_put_u32(b, t->radix);
     for (uint32_t v = 0; v < t->n; v++) {
         const struct member *x = members_get(t, v);
+        struct msg_member facts;
 
         if (!x)
             continue;
         buf_put_u32(b, v);
         buf_put_u8(b, (uint8_t)x->state);
         buf_put_u8(b, members_live(t, v));
-        buf_put_u64(b, x->facts.epoch.inc);
-        buf_put_u64(b, x->facts.epoch.ctr);
-        buf_put_str(b, x->facts.host);
-        buf_put_str(b, x->facts.address);
-        buf_put_u16(b, x->facts.port);
-        buf_put_u32(b, x->facts.slots);
+        facts = members_facts(t, v);
+        buf_put_u64(b, facts.epoch.inc);
+        buf_put_u64(b, facts.epoch.ctr);
+        buf_put_str(b, facts.host);
+        buf_put_str(b, facts.address);
+        buf_put_u16(b, facts.port);
+        buf_put_u32(b, facts.slots);
+        msg_member_free(&facts);
         buf_put_u32(b, x->slots_used);
     }
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/scene.h"
+#include "dvm/wire/test/samples.h"
 
 #include <string.h>
 
@@ -255,10 +256,32 @@ static void a_member_takes_no_broadcast_from_below_or_before_it_has_the_table(vo
     }
 }
 
+static void a_malformed_table_of_members_is_refused(void **state)
+{
+    struct msg m = sample_msg(MSG_SNAPSHOT); /* whose data is no table */
+    struct scene s;
+    struct buf b BUF_AUTO = {0};
+    struct frame f;
+    struct cur cur;
+
+    scene_open(&s, SCENE_MEMBER_PARENT);
+    struct buf good BUF_AUTO = frame_of(&s, MSG_SNAPSHOT);
+
+    cur = cur_of(good.data, good.len);
+    assert_int_equal(frame_decode(&cur, &f, NULL), 0);
+    m.op = core_stats(s.core).version + 1;
+    buf_init(&b, MSG_DATA_MAX);
+    frame_encode(&b, &f);
+    msg_encode(&b, &m);
+    assert_link_refuses(&s, b.data, b.len, "malformed");
+    scene_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_truncated_frame_of_any_type_is_refused_everywhere),
+        cmocka_unit_test(a_malformed_table_of_members_is_refused),
         cmocka_unit_test(a_truncated_routed_message_of_any_type_is_refused_in_its_turn),
         cmocka_unit_test(another_version_class_type_or_vpid_is_refused_everywhere),
         cmocka_unit_test(a_frame_of_an_old_epoch_of_any_type_is_refused),

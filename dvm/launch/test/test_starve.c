@@ -103,8 +103,8 @@ static void a_crash_looping_joiner_is_admitted_ever_later(void **state)
 
     sim_for(s, 2000);
     for (uint64_t end = sim_now(s) + 60000; sim_now(s) < end;) {
-        if (member(s, 3)->facts.epoch.ctr != last) {
-            last = member(s, 3)->facts.epoch.ctr;
+        if (member(s, 3)->ctr != last) {
+            last = member(s, 3)->ctr;
             lives++;
             sim_crash(s, 3);
             sim_start(s, 3);

@@ -52,7 +52,6 @@ struct msg sample_msg(unsigned type)
 {
     static struct msg_target targets[] = {{3, {5, 9}}, {8, {5, 12}}};
     static struct msg_rank ranks[] = {{0, false, 4711, ""}, {1, true, 2, "exec of prog"}};
-    bool whole = type == MSG_SNAPSHOT;
     struct msg m = {.type = type,
                     .op = 4,
                     .number = 2,
@@ -65,8 +64,8 @@ struct msg sample_msg(unsigned type)
                     .text2 = "and why not",
                     .nvpids = 2,
                     .vpids = some_vpids,
-                    .nmembers = whole ? 2 : 1,
-                    .members = whole ? sample_members : sample_members + 1,
+                    .nmembers = 1,
+                    .members = sample_members + 1,
                     .ntargets = 2,
                     .targets = targets,
                     .nranks = 2,

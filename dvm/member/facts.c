@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts to patterns and back, and the set of what is in use. */
+#include "dvm/member/facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOLE '\1' /* where the vpid stands in a pattern */
+#define GROUP_DIGITS 4
+
+/* --- patterns */
+
+static char *expand(const char *pattern, uint32_t vpid, uint32_t value)
+{
+    const char *text = pattern + 1;
+    const char *hole = strchr(text, HOLE);
+
+    switch (*pattern) {
+    case '%':
+        return hole ? xasprintf("%.*s%" PRIu32 "%s", (int)(hole - text), text, vpid, hole + 1)
+                    : xstrdup(text);
+    case '4':
+        return xasprintf("%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32, value >> 24,
+                         value >> 16 & 255, value >> 8 & 255, value & 255);
+    case '6':
+        return xasprintf("%s%" PRIx32, text, value);
+    default:
+        return xstrdup(text);
+    }
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The vpid's digits, with no other digit beside them. */
+static char *vpid_pattern(const char *text, uint32_t vpid)
+{
+    char digits[11];
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%" PRIu32, vpid);
+
+    for (const char *at = strstr(text, digits); at; at = strstr(at + 1, digits)) {
+        if ((at == text || !is_digit(at[-1])) && !is_digit(at[len]))
+            return xasprintf("%%%.*s%c%s", (int)(at - text), text, HOLE, at + len);
+    }
+    return NULL;
+}
+
+static char *ipv4_pattern(const char *text, uint32_t *value)
+{
+    uint32_t v = 0;
+
+    for (int i = 0; i < 4; i++) {
+        char *end;
+        unsigned long part = strtoul(text, &end, 10);
+
+        if (end == text || part > 255 || *end != (i < 3 ? '.' : '\0'))
+            return NULL;
+        v = v << 8 | (uint32_t)part;
+        text = end + 1;
+    }
+    *value = v;
+    return xstrdup("4");
+}
+
+static char *ipv6_pattern(const char *text, uint32_t *value)
+{
+    const char *colon = strrchr(text, ':');
+    size_t len = colon ? strlen(colon + 1) : 0;
+
+    if (len == 0 || len > GROUP_DIGITS || strspn(colon + 1, "0123456789abcdef") != len)
+        return NULL;
+    *value = (uint32_t)strtoul(colon + 1, NULL, 16);
+    return xasprintf("6%.*s", (int)(colon + 1 - text), text);
+}
+
+/* The pattern if it gives the text back, byte by byte; else the text as itself. */
+static char *checked(char *pattern, const char *text, uint32_t vpid, uint32_t *value)
+{
+    char *back FREE_AUTO = pattern ? expand(pattern, vpid, *value) : NULL;
+
+    if (back && strcmp(back, text) == 0)
+        return pattern;
+    free(pattern);
+    *value = 0;
+    return xasprintf("=%s", text);
+}
+
+static char *address_pattern(const char *text, uint32_t vpid, uint32_t *value)
+{
+    char *p;
+
+    *value = 0;
+    p = ipv4_pattern(text, value);
+    if (!p)
+        p = ipv6_pattern(text, value);
+    if (!p)
+        p = vpid_pattern(text, vpid);
+    return checked(p, text, vpid, value);
+}
+
+static char *host_pattern(const char *text, const char *address, uint32_t vpid)
+{
+    uint32_t none = 0;
+
+    if (strcmp(text, address) == 0)
+        return xstrdup("@");
+    return checked(vpid_pattern(text, vpid), text, vpid, &none);
+}
+
+bool facts_pattern_ok(const char *pattern, bool host)
+{
+    return *pattern && strchr(host ? "=%@" : "=%46", *pattern);
+}
+
+char *facts_address(const struct facts *f, uint32_t vpid, uint32_t value)
+{
+    return expand(f->address, vpid, value);
+}
+
+char *facts_host(const struct facts *f, uint32_t vpid, uint32_t value)
+{
+    return *f->host == '@' ? facts_address(f, vpid, value) : expand(f->host, vpid, value);
+}
+
+bool facts_has_value(const struct facts *f)
+{
+    return *f->address == '4' || *f->address == '6';
+}
+
+/* --- the set */
+
+void factset_free(struct factset *s)
+{
+    HASH_CLEAR(hh, s->by_key);
+    for (uint32_t i = 1; i < s->n; i++)
+        free(s->tab[i]);
+    free(s->tab);
+    free(s->unused);
+    memset(s, 0, sizeof *s);
+}
+
+const struct facts *factset_get(const struct factset *s, uint32_t id)
+{
+    return s->tab[id];
+}
+
+static uint32_t next_id(struct factset *s)
+{
+    if (s->nunused)
+        return s->unused[--s->nunused];
+    if (s->n >= s->cap) {
+        s->cap = s->cap ? s->cap + s->cap / 2 : 8;
+        s->tab = xrealloc(s->tab, s->cap * sizeof *s->tab);
+        s->unused = xrealloc(s->unused, s->cap * sizeof *s->unused);
+    }
+    if (s->n == 0)
+        s->tab[s->n++] = NULL;
+    return s->n++;
+}
+
+static struct facts *make(struct factset *s, const struct buf *key)
+{
+    struct facts *f = xcalloc(1, sizeof *f + key->len);
+    struct cur c;
+
+    memcpy(f->key, key->data, key->len);
+    f->len = key->len;
+    c = cur_of(f->key, f->len);
+    f->inc = cur_u64(&c);
+    f->port = cur_u16(&c);
+    f->slots = cur_u32(&c);
+    f->host = (const char *)c.p;
+    f->address = f->host + strlen(f->host) + 1;
+    f->id = next_id(s);
+    s->tab[f->id] = f;
+    HASH_ADD(hh, s->by_key, key, f->len, f);
+    return f;
+}
+
+uint32_t factset_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
+                               const char *host, const char *address)
+{
+    struct buf key BUF_AUTO = {0};
+    struct facts *f;
+
+    buf_init(&key, UINT32_MAX);
+    buf_put_u64(&key, inc);
+    buf_put_u16(&key, port);
+    buf_put_u32(&key, slots);
+    buf_put_raw(&key, host, strlen(host) + 1);
+    buf_put_raw(&key, address, strlen(address) + 1);
+    HASH_FIND(hh, s->by_key, key.data, key.len, f);
+    if (!f)
+        f = make(s, &key);
+    f->uses++;
+    return f->id;
+}
+
+uint32_t factset_take(struct factset *s, const struct msg_member *m, uint32_t *value)
+{
+    char *address FREE_AUTO = address_pattern(m->address, m->vpid, value);
+    char *host FREE_AUTO = host_pattern(m->host, m->address, m->vpid);
+
+    return factset_take_patterns(s, m->epoch.inc, m->port, m->slots, host, address);
+}
+
+void factset_use(struct factset *s, uint32_t id)
+{
+    s->tab[id]->uses++;
+}
+
+void factset_drop(struct factset *s, uint32_t id)
+{
+    struct facts *f = id ? s->tab[id] : NULL;
+
+    if (!f || --f->uses > 0)
+        return;
+    HASH_DELETE(hh, s->by_key, f);
+    s->tab[id] = NULL;
+    s->unused[s->nunused++] = id;
+    free(f);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Node facts that many daemons have in common, kept once: patterns of host name and address, port,
+ * slots, incarnation. */
+#ifndef DVM_MEMBER_FACTS_H
+#define DVM_MEMBER_FACTS_H
+
+#include "dvm/wire/msg.h"
+
+#include <uthash.h>
+
+#define FACTS_NONE 0u /* the id of no facts */
+
+/* A pattern is a letter for its form, then text:
+ *   =text    the text itself
+ *   %text    with the vpid's decimal digits in place of the byte 1: names and DNS names of pods
+ *   4        an IPv4 address, all of it in the member's `value`
+ *   6prefix  an IPv6 address whose last group, in hexadecimal digits, is `value`
+ *   @        (host) the same as the address
+ * Whatever fits no form is kept as itself: nothing is lost, only the room. */
+struct facts {
+    uint32_t id;
+    uint32_t uses;
+    uint64_t inc;
+    uint32_t slots;
+    uint16_t port;
+    const char *host; /* both patterns lie within the key */
+    const char *address;
+    UT_hash_handle hh;
+    size_t len;
+    uint8_t key[];
+};
+
+struct factset {
+    struct facts **tab; /* by id; 0 is not used */
+    uint32_t n, cap;
+    uint32_t *unused; /* ids below n that are */
+    uint32_t nunused;
+    struct facts *by_key;
+};
+
+void factset_free(struct factset *s);
+/* The id of what the member has in common with others, with one more use, and what it has alone. */
+uint32_t factset_take(struct factset *s, const struct msg_member *m, uint32_t *value);
+/* The same from patterns, as a nidmap carries them. */
+uint32_t factset_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
+                               const char *host, const char *address);
+void factset_use(struct factset *s, uint32_t id);  /* one more use */
+void factset_drop(struct factset *s, uint32_t id); /* one less; FACTS_NONE is fine */
+const struct facts *factset_get(const struct factset *s, uint32_t id);
+/* The texts, on the heap: the caller frees them. */
+char *facts_host(const struct facts *f, uint32_t vpid, uint32_t value);
+char *facts_address(const struct facts *f, uint32_t vpid, uint32_t value);
+bool facts_has_value(const struct facts *f);
+/* Whether a stranger's text is a pattern at all. */
+bool facts_pattern_ok(const char *pattern, bool host);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The compressed form of the vpid table: what members share once, then runs of neighbouring vpids
+ * that share it. */
+#include "dvm/member/member.h"
+
+#include <stdlib.h>
+
+#define KIND_BYTES_MIN 22
+#define RUN_BYTES_MIN 21
+#define PATTERN_MAX 254
+
+/* u32 n, then for each kind: u64 incarnation, u16 port, u32 slots, host, address (patterns);
+ * u32 n, then for each run, by rising vpid and from the head on: u32 first vpid, u32 count, u32
+ * kind, u8 form, u64 counter of the first one's epoch; if the form says so each other one's as i32
+ * from the first's (else each is one more than the one before); if the kind's address needs one,
+ * u32 value of each. */
+enum { RUN_STEPS = 0, RUN_OFFSETS = 1 };
+
+struct run {
+    uint32_t first, count;
+    bool offsets;
+};
+
+/* --- encoding */
+
+static bool fits(uint64_t a, uint64_t first)
+{
+    int64_t d = (int64_t)(a - first);
+
+    return d >= INT32_MIN && d <= INT32_MAX;
+}
+
+static struct run run_from(const struct members *m, uint32_t vpid)
+{
+    const struct member *first = &m->tab[vpid];
+    struct run r = {.first = vpid, .count = 1};
+
+    for (uint32_t v = vpid + 1; v < m->n && members_live(m, v); v++) {
+        if (m->tab[v].facts != first->facts || !fits(m->tab[v].ctr, first->ctr))
+            break;
+        r.offsets |= m->tab[v].ctr != first->ctr + r.count;
+        r.count++;
+    }
+    return r;
+}
+
+static void put_run(struct buf *b, const struct members *m, const struct run *r, uint32_t kind)
+{
+    const struct member *x = &m->tab[r->first];
+
+    buf_put_u32(b, r->first);
+    buf_put_u32(b, r->count);
+    buf_put_u32(b, kind);
+    buf_put_u8(b, r->offsets ? RUN_OFFSETS : RUN_STEPS);
+    buf_put_u64(b, x->ctr);
+    for (uint32_t i = 1; r->offsets && i < r->count; i++)
+        buf_put_u32(b, (uint32_t)(x[i].ctr - x->ctr));
+    if (!facts_has_value(factset_get(&m->facts, x->facts)))
+        return;
+    for (uint32_t i = 0; i < r->count; i++)
+        buf_put_u32(b, x[i].value);
+}
+
+/* Numbers the facts that live members have, in the order in which they come, from 1. */
+static void put_kinds(struct buf *b, const struct members *m, uint32_t *kind)
+{
+    size_t at = b->len;
+    uint32_t n = 0;
+    unsigned v;
+
+    buf_put_u32(b, 0);
+    hwloc_bitmap_foreach_begin(v, m->live)
+    {
+        const struct facts *f = factset_get(&m->facts, m->tab[v].facts);
+
+        if (kind[f->id])
+            continue;
+        kind[f->id] = ++n;
+        buf_put_u64(b, f->inc);
+        buf_put_u16(b, f->port);
+        buf_put_u32(b, f->slots);
+        buf_put_str(b, f->host);
+        buf_put_str(b, f->address);
+    }
+    hwloc_bitmap_foreach_end();
+    buf_patch_u32(b, at, n);
+}
+
+void members_encode(const struct members *m, struct buf *b)
+{
+    uint32_t *kind FREE_AUTO = xcalloc(m->facts.n + 1, sizeof *kind);
+    uint32_t n = 0;
+    size_t at;
+    int v;
+
+    put_kinds(b, m, kind);
+    at = b->len;
+    buf_put_u32(b, 0);
+    for (v = hwloc_bitmap_first(m->live); v >= 0; n++) {
+        struct run r = run_from(m, (uint32_t)v);
+
+        put_run(b, m, &r, kind[m->tab[v].facts] - 1);
+        v = hwloc_bitmap_next(m->live, (int)(r.first + r.count - 1));
+    }
+    buf_patch_u32(b, at, n);
+}
+
+/* --- decoding */
+
+struct kind {
+    uint64_t inc;
+    uint16_t port;
+    uint32_t slots;
+    char *host, *address;
+};
+
+struct kinds {
+    uint32_t n;
+    struct kind *tab;
+};
+
+static void free_kinds(struct kinds *k)
+{
+    for (uint32_t i = 0; i < k->n; i++) {
+        free(k->tab[i].host);
+        free(k->tab[i].address);
+    }
+    free(k->tab);
+}
+
+static void get_kinds(struct cur *c, struct kinds *k)
+{
+    uint32_t n = cur_count(c, VPID_MAX + 1, KIND_BYTES_MIN);
+
+    k->tab = xcalloc((size_t)n + 1, sizeof *k->tab);
+    for (k->n = 0; k->n < n && !c->bad; k->n++) {
+        struct kind *x = &k->tab[k->n];
+
+        x->inc = cur_u64(c);
+        x->port = cur_u16(c);
+        x->slots = cur_u32(c);
+        x->host = cur_str(c, PATTERN_MAX);
+        x->address = cur_str(c, PATTERN_MAX);
+        if (x->inc == 0 || !facts_pattern_ok(x->host, true) || !facts_pattern_ok(x->address, false))
+            c->bad = true;
+    }
+}
+
+/* All of the run's entries with its facts and counters; NULL if it is not one. */
+static struct member *start_run(struct cur *c, struct members *m, const struct kinds *k,
+                                struct run *r)
+{
+    uint32_t kind;
+    uint8_t form;
+    struct member *x;
+
+    r->first = cur_u32(c);
+    r->count = cur_u32(c);
+    kind = cur_u32(c);
+    form = cur_u8(c);
+    if (c->bad || r->count == 0 || r->first > VPID_MAX || r->count > VPID_MAX + 1 - r->first ||
+        r->first < m->n || (m->n == 0 && r->first != VPID_HEAD) || kind >= k->n ||
+        form > RUN_OFFSETS)
+        return NULL;
+    r->offsets = form == RUN_OFFSETS;
+    if (r->offsets && cur_left(c) / 4 < r->count)
+        return NULL;
+    x = members_entries(m, r->first, r->count);
+    x->facts = factset_take_patterns(&m->facts, k->tab[kind].inc, k->tab[kind].port,
+                                     k->tab[kind].slots, k->tab[kind].host, k->tab[kind].address);
+    x->ctr = cur_u64(c);
+    return x;
+}
+
+static void get_run(struct cur *c, struct members *m, const struct kinds *k)
+{
+    struct run r = {0};
+    struct member *x = start_run(c, m, k, &r);
+    bool value;
+
+    if (!x) {
+        c->bad = true;
+        return;
+    }
+    value = facts_has_value(factset_get(&m->facts, x->facts));
+    for (uint32_t i = 0; i < r.count; i++) {
+        x[i].state = MEMBER_WIRED;
+        if (i > 0) {
+            x[i].facts = x->facts;
+            factset_use(&m->facts, x->facts);
+            x[i].ctr = x->ctr + (r.offsets ? (uint64_t)(int32_t)cur_u32(c) : i);
+        }
+    }
+    for (uint32_t i = 0; value && i < r.count; i++)
+        x[i].value = cur_u32(c);
+    hwloc_bitmap_set_range(m->live, r.first, (int)(r.first + r.count - 1));
+}
+
+int members_decode(struct members *m, const void *data, size_t len, struct err *err)
+{
+    struct cur c = cur_of(data, len);
+    struct kinds k = {0};
+    uint32_t n;
+
+    get_kinds(&c, &k);
+    n = cur_count(&c, VPID_MAX + 1, RUN_BYTES_MIN);
+    for (uint32_t i = 0; i < n && !c.bad; i++)
+        get_run(&c, m, &k);
+    free_kinds(&k);
+    if (cur_done(&c) && m->n > 0)
+        return 0;
+    members_clear(m);
+    return err_set(err, "the list of members (%zu bytes) is malformed", len);
+}
