@@ -176,7 +176,7 @@ static void use_lifeline(struct core *c, struct link *k)
  * very link. */
 static bool of_former_life(const struct core *c, const struct link *k)
 {
-    struct epoch now = members_get(&c->members, k->vpid)->facts.epoch;
+    struct epoch now = members_epoch(&c->members, members_get(&c->members, k->vpid));
 
     return k->epoch.inc == now.inc && k->epoch.ctr < now.ctr;
 }

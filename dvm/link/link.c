@@ -41,7 +41,7 @@ struct link *links_up(const struct links *l, const struct members *m, uint32_t v
     DL_FOREACH(l->list, k)
     {
         if (k->vpid == vpid && k->state == LINK_UP &&
-            epoch_eq(k->epoch, members_get(m, vpid)->facts.epoch))
+            epoch_eq(k->epoch, members_epoch(m, members_get(m, vpid))))
             return k;
     }
     return NULL;

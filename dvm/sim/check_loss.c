@@ -130,12 +130,12 @@ void check_lives(struct check *c, const struct members *m)
     for (uint32_t v = 1; v < m->n; v++) {
         const struct member *x = members_get(m, v);
 
-        if (!x || epoch_none(x->facts.epoch))
+        if (!x || epoch_none(members_epoch(m, x)))
             continue;
         if (members_live(m, v))
-            (void)life_of(c, v, x->facts.epoch);
+            (void)life_of(c, v, members_epoch(m, x));
         if (x->state == MEMBER_PARKED || (x->state == MEMBER_LEAVING && !members_live(m, v)))
-            life_of(c, v, x->facts.epoch)->left = true;
+            life_of(c, v, members_epoch(m, x))->left = true;
     }
 }
 
