@@ -96,7 +96,7 @@ $(eval $(call variant,release))
 $(eval $(call variant,asan))
 $(eval $(call variant,fuzz))
 $(eval $(call variant,cov))
-$(BUILD)/fuzz/%: CC := $(FUZZ_CC)
+$(BUILD)/fuzz/%: override CC := $(FUZZ_CC)
 $(eval $(call variant,mutant)) # tests only: holds the deliberate mistakes of dvm/wire/mutant.h
 
 $(BUILD)/bin/%: $(BUILD)/release/bin/%

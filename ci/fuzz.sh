@@ -80,5 +80,7 @@ rm -rf "$work" && mkdir -p "$work/seeds"
 LLVM_PROFILE_FILE=/dev/null "$build/corpus" "$work/seeds"
 for t in "$@"; do run "$t"; done
 [ "$failed" = 0 ] || exit 1
-echo "type names reached by fuzz_frame: $(sed -n 's/^type reached \([^ ]*\) .*/\1/p' "$work/fuzz_frame.log" | xargs)"
+for t in fuzz_frame fuzz_client; do
+    echo "types reached by $t: $(sed -n 's/^type reached \([^ ]*\) .*/\1/p' "$work/$t.log" | xargs)"
+done
 coverage "$@"

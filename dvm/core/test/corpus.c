@@ -101,6 +101,20 @@ static void put_frame(struct buf *b, const struct scene *s, unsigned type)
     buf_put_raw(b, frame.data, frame.len);
 }
 
+/* Whatever a neighbour may say, one after the other: a scene costs more than its frames do. */
+static void everything(const char *dir, const struct scene *s)
+{
+    char *name FREE_AUTO = xasprintf("%u-all", (unsigned)s->kind);
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, MSG_DATA_MAX);
+    buf_put_u8(&b, (uint8_t)s->kind);
+    put_frame(&b, s, s->kind == SCENE_JOINER ? MSG_WELCOME : MSG_HELLO);
+    for (unsigned type = MSG_REFUSE + 1; type < MSG_TYPES; type++)
+        put_frame(&b, s, type);
+    write_entry(dir, "fuzz_core", name, &b);
+}
+
 /* Every type in every scene, after a greeting where one is due. */
 static void scenes(const char *dir)
 {
@@ -109,6 +123,7 @@ static void scenes(const char *dir)
         struct scene s;
 
         scene_open(&s, kind);
+        everything(dir, &s);
         for (unsigned type = 1; type < MSG_TYPES; type++) {
             char *name FREE_AUTO = xasprintf("%u-%s", kind, msg_name(type));
             struct buf b BUF_AUTO = {0};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MAX 16
+#define FRAMES_MAX 64
 #define DIGEST_MAX (16u << 20)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -4,7 +4,6 @@
 #include "dvm/wire/test/reached.h"
 #include "dvm/wire/test/samples.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,15 +32,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static const char *name(unsigned type)
 {
-    static char text[16];
+    static const char *const names[] = {
+        [CLIENT_SUBMIT] = "SUBMIT",     [CLIENT_STDIN] = "STDIN",   [CLIENT_SIGNAL] = "SIGNAL",
+        [CLIENT_CALL] = "CALL",         [CLIENT_ATTACH] = "ATTACH", [CLIENT_ACCEPTED] = "ACCEPTED",
+        [CLIENT_STATE] = "STATE",       [CLIENT_OUTPUT] = "OUTPUT", [CLIENT_DONE] = "DONE",
+        [CLIENT_ERROR] = "ERROR",       [CLIENT_REPLY] = "REPLY",   [CLIENT_LINE] = "LINE",
+        [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_NOTE] = "NOTE",     [CLIENT_MAP] = "MAP"};
     size_t n;
     const struct client_msg *list = sample_clients(&n);
 
     for (size_t i = 0; i < n; i++) {
-        if (list[i].type == type) {
-            snprintf(text, sizeof text, "client-%u", type);
-            return text;
-        }
+        if (list[i].type == type)
+            return type < sizeof names / sizeof *names && names[type] ? names[type] : "unnamed";
     }
     return "?";
 }
