@@ -208,4 +208,7 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
 void answer_lookup(const struct answer *a, int status, const void *data, size_t len);
 void answer_group(const struct answer *a, int status, const void *data, size_t len);
 
+/* evguard.c: from now on, for the threads that the library starts. */
+void evguard_start(void);
+
 #endif

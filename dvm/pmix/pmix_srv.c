@@ -205,6 +205,7 @@ static pmix_status_t library_init(const struct pmix_srv *p)
      * shared-memory stores need, ranks start as fast, and a killed daemon leaves no files behind.
      */
     setenv("PMIX_MCA_gds", "hash", 0);
+    evguard_start();
     PMIx_Info_list_add(list, PMIX_SERVER_NSPACE, PMIX_SRV_NSPACE, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
     PMIx_Info_list_add(list, PMIX_SERVER_TMPDIR, p->session_dir, PMIX_STRING);

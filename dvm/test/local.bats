@@ -70,6 +70,20 @@ teardown() { end_dvm; }
     [[ "$output" == "coll: size=4 seed=$seed result="*" ok" ]]
 }
 
+@test "MPI: 1 to 64 ranks over 1 to 8 daemons, again and again" {
+    start_dvm 8 --slots 8
+    local round n
+    for round in 1 2 3; do
+        for n in 1 7 36 64; do
+            seed=$((RANDOM * round))
+            run -0 prun -n "$n" "$examples/mpi_coll" "$seed"
+            [[ "$output" == *"size=$n seed=$seed result="* ]]
+            run -0 prun -n "$n" --map-by node "$examples/mpi_ring"
+            [[ "$output" == *"size=$n"*ok* ]]
+        done
+    done
+}
+
 @test "MPI: two jobs at once do not meet" {
     start_dvm 4 --slots 2
     prun -n 4 --map-by node "$examples/mpi_ring" 50 > "$BATS_TEST_TMPDIR/one" &
