@@ -2,6 +2,7 @@
 /* What a job is to its ranks: sizes, maps, ranks and directories, as PMIx attributes. */
 #include "dvm/pmix/pmix_private.h"
 
+#include <hwloc.h>
 #include <string.h>
 
 /* Attributes and their C types: PMIx standard 4.1, chapter "Process Management", section on job,
@@ -165,6 +166,26 @@ static void add_parent(void *part, const struct job_spec *spec)
 }
 
 /* HOSTNAME of each rank is in the maps. */
+/* Where a bound rank is, for its peers on the node: Open MPI tells by it who shares a cache or a
+ * NUMA node. The library writes the text by the topology that it has loaded itself. */
+static void add_cpus(void *part, const struct job_launch *l, uint32_t local_rank)
+{
+    pmix_cpuset_t set = {.source = (char *)"hwloc"};
+    FREE_AUTO char *cpus = NULL;
+    char *locality = NULL;
+
+    if (local_rank >= l->ncpus || !l->cpus[local_rank][0])
+        return;
+    cpus = xasprintf("hwloc:%s", l->cpus[local_rank]);
+    add_str(part, PMIX_CPUSET, cpus);
+    set.bitmap = hwloc_bitmap_alloc();
+    if (hwloc_bitmap_list_sscanf(set.bitmap, l->cpus[local_rank]) == 0 &&
+        PMIx_server_generate_locality_string(&set, &locality) == PMIX_SUCCESS && locality)
+        add_str(part, PMIX_LOCALITY_STRING, locality);
+    free(locality);
+    hwloc_bitmap_free(set.bitmap);
+}
+
 static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
     const struct job_launch *l = &j->launch;
@@ -184,6 +205,7 @@ static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, 
         FREE_AUTO char *dir = xasprintf("%s/%s/%u", p->session_dir, j->nspace, rank);
 
         add_str(part, PMIX_PROCDIR, dir);
+        add_cpus(part, l, j->local_rank[rank]);
     }
     add_part(list, PMIX_PROC_DATA, part);
 }

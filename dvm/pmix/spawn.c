@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PMIx_Spawn: a request of a local rank becomes a job spec. */
+#include "dvm/map/policy.h"
 #include "dvm/pmix/pmix_private.h"
 
 #include <stdlib.h>
@@ -44,24 +45,16 @@ static void app_of(const pmix_app_t *from, struct job_app *to)
     to->nprocs = from->maxprocs > 0 ? (uint32_t)from->maxprocs : 1;
 }
 
-/* "slot", "node", "ppr:<n>:node", with or without qualifiers after a further colon. */
-static bool map_of(const char *policy, struct job_spec *spec)
+/* The words of prun's options. */
+static bool map_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 {
-    char *end;
+    const char *map_by = info_str(info, n, PMIX_MAPBY);
+    const char *rank_by = info_str(info, n, PMIX_RANKBY);
+    const char *bind_to = info_str(info, n, PMIX_BINDTO);
 
-    if (!policy || strncasecmp(policy, "slot", 4) == 0) {
-        spec->map_by = JOB_MAP_BY_SLOT;
-        return true;
-    }
-    if (strncasecmp(policy, "node", 4) == 0) {
-        spec->map_by = JOB_MAP_BY_NODE;
-        return true;
-    }
-    if (strncasecmp(policy, "ppr:", 4) != 0)
-        return false;
-    spec->map_by = JOB_MAP_BY_PPR;
-    spec->ppr = (uint32_t)strtoul(policy + 4, &end, 10);
-    return spec->ppr > 0 && strncasecmp(end, ":node", 5) == 0;
+    return (!map_by || policy_map_by(map_by, spec, NULL) == 0) &&
+           (!rank_by || policy_rank_by(rank_by, spec, NULL) == 0) &&
+           (!bind_to || policy_bind_to(bind_to, spec, NULL) == 0) && policy_check(spec, NULL) == 0;
 }
 
 static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo,
@@ -69,7 +62,7 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
 {
     if (napps == 0 || napps > JOB_APPS_MAX)
         return PMIX_ERR_BAD_PARAM;
-    if (!map_of(info_str(info, ninfo, PMIX_MAPBY), spec))
+    if (!map_of(info, ninfo, spec))
         return PMIX_ERR_NOT_SUPPORTED;
     /* Names of hosts mean nothing to a job spec, which has vpids: refused rather than ignored. */
     if (info_find(info, ninfo, PMIX_HOST) || info_find(info, ninfo, PMIX_ADD_HOST))

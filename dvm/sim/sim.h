@@ -65,8 +65,8 @@ void sim_heal(struct sim *s);
 void sim_replay(struct sim *s);
 /* Both ends of an existing connection, if there is one; for whoever picks faults. */
 bool sim_some_wire(struct sim *s, uint32_t *a, uint32_t *b);
-uint64_t sim_random(struct sim *s, uint64_t below);    /* 0 .. below-1 */
-struct core *sim_core(struct sim *s, uint32_t vpid);   /* NULL: not running */
+uint64_t sim_random(struct sim *s, uint64_t below);  /* 0 .. below-1 */
+struct core *sim_core(struct sim *s, uint32_t vpid); /* NULL: not running */
 bool sim_exited(const struct sim *s, uint32_t vpid);
 bool sim_parked(const struct sim *s, uint32_t vpid);
 /* Call after any core_* input made by the test itself. */

@@ -86,7 +86,7 @@ struct cluster {
     /* spec */
     uint32_t replicas;
     bool suspend;
-    uint32_t slots; /* 0: as the container's CPU limit gives */
+    uint32_t slots;   /* 0: as the container's CPU limit gives */
     char *image;      /* NULL: the operator's default */
     json_t *template; /* NULL: none */
     uint32_t head_slots;

@@ -88,6 +88,10 @@ static void launch_make(struct server *s)
         left[node]--;
         l->rank_node[r] = node;
     }
+    l->ncpus = plan->ranks[s->me]; /* the first rank of each is bound to CPU 0 */
+    l->cpus = xcalloc(l->ncpus + 1, sizeof(char *));
+    for (size_t i = 0; i < l->ncpus; i++)
+        l->cpus[i] = i ? "" : "0";
     l->spec.parent_nspace = "";
     l->spec.napps = 1;
     l->spec.apps = xcalloc(1, sizeof(struct job_app));
@@ -97,6 +101,7 @@ static void launch_make(struct server *s)
 static void launch_free(struct server *s)
 {
     free(s->launch.rank_node);
+    free(s->launch.cpus);
     free(s->launch.rank_app);
     free(s->launch.spec.apps);
 }
@@ -296,9 +301,11 @@ static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
     const struct job_app *a = &spec->apps[0];
     struct server *s = arg;
 
-    printf("spawn by %s.%u: %s %s n=%u cwd=%s map=%d ppr=%u env0=%s\n", spec->parent_nspace,
-           spec->parent_rank, a->argv[0], a->argv[1] ? a->argv[1] : "", a->nprocs, a->cwd,
-           (int)spec->map_by, spec->ppr, a->env[0] ? a->env[0] : "");
+    printf("spawn by %s.%u: %s %s n=%u cwd=%s map=%d level=%d ppr=%u "
+           "rank=%d bind=%d env0=%s\n",
+           spec->parent_nspace, spec->parent_rank, a->argv[0], a->argv[1] ? a->argv[1] : "",
+           a->nprocs, a->cwd, (int)spec->map_by, (int)spec->level, spec->ppr, (int)spec->rank_by,
+           (int)spec->bind_to, a->env[0] ? a->env[0] : "");
     fflush(stdout);
     pmix_srv_answer(s->pmix, req, 0, child, strlen(child));
     pmix_srv_notify_job_end(s->pmix, child, 3);

@@ -123,6 +123,25 @@ static void put_number(const char *key, uint32_t n)
     must(PMIx_Commit(), "PMIx_Commit");
 }
 
+static void must_be_bound(uint32_t rank, bool bound)
+{
+    static const char *const keys[] = {PMIX_CPUSET, PMIX_LOCALITY_STRING};
+    static const char *const found[] = {"hwloc:0", "HT0"};
+    pmix_proc_t proc;
+
+    PMIX_LOAD_PROCID(&proc, me.nspace, rank);
+    for (int i = 0; i < 2; i++) {
+        pmix_value_t *v = NULL;
+        pmix_status_t rc = PMIx_Get(&proc, keys[i], NULL, 0, &v);
+
+        must_equal(rc == PMIX_SUCCESS, bound, keys[i]);
+        if (!bound)
+            continue;
+        must_equal(strstr(v->data.string, found[i]) != NULL, 1, found[i]);
+        PMIX_VALUE_RELEASE(v);
+    }
+}
+
 /* --- job info: the clients run as 2 + 1 ranks, see pair.c for names and numbers */
 
 static int client_jobinfo(int argc, char **argv)
@@ -149,6 +168,8 @@ static int client_jobinfo(int argc, char **argv)
         if (node[r] == node[me.rank])
             must_equal(get_number(r, PMIX_NODEID), node[r], "node id");
         must_be_text(r, PMIX_HOSTNAME, host[r]);
+        if (node[r] == node[me.rank])
+            must_be_bound(r, local_rank[r] == 0);
     }
     return stop();
 }
@@ -454,14 +475,21 @@ static int client_spawn(int argc, char **argv)
     char *child_env[] = {"COLOUR=blue", NULL};
     pmix_nspace_t child;
     pmix_app_t *app;
+    pmix_info_t info[3];
 
     start();
+    PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "ppr:2:board", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_RANKBY, "span", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[2], PMIX_BINDTO, "core", PMIX_STRING);
     PMIX_APP_CREATE(app, 1);
     app->cmd = strdup("/bin/prog");
     app->argv = child_argv;
     app->env = child_env;
     app->maxprocs = 3;
-    must(PMIx_Spawn(NULL, 0, app, 1, child), "spawn");
+    must_equal(PMIx_Spawn(info, 3, app, 1, child) == PMIX_ERR_NOT_SUPPORTED, 1, "unknown map-by");
+    PMIX_INFO_DESTRUCT(&info[0]);
+    PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "ppr:2:numa", PMIX_STRING);
+    must(PMIx_Spawn(info, 3, app, 1, child), "spawn");
     if (strcmp(child, "7.2") != 0)
         must(PMIX_ERROR, child);
     app->argv = NULL;
@@ -650,6 +678,7 @@ static void a_spawn_request_becomes_a_job_spec(void **state)
 
     assert_non_null(strstr(r.out, "spawn by 7.1.0: /bin/prog -x n=3"));
     assert_non_null(strstr(r.out, "env0=COLOUR=blue"));
+    assert_non_null(strstr(r.out, "map=2 level=2 ppr=2 rank=4 bind=4"));
     assert_int_equal(r.failed, 0);
     free(r.out);
 }

@@ -326,8 +326,7 @@ static void flags_come_through(void **state)
         parsed("--no-wait --recoverable --tag-output --oversubscribe --timeout 1.5 --stdin all -v "
                "--dvm /d a");
 
-    assert_int_equal(o.spec.flags,
-                     JOB_NO_WAIT | JOB_RECOVERABLE | JOB_OVERSUBSCRIBE);
+    assert_int_equal(o.spec.flags, JOB_NO_WAIT | JOB_RECOVERABLE | JOB_OVERSUBSCRIBE);
     assert_true(o.output.tag);
     assert_int_equal(o.spec.timeout_ms, 1500);
     assert_int_equal(o.spec.stdin_rank, JOB_RANK_ALL);
