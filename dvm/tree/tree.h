@@ -12,9 +12,10 @@
 /* Position p has the child positions p*radix+1 .. p*radix+radix; a live vpid sits on its own
  * position. An empty position is filled by promotion: by the occupant of its first child position
  * whose subtree has a live vpid. So the tree is a function of (live, radix) alone: daemons with the
- * same set hold the same tree, whatever its history. Vpid 0 has to be live. Fan-out: a daemon that
- * fills h positions above its own has at most radix + h*(radix-1) children, h < depth. `live` is
- * borrowed. Cost of each call: O(radix * depth^2), no walk over the vpids. */
+ * same set hold the same tree, whatever its history. Vpid 0 has to be live. Fan-out: if the deepest
+ * live vpid's own position is on level d (vpid 0: level 0), nobody has more than radix +
+ * (d-2)*(radix-1) children, radix if d <= 2; some set reaches it (docs/core.md has the proof).
+ * `live` is borrowed. Cost of each call: O(radix * depth^2), no walk over the vpids. */
 struct tree {
     hwloc_const_bitmap_t live;
     uint32_t radix;

@@ -177,6 +177,91 @@ static void assert_is_the_definition(const struct tree *t)
     hwloc_bitmap_foreach_end();
 }
 
+static uint32_t level_of(uint64_t pos, uint32_t radix)
+{
+    uint32_t level = 0;
+
+    for (; pos > 0; pos = (pos - 1) / radix)
+        level++;
+    return level;
+}
+
+/* The bound that the header states for a tree whose deepest vpid is on level `depth`. */
+static size_t bound_of(uint32_t radix, uint32_t depth)
+{
+    return radix + (depth > 2 ? (size_t)(depth - 2) * (radix - 1) : 0);
+}
+
+static size_t most_children(const struct tree *t)
+{
+    size_t most = 0;
+    unsigned v;
+
+    hwloc_bitmap_foreach_begin(v, t->live)
+    {
+        size_t n = tree_children(t, v, NULL, 0);
+
+        most = n > most ? n : most;
+    }
+    hwloc_bitmap_foreach_end();
+    return most;
+}
+
+static void no_live_set_passes_the_bound_on_the_fan_out(void **state)
+{
+    static const struct {
+        uint32_t radix, n, rounds;
+    } sizes[] = {{2, 300, 60}, {3, 400, 60}, {32, 5000, 6}, {64, 5000, 6}};
+    unsigned seed = 5;
+
+    for (size_t i = 0; i < 4; i++) {
+        for (uint32_t round = 0; round < sizes[i].rounds; round++) {
+            hwloc_bitmap_t live = hwloc_bitmap_alloc();
+            struct tree t = {live, sizes[i].radix};
+            unsigned percent = 1 + round * 100 / sizes[i].rounds;
+            uint32_t depth;
+
+            hwloc_bitmap_set(live, 0);
+            for (uint32_t v = 1; v < sizes[i].n; v++) {
+                if ((unsigned)rand_r(&seed) % 100 < percent)
+                    hwloc_bitmap_set(live, v);
+            }
+            depth = level_of((uint64_t)hwloc_bitmap_last(live), sizes[i].radix);
+            assert_true(most_children(&t) <= bound_of(sizes[i].radix, depth));
+            hwloc_bitmap_free(live);
+        }
+    }
+}
+
+/* All live but the first ones of each level down to the last but two: the first one of the last but
+ * one inherits all of their children, and has its own. */
+static void one_live_set_reaches_the_bound_on_the_fan_out(void **state)
+{
+    static const struct {
+        uint32_t radix, depth;
+    } sizes[] = {{2, 8}, {3, 5}, {32, 3}, {64, 3}, {64, 2}, {2, 2}};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        hwloc_bitmap_t live = hwloc_bitmap_alloc();
+        struct tree t = {live, sizes[i].radix};
+        uint32_t first = 0;
+        uint32_t last = 0;
+
+        for (uint32_t level = 1; level <= sizes[i].depth; level++)
+            last = last * t.radix + t.radix;
+        hwloc_bitmap_set_range(live, 0, (int)last);
+        for (uint32_t level = 1; level < sizes[i].depth; level++) {
+            first = first * t.radix + 1;
+            if (level + 1 < sizes[i].depth)
+                hwloc_bitmap_clr(live, first);
+        }
+        assert_int_equal(level_of(last, t.radix), sizes[i].depth);
+        assert_int_equal(tree_children(&t, first, NULL, 0), bound_of(t.radix, sizes[i].depth));
+        assert_int_equal(tree_parent(&t, first), 0);
+        hwloc_bitmap_free(live);
+    }
+}
+
 /* Vpids go in batches and come back one by one, in any order, also below those that are missing. */
 static void after_any_removal_and_revival_the_tree_is_that_of_its_live_set(void **state)
 {
@@ -239,6 +324,8 @@ int main(void)
         cmocka_unit_test(a_dead_vpid_has_no_route),
         cmocka_unit_test(a_first_child_takes_its_dead_parents_place_and_gives_it_back),
         cmocka_unit_test(every_live_vpid_has_one_parent_and_the_fan_out_is_bounded),
+        cmocka_unit_test(no_live_set_passes_the_bound_on_the_fan_out),
+        cmocka_unit_test(one_live_set_reaches_the_bound_on_the_fan_out),
         cmocka_unit_test(after_any_removal_and_revival_the_tree_is_that_of_its_live_set),
         cmocka_unit_test(a_short_list_of_children_is_filled_and_counted_whole),
         cmocka_unit_test(the_head_alone_with_the_highest_vpid_is_its_parent),
