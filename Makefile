@@ -209,7 +209,7 @@ docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the table
 
 docs-check: $(BUILD)/release/ci/graphs ## fail if docs/graphs is not what the tables say
 	@rm -rf $(BUILD)/graphs && mkdir -p $(BUILD)/graphs && $< $(BUILD)/graphs
-	@diff -ru docs/graphs $(BUILD)/graphs || { echo "docs/graphs is not what dvm/state says: make docs-graphs"; exit 1; }
+	@diff -ru docs/graphs $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
 
 lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
 	@ci/lint.sh $(GATES)

@@ -125,7 +125,7 @@ static struct cost batch(const struct run *r, uint32_t *children)
 
     looks = 0;
     start = now_ms();
-    members_remove(r->m, r->targets, r->k, MEMBER_PARKED);
+    members_remove(r->m, r->targets, r->k, MEMBER_EV_REMOVE);
     mid = now_ms();
     own_place(r->m, children);
     c.place_ms = now_ms() - mid;
@@ -143,7 +143,7 @@ static struct cost singles(const struct run *r, uint32_t *children)
     looks = 0;
     start = now_ms();
     while (c.done < r->k && now_ms() - start < BUDGET_MS) {
-        members_remove(r->m, &r->targets[c.done++], 1, MEMBER_PARKED);
+        members_remove(r->m, &r->targets[c.done++], 1, MEMBER_EV_REMOVE);
         own_place(r->m, children);
     }
     c.ms = now_ms() - start;

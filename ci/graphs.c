@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the state machines of dvm/state as graphs, for Graphviz and for Markdown; usage: graphs
- * DIR */
+/* Writes the state machines as graphs, for Graphviz and for Markdown, and the table of losses;
+ * usage: graphs DIR */
+#include "dvm/core/core.h"
+#include "dvm/errmgr/errmgr.h"
+#include "dvm/member/member.h"
 #include "dvm/state/state.h"
 
 #include <stdio.h>
@@ -10,7 +13,7 @@
 static void dump_mermaid(const struct fsm *m, FILE *out)
 {
     fprintf(out,
-            "<!-- Generated from dvm/state/state.c by make docs-graphs. -->\n\n"
+            "<!-- Generated from its table by make docs-graphs. -->\n\n"
             "# State machine: %s\n\n```mermaid\nstateDiagram-v2\n",
             m->name);
     for (size_t i = 0; i < m->nrows; i++) {
@@ -43,9 +46,36 @@ static int write_file(const char *dir, const struct fsm *m, const char *ending,
     return -1;
 }
 
+/* What dvm/errmgr decides, as a table. */
+static void dump_losses(const struct fsm *m, FILE *out)
+{
+    static const char *const who[] = {[ERR_MEMBER] = "a member",
+                                      [ERR_JOINING] = "a daemon that is not wired yet",
+                                      [ERR_LEAVING] = "one that a shrink has removed",
+                                      [ERR_STRANGER] = "nobody that is known"};
+    static const char *const what[] = {[ERR_IGNORE] = "ignore",
+                                       [ERR_WAIT] = "wait",
+                                       [ERR_LOST] = "tell the head: lost",
+                                       [ERR_ROLLBACK] = "forget its admission",
+                                       [ERR_DEPARTED] = "tell the head: departed"};
+
+    fputs("<!-- Generated from dvm/errmgr/errmgr.c by make docs-graphs. -->\n\n"
+          "# What the loss of a neighbour means\n\n"
+          "| whose link | broke | did not return | said BYE |\n| --- | --- | --- | --- |\n",
+          out);
+    for (int i = ERR_MEMBER; i <= ERR_STRANGER; i++) {
+        fprintf(out, "| %s |", who[i]);
+        for (int j = ERR_LINK_BROKE; j <= ERR_SAID_BYE; j++)
+            fprintf(out, " %s |", what[errmgr_decide((enum errmgr_who)i, (enum errmgr_what)j)]);
+        fputc('\n', out);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct fsm *const machines[] = {&job_fsm, &proc_fsm};
+    const struct fsm *const machines[] = {&job_fsm, &proc_fsm, &campaign_fsm, &member_fsm,
+                                          &core_fsm};
+    const struct fsm losses = {.name = "losses"};
     struct err err = {0};
 
     if (argc != 2) {
@@ -61,5 +91,5 @@ int main(int argc, char **argv)
             write_file(argv[1], machines[i], "md", dump_mermaid) < 0)
             return EXIT_FAILURE;
     }
-    return 0;
+    return write_file(argv[1], &losses, "md", dump_losses) < 0 ? EXIT_FAILURE : 0;
 }

@@ -105,7 +105,8 @@ static void apply_remove(struct core *c, const struct msg *m)
     bool shrink = m->number == REMOVE_SHRINK;
     struct msg report = {.type = MSG_REPORT, .op = m->op};
 
-    members_remove(&c->members, m->targets, m->ntargets, shrink ? MEMBER_LEAVING : MEMBER_LOST);
+    members_remove(&c->members, m->targets, m->ntargets,
+                   shrink ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
     if (names_us(c, m)) {
         if (shrink)
             leave(c, m);

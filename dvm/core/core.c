@@ -14,10 +14,55 @@ bool core_is_head(const struct core *c)
     return c->launch != NULL;
 }
 
+static const struct fsm_name core_states[] = {{CORE_JOINING, "joining"},
+                                              {CORE_WIRED, "wired"},
+                                              {CORE_LEAVING, "leaving"},
+                                              {CORE_PARKED, "parked"},
+                                              {CORE_ENDING, "ending"}};
+
+static const struct fsm_name core_events[] = {{CORE_JOINING, "this life is over"},
+                                              {CORE_WIRED, "has a lifeline"},
+                                              {CORE_LEAVING, "is told to leave"},
+                                              {CORE_PARKED, "has left, links closed"},
+                                              {CORE_ENDING, "the DVM ends"}};
+
+static const struct fsm_row core_rows[] = {
+    {CORE_JOINING, CORE_WIRED, CORE_WIRED, 0},   {CORE_JOINING, CORE_LEAVING, CORE_LEAVING, 0},
+    {CORE_JOINING, CORE_ENDING, CORE_ENDING, 0}, {CORE_WIRED, CORE_LEAVING, CORE_LEAVING, 0},
+    {CORE_WIRED, CORE_ENDING, CORE_ENDING, 0},   {CORE_WIRED, CORE_JOINING, CORE_JOINING, 0},
+    {CORE_LEAVING, CORE_PARKED, CORE_PARKED, 0}, {CORE_LEAVING, CORE_JOINING, CORE_JOINING, 0},
+    {CORE_ENDING, CORE_PARKED, CORE_PARKED, 0},  {CORE_ENDING, CORE_JOINING, CORE_JOINING, 0},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+const struct fsm core_fsm = {.name = "daemon",
+                             .states = core_states,
+                             .nstates = COUNT(core_states),
+                             .events = core_events,
+                             .nevents = COUNT(core_events),
+                             .rows = core_rows,
+                             .nrows = COUNT(core_rows)};
+
+static bool may_become(struct core *c, enum core_state s)
+{
+    int from = (int)c->state;
+    struct err err = {0};
+
+    if (!*c->text || fsm_step(&core_fsm, &from, (int)s, NULL, &err) == 0) /* born so, or legal */
+        return true;
+    out_log(&c->out, LOG_LEVEL_ERROR, "%s", err.msg);
+    return false;
+}
+
+/* The one setter; the same state once more only changes the text. */
 void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
 {
-    bool changed = c->state != s;
+    bool changed = !*c->text || c->state != s;
     va_list ap;
+
+    if (changed && !may_become(c, s))
+        return;
 
     va_start(ap, fmt);
     vsnprintf(c->text, sizeof c->text, fmt, ap);
@@ -75,7 +120,6 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     xcast_init(&c->xcast, &c->out, &c->members, &c->links);
     gather_init(&c->gather, &c->out, &c->rml, &c->members);
     c->retry_ms = CORE_RETRY_MIN_MS;
-    c->state = CORE_ENDING; /* so that the first real state is told */
     if (o->vpid == VPID_HEAD) {
         start_head(c);
     } else if (o->parked) {

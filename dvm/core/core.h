@@ -8,6 +8,7 @@
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/size.h"
+#include "base/fsm/fsm.h"
 #include "dvm/wire/job.h"
 #include "dvm/wire/out.h"
 
@@ -109,6 +110,7 @@ void core_sigterm(struct core *c);
 
 /* State for readiness and humans. */
 enum core_state { CORE_JOINING, CORE_WIRED, CORE_LEAVING, CORE_PARKED, CORE_ENDING };
+extern const struct fsm core_fsm; /* its events have the number of the state that they lead to */
 enum core_state core_state(const struct core *c);
 const char *core_state_text(const struct core *c); /* one line: what it waits for */
 

@@ -15,6 +15,6 @@ uint32_t core_inspect_lifeline(const struct core *c);           /* VPID_NONE: th
 /* Each link that is up, by who is at its other end. */
 void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
                         void *arg);
-bool core_inspect_up(const struct core *c, uint64_t conn);      /* greeted and not closing */
+bool core_inspect_up(const struct core *c, uint64_t conn); /* greeted and not closing */
 
 #endif

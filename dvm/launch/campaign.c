@@ -91,7 +91,7 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
         if (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED || m->state == MEMBER_DRAINING)
             c->targets[i].id.epoch = members_epoch(l->members, m);
         if (m->state == MEMBER_WIRED)
-            m->state = MEMBER_DRAINING;
+            member_event(l, m, MEMBER_EV_NAME);
     }
     c->ntargets = n;
     DL_APPEND(l->campaigns, c);
@@ -232,6 +232,16 @@ static bool others_remove(const struct launch *l, const struct campaign *c)
     return false;
 }
 
+static void enter(struct launch *l, struct campaign *c, enum campaign_event ev)
+{
+    int phase = (int)c->phase;
+    struct err err = {0};
+
+    if (fsm_step(&campaign_fsm, &phase, (int)ev, NULL, &err) < 0)
+        out_log(l->out, LOG_LEVEL_ERROR, "campaign %s: %s", c->id, err.msg);
+    c->phase = (enum api_phase)phase;
+}
+
 static void accept_targets(struct launch *l, struct campaign *c)
 {
     if (c->req.deadline_s >= 0)
@@ -240,7 +250,7 @@ static void accept_targets(struct launch *l, struct campaign *c)
         l->bound = c->targets[0].id.vpid - 1;
     if (nobody_there(c) && !others_remove(l, c) &&
         !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
-        c->phase = API_PHASE_COMPLETE;
+        enter(l, c, CAMPAIGN_EV_NOBODY);
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
     }
@@ -327,14 +337,14 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
         return err_code(err, 409, "campaign %s is removing its targets already", id);
     }
     if (c->phase == API_PHASE_DRAINING) {
-        c->phase = API_PHASE_CANCELLED;
+        enter(l, c, CAMPAIGN_EV_CANCEL);
         c->complete_wall = (int64_t)l->out->wall_ms;
         l->bound = bound_without(l, c);
         for (size_t i = 0; i < c->ntargets; i++) {
             struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
             if (m && m->state == MEMBER_DRAINING && !campaign_names(l, c->targets[i].id.vpid))
-                m->state = MEMBER_WIRED;
+                member_event(l, m, MEMBER_EV_CANCEL);
         }
         l->kick = true;
         launch_event_add(l, API_EVENT_CAMPAIGN_CANCELLED, 0, 0, c);
@@ -377,14 +387,14 @@ static void start_removing(struct launch *l, struct campaign *c)
 
         lives_forget(l, t->id.vpid);
         if (x && members_current(l->members, t->id.vpid, t->id.epoch)) {
-            x->state = MEMBER_LEAVING;
+            member_event(l, x, MEMBER_EV_REMOVE);
             m.targets[m.ntargets++] = t->id;
             count++;
         } else {
             t->out = t->departed = true;
         }
     }
-    c->phase = API_PHASE_REMOVING;
+    enter(l, c, CAMPAIGN_EV_DRAINED);
     c->drained_wall = c->fence_wall = (int64_t)l->out->wall_ms;
     if (!MUTANT(NO_HOLD))
         fence_raise(l, campaign_hold(c, name), count);
@@ -411,10 +421,10 @@ static void finish(struct launch *l, struct campaign *c)
         struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
         if (m && m->state == MEMBER_LEAVING)
-            m->state = MEMBER_PARKED;
+            member_event(l, m, MEMBER_EV_LEFT);
     }
     op_drop(l, c);
-    c->phase = API_PHASE_COMPLETE;
+    enter(l, c, CAMPAIGN_EV_LEFT);
     c->complete_wall = (int64_t)l->out->wall_ms;
     if (!MUTANT(OFFER_LATE))
         launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);

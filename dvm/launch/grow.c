@@ -2,6 +2,8 @@
 /* Grow campaigns: daemons that call home are admitted within the size bound and wired in batches as
  * they arrive. */
 #include "dvm/launch/launch_private.h"
+
+#include "base/log/log.h"
 #include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
@@ -14,6 +16,14 @@ struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch ep
     struct member *m = members_get(l->members, vpid);
 
     return m && epoch_eq(members_epoch(l->members, m), epoch) ? m : NULL;
+}
+
+void member_event(struct launch *l, struct member *m, enum member_event ev)
+{
+    struct err err = {0};
+
+    if (member_step(m, ev, &err) < 0)
+        out_log(l->out, LOG_LEVEL_ERROR, "vpid %u: %s", (unsigned)(m - l->members->tab), err.msg);
 }
 
 int launch_admit(struct launch *l, const struct msg_member *facts, const char *cpus,
@@ -44,7 +54,7 @@ int launch_admit(struct launch *l, const struct msg_member *facts, const char *c
     lives_admitted(l, facts->vpid);
     mine.epoch = *epoch = (struct epoch){l->opts.incarnation, ++l->next_epoch};
     m = members_put(l->members, &mine);
-    m->state = MEMBER_REPORTED;
+    member_event(l, m, MEMBER_EV_CALL);
     m->slots_used = 0;
     m->repairs = 0;
     return 0;
@@ -60,7 +70,7 @@ bool launch_joining(const struct launch *l, uint32_t vpid, struct epoch epoch)
 void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
 {
     if (launch_joining(l, vpid, epoch))
-        members_get(l->members, vpid)->state = MEMBER_ABSENT;
+        member_event(l, members_get(l->members, vpid), MEMBER_EV_TURN_AWAY);
 }
 
 bool grow_turn_away(struct launch *l, uint32_t vpid)
@@ -69,7 +79,7 @@ bool grow_turn_away(struct launch *l, uint32_t vpid)
 
     if (m->state != MEMBER_REPORTED || members_live(l->members, vpid) || MUTANT(KEEP_JOINER))
         return false;
-    m->state = MEMBER_ABSENT;
+    member_event(l, m, MEMBER_EV_TURN_AWAY);
     lives_forget(l, vpid);
     l->turned_away = true;
     return true;
@@ -115,8 +125,8 @@ void grow_steps(struct launch *l)
     free(add.members);
 }
 
-/* members_add() has put them into the tree as wired; for mapping they count from completion on. A
- * shrink may have named them in between. */
+/* members_add() has put them into the tree; for mapping they count from completion on. A shrink may
+ * have named them in between. */
 void grow_completed(struct launch *l)
 {
     l->grow_op = 0;
@@ -125,7 +135,7 @@ void grow_completed(struct launch *l)
 
         if (!m || m->state != MEMBER_REPORTED || !members_live(l->members, v))
             continue;
-        m->state = campaign_names(l, v) ? MEMBER_DRAINING : MEMBER_WIRED;
+        member_event(l, m, campaign_names(l, v) ? MEMBER_EV_NAME : MEMBER_EV_WIRE);
         launch_event_add(l, API_EVENT_DAEMON_WIRED, v, m->ctr, NULL);
     }
     fence_lower(l, GROW_HOLD);

@@ -190,12 +190,6 @@ uint64_t launch_deadline(const struct launch *l)
 
 void launch_applied(struct launch *l, const struct msg *op)
 {
-    for (size_t i = 0; i < op->nmembers; i++) {
-        struct member *m = member_now(l, op->members[i].vpid, op->members[i].epoch);
-
-        if (m && op->type == MSG_ADD)
-            m->state = MEMBER_REPORTED; /* in the tree; for mapping from completion on */
-    }
     for (size_t i = 0; i < op->ntargets; i++) {
         const struct msg_target *t = &op->targets[i];
 

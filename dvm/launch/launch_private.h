@@ -217,6 +217,7 @@ void lives_free(struct launch *l);
 /* event.c */
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                       const struct campaign *c);
+void member_event(struct launch *l, struct member *m, enum member_event ev);
 struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch);
 
 #endif

@@ -7,6 +7,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const struct fsm_name states[] = {{MEMBER_ABSENT, "absent"},   {MEMBER_REPORTED, "reported"},
+                                         {MEMBER_WIRED, "wired"},     {MEMBER_DRAINING, "draining"},
+                                         {MEMBER_LEAVING, "leaving"}, {MEMBER_PARKED, "parked"},
+                                         {MEMBER_LOST, "lost"}};
+
+static const struct fsm_name events[] = {
+    {MEMBER_EV_CALL, "admitted"},    {MEMBER_EV_TURN_AWAY, "turned away"},
+    {MEMBER_EV_WIRE, "wired"},       {MEMBER_EV_NAME, "named by a shrink"},
+    {MEMBER_EV_CANCEL, "cancelled"}, {MEMBER_EV_REMOVE, "removed"},
+    {MEMBER_EV_LEFT, "has left"},    {MEMBER_EV_LOSE, "lost"}};
+
+/* The head's view; the others know of wired, removed and lost only. */
+static const struct fsm_row rows[] = {
+    {MEMBER_ABSENT, MEMBER_EV_CALL, MEMBER_REPORTED, 0},
+    {MEMBER_REPORTED, MEMBER_EV_CALL, MEMBER_REPORTED, 0}, /* once more, in another life */
+    {MEMBER_PARKED, MEMBER_EV_CALL, MEMBER_REPORTED, 0},
+    {MEMBER_LOST, MEMBER_EV_CALL, MEMBER_REPORTED, 0},
+    {MEMBER_REPORTED, MEMBER_EV_TURN_AWAY, MEMBER_ABSENT, 0},
+    {MEMBER_ABSENT, MEMBER_EV_WIRE, MEMBER_WIRED, 0},
+    {MEMBER_REPORTED, MEMBER_EV_WIRE, MEMBER_WIRED, 0},
+    {MEMBER_LEAVING, MEMBER_EV_WIRE, MEMBER_WIRED, 0}, /* those that are not the head */
+    {MEMBER_LOST, MEMBER_EV_WIRE, MEMBER_WIRED, 0},
+    {MEMBER_REPORTED, MEMBER_EV_NAME, MEMBER_DRAINING, 0},
+    {MEMBER_WIRED, MEMBER_EV_NAME, MEMBER_DRAINING, 0},
+    {MEMBER_DRAINING, MEMBER_EV_CANCEL, MEMBER_WIRED, 0},
+    {MEMBER_REPORTED, MEMBER_EV_REMOVE, MEMBER_LEAVING, 0},
+    {MEMBER_WIRED, MEMBER_EV_REMOVE, MEMBER_LEAVING, 0},
+    {MEMBER_DRAINING, MEMBER_EV_REMOVE, MEMBER_LEAVING, 0},
+    {MEMBER_LEAVING, MEMBER_EV_REMOVE, MEMBER_LEAVING, 0}, /* sent, then processed */
+    {MEMBER_LEAVING, MEMBER_EV_LEFT, MEMBER_PARKED, 0},
+    {MEMBER_REPORTED, MEMBER_EV_LOSE, MEMBER_LOST, 0},
+    {MEMBER_WIRED, MEMBER_EV_LOSE, MEMBER_LOST, 0},
+    {MEMBER_DRAINING, MEMBER_EV_LOSE, MEMBER_LOST, 0},
+    {MEMBER_LEAVING, MEMBER_EV_LOSE, MEMBER_LOST, 0},
+};
+
+const struct fsm member_fsm = {.name = "member",
+                               .states = states,
+                               .nstates = COUNT(states),
+                               .events = events,
+                               .nevents = COUNT(events),
+                               .rows = rows,
+                               .nrows = COUNT(rows)};
+
+const char *member_state_name(enum member_state s)
+{
+    return fsm_state_name(&member_fsm, (int)s);
+}
+
+int member_step(struct member *x, enum member_event ev, struct err *err)
+{
+    int s = (int)x->state;
+
+    if (fsm_step(&member_fsm, &s, (int)ev, NULL, err) < 0)
+        return -1;
+    x->state = (uint32_t)s & 0xff;
+    return 0;
+}
+
 void members_init(struct members *m, uint32_t self, uint32_t radix)
 {
     memset(m, 0, sizeof *m);
@@ -128,7 +189,8 @@ size_t members_add(struct members *m, const struct msg_member *list, size_t n)
         if (members_current(m, list[i].vpid, list[i].epoch))
             continue;
         x = members_put(m, &list[i]);
-        x->state = MEMBER_WIRED;
+        if (x->state != MEMBER_REPORTED) /* at the head not before everybody has processed it */
+            (void)member_step(x, MEMBER_EV_WIRE, NULL);
         hwloc_bitmap_set(m->live, list[i].vpid);
         changed++;
     }
@@ -136,7 +198,7 @@ size_t members_add(struct members *m, const struct msg_member *list, size_t n)
 }
 
 size_t members_remove(struct members *m, const struct msg_target *list, size_t n,
-                      enum member_state to)
+                      enum member_event how)
 {
     size_t changed = 0;
 
@@ -144,7 +206,7 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
         if (!members_current(m, list[i].vpid, list[i].epoch))
             continue;
         hwloc_bitmap_clr(m->live, list[i].vpid);
-        m->tab[list[i].vpid].state = to;
+        (void)member_step(&m->tab[list[i].vpid], how, NULL);
         changed++;
         if (MUTANT(REPAIR_PER_TARGET))
             m->repairs++;
@@ -152,12 +214,4 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
     if (changed)
         m->repairs++;
     return changed;
-}
-
-const char *member_state_name(enum member_state s)
-{
-    static const char *const names[] = {"absent",  "reported", "wired", "draining",
-                                        "leaving", "parked",   "lost"};
-
-    return names[s];
 }

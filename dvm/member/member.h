@@ -4,6 +4,7 @@
 #ifndef DVM_MEMBER_MEMBER_H
 #define DVM_MEMBER_MEMBER_H
 
+#include "base/fsm/fsm.h"
 #include "dvm/member/facts.h"
 #include "dvm/tree/tree.h"
 #include "dvm/wire/msg.h"
@@ -17,6 +18,19 @@ enum member_state {
     MEMBER_PARKED,   /* has left */
     MEMBER_LOST,
 };
+
+enum member_event {
+    MEMBER_EV_CALL = 1,  /* has called home and was admitted */
+    MEMBER_EV_TURN_AWAY, /* its admission is forgotten again */
+    MEMBER_EV_WIRE,   /* the broadcast that names it has been processed, at the head: everywhere */
+    MEMBER_EV_NAME,   /* a shrink names it */
+    MEMBER_EV_CANCEL, /* no shrink does any more */
+    MEMBER_EV_REMOVE, /* the command to leave is on its way, or was processed */
+    MEMBER_EV_LEFT,   /* the shrink is complete */
+    MEMBER_EV_LOSE,   /* it is declared lost */
+};
+
+extern const struct fsm member_fsm;
 
 /* 24 bytes, on each daemon for each vpid: what it shares with others is in the factset. */
 struct member {
@@ -51,6 +65,8 @@ struct msg_member members_facts(const struct members *m, uint32_t vpid);
 char *members_host(const struct members *m, uint32_t vpid); /* the same; the caller frees it */
 /* Takes the facts over into the vpid's entry (made if needed); the state is the caller's to set. */
 struct member *members_put(struct members *m, const struct msg_member *facts);
+/* The one setter of the state. -1, a reason and no change if the pair is not in the table. */
+int member_step(struct member *x, enum member_event ev, struct err *err);
 bool members_live(const struct members *m, uint32_t vpid);
 /* True if the vpid is in the tree and in this life. */
 bool members_current(const struct members *m, uint32_t vpid, struct epoch e);
@@ -60,7 +76,7 @@ uint32_t members_parent(const struct members *m); /* of this daemon; TREE_NONE a
  * nothing; returns how many vpids came or went. */
 size_t members_add(struct members *m, const struct msg_member *list, size_t n);
 size_t members_remove(struct members *m, const struct msg_target *list, size_t n,
-                      enum member_state to);
+                      enum member_event how);
 /* The nidmap: all live members with epochs and facts, runs of like ones together (nidmap.c). */
 void members_encode(const struct members *m, struct buf *b);
 /* Into a table that has no entry yet. -1 and a reason, and the table still empty, if it is

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of the job and process state machines. */
+/* The tables of the state machines of jobs, processes and campaigns. */
 #include "dvm/state/state.h"
+
+#include "api/campaign.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -137,3 +139,28 @@ const struct fsm proc_fsm = {.name = "process",
                              .nevents = COUNT(proc_events),
                              .rows = proc_rows,
                              .nrows = COUNT(proc_rows)};
+
+static const struct fsm_name campaign_phases[] = {{API_PHASE_DRAINING, "draining"},
+                                                  {API_PHASE_REMOVING, "removing"},
+                                                  {API_PHASE_COMPLETE, "complete"},
+                                                  {API_PHASE_CANCELLED, "cancelled"}};
+
+static const struct fsm_name campaign_events[] = {{CAMPAIGN_EV_NOBODY, "nobody is there"},
+                                                  {CAMPAIGN_EV_CANCEL, "cancelled"},
+                                                  {CAMPAIGN_EV_DRAINED, "drained"},
+                                                  {CAMPAIGN_EV_LEFT, "all have left"}};
+
+static const struct fsm_row campaign_rows[] = {
+    {API_PHASE_DRAINING, CAMPAIGN_EV_NOBODY, API_PHASE_COMPLETE, 0},
+    {API_PHASE_DRAINING, CAMPAIGN_EV_CANCEL, API_PHASE_CANCELLED, 0},
+    {API_PHASE_DRAINING, CAMPAIGN_EV_DRAINED, API_PHASE_REMOVING, 0},
+    {API_PHASE_REMOVING, CAMPAIGN_EV_LEFT, API_PHASE_COMPLETE, 0},
+};
+
+const struct fsm campaign_fsm = {.name = "campaign",
+                                 .states = campaign_phases,
+                                 .nstates = COUNT(campaign_phases),
+                                 .events = campaign_events,
+                                 .nevents = COUNT(campaign_events),
+                                 .rows = campaign_rows,
+                                 .nrows = COUNT(campaign_rows)};

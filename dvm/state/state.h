@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The job and process state machines: names and numbers of seed 004, transitions as const tables.
- */
+/* The state machines of jobs and processes, with names and numbers of seed 004, and of campaigns,
+ * as const tables. */
 #ifndef DVM_STATE_STATE_H
 #define DVM_STATE_STATE_H
 
@@ -81,6 +81,16 @@ enum proc_event {
 };
 
 extern const struct fsm proc_fsm;
+
+/* States: enum api_phase. */
+enum campaign_event {
+    CAMPAIGN_EV_NOBODY = 1, /* it would remove nobody */
+    CAMPAIGN_EV_CANCEL,
+    CAMPAIGN_EV_DRAINED, /* no job is on the targets any more */
+    CAMPAIGN_EV_LEFT,    /* all targets have left or are lost, all others have processed it */
+};
+
+extern const struct fsm campaign_fsm;
 
 static inline bool job_state_over(int s)
 {

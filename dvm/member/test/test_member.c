@@ -55,7 +55,7 @@ static void the_end_of_another_life_changes_nothing(void **state)
     };
     struct members m = table(3);
 
-    assert_int_equal(members_remove(&m, others, 5, MEMBER_LOST), 0);
+    assert_int_equal(members_remove(&m, others, 5, MEMBER_EV_LOSE), 0);
     assert_int_equal(m.repairs, 0);
     assert_true(current(&m, 1, 11));
     assert_int_equal(members_get(&m, 1)->state, MEMBER_WIRED);
@@ -71,8 +71,8 @@ static void a_second_report_changes_nothing(void **state)
     members_get(&m, 1)->state = MEMBER_DRAINING;
     assert_int_equal(members_add(&m, &again, 1), 0);
     assert_int_equal(members_get(&m, 1)->state, MEMBER_DRAINING);
-    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LOST), 1);
-    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LEAVING), 0);
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_LOSE), 1);
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_REMOVE), 0);
     assert_int_equal(members_get(&m, 2)->state, MEMBER_LOST);
     assert_int_equal(m.repairs, 1);
     members_free(&m);
@@ -109,7 +109,7 @@ static void any_number_of_departed_is_one_repair(void **state)
 
     for (uint32_t i = 0; i < 40; i++)
         list[i] = (struct msg_target){i + 1, {INC, 11 + i}};
-    assert_int_equal(members_remove(&m, list, 40, MEMBER_LEAVING), 40);
+    assert_int_equal(members_remove(&m, list, 40, MEMBER_EV_REMOVE), 40);
     assert_int_equal(m.repairs, 1);
     for (uint32_t v = 1; v <= 40; v++) {
         assert_false(members_live(&m, v));
@@ -125,12 +125,12 @@ static void a_vpid_comes_back_in_a_new_life_with_new_facts(void **state)
     struct msg_target gone = {1, {INC, 11}};
     struct msg_member again = {1, {INC, 50}, "elsewhere", "there", 9000, 8};
 
-    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LOST), 1);
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_LOSE), 1);
     assert_int_equal(members_add(&m, &again, 1), 1);
     assert_true(current(&m, 1, 50));
     assert_false(current(&m, 1, 11));
     assert_int_equal(members_get(&m, 1)->state, MEMBER_WIRED);
-    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_LOST), 0); /* late */
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_LOSE), 0); /* late */
     assert_true(current(&m, 1, 50));
     members_free(&m);
 }
@@ -176,7 +176,7 @@ static struct members random_table(unsigned *rng, unsigned percent)
         if ((unsigned)rand_r(rng) % 100 < percent)
             assert_int_equal(members_add(&m, &f, 1), 1);
         if ((unsigned)rand_r(rng) % 5 == 0)
-            members_remove(&m, &end, 1, MEMBER_LOST);
+            members_remove(&m, &end, 1, MEMBER_EV_LOSE);
     }
     m.version = 1000;
     return m;
@@ -246,6 +246,42 @@ static void a_nidmap_makes_exactly_the_heads_view_holes_and_epochs_included(void
     }
 }
 
+static void a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing(void **state)
+{
+    static const struct {
+        enum member_state state;
+        enum member_event event;
+    } bad[] = {{MEMBER_WIRED, MEMBER_EV_CALL},    {MEMBER_LEAVING, MEMBER_EV_CANCEL},
+               {MEMBER_DRAINING, MEMBER_EV_CALL}, {MEMBER_PARKED, MEMBER_EV_LOSE},
+               {MEMBER_LEAVING, MEMBER_EV_CALL},  {MEMBER_WIRED, MEMBER_EV_LEFT},
+               {MEMBER_ABSENT, MEMBER_EV_REMOVE}, {MEMBER_WIRED, MEMBER_EV_TURN_AWAY},
+               {MEMBER_PARKED, MEMBER_EV_CANCEL}, {MEMBER_LOST, MEMBER_EV_LEFT}};
+    struct err err = {0};
+
+    assert_int_equal(fsm_check(&member_fsm, &err), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct member x = {.state = bad[i].state};
+
+        assert_int_equal(member_step(&x, bad[i].event, &err), -1);
+        assert_non_null(strstr(err.msg, "illegal"));
+        assert_int_equal(x.state, bad[i].state);
+    }
+}
+
+static void at_the_head_a_member_is_wired_when_everybody_has_processed_it(void **state)
+{
+    struct members m = table(2);
+    struct msg_member f = facts(2, 12);
+
+    assert_int_equal(member_step(members_put(&m, &f), MEMBER_EV_CALL, NULL), 0);
+    assert_int_equal(members_add(&m, &f, 1), 1);
+    assert_true(current(&m, 2, 12));
+    assert_int_equal(members_get(&m, 2)->state, MEMBER_REPORTED);
+    assert_int_equal(member_step(members_get(&m, 2), MEMBER_EV_WIRE, NULL), 0);
+    assert_int_equal(members_get(&m, 2)->state, MEMBER_WIRED);
+    members_free(&m);
+}
+
 static void every_state_has_its_name(void **state)
 {
     static const char *const names[] = {"absent",  "reported", "wired", "draining",
@@ -267,6 +303,8 @@ int main(void)
         cmocka_unit_test(the_head_has_no_parent_and_neither_has_who_is_no_member),
         cmocka_unit_test(a_vpid_at_the_limit_has_room),
         cmocka_unit_test(a_nidmap_makes_exactly_the_heads_view_holes_and_epochs_included),
+        cmocka_unit_test(a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing),
+        cmocka_unit_test(at_the_head_a_member_is_wired_when_everybody_has_processed_it),
         cmocka_unit_test(every_state_has_its_name),
     };
 

@@ -195,12 +195,12 @@ static void a_later_life_replaces_the_facts_and_a_second_report_changes_nothing(
     (void)state;
     members_init(&m, 0, 64);
     add(&m, 3, 9, "x-3", "10.0.0.1");
-    assert_int_equal(members_remove(&m, &old, 1, MEMBER_LOST), 1);
-    assert_int_equal(members_remove(&m, &old, 1, MEMBER_LOST), 0);
+    assert_int_equal(members_remove(&m, &old, 1, MEMBER_EV_LOSE), 1);
+    assert_int_equal(members_remove(&m, &old, 1, MEMBER_EV_LOSE), 0);
     assert_int_equal(m.repairs, 1);
     assert_false(members_live(&m, 3));
     add(&m, 3, 12, "x-3", "10.0.0.2");
-    assert_int_equal(members_remove(&m, &old, 1, MEMBER_LOST), 0);
+    assert_int_equal(members_remove(&m, &old, 1, MEMBER_EV_LOSE), 0);
     assert_true(members_current(&m, 3, (struct epoch){INC, 12}));
     assert_false(members_current(&m, 3, (struct epoch){INC + 1, 12}));
     assert_told(&m, 3, "x-3", "10.0.0.2");
@@ -240,7 +240,7 @@ static void those_that_are_not_live_are_in_no_nidmap(void **state)
     for (uint32_t v = 0; v < 10; v++)
         pod(&m, v, v + 1);
     all = round_trip(&m);
-    members_remove(&m, gone, 2, MEMBER_LEAVING);
+    members_remove(&m, gone, 2, MEMBER_EV_REMOVE);
     assert_int_equal(round_trip(&m), all + 21 - 8); /* one hole: a second run; two values less */
     members_free(&m);
 }

@@ -203,7 +203,7 @@ static void a_message_to_nobody_is_refused_and_nothing_is_queued(void **state)
     struct msg m = {.type = MSG_ASK};
     struct err err = {0};
 
-    members_remove(&n->d[0].members, &gone, 1, MEMBER_LOST);
+    members_remove(&n->d[0].members, &gone, 1, MEMBER_EV_LOSE);
     assert_int_equal(rml_send(&n->d[0].rml, 3, CLASS_CONTROL, &m, &err), -1);
     assert_non_null(strstr(err.msg, "ASK to vpid 3: not a member"));
     assert_int_equal(rml_send(&n->d[0].rml, 77, CLASS_CONTROL, &m, &err), -1);

@@ -24,7 +24,8 @@ static void both_tables_are_sound(void **state)
 {
     struct err err = {0};
 
-    if (fsm_check(&job_fsm, &err) < 0 || fsm_check(&proc_fsm, &err) < 0)
+    if (fsm_check(&job_fsm, &err) < 0 || fsm_check(&proc_fsm, &err) < 0 ||
+        fsm_check(&campaign_fsm, &err) < 0)
         fail_msg("%s", err.msg);
 }
 

@@ -170,7 +170,7 @@ static void an_acknowledgement_ahead_of_us_is_remembered(void **state)
     xcast_ack(&f->x, 5, life(5), 1); /* not our child yet */
     xcast_check(&f->x, &f->from);
     assert_string_equal(said(f), "");
-    members_remove(&f->members, &gone, 1, MEMBER_LOST);
+    members_remove(&f->members, &gone, 1, MEMBER_EV_LOSE);
     operate(f, 1);
     assert_string_equal(said(f), "0:XACK 1 ");
     assert_false(xcast_waits_for(&f->x, 3));
@@ -223,7 +223,7 @@ static void who_is_no_member_acknowledges_nothing_and_has_no_children(void **sta
     struct msg_target self = {1, life(1)};
 
     link_to(f, 0, false);
-    members_remove(&f->members, &self, 1, MEMBER_LEAVING);
+    members_remove(&f->members, &self, 1, MEMBER_EV_REMOVE);
     operate(f, 1);
     assert_string_equal(said(f), "");
     fixture_free(f);
@@ -270,7 +270,7 @@ static void it_forwards_before_the_operation_is_handled(void **state)
     link_to(f, 3, true);
     link_to(f, 4, true);
     xcast_forward(&f->x, &f->from, &m);
-    members_remove(&f->members, gone, 2, MEMBER_LEAVING);
+    members_remove(&f->members, gone, 2, MEMBER_EV_REMOVE);
     assert_string_equal(said(f), "3:REMOVE 1 4:REMOVE 1 ");
     fixture_free(f);
 }
