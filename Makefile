@@ -220,12 +220,21 @@ lint-test: ## shows that every gate of lint refuses a bad sample
 clean: ## remove build/
 	rm -rf $(BUILD)
 
-install: all ## install programs into $(DESTDIR)$(PREFIX)/bin
+# From the programs' own --help; what they are for, from the second line of their source.
+$(BUILD)/man/%.1: $(BUILD)/bin/%
+	@mkdir -p $(@D)
+	@help2man -N -s 1 -n "$$(sed -nE '2s,^/\* ($*: )?(.*)\. \*/,\2,p' $(wildcard dvm/bin/$*.c operator/main.c))" -o $@ $<
+
+man: $(PROGRAMS:%=$(BUILD)/man/%.1) ## make manual pages into build/man
+
+install: all man ## install programs and manual pages into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	for p in $(PROGRAMS); do install -m 755 $(BUILD)/release/bin/$$p $(DESTDIR)$(PREFIX)/bin/; done
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(PROGRAMS:%=$(BUILD)/man/%.1) $(DESTDIR)$(PREFIX)/share/man/man1/
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all core-check contract examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test clean install help
+.PHONY: all core-check contract examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help

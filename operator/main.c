@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dvm-operator: reads the command line, wires the parts, runs the loop. */
+/* dvm-operator: makes DVMs on Kubernetes what their DvmCluster objects say; wires the parts. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/cluster/reconcile.h"
@@ -37,7 +37,7 @@ struct program {
 
 static void usage(FILE *out)
 {
-    fputs("usage: dvm-operator [options]\n"
+    fputs("Usage: dvm-operator [options]\n"
           "  --kubeconfig FILE         access by this file (default: the pod's service account)\n"
           "  --context NAME            context of that file (default: its current one)\n"
           "  --namespace NS            work in this namespace (default: that of the access)\n"

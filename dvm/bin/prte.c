@@ -22,9 +22,9 @@
 
 static const char help[] =
     "Usage: prte start -n N [--slots S] [--radix R] [--foreground] [--dvm DIR]\n"
-    "       prte resize M [--drain wait|kill] [--deadline S] [--dvm DIR]\n"
-    "       prte stop [--deadline S] [--dvm DIR]\n"
-    "       prte run [-n N] [--slots S] -- <options and program, as for prun>\n"
+    "  or:  prte resize M [--drain wait|kill] [--deadline S] [--dvm DIR]\n"
+    "  or:  prte stop [--deadline S] [--dvm DIR]\n"
+    "  or:  prte run [-n N] [--slots S] -- <options and program, as for prun>\n"
     "\n"
     "A DVM on this host, without Kubernetes: a head and N members, each a daemon of its own.\n"
     "Run jobs in it with prun, look at it with pstat.\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's program: reads its options, splits off the spawner, runs the loop. */
+/* prted: the daemon of a DVM: reads its options, splits off the spawner, runs the loop. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "dvm/cgroup/cgroup.h"

@@ -10,7 +10,7 @@
 
 static const char help[] =
     "Usage: pstat [--json] [members|tree|jobs|campaigns]\n"
-    "       pstat --watch-events [--json]\n"
+    "  or:  pstat --watch-events [--json]\n"
     "\n"
     "Shows a DVM: a summary, its members, jobs and campaigns, or only one of them.\n"
     "\n"

@@ -17,7 +17,7 @@
 
 static const char help[] =
     "Usage: pterm [--deadline S] [--dvm DIR|SOCKET]\n"
-    "       pterm --job JOB [--signal SIGNAL] [--dvm DIR|SOCKET]\n"
+    "  or:  pterm --job JOB [--signal SIGNAL] [--dvm DIR|SOCKET]\n"
     "\n"
     "Ends a DVM and waits until it is gone. Of a local DVM ('prte start') nothing is left then:\n"
     "no process, no file. On Kubernetes the operator ends a DVM when its DvmCluster is deleted or\n"

@@ -138,9 +138,20 @@ refused() {
         [[ "$output" == *"--dvm"* && "$output" == *"--version"* && "$output" == *"Exit code"* ]]
     done
     run -0 "$bin/prun" --help
-    for option in -n -np -N --map-by --host -x --wdir --timeout --tag-output --stdin --oversubscribe --no-wait \
-        --recoverable; do
-        [[ "$output" == *"$option"* ]]
+    for option in $(grep -oP '^    \{"\K[a-z-]+(?=", [nr])' "$repo/dvm/submit/options.c"); do
+        [[ "$output" == *"--$option"* ]]
+    done
+}
+
+@test "manual pages tell what the help texts tell" {
+    [ -z "${BIN:-}" ] || skip "ready-made programs"
+    make -s -C "$repo" man
+    for program in prun pstat pterm prte prted; do
+        page=$(sed 's/\\f.//g; s/\\//g' "$repo/build/man/$program.1")
+        [[ "$page" == *".SH SYNOPSIS"* ]]
+        for option in $("$bin/$program" --help | grep -oE -- '--[a-z-]+' | sort -u); do
+            [[ "$page" == *"$option"* ]]
+        done
     done
 }
 
