@@ -58,7 +58,7 @@ refused() {
 }
 
 @test "prun refuses unknown mappings and hosts" {
-    refused "none of slot, node, ppr:N:node" prun --map-by core a
+    refused "'socket' is none of slot, node, package" prun --map-by socket a
     refused "neither a vpid nor a name" prun --host nobody a
     refused "slots cannot be given here" prun --host 1:4 a
 }

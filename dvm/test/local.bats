@@ -257,9 +257,9 @@ detached() {
     prun --attach "$job" > "$BATS_TEST_TMPDIR/says" & # waits for its end
     local attached=$!
     echo word > "$gate"
-    code=0
-    wait "$attached" || code=$?
-    [ "$code" -eq 7 ]
+    local result=0
+    wait "$attached" || result=$?
+    [ "$result" -eq 7 ]
     [ "$(cat "$BATS_TEST_TMPDIR/says")" = $'begin\ngot word' ]
 }
 
