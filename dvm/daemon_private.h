@@ -130,8 +130,8 @@ void dpmix_member_gone(struct daemon *d, uint32_t vpid);
 void dpmix_gather(struct daemon *d, const struct out_act *act);
 void dpmix_free_all(struct daemon *d);
 /* Sends `b`, which begins with a place for the question's number, to the daemon. */
-void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b, dpmix_answer answered,
-               void *arg);
+void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b,
+               dpmix_answer on_answer, void *arg);
 void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
                  size_t len);
 /* daemon_foreign.c: jobs that run elsewhere, of which ranks here want to know */

@@ -138,9 +138,9 @@ refused() {
         [[ "$output" == *"--dvm"* && "$output" == *"--version"* && "$output" == *"Exit code"* ]]
     done
     run -0 "$bin/prun" --help
-    for option in $(grep -oP '^    \{"\K[a-z-]+(?=", [nr])' "$repo/dvm/submit/options.c"); do
+    while read -r option; do
         [[ "$output" == *"--$option"* ]]
-    done
+    done < <(grep -oP '^    \{"\K[a-z-]+(?=", [nr])' "$repo/dvm/submit/options.c")
 }
 
 @test "manual pages tell what the help texts tell" {
