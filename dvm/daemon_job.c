@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RANK_GRACE_MS 2000
+
 static struct djob *find(const struct daemon *d, const char *nspace)
 {
     struct djob *j;
@@ -164,6 +166,25 @@ void djob_launch(struct daemon *d, struct job_launch *launch)
 void djob_signal(struct daemon *d, const char *nspace, int signum)
 {
     odls_signal(d->odls, nspace, ODLS_ALL_RANKS, signum);
+}
+
+/* SIGTERM with a grace: the rank is to end, whatever it does about it. */
+void djob_signal_rank(struct daemon *d, const char *nspace, uint32_t rank, int signum)
+{
+    if (signum == SIGTERM)
+        odls_end(d->odls, nspace, rank, RANK_GRACE_MS);
+    else
+        odls_signal(d->odls, nspace, rank, signum);
+}
+
+/* As if the rank had written it. */
+void djob_write(struct daemon *d, const char *nspace, uint32_t rank, int stream, const void *data,
+                size_t len)
+{
+    const struct djob *j = find(d, nspace);
+
+    if (j && rank < j->launch->nranks && j->launch->home_vpid != JOB_NO_VPID && len)
+        iof_output(d->iof, j->launch, rank, stream, data, len);
 }
 
 void djob_end(struct daemon *d, const char *nspace, uint64_t grace_ms)

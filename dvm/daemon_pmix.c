@@ -357,6 +357,12 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
     case APP_ANSWER:
         answer_in(d, &c);
         break;
+    case APP_QUERY_ASK:
+        ask_query_in(d, from, &c);
+        break;
+    case APP_SIGNAL_ASK:
+        ask_signal_in(d, from, &c);
+        break;
     case APP_JOB_ASK:
         foreign_asked(d, from, &c);
         break;
@@ -368,7 +374,7 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
     }
 }
 
-/* --- spawn, events, control */
+/* --- spawn, events */
 
 static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
 {
@@ -395,21 +401,6 @@ static void on_notify(pmix_req req, const char *nspace, int range, const void *b
     pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
 }
 
-static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
-                       void *arg)
-{
-    struct daemon *d = arg;
-    bool whole = nprocs > 0;
-
-    for (size_t i = 0; i < nprocs; i++)
-        whole &= procs[i].rank == PMIX_RANK_WILDCARD;
-    daemon_enter(d);
-    for (size_t i = 0; whole && i < nprocs; i++)
-        core_job_signal(d->core, procs[i].nspace, signum);
-    pmix_srv_answer(d->pmix, req, whole ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED, NULL, 0);
-    daemon_drain(d);
-}
-
 const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_finalized = on_finalized,
                                                .on_abort = on_abort,
@@ -418,4 +409,6 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_data = on_data,
                                                .on_spawn = on_spawn,
                                                .on_notify = on_notify,
-                                               .on_control = on_control};
+                                               .on_control = ask_control,
+                                               .on_query = ask_query,
+                                               .on_log = ask_log};

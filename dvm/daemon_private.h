@@ -21,6 +21,8 @@ enum app_kind {
     APP_DATA_ASK,               /* u64 request, u8 op, bytes: to the head */
     APP_ANSWER,                 /* u64 request, i32 status, bytes: to either of the above */
     APP_NOTIFY,                 /* bytes of pmix_srv_notify() */
+    APP_QUERY_ASK,              /* u64 request, namespaces: to the head, for a job table */
+    APP_SIGNAL_ASK,             /* u64 request, nspace, rank, u32 signal: to the rank's daemon */
     APP_JOB_ASK,                /* u64 request, nspace: to the head, for a job's launch */
     APP_CALL,  /* u32 client, str method, path, body: a member's client calls the head */
     APP_REPLY, /* u32 client, u32 status, str body */
@@ -134,6 +136,17 @@ void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b,
                dpmix_answer on_answer, void *arg);
 void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
                  size_t len);
+/* daemon_ask.c: queries, control, log */
+void ask_query(pmix_req req, const char *nspaces, void *arg);
+void ask_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
+                 void *arg);
+void ask_log(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
+             void *arg);
+void ask_query_in(struct daemon *d, uint32_t from, struct cur *c);
+void ask_signal_in(struct daemon *d, uint32_t from, struct cur *c);
+void djob_signal_rank(struct daemon *d, const char *nspace, uint32_t rank, int signum);
+void djob_write(struct daemon *d, const char *nspace, uint32_t rank, int stream, const void *data,
+                size_t len);
 /* daemon_foreign.c: jobs that run elsewhere, of which ranks here want to know */
 const struct job_launch *foreign_job(const struct daemon *d,
                                      const char *nspace); /* or a local one */

@@ -9,6 +9,7 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "base/fsm/fsm.h"
+#include "dvm/launch/launch.h"
 #include "dvm/wire/job.h"
 #include "dvm/wire/out.h"
 
@@ -76,6 +77,11 @@ const struct job_launch *core_job(const struct core *c, const char *nspace);
 /* Head only: the map of a running job (borrowed), or NULL; the daemon that asks will be told the
  * job's end (OUT_JOB_ENDED) like those that run it. */
 const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid);
+
+/* Head only: states (enum proc_state), process ids and wait statuses of a job's ranks (borrowed).
+ */
+const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
+                                        const struct launch_rank **facts);
 
 /* Local clients (prun): submit, signals; answers are OUT_CLIENT actions. */
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec);

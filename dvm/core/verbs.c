@@ -86,6 +86,12 @@ const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint
     return core_is_head(c) ? launch_job_watch(c->launch, nspace, vpid) : NULL;
 }
 
+const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
+                                        const struct launch_rank **facts)
+{
+    return core_is_head(c) ? launch_job_ranks(c->launch, nspace, state, facts) : NULL;
+}
+
 const struct api_event *core_event(const struct core *c, uint64_t number)
 {
     return core_is_head(c) ? launch_event(c->launch, number) : NULL;

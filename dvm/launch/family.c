@@ -78,6 +78,18 @@ void family_left(struct launch *l, const struct job *j)
         job_notify(l, parent);
 }
 
+const struct job_launch *launch_job_ranks(const struct launch *l, const char *nspace,
+                                          const int **state, const struct launch_rank **facts)
+{
+    const struct job *j = launch_job_find(l, nspace);
+
+    if (!j || !j->mapped)
+        return NULL;
+    *state = j->rank_state;
+    *facts = j->rank_facts;
+    return &j->map;
+}
+
 const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, uint32_t vpid)
 {
     struct job *j = launch_job_find(l, nspace);

@@ -32,12 +32,14 @@ static void forget_map(struct job *j)
     free(j->map.rank_node);
     free(j->map.rank_app);
     free(j->rank_state);
+    free(j->rank_facts);
     free(j->rank_slot);
     free(j->node_gone);
     free(j->node_registered);
     j->map.nodes = NULL;
     j->map.rank_node = j->map.rank_app = NULL;
     j->rank_state = NULL;
+    j->rank_facts = NULL;
     j->rank_taken = NULL;
     j->note = j->table = NULL;
     j->rank_slot = j->node_gone = j->node_registered = NULL;
@@ -261,6 +263,7 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
     j->map.nodes = xcalloc(n + 1, sizeof *j->map.nodes);
     j->rank_state = xcalloc(ranks + 1, sizeof *j->rank_state);
     j->rank_slot = xcalloc(ranks + 1, sizeof *j->rank_slot);
+    j->rank_facts = xcalloc(ranks + 1, sizeof *j->rank_facts);
     for (uint32_t r = 0; r < ranks; r++) {
         uint32_t at = j->map.rank_node[r];
         const struct member *m = members_get(l->members, nodes[at].vpid);

@@ -112,6 +112,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
             continue;
         }
         rank_step(l, j, (uint32_t)rank, PROC_EV_RUN);
+        j->rank_facts[rank].pid = m->ranks[i].value;
         if (j->nrunning++ == 0 && j->state == JOB_SEND_LAUNCH_MSG)
             job_event(l, j, JOB_EV_FIRST);
     }
@@ -158,6 +159,7 @@ void job_exited(struct launch *l, uint32_t from, const struct msg *m)
         if (rank < 0)
             continue;
         j->rank_state[rank] = PROC_TERMINATED;
+        j->rank_facts[rank].exit = m->ranks[i].value;
         job_give_back(l, j, (uint32_t)rank);
         if (m->ranks[i].value != 0)
             rank_failed(l, j, from, (uint32_t)rank, m->ranks[i].value);

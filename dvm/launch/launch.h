@@ -76,6 +76,15 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m);
  * asks and will be told its end like them. */
 const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, uint32_t vpid);
 
+struct launch_rank {
+    int pid;  /* 0: not started */
+    int exit; /* wait status when it has ended */
+};
+/* The ranks of a job that is mapped and not over: enum proc_state and facts of each (borrowed).
+ * NULL: no such job. */
+const struct job_launch *launch_job_ranks(const struct launch *l, const char *nspace,
+                                          const int **state, const struct launch_rank **facts);
+
 int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
                         struct api_campaign *out, const char **reason, struct err *err);
 int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,

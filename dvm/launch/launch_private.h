@@ -34,7 +34,8 @@ struct job {
     size_t nwatchers;   /* daemons beside its own that are told its end */
     uint32_t *watchers;
     bool ended_told;
-    int *rank_state; /* [nranks] enum proc_state */
+    int *rank_state;                /* [nranks] enum proc_state */
+    struct launch_rank *rank_facts; /* [nranks] */
     bool *rank_slot; /* [nranks] holds slots of its node, as many as map_rank_slots() says */
     hwloc_bitmap_t *rank_taken; /* [nranks] hardware threads that it holds; NULL: none */
     enum job_level bind;        /* what the ranks that hold some are bound to */

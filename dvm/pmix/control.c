@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Upcalls about control of jobs and about what there is: job control, query, log. */
-#include "base/log/log.h"
+/* Upcalls about jobs that run: job control and log. */
 #include "dvm/pmix/pmix_private.h"
 
 #include <signal.h>
@@ -75,25 +74,65 @@ pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets
     return PMIX_SUCCESS;
 }
 
-/* What the library can answer from the job info it has is answered there; nothing more is known
- * here yet. */
-pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
-                       pmix_info_cbfunc_t cb, void *cbdata)
+static void run_log(struct pmix_srv *p, struct upcall *u)
 {
-    return PMIX_ERR_NOT_SUPPORTED;
+    pmix_req req = req_add(p, &u->answer);
+
+    if (p->up.on_log)
+        p->up.on_log(req, u->nspace, u->rank, u->number, u->text, p->arg);
+    else
+        pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
+/* 1, 2: the job's output; 0: the daemon's log; -1: not ours to write to. */
+static int stream_of(const pmix_info_t *i)
+{
+    if (i->value.type != PMIX_STRING || !i->value.data.string)
+        return -1;
+    if (PMIX_CHECK_KEY(i, PMIX_LOG_STDOUT))
+        return 1;
+    if (PMIX_CHECK_KEY(i, PMIX_LOG_STDERR))
+        return 2;
+    return PMIX_CHECK_KEY(i, PMIX_LOG_SYSLOG) || PMIX_CHECK_KEY(i, PMIX_LOG_LOCAL_SYSLOG) ||
+                   PMIX_CHECK_KEY(i, PMIX_LOG_GLOBAL_SYSLOG) || PMIX_CHECK_KEY(i, PMIX_LOG_MSG)
+               ? 0
+               : -1;
+}
+
+static void log_one(const pmix_proc_t *client, const pmix_info_t *i, struct answer answer)
+{
+    struct upcall *u = upcall_new(run_log);
+
+    if (!u)
+        return;
+    if (client) {
+        memcpy(u->nspace, client->nspace, sizeof(u->nspace) - 1);
+        u->rank = client->rank;
+    }
+    u->number = stream_of(i);
+    u->text = xstrdup(i->value.data.string);
+    u->answer = answer;
+    upcall_post(u);
+}
+
+/* The last text that we can write carries the answer: the client hears of it when all are on their
+ * way. */
 void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
             const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata)
 {
-    size_t logged = 0;
+    size_t last = ndata;
 
     for (size_t i = 0; i < ndata; i++) {
-        if (data[i].value.type != PMIX_STRING || !data[i].value.data.string)
-            continue;
-        log_info("pmix: %s nspace=%s rank=%u", data[i].value.data.string,
-                 client ? client->nspace : "", client ? client->rank : PMIX_RANK_INVALID);
-        logged++;
+        if (stream_of(&data[i]) >= 0)
+            last = i;
     }
-    cb(logged ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED, cbdata);
+    for (size_t i = 0; i < last && last < ndata; i++) {
+        if (stream_of(&data[i]) >= 0)
+            log_one(client, &data[i], (struct answer){.kind = ANSWER_NONE});
+    }
+    if (last < ndata)
+        log_one(client, &data[last],
+                (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata});
+    else
+        cb(PMIX_ERR_NOT_SUPPORTED, cbdata);
 }

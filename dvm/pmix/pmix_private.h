@@ -24,7 +24,8 @@ enum answer_kind {
     ANSWER_LOOKUP,
     ANSWER_SPAWN,
     ANSWER_INFO,
-    ANSWER_GROUP
+    ANSWER_GROUP,
+    ANSWER_QUERY
 };
 struct answer {
     enum answer_kind kind;
@@ -38,6 +39,7 @@ struct answer {
     void *cbdata;
     struct pmix_srv_proc *members; /* ANSWER_GROUP: owned */
     size_t nmembers;
+    struct query *query; /* ANSWER_QUERY: owned */
 };
 
 /* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
@@ -144,7 +146,9 @@ struct pmix_srv {
     struct waiter *waiters; /* head: lookups that wait for a value */
     size_t nwaiters;
 };
-pmix_req req_add(struct pmix_srv *p, struct answer *a); /* takes a->members */
+pmix_req req_add(struct pmix_srv *p, struct answer *a); /* takes a->members, a->query */
+void query_free(struct query *q);
+void answer_query(const struct answer *a, int status, const void *data, size_t len);
 
 /* dataserve.c: ends the waiting lookups of a job (NULL: all). */
 void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);

@@ -75,6 +75,7 @@ void upcall_free(struct upcall *u)
     job_spec_free(&u->spec);
     free(u->text);
     free(u->answer.members);
+    query_free(u->answer.query);
     free(u->procs);
     free(u);
     srv_unref(p);
@@ -129,6 +130,7 @@ pmix_req req_add(struct pmix_srv *p, struct answer *a)
     r->id = ++p->last_id;
     r->answer = *a;
     a->members = NULL;
+    a->query = NULL;
     HASH_ADD(hh, p->reqs, id, sizeof(r->id), r);
     return r->id;
 }
@@ -155,6 +157,7 @@ static void answer_spawn(const struct answer *a, int status, const void *data, s
 static void req_free(struct req *r)
 {
     free(r->answer.members);
+    query_free(r->answer.query);
     free(r);
 }
 
@@ -189,6 +192,9 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
         break;
     case ANSWER_GROUP:
         answer_group(&r->answer, status, data, len);
+        break;
+    case ANSWER_QUERY:
+        answer_query(&r->answer, status, data, len);
         break;
     }
     req_free(r);

@@ -52,6 +52,12 @@ struct pmix_srv_upcalls {
      * local to the namespace, 1 global. */
     void (*on_notify)(pmix_req req, const char *nspace, int range, const void *blob, size_t len,
                       void *arg);
+    /* PMIx_Query_info: answer a struct jobtable, encoded, with the processes of the jobs named
+     * ("a,b"; unknown ones are left out). */
+    void (*on_query)(pmix_req req, const char *nspaces, void *arg);
+    /* PMIx_Log: a text for the job's output (1) or errors (2), or the daemon's log (0). */
+    void (*on_log)(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
+                   void *arg);
     /* Job control of the host: kill, signal, terminate for procs. */
     void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
                        void *arg);

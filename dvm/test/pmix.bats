@@ -58,3 +58,72 @@ teardown() { end_dvm; }
     [ "$status" -eq 0 ]
     [ "$output" = "spawn: JOB FAILED TO LAUNCH" ]
 }
+
+# --- what there is, and control
+
+@test "a rank asks what runs: jobs, sizes, and the processes of a job on other daemons" {
+    start_dvm 3 --slots 2
+    hold_job other 3 --map-by node
+    local id
+    id=$(view '.jobs[0].id')
+    run prun -n 2 "$probe" query "$id"
+    [ "$status" -eq 0 ]
+    local me
+    me=$(sed -n 's/^me: //p' <<< "$output")
+    [[ "$output" == *"pmix.qry.ns: $id,$me"* ]]
+    [[ "$output" == *"pmix.univ.size: 6"* ]]
+    [[ "$output" == *"pmix.job.size: 3"* ]]
+    [[ "$output" == *"pmix.qry.jst: OPERATION-IN-PROGRESS"* ]]
+    [[ "$output" == *"pmix.qry.ptable: 0@node1:running 1@node2:running 2@node3:running"* ]]
+    [[ "$output" == *"pmix.qry.lptable: 0@node1:running"$'\n'* ]]
+    [[ "$output" == *"no.such.key: NOT-FOUND"* ]]
+    release_job other 3
+    end_job other
+    run prun -n 1 "$probe" query "$id"
+    [[ "$output" == *"pmix.qry.jst: SUCCESS"* ]]
+    [[ "$output" == *"pmix.qry.ptable:"$'\n'* ]]
+}
+
+@test "a rank kills one rank of another job on another daemon" {
+    start_dvm 3 --slots 1
+    hold_job victim 2
+    run prun -n 1 "$probe" control kill "$(view '.jobs[0].id')" 1
+    [ "$output" = "control: SUCCESS" ]
+    end_job victim
+    [ "$code" -eq 137 ]
+    grep -q "rank 1 on node2 (vpid 2) was ended by signal 9" "$BATS_TEST_TMPDIR/victim.err"
+}
+
+@test "a rank pauses and resumes a whole job" {
+    start_dvm 3 --slots 1
+    hold_job other 2
+    local id pid
+    id=$(view '.jobs[0].id')
+    prun -n 1 "$probe" control stop "$id" '*'
+    for pid in $(ranks_of other); do
+        timeout 20 sh -c 'until grep -q "^State:.T" "/proc/$1/status"; do :; done' sh "$pid"
+    done
+    prun -n 1 "$probe" control cont "$id" '*'
+    release_job other 2
+    end_job other
+    [ "$code" -eq 0 ]
+}
+
+@test "control of a job or a rank that is not there is refused, and nothing is sent" {
+    start_dvm 2 --slots 1
+    hold_job other 1
+    run prun -n 1 "$probe" control kill no.such '*'
+    [ "$output" = "control: NOT-FOUND" ]
+    run prun -n 1 "$probe" control kill "$(view '.jobs[0].id')" 1
+    [ "$output" = "control: NOT-FOUND" ]
+    release_job other 1
+    end_job other
+    [ "$code" -eq 0 ]
+}
+
+@test "what a rank logs for output and errors arrives at prun" {
+    start_dvm 1
+    prun -n 1 "$probe" log "to the output" "to the errors" > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err"
+    [ "$(cat "$BATS_TEST_TMPDIR/out")" = "to the output" ]
+    [ "$(cat "$BATS_TEST_TMPDIR/err")" = "to the errors" ]
+}

@@ -139,13 +139,118 @@ static int do_spawn_fail(char **argv)
     return 7;
 }
 
+/* --- query [NAMESPACE]: everything that a host answers, one line each */
+
+static void print_procs(const pmix_data_array_t *a)
+{
+    const pmix_proc_info_t *p = a->array;
+
+    for (size_t i = 0; i < a->size; i++)
+        printf(" %u@%s:%s", p[i].proc.rank, p[i].hostname,
+               p[i].state == PMIX_PROC_STATE_CONNECTED || p[i].state == PMIX_PROC_STATE_RUNNING
+                   ? p[i].pid > 1 ? "running" : "no pid"
+                   : "other");
+}
+
+static void print_value(const pmix_info_t *i)
+{
+    printf("%s:", i->key);
+    if (i->value.type == PMIX_STRING)
+        printf(" %s", i->value.data.string);
+    else if (i->value.type == PMIX_UINT32)
+        printf(" %u", i->value.data.uint32);
+    else if (i->value.type == PMIX_STATUS)
+        printf(" %s", PMIx_Error_string(i->value.data.status));
+    else if (i->value.type == PMIX_DATA_ARRAY && i->value.data.darray->type == PMIX_PROC_INFO)
+        print_procs(i->value.data.darray);
+    printf("\n");
+}
+
+static pmix_status_t query(const char *key, const char *nspace)
+{
+    pmix_query_t *q;
+    pmix_info_t *results = NULL;
+    size_t n = 0;
+    pmix_status_t rc;
+
+    PMIX_QUERY_CREATE(q, 1);
+    PMIX_ARGV_APPEND(rc, q->keys, key);
+    if (nspace) {
+        PMIX_QUERY_QUALIFIERS_CREATE(q, 1);
+        PMIX_INFO_LOAD(&q->qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
+    }
+    rc = PMIx_Query_info(q, 1, &results, &n);
+    for (size_t i = 0; i < n; i++)
+        print_value(&results[i]);
+    if (n == 0)
+        printf("%s: %s\n", key, PMIx_Error_string(rc));
+    PMIX_QUERY_FREE(q, 1);
+    return rc;
+}
+
+static int do_query(char **argv)
+{
+    static const char *const keys[] = {PMIX_QUERY_NAMESPACES,   PMIX_UNIV_SIZE,
+                                       PMIX_JOB_SIZE,           PMIX_QUERY_JOB_STATUS,
+                                       PMIX_QUERY_PROC_TABLE,   PMIX_QUERY_LOCAL_PROC_TABLE,
+                                       PMIX_QUERY_SPAWN_SUPPORT};
+
+    begin();
+    if (me.rank == 0) {
+        printf("me: %s\n", me.nspace);
+        for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+            query(keys[i], argv[0] ? argv[0] : me.nspace);
+        query("no.such.key", NULL);
+    }
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    return end();
+}
+
+/* --- control ACTION NAMESPACE RANK: kill, term, stop, cont or a signal's number */
+
+static int do_control(char **argv)
+{
+    static const struct {
+        const char *name, *key;
+    } actions[] = {{"kill", PMIX_JOB_CTRL_KILL},
+                   {"term", PMIX_JOB_CTRL_TERMINATE},
+                   {"stop", PMIX_JOB_CTRL_PAUSE},
+                   {"cont", PMIX_JOB_CTRL_RESUME}};
+    int signum = atoi(argv[0]);
+    pmix_proc_t target;
+    pmix_info_t info;
+
+    begin();
+    PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &signum, PMIX_INT);
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+        if (strcmp(argv[0], actions[i].name) == 0)
+            PMIX_INFO_LOAD(&info, actions[i].key, NULL, PMIX_BOOL);
+    }
+    PMIX_LOAD_PROCID(&target, argv[1],
+                     strcmp(argv[2], "*") == 0 ? PMIX_RANK_WILDCARD : (uint32_t)atoi(argv[2]));
+    printf("control: %s\n", PMIx_Error_string(PMIx_Job_control(&target, 1, &info, 1, NULL, NULL)));
+    return end();
+}
+
+/* --- log TEXT TEXT: to the job's output and to its errors */
+
+static int do_log(char **argv)
+{
+    pmix_info_t info[2];
+
+    begin();
+    PMIX_INFO_LOAD(&info[0], PMIX_LOG_STDOUT, argv[0], PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_LOG_STDERR, argv[1], PMIX_STRING);
+    must(PMIx_Log(info, 2, NULL, 0), "log");
+    return end();
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
 } verbs[] = {
-    {"spawn", do_spawn},
-    {"spawn-wait", do_spawn_wait},
-    {"spawn-fail", do_spawn_fail},
+    {"spawn", do_spawn}, {"spawn-wait", do_spawn_wait}, {"spawn-fail", do_spawn_fail},
+    {"query", do_query}, {"control", do_control},       {"log", do_log},
 };
 
 int main(int argc, char **argv)
