@@ -256,8 +256,10 @@ static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
 
 static int make_pmix(struct daemon *d, struct err *err)
 {
-    struct pmix_srv_opts o = {
-        .host = d->opts.host_name, .session_dir = d->opts.session_dir, .vpid = d->opts.vpid};
+    struct pmix_srv_opts o = {.host = d->opts.host_name,
+                              .session_dir = d->opts.session_dir,
+                              .vpid = d->opts.vpid,
+                              .topology = d->opts.topology};
 
     d->pmix = pmix_srv_create(d->loop, &o, &dpmix_upcalls, d, err);
     return d->pmix ? 0 : -1;

@@ -12,9 +12,10 @@
 struct daemon_opts {
     uint32_t vpid; /* 0: the head */
     const char *cluster;
-    const char *host_name; /* node name */
-    const char *cpus;      /* that ranks may use (dvm/map/topo.h); "": not known */
-    const char *address;   /* that others reach us at */
+    const char *host_name;           /* node name */
+    struct hwloc_topology *topology; /* of the machine; borrowed until the end; NULL: unknown */
+    const char *cpus;                /* that ranks may use (dvm/map/topo.h); "": not known */
+    const char *address;             /* that others reach us at */
     const char *head_host;
     uint16_t head_port;
     const char *tls_dir; /* ca.crt, tls.crt, tls.key */

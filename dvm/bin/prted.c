@@ -57,6 +57,7 @@ struct cmdline {
     char head_host[256];
     char session[4096];
     char *cpus;
+    hwloc_topology_t topology; /* NULL: could not be read */
 };
 
 static int fail(struct err *err, const char *option, const char *value)
@@ -314,8 +315,11 @@ static void find_cpus(struct cmdline *c)
         c->o.slots = c->head ? 0 : 1;
     c->cpus = xstrdup("");
     if (cgroup_cpus_read("", NULL, &cpus, &err) == 0) {
-        free(c->cpus);
-        c->cpus = cgroup_topo_text(&cpus, alone(c, &cpus), &err);
+        c->topology = cgroup_topology(&err);
+        if (c->topology) {
+            free(c->cpus);
+            c->cpus = cgroup_topo_text(c->topology, &cpus, alone(c, &cpus), &err);
+        }
         if (!c->slots_given && c->member && cgroup_limited(&cpus))
             c->o.slots = cgroup_slots(&cpus);
         cgroup_cpus_free(&cpus);
@@ -323,6 +327,7 @@ static void find_cpus(struct cmdline *c)
     if (!c->cpus[0])
         log_warn("ranks cannot be bound here: %s", err.msg);
     c->o.cpus = c->cpus;
+    c->o.topology = c->topology;
     log_info("%u slots, CPUs %.256s", c->o.slots, c->cpus);
 }
 
@@ -359,6 +364,8 @@ static int run(struct cmdline *c, struct err *err)
     daemon_destroy(d);
     loop_destroy(loop);
     free(c->cpus);
+    if (c->topology)
+        hwloc_topology_destroy(c->topology);
     return code;
 }
 

@@ -27,8 +27,12 @@ void cgroup_cpus_free(struct cgroup_cpus *c);
 uint32_t cgroup_slots(const struct cgroup_cpus *c);
 /* Whether the container limits its CPUs at all: else its slots say how large the machine is. */
 bool cgroup_limited(const struct cgroup_cpus *c);
-/* What the head is told (dvm/map/topo.h), "" and a reason if it cannot be found out. `alone`: no
- * other container or daemon runs on the machine, as far as we know. */
-char *cgroup_topo_text(const struct cgroup_cpus *c, bool alone, struct err *err);
+/* The machine, without its devices. NULL and a reason if it cannot be found out. The caller
+ * destroys it. */
+hwloc_topology_t cgroup_topology(struct err *err);
+/* What the head is told of these CPUs (dvm/map/topo.h), "" and a reason if they are too many.
+ * `alone`: no other container or daemon runs on the machine, as far as we know. */
+char *cgroup_topo_text(hwloc_topology_t t, const struct cgroup_cpus *c, bool alone,
+                       struct err *err);
 
 #endif

@@ -28,19 +28,14 @@ static void add(struct buf *b, const char *fmt, ...)
 static void title(struct buf *b, const char *nspace, const struct job_spec *s, const struct map *m)
 {
     FREE_AUTO char *policy = policy_text(s);
-    uint32_t used = 0;
-    uint32_t last = 0;
+    hwloc_bitmap_t on = hwloc_bitmap_alloc();
+    int used;
 
     for (uint32_t r = 0; r < m->nranks; r++)
-        last = m->rank_node[r] > last ? m->rank_node[r] : last;
-    for (uint32_t i = 0; i <= last; i++) {
-        uint32_t r = 0;
-
-        while (r < m->nranks && m->rank_node[r] != i)
-            r++;
-        used += r < m->nranks;
-    }
-    add(b, "job %s: %u rank%s on %u daemon%s, %s\n", nspace, m->nranks, m->nranks > 1 ? "s" : "",
+        hwloc_bitmap_set(on, m->rank_node[r]);
+    used = hwloc_bitmap_weight(on);
+    hwloc_bitmap_free(on);
+    add(b, "job %s: %u rank%s on %d daemon%s, %s\n", nspace, m->nranks, m->nranks > 1 ? "s" : "",
         used, used > 1 ? "s" : "", policy);
 }
 

@@ -200,7 +200,22 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     req_free(r);
 }
 
-static pmix_status_t library_init(const struct pmix_srv *p)
+/* With the topology as one more attribute, which the library keeps as it is: an info list would
+ * hand it a copy and take that away again. */
+static pmix_status_t server_init(const pmix_data_array_t *info, struct hwloc_topology *t)
+{
+    FREE_AUTO pmix_info_t *all = xcalloc(info->size + 1, sizeof(*all));
+    pmix_topology_t topology = {.source = (char *)"hwloc", .topology = t};
+    pmix_info_t *last = &all[info->size];
+
+    memcpy(all, info->array, info->size * sizeof(*all));
+    PMIX_LOAD_KEY(last->key, PMIX_TOPOLOGY2);
+    last->value.type = PMIX_TOPO;
+    last->value.data.topo = &topology;
+    return PMIx_server_init(&module, all, t ? info->size + 1 : info->size);
+}
+
+static pmix_status_t library_init(const struct pmix_srv *p, struct hwloc_topology *t)
 {
     void *list = PMIx_Info_list_start();
     pmix_data_array_t info = PMIX_DATA_ARRAY_STATIC_INIT;
@@ -220,7 +235,7 @@ static pmix_status_t library_init(const struct pmix_srv *p)
     rc = PMIx_Info_list_convert(list, &info);
     PMIx_Info_list_release(list);
     if (rc == PMIX_SUCCESS)
-        rc = PMIx_server_init(&module, info.array, info.size);
+        rc = server_init(&info, t);
     PMIX_DATA_ARRAY_DESTRUCT(&info);
     return rc;
 }
@@ -252,7 +267,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->store = store_create();
     atomic_init(&p->refs, 1);
     the_server = p;
-    rc = library_init(p);
+    rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS)
         return p;
     err_set(err, "starting the PMIx server in %s: %s", o->session_dir, PMIx_Error_string(rc));

@@ -185,9 +185,12 @@ static void assert_use(const char *allowed, uint32_t quota, bool alone, const ch
     struct err err = {0};
 
     hwloc_bitmap_list_sscanf(c.allowed, allowed);
-    FREE_AUTO char *text = cgroup_topo_text(&c, alone, &err);
+    hwloc_topology_t t = cgroup_topology(&err);
+    assert_non_null(t);
+    FREE_AUTO char *text = cgroup_topo_text(t, &c, alone, &err);
     if (strncmp(text, use, strlen(use)) != 0)
         fail_msg("CPUs %s, quota %u: '%s' %s", allowed, quota, text, err.msg);
+    hwloc_topology_destroy(t);
     cgroup_cpus_free(&c);
 }
 
