@@ -227,11 +227,10 @@ $(BUILD)/man/%.1: $(BUILD)/bin/%
 
 man: $(PROGRAMS:%=$(BUILD)/man/%.1) ## make manual pages into build/man
 
-install: all man ## install programs and manual pages into $(DESTDIR)$(PREFIX)
+install: all ## install programs, and manual pages if they have been made, into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	for p in $(PROGRAMS); do install -m 755 $(BUILD)/release/bin/$$p $(DESTDIR)$(PREFIX)/bin/; done
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(PROGRAMS:%=$(BUILD)/man/%.1) $(DESTDIR)$(PREFIX)/share/man/man1/
+	for m in $(wildcard $(BUILD)/man/*.1); do install -D -m 644 $$m -t $(DESTDIR)$(PREFIX)/share/man/man1/; done
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
