@@ -84,6 +84,20 @@ teardown() { end_dvm; }
     done
 }
 
+@test "MPI: one-sided communication" {
+    start_dvm 4 --slots 2
+    run -0 prun -n 8 "$examples/mpi_onesided"
+    [ "$output" = "onesided: size=8 ok" ]
+}
+
+@test "MPI: MPI_Abort ends every rank with its code and says who called it" {
+    start_dvm 4 --slots 2
+    run -42 prun -n 8 "$examples/mpi_abort" 3 42
+    [[ "$output" == *"rank 3"* ]]
+    [ -z "$(pgrep -f "$examples/mpi_abort 3 42" || true)" ]
+    [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
+}
+
 @test "MPI: two jobs at once do not meet" {
     start_dvm 4 --slots 2
     prun -n 4 --map-by node "$examples/mpi_ring" 50 > "$BATS_TEST_TMPDIR/one" &

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Jobs as their users see them, in restricted pods with the image's MPI library.
+load ../lib
+
+setup() {
+    have 4
+    remember_start
+}
+
+# What is left of a job's processes in the members' pods, beside the daemons and who looks.
+processes_of() {
+    local v
+    for v in 1 2 3 4; do
+        k exec "$X-$v" -- sh -c "cat /proc/[0-9]*/comm 2> /dev/null | grep -cx '$1' || :"
+    done | awk '{ n += $1 } END { print n + 0 }'
+}
+
+@test "jobs: one-sided communication over all ranks" {
+    equal says "$(in_head prun -n 8 mpi_onesided)" "onesided: size=8 ok"
+}
+
+@test "jobs: ranks spawn others and compute with them" {
+    run in_head prun -n 2 mpi_spawn 4
+    equal "exit code" "$status" 0
+    [[ $output == *"spawn: parents=2 children=4 ok"* ]]
+}
+
+@test "jobs: MPI_Abort ends every rank with its code and says who called it" {
+    run in_head prun -n 8 mpi_abort 3 42
+    equal "exit code" "$status" 42
+    [[ $output == *"rank 3"* ]]
+    equal "ranks left" "$(processes_of mpi_abort)" 0
+    equal "slots in use" "$(pstat | jq '[.members[].slotsUsed] | add')" 0
+}
+
+@test "jobs: 64 ranks where 8 have slots, because they may" {
+    local seed
+    seed=$(draw_seed)
+    equal result "$(in_head prun --oversubscribe -n 64 mpi_coll "$seed")" \
+        "coll: size=64 seed=$seed result=$(coll_result "$seed" 64) ok"
+}
+
+@test "jobs: a detached one is shown, followed from another call, and ended by name" {
+    local job
+    job=$(in_head prun --detach -n 4 --map-by node sh -c 'echo "rank $PMIX_RANK"; exit 5')
+    run in_head prun --attach "$job"
+    equal "exit code" "$status" 5
+    equal "lines of output" "$(grep -c '^rank [0-3]$' <<< "$output")" 4
+    job=$(in_head prun --detach -n 8 sleep 600)
+    equal "slots in use" "$(pstat | jq '[.members[].slotsUsed] | add')" 8
+    in_head pterm --job "$job"
+    run in_head prun --attach "$job"
+    equal "exit code" "$status" 143
+    equal "ranks left" "$(processes_of sleep)" 0
+}
+
+@test "jobs: a program that is not there fails the job with its pod and the reason" {
+    run in_head prun -n 4 --map-by node no-such-program
+    equal "exit code" "$status" 125
+    [[ $output == *"$X-"*"no-such-program"* ]]
+}
+
+@test "jobs: a prun that is killed takes its ranks with it" {
+    background killed kubectl --namespace "$NS" exec "$X-head-0" -- sh -c 'prun -n 8 sleep 601 & echo $! > /tmp/p; wait'
+    eventually 30 "8 ranks" eval '[ "$(processes_of sleep)" = 8 ]'
+    in_head sh -c 'kill -KILL "$(cat /tmp/p)"'
+    eventually 30 "no rank" eval '[ "$(processes_of sleep)" = 0 ]'
+    equal "slots in use" "$(pstat | jq '[.members[].slotsUsed] | add')" 0
+}
+
+@test "jobs: twenty in a row leave memory, descriptors and session directories as they were" {
+    local v fds i
+    in_head prun -n 8 mpi_hello > /dev/null
+    fds=$(for v in 1 2 3 4; do k exec "$X-$v" -- sh -c 'ls /proc/[0-9]*/fd 2> /dev/null | wc -l'; done)
+    for i in {1..20}; do in_head prun -n 8 mpi_hello > /dev/null; done
+    equal descriptors "$(for v in 1 2 3 4; do k exec "$X-$v" -- sh -c 'ls /proc/[0-9]*/fd 2> /dev/null | wc -l'; done)" "$fds"
+    for v in 1 2 3 4; do
+        equal "directories of jobs on $X-$v" "$(k exec "$X-$v" -- sh -c 'ls -d /run/dvm/*.* 2> /dev/null | grep -c "[0-9a-f]\.[0-9]" || :')" 0
+    done
+}
