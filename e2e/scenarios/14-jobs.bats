@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # Jobs as their users see them, in restricted pods with the image's MPI library.
+# shellcheck disable=SC2016 # what is in single quotes is expanded in the pod
 load ../lib
 
 setup() {
@@ -15,6 +16,8 @@ processes_of() {
         k exec "$X-$v" -- sh -c "cat /proc/[0-9]*/comm 2> /dev/null | grep -cx '$1' || :"
     done | awk '{ n += $1 } END { print n + 0 }'
 }
+
+sleepers_are() { [ "$(processes_of sleep)" = "$1" ]; }
 
 @test "jobs: one-sided communication over all ranks" {
     equal says "$(in_head prun -n 8 mpi_onesided)" "onesided: size=8 ok"
@@ -63,17 +66,17 @@ processes_of() {
 
 @test "jobs: a prun that is killed takes its ranks with it" {
     background killed kubectl --namespace "$NS" exec "$X-head-0" -- sh -c 'prun -n 8 sleep 601 & echo $! > /tmp/p; wait'
-    eventually 30 "8 ranks" eval '[ "$(processes_of sleep)" = 8 ]'
+    eventually 30 "8 ranks" sleepers_are 8
     in_head sh -c 'kill -KILL "$(cat /tmp/p)"'
-    eventually 30 "no rank" eval '[ "$(processes_of sleep)" = 0 ]'
+    eventually 30 "no rank" sleepers_are 0
     equal "slots in use" "$(pstat | jq '[.members[].slotsUsed] | add')" 0
 }
 
 @test "jobs: twenty in a row leave memory, descriptors and session directories as they were" {
-    local v fds i
+    local v fds
     in_head prun -n 8 mpi_hello > /dev/null
     fds=$(for v in 1 2 3 4; do k exec "$X-$v" -- sh -c 'ls /proc/[0-9]*/fd 2> /dev/null | wc -l'; done)
-    for i in {1..20}; do in_head prun -n 8 mpi_hello > /dev/null; done
+    for _ in {1..20}; do in_head prun -n 8 mpi_hello > /dev/null; done
     equal descriptors "$(for v in 1 2 3 4; do k exec "$X-$v" -- sh -c 'ls /proc/[0-9]*/fd 2> /dev/null | wc -l'; done)" "$fds"
     for v in 1 2 3 4; do
         equal "directories of jobs on $X-$v" "$(k exec "$X-$v" -- sh -c 'ls -d /run/dvm/*.* 2> /dev/null | grep -c "[0-9a-f]\.[0-9]" || :')" 0
