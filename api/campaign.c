@@ -11,14 +11,15 @@
 #define REFS_MAX 65536
 #define RANKS_MAX (1u << 20)
 
-static const char *const KINDS[] = {"shrink"};
+static const char *const KINDS[] = {[API_KIND_SHRINK] = "shrink", [API_KIND_GROW] = "grow"};
 static const char *const DRAIN_MODES[] = {[API_DRAIN_WAIT] = "Wait", [API_DRAIN_KILL] = "Kill"};
 static const char *const PHASES[] = {
-    [API_PHASE_DRAINING] = "Draining",
-    [API_PHASE_REMOVING] = "Removing",
-    [API_PHASE_COMPLETE] = "Complete",
-    [API_PHASE_CANCELLED] = "Cancelled",
+    [API_PHASE_DRAINING] = "Draining",        [API_PHASE_REMOVING] = "Removing",
+    [API_PHASE_COMPLETE] = "Complete",        [API_PHASE_CANCELLED] = "Cancelled",
+    [API_PHASE_GATHERING] = "Gathering",      [API_PHASE_WIRING] = "Wiring",
+    [API_PHASE_ROLLING_BACK] = "RollingBack", [API_PHASE_FAILED] = "Failed",
 };
+_Static_assert(sizeof(PHASES) / sizeof(PHASES[0]) == API_PHASES, "each phase has a name");
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 const char *api_phase_name(enum api_phase p)
@@ -28,7 +29,7 @@ const char *api_phase_name(enum api_phase p)
 
 bool api_phase_terminal(enum api_phase p)
 {
-    return p == API_PHASE_COMPLETE || p == API_PHASE_CANCELLED;
+    return p == API_PHASE_COMPLETE || p == API_PHASE_CANCELLED || p == API_PHASE_FAILED;
 }
 
 static void drain_decode(struct fields *f, struct api_campaign_request *out)
@@ -48,15 +49,26 @@ static void drain_decode(struct fields *f, struct api_campaign_request *out)
     }
 }
 
+/* Nobody runs where nobody is yet. */
+static void deadline_decode(struct fields *f, struct api_campaign_request *out)
+{
+    if (fields_object_or_null(f, "drain"))
+        fields_refuse(f, "drain", "a grow drains nobody");
+    out->deadline_s = fields_i64_or(f, "deadlineSeconds", 0, API_DEADLINE_MAX, -1);
+}
+
 int api_campaign_request_decode(const json_t *body, struct api_campaign_request *out,
                                 struct err *err)
 {
     *out = (struct api_campaign_request){0};
     struct fields f = fields_of(body, err);
-    fields_choice(&f, "kind", KINDS, COUNT(KINDS));
+    out->kind = (enum api_kind)fields_choice(&f, "kind", KINDS, COUNT(KINDS));
     out->sequence = fields_u64(&f, "sequence", INT64_MAX);
     out->targets = fields_u32s(&f, "targets", API_TARGETS_MAX, true, &out->ntargets);
-    drain_decode(&f, out);
+    if (out->kind == API_KIND_SHRINK)
+        drain_decode(&f, out);
+    else
+        deadline_decode(&f, out);
     if (!f.bad)
         return 0;
     api_campaign_request_free(out);
@@ -65,10 +77,16 @@ int api_campaign_request_decode(const json_t *body, struct api_campaign_request 
 
 json_t *api_campaign_request_encode(const struct api_campaign_request *r)
 {
-    json_t *o = json_object(), *drain = json_object();
+    json_t *o = json_object(), *drain;
     fields_put_u64(o, "sequence", r->sequence);
-    json_object_set_new(o, "kind", json_string(KINDS[0]));
+    json_object_set_new(o, "kind", json_string(KINDS[r->kind]));
     fields_put_u32s(o, "targets", r->targets, r->ntargets);
+    if (r->kind == API_KIND_GROW) {
+        if (r->deadline_s >= 0)
+            fields_put_i64(o, "deadlineSeconds", r->deadline_s);
+        return o;
+    }
+    drain = json_object();
     json_object_set_new(drain, "mode", json_string(DRAIN_MODES[r->drain_mode]));
     if (r->deadline_s >= 0)
         fields_put_i64(drain, "deadlineSeconds", r->deadline_s);
@@ -130,6 +148,8 @@ int api_campaign_decode(const json_t *body, struct api_campaign *out, struct err
     struct fields f = fields_of(body, err);
     out->id = fields_str(&f, "id", API_ID_MAX);
     out->sequence = fields_u64(&f, "sequence", INT64_MAX);
+    out->kind = (enum api_kind)fields_choice_or(&f, "kind", KINDS, COUNT(KINDS), API_KIND_SHRINK);
+    out->cause = fields_str_or(&f, "cause", API_TEXT_MAX, "");
     out->phase = (enum api_phase)fields_choice(&f, "phase", PHASES, COUNT(PHASES));
     out->targets = fields_u32s(&f, "targets", API_TARGETS_MAX, true, &out->ntargets);
     out->waiting = refs_decode(&f, "waiting", &out->nwaiting);
@@ -150,7 +170,9 @@ json_t *api_campaign_encode(const struct api_campaign *c)
     json_t *o = json_object();
     fields_put_str(o, "id", c->id, API_ID_MAX);
     fields_put_u64(o, "sequence", c->sequence);
-    json_object_set_new(o, "kind", json_string(KINDS[0]));
+    json_object_set_new(o, "kind", json_string(KINDS[c->kind]));
+    if (c->cause && *c->cause)
+        fields_put_str(o, "cause", c->cause, API_TEXT_MAX);
     json_object_set_new(o, "phase", json_string(api_phase_name(c->phase)));
     fields_put_u32s(o, "targets", c->targets, c->ntargets);
     json_object_set_new(o, "waiting", refs_encode(c->waiting, c->nwaiting));
@@ -166,6 +188,7 @@ json_t *api_campaign_encode(const struct api_campaign *c)
 void api_campaign_free(struct api_campaign *c)
 {
     free(c->id);
+    free(c->cause);
     free(c->targets);
     refs_free(c->waiting, c->nwaiting);
     refs_free(c->ended, c->nended);

@@ -11,17 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum api_kind { API_KIND_SHRINK, API_KIND_GROW };
 enum api_drain_mode { API_DRAIN_WAIT, API_DRAIN_KILL };
 
 /* Body of PUT /v1/campaigns/{id}:
  * {"sequence": 7, "kind": "shrink", "targets": [5, 6],
  *  "drain": {"mode": "Wait" | "Kill", "deadlineSeconds": 30}}        drain and deadlineSeconds
- * optional Idempotent by id: the same id with the same body answers the present record; with
- * another body 409. */
+ * optional
+ * {"sequence": 8, "kind": "grow", "targets": [5, 6], "deadlineSeconds": 60}     all of them are
+ * wired, or none; deadlineSeconds optional, from acceptance to completion
+ * Idempotent by id: the same id with the same body answers the present record; with another body
+ * 409. */
 struct api_campaign_request {
     uint64_t sequence;
-    enum api_drain_mode drain_mode;
-    int64_t deadline_s; /* -1: none */
+    enum api_kind kind;
+    enum api_drain_mode drain_mode; /* shrinks only */
+    int64_t deadline_s;             /* of the drain, or of the grow as a whole; -1: none */
     size_t ntargets;
     uint32_t *targets; /* ascending, no duplicates; owned */
 };
@@ -31,6 +36,12 @@ enum api_phase {
     API_PHASE_REMOVING,  /* fence up, the command is on its way; cannot be turned back */
     API_PHASE_COMPLETE,  /* terminal: no rank runs there, no route leads there, no job maps there */
     API_PHASE_CANCELLED, /* terminal: nothing has changed */
+    /* of grows */
+    API_PHASE_GATHERING, /* waits until the daemons of all targets have called; can be cancelled */
+    API_PHASE_WIRING,    /* fence up, all are being wired at once */
+    API_PHASE_ROLLING_BACK, /* fence up, those that were being wired are removed again */
+    API_PHASE_FAILED,       /* terminal: membership and size are as before; see cause */
+    API_PHASES
 };
 
 struct api_job_ref { /* a job of which ranks are waited for, or were ended */
@@ -44,7 +55,9 @@ struct api_job_ref { /* a job of which ranks are waited for, or were ended */
 struct api_campaign {
     char *id;
     uint64_t sequence;
+    enum api_kind kind;
     enum api_phase phase;
+    char *cause; /* why it failed; "" otherwise */
     size_t ntargets;
     uint32_t *targets;
     size_t nwaiting;
@@ -65,7 +78,7 @@ int api_campaign_decode(const json_t *body, struct api_campaign *out, struct err
     __attribute__((warn_unused_result));
 json_t *api_campaign_encode(const struct api_campaign *c);
 void api_campaign_free(struct api_campaign *c);
-const char *api_phase_name(enum api_phase p); /* "Draining", "Removing", "Complete", "Cancelled" */
+const char *api_phase_name(enum api_phase p); /* "Draining", … */
 bool api_phase_terminal(enum api_phase p);
 
 #endif

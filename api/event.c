@@ -17,6 +17,7 @@ static const char *const TYPES[] = {
     [API_EVENT_CAMPAIGN_CHANGED] = "CampaignChanged",
     [API_EVENT_NODES_OFFERED] = "NodesOffered",
     [API_EVENT_CAMPAIGN_COMPLETE] = "CampaignComplete",
+    [API_EVENT_CAMPAIGN_FAILED] = "CampaignFailed",
     [API_EVENT_CAMPAIGN_CANCELLED] = "CampaignCancelled",
     [API_EVENT_SIZE] = "Size",
     [API_EVENT_SHUTDOWN] = "Shutdown",

@@ -18,7 +18,8 @@ enum api_event_type {
     API_EVENT_CAMPAIGN_ACCEPTED,
     API_EVENT_CAMPAIGN_CHANGED,  /* phase or what is waited for */
     API_EVENT_NODES_OFFERED,     /* C14: before the terminal one */
-    API_EVENT_CAMPAIGN_COMPLETE, /* terminal, exactly one */
+    API_EVENT_CAMPAIGN_COMPLETE, /* terminal, exactly one of the three */
+    API_EVENT_CAMPAIGN_FAILED,
     API_EVENT_CAMPAIGN_CANCELLED,
     API_EVENT_SIZE,     /* the size bound has changed */
     API_EVENT_SHUTDOWN, /* this incarnation ends */

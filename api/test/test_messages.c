@@ -42,8 +42,12 @@ static void a_bad_campaign_request_is_refused_by_the_name_of_its_field(void **st
     static const struct refusal refusals[] = {
         {"[]", "a list where an object is wanted"},
         {"{\"sequence\": 1, \"targets\": [1]}", "kind: missing"},
-        {"{\"kind\": \"grow\", \"sequence\": 1, \"targets\": []}",
-         "kind: \"grow\" is not known here"},
+        {"{\"kind\": \"turn\", \"sequence\": 1, \"targets\": []}",
+         "kind: \"turn\" is not known here"},
+        {"{\"kind\": \"grow\", \"sequence\": 1, \"targets\": [1], \"drain\": {}}",
+         "drain: a grow drains nobody"},
+        {"{\"kind\": \"grow\", \"sequence\": 1, \"targets\": [1], \"deadlineSeconds\": -1}",
+         "deadlineSeconds: -1 is not within 0 to 315360000"},
         {"{\"kind\": \"shrink\", \"targets\": [1]}", "sequence: missing"},
         {"{\"kind\": \"shrink\", \"sequence\": \"1\", \"targets\": [1]}",
          "sequence: a string where an integer is wanted"},
@@ -108,6 +112,26 @@ static void a_campaign_request_survives_the_round_trip(void **state)
     assert_int_equal(out.deadline_s, 0);
     assert_int_equal(out.ntargets, 3);
     assert_memory_equal(out.targets, targets, sizeof(targets));
+    api_campaign_request_free(&out);
+    json_decref(o);
+}
+
+static void a_grow_request_survives_the_round_trip(void **state)
+{
+    uint32_t targets[] = {5, 6};
+    struct api_campaign_request in = {
+        .sequence = 2, .kind = API_KIND_GROW, .deadline_s = 9, .ntargets = 2, .targets = targets};
+    json_t *o = api_campaign_request_encode(&in);
+    struct api_campaign_request out;
+    struct err err = {0};
+    assert_null(json_object_get(o, "drain"));
+    assert_int_equal(api_campaign_request_decode(o, &out, &err), 0);
+    assert_int_equal(out.kind, API_KIND_GROW);
+    assert_int_equal(out.deadline_s, 9);
+    api_campaign_request_free(&out);
+    json_object_del(o, "deadlineSeconds");
+    assert_int_equal(api_campaign_request_decode(o, &out, &err), 0);
+    assert_int_equal(out.deadline_s, -1);
     api_campaign_request_free(&out);
     json_decref(o);
 }
@@ -179,6 +203,23 @@ static void a_bad_campaign_record_is_refused_with_the_path_to_its_field(void **s
         assert_string_equal(err.msg, refusals[i].message);
         json_decref(o);
     }
+}
+
+static void a_failed_grow_tells_its_cause(void **state)
+{
+    struct api_campaign in = some_campaign(), out;
+    struct err err = {0};
+    in.kind = API_KIND_GROW;
+    in.phase = API_PHASE_FAILED;
+    in.cause = "vpid 6 was lost";
+    json_t *o = api_campaign_encode(&in);
+    assert_int_equal(api_campaign_decode(o, &out, &err), 0);
+    assert_int_equal(out.kind, API_KIND_GROW);
+    assert_int_equal(out.phase, API_PHASE_FAILED);
+    assert_true(api_phase_terminal(out.phase));
+    assert_string_equal(out.cause, "vpid 6 was lost");
+    api_campaign_free(&out);
+    json_decref(o);
 }
 
 static void a_campaign_record_survives_the_round_trip(void **state)
@@ -396,6 +437,8 @@ int main(void)
         cmocka_unit_test(a_request_with_more_targets_than_allowed_is_refused),
         cmocka_unit_test(a_request_without_drain_waits_without_a_deadline),
         cmocka_unit_test(a_campaign_request_survives_the_round_trip),
+        cmocka_unit_test(a_grow_request_survives_the_round_trip),
+        cmocka_unit_test(a_failed_grow_tells_its_cause),
         cmocka_unit_test(a_bad_campaign_record_is_refused_with_the_path_to_its_field),
         cmocka_unit_test(a_campaign_record_survives_the_round_trip),
         cmocka_unit_test(only_complete_and_cancelled_are_terminal),

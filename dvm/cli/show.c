@@ -175,6 +175,8 @@ static void show_event_campaign(const struct api_campaign *c, FILE *out)
     char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
 
     fprintf(out, "  %s, vpids %s, %s", c->id, targets, api_phase_name(c->phase));
+    if (c->cause && c->cause[0])
+        fprintf(out, ": %s", c->cause);
     if (waiting[0])
         fprintf(out, ", waits for %s", waiting);
     if (ended[0])

@@ -100,18 +100,6 @@ static void join(struct core *c, struct link *k, const struct msg *m)
     welcome(c, k, life);
 }
 
-void greet_turn_away(struct core *c)
-{
-    struct link *k, *tmp;
-
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
-    {
-        if (k->joining && !members_current(&c->members, k->vpid, k->epoch) &&
-            !launch_joining(c->launch, k->vpid, k->epoch))
-            links_close(&c->links, k, true); /* it calls again, and is told why */
-    }
-}
-
 void greet_up(struct core *c, struct link *k, uint64_t have)
 {
     struct frame from = rml_from(&c->rml);
@@ -122,22 +110,39 @@ void greet_up(struct core *c, struct link *k, uint64_t have)
     neigh_update(c);
 }
 
-static bool has_left(const struct core *c, const struct msg_member *who)
+static bool has_left(const struct core *c, uint32_t vpid, struct epoch epoch)
 {
-    const struct member *m = members_get(&c->members, who->vpid);
+    const struct member *m = members_get(&c->members, vpid);
 
-    return m && epoch_eq(members_epoch(&c->members, m), who->epoch) &&
+    return m && epoch_eq(members_epoch(&c->members, m), epoch) &&
            (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED);
+}
+
+/* Who belonged to a grow that has failed leaves; others call again, and are told why. */
+void greet_turn_away(struct core *c)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (!k->joining || k->state != LINK_UP || members_current(&c->members, k->vpid, k->epoch) ||
+            launch_joining(c->launch, k->vpid, k->epoch))
+            continue;
+        if (has_left(c, k->vpid, k->epoch))
+            refuse_and_wait(c, k, REFUSE_LEFT, "the grow that it came for has failed");
+        else
+            links_close(&c->links, k, true);
+    }
 }
 
 static void not_a_member(struct core *c, struct link *k, const struct msg_member *who)
 {
     out_log(&c->out, LOG_LEVEL_INFO, "vpid %u epoch %llu is not a member here (version %llu)",
             who->vpid, (unsigned long long)who->epoch.ctr, (unsigned long long)c->members.version);
-    if (has_left(c, who)) {
+    if (has_left(c, who->vpid, who->epoch)) {
         k->vpid = who->vpid;
         k->epoch = who->epoch;
-        refuse_and_wait(c, k, REFUSE_LEFT, "a shrink has removed this daemon");
+        refuse_and_wait(c, k, REFUSE_LEFT, "this daemon was removed");
     } else if (core_is_head(c)) {
         refuse(c, k, REFUSE_EPOCH_OVER, "this life of the vpid is over");
     } else {

@@ -76,7 +76,7 @@ static void put_members(FILE *f, const struct api_dvm *d)
 static void put_campaigns(FILE *f, const struct api_dvm *d)
 {
     head_of(f, "dvm_campaigns", "gauge", "Campaigns that the head remembers, by phase.");
-    for (int p = API_PHASE_DRAINING; p <= API_PHASE_CANCELLED; p++) {
+    for (int p = API_PHASE_DRAINING; p < API_PHASES; p++) {
         unsigned n = 0;
 
         for (size_t i = 0; i < d->ncampaigns; i++)

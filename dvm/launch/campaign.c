@@ -38,8 +38,15 @@ bool campaign_names(const struct launch *l, uint32_t vpid)
 
     DL_FOREACH(l->campaigns, c)
     {
-        if ((!api_phase_terminal(c->phase) || MUTANT(ENDED_STILL_NAMES)) && names(c, vpid))
-            return true;
+        bool running = !api_phase_terminal(c->phase) || MUTANT(ENDED_STILL_NAMES);
+
+        for (size_t i = 0; running && i < c->ntargets; i++) {
+            bool removes = c->req.kind == API_KIND_SHRINK ||
+                           (c->phase == API_PHASE_ROLLING_BACK && c->targets[i].added);
+
+            if (removes && c->targets[i].id.vpid == vpid)
+                return true;
+        }
     }
     return false;
 }
@@ -52,9 +59,38 @@ void campaign_free(struct campaign *c)
     }
     free(c->ended);
     free(c->targets);
+    free(c->cause);
     free(c->id);
     api_campaign_request_free(&c->req);
     free(c);
+}
+
+/* What a campaign makes of the size bound. */
+static uint32_t bound_after(const struct launch *l, const struct campaign *c, uint32_t bound)
+{
+    uint32_t first = c->ntargets ? c->targets[0].id.vpid : 0;
+    uint32_t last = c->ntargets ? c->targets[c->ntargets - 1].id.vpid : 0;
+
+    if (!c->has_requester || !first || c->size_sequence != l->size_sequence ||
+        c->phase == API_PHASE_CANCELLED || c->phase == API_PHASE_FAILED ||
+        c->phase == API_PHASE_ROLLING_BACK)
+        return bound;
+    if (c->req.kind == API_KIND_GROW)
+        return last > bound ? last : bound;
+    return first <= bound ? first - 1 : bound;
+}
+
+uint32_t bound_now(const struct launch *l, bool settled)
+{
+    uint32_t bound = l->base;
+    const struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (!settled || c->req.kind == API_KIND_SHRINK || api_phase_terminal(c->phase))
+            bound = bound_after(l, c, bound);
+    }
+    return bound;
 }
 
 static void forget_oldest(struct launch *l)
@@ -64,6 +100,7 @@ static void forget_oldest(struct launch *l)
     DL_FOREACH(l->campaigns, c)
     {
         if (api_phase_terminal(c->phase)) {
+            l->base = bound_after(l, c, l->base);
             DL_DELETE(l->campaigns, c);
             campaign_free(c);
             l->ncampaigns--;
@@ -82,20 +119,28 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
     c->targets = xcalloc(n + 1, sizeof *c->targets);
     c->accepted_wall = (int64_t)l->out->wall_ms;
     c->size_sequence = l->size_sequence;
+    for (size_t i = 0; i < n; i++)
+        c->targets[i].id.vpid = vpids[i];
+    c->ntargets = n;
+    DL_APPEND(l->campaigns, c);
+    l->ncampaigns++;
+    return c;
+}
+
+struct campaign *campaign_shrink(struct launch *l, const char *id, const uint32_t *vpids, size_t n)
+{
+    struct campaign *c = campaign_new(l, id, vpids, n);
+
     for (size_t i = 0; i < n; i++) {
         struct member *m = members_get(l->members, vpids[i]);
 
-        c->targets[i].id.vpid = vpids[i];
-        if (!m || grow_turn_away(l, vpids[i]))
+        if (!m || grow_turn_away(l, vpids[i], false))
             continue;
         if (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED || m->state == MEMBER_DRAINING)
             c->targets[i].id.epoch = members_epoch(l->members, m);
         if (m->state == MEMBER_WIRED)
             member_event(l, m, MEMBER_EV_NAME);
     }
-    c->ntargets = n;
-    DL_APPEND(l->campaigns, c);
-    l->ncampaigns++;
     return c;
 }
 
@@ -106,6 +151,8 @@ void campaign_fill(const struct launch *l, const struct campaign *c, struct api_
     memset(out, 0, sizeof *out);
     out->id = xstrdup(c->id);
     out->sequence = c->req.sequence;
+    out->kind = c->req.kind;
+    out->cause = xstrdup(c->cause ? c->cause : "");
     out->phase = c->phase;
     out->targets = xcalloc(c->ntargets + 1, sizeof *out->targets);
     out->departed = xcalloc(c->ntargets + 1, sizeof *out->departed);
@@ -147,7 +194,7 @@ static struct campaign *by_id(const struct launch *l, const char *id)
 
 static bool same_request(const struct api_campaign_request *a, const struct api_campaign_request *b)
 {
-    return a->sequence == b->sequence && a->ntargets == b->ntargets &&
+    return a->kind == b->kind && a->sequence == b->sequence && a->ntargets == b->ntargets &&
            memcmp(a->targets, b->targets, a->ntargets * sizeof *a->targets) == 0;
 }
 
@@ -180,7 +227,8 @@ static int check_trailing(const struct launch *l, const struct api_campaign_requ
     for (uint32_t v = r->targets[0]; v < l->members->n; v++) {
         const struct member *m = members_get(l->members, v);
 
-        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) && !named(r, v))
+        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) && !named(r, v) &&
+            !wholegrow_claims(l, v)) /* a grow gives way */
             return reject(reason, "NotTrailing", 422, err,
                           "vpid %u lies above the first target and is not among the targets", v);
     }
@@ -221,10 +269,11 @@ static bool others_remove(const struct launch *l, const struct campaign *c)
 
     DL_FOREACH(l->campaigns, o)
     {
-        bool busy =
-            MUTANT(DRAINS_WAIT) ? !api_phase_terminal(o->phase) : o->phase == API_PHASE_REMOVING;
+        bool removes = MUTANT(DRAINS_WAIT)
+                           ? !api_phase_terminal(o->phase)
+                           : o->phase == API_PHASE_REMOVING || o->phase == API_PHASE_ROLLING_BACK;
 
-        for (size_t i = 0; o != c && busy && i < c->ntargets; i++) {
+        for (size_t i = 0; o != c && removes && i < c->ntargets; i++) {
             if (names(o, c->targets[i].id.vpid))
                 return true;
         }
@@ -246,8 +295,7 @@ static void accept_targets(struct launch *l, struct campaign *c)
 {
     if (c->req.deadline_s >= 0)
         c->deadline_ms = l->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
-    if (l->bound >= c->targets[0].id.vpid)
-        l->bound = c->targets[0].id.vpid - 1;
+    l->bound = bound_now(l, false);
     if (nobody_there(c) && !others_remove(l, c) &&
         !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
         enter(l, c, CAMPAIGN_EV_NOBODY);
@@ -255,6 +303,28 @@ static void accept_targets(struct launch *l, struct campaign *c)
         return;
     }
     launch_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
+}
+
+static void accept(struct launch *l, const char *id, const struct api_campaign_request *r,
+                   struct api_campaign *out)
+{
+    bool grow = r->kind == API_KIND_GROW;
+    char why[API_ID_MAX + 16];
+    struct campaign *c;
+
+    snprintf(why, sizeof why, "the shrink %s", id);
+    if (!grow)
+        wholegrow_give_way(l, r->targets[0] - 1, why);
+    c = (grow ? campaign_new : campaign_shrink)(l, id, r->targets, r->ntargets);
+    c->has_requester = true;
+    c->req = *r;
+    c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
+    memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
+    if (grow)
+        wholegrow_accept(l, c);
+    else
+        accept_targets(l, c);
+    campaign_fill(l, c, out);
 }
 
 int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
@@ -282,16 +352,10 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
         return reject(reason, "BadRequest", 400, err, "targets: at least one vpid");
     if (MUTANT(REJECTED_COUNTS))
         l->bound = r->targets[0];
-    if (check_targets(l, r, reason, err) < 0)
+    if ((r->kind == API_KIND_GROW ? wholegrow_check : check_targets)(l, r, reason, err) < 0)
         return -1;
     l->campaign_sequence = r->sequence;
-    c = campaign_new(l, id, r->targets, r->ntargets);
-    c->has_requester = true;
-    c->req = *r;
-    c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
-    memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
-    accept_targets(l, c);
-    campaign_fill(l, c, out);
+    accept(l, id, r, out);
     return 0;
 }
 
@@ -308,23 +372,6 @@ int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *o
     return 0;
 }
 
-/* The size in force, less what the other campaigns accepted under it have taken. */
-static uint32_t bound_without(const struct launch *l, const struct campaign *but)
-{
-    uint32_t bound = l->size;
-    const struct campaign *c;
-
-    DL_FOREACH(l->campaigns, c)
-    {
-        uint32_t first = c->ntargets ? c->targets[0].id.vpid : 0;
-
-        if (c != but && c->has_requester && c->phase != API_PHASE_CANCELLED && first &&
-            c->size_sequence == l->size_sequence && first <= bound)
-            bound = first - 1;
-    }
-    return bound;
-}
-
 int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,
                            const char **reason, struct err *err)
 {
@@ -332,14 +379,16 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
 
     if (!c)
         return launch_campaign_get(l, id, out, reason, err);
-    if (c->phase == API_PHASE_REMOVING) {
+    if (c->phase == API_PHASE_GATHERING) {
+        wholegrow_cancel(l, c);
+    } else if (c->phase != API_PHASE_DRAINING && !api_phase_terminal(c->phase)) {
         *reason = "TooLate";
-        return err_code(err, 409, "campaign %s is removing its targets already", id);
+        return err_code(err, 409, "campaign %s is %s already", id, api_phase_name(c->phase));
     }
     if (c->phase == API_PHASE_DRAINING) {
         enter(l, c, CAMPAIGN_EV_CANCEL);
         c->complete_wall = (int64_t)l->out->wall_ms;
-        l->bound = bound_without(l, c);
+        l->bound = bound_now(l, false);
         for (size_t i = 0; i < c->ntargets; i++) {
             struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
@@ -355,8 +404,7 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
 
 /* --- removing */
 
-/* The fence's holds of campaigns and those of the runtime itself share no names. */
-static const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX])
+const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX])
 {
     snprintf(name, HOLD_NAME_MAX, "campaign %s", c->id);
     return name;
@@ -448,6 +496,18 @@ static bool all_out(const struct campaign *c)
     return true;
 }
 
+bool campaign_all_out(struct launch *l, struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets && c->op; i++) {
+        if (!c->targets[i].out && c->ack_by_ms <= l->out->now_ms) {
+            out_log(l->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent, taken as lost", c->id,
+                    c->targets[i].id.vpid);
+            c->targets[i].out = true;
+        }
+    }
+    return all_out(c);
+}
+
 static void step(struct launch *l, struct campaign *c)
 {
     if (c->phase == API_PHASE_DRAINING) {
@@ -459,14 +519,7 @@ static void step(struct launch *l, struct campaign *c)
     }
     if (c->phase != API_PHASE_REMOVING)
         return;
-    for (size_t i = 0; i < c->ntargets && c->op; i++) {
-        if (!c->targets[i].out && c->ack_by_ms <= l->out->now_ms) {
-            out_log(l->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent, taken as lost", c->id,
-                    c->targets[i].id.vpid);
-            c->targets[i].out = true;
-        }
-    }
-    if (all_out(c) && (c->op ? c->op <= l->complete : nobody_there(c) || all_out(c)))
+    if (campaign_all_out(l, c) && (!c->op || c->op <= l->complete))
         finish(l, c);
 }
 
@@ -476,7 +529,10 @@ void campaign_steps(struct launch *l)
 
     DL_FOREACH_SAFE(l->campaigns, c, tmp)
     {
-        step(l, c);
+        if (c->req.kind == API_KIND_SHRINK)
+            step(l, c);
+        else if (!api_phase_terminal(c->phase))
+            wholegrow_step(l, c);
     }
 }
 
@@ -490,7 +546,11 @@ uint64_t campaign_next_deadline(const struct launch *l)
         if (c->phase == API_PHASE_DRAINING && c->deadline_ms && !c->told_jobs &&
             c->deadline_ms < due)
             due = c->deadline_ms;
-        if (c->phase == API_PHASE_REMOVING && c->op && !all_out(c) && c->ack_by_ms < due)
+        if ((c->phase == API_PHASE_GATHERING || c->phase == API_PHASE_WIRING) && c->deadline_ms &&
+            c->deadline_ms < due)
+            due = c->deadline_ms;
+        if ((c->phase == API_PHASE_REMOVING || c->phase == API_PHASE_ROLLING_BACK) && c->op &&
+            !all_out(c) && c->ack_by_ms < due)
             due = c->ack_by_ms;
     }
     return due;

@@ -124,7 +124,7 @@ void release_steps(struct launch *l)
     }
     if (n) {
         snprintf(id, sizeof id, RELEASE_PREFIX "%llu", (unsigned long long)++l->next_release);
-        c = campaign_new(l, id, vpids, n);
+        c = campaign_shrink(l, id, vpids, n);
         c->req.drain_mode = mode;
         c->req.deadline_s = seconds;
         if (seconds >= 0)

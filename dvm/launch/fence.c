@@ -85,13 +85,15 @@ void op_drop(struct launch *l, const struct campaign *c)
     }
 }
 
-/* A joiner may have gone, or come again in another life, while its batch waited. */
+/* A joiner may have gone, or come again in another life, or a grow campaign may have claimed it,
+ * while its batch waited. */
 static bool drop_stale_joiners(struct launch *l, struct msg *m)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < m->nmembers; i++) {
-        if (launch_joining(l, m->members[i].vpid, m->members[i].epoch))
+        if (launch_joining(l, m->members[i].vpid, m->members[i].epoch) &&
+            !wholegrow_claims(l, m->members[i].vpid))
             m->members[kept++] = m->members[i];
         else
             msg_member_free(&m->members[i]);
@@ -114,7 +116,7 @@ bool launch_next_op(struct launch *l, struct msg *op)
     if (!p)
         return false;
     DL_DELETE(l->ops, p);
-    if (p->msg.type == MSG_ADD && !drop_stale_joiners(l, &p->msg)) {
+    if (p->msg.type == MSG_ADD && !p->campaign && !drop_stale_joiners(l, &p->msg)) {
         msg_free(&p->msg);
         free(p);
         grow_completed(l);
@@ -126,7 +128,7 @@ bool launch_next_op(struct launch *l, struct msg *op)
         l->normal_running = true;
         l->normal_op = op->op;
     }
-    if (op->type == MSG_ADD)
+    if (op->type == MSG_ADD && !p->campaign)
         l->grow_op = op->op;
     if (op->type == MSG_SHUTDOWN)
         l->end_op = op->op;

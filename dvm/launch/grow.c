@@ -73,13 +73,13 @@ void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
         member_event(l, members_get(l->members, vpid), MEMBER_EV_TURN_AWAY);
 }
 
-bool grow_turn_away(struct launch *l, uint32_t vpid)
+bool grow_turn_away(struct launch *l, uint32_t vpid, bool leave)
 {
     struct member *m = members_get(l->members, vpid);
 
     if (m->state != MEMBER_REPORTED || members_live(l->members, vpid) || MUTANT(KEEP_JOINER))
         return false;
-    member_event(l, m, MEMBER_EV_TURN_AWAY);
+    member_event(l, m, leave ? MEMBER_EV_LEFT : MEMBER_EV_TURN_AWAY);
     lives_forget(l, vpid);
     l->turned_away = true;
     return true;
@@ -93,6 +93,12 @@ bool launch_turned_away(struct launch *l)
     return any;
 }
 
+/* Those that a grow campaign gathers are wired by it. */
+static bool joins_alone(const struct launch *l, uint32_t vpid)
+{
+    return members_get(l->members, vpid)->state == MEMBER_REPORTED && !wholegrow_claims(l, vpid);
+}
+
 /* Everybody who has reported by now is one batch; while one is being wired the next gathers. */
 void grow_steps(struct launch *l)
 {
@@ -103,7 +109,7 @@ void grow_steps(struct launch *l)
     for (uint32_t v = 1; v < l->members->n; v++) {
         const struct member *m = members_get(l->members, v);
 
-        if (m && m->state == MEMBER_REPORTED)
+        if (m && joins_alone(l, v))
             add.nmembers++;
     }
     if (add.nmembers == 0)
@@ -113,7 +119,7 @@ void grow_steps(struct launch *l)
     for (uint32_t v = 1; v < l->members->n; v++) {
         const struct member *m = members_get(l->members, v);
 
-        if (m && m->state == MEMBER_REPORTED)
+        if (m && joins_alone(l, v))
             add.members[add.nmembers++] = members_facts(l->members, v);
     }
     fence_raise(l, GROW_HOLD, (uint32_t)add.nmembers);
@@ -125,11 +131,10 @@ void grow_steps(struct launch *l)
     free(add.members);
 }
 
-/* members_add() has put them into the tree; for mapping they count from completion on. A shrink may
- * have named them in between. */
-void grow_completed(struct launch *l)
+/* members_add() has put them into the tree as wired; for mapping they count from completion on. A
+ * shrink may have named them in between. */
+void grow_wired(struct launch *l)
 {
-    l->grow_op = 0;
     for (uint32_t v = 1; v < l->members->n; v++) {
         struct member *m = members_get(l->members, v);
 
@@ -138,6 +143,12 @@ void grow_completed(struct launch *l)
         member_event(l, m, campaign_names(l, v) ? MEMBER_EV_NAME : MEMBER_EV_WIRE);
         launch_event_add(l, API_EVENT_DAEMON_WIRED, v, m->ctr, NULL);
     }
-    fence_lower(l, GROW_HOLD);
     l->kick = true;
+}
+
+void grow_completed(struct launch *l)
+{
+    l->grow_op = 0;
+    grow_wired(l);
+    fence_lower(l, GROW_HOLD);
 }

@@ -23,7 +23,7 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
     l->out = out;
     l->members = members;
     l->rml = rml;
-    l->size = l->bound = o->size;
+    l->size = l->bound = l->base = o->size;
     l->next_epoch = 1; /* the head's own */
     l->next_event = 1;
     l->events = xcalloc(API_EVENTS_KEPT, sizeof *l->events);
@@ -200,6 +200,8 @@ void launch_applied(struct launch *l, const struct msg *op)
         launch_event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
         if (MUTANT(LOSS_RELEASES_HELD) && l->holds)
             fence_lower(l, l->holds->name);
+        if (MUTANT(LOSS_ENDS_BATCH) && l->grow_op && l->grow_op != UINT64_MAX)
+            grow_completed(l);
         job_daemon_lost(l, t->vpid, t->epoch);
         launch_left(l, t->vpid, t->epoch);
     }
@@ -318,8 +320,10 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
     }
     l->size_sequence = s->sequence;
     l->size = s->members;
+    l->base = s->members;
     if (l->bound != s->members) {
         l->bound = s->members;
+        wholegrow_give_way(l, s->members, "the size in force");
         launch_event_add(l, API_EVENT_SIZE, 0, 0, NULL);
         l->kick = true;
     }

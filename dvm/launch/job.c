@@ -199,25 +199,35 @@ static struct map_node *usable_nodes(const struct launch *l, const struct job *j
     return nodes;
 }
 
-/* Slots that the size in force would have if everybody were here, or 0 if nobody has come yet to
- * judge by. */
-static uint64_t maximum_slots(const struct launch *l, uint32_t present)
+uint64_t job_maximum_slots(const struct launch *l, uint32_t bound)
 {
+    uint64_t present = 0;
     uint32_t most = 0;
     uint32_t here = 0;
 
-    for (uint32_t v = 1; v < l->members->n; v++) {
+    for (uint32_t v = 0; v < l->members->n; v++) {
         const struct member *m = members_get(l->members, v);
+        uint32_t slots = m ? members_slots(l->members, m) : 0;
 
         if (!m || m->state != MEMBER_WIRED)
             continue;
-        here++;
-        if (members_slots(l->members, m) > most)
-            most = members_slots(l->members, m);
+        present += slots;
+        here += v > 0;
+        most = v > 0 && slots > most ? slots : most;
     }
-    if (here == 0 || l->bound == 0)
+    if (here == 0 || bound == 0)
         return 0;
-    return present + (uint64_t)(l->bound > here ? l->bound - here : 0) * most;
+    return present + (uint64_t)(bound > here ? bound - here : 0) * most;
+}
+
+uint64_t job_slots_wanted(const struct job *j)
+{
+    const struct job_spec *s = &j->map.spec;
+    uint64_t slots = 0;
+
+    for (size_t a = 0; a < s->napps; a++)
+        slots += (uint64_t)s->apps[a].nprocs * map_rank_slots(s);
+    return slots;
 }
 
 static void take(struct launch *l, struct job *j, uint32_t rank, uint32_t vpid)
@@ -306,21 +316,19 @@ static void wait_for_slots(struct job *j)
 /* Whether it can be said now that the job will never fit. */
 static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum, uint32_t present)
 {
-    const struct job_spec *s = &j->map.spec;
-    uint64_t slots = 0;
-
-    for (size_t a = 0; a < s->napps; a++)
-        slots += (uint64_t)s->apps[a].nprocs * map_rank_slots(s);
     if (j->checked || maximum == 0 || r == MAP_NO_SLOTS)
         return false;
-    return r == MAP_HOPELESS || slots > maximum || maximum <= present || s->nhosts;
+    return r == MAP_HOPELESS || job_slots_wanted(j) > maximum || maximum <= present ||
+           j->map.spec.nhosts;
 }
 
 static void no_place(struct launch *l, struct job *j, enum map_result r, uint32_t present,
                      const struct err *why)
 {
-    uint64_t maximum = maximum_slots(l, present);
+    uint64_t maximum = job_maximum_slots(l, l->bound);
 
+    if (!j->checked && r != MAP_HOPELESS && wholegrow_will_do(l, j))
+        j->needs_grow = j->checked = true;
     set_reason(j, why->msg);
     if (j->map.spec.flags & JOB_NO_WAIT) {
         job_fail(l, j, JOB_EV_NO_MAP, 125, "not launched: %s (--no-wait)", why->msg);
@@ -352,6 +360,7 @@ static void do_map(struct launch *l, struct job *j)
         adopt_map(l, j, nodes, n, &map);
         j->map.universe = universe;
         j->checked = true;
+        j->needs_grow = false;
         set_reason(j, "");
         job_event(l, j, JOB_EV_DONE);
     } else {

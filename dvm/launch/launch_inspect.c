@@ -40,7 +40,13 @@ void launch_inspect_campaigns(const struct launch *l,
 
     DL_FOREACH(l->campaigns, c)
     {
-        struct inspect_campaign x = {c->id, c->phase, c->has_requester, c->op, c->ntargets};
+        struct inspect_campaign x = {.id = c->id,
+                                     .kind = c->req.kind,
+                                     .phase = c->phase,
+                                     .has_requester = c->has_requester,
+                                     .op = c->op,
+                                     .ntargets = c->ntargets,
+                                     .record = c};
 
         on(arg, &x);
     }
@@ -79,4 +85,16 @@ struct inspect_batch launch_inspect_batch(const struct launch *l)
 {
     return l->grow_op ? (struct inspect_batch){l->batches, l->grow_op}
                       : (struct inspect_batch){0, 0};
+}
+
+struct inspect_target launch_inspect_target(const struct inspect_campaign *c, size_t i)
+{
+    const struct target *t = &c->record->targets[i];
+
+    return (struct inspect_target){t->id.vpid, t->id.epoch, t->added};
+}
+
+uint32_t launch_inspect_bound(const struct launch *l)
+{
+    return l->bound;
 }

@@ -25,11 +25,20 @@ struct inspect_job {
 
 struct inspect_campaign {
     const char *id;
+    enum api_kind kind;
     enum api_phase phase;
     bool has_requester;
     uint64_t op;
     size_t ntargets;
+    const struct campaign *record;
 };
+struct inspect_target {
+    uint32_t vpid;
+    struct epoch epoch; /* none: nobody was there */
+    bool added;         /* a grow has wired it, or began to */
+};
+struct inspect_target launch_inspect_target(const struct inspect_campaign *c, size_t i);
+uint32_t launch_inspect_bound(const struct launch *l);
 
 void launch_inspect_jobs(const struct launch *l, void (*on)(void *arg, const struct inspect_job *j),
                          void *arg);

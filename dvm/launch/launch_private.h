@@ -21,7 +21,8 @@ struct job {
     bool mapped;
     bool sent;            /* launch messages have gone out: it can no longer be remapped */
     bool queued;          /* waits for slots */
-    bool checked;         /* it fitted the maximum when it was submitted */
+    bool checked;         /* it fitted the maximum when it was submitted, */
+    bool needs_grow;      /* but only by grows that ran then */
     bool due;             /* has a step to take, */
     uint64_t not_in_turn; /* but not in this one */
     enum hold_at hold;
@@ -54,6 +55,7 @@ struct job {
 
 struct target {
     struct msg_target id; /* epoch none: the vpid was not there */
+    bool added;           /* by this grow */
     bool out;             /* processed the command, or was lost */
     bool departed;
 };
@@ -69,6 +71,7 @@ struct campaign {
     uint64_t op;            /* the broadcast, 0: not yet */
     uint64_t deadline_ms;   /* of the drain; 0: none */
     uint64_t ack_by_ms;     /* while removing */
+    char *cause;            /* of a grow that fails */
     bool told_jobs;         /* drain has ended the jobs already */
     size_t nended;
     struct api_job_ref *ended;
@@ -129,6 +132,7 @@ struct launch {
     uint64_t next_job, next_epoch, next_release;
     uint64_t size_sequence, campaign_sequence;
     uint32_t size, bound;
+    uint32_t base;      /* bound by the size and by campaigns that are forgotten since */
     struct life *lives; /* of vpids admitted not long ago */
     struct release *releases;
     uint64_t release_at;
@@ -153,6 +157,9 @@ void job_release_held(struct launch *l);
 void job_unmap(struct launch *l, struct job *j);
 /* A rank gives back what it holds of its node, exactly as it was taken. */
 void job_give_back(struct launch *l, struct job *j, uint32_t rank);
+uint64_t job_slots_wanted(const struct job *j);
+/* Slots of a DVM of `bound` members if everybody were here; 0: nobody has come yet to judge by. */
+uint64_t job_maximum_slots(const struct launch *l, uint32_t bound);
 bool job_uses(const struct job *j, uint32_t vpid);
 void job_free(struct job *j);
 void job_tell(struct launch *l, const struct job *j, struct msg *m);
@@ -194,11 +201,20 @@ void op_drop(struct launch *l, const struct campaign *c);
 void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c);
 /* campaign.c, drain.c */
 bool shrink_running(const struct launch *l);
+/* By a shrink, or by a grow that takes itself back. */
 bool campaign_names(const struct launch *l, uint32_t vpid);
 void campaign_steps(struct launch *l);
 void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
 uint64_t campaign_next_deadline(const struct launch *l);
 struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
+struct campaign *campaign_shrink(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
+/* The fence's hold of a campaign; those of the runtime itself have other names. */
+const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX]);
+/* True if all targets have processed the command, are lost, or have been silent for too long. */
+bool campaign_all_out(struct launch *l, struct campaign *c);
+/* The size in force as the campaigns accepted under it have changed it; settled: without grows that
+ * run. */
+uint32_t bound_now(const struct launch *l, bool settled);
 void campaign_free(struct campaign *c);
 void campaign_fill(const struct launch *l, const struct campaign *c, struct api_campaign *out);
 size_t drain_waits(const struct launch *l, const struct campaign *c, struct api_job_ref **out);
@@ -208,8 +224,22 @@ void release_steps(struct launch *l);
 /* grow.c */
 void grow_steps(struct launch *l);
 void grow_completed(struct launch *l);
-/* True, and its admission is forgotten, if it has called home and no broadcast has named it yet. */
-bool grow_turn_away(struct launch *l, uint32_t vpid);
+/* True, and its admission is forgotten, if it has called home and no broadcast has named it yet.
+ * leave: it is not to call again. */
+bool grow_turn_away(struct launch *l, uint32_t vpid, bool leave);
+/* What has been added counts as wired from now on. */
+void grow_wired(struct launch *l);
+/* wholegrow.c */
+const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid);
+bool wholegrow_will_do(const struct launch *l, const struct job *j);
+int wholegrow_check(const struct launch *l, const struct api_campaign_request *r,
+                    const char **reason, struct err *err);
+void wholegrow_accept(struct launch *l, struct campaign *c);
+void wholegrow_step(struct launch *l, struct campaign *c);
+void wholegrow_cancel(struct launch *l, struct campaign *c);
+void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why);
 /* lives.c */
 uint64_t lives_pause(struct launch *l, uint32_t vpid);
 void lives_admitted(struct launch *l, uint32_t vpid);

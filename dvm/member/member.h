@@ -26,7 +26,7 @@ enum member_event {
     MEMBER_EV_NAME,   /* a shrink names it */
     MEMBER_EV_CANCEL, /* no shrink does any more */
     MEMBER_EV_REMOVE, /* the command to leave is on its way, or was processed */
-    MEMBER_EV_LEFT,   /* the shrink is complete */
+    MEMBER_EV_LEFT,   /* the shrink is complete, or its grow has failed */
     MEMBER_EV_LOSE,   /* it is declared lost */
 };
 

@@ -48,6 +48,25 @@ static struct seen_campaign *campaign_of(struct check *c, const char *id)
 
 /* --- events */
 
+/* The offers of nodes that there have been when this event comes: the nodes that a shrink or a
+ * failed grow frees are offered once, before its end is told. */
+static unsigned frees(const struct api_event *e)
+{
+    bool grow = e->campaign.kind == API_KIND_GROW;
+
+    switch (e->type) {
+    case API_EVENT_NODES_OFFERED:
+        return 1;
+    case API_EVENT_CAMPAIGN_COMPLETE:
+        return !grow;
+    case API_EVENT_CAMPAIGN_FAILED:
+    case API_EVENT_CAMPAIGN_CANCELLED:
+        return grow;
+    default:
+        return 0;
+    }
+}
+
 static void check_event(struct check *c, const struct api_event *e)
 {
     struct seen_campaign *k = e->has_campaign ? campaign_of(c, e->campaign.id) : NULL;
@@ -61,34 +80,62 @@ static void check_event(struct check *c, const struct api_event *e)
     k->accepted += e->type == API_EVENT_CAMPAIGN_ACCEPTED;
     k->offered += e->type == API_EVENT_NODES_OFFERED;
     k->complete += e->type == API_EVENT_CAMPAIGN_COMPLETE;
+    k->failed += e->type == API_EVENT_CAMPAIGN_FAILED;
     k->cancelled += e->type == API_EVENT_CAMPAIGN_CANCELLED;
-    if (e->type == API_EVENT_CAMPAIGN_COMPLETE && k->offered != 1)
-        check_fail(c, "one-terminal-event", "campaign %s: its end comes before the offer", k->id);
-    if (k->complete + k->cancelled > 1 || k->offered > 1)
-        check_fail(c, "one-terminal-event", "campaign %s: %u ends, %u offers", k->id,
-                   k->complete + k->cancelled, k->offered);
+    if (k->offered != frees(e))
+        check_fail(c, "one-terminal-event", "campaign %s: %s after %u offers", k->id,
+                   api_event_type_name(e->type), k->offered);
+    if (k->complete + k->failed + k->cancelled > 1)
+        check_fail(c, "one-terminal-event", "campaign %s: %u ends", k->id,
+                   k->complete + k->failed + k->cancelled);
+}
+
+/* The phases in which a campaign has the fence up. */
+static bool changes(enum api_phase p)
+{
+    return p == API_PHASE_REMOVING || p == API_PHASE_WIRING || p == API_PHASE_ROLLING_BACK;
+}
+
+/* When a grow ends, all its targets are in the tree, or none of those that it has added. */
+static void check_whole(struct check *c, const struct inspect_campaign *x)
+{
+    const struct members *m = core_inspect_members(sim_core(c->sim, 0));
+
+    for (size_t i = 0; i < x->ntargets && api_phase_terminal(x->phase); i++) {
+        struct inspect_target t = launch_inspect_target(x, i);
+        bool live = members_current(m, t.vpid, t.epoch);
+
+        if (x->phase == API_PHASE_COMPLETE ? !live && !c->lost_now : live && t.added)
+            check_fail(c, "all-or-nothing", "grow %s is %s, vpid %u is %sin the tree", x->id,
+                       api_phase_name(x->phase), t.vpid, live ? "" : "not ");
+    }
 }
 
 static void on_campaign(void *arg, const struct inspect_campaign *x)
 {
     struct check *c = arg;
     struct seen_campaign *k = campaign_of(c, x->id);
-    unsigned ends = k->complete + k->cancelled;
+    unsigned ends = k->complete + k->failed + k->cancelled;
     bool effective = k->accepted > 0;
+    uint64_t *op;
 
     if (k->ended && k->phase != x->phase)
         check_fail(c, "one-terminal-event", "campaign %s was %s and is %s", x->id,
                    api_phase_name(k->phase), api_phase_name(x->phase));
-    if (!k->ended && x->phase == API_PHASE_COMPLETE && x->op > c->complete)
+    if (!k->ended && x->kind == API_KIND_GROW && effective)
+        check_whole(c, x);
+    if (!k->ended && x->phase != API_PHASE_CANCELLED && api_phase_terminal(x->phase) &&
+        x->op > c->complete)
         check_fail(c, "unrelated-loss", "campaign %s ends before its broadcast %llu has", x->id,
                    (unsigned long long)x->op);
     k->phase = x->phase;
     k->ended = api_phase_terminal(x->phase);
-    if (k->op && x->op != k->op)
+    op = x->phase == API_PHASE_ROLLING_BACK || x->phase == API_PHASE_FAILED ? &k->back : &k->op;
+    if (*op && x->op != *op)
         check_fail(c, "one-repair", "campaign %s: its broadcast was %llu and is %llu", x->id,
-                   (unsigned long long)k->op, (unsigned long long)x->op);
-    k->op = x->op;
-    c->removing += x->phase == API_PHASE_REMOVING;
+                   (unsigned long long)*op, (unsigned long long)x->op);
+    *op = x->op;
+    c->changing += changes(x->phase);
     if (!k->ended && ends)
         check_fail(c, "one-terminal-event", "campaign %s: its end was told and it runs", x->id);
     if (k->ended && ends != (effective && (x->has_requester || k->cancelled) ? 1 : 0))
@@ -111,10 +158,10 @@ static void on_hold(void *arg, const char *name, uint32_t count)
     }
     if (strncmp(name, prefix, sizeof prefix - 1) == 0)
         name += sizeof prefix - 1;
-    c->removing_holds++;
+    c->changing_holds++;
     HASH_FIND_STR(c->campaigns, name, k);
-    if (!k || k->phase != API_PHASE_REMOVING)
-        check_fail(c, "fence-sum", "%s holds %u and does not remove anybody", name, count);
+    if (!k || !changes(k->phase))
+        check_fail(c, "fence-sum", "%s holds %u and changes nothing", name, count);
     else
         k->held = true;
 }
@@ -144,15 +191,15 @@ static void see_what_holds_still(struct check *c, const struct launch *l)
 static void check_fence(struct check *c, const struct launch *l)
 {
     see_what_holds_still(c, l);
-    c->holds_sum = c->growing_holds = c->removing_holds = 0;
+    c->holds_sum = c->growing_holds = c->changing_holds = 0;
     launch_inspect_holds(l, on_hold, c);
     c->fence = launch_inspect_fence(l);
     if (c->fence != c->holds_sum)
         check_fail(c, "fence-sum", "the fence is %u, the holds sum up to %u", c->fence,
                    c->holds_sum);
-    if (c->removing_holds != c->removing)
-        check_fail(c, "fence-sum", "%u campaigns remove, %u of them hold", c->removing,
-                   c->removing_holds);
+    if (c->changing_holds != c->changing)
+        check_fail(c, "fence-sum", "%u campaigns change members, %u of them hold", c->changing,
+                   c->changing_holds);
     if (c->growing_holds != (launch_inspect_growing(l) ? 1 : 0))
         check_fail(c, "fence-sum", "%u holds of grows, one is %srunning", c->growing_holds,
                    launch_inspect_growing(l) ? "" : "not ");
@@ -288,11 +335,13 @@ static void check_slots(struct check *c, const struct members *m)
     }
 }
 
-/* Ended and forgotten within one event. */
+/* Ended and forgotten within one event; if what held it is over, it has gone on and has found no
+ * place. */
 static void check_gone(struct check *c, const struct members *m, const struct seen_job *j)
 {
-    if (j->state == JOB_WAITING_FOR_DAEMONS && c->lost_now && j->home < SIM_NODES_MAX &&
-        members_live(m, j->home) && c->live[j->home] == m->tab[j->home].ctr)
+    if (j->state == JOB_WAITING_FOR_DAEMONS && c->lost_now && *c->holding &&
+        j->home < SIM_NODES_MAX && members_live(m, j->home) &&
+        c->live[j->home] == m->tab[j->home].ctr)
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss", j->nspace);
 }
 
@@ -309,7 +358,7 @@ void check_head(struct check *c, const struct core *core)
         if (e)
             check_event(c, e);
     }
-    c->removing = 0;
+    c->changing = 0;
     launch_inspect_campaigns(l, on_campaign, c);
     check_fence(c, l);
     memset(c->held, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->held);

@@ -133,14 +133,15 @@ void check_lives(struct check *c, const struct members *m)
         if (!x || epoch_none(members_epoch(m, x)))
             continue;
         if (members_live(m, v))
-            (void)life_of(c, v, members_epoch(m, x));
+            life_of(c, v, members_epoch(m, x))->wired = true;
         if (x->state == MEMBER_PARKED || (x->state == MEMBER_LEAVING && !members_live(m, v)))
             life_of(c, v, members_epoch(m, x))->left = true;
     }
 }
 
 /* Who was removed by a shrink learns that, however late, and parks: it does not call home again by
- * itself while that head lives. */
+ * itself while that head lives. (Who had only called, and is turned away with its grow, may miss
+ * the word and call again.) */
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now)
 {
     const struct seen_life *life;
@@ -148,7 +149,8 @@ void check_left(struct check *c, uint32_t vpid, struct epoch before, const struc
     if (epoch_none(before) || !epoch_none(core_inspect_epoch(now)) || before.inc != c->head.inc)
         return;
     life = life_of(c, vpid, before);
-    if (life->left && !life->lost && core_state(now) == CORE_JOINING && !sim_exited(c->sim, vpid))
+    if (life->left && life->wired && !life->lost && core_state(now) == CORE_JOINING &&
+        !sim_exited(c->sim, vpid))
         check_fail(c, "left-parks", "vpid %u has left in this life and joins anew: %s", vpid,
                    core_state_text(now));
 }

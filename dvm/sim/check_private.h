@@ -20,6 +20,7 @@ struct seen_life { /* one life of a vpid */
     struct msg_target id;
     uint64_t since_ms;
     bool reported; /* as lost, by its neighbour */
+    bool wired;    /* has been in the tree */
     bool lost, left;
     UT_hash_handle hh;
 };
@@ -50,9 +51,9 @@ struct seen_job {
 
 struct seen_campaign {
     char id[64];
-    unsigned offered, complete, cancelled, accepted;
+    unsigned offered, complete, failed, cancelled, accepted;
     enum api_phase phase;
-    uint64_t op; /* its broadcast */
+    uint64_t op, back; /* its broadcast, and the one that takes it back */
     bool ended;
     bool held; /* it held the fence after the head's last event */
     UT_hash_handle hh;
@@ -94,7 +95,7 @@ struct check {
     struct inspect_batch batch; /* of joiners, after the head's last event */
     uint32_t holds_sum;
     uint32_t growing_holds;
-    uint32_t removing, removing_holds; /* campaigns */
+    uint32_t changing, changing_holds; /* campaigns */
     bool healthy;
     uint64_t left_sent, left_came; /* LEFT: a leaving daemon's own word, by link */
     bool named_now[SIM_NODES_MAX]; /* by a campaign that was accepted in this event */

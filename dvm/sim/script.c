@@ -65,10 +65,14 @@ static void see_campaign(void *arg, const struct inspect_campaign *c)
 {
     struct seen *x = arg;
 
-    if (c->phase == API_PHASE_REMOVING)
+    if (c->phase == API_PHASE_WIRING || c->phase == API_PHASE_ROLLING_BACK)
+        x->phase = PHASE_WIRING;
+    else if (c->phase == API_PHASE_REMOVING)
         x->phase = PHASE_REMOVING;
     else if (c->phase == API_PHASE_DRAINING && x->phase == PHASE_NONE)
         x->phase = PHASE_DRAINING;
+    else if (c->phase == API_PHASE_GATHERING && x->phase == PHASE_NONE)
+        x->phase = PHASE_GATHERING;
 }
 
 static void see_job(void *arg, const struct inspect_job *j)
@@ -147,6 +151,27 @@ static void pod_step(struct script *s, uint32_t v)
     sim_start(s->sim, v);
 }
 
+static void see_failure(void *arg, const struct inspect_campaign *c)
+{
+    bool *any = arg;
+
+    *any |= c->kind == API_KIND_GROW &&
+            (c->phase == API_PHASE_FAILED || c->phase == API_PHASE_CANCELLED);
+}
+
+/* The resource manager takes back what it has started for a grow that came to nothing. */
+static void follow_failures(struct script *s)
+{
+    const struct core *head = sim_core(s->sim, 0);
+    bool any = false;
+
+    if (!head || s->opts.generation == 1)
+        return;
+    launch_inspect_campaigns(core_inspect_launch(head), see_failure, &any);
+    if (any && launch_inspect_bound(core_inspect_launch(head)) < s->replicas)
+        s->replicas = launch_inspect_bound(core_inspect_launch(head));
+}
+
 static void pass(struct script *s, uint64_t ms)
 {
     uint64_t end = sim_now(s->sim) + ms;
@@ -160,6 +185,7 @@ static void pass(struct script *s, uint64_t ms)
             tell(s, "the partition is healed");
             sim_heal(s->sim);
         }
+        follow_failures(s);
         for (uint32_t v = 0; v < s->nodes; v++)
             pod_step(s, v);
     }
@@ -214,6 +240,40 @@ static void grow(struct script *s, uint32_t to)
     sim_drain(s->sim, 0);
 }
 
+/* All or none of the pods up to `to`, which start now as far as they do not run; some never come.
+ */
+static void grow_whole(struct script *s)
+{
+    uint32_t targets[SIM_NODES_MAX];
+    uint32_t first = 1 + (uint32_t)dice(s, s->replicas + 1);
+    uint32_t last = first + (uint32_t)dice(s, s->nodes);
+    struct api_campaign_request r = {.sequence = ++s->sequence,
+                                     .kind = API_KIND_GROW,
+                                     .deadline_s = dice(s, 2) ? (int64_t)dice(s, 8) : -1,
+                                     .targets = targets};
+    struct api_campaign out;
+    const char *reason;
+    char id[32];
+
+    last = last < s->nodes ? last : s->nodes - 1;
+    for (uint32_t v = first; v <= last; v++)
+        targets[r.ntargets++] = v;
+    if (r.ntargets == 0 || !sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
+        return;
+    snprintf(id, sizeof id, "c%llu", (unsigned long long)++s->ncampaigns);
+    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
+    if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
+        tell(s, "grow %u..%u refused: %s", first, last, reason);
+        return;
+    }
+    s->replicas = last > s->replicas ? last : s->replicas;
+    s->result->campaigns++;
+    tell(s, "grow %s %u..%u, deadline %lld s: %s", id, first, last, (long long)r.deadline_s,
+         api_phase_name(out.phase));
+    api_campaign_free(&out);
+    sim_drain(s->sim, 0);
+}
+
 /* The operator removes the pods when the campaign is complete: here a parked daemon tells it. */
 static void shrink(struct script *s, uint32_t to)
 {
@@ -253,7 +313,9 @@ static void resize(struct script *s)
         return;
     if (midway)
         submit(s, 0); /* mapped, and not sent yet, when the campaign comes */
-    if (to >= s->replicas && dice(s, 4))
+    if (s->opts.generation != 1 && dice(s, 3) == 0)
+        grow_whole(s);
+    else if (to >= s->replicas && dice(s, 4))
         grow(s, to);
     else
         shrink(s, to);
@@ -625,7 +687,8 @@ void script_run(const struct script_opts *o, struct script_result *r)
 
 const char *script_phase_name(enum script_phase p)
 {
-    static const char *const names[] = {"none", "draining", "removing", "growing"};
+    static const char *const names[] = {"none",    "draining",  "removing",
+                                        "growing", "gathering", "wiring"};
 
     return names[p];
 }

@@ -11,9 +11,20 @@ struct script_opts {
     uint64_t seed;
     uint32_t nodes; /* head included; 0: by the seed, 3..25 */
     bool trace;     /* print what happens */
+    /* What is done at random has grown with time, and a seed means something in its generation
+     * only: 1: shrinks and sizes, 2: grow campaigns too; 0: the newest. */
+    unsigned generation;
 };
 
-enum script_phase { PHASE_NONE, PHASE_DRAINING, PHASE_REMOVING, PHASE_GROWING, PHASES };
+enum script_phase {
+    PHASE_NONE,
+    PHASE_DRAINING,
+    PHASE_REMOVING,
+    PHASE_GROWING,   /* joiners that come by themselves */
+    PHASE_GATHERING, /* a grow campaign waits for its daemons, */
+    PHASE_WIRING,    /* wires them, or takes them back */
+    PHASES
+};
 enum script_fault {
     FAULT_NONE,
     FAULT_BREAK,

@@ -68,7 +68,7 @@ enum hello_why { HELLO_JOIN, HELLO_LINK, HELLO_RESUME };
 enum refuse_why {
     REFUSE_RETRY,      /* not now: try again later */
     REFUSE_EPOCH_OVER, /* this life is over */
-    REFUSE_LEFT,       /* this life was removed by a shrink while it was cut off */
+    REFUSE_LEFT,       /* this life was removed while it was cut off, or its grow has failed */
     REFUSE_NEVER,      /* another cluster, a wrong role: a mistake of configuration */
 };
 enum remove_why { REMOVE_SHRINK, REMOVE_LOST };

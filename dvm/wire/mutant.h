@@ -54,6 +54,11 @@
     X(NO_BACKOFF, "a vpid of short lives is admitted again at once")                               \
     X(CPUS_KEPT, "the CPUs of an ended rank stay taken")                                           \
     X(LOSS_RELEASES_HELD, "the loss of a daemon ends the hold of a campaign")                      \
+    X(WIRE_SOME, "a grow wires those that have come, whoever is missing")                          \
+    X(TAKE_SOME_BACK, "a failed grow leaves one of its daemons in the tree")                       \
+    X(FAIL_UNTOLD, "a failed grow is not told to its requester")                                   \
+    X(KEEP_BOUND, "a failed grow leaves the size bound where it was raised to")                    \
+    X(LOSS_ENDS_BATCH, "the loss of a daemon ends a batch of joiners")                             \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

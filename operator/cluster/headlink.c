@@ -106,8 +106,10 @@ void headlink_reread(struct headlink *h)
 static void put_campaign(struct view *v, struct api_campaign *c)
 {
     struct api_dvm *d = &v->dvm;
-    /* Its targets may not join again: the head has lowered the bound by itself. */
-    if (c->phase != API_PHASE_CANCELLED && c->ntargets && d->size_members >= c->targets[0])
+    /* Its targets may not join again: the head has lowered the bound by itself. (Grows are told by
+     * the view, which is read after each event.) */
+    if (c->kind == API_KIND_SHRINK && c->phase != API_PHASE_CANCELLED && c->ntargets &&
+        d->size_members >= c->targets[0])
         d->size_members = c->targets[0] - 1;
     for (size_t i = 0; i < d->ncampaigns; i++) {
         if (strcmp(d->campaigns[i].id, c->id) != 0)

@@ -309,6 +309,8 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
         [API_PHASE_COMPLETE] = CLUSTER_COMPLETE,
         [API_PHASE_CANCELLED] = CLUSTER_CANCELLED,
     };
+    if (told->kind != API_KIND_SHRINK) /* somebody else's, of the same id */
+        return;
     if (cluster_phase_terminal(c->phase) || phases[told->phase] < c->phase)
         return; /* an older answer that came late */
     c->phase = phases[told->phase];

@@ -53,13 +53,17 @@ static const struct row rows[] = {
     {"cpus-kept", "cpus-balance", 100},
     {"no-replay", "nobody-starves", 100},
     {"loss-ends-held", "unrelated-loss", 300},
+    {"loss-ends-batch", "unrelated-loss", 100},
+    {"wire-some", "all-or-nothing", 100},
+    {"take-some-back", "all-or-nothing", 100},
+    {"fail-untold", "one-terminal-event", 100},
 };
 
 static const char *const invariants[] = {
     "mapped-ready",          "no-send-to-leaving", "one-terminal-event", "fence-sum",
     "nobody-parked-forever", "tree-agreement",     "one-repair",         "xcast-exactly-once",
     "link-exactly-once",     "stale-epoch",        "slots-balance",      "cpus-balance",
-    "nobody-starves",        "unrelated-loss",
+    "nobody-starves",        "unrelated-loss",     "all-or-nothing",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

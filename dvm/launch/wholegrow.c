@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Grow campaigns: the daemons of all targets are wired at once, or none is; who fails, is cancelled
+ * or gives way to a shrink takes back what it has begun. */
+#include "base/log/log.h"
+#include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static bool runs(const struct campaign *c)
+{
+    return c->req.kind == API_KIND_GROW && !api_phase_terminal(c->phase);
+}
+
+static const struct target *target_of(const struct campaign *c, uint32_t vpid)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (c->targets[i].id.vpid == vpid)
+            return &c->targets[i];
+    }
+    return NULL;
+}
+
+/* A running grow that has yet to wire this vpid, or NULL: nobody else wires it. */
+const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid)
+{
+    const struct member *m = members_get(l->members, vpid);
+    const struct campaign *c;
+
+    if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_DRAINING))
+        return NULL;
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (runs(c) && target_of(c, vpid))
+            return c;
+    }
+    return NULL;
+}
+
+/* --- jobs that wait for it */
+
+/* Whether the job lacks something that only a grow could bring: slots at a size of `bound`, or a
+ * host that is not there and that no running grow brings (`hoped`: one does count). */
+static bool lacks(const struct launch *l, const struct job *j, uint32_t bound, bool hoped)
+{
+    const struct job_spec *spec = &j->map.spec;
+    uint64_t maximum = job_maximum_slots(l, bound);
+
+    for (size_t i = 0; i < spec->nhosts; i++) {
+        const struct member *m = members_get(l->members, spec->hosts[i]);
+
+        if ((!m || m->state == MEMBER_ABSENT || m->state == MEMBER_REPORTED ||
+             m->state == MEMBER_PARKED) &&
+            !(hoped && wholegrow_claims(l, spec->hosts[i])))
+            return true;
+    }
+    return maximum && job_slots_wanted(j) > maximum;
+}
+
+/* Asked once, when a job is first to be mapped and does not fit: does it do so with the grows that
+ * run? */
+bool wholegrow_will_do(const struct launch *l, const struct job *j)
+{
+    return lacks(l, j, bound_now(l, true), false) && !lacks(l, j, l->bound, true);
+}
+
+static void spare_waiters(struct launch *l)
+{
+    struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        j->needs_grow = j->needs_grow && lacks(l, j, bound_now(l, true), false);
+    }
+}
+
+/* C1, C8: its own waiters are the jobs at the map boundary that were accepted only because a grow
+ * was under way, and that do not fit without this one. */
+static void abort_waiters(struct launch *l, const struct campaign *c)
+{
+    struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        if (j->needs_grow && !j->mapped && lacks(l, j, l->bound, true))
+            job_fail(l, j, JOB_EV_NEVER, 125, "not launched: it needs the grow %s, which %s%s",
+                     c->id, c->phase == API_PHASE_CANCELLED ? "was cancelled" : "has failed: ",
+                     c->phase == API_PHASE_CANCELLED ? "" : c->cause);
+    }
+}
+
+/* --- the end */
+
+static void end(struct launch *l, struct campaign *c, enum api_phase phase,
+                enum api_event_type event)
+{
+    char name[HOLD_NAME_MAX];
+
+    c->phase = phase;
+    c->complete_wall = (int64_t)l->out->wall_ms;
+    if (phase == API_PHASE_COMPLETE)
+        spare_waiters(l);
+    else
+        abort_waiters(l, c);
+    if (phase != API_PHASE_COMPLETE)
+        launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+    if (c->has_requester && !(MUTANT(FAIL_UNTOLD) && phase == API_PHASE_FAILED))
+        launch_event_add(l, event, 0, 0, c);
+    out_log(l->out, LOG_LEVEL_INFO, "campaign %s: %s%s%s", c->id, api_phase_name(phase),
+            c->cause ? ": " : "", c->cause ? c->cause : "");
+    l->kick = true;
+    fence_lower(l, campaign_hold(c, name));
+}
+
+static void failed(struct launch *l, struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
+
+        if (m && c->targets[i].added && m->state == MEMBER_LEAVING)
+            member_event(l, m, MEMBER_EV_LEFT);
+    }
+    end(l, c, API_PHASE_FAILED, API_EVENT_CAMPAIGN_FAILED);
+}
+
+/* Who has called and is not wired is told to leave. */
+static void turn_away(struct launch *l, const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct member *m = members_get(l->members, c->targets[i].id.vpid);
+
+        if (m)
+            (void)grow_turn_away(l, c->targets[i].id.vpid, true);
+    }
+}
+
+/* One removal of all that are in the tree by this campaign, after the broadcast that adds them: so
+ * each has its place in the tree, and hears it. */
+static size_t roll_back(struct launch *l, struct campaign *c)
+{
+    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
+
+    m.targets = xcalloc(c->ntargets + 1, sizeof *m.targets);
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct target *t = &c->targets[i];
+
+        t->out = t->departed = true;
+        if (!t->added || !members_current(l->members, t->id.vpid, t->id.epoch))
+            continue;
+        t->out = t->departed = false;
+        lives_forget(l, t->id.vpid);
+        member_event(l, member_now(l, t->id.vpid, t->id.epoch), MEMBER_EV_REMOVE);
+        m.targets[m.ntargets++] = t->id;
+    }
+    c->op = 0;
+    if (MUTANT(TAKE_SOME_BACK) && m.ntargets > 1)
+        m.ntargets--;
+    if (m.ntargets)
+        op_queue(l, &m, false, c);
+    free(m.targets);
+    return m.ntargets;
+}
+
+void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    c->cause = xstrdup(text);
+    op_drop(l, c);
+    c->phase = API_PHASE_ROLLING_BACK; /* the size bound is as before from here on */
+    if (!MUTANT(KEEP_BOUND))
+        l->bound = bound_now(l, false);
+    turn_away(l, c);
+    if (roll_back(l, c))
+        launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
+    else
+        failed(l, c);
+}
+
+void wholegrow_cancel(struct launch *l, struct campaign *c)
+{
+    c->phase = API_PHASE_CANCELLED;
+    l->bound = bound_now(l, false);
+    turn_away(l, c);
+    end(l, c, API_PHASE_CANCELLED, API_EVENT_CAMPAIGN_CANCELLED);
+}
+
+/* A size or a shrink that leaves no room for its targets goes before a grow. */
+void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why)
+{
+    struct campaign *c;
+
+    DL_FOREACH(l->campaigns, c)
+    {
+        if (runs(c) && c->phase != API_PHASE_ROLLING_BACK &&
+            c->targets[c->ntargets - 1].id.vpid > highest)
+            wholegrow_fail(l, c, "%s leaves no room for vpid %u", why,
+                           c->targets[c->ntargets - 1].id.vpid);
+    }
+}
+
+/* --- gathering and wiring */
+
+struct gathered {
+    size_t reported; /* have called and wait to be wired */
+    size_t missing;  /* have not, or are being wired by a batch of joiners */
+    const struct target *lost;
+};
+
+static void look(const struct launch *l, struct target *t, struct gathered *g)
+{
+    const struct member *m = members_get(l->members, t->id.vpid);
+    bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED);
+
+    if (!epoch_none(t->id.epoch) &&
+        !(here && epoch_eq(members_epoch(l->members, m), t->id.epoch))) {
+        g->lost = t;
+    } else if (!here) {
+        g->missing++;
+    } else {
+        t->id.epoch = members_epoch(l->members, m);
+        if (m->state == MEMBER_REPORTED) {
+            bool live = members_live(l->members, t->id.vpid);
+
+            g->missing += live;
+            g->reported += !live;
+        }
+    }
+}
+
+static struct gathered look_at_all(const struct launch *l, struct campaign *c)
+{
+    struct gathered g = {0, 0, NULL};
+
+    for (size_t i = 0; i < c->ntargets; i++)
+        look(l, &c->targets[i], &g);
+    return g;
+}
+
+static void start_wiring(struct launch *l, struct campaign *c, size_t n)
+{
+    struct msg add = {.type = MSG_ADD, .members = xcalloc(n, sizeof *add.members)};
+    char name[HOLD_NAME_MAX];
+
+    for (size_t i = 0; i < c->ntargets; i++) {
+        const struct member *m = members_get(l->members, c->targets[i].id.vpid);
+
+        c->targets[i].added = m && m->state == MEMBER_REPORTED;
+        if (c->targets[i].added)
+            add.members[add.nmembers++] = members_facts(l->members, c->targets[i].id.vpid);
+    }
+    c->phase = API_PHASE_WIRING;
+    c->fence_wall = (int64_t)l->out->wall_ms;
+    fence_raise(l, campaign_hold(c, name), (uint32_t)n);
+    launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
+    op_queue(l, &add, false, c);
+    for (size_t i = 0; i < add.nmembers; i++)
+        msg_member_free(&add.members[i]);
+    free(add.members);
+}
+
+static void gather(struct launch *l, struct campaign *c, const struct gathered *g)
+{
+    if (g->missing && !(MUTANT(WIRE_SOME) && g->reported))
+        return;
+    if (g->reported == 0)
+        end(l, c, API_PHASE_COMPLETE, API_EVENT_CAMPAIGN_COMPLETE);
+    else if (!l->normal_running && !l->grow_op && !fence_defers(l))
+        start_wiring(l, c, g->reported);
+}
+
+static void wiring(struct launch *l, struct campaign *c)
+{
+    if (!c->op || c->op > l->complete)
+        return;
+    grow_wired(l);
+    end(l, c, API_PHASE_COMPLETE, API_EVENT_CAMPAIGN_COMPLETE);
+}
+
+void wholegrow_step(struct launch *l, struct campaign *c)
+{
+    struct gathered g;
+
+    if (c->phase == API_PHASE_ROLLING_BACK) {
+        if (campaign_all_out(l, c) && c->op && c->op <= l->complete)
+            failed(l, c);
+        return;
+    }
+    g = look_at_all(l, c);
+    if (g.lost)
+        wholegrow_fail(l, c, "the daemon of vpid %u (epoch %llu) is gone", g.lost->id.vpid,
+                       (unsigned long long)g.lost->id.epoch.ctr);
+    else if (c->deadline_ms && c->deadline_ms <= l->out->now_ms)
+        wholegrow_fail(l, c, "its deadline of %lld s is over, %zu of %zu daemons have not come",
+                       (long long)c->req.deadline_s, g.missing, c->ntargets);
+    else if (l->ending && c->phase == API_PHASE_GATHERING)
+        wholegrow_fail(l, c, "the DVM shuts down");
+    else if (c->phase == API_PHASE_GATHERING)
+        gather(l, c, &g);
+    else
+        wiring(l, c);
+}
+
+/* --- admission */
+
+int wholegrow_check(const struct launch *l, const struct api_campaign_request *r,
+                    const char **reason, struct err *err)
+{
+    for (size_t i = 0; i < r->ntargets; i++) {
+        const struct campaign *c;
+
+        if (r->targets[i] > VPID_MAX) {
+            *reason = "BadRequest";
+            return err_code(err, 400, "targets: %u is over the limit %u", r->targets[i], VPID_MAX);
+        }
+        DL_FOREACH(l->campaigns, c)
+        {
+            if (!runs(c) || !target_of(c, r->targets[i]))
+                continue;
+            *reason = "GrowRunning";
+            return err_code(err, 409, "vpid %u is a target of the grow %s, which is running",
+                            r->targets[i], c->id);
+        }
+    }
+    return 0;
+}
+
+void wholegrow_accept(struct launch *l, struct campaign *c)
+{
+    struct gathered g;
+
+    c->phase = API_PHASE_GATHERING;
+    if (c->req.deadline_s >= 0)
+        c->deadline_ms = l->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
+    l->bound = bound_now(l, false);
+    g = look_at_all(l, c);
+    if (g.missing + g.reported == 0) { /* C7: terminal by the answer, no event */
+        c->phase = API_PHASE_COMPLETE;
+        c->complete_wall = (int64_t)l->out->wall_ms;
+        return;
+    }
+    l->kick = true;
+    launch_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
+}
