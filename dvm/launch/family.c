@@ -12,14 +12,14 @@ static bool is_child(const struct job *j, const struct job *parent)
 {
     const char *name = j->map.spec.parent_nspace;
 
-    return j != parent && name && strcmp(name, parent->map.nspace) == 0;
+    return j->adopted && strcmp(name, parent->map.nspace) == 0;
 }
 
 static struct job *family_parent(const struct launch *l, const struct job *j)
 {
     const char *name = j->map.spec.parent_nspace;
 
-    return name && name[0] ? launch_job_find(l, name) : NULL;
+    return j->adopted ? launch_job_find(l, name) : NULL;
 }
 
 static void watch(struct job *j, uint32_t vpid)
@@ -35,8 +35,12 @@ static void watch(struct job *j, uint32_t vpid)
 /* A new job: whose output goes where its parent's does, and who keeps its parent waiting. */
 void family_join(struct launch *l, struct job *j)
 {
-    struct job *parent = family_parent(l, j);
+    const char *name = j->map.spec.parent_nspace;
+    struct job *parent = name && name[0] ? launch_job_find(l, name) : NULL;
 
+    if (parent == j) /* names can be foretold */
+        parent = NULL;
+    j->adopted = parent != NULL;
     j->map.home_vpid = parent ? parent->map.home_vpid : j->submit_vpid;
     j->map.home_client = parent ? parent->map.home_client : j->submit_client;
     if (!parent)

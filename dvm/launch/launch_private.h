@@ -32,6 +32,7 @@ struct job {
     uint32_t submit_vpid, submit_client;
     struct epoch submit_epoch;
     uint32_t nchildren; /* jobs that its ranks have spawned and that are not over */
+    bool adopted;       /* its parent was there when it came, and counts it */
     size_t nwatchers;   /* daemons beside its own that are told its end */
     uint32_t *watchers;
     bool ended_told;
