@@ -133,6 +133,7 @@ struct pmix_srv {
     char *session_dir;
     uint32_t vpid;
     size_t nclients;    /* ranks that are connected */
+    bool tools;         /* may attach: by a loopback port that asks for no secret */
     bool shares_host;   /* with other daemons, or may */
     bool only_loopback; /* there is no other network interface */
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
@@ -205,6 +206,7 @@ pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets
                          void *cbdata);
 pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
                        pmix_info_cbfunc_t cb, void *cbdata);
+void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
 void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
             const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata);
 

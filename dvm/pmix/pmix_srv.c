@@ -232,6 +232,10 @@ static pmix_status_t library_init(const struct pmix_srv *p, struct hwloc_topolog
     PMIx_Info_list_add(list, PMIX_SERVER_TMPDIR, p->session_dir, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_SYSTEM_TMPDIR, p->session_dir, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_HOSTNAME, p->host, PMIX_STRING);
+    /* Without the upcall the library refuses tools itself; it crashes when a host does (4.2.2). */
+    module.tool_connected = p->tools ? on_tool : NULL;
+    if (p->tools)
+        PMIx_Info_list_add(list, PMIX_SERVER_TOOL_SUPPORT, NULL, PMIX_BOOL);
     rc = PMIx_Info_list_convert(list, &info);
     PMIx_Info_list_release(list);
     if (rc == PMIX_SUCCESS)
@@ -262,6 +266,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->host = xstrdup(o->host);
     p->session_dir = xstrdup(o->session_dir);
     p->vpid = o->vpid;
+    p->tools = getenv("DVM_PMIX_TOOLS") != NULL;
     p->shares_host = envdefault_shares_host(o->host);
     p->only_loopback = envdefault_only_loopback();
     p->store = store_create();

@@ -3,7 +3,10 @@
  * modex; and the serving of a peer's direct modex. */
 #include "dvm/pmix/pmix_private.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void load_proc(struct upcall *u, const pmix_proc_t *proc)
 {
@@ -47,6 +50,22 @@ pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t in
 pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb, void *cbdata)
 {
     return tell(proc, run_finalized);
+}
+
+/* A debugger, a monitor. It gets a name of its own, unless it comes with one. */
+void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata)
+{
+    static atomic_uint number;
+    const pmix_info_t *name = info_find(info, ninfo, PMIX_NSPACE);
+    pmix_proc_t tool;
+
+    PMIX_LOAD_PROCID(&tool, "", 0);
+    if (name && name->value.type == PMIX_STRING && name->value.data.string)
+        PMIX_LOAD_NSPACE(tool.nspace, name->value.data.string);
+    else
+        snprintf(tool.nspace, sizeof(tool.nspace), "tool.%d.%u", (int)getpid(),
+                 atomic_fetch_add(&number, 1) + 1);
+    cb(PMIX_SUCCESS, &tool, cbdata);
 }
 
 static void run_abort(struct pmix_srv *p, struct upcall *u)

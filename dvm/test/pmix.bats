@@ -127,3 +127,32 @@ teardown() { end_dvm; }
     [ "$(cat "$BATS_TEST_TMPDIR/out")" = "to the output" ]
     [ "$(cat "$BATS_TEST_TMPDIR/err")" = "to the errors" ]
 }
+
+# --- tools
+
+@test "a tool attaches to a daemon that admits tools, and asks what runs on all of them" {
+    export DVM_PMIX_TOOLS=1
+    start_dvm 2 --slots 1
+    hold_job other 2
+    local id
+    id=$(view '.jobs[0].id')
+    run timeout 20 "$probe" tool "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" "$id"
+    [ "$status" -eq 0 ]
+    [[ "${lines[0]}" == "tool: tool."*".1" ]]
+    [ "${lines[1]}" = "pmix.qry.ns: $id" ]
+    [ "${lines[2]}" = "pmix.qry.ptable: 0@node1:running 1@node2:running" ]
+    release_job other 2
+    end_job other
+}
+
+@test "a tool is refused by a daemon that does not admit tools, even if it knows the port" {
+    start_dvm 1 --slots 1
+    [ -z "$(find "$DVM_SESSION_DIR" -name 'pmix.*.tool*')" ]
+    local uri
+    uri=$(prun -n 1 sh -c 'printf %s "$PMIX_SERVER_URI41"')
+    [ -n "$uri" ]
+    run timeout 20 "$probe" tool "$uri" any
+    [ "$status" -ne 0 ]
+    [[ "$output" != *"tool: "* ]]
+    prun -n 1 true
+}

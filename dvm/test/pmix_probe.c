@@ -2,6 +2,7 @@
 /* A PMIx client for tests of the local DVM: does what its first argument says, and prints what came
  * of it. */
 #include <pmix.h>
+#include <pmix_tool.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,12 +246,28 @@ static int do_log(char **argv)
     return end();
 }
 
+/* --- tool URI NAMESPACE: no rank; attaches to that daemon and asks it */
+
+static int do_tool(char **argv)
+{
+    pmix_info_t info;
+
+    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, argv[0], PMIX_STRING);
+    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
+    printf("tool: %s\n", me.nspace);
+    query(PMIX_QUERY_NAMESPACES, argv[1]);
+    query(PMIX_QUERY_PROC_TABLE, argv[1]);
+    must(PMIx_tool_finalize(), "PMIx_tool_finalize");
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
 } verbs[] = {
     {"spawn", do_spawn}, {"spawn-wait", do_spawn_wait}, {"spawn-fail", do_spawn_fail},
     {"query", do_query}, {"control", do_control},       {"log", do_log},
+    {"tool", do_tool},
 };
 
 int main(int argc, char **argv)
