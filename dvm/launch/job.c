@@ -362,6 +362,7 @@ static void do_map(struct launch *l, struct job *j)
         j->checked = true;
         j->needs_grow = false;
         set_reason(j, "");
+        queue_mapped(l, j);
         job_event(l, j, JOB_EV_DONE);
     } else {
         no_place(l, j, r, universe, &err);
@@ -428,28 +429,42 @@ void job_release_held(struct launch *l)
     }
 }
 
-static bool somebody_waits_before(const struct launch *l, const struct job *j)
+/* What can never fit is not left waiting, and --no-wait does not wait here either. */
+static void wait_behind(struct launch *l, struct job *j)
 {
-    const struct job *k;
+    struct err err = {0};
+    uint32_t present;
+    size_t n;
+    struct map_node *nodes = usable_nodes(l, j, &n, &present);
+    struct map map;
+    enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
 
-    DL_FOREACH(l->jobs, k)
-    {
-        if (k == j)
-            return false;
-        if (k->queued)
-            return true;
+    free(nodes);
+    if (r == MAP_OK) {
+        map_free(&map);
+        err_set(&err, "an earlier job waits for slots");
     }
-    return false;
+    if (r != MAP_OK && never_fits(j, r, job_maximum_slots(l, l->bound), present)) {
+        job_event(l, j, JOB_EV_DONE); /* to its end, by do_map() */
+        return;
+    }
+    if (j->map.spec.flags & JOB_NO_WAIT) {
+        job_fail(l, j, JOB_EV_NO_MAP, 125, "not launched: %s (--no-wait)", err.msg);
+        return;
+    }
+    wait_for_slots(j);
+    set_reason(j, "waits behind an earlier job");
+    tell_state(l, j);
 }
 
 static void vm_ready(struct launch *l, struct job *j)
 {
+    const struct job *first = queue_before(l, j);
+
     if (l->fence > 0 && !MUTANT(MAP_IGNORES_FENCE)) {
         hold(l, j, HOLD_MAP);
-    } else if (somebody_waits_before(l, j)) {
-        wait_for_slots(j);
-        set_reason(j, "waits behind an earlier job");
-        tell_state(l, j);
+    } else if (first && !queue_may_pass(l, first, j)) {
+        wait_behind(l, j);
     } else {
         job_event(l, j, JOB_EV_DONE);
     }

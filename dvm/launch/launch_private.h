@@ -50,6 +50,7 @@ struct job {
     int exit_code;
     char *reason;
     uint64_t deadline_ms; /* 0: none */
+    uint32_t passed;      /* by later jobs, while it waited for slots */
     UT_hash_handle hh;
     struct job *next, *prev;
 };
@@ -177,6 +178,11 @@ const uint16_t *nodecpus_load(const struct launch *l, uint32_t vpid);
 void nodecpus_take(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus);
 void nodecpus_give(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus);
 void nodecpus_free_all(struct launch *l);
+/* queue.c */
+#define QUEUE_PASSES_MAX 16
+struct job *queue_before(const struct launch *l, const struct job *j); /* the first that waits */
+bool queue_may_pass(const struct launch *l, const struct job *first, const struct job *j);
+void queue_mapped(struct launch *l, const struct job *j);
 /* jobend.c */
 void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));
