@@ -1,95 +1,272 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs random schedules: sim --seed S [--seeds N] [--nodes N] [--trace] [--matrix] [--mutant NAME];
- * sim --mutants lists what build/mutant/sim can do wrong. */
+/* Runs random schedules; `sim --help` tells how. What a seed does depends on the seed and on --nodes
+ * only, so each failure is printed with the command that shows it again. */
 #include "dvm/sim/mutant.h"
 #include "dvm/sim/script.h"
 
+#include "dvm/sim/test/explain.h"
+
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-static void print_matrix(const struct script_result *r)
+#define JOBS_MAX 256
+
+struct run {
+    uint64_t seed, seeds;
+    uint32_t nodes, nodes_max; /* 0: by the seed, 3..25; 3..nodes_max */
+    uint32_t jobs;             /* processes */
+    bool trace, matrix;
+};
+
+struct outcome {
+    struct script_result sum;
+    uint64_t failures;
+    uint32_t most; /* daemons in one schedule */
+};
+
+static int usage(FILE *f)
 {
+    fprintf(f, "sim --seed S [--seeds N] [--nodes N | --nodes-max N] [--jobs N] [--trace] [--matrix]\n"
+               "    [--mutant NAME]\n"
+               "sim --mutants\n\n"
+               "Runs the schedules of seeds S..S+N-1 in so many processes, each with N daemons, or 3..N by\n"
+               "its seed (3..25). --matrix prints campaign phase x fault x jobs, and fails if one was never\n"
+               "met. --mutant makes a deliberate mistake (build/mutant/sim; --mutants lists them).\n");
+    return f == stdout ? 0 : 2;
+}
+
+/* Another sequence than that of the schedule itself. */
+static uint32_t nodes_of(const struct run *r, uint64_t seed)
+{
+    uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15ull;
+
+    if (!r->nodes_max)
+        return r->nodes;
+    return 3 + (uint32_t)((x ^ (x >> 29)) % (r->nodes_max - 2));
+}
+
+/* --- one process: every `jobs`th seed from the k-th on */
+
+static void one_seed(const struct run *r, uint64_t seed, struct outcome *out)
+{
+    struct script_opts o = {.seed = seed, .nodes = nodes_of(r, seed), .trace = r->trace};
+
+    script_run(&o, &out->sum);
+    out->most = out->sum.nodes > out->most ? out->sum.nodes : out->most;
+    if (!*out->sum.name)
+        return;
+    out->failures++;
+    if (r->trace)
+        printf("seed %llu: %s at %llu ms: %s\n", (unsigned long long)seed, out->sum.name,
+               (unsigned long long)out->sum.at_ms, out->sum.text);
+    else
+        explain(&o, &out->sum);
+    fflush(stdout);
+}
+
+static void part(const struct run *r, uint32_t k, struct outcome *out)
+{
+    for (uint64_t i = k; i < r->seeds; i += r->jobs)
+        one_seed(r, r->seed + i, out);
+}
+
+/* --- several processes */
+
+static int start_part(const struct run *r, uint32_t k)
+{
+    struct outcome out;
+    int fd[2];
+    pid_t pid;
+
+    if (pipe(fd) < 0)
+        return -1;
+    pid = fork();
+    if (pid != 0) {
+        close(fd[1]);
+        return pid < 0 ? -1 : fd[0];
+    }
+    memset(&out, 0, sizeof out);
+    part(r, k, &out);
+    _exit(write(fd[1], &out, sizeof out) == (ssize_t)sizeof out ? 0 : 1);
+}
+
+/* False if the process ended without a result. */
+static bool take_part(int fd, struct outcome *sum)
+{
+    struct outcome x;
+    ssize_t n = read(fd, &x, sizeof x); /* less than a pipe holds, written at once */
+
+    close(fd);
+    if (n != (ssize_t)sizeof x)
+        return false;
+    script_add(&sum->sum, &x.sum);
+    sum->failures += x.failures;
+    sum->most = x.most > sum->most ? x.most : sum->most;
+    return true;
+}
+
+static bool in_parts(const struct run *r, struct outcome *sum)
+{
+    int fds[JOBS_MAX];
+    bool ok = true;
+
+    fflush(stdout);
+    for (uint32_t k = 0; k < r->jobs; k++)
+        fds[k] = start_part(r, k);
+    for (uint32_t k = 0; k < r->jobs; k++) {
+        if (fds[k] < 0 || !take_part(fds[k], sum)) {
+            printf("sim: process %u of %u has ended without a result\n", k + 1, r->jobs);
+            ok = false;
+        }
+    }
+    while (wait(NULL) > 0 || errno == EINTR)
+        ;
+    return ok;
+}
+
+/* --- what is told at the end */
+
+/* False if a cell that is possible is empty, or one that is said to be impossible is not. */
+static bool print_matrix(const struct script_result *r)
+{
+    bool full = true;
+
     for (unsigned p = 0; p < PHASES; p++) {
         for (unsigned f = 0; f < FAULTS; f++) {
             printf("%-9s %-10s", script_phase_name(p), script_fault_name(f));
-            for (unsigned j = 0; j < JOBS_KINDS; j++)
-                printf("  %s %llu", script_jobs_name(j), (unsigned long long)r->matrix[p][f][j]);
+            for (unsigned j = 0; j < JOBS_KINDS; j++) {
+                bool never = script_impossible(p, f, j) != NULL;
+                uint64_t n = r->matrix[p][f][j];
+
+                full &= never == (n == 0);
+                printf("  %s %llu%s", script_jobs_name(j), (unsigned long long)n,
+                       never == (n == 0) ? "" : n ? " (NOT IMPOSSIBLE)" : " (EMPTY)");
+            }
             printf("\n");
         }
     }
+    printf("cells that cannot be met:\n");
+    for (unsigned p = 0; p < PHASES; p++) {
+        for (unsigned j = 0; j < JOBS_KINDS; j++) {
+            if (script_impossible(p, FAULT_NONE, j))
+                printf("  %s, jobs %s: %s\n", script_phase_name(p), script_jobs_name(j),
+                       script_impossible(p, FAULT_NONE, j));
+        }
+    }
+    return full;
 }
 
-static int run(const struct script_opts *first, uint64_t n, bool matrix)
+static int run(const struct run *r)
 {
-    struct script_opts o = *first;
-    struct script_result r;
-    uint64_t failures = 0;
+    struct outcome out;
+    bool ok = true;
 
-    memset(&r, 0, sizeof r);
-    for (uint64_t i = 0; i < n; i++, o.seed++) {
-        script_run(&o, &r);
-        if (!*r.name)
-            continue;
-        failures++;
-        printf("seed %llu: %s at %llu ms: %s\n", (unsigned long long)o.seed, r.name,
-               (unsigned long long)r.at_ms, r.text);
-        fflush(stdout);
-    }
-    printf("%llu schedules from seed %llu: %llu jobs, %llu campaigns, %llu faults, %llu failed\n",
-           (unsigned long long)n, (unsigned long long)first->seed, (unsigned long long)r.jobs,
-           (unsigned long long)r.campaigns, (unsigned long long)r.faults,
-           (unsigned long long)failures);
+    memset(&out, 0, sizeof out);
+    if (r->jobs > 1)
+        ok = in_parts(r, &out);
+    else
+        part(r, 0, &out);
+    printf("%llu schedules, seeds %llu to %llu, up to %u daemons: %llu jobs, %llu campaigns, %llu "
+           "faults, %llu failed\n",
+           (unsigned long long)r->seeds, (unsigned long long)r->seed,
+           (unsigned long long)(r->seed + r->seeds - 1), out.most,
+           (unsigned long long)out.sum.jobs, (unsigned long long)out.sum.campaigns,
+           (unsigned long long)out.sum.faults, (unsigned long long)out.failures);
     printf("%llu holds at the map boundary, %llu at the launch boundary, %llu jobs mapped anew\n",
-           (unsigned long long)r.held_map, (unsigned long long)r.held_launch,
-           (unsigned long long)r.remapped);
-    if (matrix)
-        print_matrix(&r);
-    return failures ? 1 : 0;
+           (unsigned long long)out.sum.held_map, (unsigned long long)out.sum.held_launch,
+           (unsigned long long)out.sum.remapped);
+    if (r->matrix && !print_matrix(&out.sum)) {
+        printf("sim: the matrix is not as it has to be\n");
+        ok = false;
+    }
+    return ok && out.failures == 0 ? 0 : 1;
+}
+
+/* --- the command line */
+
+static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *n)
+{
+    char *end;
+
+    errno = 0;
+    *n = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno && *n >= min && *n <= max)
+        return 0;
+    fprintf(stderr, "sim: --%s takes %llu to %llu\n", name, (unsigned long long)min,
+            (unsigned long long)max);
+    return -1;
+}
+
+static int option(struct run *r, int opt, const char *arg, const char **mutant)
+{
+    uint64_t n = 0;
+    int rc = 0;
+
+    switch (opt) {
+    case 's':
+        return number("seed", arg, 0, UINT64_MAX / 2, &r->seed);
+    case 'n':
+        return number("seeds", arg, 1, UINT64_MAX / 2, &r->seeds);
+    case 'v':
+        rc = number("nodes", arg, 2, 2048, &n);
+        r->nodes = (uint32_t)n;
+        return rc;
+    case 'x':
+        rc = number("nodes-max", arg, 3, 2048, &n);
+        r->nodes_max = (uint32_t)n;
+        return rc;
+    case 'j':
+        rc = number("jobs", arg, 1, JOBS_MAX, &n);
+        r->jobs = (uint32_t)n;
+        return rc;
+    case 't':
+        r->trace = true;
+        return 0;
+    case 'm':
+        r->matrix = true;
+        return 0;
+    case 'M':
+        *mutant = arg;
+        return 0;
+    default:
+        return usage(stderr);
+    }
 }
 
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},  {"seeds", required_argument, NULL, 'n'},
-        {"nodes", required_argument, NULL, 'v'}, {"trace", no_argument, NULL, 't'},
-        {"matrix", no_argument, NULL, 'm'},      {"mutant", required_argument, NULL, 'M'},
-        {"mutants", no_argument, NULL, 'L'},     {NULL, 0, NULL, 0}};
-    struct err err = {0};
-    struct script_opts o = {.seed = 1};
-    uint64_t n = 1;
+        {"seed", required_argument, NULL, 's'},      {"seeds", required_argument, NULL, 'n'},
+        {"nodes", required_argument, NULL, 'v'},     {"nodes-max", required_argument, NULL, 'x'},
+        {"jobs", required_argument, NULL, 'j'},      {"trace", no_argument, NULL, 't'},
+        {"matrix", no_argument, NULL, 'm'},          {"mutant", required_argument, NULL, 'M'},
+        {"mutants", no_argument, NULL, 'L'},         {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
+    struct run r = {.seed = 1, .seeds = 1, .jobs = 1};
     const char *mutant = NULL;
-    bool matrix = false;
+    struct err err = {0};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (opt == 's')
-            o.seed = strtoull(optarg, NULL, 10);
-        else if (opt == 'n')
-            n = strtoull(optarg, NULL, 10);
-        else if (opt == 'v')
-            o.nodes = (uint32_t)strtoul(optarg, NULL, 10);
-        else if (opt == 't')
-            o.trace = true;
-        else if (opt == 'm')
-            matrix = true;
-        else if (opt == 'M')
-            mutant = optarg;
-        else if (opt == 'L')
-            mutant_list();
-        else
-            return 2;
         if (opt == 'L')
+            mutant_list();
+        if (opt == 'h')
+            usage(stdout);
+        if (opt == 'L' || opt == 'h')
             return 0;
+        if (option(&r, opt, optarg, &mutant) != 0)
+            return 2;
     }
+    if (optind < argc || (r.nodes && r.nodes_max) || (r.trace && r.jobs > 1))
+        return usage(stderr);
     if (mutant_choose(mutant, &err) < 0) {
         fprintf(stderr, "sim: %s\n", err.msg);
         return 2;
     }
-    if (o.nodes == 1 || o.nodes > 2048) {
-        fprintf(stderr, "sim: --nodes takes 2 to 2048\n");
-        return 2;
-    }
-    return run(&o, n, matrix);
+    return run(&r);
 }
