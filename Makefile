@@ -83,7 +83,7 @@ $$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $(foreach l,dvm core api base,$
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$^ $$(LDLIBS)
-$$(BUILD)/$(1)/sim: $$(BUILD)/$(1)/dvm/sim/test/sim.o $(foreach l,sim core api base,$$(BUILD)/$(1)/lib$(l).a)
+$$(BUILD)/$(1)/sim: $$(BUILD)/$(1)/dvm/sim/test/sim.o $$(BUILD)/$(1)/dvm/sim/test/explain.o $(foreach l,sim core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$^ $$(LDLIBS)

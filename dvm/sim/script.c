@@ -58,7 +58,7 @@ static void __attribute__((format(printf, 2, 3))) tell(struct script *s, const c
 
 struct seen {
     enum script_phase phase;
-    enum script_jobs jobs;
+    bool jobs[JOBS_KINDS];
 };
 
 static void see_campaign(void *arg, const struct inspect_campaign *c)
@@ -83,13 +83,13 @@ static void see_job(void *arg, const struct inspect_job *j)
                             : j->sent                           ? JOBS_RUNNING
                                                                 : JOBS_NONE;
 
-    if (x->jobs == JOBS_NONE || kind == JOBS_HELD)
-        x->jobs = kind;
+    if (kind != JOBS_NONE)
+        x->jobs[kind] = true;
 }
 
 static void count_fault(struct script *s, enum script_fault f)
 {
-    struct seen x = {PHASE_NONE, JOBS_NONE};
+    struct seen x = {.phase = PHASE_NONE};
     const struct core *head = sim_core(s->sim, 0);
 
     s->result->faults += f != FAULT_NONE;
@@ -99,7 +99,9 @@ static void count_fault(struct script *s, enum script_fault f)
     launch_inspect_jobs(core_inspect_launch(head), see_job, &x);
     if (x.phase == PHASE_NONE && launch_inspect_growing(core_inspect_launch(head)))
         x.phase = PHASE_GROWING;
-    s->result->matrix[x.phase][f][x.jobs]++;
+    x.jobs[JOBS_NONE] = !x.jobs[JOBS_HELD] && !x.jobs[JOBS_QUEUED] && !x.jobs[JOBS_RUNNING];
+    for (unsigned j = 0; j < JOBS_KINDS; j++)
+        s->result->matrix[x.phase][f][j] += x.jobs[j];
 }
 
 /* --- time and pods */
@@ -676,6 +678,7 @@ void script_run(const struct script_opts *o, struct script_result *r)
     }
     if (failed(s->sim, s->check))
         tell_nodes(s);
+    r->nodes = s->nodes;
     snprintf(r->name, sizeof r->name, "%s", check_failed(s->check));
     snprintf(r->text, sizeof r->text, "%s", check_text(s->check));
     r->at_ms = sim_now(s->sim);
@@ -683,6 +686,31 @@ void script_run(const struct script_opts *o, struct script_result *r)
     sim_destroy(s->sim);
     check_destroy(s->check);
     free(s);
+}
+
+void script_add(struct script_result *to, const struct script_result *r)
+{
+    to->jobs += r->jobs;
+    to->campaigns += r->campaigns;
+    to->faults += r->faults;
+    to->held_map += r->held_map;
+    to->held_launch += r->held_launch;
+    to->remapped += r->remapped;
+    for (unsigned p = 0; p < PHASES; p++) {
+        for (unsigned f = 0; f < FAULTS; f++) {
+            for (unsigned j = 0; j < JOBS_KINDS; j++)
+                to->matrix[p][f][j] += r->matrix[p][f][j];
+        }
+    }
+}
+
+const char *script_impossible(enum script_phase p, enum script_fault f, enum script_jobs j)
+{
+    if (p == PHASE_NONE && j == JOBS_HELD)
+        return "without a campaign the fence is down, and nothing holds a job";
+    if (p == PHASE_DRAINING && j == JOBS_NONE)
+        return "a shrink drains only while a job runs on its targets";
+    return NULL;
 }
 
 const char *script_phase_name(enum script_phase p)
@@ -703,7 +731,7 @@ const char *script_fault_name(enum script_fault f)
 
 const char *script_jobs_name(enum script_jobs j)
 {
-    static const char *const names[] = {"other", "held", "queued", "running"};
+    static const char *const names[] = {"none", "held", "queued", "running"};
 
     return names[j];
 }

@@ -44,12 +44,16 @@ struct script_result {
     char name[32]; /* the invariant that failed, or "" */
     char text[512];
     uint64_t at_ms;
+    uint32_t nodes; /* head included */
     uint64_t jobs, campaigns, faults;
     uint64_t held_map, held_launch, remapped; /* jobs */
     uint64_t matrix[PHASES][FAULTS][JOBS_KINDS];
 };
 
-void script_run(const struct script_opts *o, struct script_result *r); /* adds to the counts */
+void script_run(const struct script_opts *o, struct script_result *r);    /* adds to the counts */
+void script_add(struct script_result *to, const struct script_result *r); /* counts only */
+/* Why a cell of the matrix cannot be met; NULL: it can. */
+const char *script_impossible(enum script_phase p, enum script_fault f, enum script_jobs j);
 const char *script_phase_name(enum script_phase p);
 const char *script_fault_name(enum script_fault f);
 const char *script_jobs_name(enum script_jobs j);

@@ -120,8 +120,9 @@ void explain(const struct script_opts *o, const struct script_result *r)
     pid_t pid = -1;
     FILE *trace;
 
-    printf("seed %llu: %s at %llu ms: %s\n  all of it: sim --seed %llu", (unsigned long long)o->seed,
-           r->name, (unsigned long long)r->at_ms, r->text, (unsigned long long)o->seed);
+    printf("seed %llu: %s at %llu ms: %s\n  all of it: sim --seed %llu",
+           (unsigned long long)o->seed, r->name, (unsigned long long)r->at_ms, r->text,
+           (unsigned long long)o->seed);
     if (o->nodes)
         printf(" --nodes %u", o->nodes);
     printf(" --trace; the last that concerns what is named:\n");

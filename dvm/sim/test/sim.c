@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs random schedules; `sim --help` tells how. What a seed does depends on the seed and on --nodes
- * only, so each failure is printed with the command that shows it again. */
+/* Runs random schedules; `sim --help` tells how. What a seed does depends on the seed and on
+ * --nodes only, so each failure is printed with the command that shows it again. */
 #include "dvm/sim/mutant.h"
 #include "dvm/sim/script.h"
 
@@ -31,12 +31,15 @@ struct outcome {
 
 static int usage(FILE *f)
 {
-    fprintf(f, "sim --seed S [--seeds N] [--nodes N | --nodes-max N] [--jobs N] [--trace] [--matrix]\n"
-               "    [--mutant NAME]\n"
-               "sim --mutants\n\n"
-               "Runs the schedules of seeds S..S+N-1 in so many processes, each with N daemons, or 3..N by\n"
-               "its seed (3..25). --matrix prints campaign phase x fault x jobs, and fails if one was never\n"
-               "met. --mutant makes a deliberate mistake (build/mutant/sim; --mutants lists them).\n");
+    fprintf(f,
+            "sim --seed S [--seeds N] [--nodes N | --nodes-max N] [--jobs N] [--trace] [--matrix]\n"
+            "    [--mutant NAME]\n"
+            "sim --mutants\n\n"
+            "Runs the schedules of seeds S..S+N-1 in so many processes, each with N daemons, or "
+            "3..N by\n"
+            "its seed (3..25). --matrix prints campaign phase x fault x jobs, and fails if one was "
+            "never\n"
+            "met. --mutant makes a deliberate mistake (build/mutant/sim; --mutants lists them).\n");
     return f == stdout ? 0 : 2;
 }
 
@@ -145,7 +148,9 @@ static bool print_matrix(const struct script_result *r)
 
                 full &= never == (n == 0);
                 printf("  %s %llu%s", script_jobs_name(j), (unsigned long long)n,
-                       never == (n == 0) ? "" : n ? " (NOT IMPOSSIBLE)" : " (EMPTY)");
+                       never == (n == 0) ? ""
+                       : n               ? " (NOT IMPOSSIBLE)"
+                                         : " (EMPTY)");
             }
             printf("\n");
         }
@@ -174,9 +179,9 @@ static int run(const struct run *r)
     printf("%llu schedules, seeds %llu to %llu, up to %u daemons: %llu jobs, %llu campaigns, %llu "
            "faults, %llu failed\n",
            (unsigned long long)r->seeds, (unsigned long long)r->seed,
-           (unsigned long long)(r->seed + r->seeds - 1), out.most,
-           (unsigned long long)out.sum.jobs, (unsigned long long)out.sum.campaigns,
-           (unsigned long long)out.sum.faults, (unsigned long long)out.failures);
+           (unsigned long long)(r->seed + r->seeds - 1), out.most, (unsigned long long)out.sum.jobs,
+           (unsigned long long)out.sum.campaigns, (unsigned long long)out.sum.faults,
+           (unsigned long long)out.failures);
     printf("%llu holds at the map boundary, %llu at the launch boundary, %llu jobs mapped anew\n",
            (unsigned long long)out.sum.held_map, (unsigned long long)out.sum.held_launch,
            (unsigned long long)out.sum.remapped);
@@ -240,13 +245,17 @@ static int option(struct run *r, int opt, const char *arg, const char **mutant)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},      {"seeds", required_argument, NULL, 'n'},
-        {"nodes", required_argument, NULL, 'v'},     {"nodes-max", required_argument, NULL, 'x'},
-        {"jobs", required_argument, NULL, 'j'},      {"trace", no_argument, NULL, 't'},
-        {"matrix", no_argument, NULL, 'm'},          {"mutant", required_argument, NULL, 'M'},
-        {"mutants", no_argument, NULL, 'L'},         {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"seed", required_argument, NULL, 's'},
+                                            {"seeds", required_argument, NULL, 'n'},
+                                            {"nodes", required_argument, NULL, 'v'},
+                                            {"nodes-max", required_argument, NULL, 'x'},
+                                            {"jobs", required_argument, NULL, 'j'},
+                                            {"trace", no_argument, NULL, 't'},
+                                            {"matrix", no_argument, NULL, 'm'},
+                                            {"mutant", required_argument, NULL, 'M'},
+                                            {"mutants", no_argument, NULL, 'L'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     struct run r = {.seed = 1, .seeds = 1, .jobs = 1};
     const char *mutant = NULL;
     struct err err = {0};
