@@ -157,6 +157,7 @@ api-test: all asan ## run the operator against a real API server (bats; skipped 
 test: ## all tests that need no cluster
 	@ci/deps.sh
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory sim-test
 	@$(MAKE) --no-print-directory local
 	@$(MAKE) --no-print-directory lint-test docs-check core-check
 	@$(MAKE) --no-print-directory api-test
@@ -201,6 +202,13 @@ core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted a
 	@ci/archives.sh
 	@bats ci/test/archives.bats
 
+sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with up to 64 daemons, 20 with 1,024; the matrix of what they have met
+	@ci/sim.sh ci $(BUILD)
+
+FROM ?= 1
+sim-long: $(BUILD)/release/sim ## random schedules on all cores: SEEDS=200000, FROM=1 or SEEDS=1..200000
+	@ci/sim.sh long $(BUILD) "$(SEEDS)" "$(FROM)"
+
 contract: $(BUILD)/mutant/sim $(CONTRACT_TESTS:%=$(BUILD)/mutant/%) ## the contract's rules, their tests, and the mutants under which these fail
 	@ci/contract.sh
 
@@ -236,4 +244,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all core-check contract examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help
+.PHONY: all core-check contract sim-test sim-long examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help

@@ -69,10 +69,8 @@ void sim_vanish(struct sim *s, uint32_t vpid)
             w->open_a = false;
         if (w->b == vpid)
             w->open_b = false;
-        if (!w->open_a && !w->open_b) {
-            DL_DELETE(s->wires, w);
-            free(w);
-        }
+        if (!w->open_a && !w->open_b)
+            sim_wire_free(s, w);
     }
     end_life(s, vpid);
 }
@@ -126,8 +124,7 @@ void sim_break(struct sim *s, uint32_t a, uint32_t b)
             sim_schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
         if (w->open_b)
             sim_schedule(s, s->now, EV_CLOSED, w->b, w->b_conn);
-        DL_DELETE(s->wires, w);
-        free(w);
+        sim_wire_free(s, w);
     }
 }
 

@@ -61,7 +61,7 @@ void sim_destroy(struct sim *s)
         buf_free(&s->old[i].data);
     DL_FOREACH_SAFE(s->wires, w, wtmp)
     {
-        free(w);
+        sim_wire_free(s, w);
     }
     while (s->procs)
         sim_proc_free(s, s->procs);
@@ -135,17 +135,33 @@ static uint64_t delay(struct sim *s)
     return 1 + sim_random(s, s->opts.delay_ms ? s->opts.delay_ms : 1);
 }
 
+static void wire_add(struct sim *s, struct wire *w)
+{
+    DL_APPEND(s->wires, w);
+    w->key_a = (struct wire_key){w->a_conn, w->a};
+    w->key_b = (struct wire_key){w->b_conn, w->b};
+    HASH_ADD(hh_a, s->by_a, key_a, sizeof w->key_a, w);
+    HASH_ADD(hh_b, s->by_b, key_b, sizeof w->key_b, w);
+}
+
+void sim_wire_free(struct sim *s, struct wire *w)
+{
+    DL_DELETE(s->wires, w);
+    HASH_DELETE(hh_a, s->by_a, w);
+    HASH_DELETE(hh_b, s->by_b, w);
+    free(w);
+}
+
 static struct wire *wire_of(struct sim *s, uint32_t vpid, uint64_t conn)
 {
+    struct wire_key key = {conn, vpid};
     struct wire *w;
 
-    DL_FOREACH(s->wires, w)
-    {
-        if ((w->a == vpid && w->a_conn == conn && w->open_a) ||
-            (w->b == vpid && w->b_conn == conn && w->open_b))
-            return w;
-    }
-    return NULL;
+    HASH_FIND(hh_a, s->by_a, &key, sizeof key, w);
+    if (w)
+        return w->open_a ? w : NULL;
+    HASH_FIND(hh_b, s->by_b, &key, sizeof key, w);
+    return w && w->open_b ? w : NULL;
 }
 
 bool sim_running(const struct sim *s, uint32_t vpid)
@@ -170,7 +186,7 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
                        .b_conn = ++s->conns,
                        .open_a = true,
                        .open_b = true};
-    DL_APPEND(s->wires, w);
+    wire_add(s, w);
     w->slow = s->opts.uneven && sim_random(s, 4) == 0 ? 10 : 1;
     w->last_b = s->now + delay(s);
     e = sim_schedule(s, w->last_b, EV_OPEN, to, w->b_conn);
@@ -200,10 +216,8 @@ void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid)
     if (is_a ? w->open_b : w->open_a)
         sim_to_peer(s, w, vpid, EV_CLOSED);
     *(is_a ? &w->open_a : &w->open_b) = false;
-    if (!w->open_a && !w->open_b) {
-        DL_DELETE(s->wires, w);
-        free(w);
-    }
+    if (!w->open_a && !w->open_b)
+        sim_wire_free(s, w);
 }
 
 static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)

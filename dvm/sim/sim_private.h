@@ -6,6 +6,7 @@
 #include "dvm/sim/sim.h"
 #include "dvm/wire/msg.h"
 
+#include <uthash.h>
 #include <utlist.h>
 
 #define PORT_BASE 10000u
@@ -24,12 +25,18 @@ struct ev {
     struct ev *next, *prev;
 };
 
+struct wire_key {
+    uint64_t conn, vpid;
+};
+
 struct wire {      /* one connection; each side knows it by its own id */
     uint32_t a, b; /* a has connected to b */
     uint64_t a_conn, b_conn;
     bool open_a, open_b;     /* the side has not closed it */
     uint64_t last_a, last_b; /* arrival of the last frame to that side: order is kept */
     uint64_t slow;           /* its frames take so many times longer */
+    struct wire_key key_a, key_b;
+    UT_hash_handle hh_a, hh_b;
     struct wire *next, *prev;
 };
 
@@ -67,7 +74,7 @@ struct sim {
     struct ev *blocked; /* by a partition */
     struct old_frame old[OLD_FRAMES];
     size_t nold;
-    struct wire *wires;
+    struct wire *wires, *by_a, *by_b;
     struct rank_proc *procs;
     uint64_t now, numbers, conns;
     uint64_t rng;
@@ -82,6 +89,7 @@ struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t 
 /* The next thing that the other side of a wire sees, after all that is on its way to it. */
 struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind);
 void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid);
+void sim_wire_free(struct sim *s, struct wire *w);
 void sim_heap_put(struct sim *s, struct ev *e);
 void sim_proc_free(struct sim *s, struct rank_proc *p);
 void sim_ev_free(struct ev *e);

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Random schedules: what CI runs, or as many as are asked for, on all cores.
+# ci/sim.sh ci BUILD, ci/sim.sh long BUILD SEEDS [FROM]; SEEDS: how many, or FIRST..LAST.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp:print_suppressions=0"
+export UBSAN_OPTIONS=print_stacktrace=1
+readonly SMALL=2000 LARGE=20 # schedules with up to 64 daemons, and with 1,024
+readonly MINUTES=8
+jobs=$(nproc)
+
+usage() {
+    echo "sim: SEEDS=200000, SEEDS=200000 FROM=5001 or SEEDS=5001..205000" >&2
+    exit 2
+}
+
+run_ci() {
+    local build=$1 begun=$SECONDS
+    timeout $((MINUTES * 60)) "$build/asan/sim" --seed 1 --seeds $SMALL --nodes-max 64 --jobs "$jobs" --matrix
+    timeout $((MINUTES * 60)) "$build/release/sim" --seed 1 --seeds $LARGE --nodes 1024 --jobs "$jobs"
+    echo "$((SMALL + LARGE)) schedules in $((SECONDS - begun)) s on $jobs cores, of $((MINUTES * 60)) s allowed"
+    [ $((SECONDS - begun)) -le $((MINUTES * 60)) ]
+}
+
+run_long() {
+    local build=$1 seeds=$2 from=$3 begun=$SECONDS
+    if [[ $seeds =~ ^([0-9]+)\.\.([0-9]+)$ ]]; then
+        from=${BASH_REMATCH[1]}
+        seeds=$((BASH_REMATCH[2] - from + 1))
+    fi
+    [[ $seeds =~ ^[1-9][0-9]*$ && $from =~ ^[0-9]+$ ]] || usage
+    "$build/release/sim" --seed "$from" --seeds "$seeds" --nodes-max 64 --jobs "$jobs" --matrix
+    echo "$seeds schedules in $((SECONDS - begun)) s on $jobs cores"
+}
+
+[ $# -ge 2 ] || usage
+case $1 in
+ci) run_ci "$2" ;;
+long) run_long "$2" "${3:-}" "${4:-1}" ;;
+*) usage ;;
+esac
