@@ -198,9 +198,9 @@ $(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figu
 bench: all $(BENCHES:%=$(BUILD)/release/bench/%) ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
 	@bench/run.sh $(BENCH)
 
-core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, or a mutant is in a released archive
+core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, a mutant is released, or a seed is not replayed
 	@ci/archives.sh
-	@bats ci/test/archives.bats
+	@bats ci/test/archives.bats dvm/sim/test/sim.bats
 
 sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with up to 64 daemons, 20 with 1,024; the matrix of what they have met
 	@ci/sim.sh ci $(BUILD)

@@ -16,17 +16,17 @@ usage() {
     exit 2
 }
 
-# Of what this shell has waited for.
+# Of the processes that a shell has waited for: the second line of what `times` tells.
 cpu_seconds() {
-    times | awk 'NR == 2 { split($1, u, /[ms]/); split($2, s, /[ms]/); printf "%d", u[1] * 60 + u[2] + s[1] * 60 + s[2] }'
+    awk 'NR == 2 { split($1, u, /[ms]/); split($2, s, /[ms]/); printf "%d\n", u[1] * 60 + u[2] + s[1] * 60 + s[2] }' "$1"
 }
 
 run_ci() {
     local build=$1 begun=$SECONDS cpu
     timeout 3600 "$build/asan/sim" --seed 1 --seeds $SMALL --nodes-max 64 --jobs "$jobs" --matrix
     timeout 3600 "$build/release/sim" --seed 1 --seeds $LARGE --nodes 1024 --jobs "$jobs"
-    times >/dev/null
-    cpu=$(cpu_seconds)
+    times >"$build/sim.times" # not in a subshell: that one has waited for nobody
+    cpu=$(cpu_seconds "$build/sim.times")
     echo "$((SMALL + LARGE)) schedules in $((SECONDS - begun)) s, $cpu s of CPU of the $((MINUTES * 60 * CORES)) s that $CORES cores have in $MINUTES minutes"
     [ "$cpu" -le $((MINUTES * 60 * CORES)) ]
 }
@@ -39,7 +39,7 @@ run_long() {
     fi
     [[ $seeds =~ ^[1-9][0-9]*$ && $from =~ ^[0-9]+$ ]] || usage
     [ "$seeds" -lt $SMALL ] || matrix=--matrix # fewer may miss a cell
-    "$build/release/sim" --seed "$from" --seeds "$seeds" --nodes-max 64 --jobs "$jobs" $matrix
+    "$build/release/sim" --seed "$from" --seeds "$seeds" --nodes-max 64 --jobs "$jobs" ${matrix:+"$matrix"}
     echo "$seeds schedules in $((SECONDS - begun)) s on $jobs cores"
 }
 
