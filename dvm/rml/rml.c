@@ -59,8 +59,21 @@ static void list_free(struct rml_frame **list)
         frame_free(list, *list);
 }
 
+/* Sets one of a stream's times, and keeps the earliest of all: there may be one stream for each
+ * member, and the question is asked after every input. */
+static void set_time(struct rml *r, uint64_t *time, uint64_t at)
+{
+    if (*time && *time == r->due)
+        r->due_known = false; /* another may be the earliest now */
+    *time = at;
+    if (at && at < r->due)
+        r->due = at;
+}
+
 static void stream_free(struct rml *r, struct rml_stream *s)
 {
+    set_time(r, &s->ack_at, 0);
+    set_time(r, &s->resend_at, 0);
     HASH_DEL(r->streams, s);
     list_free(&s->unacked);
     list_free(&s->early);
@@ -150,7 +163,7 @@ static void push(struct rml *r, struct rml_stream *s)
         f->sent = true;
         s->in_flight += f->bytes.len;
         if (s->resend_at == 0)
-            s->resend_at = r->out->now_ms + s->resend_ms;
+            set_time(r, &s->resend_at, r->out->now_ms + s->resend_ms);
     }
 }
 
@@ -178,7 +191,7 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
         return 0;
     }
     s->next_seq++;
-    s->ack_at = 0; /* the header carries it */
+    set_time(r, &s->ack_at, 0); /* the header carries it */
     s->bytes += b.len;
     DL_APPEND(s->unacked, f);
     push(r, s);
@@ -199,7 +212,7 @@ static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     if (!progress)
         return;
     s->resend_ms = RML_RESEND_MS;
-    s->resend_at = s->in_flight ? r->out->now_ms + s->resend_ms : 0;
+    set_time(r, &s->resend_at, s->in_flight ? r->out->now_ms + s->resend_ms : 0);
     push(r, s);
 }
 
@@ -210,7 +223,7 @@ static void owe_ack(struct rml *r, struct rml_stream *s, uint16_t type)
     uint64_t at = r->out->now_ms + (type == MSG_IOF_END ? 0 : RML_ACK_DELAY_MS);
 
     if (s->ack_at == 0 || at < s->ack_at)
-        s->ack_at = at;
+        set_time(r, &s->ack_at, at);
 }
 
 /* In its turn: delivered, with those behind it that came early. */
@@ -344,7 +357,7 @@ static void resend(struct rml *r, struct rml_stream *s)
         f->sent = false;
     }
     s->in_flight = 0;
-    s->resend_at = s->unacked ? r->out->now_ms + s->resend_ms : 0;
+    set_time(r, &s->resend_at, s->unacked ? r->out->now_ms + s->resend_ms : 0);
     push(r, s);
 }
 
@@ -375,7 +388,7 @@ static void send_ack(struct rml *r, struct rml_stream *s)
     struct frame h = header(r, s, MSG_RACK);
     struct buf b BUF_AUTO = {0};
 
-    s->ack_at = 0;
+    set_time(r, &s->ack_at, 0);
     if (!k)
         return;
     buf_init(&b, FRAME_HEADER_BYTES);
@@ -383,22 +396,7 @@ static void send_ack(struct rml *r, struct rml_stream *s)
     links_send_raw(r->links, k, b.data, b.len);
 }
 
-void rml_tick(struct rml *r)
-{
-    struct rml_stream *s, *tmp;
-
-    HASH_ITER(hh, r->streams, s, tmp)
-    {
-        if (s->ack_at && s->ack_at <= r->out->now_ms)
-            send_ack(r, s);
-        if (s->resend_at && s->resend_at <= r->out->now_ms) {
-            s->resend_ms = s->resend_ms < 8 * RML_RESEND_MS ? 2 * s->resend_ms : s->resend_ms;
-            resend(r, s);
-        }
-    }
-}
-
-uint64_t rml_deadline(const struct rml *r)
+static uint64_t earliest(const struct rml *r)
 {
     uint64_t due = UINT64_MAX;
     struct rml_stream *s, *tmp;
@@ -411,6 +409,32 @@ uint64_t rml_deadline(const struct rml *r)
             due = s->resend_at;
     }
     return due;
+}
+
+uint64_t rml_deadline(const struct rml *r)
+{
+    return r->due_known ? r->due : earliest(r);
+}
+
+void rml_tick(struct rml *r)
+{
+    struct rml_stream *s, *tmp;
+
+    HASH_ITER(hh, r->streams, s, tmp)
+    {
+        if (r->due > r->out->now_ms)
+            break; /* nor is any other due */
+        if (s->ack_at && s->ack_at <= r->out->now_ms)
+            send_ack(r, s);
+        if (s->resend_at && s->resend_at <= r->out->now_ms) {
+            s->resend_ms = s->resend_ms < 8 * RML_RESEND_MS ? 2 * s->resend_ms : s->resend_ms;
+            resend(r, s);
+        }
+    }
+    if (!r->due_known) {
+        r->due = earliest(r);
+        r->due_known = true;
+    }
 }
 
 size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic)

@@ -34,6 +34,8 @@ struct rml {
     size_t ndeferred;
     struct epoch epoch; /* our own life */
     uint64_t stale;     /* frames refused */
+    uint64_t due;       /* the earliest of all streams' times, or earlier unless it is known */
+    bool due_known;
 };
 
 void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links);
