@@ -12,7 +12,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#define PORT_BASE 1u
+#define PORT 7400
+#define HOST "x-%u.x-members"
 #define BOOT_TICKS 4000000u
 
 struct side {        /* one end of a connection */
@@ -91,16 +92,23 @@ static struct ev *post(struct net *t, enum kind kind, uint32_t vpid, uint64_t co
     return e;
 }
 
+static void connect_to(struct net *t, uint32_t vpid, const struct out_act *a)
+{
+    uint32_t peer = (uint32_t)strtoul(a->a + strlen("x-"), NULL, 10); /* HOST */
+
+    side_add(t, vpid, a->conn, peer, ++t->conns);
+    side_add(t, peer, t->conns, vpid, a->conn);
+    post(t, OPEN_IN, peer, t->conns);
+    post(t, OPEN_OUT, vpid, a->conn);
+}
+
 static void act(struct net *t, uint32_t vpid, struct out_act *a)
 {
     struct side *s = side_of(t, vpid, a->conn);
 
     switch (a->kind) {
     case OUT_CONNECT:
-        side_add(t, vpid, a->conn, (uint32_t)a->number - PORT_BASE, ++t->conns);
-        side_add(t, (uint32_t)a->number - PORT_BASE, t->conns, vpid, a->conn);
-        post(t, OPEN_IN, (uint32_t)a->number - PORT_BASE, t->conns);
-        post(t, OPEN_OUT, vpid, a->conn);
+        connect_to(t, vpid, a);
         break;
     case OUT_SEND:
         if (s) {
@@ -143,7 +151,7 @@ static void deliver(struct net *t, struct ev *e)
 {
     struct node *n = &t->nodes[e->vpid];
     struct side *s = side_of(t, e->vpid, e->conn);
-    double start = now_ms();
+    double start = cpu_ms();
 
     if (!s)
         return; /* closed by this side meanwhile */
@@ -157,7 +165,7 @@ static void deliver(struct net *t, struct ev *e)
     } else {
         core_conn_open(n->core, e->conn, e->kind == OPEN_IN, s->peer ? "member" : "head", "bench");
     }
-    n->cpu_ms += now_ms() - start;
+    n->cpu_ms += cpu_ms() - start;
     drain(t, e->vpid);
 }
 
@@ -169,10 +177,10 @@ static void ticks(struct net *t)
 
         if (n->due > t->now)
             continue;
-        start = now_ms();
+        start = cpu_ms();
         core_time(n->core, t->now, t->now);
         core_tick(n->core);
-        n->cpu_ms += now_ms() - start;
+        n->cpu_ms += cpu_ms() - start;
         drain(t, v);
     }
 }
@@ -205,10 +213,11 @@ static struct net *boot(uint32_t members, uint32_t radix)
     struct net *t = calloc(1, sizeof *t);
     char host[32];
     struct core_opts o = {.cluster = "bench",
-                          .address = "wire",
+                          .address = host,
                           .host = host,
-                          .head_host = "wire",
-                          .head_port = PORT_BASE,
+                          .head_host = "x-0.x-members",
+                          .head_port = PORT,
+                          .join_port = PORT,
                           .incarnation = 1,
                           .radix = radix,
                           .size = members,
@@ -221,8 +230,7 @@ static struct net *boot(uint32_t members, uint32_t radix)
     t->n = members + 1;
     t->now = 1000;
     for (o.vpid = 0; o.vpid <= members; o.vpid++) {
-        snprintf(host, sizeof host, "mpi-%u", o.vpid);
-        o.join_port = (uint16_t)(PORT_BASE + o.vpid);
+        snprintf(host, sizeof host, HOST, o.vpid);
         o.slots = o.vpid ? 1 : 0;
         t->nodes[o.vpid].core = core_create(&o, t->now, t->now);
         drain(t, o.vpid);
@@ -263,7 +271,7 @@ static int put(struct net *t, uint32_t k, struct err *err)
         .sequence = 1, .drain_mode = API_DRAIN_WAIT, .deadline_s = -1, .ntargets = k};
     struct api_campaign c;
     const char *reason = "";
-    double start = now_ms();
+    double start = cpu_ms();
     int rc;
 
     for (uint32_t i = 0; targets && i < k; i++)
@@ -271,7 +279,7 @@ static int put(struct net *t, uint32_t k, struct err *err)
     r.targets = targets;
     core_time(t->nodes[0].core, t->now, t->now);
     rc = core_campaign_put(t->nodes[0].core, "shrink", &r, &c, &reason, err);
-    t->nodes[0].cpu_ms += now_ms() - start;
+    t->nodes[0].cpu_ms += cpu_ms() - start;
     drain(t, 0);
     if (rc == 0)
         api_campaign_free(&c);
@@ -340,11 +348,11 @@ static int shrink(uint32_t members, uint32_t k, uint32_t radix, struct result *r
 
 int main(int argc, char **argv)
 {
-    static const uint32_t sizes[] = {64, 1024, 4096, 16384};
+    static const uint32_t sizes[] = {64, 1024, 16384};
     static const uint32_t radixes[] = {2, 64};
     uint32_t max = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1024;
 
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 6; i++) {
         uint32_t n = sizes[i / 2];
         uint32_t ks[] = {1, n / 2};
 
