@@ -360,9 +360,9 @@ void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
+    pmix_srv_destroy(d->pmix); /* ends what waits for it, which tells the others */
     ctl_destroy(d->ctl);
     iof_destroy(d->iof);
-    pmix_srv_destroy(d->pmix);
     net_destroy(d->net);
     odls_destroy(d->odls);
     conn_free_all(d);

@@ -272,14 +272,46 @@ static void no_matter(int status, void *arg)
 {
 }
 
+/* A rank's end is told when what it has registered is removed. */
+struct ended {
+    struct daemon *d;
+    char *nspace;
+    uint32_t rank;
+    int wait_status;
+};
+
+static void on_rank_cleaned(int status, void *arg)
+{
+    struct ended *e = arg;
+
+    daemon_enter(e->d);
+    core_proc(e->d->core, e->nspace, e->rank, CORE_PROC_WAITPID, e->wait_status, NULL);
+    daemon_drain(e->d);
+    free(e->nspace);
+    free(e);
+}
+
+static void tell_end(struct daemon *d, const char *nspace, uint32_t rank, int wait_status)
+{
+    struct ended *e;
+
+    if (!pmix_srv_cleans(d->pmix, nspace, rank)) {
+        pmix_srv_rank_gone(d->pmix, nspace, rank, no_matter, NULL);
+        core_proc(d->core, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
+        return;
+    }
+    e = xmalloc(sizeof *e);
+    *e = (struct ended){d, xstrdup(nspace), rank, wait_status};
+    pmix_srv_rank_gone(d->pmix, nspace, rank, on_rank_cleaned, e);
+}
+
 static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *arg)
 {
     struct daemon *d = arg;
     struct djob *j = find(d, nspace);
 
     daemon_enter(d);
-    pmix_srv_rank_gone(d->pmix, nspace, rank, no_matter, NULL);
-    core_proc(d->core, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
+    tell_end(d, nspace, rank, wait_status);
     if (j && --j->alive == 0 && j->over)
         clean_up(d, j);
     daemon_drain(d);
@@ -292,6 +324,13 @@ static void on_stdin_room(const char *nspace, uint32_t rank, void *arg)
     daemon_enter(d);
     iof_stdin_room(d->iof, nspace, rank);
     daemon_drain(d);
+}
+
+static void on_removed(uint64_t scope, int errnum, void *arg)
+{
+    struct daemon *d = arg;
+
+    pmix_srv_cleaned(d->pmix, scope);
 }
 
 static void on_spawner_lost(const char *why, void *arg)
@@ -308,4 +347,5 @@ const struct odls_upcalls djob_odls_upcalls = {.on_started = on_started,
                                                .on_output = on_output,
                                                .on_exited = on_exited,
                                                .on_stdin_room = on_stdin_room,
+                                               .on_cleaned = on_removed,
                                                .on_spawner_lost = on_spawner_lost};

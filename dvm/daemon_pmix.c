@@ -401,6 +401,20 @@ static void on_notify(pmix_req req, const char *nspace, int range, const void *b
     pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
 }
 
+static void on_clean_add(uint64_t scope, unsigned flags, const char *path, void *arg)
+{
+    struct daemon *d = arg;
+
+    odls_clean_add(d->odls, scope, flags, path);
+}
+
+static void on_clean_run(uint64_t scope, void *arg)
+{
+    struct daemon *d = arg;
+
+    odls_clean_run(d->odls, scope);
+}
+
 const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_finalized = on_finalized,
                                                .on_abort = on_abort,
@@ -409,6 +423,8 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_data = on_data,
                                                .on_spawn = on_spawn,
                                                .on_notify = on_notify,
+                                               .on_clean_add = on_clean_add,
+                                               .on_clean_run = on_clean_run,
                                                .on_control = ask_control,
                                                .on_query = ask_query,
                                                .on_log = ask_log};

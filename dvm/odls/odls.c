@@ -335,15 +335,25 @@ void odls_output_pause(struct odls *o, const char *nspace, bool paused)
         odls_stream_pause(&p->out[i]);
 }
 
-void odls_guard_dir(struct odls *o, const char *path, bool guarded)
+void odls_clean_add(struct odls *o, uint64_t scope, unsigned flags, const char *path)
 {
-    struct odls_send *s = odls_send_new(guarded ? SPAWN_CMD_GUARD : SPAWN_CMD_UNGUARD);
+    struct odls_send *s = odls_send_new(SPAWN_CMD_CLEAN_ADD);
 
     if (strlen(path) >= sizeof(s->cmd.path)) {
-        log_error("a path is too long to be guarded bytes=%zu", strlen(path));
+        log_error("a path is too long to be kept for cleanup bytes=%zu", strlen(path));
         odls_send_free(s);
         return;
     }
+    s->cmd.id = scope;
+    s->cmd.flags = flags;
     snprintf(s->cmd.path, sizeof(s->cmd.path), "%s", path);
+    odls_send_queue(o, s);
+}
+
+void odls_clean_run(struct odls *o, uint64_t scope)
+{
+    struct odls_send *s = odls_send_new(SPAWN_CMD_CLEAN_RUN);
+
+    s->cmd.id = scope;
     odls_send_queue(o, s);
 }

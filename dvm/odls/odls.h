@@ -29,7 +29,8 @@ struct odls_upcalls {
     void (*on_exited)(const char *nspace, uint32_t rank, int wait_status, void *arg);
     /* Room again in a rank's stdin after odls_stdin() said more than 64 KiB wait. */
     void (*on_stdin_room)(const char *nspace, uint32_t rank, void *arg);
-    void (*on_spawner_lost)(const char *why, void *arg); /* the daemon has to end */
+    void (*on_cleaned)(uint64_t scope, int errnum, void *arg); /* after odls_clean_run() */
+    void (*on_spawner_lost)(const char *why, void *arg);       /* the daemon has to end */
 };
 
 struct odls;
@@ -59,8 +60,10 @@ void odls_end(struct odls *o, const char *nspace, uint32_t rank_or_all, uint64_t
 size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void *data, size_t len);
 /* Stops and starts the reading of all output of one namespace (back pressure). */
 void odls_output_pause(struct odls *o, const char *nspace, bool paused);
-/* A directory to remove when the daemon dies without doing it itself (absolute; removed
- * recursively, links never followed). */
-void odls_guard_dir(struct odls *o, const char *path, bool guarded);
+/* What is to be removed, in scopes whose numbers are the caller's: kept by the spawner, which
+ * removes it when the scope is run, or when the daemon is gone. Flags are those of
+ * dvm/spawner/remove.h; the same path of the same kind again changes them. A scope is run once. */
+void odls_clean_add(struct odls *o, uint64_t scope, unsigned flags, const char *path);
+void odls_clean_run(struct odls *o, uint64_t scope);
 
 #endif

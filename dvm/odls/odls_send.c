@@ -150,6 +150,10 @@ static void on_report(struct odls *o, const struct spawn_rep *r)
 {
     struct odls_proc *p = NULL;
 
+    if (r->kind == SPAWN_REP_CLEANED) {
+        o->up.on_cleaned(r->id, r->value, o->arg);
+        return;
+    }
     HASH_FIND(hh, o->procs, &r->id, sizeof(r->id), p);
     if (!p) {
         log_error("the spawner reports on a rank that is not known id=%" PRIu64, r->id);
@@ -164,6 +168,8 @@ static void on_report(struct odls *o, const struct spawn_rep *r)
         break;
     case SPAWN_REP_EXITED:
         odls_proc_exited(p, r->value);
+        break;
+    case SPAWN_REP_CLEANED:
         break;
     }
 }

@@ -29,21 +29,12 @@ static int signal_of(const pmix_info_t *info, size_t n)
     return (int)info_int(info, n, PMIX_JOB_CTRL_SIGNAL, 0);
 }
 
-/* Cleanup registrations are carried out inside the library and reach us only beside other
- * directives: they are not ours to refuse. */
-static bool is_cleanup(const pmix_info_t *i)
-{
-    return PMIX_CHECK_KEY(i, PMIX_REGISTER_CLEANUP) ||
-           PMIX_CHECK_KEY(i, PMIX_REGISTER_CLEANUP_DIR) ||
-           PMIX_CHECK_KEY(i, PMIX_CLEANUP_RECURSIVE) || PMIX_CHECK_KEY(i, PMIX_CLEANUP_EMPTY) ||
-           PMIX_CHECK_KEY(i, PMIX_CLEANUP_IGNORE) || PMIX_CHECK_KEY(i, PMIX_CLEANUP_LEAVE_TOPDIR);
-}
-
+/* Cleanup directives have been seen to by jobctrl.c. */
 static bool only_cleanup(const pmix_info_t *info, size_t n)
 {
     size_t i = 0;
 
-    while (i < n && is_cleanup(&info[i]))
+    while (i < n && cleanup_is_key(&info[i]))
         i++;
     return i == n;
 }

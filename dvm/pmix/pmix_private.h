@@ -4,6 +4,7 @@
 #define DVM_PMIX_PMIX_PRIVATE_H
 
 #include "base/buf/buf.h"
+#include "dvm/pmix/cleanup.h"
 #include "dvm/pmix/pmix_srv.h"
 #include "dvm/pmix/store.h"
 
@@ -59,6 +60,7 @@ struct upcall {
     size_t nprocs;
     struct buf data;
     struct job_spec spec;
+    struct cleanup_req cleanup;
 };
 /* On PMIx's thread. NULL when no server is running (the library is being shut down). */
 struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
@@ -111,12 +113,18 @@ struct job {
     uint32_t *app_rank;       /* [nranks] */
     uint32_t *node_size;      /* [nnodes] */
     bool *gone;               /* [nranks] local ranks that have ended */
-    bool *connected;          /* [nranks] local ranks that are PMIx clients now */
+    uint32_t ngone;
+    struct cleanup_scope cleanup;       /* for the end of the last rank here */
+    struct cleanup_scope *rank_cleanup; /* [nranks], NULL as long as there is none */
+    uint64_t dir_scope;                 /* the job's directory, for its end */
+    bool *connected;                    /* [nranks] local ranks that are PMIx clients now */
     UT_hash_handle hh;
 };
 struct job *job_find(struct pmix_srv *p, const char *nspace);
 struct job *job_add(struct pmix_srv *p, const struct job_launch *l);
 void job_remove(struct pmix_srv *p, struct job *j);
+bool job_is_local(const struct job *j, uint32_t rank);
+uint32_t job_local_size(const struct job *j);
 void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now);
 /* On PMIx's thread, for a rank that connects: its directory, and its job info, which is there
  * before the rank can ask for it, since the library takes this request off its queue first. NULL: a
@@ -125,6 +133,7 @@ pmix_status_t job_prepare(struct job *j, uint32_t rank);
 
 struct req;
 struct waiter;
+struct cleaning;
 struct pmix_srv {
     struct loop *loop;
     struct pmix_srv_upcalls up;
@@ -134,6 +143,7 @@ struct pmix_srv {
     uint32_t vpid;
     size_t nclients;    /* ranks that are connected */
     bool tools;         /* may attach: by a loopback port that asks for no secret */
+    bool knows_library; /* library_is_known() */
     bool shares_host;   /* with other daemons, or may */
     bool only_loopback; /* there is no other network interface */
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
@@ -146,6 +156,7 @@ struct pmix_srv {
     struct store *store;
     struct waiter *waiters; /* head: lookups that wait for a value */
     size_t nwaiters;
+    struct cleaning *cleanings; /* scopes that are being removed */
 };
 pmix_req req_add(struct pmix_srv *p, struct answer *a); /* takes a->members, a->query */
 void query_free(struct query *q);
@@ -158,6 +169,22 @@ void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);
  * *out by PMIX_DATA_ARRAY_DESTRUCT. */
 int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array_t *out,
                   struct err *err) __attribute__((warn_unused_result));
+
+/* jobctrl.c: whether the library that runs is the one of our headers and leaves cleanup to us; else
+ * it must not take requests. */
+bool library_is_known(void);
+/* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
+void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
+void handback_end(void); /* after the library's thread */
+/* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
+pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
+/* The job's directory is there from now on. */
+void jobclean_dir(struct pmix_srv *p, struct job *j);
+/* The operation then waits for what is removed. */
+void jobclean_rank_gone(struct pmix_srv *p, struct job *j, uint32_t rank, struct op *op);
+void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op);
+void jobclean_free(struct job *j);
+void jobclean_free_all(struct pmix_srv *p);
 
 /* envdefault.c: adds what Open MPI needs and the user has not set. */
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank);

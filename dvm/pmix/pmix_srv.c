@@ -2,6 +2,8 @@
 /* The PMIx server's life: start, stop, and the hand-over from the library's thread to the loop. */
 #include "base/log/log.h"
 #include "dvm/pmix/pmix_private.h"
+#include "dvm/pmix/sessiondir.h"
+#include "dvm/spawner/remove.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -73,6 +75,7 @@ void upcall_free(struct upcall *u)
 
     buf_free(&u->data);
     job_spec_free(&u->spec);
+    cleanup_req_free(&u->cleanup);
     free(u->text);
     free(u->answer.members);
     query_free(u->answer.query);
@@ -161,8 +164,57 @@ static void req_free(struct req *r)
     free(r);
 }
 
+/* An answer on its way to the library's thread. */
+struct given {
+    struct answer answer;
+    int status;
+    void *data;
+    size_t len;
+};
+
+static void given_free(void *arg)
+{
+    struct given *g = arg;
+
+    free(g->answer.members);
+    free(g->data);
+    free(g);
+}
+
+static void give(void *arg)
+{
+    struct given *g = arg;
+
+    switch (g->answer.kind) {
+    case ANSWER_NONE:
+        break;
+    case ANSWER_OP:
+        g->answer.cb.op(g->status, g->answer.cbdata);
+        break;
+    case ANSWER_MODEX:
+        answer_modex(&g->answer, g->status, g->data, g->len);
+        break;
+    case ANSWER_LOOKUP:
+        answer_lookup(&g->answer, g->status, g->data, g->len);
+        break;
+    case ANSWER_SPAWN:
+        answer_spawn(&g->answer, g->status, g->data, g->len);
+        break;
+    case ANSWER_INFO:
+        g->answer.cb.info(g->status, NULL, 0, g->answer.cbdata, NULL, NULL);
+        break;
+    case ANSWER_GROUP:
+        answer_group(&g->answer, g->status, g->data, g->len);
+        break;
+    case ANSWER_QUERY: /* given from query.c */
+        break;
+    }
+    given_free(g);
+}
+
 void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *data, size_t len)
 {
+    struct given *g;
     struct req *r;
 
     HASH_FIND(hh, p->reqs, &req, sizeof(req), r);
@@ -172,32 +224,16 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
         return;
     }
     HASH_DEL(p->reqs, r);
-    switch (r->answer.kind) {
-    case ANSWER_NONE:
-        break;
-    case ANSWER_OP:
-        r->answer.cb.op(status, r->answer.cbdata);
-        break;
-    case ANSWER_MODEX:
-        answer_modex(&r->answer, status, data, len);
-        break;
-    case ANSWER_LOOKUP:
-        answer_lookup(&r->answer, status, data, len);
-        break;
-    case ANSWER_SPAWN:
-        answer_spawn(&r->answer, status, data, len);
-        break;
-    case ANSWER_INFO:
-        r->answer.cb.info(status, NULL, 0, r->answer.cbdata, NULL, NULL);
-        break;
-    case ANSWER_GROUP:
-        answer_group(&r->answer, status, data, len);
-        break;
-    case ANSWER_QUERY:
+    if (r->answer.kind == ANSWER_QUERY) { /* made of what is the loop's */
         answer_query(&r->answer, status, data, len);
-        break;
+        req_free(r);
+        return;
     }
-    req_free(r);
+    g = xmalloc(sizeof(*g));
+    *g = (struct given){.answer = r->answer, .status = status, .len = len};
+    g->data = len ? memcpy(xmalloc(len), data, len) : NULL;
+    free(r);
+    handback(p, give, given_free, g);
 }
 
 /* With the topology as one more attribute, which the library keeps as it is: an info list would
@@ -238,10 +274,22 @@ static pmix_status_t library_init(const struct pmix_srv *p, struct hwloc_topolog
         PMIx_Info_list_add(list, PMIX_SERVER_TOOL_SUPPORT, NULL, PMIX_BOOL);
     rc = PMIx_Info_list_convert(list, &info);
     PMIx_Info_list_release(list);
+    /* Without the upcall the library refuses what it would do in its own way. */
+    module.job_control = p->knows_library ? on_control : NULL;
     if (rc == PMIX_SUCCESS)
         rc = server_init(&info, t);
     PMIX_DATA_ARRAY_DESTRUCT(&info);
     return rc;
+}
+
+static void on_leftover(const char *path, void *arg)
+{
+    struct pmix_srv *p = arg;
+    uint64_t scope = ++p->last_id;
+
+    log_info("pmix: a former life has left %s, it is removed", path);
+    p->up.on_clean_add(scope, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS, path, p->arg);
+    p->up.on_clean_run(scope, p->arg);
 }
 
 struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *o,
@@ -269,12 +317,16 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->tools = getenv("DVM_PMIX_TOOLS") != NULL;
     p->shares_host = envdefault_shares_host(o->host);
     p->only_loopback = envdefault_only_loopback();
+    p->knows_library = library_is_known();
     p->store = store_create();
     atomic_init(&p->refs, 1);
     the_server = p;
     rc = library_init(p, o->topology);
-    if (rc == PMIX_SUCCESS)
+    if (rc == PMIX_SUCCESS) {
+        if (p->up.on_clean_add)
+            sessiondir_leftovers(p->session_dir, on_leftover, p);
         return p;
+    }
     err_set(err, "starting the PMIx server in %s: %s", o->session_dir, PMIx_Error_string(rc));
     the_server = NULL;
     store_destroy(p->store);
@@ -291,6 +343,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
     if (!p)
         return;
     PMIx_server_finalize();
+    handback_end();
     the_server = NULL;
     p->closed = true;
     HASH_ITER(hh, p->ops, op, next_op)
@@ -303,6 +356,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
     HASH_ITER(hh, p->jobs, j, next_job)
     job_remove(p, j);
     data_waiters_end(p, NULL, PMIX_ERR_UNREACH);
+    jobclean_free_all(p);
     store_destroy(p->store);
     srv_unref(p);
 }

@@ -58,6 +58,11 @@ struct pmix_srv_upcalls {
     /* PMIx_Log: a text for the job's output (1) or errors (2), or the daemon's log (0). */
     void (*on_log)(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
                    void *arg);
+    /* Keep a path to be removed when the scope is run, or when this daemon is gone. Flags are those
+     * of dvm/spawner/remove.h; the same path of the same kind again changes them. */
+    void (*on_clean_add)(uint64_t scope, unsigned flags, const char *path, void *arg);
+    /* Remove what the scope holds, then pmix_srv_cleaned(); it is not heard of again. */
+    void (*on_clean_run)(uint64_t scope, void *arg);
     /* Job control of the host: kill, signal, terminate for procs. */
     void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
                        void *arg);
@@ -86,9 +91,13 @@ void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid
 char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,
                     struct err *err);
 void pmix_srv_env_free(char **env);
-/* At each exit of a local rank, and at the local end of the job: run the registered cleanup. */
+/* At each exit of a local rank, and at the end of the job: run the registered cleanup. done() comes
+ * when all is removed. */
 void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
                         void (*done)(int status, void *arg), void *arg);
+/* Whether the end of this rank, if it were now, removes something. */
+bool pmix_srv_cleans(struct pmix_srv *p, const char *nspace, uint32_t rank);
+void pmix_srv_cleaned(struct pmix_srv *p, uint64_t scope);
 void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int status, void *arg),
                        void *arg);
 

@@ -256,12 +256,37 @@ static pmix_status_t status_of(size_t found, size_t asked)
     return found ? PMIX_QUERY_PARTIAL_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 
+/* The answer on its way to the library's thread. */
+struct found {
+    pmix_info_cbfunc_t cb;
+    void *cbdata;
+    pmix_status_t status;
+    pmix_data_array_t *array;
+};
+
+static void give_found(void *arg)
+{
+    struct found *f = arg;
+
+    f->cb(f->status, f->array->array, f->array->size, f->cbdata, on_taken, f->array);
+    free(f);
+}
+
+static void drop_found(void *arg)
+{
+    struct found *f = arg;
+
+    on_taken(f->array);
+    free(f);
+}
+
 void answer_query(const struct answer *a, int status, const void *data, size_t len)
 {
     pmix_data_array_t *array = xcalloc(1, sizeof(*array));
     void *list = PMIx_Info_list_start();
     struct jobtable table = {0};
     size_t found = 0;
+    struct found *f;
 
     if (status == PMIX_SUCCESS && jobtable_decode(data, len, &table) < 0)
         status = PMIX_ERR_UNPACK_FAILURE;
@@ -277,5 +302,7 @@ void answer_query(const struct answer *a, int status, const void *data, size_t l
     if (found)
         PMIx_Info_list_convert(list, array);
     PMIx_Info_list_release(list);
-    a->cb.info(status, array->array, array->size, a->cbdata, on_taken, array);
+    f = xmalloc(sizeof(*f));
+    *f = (struct found){a->cb.info, a->cbdata, status, array};
+    handback(a->query->srv, give_found, drop_found, f);
 }

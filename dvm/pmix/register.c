@@ -93,24 +93,26 @@ void job_remove(struct pmix_srv *p, struct job *j)
     free(j->app_rank);
     free(j->node_size);
     free(j->gone);
+    jobclean_free(j);
     free(j->connected);
     free(j->has_dir);
     free(j);
 }
 
-static bool is_local(const struct job *j, uint32_t rank)
+bool job_is_local(const struct job *j, uint32_t rank)
 {
     return rank < j->launch.nranks && j->launch.rank_node[rank] == j->node;
 }
 
-static int make_dir(const struct pmix_srv *p, const struct job *j, struct err *err)
+static int make_dir(struct pmix_srv *p, struct job *j, struct err *err)
 {
     if (j->node == JOB_NO_VPID)
         return 0;
+    jobclean_dir(p, j);
     return sessiondir_make(p->session_dir, j->nspace, j->uid, j->gid, err);
 }
 
-static uint32_t local_size(const struct job *j)
+uint32_t job_local_size(const struct job *j)
 {
     return j->node == JOB_NO_VPID ? 0 : j->node_size[j->node];
 }
@@ -123,7 +125,7 @@ static bool describe_now(const struct job *j)
 {
     const char *parent = j->launch.spec.parent_nspace;
 
-    return local_size(j) == 0 || (parent && parent[0]);
+    return job_local_size(j) == 0 || (parent && parent[0]);
 }
 
 struct description {
@@ -152,7 +154,7 @@ static pmix_status_t describe(struct job *j)
     d->nspace = xstrdup(j->nspace);
     PMIX_LOAD_NSPACE(name, j->nspace);
     if (jobinfo_build(j->srv, j, &d->info, &err) == 0)
-        rc = PMIx_server_register_nspace(name, (int)local_size(j), d->info.array, d->info.size,
+        rc = PMIx_server_register_nspace(name, (int)job_local_size(j), d->info.array, d->info.size,
                                          on_described, d);
     if (rc != PMIX_SUCCESS)
         on_described(rc, d);
@@ -194,10 +196,10 @@ static void register_all(struct op *op, struct job *j)
     pmix_proc_t proc;
 
     PMIX_LOAD_PROCID(&proc, j->nspace, PMIX_RANK_WILDCARD);
-    op_returned(op, PMIx_server_register_nspace(proc.nspace, (int)local_size(j), op->info.array,
+    op_returned(op, PMIx_server_register_nspace(proc.nspace, (int)job_local_size(j), op->info.array,
                                                 op->info.size, op_on_status, op_cbdata(op)));
     for (uint32_t r = 0; r < j->launch.nranks; r++) {
-        if (!is_local(j, r))
+        if (!job_is_local(j, r))
             continue;
         proc.rank = r;
         op_returned(
@@ -227,6 +229,7 @@ void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid
         return;
     }
     log_error("pmix: registering job %s: %s", l->nspace, err.msg);
+    jobclean_end(p, j, op);
     job_remove(p, j);
     op_returned(op, PMIX_ERROR);
 }
@@ -246,7 +249,7 @@ char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char 
     for (size_t i = 0; i < n; i++)
         copy[i] = xstrdup(env[i]);
     PMIX_LOAD_PROCID(&proc, nspace, rank);
-    if (j && is_local(j, rank))
+    if (j && job_is_local(j, rank))
         rc = PMIx_server_setup_fork(&proc, &copy);
     if (rc != PMIX_SUCCESS) {
         pmix_srv_env_free(copy);
@@ -271,12 +274,12 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     struct job *j = job_find(p, nspace);
     pmix_proc_t proc;
 
-    if (j && rank < j->launch.nranks)
-        j->gone[rank] = true;
     job_connected(p, nspace, rank, false);
     op->done = done;
     op->arg = arg;
     op->left = 1;
+    if (j)
+        jobclean_rank_gone(p, j, rank, op);
     PMIX_LOAD_PROCID(&proc, nspace, rank);
     /* Whoever still waits for what this rank has not published will not get it. */
     op_finish_all_of(p, nspace, rank, PMIX_ERR_NOT_FOUND);
@@ -286,25 +289,24 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
 static void remove_job(struct pmix_srv *p, struct op *op)
 {
     struct job *j = job_find(p, op->nspace);
-    struct err err = {0};
 
-    if (!j)
-        return;
-    if (sessiondir_remove(p->session_dir, op->nspace, &err) < 0)
-        log_warn("pmix: end of job %s: %s", op->nspace, err.msg);
-    job_remove(p, j);
+    if (j)
+        job_remove(p, j);
 }
 
 void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int status, void *arg),
                        void *arg)
 {
     struct op *op = op_new(p, nspace, PMIX_RANK_WILDCARD);
+    struct job *j = job_find(p, nspace);
     pmix_nspace_t name;
 
     op->done = done;
     op->arg = arg;
     op->then = remove_job;
     op->left = 1;
+    if (j)
+        jobclean_end(p, j, op);
     PMIX_LOAD_NSPACE(name, nspace);
     op_finish_all_of(p, nspace, PMIX_RANK_WILDCARD, PMIX_ERR_NOT_FOUND);
     PMIx_server_deregister_nspace(name, op_on_status, op_cbdata(op));

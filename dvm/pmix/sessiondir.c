@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and removes job directories by descriptors, so that no link of the application is followed.
- */
+/* Makes job directories by descriptors, so that no link of the application is followed. */
 #include "dvm/pmix/sessiondir.h"
 
 #include "base/buf/buf.h"
@@ -15,77 +14,20 @@
 #include <unistd.h>
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define INCARNATION_LEN 16 /* hexadecimal digits */
 
-static bool is_dots(const char *name)
+static bool is_of(int dirfd, const char *name, uid_t uid)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
+    struct stat st;
 
-static int remove_at(int dirfd, const char *name, int depth);
-
-/* Empties the directory; takes fd. 0 or an errno value: the first failure, after trying all. */
-static int empty_dir(int fd, int depth)
-{
-    DIR *dir = fdopendir(fd);
-    const struct dirent *e;
-    int result = 0;
-
-    if (!dir) {
-        result = errno;
-        close(fd);
-        return result;
-    }
-    while ((e = readdir(dir))) {
-        int rc = is_dots(e->d_name) ? 0 : remove_at(fd, e->d_name, depth);
-
-        if (rc && !result)
-            result = rc;
-    }
-    closedir(dir);
-    return result;
-}
-
-static int remove_at(int dirfd, const char *name, int depth)
-{
-    int fd, rc;
-
-    if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
-        return 0;
-    if (errno != EISDIR && errno != EPERM)
-        return errno;
-    if (depth >= SESSIONDIR_DEPTH_MAX)
-        return ELOOP;
-    fd = openat(dirfd, name, OPEN_DIR);
-    if (fd < 0)
-        return errno;
-    rc = empty_dir(fd, depth + 1);
-    if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
-        return 0;
-    return rc ? rc : errno;
-}
-
-int sessiondir_remove(const char *base, const char *name, struct err *err)
-{
-    int fd = open(base, OPEN_DIR);
-    int rc;
-
-    if (fd < 0)
-        return errno == ENOENT ? 0 : err_sys(err, errno, "removing %s/%s: opening", base, name);
-    rc = remove_at(fd, name, 0);
-    close(fd);
-    return rc ? err_sys(err, rc, "removing %s/%s", base, name) : 0;
+    return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           st.st_uid == uid;
 }
 
 static int make_at(int dirfd, const char *name, uid_t uid, gid_t gid)
 {
-    if (mkdirat(dirfd, name, 0700) < 0) {
-        int rc = errno == EEXIST ? remove_at(dirfd, name, 0) : errno;
-
-        if (rc)
-            return rc;
-        if (mkdirat(dirfd, name, 0700) < 0)
-            return errno;
-    }
+    if (mkdirat(dirfd, name, 0700) < 0)
+        return errno == EEXIST && is_of(dirfd, name, uid) ? 0 : errno;
     if (uid == geteuid() && gid == getegid())
         return 0;
     return fchownat(dirfd, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
@@ -101,4 +43,33 @@ int sessiondir_make(const char *base, const char *name, uid_t uid, gid_t gid, st
     rc = make_at(fd, name, uid, gid);
     close(fd);
     return rc ? err_sys(err, rc, "making %s/%s", base, name) : 0;
+}
+
+static bool is_job_name(const char *name)
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+    size_t number;
+
+    if (digits != INCARNATION_LEN || name[digits] != '.')
+        return false;
+    number = strspn(name + digits + 1, "0123456789");
+    return number > 0 && !name[digits + 1 + number];
+}
+
+void sessiondir_leftovers(const char *base, void (*found)(const char *path, void *arg), void *arg)
+{
+    int fd = open(base, OPEN_DIR);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *e;
+
+    while (dir && (e = readdir(dir))) {
+        FREE_AUTO char *path = xasprintf("%s/%s", base, e->d_name);
+
+        if (is_job_name(e->d_name) && is_of(fd, e->d_name, geteuid()))
+            found(path, arg);
+    }
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
 }

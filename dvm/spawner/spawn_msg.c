@@ -19,6 +19,7 @@ void spawn_cmd_encode(struct buf *b, const struct spawn_cmd *c)
     buf_put_u64(b, c->id);
     buf_put_u64(b, c->job);
     buf_put_u32(b, c->signum);
+    buf_put_u32(b, c->flags);
     buf_put_str(b, c->path);
 }
 
@@ -30,10 +31,11 @@ int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     out->id = cur_u64(in);
     out->job = cur_u64(in);
     out->signum = cur_u32(in);
+    out->flags = cur_u32(in);
     get_text(in, out->path, sizeof(out->path));
     if (!cur_done(in))
         return err_set(err, "decoding a command to the spawner: malformed");
-    if (kind < SPAWN_CMD_START || kind > SPAWN_CMD_UNGUARD)
+    if (kind < SPAWN_CMD_START || kind > SPAWN_CMD_CLEAN_RUN)
         return err_set(err, "decoding a command to the spawner: unknown kind %u", kind);
     return 0;
 }
@@ -56,7 +58,7 @@ int spawn_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
     get_text(in, out->what, sizeof(out->what));
     if (!cur_done(in))
         return err_set(err, "decoding a report of the spawner: malformed");
-    if (kind < SPAWN_REP_STARTED || kind > SPAWN_REP_EXITED)
+    if (kind < SPAWN_REP_STARTED || kind > SPAWN_REP_CLEANED)
         return err_set(err, "decoding a report of the spawner: unknown kind %u", kind);
     return 0;
 }

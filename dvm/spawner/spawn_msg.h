@@ -23,8 +23,8 @@ enum spawn_cmd_kind {
     SPAWN_CMD_START = 1, /* id, job; comes with SPAWN_FD_COUNT descriptors */
     SPAWN_CMD_SIGNAL,    /* id, signum: to the process group; an ended rank is fine */
     SPAWN_CMD_JOB_END,   /* job: its ranks have ended; kill what they left behind, forget them */
-    SPAWN_CMD_GUARD,     /* path: remove this directory when the daemon is gone */
-    SPAWN_CMD_UNGUARD,   /* path */
+    SPAWN_CMD_CLEAN_ADD, /* id of a scope, flags of remove.h, path: keep for SPAWN_CMD_CLEAN_RUN */
+    SPAWN_CMD_CLEAN_RUN, /* id: remove what the scope holds, answer SPAWN_REP_CLEANED, forget it */
 };
 
 /* The descriptors of a start, in this order. */
@@ -35,6 +35,7 @@ struct spawn_cmd {
     uint64_t id;
     uint64_t job;
     uint32_t signum;
+    uint32_t flags;
     char path[PATH_MAX];
 };
 
@@ -43,12 +44,18 @@ int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     __attribute__((warn_unused_result));
 
 /* Per start: FAILED, or STARTED and later EXITED. */
-enum spawn_rep_kind { SPAWN_REP_STARTED = 1, SPAWN_REP_FAILED, SPAWN_REP_EXITED };
+enum spawn_rep_kind {
+    SPAWN_REP_STARTED = 1,
+    SPAWN_REP_FAILED,
+    SPAWN_REP_EXITED,
+    SPAWN_REP_CLEANED /* of a scope; scopes that are not run are when the daemon is gone */
+};
 
 struct spawn_rep {
     enum spawn_rep_kind kind;
     uint64_t id;
-    int32_t value; /* STARTED: pid; FAILED: errno; EXITED: status as waitpid(2) gives it */
+    int32_t value; /* STARTED: pid; FAILED: errno; EXITED: status as waitpid(2) gives it;
+                      CLEANED: 0 or errno */
     char what[SPAWN_WHAT_MAX]; /* FAILED: what could not be done, "exec /x/y" */
 };
 

@@ -54,7 +54,8 @@ static void reap(struct spawner *sp)
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid != sp->daemon) {
-            spawner_rank_reaped(sp, pid, status);
+            if (!spawner_clean_reaped(sp, pid, status))
+                spawner_rank_reaped(sp, pid, status);
             continue;
         }
         sp->daemon = 0;
@@ -92,11 +93,11 @@ static void command(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN
     case SPAWN_CMD_JOB_END:
         spawner_sweep_start(sp, c->job);
         break;
-    case SPAWN_CMD_GUARD:
-        spawner_guard_add(sp, c->path);
+    case SPAWN_CMD_CLEAN_ADD:
+        spawner_clean_add(sp, c->id, c->flags, c->path);
         break;
-    case SPAWN_CMD_UNGUARD:
-        spawner_guard_drop(sp, c->path);
+    case SPAWN_CMD_CLEAN_RUN:
+        spawner_clean_run(sp, c->id);
         break;
     }
     spawn_sock_close_fds(fds); /* those that a start did not take */
@@ -149,14 +150,24 @@ static void on_event(struct spawner *sp, const struct epoll_event *ev)
         on_sock(sp);
 }
 
+/* Of two waits of which -1 is for ever. */
+static int sooner(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static int wait_ms(const struct spawner *sp, uint64_t now_ms)
 {
-    int sweep = spawner_sweep_wait(sp, now_ms);
-    int end = spawner_end_wait(sp, now_ms);
+    return sooner(spawner_sweep_wait(sp, now_ms),
+                  sooner(spawner_end_wait(sp, now_ms), spawner_clean_wait(sp, now_ms)));
+}
 
-    if (sweep < 0 || (end >= 0 && end < sweep))
-        return end;
-    return sweep;
+/* A socket that takes no more, or is gone, which reading finds out. */
+static void watch_room(const struct spawner *sp, bool wanted)
+{
+    struct epoll_event ev = {.events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = TAG_SOCK};
+
+    epoll_ctl(sp->epoll_fd, EPOLL_CTL_MOD, sp->sock, &ev);
 }
 
 static void turn(struct spawner *sp)
@@ -166,7 +177,9 @@ static void turn(struct spawner *sp)
 
     for (int i = 0; i < n; i++)
         on_event(sp, &ev[i]);
-    spawner_rank_report(sp);
+    spawner_clean_turn(sp, spawner_now_ms());
+    if (sp->sock >= 0)
+        watch_room(sp, !spawner_rank_report(sp) || !spawner_clean_report(sp));
     spawner_sweep_turn(sp, spawner_now_ms());
     spawner_end_turn(sp, spawner_now_ms());
 }
@@ -221,7 +234,7 @@ static void run(int sock, pid_t daemon)
     }
     while (sp.daemon || sp.phase != SPAWNER_EMPTY)
         turn(&sp);
-    spawner_guard_remove_all(&sp);
+    spawner_clean_all(&sp);
     /* Not exit(): what the caller has registered and buffered is the daemon's to run and write. */
     _exit(sp.exit_code);
 }

@@ -18,7 +18,9 @@
 #define SPAWNER_GRACE_MS 2000    /* SIGTERM to SIGKILL, when the daemon is gone */
 #define SPAWNER_GIVE_UP_MS 10000 /* SIGKILL to leaving what cannot be killed */
 #define SPAWNER_RETRY_MS 20      /* between two looks at /proc */
-#define SPAWNER_GUARDS_MAX 1024
+#define SPAWNER_CLEAN_MAX 32768  /* paths kept for cleanup */
+#define SPAWNER_CLEAN_MS 60000   /* for one cleanup; then the rest stays */
+#define SPAWNER_CLEANERS_MAX 4
 
 /* A rank, from its start until the end of its job. */
 struct spawner_rank {
@@ -38,7 +40,7 @@ struct spawner_rank {
 };
 
 struct spawner_sweep;
-struct spawner_guard;
+struct spawner_scope;
 
 enum spawner_phase { SPAWNER_SERVING, SPAWNER_ASKING, SPAWNER_KILLING, SPAWNER_EMPTY };
 
@@ -54,8 +56,10 @@ struct spawner {
     struct spawner_rank *by_pid;
     struct spawner_rank *reports;
     struct spawner_sweep *sweeps;
-    struct spawner_guard *guards;
-    size_t nguards;
+    struct spawner_scope *scopes;
+    size_t nclean;        /* paths in them */
+    size_t nclean_active; /* scopes that are not merely kept */
+    size_t ncleaners;     /* children at work */
     enum spawner_phase phase;
     uint64_t phase_due_ms;
 };
@@ -66,7 +70,7 @@ void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum);
 void spawner_rank_exec_known(struct spawner *sp, uint64_t id);
 void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status); /* unknown pids are fine */
 void spawner_rank_free(struct spawner *sp, struct spawner_rank *r);
-void spawner_rank_report(struct spawner *sp); /* sends what the socket takes */
+bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more for now */
 
 /* spawner_exec.c: the way of a forked child to its program. */
 void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD_COUNT],
@@ -85,10 +89,14 @@ void spawner_end_start(struct spawner *sp, uint64_t now_ms);
 void spawner_end_turn(struct spawner *sp, uint64_t now_ms);
 int spawner_end_wait(const struct spawner *sp, uint64_t now_ms);
 
-/* spawner_guard.c */
-void spawner_guard_add(struct spawner *sp, const char *path);
-void spawner_guard_drop(struct spawner *sp, const char *path);
-void spawner_guard_remove_all(struct spawner *sp);
+/* spawner_clean.c: flags are those of remove.h. */
+void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const char *path);
+void spawner_clean_run(struct spawner *sp, uint64_t scope);
+bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status); /* false: not one of ours */
+void spawner_clean_turn(struct spawner *sp, uint64_t now_ms);
+int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms);
+bool spawner_clean_report(struct spawner *sp); /* as spawner_rank_report() */
+void spawner_clean_all(struct spawner *sp);    /* the daemon is gone, its ranks too: at once */
 
 uint64_t spawner_now_ms(void);
 

@@ -176,33 +176,22 @@ static enum spawn_sock_result send_report(struct spawner *sp, const struct spawn
     return spawn_sock_send(sp->sock, &b, NULL, 0, NULL);
 }
 
-static void watch_room(struct spawner *sp, bool wanted)
-{
-    struct epoll_event ev = {.events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = 0};
-
-    epoll_ctl(sp->epoll_fd, EPOLL_CTL_MOD, sp->sock, &ev);
-}
-
 /* The number of waiting reports is bounded by that of the ranks: each holds its own. */
-void spawner_rank_report(struct spawner *sp)
+bool spawner_rank_report(struct spawner *sp)
 {
     struct spawner_rank *r;
     struct spawner_rank *next;
 
-    if (sp->sock < 0)
-        return;
     DL_FOREACH_SAFE(sp->reports, r, next)
     {
         for (int kind = SPAWN_REP_STARTED; kind <= SPAWN_REP_EXITED; kind++) {
             if (!(r->unsent & 1u << kind))
                 continue;
-            if (send_report(sp, r, (enum spawn_rep_kind)kind) != SPAWN_SOCK_OK) {
-                watch_room(sp, true); /* or the socket is gone, which reading finds out */
-                return;
-            }
+            if (send_report(sp, r, (enum spawn_rep_kind)kind) != SPAWN_SOCK_OK)
+                return false;
             r->unsent &= ~(1u << kind);
         }
         DL_DELETE(sp->reports, r);
     }
-    watch_room(sp, false);
+    return true;
 }

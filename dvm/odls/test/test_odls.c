@@ -2,6 +2,7 @@
 /* Tests of local launch with a real spawner and real programs. */
 #include "base/buf/buf.h"
 #include "dvm/odls/odls.h"
+#include "dvm/spawner/remove.h"
 #include "dvm/spawner/test/under_spawner.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct t {
     bool in_call;
     bool ticked;
     int started, failed, exited, ends, rooms, lost;
+    uint64_t cleaned;
     pid_t pid;
     int errnum;
     int status;
@@ -108,6 +110,15 @@ static void on_stdin_room(const char *nspace, uint32_t rank, void *arg)
     t->rooms++;
 }
 
+static void on_cleaned(uint64_t scope, int errnum, void *arg)
+{
+    struct t *t = arg;
+
+    told(t);
+    CHECK(errnum == 0);
+    t->cleaned = scope;
+}
+
 static void on_spawner_lost(const char *why, void *arg)
 {
     struct t *t = arg;
@@ -129,8 +140,8 @@ static void on_tick(void *arg)
     loop_stop(t->loop);
 }
 
-static const struct odls_upcalls upcalls = {on_started, on_failed,     on_output,
-                                            on_exited,  on_stdin_room, on_spawner_lost};
+static const struct odls_upcalls upcalls = {on_started,    on_failed,  on_output,      on_exited,
+                                            on_stdin_room, on_cleaned, on_spawner_lost};
 
 static void set_up(struct t *t, int sock)
 {
@@ -642,22 +653,48 @@ static void a_signal_reaches_the_rank(void **state)
     assert_int_equal(under_spawner(body_signal, NULL), 0);
 }
 
-static int body_guard(int sock, void *arg)
+static int body_clean(int sock, void *arg)
 {
     struct t t;
 
     set_up(&t, sock);
-    CALL(&t, odls_guard_dir(t.o, arg, true));
+    CALL(&t, odls_clean_add(t.o, 7, REMOVE_DIR, arg));
     return tear_down(&t);
 }
 
-static void a_guarded_directory_goes_when_the_daemon_does(void **state)
+static bool has_cleaned(const struct t *t)
+{
+    return t->cleaned != 0;
+}
+
+static int body_clean_now(int sock, void *arg)
+{
+    struct t t;
+
+    set_up(&t, sock);
+    CALL(&t, odls_clean_add(t.o, 7, REMOVE_DIR, arg));
+    CALL(&t, odls_clean_run(t.o, 7));
+    run_until(&t, has_cleaned);
+    CHECK(t.cleaned == 7);
+    CHECK(access(arg, F_OK) < 0);
+    return tear_down(&t);
+}
+
+static void what_is_kept_for_cleanup_goes_when_the_daemon_does(void **state)
 {
     char dir[] = "/tmp/test_odls.XXXXXX";
 
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(under_spawner(body_guard, dir), 0);
+    assert_int_equal(under_spawner(body_clean, dir), 0);
     assert_int_equal(access(dir, F_OK), -1);
+}
+
+static void what_was_removed_is_told(void **state)
+{
+    char dir[] = "/tmp/test_odls.XXXXXX";
+
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(under_spawner(body_clean_now, dir), 0);
 }
 
 static bool is_lost(const struct t *t)
@@ -718,7 +755,8 @@ int main(void)
         cmocka_unit_test(a_start_without_descriptors_left_is_refused_as_a_whole),
         cmocka_unit_test(a_rank_is_bound_to_its_cpus),
         cmocka_unit_test(a_signal_reaches_the_rank),
-        cmocka_unit_test(a_guarded_directory_goes_when_the_daemon_does),
+        cmocka_unit_test(what_is_kept_for_cleanup_goes_when_the_daemon_does),
+        cmocka_unit_test(what_was_removed_is_told),
         cmocka_unit_test(a_lost_spawner_is_told_once_and_refuses_starts),
         cmocka_unit_test(a_malformed_or_unknown_report_changes_nothing),
     };

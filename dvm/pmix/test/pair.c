@@ -5,6 +5,7 @@
 #include "base/buf/buf.h"
 #include "base/loop/loop.h"
 #include "dvm/pmix/pmix_srv.h"
+#include "dvm/spawner/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,6 +32,45 @@ const char *__lsan_default_options(void)
     return "suppressions=ci/lsan.supp:print_suppressions=0";
 }
 
+/* --- cleanup, which here needs no other process */
+
+struct pair_kept {
+    uint64_t scope;
+    unsigned flags;
+    char *path;
+    struct pair_kept *prev, *next;
+};
+
+void pair_keep_add(uint64_t scope, unsigned flags, const char *path, void *arg)
+{
+    struct pair_keep *keep = arg;
+    struct pair_kept *k = xcalloc(1, sizeof(*k));
+
+    k->scope = scope;
+    k->flags = flags;
+    k->path = xstrdup(path);
+    DL_APPEND(keep->kept, k);
+}
+
+void pair_keep_run(uint64_t scope, void *arg)
+{
+    struct remove_rules rules = {0};
+    struct pair_keep *keep = arg;
+    struct pair_kept *k, *next;
+
+    DL_FOREACH_SAFE(keep->kept, k, next)
+    {
+        if (k->scope != scope && scope != PAIR_KEEP_ALL)
+            continue;
+        remove_path(k->path, k->flags, &rules);
+        DL_DELETE(keep->kept, k);
+        free(k->path);
+        free(k);
+    }
+    if (scope != PAIR_KEEP_ALL)
+        pmix_srv_cleaned(*keep->pmix, scope);
+}
+
 /* A collective that one side has reached and the other has not. */
 struct half {
     char *sig;
@@ -46,6 +86,7 @@ struct asked { /* what the peer asked us, to be answered */
 };
 
 struct server {
+    struct pair_keep keep; /* first: the upcalls of cleanup take it from here */
     const struct pair_plan *plan;
     unsigned me;
     struct loop *loop;
@@ -454,6 +495,8 @@ static const struct pmix_srv_upcalls upcalls = {
     .on_data = on_data,
     .on_notify = on_notify,
     .on_control = on_control,
+    .on_clean_add = pair_keep_add,
+    .on_clean_run = pair_keep_run,
     .on_spawn = on_spawn,
 };
 
@@ -520,6 +563,7 @@ static int serve(const struct pair_plan *plan, unsigned me, int peer)
     struct err err = {0};
 
     alarm(LIMIT_S);
+    s.keep.pmix = &s.pmix;
     server_open(&s);
     pmix_srv_register(s.pmix, &s.launch, getuid(), getgid(), on_registered, &s);
     if (loop_run(s.loop, &err) < 0)

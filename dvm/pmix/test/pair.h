@@ -25,6 +25,17 @@ struct pair_result {
  * out. */
 struct pair_result pair_run(const struct pair_plan *plan);
 
+/* Upcalls of cleanup that keep and remove in this process; `arg` is this. */
+struct pmix_srv;
+struct pair_kept;
+struct pair_keep {
+    struct pmix_srv **pmix;
+    struct pair_kept *kept;
+};
+#define PAIR_KEEP_ALL UINT64_MAX /* as a scope: what is left, as when the daemon is gone */
+void pair_keep_add(uint64_t scope, unsigned flags, const char *path, void *arg);
+void pair_keep_run(uint64_t scope, void *arg);
+
 /* Clients that the test can be: main() calls it first; it returns -1 if this process is none. */
 struct pair_client {
     const char *name; /* argv[1] is "--client=<name>" */

@@ -21,6 +21,7 @@
 size_t __sanitizer_get_current_allocated_bytes(void);
 
 struct fix {
+    struct pair_keep keep;
     struct loop *loop;
     struct pmix_srv *pmix;
     char dir[64];
@@ -56,7 +57,8 @@ static void await(struct fix *f, int n)
 
 static void open_server(struct fix *f)
 {
-    static const struct pmix_srv_upcalls none;
+    static const struct pmix_srv_upcalls up = {.on_clean_add = pair_keep_add,
+                                               .on_clean_run = pair_keep_run};
     struct pmix_srv_opts o = {.host = "node-a", .session_dir = f->dir, .vpid = 3};
     struct err err = {0};
 
@@ -66,7 +68,8 @@ static void open_server(struct fix *f)
     EXPECT(mkdtemp(f->dir));
     f->loop = loop_create(&err);
     EXPECT(f->loop);
-    f->pmix = pmix_srv_create(f->loop, &o, &none, NULL, &err);
+    f->keep.pmix = &f->pmix;
+    f->pmix = pmix_srv_create(f->loop, &o, &up, &f->keep, &err);
     EXPECT(f->pmix);
 }
 
@@ -74,6 +77,7 @@ static void close_server(struct fix *f)
 {
     pmix_srv_destroy(f->pmix);
     loop_destroy(f->loop);
+    pair_keep_run(PAIR_KEEP_ALL, &f->keep);
     EXPECT(rmdir(f->dir) == 0);
 }
 

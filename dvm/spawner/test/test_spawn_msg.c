@@ -22,7 +22,7 @@ static void a_command_survives_the_way(void **state)
 {
     BUF_AUTO struct buf b;
     struct spawn_cmd in = {
-        .kind = SPAWN_CMD_GUARD, .id = 7, .job = 8, .signum = 9, .path = "/tmp/x"};
+        .kind = SPAWN_CMD_CLEAN_ADD, .id = 7, .job = 8, .signum = 9, .flags = 10, .path = "/tmp/x"};
     struct spawn_cmd out;
     struct cur c;
 
@@ -30,17 +30,18 @@ static void a_command_survives_the_way(void **state)
     spawn_cmd_encode(&b, &in);
     c = cur_of(b.data, b.len);
     assert_int_equal(spawn_cmd_decode(&c, &out, NULL), 0);
-    assert_int_equal(out.kind, SPAWN_CMD_GUARD);
+    assert_int_equal(out.kind, SPAWN_CMD_CLEAN_ADD);
     assert_int_equal(out.id, 7);
     assert_int_equal(out.job, 8);
     assert_int_equal(out.signum, 9);
+    assert_int_equal(out.flags, 10);
     assert_string_equal(out.path, "/tmp/x");
 }
 
 static void the_longest_path_fits_a_packet(void **state)
 {
     BUF_AUTO struct buf b;
-    struct spawn_cmd in = {.kind = SPAWN_CMD_UNGUARD};
+    struct spawn_cmd in = {.kind = SPAWN_CMD_CLEAN_RUN};
     struct spawn_cmd out;
     struct cur c;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the spawner process, commanded over its own socket. */
+#include "dvm/spawner/remove.h"
 #include "dvm/spawner/spawn_sock.h"
 #include "dvm/spawner/test/under_spawner.h"
 
@@ -514,25 +515,6 @@ static void ranks_are_ended_when_the_daemon_closes_its_socket(void **state)
     assert_int_equal(under_spawner(body_closes_socket, NULL), 5);
 }
 
-static int body_guard(int sock, void *arg)
-{
-    const struct shared *sh = arg;
-    struct spawn_cmd c = {.kind = SPAWN_CMD_GUARD};
-
-    snprintf(c.path, sizeof(c.path), "%s/session", sh->dir);
-    send_cmd(sock, &c, NULL, 0);
-    snprintf(c.path, sizeof(c.path), "%s/session/../kept", sh->dir);
-    send_cmd(sock, &c, NULL, 0);
-    snprintf(c.path, sizeof(c.path), "%s/link", sh->dir);
-    send_cmd(sock, &c, NULL, 0);
-    snprintf(c.path, sizeof(c.path), "%s/dropped", sh->dir);
-    send_cmd(sock, &c, NULL, 0);
-    c.kind = SPAWN_CMD_UNGUARD;
-    send_cmd(sock, &c, NULL, 0);
-    raise(SIGKILL);
-    return 0;
-}
-
 static bool exists(const struct shared *sh, const char *name)
 {
     char path[256];
@@ -540,6 +522,33 @@ static bool exists(const struct shared *sh, const char *name)
 
     snprintf(path, sizeof(path), "%s/%s", sh->dir, name);
     return lstat(path, &st) == 0;
+}
+
+/* One scope for the end of the daemon, one that is run before. */
+static int body_clean(int sock, void *arg)
+{
+    const struct shared *sh = arg;
+    struct spawn_cmd c = {
+        .kind = SPAWN_CMD_CLEAN_ADD, .id = 1, .flags = REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS};
+    struct spawn_rep r;
+
+    snprintf(c.path, sizeof(c.path), "%s/session", sh->dir);
+    send_cmd(sock, &c, NULL, 0);
+    snprintf(c.path, sizeof(c.path), "%s/session/../kept", sh->dir);
+    send_cmd(sock, &c, NULL, 0);
+    snprintf(c.path, sizeof(c.path), "%s/link", sh->dir);
+    send_cmd(sock, &c, NULL, 0);
+    c.id = 2;
+    c.flags = 0;
+    snprintf(c.path, sizeof(c.path), "%s/now", sh->dir);
+    send_cmd(sock, &c, NULL, 0);
+    c.kind = SPAWN_CMD_CLEAN_RUN;
+    send_cmd(sock, &c, NULL, 0);
+    r = expect(sock, SPAWN_REP_CLEANED, 2);
+    CHECK(r.value == 0);
+    CHECK(!exists(sh, "now") && exists(sh, "session"));
+    raise(SIGKILL);
+    return 0;
 }
 
 static void run_sh(const struct shared *sh, const char *script)
@@ -556,21 +565,20 @@ static void run_sh(const struct shared *sh, const char *script)
     assert_int_equal(status, 0);
 }
 
-static void guarded_directories_are_removed_and_links_not_followed(void **state)
+static void what_is_kept_for_cleanup_goes_when_it_is_run_or_the_daemon_ends(void **state)
 {
     struct shared *sh = shared_alloc(sizeof(*sh));
 
     snprintf(sh->dir, sizeof(sh->dir), "/tmp/test_spawner.XXXXXX");
     assert_non_null(mkdtemp(sh->dir));
-    run_sh(sh, "mkdir -p session/a/b/c dropped kept && touch kept/precious session/a/b/file"
+    run_sh(sh, "mkdir -p session/a/b/c kept && touch now kept/precious session/a/b/file"
                " && ln -s ../kept session/to_dir && ln -s ../../kept/precious session/a/to_file"
                " && ln -s kept link && mkfifo session/fifo && chmod 500 session/a/b");
-    assert_int_equal(under_spawner(body_guard, sh), 128 + SIGKILL);
+    assert_int_equal(under_spawner(body_clean, sh), 128 + SIGKILL);
     assert_false(exists(sh, "session"));
     assert_true(exists(sh, "kept/precious"));
     assert_true(exists(sh, "link"));
-    assert_true(exists(sh, "dropped"));
-    run_sh(sh, "rm -r kept dropped link && rmdir $PWD");
+    run_sh(sh, "rm -r kept link && rmdir $PWD");
     munmap(sh, sizeof(*sh));
 }
 
@@ -659,7 +667,7 @@ int main(void)
         cmocka_unit_test(sigterm_to_the_spawner_reaches_the_daemon),
         cmocka_unit_test(the_daemon_s_exit_code_is_the_spawner_s),
         cmocka_unit_test(ranks_are_ended_when_the_daemon_closes_its_socket),
-        cmocka_unit_test(guarded_directories_are_removed_and_links_not_followed),
+        cmocka_unit_test(what_is_kept_for_cleanup_goes_when_it_is_run_or_the_daemon_ends),
         cmocka_unit_test(it_works_as_process_1_of_any_user_with_a_read_only_root),
     };
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rules of cleanup requests (docs/cleanup.md): read, checked against what is registered, kept.
+ * Pure: who removes, and when, is the caller's business. */
+#ifndef DVM_PMIX_CLEANUP_H
+#define DVM_PMIX_CLEANUP_H
+
+#include <pmix_common.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLEANUP_PATHS_MAX 1024 /* of one request, and of one scope */
+
+/* A path with the flags of dvm/spawner/remove.h. */
+struct cleanup_path {
+    char *path;
+    unsigned flags;
+};
+
+/* What one request asks for. */
+struct cleanup_req {
+    struct cleanup_path *paths;
+    size_t n;
+};
+
+/* True for the keys that are about cleanup. */
+bool cleanup_is_key(const pmix_info_t *info);
+/* The request among these directives, n == 0 if there is none; other keys are passed over.
+ * PMIX_ERR_BAD_PARAM: a path that is not absolute, leads up by "..", is the root, too long or no
+ * string; PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES: a path both to be removed and ignored;
+ * PMIX_ERR_OUT_OF_RESOURCE: too many. Then nothing is left allocated. */
+pmix_status_t cleanup_req_read(const pmix_info_t *info, size_t ninfo, struct cleanup_req *out);
+void cleanup_req_free(struct cleanup_req *r);
+
+/* What is registered for the end of one process, or of a job's processes here. */
+struct cleanup_known;
+struct cleanup_scope {
+    uint64_t id; /* for the one who removes */
+    struct cleanup_known *known;
+};
+/* Whether the scope can take the request as a whole: else PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES
+ * or PMIX_ERR_OUT_OF_RESOURCE. */
+pmix_status_t cleanup_check(const struct cleanup_scope *s, const struct cleanup_req *r);
+/* Takes up a request that was checked; changed() for each path that is new or has other flags. */
+void cleanup_take(struct cleanup_scope *s, const struct cleanup_req *r,
+                  void (*changed)(uint64_t scope, unsigned flags, const char *path, void *arg),
+                  void *arg);
+void cleanup_scope_clear(struct cleanup_scope *s);
+
+#endif

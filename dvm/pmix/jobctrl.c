@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes cleanup out of the library's hands: two of its functions are replaced by ours of the same
+ * name, which the dynamic linker finds first. docs/cleanup.md says why, and when this is refused.
+ */
+#include "base/log/log.h"
+#include "dvm/pmix/pmix_private.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* The library's own headers, of exactly the version that runs: library_is_known() sees to it. */
+#include "src/include/pmix_config.h"
+
+#include "src/include/pmix_globals.h"
+#include "src/mca/bfrops/bfrops.h"
+
+typedef pmix_status_t job_ctrl_fn(pmix_peer_t *peer, pmix_buffer_t *buf, pmix_info_cbfunc_t cb,
+                                  void *cbdata);
+
+/* As in src/server/pmix_server_ops.h, which cannot be included from outside. */
+job_ctrl_fn pmix_server_job_ctrl;
+
+static atomic_uint epilogs; /* calls of the library that came to us */
+
+/* Which of the two kinds of object this is the epilog of: the one whose epilog stands nearer to its
+ * beginning is asked for its class, so that nothing before an object is read. */
+static pmix_peer_t *peer_of(pmix_epilog_t *e)
+{
+    const size_t in_peer = offsetof(pmix_peer_t, epilog);
+    const size_t in_nspace = offsetof(pmix_namespace_t, epilog);
+    const bool peer_first = in_peer < in_nspace;
+    const pmix_object_t *o = (void *)((char *)e - (peer_first ? in_peer : in_nspace));
+    bool is_peer = peer_first ? o->obj_class == PMIX_CLASS(pmix_peer_t)
+                              : o->obj_class != PMIX_CLASS(pmix_namespace_t);
+
+    return is_peer ? (void *)((char *)e - in_peer) : NULL;
+}
+
+/* A process may be deregistered before the library has seen the end of its connection. 4.2.2 then
+ * closes the socket and keeps its events: the next client whose socket has the same number would
+ * never be heard. It comes by here right before it closes. */
+static void forget_events(pmix_peer_t *peer)
+{
+    if (peer->send_ev_active)
+        event_del(&peer->send_event);
+    if (peer->recv_ev_active)
+        event_del(&peer->recv_event);
+    peer->send_ev_active = false;
+    peer->recv_ev_active = false;
+}
+
+/* Replaces the library's removal, at the end of a process and of a namespace: nothing is registered
+ * there, and its way of removing follows links. */
+void pmix_execute_epilog(pmix_epilog_t *e)
+{
+    pmix_peer_t *peer = peer_of(e);
+
+    atomic_fetch_add(&epilogs, 1);
+    if (peer && peer->sd >= 0)
+        forget_events(peer);
+}
+
+/* A library that was linked so that it finds its own functions first would not come here. */
+static bool comes_to_us(void)
+{
+    unsigned before = atomic_load(&epilogs);
+    pmix_namespace_t *ns = PMIX_NEW(pmix_namespace_t);
+
+    if (!ns)
+        return false;
+    PMIX_RELEASE(ns);
+    return atomic_load(&epilogs) != before;
+}
+
+bool library_is_known(void)
+{
+    FREE_AUTO char *built = xasprintf("%ld.%ld.%ld", (long)PMIX_VERSION_MAJOR,
+                                      (long)PMIX_VERSION_MINOR, (long)PMIX_VERSION_RELEASE);
+    char running[16] = "";
+
+    sscanf(PMIx_Get_version(), "%*[^0-9]%15[0-9.]", running);
+    if (strcmp(built, running) == 0 && comes_to_us())
+        return true;
+    log_warn("pmix: no job control and no cleanup for applications: built with %s, running with %s",
+             built, PMIx_Get_version());
+    return false;
+}
+
+static pmix_status_t unpack_all(pmix_peer_t *peer, pmix_buffer_t *buf, pmix_query_caddy_t *cd)
+{
+    pmix_status_t rc;
+    int32_t n = 1;
+
+    PMIX_BFROPS_UNPACK(rc, peer, buf, &cd->ntargets, &n, PMIX_SIZE);
+    if (rc == PMIX_SUCCESS && cd->ntargets > 0) {
+        n = (int32_t)cd->ntargets;
+        PMIX_PROC_CREATE(cd->targets, cd->ntargets);
+        PMIX_BFROPS_UNPACK(rc, peer, buf, cd->targets, &n, PMIX_PROC);
+    }
+    n = 1;
+    if (rc == PMIX_SUCCESS)
+        PMIX_BFROPS_UNPACK(rc, peer, buf, &cd->ninfo, &n, PMIX_SIZE);
+    if (rc == PMIX_SUCCESS && cd->ninfo > 0) {
+        n = (int32_t)cd->ninfo;
+        PMIX_INFO_CREATE(cd->info, cd->ninfo);
+        PMIX_BFROPS_UNPACK(rc, peer, buf, cd->info, &n, PMIX_INFO);
+    }
+    return rc;
+}
+
+/* On the loop: first what is registered, then what else the request asks for. */
+static void run_request(struct pmix_srv *p, struct upcall *u)
+{
+    pmix_query_caddy_t *cd = u->answer.cbdata;
+    pmix_status_t rc = jobclean_register(p, u);
+    pmix_proc_t caller;
+
+    if (rc == PMIX_SUCCESS && u->number) {
+        PMIX_LOAD_PROCID(&caller, u->nspace, u->rank);
+        rc = on_control(&caller, cd->targets, cd->ntargets, cd->info, cd->ninfo, u->answer.cb.info,
+                        cd);
+        if (rc == PMIX_SUCCESS)
+            return; /* it answers */
+    }
+    if (rc == PMIX_OPERATION_SUCCEEDED)
+        rc = PMIX_SUCCESS;
+    pmix_srv_answer(p, req_add(p, &u->answer), rc, NULL, 0);
+}
+
+static bool has_other_keys(const pmix_query_caddy_t *cd)
+{
+    for (size_t i = 0; i < cd->ninfo; i++)
+        if (!cleanup_is_key(&cd->info[i]))
+            return true;
+    return false;
+}
+
+/* PMIX_OPERATION_SUCCEEDED: the request is none about cleanup. Takes what `cd` has on success. */
+static pmix_status_t take(const pmix_peer_t *peer, pmix_query_caddy_t *cd, pmix_info_cbfunc_t cb)
+{
+    struct cleanup_req req;
+    pmix_status_t rc = cleanup_req_read(cd->info, cd->ninfo, &req);
+    struct upcall *u;
+
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    if (req.n == 0)
+        return PMIX_OPERATION_SUCCEEDED;
+    u = upcall_new(run_request);
+    if (!u) {
+        cleanup_req_free(&req);
+        return PMIX_ERR_INIT;
+    }
+    u->cleanup = req;
+    u->number = has_other_keys(cd);
+    snprintf(u->nspace, sizeof(u->nspace), "%s", peer->info->pname.nspace);
+    u->rank = peer->info->pname.rank;
+    upcall_procs(u, cd->targets, cd->ntargets);
+    u->answer = (struct answer){.kind = ANSWER_INFO, .cb.info = cb, .cbdata = cd};
+    upcall_post(u);
+    return PMIX_SUCCESS;
+}
+
+/* Replaces the library's reading of job control requests of local clients, on its thread. */
+pmix_status_t pmix_server_job_ctrl(pmix_peer_t *peer, pmix_buffer_t *buf, pmix_info_cbfunc_t cbfunc,
+                                   void *cbdata)
+{
+    job_ctrl_fn *library = (job_ctrl_fn *)dlsym(RTLD_NEXT, "pmix_server_job_ctrl");
+    char *start = buf->unpack_ptr;
+    pmix_query_caddy_t *cd = PMIX_NEW(pmix_query_caddy_t);
+    pmix_status_t rc;
+
+    if (!cd)
+        return PMIX_ERR_NOMEM;
+    cd->cbdata = cbdata;
+    rc = unpack_all(peer, buf, cd);
+    if (rc == PMIX_SUCCESS)
+        rc = take(peer, cd, cbfunc);
+    if (rc == PMIX_SUCCESS)
+        return rc;
+    PMIX_RELEASE(cd);
+    if (rc != PMIX_OPERATION_SUCCEEDED || !library)
+        return rc;
+    buf->unpack_ptr = start;
+    return library(peer, buf, cbfunc, cbdata);
+}

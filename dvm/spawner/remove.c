@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The walk through what is to be removed: a descriptor for each level, names only below it. */
+#include "dvm/spawner/remove.h"
+
+#include "base/buf/buf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct walk {
+    unsigned flags;
+    const struct remove_rules *rules;
+    size_t seen;
+    bool over; /* the budget */
+    dev_t dev; /* of the named directory */
+};
+
+static bool is_ignored(const struct walk *w, const char *path)
+{
+    for (size_t i = 0; i < w->rules->nignores; i++)
+        if (strcmp(w->rules->ignores[i], path) == 0)
+            return true;
+    return false;
+}
+
+static bool is_removable(const struct walk *w, const struct stat *st)
+{
+    return (w->flags & REMOVE_OURS) || (st->st_uid == geteuid() && st->st_gid == getegid());
+}
+
+/* The directory as it is now: between a look at the name and this it may have been exchanged. */
+static int open_dir(const struct walk *w, int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0 && errno == EACCES && (w->flags & REMOVE_OURS) &&
+        fchmodat(parent, name, S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
+        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) < 0 || st.st_dev != w->dev || !is_removable(w, &st)) {
+        close(fd);
+        return -1;
+    }
+    if (w->flags & REMOVE_OURS)
+        fchmod(fd, S_IRWXU); /* a rank may have taken our right to write */
+    return fd;
+}
+
+static void remove_entry(struct walk *w, int parent, const char *name, const char *path, int depth);
+
+/* Takes the descriptor. */
+static void empty_dir(struct walk *w, int fd, const char *path, int depth)
+{
+    const struct dirent *e;
+    DIR *d = fdopendir(fd);
+
+    if (!d) {
+        close(fd);
+        return;
+    }
+    while (!w->over && (e = readdir(d))) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        FREE_AUTO char *below = xasprintf("%s/%s", path, e->d_name);
+
+        remove_entry(w, fd, e->d_name, below, depth);
+    }
+    closedir(d);
+}
+
+static void remove_dir(struct walk *w, int parent, const char *name, const char *path, int depth)
+{
+    int fd;
+
+    if (depth > 0 && !(w->flags & REMOVE_RECURSIVE))
+        return;
+    if (depth > REMOVE_DEPTH_MAX)
+        return;
+    fd = open_dir(w, parent, name);
+    if (fd < 0)
+        return;
+    empty_dir(w, fd, path, depth + 1);
+    if (!w->over && (depth > 0 || !(w->flags & REMOVE_LEAVE_TOPDIR)))
+        unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static void remove_entry(struct walk *w, int parent, const char *name, const char *path, int depth)
+{
+    struct stat st;
+
+    if (w->rules->budget && ++w->seen > w->rules->budget) {
+        w->over = true;
+        return;
+    }
+    if (is_ignored(w, path) || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !is_removable(w, &st))
+        return;
+    if (S_ISDIR(st.st_mode))
+        remove_dir(w, parent, name, path, depth);
+    else if (!(w->flags & REMOVE_ONLY_EMPTY))
+        unlinkat(parent, name, 0);
+}
+
+/* One step down. A link that root has put there, "/var/run", is the system's, not a client's. */
+static int step(int fd, const char *name)
+{
+    int next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (next >= 0 || errno != ENOTDIR || geteuid() == 0)
+        return next;
+    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode) || st.st_uid != 0)
+        return -1;
+    return openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The directory that `path` is in, and its name there; cuts `path` into pieces. -1: no such. */
+static int open_parent(char *path, char **last)
+{
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *rest = NULL;
+    char *name = strtok_r(path, "/", &rest);
+
+    while (fd >= 0 && name) {
+        char *after = strtok_r(NULL, "/", &rest);
+        int next;
+
+        *last = name;
+        if (!after)
+            return fd;
+        next = step(fd, name);
+        close(fd);
+        fd = next;
+        name = after;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+bool remove_path(const char *path, unsigned flags, const struct remove_rules *rules)
+{
+    struct walk w = {.flags = flags, .rules = rules};
+    FREE_AUTO char *pieces = xstrdup(path);
+    char *name = NULL;
+    struct stat st;
+    int parent = open_parent(pieces, &name);
+
+    if (parent < 0)
+        return true;
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISDIR(st.st_mode) == !(flags & REMOVE_DIR)) {
+        w.dev = st.st_dev;
+        remove_entry(&w, parent, name, path, 0);
+    }
+    close(parent);
+    return !w.over;
+}

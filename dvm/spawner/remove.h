@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Removes what was named for cleanup and nothing else: by descriptors, never through a link, into
+ * another file system, or what belongs to others (docs/cleanup.md). */
+#ifndef DVM_SPAWNER_REMOVE_H
+#define DVM_SPAWNER_REMOVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Levels below the named directory, a descriptor each; what lies deeper stays. */
+#define REMOVE_DEPTH_MAX 128
+
+enum remove_flag {
+    REMOVE_DIR = 1, /* else a file: anything that is no directory, a link itself included */
+    REMOVE_RECURSIVE = 2,
+    REMOVE_LEAVE_TOPDIR = 4,
+    REMOVE_ONLY_EMPTY = 8, /* directories that are empty, no files */
+    REMOVE_OURS = 16,      /* made by us: whoever owns what is in it, writable or not */
+    REMOVE_IGNORE = 32,    /* not to be removed; for those who keep lists */
+    REMOVE_FLAGS = 63
+};
+
+struct remove_rules {
+    const char *const *ignores; /* borrowed: absolute, without "." and "//"; what is below stays */
+    size_t nignores;
+    size_t budget; /* entries that may be looked at; 0: no limit */
+};
+
+/* `path` is absolute. What cannot be removed is left without a word, and so is whatever does not
+ * belong to the effective user and group of this process. A link on the way to `path` is followed
+ * only if it is root's and we are not root. False: the budget was used up, call again. */
+bool remove_path(const char *path, unsigned flags, const struct remove_rules *rules);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is to be removed, in scopes: when the daemon says so, or when it is gone. A child does the
+ * work, so that ranks are started and reaped meanwhile. */
+#include "base/log/log.h"
+#include "dvm/spawner/remove.h"
+#include "dvm/spawner/spawn_sock.h"
+#include "dvm/spawner/spawner_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <utlist.h>
+
+/* Of a directory of our own this many entries are removed on the spot: a fork costs more. */
+#define INLINE_ENTRIES 64
+
+enum scope_state { SCOPE_KEPT, SCOPE_WAITS, SCOPE_RUNS, SCOPE_DONE };
+
+struct clean_path {
+    struct clean_path *prev, *next;
+    unsigned flags;
+    char path[];
+};
+
+struct spawner_scope {
+    uint64_t id;
+    struct clean_path *paths;
+    enum scope_state state;
+    pid_t pid; /* SCOPE_RUNS */
+    uint64_t due_ms;
+    int32_t status; /* SCOPE_DONE: errno, not yet told */
+    UT_hash_handle hh;
+};
+
+static struct spawner_scope *find(struct spawner *sp, uint64_t id)
+{
+    struct spawner_scope *s = NULL;
+
+    HASH_FIND(hh, sp->scopes, &id, sizeof(id), s);
+    return s;
+}
+
+static struct clean_path *find_path(struct spawner_scope *s, const char *path, unsigned flags)
+{
+    struct clean_path *c;
+    unsigned kind = REMOVE_DIR | REMOVE_IGNORE;
+
+    DL_FOREACH(s->paths, c)
+    {
+        if ((c->flags & kind) == (flags & kind) && strcmp(c->path, path) == 0)
+            break;
+    }
+    return c;
+}
+
+/* Absolute, not the root, and nothing that leads up again. */
+static bool is_sane(const char *path)
+{
+    size_t names = 0;
+
+    if (path[0] != '/')
+        return false;
+    while (*path) {
+        size_t len;
+
+        path += strspn(path, "/");
+        len = strcspn(path, "/");
+        if (len == 2 && path[0] == '.' && path[1] == '.')
+            return false;
+        names += len > 0;
+        path += len;
+    }
+    return names > 0;
+}
+
+void spawner_clean_add(struct spawner *sp, uint64_t id, unsigned flags, const char *path)
+{
+    struct spawner_scope *s = find(sp, id);
+    struct clean_path *c = s ? find_path(s, path, flags) : NULL;
+
+    if (c) {
+        c->flags = flags;
+        return;
+    }
+    if (!is_sane(path) || sp->nclean >= SPAWNER_CLEAN_MAX || (s && s->state != SCOPE_KEPT)) {
+        log_warn("a path cannot be kept for cleanup path=%s kept=%zu", path, sp->nclean);
+        return;
+    }
+    if (!s) {
+        s = xcalloc(1, sizeof(*s));
+        s->id = id;
+        HASH_ADD(hh, sp->scopes, id, sizeof(s->id), s);
+    }
+    c = xmalloc(sizeof(*c) + strlen(path) + 1);
+    c->flags = flags;
+    memcpy(c->path, path, strlen(path) + 1);
+    DL_APPEND(s->paths, c);
+    sp->nclean++;
+}
+
+/* Files first, then directories. False: there is more than the budget allows. */
+static bool clean(const struct spawner_scope *s, size_t budget)
+{
+    struct remove_rules rules = {.budget = budget};
+    FREE_AUTO const char **ignores = NULL;
+    const struct clean_path *c;
+    bool done = true;
+    int n;
+
+    DL_COUNT(s->paths, c, n);
+    ignores = xcalloc((size_t)n, sizeof(*ignores));
+    DL_FOREACH(s->paths, c)
+    {
+        if (c->flags & REMOVE_IGNORE)
+            ignores[rules.nignores++] = c->path;
+    }
+    rules.ignores = ignores;
+    for (int dirs = 0; dirs <= 1; dirs++) {
+        DL_FOREACH(s->paths, c)
+        {
+            if (!(c->flags & REMOVE_IGNORE) && !(c->flags & REMOVE_DIR) == !dirs)
+                done &= remove_path(c->path, c->flags, &rules);
+        }
+    }
+    return done;
+}
+
+static bool is_ours(const struct spawner_scope *s)
+{
+    const struct clean_path *c;
+
+    DL_FOREACH(s->paths, c)
+    {
+        if (!(c->flags & REMOVE_OURS))
+            return false;
+    }
+    return true;
+}
+
+static void scope_free(struct spawner *sp, struct spawner_scope *s)
+{
+    struct clean_path *c;
+    struct clean_path *next;
+
+    DL_FOREACH_SAFE(s->paths, c, next)
+    {
+        free(c);
+        sp->nclean--;
+    }
+    if (s->state == SCOPE_RUNS)
+        sp->ncleaners--;
+    if (s->state != SCOPE_KEPT)
+        sp->nclean_active--;
+    HASH_DELETE(hh, sp->scopes, s);
+    free(s);
+}
+
+static void done(struct spawner *sp, struct spawner_scope *s, int status)
+{
+    if (s->state == SCOPE_RUNS)
+        sp->ncleaners--;
+    s->state = SCOPE_DONE;
+    s->status = status;
+}
+
+static void cleaner(const struct spawner_scope *s, pid_t spawner) __attribute__((noreturn));
+
+static void cleaner(const struct spawner_scope *s, pid_t spawner)
+{
+    sigset_t none;
+
+    prctl(PR_SET_NAME, "dvm-cleaner");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (getppid() == spawner)
+        clean(s, 0);
+    _exit(EXIT_SUCCESS);
+}
+
+static void start(struct spawner *sp, struct spawner_scope *s, uint64_t now_ms)
+{
+    pid_t self = getpid();
+
+    if (is_ours(s) && clean(s, INLINE_ENTRIES)) {
+        done(sp, s, 0);
+        return;
+    }
+    if (sp->ncleaners >= SPAWNER_CLEANERS_MAX)
+        return;
+    s->pid = fork();
+    if (s->pid == 0)
+        cleaner(s, self);
+    if (s->pid < 0) {
+        log_warn("no process for cleanup can be made, it waits errno=%d", errno);
+        return;
+    }
+    s->state = SCOPE_RUNS;
+    s->due_ms = now_ms + SPAWNER_CLEAN_MS;
+    sp->ncleaners++;
+}
+
+void spawner_clean_run(struct spawner *sp, uint64_t id)
+{
+    struct spawner_scope *s = find(sp, id);
+
+    if (!s) { /* nothing was kept; an answer is expected all the same */
+        s = xcalloc(1, sizeof(*s));
+        s->id = id;
+        HASH_ADD(hh, sp->scopes, id, sizeof(s->id), s);
+    }
+    if (s->state != SCOPE_KEPT)
+        return;
+    s->state = SCOPE_WAITS;
+    sp->nclean_active++;
+    start(sp, s, spawner_now_ms());
+}
+
+bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status)
+{
+    struct spawner_scope *s;
+    struct spawner_scope *next;
+
+    if (!sp->ncleaners)
+        return false;
+    HASH_ITER(hh, sp->scopes, s, next)
+    {
+        if (s->state != SCOPE_RUNS || s->pid != pid)
+            continue;
+        if (status == 0 || s->due_ms == 0) {
+            done(sp, s, status ? ETIMEDOUT : 0);
+        } else { /* somebody has killed it: the end of the daemon, which begins anew */
+            sp->ncleaners--;
+            s->state = SCOPE_WAITS;
+        }
+        return true;
+    }
+    return false;
+}
+
+void spawner_clean_turn(struct spawner *sp, uint64_t now_ms)
+{
+    struct spawner_scope *s;
+    struct spawner_scope *next;
+
+    if (!sp->nclean_active || sp->phase != SPAWNER_SERVING)
+        return;
+    HASH_ITER(hh, sp->scopes, s, next)
+    {
+        if (s->state == SCOPE_WAITS)
+            start(sp, s, now_ms);
+        if (s->state != SCOPE_RUNS || !s->due_ms || now_ms < s->due_ms)
+            continue;
+        log_warn("a cleanup takes too long, the rest stays first=%s",
+                 s->paths ? s->paths->path : "");
+        s->due_ms = 0;
+        kill(s->pid, SIGKILL);
+    }
+}
+
+int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms)
+{
+    int wait_ms = -1;
+
+    if (!sp->nclean_active || sp->phase != SPAWNER_SERVING)
+        return -1;
+    for (const struct spawner_scope *s = sp->scopes; s; s = s->hh.next) {
+        int ms = s->due_ms > now_ms ? (int)(s->due_ms - now_ms) : 0;
+
+        /* One that waits goes on when a cleaner has ended; without any, fork has failed. */
+        if (s->state == SCOPE_WAITS && !sp->ncleaners)
+            ms = SPAWNER_RETRY_MS;
+        else if (s->state != SCOPE_RUNS || !s->due_ms)
+            continue;
+        if (wait_ms < 0 || ms < wait_ms)
+            wait_ms = ms;
+    }
+    return wait_ms;
+}
+
+static bool tell(const struct spawner *sp, const struct spawner_scope *s)
+{
+    struct spawn_rep rep = {.kind = SPAWN_REP_CLEANED, .id = s->id, .value = s->status};
+    BUF_AUTO struct buf b;
+
+    buf_init(&b, SPAWN_MSG_MAX);
+    spawn_rep_encode(&b, &rep);
+    return spawn_sock_send(sp->sock, &b, NULL, 0, NULL) == SPAWN_SOCK_OK;
+}
+
+bool spawner_clean_report(struct spawner *sp)
+{
+    struct spawner_scope *s;
+    struct spawner_scope *next;
+
+    if (!sp->nclean_active)
+        return true;
+    HASH_ITER(hh, sp->scopes, s, next)
+    {
+        if (s->state != SCOPE_DONE)
+            continue;
+        if (!tell(sp, s))
+            return false;
+        scope_free(sp, s);
+    }
+    return true;
+}
+
+void spawner_clean_all(struct spawner *sp)
+{
+    struct spawner_scope *s;
+    struct spawner_scope *next;
+
+    HASH_ITER(hh, sp->scopes, s, next)
+    {
+        if (s->state != SCOPE_DONE)
+            clean(s, 0);
+        scope_free(sp, s);
+    }
+}

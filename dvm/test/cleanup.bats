@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The rules of docs/cleanup.md, each with a real PMIx client that ends in five ways: by finalize, without it, by
+# abort, by SIGKILL, and by the loss of its daemon. The rules themselves are a table in cleanup_client.c.
+
+# shellcheck disable=SC2154,SC2031  # set by lib.bash and bats
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+client() { "$BATS_FILE_TMPDIR/client" "$@"; }
+
+# One DVM for all ends but the loss of the daemon; that one is a DVM of its own, whose rank registers everything.
+setup_file() {
+    build_all
+    # shellcheck disable=SC2046
+    gcc -std=gnu17 -D_GNU_SOURCE $(pkg-config --cflags pmix) -o "$BATS_FILE_TMPDIR/client" \
+        "$BATS_TEST_DIRNAME/cleanup_client.c" $(pkg-config --libs pmix)
+    export DVM_SESSION_DIR=$BATS_FILE_TMPDIR/lost
+    lose_a_daemon
+    export DVM_SESSION_DIR=$BATS_FILE_TMPDIR/d
+    prte start -n 1 > "$BATS_FILE_TMPDIR/start"
+}
+
+teardown_file() { prte stop >&2; }
+
+lose_a_daemon() {
+    local root=$BATS_FILE_TMPDIR/lost.rules says=$BATS_FILE_TMPDIR/lost.says daemon spawner
+    mkdir "$root"
+    mkfifo "$says"
+    prte start -n 1 > "$BATS_FILE_TMPDIR/start"
+    # shellcheck disable=SC2046
+    prun -n 1 "$BATS_FILE_TMPDIR/client" register "$root" wait $(client list) > "$says" 2> "$says.err" &
+    read -r -t "$limit" line < "$says"
+    [ "$line" = registered ]
+    spawner=$(pgrep -of "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
+    daemon=$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
+    [ "$spawner" != "$daemon" ]
+    find "$DVM_SESSION_DIR/1" -maxdepth 1 -type d -name '*.*' > "$BATS_FILE_TMPDIR/lost.jobdirs"
+    kill -KILL "$daemon"
+    wait_end "$spawner" # it removes before it ends
+    wait $! || true
+    prte stop >&2 || true
+}
+
+# rule NAME: after each end of the client exactly what the rule says is left.
+rule() {
+    local end code
+    for end in finalize return abort kill; do
+        mkdir "$BATS_TEST_TMPDIR/$end"
+        code=0
+        prun -n 1 "$BATS_FILE_TMPDIR/client" register "$BATS_TEST_TMPDIR/$end" "$end" "$1" || code=$?
+        case $end:$code in
+            finalize:0 | return:0 | abort:3 | kill:137) ;;
+            *) echo "$end: exit code $code" && return 1 ;;
+        esac
+        client check "$BATS_TEST_TMPDIR/$end" "$1"
+    done
+    client check "$BATS_FILE_TMPDIR/lost.rules" "$1"
+}
+
+@test "files: a named file goes, others stay" { rule file; }
+@test "files: all of a list go" { rule files-in-a-list; }
+@test "files: those of several keys of a request go" { rule files-of-two-keys; }
+@test "files: a duplicate is dropped without an error" { rule file-twice; }
+@test "files: one that is not there is no error" { rule file-that-is-absent; }
+@test "files: a directory named as a file stays" { rule file-that-is-a-directory; }
+@test "files: a link goes, what it leads to stays" { rule file-that-is-a-link; }
+@test "directories: a named one goes with its files" { rule directory; }
+@test "directories: without recursion subdirectories stay, and so does what holds them" { rule directory-not-recursive; }
+@test "directories: with recursion the whole tree goes" { rule directory-recursive; }
+@test "directories: directives are for all of a list" { rule directories-in-a-list-share-directives; }
+@test "directories: directives are for all of a request, wherever they stand" { rule directories-of-two-keys-share-directives; }
+@test "directories: directives are not for another request's" { rule directives-are-of-their-request-alone; }
+@test "leave-topdir: the named directory stays, empty" { rule leave-topdir; }
+@test "leave-topdir: with recursion the named directory alone stays" { rule leave-topdir-recursive; }
+@test "only-empty: empty directories go, files and what holds them stay" { rule only-empty-directories; }
+@test "duplicates: recursion wins when it comes later" { rule same-directory-recursive-wins-later; }
+@test "duplicates: recursion wins when it came earlier" { rule same-directory-recursive-wins-earlier; }
+@test "duplicates: leave-topdir wins when it comes later" { rule same-directory-leave-topdir-wins-later; }
+@test "duplicates: leave-topdir wins when it came earlier" { rule same-directory-leave-topdir-wins-earlier; }
+@test "duplicates: another spelling is the same directory" { rule same-directory-in-another-spelling; }
+@test "duplicates: a directory under another one is none" { rule directory-under-another-is-no-duplicate; }
+@test "ignore: a file of the same request" { rule ignored-file-of-the-same-request; }
+@test "ignore: a file of an earlier request" { rule ignored-file-of-an-earlier-request; }
+@test "ignore: a file of a later request" { rule ignored-file-of-a-later-request; }
+@test "ignore: all of a list" { rule ignored-files-in-a-list; }
+@test "ignore: a directory stays with all that is below it" { rule ignored-directory-stays-with-all-below; }
+@test "contradiction: a file in one request is refused, and nothing of it registered" { rule file-ignored-in-the-same-request-is-refused; }
+@test "contradiction: a file that was ignored earlier is refused" { rule file-ignored-earlier-is-refused; }
+@test "contradiction: a file that is to be removed cannot be ignored later" { rule file-ignored-later-is-refused; }
+@test "contradiction: a directory that was ignored earlier is refused" { rule directory-ignored-earlier-is-refused; }
+@test "contradiction: a directory that is to be removed cannot be ignored later" { rule directory-ignored-later-is-refused; }
+@test "paths: a relative one is refused" { rule relative-path-is-refused; }
+@test "paths: one relative path refuses the whole request" { rule one-relative-path-refuses-the-request; }
+@test "paths: one with .. is refused" { rule path-that-leads-up-is-refused; }
+@test "paths: the root is refused" { rule root-is-refused; }
+@test "paths: an empty one is refused" { rule empty-list-is-refused; }
+@test "links: one in a tree goes and is not followed" { rule link-in-a-tree-is-not-followed; }
+@test "links: one named as a directory stays and is not followed" { rule link-named-as-directory-is-not-followed; }
+@test "owner: files of another user or group stay" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to make files of others"
+    rule others-files-stay
+}
+
+@test "owner: a directory of another user stays" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to make files of others"
+    rule others-directories-stay
+}
+
+@test "targets: a job, at the end of its last process here" { rule job-target; }
+@test "targets: none is the caller's job" { rule null-target; }
+@test "targets: what a job ignores does not concern a process's request" { rule process-and-job-are-apart; }
+@test "targets: a process that is not here is refused" { rule unknown-target-is-refused; }
+
+@test "every rule of the client's table has a test" {
+    run -0 client list
+    for name in "${lines[@]}"; do
+        grep -q "rule $name\b" "$BATS_TEST_FILENAME"
+    done
+}
