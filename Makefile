@@ -16,7 +16,7 @@ FUZZ_CC ?= $(if $(filter ccache%,$(CC)),ccache )clang
 PKGS := pmix libevent libevent_openssl libevent_pthreads hwloc libcurl yaml-0.1 jansson openssl
 VERSION := 0.1.0
 
-CPPFLAGS += -I. -D_GNU_SOURCE -DDVM_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+CPPFLAGS += -I. -D_GNU_SOURCE -DDVM_VERSION='"$(VERSION)"' $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null))
 CFLAGS_ALL := -std=gnu17 -g -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wformat=2 -fno-common -pthread -MMD -MP
 CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined

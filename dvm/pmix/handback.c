@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "src/include/pmix_config.h"
+#include <src/include/pmix_config.h>
 
-#include "src/include/pmix_globals.h"
+#include <src/include/pmix_globals.h>
 
 struct handback {
     void (*run)(void *arg);

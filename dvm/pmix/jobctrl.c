@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 /* The library's own headers, of exactly the version that runs: library_is_known() sees to it. */
-#include "src/include/pmix_config.h"
+#include <src/include/pmix_config.h>
 
-#include "src/include/pmix_globals.h"
-#include "src/mca/bfrops/bfrops.h"
+#include <src/include/pmix_globals.h>
+#include <src/mca/bfrops/bfrops.h>
 
 typedef pmix_status_t job_ctrl_fn(pmix_peer_t *peer, pmix_buffer_t *buf, pmix_info_cbfunc_t cb,
                                   void *cbdata);

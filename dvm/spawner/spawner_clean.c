@@ -77,9 +77,9 @@ static bool is_sane(const char *path)
     return names > 0;
 }
 
-void spawner_clean_add(struct spawner *sp, uint64_t id, unsigned flags, const char *path)
+void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const char *path)
 {
-    struct spawner_scope *s = find(sp, id);
+    struct spawner_scope *s = find(sp, scope);
     struct clean_path *c = s ? find_path(s, path, flags) : NULL;
 
     if (c) {
@@ -92,7 +92,7 @@ void spawner_clean_add(struct spawner *sp, uint64_t id, unsigned flags, const ch
     }
     if (!s) {
         s = xcalloc(1, sizeof(*s));
-        s->id = id;
+        s->id = scope;
         HASH_ADD(hh, sp->scopes, id, sizeof(s->id), s);
     }
     c = xmalloc(sizeof(*c) + strlen(path) + 1);
@@ -204,13 +204,13 @@ static void start(struct spawner *sp, struct spawner_scope *s, uint64_t now_ms)
     sp->ncleaners++;
 }
 
-void spawner_clean_run(struct spawner *sp, uint64_t id)
+void spawner_clean_run(struct spawner *sp, uint64_t scope)
 {
-    struct spawner_scope *s = find(sp, id);
+    struct spawner_scope *s = find(sp, scope);
 
     if (!s) { /* nothing was kept; an answer is expected all the same */
         s = xcalloc(1, sizeof(*s));
-        s->id = id;
+        s->id = scope;
         HASH_ADD(hh, sp->scopes, id, sizeof(s->id), s);
     }
     if (s->state != SCOPE_KEPT)

@@ -316,13 +316,21 @@ static int check(const struct rule *r, const char *top)
 
 /* --- requests */
 
+/* The value with the rule's directory in place of each "%". */
 static char *expand(const char *value, const char *top)
 {
-    char *out = calloc(1, 8192);
-    size_t n = 0;
+    char *out = strdup("");
 
-    for (; *value; value++)
-        n += (size_t)(*value == '%' ? sprintf(out + n, "%s", top) : sprintf(out + n, "%c", *value));
+    for (; *value; value++) {
+        char *longer = NULL;
+        int rc = *value == '%' ? asprintf(&longer, "%s%s", out, top)
+                               : asprintf(&longer, "%s%c", out, *value);
+
+        if (rc < 0)
+            abort();
+        free(out);
+        out = longer;
+    }
     return out;
 }
 
