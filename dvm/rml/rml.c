@@ -27,9 +27,48 @@ struct rml_stream {
     size_t nearly;
     uint64_t ack_at;    /* an acknowledgement is owed by then; 0: none */
     uint64_t resend_at; /* 0: nothing on the way */
-    uint64_t resend_ms;
+    unsigned backoff;   /* resent so often without progress; at most RML_BACKOFFS - 1 */
+    unsigned waits_in;  /* the list that resend_at has put it into */
     UT_hash_handle hh;
+    struct rml_stream *ack_next, *ack_prev, *resend_next, *resend_prev;
 };
+
+/* --- what is due. Each list's delay is one and the same, so its order is that of the times. */
+
+static void drop_ack(struct rml *r, struct rml_stream *s)
+{
+    if (s->ack_at)
+        DL_DELETE2(r->acks, s, ack_prev, ack_next);
+    s->ack_at = 0;
+}
+
+/* At once, before all that follow after the delay, or after it. */
+static void want_ack(struct rml *r, struct rml_stream *s, bool at_once)
+{
+    if (s->ack_at && !at_once)
+        return; /* due sooner */
+    drop_ack(r, s);
+    s->ack_at = r->out->now_ms + (at_once ? 0 : RML_ACK_DELAY_MS);
+    if (at_once)
+        DL_PREPEND2(r->acks, s, ack_prev, ack_next);
+    else
+        DL_APPEND2(r->acks, s, ack_prev, ack_next);
+}
+
+static void drop_resend(struct rml *r, struct rml_stream *s)
+{
+    if (s->resend_at)
+        DL_DELETE2(r->resends[s->waits_in], s, resend_prev, resend_next);
+    s->resend_at = 0;
+}
+
+static void want_resend(struct rml *r, struct rml_stream *s)
+{
+    drop_resend(r, s);
+    s->waits_in = s->backoff;
+    s->resend_at = r->out->now_ms + ((uint64_t)RML_RESEND_MS << s->backoff);
+    DL_APPEND2(r->resends[s->waits_in], s, resend_prev, resend_next);
+}
 
 void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links)
 {
@@ -59,22 +98,11 @@ static void list_free(struct rml_frame **list)
         frame_free(list, *list);
 }
 
-/* Sets one of a stream's times, and keeps the earliest of all: there may be one stream for each
- * member, and the question is asked after every input. */
-static void set_time(struct rml *r, uint64_t *time, uint64_t at)
-{
-    if (*time && *time == r->due)
-        r->due_known = false; /* another may be the earliest now */
-    *time = at;
-    if (at && at < r->due)
-        r->due = at;
-}
-
 static void stream_free(struct rml *r, struct rml_stream *s)
 {
-    set_time(r, &s->ack_at, 0);
-    set_time(r, &s->resend_at, 0);
     HASH_DEL(r->streams, s);
+    drop_ack(r, s);
+    drop_resend(r, s);
     list_free(&s->unacked);
     list_free(&s->early);
     free(s);
@@ -111,7 +139,6 @@ static struct rml_stream *get(struct rml *r, uint32_t vpid, uint32_t traffic)
     s->key = (struct rml_key){vpid, traffic};
     s->next_seq = 1;
     s->rx_next = 1;
-    s->resend_ms = RML_RESEND_MS;
     HASH_ADD(hh, r->streams, key, sizeof s->key, s);
     return s;
 }
@@ -163,7 +190,7 @@ static void push(struct rml *r, struct rml_stream *s)
         f->sent = true;
         s->in_flight += f->bytes.len;
         if (s->resend_at == 0)
-            set_time(r, &s->resend_at, r->out->now_ms + s->resend_ms);
+            want_resend(r, s);
     }
 }
 
@@ -191,7 +218,7 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
         return 0;
     }
     s->next_seq++;
-    set_time(r, &s->ack_at, 0); /* the header carries it */
+    drop_ack(r, s); /* the header carries it */
     s->bytes += b.len;
     DL_APPEND(s->unacked, f);
     push(r, s);
@@ -211,19 +238,12 @@ static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     }
     if (!progress)
         return;
-    s->resend_ms = RML_RESEND_MS;
-    set_time(r, &s->resend_at, s->in_flight ? r->out->now_ms + s->resend_ms : 0);
+    s->backoff = 0;
+    if (s->in_flight)
+        want_resend(r, s);
+    else
+        drop_resend(r, s);
     push(r, s);
-}
-
-/* The end of a job's output is acknowledged at once: its daemon says nothing of the job's end
- * before. */
-static void owe_ack(struct rml *r, struct rml_stream *s, uint16_t type)
-{
-    uint64_t at = r->out->now_ms + (type == MSG_IOF_END ? 0 : RML_ACK_DELAY_MS);
-
-    if (s->ack_at == 0 || at < s->ack_at)
-        set_time(r, &s->ack_at, at);
 }
 
 /* In its turn: delivered, with those behind it that came early. */
@@ -290,7 +310,8 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
     acked(r, s, f->ack);
     if (f->type == MSG_RACK)
         return;
-    owe_ack(r, s, f->type);
+    /* the end of a job's output at once: its daemon says nothing of the job's end before */
+    want_ack(r, s, f->type == MSG_IOF_END);
     take(r, s, frame_new(data, len, f->seq));
 }
 
@@ -357,7 +378,10 @@ static void resend(struct rml *r, struct rml_stream *s)
         f->sent = false;
     }
     s->in_flight = 0;
-    set_time(r, &s->resend_at, s->unacked ? r->out->now_ms + s->resend_ms : 0);
+    if (s->unacked)
+        want_resend(r, s);
+    else
+        drop_resend(r, s);
     push(r, s);
 }
 
@@ -388,7 +412,7 @@ static void send_ack(struct rml *r, struct rml_stream *s)
     struct frame h = header(r, s, MSG_RACK);
     struct buf b BUF_AUTO = {0};
 
-    set_time(r, &s->ack_at, 0);
+    drop_ack(r, s);
     if (!k)
         return;
     buf_init(&b, FRAME_HEADER_BYTES);
@@ -396,45 +420,29 @@ static void send_ack(struct rml *r, struct rml_stream *s)
     links_send_raw(r->links, k, b.data, b.len);
 }
 
-static uint64_t earliest(const struct rml *r)
+void rml_tick(struct rml *r)
 {
-    uint64_t due = UINT64_MAX;
-    struct rml_stream *s, *tmp;
+    while (r->acks && r->acks->ack_at <= r->out->now_ms)
+        send_ack(r, r->acks);
+    for (size_t i = 0; i < RML_BACKOFFS; i++) {
+        struct rml_stream *s;
 
-    HASH_ITER(hh, r->streams, s, tmp)
-    {
-        if (s->ack_at && s->ack_at < due)
-            due = s->ack_at;
-        if (s->resend_at && s->resend_at < due)
-            due = s->resend_at;
+        while ((s = r->resends[i]) && s->resend_at <= r->out->now_ms) {
+            s->backoff += s->backoff + 1 < RML_BACKOFFS;
+            resend(r, s);
+        }
     }
-    return due;
 }
 
 uint64_t rml_deadline(const struct rml *r)
 {
-    return r->due_known ? r->due : earliest(r);
-}
+    uint64_t due = r->acks ? r->acks->ack_at : UINT64_MAX;
 
-void rml_tick(struct rml *r)
-{
-    struct rml_stream *s, *tmp;
-
-    HASH_ITER(hh, r->streams, s, tmp)
-    {
-        if (r->due > r->out->now_ms)
-            break; /* nor is any other due */
-        if (s->ack_at && s->ack_at <= r->out->now_ms)
-            send_ack(r, s);
-        if (s->resend_at && s->resend_at <= r->out->now_ms) {
-            s->resend_ms = s->resend_ms < 8 * RML_RESEND_MS ? 2 * s->resend_ms : s->resend_ms;
-            resend(r, s);
-        }
+    for (size_t i = 0; i < RML_BACKOFFS; i++) {
+        if (r->resends[i] && r->resends[i]->resend_at < due)
+            due = r->resends[i]->resend_at;
     }
-    if (!r->due_known) {
-        r->due = earliest(r);
-        r->due_known = true;
-    }
+    return due;
 }
 
 size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic)

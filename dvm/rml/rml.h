@@ -12,6 +12,7 @@
 #define RML_REORDER_MAX                                                                            \
     256 /* frames kept that came before their turn; more are dropped and come again */
 #define RML_RESEND_MS 1000 /* without progress, doubling to 8 s */
+#define RML_BACKOFFS 4     /* 1, 2, 4, 8 s */
 #define RML_ACK_DELAY_MS 40
 #define RML_DEFER_MAX 1024 /* messages ahead of our membership version that wait for it */
 
@@ -28,14 +29,14 @@ struct rml {
     struct out *out;
     struct members *members;
     struct links *links;
-    struct rml_stream *streams; /* by (vpid, class) */
+    struct rml_stream *streams;               /* by (vpid, class) */
+    struct rml_stream *acks;                  /* that owe one, by time */
+    struct rml_stream *resends[RML_BACKOFFS]; /* with frames on their way, by time; by backoff */
     struct rml_frame *inbox; /* whole frames to be delivered, in order; also those to ourselves */
     struct rml_frame *deferred; /* ahead of our membership version */
     size_t ndeferred;
     struct epoch epoch; /* our own life */
     uint64_t stale;     /* frames refused */
-    uint64_t due;       /* the earliest of all streams' times, or earlier unless it is known */
-    bool due_known;
 };
 
 void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links);
