@@ -220,7 +220,7 @@ static void on_refuse(struct core *c, struct link *k, const struct msg *m)
     }
     neigh_bye(c, k); /* that we have read it */
     links_close(&c->links, k, true);
-    if (m->number == REFUSE_EPOCH_OVER) {
+    if (m->number == REFUSE_EPOCH_OVER || (m->number == REFUSE_LEFT && MUTANT(REJOIN_AFTER_LEFT))) {
         core_reset(c, m->text);
         return;
     }

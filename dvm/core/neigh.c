@@ -55,7 +55,7 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
         return; /* the first loss counts */
     }
     x->id = (struct msg_target){vpid, epoch};
-    x->due_ms = c->out.now_ms + grace_ms;
+    x->due_ms = c->out.now_ms + (MUTANT(NO_GRACE) ? 0 : grace_ms);
 }
 
 static void tell_head(struct core *c, enum msg_type type, int64_t number, struct msg_target who,

@@ -2,6 +2,8 @@
 /* The list of links. */
 #include "dvm/link/link.h"
 
+#include "dvm/wire/mutant.h"
+
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -120,4 +122,16 @@ void links_send_raw(struct links *l, struct link *k, const void *frame, size_t l
 
     act->conn = k->conn;
     buf_put_raw(&act->data, frame, len);
+}
+
+void links_relay(struct links *l, struct link *k, const struct frame *f, const void *body,
+                 size_t len)
+{
+    struct out_act *act = out_add(l->out, OUT_SEND);
+    struct frame next = *f;
+
+    next.hops += !MUTANT(UNCOUNTED_HOPS);
+    act->conn = k->conn;
+    frame_encode(&act->data, &next);
+    buf_put_raw(&act->data, body, len);
 }

@@ -58,6 +58,9 @@ void links_close(struct links *l, struct link *k, bool flush);
 /* Sends a message on the link itself (not routed): the caller fills `f` but for type, dst and seq.
  */
 void links_send(struct links *l, struct link *k, const struct frame *from, const struct msg *m);
+/* Passes a routed frame on: its header with one hop more, its body as it is. */
+void links_relay(struct links *l, struct link *k, const struct frame *f, const void *body,
+                 size_t len);
 void links_send_raw(struct links *l, struct link *k, const void *frame, size_t len);
 
 #endif

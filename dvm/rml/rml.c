@@ -315,14 +315,21 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
     take(r, s, frame_new(data, len, f->seq));
 }
 
+/* What is not passed on its sender sends again when the routes are there. */
+static void relay(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
+{
+    struct link *k = hop(r, f->dst);
+
+    if (f->hops >= FRAME_HOPS_MAX)
+        r->circled++;
+    else if (k)
+        links_relay(r->links, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES);
+}
+
 void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
-    struct link *k;
-
     if (f->dst != r->members->self) {
-        k = hop(r, f->dst);
-        if (k) /* otherwise the sender sends it again when the routes are there */
-            links_send_raw(r->links, k, data, len);
+        relay(r, f, data, len);
         return;
     }
     if (f->version > r->members->version &&

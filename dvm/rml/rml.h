@@ -37,6 +37,7 @@ struct rml {
     size_t ndeferred;
     struct epoch epoch; /* our own life */
     uint64_t stale;     /* frames refused */
+    uint64_t circled;   /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
 };
 
 void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links);

@@ -125,6 +125,7 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
     if (frame_decode(&cur, &f, NULL) < 0)
         return;
     c->left_came += f.type == MSG_LEFT;
+    c->hops = f.hops;
     if (!core_inspect_up(core, conn) || f.type < MSG_ROUTED || f.dst != vpid ||
         f.version > m->version)
         return;
@@ -166,6 +167,17 @@ static void on_event(struct check *c, const struct api_event *e)
     }
 }
 
+/* Each relay counts, so that no frame runs in a circle for ever. */
+static void check_hops(struct check *c, uint32_t vpid, const struct frame *f)
+{
+    if (f->hops > FRAME_HOPS_MAX)
+        check_fail(c, "no-circles", "%s from vpid %u to %u makes %u hops", msg_name(f->type),
+                   f->src, f->dst, f->hops);
+    if (f->type >= MSG_ROUTED && f->src != vpid && f->hops != c->hops + 1)
+        check_fail(c, "no-circles", "vpid %u passes %s on as hop %u, it came as hop %u", vpid,
+                   msg_name(f->type), f->hops, c->hops);
+}
+
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 {
     struct check *c = arg;
@@ -186,6 +198,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         if (frame_decode(&cur, &f, NULL) < 0)
             break;
         c->left_sent += f.type == MSG_LEFT;
+        check_hops(c, vpid, &f);
         if (vpid == 0 && f.type == MSG_LAUNCH && f.src == 0)
             on_launch_frame(c, &f);
         break;

@@ -97,6 +97,7 @@ struct check {
     uint32_t growing_holds;
     uint32_t changing, changing_holds; /* campaigns */
     bool healthy;
+    uint8_t hops;                  /* of the frame that came last */
     uint64_t left_sent, left_came; /* LEFT: a leaving daemon's own word, by link */
     bool named_now[SIM_NODES_MAX]; /* by a campaign that was accepted in this event */
     struct seen_job *jobs;

@@ -17,7 +17,10 @@ void frame_encode(struct buf *b, const struct frame *f)
     buf_put_u64(b, f->version);
     buf_put_u64(b, f->seq);
     buf_put_u64(b, f->ack);
-    buf_put_u64(b, 0); /* reserved */
+    buf_put_u8(b, f->hops);
+    buf_put_u8(b, 0); /* reserved, with the six bytes that follow */
+    buf_put_u16(b, 0);
+    buf_put_u32(b, 0);
 }
 
 int frame_decode(struct cur *c, struct frame *out, struct err *err)
@@ -35,7 +38,10 @@ int frame_decode(struct cur *c, struct frame *out, struct err *err)
     f.version = cur_u64(c);
     f.seq = cur_u64(c);
     f.ack = cur_u64(c);
-    (void)cur_u64(c);
+    f.hops = cur_u8(c);
+    (void)cur_u8(c);
+    (void)cur_u16(c);
+    (void)cur_u32(c);
     if (c->bad)
         return err_set(err, "frame: cut in its header");
     if (version != WIRE_VERSION)

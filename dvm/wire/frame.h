@@ -14,6 +14,9 @@
 #define VPID_HEAD 0u
 #define VPID_MAX 1048575u
 #define FRAME_HEADER_BYTES 64
+/* Up and down again in the deepest tree (radix 2, VPID_MAX) takes 40. While daemons hold different
+ * trees a frame may run in a circle; it ends here, and comes again when they agree. */
+#define FRAME_HOPS_MAX 64
 
 /* One life of a vpid: the head's incarnation and a number that it counts up. Zero: no life (yet).
  */
@@ -42,6 +45,7 @@ struct frame {
     uint64_t version; /* last membership broadcast that the sender had processed */
     uint64_t seq;     /* routed messages: number in the stream src -> dst of this class, from 1 */
     uint64_t ack;     /* all up to this one of the opposite stream have arrived */
+    uint8_t hops;     /* routed messages: relays that have passed it on so far */
 };
 
 void frame_encode(struct buf *b, const struct frame *f);

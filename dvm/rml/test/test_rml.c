@@ -540,6 +540,23 @@ static void a_relay_passes_on_unread_and_remembers_nothing(void **state)
     net_free(n);
 }
 
+static void a_frame_that_runs_in_a_circle_ends_and_its_message_comes_again(void **state)
+{
+    struct net *n = net_new();
+
+    n->d[1].members.radix = 64; /* in its tree the way to 3 leads back to the head */
+    say(n, 0, 3, CLASS_CONTROL, "x", 1);
+    run(n);
+    assert_int_equal(n->sent, 1 + FRAME_HOPS_MAX);
+    assert_int_equal(n->d[0].rml.circled + n->d[1].rml.circled, 1);
+    assert_got(n, 3, 0, CLASS_CONTROL, "");
+    n->d[1].members.radix = 2;
+    tick(n, RML_RESEND_MS);
+    run(n);
+    assert_got(n, 3, 0, CLASS_CONTROL, "x");
+    net_free(n);
+}
+
 static void a_message_to_oneself_needs_no_link(void **state)
 {
     struct net *n = net_new();
@@ -635,6 +652,7 @@ int main(void)
         cmocka_unit_test(without_a_link_it_waits_for_one),
         cmocka_unit_test(a_receiver_without_a_link_acknowledges_later),
         cmocka_unit_test(a_relay_passes_on_unread_and_remembers_nothing),
+        cmocka_unit_test(a_frame_that_runs_in_a_circle_ends_and_its_message_comes_again),
         cmocka_unit_test(a_message_to_oneself_needs_no_link),
         cmocka_unit_test(a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up),
         cmocka_unit_test(those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again),

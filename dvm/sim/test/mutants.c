@@ -45,6 +45,9 @@ static const struct row rows[] = {
     {"complete-early", "xcast-exactly-once", 100},
     {"handle-before-forward", "xcast-exactly-once", 100},
     {"no-dedup", "link-exactly-once", 100},
+    {"uncounted-hops", "no-circles", 100},
+    {"rejoin-after-left", "left-parks", 300},
+    {"no-grace", "unrelated-loss", 100},
     {"renumber", "link-exactly-once", 300},
     {"close-without-bye", "link-exactly-once", 100},
     {"accept-old-epoch", "stale-epoch", 100},
@@ -63,7 +66,8 @@ static const char *const invariants[] = {
     "mapped-ready",          "no-send-to-leaving", "one-terminal-event", "fence-sum",
     "nobody-parked-forever", "tree-agreement",     "one-repair",         "xcast-exactly-once",
     "link-exactly-once",     "stale-epoch",        "slots-balance",      "cpus-balance",
-    "nobody-starves",        "unrelated-loss",     "all-or-nothing",
+    "nobody-starves",        "unrelated-loss",     "all-or-nothing",     "no-circles",
+    "left-parks",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
