@@ -108,6 +108,13 @@ static void copy_opts(struct core *c, const struct core_opts *o)
                                   .slots = o->slots};
 }
 
+static void start_rml(struct core *c)
+{
+    rml_init(&c->rml, &c->out, &c->members, &c->links);
+    if (c->opts.backlog_max)
+        c->rml.backlog_max = c->opts.backlog_max;
+}
+
 struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wall_ms)
 {
     struct core *c = xcalloc(1, sizeof *c);
@@ -116,7 +123,7 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     core_time(c, now_ms, wall_ms);
     members_init(&c->members, o->vpid, c->opts.radix);
     links_init(&c->links, &c->out);
-    rml_init(&c->rml, &c->out, &c->members, &c->links);
+    start_rml(c);
     xcast_init(&c->xcast, &c->out, &c->members, &c->links);
     gather_init(&c->gather, &c->out, &c->rml, &c->members);
     c->retry_ms = CORE_RETRY_MIN_MS;
@@ -188,7 +195,7 @@ void core_reset(struct core *c, const char *why)
     xcast_free(&c->xcast);
     members_free(&c->members);
     members_init(&c->members, c->opts.vpid, c->opts.radix);
-    rml_init(&c->rml, &c->out, &c->members, &c->links);
+    start_rml(c);
     xcast_init(&c->xcast, &c->out, &c->members, &c->links);
     gather_init(&c->gather, &c->out, &c->rml, &c->members);
     c->self.epoch = (struct epoch){0, 0};
@@ -290,6 +297,25 @@ static bool run_head(struct core *c)
     return moved;
 }
 
+/* Who has let so much wait that the next word found no room has missed it: one of the two lives is
+ * over. */
+static bool give_up_behind(struct core *c)
+{
+    struct msg_target who = c->rml.behind;
+    char why[96];
+
+    if (who.vpid == VPID_NONE)
+        return false;
+    c->rml.behind.vpid = VPID_NONE;
+    snprintf(why, sizeof why, "more than %zu bytes wait for vpid %u", 2 * c->rml.backlog_max,
+             who.vpid);
+    if (core_is_head(c))
+        launch_lost(c->launch, who.vpid, who.epoch, why);
+    else
+        core_reset(c, why);
+    return true;
+}
+
 /* Everything that follows from an input, in one go: the outbox then holds all there is to do. */
 void core_settle(struct core *c)
 {
@@ -302,6 +328,7 @@ void core_settle(struct core *c)
         while (deliver(c))
             moved = true;
         local_reports(c);
+        moved |= give_up_behind(c);
         if (core_is_head(c))
             moved |= run_head(c);
         moved |= c->rml.inbox != NULL;
@@ -390,6 +417,8 @@ struct core_stats core_stats(const struct core *c)
     struct core_stats s = {.repairs = c->members.repairs,
                            .xcasts = c->members.version,
                            .stale_frames = c->stale + c->rml.stale,
+                           .circled_frames = c->rml.circled,
+                           .backlog_most = c->rml.backlog_most,
                            .version = c->members.version,
                            .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};
 

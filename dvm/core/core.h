@@ -34,6 +34,7 @@ struct core_opts {
     bool parked;           /* a marker says that this daemon has left: stay parked */
     uint64_t reconnect_ms; /* grace for a broken link; 0: 2000 */
     uint64_t ack_ms;       /* a daemon that withholds an acknowledgement longer is lost; 0: 10000 */
+    size_t backlog_max;    /* dvm/rml/rml.h; 0: RML_BACKLOG_MAX */
     uint64_t leave_ms;     /* fallback of a leaving daemon that is not closed; 0: 10000 */
 };
 
@@ -144,9 +145,11 @@ uint64_t core_event_next(const struct core *c);
 
 /* Figures for /metrics and tests. */
 struct core_stats {
-    uint64_t repairs;      /* repair passes of the tree */
-    uint64_t xcasts;       /* broadcasts processed */
-    uint64_t stale_frames; /* refused: earlier epoch or malformed */
+    uint64_t repairs;        /* repair passes of the tree */
+    uint64_t xcasts;         /* broadcasts processed */
+    uint64_t stale_frames;   /* refused: earlier epoch or malformed */
+    uint64_t circled_frames; /* not passed on any more: more hops than any tree has */
+    uint64_t backlog_most;   /* bytes that have waited in one stream, at most */
     uint64_t jobs_started, jobs_ended;
     uint64_t held_map, held_launch, remapped;
     uint32_t live; /* daemons in the tree, as this one knows */

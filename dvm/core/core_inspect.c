@@ -45,6 +45,11 @@ void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpi
     }
 }
 
+size_t core_inspect_waiting(const struct core *c)
+{
+    return rml_waiting(&c->rml);
+}
+
 bool core_inspect_up(const struct core *c, uint64_t conn)
 {
     const struct link *k = links_by_conn(&c->links, conn);

@@ -15,6 +15,8 @@ uint32_t core_inspect_lifeline(const struct core *c);           /* VPID_NONE: th
 /* Each link that is up, by who is at its other end. */
 void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
                         void *arg);
+/* Bytes of routed messages that wait or are not acknowledged. */
+size_t core_inspect_waiting(const struct core *c);
 bool core_inspect_up(const struct core *c, uint64_t conn); /* greeted and not closing */
 
 #endif

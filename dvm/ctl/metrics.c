@@ -37,6 +37,8 @@ static void put_stats(FILE *f, const struct core_stats *s)
     single(f, "dvm_broadcasts_total", "counter", "Broadcasts processed.", s->xcasts);
     single(f, "dvm_stale_frames_total", "counter",
            "Frames refused: of an earlier epoch, or malformed.", s->stale_frames);
+    single(f, "dvm_circled_frames_total", "counter",
+           "Frames that were not passed on after too many hops.", s->circled_frames);
     single(f, "dvm_jobs_started_total", "counter", "Jobs started.", s->jobs_started);
     single(f, "dvm_jobs_ended_total", "counter", "Jobs ended.", s->jobs_ended);
     head_of(f, "dvm_jobs_held_total", "counter", "Times that a resize held a job, by boundary.");

@@ -35,6 +35,7 @@ static void forget_map(struct job *j)
     free(j->rank_facts);
     free(j->rank_slot);
     free(j->node_gone);
+    free(j->node_sent);
     free(j->node_registered);
     j->map.nodes = NULL;
     j->map.rank_node = j->map.rank_app = NULL;
@@ -42,7 +43,7 @@ static void forget_map(struct job *j)
     j->rank_facts = NULL;
     j->rank_taken = NULL;
     j->note = j->table = NULL;
-    j->rank_slot = j->node_gone = j->node_registered = NULL;
+    j->rank_slot = j->node_sent = j->node_gone = j->node_registered = NULL;
     j->map.nnodes = j->map.nranks = 0;
 }
 
@@ -287,6 +288,7 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
         j->rank_state[r] = PROC_INIT;
         take(l, j, r, nodes[at].vpid);
     }
+    j->node_sent = xcalloc(j->map.nnodes + 1, sizeof *j->node_sent);
     j->node_gone = xcalloc(j->map.nnodes + 1, sizeof *j->node_gone);
     j->node_registered = xcalloc(j->map.nnodes + 1, sizeof *j->node_registered);
     j->map.nranks = ranks;
@@ -520,6 +522,16 @@ static void show_map(struct launch *l, struct job *j)
     j->table = NULL;
 }
 
+/* A daemon cannot be sent its part: those before it are told to end theirs, the rest have none. */
+static void unlaunched(struct launch *l, struct job *j, const char *why)
+{
+    job_fail(l, j, JOB_EV_FAIL_START, 125, "not launched: %s", why);
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->node_sent[i])
+            job_lose_node(l, j, (int)i);
+    }
+}
+
 static void send_launch(struct launch *l, struct job *j)
 {
     struct msg m = {.type = MSG_LAUNCH, .launch = j->map};
@@ -532,12 +544,12 @@ static void send_launch(struct launch *l, struct job *j)
     show_map(l, j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
         m.launch.cpus = cpus_of(l, j, (uint32_t)i, &m.launch.ncpus);
-        if (rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
-            job_fail(l, j, JOB_EV_FAIL_START, 125, "not launched: %s", err.msg);
-            job_daemon_lost(l, j->map.nodes[i].vpid,
-                            (struct epoch){l->opts.incarnation, j->map.nodes[i].epoch});
-        }
+        j->node_sent[i] = rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) == 0;
         cpus_free(m.launch.cpus, m.launch.ncpus);
+        if (!j->node_sent[i]) {
+            unlaunched(l, j, err.msg);
+            return;
+        }
     }
 }
 

@@ -24,7 +24,8 @@ static void kill_ranks(struct launch *l, struct job *j, int signum, int64_t grac
     struct err err = {0};
 
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (!j->node_gone[i] && rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0)
+        if (j->node_sent[i] && !j->node_gone[i] &&
+            rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0)
             out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
     }
 }
@@ -237,7 +238,7 @@ bool job_uses(const struct job *j, uint32_t vpid)
     return node >= 0 && j->sent && !j->node_gone[node] && !job_state_over(j->state);
 }
 
-static void lose_node(struct launch *l, struct job *j, int node)
+void job_lose_node(struct launch *l, struct job *j, int node)
 {
     uint32_t nlost = 0;
 
@@ -267,7 +268,7 @@ void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch)
 
         if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr &&
             (j->sent || MUTANT(LOSS_ENDS_HELD)) && !job_state_over(j->state) && !j->node_gone[node])
-            lose_node(l, j, node);
+            job_lose_node(l, j, node);
     }
 }
 
@@ -358,7 +359,7 @@ void job_notify(struct launch *l, struct job *j)
     if (j->nchildren)
         return;
     for (size_t i = 0; is_home && j->sent && i < j->map.nnodes; i++) {
-        if (node_current(l, &j->map.nodes[i]))
+        if (j->node_sent[i] && node_current(l, &j->map.nodes[i]))
             vpids[done.nvpids++] = j->map.nodes[i].vpid;
     }
     job_tell(l, j, &done);

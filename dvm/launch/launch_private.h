@@ -43,6 +43,7 @@ struct job {
     enum job_level bind;        /* what the ranks that hold some are bound to */
     char *note;                 /* why ranks are not bound, or NULL */
     char *table;                /* the map for the submitter, or NULL */
+    bool *node_sent;            /* [nnodes] the launch is on its way there, or arrived */
     bool *node_gone;            /* [nnodes] nothing of it is left there */
     bool *node_registered;
     uint32_t nrunning, nnodes_gone, nnodes_registered;
@@ -192,6 +193,7 @@ void job_exited(struct launch *l, uint32_t from, const struct msg *m);
 void job_local_gone(struct launch *l, uint32_t from, const struct msg *m);
 void job_aborted(struct launch *l, uint32_t from, const struct msg *m);
 void job_signal(struct launch *l, const struct msg *m);
+void job_lose_node(struct launch *l, struct job *j, int node); /* it has not had the launch */
 void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch);
 void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
 void job_deadlines(struct launch *l);

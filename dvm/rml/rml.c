@@ -24,11 +24,11 @@ struct rml_stream {
     uint64_t next_seq;
     uint64_t rx_next; /* the number that is delivered next */
     struct rml_frame *early;
-    size_t nearly;
-    uint64_t ack_at;    /* an acknowledgement is owed by then; 0: none */
-    uint64_t resend_at; /* 0: nothing on the way */
-    unsigned backoff;   /* resent so often without progress; at most RML_BACKOFFS - 1 */
-    unsigned waits_in;  /* the list that resend_at has put it into */
+    size_t nearly, early_bytes; /* at most a window of a sender that keeps to it */
+    uint64_t ack_at;            /* an acknowledgement is owed by then; 0: none */
+    uint64_t resend_at;         /* 0: nothing on the way */
+    unsigned backoff;           /* resent so often without progress; at most RML_BACKOFFS - 1 */
+    unsigned waits_in;          /* the list that resend_at has put it into */
     UT_hash_handle hh;
     struct rml_stream *ack_next, *ack_prev, *resend_next, *resend_prev;
 };
@@ -72,7 +72,11 @@ static void want_resend(struct rml *r, struct rml_stream *s)
 
 void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links)
 {
-    *r = (struct rml){.out = out, .members = members, .links = links};
+    *r = (struct rml){.out = out,
+                      .members = members,
+                      .links = links,
+                      .backlog_max = RML_BACKLOG_MAX,
+                      .behind.vpid = VPID_NONE};
 }
 
 static struct rml_frame *frame_new(const void *data, size_t len, uint64_t seq)
@@ -194,6 +198,24 @@ static void push(struct rml *r, struct rml_stream *s)
     }
 }
 
+static bool refusable(enum msg_type type)
+{
+    return type == MSG_SUBMIT || type == MSG_LAUNCH || type == MSG_APP || type == MSG_GATHER_UP ||
+           type == MSG_GATHER_DOWN;
+}
+
+static bool fits(struct rml *r, const struct rml_stream *s, enum msg_type type, size_t len)
+{
+    bool may_wait = refusable(type);
+
+    if (s->bytes + len <= (may_wait ? 1 : 2) * r->backlog_max)
+        return true;
+    if (!may_wait)
+        r->behind = (struct msg_target){
+            s->key.vpid, members_epoch(r->members, members_get(r->members, s->key.vpid))};
+    return false;
+}
+
 int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct msg *m,
              struct err *err)
 {
@@ -212,14 +234,19 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
     msg_encode(&b, m);
     if (b.failed)
         return err_set(err, "message %s to vpid %u: too long", msg_name(m->type), vpid);
-    f = frame_new(b.data, b.len, s->next_seq);
     if (vpid == r->members->self) {
+        f = frame_new(b.data, b.len, s->next_seq);
         DL_APPEND(r->inbox, f);
         return 0;
     }
+    if (!fits(r, s, m->type, b.len))
+        return err_set(err, "message %s to vpid %u: %zu bytes wait for it already",
+                       msg_name(m->type), vpid, s->bytes);
+    f = frame_new(b.data, b.len, s->next_seq);
     s->next_seq++;
     drop_ack(r, s); /* the header carries it */
     s->bytes += b.len;
+    r->backlog_most = s->bytes > r->backlog_most ? s->bytes : r->backlog_most;
     DL_APPEND(s->unacked, f);
     push(r, s);
     return 0;
@@ -230,7 +257,7 @@ static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     bool progress = false;
 
     while (s->unacked && s->unacked->seq <= ack) {
-        s->bytes -= s->unacked->bytes.len;
+        s->bytes -= MUTANT(KEEP_BACKLOG) ? 0 : s->unacked->bytes.len;
         if (s->unacked->sent)
             s->in_flight -= s->unacked->bytes.len;
         frame_free(&s->unacked, s->unacked);
@@ -252,7 +279,8 @@ static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
     struct rml_frame *e;
 
     if (f->seq != s->rx_next) {
-        bool keep = f->seq > s->rx_next && s->nearly < RML_REORDER_MAX;
+        bool keep = f->seq > s->rx_next && s->nearly < RML_REORDER_MAX &&
+                    (!s->nearly || s->early_bytes + f->bytes.len <= RML_WINDOW_BYTES);
 
         DL_FOREACH(s->early, e)
         {
@@ -270,6 +298,7 @@ static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
         }
         DL_APPEND(s->early, f);
         s->nearly++;
+        s->early_bytes += f->bytes.len;
         return;
     }
     DL_APPEND(r->inbox, f);
@@ -279,6 +308,7 @@ static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
         if (e->seq == s->rx_next) {
             DL_DELETE(s->early, e);
             s->nearly--;
+            s->early_bytes -= e->bytes.len;
             take(r, s, e);
             return;
         }
@@ -326,6 +356,20 @@ static void relay(struct rml *r, const struct frame *f, const uint8_t *data, siz
         links_relay(r->links, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES);
 }
 
+/* Ahead of our version: it waits, as far as there is room. */
+static void defer(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
+{
+    struct rml_frame *d;
+
+    if (r->ndeferred >= RML_DEFER_MAX ||
+        (r->ndeferred && r->deferred_bytes + len > RML_DEFER_BYTES))
+        return;
+    d = frame_new(data, len, f->version);
+    DL_APPEND(r->deferred, d);
+    r->ndeferred++;
+    r->deferred_bytes += len;
+}
+
 void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
     if (f->dst != r->members->self) {
@@ -333,16 +377,10 @@ void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t
         return;
     }
     if (f->version > r->members->version &&
-        epoch_eq(f->src_epoch, (struct epoch){r->epoch.inc, f->src_epoch.ctr})) {
-        if (r->ndeferred < RML_DEFER_MAX) {
-            struct rml_frame *d = frame_new(data, len, f->version);
-
-            DL_APPEND(r->deferred, d);
-            r->ndeferred++;
-        }
-        return;
-    }
-    local_input(r, f, data, len);
+        epoch_eq(f->src_epoch, (struct epoch){r->epoch.inc, f->src_epoch.ctr}))
+        defer(r, f, data, len);
+    else
+        local_input(r, f, data, len);
 }
 
 /* Membership has moved on: what waited for it comes in. */
@@ -359,8 +397,9 @@ static void undefer(struct rml *r)
             continue;
         if (frame_decode(&c, &f, NULL) == 0)
             local_input(r, &f, d->bytes.data, d->bytes.len);
-        frame_free(&r->deferred, d);
         r->ndeferred--;
+        r->deferred_bytes -= d->bytes.len;
+        frame_free(&r->deferred, d);
     }
 }
 
@@ -450,6 +489,18 @@ uint64_t rml_deadline(const struct rml *r)
             due = r->resends[i]->resend_at;
     }
     return due;
+}
+
+size_t rml_waiting(const struct rml *r)
+{
+    const struct rml_stream *s, *tmp;
+    size_t n = 0;
+
+    HASH_ITER(hh, r->streams, s, tmp)
+    {
+        n += s->bytes;
+    }
+    return n;
 }
 
 size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic)

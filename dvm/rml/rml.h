@@ -14,7 +14,13 @@
 #define RML_RESEND_MS 1000 /* without progress, doubling to 8 s */
 #define RML_BACKOFFS 4     /* 1, 2, 4, 8 s */
 #define RML_ACK_DELAY_MS 40
-#define RML_DEFER_MAX 1024 /* messages ahead of our membership version that wait for it */
+/* Bytes of a stream that wait or are unacknowledged. At the first limit a message is refused whose
+ * sender can live with that: SUBMIT, LAUNCH, APP, collectives. The rest is small, and bounded by
+ * the jobs that there may be; a peer that is so far behind that it does not fit is given up. */
+#define RML_BACKLOG_MAX (128u << 20)
+#define RML_BACKLOG_END (2 * RML_BACKLOG_MAX)
+#define RML_DEFER_MAX 1024          /* messages ahead of our membership version that wait for it, */
+#define RML_DEFER_BYTES (64u << 20) /* and their bytes; the rest comes again */
 
 struct rml_frame { /* an encoded frame that waits: for its acknowledgement, or for its turn */
     uint64_t seq;
@@ -34,18 +40,21 @@ struct rml {
     struct rml_stream *resends[RML_BACKOFFS]; /* with frames on their way, by time; by backoff */
     struct rml_frame *inbox; /* whole frames to be delivered, in order; also those to ourselves */
     struct rml_frame *deferred; /* ahead of our membership version */
-    size_t ndeferred;
-    struct epoch epoch; /* our own life */
-    uint64_t stale;     /* frames refused */
-    uint64_t circled;   /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
+    size_t ndeferred, deferred_bytes;
+    size_t backlog_max;       /* RML_BACKLOG_MAX; twice that is the end */
+    size_t backlog_most;      /* that any stream has had */
+    struct msg_target behind; /* a peer that is to be given up; vpid VPID_NONE: none */
+    struct epoch epoch;       /* our own life */
+    uint64_t stale;           /* frames refused */
+    uint64_t circled;         /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
 };
 
 void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links);
 void rml_free(struct rml *r);
 /* The header fields that say who we are. */
 struct frame rml_from(const struct rml *r);
-/* Encodes and queues; -1 (nothing queued) only if the peer is not a member now or the message is
- * too long. */
+/* Encodes and queues; -1 (nothing queued) only if the peer is not a member now, the message is too
+ * long, or too much waits for the peer already. */
 int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct msg *m,
              struct err *err);
 /* A routed frame came over a link: relays it unread, or takes it in. */
@@ -58,6 +67,7 @@ void rml_routes_changed(struct rml *r);
 void rml_forget(struct rml *r, uint32_t vpid);
 void rml_tick(struct rml *r);
 uint64_t rml_deadline(const struct rml *r);
+size_t rml_waiting(const struct rml *r); /* bytes in all streams */
 size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic);
 /* The number of the last message sent so, and whether all up to a number have arrived (or will
  * never: the peer's life is over). */

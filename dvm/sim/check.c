@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes in one stream: all that schedules of this size could need, a launch grows with the DVM. */
+#define BACKLOG_MAX (64u << 10)
+#define BACKLOG_PER_MEMBER 2048u
+
 const char *check_failed(const struct check *c)
 {
     return c->name;
@@ -306,6 +310,9 @@ static void on_after(void *arg, uint32_t vpid)
         check_left(c, vpid, n->epoch, core);
     *n = (struct seen_node){now, m->version, m->repairs, sim_life(c->sim, vpid), n->up};
     check_links(c, vpid);
+    if (core_stats(core).backlog_most > BACKLOG_MAX + (size_t)m->n * BACKLOG_PER_MEMBER)
+        check_fail(c, "bounded-backlog", "%llu bytes wait in one stream of vpid %u",
+                   (unsigned long long)core_stats(core).backlog_most, vpid);
     if (vpid == 0) {
         check_complete(c, core);
         check_lives(c, m);
@@ -365,6 +372,9 @@ static void rest_daemon(struct check *c, uint32_t vpid, const struct members *he
         check_fail(c, "tree-agreement", "vpid %u is in the tree and not there in this life", vpid);
         return;
     }
+    if (core_inspect_waiting(x))
+        check_fail(c, "bounded-backlog", "vpid %u: %zu bytes still wait at rest", vpid,
+                   core_inspect_waiting(x));
     m = core_inspect_members(x);
     if (m->version != head->version || check_digest(m) != check_digest(head))
         check_fail(c, "tree-agreement", "vpid %u is at version %llu, the head at %llu", vpid,

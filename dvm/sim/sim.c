@@ -378,6 +378,7 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .radix = s->opts.radix,
                           .size = s->opts.size,
                           .drain_s = -1,
+                          .backlog_max = s->opts.backlog_max,
                           .park = true};
 
     snprintf(host, sizeof host, "node%u", vpid);

@@ -20,7 +20,8 @@ struct sim_opts {
     uint32_t size;  /* first size bound */
     unsigned seed;
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
-    bool uneven;       /* some connections are ten times slower than others */
+    size_t backlog_max;
+    bool uneven; /* some connections are ten times slower than others */
     bool trace;
 };
 

@@ -47,6 +47,7 @@
     X(COMPLETE_EARLY, "a broadcast is complete when it has been sent")                             \
     X(TREE_HISTORY, "the tree depends on the repairs that a daemon has seen")                      \
     X(NO_DEDUP, "a frame that came twice is delivered twice")                                      \
+    X(KEEP_BACKLOG, "what was acknowledged is still counted as waiting")                           \
     X(UNCOUNTED_HOPS, "relays pass frames on without counting the hop")                            \
     X(REJOIN_AFTER_LEFT, "who was removed while cut off joins anew")                               \
     X(NO_GRACE, "who has lost its link is given up at once")                                       \

@@ -396,6 +396,99 @@ static void the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once(vo
     sim_destroy(s);
 }
 
+/* --- what waits for a peer is bounded */
+
+static struct sim *boot_narrow(void)
+{
+    struct sim_opts o = {.nodes = 3,
+                         .radix = 2,
+                         .slots = 2,
+                         .size = 2,
+                         .seed = 42,
+                         .delay_ms = 3,
+                         .backlog_max = 64u << 10,
+                         .trace = getenv("SIM_TRACE") != NULL};
+    struct sim *s = sim_create(&o);
+
+    for (uint32_t v = 0; v <= 2; v++)
+        sim_start(s, v);
+    wait_wired(s, 2);
+    sim_for(s, 100);
+    return s;
+}
+
+static void a_launch_for_which_there_is_no_room_fails_its_job_and_no_other(void **state)
+{
+    struct sim *s = boot_narrow();
+    static const char block[1024];
+    struct err err = {0};
+    size_t first, second;
+    unsigned n = 0;
+
+    first = sim_submit(s, 0, 1, 1000, 0); /* runs on vpid 1 */
+    sim_for(s, 100);
+    sim_stop(s, 1, true);
+    for (size_t len = sizeof block; len; len = len == sizeof block ? 16 : 0) {
+        while (core_app_send(sim_core(s, 0), 1, CLASS_LAUNCH, 1, block, len, &err) == 0)
+            assert_true(++n < 100);
+    }
+    assert_non_null(strstr(err.msg, "wait for it already"));
+    second = sim_submit(s, 0, 3, 0, 0);
+    sim_for(s, 500); /* its ranks on vpid 2 have to end */
+    assert_true(sim_job(s, second)->done);
+    assert_int_equal(sim_job(s, second)->exit_code, 125);
+    assert_non_null(strstr(sim_job(s, second)->text, "wait for it already"));
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    sim_stop(s, 1, false);
+    sim_for(s, 20000);
+    assert_true(sim_job(s, first)->done);
+    assert_int_equal(sim_job(s, first)->exit_code, 0);
+    assert_int_equal(in_state(s, "wired"), 2);
+    sim_destroy(s);
+}
+
+static void signal_until_it_is_too_much(struct sim *s, uint32_t at, size_t job)
+{
+    core_time(sim_core(s, at), sim_now(s), sim_now(s));
+    for (unsigned i = 0; i < 3000; i++)
+        core_client_signal(sim_core(s, at), (uint32_t)job, 10);
+    sim_drain(s, at);
+}
+
+static void a_member_that_lets_too_much_wait_is_given_up(void **state)
+{
+    struct sim *s = boot_narrow();
+    size_t job = sim_submit(s, 0, 1, 60000, 0); /* runs on vpid 1 */
+
+    sim_for(s, 100);
+    sim_stop(s, 1, true);
+    signal_until_it_is_too_much(s, 0, job);
+    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
+    sim_for(s, 10);
+    assert_int_equal(sim_job(s, job)->exit_code, 123);
+    sim_stop(s, 1, false);
+    wait_wired(s, 2);
+    sim_destroy(s);
+}
+
+static void a_member_that_is_not_heard_by_the_head_gives_its_life_up(void **state)
+{
+    struct sim *s = boot_narrow();
+    size_t job = sim_submit(s, 2, 1, 60000, 0);
+
+    sim_for(s, 100);
+    sim_stop(s, 0, true);
+    signal_until_it_is_too_much(s, 2, job);
+    assert_int_equal(core_state(sim_core(s, 2)), CORE_JOINING);
+    assert_int_equal(sim_job(s, job)->exit_code, 123);
+    assert_non_null(strstr(sim_job(s, job)->text, "bytes wait for vpid 0"));
+    sim_stop(s, 0, false);
+    wait_wired(s, 2);
+    sim_for(s, 3000);
+    assert_int_equal(core_state(sim_core(s, 2)), CORE_WIRED);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +502,9 @@ int main(void)
         cmocka_unit_test(a_late_call_of_a_process_that_is_gone_ends_nobodys_life),
         cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
         cmocka_unit_test(who_was_shrunk_while_cut_off_is_told_so_and_parks),
+        cmocka_unit_test(a_launch_for_which_there_is_no_room_fails_its_job_and_no_other),
+        cmocka_unit_test(a_member_that_lets_too_much_wait_is_given_up),
+        cmocka_unit_test(a_member_that_is_not_heard_by_the_head_gives_its_life_up),
         cmocka_unit_test(the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once),
     };
 

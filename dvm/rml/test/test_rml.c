@@ -606,6 +606,56 @@ static void those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again(v
     net_free(n);
 }
 
+static void the_bytes_that_wait_for_a_version_are_bounded_too(void **state)
+{
+    static const char big[RML_DEFER_BYTES / 2];
+    struct net *n = net_new();
+
+    n->d[0].members.version = 8;
+    say(n, 0, 1, CLASS_MODEX, big, sizeof big);
+    say(n, 0, 1, CLASS_BULK, big, sizeof big);
+    run(n);
+    assert_int_equal(n->d[1].rml.ndeferred, 1); /* with its header the other is too much */
+    n->d[1].members.version = 8;
+    rml_routes_changed(&n->d[1].rml);
+    assert_int_equal(n->d[1].rml.deferred_bytes, 0);
+    tick(n, RML_ACK_DELAY_MS);
+    run(n);
+    tick(n, RML_RESEND_MS);
+    collect(n);
+    assert_int_equal(n->nway, 1); /* it comes again */
+    assert_true(n->way[0].bytes.len > sizeof big);
+    net_free(n);
+}
+
+static void a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up(void **state)
+{
+    struct net *n = net_new();
+    struct rml *r = &n->d[0].rml;
+    struct msg app = {.type = MSG_APP, .data = (const uint8_t *)"x", .len = 1};
+    struct msg kill = {.type = MSG_KILL, .nspace = "job", .number = 15};
+    struct err err = {0};
+    size_t before;
+
+    r->backlog_max = 4096;
+    while (rml_send(r, 1, CLASS_LAUNCH, &app, &err) == 0)
+        assert_true(rml_backlog(r, 1, CLASS_LAUNCH) <= 4096);
+    before = rml_sent(r, 1, CLASS_LAUNCH);
+    assert_int_equal(rml_send(r, 1, CLASS_BULK, &app, &err), 0); /* another stream */
+    assert_int_equal(rml_send(r, 1, CLASS_LAUNCH, &kill, &err), 0);
+    assert_int_equal(r->behind.vpid, VPID_NONE);
+    while (rml_send(r, 1, CLASS_LAUNCH, &kill, &err) == 0)
+        assert_true(rml_backlog(r, 1, CLASS_LAUNCH) <= 8192);
+    assert_true(rml_sent(r, 1, CLASS_LAUNCH) > before);
+    assert_int_equal(r->behind.vpid, 1);
+    run(n); /* all is acknowledged */
+    tick(n, RML_ACK_DELAY_MS);
+    run(n);
+    assert_int_equal(rml_waiting(r), 0);
+    assert_int_equal(rml_send(r, 1, CLASS_LAUNCH, &app, &err), 0);
+    net_free(n);
+}
+
 static void the_streams_of_a_life_end_with_it(void **state)
 {
     struct net *n = net_new();
@@ -656,6 +706,8 @@ int main(void)
         cmocka_unit_test(a_message_to_oneself_needs_no_link),
         cmocka_unit_test(a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up),
         cmocka_unit_test(those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again),
+        cmocka_unit_test(the_bytes_that_wait_for_a_version_are_bounded_too),
+        cmocka_unit_test(a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up),
         cmocka_unit_test(the_streams_of_a_life_end_with_it),
     };
 

@@ -45,6 +45,7 @@ static const struct row rows[] = {
     {"complete-early", "xcast-exactly-once", 100},
     {"handle-before-forward", "xcast-exactly-once", 100},
     {"no-dedup", "link-exactly-once", 100},
+    {"keep-backlog", "bounded-backlog", 100},
     {"uncounted-hops", "no-circles", 100},
     {"rejoin-after-left", "left-parks", 300},
     {"no-grace", "unrelated-loss", 100},
@@ -67,7 +68,7 @@ static const char *const invariants[] = {
     "nobody-parked-forever", "tree-agreement",     "one-repair",         "xcast-exactly-once",
     "link-exactly-once",     "stale-epoch",        "slots-balance",      "cpus-balance",
     "nobody-starves",        "unrelated-loss",     "all-or-nothing",     "no-circles",
-    "left-parks",
+    "left-parks",            "bounded-backlog",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
