@@ -15,8 +15,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == atoi(argv[1]))
-        MPI_Abort(MPI_COMM_WORLD, atoi(argv[2]));
+    if (rank == (int)strtol(argv[1], NULL, 10))
+        MPI_Abort(MPI_COMM_WORLD, (int)strtol(argv[2], NULL, 10));
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     if (up != MPI_COMM_NULL)
         child(up);
     else
-        parent(argv[0], argc > 1 ? atoi(argv[1]) : 2);
+        parent(argv[0], argc > 1 ? (int)strtol(argv[1], NULL, 10) : 2);
     MPI_Finalize();
     return 0;
 }

@@ -17,30 +17,30 @@ enum hold_at { HOLD_NONE, HOLD_MAP, HOLD_LAUNCH };
 struct job {
     uint64_t number;
     int state;
+    enum hold_at hold;
     struct job_launch map; /* nspace, spec, and the map while mapped */
     bool mapped;
-    bool sent;            /* launch messages have gone out: it can no longer be remapped */
-    bool queued;          /* waits for slots */
-    bool checked;         /* it fitted the maximum when it was submitted, */
-    bool needs_grow;      /* but only by grows that ran then */
+    bool sent;       /* launch messages have gone out: it can no longer be remapped */
+    bool queued;     /* waits for slots */
+    bool checked;    /* it fitted the maximum when it was submitted, */
+    bool needs_grow; /* but only by grows that ran then */
+    bool ended_told;
     bool due;             /* has a step to take, */
     uint64_t not_in_turn; /* but not in this one */
-    enum hold_at hold;
-    uint64_t held_ms; /* since when it is held and has not gone on; 0: it is not */
+    uint64_t held_ms;     /* since when it is held and has not gone on; 0: it is not */
     /* Whom acceptance, states and end are told: the daemon and client that submitted it. Its output
      * goes to the home in `map`, which is that of its parent for a job that a rank has spawned. */
     uint32_t submit_vpid, submit_client;
     struct epoch submit_epoch;
-    uint32_t nchildren; /* jobs that its ranks have spawned and that are not over */
-    bool adopted;       /* its parent was there when it came, and counts it */
-    size_t nwatchers;   /* daemons beside its own that are told its end */
+    enum job_level bind; /* what the ranks that hold CPUs of their own are bound to */
+    uint32_t nchildren;  /* jobs that its ranks have spawned and that are not over */
+    bool adopted;        /* its parent was there when it came, and counts it */
+    size_t nwatchers;    /* daemons beside its own that are told its end */
     uint32_t *watchers;
-    bool ended_told;
     int *rank_state;                /* [nranks] enum proc_state */
     struct launch_rank *rank_facts; /* [nranks] */
     bool *rank_slot; /* [nranks] holds slots of its node, as many as map_rank_slots() says */
     hwloc_bitmap_t *rank_taken; /* [nranks] hardware threads that it holds; NULL: none */
-    enum job_level bind;        /* what the ranks that hold some are bound to */
     char *note;                 /* why ranks are not bound, or NULL */
     char *table;                /* the map for the submitter, or NULL */
     bool *node_sent;            /* [nnodes] the launch is on its way there, or arrived */
@@ -49,9 +49,9 @@ struct job {
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     enum job_event failure; /* 0: none; how it will end */
     int exit_code;
+    uint32_t passed; /* by later jobs, while it waited for slots */
     char *reason;
     uint64_t deadline_ms; /* 0: none */
-    uint32_t passed;      /* by later jobs, while it waited for slots */
     UT_hash_handle hh;
     struct job *next, *prev;
 };
@@ -120,15 +120,14 @@ struct launch {
     struct cpus_kind *cpus_kinds; /* by text */
     struct node_cpus *cpus;       /* [ncpus] by vpid */
     uint32_t ncpus;
+    uint32_t fence; /* the sum of the holds */
     struct history *history;
     size_t nhistory;
     struct campaign *campaigns;
     size_t ncampaigns;
     struct hold *holds;
-    uint32_t fence;
     struct pending_op *ops;
     uint64_t last_op, complete;
-    bool normal_running; /* a non-urgent operation is on its way */
     uint64_t normal_op;
     uint64_t grow_op; /* the ADD that is on its way; 0: none */
     uint64_t batches; /* of joiners so far */
@@ -139,9 +138,10 @@ struct launch {
     struct life *lives; /* of vpids admitted not long ago */
     struct release *releases;
     uint64_t release_at;
-    bool kick;        /* slots may have become free */
-    bool turned_away; /* an admission was taken back: the core has to tell */
-    uint64_t turn;    /* inputs so far */
+    uint64_t turn;       /* inputs so far */
+    bool normal_running; /* a non-urgent operation is on its way */
+    bool kick;           /* slots may have become free */
+    bool turned_away;    /* an admission was taken back: the core has to tell */
     bool ending, ended, end_sent;
     enum shutdown_why ending_why;
     uint64_t ending_at;

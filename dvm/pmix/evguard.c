@@ -57,13 +57,13 @@ static _Atomic(struct event *) *slot_of(const struct event *ev)
     return &watched[fd][what & EV_WRITE ? 1 : 0];
 }
 
-int event_add(struct event *ev, const struct timeval *tv)
+int event_add(struct event *ev, const struct timeval *timeout)
 {
     _Atomic(struct event *) *slot = is_library() ? slot_of(ev) : NULL;
 
     if (slot)
         atomic_store(slot, ev);
-    return NEXT(add_fn *, "event_add")(ev, tv);
+    return NEXT(add_fn *, "event_add")(ev, timeout);
 }
 
 static void forget(const struct event *ev)

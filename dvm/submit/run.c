@@ -50,13 +50,14 @@ static int64_t now_ms(void)
 static void say(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void say(struct run *r, const char *fmt, ...)
 {
+    char *text = NULL;
     va_list ap;
 
     va_start(ap, fmt);
-    dprintf(r->fds->err, "prun: ");
-    vdprintf(r->fds->err, fmt, ap);
-    dprintf(r->fds->err, "\n");
+    if (vasprintf(&text, fmt, ap) >= 0) /* one write, so that no output of ranks gets between */
+        dprintf(r->fds->err, "prun: %s\n", text);
     va_end(ap);
+    free(text);
 }
 
 static void finish(struct run *r, int code, const char *why)

@@ -92,12 +92,17 @@ static char **with_pid(char **argv)
     return argv;
 }
 
+static int number(const char *text)
+{
+    return (int)strtol(text, NULL, 10);
+}
+
 static pmix_status_t spawn(char **argv, char *child)
 {
     pmix_app_t app;
 
     PMIX_APP_CONSTRUCT(&app);
-    app.maxprocs = atoi(argv[0]);
+    app.maxprocs = number(argv[0]);
     app.cmd = argv[1];
     app.argv = with_pid(argv + 1);
     return PMIx_Spawn(NULL, 0, &app, 1, child);
@@ -217,7 +222,7 @@ static int do_control(char **argv)
                    {"term", PMIX_JOB_CTRL_TERMINATE},
                    {"stop", PMIX_JOB_CTRL_PAUSE},
                    {"cont", PMIX_JOB_CTRL_RESUME}};
-    int signum = atoi(argv[0]);
+    int signum = number(argv[0]);
     pmix_proc_t target;
     pmix_info_t info;
 
@@ -228,7 +233,7 @@ static int do_control(char **argv)
             PMIX_INFO_LOAD(&info, actions[i].key, NULL, PMIX_BOOL);
     }
     PMIX_LOAD_PROCID(&target, argv[1],
-                     strcmp(argv[2], "*") == 0 ? PMIX_RANK_WILDCARD : (uint32_t)atoi(argv[2]));
+                     strcmp(argv[2], "*") == 0 ? PMIX_RANK_WILDCARD : (uint32_t)number(argv[2]));
     printf("control: %s\n", PMIx_Error_string(PMIx_Job_control(&target, 1, &info, 1, NULL, NULL)));
     return end();
 }

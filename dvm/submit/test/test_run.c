@@ -355,6 +355,23 @@ static void verbose_tells_the_states(void **state)
                                     "prun: job 5.1: RUNNING\n");
 }
 
+static void each_line_of_its_own_is_one_write(void **state)
+{
+    struct world *w = *state;
+    int packets[2];
+    char line[256];
+
+    assert_int_equal(pipe2(packets, O_DIRECT), 0); /* a read gives what one write has given */
+    w->fds.err = packets[1];
+    w->opts.verbose = true;
+    assert_int_equal(run(w, play_verbose), 0);
+    memset(line, 0, sizeof(line));
+    assert_true(read(packets[0], line, sizeof(line) - 1) > 0);
+    assert_string_equal(line, "prun: job 5.1: accepted\n");
+    close(packets[0]);
+    close(packets[1]);
+}
+
 static void without_verbose_a_good_job_says_nothing_of_its_own(void **state)
 {
     struct world *w = *state;
@@ -440,6 +457,7 @@ int main(void)
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
         T(verbose_tells_the_states),
+        T(each_line_of_its_own_is_one_write),
         T(without_verbose_a_good_job_says_nothing_of_its_own),
         T(tagged_lines_are_whole_and_carry_their_rank),
         T(output_that_nobody_reads_stops_at_the_limit_and_loses_nothing),
