@@ -159,7 +159,7 @@ test: ## all tests that need no cluster
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory sim-test
 	@$(MAKE) --no-print-directory local
-	@$(MAKE) --no-print-directory lint-test docs-check core-check
+	@$(MAKE) --no-print-directory lint-test docs-check core-check contract
 	@$(MAKE) --no-print-directory api-test
 
 fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached

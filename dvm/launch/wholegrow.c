@@ -86,7 +86,9 @@ static void abort_waiters(struct launch *l, const struct campaign *c)
 
     DL_FOREACH(l->jobs, j)
     {
-        if (j->needs_grow && !j->mapped && lacks(l, j, l->bound, true))
+        bool its_own = j->needs_grow && lacks(l, j, l->bound, true);
+
+        if (!j->mapped && (its_own || MUTANT(ABORT_ALL_WAITERS)) && !MUTANT(WAITERS_STAY))
             job_fail(l, j, JOB_EV_NEVER, 125, "not launched: it needs the grow %s, which %s%s",
                      c->id, c->phase == API_PHASE_CANCELLED ? "was cancelled" : "has failed: ",
                      c->phase == API_PHASE_CANCELLED ? "" : c->cause);
@@ -200,7 +202,7 @@ void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why)
 
     DL_FOREACH(l->campaigns, c)
     {
-        if (runs(c) && c->phase != API_PHASE_ROLLING_BACK &&
+        if (runs(c) && c->phase != API_PHASE_ROLLING_BACK && !MUTANT(GROW_STAYS) &&
             c->targets[c->ntargets - 1].id.vpid > highest)
             wholegrow_fail(l, c, "%s leaves no room for vpid %u", why,
                            c->targets[c->ntargets - 1].id.vpid);
@@ -342,7 +344,8 @@ void wholegrow_accept(struct launch *l, struct campaign *c)
         c->deadline_ms = l->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
     l->bound = bound_now(l, false);
     g = look_at_all(l, c);
-    if (g.missing + g.reported == 0) { /* C7: terminal by the answer, no event */
+    if (g.missing + g.reported == 0 &&
+        !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
         c->phase = API_PHASE_COMPLETE;
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;

@@ -61,6 +61,9 @@
     X(WIRE_SOME, "a grow wires those that have come, whoever is missing")                          \
     X(TAKE_SOME_BACK, "a failed grow leaves one of its daemons in the tree")                       \
     X(FAIL_UNTOLD, "a failed grow is not told to its requester")                                   \
+    X(ABORT_ALL_WAITERS, "a failed grow aborts every job that waits")                              \
+    X(WAITERS_STAY, "a failed grow leaves the jobs that need it waiting")                          \
+    X(GROW_STAYS, "a grow goes on when a size or a shrink leaves no room for it")                  \
     X(KEEP_BOUND, "a failed grow leaves the size bound where it was raised to")                    \
     X(LOSS_ENDS_BATCH, "the loss of a daemon ends a batch of joiners")                             \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
