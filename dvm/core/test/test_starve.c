@@ -70,7 +70,7 @@ static void storm(struct sim *s, uint32_t turn)
 
 static void nobody_starves_in_a_storm_of_campaigns(void **state)
 {
-    struct sim *s = boot(MEMBERS + 1, MEMBERS, 40);
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 100);
     struct check *c = check_create(s);
     uint64_t end;
     size_t done = 0;
@@ -80,9 +80,9 @@ static void nobody_starves_in_a_storm_of_campaigns(void **state)
     end = sim_now(s) + STORM_MS;
     for (uint32_t turn = 0; sim_now(s) < end; turn++) {
         storm(s, turn);
-        if (turn % 50 == 0)
+        if (turn % 200 == 0)
             sim_submit(s, 0, 1, 20, 0);
-        sim_for(s, 40);
+        sim_for(s, 10);
         if (*check_failed(c))
             fail_msg("%s: %s", check_failed(c), check_text(c));
     }
