@@ -64,11 +64,24 @@ static const struct row rows[] = {
 };
 
 static const char *const invariants[] = {
-    "mapped-ready",          "no-send-to-leaving", "one-terminal-event", "fence-sum",
-    "nobody-parked-forever", "tree-agreement",     "one-repair",         "xcast-exactly-once",
-    "link-exactly-once",     "stale-epoch",        "slots-balance",      "cpus-balance",
-    "nobody-starves",        "unrelated-loss",     "all-or-nothing",     "no-circles",
-    "left-parks",            "bounded-backlog",
+    "mapped-ready",
+    "no-send-to-leaving",
+    "one-terminal-event",
+    "fence-sum",
+    "nobody-parked-forever",
+    "tree-agreement",
+    "one-repair",
+    "xcast-exactly-once",
+    "link-exactly-once",
+    "stale-epoch",
+    "slots-balance",
+    "cpus-balance",
+    "nobody-starves",
+    "unrelated-loss",
+    "all-or-nothing",
+    "no-circles",
+    "left-parks",
+    "bounded-backlog",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
