@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 /* {"sequence": 8, "members": 5}: vpids 1..members may join from now on. A sequence lower than the
- * last one seen is refused (409 SequenceTooOld). A running or completed shrink has lowered the
- * bound below its targets until a later size message raises it. The answer is the same shape, with
- * what is in force. */
+ * last one seen, or the last one with another number of members, is refused (409 SequenceTooOld). A
+ * running or completed shrink has lowered the bound below its targets until a later size message
+ * raises it; the same message again changes nothing. The answer is the same shape, with what is in
+ * force. */
 struct api_size {
     uint64_t sequence;
     uint32_t members;

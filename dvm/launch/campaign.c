@@ -194,7 +194,8 @@ static struct campaign *by_id(const struct launch *l, const char *id)
 
 static bool same_request(const struct api_campaign_request *a, const struct api_campaign_request *b)
 {
-    return a->kind == b->kind && a->sequence == b->sequence && a->ntargets == b->ntargets &&
+    return a->kind == b->kind && a->sequence == b->sequence && a->drain_mode == b->drain_mode &&
+           a->deadline_s == b->deadline_s && a->ntargets == b->ntargets &&
            memcmp(a->targets, b->targets, a->ntargets * sizeof *a->targets) == 0;
 }
 
@@ -334,7 +335,7 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
 
     if (c && !same_request(&c->req, r))
         return reject(reason, "IdReused", 409, err,
-                      "this campaign id was used with other targets or another sequence");
+                      "campaign id %s was used with another body", id);
     if (c) {
         campaign_fill(l, c, out);
         return 0;

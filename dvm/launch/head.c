@@ -309,10 +309,14 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
         return err_code(err, 409, "size sequence %llu is older than %llu, which is in force",
                         (unsigned long long)s->sequence, (unsigned long long)l->size_sequence);
     }
-    if (s->sequence == l->size_sequence && s->sequence && s->members != l->bound) {
+    if (s->sequence == l->size_sequence && s->sequence) {
+        if (s->members == l->size) {
+            *out = (struct api_size){l->size_sequence, l->bound};
+            return 0;
+        }
         *reason = "SequenceTooOld";
-        return err_code(err, 409, "size sequence %llu has been used: %u is in force",
-                        (unsigned long long)s->sequence, l->bound);
+        return err_code(err, 409, "size sequence %llu has been used for %u members",
+                        (unsigned long long)s->sequence, l->size);
     }
     if (s->members > VPID_MAX) {
         *reason = "BadRequest";

@@ -109,6 +109,8 @@ static void on_size(int status, const json_t *body, const struct err *err, void 
         log_info("size put cluster=%s members=%u sequence=%llu", run->e->key, now.members,
                  (unsigned long long)now.sequence);
         run->failed = now.members != run->plan->record.size_members;
+        if (run->failed) /* a campaign has changed it since: only a later number can */
+            run->e->size_refused = run->plan->record.size_sequence;
     }
     act_done(run);
 }

@@ -203,8 +203,9 @@ static void on_size(struct httpd_req *req, void *arg)
     else if (s.sequence < f->size.sequence || s.sequence < f->sequence)
         httpd_refuse(req, 409, "SequenceTooOld", "too old");
     else {
-        f->size = s;
-        httpd_reply_json(req, 200, api_size_encode(&s));
+        if (s.sequence > f->size.sequence)
+            f->size = s;
+        httpd_reply_json(req, 200, api_size_encode(&f->size));
         send_event(f, API_EVENT_SIZE, NULL);
     }
     json_decref(body);
@@ -374,6 +375,16 @@ static void on_cap(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, "text/plain", "ok\n");
 }
 
+/* What a campaign of somebody else's comes to. */
+static void on_lower(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *n = httpd_query(req, "n");
+    f->size.members = n ? (uint32_t)strtoul(n, NULL, 10) : 0;
+    send_event(f, API_EVENT_SIZE, NULL);
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
 static void on_log(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
@@ -395,6 +406,7 @@ static int open_orders(struct fake *f, struct err *err)
     httpd_route(f->orders, "POST", "/back", on_back, f);
     httpd_route(f->orders, "POST", "/refuse", on_refuse, f);
     httpd_route(f->orders, "POST", "/cap", on_cap, f);
+    httpd_route(f->orders, "POST", "/lower", on_lower, f);
     httpd_route(f->orders, "GET", "/log", on_log, f);
     return 0;
 }

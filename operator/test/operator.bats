@@ -255,6 +255,16 @@ END
     replicas_are 3
 }
 
+@test "a size that somebody else has lowered is told again with a later number" {
+    running 3
+    first=$(tells '{.status.size.sequence}')
+    order 'lower?n=2'
+    later() { [ "$(tells '{.status.size.sequence}')" -gt "$first" ]; }
+    until_true 30 later
+    condition Available AllMembersWired
+    replicas_are 3
+}
+
 @test "a campaign that the head refuses is told with its reason and removes nothing" {
     running 4
     order 'refuse?status=422&reason=NotTrailing'

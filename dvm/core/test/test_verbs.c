@@ -67,8 +67,8 @@ static void a_shrink_that_cannot_be_is_refused_and_changes_nothing(void **state)
         int status;
         const char *text;
     } rows[] = {
-        {"c", 1, {3, 4}, 2, "IdReused", 409, "other targets"},
-        {"c", 2, {4}, 1, "IdReused", 409, "another sequence"},
+        {"c", 1, {3, 4}, 2, "IdReused", 409, "with another body"},
+        {"c", 2, {4}, 1, "IdReused", 409, "with another body"},
         {"release-1", 2, {4}, 1, "BadRequest", 400, "the head's own"},
         {"x", 0, {4}, 1, "SequenceTooOld", 409, "sequence 0 is older than 1"},
         {"x", 2, {0}, 0, "BadRequest", 400, "at least one vpid"},
@@ -85,6 +85,31 @@ static void a_shrink_that_cannot_be_is_refused_and_changes_nothing(void **state)
         struct answer a = put(&s, rows[i].id, rows[i].sequence, rows[i].targets, rows[i].n);
 
         assert_refused(&s, &a, &before, rows[i].reason, rows[i].status, rows[i].text);
+        scene_close(&s);
+    }
+}
+
+static void a_shrink_asked_for_again_with_another_drain_is_refused(void **state)
+{
+    static const struct {
+        enum api_drain_mode mode;
+        int64_t deadline_s;
+    } rows[] = {{API_DRAIN_KILL, -1}, {API_DRAIN_WAIT, 0}, {API_DRAIN_WAIT, 30}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct api_campaign_request r = {.sequence = 1,
+                                         .drain_mode = rows[i].mode,
+                                         .deadline_s = rows[i].deadline_s,
+                                         .ntargets = 1,
+                                         .targets = (uint32_t[]){4}};
+        struct answer a = {.reason = ""};
+        struct scene s;
+
+        scene_open(&s, SCENE_HEAD_MEMBER);
+        struct buf before BUF_AUTO = digest(&s);
+
+        a.rc = core_campaign_put(s.core, "c", &r, &a.c, &a.reason, &a.err);
+        assert_refused(&s, &a, &before, "IdReused", 409, "with another body");
         scene_close(&s);
     }
 }
@@ -163,7 +188,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
         const char *text;
     } rows[] = {
         {{4, 9}, "SequenceTooOld", 409, "sequence 4 is older than 5"},
-        {{5, 9}, "SequenceTooOld", 409, "sequence 5 has been used: 4 is in force"},
+        {{5, 9}, "SequenceTooOld", 409, "sequence 5 has been used for 4 members"},
         {{6, 1048576}, "BadRequest", 400, "1048576 is over the limit"},
     };
     struct api_size in = {5, 4};
@@ -181,6 +206,34 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
         assert_refused(&s, &a, &before, rows[i].reason, rows[i].status, rows[i].text);
     }
     assert_int_equal(core_size_put(s.core, &in, &out, &a.reason, NULL), 0); /* the same: no harm */
+    scene_close(&s);
+}
+
+static void a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing(void **state)
+{
+    struct api_size in = {5, 4};
+    struct api_size out;
+    const char *reason = "";
+    struct answer a;
+    struct scene s;
+
+    scene_open(&s, SCENE_HEAD_MEMBER);
+    assert_int_equal(core_size_put(s.core, &in, &out, &reason, NULL), 0);
+    a = put(&s, "x", 2, (uint32_t[]){3, 4}, 2);
+    assert_int_equal(a.rc, 0);
+    api_campaign_free(&a.c);
+    struct buf before BUF_AUTO = digest(&s);
+
+    assert_int_equal(core_size_put(s.core, &in, &out, &reason, NULL), 0);
+    assert_int_equal(out.sequence, 5);
+    assert_int_equal(out.members, 2);
+    struct buf after BUF_AUTO = digest(&s);
+
+    assert_int_equal(before.len, after.len);
+    assert_memory_equal(before.data, after.data, after.len);
+    in.members = 2; /* what is in force, and not what was told */
+    a.rc = core_size_put(s.core, &in, &out, &a.reason, &a.err);
+    assert_refused(&s, &a, &before, "SequenceTooOld", 409, "has been used for 4 members");
     scene_close(&s);
 }
 
@@ -240,11 +293,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shrink_that_cannot_be_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_shrink_asked_for_again_with_another_drain_is_refused),
         cmocka_unit_test(a_shrink_of_a_vpid_that_never_was_is_refused_once_there_is_a_size),
         cmocka_unit_test(the_same_shrink_asked_for_again_answers_the_record_that_is_there),
         cmocka_unit_test(a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled),
         cmocka_unit_test(a_cancel_twice_or_after_the_end_answers_the_record),
         cmocka_unit_test(a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing),
         cmocka_unit_test(while_it_ends_nothing_new_is_begun_and_the_nearer_deadline_counts),
         cmocka_unit_test(the_oldest_ended_campaign_is_forgotten_at_the_limit),
     };
