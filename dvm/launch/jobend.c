@@ -94,6 +94,15 @@ static void rank_step(struct launch *l, struct job *j, uint32_t rank, enum proc_
         out_log(l->out, LOG_LEVEL_DEBUG, "job %s rank %u: %s", j->map.nspace, rank, err.msg);
 }
 
+/* A rank may have ended before its daemon has reported that its neighbours have started too. */
+static bool start_is_news(const struct job *j, int64_t rank, bool failed)
+{
+    if (rank < 0)
+        return false;
+    return j->rank_state[rank] == PROC_INIT ||
+           (!failed && j->rank_state[rank] == PROC_TERMINATED && !j->rank_facts[rank].pid);
+}
+
 void job_launched(struct launch *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
@@ -101,7 +110,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
     for (size_t i = 0; j && i < m->nranks; i++) {
         int64_t rank = own_rank(j, from, m->ranks[i].rank);
 
-        if (rank < 0)
+        if (!start_is_news(j, rank, m->ranks[i].failed))
             continue;
         if (m->ranks[i].failed) {
             rank_step(l, j, (uint32_t)rank, PROC_EV_FAIL);
@@ -112,7 +121,8 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
                      strerror(m->ranks[i].value));
             continue;
         }
-        rank_step(l, j, (uint32_t)rank, PROC_EV_RUN);
+        if (j->rank_state[rank] == PROC_INIT)
+            rank_step(l, j, (uint32_t)rank, PROC_EV_RUN);
         j->rank_facts[rank].pid = m->ranks[i].value;
         if (j->nrunning++ == 0 && j->state == JOB_SEND_LAUNCH_MSG)
             job_event(l, j, JOB_EV_FIRST);
@@ -157,9 +167,12 @@ void job_exited(struct launch *l, uint32_t from, const struct msg *m)
     for (size_t i = 0; j && i < m->nranks; i++) {
         int64_t rank = own_rank(j, from, m->ranks[i].rank);
 
-        if (rank < 0)
+        if (rank < 0 || j->rank_state[rank] >= PROC_TERMINATED)
             continue;
-        j->rank_state[rank] = PROC_TERMINATED;
+        if (j->rank_state[rank] == PROC_INIT)
+            rank_step(l, j, (uint32_t)rank, PROC_EV_RUN);
+        rank_step(l, j, (uint32_t)rank, PROC_EV_IOF);
+        rank_step(l, j, (uint32_t)rank, PROC_EV_WAITPID);
         j->rank_facts[rank].exit = m->ranks[i].value;
         job_give_back(l, j, (uint32_t)rank);
         if (m->ranks[i].value != 0)
@@ -243,7 +256,7 @@ void job_lose_node(struct launch *l, struct job *j, int node)
     uint32_t nlost = 0;
 
     for (uint32_t r = 0; r < j->map.nranks; r++) {
-        if (j->map.rank_node[r] != (uint32_t)node || j->rank_state[r] == PROC_TERMINATED)
+        if (j->map.rank_node[r] != (uint32_t)node || j->rank_state[r] >= PROC_TERMINATED)
             continue;
         rank_step(l, j, r, PROC_EV_LOST);
         job_give_back(l, j, r);

@@ -209,7 +209,8 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
     scene_close(&s);
 }
 
-static void a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing(void **state)
+static void
+a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing(void **state)
 {
     struct api_size in = {5, 4};
     struct api_size out;
@@ -299,7 +300,8 @@ int main(void)
         cmocka_unit_test(a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled),
         cmocka_unit_test(a_cancel_twice_or_after_the_end_answers_the_record),
         cmocka_unit_test(a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing),
-        cmocka_unit_test(a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing),
+        cmocka_unit_test(
+            a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing),
         cmocka_unit_test(while_it_ends_nothing_new_is_begun_and_the_nearer_deadline_counts),
         cmocka_unit_test(the_oldest_ended_campaign_is_forgotten_at_the_limit),
     };
