@@ -3,7 +3,6 @@
  * for the whole grace; and what may end a job when nothing but links has failed. */
 #include "dvm/sim/check_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -160,14 +159,15 @@ bool check_excused(struct check *c, const struct sim_job *j)
     const char *where = strstr(j->text, "(vpid ");
     const struct seen_life *life, *tmp;
     const struct seen_life *home = life_of(c, j->home, j->home_epoch);
-    unsigned vpid = 0;
+    uint32_t vpid;
 
     if (j->exit_code != CODE_LOST)
         return false;
     if (home->lost || (home->left && strcmp(j->text, "left the DVM") == 0))
         return true;
-    if (!where || sscanf(where, "(vpid %u)", &vpid) != 1)
+    if (!where)
         return false;
+    vpid = (uint32_t)strtoul(where + strlen("(vpid "), NULL, 10);
     HASH_ITER(hh, c->lives, life, tmp)
     {
         if (life->id.vpid == vpid && life->lost)
