@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A shrink in a DVM of many daemons in this process: hops until it is complete and until the last
  * leaver is parked, frames, and CPU time per daemon. Each frame takes one tick, which is one hop;
- * CPU time is that of the daemons' own calls, without this driver's. */
+ * CPU time is that of the daemons' own calls, without this driver's. Usage: xcast [MOST [RADIX]] */
 #include "bench/figures.h"
 #include "dvm/core/core.h"
 
@@ -350,12 +350,15 @@ int main(int argc, char **argv)
 {
     static const uint32_t sizes[] = {64, 1024, 16384};
     static const uint32_t radixes[] = {2, 64};
-    uint32_t max = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1024;
+    uint32_t max = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1024; /* 16,384: 6.5 GB */
+    uint32_t only = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
 
     for (int i = 0; i < 6; i++) {
         uint32_t n = sizes[i / 2];
         uint32_t ks[] = {1, n / 2};
 
+        if (only && radixes[i % 2] != only)
+            continue;
         for (int j = 0; j < 2 && n <= max; j++) {
             struct result r;
 
