@@ -3,6 +3,8 @@
  * store. */
 #include "dvm/daemon_private.h"
 
+#include "dvm/gather/gather.h"
+
 #include "base/log/log.h"
 
 #include <hwloc/bitmap.h>
@@ -155,10 +157,17 @@ static void on_abort(pmix_req req, const char *nspace, uint32_t rank, int code, 
 
 /* --- collectives */
 
+/* False if the daemon is no longer there in the life that has the ranks. */
+static bool takes_part(struct daemon *d, const struct job_node *n, hwloc_bitmap_t set)
+{
+    hwloc_bitmap_set(set, n->vpid);
+    return core_live_in(d->core, n->vpid, n->epoch);
+}
+
 /* Daemons of the participants; NULL if a namespace is not known here. The set is small: a list with
  * a linear look-up is replaced by a bitmap of vpids. */
 static uint32_t *vpids_of(struct daemon *d, const struct pmix_srv_proc *procs, size_t nprocs,
-                          size_t *n)
+                          size_t *n, bool *lost)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     uint32_t *list = NULL;
@@ -173,10 +182,10 @@ static uint32_t *vpids_of(struct daemon *d, const struct pmix_srv_proc *procs, s
         known &= l != NULL;
         for (size_t k = 0; l && k < l->nnodes; k++) {
             if (procs[i].rank == PMIX_RANK_WILDCARD)
-                hwloc_bitmap_set(set, l->nodes[k].vpid);
+                *lost |= !takes_part(d, &l->nodes[k], set);
         }
         if (l && procs[i].rank < l->nranks)
-            hwloc_bitmap_set(set, l->nodes[l->rank_node[procs[i].rank]].vpid);
+            *lost |= !takes_part(d, &l->nodes[l->rank_node[procs[i].rank]], set);
     }
     *n = 0;
     if (known) {
@@ -194,11 +203,11 @@ static uint32_t *vpids_of(struct daemon *d, const struct pmix_srv_proc *procs, s
 static void gather(struct daemon *d, const struct pending *p)
 {
     struct buf sig BUF_AUTO = {0};
+    struct gather_call call = {.req = p->req, .data = p->data.data, .len = p->data.len};
     uint32_t *vpids FREE_AUTO = NULL;
-    size_t n;
 
-    vpids = vpids_of(d, p->procs, p->nprocs, &n);
-    if (!vpids || n == 0) {
+    vpids = vpids_of(d, p->procs, p->nprocs, &call.n, &call.lost);
+    if (!vpids || call.n == 0) {
         pmix_srv_answer(d->pmix, p->req, PMIX_ERR_NOT_FOUND, NULL, 0);
         return;
     }
@@ -208,7 +217,11 @@ static void gather(struct daemon *d, const struct pending *p)
         buf_put_raw(&sig, p->procs[i].nspace, strlen(p->procs[i].nspace) + 1);
         buf_put_u32(&sig, p->procs[i].rank);
     }
-    core_gather(d->core, p->req, sig.data, sig.len, vpids, n, p->data.data, p->data.len);
+    call.vpids = vpids;
+    call.sig = sig.data;
+    call.siglen = sig.len;
+    call.timeout_ms = p->timeout_s > 0 ? (uint64_t)p->timeout_s * 1000 : 0;
+    core_gather(d->core, &call);
 }
 
 static void on_participants_known(struct daemon *d, bool known, void *arg)
@@ -236,7 +249,10 @@ static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs,
 
 void dpmix_gather(struct daemon *d, const struct out_act *act)
 {
-    pmix_srv_answer(d->pmix, act->req, act->number == 0 ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED,
+    pmix_srv_answer(d->pmix, act->req,
+                    act->number == 0                ? PMIX_SUCCESS
+                    : act->number == GATHER_TIMEOUT ? PMIX_ERR_TIMEOUT
+                                                    : PMIX_ERR_PROC_ABORTED,
                     act->data.data, act->data.len);
 }
 

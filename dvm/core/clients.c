@@ -150,6 +150,11 @@ bool core_live(const struct core *c, uint32_t vpid)
     return members_live(&c->members, vpid);
 }
 
+bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch)
+{
+    return members_current(&c->members, vpid, (struct epoch){c->self.epoch.inc, epoch});
+}
+
 static bool has(const uint32_t *list, size_t n, uint32_t vpid)
 {
     for (size_t i = 0; i < n; i++) {

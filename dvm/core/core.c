@@ -341,8 +341,10 @@ uint64_t core_deadline(const struct core *c)
 {
     uint64_t due = neigh_deadline(c);
     uint64_t rml = rml_deadline(&c->rml);
+    uint64_t gather = gather_deadline(&c->gather);
 
     due = rml < due ? rml : due;
+    due = gather < due ? gather : due;
     if (core_is_head(c)) {
         uint64_t launch = launch_deadline(c->launch);
 
@@ -354,13 +356,13 @@ uint64_t core_deadline(const struct core *c)
 void core_tick(struct core *c)
 {
     neigh_tick(c);
+    gather_tick(&c->gather);
     core_settle(c);
 }
 
-void core_gather(struct core *c, uint64_t req, const void *sig, size_t siglen,
-                 const uint32_t *vpids, size_t n, const void *data, size_t len)
+void core_gather(struct core *c, const struct gather_call *call)
 {
-    gather_start(&c->gather, req, sig, siglen, vpids, n, data, len);
+    gather_start(&c->gather, call);
     core_settle(c);
 }
 

@@ -14,6 +14,7 @@
 #include "dvm/wire/out.h"
 
 struct core;
+struct gather_call;
 
 struct core_opts {
     uint32_t vpid;       /* 0: the head */
@@ -103,14 +104,12 @@ bool core_client_there(const struct core *c, uint32_t client);
 /* Where a client's input goes: false until its job has started. */
 bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
                 size_t *n);
-/* Whether a vpid is a member now. */
+/* Whether a vpid is a member now; in the life that a map tells (struct job_node). */
 bool core_live(const struct core *c, uint32_t vpid);
+bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch);
 
-/* One local contribution to a collective of the participating vpids (ascending); answered by
- * OUT_GATHER with `req`. The signature is the same on each participant; collectives of one
- * signature are numbered in order. */
-void core_gather(struct core *c, uint64_t req, const void *sig, size_t siglen,
-                 const uint32_t *vpids, size_t n, const void *data, size_t len);
+/* One local contribution to a collective (dvm/gather/gather.h), answered by OUT_GATHER. */
+void core_gather(struct core *c, const struct gather_call *call);
 
 /* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */
 void core_sigterm(struct core *c);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives by (signature, sequence): contributions wait for each other, also for one that is not
- * known here yet. */
+ * known here yet. The first participant decides how each ends. */
 #include "dvm/gather/gather.h"
+
+#include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ struct gather_op {
     struct gather_key *key;
     bool started; /* our own contribution is in */
     uint64_t req;
+    uint64_t deadline_ms; /* 0: none */
     size_t n;
     uint32_t *vpids;
     size_t need; /* contributions of children still to come; known once the participants are */
@@ -25,10 +28,14 @@ struct gather_op {
     UT_hash_handle hh;
 };
 
-struct gather_seq {
+struct gather_seq { /* of a signature */
     size_t siglen;
     uint8_t *sig;
-    uint64_t next;
+    uint64_t next;      /* as far as it was started here */
+    uint64_t decided;   /* as far as it is known how they ended */
+    uint64_t timed_out; /* the last that ended so: see bad_end() */
+    uint64_t ok;        /* the decider: the last that ended well, kept for who has lost its relay */
+    struct buf ok_data;
     UT_hash_handle hh;
 };
 
@@ -46,6 +53,14 @@ static void op_free(struct gather *g, struct gather_op *op)
     free(op);
 }
 
+static void seq_free(struct gather *g, struct gather_seq *s)
+{
+    HASH_DEL(g->seqs, s);
+    free(s->sig);
+    buf_free(&s->ok_data);
+    free(s);
+}
+
 void gather_free(struct gather *g)
 {
     struct gather_op *op, *otmp;
@@ -57,13 +72,11 @@ void gather_free(struct gather *g)
     }
     HASH_ITER(hh, g->seqs, s, stmp)
     {
-        HASH_DEL(g->seqs, s);
-        free(s->sig);
-        free(s);
+        seq_free(g, s);
     }
 }
 
-static uint64_t next_seq(struct gather *g, const void *sig, size_t siglen)
+static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t siglen)
 {
     struct gather_seq *s;
 
@@ -73,9 +86,10 @@ static uint64_t next_seq(struct gather *g, const void *sig, size_t siglen)
         s->sig = xmalloc(siglen + 1);
         memcpy(s->sig, sig, siglen);
         s->siglen = siglen;
+        buf_init(&s->ok_data, MSG_DATA_MAX);
         HASH_ADD_KEYPTR(hh, g->seqs, s->sig, siglen, s);
     }
-    return ++s->next;
+    return s;
 }
 
 static struct gather_key *key_new(uint64_t seq, const void *sig, size_t siglen)
@@ -88,13 +102,15 @@ static struct gather_key *key_new(uint64_t seq, const void *sig, size_t siglen)
     return k;
 }
 
+/* NULL if it is over. A good end comes by way of relays, and may be overtaken by the next one's bad
+ * end, which comes directly: what is still open here is not over. */
 static struct gather_op *get(struct gather *g, uint64_t seq, const void *sig, size_t siglen)
 {
     struct gather_key *key = key_new(seq, sig, siglen);
     struct gather_op *op;
 
     HASH_FIND(hh, g->ops, key, sizeof *key + siglen, op);
-    if (op) {
+    if (op || seq <= seq_of(g, sig, siglen)->decided) {
         free(key);
         return op;
     }
@@ -114,6 +130,24 @@ static size_t index_of(const struct gather_op *op, uint32_t vpid)
     return i;
 }
 
+/* The tree over the participants: children of position p are p * radix + 1 … p * radix + radix. */
+static size_t radix(const struct gather *g)
+{
+    return g->members->radix;
+}
+
+/* How one ended that was over before it began here. None has ended well since, as this daemon has
+ * not taken part, and none times out any more once a participant is lost. */
+static int64_t bad_end(const struct gather_seq *s, uint64_t seq)
+{
+    return seq <= s->timed_out ? GATHER_TIMEOUT : GATHER_LOST;
+}
+
+static bool decides(const struct gather *g, const struct gather_op *op)
+{
+    return op->n && op->vpids[0] == g->members->self;
+}
+
 static void know_participants(struct gather *g, struct gather_op *op, const uint32_t *vpids,
                               size_t n)
 {
@@ -126,12 +160,12 @@ static void know_participants(struct gather *g, struct gather_op *op, const uint
     memcpy(op->vpids, vpids, n * sizeof *vpids);
     op->n = n;
     self = index_of(op, g->members->self);
-    first = self * GATHER_RADIX + 1;
-    op->need = first >= n ? 0 : (n - first < GATHER_RADIX ? n - first : GATHER_RADIX);
+    first = self * radix(g) + 1;
+    op->need = first >= n ? 0 : (n - first < radix(g) ? n - first : radix(g));
 }
 
-static int send(struct gather *g, struct gather_op *op, uint32_t to, enum msg_type type,
-                int64_t status)
+static int send(struct gather *g, const struct gather_op *op, uint32_t to, enum msg_type type,
+                int64_t status, const struct buf *data)
 {
     struct msg m = {.type = type,
                     .op = op->key->seq,
@@ -140,8 +174,8 @@ static int send(struct gather *g, struct gather_op *op, uint32_t to, enum msg_ty
                     .nvpids = op->n,
                     .vpids = op->vpids,
                     .number = status,
-                    .data = status == 0 ? op->data.data : NULL,
-                    .len = status == 0 ? op->data.len : 0};
+                    .data = status == 0 ? data->data : NULL,
+                    .len = status == 0 ? data->len : 0};
     struct err err = {0};
 
     if (rml_send(g->rml, to, CLASS_MODEX, &m, &err) == 0)
@@ -150,86 +184,181 @@ static int send(struct gather *g, struct gather_op *op, uint32_t to, enum msg_ty
     return -1;
 }
 
+static void tell(struct gather *g, uint64_t req, int64_t status, const struct buf *data)
+{
+    struct out_act *act = out_add(g->out, OUT_GATHER);
+
+    act->req = req;
+    act->number = status;
+    if (status == 0)
+        buf_put_raw(&act->data, data->data, data->len);
+}
+
+/* The end here: its own client is answered, once. */
 static void answer(struct gather *g, struct gather_op *op, int64_t status)
+{
+    struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
+
+    if (op->key->seq > s->decided)
+        s->decided = op->key->seq;
+    if (status == GATHER_TIMEOUT && op->key->seq > s->timed_out)
+        s->timed_out = op->key->seq;
+    if (op->started)
+        tell(g, op->req, status, &op->data);
+    op_free(g, op);
+}
+
+/* The good outcome goes down the tree with the data. */
+static void pass_down(struct gather *g, struct gather_op *op)
 {
     size_t self = index_of(op, g->members->self);
 
-    for (size_t i = self * GATHER_RADIX + 1; i <= (self + 1) * GATHER_RADIX && i < op->n; i++)
-        send(g, op, op->vpids[i], MSG_GATHER_DOWN, status);
-    if (op->started) {
-        struct out_act *act = out_add(g->out, OUT_GATHER);
+    for (size_t i = self * radix(g) + 1; i <= (self + 1) * radix(g) && i < op->n; i++)
+        (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, 0, &op->data);
+    answer(g, op, 0);
+}
 
-        act->req = op->req;
-        act->number = status;
-        if (status == 0)
-            buf_put_raw(&act->data, op->data.data, op->data.len);
+/* By the decider. A bad outcome goes to everybody directly: who relays may not know of it yet. */
+static void decide(struct gather *g, struct gather_op *op, int64_t status)
+{
+    struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
+
+    if (status == 0) {
+        s->ok = op->key->seq;
+        buf_reset(&s->ok_data);
+        if (op->n > radix(g) + 1)
+            buf_put_raw(&s->ok_data, op->data.data, op->data.len);
+        pass_down(g, op);
+        return;
     }
-    op_free(g, op);
+    for (size_t i = 1; i < op->n; i++) {
+        if (members_live(g->members, op->vpids[i]))
+            (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, status, NULL);
+    }
+    answer(g, op, status);
+}
+
+/* Something is wrong here: the decider says what becomes of it. */
+static void trouble(struct gather *g, struct gather_op *op, int64_t status)
+{
+    op->deadline_ms = 0;
+    if (decides(g, op))
+        decide(g, op, status);
+    else if (!members_live(g->members, op->vpids[0]) ||
+             send(g, op, op->vpids[0], MSG_GATHER_UP, status, NULL) < 0)
+        answer(g, op, GATHER_LOST);
 }
 
 static void check(struct gather *g, struct gather_op *op)
 {
     size_t self;
 
-    if (!op->started || op->have < op->need)
+    if (!op->started || op->have + MUTANT(GATHER_SOME) < op->need)
         return;
     self = index_of(op, g->members->self);
-    if (self == 0)
-        answer(g, op, op->data.failed ? GATHER_LOST : 0);
-    else if (send(g, op, op->vpids[(self - 1) / GATHER_RADIX], MSG_GATHER_UP,
-                  op->data.failed ? GATHER_LOST : 0) < 0)
-        answer(g, op, GATHER_LOST);
+    if (op->data.failed)
+        trouble(g, op, GATHER_LOST); /* more than can be told */
+    else if (self == 0)
+        decide(g, op, 0);
+    else if (send(g, op, op->vpids[(self - 1) / radix(g)], MSG_GATHER_UP, 0, &op->data) < 0)
+        trouble(g, op, GATHER_LOST);
 }
 
-void gather_start(struct gather *g, uint64_t req, const void *sig, size_t siglen,
-                  const uint32_t *vpids, size_t n, const void *data, size_t len)
+static bool all_there(const struct gather *g, const struct gather_call *c)
 {
-    struct gather_op *op = get(g, next_seq(g, sig, siglen), sig, siglen);
-
-    op->started = true;
-    op->req = req;
-    know_participants(g, op, vpids, n);
-    buf_put_raw(&op->data, data, len);
-    for (size_t i = 0; i < n; i++) {
-        if (!members_live(g->members, vpids[i])) {
-            answer(g, op, GATHER_LOST);
-            return;
-        }
+    for (size_t i = 0; i < c->n; i++) {
+        if (!members_live(g->members, c->vpids[i]))
+            return false;
     }
-    check(g, op);
+    return !c->lost;
+}
+
+void gather_start(struct gather *g, const struct gather_call *c)
+{
+    struct gather_seq *s = seq_of(g, c->sig, c->siglen);
+    struct gather_op *op = get(g, ++s->next, c->sig, c->siglen);
+
+    if (!op) { /* it ended before it began here, so not well */
+        tell(g, c->req, bad_end(s, s->next), NULL);
+        return;
+    }
+    op->started = true;
+    op->req = c->req;
+    op->deadline_ms = c->timeout_ms ? g->out->now_ms + c->timeout_ms : 0;
+    know_participants(g, op, c->vpids, c->n);
+    buf_put_raw(&op->data, c->data, c->len);
+    if (all_there(g, c))
+        check(g, op);
+    else
+        trouble(g, op, GATHER_LOST);
+}
+
+static bool over(const struct gather *g, const struct msg *m);
+
+/* Who asks has lost the daemon that should have told it; who contributes late was not there to be
+ * told. */
+static void tell_again(struct gather *g, uint32_t to, const struct msg *m,
+                       const struct gather_seq *s)
+{
+    struct gather_op past = {.key = key_new(m->op, m->data2, m->len2)};
+
+    (void)send(g, &past, to, MSG_GATHER_DOWN, s->ok == m->op ? 0 : bad_end(s, m->op), &s->ok_data);
+    free(past.key);
 }
 
 void gather_up(struct gather *g, uint32_t from, const struct msg *m)
 {
     struct gather_op *op;
 
+    if (over(g, m))
+        return;
     if (HASH_COUNT(g->ops) >= GATHER_RUNNING_MAX) {
         out_log(g->out, 0, "collective from vpid %u dropped: %d are running", from,
                 GATHER_RUNNING_MAX);
         return;
     }
     op = get(g, m->op, m->data2, m->len2);
+    if (!op) {
+        if (m->number != 0 || seq_of(g, m->data2, m->len2)->ok != m->op)
+            tell_again(g, from, m, seq_of(g, m->data2, m->len2));
+        return;
+    }
     know_participants(g, op, m->vpids, m->nvpids);
     if (index_of(op, from) == op->n)
         return;
+    if (m->number != 0) {
+        trouble(g, op, m->number);
+        return;
+    }
     buf_put_raw(&op->data, m->data, m->len);
-    if (m->number != 0)
-        op->data.failed = true; /* somebody below has more than can be told */
     op->have++;
     check(g, op);
 }
 
 void gather_down(struct gather *g, const struct msg *m)
 {
-    struct gather_op *op = get(g, m->op, m->data2, m->len2);
+    struct gather_op *op;
 
-    if (!op->vpids) { /* ended here already, by a loss */
-        op_free(g, op);
+    if (over(g, m))
+        return;
+    op = get(g, m->op, m->data2, m->len2);
+    if (!op)
+        return; /* told twice */
+    if (m->number != 0 || !op->started) {
+        answer(g, op, m->number != 0 ? m->number : GATHER_LOST);
         return;
     }
     buf_reset(&op->data);
     buf_put_raw(&op->data, m->data, m->len);
-    answer(g, op, m->number);
+    pass_down(g, op);
+}
+
+/* True if the participant at `below` hears of the outcome by way of the one at `above`. */
+static bool relays(const struct gather *g, size_t above, size_t below)
+{
+    while (below > above)
+        below = (below - 1) / radix(g);
+    return below == above;
 }
 
 void gather_lost(struct gather *g, uint32_t vpid)
@@ -238,8 +367,38 @@ void gather_lost(struct gather *g, uint32_t vpid)
 
     HASH_ITER(hh, g->ops, op, tmp)
     {
-        if (op->vpids && index_of(op, vpid) < op->n)
+        size_t at = op->vpids ? index_of(op, vpid) : op->n;
+
+        if (at == op->n)
+            continue;
+        if (at == 0 || MUTANT(GATHER_LOCAL))
             answer(g, op, GATHER_LOST);
+        else if (decides(g, op) || (op->started && relays(g, at, index_of(op, g->members->self))))
+            trouble(g, op, GATHER_LOST);
+    }
+}
+
+uint64_t gather_deadline(const struct gather *g)
+{
+    const struct gather_op *op, *tmp;
+    uint64_t due = UINT64_MAX;
+
+    HASH_ITER(hh, g->ops, op, tmp)
+    {
+        if (op->deadline_ms && op->deadline_ms < due)
+            due = op->deadline_ms;
+    }
+    return due;
+}
+
+void gather_tick(struct gather *g)
+{
+    struct gather_op *op, *tmp;
+
+    HASH_ITER(hh, g->ops, op, tmp)
+    {
+        if (op->deadline_ms && op->deadline_ms <= g->out->now_ms)
+            trouble(g, op, GATHER_TIMEOUT);
     }
 }
 
@@ -259,11 +418,40 @@ static bool names(const uint8_t *sig, size_t siglen, const char *nspace)
     return false;
 }
 
+static uint64_t digest(const char *nspace)
+{
+    uint64_t d = 1469598103934665603ull;
+
+    for (; *nspace; nspace++)
+        d = (d ^ (uint8_t)*nspace) * 1099511628211ull;
+    return d;
+}
+
+/* A late word about a job that has ended here. */
+static bool over(const struct gather *g, const struct msg *m)
+{
+    const uint8_t *sig = m->data2;
+
+    for (size_t at = 1; at < m->len2;) {
+        size_t name = strnlen((const char *)sig + at, m->len2 - at);
+
+        if (at + name >= m->len2)
+            break;
+        for (size_t i = 0; i < GATHER_ENDED_KEPT; i++) {
+            if (g->ended[i] && g->ended[i] == digest((const char *)sig + at))
+                return true;
+        }
+        at += name + 5;
+    }
+    return false;
+}
+
 void gather_forget(struct gather *g, const char *nspace)
 {
     struct gather_seq *s, *tmp;
     struct gather_op *op, *otmp;
 
+    g->ended[g->nended++ % GATHER_ENDED_KEPT] = digest(nspace);
     HASH_ITER(hh, g->ops, op, otmp)
     {
         if (names(op->key->sig, op->key->siglen, nspace))
@@ -271,10 +459,7 @@ void gather_forget(struct gather *g, const char *nspace)
     }
     HASH_ITER(hh, g->seqs, s, tmp)
     {
-        if (!names(s->sig, s->siglen, nspace))
-            continue;
-        HASH_DEL(g->seqs, s);
-        free(s->sig);
-        free(s);
+        if (names(s->sig, s->siglen, nspace))
+            seq_free(g, s);
     }
 }

@@ -6,26 +6,45 @@
 
 #include "dvm/rml/rml.h"
 
-#define GATHER_RADIX 32
 #define GATHER_RUNNING_MAX 4096
-#define GATHER_LOST (-1) /* outcome: a participant was lost, or never took part */
+#define GATHER_ENDED_KEPT 256 /* jobs whose late messages are known as such */
+/* Outcomes. The first participant decides, for everybody the same: if that daemon is lost itself,
+ * those who have not heard from it get GATHER_LOST. */
+#define GATHER_LOST (-1)    /* a participant was lost, or never took part */
+#define GATHER_TIMEOUT (-2) /* the time that one of them gave is over */
 
-/* The tree is over the list of participants (position arithmetic), so it wakes nobody else and does
- * not change with the DVM. */
+/* The tree is over the list of participants (position arithmetic, fan-out the DVM's radix), so it
+ * wakes nobody else and does not change with the DVM. */
 struct gather_op;
 struct gather {
     struct out *out;
     struct rml *rml;
     struct members *members;
     struct gather_op *ops;   /* by (signature, sequence) */
-    struct gather_seq *seqs; /* next sequence of each signature here */
+    struct gather_seq *seqs; /* how far each signature has come here */
+    uint64_t ended[GATHER_ENDED_KEPT];
+    uint64_t nended;
 };
 
 void gather_init(struct gather *g, struct out *out, struct rml *rml, struct members *members);
 void gather_free(struct gather *g);
-/* Answered by OUT_GATHER with `req`. `vpids` ascending, this daemon among them. */
-void gather_start(struct gather *g, uint64_t req, const void *sig, size_t siglen,
-                  const uint32_t *vpids, size_t n, const void *data, size_t len);
+struct gather_call { /* a local contribution; everything is borrowed */
+    uint64_t req;
+    const void
+        *sig; /* the same on each participant; those of one signature are numbered in order */
+    size_t siglen;
+    size_t n;
+    const uint32_t *vpids; /* participants, ascending, this daemon among them */
+    const void *data;
+    size_t len;
+    uint64_t timeout_ms; /* 0: none */
+    bool lost;           /* the life in which one of them was to take part is over */
+};
+
+/* Answered by OUT_GATHER with `req`, once. */
+void gather_start(struct gather *g, const struct gather_call *c);
+uint64_t gather_deadline(const struct gather *g); /* UINT64_MAX: none */
+void gather_tick(struct gather *g);
 void gather_up(struct gather *g, uint32_t from, const struct msg *m);
 void gather_down(struct gather *g, const struct msg *m);
 /* A daemon is gone: collectives that it takes part in end with GATHER_LOST. */

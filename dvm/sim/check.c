@@ -206,6 +206,9 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         if (vpid == 0 && f.type == MSG_LAUNCH && f.src == 0)
             on_launch_frame(c, &f);
         break;
+    case OUT_GATHER:
+        check_gathered(c, vpid, act);
+        break;
     case OUT_EVENT:
         on_event(c, core_event(sim_core(c->sim, 0), act->req));
         break;
@@ -340,6 +343,7 @@ void check_destroy(struct check *c)
 
     if (!c)
         return;
+    check_gather_free(c);
     check_head_forget(c);
     check_loss_forget(c);
     HASH_ITER(hh, c->streams, s, stmp)
@@ -409,6 +413,7 @@ void check_rest(struct check *c)
                        (unsigned long long)s->sent, s->key.src, s->key.dst, s->key.traffic,
                        (unsigned long long)s->got);
     }
+    check_gather_rest(c);
     for (v = 0; v < m->n; v++) {
         const struct member *x = members_get(m, v);
 

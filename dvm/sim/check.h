@@ -23,6 +23,10 @@ void check_fail(struct check *c, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* A numbered message between two members of this moment; its arrival is checked. */
 void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traffic);
+/* Collectives of these members, in their present lives, one after the other; contributions are made
+ * by check_gather_go(), whenever now() says so, with its timeout. */
+void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t rounds);
+void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_ms), void *arg);
 /* True if a job may end so although only links have failed: its submitter's daemon, or one with its
  * ranks, was rightly given up; or it had not been sent when its submitter's daemon left. */
 bool check_excused(struct check *c, const struct sim_job *j);

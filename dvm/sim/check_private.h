@@ -104,6 +104,8 @@ struct check {
     struct seen_campaign *campaigns;
     struct seen_stream *streams;
     struct seen_launch *launches;
+    struct seen_gather *gathers;
+    uint64_t ngathers;
     struct seen_life *lives;
     struct seen_link *links;
     bool stale_due; /* the frame that arrives is of an earlier life */
@@ -111,6 +113,10 @@ struct check {
 };
 
 uint64_t check_digest(const struct members *m);
+/* check_gather.c */
+void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_gather_rest(struct check *c);
+void check_gather_free(struct check *c);
 /* check_loss.c */
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);

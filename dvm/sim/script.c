@@ -29,6 +29,7 @@ struct script {
     uint32_t nodes, replicas;
     unsigned profile; /* 0: no faults, 1: links, 2: daemons too, 3: the head too */
     bool kills;
+    bool resting;
     uint64_t sequence;
     uint64_t heal_at;
     uint64_t ncampaigns;
@@ -174,6 +175,17 @@ static void follow_failures(struct script *s)
         s->replicas = launch_inspect_bound(core_inspect_launch(head));
 }
 
+static bool contributes(void *arg, uint64_t *timeout_ms)
+{
+    struct script *s = arg;
+
+    if (!s->resting && dice(s, 3))
+        return false;
+    if (dice(s, 6) == 0)
+        *timeout_ms = 1 + dice(s, 4000);
+    return true;
+}
+
 static void pass(struct script *s, uint64_t ms)
 {
     uint64_t end = sim_now(s->sim) + ms;
@@ -188,6 +200,7 @@ static void pass(struct script *s, uint64_t ms)
             sim_heal(s->sim);
         }
         follow_failures(s);
+        check_gather_go(s->check, contributes, s);
         for (uint32_t v = 0; v < s->nodes; v++)
             pod_step(s, v);
     }
@@ -375,6 +388,31 @@ static void client_gone(struct script *s)
     sim_drain(s->sim, v);
 }
 
+static bool gathers(const struct script *s)
+{
+    return s->opts.generation == 0 || s->opts.generation > 2;
+}
+
+static void gather(struct script *s)
+{
+    uint32_t vpids[SIM_NODES_MAX];
+    uint64_t odds = 1 + dice(s, 3);
+    uint32_t n = 0;
+
+    for (uint32_t v = 0; v < s->nodes; v++) {
+        const struct core *x = sim_core(s->sim, v);
+
+        if (x && core_state(x) == CORE_WIRED && sim_core(s->sim, 0) &&
+            core_live_in(sim_core(s->sim, 0), v, core_inspect_epoch(x).ctr) &&
+            dice(s, 1 + odds) != 0)
+            vpids[n++] = v;
+    }
+    if (n == 0)
+        return;
+    tell(s, "a collective of %u members, the first is vpid %u", n, vpids[0]);
+    check_gather(s->check, vpids, n, 1 + (uint32_t)dice(s, 4));
+}
+
 /* --- faults */
 
 static void break_link(struct script *s)
@@ -477,6 +515,9 @@ static void step(struct script *s)
 {
     uint64_t d = dice(s, 20);
 
+    if (gathers(s) && dice(s, 8) == 0)
+        gather(s);
+
     if (d < 6)
         submit(s, some_node(s));
     else if (d < 10)
@@ -541,6 +582,7 @@ static void come_to_rest(struct script *s)
     tell(s, "no more faults, no more work");
     sim_heal(s->sim);
     s->heal_at = 0;
+    s->resting = true;
     for (uint32_t v = 0; v < s->nodes; v++) {
         if (sim_stopped(s->sim, v))
             resume(s, v);

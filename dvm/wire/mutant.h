@@ -66,6 +66,8 @@
     X(GROW_STAYS, "a grow goes on when a size or a shrink leaves no room for it")                  \
     X(KEEP_BOUND, "a failed grow leaves the size bound where it was raised to")                    \
     X(LOSS_ENDS_BATCH, "the loss of a daemon ends a batch of joiners")                             \
+    X(GATHER_LOCAL, "each daemon ends a collective by itself when a participant is lost")          \
+    X(GATHER_SOME, "a collective does not wait for one of the contributions")                      \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

@@ -22,7 +22,7 @@ enum out_kind {
     OUT_JOB_GONE,  /* a: nspace: all local ranks terminated: clean up, then core_local_gone() */
     OUT_JOB_ENDED, /* a: nspace, number: exit code: the whole job is over (event for local tools) */
     OUT_APP,       /* from vpid: kind, data */
-    OUT_GATHER,    /* req, number: 0 or PMIx-like error (-1 lost participant), data */
+    OUT_GATHER,    /* req, number: 0 or an outcome of dvm/gather/gather.h, data */
     OUT_CLIENT, /* client (uint32 in conn), data: an encoded client_msg; number 1: close afterwards
                  */
     OUT_STDIN,  /* client (in conn): its job has started, input can go: core_stdin() */

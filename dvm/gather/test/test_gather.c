@@ -50,6 +50,20 @@ static size_t signature(char *sig, size_t size, const char *nspace)
     return len + 4;
 }
 
+static void start(struct world *w, uint64_t req, const char *sig, size_t siglen,
+                  const uint32_t *vpids, size_t n, const char *data)
+{
+    struct gather_call call = {.req = req,
+                               .sig = sig,
+                               .siglen = siglen,
+                               .n = n,
+                               .vpids = vpids,
+                               .data = data,
+                               .len = strlen(data)};
+
+    gather_start(&w->gather, &call);
+}
+
 /* Answers that came, of which with GATHER_LOST. */
 static size_t answers(struct world *w, size_t *lost)
 {
@@ -76,7 +90,7 @@ static void a_jobs_end_answers_its_collectives_however_many_there_were(void **st
     make(&w);
     for (unsigned i = 0; i < 2 * GATHER_RUNNING_MAX; i++) {
         snprintf(nspace, sizeof nspace, "x.%u", i);
-        gather_start(&w.gather, i, sig, signature(sig, sizeof sig, nspace), both, 2, "d", 1);
+        start(&w, i, sig, signature(sig, sizeof sig, nspace), both, 2, "d");
         gather_forget(&w.gather, nspace);
     }
     assert_int_equal(answers(&w, &lost), 2 * GATHER_RUNNING_MAX);
@@ -94,7 +108,7 @@ static void the_end_of_a_job_leaves_others_with_a_similar_name_alone(void **stat
     size_t lost;
 
     make(&w);
-    gather_start(&w.gather, 1, sig, signature(sig, sizeof sig, "xx.1"), both, 2, "d", 1);
+    start(&w, 1, sig, signature(sig, sizeof sig, "xx.1"), both, 2, "d");
     gather_forget(&w.gather, "x.1");
     gather_forget(&w.gather, "xx");
     assert_int_equal(answers(&w, &lost), 0);
@@ -110,9 +124,49 @@ static void a_collective_with_everybody_here_is_answered_with_its_data(void **st
     size_t lost;
 
     make(&w);
-    gather_start(&w.gather, 1, sig, signature(sig, sizeof sig, "x.1"), self, 1, "data", 4);
+    start(&w, 1, sig, signature(sig, sizeof sig, "x.1"), self, 1, "data");
     assert_int_equal(answers(&w, &lost), 1);
     assert_int_equal(lost, 0);
+    end(&w);
+}
+
+static void a_late_contribution_to_a_job_that_has_ended_leaves_nothing(void **state)
+{
+    uint32_t both[] = {0, 1};
+    struct world w;
+    char sig[128];
+    struct msg m = {.type = MSG_GATHER_UP, .op = 1, .nvpids = 2, .vpids = both};
+    size_t lost;
+
+    make(&w);
+    m.data2 = (uint8_t *)sig;
+    m.len2 = signature(sig, sizeof sig, "x.1");
+    gather_forget(&w.gather, "x.1");
+    gather_up(&w.gather, 1, &m);
+    assert_null(w.gather.ops);
+    assert_null(w.gather.seqs);
+    m.len2 = signature(sig, sizeof sig, "x.2");
+    gather_up(&w.gather, 1, &m);
+    assert_non_null(w.gather.ops);
+    gather_forget(&w.gather, "x.2");
+    assert_null(w.gather.ops);
+    assert_null(w.gather.seqs);
+    assert_int_equal(answers(&w, &lost), 0);
+    end(&w);
+}
+
+static void a_collective_of_somebody_whose_life_is_over_does_not_wait_for_the_next_one(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    struct gather_call call = {
+        .req = 1, .sig = "fx.1", .siglen = 4, .n = 2, .vpids = both, .lost = true};
+    struct world w;
+    size_t lost;
+
+    make(&w);
+    gather_start(&w.gather, &call);
+    assert_int_equal(answers(&w, &lost), 1);
+    assert_int_equal(lost, 1);
     end(&w);
 }
 
@@ -122,6 +176,9 @@ int main(void)
         cmocka_unit_test(a_jobs_end_answers_its_collectives_however_many_there_were),
         cmocka_unit_test(the_end_of_a_job_leaves_others_with_a_similar_name_alone),
         cmocka_unit_test(a_collective_with_everybody_here_is_answered_with_its_data),
+        cmocka_unit_test(a_late_contribution_to_a_job_that_has_ended_leaves_nothing),
+        cmocka_unit_test(
+            a_collective_of_somebody_whose_life_is_over_does_not_wait_for_the_next_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

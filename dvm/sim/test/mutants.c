@@ -58,8 +58,10 @@ static const struct row rows[] = {
     {"no-replay", "nobody-starves", 100},
     {"loss-ends-held", "unrelated-loss", 300},
     {"loss-ends-batch", "unrelated-loss", 100},
+    {"gather-local", "gather-outcome", 300},
+    {"gather-some", "gather-outcome", 100},
     {"wire-some", "all-or-nothing", 100},
-    {"take-some-back", "all-or-nothing", 100},
+    {"take-some-back", "all-or-nothing", 300},
     {"fail-untold", "one-terminal-event", 100},
 };
 
@@ -82,6 +84,7 @@ static const char *const invariants[] = {
     "no-circles",
     "left-parks",
     "bounded-backlog",
+    "gather-outcome",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

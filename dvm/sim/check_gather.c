@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collectives among members: who takes part hears of each end once, and all hear the same. */
+#include "dvm/sim/check_private.h"
+
+#include "dvm/gather/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PEERS_MAX 64u
+#define ROUNDS_MAX 4u
+
+struct part { /* what each contributes */
+    uint64_t id;
+    uint32_t round, peer;
+};
+
+struct outcome {
+    bool known;
+    int64_t status;
+};
+
+struct seen_gather { /* collectives of one signature, one after the other */
+    uint64_t id;
+    uint32_t n, rounds;
+    uint64_t version; /* known to whoever takes part, as a launch message sees to */
+    uint32_t vpids[PEERS_MAX];
+    struct epoch lives[PEERS_MAX];
+    uint32_t begun[PEERS_MAX], ended[PEERS_MAX];
+    struct outcome ends[ROUNDS_MAX];
+    UT_hash_handle hh;
+};
+
+static bool lives(const struct check *c, const struct seen_gather *g, uint32_t i)
+{
+    const struct core *x = sim_core(c->sim, g->vpids[i]);
+
+    return x && epoch_eq(core_inspect_epoch(x), g->lives[i]);
+}
+
+/* The participant is a member by the head's table, in its life. */
+static bool counts(const struct check *c, const struct seen_gather *g, uint32_t i)
+{
+    const struct core *head = sim_core(c->sim, 0);
+
+    return head && lives(c, g, i) &&
+           members_current(core_inspect_members(head), g->vpids[i], g->lives[i]);
+}
+
+void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t rounds)
+{
+    struct seen_gather *g = xcalloc(1, sizeof *g);
+
+    g->id = ++c->ngathers;
+    g->version = core_stats(sim_core(c->sim, 0)).version;
+    g->rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX;
+    for (uint32_t i = 0; i < n && g->n < PEERS_MAX; i++) {
+        g->vpids[g->n] = vpids[i];
+        g->lives[g->n++] = core_inspect_epoch(sim_core(c->sim, vpids[i]));
+    }
+    HASH_ADD(hh, c->gathers, id, sizeof g->id, g);
+}
+
+static void contribute(struct check *c, struct seen_gather *g, uint32_t i, uint64_t timeout_ms)
+{
+    struct core *x = sim_core(c->sim, g->vpids[i]);
+    struct part part = {g->id, g->begun[i], i};
+    struct gather_call call = {.req = g->id << 16 | (uint64_t)i << 4 | g->begun[i],
+                               .sig = &g->id,
+                               .siglen = sizeof g->id,
+                               .n = g->n,
+                               .vpids = g->vpids,
+                               .data = &part,
+                               .len = sizeof part,
+                               .timeout_ms = timeout_ms};
+
+    for (uint32_t k = 0; k < g->n; k++)
+        call.lost |= !core_live_in(x, g->vpids[k], g->lives[k].ctr);
+    g->begun[i]++;
+    core_time(x, sim_now(c->sim), sim_now(c->sim));
+    core_gather(x, &call);
+    sim_drain(c->sim, g->vpids[i]);
+}
+
+static bool ready(const struct check *c, const struct seen_gather *g, uint32_t i)
+{
+    const struct core *x = lives(c, g, i) ? sim_core(c->sim, g->vpids[i]) : NULL;
+
+    return x && !sim_stopped(c->sim, g->vpids[i]) && core_state(x) == CORE_WIRED &&
+           core_stats(x).version >= g->version;
+}
+
+void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_ms), void *arg)
+{
+    struct seen_gather *g, *tmp;
+
+    HASH_ITER(hh, c->gathers, g, tmp)
+    {
+        for (uint32_t i = 0; i < g->n; i++) {
+            uint64_t timeout_ms = 0;
+
+            if (g->begun[i] < g->rounds && g->ended[i] == g->begun[i] && ready(c, g, i) &&
+                now(arg, &timeout_ms))
+                contribute(c, g, i, timeout_ms);
+        }
+    }
+}
+
+static void check_data(struct check *c, const struct seen_gather *g, uint32_t round,
+                       const struct out_act *act)
+{
+    uint64_t seen = 0;
+    struct part part;
+
+    for (size_t at = 0; at + sizeof part <= act->data.len; at += sizeof part) {
+        memcpy(&part, act->data.data + at, sizeof part);
+        if (part.id == g->id && part.round == round && part.peer < g->n)
+            seen |= UINT64_C(1) << part.peer;
+    }
+    if (act->data.len != g->n * sizeof part || seen != UINT64_MAX >> (64 - g->n))
+        check_fail(c, "gather-outcome", "collective %llu.%u: %zu bytes, of %u each is to give %zu",
+                   (unsigned long long)g->id, round, act->data.len, g->n, sizeof part);
+}
+
+void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act)
+{
+    uint64_t id = act->req >> 16;
+    uint32_t i = act->req >> 4 & 0xfff;
+    uint32_t round = act->req & 0xf;
+    struct seen_gather *g;
+    struct outcome *end;
+
+    HASH_FIND(hh, c->gathers, &id, sizeof id, g);
+    if (!g || i >= g->n || g->vpids[i] != vpid || !lives(c, g, i) || round >= g->begun[i] ||
+        round != g->ended[i]) {
+        check_fail(c, "gather-outcome", "vpid %u hears of collective %llu.%u, not asked or again",
+                   vpid, (unsigned long long)id, round);
+        return;
+    }
+    g->ended[i]++;
+    end = &g->ends[round];
+    if (act->number == 0)
+        check_data(c, g, round, act);
+    if (!end->known)
+        *end = (struct outcome){true, act->number};
+    else if (end->status != act->number && counts(c, g, 0)) /* if the decider is lost, some know */
+        check_fail(
+            c, "gather-outcome", "collective %llu.%u ends with %lld at vpid %u, elsewhere %lld",
+            (unsigned long long)id, round, (long long)act->number, vpid, (long long)end->status);
+}
+
+void check_gather_rest(struct check *c)
+{
+    struct seen_gather *g, *tmp;
+
+    HASH_ITER(hh, c->gathers, g, tmp)
+    {
+        for (uint32_t i = 0; i < g->n; i++) {
+            if (counts(c, g, i) && g->ended[i] < g->rounds)
+                check_fail(c, "gather-outcome", "vpid %u waits for collective %llu.%u", g->vpids[i],
+                           (unsigned long long)g->id, g->ended[i]);
+        }
+    }
+}
+
+void check_gather_free(struct check *c)
+{
+    struct seen_gather *g, *tmp;
+
+    HASH_ITER(hh, c->gathers, g, tmp)
+    {
+        HASH_DEL(c->gathers, g);
+        free(g);
+    }
+}
