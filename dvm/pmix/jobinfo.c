@@ -229,6 +229,9 @@ static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
     add_u32(list, PMIX_MAX_PROCS, slots);
     add_u32(list, PMIX_JOB_NUM_APPS, (uint32_t)l->spec.napps);
     add_u32(list, PMIX_NUM_NODES, nodes_used);
+    /* Ranks that wait for a message then give their CPU away instead of turning on it. */
+    if (j->node != JOB_NO_VPID && j->node_size[j->node] > p->ncpus)
+        PMIx_Info_list_add(list, PMIX_NODE_OVERSUBSCRIBED, NULL, PMIX_BOOL);
     add_str(list, PMIX_TMPDIR, p->session_dir);
     add_str(list, PMIX_NSDIR, nsdir);
 }

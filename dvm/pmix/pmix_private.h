@@ -141,6 +141,7 @@ struct pmix_srv {
     char *host;
     char *session_dir;
     uint32_t vpid;
+    uint32_t ncpus;     /* that this process may use */
     size_t nclients;    /* ranks that are connected */
     bool tools;         /* may attach: by a loopback port that asks for no secret */
     bool knows_library; /* library_is_known() */

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -292,6 +293,13 @@ static void on_leftover(const char *path, void *arg)
     p->up.on_clean_run(scope, p->arg);
 }
 
+static uint32_t count_cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
 struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *o,
                                  const struct pmix_srv_upcalls *up, void *arg, struct err *err)
 {
@@ -314,6 +322,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->host = xstrdup(o->host);
     p->session_dir = xstrdup(o->session_dir);
     p->vpid = o->vpid;
+    p->ncpus = count_cpus();
     p->tools = getenv("DVM_PMIX_TOOLS") != NULL;
     p->shares_host = envdefault_shares_host(o->host);
     p->only_loopback = envdefault_only_loopback();

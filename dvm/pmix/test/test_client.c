@@ -6,6 +6,7 @@
 
 #include <pmix.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -171,6 +172,23 @@ static int client_jobinfo(int argc, char **argv)
         if (node[r] == node[me.rank])
             must_be_bound(r, local_rank[r] == 0);
     }
+    return stop();
+}
+
+/* Of a job with more ranks on one node than this process may use CPUs, and one rank on the other.
+ */
+static int client_crowded(int argc, char **argv)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t job;
+    pmix_status_t rc;
+
+    start();
+    PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
+    rc = PMIx_Get(&job, PMIX_NODE_OVERSUBSCRIBED, NULL, 0, &v);
+    must_equal(rc == PMIX_SUCCESS && v->data.flag, me.rank != 1, "oversubscribed");
+    if (rc == PMIX_SUCCESS)
+        PMIX_VALUE_RELEASE(v);
     return stop();
 }
 
@@ -562,6 +580,7 @@ static int client_no_finalize(int argc, char **argv)
 
 static const struct pair_client clients[] = {
     {"jobinfo", client_jobinfo},
+    {"crowded", client_crowded},
     {"dirs", client_dirs},
     {"fence-data", client_fence_data},
     {"many-fences", client_many_fences},
@@ -602,6 +621,14 @@ static void run_well(const char *client, uint32_t ranks_a, uint32_t ranks_b)
 static void job_info_is_complete_on_both_servers(void **state)
 {
     run_well("jobinfo", 2, 1);
+}
+
+static void a_rank_knows_whether_its_node_is_oversubscribed(void **state)
+{
+    cpu_set_t set;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+    run_well("crowded", (uint32_t)CPU_COUNT(&set) + 1, 1);
 }
 
 static void directories_of_ranks_are_there_and_go_with_the_job(void **state)
@@ -724,6 +751,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(job_info_is_complete_on_both_servers),
+        cmocka_unit_test(a_rank_knows_whether_its_node_is_oversubscribed),
         cmocka_unit_test(directories_of_ranks_are_there_and_go_with_the_job),
         cmocka_unit_test(a_fence_with_data_brings_every_rank_everything),
         cmocka_unit_test(many_fences_in_a_row_are_not_mixed_up),
