@@ -364,6 +364,17 @@ static bool current(const struct check *c, uint32_t vpid, struct epoch e)
     return x && epoch_eq(core_inspect_epoch(x), e);
 }
 
+/* What dvm/tree/tree.h states for this set of live vpids. */
+static uint32_t children_max(const struct members *m)
+{
+    int64_t pos = hwloc_bitmap_last(m->live);
+    uint32_t level = 0;
+
+    for (; pos > 0; pos = (pos - 1) / m->radix)
+        level++;
+    return m->radix + (level > 2 ? (level - 2) * (m->radix - 1) : 0);
+}
+
 static void rest_daemon(struct check *c, uint32_t vpid, const struct members *head)
 {
     const struct core *x = sim_core(c->sim, vpid);
@@ -385,7 +396,7 @@ static void rest_daemon(struct check *c, uint32_t vpid, const struct members *he
                    (unsigned long long)m->version, (unsigned long long)head->version);
     if (vpid && (depth == 0 || depth > head->n))
         check_fail(c, "tree-agreement", "vpid %u is not below the head", vpid);
-    if (kids > head->radix + 32 * (head->radix - 1))
+    if (kids > children_max(head))
         check_fail(c, "tree-agreement", "vpid %u has %u children", vpid, kids);
     if (vpid && core_inspect_lifeline(x) != tree_parent(&t, vpid))
         check_fail(c, "tree-agreement", "the lifeline of vpid %u leads to %d, its parent is %u",

@@ -251,6 +251,9 @@ static void count_slots(struct check *c, const struct inspect_job *x)
         const struct job_node *n = &x->nodes[x->rank_node[r]];
         const struct member *y = members_get(m, n->vpid);
 
+        if (x->rank_slot[r] != (x->rank_state[r] < PROC_UNTERMINATED))
+            check_fail(c, "slots-balance", "job %s: rank %u is %s and holds %s slot", x->nspace, r,
+                       fsm_state_name(&proc_fsm, x->rank_state[r]), x->rank_slot[r] ? "a" : "no");
         if (!x->rank_slot[r] || !y || y->ctr != n->epoch)
             continue;
         c->used[n->vpid]++;
@@ -328,6 +331,11 @@ static void check_slots(struct check *c, const struct members *m)
         if (x && x->slots_used != c->used[v])
             check_fail(c, "slots-balance", "vpid %u: %d slots in use, the jobs have %llu there", v,
                        (int)x->slots_used, (unsigned long long)c->used[v]);
+        if (x && x->state == MEMBER_WIRED && sim_core(c->sim, v) &&
+            epoch_eq(core_inspect_epoch(sim_core(c->sim, v)), members_epoch(m, x)) &&
+            sim_ranks(c->sim, v) > c->used[v])
+            check_fail(c, "slots-balance", "vpid %u runs %zu ranks, the jobs have %llu there", v,
+                       sim_ranks(c->sim, v), (unsigned long long)c->used[v]);
         if (x && x->slots_used > members_slots(m, x))
             check_fail(c, "slots-balance", "vpid %u: %d of %u slots in use", v, (int)x->slots_used,
                        members_slots(m, x));
