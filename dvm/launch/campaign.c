@@ -93,28 +93,33 @@ uint32_t bound_now(const struct launch *l, bool settled)
     return bound;
 }
 
-static void forget_oldest(struct launch *l)
+static struct campaign *oldest_ended(const struct launch *l)
 {
     struct campaign *c;
 
     DL_FOREACH(l->campaigns, c)
     {
-        if (api_phase_terminal(c->phase)) {
-            l->base = bound_after(l, c, l->base);
-            DL_DELETE(l->campaigns, c);
-            campaign_free(c);
-            l->ncampaigns--;
-            return;
-        }
+        if (api_phase_terminal(c->phase))
+            return c;
     }
+    return NULL;
+}
+
+static void forget(struct launch *l, struct campaign *c)
+{
+    l->base = bound_after(l, c, l->base);
+    DL_DELETE(l->campaigns, c);
+    campaign_free(c);
+    l->ncampaigns--;
 }
 
 struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n)
 {
     struct campaign *c = xcalloc(1, sizeof *c);
+    struct campaign *old = oldest_ended(l);
 
-    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX)
-        forget_oldest(l);
+    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX && old)
+        forget(l, old);
     c->id = xstrdup(id);
     c->targets = xcalloc(n + 1, sizeof *c->targets);
     c->accepted_wall = (int64_t)l->out->wall_ms;
@@ -334,8 +339,8 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
     struct campaign *c = MUTANT(PUT_AGAIN_IS_NEW) ? NULL : by_id(l, id);
 
     if (c && !same_request(&c->req, r))
-        return reject(reason, "IdReused", 409, err,
-                      "campaign id %s was used with another body", id);
+        return reject(reason, "IdReused", 409, err, "campaign id %s was used with another body",
+                      id);
     if (c) {
         campaign_fill(l, c, out);
         return 0;
@@ -351,6 +356,9 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
                       (unsigned long long)r->sequence, (unsigned long long)l->campaign_sequence);
     if (r->ntargets == 0)
         return reject(reason, "BadRequest", 400, err, "targets: at least one vpid");
+    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX && !oldest_ended(l))
+        return reject(reason, "TooManyCampaigns", 503, err, "%zu campaigns are running",
+                      l->ncampaigns);
     if (MUTANT(REJECTED_COUNTS))
         l->bound = r->targets[0];
     if ((r->kind == API_KIND_GROW ? wholegrow_check : check_targets)(l, r, reason, err) < 0)

@@ -14,7 +14,9 @@
 
 #define LAUNCH_JOBS_MAX 100000   /* running, held and queued */
 #define LAUNCH_HISTORY_MAX 64    /* ended jobs that pstat still shows */
-#define LAUNCH_CAMPAIGNS_MAX 256 /* ended campaigns that can still be asked for */
+/* Running, and ended ones that can still be asked for: these are forgotten first; releases that
+ * daemons ask for themselves come on top, each names members that no other has named. */
+#define LAUNCH_CAMPAIGNS_MAX 256
 #define LAUNCH_RELEASE_WINDOW_MS 50
 #define LAUNCH_GRACE_MS 2000 /* SIGTERM to SIGKILL of ranks */
 /* A job held for so long goes before whatever else would raise the fence: campaigns and joiners

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/scene.h"
+#include "dvm/launch/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,37 @@ static void a_cancel_twice_or_after_the_end_answers_the_record(void **state)
     scene_close(&s);
 }
 
+/* One runs from the start. When one has ended there is room again: it is forgotten. */
+static void a_campaign_over_the_limit_of_those_that_run_is_refused(void **state)
+{
+    struct scene s;
+    struct answer a;
+    const char *reason;
+    char id[16];
+
+    scene_open(&s, SCENE_HEAD_MEMBER);
+    for (unsigned i = 1; i < LAUNCH_CAMPAIGNS_MAX; i++) {
+        snprintf(id, sizeof id, "x%u", i);
+        a = put(&s, id, 2, (uint32_t[]){4}, 1);
+        assert_int_equal(a.rc, 0);
+        assert_int_equal(a.c.phase, API_PHASE_DRAINING);
+        api_campaign_free(&a.c);
+    }
+    struct buf before BUF_AUTO = digest(&s);
+
+    a = put(&s, "more", 3, (uint32_t[]){4}, 1);
+    assert_refused(&s, &a, &before, "TooManyCampaigns", 503, "256 campaigns are running");
+    assert_int_equal(core_campaign_cancel(s.core, "x7", &a.c, &reason, NULL), 0);
+    api_campaign_free(&a.c);
+    a = put(&s, "more", 3, (uint32_t[]){4}, 1);
+    assert_int_equal(a.rc, 0);
+    api_campaign_free(&a.c);
+    assert_int_equal(core_campaign_get(s.core, "x7", &a.c, &reason, NULL), -1);
+    assert_int_equal(core_campaign_get(s.core, "x6", &a.c, &reason, NULL), 0);
+    api_campaign_free(&a.c);
+    scene_close(&s);
+}
+
 static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(void **state)
 {
     static const struct {
@@ -299,6 +331,7 @@ int main(void)
         cmocka_unit_test(the_same_shrink_asked_for_again_answers_the_record_that_is_there),
         cmocka_unit_test(a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled),
         cmocka_unit_test(a_cancel_twice_or_after_the_end_answers_the_record),
+        cmocka_unit_test(a_campaign_over_the_limit_of_those_that_run_is_refused),
         cmocka_unit_test(a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing),
         cmocka_unit_test(
             a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing),
