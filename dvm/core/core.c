@@ -225,6 +225,10 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
     case MSG_JOB_ENDED:
         local_ended(c, m);
         break;
+    case MSG_ASK:
+        if (f->src == VPID_HEAD)
+            local_tell_all(c);
+        break;
     case MSG_ACCEPTED:
     case MSG_JOB_STATE:
     case MSG_JOB_MAP:

@@ -118,6 +118,7 @@ void local_launch(struct core *c, struct msg *m);
 void local_kill(struct core *c, const struct msg *m);
 void local_ended(struct core *c, const struct msg *m);
 void local_reports(struct core *c);
+void local_tell_all(struct core *c);
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
 void client_msg_in(struct core *c, const struct msg *m);

@@ -225,6 +225,50 @@ void local_reports(struct core *c)
     }
 }
 
+static void tell_exited(struct core *c, const struct local_job *j)
+{
+    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)j->nlocal + 1, sizeof *ranks);
+    struct msg m = {.type = MSG_EXITED, .nspace = j->map.nspace, .ranks = ranks};
+
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (j->state[r] == PROC_TERMINATED)
+            ranks[m.nranks++] = (struct msg_rank){r, false, j->status[r], ""};
+    }
+    if (m.nranks)
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
+static void tell_job(struct core *c, struct local_job *j)
+{
+    struct msg job = {.type = MSG_LOCAL_JOB, .launch = j->map};
+    struct msg registered = {.type = MSG_REGISTERED, .nspace = j->map.nspace};
+    struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = j->map.nspace};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &job);
+    if (j->nattempted)
+        report_launch(c, j);
+    tell_exited(c, j);
+    if (j->nregistered == j->nlocal)
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &registered);
+    if (j->told)
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &gone);
+}
+
+/* All that a head would need of this daemon that knows nothing yet. A head that has had it before
+ * counts nothing twice. */
+void local_tell_all(struct core *c)
+{
+    struct msg report = {
+        .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};
+    struct local_job *j;
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &report);
+    DL_FOREACH(c->jobs, j)
+    {
+        tell_job(c, j);
+    }
+}
+
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
 {
     struct msg m = {.type = MSG_ABORT,

@@ -42,6 +42,7 @@ static const struct layout layouts[MSG_TYPES] = {
     [MSG_GONE] = {"GONE", "iT"},
     [MSG_RELEASE_ME] = {"RELEASE_ME", "iI"},
     [MSG_REPORT] = {"REPORT", "oi"},
+    [MSG_LOCAL_JOB] = {"LOCAL_JOB", "L"},
     [MSG_LAUNCH] = {"LAUNCH", "L"},
     [MSG_KILL] = {"KILL", "niI"},
     [MSG_ACCEPTED] = {"ACCEPTED", "nc"},
@@ -400,7 +401,7 @@ void msg_free(struct msg *m)
     free(m->ranks);
     if (m->type == MSG_SUBMIT)
         job_spec_free(&m->spec);
-    if (m->type == MSG_LAUNCH)
+    if (m->type == MSG_LAUNCH || m->type == MSG_LOCAL_JOB)
         job_launch_free(&m->launch);
     memset(m, 0, sizeof *m);
 }

@@ -44,8 +44,9 @@ enum msg_type {
     MSG_GONE,       /* targets, number as in MSG_LEFT */
     MSG_RELEASE_ME, /* number: seconds until it has to be gone, -1: none; number2: enum
                        api_drain_mode */
-    MSG_REPORT, /* answer to MSG_ASK: op, number: repairs, ranks as far as known per nspace follow
-                   as MSG_EXITED */
+    MSG_REPORT, /* op: version, number: repairs; after each removal, and first in answer to ASK */
+    MSG_LOCAL_JOB, /* launch; in answer to ASK, for each job with ranks on the sender; what has been
+                      said of them follows once more: LAUNCHED, EXITED, REGISTERED, LOCAL_GONE */
     /* to a member */
     MSG_LAUNCH, /* launch */
     MSG_KILL, /* nspace, number: signal; number2: ms of grace before SIGKILL, -1: only the signal */
@@ -55,7 +56,7 @@ enum msg_type {
     MSG_JOB_MAP,   /* nspace, client, data: a table, before any rank starts */
     MSG_DONE, /* nspace, client, number: exit code, text, vpids whose output is still to come */
     MSG_JOB_ENDED, /* nspace, number: exit code */
-    MSG_ASK,
+    MSG_ASK,       /* by the head: tell what you know */
     /* to any */
     MSG_IOF_END,     /* nspace, client: no more output of it from the sender */
     MSG_APP,         /* number: kind, data */

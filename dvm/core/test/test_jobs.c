@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "dvm/core/core_inspect.h"
 #include "dvm/gather/gather.h"
 #include "dvm/launch/launch.h"
 #include "dvm/sim/sim.h"
@@ -36,7 +37,32 @@ struct dvm {
     uint64_t stdin_for;
     struct buf launched; /* the last report of vpid 1 that the head has got, and how it came */
     uint64_t launched_conn;
+    uint64_t conn[MEMBERS + 1]; /* the last link by which each has heard from the head */
+    bool asked;
+    char told[512]; /* by vpid 1 since then, a word for each message */
 };
+
+static void note_told(struct dvm *d, const struct frame *f, struct cur *c)
+{
+    size_t len = strlen(d->told);
+    struct msg m;
+
+    if (msg_decode(c, f->type, &m, NULL) < 0)
+        return;
+    snprintf(d->told + len, sizeof d->told - len, "%s", msg_name(f->type));
+    len = strlen(d->told);
+    if (f->type == MSG_REPORT)
+        snprintf(d->told + len, sizeof d->told - len, " %llu", (unsigned long long)m.op);
+    if (f->type == MSG_LOCAL_JOB)
+        snprintf(d->told + len, sizeof d->told - len, " %u on %zu, epoch %llu", m.launch.nranks,
+                 m.launch.nnodes, (unsigned long long)m.launch.nodes[0].epoch);
+    for (size_t i = 0; i < m.nranks; i++) {
+        len = strlen(d->told);
+        snprintf(d->told + len, sizeof d->told - len, " %u:%d", m.ranks[i].rank, m.ranks[i].value);
+    }
+    strncat(d->told, "; ", sizeof d->told - strlen(d->told) - 1);
+    msg_free(&m);
+}
 
 static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
 {
@@ -44,7 +70,13 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
     struct cur c = cur_of(data, len);
     struct frame f;
 
-    if (vpid != 0 || frame_decode(&c, &f, NULL) < 0 || f.type != MSG_LAUNCHED || f.src != 1)
+    if (frame_decode(&c, &f, NULL) < 0)
+        return;
+    if (f.src == 0)
+        d->conn[vpid] = conn;
+    if (vpid == 0 && f.src == 1 && f.type > MSG_RACK && d->asked)
+        note_told(d, &f, &c);
+    if (vpid != 0 || f.type != MSG_LAUNCHED || f.src != 1)
         return;
     buf_free(&d->launched);
     buf_init(&d->launched, 1u << 20);
@@ -486,6 +518,47 @@ static void a_rank_that_ends_before_its_neighbour_starts_has_started(void **stat
     dvm_free(d);
 }
 
+static void ask(struct dvm *d, uint32_t vpid)
+{
+    struct core *c = core_of(d, vpid);
+    struct frame f = {.traffic = CLASS_CONTROL,
+                      .type = MSG_ASK,
+                      .src = 0,
+                      .dst = vpid,
+                      .src_epoch = core_inspect_epoch(core_of(d, 0)),
+                      .dst_ctr = (uint32_t)core_inspect_epoch(c).ctr,
+                      .version = core_stats(c).version,
+                      .seq = 1};
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, FRAME_HEADER_BYTES);
+    frame_encode(&b, &f);
+    d->asked = true;
+    core_conn_frame(c, d->conn[vpid], b.data, b.len);
+    settle(d, vpid);
+}
+
+/* And a head that knew it all has counted nothing twice. */
+static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come_to(void **state)
+{
+    struct dvm *d = dvm_new();
+    char all[256];
+
+    d->brief_rank = 0;
+    submit(d, 0, 4, "5000", "0", plain);
+    ask(d, 1);
+    snprintf(all, sizeof all,
+             "REPORT %llu; LOCAL_JOB 4 on 2, epoch %llu; LAUNCHED 0:99 1:1; "
+             "EXITED 0:0; ",
+             (unsigned long long)core_stats(core_of(d, 1)).version,
+             (unsigned long long)core_inspect_epoch(core_of(d, 1)).ctr);
+    assert_string_equal(d->told, all);
+    assert_state(d, "RUNNING");
+    assert_ends(d, 0, "");
+    assert_int_equal(core_stats(core_of(d, 0)).jobs_ended, 1);
+    dvm_free(d);
+}
+
 static void news_of_processes_that_cannot_be_change_nothing(void **state)
 {
     struct dvm *d = dvm_new();
@@ -807,6 +880,7 @@ int main(void)
         cmocka_unit_test(a_job_is_registered_when_each_of_its_ranks_has_called_in_once),
         cmocka_unit_test(a_rank_that_is_reported_twice_is_counted_once),
         cmocka_unit_test(a_rank_that_ends_before_its_neighbour_starts_has_started),
+        cmocka_unit_test(a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come_to),
         cmocka_unit_test(news_of_processes_that_cannot_be_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
         cmocka_unit_test(the_end_of_a_job_is_told_where_it_ran_and_where_it_was_asked_for),
