@@ -3,6 +3,7 @@
  * (SIGTERM). */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,8 +67,10 @@ void drain_end_jobs(struct launch *l, struct campaign *c)
     {
         if (j->failure || !runs_on_targets(j, c))
             continue;
-        c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof *c->ended);
-        c->ended[c->nended++] = ref_of(j, c);
+        if (!MUTANT(ENDED_UNNAMED)) {
+            c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof *c->ended);
+            c->ended[c->nended++] = ref_of(j, c);
+        }
         job_fail(l, j, JOB_EV_KILL, 122, "ended by the shrink %s (drain %s)", c->id,
                  c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
     }

@@ -34,6 +34,7 @@
     X(EMPTY_TAKES_PART, "a shrink that removes nobody runs like any other")                        \
     X(OFFER_LATE, "the nodes are offered after the terminal event")                                \
     X(REJECTED_COUNTS, "a rejected shrink lowers the size bound")                                  \
+    X(ENDED_UNNAMED, "a shrink that ends jobs does not say which")                                 \
     X(FORGET_ENDED, "an ended campaign can no longer be asked for")                                \
     X(PUT_AGAIN_IS_NEW, "the same campaign put again is another one")                              \
     X(ENDED_STILL_NAMES, "an ended shrink keeps its targets out")                                  \

@@ -678,6 +678,43 @@ static void c14_the_nodes_are_offered_before_the_end_is_told(void **state)
     sim_destroy(s);
 }
 
+/* Ranks 0, 1 on vpid 1, 2, 3 on vpid 2, 4, 5 on vpid 3, which is to go at once. */
+static void c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event(void **state)
+{
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_KILL,
+                                     .deadline_s = -1,
+                                     .ntargets = 1,
+                                     .targets = (uint32_t[]){3}};
+    struct sim *s = boot(3, 3, 2);
+    const struct api_event *end;
+    struct api_campaign c;
+    const char *reason;
+    size_t job;
+
+    wait_wired(s, 3);
+    job = sim_submit(s, 0, 6, LONG_MS, 0);
+    sim_for(s, 100);
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    wait_complete(s, "c");
+    wait_job(s, job, 122);
+    end = core_event(sim_core(s, 0), event_number(s, API_EVENT_CAMPAIGN_COMPLETE));
+    assert_int_equal(core_campaign_get(sim_core(s, 0), "c", &c, &reason, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        const struct api_campaign *told = i ? &end->campaign : &c;
+
+        assert_int_equal(told->nended, 1);
+        assert_string_equal(told->ended[0].job, sim_job(s, job)->nspace);
+        assert_int_equal(told->ended[0].nranks, 2);
+        assert_int_equal(told->ended[0].ranks[0], 4);
+        assert_int_equal(told->ended[0].ranks[1], 5);
+    }
+    api_campaign_free(&c);
+    sim_destroy(s);
+}
+
 /* What an operator does that was restarted: it asks again, at any point, and gets the same
  * campaign. */
 static void c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point(void **state)
@@ -748,6 +785,7 @@ int main(void)
         cmocka_unit_test(c13_a_campaign_with_a_requester_ends_with_exactly_one_event),
         cmocka_unit_test(c13_a_release_that_nobody_asked_for_ends_without_an_event),
         cmocka_unit_test(c14_the_nodes_are_offered_before_the_end_is_told),
+        cmocka_unit_test(c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event),
         cmocka_unit_test(c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point),
         cmocka_unit_test(c20_new_members_join_the_pool_that_a_plain_job_maps_to),
     };
