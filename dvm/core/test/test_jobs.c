@@ -8,11 +8,9 @@
 
 #include <cmocka.h>
 
-#include "dvm/core/core_inspect.h"
 #include "dvm/gather/gather.h"
 #include "dvm/launch/launch.h"
 #include "dvm/sim/sim.h"
-#include "dvm/wire/msg.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,8 +19,7 @@
 #include <string.h>
 
 #define MEMBERS 3
-#define FRAME_SEQ_AT 40 /* in the header, eight bytes */
-#define CLIENT 7        /* also its place among the simulator's jobs */
+#define CLIENT 7 /* also its place among the simulator's jobs */
 
 /* A head and three members with two slots each; what the daemons' drivers were told. */
 struct dvm {
@@ -33,77 +30,8 @@ struct dvm {
     char app[MEMBERS + 1][32];      /* the last message for a module */
     int64_t gathered[MEMBERS + 1];  /* answer to a collective; 99: none */
     int64_t fail_rank;              /* cannot be started; -1: all can */
-    int64_t brief_rank;             /* ends before others are started; -1: none does */
     uint64_t stdin_for;
-    struct buf launched; /* the last report of vpid 1 that the head has got, and how it came */
-    uint64_t launched_conn;
-    uint64_t conn[MEMBERS + 1]; /* the last link by which each has heard from the head */
-    bool asked;
-    char told[512]; /* by vpid 1 since then, a word for each message */
 };
-
-static void note_told(struct dvm *d, const struct frame *f, struct cur *c)
-{
-    size_t len = strlen(d->told);
-    struct msg m;
-
-    if (msg_decode(c, f->type, &m, NULL) < 0)
-        return;
-    snprintf(d->told + len, sizeof d->told - len, "%s", msg_name(f->type));
-    len = strlen(d->told);
-    if (f->type == MSG_REPORT)
-        snprintf(d->told + len, sizeof d->told - len, " %llu", (unsigned long long)m.op);
-    if (f->type == MSG_LOCAL_JOB)
-        snprintf(d->told + len, sizeof d->told - len, " %u on %zu, epoch %llu", m.launch.nranks,
-                 m.launch.nnodes, (unsigned long long)m.launch.nodes[0].epoch);
-    for (size_t i = 0; i < m.nranks; i++) {
-        len = strlen(d->told);
-        snprintf(d->told + len, sizeof d->told - len, " %u:%d", m.ranks[i].rank, m.ranks[i].value);
-    }
-    strncat(d->told, "; ", sizeof d->told - strlen(d->told) - 1);
-    msg_free(&m);
-}
-
-static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
-{
-    struct dvm *d = arg;
-    struct cur c = cur_of(data, len);
-    struct frame f;
-
-    if (frame_decode(&c, &f, NULL) < 0)
-        return;
-    if (f.src == 0)
-        d->conn[vpid] = conn;
-    if (vpid == 0 && f.src == 1 && f.type > MSG_RACK && d->asked)
-        note_told(d, &f, &c);
-    if (vpid != 0 || f.type != MSG_LAUNCHED || f.src != 1)
-        return;
-    buf_free(&d->launched);
-    buf_init(&d->launched, 1u << 20);
-    buf_put_raw(&d->launched, data, len);
-    d->launched_conn = conn;
-}
-
-static struct core *core_of(struct dvm *d, uint32_t vpid)
-{
-    return sim_core(d->sim, vpid);
-}
-
-static bool has_rank(const struct out_act *act, uint32_t vpid, int64_t rank)
-{
-    return act->kind == OUT_LAUNCH && rank >= 0 &&
-           act->launch->nodes[act->launch->rank_node[rank]].vpid == vpid;
-}
-
-static void end_at_once(struct dvm *d, uint32_t vpid, const char *nspace)
-{
-    static const enum core_proc_event life[] = {CORE_PROC_RUNNING, CORE_PROC_IOF_COMPLETE,
-                                                CORE_PROC_WAITPID};
-
-    for (size_t i = 0; i < sizeof life / sizeof *life; i++)
-        core_proc(core_of(d, vpid), nspace, (uint32_t)d->brief_rank, life[i],
-                  life[i] == CORE_PROC_RUNNING ? 99 : 0, NULL);
-}
 
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 {
@@ -122,9 +50,8 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     if (act->kind == OUT_APP)
         snprintf(d->app[vpid], sizeof d->app[vpid], "%u %u %.*s", act->vpid, act->kind_app,
                  (int)act->data.len, (const char *)act->data.data);
-    if (has_rank(act, vpid, d->brief_rank))
-        end_at_once(d, vpid, act->launch->nspace);
-    if (has_rank(act, vpid, d->fail_rank))
+    if (act->kind == OUT_LAUNCH && d->fail_rank >= 0 &&
+        act->launch->nodes[act->launch->rank_node[d->fail_rank]].vpid == vpid)
         core_proc(sim_core(d->sim, vpid), act->launch->nspace, (uint32_t)d->fail_rank,
                   CORE_PROC_FAILED, ENOENT, "exec of prog");
 }
@@ -134,10 +61,10 @@ static struct dvm *dvm_new(void)
     struct sim_opts o = {
         .nodes = MEMBERS + 1, .radix = 2, .slots = 2, .size = MEMBERS, .seed = 9, .delay_ms = 3};
     struct dvm *d = xcalloc(1, sizeof *d);
-    struct sim_hooks h = {.arg = d, .frame = on_frame, .action = on_action};
+    struct sim_hooks h = {.arg = d, .action = on_action};
 
     d->sim = sim_create(&o);
-    d->fail_rank = d->brief_rank = -1;
+    d->fail_rank = -1;
     sim_watch(d->sim, &h);
     for (uint32_t v = 0; v <= MEMBERS; v++) {
         d->grace[v] = -1;
@@ -151,8 +78,12 @@ static struct dvm *dvm_new(void)
 static void dvm_free(struct dvm *d)
 {
     sim_destroy(d->sim);
-    buf_free(&d->launched);
     free(d);
+}
+
+static struct core *core_of(struct dvm *d, uint32_t vpid)
+{
+    return sim_core(d->sim, vpid);
 }
 
 static void settle(struct dvm *d, uint32_t vpid)
@@ -490,75 +421,6 @@ static void a_job_is_registered_when_each_of_its_ranks_has_called_in_once(void *
     dvm_free(d);
 }
 
-/* Two of four ranks have started; their daemon says so again, in a message of its own. */
-static void a_rank_that_is_reported_twice_is_counted_once(void **state)
-{
-    struct dvm *d = dvm_new();
-
-    sim_stop(d->sim, 2, true);
-    submit(d, 0, 4, "100000", "0", plain);
-    assert_state(d, "STARTED");
-    d->launched.data[FRAME_SEQ_AT + 7]++;
-    core_conn_frame(core_of(d, 0), d->launched_conn, d->launched.data, d->launched.len);
-    settle(d, 0);
-    assert_state(d, "STARTED");
-    sim_stop(d->sim, 2, false);
-    settle(d, 2);
-    assert_state(d, "RUNNING");
-    dvm_free(d);
-}
-
-static void a_rank_that_ends_before_its_neighbour_starts_has_started(void **state)
-{
-    struct dvm *d = dvm_new();
-
-    d->brief_rank = 0;
-    submit(d, 0, 4, "100000", "0", plain);
-    assert_state(d, "RUNNING");
-    dvm_free(d);
-}
-
-static void ask(struct dvm *d, uint32_t vpid)
-{
-    struct core *c = core_of(d, vpid);
-    struct frame f = {.traffic = CLASS_CONTROL,
-                      .type = MSG_ASK,
-                      .src = 0,
-                      .dst = vpid,
-                      .src_epoch = core_inspect_epoch(core_of(d, 0)),
-                      .dst_ctr = (uint32_t)core_inspect_epoch(c).ctr,
-                      .version = core_stats(c).version,
-                      .seq = 1};
-    struct buf b BUF_AUTO = {0};
-
-    buf_init(&b, FRAME_HEADER_BYTES);
-    frame_encode(&b, &f);
-    d->asked = true;
-    core_conn_frame(c, d->conn[vpid], b.data, b.len);
-    settle(d, vpid);
-}
-
-/* And a head that knew it all has counted nothing twice. */
-static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come_to(void **state)
-{
-    struct dvm *d = dvm_new();
-    char all[256];
-
-    d->brief_rank = 0;
-    submit(d, 0, 4, "5000", "0", plain);
-    ask(d, 1);
-    snprintf(all, sizeof all,
-             "REPORT %llu; LOCAL_JOB 4 on 2, epoch %llu; LAUNCHED 0:99 1:1; "
-             "EXITED 0:0; ",
-             (unsigned long long)core_stats(core_of(d, 1)).version,
-             (unsigned long long)core_inspect_epoch(core_of(d, 1)).ctr);
-    assert_string_equal(d->told, all);
-    assert_state(d, "RUNNING");
-    assert_ends(d, 0, "");
-    assert_int_equal(core_stats(core_of(d, 0)).jobs_ended, 1);
-    dvm_free(d);
-}
-
 static void news_of_processes_that_cannot_be_change_nothing(void **state)
 {
     struct dvm *d = dvm_new();
@@ -878,9 +740,6 @@ int main(void)
         cmocka_unit_test(a_job_of_which_a_daemon_is_lost_ends_with_123),
         cmocka_unit_test(a_rank_ended_by_a_signal_gives_128_and_its_number),
         cmocka_unit_test(a_job_is_registered_when_each_of_its_ranks_has_called_in_once),
-        cmocka_unit_test(a_rank_that_is_reported_twice_is_counted_once),
-        cmocka_unit_test(a_rank_that_ends_before_its_neighbour_starts_has_started),
-        cmocka_unit_test(a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come_to),
         cmocka_unit_test(news_of_processes_that_cannot_be_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
         cmocka_unit_test(the_end_of_a_job_is_told_where_it_ran_and_where_it_was_asked_for),
