@@ -126,6 +126,19 @@ pmix_status_t cleanup_req_read(const pmix_info_t *info, size_t ninfo, struct cle
     return rc;
 }
 
+struct cleanup_req cleanup_req_of(const struct job_cleanup *cleanups, size_t n)
+{
+    struct cleanup_req r = {.paths = xcalloc(n, sizeof(*r.paths))};
+
+    for (size_t i = 0; i < n; i++) {
+        char *path = normal(cleanups[i].path, strlen(cleanups[i].path));
+
+        if (path)
+            r.paths[r.n++] = (struct cleanup_path){path, cleanups[i].flags};
+    }
+    return r;
+}
+
 void cleanup_req_free(struct cleanup_req *r)
 {
     for (size_t i = 0; i < r->n; i++)

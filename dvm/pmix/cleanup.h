@@ -4,6 +4,8 @@
 #ifndef DVM_PMIX_CLEANUP_H
 #define DVM_PMIX_CLEANUP_H
 
+#include "dvm/wire/job.h"
+
 #include <pmix_common.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +32,8 @@ bool cleanup_is_key(const pmix_info_t *info);
  * string; PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES: a path both to be removed and ignored;
  * PMIX_ERR_OUT_OF_RESOURCE: too many. Then nothing is left allocated. */
 pmix_status_t cleanup_req_read(const pmix_info_t *info, size_t ninfo, struct cleanup_req *out);
+/* Of what a job's description says, which has been checked. */
+struct cleanup_req cleanup_req_of(const struct job_cleanup *cleanups, size_t n);
 void cleanup_req_free(struct cleanup_req *r);
 
 /* What is registered for the end of one process, or of a job's processes here. */

@@ -4,6 +4,7 @@
 #include "dvm/pmix/pmix_private.h"
 #include "dvm/spawner/remove.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,28 @@ pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u)
     for (size_t i = 0; i < n; i++)
         cleanup_take(scope_of(p, procs[i].nspace, procs[i].rank), &u->cleanup, on_changed, p);
     return PMIX_SUCCESS;
+}
+
+/* Flags of a job's description are handed through as they are. */
+static_assert((int)JOB_CLEAN_DIR == (int)REMOVE_DIR &&
+                  (int)JOB_CLEAN_RECURSIVE == (int)REMOVE_RECURSIVE &&
+                  (int)JOB_CLEAN_LEAVE_TOPDIR == (int)REMOVE_LEAVE_TOPDIR &&
+                  (int)JOB_CLEAN_ONLY_EMPTY == (int)REMOVE_ONLY_EMPTY &&
+                  (int)JOB_CLEAN_IGNORE == (int)REMOVE_IGNORE,
+              "two names for one set of flags");
+
+void jobclean_spec(struct pmix_srv *p, struct job *j)
+{
+    const struct job_spec *s = &j->launch.spec;
+    struct cleanup_req req;
+
+    if (!p->up.on_clean_add || s->ncleanups == 0)
+        return;
+    j->cleanup.id = ++p->last_id;
+    req = cleanup_req_of(s->cleanups, s->ncleanups);
+    if (cleanup_check(&j->cleanup, &req) == PMIX_SUCCESS)
+        cleanup_take(&j->cleanup, &req, on_changed, p);
+    cleanup_req_free(&req);
 }
 
 static void run_scope(struct pmix_srv *p, uint64_t id, struct op *op)

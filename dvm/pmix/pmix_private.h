@@ -179,6 +179,8 @@ void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(voi
 void handback_end(void); /* after the library's thread */
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
+/* What was asked for when the job was submitted. */
+void jobclean_spec(struct pmix_srv *p, struct job *j);
 /* The job's directory is there from now on. */
 void jobclean_dir(struct pmix_srv *p, struct job *j);
 /* The operation then waits for what is removed. */

@@ -109,6 +109,7 @@ static int make_dir(struct pmix_srv *p, struct job *j, struct err *err)
     if (j->node == JOB_NO_VPID)
         return 0;
     jobclean_dir(p, j);
+    jobclean_spec(p, j);
     return sessiondir_make(p->session_dir, j->nspace, j->uid, j->gid, err);
 }
 

@@ -57,9 +57,29 @@ static bool map_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
            (!bind_to || policy_bind_to(bind_to, spec, NULL) == 0) && policy_check(spec, NULL) == 0;
 }
 
+/* As in a job control request, for the end of the new job. */
+static pmix_status_t cleanups_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    struct cleanup_req req;
+    pmix_status_t rc = cleanup_req_read(info, n, &req);
+
+    if (rc == PMIX_SUCCESS && req.n > JOB_CLEANUPS_MAX)
+        rc = PMIX_ERR_OUT_OF_RESOURCE;
+    if (rc == PMIX_SUCCESS && req.n > 0) {
+        spec->cleanups = xcalloc(req.n, sizeof(*spec->cleanups));
+        for (size_t i = 0; i < req.n; i++)
+            spec->cleanups[spec->ncleanups++] =
+                (struct job_cleanup){xstrdup(req.paths[i].path), req.paths[i].flags};
+    }
+    cleanup_req_free(&req);
+    return rc;
+}
+
 static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo,
                              const pmix_app_t *apps, size_t napps, struct job_spec *spec)
 {
+    pmix_status_t rc;
+
     if (napps == 0 || napps > JOB_APPS_MAX)
         return PMIX_ERR_BAD_PARAM;
     if (!map_of(info, ninfo, spec))
@@ -67,6 +87,9 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
     /* Names of hosts mean nothing to a job spec, which has vpids: refused rather than ignored. */
     if (info_find(info, ninfo, PMIX_HOST) || info_find(info, ninfo, PMIX_ADD_HOST))
         return PMIX_ERR_NOT_SUPPORTED;
+    rc = cleanups_of(info, ninfo, spec);
+    if (rc != PMIX_SUCCESS)
+        return rc;
     spec->stdin_rank = JOB_RANK_NONE;
     spec->parent_nspace = xstrdup(proc->nspace);
     spec->parent_rank = proc->rank;

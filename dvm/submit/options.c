@@ -34,6 +34,8 @@ enum {
     OPT_OVERSUBSCRIBE,
     OPT_NO_WAIT,
     OPT_RECOVERABLE,
+    OPT_CLEANUP_FILE,
+    OPT_CLEANUP_DIR,
     OPT_DVM,
     OPT_VERSION,
 };
@@ -56,6 +58,8 @@ static const struct option longs[] = {
     {"oversubscribe", no_argument, NULL, OPT_OVERSUBSCRIBE},
     {"no-wait", no_argument, NULL, OPT_NO_WAIT},
     {"recoverable", no_argument, NULL, OPT_RECOVERABLE},
+    {"cleanup-file", required_argument, NULL, OPT_CLEANUP_FILE},
+    {"cleanup-dir", required_argument, NULL, OPT_CLEANUP_DIR},
     {"dvm", required_argument, NULL, OPT_DVM},
     {"verbose", no_argument, NULL, OPT_VERBOSE},
     {"help", no_argument, NULL, OPT_HELP},
@@ -123,6 +127,41 @@ static int set_bind_to(struct parse *p, const char *text, struct err *err)
     if (once(&p->bind_to, "--bind-to", err) < 0)
         return -1;
     return policy_bind_to(text, &p->out->spec, err);
+}
+
+static int add_cleanup(struct parse *p, const char *option, const char *path, uint32_t flags,
+                       struct err *err)
+{
+    struct job_spec *s = &p->out->spec;
+    const char *why = job_cleanup_refused(path);
+
+    if (why)
+        return err_set(err, "%s: '%s' %s", option, path, why);
+    if (s->ncleanups >= JOB_CLEANUPS_MAX)
+        return err_set(err, "more than %d files and directories to clean up", JOB_CLEANUPS_MAX);
+    s->cleanups = xrealloc(s->cleanups, (s->ncleanups + 1) * sizeof(*s->cleanups));
+    s->cleanups[s->ncleanups++] = (struct job_cleanup){xstrdup(path), flags};
+    return 0;
+}
+
+/* "PATH[,recursive][,leave-topdir]". */
+static int add_cleanup_dir(struct parse *p, const char *text, struct err *err)
+{
+    char *copy FREE_AUTO = xstrdup(text);
+    uint32_t flags = JOB_CLEAN_DIR;
+    char *rest = copy;
+    const char *path = strsep(&rest, ",");
+    const char *word;
+
+    while ((word = strsep(&rest, ","))) {
+        if (strcmp(word, "recursive") == 0)
+            flags |= JOB_CLEAN_RECURSIVE;
+        else if (strcmp(word, "leave-topdir") == 0)
+            flags |= JOB_CLEAN_LEAVE_TOPDIR;
+        else
+            return err_set(err, "--cleanup-dir: '%s' is neither recursive nor leave-topdir", word);
+    }
+    return add_cleanup(p, "--cleanup-dir", path, flags, err);
 }
 
 static int set_display(struct parse *p, const char *text, struct err *err)
@@ -301,6 +340,10 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
         return set_attach(p, value, err);
     case OPT_OUTPUT:
         return set_output(p, value, err);
+    case OPT_CLEANUP_FILE:
+        return add_cleanup(p, "--cleanup-file", value, 0, err);
+    case OPT_CLEANUP_DIR:
+        return add_cleanup_dir(p, value, err);
     case OPT_DVM:
         p->out->dvm = value;
         return once(&p->dvm, "--dvm", err);
@@ -373,7 +416,7 @@ static int check_attach(const struct parse *p, struct err *err)
     const struct job_spec *s = &p->out->spec;
 
     if (s->flags || p->map_by || p->per_node || p->host || p->timeout || p->stdin_ || p->nprocs ||
-        p->wdir || p->nexports)
+        p->wdir || p->nexports || s->ncleanups)
         return err_set(err, "--attach can be given with --output, --tag-output, --dvm and -v only");
     return 0;
 }

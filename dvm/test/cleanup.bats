@@ -43,6 +43,19 @@ lose_a_daemon() {
     prte stop >&2 || true
 }
 
+# Directories of jobs in the session of a daemon.
+jobdirs() { find "$DVM_SESSION_DIR/$1" -mindepth 1 -maxdepth 1 -type d -name '????????????????.*'; }
+
+# Nobody tells when a spawned job or a former life is cleaned up after.
+eventually_gone() {
+    local i
+    for ((i = 0; i < 500; i++)); do
+        [ -e "$1" ] || return 0
+        sleep 0.02
+    done
+    return 1
+}
+
 # rule NAME: after each end of the client exactly what the rule says is left.
 rule() {
     local end code
@@ -118,4 +131,66 @@ rule() {
     for name in "${lines[@]}"; do
         grep -q "rule $name\b" "$BATS_TEST_FILENAME"
     done
+}
+
+# --- what we remove without the library being asked
+
+@test "prun: --cleanup-file and --cleanup-dir are carried out when the job has ended, and only then" {
+    local top=$BATS_TEST_TMPDIR
+    mkdir -p "$top/d/s" "$top/e/s" "$top/o"
+    touch "$top/f" "$top/d/f" "$top/d/s/f" "$top/e/f" "$top/e/s/f" "$top/o/f"
+    ln -s "$top/o" "$top/e/link"
+    prun -n 2 --cleanup-file "$top/f" --cleanup-dir "$top/d" --cleanup-dir "$top/e,recursive,leave-topdir" \
+        test -e "$top/f" -a -e "$top/d/f" -a -e "$top/e/s/f"
+    [ "$(cd "$top" && find d e f o 2> /dev/null | sort | tr '\n' ' ')" = "d d/s d/s/f e o o/f " ]
+}
+
+@test "prun: a job that fails to start is cleaned up after too" {
+    touch "$BATS_TEST_TMPDIR/f"
+    run prun --cleanup-file "$BATS_TEST_TMPDIR/f" -n 1 /nonexistent/program
+    [ "$status" -ne 0 ]
+    eventually_gone "$BATS_TEST_TMPDIR/f"
+}
+
+@test "spawn: what the request names goes when the new job ends" {
+    touch "$BATS_TEST_TMPDIR/f"
+    prun -n 1 "$BATS_FILE_TMPDIR/client" spawn "$BATS_TEST_TMPDIR/f"
+    eventually_gone "$BATS_TEST_TMPDIR/f"
+}
+
+@test "sessions: a job's directory goes with the job, whatever it has put there" {
+    # shellcheck disable=SC2016
+    prun -n 2 sh -c 'cd "$0"/*.* && mkdir -p "x$PMIX_RANK/y" && touch "x$PMIX_RANK/y/f" && chmod 0 "x$PMIX_RANK"' \
+        "$DVM_SESSION_DIR/1"
+    [ -z "$(jobdirs 1)" ]
+}
+
+@test "sessions: a job's directory goes when its daemon is lost" {
+    [ "$(wc -l < "$BATS_FILE_TMPDIR/lost.jobdirs")" -eq 1 ]
+    [ ! -e "$(cat "$BATS_FILE_TMPDIR/lost.jobdirs")" ]
+}
+
+@test "sessions: what a crash of daemon and spawner has left goes when the daemon starts again, nothing else" {
+    local left pids command
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
+    prte start -n 1
+    hold_job held 1 --host 1
+    left=$(jobdirs 1)
+    [ -n "$left" ]
+    mkdir "$left/x" "$BATS_TEST_TMPDIR/outside" "$DVM_SESSION_DIR/1/other.1"
+    touch "$left/x/f" "$BATS_TEST_TMPDIR/outside/f"
+    ln -s "$BATS_TEST_TMPDIR/outside" "$left/x/link"
+    pids=$(pgrep -f "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
+    mapfile -d '' -t command < "/proc/${pids%%$'\n'*}/cmdline"
+    # shellcheck disable=SC2086  # both at once: nobody is left to remove anything
+    kill -KILL $pids
+    wait "$held_pid" || true
+    [ -e "$left/x/f" ]
+    "${command[@]}" > "$BATS_TEST_TMPDIR/again" 2>&1 3>&- &
+    eventually_gone "$left"
+    kill -TERM $!
+    wait $! || true
+    [ -d "$DVM_SESSION_DIR/1/other.1" ]
+    [ -e "$BATS_TEST_TMPDIR/outside/f" ]
+    prte stop >&2 || true
 }

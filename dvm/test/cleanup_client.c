@@ -6,6 +6,8 @@
  *   cleanup_client list
  *   cleanup_client register ROOT END RULE...   END: finalize, return, abort, kill, wait
  *   cleanup_client check ROOT RULE
+ *   cleanup_client spawn FILE      a job that ends at once and cleans FILE up; a relative one is
+ * refused
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -391,6 +393,25 @@ static void do_register(const struct rule *r, const char *root)
     free(top);
 }
 
+static int spawn_one(const char *file)
+{
+    pmix_nspace_t child;
+    pmix_info_t bad;
+    pmix_info_t good;
+    pmix_app_t app;
+
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup("true");
+    app.maxprocs = 1;
+    PMIX_INFO_LOAD(&bad, PMIX_REGISTER_CLEANUP, "relative", PMIX_STRING);
+    PMIX_INFO_LOAD(&good, PMIX_REGISTER_CLEANUP, file, PMIX_STRING);
+    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS ||
+        PMIx_Spawn(&bad, 1, &app, 1, child) != PMIX_ERR_BAD_PARAM ||
+        PMIx_Spawn(&good, 1, &app, 1, child) != PMIX_SUCCESS)
+        return 1;
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+}
+
 static int end(const char *how)
 {
     if (strcmp(how, "finalize") == 0)
@@ -417,6 +438,8 @@ int main(int argc, char **argv)
     }
     if (argc == 4 && strcmp(argv[1], "check") == 0)
         return check(find(argv[3]), top_of(argv[2], find(argv[3]))) ? 1 : 0;
+    if (argc == 3 && strcmp(argv[1], "spawn") == 0)
+        return spawn_one(argv[2]);
     if (argc < 5 || strcmp(argv[1], "register") != 0 || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
         return 2;
     for (int i = 4; i < argc; i++)

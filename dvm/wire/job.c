@@ -13,6 +13,7 @@
 
 /* The least bytes that one element takes on the wire, for cur_count(). */
 #define STRING_MIN 4
+#define CLEANUP_MIN (STRING_MIN + 4)
 #define APP_MIN (4 + 4 + STRING_MIN + 4)
 #define NODE_MIN (4 + 8 + STRING_MIN)
 #define RANK_MIN (4 + 4)
@@ -145,6 +146,59 @@ static int policy_check(const struct job_spec *s, struct err *err)
     return 0;
 }
 
+static void cleanups_encode(struct buf *b, const struct job_spec *s)
+{
+    buf_put_u32(b, (uint32_t)s->ncleanups);
+    for (size_t i = 0; i < s->ncleanups; i++) {
+        buf_put_str(b, s->cleanups[i].path);
+        buf_put_u32(b, s->cleanups[i].flags);
+    }
+}
+
+static void cleanups_decode(struct cur *c, struct job_spec *s)
+{
+    s->ncleanups = cur_count(c, JOB_CLEANUPS_MAX, CLEANUP_MIN);
+    s->cleanups = xcalloc(s->ncleanups, sizeof(*s->cleanups));
+    for (size_t i = 0; i < s->ncleanups; i++) {
+        s->cleanups[i].path = cur_str(c, JOB_PATH_MAX);
+        s->cleanups[i].flags = cur_u32(c);
+    }
+}
+
+const char *job_cleanup_refused(const char *path)
+{
+    size_t names = 0;
+
+    if (path[0] != '/')
+        return "is not absolute";
+    if (strlen(path) > JOB_PATH_MAX)
+        return "is too long";
+    while (*path) {
+        size_t len;
+
+        path += strspn(path, "/");
+        len = strcspn(path, "/");
+        if (len == 2 && path[0] == '.' && path[1] == '.')
+            return "leads up by '..'";
+        names += len > 1 || (len == 1 && path[0] != '.');
+        path += len;
+    }
+    return names ? NULL : "is the root";
+}
+
+static int cleanups_check(const struct job_spec *s, struct err *err)
+{
+    for (size_t i = 0; i < s->ncleanups; i++) {
+        const char *why = job_cleanup_refused(s->cleanups[i].path);
+
+        if (why)
+            return err_set(err, "cleanup of '%s': it %s", s->cleanups[i].path, why);
+        if (s->cleanups[i].flags & ~(uint32_t)JOB_CLEAN_KNOWN)
+            return err_set(err, "cleanup: unknown flags 0x%x", s->cleanups[i].flags);
+    }
+    return 0;
+}
+
 void job_spec_encode(struct buf *b, const struct job_spec *s)
 {
     buf_put_u32(b, s->flags);
@@ -155,6 +209,7 @@ void job_spec_encode(struct buf *b, const struct job_spec *s)
     u32_encode(b, s->hosts, s->nhosts);
     buf_put_str(b, s->parent_nspace);
     buf_put_u32(b, s->parent_rank);
+    cleanups_encode(b, s);
     buf_put_u32(b, (uint32_t)s->napps);
     for (size_t i = 0; i < s->napps; i++)
         app_encode(b, &s->apps[i]);
@@ -170,6 +225,7 @@ static void spec_read(struct cur *c, struct job_spec *s)
     s->hosts = u32_decode(c, s->nhosts);
     s->parent_nspace = cur_str(c, JOB_NSPACE_MAX);
     s->parent_rank = cur_u32(c);
+    cleanups_decode(c, s);
     s->napps = cur_count(c, JOB_APPS_MAX, APP_MIN);
     s->apps = xcalloc(s->napps, sizeof(*s->apps));
     /* All of them, also after a bad one: each leaves what job_spec_free() expects. */
@@ -183,7 +239,7 @@ static int spec_check(const struct cur *c, const struct job_spec *s, struct err 
         return err_set(err, "cut short, or a count or string over its limit");
     if (s->flags & ~JOB_FLAGS_KNOWN)
         return err_set(err, "unknown flags 0x%x", s->flags & ~JOB_FLAGS_KNOWN);
-    if (policy_check(s, err) < 0)
+    if (policy_check(s, err) < 0 || cleanups_check(s, err) < 0)
         return -1;
     if (s->napps == 0)
         return err_set(err, "no application");
@@ -210,6 +266,10 @@ void job_spec_copy(struct job_spec *dst, const struct job_spec *src)
     *dst = *src;
     dst->hosts = u32_copy(src->hosts, src->nhosts);
     dst->parent_nspace = xstrdup(src->parent_nspace ? src->parent_nspace : "");
+    dst->cleanups = xcalloc(src->ncleanups, sizeof(*dst->cleanups));
+    for (size_t i = 0; i < src->ncleanups; i++)
+        dst->cleanups[i] =
+            (struct job_cleanup){xstrdup(src->cleanups[i].path), src->cleanups[i].flags};
     dst->apps = xcalloc(src->napps, sizeof(*dst->apps));
     for (size_t i = 0; i < src->napps; i++) {
         dst->apps[i] = (struct job_app){
@@ -231,6 +291,9 @@ void job_spec_free(struct job_spec *s)
         free(s->apps[i].cwd);
     }
     free(s->apps);
+    for (size_t i = 0; s->cleanups && i < s->ncleanups; i++)
+        free(s->cleanups[i].path);
+    free(s->cleanups);
     free(s->hosts);
     free(s->parent_nspace);
     *s = (struct job_spec){0};

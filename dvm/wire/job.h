@@ -72,6 +72,23 @@ enum job_bind_to {
 #define JOB_DISPLAY_MAP 0x20000u /* the submitter is sent the map as a table */
 #define JOB_DISPLAY_BIND 0x40000u
 
+/* As in dvm/spawner/remove.h. */
+enum job_clean {
+    JOB_CLEAN_DIR = 1, /* else a file */
+    JOB_CLEAN_RECURSIVE = 2,
+    JOB_CLEAN_LEAVE_TOPDIR = 4,
+    JOB_CLEAN_ONLY_EMPTY = 8,
+    JOB_CLEAN_IGNORE = 32, /* not to be removed */
+    JOB_CLEAN_KNOWN = 47
+};
+#define JOB_CLEANUPS_MAX 256
+#define JOB_PATH_MAX 4095
+/* Removed on each daemon that has ranks of the job, when the last of them has ended. */
+struct job_cleanup {
+    char *path; /* absolute, without ".." */
+    uint32_t flags;
+};
+
 struct job_spec {
     uint32_t flags;
     enum job_map_by map_by;
@@ -86,9 +103,13 @@ struct job_spec {
     uint32_t *hosts;
     char *parent_nspace; /* of a spawn by an application, else "" */
     uint32_t parent_rank;
+    size_t ncleanups;
+    struct job_cleanup *cleanups;
     size_t napps;
     struct job_app *apps;
 };
+/* Why this path cannot be cleaned up; NULL: it can. */
+const char *job_cleanup_refused(const char *path);
 
 struct job_node { /* a daemon that gets ranks of the job */
     uint32_t vpid;

@@ -335,6 +335,31 @@ static void flags_come_through(void **state)
     submit_opts_free(&o);
 }
 
+static void what_is_to_be_cleaned_up_comes_through(void **state)
+{
+    struct submit_opts o = parsed("--cleanup-file /tmp/f --cleanup-dir /tmp/d "
+                                  "--cleanup-dir /tmp/e,leave-topdir,recursive a");
+
+    assert_int_equal(o.spec.ncleanups, 3);
+    assert_string_equal(o.spec.cleanups[0].path, "/tmp/f");
+    assert_int_equal(o.spec.cleanups[0].flags, 0);
+    assert_int_equal(o.spec.cleanups[1].flags, JOB_CLEAN_DIR);
+    assert_string_equal(o.spec.cleanups[2].path, "/tmp/e");
+    assert_int_equal(o.spec.cleanups[2].flags,
+                     JOB_CLEAN_DIR | JOB_CLEAN_RECURSIVE | JOB_CLEAN_LEAVE_TOPDIR);
+    submit_opts_free(&o);
+}
+
+static void cleanup_of_what_is_not_named_clearly_is_refused(void **state)
+{
+    assert_refused("--cleanup-file f a", "not absolute");
+    assert_refused("--cleanup-dir d,recursive a", "not absolute");
+    assert_refused("--cleanup-dir / a", "is the root");
+    assert_refused("--cleanup-dir /tmp/../etc a", "'..'");
+    assert_refused("--cleanup-dir /tmp/d,recursively a", "neither recursive nor leave-topdir");
+    assert_refused("--attach 1.1 --cleanup-file /tmp/f", "--attach can be given with");
+}
+
 static void hosts_are_vpids_ranges_and_names_sorted_and_once(void **state)
 {
     struct submit_opts o = parsed("--host my-dvm-7,2-4,3,node1,x-head-0,x-5.x.ns.svc a");
@@ -423,6 +448,8 @@ int main(void)
         cmocka_unit_test(attach_and_detach_take_what_belongs_to_them_only),
         cmocka_unit_test(attach_detach_and_output_come_through),
         cmocka_unit_test(flags_come_through),
+        cmocka_unit_test(what_is_to_be_cleaned_up_comes_through),
+        cmocka_unit_test(cleanup_of_what_is_not_named_clearly_is_refused),
         cmocka_unit_test(hosts_are_vpids_ranges_and_names_sorted_and_once),
         cmocka_unit_test(a_relative_directory_is_one_below_the_present_one),
         cmocka_unit_test(what_describes_this_shell_or_rank_stays_here),

@@ -9,6 +9,9 @@ static char *some_env[] = {"PATH=/bin", NULL};
 static uint32_t some_vpids[] = {1, 3};
 static struct job_app some_app = {.argv = some_argv, .env = some_env, .cwd = "/tmp", .nprocs = 2};
 
+static struct job_cleanup some_cleanups[] = {{"/tmp/f", 0},
+                                             {"/tmp/d", JOB_CLEAN_DIR | JOB_CLEAN_RECURSIVE}};
+
 static struct job_spec sample_spec(void)
 {
     return (struct job_spec){.flags = JOB_NO_WAIT,
@@ -20,6 +23,8 @@ static struct job_spec sample_spec(void)
                              .hosts = some_vpids,
                              .parent_nspace = "5.1",
                              .parent_rank = 6,
+                             .ncleanups = 2,
+                             .cleanups = some_cleanups,
                              .napps = 1,
                              .apps = &some_app};
 }
