@@ -29,6 +29,7 @@ struct script {
     uint32_t nodes, replicas;
     unsigned profile; /* 0: no faults, 1: links, 2: daemons too, 3: the head too */
     bool kills;
+    enum script_phase until; /* what pass() stops at; 0: nothing */
     bool resting;
     uint64_t sequence;
     uint64_t heal_at;
@@ -88,19 +89,27 @@ static void see_job(void *arg, const struct inspect_job *j)
         x->jobs[kind] = true;
 }
 
-static void count_fault(struct script *s, enum script_fault f)
+static struct seen look(const struct core *head)
 {
     struct seen x = {.phase = PHASE_NONE};
-    const struct core *head = sim_core(s->sim, 0);
 
-    s->result->faults += f != FAULT_NONE;
-    if (!head)
-        return;
     launch_inspect_campaigns(core_inspect_launch(head), see_campaign, &x);
     launch_inspect_jobs(core_inspect_launch(head), see_job, &x);
     if (x.phase == PHASE_NONE && launch_inspect_growing(core_inspect_launch(head)))
         x.phase = PHASE_GROWING;
     x.jobs[JOBS_NONE] = !x.jobs[JOBS_HELD] && !x.jobs[JOBS_QUEUED] && !x.jobs[JOBS_RUNNING];
+    return x;
+}
+
+static void count_fault(struct script *s, enum script_fault f)
+{
+    const struct core *head = sim_core(s->sim, 0);
+    struct seen x;
+
+    s->result->faults += f != FAULT_NONE;
+    if (!head)
+        return;
+    x = look(head);
     for (unsigned j = 0; j < JOBS_KINDS; j++)
         s->result->matrix[x.phase][f][j] += x.jobs[j];
 }
@@ -186,14 +195,23 @@ static bool contributes(void *arg, uint64_t *timeout_ms)
     return true;
 }
 
+/* The schedule waits for nothing else than time, unless it has set `until`. */
+static bool stops(struct sim *sim, void *arg)
+{
+    const struct script *s = arg;
+
+    return failed(sim, s->check) ||
+           (s->until && sim_core(sim, 0) && look(sim_core(sim, 0)).phase == s->until);
+}
+
 static void pass(struct script *s, uint64_t ms)
 {
     uint64_t end = sim_now(s->sim) + ms;
 
-    while (sim_now(s->sim) < end && !failed(s->sim, s->check)) {
+    while (sim_now(s->sim) < end && !stops(s->sim, s)) {
         uint64_t step = end - sim_now(s->sim);
 
-        (void)sim_until(s->sim, failed, s->check, step > 250 ? 250 : step);
+        (void)sim_until(s->sim, stops, s, step > 250 ? 250 : step);
         if (s->heal_at && s->heal_at <= sim_now(s->sim)) {
             s->heal_at = 0;
             tell(s, "the partition is healed");
@@ -209,6 +227,7 @@ static void pass(struct script *s, uint64_t ms)
 /* --- work */
 
 static void crash(struct script *s, uint32_t v);
+static void fault(struct script *s);
 
 static uint32_t some_node(struct script *s)
 {
@@ -319,6 +338,27 @@ static void shrink(struct script *s, uint32_t to)
     sim_drain(s->sim, 0);
 }
 
+static bool newest(const struct script *s)
+{
+    return s->opts.generation == 0 || s->opts.generation > 3;
+}
+
+/* A fault while a grow campaign wires its daemons, which takes moments only. */
+static void strike(struct script *s)
+{
+    s->until = PHASE_WIRING;
+    pass(s, 3000);
+    s->until = PHASE_NONE;
+    if (failed(s->sim, s->check) || !sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
+        return;
+    if (s->profile == 3 && dice(s, 3) == 0)
+        crash(s, 0);
+    else if (s->profile >= 2 && dice(s, 2))
+        crash(s, some_member(s));
+    else
+        fault(s);
+}
+
 static void resize(struct script *s)
 {
     uint32_t to = (uint32_t)dice(s, s->nodes);
@@ -334,6 +374,8 @@ static void resize(struct script *s)
         grow(s, to);
     else
         shrink(s, to);
+    if (s->profile && newest(s) && dice(s, 4) == 0)
+        strike(s);
     if (s->profile >= 2 && dice(s, midway ? 3 : 16) == 0)
         crash(s, some_member(s)); /* the campaign has to wait for the news of it */
 }
@@ -728,52 +770,4 @@ void script_run(const struct script_opts *o, struct script_result *r)
     sim_destroy(s->sim);
     check_destroy(s->check);
     free(s);
-}
-
-void script_add(struct script_result *to, const struct script_result *r)
-{
-    to->jobs += r->jobs;
-    to->campaigns += r->campaigns;
-    to->faults += r->faults;
-    to->held_map += r->held_map;
-    to->held_launch += r->held_launch;
-    to->remapped += r->remapped;
-    for (unsigned p = 0; p < PHASES; p++) {
-        for (unsigned f = 0; f < FAULTS; f++) {
-            for (unsigned j = 0; j < JOBS_KINDS; j++)
-                to->matrix[p][f][j] += r->matrix[p][f][j];
-        }
-    }
-}
-
-const char *script_impossible(enum script_phase p, enum script_fault f, enum script_jobs j)
-{
-    if (p == PHASE_NONE && j == JOBS_HELD)
-        return "without a campaign the fence is down, and nothing holds a job";
-    if (p == PHASE_DRAINING && j == JOBS_NONE)
-        return "a shrink drains only while a job runs on its targets";
-    return NULL;
-}
-
-const char *script_phase_name(enum script_phase p)
-{
-    static const char *const names[] = {"none",    "draining",  "removing",
-                                        "growing", "gathering", "wiring"};
-
-    return names[p];
-}
-
-const char *script_fault_name(enum script_fault f)
-{
-    static const char *const names[] = {"none", "break",     "half-break", "crash", "vanish",
-                                        "stop", "partition", "restart",    "head",  "late-frame"};
-
-    return names[f];
-}
-
-const char *script_jobs_name(enum script_jobs j)
-{
-    static const char *const names[] = {"none", "held", "queued", "running"};
-
-    return names[j];
 }

@@ -12,7 +12,8 @@ struct script_opts {
     uint32_t nodes; /* head included; 0: by the seed, 3..25 */
     bool trace;     /* print what happens */
     /* What is done at random has grown with time, and a seed means something in its generation
-     * only: 1: shrinks and sizes, 2: grow campaigns too, 3: collectives; 0: the newest. */
+     * only: 1: shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow
+     * wires; 0: the newest. */
     unsigned generation;
 };
 
