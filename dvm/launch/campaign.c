@@ -287,7 +287,7 @@ static bool others_remove(const struct launch *l, const struct campaign *c)
     return false;
 }
 
-static void enter(struct launch *l, struct campaign *c, enum campaign_event ev)
+void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev)
 {
     int phase = (int)c->phase;
     struct err err = {0};
@@ -304,7 +304,7 @@ static void accept_targets(struct launch *l, struct campaign *c)
     l->bound = bound_now(l, false);
     if (nobody_there(c) && !others_remove(l, c) &&
         !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
-        enter(l, c, CAMPAIGN_EV_NOBODY);
+        campaign_enter(l, c, CAMPAIGN_EV_NOBODY);
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
     }
@@ -395,7 +395,7 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
         return err_code(err, 409, "campaign %s is %s already", id, api_phase_name(c->phase));
     }
     if (c->phase == API_PHASE_DRAINING) {
-        enter(l, c, CAMPAIGN_EV_CANCEL);
+        campaign_enter(l, c, CAMPAIGN_EV_CANCEL);
         c->complete_wall = (int64_t)l->out->wall_ms;
         l->bound = bound_now(l, false);
         for (size_t i = 0; i < c->ntargets; i++) {
@@ -451,7 +451,7 @@ static void start_removing(struct launch *l, struct campaign *c)
             t->out = t->departed = true;
         }
     }
-    enter(l, c, CAMPAIGN_EV_DRAINED);
+    campaign_enter(l, c, CAMPAIGN_EV_DRAINED);
     c->drained_wall = c->fence_wall = (int64_t)l->out->wall_ms;
     if (!MUTANT(NO_HOLD))
         fence_raise(l, campaign_hold(c, name), count);
@@ -481,7 +481,7 @@ static void finish(struct launch *l, struct campaign *c)
             member_event(l, m, MEMBER_EV_LEFT);
     }
     op_drop(l, c);
-    enter(l, c, CAMPAIGN_EV_LEFT);
+    campaign_enter(l, c, CAMPAIGN_EV_LEFT);
     c->complete_wall = (int64_t)l->out->wall_ms;
     if (!MUTANT(OFFER_LATE))
         launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);

@@ -213,6 +213,8 @@ bool shrink_running(const struct launch *l);
 /* By a shrink, or by a grow that takes itself back. */
 bool campaign_names(const struct launch *l, uint32_t vpid);
 void campaign_steps(struct launch *l);
+/* The one setter of its phase, by the table (dvm/state); a new one drains, or gathers. */
+void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev);
 void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
 uint64_t campaign_next_deadline(const struct launch *l);
 struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n);

@@ -97,25 +97,30 @@ static void abort_waiters(struct launch *l, const struct campaign *c)
 
 /* --- the end */
 
-static void end(struct launch *l, struct campaign *c, enum api_phase phase,
-                enum api_event_type event)
+/* It has entered its last phase. */
+static void end(struct launch *l, struct campaign *c, enum api_event_type event)
 {
     char name[HOLD_NAME_MAX];
 
-    c->phase = phase;
     c->complete_wall = (int64_t)l->out->wall_ms;
-    if (phase == API_PHASE_COMPLETE)
+    if (c->phase == API_PHASE_COMPLETE)
         spare_waiters(l);
     else
         abort_waiters(l, c);
-    if (phase != API_PHASE_COMPLETE)
+    if (c->phase != API_PHASE_COMPLETE)
         launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
-    if (c->has_requester && !(MUTANT(FAIL_UNTOLD) && phase == API_PHASE_FAILED))
+    if (c->has_requester && !(MUTANT(FAIL_UNTOLD) && c->phase == API_PHASE_FAILED))
         launch_event_add(l, event, 0, 0, c);
-    out_log(l->out, LOG_LEVEL_INFO, "campaign %s: %s%s%s", c->id, api_phase_name(phase),
+    out_log(l->out, LOG_LEVEL_INFO, "campaign %s: %s%s%s", c->id, api_phase_name(c->phase),
             c->cause ? ": " : "", c->cause ? c->cause : "");
     l->kick = true;
     fence_lower(l, campaign_hold(c, name));
+}
+
+static void complete(struct launch *l, struct campaign *c)
+{
+    campaign_enter(l, c, CAMPAIGN_EV_WIRED);
+    end(l, c, API_EVENT_CAMPAIGN_COMPLETE);
 }
 
 static void failed(struct launch *l, struct campaign *c)
@@ -126,7 +131,8 @@ static void failed(struct launch *l, struct campaign *c)
         if (m && c->targets[i].added && m->state == MEMBER_LEAVING)
             member_event(l, m, MEMBER_EV_LEFT);
     }
-    end(l, c, API_PHASE_FAILED, API_EVENT_CAMPAIGN_FAILED);
+    campaign_enter(l, c, CAMPAIGN_EV_LEFT);
+    end(l, c, API_EVENT_CAMPAIGN_FAILED);
 }
 
 /* Who has called and is not wired is told to leave. */
@@ -177,7 +183,7 @@ void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
     va_end(ap);
     c->cause = xstrdup(text);
     op_drop(l, c);
-    c->phase = API_PHASE_ROLLING_BACK; /* the size bound is as before from here on */
+    campaign_enter(l, c, CAMPAIGN_EV_FAIL); /* the size bound is as before from here on */
     if (!MUTANT(KEEP_BOUND))
         l->bound = bound_now(l, false);
     turn_away(l, c);
@@ -189,10 +195,10 @@ void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
 
 void wholegrow_cancel(struct launch *l, struct campaign *c)
 {
-    c->phase = API_PHASE_CANCELLED;
+    campaign_enter(l, c, CAMPAIGN_EV_CANCEL);
     l->bound = bound_now(l, false);
     turn_away(l, c);
-    end(l, c, API_PHASE_CANCELLED, API_EVENT_CAMPAIGN_CANCELLED);
+    end(l, c, API_EVENT_CAMPAIGN_CANCELLED);
 }
 
 /* A size or a shrink that leaves no room for its targets goes before a grow. */
@@ -259,7 +265,7 @@ static void start_wiring(struct launch *l, struct campaign *c, size_t n)
         if (c->targets[i].added)
             add.members[add.nmembers++] = members_facts(l->members, c->targets[i].id.vpid);
     }
-    c->phase = API_PHASE_WIRING;
+    campaign_enter(l, c, CAMPAIGN_EV_COME);
     c->fence_wall = (int64_t)l->out->wall_ms;
     fence_raise(l, campaign_hold(c, name), (uint32_t)n);
     launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
@@ -274,7 +280,7 @@ static void gather(struct launch *l, struct campaign *c, const struct gathered *
     if (g->missing && !(MUTANT(WIRE_SOME) && g->reported))
         return;
     if (g->reported == 0)
-        end(l, c, API_PHASE_COMPLETE, API_EVENT_CAMPAIGN_COMPLETE);
+        complete(l, c);
     else if (!l->normal_running && !l->grow_op && !fence_defers(l))
         start_wiring(l, c, g->reported);
 }
@@ -284,7 +290,7 @@ static void wiring(struct launch *l, struct campaign *c)
     if (!c->op || c->op > l->complete)
         return;
     grow_wired(l);
-    end(l, c, API_PHASE_COMPLETE, API_EVENT_CAMPAIGN_COMPLETE);
+    complete(l, c);
 }
 
 void wholegrow_step(struct launch *l, struct campaign *c)
@@ -346,7 +352,7 @@ void wholegrow_accept(struct launch *l, struct campaign *c)
     g = look_at_all(l, c);
     if (g.missing + g.reported == 0 &&
         !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
-        c->phase = API_PHASE_COMPLETE;
+        campaign_enter(l, c, CAMPAIGN_EV_NOBODY);
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
     }

@@ -140,21 +140,31 @@ const struct fsm proc_fsm = {.name = "process",
                              .rows = proc_rows,
                              .nrows = COUNT(proc_rows)};
 
-static const struct fsm_name campaign_phases[] = {{API_PHASE_DRAINING, "draining"},
-                                                  {API_PHASE_REMOVING, "removing"},
-                                                  {API_PHASE_COMPLETE, "complete"},
-                                                  {API_PHASE_CANCELLED, "cancelled"}};
+static const struct fsm_name campaign_phases[] = {
+    {API_PHASE_DRAINING, "draining"},         {API_PHASE_REMOVING, "removing"},
+    {API_PHASE_COMPLETE, "complete"},         {API_PHASE_CANCELLED, "cancelled"},
+    {API_PHASE_GATHERING, "gathering"},       {API_PHASE_WIRING, "wiring"},
+    {API_PHASE_ROLLING_BACK, "rolling back"}, {API_PHASE_FAILED, "failed"}};
 
-static const struct fsm_name campaign_events[] = {{CAMPAIGN_EV_NOBODY, "nobody is there"},
-                                                  {CAMPAIGN_EV_CANCEL, "cancelled"},
-                                                  {CAMPAIGN_EV_DRAINED, "drained"},
-                                                  {CAMPAIGN_EV_LEFT, "all have left"}};
+static const struct fsm_name campaign_events[] = {
+    {CAMPAIGN_EV_NOBODY, "nobody is there"}, {CAMPAIGN_EV_CANCEL, "cancelled"},
+    {CAMPAIGN_EV_DRAINED, "drained"},        {CAMPAIGN_EV_LEFT, "all have left"},
+    {CAMPAIGN_EV_COME, "all have called"},   {CAMPAIGN_EV_WIRED, "all are wired"},
+    {CAMPAIGN_EV_FAIL, "it fails"}};
 
 static const struct fsm_row campaign_rows[] = {
     {API_PHASE_DRAINING, CAMPAIGN_EV_NOBODY, API_PHASE_COMPLETE, 0},
     {API_PHASE_DRAINING, CAMPAIGN_EV_CANCEL, API_PHASE_CANCELLED, 0},
     {API_PHASE_DRAINING, CAMPAIGN_EV_DRAINED, API_PHASE_REMOVING, 0},
     {API_PHASE_REMOVING, CAMPAIGN_EV_LEFT, API_PHASE_COMPLETE, 0},
+    {API_PHASE_GATHERING, CAMPAIGN_EV_NOBODY, API_PHASE_COMPLETE, 0},
+    {API_PHASE_GATHERING, CAMPAIGN_EV_CANCEL, API_PHASE_CANCELLED, 0},
+    {API_PHASE_GATHERING, CAMPAIGN_EV_COME, API_PHASE_WIRING, 0},
+    {API_PHASE_GATHERING, CAMPAIGN_EV_WIRED, API_PHASE_COMPLETE, 0}, /* each by itself */
+    {API_PHASE_GATHERING, CAMPAIGN_EV_FAIL, API_PHASE_ROLLING_BACK, 0},
+    {API_PHASE_WIRING, CAMPAIGN_EV_WIRED, API_PHASE_COMPLETE, 0},
+    {API_PHASE_WIRING, CAMPAIGN_EV_FAIL, API_PHASE_ROLLING_BACK, 0},
+    {API_PHASE_ROLLING_BACK, CAMPAIGN_EV_LEFT, API_PHASE_FAILED, 0},
 };
 
 const struct fsm campaign_fsm = {.name = "campaign",

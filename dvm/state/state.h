@@ -84,10 +84,13 @@ extern const struct fsm proc_fsm;
 
 /* States: enum api_phase. */
 enum campaign_event {
-    CAMPAIGN_EV_NOBODY = 1, /* it would remove nobody */
+    CAMPAIGN_EV_NOBODY = 1, /* it would remove, or wire, nobody */
     CAMPAIGN_EV_CANCEL,
     CAMPAIGN_EV_DRAINED, /* no job is on the targets any more */
     CAMPAIGN_EV_LEFT,    /* all targets have left or are lost, all others have processed it */
+    CAMPAIGN_EV_COME,    /* the daemons of all targets have called */
+    CAMPAIGN_EV_WIRED,   /* they are wired */
+    CAMPAIGN_EV_FAIL,    /* one is gone, time is over, it gives way */
 };
 
 extern const struct fsm campaign_fsm;
