@@ -12,8 +12,8 @@
 #include "dvm/rml/rml.h"
 #include "dvm/wire/out.h"
 
-#define LAUNCH_JOBS_MAX 100000   /* running, held and queued */
-#define LAUNCH_HISTORY_MAX 64    /* ended jobs that pstat still shows */
+#define LAUNCH_JOBS_MAX 100000 /* running, held and queued */
+#define LAUNCH_HISTORY_MAX 64  /* ended jobs that pstat still shows */
 /* Running, and ended ones that can still be asked for: these are forgotten first; releases that
  * daemons ask for themselves come on top, each names members that no other has named. */
 #define LAUNCH_CAMPAIGNS_MAX 256
