@@ -251,16 +251,18 @@ static void trouble(struct gather *g, struct gather_op *op, int64_t status)
 
 static void check(struct gather *g, struct gather_op *op)
 {
-    size_t self;
+    size_t self = index_of(op, g->members->self);
+    bool told;
 
     if (!op->started || op->have + MUTANT(GATHER_SOME) < op->need)
         return;
-    self = index_of(op, g->members->self);
-    if (op->data.failed)
-        trouble(g, op, GATHER_LOST); /* more than can be told */
-    else if (self == 0)
+    if (self == 0 && !op->data.failed) {
         decide(g, op, 0);
-    else if (send(g, op, op->vpids[(self - 1) / radix(g)], MSG_GATHER_UP, 0, &op->data) < 0)
+        return;
+    }
+    told = !op->data.failed && /* or it is more than can be told */
+           send(g, op, op->vpids[(self - 1) / radix(g)], MSG_GATHER_UP, 0, &op->data) == 0;
+    if (!told)
         trouble(g, op, GATHER_LOST);
 }
 

@@ -530,7 +530,7 @@ static void c10_the_same_vpids_grow_and_fail_and_grow_again_and_again(void **arg
         if (i % 2) {
             sim_start(w.sim, 8);
             await(&w, id, API_PHASE_COMPLETE, 3000);
-            put(&w, "shrink" + i, API_KIND_SHRINK, 6, 8, -1, NULL);
+            put(&w, &"shrink"[i], API_KIND_SHRINK, 6, 8, -1, NULL);
         } else {
             sim_crash(w.sim, 6);
         }

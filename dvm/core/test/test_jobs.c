@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "dvm/gather/gather.h"
 #include "dvm/launch/launch.h"
 #include "dvm/sim/sim.h"
 
@@ -28,7 +27,6 @@ struct dvm {
     int64_t grace[MEMBERS + 1];     /* of the last end of ranks, -1: none */
     bool ended[MEMBERS + 1];        /* the job's end was told */
     char app[MEMBERS + 1][32];      /* the last message for a module */
-    int64_t gathered[MEMBERS + 1];  /* answer to a collective; 99: none */
     int64_t fail_rank;              /* cannot be started; -1: all can */
     uint64_t stdin_for;
 };
@@ -43,8 +41,6 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         d->grace[vpid] = act->number;
     if (act->kind == OUT_JOB_ENDED)
         d->ended[vpid] = true;
-    if (act->kind == OUT_GATHER)
-        d->gathered[vpid] = act->number;
     if (act->kind == OUT_STDIN)
         d->stdin_for = act->conn;
     if (act->kind == OUT_APP)
@@ -68,7 +64,6 @@ static struct dvm *dvm_new(void)
     sim_watch(d->sim, &h);
     for (uint32_t v = 0; v <= MEMBERS; v++) {
         d->grace[v] = -1;
-        d->gathered[v] = 99;
         sim_start(d->sim, v);
     }
     sim_for(d->sim, 500);
@@ -503,81 +498,6 @@ static void a_message_between_modules_arrives_with_its_sender_and_kind(void **st
     dvm_free(d);
 }
 
-static void contribute_for(struct dvm *d, uint32_t vpid, uint64_t req, const char *data,
-                           uint64_t timeout_ms)
-{
-    static const uint32_t all[] = {1, 2, 3};
-    struct gather_call call = {.req = req,
-                               .sig = "sig",
-                               .siglen = 3,
-                               .n = 3,
-                               .vpids = all,
-                               .data = data,
-                               .len = 1,
-                               .timeout_ms = timeout_ms};
-
-    d->gathered[vpid] = 99;
-    core_time(core_of(d, vpid), sim_now(d->sim), sim_now(d->sim));
-    core_gather(core_of(d, vpid), &call);
-}
-
-static void contribute(struct dvm *d, uint32_t vpid, uint64_t req, const char *data)
-{
-    contribute_for(d, vpid, req, data, 0);
-}
-
-/* Also for the one that comes late; the next one of the same participants is another matter. */
-static void a_collective_whose_time_is_over_ends_so_for_everybody(void **state)
-{
-    struct dvm *d = dvm_new();
-
-    contribute(d, 1, 1, "x");
-    settle(d, 1);
-    contribute_for(d, 2, 2, "x", 3000);
-    sim_drain(d->sim, 2);
-    sim_for(d->sim, 2900);
-    assert_int_equal(d->gathered[1], 99);
-    assert_int_equal(d->gathered[2], 99);
-    sim_for(d->sim, 200);
-    assert_int_equal(d->gathered[1], GATHER_TIMEOUT);
-    assert_int_equal(d->gathered[2], GATHER_TIMEOUT);
-    contribute(d, 3, 3, "x");
-    settle(d, 3);
-    assert_int_equal(d->gathered[3], GATHER_TIMEOUT);
-    for (uint32_t v = 1; v <= 3; v++) {
-        contribute_for(d, v, 10 + v, "y", 500);
-        sim_drain(d->sim, v);
-    }
-    sim_for(d->sim, 100);
-    for (uint32_t v = 1; v <= 3; v++)
-        assert_int_equal(d->gathered[v], 0);
-    sim_for(d->sim, 1000);
-    dvm_free(d);
-}
-
-static void a_collective_ends_for_all_or_fails_for_those_who_are_left(void **state)
-{
-    struct dvm *d = dvm_new();
-
-    for (uint32_t v = 1; v <= 3; v++) {
-        contribute(d, v, v, "x");
-        settle(d, v);
-        assert_int_equal(d->gathered[1], v < 3 ? 99 : 0);
-    }
-    assert_int_equal(d->gathered[2], 0);
-    assert_int_equal(d->gathered[3], 0);
-    for (uint32_t v = 1; v <= 2; v++) {
-        d->gathered[v] = 99;
-        contribute(d, v, 10 + v, "y");
-        settle(d, v);
-    }
-    sim_crash(d->sim, 3);
-    sim_for(d->sim, 8000);
-    assert_int_equal(d->gathered[1], -1);
-    assert_int_equal(d->gathered[2], -1);
-    dvm_free(d);
-}
-
 static void the_next_client_over_the_limit_is_refused(void **state)
 {
     struct dvm *d = dvm_new();
@@ -744,8 +664,6 @@ int main(void)
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
         cmocka_unit_test(the_end_of_a_job_is_told_where_it_ran_and_where_it_was_asked_for),
         cmocka_unit_test(a_message_between_modules_arrives_with_its_sender_and_kind),
-        cmocka_unit_test(a_collective_ends_for_all_or_fails_for_those_who_are_left),
-        cmocka_unit_test(a_collective_whose_time_is_over_ends_so_for_everybody),
         cmocka_unit_test(a_job_that_calls_itself_its_parent_has_none_and_ends),
         cmocka_unit_test(a_job_that_names_a_later_one_as_its_parent_stays_on_its_own),
         cmocka_unit_test(a_job_whose_parent_is_not_known_is_one_of_its_own),
