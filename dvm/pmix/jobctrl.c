@@ -6,7 +6,6 @@
 #include "dvm/pmix/pmix_private.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
 #include <stdio.h>
 
 /* The library's own headers, of exactly the version that runs: library_is_known() sees to it. */
@@ -23,42 +22,11 @@ job_ctrl_fn pmix_server_job_ctrl;
 
 static atomic_uint epilogs; /* calls of the library that came to us */
 
-/* Which of the two kinds of object this is the epilog of: the one whose epilog stands nearer to its
- * beginning is asked for its class, so that nothing before an object is read. */
-static pmix_peer_t *peer_of(pmix_epilog_t *e)
-{
-    const size_t in_peer = offsetof(pmix_peer_t, epilog);
-    const size_t in_nspace = offsetof(pmix_namespace_t, epilog);
-    const bool peer_first = in_peer < in_nspace;
-    const pmix_object_t *o = (void *)((char *)e - (peer_first ? in_peer : in_nspace));
-    bool is_peer = peer_first ? o->obj_class == PMIX_CLASS(pmix_peer_t)
-                              : o->obj_class != PMIX_CLASS(pmix_namespace_t);
-
-    return is_peer ? (void *)((char *)e - in_peer) : NULL;
-}
-
-/* A process may be deregistered before the library has seen the end of its connection. 4.2.2 then
- * closes the socket and keeps its events: the next client whose socket has the same number would
- * never be heard. It comes by here right before it closes. */
-static void forget_events(pmix_peer_t *peer)
-{
-    if (peer->send_ev_active)
-        event_del(&peer->send_event);
-    if (peer->recv_ev_active)
-        event_del(&peer->recv_event);
-    peer->send_ev_active = false;
-    peer->recv_ev_active = false;
-}
-
 /* Replaces the library's removal, at the end of a process and of a namespace: nothing is registered
  * there, and its way of removing follows links. */
 void pmix_execute_epilog(pmix_epilog_t *e)
 {
-    pmix_peer_t *peer = peer_of(e);
-
     atomic_fetch_add(&epilogs, 1);
-    if (peer && peer->sd >= 0)
-        forget_events(peer);
 }
 
 /* A library that was linked so that it finds its own functions first would not come here. */
