@@ -170,6 +170,34 @@ static void a_collective_of_somebody_whose_life_is_over_does_not_wait_for_the_ne
     end(&w);
 }
 
+/* A relay in a new life, which has heard how the third ended: who asks it about the first is told
+ * nothing by it. The decider in its place would answer. */
+static void only_the_decider_says_again_how_a_collective_has_ended(void **state)
+{
+    for (uint32_t decider = 0; decider < 2; decider++) {
+        uint32_t vpids[] = {decider, 1 - decider};
+        struct msg down = {.type = MSG_GATHER_DOWN,
+                           .op = 3,
+                           .number = GATHER_LOST,
+                           .data2 = (const uint8_t *)"fx.1",
+                           .len2 = 4};
+        struct msg up = {.type = MSG_GATHER_UP, .op = 1, .nvpids = 2, .vpids = vpids};
+        struct world w;
+
+        make(&w);
+        up.data2 = down.data2;
+        up.len2 = down.len2;
+        gather_down(&w.gather, &down);
+        assert_int_equal(rml_backlog(&w.rml, 1, CLASS_MODEX), 0);
+        gather_up(&w.gather, 1, &up);
+        if (decider == 0)
+            assert_true(rml_backlog(&w.rml, 1, CLASS_MODEX) > 0);
+        else
+            assert_int_equal(rml_backlog(&w.rml, 1, CLASS_MODEX), 0);
+        end(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_late_contribution_to_a_job_that_has_ended_leaves_nothing),
         cmocka_unit_test(
             a_collective_of_somebody_whose_life_is_over_does_not_wait_for_the_next_one),
+        cmocka_unit_test(only_the_decider_says_again_how_a_collective_has_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
