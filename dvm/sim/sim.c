@@ -34,6 +34,7 @@ void sim_ev_free(struct ev *e)
 void sim_proc_free(struct sim *s, struct rank_proc *p)
 {
     DL_DELETE(s->procs, p);
+    s->nodes[p->vpid].nprocs--;
     free(p->nspace);
     free(p);
 }
@@ -255,6 +256,7 @@ static void act_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
         p->exits_at = s->now + strtoull(l->spec.apps[0].argv[0], NULL, 10);
         p->status = (int)strtol(l->spec.apps[0].argv[1], NULL, 10) << 8;
         DL_APPEND(s->procs, p);
+        s->nodes[vpid].nprocs++;
     }
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->rank_node[r] == (uint32_t)node)
@@ -453,14 +455,7 @@ void sim_job_forget(struct sim *s, size_t index)
 
 size_t sim_ranks(const struct sim *s, uint32_t vpid)
 {
-    const struct rank_proc *p;
-    size_t n = 0;
-
-    DL_FOREACH(s->procs, p)
-    {
-        n += p->vpid == vpid;
-    }
-    return n;
+    return s->nodes[vpid].nprocs;
 }
 
 /* --- the turn */

@@ -55,6 +55,7 @@ struct node {
     bool exited, parked, stopped;
     uint8_t group;     /* of a partition */
     uint64_t deadline; /* of the core, after its last input */
+    size_t nprocs;     /* ranks that run there */
     struct ev *held;   /* what came while it was stopped */
 };
 
