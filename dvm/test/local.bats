@@ -326,13 +326,20 @@ detached() {
     start_dvm 1
     run -1 pterm --job 1.1
     [[ "$output" == *"no job 1.1"* ]]
+    mkfifo "$BATS_TEST_TMPDIR/gate" "$BATS_TEST_TMPDIR/up"
+    # The trap is in place when the rank says "up", and runs as soon as the signal has broken the read.
     # shellcheck disable=SC2016
-    job=$(prun --detach -n 1 sh -c 'trap "echo usr; exit 3" USR1; echo up; while :; do read -r x < "$1"; done' rank \
-        <(exec tail -f /dev/null))
+    job=$(prun --detach -n 1 sh -c 'trap "echo usr; exit 3" USR1; echo up > "$2"; read -r x < "$1"; read -r x < "$1"' rank \
+        "$BATS_TEST_TMPDIR/gate" "$BATS_TEST_TMPDIR/up")
+    read -r -t "$limit" _ < "$BATS_TEST_TMPDIR/up"
     job2=$(prun --detach --oversubscribe -n 1 tail -f /dev/null)
     pterm --job "$job2"
     run -143 prun --attach "$job2"
     [[ "$output" == *"ended by the user"* ]]
+    pterm --job "$job" --signal USR1
+    run --separate-stderr -3 prun --attach "$job"
+    [ "$output" = usr ]
+    job=$(prun --detach -n 1 tail -f /dev/null)
     pterm --job "$job" --signal KILL
     run -137 prun --attach "$job"
     prun -n 1 true
