@@ -154,6 +154,10 @@ api-test: all asan ## run the operator against a real API server (bats; skipped 
 	    echo "no Kubernetes programs: the tests that need them are skipped"
 	@bats $(wildcard operator/test/*.bats)
 
+test-trixie: ## build and run what touches PMIx and MPI with Debian 13's libraries, in a root file system of its packages
+	@bats ci/test/trixie.bats
+	@ci/trixie.sh
+
 test: ## all tests that need no cluster
 	@ci/deps.sh
 	@$(MAKE) --no-print-directory unit
@@ -243,5 +247,5 @@ install: all ## install programs, and manual pages if they have been made, into 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
--include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
-.PHONY: all core-check contract sim-test sim-long examples asan unit local api-test test fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help
+-include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
+.PHONY: all core-check contract sim-test sim-long examples asan unit local api-test test test-trixie fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help

@@ -73,10 +73,10 @@ teardown() { end_dvm; }
     [[ "$output" == *"pmix.qry.ns: $id,$me"* ]]
     [[ "$output" == *"pmix.univ.size: 6"* ]]
     [[ "$output" == *"pmix.job.size: 3"* ]]
-    [[ "$output" == *"pmix.qry.jst: OPERATION-IN-PROGRESS"* ]]
+    [[ "$output" == *"pmix.qry.jst: OPERATION IN PROGRESS"* ]]
     [[ "$output" == *"pmix.qry.ptable: 0@node1:running 1@node2:running 2@node3:running"* ]]
     [[ "$output" == *"pmix.qry.lptable: 0@node1:running"$'\n'* ]]
-    [[ "$output" == *"no.such.key: NOT-FOUND"* ]]
+    [[ "$output" == *"no.such.key: NOT FOUND"* ]]
     release_job other 3
     end_job other
     run prun -n 1 "$probe" query "$id"
@@ -113,9 +113,9 @@ teardown() { end_dvm; }
     start_dvm 2 --slots 1
     hold_job other 1
     run prun -n 1 "$probe" control kill no.such '*'
-    [ "$output" = "control: NOT-FOUND" ]
+    [ "$output" = "control: NOT FOUND" ]
     run prun -n 1 "$probe" control kill "$(view '.jobs[0].id')" 1
-    [ "$output" = "control: NOT-FOUND" ]
+    [ "$output" = "control: NOT FOUND" ]
     release_job other 1
     end_job other
     [ "$code" -eq 0 ]

@@ -13,11 +13,30 @@ static pmix_proc_t me;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
+/* The library's name of a status, which 4.2 spells "NOT-FOUND" or "NOT FOUND" and 5.0
+ * "PMIX_ERR_NOT_FOUND", as "NOT FOUND". */
+static const char *name_of(pmix_status_t rc)
+{
+    static char name[64];
+    const char *text = PMIx_Error_string(rc);
+
+    if (strncmp(text, "PMIX_", 5) == 0)
+        text += 5;
+    if (strncmp(text, "ERR_", 4) == 0)
+        text += 4;
+    snprintf(name, sizeof(name), "%s", text);
+    for (char *c = name; *c; c++) {
+        if (*c == '-' || *c == '_')
+            *c = ' ';
+    }
+    return name;
+}
+
 static void must(pmix_status_t rc, const char *what)
 {
     if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
         return;
-    printf("%s: %s\n", what, PMIx_Error_string(rc));
+    printf("%s: %s\n", what, name_of(rc));
     fflush(stdout);
     _exit(9);
 }
@@ -115,7 +134,7 @@ static int do_spawn(char **argv)
 
     begin();
     rc = spawn(argv, child);
-    printf("spawn: %s\n", PMIx_Error_string(rc));
+    printf("spawn: %s\n", name_of(rc));
     return end();
 }
 
@@ -166,7 +185,7 @@ static void print_value(const pmix_info_t *i)
     else if (i->value.type == PMIX_UINT32)
         printf(" %u", i->value.data.uint32);
     else if (i->value.type == PMIX_STATUS)
-        printf(" %s", PMIx_Error_string(i->value.data.status));
+        printf(" %s", name_of(i->value.data.status));
     else if (i->value.type == PMIX_DATA_ARRAY && i->value.data.darray->type == PMIX_PROC_INFO)
         print_procs(i->value.data.darray);
     printf("\n");
@@ -189,7 +208,7 @@ static pmix_status_t query(const char *key, const char *nspace)
     for (size_t i = 0; i < n; i++)
         print_value(&results[i]);
     if (n == 0)
-        printf("%s: %s\n", key, PMIx_Error_string(rc));
+        printf("%s: %s\n", key, name_of(rc));
     PMIX_QUERY_FREE(q, 1);
     return rc;
 }
@@ -234,7 +253,7 @@ static int do_control(char **argv)
     }
     PMIX_LOAD_PROCID(&target, argv[1],
                      strcmp(argv[2], "*") == 0 ? PMIX_RANK_WILDCARD : (uint32_t)number(argv[2]));
-    printf("control: %s\n", PMIx_Error_string(PMIx_Job_control(&target, 1, &info, 1, NULL, NULL)));
+    printf("control: %s\n", name_of(PMIx_Job_control(&target, 1, &info, 1, NULL, NULL)));
     return end();
 }
 

@@ -3,7 +3,7 @@
 # Writes a Debian root file system as a tar archive to stdout: debian-root.sh SUITE VARIANT [PACKAGE…]
 #
 # VARIANT is one of mmdebstrap's. The packages come from the mirror that apt uses on this machine; a
-# suite apt does not know here is looked for on the same mirror.
+# suite apt does not know here is looked for on the same mirror. DPKG_OPTIONS: a file with options of dpkg.
 set -euo pipefail
 
 die() { printf 'debian-root.sh: %s\n' "$*" >&2; exit 1; }
@@ -36,7 +36,10 @@ mapfile -t sources < <(source_lines "$suite")
 include=()
 if [ $# -gt 0 ]; then include=(--include="$(IFS=,; echo "$*")"); fi
 
-exec mmdebstrap --quiet --variant="$variant" "${include[@]}" \
+options=()
+if [ -n "${DPKG_OPTIONS:-}" ]; then options=(--dpkgopt="$DPKG_OPTIONS"); fi
+
+exec mmdebstrap --quiet --variant="$variant" "${include[@]}" "${options[@]}" \
     --aptopt='APT::Install-Recommends "false"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds this tree and runs its tests of PMIx and MPI with Debian 13's libraries, in a root file system of Debian's
+# packages without any network but loopback: trixie.sh [COMMAND…]
+#
+# COMMAND is run there instead of the tests. The file system is made once and kept in the cache, by the name of what
+# goes into it; what is built goes to build/trixie. As an ordinary user it takes the user's range of /etc/subuid.
+set -euo pipefail
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator
+maker=$repo/e2e/provider/kind/debian-root.sh
+export DPKG_OPTIONS=$repo/daemon-image/dpkg-no-gpu
+
+# As the images' Dockerfiles have them, and what the tests need.
+PACKAGES=(gcc libc6-dev make pkg-config libpmix-dev libopenmpi-dev libevent-dev libhwloc-dev libcurl4-openssl-dev
+    libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev bats iproute2 jq openssl procps)
+DEVICES=(null zero full random urandom tty)
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "trixie.sh: $*"; exit 1; }
+
+# The user's own files are root's in there, so that files can be given to others.
+as_its_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else unshare --user --map-root-user --map-auto -- "$@"; fi
+}
+
+# make_root DIRECTORY: half of one is never taken for a whole.
+make_root() {
+    say "Debian 13 for the tests: $1"
+    as_its_root rm -rf "$cache/trixie.new"
+    "$maker" trixie minbase "${PACKAGES[@]}" > "$cache/trixie.tar" || die "Debian 13 cannot be had from apt's mirror"
+    # shellcheck disable=SC2016  # for the inner shell
+    as_its_root sh -c 'mkdir -p "$1/dev" "$1/src" && tar -x -f "$2" -C "$1"' sh "$cache/trixie.new" "$cache/trixie.tar"
+    rm "$cache/trixie.tar"
+    as_its_root find "$cache" -maxdepth 1 -name 'trixie-*' -exec rm -rf {} +
+    mv "$cache/trixie.new" "$1"
+}
+
+# In namespaces of our own, as process 1 of them: all that is mounted or started goes with it.
+inside() {
+    local root=$1 device
+    shift
+    mount --make-rprivate /
+    mount --bind "$root" "$root"
+    mount -t proc proc "$root/proc"
+    mount --rbind /sys "$root/sys"
+    mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+    for device in "${DEVICES[@]}"; do
+        : > "$root/dev/$device"
+        mount --bind "/dev/$device" "$root/dev/$device"
+    done
+    ln -s /proc/self/fd "$root/dev/fd"
+    mkdir "$root/dev/shm"
+    mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+    mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+    mount --bind "$repo" "$root/src"
+    mount --bind "$repo/build/trixie" "$root/src/build"
+    mount -o remount,bind,ro "$root/src"
+    mount -o remount,bind,ro "$root"
+    exec chroot "$root" /usr/bin/env -i HOME=/tmp PATH=/usr/sbin:/usr/bin sh -c \
+        'ip link set lo up && cd /src && exec "$@"' sh "$@"
+}
+
+# What `inside` leads to, in the tree itself: cmocka's and bats' own lines.
+tests() {
+    local bins
+    mapfile -t bins < <(printf 'build/asan/%s\n' dvm/pmix/test/test_*.c dvm/spawner/test/test_*.c)
+    bins=("${bins[@]%.c}")
+    make --silent -j"$(nproc)" all "${bins[@]}" build/probe/pmix_probe
+    say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
+    ci/unit.sh "${bins[@]}"
+    bats dvm/test/{pmix,cleanup,map,local}.bats
+}
+
+case ${1:-} in
+--inside)
+    shift
+    inside "$@"
+    ;;
+--tests)
+    tests
+    exit
+    ;;
+esac
+
+[ $# -gt 0 ] || set -- ci/trixie.sh --tests
+name=$({ cat "$maker" "$DPKG_OPTIONS"; printf '%s\n' "${PACKAGES[@]}"; } | sha256sum | cut -c 1-16)
+root=$cache/trixie-$name
+mkdir -p "$cache" "$repo/build/trixie"
+exec 9> "$cache/trixie.lock"
+if ! [ -d "$root" ]; then
+    flock 9
+    [ -d "$root" ] || make_root "$root"
+fi
+flock --shared 9 # nobody removes it meanwhile
+as_its_root unshare --mount --net --pid --ipc --fork --kill-child -- \
+    "${BASH_SOURCE[0]}" --inside "$root" "$@" 9>&-
