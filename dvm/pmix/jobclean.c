@@ -140,13 +140,19 @@ void jobclean_rank_gone(struct pmix_srv *p, struct job *j, uint32_t rank, struct
         run(p, &j->cleanup, op);
 }
 
-void jobclean_dir(struct pmix_srv *p, struct job *j)
+void jobclean_dir(struct pmix_srv *p, const struct job *j, struct op *op)
 {
     FREE_AUTO char *dir = xasprintf("%s/%s", p->session_dir, j->nspace);
+    uint64_t scope = ++p->last_id;
 
-    j->dir_scope = ++p->last_id;
-    if (p->up.on_clean_add)
-        p->up.on_clean_add(j->dir_scope, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS, dir, p->arg);
+    p->up.on_clean_add(scope, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS, dir, p->arg);
+    run_scope(p, scope, op);
+}
+
+void jobclean_sessions(struct pmix_srv *p)
+{
+    p->up.on_clean_add(++p->last_id, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS | REMOVE_JOBS,
+                       p->session_dir, p->arg);
 }
 
 void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op)
@@ -154,9 +160,6 @@ void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op)
     for (uint32_t r = 0; j->rank_cleanup && r < j->launch.nranks; r++)
         run(p, &j->rank_cleanup[r], op);
     run(p, &j->cleanup, op);
-    if (j->dir_scope && p->up.on_clean_run)
-        run_scope(p, j->dir_scope, op);
-    j->dir_scope = 0;
 }
 
 void jobclean_free(struct job *j)

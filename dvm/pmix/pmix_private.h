@@ -102,8 +102,10 @@ void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int
  * and the end of deregistration, after which no rank can connect. */
 struct job {
     const struct pmix_srv *srv;
-    bool described; /* from registration on: the library's thread's alone, as is has_dir */
-    bool *has_dir;  /* [nranks] */
+    /* From registration to the end of deregistration these are the library's thread's alone. */
+    bool described;
+    bool made_dir; /* has tried to */
+    bool *has_dir; /* [nranks] */
     uid_t uid;
     gid_t gid;
     char *nspace;
@@ -116,7 +118,6 @@ struct job {
     uint32_t ngone;
     struct cleanup_scope cleanup;       /* for the end of the last rank here */
     struct cleanup_scope *rank_cleanup; /* [nranks], NULL as long as there is none */
-    uint64_t dir_scope;                 /* the job's directory, for its end */
     bool *connected;                    /* [nranks] local ranks that are PMIx clients now */
     UT_hash_handle hh;
 };
@@ -126,7 +127,7 @@ void job_remove(struct pmix_srv *p, struct job *j);
 bool job_is_local(const struct job *j, uint32_t rank);
 uint32_t job_local_size(const struct job *j);
 void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now);
-/* On PMIx's thread, for a rank that connects: its directory, and its job info, which is there
+/* On PMIx's thread, for a rank that connects: the directories, and its job info, which is there
  * before the rank can ask for it, since the library takes this request off its queue first. NULL: a
  * client of no job. */
 pmix_status_t job_prepare(struct job *j, uint32_t rank);
@@ -181,9 +182,10 @@ void handback_end(void); /* after the library's thread */
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
 /* What was asked for when the job was submitted. */
 void jobclean_spec(struct pmix_srv *p, struct job *j);
-/* The job's directory is there from now on. */
-void jobclean_dir(struct pmix_srv *p, struct job *j);
+/* At the end of the daemon, however it comes: what is left of jobs' directories. */
+void jobclean_sessions(struct pmix_srv *p);
 /* The operation then waits for what is removed. */
+void jobclean_dir(struct pmix_srv *p, const struct job *j, struct op *op); /* the job's own */
 void jobclean_rank_gone(struct pmix_srv *p, struct job *j, uint32_t rank, struct op *op);
 void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op);
 void jobclean_free(struct job *j);

@@ -332,8 +332,10 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     the_server = p;
     rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS) {
-        if (p->up.on_clean_add)
+        if (p->up.on_clean_add) {
             sessiondir_leftovers(p->session_dir, on_leftover, p);
+            jobclean_sessions(p);
+        }
         return p;
     }
     err_set(err, "starting the PMIx server in %s: %s", o->session_dir, PMIx_Error_string(rc));

@@ -104,15 +104,6 @@ bool job_is_local(const struct job *j, uint32_t rank)
     return rank < j->launch.nranks && j->launch.rank_node[rank] == j->node;
 }
 
-static int make_dir(struct pmix_srv *p, struct job *j, struct err *err)
-{
-    if (j->node == JOB_NO_VPID)
-        return 0;
-    jobclean_dir(p, j);
-    jobclean_spec(p, j);
-    return sessiondir_make(p->session_dir, j->nspace, j->uid, j->gid, err);
-}
-
 uint32_t job_local_size(const struct job *j)
 {
     return j->node == JOB_NO_VPID ? 0 : j->node_size[j->node];
@@ -162,14 +153,17 @@ static pmix_status_t describe(struct job *j)
     return rc;
 }
 
-/* PMIX_PROCDIR, which a rank learns from its job info only. */
-static pmix_status_t make_rank_dir(const struct job *j, uint32_t rank)
+/* PMIX_NSDIR and PMIX_PROCDIR, which a rank learns from its job info only: for a program that
+ * speaks no PMIx they are not made. */
+static pmix_status_t make_dirs(struct job *j, uint32_t rank)
 {
     FREE_AUTO char *nsdir = xasprintf("%s/%s", j->srv->session_dir, j->nspace);
     FREE_AUTO char *name = xasprintf("%u", rank);
     struct err err = {0};
 
-    if (sessiondir_make(nsdir, name, j->uid, j->gid, &err) == 0)
+    j->made_dir = true;
+    if (sessiondir_make(j->srv->session_dir, j->nspace, j->uid, j->gid, &err) == 0 &&
+        sessiondir_make(nsdir, name, j->uid, j->gid, &err) == 0)
         return PMIX_SUCCESS;
     log_error("pmix: rank %u of job %s connects: %s", rank, j->nspace, err.msg);
     return PMIX_ERR_OUT_OF_RESOURCE;
@@ -186,7 +180,7 @@ pmix_status_t job_prepare(struct job *j, uint32_t rank)
     j->described |= rc == PMIX_SUCCESS;
     /* Once: programs that a rank runs one after the other share it. */
     if (rc == PMIX_SUCCESS && !j->has_dir[rank])
-        rc = make_rank_dir(j, rank);
+        rc = make_dirs(j, rank);
     j->has_dir[rank] |= rc == PMIX_SUCCESS;
     return rc;
 }
@@ -225,7 +219,9 @@ void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid
     j->uid = uid;
     j->gid = gid;
     j->described = describe_now(j);
-    if (make_dir(p, j, &err) == 0 && (!j->described || jobinfo_build(p, j, &op->info, &err) == 0)) {
+    if (j->node != JOB_NO_VPID)
+        jobclean_spec(p, j);
+    if (!j->described || jobinfo_build(p, j, &op->info, &err) == 0) {
         register_all(op, j);
         return;
     }
@@ -295,6 +291,25 @@ static void remove_job(struct pmix_srv *p, struct op *op)
         job_remove(p, j);
 }
 
+/* No rank can connect any more, so nobody makes the job's directory any more. */
+static void remove_dir(struct pmix_srv *p, struct op *op)
+{
+    const struct job *j = job_find(p, op->nspace);
+    struct op *next;
+
+    if (!j || !j->made_dir || !p->up.on_clean_add || p->closed) {
+        remove_job(p, op);
+        return;
+    }
+    next = op_new(p, op->nspace, PMIX_RANK_WILDCARD);
+    next->status = op->status;
+    next->done = op->done;
+    next->arg = op->arg;
+    next->then = remove_job;
+    op->done = NULL;
+    jobclean_dir(p, j, next);
+}
+
 void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int status, void *arg),
                        void *arg)
 {
@@ -304,7 +319,7 @@ void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int 
 
     op->done = done;
     op->arg = arg;
-    op->then = remove_job;
+    op->then = remove_dir;
     op->left = 1;
     if (j)
         jobclean_end(p, j, op);

@@ -3,6 +3,7 @@
 #include "dvm/pmix/sessiondir.h"
 
 #include "base/buf/buf.h"
+#include "dvm/spawner/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define INCARNATION_LEN 16 /* hexadecimal digits */
 
 static bool is_of(int dirfd, const char *name, uid_t uid)
 {
@@ -45,17 +45,6 @@ int sessiondir_make(const char *base, const char *name, uid_t uid, gid_t gid, st
     return rc ? err_sys(err, rc, "making %s/%s", base, name) : 0;
 }
 
-static bool is_job_name(const char *name)
-{
-    size_t digits = strspn(name, "0123456789abcdef");
-    size_t number;
-
-    if (digits != INCARNATION_LEN || name[digits] != '.')
-        return false;
-    number = strspn(name + digits + 1, "0123456789");
-    return number > 0 && !name[digits + 1 + number];
-}
-
 void sessiondir_leftovers(const char *base, void (*found)(const char *path, void *arg), void *arg)
 {
     int fd = open(base, OPEN_DIR);
@@ -65,7 +54,7 @@ void sessiondir_leftovers(const char *base, void (*found)(const char *path, void
     while (dir && (e = readdir(dir))) {
         FREE_AUTO char *path = xasprintf("%s/%s", base, e->d_name);
 
-        if (is_job_name(e->d_name) && is_of(fd, e->d_name, geteuid()))
+        if (remove_is_job(fd, e->d_name))
             found(path, arg);
     }
     if (dir)

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define INCARNATION_LEN 16 /* hexadecimal digits */
+
 struct walk {
     unsigned flags;
     const struct remove_rules *rules;
@@ -109,6 +111,43 @@ static void remove_entry(struct walk *w, int parent, const char *name, const cha
         unlinkat(parent, name, 0);
 }
 
+static bool is_job_name(const char *name)
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+    size_t number;
+
+    if (digits != INCARNATION_LEN || name[digits] != '.')
+        return false;
+    number = strspn(name + digits + 1, "0123456789");
+    return number > 0 && !name[digits + 1 + number];
+}
+
+bool remove_is_job(int fd, const char *name)
+{
+    struct stat st;
+
+    return is_job_name(name) && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static void remove_jobs(struct walk *w, int parent, const char *name, const char *path)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *e;
+
+    while (d && !w->over && (e = readdir(d))) {
+        FREE_AUTO char *below = xasprintf("%s/%s", path, e->d_name);
+
+        if (remove_is_job(fd, e->d_name))
+            remove_entry(w, fd, e->d_name, below, 0);
+    }
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+}
+
 /* One step down. A link that root has put there, "/var/run", is the system's, not a client's. */
 static int step(int fd, const char *name)
 {
@@ -159,7 +198,10 @@ bool remove_path(const char *path, unsigned flags, const struct remove_rules *ru
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISDIR(st.st_mode) == !(flags & REMOVE_DIR)) {
         w.dev = st.st_dev;
-        remove_entry(&w, parent, name, path, 0);
+        if (flags & REMOVE_JOBS)
+            remove_jobs(&w, parent, name, path);
+        else
+            remove_entry(&w, parent, name, path, 0);
     }
     close(parent);
     return !w.over;

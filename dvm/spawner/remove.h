@@ -17,7 +17,8 @@ enum remove_flag {
     REMOVE_ONLY_EMPTY = 8, /* directories that are empty, no files */
     REMOVE_OURS = 16,      /* made by us: whoever owns what is in it, writable or not */
     REMOVE_IGNORE = 32,    /* not to be removed; for those who keep lists */
-    REMOVE_FLAGS = 63
+    REMOVE_JOBS = 64,      /* with REMOVE_DIR: it stays, and the directories of jobs in it go */
+    REMOVE_FLAGS = 127
 };
 
 struct remove_rules {
@@ -30,5 +31,8 @@ struct remove_rules {
  * belong to the effective user and group of this process. A link on the way to `path` is followed
  * only if it is root's and we are not root. False: the budget was used up, call again. */
 bool remove_path(const char *path, unsigned flags, const struct remove_rules *rules);
+/* Whether `name` in the directory `fd` is one of ours with the name of a job,
+ * "<incarnation>.<number>". */
+bool remove_is_job(int fd, const char *name);
 
 #endif

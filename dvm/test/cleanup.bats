@@ -160,9 +160,17 @@ rule() {
 
 @test "sessions: a job's directory goes with the job, whatever it has put there" {
     # shellcheck disable=SC2016
-    prun -n 2 sh -c 'cd "$0"/*.* && mkdir -p "x$PMIX_RANK/y" && touch "x$PMIX_RANK/y/f" && chmod 0 "x$PMIX_RANK"' \
+    prun -n 2 "$BATS_FILE_TMPDIR/client" run sh -c 'cd "$0"/*.* && mkdir -p "x$PMIX_RANK/y" && touch "x$PMIX_RANK/y/f" && chmod 0 "x$PMIX_RANK"' \
         "$DVM_SESSION_DIR/1"
     [ -z "$(jobdirs 1)" ]
+}
+
+@test "sessions: a program that speaks no PMIx has no directory made for it" {
+    hold_job held 2
+    [ -z "$(jobdirs 1)" ]
+    release_job held 2
+    end_job held
+    [ "$code" -eq 0 ]
 }
 
 @test "sessions: a job's directory goes when its daemon is lost" {
@@ -174,6 +182,7 @@ rule() {
     local left pids command
     export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
     prte start -n 1
+    hold_by=("$BATS_FILE_TMPDIR/client" run)
     hold_job held 1 --host 1
     left=$(jobdirs 1)
     [ -n "$left" ]

@@ -6,6 +6,7 @@
  *   cleanup_client list
  *   cleanup_client register ROOT END RULE...   END: finalize, return, abort, kill, wait
  *   cleanup_client check ROOT RULE
+ *   cleanup_client run PROGRAM...  while it is a client
  *   cleanup_client spawn FILE      a job that ends at once and cleans FILE up; a relative one is
  * refused
  */
@@ -13,11 +14,13 @@
 #include <fcntl.h>
 #include <pmix.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define REQUESTS_MAX 3
@@ -412,6 +415,19 @@ static int spawn_one(const char *file)
     return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
 }
 
+/* A program in the life of a PMIx client, as its child. */
+static int run(char *const argv[])
+{
+    int status = 0;
+    pid_t pid;
+
+    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS ||
+        posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0 ||
+        waitpid(pid, &status, 0) != pid || PMIx_Finalize(NULL, 0) != PMIX_SUCCESS)
+        return 1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 static int end(const char *how)
 {
     if (strcmp(how, "finalize") == 0)
@@ -440,6 +456,8 @@ int main(int argc, char **argv)
         return check(find(argv[3]), top_of(argv[2], find(argv[3]))) ? 1 : 0;
     if (argc == 3 && strcmp(argv[1], "spawn") == 0)
         return spawn_one(argv[2]);
+    if (argc >= 3 && strcmp(argv[1], "run") == 0)
+        return run(argv + 2);
     if (argc < 5 || strcmp(argv[1], "register") != 0 || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
         return 2;
     for (int i = 4; i < argc; i++)

@@ -44,7 +44,7 @@ start_dvm() {
 view() { pstat --json | jq -r "$1"; }
 
 # hold_job NAME RANKS [PRUN-OPTION...]: a job in the background whose ranks each print "up" and then stand still
-# until release_job NAME. Returns when all ranks are up.
+# until release_job NAME. Returns when all ranks are up. They are started by the command in hold_by, if there is one.
 hold_job() {
     local name=$1 ranks=$2 line
     shift 2
@@ -53,7 +53,7 @@ hold_job() {
     # The job's words come through a pipe, so that waiting for them is a read.
     # shellcheck disable=SC2016
     timeout "$limit" "$bin/prun" --stdin none "$@" -n "$ranks" \
-        sh -c 'echo up; read -r _ < "$1"; echo "released on $PMIX_HOSTNAME"' rank "$gate" \
+        ${hold_by[@]+"${hold_by[@]}"} sh -c 'echo up; read -r _ < "$1"; echo "released on $PMIX_HOSTNAME"' rank "$gate" \
         > "$says" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
     eval "${name}_pid=$!"
     exec {fd}< "$says"

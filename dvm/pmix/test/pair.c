@@ -554,7 +554,9 @@ static int server_close(struct server *s)
     buf_free(&s->in);
     buf_free(&s->out);
     launch_free(s);
-    return s->failed + left_in(s->dir);
+    s->failed += left_in(s->dir);
+    pair_keep_run(PAIR_KEEP_ALL, &s->keep);
+    return s->failed;
 }
 
 static int serve(const struct pair_plan *plan, unsigned me, int peer)

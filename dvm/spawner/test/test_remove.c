@@ -244,6 +244,20 @@ static void what_is_not_there_is_fine(void **state)
     clean("nothing/below", TREE);
 }
 
+static void of_a_directory_of_jobs_only_what_has_a_job_s_name_goes(void **state)
+{
+    sh("mkdir -p d/0123456789abcdef.77/0 d/0123456789abcdef. d/0123456789abcdef.x d/tmp.1 "
+       "d/0123456789abcdef0.1 out && touch d/0123456789abcdef.9 d/0123456789abcdef.77/0/f out/f && "
+       "ln -s ../out d/0123456789abcdef.8 && chmod 750 d && chmod 500 d/0123456789abcdef.77");
+    clean("d", TREE | REMOVE_OURS | REMOVE_JOBS);
+    assert_false(exists("d/0123456789abcdef.77"));
+    assert_true(exists("d/0123456789abcdef.") && exists("d/0123456789abcdef.x"));
+    assert_true(exists("d/0123456789abcdef0.1") && exists("d/tmp.1"));
+    assert_true(exists("d/0123456789abcdef.9") && exists("d/0123456789abcdef.8"));
+    assert_true(exists("out/f"));
+    sh("[ $(stat -c %a d) = 750 ]");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -264,6 +278,7 @@ int main(void)
         TEST(another_file_system_is_not_entered),
         TEST(a_budget_is_kept_and_the_next_call_goes_on),
         TEST(what_lies_too_deep_stays),
+        TEST(of_a_directory_of_jobs_only_what_has_a_job_s_name_goes),
         TEST(what_is_not_there_is_fine),
     };
 
