@@ -35,7 +35,7 @@ OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpth
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := wire tree member link rml xcast gather state map queue launch errmgr core
-HOST_MODULES := cgroup net spawner odls iof stage pmix ctl cli submit ldvm
+HOST_MODULES := cgroup net spawner odls iof stage pmix ctl replay cli submit ldvm
 base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))

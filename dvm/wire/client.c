@@ -3,6 +3,7 @@
 #include "dvm/wire/client.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define METHOD_MAX 16
 #define PATH_MAX_BYTES 4096
@@ -16,6 +17,30 @@ static void put_data(struct buf *b, const struct client_msg *m)
         b->failed = true;
     else
         buf_put_bytes(b, m->data, m->len);
+}
+
+/* What sessions are made of. */
+static void put_session(struct buf *b, const struct client_msg *m)
+{
+    switch (m->type) {
+    case CLIENT_OPEN:
+        buf_put_raw(b, m->token, sizeof m->token);
+        buf_put_u32(b, m->number);
+        buf_put_u64(b, m->have);
+        buf_put_u32(b, m->window_ms);
+        break;
+    case CLIENT_ACK:
+        buf_put_u64(b, m->have);
+        break;
+    case CLIENT_OPENED:
+        buf_put_u64(b, m->have);
+        buf_put_u64(b, m->next);
+        break;
+    case CLIENT_BYE:
+        break;
+    default:
+        b->failed = true;
+    }
 }
 
 static void put_fields(struct buf *b, const struct client_msg *m)
@@ -40,6 +65,7 @@ static void put_fields(struct buf *b, const struct client_msg *m)
     case CLIENT_ACCEPTED:
     case CLIENT_LINE:
     case CLIENT_NOTE:
+    case CLIENT_REACHED:
         buf_put_str(b, m->a);
         break;
     case CLIENT_STATE:
@@ -60,8 +86,12 @@ static void put_fields(struct buf *b, const struct client_msg *m)
     case CLIENT_STDIN_PAUSE:
         buf_put_u8(b, m->number ? 1 : 0);
         break;
+    case CLIENT_UNREACHED:
+        buf_put_u8(b, m->number ? 1 : 0);
+        buf_put_str(b, m->a);
+        break;
     default:
-        b->failed = true;
+        put_session(b, m);
     }
 }
 
@@ -70,6 +100,33 @@ void client_msg_encode(struct buf *b, const struct client_msg *m)
     buf_put_u8(b, CLIENT_VERSION);
     buf_put_u8(b, (uint8_t)m->type);
     put_fields(b, m);
+}
+
+static int get_session(struct cur *c, struct client_msg *m)
+{
+    const uint8_t *token;
+
+    switch (m->type) {
+    case CLIENT_OPEN:
+        token = cur_raw(c, sizeof m->token);
+        if (token)
+            memcpy(m->token, token, sizeof m->token);
+        m->number = cur_u32(c);
+        m->have = cur_u64(c);
+        m->window_ms = cur_u32(c);
+        return 0;
+    case CLIENT_ACK:
+        m->have = cur_u64(c);
+        return 0;
+    case CLIENT_OPENED:
+        m->have = cur_u64(c);
+        m->next = cur_u64(c);
+        return 0;
+    case CLIENT_BYE:
+        return 0;
+    default:
+        return -1;
+    }
 }
 
 /* Reads the fields of every type but SUBMIT; -1: no such type. */
@@ -114,13 +171,18 @@ static int get_fields(struct cur *c, struct client_msg *m)
         m->a = cur_str(c, CLIENT_BODY_MAX);
         return 0;
     case CLIENT_NOTE:
+    case CLIENT_REACHED:
         m->a = cur_str(c, CLIENT_TEXT_MAX);
         return 0;
     case CLIENT_STDIN_PAUSE:
         m->number = cur_u8(c);
         return 0;
+    case CLIENT_UNREACHED:
+        m->number = cur_u8(c);
+        m->a = cur_str(c, CLIENT_TEXT_MAX);
+        return 0;
     default:
-        return -1;
+        return get_session(c, m);
     }
 }
 
@@ -151,6 +213,22 @@ static int check_values(const struct client_msg *m, struct err *err)
     case CLIENT_STDIN_PAUSE:
         if (m->number > 1)
             return err_set(err, "pause %u is neither 0 nor 1", m->number);
+        return 0;
+    case CLIENT_UNREACHED:
+        if (m->number > 1)
+            return err_set(err, "final %u is neither 0 nor 1", m->number);
+        return 0;
+    case CLIENT_OPEN:
+        if (!m->number)
+            return err_set(err, "attempt 0 of a session");
+        if (m->window_ms > CLIENT_WINDOW_MAX_MS)
+            return err_set(err,
+                           "a job cannot go on for %u ms without a connection, the limit is %u",
+                           m->window_ms, CLIENT_WINDOW_MAX_MS);
+        return 0;
+    case CLIENT_OPENED:
+        if (!m->next)
+            return err_set(err, "messages are numbered from 1 on");
         return 0;
     default:
         return 0;
@@ -200,4 +278,10 @@ void client_msg_free(struct client_msg *m)
     free(m->b);
     free(m->c);
     *m = (struct client_msg){0};
+}
+
+bool client_msg_numbered(enum client_type type)
+{
+    return type != CLIENT_OPEN && type != CLIENT_OPENED && type != CLIENT_ACK &&
+           type != CLIENT_NOTE && type != CLIENT_BYE;
 }

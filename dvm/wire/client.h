@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What prun, pstat, pterm and prte say to a daemon over its local socket (<session>/prted.sock). */
+/* What prun, pstat, pterm and prte say to a daemon: over its local socket (<session>/prted.sock),
+ * or over mutual TLS at its join port, by way of a relay (dvm/cli/relay.h). */
 #ifndef DVM_WIRE_CLIENT_H
 #define DVM_WIRE_CLIENT_H
 
@@ -9,8 +10,18 @@
 
 /* One frame of dvm/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
  * carries either one job (SUBMIT or ATTACH first) or any number of calls. An unknown version or
- * type, or a malformed message, is answered ERROR and closed. */
+ * type, or a malformed message, is answered ERROR and closed.
+ *
+ * OPEN before SUBMIT or ATTACH makes the connection a session's, which outlives it (docs/prun.md,
+ * Lost connections). Each side numbers what it says in a session from 1 on, without OPEN, OPENED,
+ * ACK, NOTE and BYE, and keeps it until the other has acknowledged it. Later connections of the
+ * session begin with the same token and a higher attempt; what the other does not have yet is said
+ * again. Numbers are not sent: OPENED tells that of the daemon's next message, again where some are
+ * left out. */
 #define CLIENT_VERSION 1
+#define CLIENT_TOKEN_BYTES 16
+#define CLIENT_WINDOW_MAX_MS 600000u
+#define CLIENT_ACK_EVERY (64u << 10) /* bytes of messages after which an ACK is due */
 #define CLIENT_DATA_MAX (256u << 10)
 #define CLIENT_TEXT_MAX (16u << 10)
 #define CLIENT_BODY_MAX (64u << 20)
@@ -22,6 +33,11 @@ enum client_type {
     CLIENT_SIGNAL,     /* u32 signal number for all ranks of the job */
     CLIENT_CALL,   /* the control API: str method, str path (with ?query), str body ("" or JSON) */
     CLIENT_ATTACH, /* str nspace: follows a detached job from now on, as its submitter would */
+    CLIENT_OPEN, /* 16 bytes token (random, secret), u32 attempt (1: the session is new), u64 number
+                    of the daemon's last message that has come, u32 ms that the job goes on without
+                    a connection */
+    CLIENT_ACK,  /* u64 number of the last message that has come; both ways */
+    CLIENT_BYE,  /* the session is over, and its job with it unless that is detached */
     /* daemon -> client */
     CLIENT_ACCEPTED = 64, /* str nspace */
     CLIENT_STATE,         /* str state ("WAITING_FOR_DAEMONS", "RUNNING", …), str reason */
@@ -33,6 +49,12 @@ enum client_type {
     CLIENT_STDIN_PAUSE,   /* u8 1: stop sending STDIN, 0: go on */
     CLIENT_NOTE,          /* str text for the user that says nothing about the job's end */
     CLIENT_MAP,           /* bytes: where the ranks are, as a table; before their output */
+    CLIENT_OPENED, /* u64 number of the client's last message that has come, u64 of the next from
+                    * here
+                    */
+    /* relay -> client */
+    CLIENT_REACHED,   /* str numeric address of the daemon; everything later is the daemon's */
+    CLIENT_UNREACHED, /* u8 1: trying again is of no use, str why */
 };
 
 struct client_msg {
@@ -40,11 +62,15 @@ struct client_msg {
     struct job_spec spec; /* SUBMIT */
     const uint8_t *data;  /* STDIN, OUTPUT, MAP: borrowed from the input */
     size_t len;
-    uint32_t number; /* signal, exit code, status, rank, pause */
-    uint8_t stream;  /* OUTPUT */
-    char *a;         /* method, nspace, state, text, body of REPLY, LINE */
-    char *b;         /* path, reason */
-    char *c;         /* body of CALL */
+    uint32_t number;    /* signal, exit code, status, rank, pause, attempt, final */
+    uint8_t stream;     /* OUTPUT */
+    uint64_t have;      /* OPEN, OPENED, ACK: number of the last message that has come */
+    uint64_t next;      /* OPENED */
+    uint32_t window_ms; /* OPEN */
+    uint8_t token[CLIENT_TOKEN_BYTES];
+    char *a; /* method, nspace, state, text, address, body of REPLY, LINE */
+    char *b; /* path, reason */
+    char *c; /* body of CALL */
 };
 
 /* Encodes into b, which the caller has initialised; unused fields are ignored. */
@@ -52,6 +78,8 @@ void client_msg_encode(struct buf *b, const struct client_msg *m);
 int client_msg_decode(const void *data, size_t len, struct client_msg *out, struct err *err)
     __attribute__((warn_unused_result));
 void client_msg_free(struct client_msg *m);
+/* Whether a session numbers messages of the type. */
+bool client_msg_numbered(enum client_type type);
 
 /* Exit codes of prun beside those of the ranks (docs/prun.md). */
 #define EXIT_CODE_USAGE 2

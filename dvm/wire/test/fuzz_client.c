@@ -32,12 +32,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static const char *name(unsigned type)
 {
-    static const char *const names[] = {
-        [CLIENT_SUBMIT] = "SUBMIT",     [CLIENT_STDIN] = "STDIN",   [CLIENT_SIGNAL] = "SIGNAL",
-        [CLIENT_CALL] = "CALL",         [CLIENT_ATTACH] = "ATTACH", [CLIENT_ACCEPTED] = "ACCEPTED",
-        [CLIENT_STATE] = "STATE",       [CLIENT_OUTPUT] = "OUTPUT", [CLIENT_DONE] = "DONE",
-        [CLIENT_ERROR] = "ERROR",       [CLIENT_REPLY] = "REPLY",   [CLIENT_LINE] = "LINE",
-        [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_NOTE] = "NOTE",     [CLIENT_MAP] = "MAP"};
+    static const char *const names[] = {[CLIENT_SUBMIT] = "SUBMIT",
+                                        [CLIENT_STDIN] = "STDIN",
+                                        [CLIENT_SIGNAL] = "SIGNAL",
+                                        [CLIENT_CALL] = "CALL",
+                                        [CLIENT_ATTACH] = "ATTACH",
+                                        [CLIENT_ACCEPTED] = "ACCEPTED",
+                                        [CLIENT_STATE] = "STATE",
+                                        [CLIENT_OUTPUT] = "OUTPUT",
+                                        [CLIENT_DONE] = "DONE",
+                                        [CLIENT_ERROR] = "ERROR",
+                                        [CLIENT_REPLY] = "REPLY",
+                                        [CLIENT_LINE] = "LINE",
+                                        [CLIENT_STDIN_PAUSE] = "PAUSE",
+                                        [CLIENT_NOTE] = "NOTE",
+                                        [CLIENT_MAP] = "MAP",
+                                        [CLIENT_OPEN] = "OPEN",
+                                        [CLIENT_ACK] = "ACK",
+                                        [CLIENT_BYE] = "BYE",
+                                        [CLIENT_OPENED] = "OPENED",
+                                        [CLIENT_REACHED] = "REACHED",
+                                        [CLIENT_UNREACHED] = "UNREACHED"};
     size_t n;
     const struct client_msg *list = sample_clients(&n);
 

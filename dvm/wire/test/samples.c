@@ -121,6 +121,16 @@ const struct client_msg *sample_clients(size_t *n)
         {.type = CLIENT_ATTACH, .a = "5.12"},
         {.type = CLIENT_NOTE, .a = "7 bytes are gone"},
         {.type = CLIENT_MAP, BYTES("RANK  NODE\n")},
+        {.type = CLIENT_OPEN,
+         .number = 2,
+         .have = 1ull << 40,
+         .window_ms = 30000,
+         .token = "sixteen secrets"},
+        {.type = CLIENT_ACK, .have = 1ull << 41},
+        {.type = CLIENT_BYE},
+        {.type = CLIENT_OPENED, .have = 3, .next = 1ull << 42},
+        {.type = CLIENT_REACHED, .a = "127.0.0.1"},
+        {.type = CLIENT_UNREACHED, .number = 1, .a = "no"},
     };
 
     list[0].spec = sample_spec();

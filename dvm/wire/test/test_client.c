@@ -175,6 +175,14 @@ static void a_pause_other_than_0_or_1_is_refused(void **state)
     assert_bytes_refused(bytes, sizeof(bytes), "neither 0 nor 1");
 }
 
+static void a_session_without_sense_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_OPEN, .number = 0}, "attempt 0");
+    assert_refused(&(struct client_msg){.type = CLIENT_OPEN, .number = 1, .window_ms = 600001},
+                   "the limit is 600000");
+    assert_refused(&(struct client_msg){.type = CLIENT_OPENED, .next = 0}, "from 1 on");
+}
+
 static void a_text_with_a_nul_inside_is_refused(void **state)
 {
     struct buf b BUF_AUTO = {0};
@@ -213,6 +221,10 @@ static void every_type_comes_back_as_it_was_sent(void **state)
         assert_int_equal(m.number, samples[i].number);
         assert_int_equal(m.stream, samples[i].stream);
         assert_int_equal(m.len, samples[i].len);
+        assert_int_equal(m.have, samples[i].have);
+        assert_int_equal(m.next, samples[i].next);
+        assert_int_equal(m.window_ms, samples[i].window_ms);
+        assert_memory_equal(m.token, samples[i].token, sizeof m.token);
         if (m.len)
             assert_memory_equal(m.data, samples[i].data, m.len);
         assert_str(samples[i].a, m.a);
@@ -261,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_status_that_is_none_of_http_is_refused),
         cmocka_unit_test(a_call_without_method_or_absolute_path_is_refused),
         cmocka_unit_test(a_pause_other_than_0_or_1_is_refused),
+        cmocka_unit_test(a_session_without_sense_is_refused),
         cmocka_unit_test(a_text_with_a_nul_inside_is_refused),
         cmocka_unit_test(an_unknown_type_cannot_be_encoded),
         cmocka_unit_test(every_type_comes_back_as_it_was_sent),
