@@ -80,9 +80,9 @@ static void app(struct daemon *d, const struct out_act *act)
     if (act->kind_app < IOF_KINDS)
         iof_msg(d->iof, act->vpid, act->kind_app, act->data.data, act->data.len);
     else if (act->kind_app == APP_CALL)
-        conn_app_call(d, act->vpid, act->data.data, act->data.len);
+        dcall_from_member(d, act->vpid, act->data.data, act->data.len);
     else if (act->kind_app == APP_REPLY)
-        conn_app_reply(d, act->data.data, act->data.len);
+        dcall_reply(d, act->data.data, act->data.len);
     else
         dpmix_msg(d, act->vpid, act->kind_app, act->data.data, act->data.len);
 }
@@ -141,7 +141,7 @@ static void carry_out(struct daemon *d, struct out_act *act)
         dpmix_gather(d, act);
         break;
     case OUT_CLIENT:
-        conn_client(d, act);
+        dclient_act(d, act);
         break;
     case OUT_STDIN:
         iof_client_started(d->iof, (uint32_t)act->conn);
@@ -319,7 +319,7 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
 
 static int build(struct daemon *d, int spawner_fd, struct err *err)
 {
-    struct iof_io io = conn_iof_io;
+    struct iof_io io = dclient_iof_io;
     uint16_t join_port;
 
     io.arg = d;
@@ -365,6 +365,7 @@ void daemon_destroy(struct daemon *d)
     iof_destroy(d->iof);
     net_destroy(d->net);
     odls_destroy(d->odls);
+    dclient_free_all(d);
     conn_free_all(d);
     djob_free_all(d);
     dpmix_free_all(d);

@@ -397,7 +397,7 @@ static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
     struct daemon *d = arg;
 
     daemon_enter(d);
-    core_submit(d->core, conn_spawn_client(d, req), spec);
+    core_submit(d->core, dclient_of_spawn(d, req), spec);
     daemon_drain(d);
 }
 

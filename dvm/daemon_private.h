@@ -33,14 +33,14 @@ struct conn { /* the core's id of an outgoing connection and the driver's */
     UT_hash_handle hh, hh2;
 };
 
-struct local_client {
+struct dclient { /* a program that has connected, or what it has left: a job to come back to */
     uint32_t id;
-    uint64_t net_id;
+    uint64_t net_id;    /* 0: no connection, or none now */
+    const char *role;   /* of its certificate; NULL: it came by the local socket */
     uint64_t spawn_req; /* an application's PMIx_Spawn instead of a connection */
     char *spawned;      /* the namespace, from acceptance to start */
     bool submitted;
-    struct kept *kept; /* a detached job's */
-    bool followed;     /* somebody has attached to it */
+    struct session *session; /* NULL: it ends with its connection */
     UT_hash_handle hh, hh2;
 };
 
@@ -80,7 +80,7 @@ struct daemon {
     struct ctl *ctl;
     struct iof *iof;
     struct conn *by_core, *by_net;
-    struct local_client *clients, *clients_by_net;
+    struct dclient *clients, *clients_by_net;
     uint32_t next_client;
     struct djob *jobs;
     struct waiting *waiting;
@@ -96,28 +96,55 @@ void daemon_enter(struct daemon *d); /* tells the core the time; before each inp
 void daemon_drain(struct daemon *d); /* carries out what the core wants; after each input */
 void daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
                      const struct buf *b);
-/* daemon_conn.c: connections and local clients */
+/* daemon_conn.c: connections */
 void conn_connect(struct daemon *d, const struct out_act *act);
 void conn_send(struct daemon *d, const struct out_act *act);
 void conn_close(struct daemon *d, const struct out_act *act);
-void conn_client(struct daemon *d, const struct out_act *act);
 void conn_free_all(struct daemon *d);
 extern const struct net_upcalls conn_upcalls;
-extern const struct iof_io conn_iof_io;
-uint32_t conn_spawn_client(struct daemon *d, pmix_req req);
-void conn_app_call(struct daemon *d, uint32_t from, const void *data, size_t len);
-void conn_app_reply(struct daemon *d, const void *data, size_t len);
-/* daemon_detach.c: what a detached job has said lately, for whoever attaches to it */
-#define DETACH_OUTPUT_MAX (256u << 10) /* the latest output of one job that is kept */
-#define DETACH_OVER_MAX 64             /* jobs that are over whose last words are kept */
-struct kept *kept_create(void);
-void kept_free(struct kept *k);
-void kept_add(struct kept *k, const void *data, size_t len); /* a message to the client */
-const char *kept_nspace(const struct kept *k);               /* "" until the head has accepted it */
-bool kept_over(const struct kept *k);
-/* Hands out what has been kept, in order. */
-void kept_tell(const struct kept *k, void (*say)(void *arg, const void *data, size_t len),
-               void *arg);
+/* daemon_client.c: prun and its kin, and ranks that spawn */
+#define DCLIENT_OUTSIDE_MAX 256 /* connections over TLS */
+struct dclient *dclient_by_net(const struct daemon *d, uint64_t id);
+struct dclient *dclient_by_id(const struct daemon *d, uint32_t id);
+void dclient_open(struct daemon *d, uint64_t net, const struct tls_peer *peer); /* NULL: local */
+void dclient_frame(struct daemon *d, struct dclient *k, const uint8_t *data, size_t len);
+void dclient_closed(struct daemon *d, struct dclient *k, const char *why);
+void dclient_drained(struct daemon *d, struct dclient *k);
+void dclient_say(struct daemon *d, const struct dclient *k, const struct client_msg *m);
+void dclient_refuse(struct daemon *d, struct dclient *k, int code, const char *why);
+void dclient_end(struct daemon *d, struct dclient *k); /* its job, too; frees k */
+/* The connection of `from` becomes that of `to`; `from` is freed. */
+void dclient_hand_over(struct daemon *d, struct dclient *from, struct dclient *to);
+void dclient_disconnect(struct daemon *d, struct dclient *k, bool flush);
+void dclient_forget(struct daemon *d, struct dclient *k);
+void dclient_act(struct daemon *d, const struct out_act *act); /* OUT_CLIENT */
+uint32_t dclient_of_spawn(struct daemon *d, pmix_req req);
+void dclient_free_all(struct daemon *d);
+extern const struct iof_io dclient_iof_io;
+/* daemon_call.c: the control API by clients; members pass calls on */
+void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m);
+void dcall_from_member(struct daemon *d, uint32_t from, const void *data, size_t len);
+void dcall_reply(struct daemon *d, const void *data, size_t len);
+/* daemon_session.c: jobs whose clients come back, or others in their place */
+#define SESSIONS_MAX 256               /* of clients that may come back */
+#define DETACH_OUTPUT_MAX (256u << 10) /* the latest output of one detached job that is kept */
+#define DETACH_OVER_MAX 64             /* such jobs that are over whose last words are kept */
+void session_free(struct session *s);
+void session_open(struct daemon *d, struct dclient *k, const struct client_msg *m); /* may free k */
+void session_attach(struct daemon *d, struct dclient *k, const char *nspace);       /* frees k */
+void session_detach(struct daemon *d, struct dclient *k);
+/* The client has said something that is numbered. -1: more than it may. */
+int session_heard(struct daemon *d, const struct dclient *k, size_t len);
+void session_hold(struct daemon *d, const struct dclient *k, bool hold); /* acknowledges nothing */
+int session_ack(struct daemon *d, const struct dclient *k, uint64_t have);
+void session_bye(struct daemon *d, struct dclient *k);                   /* may free k */
+void session_said(struct session *s, const uint8_t *data, size_t len);   /* to the client */
+bool session_lost(struct daemon *d, struct dclient *k, const char *why); /* false: it has to end */
+void session_over(struct daemon *d, struct dclient *k); /* its job is; may free k */
+size_t session_pending(const struct daemon *d, const struct dclient *k);
+bool session_detached(const struct session *s);
+/* Whether what waits for the client is acknowledged by it, not only written. */
+bool session_numbered(const struct session *s);
 /* daemon_job.c: ranks */
 void djob_launch(struct daemon *d, struct job_launch *launch); /* takes */
 void djob_signal(struct daemon *d, const char *nspace, int signum);

@@ -16,6 +16,8 @@ struct word { /* one encoded message */
     uint8_t data[];
 };
 
+_Static_assert(sizeof(struct word) <= REPLAY_OVERHEAD, "the bound on memory counts it");
+
 struct replay {
     size_t latest_max;
     uint64_t last, acked;
@@ -35,7 +37,7 @@ struct replay *replay_create(size_t latest_max)
 
 static size_t size_of(const struct word *w)
 {
-    return sizeof *w + w->len;
+    return REPLAY_OVERHEAD + w->len;
 }
 
 static void drop(struct replay *r, struct word *w)

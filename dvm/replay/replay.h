@@ -11,6 +11,7 @@
 /* Messages are numbered from 1 on, in the order in which they are added. Nothing is refused here:
  * who adds looks at replay_owed() and stops whoever produces (back pressure). */
 struct replay;
+#define REPLAY_OVERHEAD 64 /* that each message counts beyond its bytes */
 
 /* latest_max 0: all is kept until it is acknowledged, and no longer. Otherwise acknowledged
  * messages stay too, and of those of REPLAY_OUTPUT the latest that take so many bytes, whoever has

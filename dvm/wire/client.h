@@ -21,7 +21,9 @@
 #define CLIENT_VERSION 1
 #define CLIENT_TOKEN_BYTES 16
 #define CLIENT_WINDOW_MAX_MS 600000u
-#define CLIENT_ACK_EVERY (64u << 10) /* bytes of messages after which an ACK is due */
+/* Bytes of messages after which an ACK is due, each message counted with so many more. */
+#define CLIENT_ACK_EVERY (64u << 10)
+#define CLIENT_OVERHEAD 64
 #define CLIENT_DATA_MAX (256u << 10)
 #define CLIENT_TEXT_MAX (16u << 10)
 #define CLIENT_BODY_MAX (64u << 20)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of the control API by clients; on a member they go to the head. */
+#include "dvm/daemon_private.h"
+
+static void on_reply(uint64_t conn, int status, const char *body, void *arg)
+{
+    struct daemon *d = arg;
+    struct client_msg m = {.type = CLIENT_REPLY, .number = (uint32_t)status, .a = (char *)body};
+    const struct dclient *k = dclient_by_id(d, (uint32_t)conn);
+
+    if (k)
+        dclient_say(d, k, &m);
+}
+
+static int on_line(uint64_t conn, const char *event, void *arg)
+{
+    struct daemon *d = arg;
+    struct client_msg m = {.type = CLIENT_LINE, .a = (char *)event};
+    const struct dclient *k = dclient_by_id(d, (uint32_t)conn);
+
+    if (!k || net_pending(d->net, k->net_id) > (1u << 20))
+        return -1;
+    dclient_say(d, k, &m);
+    return 0;
+}
+
+void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m)
+{
+    struct ctl_local answer = {.reply = on_reply,
+                               .line = on_line,
+                               .role = k->role ? k->role : TLS_ROLE_OPERATOR,
+                               .arg = d};
+    struct buf b BUF_AUTO = {0};
+
+    if (d->opts.vpid == 0) {
+        ctl_local_call(d->ctl, k->id, m->a, m->b, m->c, &answer);
+        return;
+    }
+    if (!core_live(d->core, 0)) {
+        on_reply(k->id, 503,
+                 "{\"error\": {\"status\": 503, \"reason\": \"NotWired\", \"message\": "
+                 "\"this daemon is not wired to its head\"}}",
+                 d);
+        return;
+    }
+    buf_init(&b, CLIENT_BODY_MAX);
+    buf_put_u32(&b, k->id);
+    buf_put_str(&b, m->a);
+    buf_put_str(&b, m->b);
+    buf_put_str(&b, m->c);
+    daemon_send_app(d, 0, CLASS_CONTROL, APP_CALL, &b);
+}
+
+struct remote_call {
+    struct daemon *d;
+    uint32_t from, client;
+};
+
+static void on_remote_reply(uint64_t conn, int status, const char *body, void *arg)
+{
+    struct remote_call *r = arg;
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, CLIENT_BODY_MAX);
+    buf_put_u32(&b, r->client);
+    buf_put_u32(&b, (uint32_t)status);
+    buf_put_str(&b, body);
+    daemon_send_app(r->d, r->from, CLASS_CONTROL, APP_REPLY, &b);
+}
+
+void dcall_from_member(struct daemon *d, uint32_t from, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct remote_call r = {.d = d, .from = from, .client = cur_u32(&c)};
+    char *method FREE_AUTO = cur_str(&c, 16);
+    char *path FREE_AUTO = cur_str(&c, CLIENT_TEXT_MAX);
+    char *body FREE_AUTO = cur_str(&c, CLIENT_BODY_MAX);
+    struct ctl_local answer = {.reply = on_remote_reply, .role = TLS_ROLE_MEMBER, .arg = &r};
+
+    if (cur_done(&c))
+        ctl_local_call(d->ctl, UINT64_MAX, method, path, body, &answer);
+}
+
+void dcall_reply(struct daemon *d, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    uint32_t id = cur_u32(&c);
+    uint32_t status = cur_u32(&c);
+    char *body FREE_AUTO = cur_str(&c, CLIENT_BODY_MAX);
+
+    if (cur_done(&c))
+        on_reply(id, (int)status, body, d);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Clients: programs at the local socket or from outside, and ranks that spawn; their jobs, input
+ * and output. */
+#include "dvm/daemon_private.h"
+
+#include "base/log/log.h"
+
+#include <pmix_common.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dclient *dclient_by_net(const struct daemon *d, uint64_t id)
+{
+    struct dclient *k;
+
+    HASH_FIND(hh2, d->clients_by_net, &id, sizeof id, k);
+    return k;
+}
+
+struct dclient *dclient_by_id(const struct daemon *d, uint32_t id)
+{
+    struct dclient *k;
+
+    HASH_FIND(hh, d->clients, &id, sizeof id, k);
+    return k;
+}
+
+static struct dclient *create(struct daemon *d, uint64_t net)
+{
+    struct dclient *k = xcalloc(1, sizeof *k);
+
+    k->id = ++d->next_client;
+    k->net_id = net;
+    HASH_ADD(hh, d->clients, id, sizeof k->id, k);
+    if (net)
+        HASH_ADD(hh2, d->clients_by_net, net_id, sizeof k->net_id, k);
+    return k;
+}
+
+void dclient_disconnect(struct daemon *d, struct dclient *k, bool flush)
+{
+    if (!k->net_id)
+        return;
+    net_close(d->net, k->net_id, flush);
+    HASH_DELETE(hh2, d->clients_by_net, k);
+    k->net_id = 0;
+}
+
+void dclient_forget(struct daemon *d, struct dclient *k)
+{
+    iof_client_gone(d->iof, k->id);
+    session_free(k->session);
+    HASH_DELETE(hh, d->clients, k);
+    if (k->net_id)
+        HASH_DELETE(hh2, d->clients_by_net, k);
+    free(k->spawned);
+    free(k);
+}
+
+void dclient_free_all(struct daemon *d)
+{
+    struct dclient *k, *tmp;
+
+    HASH_CLEAR(hh2, d->clients_by_net);
+    HASH_ITER(hh, d->clients, k, tmp)
+    {
+        HASH_DELETE(hh, d->clients, k);
+        session_free(k->session);
+        free(k->spawned);
+        free(k);
+    }
+}
+
+void dclient_hand_over(struct daemon *d, struct dclient *from, struct dclient *to)
+{
+    uint64_t net = from->net_id;
+
+    to->role = from->role;
+    dclient_forget(d, from);
+    dclient_disconnect(d, to, true);
+    to->net_id = net;
+    HASH_ADD(hh2, d->clients_by_net, net_id, sizeof to->net_id, to);
+}
+
+void dclient_say(struct daemon *d, const struct dclient *k, const struct client_msg *m)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, CLIENT_BODY_MAX + 4096);
+    client_msg_encode(&b, m);
+    if (k->net_id)
+        net_send(d->net, k->net_id, b.data, b.len);
+}
+
+void dclient_end(struct daemon *d, struct dclient *k)
+{
+    ctl_local_gone(d->ctl, k->id);
+    core_client_gone(d->core, k->id);
+    dclient_forget(d, k);
+}
+
+void dclient_refuse(struct daemon *d, struct dclient *k, int code, const char *why)
+{
+    struct client_msg m = {.type = CLIENT_ERROR, .number = (uint32_t)code, .a = (char *)why};
+
+    dclient_say(d, k, &m);
+    dclient_disconnect(d, k, true);
+    if (!k->session || !session_detached(k->session) || !session_lost(d, k, why))
+        dclient_end(d, k);
+}
+
+/* --- connections */
+
+static size_t outside(const struct daemon *d)
+{
+    size_t n = 0;
+
+    for (const struct dclient *k = d->clients; k; k = k->hh.next)
+        n += k->role && k->net_id;
+    return n;
+}
+
+void dclient_open(struct daemon *d, uint64_t net, const struct tls_peer *peer)
+{
+    struct dclient *k = create(d, net);
+    char *why FREE_AUTO = NULL;
+
+    if (!peer)
+        return;
+    k->role = strcmp(peer->role, TLS_ROLE_USER) == 0 ? TLS_ROLE_USER : TLS_ROLE_OPERATOR;
+    if (strcmp(peer->cluster, d->opts.cluster) != 0)
+        why = xasprintf("this is the DVM %s, the certificate is one of %s", d->opts.cluster,
+                        peer->cluster);
+    else if (outside(d) > DCLIENT_OUTSIDE_MAX)
+        why = xasprintf("%d programs outside are connected to this daemon already",
+                        DCLIENT_OUTSIDE_MAX);
+    if (why)
+        dclient_refuse(d, k, EXIT_CODE_NOT_LAUNCHED, why);
+}
+
+void dclient_closed(struct daemon *d, struct dclient *k, const char *why)
+{
+    HASH_DELETE(hh2, d->clients_by_net, k);
+    k->net_id = 0;
+    if (!k->session || !session_lost(d, k, why))
+        dclient_end(d, k);
+}
+
+void dclient_drained(struct daemon *d, struct dclient *k)
+{
+    if (!k->session || !session_numbered(k->session))
+        iof_client_drained(d->iof, k->id);
+}
+
+/* --- what they are told */
+
+static void tell(struct daemon *d, struct dclient *k, const void *data, size_t len)
+{
+    if (k->session)
+        session_said(k->session, data, len);
+    if (k->net_id)
+        net_send(d->net, k->net_id, data, len);
+}
+
+/* The exit codes of a submission that came to nothing, as the requester's library knows them. */
+static int spawn_failure(const struct client_msg *m)
+{
+    if (m->number == EXIT_CODE_NOT_LAUNCHED)
+        return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    return m->number == EXIT_CODE_CANCELLED ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_JOB_ABORTED;
+}
+
+/* An application that spawned a job has no connection: it gets the new namespace's name when the
+ * ranks have started, or the failure. */
+static void spawn_answer(struct daemon *d, struct dclient *k, const struct out_act *act)
+{
+    struct client_msg m;
+    int status = PMIX_SUCCESS;
+    bool over;
+
+    if (client_msg_decode(act->data.data, act->data.len, &m, NULL) < 0)
+        return;
+    over = m.type == CLIENT_DONE || m.type == CLIENT_ERROR;
+    if (m.type == CLIENT_ACCEPTED && !k->spawned)
+        k->spawned = xstrdup(m.a);
+    if (over && m.number != 0) {
+        log_info("a job that was spawned by a rank here: %s", m.a);
+        status = spawn_failure(&m);
+    }
+    if (k->spawn_req && k->spawned &&
+        (over || (m.type == CLIENT_STATE && strcmp(m.a, "STARTED") == 0))) {
+        pmix_srv_answer(d->pmix, k->spawn_req, status, k->spawned, strlen(k->spawned) + 1);
+        k->spawn_req = 0;
+    } else if (k->spawn_req && over) {
+        pmix_srv_answer(d->pmix, k->spawn_req, status, NULL, 0);
+        k->spawn_req = 0;
+    }
+    client_msg_free(&m);
+}
+
+void dclient_act(struct daemon *d, const struct out_act *act)
+{
+    struct dclient *k = dclient_by_id(d, (uint32_t)act->conn);
+
+    if (!k)
+        return;
+    if (!k->net_id && !k->session)
+        spawn_answer(d, k, act);
+    tell(d, k, act->data.data, act->data.len);
+    if (!act->number)
+        return;
+    if (k->session) {
+        session_over(d, k);
+        return;
+    }
+    dclient_disconnect(d, k, true);
+    dclient_forget(d, k);
+}
+
+uint32_t dclient_of_spawn(struct daemon *d, pmix_req req)
+{
+    struct dclient *k = create(d, 0);
+
+    k->spawn_req = req;
+    k->submitted = true;
+    return k->id;
+}
+
+/* --- what they say */
+
+static void submit(struct daemon *d, struct dclient *k, const struct client_msg *m)
+{
+    if (k->submitted) {
+        dclient_refuse(d, k, EXIT_CODE_USAGE, "one job per connection");
+        return;
+    }
+    k->submitted = true;
+    if (m->spec.flags & JOB_DETACH)
+        session_detach(d, k);
+    core_submit(d->core, k->id, &m->spec);
+}
+
+static void input(struct daemon *d, struct dclient *k, const struct client_msg *m)
+{
+    switch (m->type) {
+    case CLIENT_SUBMIT:
+        submit(d, k, m);
+        break;
+    case CLIENT_ATTACH:
+        session_attach(d, k, m->a);
+        break;
+    case CLIENT_STDIN:
+        iof_client_stdin(d->iof, k->id, m->data, m->len);
+        break;
+    case CLIENT_SIGNAL:
+        core_client_signal(d->core, k->id, (int)m->number);
+        break;
+    case CLIENT_CALL:
+        dcall(d, k, m);
+        break;
+    case CLIENT_OPEN:
+        session_open(d, k, m);
+        break;
+    case CLIENT_BYE:
+        session_bye(d, k);
+        break;
+    default:
+        dclient_refuse(d, k, EXIT_CODE_USAGE, "a client cannot send this message");
+    }
+}
+
+void dclient_frame(struct daemon *d, struct dclient *k, const uint8_t *data, size_t len)
+{
+    struct client_msg m;
+    struct err err = {0};
+
+    if (client_msg_decode(data, len, &m, &err) < 0) {
+        log_warn("client: %s", err.msg);
+        dclient_refuse(d, k, EXIT_CODE_USAGE, err.msg);
+        return;
+    }
+    if (client_msg_numbered(m.type) && session_heard(d, k, len) < 0)
+        dclient_refuse(d, k, EXIT_CODE_USAGE, "more input than was asked for");
+    else if (m.type != CLIENT_ACK)
+        input(d, k, &m);
+    else if (session_ack(d, k, m.have) < 0)
+        dclient_refuse(d, k, EXIT_CODE_USAGE, "what was never said cannot be acknowledged");
+    client_msg_free(&m);
+}
+
+/* --- for iof */
+
+static void iof_send(uint32_t id, const void *data, size_t len, void *arg)
+{
+    struct dclient *k = dclient_by_id(arg, id);
+
+    if (k)
+        tell(arg, k, data, len);
+}
+
+static size_t iof_pending(uint32_t id, void *arg)
+{
+    const struct daemon *d = arg;
+    const struct dclient *k = dclient_by_id(d, id);
+
+    if (!k)
+        return 0;
+    if (k->session)
+        return session_pending(d, k);
+    return k->net_id ? net_pending(d->net, k->net_id) : 0;
+}
+
+static void iof_pause(uint32_t id, bool paused, void *arg)
+{
+    struct daemon *d = arg;
+    const struct dclient *k = dclient_by_id(d, id);
+
+    if (k && k->session)
+        session_hold(d, k, paused);
+    else if (k && k->net_id)
+        net_pause(d->net, k->net_id, paused);
+}
+
+const struct iof_io dclient_iof_io = {
+    .client_send = iof_send, .client_pending = iof_pending, .client_pause = iof_pause};
