@@ -29,7 +29,6 @@ static int signal_of(const pmix_info_t *info, size_t n)
     return (int)info_int(info, n, PMIX_JOB_CTRL_SIGNAL, 0);
 }
 
-/* Cleanup directives have been seen to by jobctrl.c. */
 static bool only_cleanup(const pmix_info_t *info, size_t n)
 {
     size_t i = 0;
@@ -39,27 +38,34 @@ static bool only_cleanup(const pmix_info_t *info, size_t n)
     return i == n;
 }
 
+pmix_status_t control_check(const pmix_info_t *info, size_t n)
+{
+    int signum = signal_of(info, n);
+
+    if (only_cleanup(info, n))
+        return PMIX_OPERATION_SUCCEEDED;
+    if (signum == 0)
+        return PMIX_ERR_NOT_SUPPORTED;
+    return signum > 0 && signum < NSIG ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+}
+
 pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets[], size_t ntargets,
                          const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
                          void *cbdata)
 {
-    int signum = signal_of(info, ninfo);
+    pmix_status_t rc = control_check(info, ninfo);
     pmix_proc_t own;
     struct upcall *u;
 
-    if (only_cleanup(info, ninfo))
-        return PMIX_OPERATION_SUCCEEDED;
-    if (signum == 0)
-        return PMIX_ERR_NOT_SUPPORTED;
-    if (signum < 0 || signum >= NSIG)
-        return PMIX_ERR_BAD_PARAM;
+    if (rc != PMIX_SUCCESS)
+        return rc;
     u = upcall_new(run_control);
     if (!u)
         return PMIX_ERR_INIT;
     /* No target: the caller's own job. */
     PMIX_LOAD_PROCID(&own, requestor->nspace, PMIX_RANK_WILDCARD);
     upcall_procs(u, ntargets ? targets : &own, ntargets ? ntargets : 1);
-    u->number = signum;
+    u->number = signal_of(info, ninfo);
     u->answer = (struct answer){.kind = ANSWER_INFO, .cb.info = cb, .cbdata = cbdata};
     upcall_post(u);
     return PMIX_SUCCESS;

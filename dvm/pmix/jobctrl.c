@@ -20,7 +20,8 @@ typedef pmix_status_t job_ctrl_fn(pmix_peer_t *peer, pmix_buffer_t *buf, pmix_in
 /* As in src/server/pmix_server_ops.h, which cannot be included from outside. */
 job_ctrl_fn pmix_server_job_ctrl;
 
-static atomic_uint epilogs; /* calls of the library that came to us */
+static atomic_bool is_known; /* what library_is_known() has found */
+static atomic_uint epilogs;  /* calls of the library that came to us */
 
 /* Replaces the library's removal, at the end of a process and of a namespace: nothing is registered
  * there, and its way of removing follows links. */
@@ -48,11 +49,13 @@ bool library_is_known(void)
     char running[16] = "";
 
     sscanf(PMIx_Get_version(), "%*[^0-9]%15[0-9.]", running);
-    if (strcmp(built, running) == 0 && comes_to_us())
-        return true;
-    log_warn("pmix: no job control and no cleanup for applications: built with %s, running with %s",
-             built, PMIx_Get_version());
-    return false;
+    atomic_store(&is_known, strcmp(built, running) == 0 && comes_to_us());
+    if (!atomic_load(&is_known))
+        log_warn("pmix: no job control and no cleanup for applications: built with %s, running "
+                 "with %s%s",
+                 built, PMIx_Get_version(),
+                 strcmp(built, running) == 0 ? ", which calls its own functions" : "");
+    return atomic_load(&is_known);
 }
 
 static pmix_status_t unpack_all(pmix_peer_t *peer, pmix_buffer_t *buf, pmix_query_caddy_t *cd)
@@ -96,32 +99,26 @@ static void run_request(struct pmix_srv *p, struct upcall *u)
     pmix_srv_answer(p, req_add(p, &u->answer), rc, NULL, 0);
 }
 
-static bool has_other_keys(const pmix_query_caddy_t *cd)
-{
-    for (size_t i = 0; i < cd->ninfo; i++)
-        if (!cleanup_is_key(&cd->info[i]))
-            return true;
-    return false;
-}
-
 /* PMIX_OPERATION_SUCCEEDED: the request is none about cleanup. Takes what `cd` has on success. */
 static pmix_status_t take(const pmix_peer_t *peer, pmix_query_caddy_t *cd, pmix_info_cbfunc_t cb)
 {
     struct cleanup_req req;
     pmix_status_t rc = cleanup_req_read(cd->info, cd->ninfo, &req);
+    pmix_status_t control = control_check(cd->info, cd->ninfo);
     struct upcall *u;
 
-    if (rc != PMIX_SUCCESS)
-        return rc;
-    if (req.n == 0)
+    if (rc == PMIX_SUCCESS && req.n == 0)
         return PMIX_OPERATION_SUCCEEDED;
-    u = upcall_new(run_request);
+    /* Nothing is registered of a request that is refused for what else it asks. */
+    if (rc == PMIX_SUCCESS && control != PMIX_SUCCESS && control != PMIX_OPERATION_SUCCEEDED)
+        rc = control;
+    u = rc == PMIX_SUCCESS ? upcall_new(run_request) : NULL;
     if (!u) {
         cleanup_req_free(&req);
-        return PMIX_ERR_INIT;
+        return rc == PMIX_SUCCESS ? PMIX_ERR_INIT : rc;
     }
     u->cleanup = req;
-    u->number = has_other_keys(cd);
+    u->number = control == PMIX_SUCCESS;
     snprintf(u->nspace, sizeof(u->nspace), "%s", peer->info->pname.nspace);
     u->rank = peer->info->pname.rank;
     upcall_procs(u, cd->targets, cd->ntargets);
@@ -135,13 +132,17 @@ pmix_status_t pmix_server_job_ctrl(pmix_peer_t *peer, pmix_buffer_t *buf, pmix_i
                                    void *cbdata)
 {
     job_ctrl_fn *library = (job_ctrl_fn *)dlsym(RTLD_NEXT, "pmix_server_job_ctrl");
-    char *start = buf->unpack_ptr;
-    pmix_query_caddy_t *cd = PMIX_NEW(pmix_query_caddy_t);
+    char *start;
+    pmix_query_caddy_t *cd;
     pmix_status_t rc;
 
+    if (!atomic_load(&is_known)) /* its objects may look otherwise than we think */
+        return PMIX_ERR_NOT_SUPPORTED;
+    cd = PMIX_NEW(pmix_query_caddy_t);
     if (!cd)
         return PMIX_ERR_NOMEM;
     cd->cbdata = cbdata;
+    start = buf->unpack_ptr;
     rc = unpack_all(peer, buf, cd);
     if (rc == PMIX_SUCCESS)
         rc = take(peer, cd, cbfunc);

@@ -175,6 +175,9 @@ int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array
 /* jobctrl.c: whether the library that runs is the one of our headers and leaves cleanup to us; else
  * it must not take requests. */
 bool library_is_known(void);
+/* control.c: PMIX_SUCCESS if these ask for a signal, PMIX_OPERATION_SUCCEEDED if for cleanup alone;
+ * else the request is to be refused as a whole. */
+pmix_status_t control_check(const pmix_info_t *info, size_t n);
 /* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
 void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */

@@ -3,7 +3,7 @@
 # The rules of docs/cleanup.md, each with a real PMIx client that ends in five ways: by finalize, without it, by
 # abort, by SIGKILL, and by the loss of its daemon. The rules themselves are a table in cleanup_client.c.
 
-# shellcheck disable=SC2154,SC2031  # set by lib.bash and bats
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash and bats
 
 bats_require_minimum_version 1.5.0
 load lib.bash
@@ -19,7 +19,7 @@ setup_file() {
     export DVM_SESSION_DIR=$BATS_FILE_TMPDIR/lost
     lose_a_daemon
     export DVM_SESSION_DIR=$BATS_FILE_TMPDIR/d
-    prte start -n 1 > "$BATS_FILE_TMPDIR/start"
+    prte start -n 2 --slots 4 > "$BATS_FILE_TMPDIR/start"
 }
 
 teardown_file() { prte stop >&2; }
@@ -32,7 +32,7 @@ lose_a_daemon() {
     # shellcheck disable=SC2046
     prun -n 1 "$BATS_FILE_TMPDIR/client" register "$root" wait $(client list) > "$says" 2> "$says.err" &
     read -r -t "$limit" line < "$says"
-    [ "$line" = registered ]
+    [ "$line" = up ]
     spawner=$(pgrep -of "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
     daemon=$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
     [ "$spawner" != "$daemon" ]
@@ -46,30 +46,34 @@ lose_a_daemon() {
 # Directories of jobs in the session of a daemon.
 jobdirs() { find "$DVM_SESSION_DIR/$1" -mindepth 1 -maxdepth 1 -type d -name '????????????????.*'; }
 
-# Nobody tells when a spawned job or a former life is cleaned up after.
-eventually_gone() {
-    local i
-    for ((i = 0; i < 500; i++)); do
-        [ -e "$1" ] || return 0
-        sleep 0.02
-    done
-    return 1
-}
-
-# rule NAME: after each end of the client exactly what the rule says is left.
-rule() {
+# ends RANKS MODE RULE: after each end of the clients exactly what the rule says is left.
+ends() {
     local end code
     for end in finalize return abort kill; do
         mkdir "$BATS_TEST_TMPDIR/$end"
         code=0
-        prun -n 1 "$BATS_FILE_TMPDIR/client" register "$BATS_TEST_TMPDIR/$end" "$end" "$1" || code=$?
+        prun -n "$1" --host 1 "$BATS_FILE_TMPDIR/client" "$2" "$BATS_TEST_TMPDIR/$end" "$end" "$3" || code=$?
         case $end:$code in
             finalize:0 | return:0 | abort:3 | kill:137) ;;
             *) echo "$end: exit code $code" && return 1 ;;
         esac
-        client check "$BATS_TEST_TMPDIR/$end" "$1"
+        client check "$BATS_TEST_TMPDIR/$end" "$3"
     done
+}
+
+rule() {
+    ends 1 register "$1"
     client check "$BATS_FILE_TMPDIR/lost.rules" "$1"
+}
+
+# The first rank registers and ends; each of the others stands still until the job NAME is released.
+# hold_others NAME RANKS RULE [PRUN-OPTION...]
+hold_others() {
+    local name=$1 ranks=$2 rule=$3 from=$1_fd line
+    shift 3
+    mkdir "$BATS_TEST_TMPDIR/r"
+    hold_job "$name" "$((ranks - 1))" "$@" -n 1 "$BATS_FILE_TMPDIR/client" register "$BATS_TEST_TMPDIR/r" say "$rule" :
+    read -r -t "$limit" -u "${!from}" line # all have said "up" now
 }
 
 @test "files: a named file goes, others stay" { rule file; }
@@ -126,11 +130,104 @@ rule() {
 @test "targets: what a job ignores does not concern a process's request" { rule process-and-job-are-apart; }
 @test "targets: a process that is not here is refused" { rule unknown-target-is-refused; }
 
+@test "targets: a process's files go when it has ended, its job's when the last process here has" {
+    rule process-and-job
+    local r=$BATS_TEST_TMPDIR/r/process-and-job
+    hold_others held 2 process-and-job --host 1
+    client gone "$r/f"
+    [ -e "$r/g" ]
+    release_job held 1
+    end_job held
+    [ "$code" -eq 0 ]
+    [ ! -e "$r/g" ]
+    [ -e "$r/h" ]
+}
+
+@test "targets: a job's files go with its last process on this node, though others run elsewhere" {
+    hold_others held 2 job-target -N 1
+    [ "$(view '[.jobs[] | select(.state == "RUNNING")][0].vpids | map(tostring) | join(" ")')" = "1 2" ]
+    client gone "$BATS_TEST_TMPDIR/r/job-target/f"
+    release_job held 1
+    end_job held
+    [ "$code" -eq 0 ]
+}
+
+@test "targets: another job on this node may be named, and it is its end that counts" {
+    local id f=$BATS_TEST_TMPDIR/job-target/f
+    hold_job held 1 --host 1
+    id=$(view '[.jobs[] | select(.state == "RUNNING")][0].id')
+    prun -n 1 --host 1 "$BATS_FILE_TMPDIR/client" for "$id" "$BATS_TEST_TMPDIR" return job-target
+    [ -e "$f" ]
+    release_job held 1
+    end_job held
+    [ "$code" -eq 0 ]
+    [ ! -e "$f" ]
+}
+
+@test "targets: what several processes ask of one job is merged" {
+    rule same-directory-of-two-processes
+    rm -r "${BATS_TEST_TMPDIR:?}"/*
+    ends 2 share same-directory-of-two-processes
+}
+
+@test "targets: what one process wants ignored, another cannot have removed" {
+    rule file-ignored-by-another-process-is-refused
+    rm -r "${BATS_TEST_TMPDIR:?}"/*
+    ends 2 share file-ignored-by-another-process-is-refused
+}
+
+@test "mixed: with another directive both are done" {
+    rule mixed-with-control
+    local code=0
+    mkdir "$BATS_TEST_TMPDIR/r"
+    prun -n 1 "$BATS_FILE_TMPDIR/client" killed "$BATS_TEST_TMPDIR/r" wait mixed-with-control || code=$?
+    [ "$code" -eq 137 ]
+    client check "$BATS_TEST_TMPDIR/r" mixed-with-control
+}
+
+@test "mixed: with one that is not supported nothing is registered" { rule mixed-with-what-is-not-supported; }
+@test "mixed: a bad path keeps the other directive from being carried out" { rule mixed-with-control-but-refused; }
+@test "mixed: with a target that is not here nothing is done" { rule mixed-with-control-of-nobody; }
+
 @test "every rule of the client's table has a test" {
     run -0 client list
     for name in "${lines[@]}"; do
         grep -q "rule $name\b" "$BATS_TEST_FILENAME"
     done
+}
+
+# --- libraries that we do not know
+
+# refused_with WHY: with a library that is not known nothing is registered or removed, and jobs run all the same.
+refused_with() {
+    mkdir "$BATS_TEST_TMPDIR/r"
+    prun -n 1 "$examples/mpi_hello"
+    run prun -n 1 "$BATS_FILE_TMPDIR/client" register "$BATS_TEST_TMPDIR/r" return file
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"a request was answered with"*"NOT"?"SUPPORTED"* ]]
+    [ -e "$BATS_TEST_TMPDIR/r/file/f" ]
+    grep "no job control and no cleanup" "$DVM_SESSION_DIR/1/prted.log" | grep -F -- "$1"
+    prte stop >&2
+}
+
+@test "library: of another version than at build time it is not touched, and job control refused" {
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
+    gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/version.so" -x c - <<< \
+        'const char *PMIx_Get_version(void) { return "OpenPMIx 9.9.9 (a test)"; }'
+    LD_PRELOAD=$BATS_TEST_TMPDIR/version.so prte start -n 1
+    refused_with "running with OpenPMIx 9.9.9"
+}
+
+@test "library: one that calls its own functions instead of ours is refused" {
+    local so
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
+    so=$(ldd "$bin/prted" | awk '$1 ~ /^libpmix/ { print $3 }')
+    mkdir "$BATS_TEST_TMPDIR/lib"
+    cp "$so" "$BATS_TEST_TMPDIR/lib/"
+    gcc -std=gnu17 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/symbolic" "$BATS_TEST_DIRNAME/symbolic.c"
+    "$BATS_TEST_TMPDIR/symbolic" "$BATS_TEST_TMPDIR/lib/$(basename "$so")"
+    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib prte start -n 1
+    refused_with "which calls its own functions"
 }
 
 # --- what we remove without the library being asked
@@ -149,13 +246,13 @@ rule() {
     touch "$BATS_TEST_TMPDIR/f"
     run prun --cleanup-file "$BATS_TEST_TMPDIR/f" -n 1 /nonexistent/program
     [ "$status" -ne 0 ]
-    eventually_gone "$BATS_TEST_TMPDIR/f"
+    client gone "$BATS_TEST_TMPDIR/f"
 }
 
 @test "spawn: what the request names goes when the new job ends" {
     touch "$BATS_TEST_TMPDIR/f"
     prun -n 1 "$BATS_FILE_TMPDIR/client" spawn "$BATS_TEST_TMPDIR/f"
-    eventually_gone "$BATS_TEST_TMPDIR/f"
+    client gone "$BATS_TEST_TMPDIR/f"
 }
 
 @test "sessions: a job's directory goes with the job, whatever it has put there" {
@@ -196,7 +293,7 @@ rule() {
     wait "$held_pid" || true
     [ -e "$left/x/f" ]
     "${command[@]}" > "$BATS_TEST_TMPDIR/again" 2>&1 3>&- &
-    eventually_gone "$left"
+    client gone "$left"
     kill -TERM $!
     wait $! || true
     [ -d "$DVM_SESSION_DIR/1/other.1" ]

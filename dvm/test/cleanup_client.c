@@ -4,21 +4,27 @@
  * says.
  *
  *   cleanup_client list
- *   cleanup_client register ROOT END RULE...   END: finalize, return, abort, kill, wait
+ *   cleanup_client register ROOT END RULE...   END: finalize, return, abort, kill,
+ *                                              say ("up", and return), wait ("up", for ever)
+ *   cleanup_client share ROOT END RULE         rank n makes the nth request, rank 0 the tree
+ *   cleanup_client for NSPACE ROOT END RULE    requests for a job are for that one
+ *   cleanup_client killed ROOT END RULE        each request asks for our end by SIGKILL too
  *   cleanup_client check ROOT RULE
- *   cleanup_client run PROGRAM...  while it is a client
- *   cleanup_client spawn FILE      a job that ends at once and cleans FILE up; a relative one is
- * refused
+ *   cleanup_client run PROGRAM...              while it is a client
+ *   cleanup_client spawn FILE                  a job that cleans FILE up; relative, it is refused
+ *   cleanup_client gone PATH...                waits until none of them is there, half a minute
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pmix.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +75,19 @@ struct rule {
 #define ONLY_EMPTY                                                                                 \
     {                                                                                              \
         PMIX_CLEANUP_EMPTY, NULL                                                                   \
+    }
+/* Continues the target, which runs anyhow. */
+#define RESUME                                                                                     \
+    {                                                                                              \
+        PMIX_JOB_CTRL_RESUME, NULL                                                                 \
+    }
+#define KILL                                                                                       \
+    {                                                                                              \
+        PMIX_JOB_CTRL_KILL, NULL                                                                   \
+    }
+#define UNKNOWN                                                                                    \
+    {                                                                                              \
+        PMIX_JOB_CTRL_PREEMPTIBLE, NULL                                                            \
     }
 #define CONFLICT PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES
 #define BAD PMIX_ERR_BAD_PARAM
@@ -209,10 +228,31 @@ static const struct rule rules[] = {
      {{JOB, {IGNORE("%/d/f")}, 0}, {SELF, {DIRS("%/d")}, 0}},
      ""},
     {"unknown-target-is-refused", "f", {{STRANGER, {FILES("%/f")}, PMIX_ERR_NOT_FOUND}}, "f"},
+    {"process-and-job", "f g h", {{SELF, {FILES("%/f")}, 0}, {JOB, {FILES("%/g")}, 0}}, "h"},
+    {"same-directory-of-two-processes",
+     "d/ d/f d/s/ d/s/f",
+     {{JOB, {DIRS("%/d"), LEAVE_TOPDIR}, 0}, {JOB, {DIRS("%/d"), RECURSIVE}, 0}},
+     "d/"},
+    {"file-ignored-by-another-process-is-refused",
+     "f",
+     {{JOB, {IGNORE("%/f")}, 0}, {JOB, {FILES("%/f")}, CONFLICT}},
+     "f"},
+    {"mixed-with-control", "f g", {{SELF, {RESUME, FILES("%/f")}, 0}}, "g"},
+    {"mixed-with-what-is-not-supported",
+     "f g",
+     {{SELF, {FILES("%/f"), UNKNOWN}, PMIX_ERR_NOT_SUPPORTED}},
+     "f g"},
+    {"mixed-with-control-but-refused", "f", {{SELF, {KILL, FILES("%/f,f")}, BAD}}, "f"},
+    {"mixed-with-control-of-nobody",
+     "f",
+     {{STRANGER, {FILES("%/f"), KILL}, PMIX_ERR_NOT_FOUND}},
+     "f"},
 };
 #define NRULES (sizeof(rules) / sizeof(rules[0]))
 
 static pmix_proc_t me;
+static const char *other_job; /* in place of our own as a target */
+static bool kills;            /* each request */
 
 static void die(const char *rule, const char *what, const char *why)
 {
@@ -341,7 +381,7 @@ static char *expand(const char *value, const char *top)
 
 static void ask(const struct rule *r, const struct request *q, const char *top)
 {
-    pmix_info_t info[KEYS_MAX];
+    pmix_info_t info[KEYS_MAX + 1];
     pmix_proc_t target = me;
     pmix_status_t rc;
     size_t n = 0;
@@ -352,8 +392,10 @@ static void ask(const struct rule *r, const struct request *q, const char *top)
         else
             PMIX_INFO_LOAD(&info[n], q->keys[n].key, NULL, PMIX_BOOL);
     }
+    if (kills)
+        PMIX_INFO_LOAD(&info[n++], PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
     if (q->target == JOB)
-        target.rank = PMIX_RANK_WILDCARD;
+        PMIX_LOAD_PROCID(&target, other_job ? other_job : me.nspace, PMIX_RANK_WILDCARD);
     if (q->target == STRANGER)
         target.rank = 4711;
     rc = PMIx_Job_control(q->target == NOBODY ? NULL : &target, q->target != NOBODY, info, n, NULL,
@@ -382,18 +424,68 @@ static char *top_of(const char *root, const struct rule *r)
     return top;
 }
 
+static void make_tree(const struct rule *r, const char *top)
+{
+    if (mkdir(top, 0700) < 0)
+        die(r->name, top, strerror(errno));
+    for_words(r, r->tree, top, make);
+}
+
 static void do_register(const struct rule *r, const char *root)
 {
     char *top = top_of(root, r);
 
-    if (mkdir(top, 0700) < 0)
-        die(r->name, top, strerror(errno));
-    for_words(r, r->tree, top, make);
+    make_tree(r, top);
     for (size_t i = 0; i < REQUESTS_MAX && r->requests[i].keys[0].key; i++)
         ask(r, &r->requests[i], top);
     if (!r->requests[0].keys[0].key)
         die(r->name, "the rule", "asks for nothing");
     free(top);
+}
+
+static void fence(const char *rule)
+{
+    pmix_proc_t all;
+
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    if (PMIx_Fence(&all, 1, NULL, 0) != PMIX_SUCCESS)
+        die(rule, "fence", "failed");
+}
+
+/* One request of each rank, in their order. */
+static void do_share(const struct rule *r, const char *root)
+{
+    char *top = top_of(root, r);
+
+    if (me.rank == 0)
+        make_tree(r, top);
+    for (size_t i = 0; i < REQUESTS_MAX && r->requests[i].keys[0].key; i++) {
+        fence(r->name);
+        if (me.rank == i)
+            ask(r, &r->requests[i], top);
+    }
+    fence(r->name);
+    free(top);
+}
+
+#define GONE_LIMIT_MS 30000
+
+static int await_gone(int n, char **paths)
+{
+    struct pollfd pfd = {.fd = inotify_init1(IN_CLOEXEC), .events = POLLIN};
+    char events[4096];
+    struct stat st;
+
+    for (int i = 0; i < n; i++)
+        inotify_add_watch(pfd.fd, paths[i],
+                          IN_DELETE_SELF | IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW);
+    for (int i = 0; i < n;) {
+        if (lstat(paths[i], &st) < 0)
+            i++;
+        else if (poll(&pfd, 1, GONE_LIMIT_MS) != 1 || read(pfd.fd, events, sizeof(events)) < 0)
+            die("gone", paths[i], "is still there");
+    }
+    return 0;
 }
 
 static int spawn_one(const char *file)
@@ -436,12 +528,12 @@ static int end(const char *how)
         PMIx_Abort(3, "as the test wants it", NULL, 0);
     if (strcmp(how, "kill") == 0)
         raise(SIGKILL);
-    if (strcmp(how, "wait") == 0) {
-        puts("registered");
+    if (strcmp(how, "say") == 0 || strcmp(how, "wait") == 0) {
+        puts("up");
         fflush(stdout);
-        for (;;)
-            pause();
     }
+    while (strcmp(how, "wait") == 0)
+        pause();
     _exit(0); /* without finalize */
 }
 
@@ -458,9 +550,18 @@ int main(int argc, char **argv)
         return spawn_one(argv[2]);
     if (argc >= 3 && strcmp(argv[1], "run") == 0)
         return run(argv + 2);
-    if (argc < 5 || strcmp(argv[1], "register") != 0 || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
+    if (argc > 2 && strcmp(argv[1], "gone") == 0)
+        return await_gone(argc - 2, argv + 2);
+    if (argc > 5 && strcmp(argv[1], "for") == 0) {
+        other_job = argv[2];
+        argv += 1;
+        argc -= 1;
+        argv[1] = (char *)"register";
+    }
+    kills = argc > 4 && strcmp(argv[1], "killed") == 0;
+    if (argc < 5 || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
         return 2;
     for (int i = 4; i < argc; i++)
-        do_register(find(argv[i]), argv[2]);
+        (strcmp(argv[1], "share") == 0 ? do_share : do_register)(find(argv[i]), argv[2]);
     return end(argv[3]);
 }
