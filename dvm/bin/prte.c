@@ -358,6 +358,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code;
 
+    cli_open_std();
     if (argc < 2)
         return cli_usage("prte", "start, resize, stop or run?");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

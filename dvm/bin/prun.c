@@ -58,7 +58,8 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code = 0;
 
-    if (submit_parse(argc, argv, environ, cwd ? cwd : "/", &opts, &err) < 0)
+    cli_open_std();
+    if (submit_parse(argc, argv, environ, cwd ? cwd : "", &opts, &err) < 0)
         return cli_usage("prun", "%s", err.msg);
     if (opts.what == SUBMIT_HELP)
         fputs(submit_help, stdout);

@@ -137,6 +137,7 @@ int main(int argc, char **argv)
     struct args a = {0};
     struct err err = {0};
 
+    cli_open_std();
     if (parse(argc, argv, &a, &err) < 0)
         return cli_usage("pterm", "%s", err.msg);
     if (a.help)

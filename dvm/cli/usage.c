@@ -6,14 +6,26 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SECONDS_MAX 31536000u /* a year */
+
+void cli_open_std(void)
+{
+    int fd = open("/dev/null", O_RDONLY);
+
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDONLY);
+    if (fd >= 0)
+        close(fd);
+}
 
 int cli_usage(const char *prog, const char *fmt, ...)
 {

@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+/* First of all in main(): a descriptor 0..2 that the caller has closed would be given to the next
+ * socket that is opened, and be read or written as standard input or output. Reading from it is the
+ * end of input then, writing to it an error. */
+void cli_open_std(void);
 /* "<prog>: <message>; see '<prog> --help'" on standard error. Gives 2, the exit code for it. */
 int cli_usage(const char *prog, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "<prog>: <err>" on standard error. Gives `code`. */

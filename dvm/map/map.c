@@ -332,7 +332,9 @@ static void explain(const struct work *now, const struct work *idle, const char 
         free_sum += free_slots(now, i);
         total += free_slots(idle, i);
     }
-    if (now->want == 0 && !why[0])
+    if (total == 0 && now->spec->nhosts)
+        err_set(err, "none of the daemons that --host names is there and has slots");
+    else if (now->want == 0 && !why[0])
         err_set(err, "no slot is free now");
     else if (why[0])
         err_set(err, "%s (%llu of %llu slots are free)", why, free_sum, total);

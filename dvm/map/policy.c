@@ -32,9 +32,16 @@ static int number(const char *text, const char *of, uint32_t max, uint32_t *out,
     return 0;
 }
 
+/* Open MPI's older word. */
+static const char *modern(const char *text)
+{
+    return strcasecmp(text, "socket") == 0 ? "package" : text;
+}
+
 /* -1: no such part. */
 static int level_of(const char *text)
 {
+    text = modern(text);
     for (int level = JOB_LEVEL_NODE; level < JOB_LEVELS; level++) {
         if (strcasecmp(text, topo_level_name((enum job_level)level)) == 0)
             return level;
@@ -73,7 +80,7 @@ static int set_policy(const char *word, char **rest, struct job_spec *s, struct 
 
         return set_ppr(count, strsep(rest, ":,"), s, err);
     }
-    if (strcasecmp(word, "slot") == 0) {
+    if (!*word || strcasecmp(word, "slot") == 0) { /* ":pe=2" qualifies the default */
         s->map_by = JOB_MAP_BY_SLOT;
     } else if (level == JOB_LEVEL_NODE) {
         s->map_by = JOB_MAP_BY_NODE;
@@ -108,6 +115,8 @@ int policy_map_by(const char *text, struct job_spec *s, struct err *err)
     char *rest = copy;
     const char *word = strsep(&rest, ":");
 
+    if (!*text)
+        return unknown_policy(text, err);
     if (set_policy(word, &rest, s, err) < 0)
         return -1;
     while ((word = strsep(&rest, ":,"))) {
@@ -127,7 +136,10 @@ int policy_rank_by(const char *text, struct job_spec *s, struct err *err)
 
 int policy_bind_to(const char *text, struct job_spec *s, struct err *err)
 {
-    s->bind_to = word_of(text, bind_words, 6);
+    s->bind_to = word_of(modern(text), bind_words, 6);
+    if (s->bind_to == 0 && strchr(text, ':'))
+        return err_set(err, "--bind-to %s: it takes no qualifiers; %s", text,
+                       "with --oversubscribe ranks may share what they are bound to");
     if (s->bind_to == 0)
         return err_set(err, "--bind-to: '%s' is none of none, hwthread, core, numa, package", text);
     return 0;

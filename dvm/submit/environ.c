@@ -68,6 +68,8 @@ static int export_one(struct env_list *l, char *const *environ_, const char *wor
             return 0;
         }
     }
+    if (strchr(word, ','))
+        return err_set(err, "-x %s: one variable for each -x", word);
     return err_set(err, "-x %s: not set in the environment; -x %s=VALUE sets it", word, word);
 }
 

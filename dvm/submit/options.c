@@ -7,6 +7,7 @@
 #include "dvm/map/policy.h"
 #include "dvm/submit/environ.h"
 #include "dvm/submit/hosts.h"
+#include "dvm/submit/words.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -27,7 +28,12 @@ enum {
     OPT_WDIR,
     OPT_TIMEOUT,
     OPT_TAG_OUTPUT,
+    OPT_TIMESTAMP,
+    OPT_MERGE,
     OPT_OUTPUT,
+    OPT_MCA,
+    OPT_PMIXMCA,
+    OPT_ROOT,
     OPT_DETACH,
     OPT_ATTACH,
     OPT_STDIN,
@@ -51,7 +57,12 @@ static const struct option longs[] = {
     {"wdir", required_argument, NULL, OPT_WDIR},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"tag-output", no_argument, NULL, OPT_TAG_OUTPUT},
+    {"timestamp-output", no_argument, NULL, OPT_TIMESTAMP},
+    {"merge-stderr-to-stdout", no_argument, NULL, OPT_MERGE},
     {"output", required_argument, NULL, OPT_OUTPUT},
+    {"mca", required_argument, NULL, OPT_MCA},
+    {"pmixmca", required_argument, NULL, OPT_PMIXMCA},
+    {"allow-run-as-root", no_argument, NULL, OPT_ROOT},
     {"detach", no_argument, NULL, OPT_DETACH},
     {"attach", required_argument, NULL, OPT_ATTACH},
     {"stdin", required_argument, NULL, OPT_STDIN},
@@ -282,6 +293,14 @@ static int set_flag(struct parse *p, int opt)
     case OPT_TAG_OUTPUT:
         p->out->output.tag = true;
         break;
+    case OPT_TIMESTAMP:
+        p->out->output.timestamp = true;
+        break;
+    case OPT_MERGE:
+        p->out->output.merge = true;
+        break;
+    case OPT_ROOT: /* said so often that it is taken; nobody is refused for being root */
+        break;
     case OPT_DETACH:
         s->flags |= JOB_DETACH;
         break;
@@ -352,6 +371,42 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
     }
 }
 
+/* Takes `word`; it lives as long as the options. */
+static char *keep(struct parse *p, char *word)
+{
+    struct submit_opts *o = p->out;
+
+    o->words = xrealloc((void *)o->words, (o->nwords + 1) * sizeof(*o->words));
+    o->words[o->nwords++] = word;
+    return word;
+}
+
+/* --mca NAME VALUE: the only options with two values. */
+static int set_parameter(struct parse *p, int opt, const char *name, const char *value,
+                         struct err *err)
+{
+    const char *option = opt == OPT_MCA ? "--mca" : "--pmixmca";
+
+    if (!value)
+        return err_set(err, "option %s needs a name and a value", option);
+    if (!name[0] || strchr(name, '='))
+        return err_set(err, "%s: '%s' is no name of a parameter", option, name);
+    return add_export(
+        p, keep(p, xasprintf("%s_MCA_%s=%s", opt == OPT_MCA ? "OMPI" : "PMIX", name, value)), err);
+}
+
+static int take_option(struct parse *p, int opt, char **argv, struct err *err)
+{
+    if (opt == '?' || opt == ':')
+        return cli_option_error(opt, argv, err);
+    if (opt != OPT_MCA && opt != OPT_PMIXMCA)
+        return set_option(p, opt, optarg, err);
+    if (set_parameter(p, opt, optarg, argv[optind], err) < 0)
+        return -1;
+    optind++;
+    return 0;
+}
+
 /* Options up to the program's name; the index of that, or -1. argv[0] is the word before. */
 static int parse_options(struct parse *p, int argc, char **argv, struct err *err)
 {
@@ -359,17 +414,17 @@ static int parse_options(struct parse *p, int argc, char **argv, struct err *err
     opterr = 0;
     for (;;) {
         int next = optind ? optind : 1;
+        char *word = NULL;
         int opt;
 
-        /* MPI users' word for -n, which getopt would take as -n with the value "p". */
-        if (next < argc && strcmp(argv[next], "-np") == 0)
-            argv[next] = "-n";
+        if (next < argc && submit_word(argv[next], longs, &word, err) < 0)
+            return -1;
+        if (word)
+            argv[next] = keep(p, word);
         opt = getopt_long(argc, argv, "+:n:N:x:H:vh", longs, NULL);
         if (opt == -1)
             return optind;
-        if (opt == '?' || opt == ':')
-            return cli_option_error(opt, argv, err);
-        if (set_option(p, opt, optarg, err) < 0)
+        if (take_option(p, opt, argv, err) < 0)
             return -1;
         if (p->out->what != SUBMIT_RUN)
             return argc; /* --help wins over whatever else is there */
@@ -402,6 +457,8 @@ static int add_app(struct parse *p, char *const *words, size_t n, struct err *er
                        JOB_ARGS_MAX);
     if (s->napps == JOB_APPS_MAX)
         return err_set(err, "more than %d programs in one job", JOB_APPS_MAX);
+    if (!p->cwd[0] && (!p->wdir || p->wdir[0] != '/'))
+        return err_set(err, "the working directory is gone: name another with --wdir");
     s->apps = xrealloc(s->apps, (s->napps + 1) * sizeof(*s->apps));
     a = &s->apps[s->napps++];
     *a = (struct job_app){.nprocs = (uint32_t)p->nprocs};
@@ -515,5 +572,8 @@ int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
 void submit_opts_free(struct submit_opts *o)
 {
     job_spec_free(&o->spec);
+    for (size_t i = 0; i < o->nwords; i++)
+        free(o->words[i]);
+    free((void *)o->words);
     *o = (struct submit_opts){0};
 }

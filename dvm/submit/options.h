@@ -18,10 +18,14 @@ struct submit_opts {
     struct output_style output;
     const char *dvm; /* --dvm, borrowed from argv; NULL: not given */
     bool verbose;
+    size_t nwords;
+    char **words; /* those made here, which stand in argv in place of the user's */
 };
 
-/* `environ_`: the caller's environment; `cwd`: its working directory, absolute. Permutes nothing in
- * argv but rewrites the words -np to -n. -1: nothing is left allocated, err says in one line what
+/* `environ_`: the caller's environment; `cwd`: its working directory, absolute,
+ * "" if it has none. Permutes nothing in
+ * argv; words of other launchers that mean the same as ours are replaced there, until
+ * submit_opts_free(). -1: nothing is left allocated, err says in one line what
  * is wrong. */
 int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
                  struct submit_opts *out, struct err *err) __attribute__((warn_unused_result));

@@ -17,7 +17,8 @@
 
 #define STDIN_CHUNK (64u << 10)
 #define STDIN_PENDING_MAX (256u << 10) /* more waiting for the daemon: nothing is read */
-#define WAIT_NOTICE_MS 1000 /* a job that has not started by then: the user is told why */
+#define FOREGROUND_LOOK_MS 300 /* nothing tells a process that it has come to the foreground */
+#define WAIT_NOTICE_MS 1000    /* a job that has not started by then: the user is told why */
 
 enum { P_CONN, P_SIGNALS, P_STDIN, P_OUT, P_ERR, P_COUNT };
 
@@ -202,7 +203,7 @@ static void on_signals(struct run *r)
     case SIGUSR2:
         send_or_finish(r, &(struct client_msg){.type = CLIENT_SIGNAL, .number = info.ssi_signo});
         break;
-    default: /* SIGCONT: back in the foreground, perhaps: standard input is looked at again */
+    default: /* SIGCONT: back in the foreground, perhaps; the next turn looks */
         break;
     }
 }
@@ -221,14 +222,16 @@ static void on_stdin(struct run *r)
     send_or_finish(r, &(struct client_msg){.type = CLIENT_STDIN, .data = chunk, .len = (size_t)n});
 }
 
-static bool wants_stdin(const struct run *r)
+static bool stdin_due(const struct run *r)
 {
-    if (!r->stdin_open || r->stdin_paused || !r->running || r->code >= 0)
-        return false;
-    if (cli_conn_pending(r->c) > STDIN_PENDING_MAX)
-        return false;
-    /* In the background, reading from the terminal would stop us. */
-    return !isatty(r->fds->in) || tcgetpgrp(r->fds->in) == getpgrp();
+    return r->stdin_open && !r->stdin_paused && r->running && r->code < 0 &&
+           cli_conn_pending(r->c) <= STDIN_PENDING_MAX;
+}
+
+/* Reading from the terminal would stop us. */
+static bool in_background(const struct run *r)
+{
+    return isatty(r->fds->in) && tcgetpgrp(r->fds->in) != getpgrp();
 }
 
 /* --- the loop */
@@ -242,18 +245,21 @@ static void fill_poll(const struct run *r, struct pollfd p[P_COUNT])
     p[P_CONN] = (struct pollfd){.fd = reads || writes ? cli_conn_fd(r->c) : -1,
                                 .events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0))};
     p[P_SIGNALS] = (struct pollfd){.fd = r->fds->signals, .events = POLLIN};
-    p[P_STDIN] = (struct pollfd){.fd = wants_stdin(r) ? r->fds->in : -1, .events = POLLIN};
+    p[P_STDIN] = (struct pollfd){.fd = stdin_due(r) && !in_background(r) ? r->fds->in : -1,
+                                 .events = POLLIN};
     output_want(r->output, &p[P_OUT]);
 }
 
 static int poll_timeout(const struct run *r)
 {
+    int64_t most = stdin_due(r) && in_background(r) ? FOREGROUND_LOOK_MS : -1;
     int64_t left;
 
     if (r->notice_at < 0 || r->code >= 0)
-        return -1;
+        return (int)most;
     left = r->notice_at - now_ms();
-    return left > 0 ? (int)left : 0;
+    left = left > 0 ? left : 0;
+    return (int)(most >= 0 && most < left ? most : left);
 }
 
 static void tell_wait(struct run *r)

@@ -39,7 +39,7 @@ refused() {
 
 @test "prun refuses options without their value" {
     refused "-n needs a value" prun -n
-    refused "-n needs a value" prun -np
+    refused "--np needs a value" prun -np
     refused "--timeout needs a value" prun --timeout
 }
 
@@ -58,9 +58,15 @@ refused() {
 }
 
 @test "prun refuses unknown mappings and hosts" {
-    refused "'socket' is none of slot, node, package" prun --map-by socket a
+    refused "'board' is none of slot, node, package" prun --map-by board a
     refused "neither a vpid nor a name" prun --host nobody a
     refused "slots cannot be given here" prun --host 1:4 a
+}
+
+@test "prun refuses what mpirun and srun know and it does not, and names what does the same" {
+    refused "--host LIST" prun --hostfile f a
+    refused "--host LIST" prun -hostfile f a
+    refused "--timeout S takes seconds" prun -t 5 a
 }
 
 @test "prun refuses to pass on what is not set" {

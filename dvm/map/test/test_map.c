@@ -73,7 +73,7 @@ static const struct row rows[] = {
      MAP_NEVER,
      "",
      "",
-     "0 of 0"},
+     "none of the daemons that --host names"},
     {"never: no such host",
      JOB_MAP_BY_SLOT,
      0,

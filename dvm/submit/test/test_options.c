@@ -96,7 +96,7 @@ static void unknown_options_are_refused_by_name(void **state)
 static void options_without_their_value_are_refused(void **state)
 {
     assert_refused("-n", "option -n needs a value");
-    assert_refused("-np", "option -n needs a value");
+    assert_refused("-np", "option --np needs a value");
     assert_refused("--timeout", "option --timeout needs a value");
     assert_refused("--no-wait=1 a", "takes no value");
 }
@@ -131,11 +131,13 @@ static void contradictory_mappings_are_refused(void **state)
 static void unknown_mappings_are_refused_with_the_known_ones(void **state)
 {
     assert_refused("--map-by board a", "none of slot, node, package, numa, core, hwthread, ppr:N:");
-    assert_refused("--map-by ppr:2:socket a", "'socket' is none of node");
+    assert_refused("--map-by ppr:2:board a", "'board' is none of node");
+    assert_refused("--map-by= a", "'' is none of slot");
     assert_refused("--map-by ppr:0:node a", "no number within");
     assert_refused("--map-by ppr::node a", "no number within");
     assert_refused("--rank-by core a", "none of slot, node, fill, span");
-    assert_refused("--bind-to socket a", "none of none, hwthread, core, numa, package");
+    assert_refused("--bind-to board a", "none of none, hwthread, core, numa, package");
+    assert_refused("--bind-to core:overload-allowed a", "no qualifiers; with --oversubscribe");
     assert_refused("--display map,pstat a", "'pstat' is neither map nor bind");
 }
 
@@ -178,6 +180,30 @@ static void exporting_what_is_not_set_is_refused(void **state)
     assert_refused("-x NOPE a", "NOPE: not set in the environment");
     assert_refused("-x HOM a", "HOM: not set in the environment");
     assert_refused("-x =1 a", "no name of a variable");
+    assert_refused("-x HOME,PATH a", "one variable for each -x");
+}
+
+static void words_of_other_launchers_that_have_no_equal_name_ours(void **state)
+{
+    assert_refused("--hostfile f a",
+                   "there is no option --hostfile: the DVM has its daemons; --host");
+    assert_refused("-hostfile f a", "there is no option -hostfile: the DVM");
+    assert_refused("-machinefile=f a", "there is no option -machinefile: the DVM");
+    assert_refused("--rankfile f a", "--map-by, --rank-by and --bind-to");
+    assert_refused("-c 2 a", "there is no option -c: --map-by slot:pe=N");
+    assert_refused("--time 5 a", "there is no option --time: --timeout S takes seconds");
+    assert_refused("--export=ALL a", "there is no option --export: the environment goes along");
+    assert_refused("-n 2 -x HOME --output-filename o a", "--output dir=PATH");
+    assert_refused("-n 1 a : -n 1 --prtemca a b c", "the daemons have no such parameters");
+}
+
+static void parameters_need_a_name_and_a_value(void **state)
+{
+    assert_refused("--mca", "--mca needs a value");
+    assert_refused("--mca btl", "--mca needs a name and a value");
+    assert_refused("--mca btl=self x a", "'btl=self' is no name of a parameter");
+    assert_refused("--mca btl self", "no program to run");
+    assert_refused("--attach 5.1 --mca btl self", "--attach can be given with");
 }
 
 static void too_many_programs_are_refused(void **state)
@@ -222,6 +248,64 @@ static void np_means_n_in_every_spelling(void **state)
         assert_int_equal(o.spec.apps[0].nprocs, 3);
         submit_opts_free(&o);
     }
+}
+
+static void long_options_may_have_one_dash(void **state)
+{
+    struct submit_opts o = parsed("-wdir /w -map-by node -host=1-2 -tag-output -x A=1 a -host b");
+
+    assert_string_equal(o.spec.apps[0].cwd, "/w");
+    assert_int_equal(o.spec.map_by, JOB_MAP_BY_NODE);
+    assert_int_equal(o.spec.nhosts, 2);
+    assert_true(o.output.tag);
+    assert_string_equal(o.spec.apps[0].argv[1], "-host");
+    submit_opts_free(&o);
+}
+
+/* "theirs", "ours": both make the same job. */
+static void words_of_other_launchers_mean_the_same(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"--n 3 a", "-n 3 a"},
+        {"--ntasks=3 --ntasks-per-node=2 a", "-n 3 -N 2 a"},
+        {"-npernode 2 a", "-N 2 a"},
+        {"-ppn 2 a", "-N 2 a"},
+        {"--pernode a", "-N 1 a"},
+        {"-wd /w a", "--wdir /w a"},
+        {"-D /w a", "--wdir /w a"},
+        {"-hosts node1,node2 a", "--host 1,2 a"},
+        {"-w node1 a", "--host 1 a"},
+        {"--bynode --report-bindings a", "--map-by node --display bind a"},
+        {"--map-by socket --bind-to socket a", "--map-by package --bind-to package a"},
+        {"--map-by :pe=2:nolocal a", "--map-by slot:pe=2:nolocal a"},
+        {"--overcommit --enable-recovery a", "--oversubscribe --recoverable a"},
+        {"-mca btl self,tcp --pmixmca b c a", "-x OMPI_MCA_btl=self,tcp -x PMIX_MCA_b=c a"},
+        {"--allow-run-as-root a", "a"},
+    };
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        struct buf b[2] = {0};
+
+        for (int k = 0; k < 2; k++) {
+            struct submit_opts o = parsed(pairs[i][k]);
+
+            buf_init(&b[k], 1u << 20);
+            job_spec_encode(&b[k], &o.spec);
+            submit_opts_free(&o);
+        }
+        if (b[0].len != b[1].len || memcmp(b[0].data, b[1].data, b[0].len) != 0)
+            fail_msg("'%s' is not '%s'", pairs[i][0], pairs[i][1]);
+        buf_free(&b[0]);
+        buf_free(&b[1]);
+    }
+}
+
+static void styles_of_output_have_words_of_their_own_too(void **state)
+{
+    struct submit_opts o = parsed("-l --timestamp-output -merge-stderr-to-stdout a");
+
+    assert_true(o.output.tag && o.output.timestamp && o.output.merge);
+    submit_opts_free(&o);
 }
 
 static void a_count_not_given_is_left_to_the_policy(void **state)
@@ -436,10 +520,15 @@ int main(void)
         cmocka_unit_test(a_reader_of_stdin_that_the_job_does_not_have_is_refused),
         cmocka_unit_test(several_programs_need_a_count_each),
         cmocka_unit_test(exporting_what_is_not_set_is_refused),
+        cmocka_unit_test(words_of_other_launchers_that_have_no_equal_name_ours),
+        cmocka_unit_test(parameters_need_a_name_and_a_value),
         cmocka_unit_test(too_many_programs_are_refused),
         cmocka_unit_test(too_many_arguments_are_refused),
         cmocka_unit_test(options_after_the_program_are_its_arguments),
         cmocka_unit_test(np_means_n_in_every_spelling),
+        cmocka_unit_test(long_options_may_have_one_dash),
+        cmocka_unit_test(words_of_other_launchers_mean_the_same),
+        cmocka_unit_test(styles_of_output_have_words_of_their_own_too),
         cmocka_unit_test(a_count_not_given_is_left_to_the_policy),
         cmocka_unit_test(each_program_has_its_own_count_directory_and_exports),
         cmocka_unit_test(ranks_per_daemon_can_be_said_in_two_ways),

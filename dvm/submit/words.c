@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows the words of mpirun, mpiexec and srun: those that mean the same, and what to say of those
+ * that do not. */
+#include "dvm/submit/words.h"
+
+#include "base/buf/buf.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A name without dashes stands for itself with one and with two. */
+static const struct same {
+    const char *theirs, *ours;
+} same[] = {
+    {"--n", "--np"},
+    {"ntasks", "--np"},
+    {"ppn", "--npernode"},
+    {"perhost", "--npernode"},
+    {"ntasks-per-node", "--npernode"},
+    {"pernode", "--npernode=1"},
+    {"wd", "--wdir"},
+    {"chdir", "--wdir"},
+    {"-D", "--wdir"},
+    {"hosts", "--host"},
+    {"nodelist", "--host"},
+    {"-w", "--host"},
+    {"bynode", "--map-by=node"},
+    {"byslot", "--map-by=slot"},
+    {"overcommit", "--oversubscribe"},
+    {"-O", "--oversubscribe"},
+    {"display-map", "--display=map"},
+    {"report-bindings", "--display=bind"},
+    {"label", "--tag-output"},
+    {"-l", "--tag-output"},
+    {"enable-recovery", "--recoverable"},
+    {"-V", "--version"},
+};
+
+static const struct missing {
+    const char *theirs, *advice;
+} missing[] = {
+    {"hostfile", "the DVM has its daemons; --host LIST chooses some of them"},
+    {"machinefile", "the DVM has its daemons; --host LIST chooses some of them"},
+    {"-f", "the DVM has its daemons; --host LIST chooses some of them"},
+    {"nodes", "--host LIST or --map-by node say where ranks go"},
+    {"rankfile", "--map-by, --rank-by and --bind-to say where ranks go"},
+    {"rf", "--map-by, --rank-by and --bind-to say where ranks go"},
+    {"cpu-set", "--map-by, --rank-by and --bind-to say where ranks go"},
+    {"cpu-bind", "--bind-to does that"},
+    {"distribution", "--map-by and --rank-by do that"},
+    {"-m", "--map-by and --rank-by do that"},
+    {"cpus-per-proc", "--map-by slot:pe=N gives each rank N cores"},
+    {"cpus-per-rank", "--map-by slot:pe=N gives each rank N cores"},
+    {"cpus-per-task", "--map-by slot:pe=N gives each rank N cores"},
+    {"-c", "--map-by slot:pe=N gives each rank N cores"},
+    {"use-hwthread-cpus", "slots are hardware threads already (docs/prun.md, Slots)"},
+    {"nooversubscribe", "that is so without --oversubscribe"},
+    {"no-oversubscribe", "that is so without --oversubscribe"},
+    {"kill-on-bad-exit", "that is so without --recoverable"},
+    {"-K", "that is so without --recoverable"},
+    {"export", "the environment goes along; -x VAR[=VALUE] adds to it"},
+    {"genv", "-x VAR=VALUE sets a variable"},
+    {"env", "-x VAR=VALUE sets a variable"},
+    {"prtemca", "the daemons have no such parameters"},
+    {"gmca", "--mca NAME VALUE sets one for the ranks"},
+    {"input", "--stdin RANK|all|none says who reads standard input"},
+    {"-i", "--stdin RANK|all|none says who reads standard input"},
+    {"output-filename", "--output dir=PATH writes files"},
+    {"-o", "--output dir=PATH writes files"},
+    {"error", "--output dir=PATH writes files"},
+    {"time", "--timeout S takes seconds"},
+    {"-t", "--timeout S takes seconds"},
+    {"display-allocation", "'pstat' shows the daemons and their slots"},
+    {"dvm-uri", "--dvm DIR|SOCKET names the DVM"},
+};
+
+/* The name's length without dashes and value; 0: no option that could be looked up. */
+static size_t name_len(const char *word, size_t *dashes)
+{
+    *dashes = strspn(word, "-");
+    return *dashes == 1 || *dashes == 2 ? strcspn(word + *dashes, "=") : 0;
+}
+
+static bool is(const char *word, const char *known)
+{
+    size_t dashes;
+    size_t len = name_len(word, &dashes);
+
+    if (known[0] == '-')
+        return strcspn(word, "=") == strlen(known) && strncmp(word, known, strlen(known)) == 0;
+    return len == strlen(known) && strncmp(word + dashes, known, len) == 0;
+}
+
+int submit_word(const char *word, const struct option *ours, char **instead, struct err *err)
+{
+    size_t dashes;
+    size_t len = name_len(word, &dashes);
+
+    *instead = NULL;
+    if (!len)
+        return 0;
+    for (; ours->name; ours++) {
+        if (!is(word, ours->name))
+            continue;
+        *instead = dashes == 1 ? xasprintf("-%s", word) : NULL;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+        if (!is(word, same[i].theirs))
+            continue;
+        *instead = xasprintf("%s%s", same[i].ours, word + dashes + len);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++) {
+        if (is(word, missing[i].theirs))
+            return err_set(err, "there is no option %.*s: %s", (int)(dashes + len), word,
+                           missing[i].advice);
+    }
+    return 0;
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# What users do to prun and its ranks: odd descriptors, terminals, pipes that close, programs that leave things behind.
+
+# shellcheck disable=SC2154,SC2016  # set by bats; expressions are for the ranks' shells
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { build_all; }
+setup() { new_dvm_dir; }
+teardown() { end_dvm; }
+
+# code_of COMMAND...: its exit code in $code. bats' own `run` would give away the descriptors that are closed here.
+code_of() {
+    code=0
+    timeout "$limit" "$bin/prun" "$@" || code=$?
+}
+
+@test "descriptors that are closed: no input, or output that is said to be lost" {
+    start_dvm 1
+    code_of -n 1 cat <&-
+    [ "$code" -eq 0 ]
+    code_of -n 1 true >&-
+    [ "$code" -eq 0 ]
+    code_of -n 1 echo x >&- 2> "$BATS_TEST_TMPDIR/err"
+    [ "$code" -eq 1 ]
+    grep -q "writing the ranks' stdout" "$BATS_TEST_TMPDIR/err"
+    code_of -n 1 sh -c 'echo x >&2; exit 3' 2>&-
+    [ "$code" -eq 3 ]
+    code_of -n 1 sh -c 'cat; echo y; exit 3' <&- >&- 2>&-
+    [ "$code" -eq 3 ]
+    "$bin/pstat" <&- > /dev/null 2>&-
+}
+
+@test "a prun that comes from the background, or is stopped and continued, reads the terminal again" {
+    start_dvm 1
+    run -0 timeout "$limit" python3 "$BATS_TEST_DIRNAME/foreground.py" "$bin/prun"
+}
+
+@test "a directory that is gone is no working directory" {
+    start_dvm 1
+    mkdir "$BATS_TEST_TMPDIR/gone"
+    cd "$BATS_TEST_TMPDIR/gone"
+    rmdir "$BATS_TEST_TMPDIR/gone"
+    run -2 prun -n 1 pwd
+    [[ "$output" == "prun: the working directory is gone: name another with --wdir"* ]]
+    run -0 prun -n 1 --wdir / pwd
+    [ "$output" = / ]
+}
+
+@test "a reader that goes away ends the job, whoever writes on" {
+    start_dvm 2 --slots 2
+    prun -n 4 yes "$BATS_TEST_TMPDIR" | head -n 1 > "$BATS_TEST_TMPDIR/first"
+    [ "$(cat "$BATS_TEST_TMPDIR/first")" = "$BATS_TEST_TMPDIR" ]
+    pstat --json > /dev/null
+    until [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" = 0 ]; do :; done
+    run ! pgrep -f "^yes $BATS_TEST_TMPDIR"
+}
+
+@test "--host that names nobody with slots fails at once and says so" {
+    start_dvm 1
+    run -125 prun --host 99 true
+    [[ "$output" == "prun: not launched: none of the daemons that --host names is there and has slots"* ]]
+    run -125 prun -n 2 --host 0 true
+    [[ "$output" == *"none of the daemons that --host names"* ]]
+}
