@@ -211,6 +211,7 @@ pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc
                            void *cbdata);
 pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
                        pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb, void *cbdata);
+void abort_unlaunched(const char *nspace, uint32_t rank, const char *why);
 pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                        size_t ninfo, char *data, size_t len, pmix_modex_cbfunc_t cb, void *cbdata);
 pmix_status_t on_dmodex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,

@@ -166,6 +166,7 @@ static pmix_status_t make_dirs(struct job *j, uint32_t rank)
         sessiondir_make(nsdir, name, j->uid, j->gid, &err) == 0)
         return PMIX_SUCCESS;
     log_error("pmix: rank %u of job %s connects: %s", rank, j->nspace, err.msg);
+    abort_unlaunched(j->nspace, rank, err.msg);
     return PMIX_ERR_OUT_OF_RESOURCE;
 }
 

@@ -2,6 +2,7 @@
 /* Upcalls of a rank's life and of the modex: connected, finalized, abort, fence, connect, direct
  * modex; and the serving of a peer's direct modex. */
 #include "dvm/pmix/pmix_private.h"
+#include "dvm/wire/client.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -93,6 +94,20 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const 
     u->text = xstrdup(text ? text : "");
     upcall_post(u);
     return PMIX_SUCCESS;
+}
+
+/* A job that lacks what it was promised ends, with the reason, as if its rank had called for it. */
+void abort_unlaunched(const char *nspace, uint32_t rank, const char *why)
+{
+    struct upcall *u = upcall_new(run_abort);
+
+    if (!u)
+        return;
+    snprintf(u->nspace, sizeof(u->nspace), "%s", nspace);
+    u->rank = rank;
+    u->number = EXIT_CODE_NOT_LAUNCHED;
+    u->text = xstrdup(why);
+    upcall_post(u);
 }
 
 static void run_fence(struct pmix_srv *p, struct upcall *u)

@@ -270,6 +270,18 @@ refused_with() {
     [ "$code" -eq 0 ]
 }
 
+@test "sessions: a job whose directory cannot be made fails with rank, node, path and reason" {
+    local job next
+    job=$(prun -n 1 printenv PMIX_NAMESPACE)
+    next=$DVM_SESSION_DIR/1/${job%.*}.$((${job##*.} + 1))
+    touch "$next"
+    run prun -n 2 "$examples/mpi_hello"
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"rank "[01]" on node1 "*"making $next: File exists"* ]]
+    rm "$next"
+    prun -n 1 "$examples/mpi_hello"
+}
+
 @test "sessions: a job's directory goes when its daemon is lost" {
     [ "$(wc -l < "$BATS_FILE_TMPDIR/lost.jobdirs")" -eq 1 ]
     [ ! -e "$(cat "$BATS_FILE_TMPDIR/lost.jobdirs")" ]

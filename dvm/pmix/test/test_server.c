@@ -2,10 +2,11 @@
 /* The server without clients: life cycle, registration, environments, what is refused. Each test
  * has a process of its own, since the library allows one server per process. */
 #include "base/buf/buf.h"
-#include "dvm/pmix/pmix_srv.h"
+#include "dvm/pmix/pmix_private.h"
 #include "dvm/pmix/test/pair.h"
 
-#include <pmix_common.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -350,6 +351,47 @@ static void on_data_served(int status, const void *answer, size_t len, void *arg
     on_done(status, arg);
 }
 
+/* --- whose thread answers are given on */
+
+static struct {
+    pthread_t of_library, of_answer;
+    sem_t done;
+} threads;
+
+static void on_registered(pmix_status_t status, void *cbdata)
+{
+    threads.of_library = pthread_self();
+    sem_post(&threads.done);
+}
+
+static void on_answer(void *arg)
+{
+    threads.of_answer = pthread_self();
+    sem_post(&threads.done);
+}
+
+static void do_answers(void)
+{
+    pmix_nspace_t nspace = "9.9";
+    pmix_info_t none[1];
+    struct fix f;
+
+    open_server(&f);
+    EXPECT(sem_init(&threads.done, 0, 0) == 0);
+    EXPECT(PMIx_server_register_nspace(nspace, 0, none, 0, on_registered, NULL) == PMIX_SUCCESS);
+    EXPECT(sem_wait(&threads.done) == 0);
+    handback(f.pmix, on_answer, on_answer, NULL);
+    EXPECT(sem_wait(&threads.done) == 0);
+    EXPECT(pthread_equal(threads.of_library, threads.of_answer));
+    EXPECT(!pthread_equal(threads.of_library, pthread_self()));
+    close_server(&f);
+}
+
+static void answers_are_given_on_the_library_s_own_thread(void **state)
+{
+    in_child(do_answers);
+}
+
 static void do_garbage(void)
 {
     static const uint8_t junk[] = {0, 0, 0, 5, 'a', 0, 0, 0, 255, 255, 255, 255, 1, 2, 3};
@@ -388,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_rank_s_environment_is_its_own_and_the_user_s_settings_stay),
         cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_hears_of_it),
         cmocka_unit_test(a_server_that_ends_calls_back_for_what_is_pending),
+        cmocka_unit_test(answers_are_given_on_the_library_s_own_thread),
         cmocka_unit_test(malformed_blobs_and_answers_to_nothing_do_no_harm),
         cmocka_unit_test(two_jobs_at_once_a_thousand_times_do_not_grow_the_server),
     };
