@@ -4,10 +4,12 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
+#include "dvm/submit/environ.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct dclient *dclient_by_net(const struct daemon *d, uint64_t id)
 {
@@ -136,6 +138,8 @@ void dclient_open(struct daemon *d, uint64_t net, const struct tls_peer *peer)
                         DCLIENT_OUTSIDE_MAX);
     if (why)
         dclient_refuse(d, k, EXIT_CODE_NOT_LAUNCHED, why);
+    else /* now the other side knows that its certificate is good enough */
+        dclient_say(d, k, &(struct client_msg){.type = CLIENT_REACHED, .a = ""});
 }
 
 void dclient_closed(struct daemon *d, struct dclient *k, const char *why)
@@ -228,19 +232,21 @@ uint32_t dclient_of_spawn(struct daemon *d, pmix_req req)
 
 /* --- what they say */
 
-static void submit(struct daemon *d, struct dclient *k, const struct client_msg *m)
+static void submit(struct daemon *d, struct dclient *k, struct client_msg *m)
 {
     if (k->submitted) {
         dclient_refuse(d, k, EXIT_CODE_USAGE, "one job per connection");
         return;
     }
     k->submitted = true;
+    for (size_t i = 0; k->role && i < m->spec.napps; i++)
+        submit_environ_complete(&m->spec.apps[i], environ);
     if (m->spec.flags & JOB_DETACH)
         session_detach(d, k);
     core_submit(d->core, k->id, &m->spec);
 }
 
-static void input(struct daemon *d, struct dclient *k, const struct client_msg *m)
+static void input(struct daemon *d, struct dclient *k, struct client_msg *m)
 {
     switch (m->type) {
     case CLIENT_SUBMIT:

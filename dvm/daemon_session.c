@@ -162,6 +162,7 @@ static void resume(struct daemon *d, struct dclient *newcomer, struct dclient *k
     s->window = NULL;
     s->attempt = m->number;
     s->window_ms = m->window_ms;
+    s->followed = s->detached;
     dclient_hand_over(d, newcomer, k);
     log_info("job %s: its client is back", s->nspace);
     say_again(d, k, m->have + 1);

@@ -221,6 +221,24 @@ int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct 
     return 0;
 }
 
+static int subject_of(const X509 *cert, struct tls_peer *out, struct err *err)
+{
+    memset(out, 0, sizeof(*out));
+    if (tls_subject_field(cert, NID_organizationName, out->cluster, err) == 0 &&
+        tls_subject_field(cert, NID_organizationalUnitName, out->role, err) == 0 &&
+        tls_subject_field(cert, NID_commonName, out->name, err) == 0)
+        return 0;
+    memset(out, 0, sizeof(*out));
+    return -1;
+}
+
+int tls_ctx_own(const struct tls_ctx *t, struct tls_peer *out, struct err *err)
+{
+    if (subject_of(SSL_CTX_get0_certificate(t->ssl), out, err) < 0)
+        return err_wrap(err, "%s", t->cert);
+    return 0;
+}
+
 int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
 {
     const X509 *cert = SSL_get0_peer_certificate(ssl);
@@ -232,11 +250,5 @@ int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
     if (verdict != X509_V_OK)
         return err_set(err, "the peer's certificate is not trusted: %s",
                        X509_verify_cert_error_string(verdict));
-    if (tls_subject_field(cert, NID_organizationName, out->cluster, err) < 0 ||
-        tls_subject_field(cert, NID_organizationalUnitName, out->role, err) < 0 ||
-        tls_subject_field(cert, NID_commonName, out->name, err) < 0) {
-        memset(out, 0, sizeof(*out));
-        return -1;
-    }
-    return 0;
+    return subject_of(cert, out, err);
 }

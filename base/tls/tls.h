@@ -32,6 +32,10 @@ void tls_ctx_destroy(struct tls_ctx *t);
 /* Re-reads the files if one of them has changed (by mtime, inode or size); new connections use the
  * new ones. 1: reloaded, 0: unchanged, -1: unreadable, the old ones stay in force. */
 int tls_ctx_refresh(struct tls_ctx *t, struct err *err) __attribute__((warn_unused_result));
+struct tls_peer;
+/* Whose our own certificate is. */
+int tls_ctx_own(const struct tls_ctx *t, struct tls_peer *out, struct err *err)
+    __attribute__((warn_unused_result));
 /* A new connection; the caller frees it with SSL_free() or hands it to a bufferevent. For a client,
  * `host` (may be NULL: any name of the CA) is checked against the certificate's names. */
 SSL *tls_new_server(struct tls_ctx *t, struct err *err);

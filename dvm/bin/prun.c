@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prun: runs a parallel job in a DVM and waits for its end. */
-#include "dvm/cli/find.h"
 #include "dvm/cli/usage.h"
 #include "dvm/submit/options.h"
 #include "dvm/submit/run.h"
@@ -28,13 +27,16 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int run(const struct submit_opts *opts)
+static struct cli_conn *dial_again(void *arg, struct err *err)
 {
-    struct cli_where where CLI_WHERE_AUTO = {0};
+    return cli_dial(arg, err);
+}
+
+static int run(struct submit_opts *opts)
+{
     struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, open_signals()};
     struct err err = {0};
     struct cli_conn *c;
-    int code;
 
     if (output_check(&opts->output, &err) < 0)
         return cli_fail("prun", EXIT_CODE_USAGE, &err);
@@ -42,13 +44,10 @@ static int run(const struct submit_opts *opts)
         err_sys(&err, errno, "signalfd");
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
     }
-    cli_find(opts->dvm, &where);
-    c = cli_connect(&where, &err);
+    c = cli_connect(&opts->where, &err);
     if (!c)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
-    code = submit_run(c, opts, &fds);
-    cli_conn_free(c);
-    return code;
+    return submit_run(c, dial_again, &opts->where, opts, &fds);
 }
 
 int main(int argc, char **argv)

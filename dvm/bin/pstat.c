@@ -20,21 +20,22 @@ static const char help[] =
     "  campaigns      resizes: phase, how long it took, what is waited for\n"
     "\n"
     "      --json            JSON as of GET /v1/dvm (docs/control-api.md), whole or that part\n"
-    "      --watch-events    print events from now on, one a line, until interrupted\n"
-    "      --dvm DIR|SOCKET  session directory or socket of the head (default:\n"
-    "                        $DVM_SESSION_DIR, else /run/dvm in a pod, else\n"
-    "                        ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
-    "  -h, --help            this text\n"
+    "      --watch-events    print events from now on, one a line, until "
+    "interrupted\n" CLI_WHERE_HELP "  -h, --help            this text\n"
     "      --version         the version\n"
     "\n"
     "Exit code: 0, 1 if the DVM cannot be asked, 2 if the command line is wrong.\n";
 
-enum { OPT_JSON = 256, OPT_WATCH, OPT_DVM, OPT_HELP, OPT_VERSION };
+enum { OPT_JSON = 256, OPT_WATCH, OPT_DVM, OPT_TLS_DIR, OPT_HELP, OPT_VERSION };
 
 static const struct option longs[] = {
-    {"json", no_argument, NULL, OPT_JSON},       {"watch-events", no_argument, NULL, OPT_WATCH},
-    {"dvm", required_argument, NULL, OPT_DVM},   {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION}, {NULL, 0, NULL, 0},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"watch-events", no_argument, NULL, OPT_WATCH},
+    {"dvm", required_argument, NULL, OPT_DVM},
+    {"tls-dir", required_argument, NULL, OPT_TLS_DIR},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
 };
 
 struct part {
@@ -51,7 +52,7 @@ static const struct part parts[] = {
 };
 
 struct args {
-    const char *dvm;
+    const char *dvm, *tls_dir;
     const struct part *part; /* NULL: everything */
     bool json, watch, help, version;
 };
@@ -77,6 +78,8 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
             return cli_option_error(opt, argv, err);
         if (opt == OPT_DVM)
             a->dvm = optarg;
+        if (opt == OPT_TLS_DIR)
+            a->tls_dir = optarg;
         a->json = a->json || opt == OPT_JSON;
         a->watch = a->watch || opt == OPT_WATCH;
         a->help = a->help || opt == OPT_HELP || opt == 'h';
@@ -164,14 +167,11 @@ static int print_text(struct cli_conn *c, const struct args *a, struct err *err)
     return 0;
 }
 
-static int run(const struct args *a, struct err *err)
+static int run(const struct args *a, struct cli_where *where, struct err *err)
 {
-    struct cli_where where CLI_WHERE_AUTO = {0};
-    struct cli_conn *c;
+    struct cli_conn *c = cli_connect(where, err);
     int rc;
 
-    cli_find(a->dvm, &where);
-    c = cli_connect(&where, err);
     if (!c)
         return -1;
     if (a->watch)
@@ -184,17 +184,18 @@ static int run(const struct args *a, struct err *err)
 
 int main(int argc, char **argv)
 {
+    struct cli_where where CLI_WHERE_AUTO = {0};
     struct args a = {0};
     struct err err = {0};
 
     cli_open_std();
-    if (parse(argc, argv, &a, &err) < 0)
+    if (parse(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
         return cli_usage("pstat", "%s", err.msg);
     if (a.help)
         fputs(help, stdout);
     else if (a.version)
         puts("pstat " DVM_VERSION);
-    else if (run(&a, &err) < 0)
+    else if (run(&a, &where, &err) < 0)
         return cli_fail("pstat", EXIT_FAILURE, &err);
     return fflush(stdout) == 0 ? 0 : EXIT_FAILURE;
 }

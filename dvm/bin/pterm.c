@@ -16,8 +16,8 @@
 #define DEADLINE_MAX_S 86400u
 
 static const char help[] =
-    "Usage: pterm [--deadline S] [--dvm DIR|SOCKET]\n"
-    "  or:  pterm --job JOB [--signal SIGNAL] [--dvm DIR|SOCKET]\n"
+    "Usage: pterm [--deadline S] [--dvm DIR|SOCKET|HOST]\n"
+    "  or:  pterm --job JOB [--signal SIGNAL] [--dvm DIR|SOCKET|HOST]\n"
     "\n"
     "Ends a DVM and waits until it is gone. Of a local DVM ('prte start') nothing is left then:\n"
     "no process, no file. On Kubernetes the operator ends a DVM when its DvmCluster is deleted or\n"
@@ -27,29 +27,23 @@ static const char help[] =
     "      --job JOB         end this job (as pstat names it) and leave the DVM alone; its ranks\n"
     "                        get SIGTERM and, after a grace, SIGKILL\n"
     "      --signal SIGNAL   for --job: TERM and INT end it (default: TERM), KILL kills it, any\n"
-    "                        other is passed to its ranks; by name or number\n"
-    "      --dvm DIR|SOCKET  session directory or socket of the head (default:\n"
-    "                        $DVM_SESSION_DIR, else /run/dvm in a pod, else\n"
-    "                        ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
+    "                        other is passed to its ranks; by name or number\n" CLI_WHERE_HELP
     "  -h, --help            this text\n"
     "      --version         the version\n"
     "\n"
     "Exit code: 0, 1 if the DVM or the job cannot be ended, 2 if the command line is wrong.\n";
 
-enum { OPT_DEADLINE = 256, OPT_JOB, OPT_SIGNAL, OPT_DVM, OPT_HELP, OPT_VERSION };
+enum { OPT_DEADLINE = 256, OPT_JOB, OPT_SIGNAL, OPT_DVM, OPT_TLS_DIR, OPT_HELP, OPT_VERSION };
 
 static const struct option longs[] = {
-    {"deadline", required_argument, NULL, OPT_DEADLINE},
-    {"job", required_argument, NULL, OPT_JOB},
-    {"signal", required_argument, NULL, OPT_SIGNAL},
-    {"dvm", required_argument, NULL, OPT_DVM},
-    {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {NULL, 0, NULL, 0},
+    {"deadline", required_argument, NULL, OPT_DEADLINE}, {"job", required_argument, NULL, OPT_JOB},
+    {"signal", required_argument, NULL, OPT_SIGNAL},     {"dvm", required_argument, NULL, OPT_DVM},
+    {"tls-dir", required_argument, NULL, OPT_TLS_DIR},   {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},         {NULL, 0, NULL, 0},
 };
 
 struct args {
-    const char *dvm, *job;
+    const char *dvm, *tls_dir, *job;
     uint64_t deadline_s, signum;
     bool deadline, help, version;
 };
@@ -96,6 +90,8 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
             return -1;
         if (opt == OPT_DVM)
             a->dvm = optarg;
+        if (opt == OPT_TLS_DIR)
+            a->tls_dir = optarg;
         if (opt == OPT_JOB)
             a->job = optarg;
         a->deadline = a->deadline || opt == OPT_DEADLINE;
@@ -115,36 +111,34 @@ static int signal_job(struct cli_conn *c, const struct args *a, struct err *err)
     return reply ? 0 : -1;
 }
 
-static int run(const struct args *a, struct err *err)
+static int run(const struct args *a, struct cli_where *where, struct err *err)
 {
-    struct cli_where where CLI_WHERE_AUTO = {0};
-    struct cli_conn *c;
+    struct cli_conn *c = cli_connect(where, err);
     int rc;
 
-    cli_find(a->dvm, &where);
-    c = cli_connect(&where, err);
     if (!c)
         return -1;
     rc = a->job ? signal_job(c, a, err) : cli_shutdown(c, (int64_t)a->deadline_s, err);
     cli_conn_free(c);
-    if (rc == 0 && !a->job && ldvm_is(where.dir))
-        rc = ldvm_finish(where.dir, NULL, true, err);
+    if (rc == 0 && !a->job && where->dir && ldvm_is(where->dir))
+        rc = ldvm_finish(where->dir, NULL, true, err);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
+    struct cli_where where CLI_WHERE_AUTO = {0};
     struct args a = {0};
     struct err err = {0};
 
     cli_open_std();
-    if (parse(argc, argv, &a, &err) < 0)
+    if (parse(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
         return cli_usage("pterm", "%s", err.msg);
     if (a.help)
         fputs(help, stdout);
     else if (a.version)
         puts("pterm " DVM_VERSION);
-    else if (run(&a, &err) < 0)
+    else if (run(&a, &where, &err) < 0)
         return cli_fail("pterm", EXIT_FAILURE, &err);
     return 0;
 }

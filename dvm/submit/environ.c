@@ -32,6 +32,14 @@ static bool listed(const char *const *list, const char *entry)
     return false;
 }
 
+/* What says where things are on a host, or who one is there: another host's daemon gives its own.
+ */
+static const char *const of_host[] = {
+    "PATH",   "HOME",       "USER",         "LOGNAME", "SHELL",      "MAIL",
+    "TMPDIR", "TMP",        "TEMP",         "LD_*",    "XDG_*",      "SSH_*",
+    "DBUS_*", "KUBECONFIG", "KUBERNETES_*", "DISPLAY", "XAUTHORITY", NULL,
+};
+
 struct env_list {
     char **v;
     size_t n;
@@ -73,6 +81,13 @@ static int export_one(struct env_list *l, char *const *environ_, const char *wor
     return err_set(err, "-x %s: not set in the environment; -x %s=VALUE sets it", word, word);
 }
 
+static bool goes_along(const char *entry, bool elsewhere)
+{
+    if (elsewhere && listed(of_host, entry))
+        return false;
+    return !listed(left_out, entry) || listed(kept, entry);
+}
+
 static void free_list(struct env_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -81,7 +96,7 @@ static void free_list(struct env_list *l)
 }
 
 char **submit_environ(char *const *environ_, const char *const *exports, size_t nexports,
-                      const char *wdir, struct err *err)
+                      const char *wdir, bool elsewhere, struct err *err)
 {
     struct env_list l = {0};
     char *pwd FREE_AUTO = xasprintf("PWD=%s", wdir);
@@ -92,11 +107,11 @@ char **submit_environ(char *const *environ_, const char *const *exports, size_t 
     l.v = xcalloc(count + nexports + 2, sizeof(*l.v));
     /* Unlike put(): a long environment must not take quadratic time at every start. */
     for (size_t i = 0; i < count; i++) {
-        if (strchr(environ_[i], '=') &&
-            (!listed(left_out, environ_[i]) || listed(kept, environ_[i])))
+        if (strchr(environ_[i], '=') && goes_along(environ_[i], elsewhere))
             l.v[l.n++] = xstrdup(environ_[i]);
     }
-    put(&l, pwd);
+    if (wdir[0])
+        put(&l, pwd);
     for (size_t i = 0; i < nexports; i++) {
         if (export_one(&l, environ_, exports[i], err) < 0) {
             free_list(&l);
@@ -109,4 +124,44 @@ char **submit_environ(char *const *environ_, const char *const *exports, size_t 
         return NULL;
     }
     return l.v;
+}
+
+static bool is_set(char *const *env, const char *entry)
+{
+    size_t len = strcspn(entry, "=") + 1;
+
+    for (; *env; env++) {
+        if (strncmp(*env, entry, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add(struct job_app *a, size_t *n, char *entry)
+{
+    a->env = xrealloc((void *)a->env, (*n + 2) * sizeof(*a->env));
+    a->env[(*n)++] = entry;
+    a->env[*n] = NULL;
+}
+
+void submit_environ_complete(struct job_app *a, char *const *environ_)
+{
+    const char *home = "/";
+    size_t n = 0;
+
+    while (a->env[n])
+        n++;
+    for (; *environ_; environ_++) {
+        if (strncmp(*environ_, "HOME=/", 6) == 0)
+            home = *environ_ + 5;
+        if (n < JOB_ARGS_MAX && listed(of_host, *environ_) && !listed(left_out, *environ_) &&
+            !is_set(a->env, *environ_))
+            add(a, &n, xstrdup(*environ_));
+    }
+    if (a->cwd[0])
+        return;
+    free(a->cwd);
+    a->cwd = xstrdup(home);
+    if (n < JOB_ARGS_MAX && !is_set(a->env, "PWD="))
+        add(a, &n, xasprintf("PWD=%s", home));
 }

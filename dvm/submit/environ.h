@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The environment that a job brings along. */
+/* What of the environment goes with a job. */
 #ifndef DVM_SUBMIT_ENVIRON_H
 #define DVM_SUBMIT_ENVIRON_H
 
 #include "base/err/err.h"
+#include "dvm/wire/job.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* The caller's environment without what belongs to the caller's own place or process
- * (docs/prun.md, Environment), then the -x words: VAR=VAL sets, VAR passes on, whether it is left
- * out otherwise or not; an unset VAR is an error. PWD is set to `wdir`. NULL-terminated list on the
- * heap. */
+/* A copy of `environ_` without what describes this shell, host or rank (docs/prun.md, Environment),
+ * and, if the job runs elsewhere, without what says where things are here; with PWD=`wdir` unless
+ * that is "", and the words of -x: "VAR=VAL" sets, "VAR" passes on, what was left out too. On the
+ * heap, NULL-terminated; NULL: a word is malformed, VAR is not set or there are too many. */
 char **submit_environ(char *const *environ_, const char *const *exports, size_t nexports,
-                      const char *wdir, struct err *err);
+                      const char *wdir, bool elsewhere, struct err *err);
+/* At the daemon, of a program that was submitted elsewhere: `environ_`, the daemon's own, gives
+ * what was left out there and not set by -x, and a working directory if there is none: HOME. */
+void submit_environ_complete(struct job_app *a, char *const *environ_);
 
 #endif

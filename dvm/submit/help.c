@@ -2,6 +2,8 @@
 /* The text of prun --help. */
 #include "dvm/submit/options.h"
 
+#include "dvm/cli/find.h"
+
 const char submit_help[] =
     "Usage: prun [options] program [args...] [: [options] program [args...]]...\n"
     "  or:  prun --attach JOB [--output STYLE]\n"
@@ -65,10 +67,9 @@ const char submit_help[] =
     "      --timestamp-output, --merge-stderr-to-stdout\n"
     "                           the same as --output timestamp, --output merge\n"
     "  -v, --verbose            tell the job's name and states on standard error\n"
-    "\n"
-    "      --dvm DIR|SOCKET     session directory or socket of the daemon (default:\n"
-    "                           $DVM_SESSION_DIR, else /run/dvm in a pod, else\n"
-    "                           ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
+    "\n" CLI_WHERE_HELP
+    "      --reconnect S     make a lost connection again for S seconds, as long as the job goes\n"
+    "                        on without one (default: 30 to a HOST, else 0; at most 600)\n"
     "  -h, --help               this text\n"
     "      --version            the version\n"
     "\n"

@@ -8,6 +8,7 @@
 #include "dvm/submit/environ.h"
 #include "dvm/submit/hosts.h"
 #include "dvm/submit/words.h"
+#include "dvm/wire/client.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -43,6 +44,8 @@ enum {
     OPT_CLEANUP_FILE,
     OPT_CLEANUP_DIR,
     OPT_DVM,
+    OPT_TLS_DIR,
+    OPT_RECONNECT,
     OPT_VERSION,
 };
 
@@ -72,6 +75,8 @@ static const struct option longs[] = {
     {"cleanup-file", required_argument, NULL, OPT_CLEANUP_FILE},
     {"cleanup-dir", required_argument, NULL, OPT_CLEANUP_DIR},
     {"dvm", required_argument, NULL, OPT_DVM},
+    {"tls-dir", required_argument, NULL, OPT_TLS_DIR},
+    {"reconnect", required_argument, NULL, OPT_RECONNECT},
     {"verbose", no_argument, NULL, OPT_VERBOSE},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -79,6 +84,7 @@ static const struct option longs[] = {
 };
 
 #define EXPORTS_MAX 1024
+#define RECONNECT_MS 30000 /* unless said otherwise, to another host */
 
 /* While parsing: what has been given so far, for "given twice" and for what belongs to the job as a
  * whole. */
@@ -86,7 +92,9 @@ struct parse {
     struct submit_opts *out;
     char *const *environ_;
     const char *cwd;
-    bool map_by, rank_by, bind_to, per_node, host, timeout, stdin_, dvm, attach, output; /* given */
+    bool map_by, rank_by, bind_to, per_node, host, timeout, stdin_, attach, output; /* given */
+    bool reconnect, found;
+    const char *dvm, *tls_dir;
     /* Of the present application: */
     const char *wdir;
     uint64_t nprocs;
@@ -99,6 +107,29 @@ static int once(bool *given, const char *option, struct err *err)
     if (*given)
         return err_set(err, "option %s is given twice", option);
     *given = true;
+    return 0;
+}
+
+/* Where the job goes to: it says what of the environment goes with it. */
+static int set_place(struct parse *p, const char **at, const char *option, const char *text,
+                     struct err *err)
+{
+    if (p->out->spec.napps)
+        return err_set(err, "%s holds for the whole job: give it before the first program", option);
+    if (*at)
+        return err_set(err, "option %s is given twice", option);
+    *at = text;
+    return 0;
+}
+
+static int set_reconnect(struct parse *p, const char *text, struct err *err)
+{
+    uint64_t s;
+
+    if (once(&p->reconnect, "--reconnect", err) < 0 ||
+        cli_number(text, "--reconnect", 0, CLIENT_WINDOW_MAX_MS / 1000, &s, err) < 0)
+        return -1;
+    p->out->reconnect_ms = (int64_t)s * 1000;
     return 0;
 }
 
@@ -364,8 +395,11 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
     case OPT_CLEANUP_DIR:
         return add_cleanup_dir(p, value, err);
     case OPT_DVM:
-        p->out->dvm = value;
-        return once(&p->dvm, "--dvm", err);
+        return set_place(p, &p->dvm, "--dvm", value, err);
+    case OPT_TLS_DIR:
+        return set_place(p, &p->tls_dir, "--tls-dir", value, err);
+    case OPT_RECONNECT:
+        return set_reconnect(p, value, err);
     default:
         return set_flag(p, opt);
     }
@@ -440,11 +474,17 @@ static char **copy_words(char *const *words, size_t n)
     return copy;
 }
 
-static char *absolute(const char *cwd, const char *path)
+/* NULL: a directory that is relative to one of another host. "": what the daemon there gives. */
+static char *working_dir(const struct parse *p, struct err *err)
 {
-    if (!path)
-        return xstrdup(cwd);
-    return path[0] == '/' ? xstrdup(path) : xasprintf("%s/%s", cwd, path);
+    if (p->wdir && p->wdir[0] == '/')
+        return xstrdup(p->wdir);
+    if (!p->out->where.host)
+        return p->wdir ? xasprintf("%s/%s", p->cwd, p->wdir) : xstrdup(p->cwd);
+    if (!p->wdir)
+        return xstrdup("");
+    err_set(err, "--wdir %s: for a DVM of another host it has to begin with '/'", p->wdir);
+    return NULL;
 }
 
 static int add_app(struct parse *p, char *const *words, size_t n, struct err *err)
@@ -463,8 +503,11 @@ static int add_app(struct parse *p, char *const *words, size_t n, struct err *er
     a = &s->apps[s->napps++];
     *a = (struct job_app){.nprocs = (uint32_t)p->nprocs};
     a->argv = copy_words(words, n);
-    a->cwd = absolute(p->cwd, p->wdir);
-    a->env = submit_environ(p->environ_, p->exports, p->nexports, a->cwd, err);
+    a->cwd = working_dir(p, err);
+    if (!a->cwd)
+        return -1;
+    a->env = submit_environ(p->environ_, p->exports, p->nexports, a->cwd,
+                            p->out->where.host != NULL, err);
     return a->env ? 0 : -1;
 }
 
@@ -474,7 +517,8 @@ static int check_attach(const struct parse *p, struct err *err)
 
     if (s->flags || p->map_by || p->per_node || p->host || p->timeout || p->stdin_ || p->nprocs ||
         p->wdir || p->nexports || s->ncleanups)
-        return err_set(err, "--attach can be given with --output, --tag-output, --dvm and -v only");
+        return err_set(err, "--attach can be given with --output, --tag-output, --dvm, --tls-dir, "
+                            "--reconnect and -v only");
     return 0;
 }
 
@@ -493,6 +537,18 @@ static int check_detach(struct parse *p, struct err *err)
     return 0;
 }
 
+static int find(struct parse *p, struct err *err)
+{
+    struct submit_opts *o = p->out;
+
+    if (cli_find(p->dvm, p->tls_dir, &o->where, err) < 0)
+        return -1;
+    if (!p->reconnect && o->where.host)
+        o->reconnect_ms = RECONNECT_MS;
+    p->found = true;
+    return 0;
+}
+
 /* One application: options, program, arguments up to ':' or the end. Returns the words used. */
 static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
 {
@@ -504,6 +560,8 @@ static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
     first = parse_options(p, argc, argv, err);
     if (first < 0 || p->out->what != SUBMIT_RUN)
         return first;
+    if (!p->found && find(p, err) < 0)
+        return -1;
     if (p->attach)
         return first == argc ? check_attach(p, err) < 0 ? -1 : argc
                              : err_set(err,
@@ -575,5 +633,6 @@ void submit_opts_free(struct submit_opts *o)
     for (size_t i = 0; i < o->nwords; i++)
         free(o->words[i]);
     free((void *)o->words);
+    cli_where_free(&o->where);
     *o = (struct submit_opts){0};
 }

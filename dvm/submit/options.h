@@ -4,6 +4,7 @@
 #define DVM_SUBMIT_OPTIONS_H
 
 #include "base/err/err.h"
+#include "dvm/cli/find.h"
 #include "dvm/submit/output.h"
 #include "dvm/wire/job.h"
 
@@ -16,7 +17,8 @@ struct submit_opts {
     struct job_spec spec; /* owned; without programs if `attach` is given */
     const char *attach;   /* --attach: the job to follow, borrowed from argv */
     struct output_style output;
-    const char *dvm; /* --dvm, borrowed from argv; NULL: not given */
+    struct cli_where where; /* the daemon; owned */
+    int64_t reconnect_ms; /* how long a lost connection is tried to be made again; 0: not at all */
     bool verbose;
     size_t nwords;
     char **words; /* those made here, which stand in argv in place of the user's */

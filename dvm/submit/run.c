@@ -3,6 +3,7 @@
 #include "dvm/submit/run.h"
 
 #include "dvm/submit/output.h"
+#include "dvm/submit/resume.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,7 +24,9 @@
 enum { P_CONN, P_SIGNALS, P_STDIN, P_OUT, P_ERR, P_COUNT };
 
 struct run {
-    struct cli_conn *c;
+    struct resume *conn;
+    run_dial_fn *dial;
+    void *dial_arg;
     struct output *output;
     const struct submit_opts *opts;
     const struct run_fds *fds;
@@ -74,7 +77,7 @@ static void send_or_finish(struct run *r, const struct client_msg *m)
 {
     struct err err = {0};
 
-    if (cli_conn_send(r->c, m, &err) < 0)
+    if (resume_send(r->conn, m, &err) < 0)
         finish(r, EXIT_CODE_NOT_LAUNCHED, err.msg);
 }
 
@@ -149,24 +152,42 @@ static void on_message(struct run *r, struct client_msg *m)
     }
 }
 
-static void on_readable(struct run *r, bool readable)
+static void on_lost(struct run *r, const struct err *why)
+{
+    if (why->code == ECONNRESET && !r->nspace)
+        finish(r, EXIT_CODE_NOT_LAUNCHED,
+               "the daemon closed the connection before it had taken the job");
+    else
+        finish(r, EXIT_CODE_LOST,
+               why->code == ECONNRESET ? "the connection to the DVM is lost, and with it the job"
+                                       : why->msg);
+}
+
+/* All that is in the buffer; it is not more than one read and what was left of a frame. */
+static void on_connection(struct run *r)
 {
     struct err err = {0};
     struct client_msg m;
-    int alive = cli_conn_pump(r->c, readable, &err);
     int got = 0;
 
-    /* All that is in the buffer; it is not more than one read and what was left of a frame. */
-    while (alive >= 0 && r->code < 0 && (got = cli_conn_take(r->c, &m, &err)) > 0) {
+    while (r->code < 0 && (got = resume_take(r->conn, &m, now_ms(), &err)) > 0) {
         on_message(r, &m);
         client_msg_free(&m);
     }
-    if (alive < 0 || got < 0)
-        finish(r, EXIT_CODE_LOST, err.msg);
-    else if (alive == 0)
-        finish(r, r->nspace ? EXIT_CODE_LOST : EXIT_CODE_NOT_LAUNCHED,
-               r->nspace ? "the connection to the DVM is lost, and with it the job"
-                         : "the daemon closed the connection before it had taken the job");
+    if (got < 0)
+        on_lost(r, &err);
+}
+
+static struct cli_conn *dial(void *arg, struct err *err)
+{
+    const struct run *r = arg;
+
+    return r->dial(r->dial_arg, err);
+}
+
+static void tell(void *arg, const char *text)
+{
+    say(arg, "%s", text);
 }
 
 /* --- what the user says */
@@ -225,7 +246,7 @@ static void on_stdin(struct run *r)
 static bool stdin_due(const struct run *r)
 {
     return r->stdin_open && !r->stdin_paused && r->running && r->code < 0 &&
-           cli_conn_pending(r->c) <= STDIN_PENDING_MAX;
+           resume_pending(r->conn) <= STDIN_PENDING_MAX;
 }
 
 /* Reading from the terminal would stop us. */
@@ -238,16 +259,19 @@ static bool in_background(const struct run *r)
 
 static void fill_poll(const struct run *r, struct pollfd p[P_COUNT])
 {
-    bool reads = r->code < 0 && output_pending(r->output) < OUTPUT_FULL;
-    bool writes = r->code < 0 && cli_conn_pending(r->c) > 0;
-
-    /* An entry of nothing but POLLHUP would make the loop spin while output cannot be written. */
-    p[P_CONN] = (struct pollfd){.fd = reads || writes ? cli_conn_fd(r->c) : -1,
-                                .events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0))};
+    p[P_CONN] = (struct pollfd){.fd = -1};
+    if (r->code < 0)
+        p[P_CONN] = resume_poll(r->conn, output_pending(r->output) < OUTPUT_FULL);
     p[P_SIGNALS] = (struct pollfd){.fd = r->fds->signals, .events = POLLIN};
     p[P_STDIN] = (struct pollfd){.fd = stdin_due(r) && !in_background(r) ? r->fds->in : -1,
                                  .events = POLLIN};
     output_want(r->output, &p[P_OUT]);
+}
+
+/* Of two times to wait; -1: none. */
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 static int poll_timeout(const struct run *r)
@@ -255,11 +279,13 @@ static int poll_timeout(const struct run *r)
     int64_t most = stdin_due(r) && in_background(r) ? FOREGROUND_LOOK_MS : -1;
     int64_t left;
 
-    if (r->notice_at < 0 || r->code >= 0)
+    if (r->code >= 0)
+        return -1;
+    most = sooner(most, resume_timeout(r->conn, now_ms()));
+    if (r->notice_at < 0)
         return (int)most;
     left = r->notice_at - now_ms();
-    left = left > 0 ? left : 0;
-    return (int)(most >= 0 && most < left ? most : left);
+    return (int)sooner(most, left > 0 ? left : 0);
 }
 
 static void tell_wait(struct run *r)
@@ -283,8 +309,10 @@ static void turn(struct run *r)
         r->output_lost = true;
         say(r, "%s", err.msg);
     }
-    if (p[P_CONN].revents)
-        on_readable(r, p[P_CONN].revents & ~POLLOUT);
+    if (r->code < 0) {
+        resume_turn(r->conn, &p[P_CONN], now_ms());
+        on_connection(r);
+    }
     if (p[P_SIGNALS].revents)
         on_signals(r);
     if (p[P_STDIN].revents)
@@ -301,10 +329,15 @@ static void last_words(struct run *r)
         r->code = EXIT_FAILURE;
 }
 
-int submit_run(struct cli_conn *c, const struct submit_opts *opts, const struct run_fds *fds)
+int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct submit_opts *opts,
+               const struct run_fds *fds)
 {
-    struct run r = {.c = c, .opts = opts, .fds = fds, .notice_at = -1, .code = -1};
+    struct run r = {
+        .dial = dial_fn, .dial_arg = arg, .opts = opts, .fds = fds, .notice_at = -1, .code = -1};
+    struct resume_opts again = {
+        .window_ms = opts->reconnect_ms, .dial = dial, .say = tell, .arg = &r};
 
+    r.conn = resume_create(c, &again);
     r.output = output_create((int[2]){fds->out, fds->err}, &opts->output);
     r.stdin_open = !opts->attach && opts->spec.stdin_rank != JOB_RANK_NONE;
     if (opts->attach)
@@ -313,6 +346,7 @@ int submit_run(struct cli_conn *c, const struct submit_opts *opts, const struct 
         send_or_finish(&r, &(struct client_msg){.type = CLIENT_SUBMIT, .spec = opts->spec});
     while (r.code < 0 || (output_pending(r.output) && r.ends < 3))
         turn(&r);
+    resume_destroy(r.conn);
     last_words(&r);
     output_destroy(r.output);
     free(r.nspace);

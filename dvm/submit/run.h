@@ -14,7 +14,12 @@ struct run_fds {
     int signals;
 };
 
-/* Returns prun's exit code. Messages go to fds->err. */
-int submit_run(struct cli_conn *c, const struct submit_opts *opts, const struct run_fds *fds);
+/* Begins a further connection to the same daemon. */
+typedef struct cli_conn *run_dial_fn(void *arg, struct err *err);
+
+/* Takes the connection. Returns prun's exit code. Messages go to fds->err. `dial` is used if the
+ * options say that a lost connection is to be made again. */
+int submit_run(struct cli_conn *c, run_dial_fn *dial, void *arg, const struct submit_opts *opts,
+               const struct run_fds *fds);
 
 #endif

@@ -72,7 +72,7 @@ static const struct missing {
     {"time", "--timeout S takes seconds"},
     {"-t", "--timeout S takes seconds"},
     {"display-allocation", "'pstat' shows the daemons and their slots"},
-    {"dvm-uri", "--dvm DIR|SOCKET names the DVM"},
+    {"dvm-uri", "--dvm DIR|SOCKET|HOST[:PORT] names the DVM"},
 };
 
 /* The name's length without dashes and value; 0: no option that could be looked up. */

@@ -80,7 +80,7 @@ static void a_named_directory_wins_over_the_environment(void **state)
     struct cli_where w CLI_WHERE_AUTO = {0};
 
     setenv("DVM_SESSION_DIR", "/from/env", 1);
-    cli_find("/from/option", &w);
+    assert_int_equal(cli_find("/from/option", NULL, &w, NULL), 0);
     assert_string_equal(w.dir, "/from/option");
     assert_string_equal(w.path, "/from/option/prted.sock");
     assert_true(w.named);
@@ -91,7 +91,7 @@ static void the_environment_wins_over_the_defaults(void **state)
     struct cli_where w CLI_WHERE_AUTO = {0};
 
     setenv("DVM_SESSION_DIR", "/from/env", 1);
-    cli_find(NULL, &w);
+    assert_int_equal(cli_find(NULL, NULL, &w, NULL), 0);
     assert_string_equal(w.dir, "/from/env");
     assert_true(w.named);
 }
@@ -103,7 +103,7 @@ static void the_default_is_a_directory_of_the_user(void **state)
 
     unsetenv("DVM_SESSION_DIR");
     setenv("XDG_RUNTIME_DIR", "/run/user/x", 1);
-    cli_find(NULL, &w);
+    assert_int_equal(cli_find(NULL, NULL, &w, NULL), 0);
     assert_string_equal(w.dir, want);
     assert_false(w.named);
 }
@@ -118,7 +118,7 @@ static void a_socket_may_be_named_itself(void **state)
     assert_non_null(mkdtemp(dir));
     snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/other.sock", dir);
     assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
-    cli_find(sa.sun_path, &w);
+    assert_int_equal(cli_find(sa.sun_path, NULL, &w, NULL), 0);
     assert_string_equal(w.path, sa.sun_path);
     assert_string_equal(w.dir, dir);
     close(fd);

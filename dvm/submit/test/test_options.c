@@ -415,7 +415,7 @@ static void flags_come_through(void **state)
     assert_int_equal(o.spec.timeout_ms, 1500);
     assert_int_equal(o.spec.stdin_rank, JOB_RANK_ALL);
     assert_true(o.verbose);
-    assert_string_equal(o.dvm, "/d");
+    assert_string_equal(o.where.dir, "/d");
     submit_opts_free(&o);
 }
 

@@ -172,7 +172,8 @@ static int run(struct world *w, void (*play)(struct world *w))
 
     w->play = play;
     assert_int_equal(pthread_create(&t, NULL, daemon_main, w), 0);
-    code = submit_run(w->c, &w->opts, &w->fds);
+    code = submit_run(w->c, NULL, NULL, &w->opts, &w->fds);
+    w->c = NULL;
     pthread_join(t, NULL);
     drain(w->out[0], w->text[0], sizeof(w->text[0]));
     drain(w->err[0], w->text[1], sizeof(w->text[1]));

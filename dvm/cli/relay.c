@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connects to a daemon by mutual TLS and passes bytes on, both ways, with bounded buffers. */
+#include "dvm/cli/relay.h"
+
+#include "base/buf/buf.h"
+#include "base/tls/tls.h"
+#include "dvm/wire/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECT_MS 10000 /* to one address, and for its handshake */
+#define LEAVE_MS 1000    /* for what is left when the program has closed */
+#define BUFFER_MAX (512u << 10)
+#define CHUNK (64u << 10)
+#define SILENT_MS 35000 /* as long without an answer, and the connection is given up */
+
+struct way { /* bytes in one direction */
+    struct buf b;
+    size_t sent; /* of these, not dropped yet */
+};
+
+struct relay {
+    const struct relay_opts *o;
+    int fd;
+    struct tls_ctx *tls;
+    struct tls_peer own;
+    SSL *ssl; /* owns nothing: the socket is ours */
+    int sock; /* -1: none */
+    char address[NI_MAXHOST];
+    struct way up, down; /* towards the daemon, towards the program */
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* --- what the program is told */
+
+static void say(struct relay *r, const struct client_msg *m)
+{
+    struct buf body BUF_AUTO = {0};
+
+    buf_init(&body, CLIENT_TEXT_MAX);
+    client_msg_encode(&body, m);
+    buf_put_bytes(&r->down.b, body.data, body.len);
+}
+
+static int give_up(struct relay *r, const struct err *err)
+{
+    struct client_msg m = {
+        .type = CLIENT_UNREACHED, .number = err->code == EACCES, .a = (char *)err->msg};
+
+    say(r, &m);
+    (void)!write(r->fd, r->down.b.data, r->down.b.len);
+    return EXIT_FAILURE;
+}
+
+/* --- the way there */
+
+/* Until the socket is ready; the program's end, or `until`, ends it. */
+static int wait_for(const struct relay *r, short events, int64_t until, struct err *err)
+{
+    for (;;) {
+        struct pollfd p[2] = {{.fd = r->sock, .events = events}, {.fd = r->fd}};
+        int64_t left = until - now_ms();
+        int n = left > 0 ? poll(p, 2, (int)left) : 0;
+
+        if (n == 0)
+            return err_code(err, ETIMEDOUT, "no answer");
+        if (n < 0 && errno != EINTR)
+            return err_sys(err, errno, "waiting");
+        if (n > 0 && p[1].revents)
+            return err_code(err, EPIPE, "nobody waits for the connection");
+        if (n > 0 && p[0].revents)
+            return 0;
+    }
+}
+
+static void set_options(int sock)
+{
+    static const struct {
+        int level, name, value;
+    } options[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},   {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 20}, {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},   {IPPROTO_TCP, TCP_USER_TIMEOUT, SILENT_MS},
+    };
+
+    /* Refused ones only make a dead connection be found later. */
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        (void)setsockopt(sock, options[i].level, options[i].name, &options[i].value, sizeof(int));
+}
+
+static int try_address(struct relay *r, const struct addrinfo *ai, struct err *err)
+{
+    int errnum = 0;
+    socklen_t len = sizeof errnum;
+
+    r->sock = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (r->sock < 0)
+        return err_sys(err, errno, "making a socket");
+    if (connect(r->sock, ai->ai_addr, ai->ai_addrlen) < 0) {
+        if (errno != EINPROGRESS)
+            return err_sys(err, errno, "connecting");
+        if (wait_for(r, POLLOUT, now_ms() + CONNECT_MS, err) < 0)
+            return -1;
+        if (getsockopt(r->sock, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0 || errnum)
+            return err_sys(err, errnum, "connecting");
+    }
+    set_options(r->sock);
+    if (getnameinfo(ai->ai_addr, ai->ai_addrlen, r->address, sizeof r->address, NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        r->address[0] = '\0';
+    return 0;
+}
+
+static int try_all(struct relay *r, const struct addrinfo *list, struct err *err)
+{
+    for (; list; list = list->ai_next) {
+        if (try_address(r, list, err) == 0)
+            return 0;
+        if (r->sock >= 0)
+            close(r->sock);
+        r->sock = -1;
+        if (err->code == EPIPE)
+            break;
+    }
+    return -1;
+}
+
+static int connect_tcp(struct relay *r, struct err *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+    struct addrinfo *list = NULL;
+    int rc = getaddrinfo(r->o->address ? r->o->address : r->o->host, r->o->port, &hints, &list);
+
+    if (rc != 0)
+        return err_set(err, "its name is not resolved: %s", gai_strerror(rc));
+    rc = try_all(r, list, err);
+    freeaddrinfo(list);
+    return rc;
+}
+
+/* --- TLS */
+
+/* Why the last call failed, in words. EACCES: it is about certificates, which do not change by
+ * trying again. */
+static int tls_reason(const struct relay *r, int ssl_error, struct err *err)
+{
+    unsigned long code = ERR_peek_error();
+    const char *reason = ERR_reason_error_string(code);
+    long verdict = SSL_get_verify_result(r->ssl);
+    int errnum = errno;
+
+    ERR_clear_error();
+    if (verdict != X509_V_OK)
+        return err_code(err, EACCES, "its certificate is not trusted by %s/ca.crt: %s",
+                        r->o->tls_dir, X509_verify_cert_error_string(verdict));
+    if (ssl_error == SSL_ERROR_SSL && ERR_GET_REASON(code) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
+        return err_code(err, EACCES, "it refuses the certificate %s/tls.crt, or is no daemon: %s",
+                        r->o->tls_dir, reason ? reason : "no reason given");
+    if (ssl_error == SSL_ERROR_SYSCALL && errnum)
+        return err_sys(err, errnum, "the connection broke");
+    return err_set(err, "it closed the connection");
+}
+
+static int shake_hands(struct relay *r, struct err *err)
+{
+    int64_t until = now_ms() + CONNECT_MS;
+
+    r->ssl = tls_new_client(r->tls, NULL, err);
+    if (!r->ssl)
+        return -1;
+    if (SSL_set_fd(r->ssl, r->sock) != 1)
+        return err_set(err, "TLS takes no socket");
+    for (;;) {
+        int rc, what;
+
+        ERR_clear_error();
+        rc = SSL_do_handshake(r->ssl);
+        if (rc == 1)
+            return 0;
+        what = SSL_get_error(r->ssl, rc);
+        if (what != SSL_ERROR_WANT_READ && what != SSL_ERROR_WANT_WRITE)
+            return tls_reason(r, what, err);
+        if (wait_for(r, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until, err) < 0)
+            return -1;
+    }
+}
+
+/* The authority is the cluster's own: who has its certificate as a daemon is one of the DVM, under
+ * whatever name it was reached. Another user's certificate is not enough. */
+static int check_peer(const struct relay *r, struct err *err)
+{
+    struct tls_peer peer;
+
+    if (tls_peer(r->ssl, &peer, err) < 0) {
+        if (err)
+            err->code = EACCES;
+        return -1;
+    }
+    if (strcmp(peer.role, TLS_ROLE_HEAD) != 0 && strcmp(peer.role, TLS_ROLE_MEMBER) != 0)
+        return err_code(err, EACCES, "it shows a certificate of role %s, which is no daemon's",
+                        peer.role);
+    if (strcmp(peer.cluster, r->own.cluster) != 0)
+        return err_code(err, EACCES,
+                        "it is a daemon of %s, the certificate %s/tls.crt is one of %s",
+                        peer.cluster, r->o->tls_dir, r->own.cluster);
+    return 0;
+}
+
+/* Only after the daemon's first word it is sure that it takes our certificate. */
+static int hear_first(struct relay *r, struct err *err)
+{
+    int64_t until = now_ms() + CONNECT_MS;
+    uint8_t byte;
+
+    for (;;) {
+        int rc, what;
+
+        ERR_clear_error();
+        rc = SSL_peek(r->ssl, &byte, 1);
+        if (rc == 1)
+            return 0;
+        what = SSL_get_error(r->ssl, rc);
+        if (what != SSL_ERROR_WANT_READ && what != SSL_ERROR_WANT_WRITE)
+            return tls_reason(r, what, err);
+        if (wait_for(r, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until, err) < 0)
+            return -1;
+    }
+}
+
+static int load(struct relay *r, struct err *err)
+{
+    char *ca FREE_AUTO = xasprintf("%s/ca.crt", r->o->tls_dir);
+    char *cert FREE_AUTO = xasprintf("%s/tls.crt", r->o->tls_dir);
+    char *key FREE_AUTO = xasprintf("%s/tls.key", r->o->tls_dir);
+    struct tls_files files = {ca, cert, key};
+
+    r->tls = tls_ctx_create(&files, err);
+    if (!r->tls || tls_ctx_own(r->tls, &r->own, err) < 0)
+        return -1;
+    if (strcmp(r->own.role, TLS_ROLE_USER) != 0 && strcmp(r->own.role, TLS_ROLE_OPERATOR) != 0)
+        return err_set(err, "%s is of role %s; programs need one of role user", cert, r->own.role);
+    return 0;
+}
+
+static int reach(struct relay *r, struct err *err)
+{
+    if (load(r, err) < 0) {
+        err->code = EACCES;
+        return -1;
+    }
+    if (connect_tcp(r, err) == 0 && shake_hands(r, err) == 0 && check_peer(r, err) == 0 &&
+        hear_first(r, err) == 0)
+        return 0;
+    return err_wrap(err, "no DVM at %s port %s", r->o->host, r->o->port);
+}
+
+/* --- passing on */
+
+static size_t left(const struct way *w)
+{
+    return w->b.len - w->sent;
+}
+
+static bool has_room(const struct way *w)
+{
+    return w->b.len + CHUNK <= BUFFER_MAX;
+}
+
+/* Dropped from the front in large steps: each moves what is left. */
+static void was_sent(struct way *w, size_t n)
+{
+    w->sent += n;
+    if (left(w) && w->sent < BUFFER_MAX / 2)
+        return;
+    buf_consume(&w->b, w->sent);
+    w->sent = 0;
+}
+
+/* 1: something was done, 0: nothing can be now, -1: the end. */
+static int ssl_result(const struct relay *r, int rc)
+{
+    int what = SSL_get_error(r->ssl, rc);
+
+    ERR_clear_error();
+    return what == SSL_ERROR_WANT_READ || what == SSL_ERROR_WANT_WRITE ? 0 : -1;
+}
+
+static int from_daemon(struct relay *r)
+{
+    uint8_t chunk[CHUNK];
+    int rc;
+
+    if (!has_room(&r->down))
+        return 0;
+    rc = SSL_read(r->ssl, chunk, sizeof chunk);
+    if (rc <= 0)
+        return ssl_result(r, rc);
+    buf_put_raw(&r->down.b, chunk, (size_t)rc);
+    return 1;
+}
+
+static int to_daemon(struct relay *r)
+{
+    int rc;
+
+    if (!left(&r->up))
+        return 0;
+    rc = SSL_write(r->ssl, r->up.b.data + r->up.sent, (int)left(&r->up));
+    if (rc <= 0)
+        return ssl_result(r, rc);
+    was_sent(&r->up, (size_t)rc);
+    return 1;
+}
+
+static int result(ssize_t n)
+{
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    return n ? 1 : -1;
+}
+
+static int from_program(struct relay *r)
+{
+    uint8_t chunk[CHUNK];
+    ssize_t n;
+
+    if (!has_room(&r->up))
+        return 0;
+    n = recv(r->fd, chunk, sizeof chunk, 0);
+    if (n > 0)
+        buf_put_raw(&r->up.b, chunk, (size_t)n);
+    return result(n);
+}
+
+static int to_program(struct relay *r)
+{
+    ssize_t n;
+
+    if (!left(&r->down))
+        return 0;
+    n = send(r->fd, r->down.b.data + r->down.sent, left(&r->down), MSG_NOSIGNAL);
+    if (n > 0)
+        was_sent(&r->down, (size_t)n);
+    return result(n);
+}
+
+static void wait_both(const struct relay *r)
+{
+    short up = (short)((has_room(&r->down) ? POLLIN : 0) | (left(&r->up) ? POLLOUT : 0));
+    short down = (short)((has_room(&r->up) ? POLLIN : 0) | (left(&r->down) ? POLLOUT : 0));
+    /* An end that cannot be acted on would make the loop spin. */
+    struct pollfd p[2] = {{.fd = up ? r->sock : -1, .events = up},
+                          {.fd = down ? r->fd : -1, .events = down}};
+
+    poll(p, 2, -1);
+}
+
+/* Until one side has closed: 1 the program, 2 the daemon. */
+static int pass_on(struct relay *r)
+{
+    for (;;) {
+        int done[] = {to_program(r), from_program(r), from_daemon(r), to_daemon(r)};
+
+        if (done[0] < 0 || done[1] < 0)
+            return 1;
+        if (done[2] < 0 || done[3] < 0)
+            return 2;
+        if (!done[0] && !done[1] && !done[2] && !done[3])
+            wait_both(r);
+    }
+}
+
+static void wait_to_write(int fd, int64_t until)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+    poll(&p, 1, until < 0 ? -1 : (int)(until - now_ms()));
+}
+
+/* What one side has said before its end reaches the other; the program reads it, or closes. */
+static void finish(struct relay *r, int ended)
+{
+    int64_t until = now_ms() + LEAVE_MS;
+    int done = 0;
+
+    while (ended == 1 && done >= 0 && left(&r->up) && now_ms() < until) {
+        done = to_daemon(r);
+        if (done == 0)
+            wait_to_write(r->sock, until);
+    }
+    while (ended == 2 && done >= 0 && left(&r->down)) {
+        done = to_program(r);
+        if (done == 0)
+            wait_to_write(r->fd, -1);
+    }
+    SSL_shutdown(r->ssl);
+}
+
+static void release(struct relay *r)
+{
+    SSL_free(r->ssl);
+    if (r->sock >= 0)
+        close(r->sock);
+    tls_ctx_destroy(r->tls);
+    buf_free(&r->up.b);
+    buf_free(&r->down.b);
+}
+
+int relay_run(const struct relay_opts *o, int fd)
+{
+    struct relay r = {.o = o, .fd = fd, .sock = -1};
+    struct client_msg m = {.type = CLIENT_REACHED, .a = r.address};
+    struct err err = {0};
+    int code = EXIT_SUCCESS;
+
+    signal(SIGPIPE, SIG_IGN);
+    buf_init(&r.up.b, BUFFER_MAX);
+    buf_init(&r.down.b, BUFFER_MAX);
+    if (reach(&r, &err) < 0) {
+        code = give_up(&r, &err);
+    } else {
+        say(&r, &m);
+        (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+        finish(&r, pass_on(&r));
+    }
+    release(&r);
+    return code;
+}

@@ -1,0 +1,314 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# prun, pstat and pterm over mutual TLS, and connections of prun that are lost and made again.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2034  # set by lib.bash; each test is a process of its own
+# shellcheck disable=SC2016,SC2094  # what is for the ranks' shell is for it; nothing is written to what is compared
+
+bats_require_minimum_version 1.5.0
+load lib
+
+proxy=${CUT_PROXY:-$repo/build/probe/cut_proxy}
+
+setup_file() {
+    build_all
+    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/dvm-connect >&2
+    [ -n "${CUT_PROXY:-}" ] || make -s -C "$repo" build/probe/cut_proxy >&2
+    export DVM_DIR=$BATS_FILE_TMPDIR/d
+    export DVM_TLS_DIR=$DVM_DIR/tls/user
+    unset DVM_SESSION_DIR
+    prte start --dvm "$DVM_DIR" -n 2 --slots 8 >&2
+    JOIN=$(jq .join "$DVM_DIR/0/ports.json")
+    export JOIN
+}
+
+teardown_file() {
+    prte stop --dvm "$DVM_DIR" >&2
+}
+
+teardown() {
+    [ -z "${proxy_pid:-}" ] || kill "$proxy_pid" 2> /dev/null || true
+}
+
+outside() { prun --dvm "127.0.0.1:$JOIN" "$@"; }
+
+# through_proxy RULE...: in $at is where to connect to.
+through_proxy() {
+    local port
+    mkfifo "$BATS_TEST_TMPDIR/port"
+    "$proxy" "$JOIN" "$@" > "$BATS_TEST_TMPDIR/port" 3>&- &
+    proxy_pid=$!
+    read -r -t "$limit" port < "$BATS_TEST_TMPDIR/port"
+    rm "$BATS_TEST_TMPDIR/port"
+    at=127.0.0.1:$port
+}
+
+end_proxy() {
+    kill "$proxy_pid"
+    wait "$proxy_pid" || true
+    proxy_pid=
+}
+
+# job_state JOB: as pstat tells it.
+job_state() { pstat --dvm "$DVM_DIR" --json jobs | jq -r --arg id "$1" '.jobs[] | select(.id == $id).state'; }
+
+# one_line CODE TEXT COMMAND...: that code, nothing on standard output, one line with the text.
+one_line() {
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "-$code" "$@"
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"$text"* ]] || { echo "$stderr" && false; }
+}
+
+# --- who is not let in
+
+@test "a host needs credentials, and credentials a host" {
+    unset DVM_TLS_DIR
+    one_line 2 "give --tls-dir or set DVM_TLS_DIR" prun --dvm nobody.invalid true
+    one_line 2 "--tls-dir is for a daemon at a host" prun --dvm "$DVM_DIR" --tls-dir /x true
+    one_line 2 "is no HOST[:PORT]" prun --dvm "[::1" --tls-dir /x true
+    one_line 2 "not within 1..65535" pstat --dvm "x:65536" --tls-dir /x
+    one_line 2 "has to begin with '/'" prun --dvm x --tls-dir /x --wdir sub true
+    one_line 2 "before the first program" prun -n 1 true : --dvm x -n 1 true
+    one_line 2 "not within 0..600" prun --reconnect 601 true
+}
+
+@test "where no daemon is reached there is one line that says why" {
+    one_line 125 "/nowhere/ca.crt: No such file" prun --dvm x --tls-dir /nowhere true
+    one_line 125 "its name is not resolved" prun --dvm nobody.invalid true
+    one_line 125 "Connection refused" prun --dvm 127.0.0.1:1 true
+    one_line 1 "Connection refused" pstat --dvm 127.0.0.1:1
+    one_line 1 "Connection refused" pterm --dvm 127.0.0.1:1 --job 1.1
+}
+
+@test "a daemon's certificate is not taken for a user's" {
+    one_line 125 "is of role member; programs need one of role user" \
+        outside --tls-dir "$DVM_DIR/tls/member" true
+}
+
+@test "certificates of another DVM are refused on both sides" {
+    # The other has the same name, or another. Its authority does not know the daemon.
+    for name in d o; do
+        prte start --dvm "$BATS_TEST_TMPDIR/$name" -n 0 >&2
+        cp -r "$BATS_TEST_TMPDIR/$name/tls/user" "$BATS_TEST_TMPDIR/mixed.$name"
+        prte stop --dvm "$BATS_TEST_TMPDIR/$name" >&2
+    done
+    mv "$BATS_TEST_TMPDIR/mixed.d" "$BATS_TEST_TMPDIR/mixed"
+    one_line 125 "certificate is not trusted by $BATS_TEST_TMPDIR/mixed/ca.crt" \
+        outside --tls-dir "$BATS_TEST_TMPDIR/mixed" true
+    # The daemon does not know the other's authority.
+    cp "$DVM_TLS_DIR/ca.crt" "$BATS_TEST_TMPDIR/mixed/ca.crt"
+    one_line 125 "it refuses the certificate $BATS_TEST_TMPDIR/mixed/tls.crt" \
+        outside --tls-dir "$BATS_TEST_TMPDIR/mixed" true
+    cp "$DVM_TLS_DIR/ca.crt" "$BATS_TEST_TMPDIR/mixed.o/ca.crt"
+    one_line 125 "it is a daemon of local/d, the certificate $BATS_TEST_TMPDIR/mixed.o/tls.crt is one of local/o" \
+        outside --tls-dir "$BATS_TEST_TMPDIR/mixed.o" true
+}
+
+@test "whoever listens with a user's certificate is no daemon" {
+    mkfifo "$BATS_TEST_TMPDIR/in"
+    exec {hold}<> "$BATS_TEST_TMPDIR/in" # at the end of its input it would end
+    openssl s_server -accept 0 -naccept 1 -cert "$DVM_TLS_DIR/tls.crt" -key "$DVM_TLS_DIR/tls.key" \
+        -CAfile "$DVM_TLS_DIR/ca.crt" -Verify 1 < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
+    server=$!
+    until port=$(grep -m1 -oP '^ACCEPT .*:\K[0-9]+' "$BATS_TEST_TMPDIR/server"); do kill -0 $server; done
+    one_line 125 "a certificate of role user, which is no daemon's" prun --dvm "localhost:$port" true
+    wait "$server" || true
+}
+
+# --- the same as at the socket
+
+@test "a job from outside has its output, its streams, its exit code and its block of last words" {
+    run --separate-stderr -0 outside -n 2 --tag-output sh -c 'echo to out; echo to err >&2'
+    [ "$(sort <<< "$output")" = "$(printf '[0]<stdout>: to out\n[1]<stdout>: to out')" ]
+    [[ "$stderr" == *"[1]<stderr>: to err"* ]]
+    run --separate-stderr -7 outside -n 1 sh -c 'exit 7'
+    [[ "$stderr" == *"rank 0 on node"*"exited with code 7"* ]]
+    run -125 outside -n 1 /no/such/program
+    [[ "$output" == *"/no/such/program"* ]]
+    run -125 outside -n 1000 --no-wait true
+}
+
+@test "standard input from outside comes unchanged, and so does what comes back" {
+    head -c 20000000 /dev/urandom > "$BATS_TEST_TMPDIR/in"
+    outside -n 1 cat < "$BATS_TEST_TMPDIR/in" | cmp - "$BATS_TEST_TMPDIR/in"
+}
+
+@test "from outside go variables that do not describe the host there, and -x" {
+    export HOME=/outside PATH=/outside:$PATH COLOUR=blue TMPDIR=/outside
+    [ "$(outside -n 1 sh -c 'echo $COLOUR')" = blue ]
+    run -0 outside -n 1 sh -c 'echo "$HOME $PATH $TMPDIR $(pwd) $PWD"'
+    [[ "$output" != *outside* ]]
+    [[ "$output" == /* ]] # the daemon's own
+    [ "$(outside -x HOME -x TMPDIR=/mine -n 1 sh -c 'echo $HOME $TMPDIR')" = "/outside /mine" ]
+    [ "$(outside --wdir /usr -n 1 pwd)" = /usr ]
+    # At the socket all goes along as ever.
+    [ "$(prun --dvm "$DVM_DIR" -n 1 sh -c 'echo $HOME')" = /outside ]
+}
+
+@test "pstat and pterm from outside look, signal and end; a member passes them on" {
+    run -0 pstat --dvm "127.0.0.1:$JOIN" members
+    [[ "$output" == *wired*node1* ]]
+    member=$(jq .join "$DVM_DIR/1/ports.json")
+    run -0 pstat --dvm "localhost:$member" jobs
+    [ "$(prun --dvm "localhost:$member" -n 1 echo via member)" = "via member" ]
+    job=$(outside --detach -n 1 sh -c 'while :; do sleep 0.1; done')
+    [ "$(job_state "$job")" = RUNNING ] || [ "$(job_state "$job")" = REGISTERED ]
+    pterm --dvm "127.0.0.1:$JOIN" --job "$job" --signal KILL
+    run -137 outside --attach "$job"
+}
+
+@test "a user may end a whole DVM from outside" {
+    prte start --dvm "$BATS_TEST_TMPDIR/o" -n 1 >&2
+    port=$(jq .join "$BATS_TEST_TMPDIR/o/0/ports.json")
+    pid=$(cut -d' ' -f1 "$BATS_TEST_TMPDIR/o/0/pid")
+    pterm --dvm "127.0.0.1:$port" --tls-dir "$BATS_TEST_TMPDIR/o/tls/user"
+    wait_end "$pid"
+    prte stop --dvm "$BATS_TEST_TMPDIR/o" >&2
+}
+
+# --- lost connections
+
+@test "wherever a connection is cut, nothing is lost and nothing comes twice" {
+    seq 1 3000 > "$BATS_TEST_TMPDIR/in"
+    # A handshake takes some 2,000 bytes each way; then every message of such a job is within the next 1,500.
+    for at_byte in 1 700 {1500..3600..90} 5000 9000 14000; do
+        for rule in "down$at_byte" "fup$at_byte"; do
+            through_proxy pass # pstat's and the like are never cut; of prun the first is
+            end_proxy
+            through_proxy "$rule" pass
+            code=0
+            prun --dvm "$at" -n 1 sh -c 'cat; exit 5' < "$BATS_TEST_TMPDIR/in" \
+                > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" || code=$?
+            end_proxy
+            # Before the daemon is reached for the first time there is nothing to come back to.
+            if [ "$code" = 125 ]; then
+                [ ! -s "$BATS_TEST_TMPDIR/out" ]
+                [ "$(wc -l < "$BATS_TEST_TMPDIR/err")" -eq 1 ]
+                continue
+            fi
+            [ "$code" = 5 ] || { echo "$rule: $code" && cat "$BATS_TEST_TMPDIR/err" && false; }
+            cmp "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out" || { echo "$rule" && false; }
+        done
+    done
+}
+
+@test "under load in both directions many cuts lose and repeat nothing" {
+    head -c 20000000 /dev/urandom > "$BATS_TEST_TMPDIR/in"
+    through_proxy down5000 up300000 fdown700000 up1000000 down2000000 fup100000 down2500 up2500 down3000000 \
+        refuse up5000000 refuse down1500000 pass
+    prun --dvm "$at" -n 2 sh -c '[ "$PMIX_RANK" = 0 ] && exec cat; for i in $(seq 20000); do echo "line $i" >&2; done' \
+        < "$BATS_TEST_TMPDIR/in" 2> "$BATS_TEST_TMPDIR/err" | cmp - "$BATS_TEST_TMPDIR/in"
+    grep '^line' "$BATS_TEST_TMPDIR/err" | cmp - <(seq -f 'line %.0f' 20000)
+    [ "$(grep -c 'is there again' "$BATS_TEST_TMPDIR/err")" -ge 6 ]
+}
+
+@test "a job that ends while nobody is connected tells its output and its end afterwards" {
+    through_proxy down4500 refuse refuse refuse refuse refuse refuse pass
+    run --separate-stderr -6 prun --dvm "$at" -n 1 sh -c 'head -c 100000 /dev/zero | tr "\0" x; exit 6'
+    [ "${#output}" -eq 100000 ]
+    [[ "$stderr" == *"is lost"*"there again"*"exited with code 6"* ]]
+}
+
+@test "a signal given while the connection is lost arrives, once" {
+    through_proxy down4500 hold pass
+    fifo=$BATS_TEST_TMPDIR/says
+    mkfifo "$fifo" "$fifo.err"
+    timeout "$limit" "$bin/prun" --dvm "$at" -n 1 sh -c \
+        'trap "echo usr1" USR1; trap "echo end; exit 4" TERM; echo up; head -c 9000 /dev/zero | tr "\0" x; echo; while :; do sleep 0.1; done' \
+        > "$fifo" 2> "$fifo.err" 3>&- &
+    pid=$!
+    exec {fd}< "$fifo" {err}< "$fifo.err"
+    read -r -t "$limit" -u "$fd" line
+    [ "$line" = up ]
+    # The second connection hangs until its handshake is given up.
+    read -r -t "$limit" -u "$err" line
+    [[ "$line" == *"is lost"* ]]
+    pkill -USR1 -P "$pid"
+    read -r -t "$limit" -u "$fd" line
+    [ "${#line}" -eq 9000 ]
+    read -r -t "$limit" -u "$fd" line
+    [ "$line" = usr1 ]
+    pkill -TERM -P "$pid"
+    read -r -t "$limit" -u "$fd" line
+    [ "$line" = end ]
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 143 ] # as without the cut: ended by the user
+}
+
+@test "when the connection cannot be made again in time, prun says so and the job is ended" {
+    through_proxy down6000 end
+    run --separate-stderr -123 prun -v --reconnect 1 --dvm "$at" -n 1 \
+        sh -c "head -c 30000 /dev/zero; exec sleep 1000.$BATS_TEST_NUMBER"
+    [[ "$stderr" == *"not made again within 1 s"* ]]
+    job=$(grep -m1 -oP 'job \K[0-9a-f.]+(?=: accepted)' <<< "$stderr")
+    pids=$(pgrep -f "^sleep 1000.$BATS_TEST_NUMBER\$" || true)
+    # shellcheck disable=SC2086
+    wait_end $pids
+    [ "$(job_state "$job")" != RUNNING ]
+}
+
+@test "the ranks of a prun outside that is killed are ended when its time is over" {
+    fifo=$BATS_TEST_TMPDIR/says
+    mkfifo "$fifo"
+    timeout "$limit" "$bin/prun" --reconnect 1 --dvm "127.0.0.1:$JOIN" -n 2 \
+        sh -c 'echo $$; exec sleep 1001' > "$fifo" 3>&- &
+    pid=$!
+    exec {fd}< "$fifo"
+    read -r -t "$limit" -u "$fd" a
+    read -r -t "$limit" -u "$fd" b
+    pkill -KILL -P "$pid"
+    wait "$pid" || true
+    wait_end "$a" "$b"
+    run ! pgrep -f "^dvm-connect 127.0.0.1 $JOIN"
+}
+
+@test "another daemon, or none that knows of the job, says so in one line" {
+    member=$(jq .join "$DVM_DIR/1/ports.json")
+    through_proxy down6000 "to$member"
+    run --separate-stderr -123 prun --dvm "$at" -n 1 sh -c 'head -c 30000 /dev/zero'
+    [[ "$stderr" == *"the daemon knows nothing of the job any more"* ]]
+    end_proxy
+    # Too late: the job goes on for a second only, the first attempt that gets through comes after that.
+    through_proxy down6000 hold pass
+    run --separate-stderr -123 prun --reconnect 1 --dvm "$at" -n 1 sh -c 'head -c 30000 /dev/zero'
+    [[ "$stderr" == *"not made again within 1 s"* ]]
+}
+
+@test "what waits for a lost connection is bounded, and the ranks wait, not the daemon" {
+    high() { awk '/VmHWM/ { print $2 }' "/proc/$(cut -d' ' -f1 "$DVM_DIR/0/pid")/status"; }
+    outside -n 1 sh -c 'head -c 50000000 /dev/zero' > /dev/null # what the daemon needs anyway
+    before=$(high)
+    through_proxy down1000000 end
+    run --separate-stderr -123 prun --reconnect 3 --dvm "$at" -n 4 sh -c 'exec head -c 1000000000 /dev/zero'
+    [ $(($(high) - before)) -lt 32768 ] # KiB
+}
+
+@test "a detached job is followed from outside over cuts, and by another when the first is gone" {
+    gate=$BATS_TEST_TMPDIR/gate
+    mkfifo "$gate"
+    job=$(outside --detach -n 1 sh -c "seq 1 5000; read -r _ < $gate; seq 5001 10000; exit 3")
+    through_proxy down9000 down9000 down9000 pass
+    fifo=$BATS_TEST_TMPDIR/says
+    mkfifo "$fifo"
+    timeout "$limit" "$bin/prun" --dvm "$at" --attach "$job" > "$fifo" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    pid=$!
+    exec {fd}< "$fifo"
+    cmp <(head -n 5000 <&"$fd") <(seq 1 5000)
+    run -125 outside --attach "$job"
+    [[ "$output" == *"somebody follows job $job already"* ]]
+    echo > "$gate"
+    [ "$(cat <&"$fd" | tail -n 1)" = 10000 ]
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 3 ]
+    run -3 outside --attach "$job"
+    [ "$(grep -vc '^prun:' <<< "$output")" -eq 10000 ]
+}
+
+@test "a session serves the local socket as well" {
+    [ "$(prun --reconnect 5 --dvm "$DVM_DIR" -n 1 echo here)" = here ]
+}
