@@ -79,6 +79,8 @@ static void app(struct daemon *d, const struct out_act *act)
 {
     if (act->kind_app < IOF_KINDS)
         iof_msg(d->iof, act->vpid, act->kind_app, act->data.data, act->data.len);
+    else if (act->kind_app >= STAGE_READY && act->kind_app < STAGE_KINDS)
+        stage_msg(d->stage, act->vpid, act->kind_app, act->data.data, act->data.len);
     else if (act->kind_app == APP_CALL)
         dcall_from_member(d, act->vpid, act->data.data, act->data.len);
     else if (act->kind_app == APP_REPLY)
@@ -121,6 +123,9 @@ static void carry_out(struct daemon *d, struct out_act *act)
         djob_launch(d, act->launch);
         act->launch = NULL;
         break;
+    case OUT_START:
+        djob_start(d, act->a);
+        break;
     case OUT_SIGNAL:
         djob_signal(d, act->a, (int)act->number);
         break;
@@ -143,6 +148,9 @@ static void carry_out(struct daemon *d, struct out_act *act)
     case OUT_CLIENT:
         dclient_act(d, act);
         break;
+    case OUT_STAGE:
+        stage_begin(d->stage, (uint32_t)act->conn);
+        break;
     case OUT_STDIN:
         iof_client_started(d->iof, (uint32_t)act->conn);
         break;
@@ -163,6 +171,7 @@ static void carry_out(struct daemon *d, struct out_act *act)
     case OUT_MEMBER_GONE:
         dpmix_member_gone(d, act->vpid);
         iof_member_gone(d->iof, act->vpid);
+        stage_member_gone(d->stage, act->vpid);
         break;
     }
 }
@@ -320,14 +329,16 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
 static int build(struct daemon *d, int spawner_fd, struct err *err)
 {
     struct iof_io io = dclient_iof_io;
+    struct stage_io stage_io = dstage_io;
     uint16_t join_port;
 
-    io.arg = d;
+    io.arg = stage_io.arg = d;
     d->odls = odls_create(d->loop, spawner_fd, &djob_odls_upcalls, d, err);
     if (!d->odls || make_tls(d, err) < 0 || make_sockets(d, &join_port, err) < 0 ||
         make_pmix(d, err) < 0 || make_core(d, join_port, err) < 0)
         return -1;
     d->iof = iof_create(d->core, d->odls, &io);
+    d->stage = stage_create(d->core, &stage_io);
     d->timer = loop_timer_create(d->loop, on_due, d);
     d->tls_timer = loop_timer_create(d->loop, on_tls_due, d);
     d->sigterm = loop_signal_create(d->loop, SIGTERM, on_term, d);
@@ -363,11 +374,13 @@ void daemon_destroy(struct daemon *d)
     pmix_srv_destroy(d->pmix); /* ends what waits for it, which tells the others */
     ctl_destroy(d->ctl);
     iof_destroy(d->iof);
+    stage_destroy(d->stage);
     net_destroy(d->net);
     odls_destroy(d->odls);
     dclient_free_all(d);
     conn_free_all(d);
     djob_free_all(d);
+    dstage_free_all(d);
     dpmix_free_all(d);
     core_destroy(d->core);
     tls_ctx_destroy(d->tls);

@@ -51,6 +51,7 @@ void dclient_disconnect(struct daemon *d, struct dclient *k, bool flush)
 void dclient_forget(struct daemon *d, struct dclient *k)
 {
     iof_client_gone(d->iof, k->id);
+    stage_client_gone(d->stage, k->id);
     session_free(k->session);
     HASH_DELETE(hh, d->clients, k);
     if (k->net_id)
@@ -107,8 +108,18 @@ void dclient_refuse(struct daemon *d, struct dclient *k, int code, const char *w
 
     dclient_say(d, k, &m);
     dclient_disconnect(d, k, true);
-    if (!k->session || !session_detached(k->session) || !session_lost(d, k, why))
+    if (!k->session || !session_detached(k->session) || stage_owes(d->stage, k->id) ||
+        !session_lost(d, k, why))
         dclient_end(d, k);
+}
+
+void dclient_files_room(struct daemon *d, uint32_t id, uint64_t total)
+{
+    struct client_msg m = {.type = CLIENT_FILES_ROOM, .room = total};
+    const struct dclient *k = dclient_by_id(d, id);
+
+    if (k)
+        dclient_say(d, k, &m);
 }
 
 /* --- connections */
@@ -243,7 +254,16 @@ static void submit(struct daemon *d, struct dclient *k, struct client_msg *m)
         submit_environ_complete(&m->spec.apps[i], environ);
     if (m->spec.flags & JOB_DETACH)
         session_detach(d, k);
+    stage_source(d->stage, k->id, (uint32_t)m->spec.nfiles);
     core_submit(d->core, k->id, &m->spec);
+}
+
+static void files(struct daemon *d, struct dclient *k, const struct client_msg *m)
+{
+    struct err err = {0};
+
+    if (stage_piece(d->stage, k->id, m->data, m->len, &err) < 0)
+        dclient_refuse(d, k, EXIT_CODE_USAGE, err.msg);
 }
 
 static void input(struct daemon *d, struct dclient *k, struct client_msg *m)
@@ -257,6 +277,9 @@ static void input(struct daemon *d, struct dclient *k, struct client_msg *m)
         break;
     case CLIENT_STDIN:
         iof_client_stdin(d->iof, k->id, m->data, m->len);
+        break;
+    case CLIENT_FILES:
+        files(d, k, m);
         break;
     case CLIENT_SIGNAL:
         core_client_signal(d->core, k->id, (int)m->number);

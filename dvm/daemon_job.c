@@ -88,10 +88,53 @@ static const char *cpuset_of(const struct job_launch *l, size_t n)
     return n < l->ncpus && l->cpus[n][0] ? l->cpus[n] : NULL;
 }
 
+/* Where ranks run that have no working directory of their own. */
+static char *own_dir(const struct daemon *d, const struct job_launch *l)
+{
+    return l->spec.nfiles ? xasprintf("%s/%s/" JOB_FILES_DIR, d->opts.session_dir, l->nspace)
+                          : xstrdup(d->opts.session_dir);
+}
+
+/* Of each program; one that is a file of the job is run as that. */
+static const char *const **argvs_of(const struct job_launch *l, const char *dir)
+{
+    const char *const **argvs = xcalloc(l->spec.napps, sizeof *argvs);
+
+    for (size_t a = 0; a < l->spec.napps; a++) {
+        const struct job_app *app = &l->spec.apps[a];
+        const char **argv;
+        size_t n = 0;
+
+        while (app->argv[n])
+            n++;
+        argv = xcalloc(n + 1, sizeof *argv);
+        for (size_t i = 0; i < n; i++)
+            argv[i] = xstrdup(app->argv[i]);
+        if (app->program) {
+            free((void *)argv[0]);
+            argv[0] = xasprintf("%s/%s", dir, l->spec.files[app->program - 1]);
+        }
+        argvs[a] = argv;
+    }
+    return argvs;
+}
+
+static void argvs_free(const char *const **argvs, const struct job_launch *l)
+{
+    for (size_t a = 0; a < l->spec.napps; a++) {
+        for (size_t i = 0; argvs[a][i]; i++)
+            free((void *)argvs[a][i]);
+        free((void *)argvs[a]);
+    }
+    free((void *)argvs);
+}
+
 static void start(struct daemon *d, struct djob *j)
 {
     const struct job_launch *l = j->launch;
     struct odls_rank *ranks = xcalloc((size_t)l->nranks + 1, sizeof *ranks);
+    FREE_AUTO char *dir = own_dir(d, l);
+    const char *const **argvs = argvs_of(l, dir);
     struct err err = {0};
     size_t n = 0;
     bool ok = true;
@@ -105,9 +148,9 @@ static void start(struct daemon *d, struct djob *j)
         env = pmix_srv_env(d->pmix, l->nspace, r, app->env, &err);
         ok = env != NULL;
         ranks[n] = (struct odls_rank){.rank = r,
-                                      .argv = (const char *const *)app->argv,
+                                      .argv = argvs[l->rank_app[r]],
                                       .env = (const char *const *)env,
-                                      .cwd = *app->cwd ? app->cwd : d->opts.session_dir,
+                                      .cwd = *app->cwd ? app->cwd : dir,
                                       .cpuset = cpuset_of(l, n),
                                       .want_stdin = takes_stdin(l, r)};
         n++;
@@ -117,6 +160,7 @@ static void start(struct daemon *d, struct djob *j)
     for (size_t i = 0; i < n; i++)
         pmix_srv_env_free((char **)ranks[i].env);
     free(ranks);
+    argvs_free(argvs, l);
     j->started = ok;
     if (ok)
         return;
@@ -126,6 +170,64 @@ static void start(struct daemon *d, struct djob *j)
 }
 
 static void clean_up(struct daemon *d, struct djob *j);
+
+/* --- files */
+
+static void no_files(struct daemon *d, struct djob *j, int errnum, const char *what)
+{
+    stage_forget(d->stage, j->nspace);
+    j->failed = true;
+    core_staged(d->core, j->nspace, errnum, what);
+    fail_all(d, j, ECANCELED, "its files are not here");
+}
+
+static void take_files(struct daemon *d, struct djob *j)
+{
+    struct err err = {0};
+
+    j->writing = dstage_start(d, j->launch, &err) == 0;
+    if (!j->writing)
+        no_files(d, j, err.code ? err.code : EIO, err.msg);
+}
+
+void djob_files(struct daemon *d, const char *nspace, int errnum, const char *what)
+{
+    struct djob *j = find(d, nspace);
+
+    if (!j)
+        return;
+    j->writing = false;
+    if (j->over) {
+        clean_up(d, j);
+    } else if (j->cancelled) {
+        fail_all(d, j, ECANCELED, "ended before its start");
+    } else if (errnum) {
+        no_files(d, j, errnum, what);
+    } else {
+        j->staged = true;
+        core_staged(d->core, nspace, 0, NULL);
+    }
+}
+
+void djob_start(struct daemon *d, const char *nspace)
+{
+    struct djob *j = find(d, nspace);
+
+    if (j && j->staged && !j->cancelled && !j->started && !j->failed)
+        start(d, j);
+}
+
+/* A job that has no ranks yet: nothing of it will ever start. */
+static void cancel(struct daemon *d, struct djob *j)
+{
+    bool told = j->cancelled || j->failed;
+
+    j->cancelled = true;
+    if (j->writing)
+        dstage_stop(d, j->nspace);
+    else if (j->staged && !told)
+        fail_all(d, j, ECANCELED, "ended before its start");
+}
 
 static void on_registered(int status, void *arg)
 {
@@ -140,6 +242,8 @@ static void on_registered(int status, void *arg)
     } else if (j && status != 0) {
         j->failed = true;
         fail_all(l->d, j, EIO, "the PMIx server refuses the job");
+    } else if (j && j->launch->spec.nfiles) {
+        take_files(l->d, j);
     } else if (j) {
         start(l->d, j);
     }
@@ -155,9 +259,9 @@ void djob_launch(struct daemon *d, struct job_launch *launch)
     j->launch = launch;
     j->eofs = xcalloc((size_t)launch->nranks + 1, 1);
     HASH_ADD_KEYPTR(hh, d->jobs, j->nspace, strlen(j->nspace), j);
-    log_info("job %s: %u ranks here of %u", j->nspace,
+    log_info("job %s: %u ranks here of %u, %zu files of it", j->nspace,
              job_launch_local_size(launch, (uint32_t)job_launch_node(launch, d->opts.vpid)),
-             launch->nranks);
+             launch->nranks, launch->spec.nfiles);
     pmix_srv_register(d->pmix, launch, getuid(), getgid(), on_registered, later(d, j->nspace));
 }
 
@@ -194,7 +298,7 @@ void djob_end(struct daemon *d, const char *nspace, uint64_t grace_ms)
     if (!j)
         return;
     if (!j->started)
-        j->cancelled = true;
+        cancel(d, j);
     else
         odls_end(d->odls, nspace, ODLS_ALL_RANKS, grace_ms);
 }
@@ -212,6 +316,7 @@ static void on_cleaned(int status, void *arg)
 
 static void clean_up(struct daemon *d, struct djob *j)
 {
+    stage_forget(d->stage, j->nspace);
     pmix_srv_job_gone(d->pmix, j->nspace, on_cleaned, later(d, j->nspace));
     djob_free(d, j);
 }
@@ -223,10 +328,10 @@ void djob_gone(struct daemon *d, const char *nspace)
     if (!j)
         return;
     j->over = true;
-    if (j->alive == 0 && (j->started || j->cancelled || j->failed))
+    if (!j->started && (j->writing || !(j->cancelled || j->failed)))
+        cancel(d, j);
+    else if (j->alive == 0)
         clean_up(d, j);
-    else if (!j->started)
-        j->cancelled = true;
 }
 
 /* --- odls */
@@ -236,6 +341,8 @@ static void on_started(const char *nspace, uint32_t rank, pid_t pid, void *arg)
     struct daemon *d = arg;
     struct djob *j = find(d, nspace);
 
+    if (dstage_job(nspace))
+        return;
     daemon_enter(d);
     if (j)
         j->alive++;
@@ -248,8 +355,20 @@ static void on_failed(const char *nspace, uint32_t rank, int errnum, const char 
     struct daemon *d = arg;
 
     daemon_enter(d);
-    core_proc(d->core, nspace, rank, CORE_PROC_FAILED, errnum, what);
+    if (dstage_job(nspace))
+        dstage_failed(d, dstage_job(nspace), errnum, what);
+    else
+        core_proc(d->core, nspace, rank, CORE_PROC_FAILED, errnum, what);
     daemon_drain(d);
+}
+
+static void output_of(struct daemon *d, struct djob *j, uint32_t rank, int stream, const void *data,
+                      size_t len)
+{
+    if (len && j->launch->home_vpid != JOB_NO_VPID)
+        iof_output(d->iof, j->launch, rank, stream, data, len);
+    else if (!len && ++j->eofs[rank] == 2)
+        core_proc(d->core, j->nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
 }
 
 static void on_output(const char *nspace, uint32_t rank, int stream, const void *data, size_t len,
@@ -258,13 +377,11 @@ static void on_output(const char *nspace, uint32_t rank, int stream, const void 
     struct daemon *d = arg;
     struct djob *j = find(d, nspace);
 
-    if (!j)
-        return;
     daemon_enter(d);
-    if (len && j->launch->home_vpid != JOB_NO_VPID)
-        iof_output(d->iof, j->launch, rank, stream, data, len);
-    else if (!len && ++j->eofs[rank] == 2)
-        core_proc(d->core, nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
+    if (dstage_job(nspace))
+        dstage_output(d, dstage_job(nspace), stream, data, len);
+    if (j)
+        output_of(d, j, rank, stream, data, len);
     daemon_drain(d);
 }
 
@@ -311,6 +428,11 @@ static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *
     struct djob *j = find(d, nspace);
 
     daemon_enter(d);
+    if (dstage_job(nspace)) {
+        dstage_exited(d, dstage_job(nspace), wait_status);
+        daemon_drain(d);
+        return;
+    }
     tell_end(d, nspace, rank, wait_status);
     if (j && --j->alive == 0 && j->over)
         clean_up(d, j);
@@ -321,6 +443,8 @@ static void on_stdin_room(const char *nspace, uint32_t rank, void *arg)
 {
     struct daemon *d = arg;
 
+    if (dstage_job(nspace))
+        return;
     daemon_enter(d);
     iof_stdin_room(d->iof, nspace, rank);
     daemon_drain(d);

@@ -11,6 +11,7 @@
 #include "dvm/net/net.h"
 #include "dvm/odls/odls.h"
 #include "dvm/pmix/pmix_srv.h"
+#include "dvm/stage/stage.h"
 #include "dvm/wire/client.h"
 
 #include <uthash.h>
@@ -47,6 +48,8 @@ struct dclient { /* a program that has connected, or what it has left: a job to 
 struct djob { /* a job with ranks here, from registration to clean-up */
     char *nspace;
     struct job_launch *launch;
+    bool writing;   /* its files */
+    bool staged;    /* they are here; its ranks start when they are on all its daemons */
     bool started;   /* handed to odls */
     bool cancelled; /* ended before that */
     bool failed;    /* nothing of it will ever start */
@@ -79,6 +82,8 @@ struct daemon {
     struct core *core;
     struct ctl *ctl;
     struct iof *iof;
+    struct stage *stage;
+    struct dwriter *writers;
     struct conn *by_core, *by_net;
     struct dclient *clients, *clients_by_net;
     uint32_t next_client;
@@ -120,6 +125,8 @@ void dclient_forget(struct daemon *d, struct dclient *k);
 void dclient_act(struct daemon *d, const struct out_act *act); /* OUT_CLIENT */
 uint32_t dclient_of_spawn(struct daemon *d, pmix_req req);
 void dclient_free_all(struct daemon *d);
+/* So many bytes of pieces of its job's files may come, in all. */
+void dclient_files_room(struct daemon *d, uint32_t id, uint64_t total);
 extern const struct iof_io dclient_iof_io;
 /* daemon_call.c: the control API by clients; members pass calls on */
 void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m);
@@ -147,11 +154,24 @@ bool session_detached(const struct session *s);
 bool session_numbered(const struct session *s);
 /* daemon_job.c: ranks */
 void djob_launch(struct daemon *d, struct job_launch *launch); /* takes */
+void djob_start(struct daemon *d, const char *nspace);
+/* The writer of its files is gone: all of them are here, or errnum and what could not be done. */
+void djob_files(struct daemon *d, const char *nspace, int errnum, const char *what);
 void djob_signal(struct daemon *d, const char *nspace, int signum);
 void djob_end(struct daemon *d, const char *nspace, uint64_t grace_ms);
 void djob_gone(struct daemon *d, const char *nspace);
 void djob_free_all(struct daemon *d);
 extern const struct odls_upcalls djob_odls_upcalls;
+/* daemon_stage.c: writers of jobs' files */
+extern const struct stage_io dstage_io;
+const char *dstage_job(const char *odls_nspace);
+int dstage_start(struct daemon *d, const struct job_launch *l, struct err *err)
+    __attribute__((warn_unused_result));
+void dstage_stop(struct daemon *d, const char *nspace);
+void dstage_failed(struct daemon *d, const char *nspace, int errnum, const char *what);
+void dstage_output(struct daemon *d, const char *nspace, int stream, const void *data, size_t len);
+void dstage_exited(struct daemon *d, const char *nspace, int wait_status);
+void dstage_free_all(struct daemon *d);
 /* daemon_pmix.c: the library's requests */
 extern const struct pmix_srv_upcalls dpmix_upcalls;
 void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data, size_t len);

@@ -166,6 +166,7 @@ static void resume(struct daemon *d, struct dclient *newcomer, struct dclient *k
     dclient_hand_over(d, newcomer, k);
     log_info("job %s: its client is back", s->nspace);
     say_again(d, k, m->have + 1);
+    stage_tell_room(d->stage, k->id);
     if (replay_owed(s->said) < OWED_LOW)
         iof_client_drained(d->iof, k->id);
 }
@@ -266,6 +267,8 @@ void session_attach(struct daemon *d, struct dclient *k, const char *nspace)
     else if (!job)
         why = xasprintf("no detached job %s was submitted at this daemon (vpid %u)", nspace,
                         d->opts.vpid);
+    else if (stage_owes(d->stage, job->id))
+        why = xasprintf("the files of job %s are on their way still", nspace);
     else if (job->session->followed)
         why = xasprintf("somebody follows job %s already", nspace);
     if (why)
@@ -396,7 +399,7 @@ bool session_lost(struct daemon *d, struct dclient *k, const char *why)
 {
     struct session *s = k->session;
 
-    if (s->detached) {
+    if (s->detached && !stage_owes(d->stage, k->id)) {
         left(d, k);
         forget_oldest_over(d);
         return true;
@@ -420,7 +423,7 @@ void session_bye(struct daemon *d, struct dclient *k)
         return;
     }
     dclient_disconnect(d, k, false);
-    if (!s->detached) {
+    if (!s->detached || stage_owes(d->stage, k->id)) {
         dclient_end(d, k);
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prun: runs a parallel job in a DVM and waits for its end. */
 #include "dvm/cli/usage.h"
+#include "dvm/submit/files.h"
 #include "dvm/submit/options.h"
 #include "dvm/submit/run.h"
 
@@ -40,6 +41,8 @@ static int run(struct submit_opts *opts)
 
     if (output_check(&opts->output, &err) < 0)
         return cli_fail("prun", EXIT_CODE_USAGE, &err);
+    if (files_check(opts->sources, opts->spec.nfiles, &err) < 0)
+        return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
     if (fds.signals < 0) {
         err_sys(&err, errno, "signalfd");
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);

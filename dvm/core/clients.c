@@ -42,6 +42,7 @@ static void drop(struct core *c, struct client *x)
     free(x->nspace);
     free(x->text);
     free(x->stdin_vpids);
+    free(x->targets);
     free(x->wait);
     free(x->ended);
     free(x);
@@ -242,6 +243,27 @@ bool core_stdin(const struct core *c, uint32_t client, const char **nspace, cons
     return true;
 }
 
+static void stage(struct core *c, struct client *x, const struct msg *m)
+{
+    x->ntargets = m->ntargets;
+    x->targets = xcalloc(m->ntargets + 1, sizeof *x->targets);
+    memcpy(x->targets, m->targets, m->ntargets * sizeof *x->targets);
+    out_add(&c->out, OUT_STAGE)->conn = x->id;
+}
+
+bool core_stage_targets(const struct core *c, uint32_t client, const char **nspace,
+                        const struct msg_target **targets, size_t *n)
+{
+    const struct client *x = find(c, client);
+
+    if (!x || x->gone || !x->targets)
+        return false;
+    *nspace = x->nspace;
+    *targets = x->targets;
+    *n = x->ntargets;
+    return true;
+}
+
 static void map(struct core *c, const struct client *x, const struct msg *m)
 {
     struct client_msg to = {.type = CLIENT_MAP, .data = m->data, .len = m->len};
@@ -272,6 +294,8 @@ void client_msg_in(struct core *c, const struct msg *m)
         state(c, x, m);
     } else if (m->type == MSG_JOB_MAP && !x->gone) {
         map(c, x, m);
+    } else if (m->type == MSG_STAGE && !x->gone && x->nspace && !x->targets) {
+        stage(c, x, m);
     } else if (m->type == MSG_DONE && !x->done) {
         done(c, x, m);
     }

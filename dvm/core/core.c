@@ -219,6 +219,9 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
     case MSG_LAUNCH:
         local_launch(c, m);
         break;
+    case MSG_START:
+        local_start(c, m);
+        break;
     case MSG_KILL:
         local_kill(c, m);
         break;
@@ -232,6 +235,7 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
     case MSG_ACCEPTED:
     case MSG_JOB_STATE:
     case MSG_JOB_MAP:
+    case MSG_STAGE:
     case MSG_DONE:
         client_msg_in(c, m);
         break;

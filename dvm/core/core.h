@@ -67,6 +67,8 @@ enum core_proc_event {
 /* value: pid, errno, 0, 0, wait status; text: for FAILED what could not be done. */
 void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
                int value, const char *text);
+/* The files of a job with ranks here are all here, or (errnum, what) will not be. */
+void core_staged(struct core *c, const char *nspace, int errnum, const char *what);
 /* Everything of the job on this daemon is gone: reaped, output sent, directories removed. */
 void core_local_gone(struct core *c, const char *nspace);
 /* PMIx_Abort by a local rank. */
@@ -104,6 +106,10 @@ bool core_client_there(const struct core *c, uint32_t client);
 /* Where a client's input goes: false until its job has started. */
 bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
                 size_t *n);
+/* Where the files of a client's job go to, in which lives (borrowed); false until it is mapped and
+ * its daemons have been told, and when the client is gone. */
+bool core_stage_targets(const struct core *c, uint32_t client, const char **nspace,
+                        const struct msg_target **targets, size_t *n);
 /* Whether a vpid is a member now; in the life that a map tells (struct job_node). */
 bool core_live(const struct core *c, uint32_t vpid);
 bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch);

@@ -30,6 +30,7 @@ struct local_job { /* a job with ranks here */
     int *state;                /* [nranks] enum proc_state; other daemons' ranks stay 0 */
     int *status;               /* [nranks] wait status */
     struct msg_rank *attempts; /* the report of the launch */
+    bool staged;               /* its files are here */
     bool gone; /* nothing of it is left here; the head is told when its output has arrived */
     bool told;
     uint64_t iof_end; /* number of the message that ended its output */
@@ -43,7 +44,9 @@ struct client {
     bool done;
     int exit_code;
     char *text;
-    bool started; /* input can go to its daemons */
+    size_t ntargets;
+    struct msg_target *targets; /* of its job's files */
+    bool started;               /* input can go to its daemons */
     size_t nstdin;
     uint32_t *stdin_vpids;
     size_t nwait, nended;
@@ -115,6 +118,7 @@ void finish_start(struct core *c, int after, const char *text);
 void finish_check(struct core *c);
 /* local.c, clients.c */
 void local_launch(struct core *c, struct msg *m);
+void local_start(struct core *c, const struct msg *m);
 void local_kill(struct core *c, const struct msg *m);
 void local_ended(struct core *c, const struct msg *m);
 void local_reports(struct core *c);

@@ -3,6 +3,7 @@
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,31 @@ void local_launch(struct core *c, struct msg *m)
     }
     DL_APPEND(c->jobs, j);
     out_add(&c->out, OUT_LAUNCH)->launch = copy_launch(&j->map);
+    if (MUTANT(START_UNSTAGED) && j->map.spec.nfiles)
+        out_add(&c->out, OUT_START)->a = xstrdup(j->map.nspace);
+}
+
+void core_staged(struct core *c, const char *nspace, int errnum, const char *what)
+{
+    struct local_job *j = find(c, nspace);
+    struct msg m = {.type = MSG_STAGED,
+                    .nspace = (char *)nspace,
+                    .number = errnum,
+                    .text = (char *)(what ? what : "")};
+
+    if (!j || j->staged)
+        return;
+    j->staged = errnum == 0;
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    core_settle(c);
+}
+
+void local_start(struct core *c, const struct msg *m)
+{
+    const struct local_job *j = find(c, m->nspace);
+
+    if (j && j->staged)
+        out_add(&c->out, OUT_START)->a = xstrdup(m->nspace);
 }
 
 void local_kill(struct core *c, const struct msg *m)
@@ -242,9 +268,12 @@ static void tell_job(struct core *c, struct local_job *j)
 {
     struct msg job = {.type = MSG_LOCAL_JOB, .launch = j->map};
     struct msg registered = {.type = MSG_REGISTERED, .nspace = j->map.nspace};
+    struct msg staged = {.type = MSG_STAGED, .nspace = j->map.nspace};
     struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = j->map.nspace};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &job);
+    if (j->staged)
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &staged);
     if (j->nattempted)
         report_launch(c, j);
     tell_exited(c, j);

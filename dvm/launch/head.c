@@ -280,6 +280,9 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
     case MSG_LOCAL_GONE:
         job_local_gone(l, from, m);
         break;
+    case MSG_STAGED:
+        job_staged(l, from, m);
+        break;
     case MSG_ABORT:
         job_aborted(l, from, m);
         break;

@@ -37,13 +37,14 @@ static void forget_map(struct job *j)
     free(j->node_gone);
     free(j->node_sent);
     free(j->node_registered);
+    free(j->node_staged);
     j->map.nodes = NULL;
     j->map.rank_node = j->map.rank_app = NULL;
     j->rank_state = NULL;
     j->rank_facts = NULL;
     j->rank_taken = NULL;
     j->note = j->table = NULL;
-    j->rank_slot = j->node_sent = j->node_gone = j->node_registered = NULL;
+    j->rank_slot = j->node_sent = j->node_gone = j->node_registered = j->node_staged = NULL;
     j->map.nnodes = j->map.nranks = 0;
 }
 
@@ -154,6 +155,8 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
     j->submit_vpid = from;
     j->submit_client = m->client;
     j->submit_epoch = members_epoch(l->members, home);
+    j->map.files_vpid = from;
+    j->map.files_client = m->client;
     j->state = JOB_INIT;
     j->due = true;
     set_reason(j, "");
@@ -291,6 +294,7 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
     j->node_sent = xcalloc(j->map.nnodes + 1, sizeof *j->node_sent);
     j->node_gone = xcalloc(j->map.nnodes + 1, sizeof *j->node_gone);
     j->node_registered = xcalloc(j->map.nnodes + 1, sizeof *j->node_registered);
+    j->node_staged = xcalloc(j->map.nnodes + 1, sizeof *j->node_staged);
     j->map.nranks = ranks;
     j->map.version = l->members->version;
     j->mapped = true;
@@ -551,6 +555,8 @@ static void send_launch(struct launch *l, struct job *j)
             return;
         }
     }
+    if (j->map.spec.nfiles)
+        job_event(l, j, JOB_EV_STAGE);
 }
 
 /* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes with the next
@@ -583,6 +589,10 @@ static void enter(struct launch *l, struct job *j)
         break;
     case JOB_SEND_LAUNCH_MSG:
         send_launch(l, j);
+        break;
+    case JOB_STAGING:
+        staging_begin(l, j);
+        tell_state(l, j);
         break;
     case JOB_NOTIFY_COMPLETED:
         job_notify(l, j);

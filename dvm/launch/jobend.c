@@ -30,11 +30,16 @@ static void kill_ranks(struct launch *l, struct job *j, int signum, int64_t grac
     }
 }
 
+static bool not_running_yet(const struct job *j)
+{
+    return j->state == JOB_SEND_LAUNCH_MSG || j->state == JOB_STAGING;
+}
+
 static void check_over(struct launch *l, struct job *j)
 {
     if (job_state_over(j->state) || !j->sent || j->nnodes_gone < j->map.nnodes)
         return;
-    if (!j->failure && j->state == JOB_SEND_LAUNCH_MSG)
+    if (!j->failure && not_running_yet(j))
         job_event(l, j, JOB_EV_FIRST); /* ended before anybody said that it ran */
     job_event(l, j, j->failure ? j->failure : JOB_EV_ENDED);
 }
@@ -124,7 +129,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
         if (j->rank_state[rank] == PROC_INIT)
             rank_step(l, j, (uint32_t)rank, PROC_EV_RUN);
         j->rank_facts[rank].pid = m->ranks[i].value;
-        if (j->nrunning++ == 0 && j->state == JOB_SEND_LAUNCH_MSG)
+        if (j->nrunning++ == 0 && not_running_yet(j))
             job_event(l, j, JOB_EV_FIRST);
     }
     if (j && j->nrunning == j->map.nranks && j->state == JOB_STARTED && !j->due)
@@ -187,6 +192,7 @@ static void node_over(struct launch *l, struct job *j, int node)
     j->node_gone[node] = true;
     j->nnodes_gone++;
     check_over(l, j);
+    staging_check(l, j);
 }
 
 void job_local_gone(struct launch *l, uint32_t from, const struct msg *m)

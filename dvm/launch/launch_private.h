@@ -46,6 +46,8 @@ struct job {
     bool *node_sent;            /* [nnodes] the launch is on its way there, or arrived */
     bool *node_gone;            /* [nnodes] nothing of it is left there */
     bool *node_registered;
+    bool *node_staged; /* [nnodes] has the job's files */
+    bool started;      /* its ranks were told to start, when all had */
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     enum job_event failure; /* 0: none; how it will end */
     int exit_code;
@@ -200,6 +202,10 @@ void job_deadlines(struct launch *l);
 uint64_t job_next_deadline(const struct launch *l);
 void job_notify(struct launch *l, struct job *j);
 void job_retire(struct launch *l, struct job *j);
+/* staging.c */
+void staging_begin(struct launch *l, struct job *j);
+void staging_check(struct launch *l, struct job *j); /* a daemon has its files, or is gone */
+void job_staged(struct launch *l, uint32_t from, const struct msg *m);
 /* fence.c */
 void fence_raise(struct launch *l, const char *name, uint32_t count);
 void fence_lower(struct launch *l, const char *name);

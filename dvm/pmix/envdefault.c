@@ -75,6 +75,17 @@ static void put_backing_dir(char ***env, const struct pmix_srv *p, const struct 
     put_dir(env, j, "OMPI_MCA_osc_sm_backing_directory", dir);
 }
 
+/* Ranks that start there find the files by their names; others are told where they are. */
+static void put_files_dir(char ***env, const struct pmix_srv *p, const struct job_launch *l,
+                          uint32_t app)
+{
+    FREE_AUTO char *dir = xasprintf("%s/%s/" JOB_FILES_DIR, p->session_dir, l->nspace);
+
+    put(env, "DVM_FILES_DIR", xasprintf("DVM_FILES_DIR=%s", dir));
+    if (!l->spec.apps[app].cwd[0])
+        put(env, "PWD", xasprintf("PWD=%s", dir));
+}
+
 /* The reasons are told in docs/pmix.md, "Environment of a rank". */
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
@@ -86,6 +97,8 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     put_default(env, "OMPI_MCA_osc", "^ucx");
     if (p->shares_host)
         put_backing_dir(env, p, j);
+    if (l->spec.nfiles)
+        put_files_dir(env, p, l, l->rank_app[rank]);
     if (p->only_loopback)
         put_default(env, "OMPI_MCA_btl_tcp_if_include", "lo");
     put_number(env, "OMPI_COMM_WORLD_SIZE", l->nranks);

@@ -86,6 +86,9 @@ void pmix_srv_destroy(struct pmix_srv *p);
  * directory. */
 void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid, gid_t gid,
                        void (*done)(int status, void *arg), void *arg);
+/* Makes the directory of a job with ranks here, which its first rank that connects would do. */
+int pmix_srv_make_dir(struct pmix_srv *p, const char *nspace, struct err *err)
+    __attribute__((warn_unused_result));
 /* The environment of a local rank: a copy of `env` (NULL-terminated) with PMIx's variables; freed
  * by pmix_srv_env_free(). NULL on error. Does not block: registration is done. */
 char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,

@@ -4,6 +4,7 @@
 #include "dvm/pmix/pmix_private.h"
 #include "dvm/pmix/sessiondir.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,6 +231,16 @@ void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid
     jobclean_end(p, j, op);
     job_remove(p, j);
     op_returned(op, PMIX_ERROR);
+}
+
+int pmix_srv_make_dir(struct pmix_srv *p, const char *nspace, struct err *err)
+{
+    struct job *j = job_find(p, nspace);
+
+    if (!j)
+        return err_code(err, ENOENT, "job %s is not registered", nspace);
+    j->made_dir = true;
+    return sessiondir_make(p->session_dir, j->nspace, j->uid, j->gid, err);
 }
 
 char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,

@@ -171,6 +171,23 @@ static void on_event(struct check *c, const struct api_event *e)
     }
 }
 
+/* Ranks are to start here: the files of their job are on all of its daemons that have not been lost
+ * since. */
+static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
+{
+    const struct job_launch *l = core_job(sim_core(c->sim, vpid), nspace);
+
+    for (size_t i = 0; l && i < l->nnodes; i++) {
+        const struct core *x = sim_core(c->sim, l->nodes[i].vpid);
+
+        if (x && core_inspect_epoch(x).ctr == l->nodes[i].epoch && core_job(x, nspace) &&
+            !sim_staged(c->sim, l->nodes[i].vpid, nspace))
+            check_fail(c, "staged-before-start",
+                       "ranks of job %s start on vpid %u, its files are not on vpid %u", nspace,
+                       vpid, l->nodes[i].vpid);
+    }
+}
+
 /* Each relay counts, so that no frame runs in a circle for ever. */
 static void check_hops(struct check *c, uint32_t vpid, const struct frame *f)
 {
@@ -195,6 +212,9 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     case OUT_LAUNCH:
         if (core_state(sim_core(c->sim, vpid)) == CORE_LEAVING)
             check_fail(c, "no-send-to-leaving", "vpid %u launches while it leaves", vpid);
+        break;
+    case OUT_START:
+        check_staged(c, vpid, act->a);
         break;
     case OUT_SEND:
         check_loss_report(c, vpid, act->data.data, act->data.len);

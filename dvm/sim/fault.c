@@ -37,6 +37,7 @@ static void end_life(struct sim *s, uint32_t vpid)
         DL_DELETE(s->nodes[vpid].held, e);
         sim_ev_free(e);
     }
+    sim_files_end(s, vpid);
     core_destroy(s->nodes[vpid].core);
     s->nodes[vpid].core = NULL;
     s->nodes[vpid].stopped = false;

@@ -239,17 +239,29 @@ static uint32_t some_member(struct script *s)
     return 1 + (uint32_t)dice(s, s->nodes - 1);
 }
 
+static bool stages(const struct script *s)
+{
+    return s->opts.generation == 0 || s->opts.generation > 4;
+}
+
 static void submit(struct script *s, uint32_t v)
 {
     uint32_t ranks = 1 + (uint32_t)dice(s, s->replicas + 1);
     uint64_t ms = dice(s, 4) ? dice(s, 300) : dice(s, 3000);
     int code = dice(s, 8) ? 0 : 3;
+    uint32_t files = 0;
+    bool full = false;
 
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v) || sim_njobs(s->sim) >= SIM_JOBS_MAX)
         return;
-    tell(s, "job of %u ranks, %llu ms, code %d at vpid %u", ranks, (unsigned long long)ms, code, v);
-    s->expected[sim_njobs(s->sim)] = code;
-    sim_submit(s->sim, v, ranks, ms, code);
+    if (stages(s) && dice(s, 3) == 0) {
+        files = 1 + (uint32_t)dice(s, SIM_FILES_MAX);
+        full = dice(s, 12) == 0;
+    }
+    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s at vpid %u", ranks,
+         (unsigned long long)ms, code, files, full ? " for a full disk" : "", v);
+    s->expected[sim_njobs(s->sim)] = full ? 125 : code;
+    sim_submit_files(s->sim, v, ranks, ms, code, files, full);
     s->result->jobs++;
 }
 

@@ -5,6 +5,7 @@
 
 #include "dvm/wire/client.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ void sim_destroy(struct sim *s)
     struct wire *w, *wtmp;
 
     for (uint32_t v = 0; v < s->opts.nodes; v++) {
+        sim_files_end(s, v);
         core_destroy(s->nodes[v].core);
         DL_FOREACH_SAFE(s->nodes[v].held, e, etmp)
         {
@@ -240,13 +242,14 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
     }
 }
 
-static void act_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
+static void start_ranks(struct sim *s, uint32_t vpid, const struct job_launch *l)
 {
+    FREE_AUTO char *nspace =
+        xstrdup(l->nspace); /* of the core, perhaps, which may forget the job */
+    struct rank_proc *p;
     int node = job_launch_node(l, vpid);
 
     for (uint32_t r = 0; r < l->nranks; r++) {
-        struct rank_proc *p;
-
         if (l->rank_node[r] != (uint32_t)node)
             continue;
         p = xcalloc(1, sizeof *p);
@@ -258,16 +261,36 @@ static void act_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
         DL_APPEND(s->procs, p);
         s->nodes[vpid].nprocs++;
     }
-    for (uint32_t r = 0; r < l->nranks; r++) {
-        if (l->rank_node[r] == (uint32_t)node)
-            core_proc(s->nodes[vpid].core, l->nspace, r, CORE_PROC_RUNNING, 1, NULL);
+    for (p = s->procs; p; p = p->next) {
+        if (p->vpid == vpid && strcmp(p->nspace, nspace) == 0)
+            core_proc(s->nodes[vpid].core, nspace, p->rank, CORE_PROC_RUNNING, 1, NULL);
     }
+}
+
+static void act_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
+{
+    if (l->spec.nfiles)
+        sim_files_launch(s, vpid, l);
+    else
+        start_ranks(s, vpid, l);
+}
+
+static void act_start(struct sim *s, uint32_t vpid, const char *nspace)
+{
+    const struct job_launch *l = core_job(s->nodes[vpid].core, nspace);
+
+    if (!l || !sim_files_pending(s, vpid, nspace))
+        return;
+    sim_files_started(s, vpid, nspace);
+    start_ranks(s, vpid, l);
 }
 
 static void act_end(struct sim *s, uint32_t vpid, const char *nspace)
 {
     struct rank_proc *p;
 
+    if (sim_files_pending(s, vpid, nspace))
+        sim_files_fail(s, vpid, nspace, ECANCELED);
     DL_FOREACH(s->procs, p)
     {
         if (p->vpid == vpid && strcmp(p->nspace, nspace) == 0) {
@@ -291,6 +314,9 @@ static void act_client(struct sim *s, const struct out_act *act)
         snprintf(j->state, sizeof j->state, "%s", m.a);
     } else if (m.type == CLIENT_DONE || m.type == CLIENT_ERROR) {
         j->done = true;
+        j->reads_at = UINT64_MAX;
+        if (j->nfiles)
+            stage_client_gone(s->nodes[j->home].stage, (uint32_t)act->conn);
         j->exit_code = (int)m.number;
         snprintf(j->text, sizeof j->text, "%s", m.a);
     }
@@ -316,11 +342,28 @@ static void act(struct sim *s, uint32_t vpid, struct out_act *a)
     case OUT_LAUNCH:
         act_launch(s, vpid, a->launch);
         break;
+    case OUT_START:
+        act_start(s, vpid, a->a);
+        break;
+    case OUT_STAGE:
+        stage_begin(s->nodes[vpid].stage, (uint32_t)a->conn);
+        break;
+    case OUT_APP:
+        if (a->kind_app >= STAGE_READY && a->kind_app < STAGE_KINDS)
+            stage_msg(s->nodes[vpid].stage, a->vpid, a->kind_app, a->data.data, a->data.len);
+        break;
+    case OUT_MEMBER_GONE:
+        stage_member_gone(s->nodes[vpid].stage, a->vpid);
+        break;
     case OUT_END_RANKS:
         act_end(s, vpid, a->a);
         break;
     case OUT_JOB_GONE:
+        sim_files_over(s, vpid, a->a);
         core_local_gone(s->nodes[vpid].core, a->a);
+        break;
+    case OUT_JOB_ENDED:
+        sim_files_forget(s, vpid, a->a);
         break;
     case OUT_CLIENT:
         act_client(s, a);
@@ -390,6 +433,7 @@ void sim_start(struct sim *s, uint32_t vpid)
     n->life++;
     n->exited = n->parked = n->stopped = false;
     n->core = core_create(&o, s->now, s->now);
+    sim_files_start(s, vpid);
     sim_drain(s, vpid);
 }
 
@@ -410,13 +454,24 @@ bool sim_parked(const struct sim *s, uint32_t vpid)
 
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code)
 {
+    return sim_submit_files(s, vpid, ranks, run_ms, code, 0, false);
+}
+
+size_t sim_submit_files(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code,
+                        uint32_t nfiles, bool full)
+{
     char ms[32];
     char exit_code[32];
     char *argv[] = {ms, exit_code, NULL};
     char *env[] = {NULL};
     struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = ranks};
-    struct job_spec spec = {
-        .napps = 1, .apps = &app, .parent_nspace = "", .stdin_rank = JOB_RANK_NONE};
+    char *files[SIM_FILES_MAX] = {full ? SIM_FULL : "in", "dir/in", "prog"};
+    struct job_spec spec = {.nfiles = nfiles,
+                            .files = files,
+                            .napps = 1,
+                            .apps = &app,
+                            .parent_nspace = "",
+                            .stdin_rank = JOB_RANK_NONE};
     size_t index = s->njobs++;
 
     s->jobs[index].home = vpid;
@@ -425,7 +480,10 @@ size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms,
 
     snprintf(ms, sizeof ms, "%llu", (unsigned long long)run_ms);
     snprintf(exit_code, sizeof exit_code, "%d", code);
+    s->jobs[index].nfiles = nfiles;
+    s->jobs[index].reads_at = UINT64_MAX;
     core_time(s->nodes[vpid].core, s->now, s->now);
+    stage_source(s->nodes[vpid].stage, (uint32_t)index, nfiles);
     core_submit(s->nodes[vpid].core, (uint32_t)index, &spec);
     sim_drain(s, vpid);
     return index;
@@ -451,6 +509,8 @@ bool sim_job_waits(const struct sim *s, size_t index)
 void sim_job_forget(struct sim *s, size_t index)
 {
     s->jobs[index].gone = true;
+    if (s->jobs[index].nfiles && sim_running(s, s->jobs[index].home))
+        stage_client_gone(s->nodes[s->jobs[index].home].stage, (uint32_t)index);
 }
 
 size_t sim_ranks(const struct sim *s, uint32_t vpid)
@@ -536,6 +596,8 @@ static uint64_t next_time(const struct sim *s)
         if (s->nodes[v].core && !s->nodes[v].stopped && s->nodes[v].deadline < at)
             at = s->nodes[v].deadline;
     }
+    if (sim_files_next(s) < at)
+        at = sim_files_next(s);
     DL_FOREACH(s->procs, p)
     {
         if (p->exits_at < at && !s->nodes[p->vpid].stopped)
@@ -561,6 +623,7 @@ static void turn(struct sim *s)
         sim_ev_free(e);
     }
     exits(s);
+    sim_files_turn(s);
     ticks(s);
 }
 

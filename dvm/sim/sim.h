@@ -5,6 +5,7 @@
 #define DVM_SIM_SIM_H
 
 #include "dvm/core/core.h"
+#include "dvm/stage/stage.h"
 #include "dvm/wire/frame.h"
 
 #define SIM_NODES_MAX 2048
@@ -44,6 +45,10 @@ struct sim_job { /* a job as its submitter saw it */
     uint32_t home;      /* where it was submitted, */
     uint64_t home_life; /* in which life */
     struct epoch home_epoch;
+    uint32_t nfiles; /* its submitter reads them as it is given room */
+    uint64_t room, read;
+    uint64_t reads_at; /* UINT64_MAX: not now */
+    struct piece_order order;
 };
 
 struct sim *sim_create(const struct sim_opts *o);
@@ -74,6 +79,13 @@ bool sim_parked(const struct sim *s, uint32_t vpid);
 void sim_drain(struct sim *s, uint32_t vpid);
 /* A job of n ranks that run for so long and then exit with `code`; returns its index. */
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code);
+/* The same with files; the disks of its daemons may be full. */
+#define SIM_FILES_MAX 3
+#define SIM_FULL "full" /* the first file's name then */
+size_t sim_submit_files(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code,
+                        uint32_t nfiles, bool full);
+/* All files of the job are on the daemon's disk, whatever its core says. */
+bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace);
 const struct sim_job *sim_job(const struct sim *s, size_t index);
 uint32_t sim_job_home(const struct sim *s, size_t index); /* where it was submitted */
 /* True while its submitter is there, in the life in which it submitted, and has a right to an

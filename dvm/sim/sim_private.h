@@ -49,8 +49,22 @@ struct rank_proc {
     struct rank_proc *next, *prev;
 };
 
+struct writer { /* of a job's files on a daemon, from launch to end */
+    char *nspace;
+    uint32_t vpid;
+    uint32_t nfiles;
+    bool full;
+    bool ready, staged, started, over;
+    struct piece_order order;
+    uint64_t got; /* bytes of pieces */
+    uint64_t at;  /* when it does something; UINT64_MAX: nothing to do */
+    struct writer *next, *prev;
+};
+
 struct node {
     struct core *core;
+    struct stage *stage;
+    struct sim *sim;
     uint64_t life;
     bool exited, parked, stopped;
     uint8_t group;     /* of a partition */
@@ -77,6 +91,7 @@ struct sim {
     size_t nold;
     struct wire *wires, *by_a, *by_b;
     struct rank_proc *procs;
+    struct writer *writers;
     uint64_t now, numbers, conns;
     uint64_t rng;
     struct sim_job jobs[SIM_JOBS_MAX];
@@ -94,6 +109,17 @@ void sim_wire_free(struct sim *s, struct wire *w);
 void sim_heap_put(struct sim *s, struct ev *e);
 void sim_proc_free(struct sim *s, struct rank_proc *p);
 void sim_ev_free(struct ev *e);
+/* files.c */
+void sim_files_start(struct sim *s, uint32_t vpid);
+void sim_files_end(struct sim *s, uint32_t vpid);
+void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l);
+bool sim_files_pending(const struct sim *s, uint32_t vpid, const char *nspace);
+void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace);
+void sim_files_fail(struct sim *s, uint32_t vpid, const char *nspace, int errnum);
+void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace);
+void sim_files_forget(struct sim *s, uint32_t vpid, const char *nspace);
+uint64_t sim_files_next(const struct sim *s);
+void sim_files_turn(struct sim *s);
 /* fault.c */
 void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data);
 

@@ -26,6 +26,7 @@ enum job_state {
     JOB_WAITING_FOR_DAEMONS = 17,
     JOB_LOCAL_LAUNCH_COMPLETE = 18,
     JOB_STARTED = 20,
+    JOB_STAGING = 21,
     JOB_UNTERMINATED = 30, /* boundary: below, the job still runs */
     JOB_TERMINATED = 31,
     JOB_NOTIFY_COMPLETED = 34,
@@ -45,6 +46,7 @@ enum job_event {
     JOB_EV_RELAUNCH,   /* it is down: go on to launch as mapped */
     JOB_EV_REMAP,      /* a mapped daemon is not wired any more */
     JOB_EV_NO_SLOTS,   /* fits, but not now: back to the queue */
+    JOB_EV_STAGE,      /* its files have to be on its daemons first */
     JOB_EV_FIRST,      /* the first rank runs */
     JOB_EV_ALL_RUN,    /* all ranks run */
     JOB_EV_REGISTERED, /* all called PMIx_Init */

@@ -6,6 +6,7 @@
 #include "dvm/cli/usage.h"
 #include "dvm/map/policy.h"
 #include "dvm/submit/environ.h"
+#include "dvm/submit/files.h"
 #include "dvm/submit/hosts.h"
 #include "dvm/submit/words.h"
 #include "dvm/wire/client.h"
@@ -43,6 +44,8 @@ enum {
     OPT_RECOVERABLE,
     OPT_CLEANUP_FILE,
     OPT_CLEANUP_DIR,
+    OPT_PRELOAD_FILES,
+    OPT_PRELOAD_BINARY,
     OPT_DVM,
     OPT_TLS_DIR,
     OPT_RECONNECT,
@@ -74,6 +77,8 @@ static const struct option longs[] = {
     {"recoverable", no_argument, NULL, OPT_RECOVERABLE},
     {"cleanup-file", required_argument, NULL, OPT_CLEANUP_FILE},
     {"cleanup-dir", required_argument, NULL, OPT_CLEANUP_DIR},
+    {"preload-files", required_argument, NULL, OPT_PRELOAD_FILES},
+    {"preload-binary", no_argument, NULL, OPT_PRELOAD_BINARY},
     {"dvm", required_argument, NULL, OPT_DVM},
     {"tls-dir", required_argument, NULL, OPT_TLS_DIR},
     {"reconnect", required_argument, NULL, OPT_RECONNECT},
@@ -97,9 +102,11 @@ struct parse {
     const char *dvm, *tls_dir;
     /* Of the present application: */
     const char *wdir;
+    bool binary;
     uint64_t nprocs;
     size_t nexports;
     const char *exports[EXPORTS_MAX];
+    bool has_wdir[JOB_APPS_MAX]; /* of each application */
 };
 
 static int once(bool *given, const char *option, struct err *err)
@@ -324,6 +331,10 @@ static int set_flag(struct parse *p, int opt)
     case OPT_TAG_OUTPUT:
         p->out->output.tag = true;
         break;
+    case 's':
+    case OPT_PRELOAD_BINARY:
+        p->binary = true;
+        break;
     case OPT_TIMESTAMP:
         p->out->output.timestamp = true;
         break;
@@ -394,6 +405,10 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
         return add_cleanup(p, "--cleanup-file", value, 0, err);
     case OPT_CLEANUP_DIR:
         return add_cleanup_dir(p, value, err);
+    case OPT_PRELOAD_FILES:
+        return files_add_list(&p->out->spec, &p->out->sources, value, p->cwd, err) < 0
+                   ? err_wrap(err, "--preload-files")
+                   : 0;
     case OPT_DVM:
         return set_place(p, &p->dvm, "--dvm", value, err);
     case OPT_TLS_DIR:
@@ -455,7 +470,7 @@ static int parse_options(struct parse *p, int argc, char **argv, struct err *err
             return -1;
         if (word)
             argv[next] = keep(p, word);
-        opt = getopt_long(argc, argv, "+:n:N:x:H:vh", longs, NULL);
+        opt = getopt_long(argc, argv, "+:n:N:x:H:svh", longs, NULL);
         if (opt == -1)
             return optind;
         if (take_option(p, opt, argv, err) < 0)
@@ -487,6 +502,49 @@ static char *working_dir(const struct parse *p, struct err *err)
     return NULL;
 }
 
+static const char *path_of(char *const *env)
+{
+    for (; *env; env++) {
+        if (strncmp(*env, "PATH=", 5) == 0)
+            return *env + 5;
+    }
+    return NULL;
+}
+
+static int add_program(struct parse *p, struct job_app *a, struct err *err)
+{
+    FREE_AUTO char *program = files_program(a->argv[0], path_of(p->environ_), err);
+
+    if (!program || files_add(&p->out->spec, &p->out->sources, program, p->cwd, &a->program, err))
+        return err_wrap(err, "--preload-binary");
+    return 0;
+}
+
+/* Programs of a job with files start in the directory that these are in. One that is named relative
+ * to ours is still that, if it is not one of the files. */
+static void start_at_files(struct parse *p)
+{
+    struct job_spec *s = &p->out->spec;
+
+    for (size_t i = 0; s->nfiles && i < s->napps; i++) {
+        struct job_app *a = &s->apps[i];
+
+        if (p->has_wdir[i])
+            continue;
+        a->cwd[0] = '\0';
+        if (!strchr(a->argv[0], '/') || a->argv[0][0] == '/')
+            continue;
+        if (!a->program)
+            a->program = files_place(s, a->argv[0]);
+        if (!a->program && !p->out->where.host) {
+            char *path = xasprintf("%s/%s", p->cwd, a->argv[0]);
+
+            free(a->argv[0]);
+            a->argv[0] = path;
+        }
+    }
+}
+
 static int add_app(struct parse *p, char *const *words, size_t n, struct err *err)
 {
     struct job_spec *s = &p->out->spec;
@@ -506,6 +564,9 @@ static int add_app(struct parse *p, char *const *words, size_t n, struct err *er
     a->cwd = working_dir(p, err);
     if (!a->cwd)
         return -1;
+    p->has_wdir[s->napps - 1] = p->wdir != NULL;
+    if (p->binary && add_program(p, a, err) < 0)
+        return -1;
     a->env = submit_environ(p->environ_, p->exports, p->nexports, a->cwd,
                             p->out->where.host != NULL, err);
     return a->env ? 0 : -1;
@@ -516,7 +577,7 @@ static int check_attach(const struct parse *p, struct err *err)
     const struct job_spec *s = &p->out->spec;
 
     if (s->flags || p->map_by || p->per_node || p->host || p->timeout || p->stdin_ || p->nprocs ||
-        p->wdir || p->nexports || s->ncleanups)
+        p->wdir || p->nexports || s->ncleanups || s->nfiles || p->binary)
         return err_set(err, "--attach can be given with --output, --tag-output, --dvm, --tls-dir, "
                             "--reconnect and -v only");
     return 0;
@@ -555,6 +616,7 @@ static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
     int first, end;
 
     p->wdir = NULL;
+    p->binary = false;
     p->nprocs = 0;
     p->nexports = 0;
     first = parse_options(p, argc, argv, err);
@@ -608,8 +670,10 @@ static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
         if (used < 0)
             return -1;
         at += used;
-        if (at >= argc || p->out->what != SUBMIT_RUN)
+        if (at >= argc || p->out->what != SUBMIT_RUN) {
+            start_at_files(p);
             return check_detach(p, err) < 0 ? -1 : check_whole(&p->out->spec, err);
+        }
     }
 }
 
@@ -629,6 +693,9 @@ int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
 
 void submit_opts_free(struct submit_opts *o)
 {
+    for (size_t i = 0; i < o->spec.nfiles; i++)
+        free(o->sources[i]);
+    free(o->sources);
     job_spec_free(&o->spec);
     for (size_t i = 0; i < o->nwords; i++)
         free(o->words[i]);

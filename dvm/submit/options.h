@@ -15,6 +15,7 @@ enum submit_what { SUBMIT_RUN, SUBMIT_HELP, SUBMIT_VERSION };
 struct submit_opts {
     enum submit_what what;
     struct job_spec spec; /* owned; without programs if `attach` is given */
+    char **sources;       /* owned: where the spec's files are here */
     const char *attach;   /* --attach: the job to follow, borrowed from argv */
     struct output_style output;
     struct cli_where where; /* the daemon; owned */

@@ -2,6 +2,7 @@
 /* The life of one prun: a poll(2) loop between the daemon, the terminal and signals. */
 #include "dvm/submit/run.h"
 
+#include "dvm/submit/files.h"
 #include "dvm/submit/output.h"
 #include "dvm/submit/resume.h"
 
@@ -21,13 +22,17 @@
 #define FOREGROUND_LOOK_MS 300 /* nothing tells a process that it has come to the foreground */
 #define WAIT_NOTICE_MS 1000    /* a job that has not started by then: the user is told why */
 
-enum { P_CONN, P_SIGNALS, P_STDIN, P_OUT, P_ERR, P_COUNT };
+#define FILES_PENDING_MAX (512u << 10) /* the same for files */
+
+enum { P_CONN, P_SIGNALS, P_STDIN, P_FILES, P_OUT, P_ERR, P_COUNT };
 
 struct run {
     struct resume *conn;
     run_dial_fn *dial;
     void *dial_arg;
     struct output *output;
+    struct files_sender *files; /* NULL: none, or they cannot be read */
+    char *files_why;            /* why not: the job is being ended */
     const struct submit_opts *opts;
     const struct run_fds *fds;
     char *nspace; /* NULL: not accepted yet */
@@ -68,8 +73,8 @@ static void finish(struct run *r, int code, const char *why)
 {
     if (r->code >= 0)
         return;
-    r->code = code;
-    r->why = xstrdup(why ? why : "");
+    r->code = r->files_why ? EXIT_CODE_NOT_LAUNCHED : code;
+    r->why = r->files_why ? xasprintf("not launched: %s", r->files_why) : xstrdup(why ? why : "");
     output_finish(r->output);
 }
 
@@ -81,6 +86,42 @@ static void send_or_finish(struct run *r, const struct client_msg *m)
         finish(r, EXIT_CODE_NOT_LAUNCHED, err.msg);
 }
 
+/* --- files */
+
+static void files_failed(struct run *r, const struct err *err)
+{
+    struct client_msg m = {.type = CLIENT_SIGNAL, .number = SIGTERM};
+
+    r->files_why = xstrdup(err->msg);
+    files_sender_destroy(r->files);
+    r->files = NULL;
+    send_or_finish(r, &m);
+}
+
+static void on_room(struct run *r, uint64_t total)
+{
+    struct err err = {0};
+
+    if (r->files && files_sender_room(r->files, total, &err) < 0)
+        files_failed(r, &err);
+}
+
+static void send_files(struct run *r)
+{
+    struct client_msg m = {.type = CLIENT_FILES};
+    struct err err = {0};
+
+    while (r->files && r->code < 0 && resume_pending(r->conn) < FILES_PENDING_MAX) {
+        if (files_sender_pump(r->files, &err) < 0) {
+            files_failed(r, &err);
+            return;
+        }
+        if (!files_sender_next(r->files, &m.data, &m.len))
+            return;
+        send_or_finish(r, &m);
+    }
+}
+
 /* --- what the daemon says */
 
 static void replace(char **p, char **with)
@@ -90,11 +131,23 @@ static void replace(char **p, char **with)
     *with = NULL;
 }
 
+/* What the job wants of us is there: its ranks would not start otherwise. */
+static bool has_all(const struct run *r)
+{
+    static const char *const later[] = {"STARTED", "RUNNING", "REGISTERED"};
+    bool has = r->opts->spec.nfiles == 0;
+
+    for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++)
+        has = has || strcmp(r->state, later[i]) == 0;
+    return has;
+}
+
 static void on_state(struct run *r, struct client_msg *m)
 {
     replace(&r->state, &m->a);
     replace(&r->reason, &m->b);
-    if (r->opts->spec.flags & JOB_DETACH && r->nspace) { /* it waits or runs: it was not refused */
+    if (r->opts->spec.flags & JOB_DETACH && r->nspace &&
+        has_all(r)) { /* it waits or runs: it was not refused */
         dprintf(r->fds->out, "%s\n", r->nspace);
         finish(r, 0, NULL);
         return;
@@ -139,6 +192,9 @@ static void on_message(struct run *r, struct client_msg *m)
         break;
     case CLIENT_MAP:
         output_text(r->output, m->data, m->len);
+        break;
+    case CLIENT_FILES_ROOM:
+        on_room(r, m->room);
         break;
     case CLIENT_STDIN_PAUSE:
         r->stdin_paused = m->number;
@@ -265,6 +321,9 @@ static void fill_poll(const struct run *r, struct pollfd p[P_COUNT])
     p[P_SIGNALS] = (struct pollfd){.fd = r->fds->signals, .events = POLLIN};
     p[P_STDIN] = (struct pollfd){.fd = stdin_due(r) && !in_background(r) ? r->fds->in : -1,
                                  .events = POLLIN};
+    p[P_FILES].fd = -1;
+    if (r->files && r->code < 0 && resume_pending(r->conn) < FILES_PENDING_MAX)
+        files_sender_want(r->files, &p[P_FILES]);
     output_want(r->output, &p[P_OUT]);
 }
 
@@ -317,6 +376,7 @@ static void turn(struct run *r)
         on_signals(r);
     if (p[P_STDIN].revents)
         on_stdin(r);
+    send_files(r);
 }
 
 static void last_words(struct run *r)
@@ -340,6 +400,8 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
     r.conn = resume_create(c, &again);
     r.output = output_create((int[2]){fds->out, fds->err}, &opts->output);
     r.stdin_open = !opts->attach && opts->spec.stdin_rank != JOB_RANK_NONE;
+    if (opts->spec.nfiles)
+        r.files = files_sender_create(opts->sources, opts->spec.nfiles);
     if (opts->attach)
         send_or_finish(&r, &(struct client_msg){.type = CLIENT_ATTACH, .a = (char *)opts->attach});
     else
@@ -348,6 +410,8 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
         turn(&r);
     resume_destroy(r.conn);
     last_words(&r);
+    files_sender_destroy(r.files);
+    free(r.files_why);
     output_destroy(r.output);
     free(r.nspace);
     free(r.state);

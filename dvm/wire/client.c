@@ -50,6 +50,7 @@ static void put_fields(struct buf *b, const struct client_msg *m)
         job_spec_encode(b, &m->spec);
         break;
     case CLIENT_STDIN:
+    case CLIENT_FILES:
     case CLIENT_MAP:
         put_data(b, m);
         break;
@@ -89,6 +90,9 @@ static void put_fields(struct buf *b, const struct client_msg *m)
     case CLIENT_UNREACHED:
         buf_put_u8(b, m->number ? 1 : 0);
         buf_put_str(b, m->a);
+        break;
+    case CLIENT_FILES_ROOM:
+        buf_put_u64(b, m->room);
         break;
     default:
         put_session(b, m);
@@ -134,6 +138,7 @@ static int get_fields(struct cur *c, struct client_msg *m)
 {
     switch (m->type) {
     case CLIENT_STDIN:
+    case CLIENT_FILES:
     case CLIENT_MAP:
         m->data = cur_bytes(c, CLIENT_DATA_MAX, &m->len);
         return 0;
@@ -180,6 +185,9 @@ static int get_fields(struct cur *c, struct client_msg *m)
     case CLIENT_UNREACHED:
         m->number = cur_u8(c);
         m->a = cur_str(c, CLIENT_TEXT_MAX);
+        return 0;
+    case CLIENT_FILES_ROOM:
+        m->room = cur_u64(c);
         return 0;
     default:
         return get_session(c, m);
@@ -283,5 +291,5 @@ void client_msg_free(struct client_msg *m)
 bool client_msg_numbered(enum client_type type)
 {
     return type != CLIENT_OPEN && type != CLIENT_OPENED && type != CLIENT_ACK &&
-           type != CLIENT_NOTE && type != CLIENT_BYE;
+           type != CLIENT_NOTE && type != CLIENT_BYE && type != CLIENT_FILES_ROOM;
 }

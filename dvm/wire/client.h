@@ -14,10 +14,10 @@
  *
  * OPEN before SUBMIT or ATTACH makes the connection a session's, which outlives it (docs/prun.md,
  * Lost connections). Each side numbers what it says in a session from 1 on, without OPEN, OPENED,
- * ACK, NOTE and BYE, and keeps it until the other has acknowledged it. Later connections of the
- * session begin with the same token and a higher attempt; what the other does not have yet is said
- * again. Numbers are not sent: OPENED tells that of the daemon's next message, again where some are
- * left out. */
+ * ACK, NOTE, FILES_ROOM (told anew) and BYE, and keeps it until the other has acknowledged it.
+ * Later connections of the session begin with the same token and a higher attempt; what the other
+ * does not have yet is said again. Numbers are not sent: OPENED tells that of the daemon's next
+ * message, again where some are left out. */
 #define CLIENT_VERSION 1
 #define CLIENT_TOKEN_BYTES 16
 #define CLIENT_WINDOW_MAX_MS 600000u
@@ -40,6 +40,7 @@ enum client_type {
                     a connection */
     CLIENT_ACK,  /* u64 number of the last message that has come; both ways */
     CLIENT_BYE,  /* the session is over, and its job with it unless that is detached */
+    CLIENT_FILES, /* bytes: one piece of the job's files (dvm/wire/piece.h) */
     /* daemon -> client */
     CLIENT_ACCEPTED = 64, /* str nspace */
     CLIENT_STATE,         /* str state ("WAITING_FOR_DAEMONS", "RUNNING", …), str reason */
@@ -54,6 +55,7 @@ enum client_type {
     CLIENT_OPENED, /* u64 number of the client's last message that has come, u64 of the next from
                     * here
                     */
+    CLIENT_FILES_ROOM, /* u64: so many bytes of FILES may be sent, in all, from the begin */
     /* relay -> client */
     CLIENT_REACHED,   /* str numeric address of the daemon; everything later is the daemon's */
     CLIENT_UNREACHED, /* u8 1: trying again is of no use, str why */
@@ -62,10 +64,11 @@ enum client_type {
 struct client_msg {
     enum client_type type;
     struct job_spec spec; /* SUBMIT */
-    const uint8_t *data;  /* STDIN, OUTPUT, MAP: borrowed from the input */
+    const uint8_t *data;  /* STDIN, OUTPUT, MAP, FILES: borrowed from the input */
     size_t len;
     uint32_t number;    /* signal, exit code, status, rank, pause, attempt, final */
     uint8_t stream;     /* OUTPUT */
+    uint64_t room;      /* FILES_ROOM */
     uint64_t have;      /* OPEN, OPENED, ACK: number of the last message that has come */
     uint64_t next;      /* OPENED */
     uint32_t window_ms; /* OPEN */

@@ -14,7 +14,7 @@
 /* The least bytes that one element takes on the wire, for cur_count(). */
 #define STRING_MIN 4
 #define CLEANUP_MIN (STRING_MIN + 4)
-#define APP_MIN (4 + 4 + STRING_MIN + 4)
+#define APP_MIN (4 + 4 + STRING_MIN + 4 + 4)
 #define NODE_MIN (4 + 8 + STRING_MIN)
 #define RANK_MIN (4 + 4)
 
@@ -90,6 +90,7 @@ static void app_encode(struct buf *b, const struct job_app *a)
     strings_encode(b, a->env);
     buf_put_str(b, a->cwd);
     buf_put_u32(b, a->nprocs);
+    buf_put_u32(b, a->program);
 }
 
 static void app_decode(struct cur *c, struct job_app *a)
@@ -98,6 +99,7 @@ static void app_decode(struct cur *c, struct job_app *a)
     a->env = strings_decode(c);
     a->cwd = cur_str(c, JOB_STRING_MAX);
     a->nprocs = cur_u32(c);
+    a->program = cur_u32(c);
 }
 
 static int app_check(const struct job_app *a, size_t i, struct err *err)
@@ -186,6 +188,61 @@ const char *job_cleanup_refused(const char *path)
     return names ? NULL : "is the root";
 }
 
+/* Plain names between single slashes: what makes another spelling of the same path is refused. */
+const char *job_file_refused(const char *path)
+{
+    if (path[0] == '/')
+        return "is absolute";
+    if (strlen(path) > JOB_FILE_PATH_MAX)
+        return "is too long";
+    for (;;) {
+        size_t len = strcspn(path, "/");
+
+        if (len == 0 || (len == 1 && path[0] == '.'))
+            return "has an empty name in it";
+        if (len == 2 && path[0] == '.' && path[1] == '.')
+            return "leads up by '..'";
+        if (!path[len])
+            return NULL;
+        path += len + 1;
+    }
+}
+
+static void files_encode(struct buf *b, const struct job_spec *s)
+{
+    buf_put_u32(b, (uint32_t)s->nfiles);
+    for (size_t i = 0; i < s->nfiles; i++)
+        buf_put_str(b, s->files[i]);
+}
+
+static void files_decode(struct cur *c, struct job_spec *s)
+{
+    s->nfiles = cur_count(c, JOB_FILES_MAX, STRING_MIN);
+    s->files = xcalloc(s->nfiles, sizeof(*s->files));
+    for (size_t i = 0; i < s->nfiles; i++)
+        s->files[i] = cur_str(c, JOB_FILE_PATH_MAX);
+}
+
+static int files_check(const struct job_spec *s, struct err *err)
+{
+    for (size_t i = 0; i < s->nfiles; i++) {
+        const char *why = job_file_refused(s->files[i]);
+
+        if (why)
+            return err_set(err, "file '%s': it %s", s->files[i], why);
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(s->files[i], s->files[k]) == 0)
+                return err_set(err, "file '%s' is named twice", s->files[i]);
+        }
+    }
+    for (size_t i = 0; i < s->napps; i++) {
+        if (s->apps[i].program > s->nfiles)
+            return err_set(err, "application %zu is file %u of %zu", i, s->apps[i].program,
+                           s->nfiles);
+    }
+    return 0;
+}
+
 static int cleanups_check(const struct job_spec *s, struct err *err)
 {
     for (size_t i = 0; i < s->ncleanups; i++) {
@@ -210,6 +267,7 @@ void job_spec_encode(struct buf *b, const struct job_spec *s)
     buf_put_str(b, s->parent_nspace);
     buf_put_u32(b, s->parent_rank);
     cleanups_encode(b, s);
+    files_encode(b, s);
     buf_put_u32(b, (uint32_t)s->napps);
     for (size_t i = 0; i < s->napps; i++)
         app_encode(b, &s->apps[i]);
@@ -226,6 +284,7 @@ static void spec_read(struct cur *c, struct job_spec *s)
     s->parent_nspace = cur_str(c, JOB_NSPACE_MAX);
     s->parent_rank = cur_u32(c);
     cleanups_decode(c, s);
+    files_decode(c, s);
     s->napps = cur_count(c, JOB_APPS_MAX, APP_MIN);
     s->apps = xcalloc(s->napps, sizeof(*s->apps));
     /* All of them, also after a bad one: each leaves what job_spec_free() expects. */
@@ -239,7 +298,7 @@ static int spec_check(const struct cur *c, const struct job_spec *s, struct err 
         return err_set(err, "cut short, or a count or string over its limit");
     if (s->flags & ~JOB_FLAGS_KNOWN)
         return err_set(err, "unknown flags 0x%x", s->flags & ~JOB_FLAGS_KNOWN);
-    if (policy_check(s, err) < 0 || cleanups_check(s, err) < 0)
+    if (policy_check(s, err) < 0 || cleanups_check(s, err) < 0 || files_check(s, err) < 0)
         return -1;
     if (s->napps == 0)
         return err_set(err, "no application");
@@ -270,6 +329,9 @@ void job_spec_copy(struct job_spec *dst, const struct job_spec *src)
     for (size_t i = 0; i < src->ncleanups; i++)
         dst->cleanups[i] =
             (struct job_cleanup){xstrdup(src->cleanups[i].path), src->cleanups[i].flags};
+    dst->files = xcalloc(src->nfiles, sizeof(*dst->files));
+    for (size_t i = 0; i < src->nfiles; i++)
+        dst->files[i] = xstrdup(src->files[i]);
     dst->apps = xcalloc(src->napps, sizeof(*dst->apps));
     for (size_t i = 0; i < src->napps; i++) {
         dst->apps[i] = (struct job_app){
@@ -277,6 +339,7 @@ void job_spec_copy(struct job_spec *dst, const struct job_spec *src)
             .env = strings_copy(src->apps[i].env),
             .cwd = xstrdup(src->apps[i].cwd ? src->apps[i].cwd : ""),
             .nprocs = src->apps[i].nprocs,
+            .program = src->apps[i].program,
         };
     }
 }
@@ -294,6 +357,9 @@ void job_spec_free(struct job_spec *s)
     for (size_t i = 0; s->cleanups && i < s->ncleanups; i++)
         free(s->cleanups[i].path);
     free(s->cleanups);
+    for (size_t i = 0; s->files && i < s->nfiles; i++)
+        free(s->files[i]);
+    free(s->files);
     free(s->hosts);
     free(s->parent_nspace);
     *s = (struct job_spec){0};
@@ -305,6 +371,8 @@ void job_launch_encode(struct buf *b, const struct job_launch *l)
     buf_put_u64(b, l->version);
     buf_put_u32(b, l->home_vpid);
     buf_put_u32(b, l->home_client);
+    buf_put_u32(b, l->files_vpid);
+    buf_put_u32(b, l->files_client);
     job_spec_encode(b, &l->spec);
     buf_put_u32(b, l->universe);
     buf_put_u32(b, (uint32_t)l->nnodes);
@@ -369,6 +437,8 @@ int job_launch_decode(struct cur *c, struct job_launch *out, struct err *err)
     out->version = cur_u64(c);
     out->home_vpid = cur_u32(c);
     out->home_client = cur_u32(c);
+    out->files_vpid = cur_u32(c);
+    out->files_client = cur_u32(c);
     if (job_spec_decode(c, &out->spec, err) < 0)
         goto error;
     out->universe = cur_u32(c);

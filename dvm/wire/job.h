@@ -24,8 +24,10 @@ struct job_app {
     char **argv; /* NULL-terminated, as is env; argv[0] is looked up in the PATH of env on the
                     rank's node */
     char **env;
-    char *cwd;       /* absolute; "" : the session's directory */
-    uint32_t nprocs; /* 0: as many as the policy gives (every free slot) */
+    char *cwd;        /* absolute; "" : that of the job's files, or the session's if it has none */
+    uint32_t nprocs;  /* 0: as many as the policy gives (every free slot) */
+    uint32_t program; /* 0: argv[0] as it stands; else the spec's file of that number, from 1, is
+                         run in its place */
 };
 
 /* Parts of a daemon's CPUs, from the whole down. */
@@ -89,6 +91,10 @@ struct job_cleanup {
     uint32_t flags;
 };
 
+#define JOB_FILES_MAX 256
+#define JOB_FILE_PATH_MAX 1023
+#define JOB_FILES_DIR "files" /* in the job's directory on each daemon */
+
 struct job_spec {
     uint32_t flags;
     enum job_map_by map_by;
@@ -105,11 +111,15 @@ struct job_spec {
     uint32_t parent_rank;
     size_t ncleanups;
     struct job_cleanup *cleanups;
+    size_t nfiles; /* that are on every daemon of the job before any rank starts: where they go, */
+    char **files;  /*   below JOB_FILES_DIR; no path twice */
     size_t napps;
     struct job_app *apps;
 };
 /* Why this path cannot be cleaned up; NULL: it can. */
 const char *job_cleanup_refused(const char *path);
+/* Why nothing can be put below a directory under this name; NULL: it can. */
+const char *job_file_refused(const char *path);
 
 struct job_node { /* a daemon that gets ranks of the job */
     uint32_t vpid;
@@ -123,6 +133,8 @@ struct job_launch {
     uint64_t version;   /* membership that it was mapped on */
     uint32_t home_vpid; /* the daemon whose client gets the output; JOB_NO_VPID: nobody */
     uint32_t home_client;
+    uint32_t files_vpid; /* the daemon whose client sends the job's files, if it has any */
+    uint32_t files_client;
     struct job_spec spec; /* environments and arguments included */
     uint32_t universe;    /* slots of the whole DVM now, for PMIX_UNIV_SIZE */
     size_t nnodes;

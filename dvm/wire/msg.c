@@ -55,6 +55,9 @@ static const struct layout layouts[MSG_TYPES] = {
     [MSG_APP] = {"APP", "id"},
     [MSG_GATHER_UP] = {"GATHER_UP", "oDvid"},
     [MSG_GATHER_DOWN] = {"GATHER_DOWN", "oDid"},
+    [MSG_STAGE] = {"STAGE", "ncT"},
+    [MSG_STAGED] = {"STAGED", "nit"},
+    [MSG_START] = {"START", "n"},
 };
 
 const char *msg_name(unsigned type)

@@ -62,6 +62,10 @@ enum msg_type {
     MSG_APP,         /* number: kind, data */
     MSG_GATHER_UP,   /* op: sequence, data2: signature, vpids, data */
     MSG_GATHER_DOWN, /* op: sequence, data2: signature, number: status, data */
+    /* a job's files */
+    MSG_STAGE,  /* nspace, client: its files go to targets now; to the submitter's daemon */
+    MSG_STAGED, /* nspace: they are on the sender; or number: errno, text: why not; to the head */
+    MSG_START,  /* nspace: they are on all daemons of the job, its ranks can start */
     MSG_TYPES
 };
 

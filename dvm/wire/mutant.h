@@ -68,6 +68,8 @@
     X(KEEP_BOUND, "a failed grow leaves the size bound where it was raised to")                    \
     X(LOSS_ENDS_BATCH, "the loss of a daemon ends a batch of joiners")                             \
     X(GATHER_LOCAL, "each daemon ends a collective by itself when a participant is lost")          \
+    X(START_UNSTAGED, "ranks do not wait for their job's files")                                   \
+    X(START_EARLY, "ranks start when one daemon of the job has its files")                         \
     X(GATHER_SOME, "a collective does not wait for one of the contributions")                      \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 

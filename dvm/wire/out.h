@@ -16,7 +16,9 @@ enum out_kind {
                       it to its own */
     OUT_SEND,      /* conn, data */
     OUT_CLOSE,     /* conn, number: 1 flush */
-    OUT_LAUNCH,    /* launch: register, create the local ranks */
+    OUT_LAUNCH,    /* launch: register, create the local ranks; if the job has files: take them in,
+                      then core_staged(), and create the ranks at OUT_START */
+    OUT_START,     /* a: nspace */
     OUT_SIGNAL,    /* a: nspace, rank (or JOB_RANK_ALL), number: signal */
     OUT_END_RANKS, /* a: nspace: SIGTERM, number ms of grace, SIGKILL */
     OUT_JOB_GONE,  /* a: nspace: all local ranks terminated: clean up, then core_local_gone() */
@@ -25,6 +27,7 @@ enum out_kind {
     OUT_GATHER,    /* req, number: 0 or an outcome of dvm/gather/gather.h, data */
     OUT_CLIENT, /* client (uint32 in conn), data: an encoded client_msg; number 1: close afterwards
                  */
+    OUT_STAGE,  /* client (in conn): its job's files can go: core_stage_targets() */
     OUT_STDIN,  /* client (in conn): its job has started, input can go: core_stdin() */
     OUT_EVENT,  /* req: event number that was appended (head) */
     OUT_STATE,  /* core_state() has changed; number: the new one */

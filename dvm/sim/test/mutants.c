@@ -60,6 +60,8 @@ static const struct row rows[] = {
     {"loss-ends-batch", "unrelated-loss", 100},
     {"gather-local", "gather-outcome", 300},
     {"gather-some", "gather-outcome", 100},
+    {"start-unstaged", "staged-before-start", 100},
+    {"start-early", "staged-before-start", 100},
     {"wire-some", "all-or-nothing", 100},
     {"take-some-back", "all-or-nothing", 300},
     {"fail-untold", "one-terminal-event", 100},
@@ -85,6 +87,7 @@ static const char *const invariants[] = {
     "left-parks",
     "bounded-backlog",
     "gather-outcome",
+    "staged-before-start",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

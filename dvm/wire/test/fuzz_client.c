@@ -52,7 +52,9 @@ static const char *name(unsigned type)
                                         [CLIENT_BYE] = "BYE",
                                         [CLIENT_OPENED] = "OPENED",
                                         [CLIENT_REACHED] = "REACHED",
-                                        [CLIENT_UNREACHED] = "UNREACHED"};
+                                        [CLIENT_UNREACHED] = "UNREACHED",
+                                        [CLIENT_FILES] = "FILES",
+                                        [CLIENT_FILES_ROOM] = "ROOM"};
     size_t n;
     const struct client_msg *list = sample_clients(&n);
 

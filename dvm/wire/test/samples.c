@@ -7,10 +7,13 @@
 static char *some_argv[] = {"prog", "-v", "", NULL};
 static char *some_env[] = {"PATH=/bin", NULL};
 static uint32_t some_vpids[] = {1, 3};
-static struct job_app some_app = {.argv = some_argv, .env = some_env, .cwd = "/tmp", .nprocs = 2};
+static struct job_app some_app = {
+    .argv = some_argv, .env = some_env, .cwd = "/tmp", .nprocs = 2, .program = 2};
 
 static struct job_cleanup some_cleanups[] = {{"/tmp/f", 0},
                                              {"/tmp/d", JOB_CLEAN_DIR | JOB_CLEAN_RECURSIVE}};
+
+static char *some_files[] = {"in/data", "prog"};
 
 static struct job_spec sample_spec(void)
 {
@@ -25,6 +28,8 @@ static struct job_spec sample_spec(void)
                              .parent_rank = 6,
                              .ncleanups = 2,
                              .cleanups = some_cleanups,
+                             .nfiles = 2,
+                             .files = some_files,
                              .napps = 1,
                              .apps = &some_app};
 }
@@ -39,6 +44,8 @@ static struct job_launch sample_launch(void)
                                .version = 4,
                                .home_vpid = 1,
                                .home_client = 44,
+                               .files_vpid = 3,
+                               .files_client = 45,
                                .spec = sample_spec(),
                                .universe = 8,
                                .nnodes = 2,
@@ -131,6 +138,8 @@ const struct client_msg *sample_clients(size_t *n)
         {.type = CLIENT_OPENED, .have = 3, .next = 1ull << 42},
         {.type = CLIENT_REACHED, .a = "127.0.0.1"},
         {.type = CLIENT_UNREACHED, .number = 1, .a = "no"},
+        {.type = CLIENT_FILES, BYTES("\2\0\0\0\0\0\0\0\1x")},
+        {.type = CLIENT_FILES_ROOM, .room = 1ull << 33},
     };
 
     list[0].spec = sample_spec();

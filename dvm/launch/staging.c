@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job's files: sent for once its daemons have the launch, so that no hold and no new map comes
+ * between; its ranks start when they are on all of them. */
+#include "base/log/log.h"
+#include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE_NOT_LAUNCHED 125
+
+void staging_begin(struct launch *l, struct job *j)
+{
+    struct msg_target *targets FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *targets);
+    struct msg m = {.type = MSG_STAGE, .targets = targets, .ntargets = j->map.nnodes};
+
+    if (j->failure)
+        return;
+    free(j->reason);
+    j->reason = xasprintf("its files go to %zu daemons", j->map.nnodes);
+    for (size_t i = 0; i < j->map.nnodes; i++)
+        targets[i] =
+            (struct msg_target){j->map.nodes[i].vpid, {l->opts.incarnation, j->map.nodes[i].epoch}};
+    job_tell(l, j, &m);
+}
+
+static bool all_staged(const struct job *j)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->node_staged[i] && !j->node_gone[i])
+            return false;
+        if (MUTANT(START_EARLY))
+            return true;
+    }
+    return true;
+}
+
+/* Daemons that are lost are not waited for: the others go on if the job is recoverable. */
+void staging_check(struct launch *l, struct job *j)
+{
+    struct msg m = {.type = MSG_START, .nspace = j->map.nspace};
+    struct err err = {0};
+
+    if (j->state != JOB_STAGING || j->failure || j->started || !all_staged(j))
+        return;
+    j->started = true;
+    free(j->reason);
+    j->reason = xstrdup("");
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->node_gone[i] &&
+            rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
+            job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
+            return;
+        }
+    }
+}
+
+void job_staged(struct launch *l, uint32_t from, const struct msg *m)
+{
+    struct job *j = launch_job_find(l, m->nspace);
+    int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;
+
+    if (node < 0 || j->node_gone[node] || !j->map.spec.nfiles)
+        return;
+    if (m->number) {
+        job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED,
+                 "not launched: its files cannot be put on %s (vpid %u): %s: %s",
+                 j->map.nodes[node].host, from, m->text, strerror((int)m->number));
+        return;
+    }
+    j->node_staged[node] = true;
+    staging_check(l, j);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of the simulator's jobs: their submitters read them, writers on the daemons put them on
+ * disks that are slow at random. */
+#include "dvm/sim/sim_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_BYTES 350u /* the first is so long, each other one by as much longer */
+#define PIECE_BYTES 300u
+
+static struct writer *find(const struct sim *s, uint32_t vpid, const char *nspace)
+{
+    struct writer *w;
+
+    DL_FOREACH(s->writers, w)
+    {
+        if (w->vpid == vpid && strcmp(w->nspace, nspace) == 0)
+            return w;
+    }
+    return NULL;
+}
+
+static void drop(struct sim *s, struct writer *w)
+{
+    DL_DELETE(s->writers, w);
+    free(w->nspace);
+    free(w);
+}
+
+/* --- what the daemon's part for files wants */
+
+static void on_room(uint32_t client, uint64_t total, void *arg)
+{
+    struct node *n = arg;
+    struct sim *s = n->sim;
+
+    s->jobs[client].room = total;
+    if (s->jobs[client].reads_at == UINT64_MAX)
+        s->jobs[client].reads_at = s->now + sim_random(s, 4) * sim_random(s, 40);
+}
+
+static void on_write(const char *nspace, const void *piece, size_t len, void *arg)
+{
+    struct node *n = arg;
+    struct sim *s = n->sim;
+    struct writer *w = find(s, (uint32_t)(n - s->nodes), nspace);
+    struct err err = {0};
+    struct piece p;
+
+    if (!w)
+        return;
+    if (piece_decode(piece, len, &p, &err) < 0 ||
+        piece_follow(&w->order, w->nfiles, &p, &err) < 0) {
+        fprintf(stderr, "sim: a writer of job %s: %s\n", nspace, err.msg);
+        abort();
+    }
+    w->got += len;
+    if (w->at == UINT64_MAX)
+        w->at = s->now + sim_random(s, 4) * sim_random(s, 100);
+}
+
+void sim_files_start(struct sim *s, uint32_t vpid)
+{
+    struct node *n = &s->nodes[vpid];
+    struct stage_io io = {.room = on_room, .write = on_write, .arg = n};
+
+    n->sim = s;
+    n->stage = stage_create(n->core, &io);
+}
+
+void sim_files_end(struct sim *s, uint32_t vpid)
+{
+    struct writer *w, *tmp;
+
+    DL_FOREACH_SAFE(s->writers, w, tmp)
+    {
+        if (w->vpid == vpid)
+            drop(s, w);
+    }
+    stage_destroy(s->nodes[vpid].stage);
+    s->nodes[vpid].stage = NULL;
+}
+
+/* --- ranks' side */
+
+void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
+{
+    struct writer *w = xcalloc(1, sizeof *w);
+
+    w->nspace = xstrdup(l->nspace);
+    w->vpid = vpid;
+    w->nfiles = (uint32_t)l->spec.nfiles;
+    w->full = strcmp(l->spec.files[0], SIM_FULL) == 0;
+    w->at = s->now + sim_random(s, 20);
+    DL_APPEND(s->writers, w);
+}
+
+bool sim_files_pending(const struct sim *s, uint32_t vpid, const char *nspace)
+{
+    const struct writer *w = find(s, vpid, nspace);
+
+    return w && !w->started && !w->over;
+}
+
+void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace)
+{
+    struct writer *w = find(s, vpid, nspace);
+
+    if (w)
+        w->started = true;
+}
+
+/* What it has written is remembered until the whole job is over. */
+void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace)
+{
+    struct writer *w = find(s, vpid, nspace);
+
+    stage_forget(s->nodes[vpid].stage, nspace);
+    if (!w)
+        return;
+    w->over = true;
+    w->at = UINT64_MAX;
+}
+
+void sim_files_forget(struct sim *s, uint32_t vpid, const char *nspace)
+{
+    struct writer *w = find(s, vpid, nspace);
+
+    if (w)
+        drop(s, w);
+}
+
+/* No rank of the job starts here. */
+void sim_files_fail(struct sim *s, uint32_t vpid, const char *nspace, int errnum)
+{
+    struct core *c = s->nodes[vpid].core;
+    const struct job_launch *l = core_job(c, nspace);
+    uint32_t ranks = l ? l->nranks : 0;
+
+    sim_files_over(s, vpid, nspace);
+    for (uint32_t r = 0; r < ranks; r++) {
+        l = core_job(c, nspace);
+        if (l && l->nodes[l->rank_node[r]].vpid == vpid)
+            core_proc(c, nspace, r, CORE_PROC_FAILED, errnum, "its files");
+    }
+}
+
+bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace)
+{
+    const struct writer *w = find(s, vpid, nspace);
+
+    return w && w->staged;
+}
+
+static void writer_step(struct sim *s, struct writer *w)
+{
+    struct node *n = &s->nodes[w->vpid];
+    FREE_AUTO char *nspace = xstrdup(w->nspace);
+    const struct job_launch *l = core_job(n->core, nspace);
+
+    w->at = UINT64_MAX;
+    if (!w->ready && l) {
+        w->ready = true;
+        stage_expect(n->stage, l);
+        return;
+    }
+    stage_written(n->stage, nspace, w->got);
+    if (w->full && w->got) {
+        core_staged(n->core, nspace, ENOSPC, "writing " SIM_FULL);
+        sim_files_fail(s, w->vpid, nspace, ECANCELED);
+    } else if (piece_all(&w->order, w->nfiles) && !w->staged) {
+        w->staged = true;
+        core_staged(n->core, nspace, 0, NULL);
+    }
+}
+
+/* --- the submitter's side */
+
+static void next_piece(const struct sim_job *j, uint8_t data[PIECE_BYTES], struct piece *p)
+{
+    uint64_t size = (uint64_t)FILE_BYTES * (j->order.file + 1);
+    uint64_t left = size - j->order.bytes;
+
+    *p = (struct piece){.kind = PIECE_DATA, .file = j->order.file, .data = data};
+    p->len = left < PIECE_BYTES ? left : PIECE_BYTES;
+    if (!j->order.open) {
+        *p = (struct piece){.kind = PIECE_FILE, .file = j->order.file, .mode = 0644};
+    } else if (!left) {
+        p->kind = PIECE_END;
+        p->size = size;
+        p->len = PIECE_SUM_BYTES;
+    }
+}
+
+static void read_step(struct sim *s, size_t index)
+{
+    struct sim_job *j = &s->jobs[index];
+    struct node *n = &s->nodes[j->home];
+    uint8_t data[PIECE_BYTES] = {0};
+    struct err err = {0};
+    struct piece p;
+
+    j->reads_at = UINT64_MAX;
+    while (!piece_all(&j->order, j->nfiles)) {
+        struct buf b BUF_AUTO = {0};
+
+        next_piece(j, data, &p);
+        buf_init(&b, PIECE_MAX);
+        piece_encode(&b, &p);
+        if (j->read + b.len > j->room)
+            return;
+        if (piece_follow(&j->order, j->nfiles, &p, &err) < 0 ||
+            stage_piece(n->stage, (uint32_t)index, b.data, b.len, &err) < 0) {
+            fprintf(stderr, "sim: the submitter of job %s: %s\n", j->nspace, err.msg);
+            abort();
+        }
+        j->read += b.len;
+    }
+}
+
+/* --- the turn */
+
+uint64_t sim_files_next(const struct sim *s)
+{
+    const struct writer *w;
+    uint64_t at = UINT64_MAX;
+
+    DL_FOREACH(s->writers, w)
+    {
+        if (w->at < at && !s->nodes[w->vpid].stopped)
+            at = w->at;
+    }
+    for (size_t i = 0; i < s->njobs; i++) {
+        if (s->jobs[i].reads_at < at && sim_job_waits(s, i) && !s->nodes[s->jobs[i].home].stopped)
+            at = s->jobs[i].reads_at;
+    }
+    return at;
+}
+
+void sim_files_turn(struct sim *s)
+{
+    struct writer *w, *tmp;
+
+    DL_FOREACH_SAFE(s->writers, w, tmp)
+    {
+        uint32_t vpid = w->vpid;
+
+        if (w->at > s->now || s->nodes[vpid].stopped)
+            continue;
+        core_time(s->nodes[vpid].core, s->now, s->now);
+        writer_step(s, w);
+        sim_drain(s, vpid);
+        sim_files_turn(s); /* the list may have changed */
+        return;
+    }
+    for (size_t i = 0; i < s->njobs; i++) {
+        uint32_t home = s->jobs[i].home;
+
+        if (s->jobs[i].reads_at > s->now || !sim_job_waits(s, i) || s->nodes[home].stopped)
+            continue;
+        core_time(s->nodes[home].core, s->now, s->now);
+        read_step(s, i);
+        sim_drain(s, home);
+    }
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of jobs where they come from: each piece goes to all daemons of the job at once, and the
+ * client may send on when the slowest of them has written. */
+#include "base/log/log.h"
+#include "dvm/stage/stage_private.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct source *find(const struct stage *s, uint32_t client)
+{
+    struct source *x;
+
+    HASH_FIND(hh, s->sources, &client, sizeof client, x);
+    return x;
+}
+
+static void drop(struct stage *s, struct source *x)
+{
+    s->turns -= x->turn;
+    HASH_DEL(s->sources, x);
+    hwloc_bitmap_free(x->ready);
+    free(x->targets);
+    free(x->nspace);
+    free(x);
+}
+
+void source_free_all(struct stage *s)
+{
+    struct source *x, *tmp;
+
+    HASH_ITER(hh, s->sources, x, tmp)
+    {
+        drop(s, x);
+    }
+}
+
+/* What may be on its way to one daemon. */
+static uint64_t room_of(const struct source *x)
+{
+    uint64_t room = x->ntargets ? STAGE_JOB_BYTES / x->ntargets : 0;
+
+    if (room < STAGE_ROOM_MIN)
+        return STAGE_ROOM_MIN;
+    return room > STAGE_ROOM_MAX ? STAGE_ROOM_MAX : room;
+}
+
+static uint64_t taken_by_all(const struct source *x)
+{
+    uint64_t least = x->sent;
+
+    for (size_t i = 0; i < x->ntargets; i++)
+        least = x->targets[i].taken < least ? x->targets[i].taken : least;
+    return least;
+}
+
+/* It has begun, and every daemon waits for pieces. */
+static bool can_send(const struct source *x)
+{
+    for (size_t i = 0; i < x->ntargets; i++) {
+        if (!hwloc_bitmap_isset(x->ready, x->targets[i].vpid))
+            return false;
+    }
+    return x->nspace && x->ntargets > 0;
+}
+
+static bool over(const struct source *x)
+{
+    return x->ntargets == 0 || (piece_all(&x->order, x->nfiles) && taken_by_all(x) == x->sent);
+}
+
+static void give_room(struct stage *s, struct source *x)
+{
+    uint64_t room = room_of(x);
+    uint64_t total = taken_by_all(x) + room;
+
+    if (piece_all(&x->order, x->nfiles) || total < x->told + room / 2)
+        return;
+    x->told = total;
+    s->io.room(x->client, total, s->io.arg);
+}
+
+static void turns(struct stage *s)
+{
+    struct source *x, *tmp;
+
+    HASH_ITER(hh, s->sources, x, tmp)
+    {
+        if (x->turn && over(x)) {
+            x->turn = false;
+            s->turns--;
+        }
+    }
+    HASH_ITER(hh, s->sources, x, tmp)
+    {
+        if (s->turns >= STAGE_TURNS)
+            break;
+        if (x->turn || x->told || !can_send(x))
+            continue;
+        x->turn = true;
+        s->turns++;
+        give_room(s, x);
+    }
+}
+
+void stage_source(struct stage *s, uint32_t client, uint32_t nfiles)
+{
+    struct source *x = find(s, client);
+
+    if (x || !nfiles)
+        return;
+    x = xcalloc(1, sizeof *x);
+    x->client = client;
+    x->nfiles = nfiles;
+    x->ready = hwloc_bitmap_alloc();
+    HASH_ADD(hh, s->sources, client, sizeof x->client, x);
+}
+
+void stage_begin(struct stage *s, uint32_t client)
+{
+    struct source *x = find(s, client);
+    const struct msg_target *targets;
+    const char *nspace;
+    size_t n;
+
+    if (!x || x->nspace || !core_stage_targets(s->core, client, &nspace, &targets, &n))
+        return;
+    x->nspace = xstrdup(nspace);
+    x->targets = xcalloc(n, sizeof *x->targets);
+    for (size_t i = 0; i < n; i++) {
+        if (core_live_in(s->core, targets[i].vpid, targets[i].epoch.ctr))
+            x->targets[x->ntargets++].vpid = targets[i].vpid;
+    }
+    turns(s);
+}
+
+void source_ready(struct stage *s, uint32_t from, uint32_t client)
+{
+    struct source *x = find(s, client);
+
+    if (!x)
+        return;
+    hwloc_bitmap_set(x->ready, from);
+    turns(s);
+}
+
+static uint64_t on_way(const struct stage *s)
+{
+    const struct source *x, *tmp;
+    uint64_t sum = 0;
+
+    HASH_ITER(hh, s->sources, x, tmp)
+    {
+        for (size_t i = 0; i < x->ntargets; i++)
+            sum += x->sent - x->targets[i].taken;
+    }
+    return sum;
+}
+
+static void send_all(struct stage *s, const struct source *x, const void *data, size_t len)
+{
+    struct buf b BUF_AUTO = {0};
+    struct err err = {0};
+
+    buf_init(&b, PIECE_MAX + 1024);
+    buf_put_str(&b, x->nspace);
+    buf_put_bytes(&b, data, len);
+    for (size_t i = 0; i < x->ntargets; i++) {
+        if (core_app_send(s->core, x->targets[i].vpid, CLASS_BULK, STAGE_PIECE, b.data, b.len,
+                          &err) == 0 ||
+            !core_live(s->core, x->targets[i].vpid))
+            continue;
+        log_error("job %s: %s", x->nspace, err.msg); /* it could never have all of the files */
+        core_client_signal(s->core, x->client, SIGTERM);
+        return;
+    }
+}
+
+int stage_piece(struct stage *s, uint32_t client, const void *data, size_t len, struct err *err)
+{
+    struct source *x = find(s, client);
+    struct piece p;
+    uint64_t now;
+
+    if (!x || x->sent + len > x->told)
+        return err_set(err, "a piece of %zu bytes of a file, for which there is no room", len);
+    if (piece_decode(data, len, &p, err) < 0 || piece_follow(&x->order, x->nfiles, &p, err) < 0)
+        return -1;
+    if (x->ntargets == 0)
+        return 0; /* all are gone, and the job's end is on its way */
+    x->sent += len;
+    send_all(s, x, data, len);
+    now = on_way(s);
+    s->on_way_most = now > s->on_way_most ? now : s->on_way_most;
+    return 0;
+}
+
+void source_taken(struct stage *s, uint32_t from, uint32_t client, const char *nspace,
+                  uint64_t total)
+{
+    struct source *x = find(s, client);
+
+    if (!x || !x->nspace || strcmp(x->nspace, nspace) != 0 || total > x->sent)
+        return;
+    for (size_t i = 0; i < x->ntargets; i++) {
+        if (x->targets[i].vpid == from && total > x->targets[i].taken)
+            x->targets[i].taken = total;
+    }
+    if (x->turn)
+        give_room(s, x);
+    turns(s);
+}
+
+void source_member_gone(struct stage *s, uint32_t vpid)
+{
+    struct source *x, *tmp;
+
+    HASH_ITER(hh, s->sources, x, tmp)
+    {
+        size_t kept = 0;
+
+        hwloc_bitmap_clr(x->ready, vpid);
+        for (size_t i = 0; i < x->ntargets; i++) {
+            if (x->targets[i].vpid != vpid)
+                x->targets[kept++] = x->targets[i];
+        }
+        if (kept == x->ntargets)
+            continue;
+        x->ntargets = kept;
+        if (x->turn && kept)
+            give_room(s, x);
+    }
+    turns(s);
+}
+
+void stage_tell_room(struct stage *s, uint32_t client)
+{
+    const struct source *x = find(s, client);
+
+    if (x && x->told)
+        s->io.room(client, x->told, s->io.arg);
+}
+
+bool stage_owes(const struct stage *s, uint32_t client)
+{
+    const struct source *x = find(s, client);
+
+    return x && !piece_all(&x->order, x->nfiles);
+}
+
+void stage_client_gone(struct stage *s, uint32_t client)
+{
+    struct source *x = find(s, client);
+
+    if (!x)
+        return;
+    drop(s, x);
+    turns(s);
+}
+
+struct stage_stats stage_stats(const struct stage *s)
+{
+    return (struct stage_stats){.sources = HASH_COUNT(s->sources),
+                                .sinks = HASH_COUNT(s->sinks),
+                                .on_way = on_way(s),
+                                .on_way_most = s->on_way_most};
+}

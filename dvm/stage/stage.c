@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of jobs where their ranks are to run, and what daemons say to each other about them. */
+#include "dvm/stage/stage.h"
+
+#include "base/log/log.h"
+#include "dvm/stage/stage_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stage *stage_create(struct core *core, const struct stage_io *io)
+{
+    struct stage *s = xcalloc(1, sizeof *s);
+
+    s->core = core;
+    s->io = *io;
+    return s;
+}
+
+static struct sink *sink(const struct stage *s, const char *nspace)
+{
+    struct sink *k;
+
+    HASH_FIND_STR(s->sinks, nspace, k);
+    return k;
+}
+
+static void sink_free(struct stage *s, struct sink *k)
+{
+    HASH_DEL(s->sinks, k);
+    free(k->nspace);
+    free(k);
+}
+
+void stage_destroy(struct stage *s)
+{
+    struct sink *k, *tmp;
+
+    if (!s)
+        return;
+    HASH_ITER(hh, s->sinks, k, tmp)
+    {
+        sink_free(s, k);
+    }
+    source_free_all(s);
+    free(s);
+}
+
+void stage_send(struct stage *s, uint32_t vpid, enum stage_kind kind, const struct buf *b)
+{
+    struct err err = {0};
+
+    if (core_app_send(s->core, vpid, CLASS_BULK, kind, b->data, b->len, &err) < 0)
+        log_info("files of a job: %s", err.msg);
+}
+
+void stage_expect(struct stage *s, const struct job_launch *l)
+{
+    struct sink *k = sink(s, l->nspace);
+    struct buf b BUF_AUTO = {0};
+
+    if (k)
+        return;
+    k = xcalloc(1, sizeof *k);
+    k->nspace = xstrdup(l->nspace);
+    k->vpid = l->files_vpid;
+    k->client = l->files_client;
+    HASH_ADD_KEYPTR(hh, s->sinks, k->nspace, strlen(k->nspace), k);
+    buf_init(&b, 1024);
+    buf_put_u32(&b, k->client);
+    buf_put_str(&b, k->nspace);
+    stage_send(s, k->vpid, STAGE_READY, &b);
+}
+
+void stage_written(struct stage *s, const char *nspace, uint64_t total)
+{
+    const struct sink *k = sink(s, nspace);
+    struct buf b BUF_AUTO = {0};
+
+    if (!k)
+        return;
+    buf_init(&b, 1024);
+    buf_put_u32(&b, k->client);
+    buf_put_str(&b, nspace);
+    buf_put_u64(&b, total);
+    stage_send(s, k->vpid, STAGE_TAKEN, &b);
+}
+
+void stage_forget(struct stage *s, const char *nspace)
+{
+    struct sink *k = sink(s, nspace);
+
+    if (k)
+        sink_free(s, k);
+}
+
+/* Late pieces of a job that is over here are nobody's. */
+static void piece_in(struct stage *s, uint32_t from, struct cur *c)
+{
+    char *nspace FREE_AUTO = cur_str(c, JOB_NSPACE_MAX);
+    size_t len;
+    const uint8_t *piece = cur_bytes(c, PIECE_MAX, &len);
+    const struct sink *k = sink(s, nspace);
+
+    if (cur_done(c) && k && k->vpid == from)
+        s->io.write(nspace, piece, len, s->io.arg);
+}
+
+void stage_msg(struct stage *s, uint32_t from, uint32_t kind, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    uint32_t client;
+    uint64_t total;
+
+    if (kind == STAGE_PIECE) {
+        piece_in(s, from, &c);
+        return;
+    }
+    client = cur_u32(&c);
+    char *nspace FREE_AUTO = cur_str(&c, JOB_NSPACE_MAX);
+    total = kind == STAGE_TAKEN ? cur_u64(&c) : 0;
+    if (!cur_done(&c))
+        log_warn("files of a job: malformed message kind=%u vpid=%u", kind, from);
+    else if (kind == STAGE_TAKEN)
+        source_taken(s, from, client, nspace, total);
+    else
+        source_ready(s, from, client);
+}
+
+void stage_member_gone(struct stage *s, uint32_t vpid)
+{
+    source_member_gone(s, vpid);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names of the files that a job brings along, and the process that reads them. */
+#include "dvm/submit/files.h"
+
+#include "dvm/stager/stager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- names */
+
+/* Without "." and doubled slashes. */
+static char *tidied(const char *path)
+{
+    char *out = xcalloc(strlen(path) + 1, 1);
+    size_t n = 0;
+
+    while (*path) {
+        size_t len = strcspn(path, "/");
+
+        if (len && !(len == 1 && path[0] == '.')) {
+            if (n)
+                out[n++] = '/';
+            memcpy(out + n, path, len);
+            n += len;
+        }
+        path += len;
+        path += strspn(path, "/");
+    }
+    return out;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int refuse(const char *path, const char *there, const char *why, struct err *err)
+{
+    if (strcmp(why, "leads up by '..'") == 0 && path[0] != '/')
+        return err_set(err, "file '%s' %s; by its absolute path it would come as '%s'", path, why,
+                       last_name(there));
+    return err_set(err, "file '%s' %s", path, why);
+}
+
+/* The place of a file of that name; 0: there is none. */
+static uint32_t place_of(const struct job_spec *spec, const char *there)
+{
+    for (size_t i = 0; i < spec->nfiles; i++) {
+        if (strcmp(spec->files[i], there) == 0)
+            return (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+uint32_t files_place(const struct job_spec *spec, const char *path)
+{
+    FREE_AUTO char *there = tidied(path);
+
+    return place_of(spec, there);
+}
+
+int files_add(struct job_spec *spec, char ***sources, const char *path, const char *cwd,
+              uint32_t *number, struct err *err)
+{
+    FREE_AUTO char *tidy = tidied(path);
+    const char *there = path[0] == '/' ? last_name(tidy) : tidy;
+    FREE_AUTO char *source =
+        path[0] == '/' ? xasprintf("/%s", tidy) : xasprintf("%s/%s", cwd, tidy);
+    const char *why = job_file_refused(there);
+    uint32_t at = place_of(spec, there);
+
+    if (why)
+        return refuse(path, there, there[0] ? why : "has no name", err);
+    if (at && strcmp((*sources)[at - 1], source) != 0)
+        return err_set(err, "files '%s' and '%s' would both be '%s'", (*sources)[at - 1], source,
+                       there);
+    if (!at) {
+        if (spec->nfiles == JOB_FILES_MAX)
+            return err_set(err, "more than %d files", JOB_FILES_MAX);
+        spec->files = xrealloc(spec->files, (spec->nfiles + 1) * sizeof(*spec->files));
+        *sources = xrealloc(*sources, (spec->nfiles + 1) * sizeof(**sources));
+        spec->files[spec->nfiles] = xstrdup(there);
+        (*sources)[spec->nfiles] = source;
+        source = NULL;
+        at = (uint32_t)++spec->nfiles;
+    }
+    if (number)
+        *number = at;
+    return 0;
+}
+
+int files_add_list(struct job_spec *spec, char ***sources, const char *list, const char *cwd,
+                   struct err *err)
+{
+    FREE_AUTO char *copy = xstrdup(list);
+    char *rest = copy;
+    const char *path;
+
+    while ((path = strsep(&rest, ","))) {
+        if (!path[0])
+            return err_set(err, "'%s': an empty name", list);
+        if (files_add(spec, sources, path, cwd, NULL, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+char *files_program(const char *name, const char *path, struct err *err)
+{
+    FREE_AUTO char *copy = xstrdup(path ? path : "/bin:/usr/bin");
+    char *rest = copy;
+    const char *dir;
+
+    if (strchr(name, '/'))
+        return xstrdup(name);
+    while ((dir = strsep(&rest, ":"))) {
+        FREE_AUTO char *file = xasprintf("%s/%s", dir[0] ? dir : ".", name);
+        struct stat st;
+
+        if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0) {
+            /* by its last name there, wherever PATH has led to */
+            return file[0] == '/' ? xstrdup(file) : xstrdup(name);
+        }
+    }
+    err_set(err, "program '%s' is in no directory of PATH", name);
+    return NULL;
+}
+
+int files_check(char *const *sources, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int fd = open(sources[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct stat st;
+
+        if (fd < 0)
+            return err_sys(err, errno, "file %s", sources[i]);
+        if (fstat(fd, &st) < 0) {
+            err_sys(err, errno, "file %s", sources[i]);
+            close(fd);
+            return -1;
+        }
+        close(fd);
+        if (S_ISDIR(st.st_mode))
+            return err_set(err, "%s is a directory: name the files in it", sources[i]);
+        if (!S_ISREG(st.st_mode))
+            return err_set(err, "%s is no file", sources[i]);
+    }
+    return 0;
+}
+
+/* --- the process that reads */
+
+struct files_sender {
+    char *const *sources;
+    size_t n;
+    pid_t pid; /* 0: not started */
+    int fd;    /* -1: not started, or it has said all */
+    struct buf in;
+    struct stager_said said; /* the first of `in`, if has_piece */
+    bool has_piece;
+    bool taken; /* it has been handed out */
+    bool done;
+    uint64_t room, sent;
+};
+
+struct files_sender *files_sender_create(char *const *sources, size_t n)
+{
+    struct files_sender *s = xcalloc(1, sizeof(*s));
+
+    s->sources = sources;
+    s->n = n;
+    s->fd = -1;
+    buf_init(&s->in, 2 * (PIECE_MAX + 4));
+    return s;
+}
+
+void files_sender_destroy(struct files_sender *s)
+{
+    if (!s)
+        return;
+    if (s->fd >= 0)
+        close(s->fd); /* which it notices */
+    if (s->pid > 0) {
+        kill(s->pid, SIGTERM);
+        waitpid(s->pid, NULL, 0);
+    }
+    buf_free(&s->in);
+    free(s);
+}
+
+static int spawn(struct files_sender *s, int in, int out, struct err *err)
+{
+    FREE_AUTO char *path = stager_path(err);
+    FREE_AUTO char *bytes = xasprintf("%zu", stager_piece_data(s->room));
+    char *argv[] = {STAGER_PROGRAM, "read", bytes, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none;
+    int rc;
+
+    if (!path)
+        return -1;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    rc = posix_spawn(&s->pid, path, &files, &attr, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attr);
+    if (rc)
+        s->pid = 0;
+    return rc ? err_sys(err, rc, "starting %s", path) : 0;
+}
+
+static int start(struct files_sender *s, struct err *err)
+{
+    struct buf list BUF_AUTO = {0};
+    int in[2] = {-1, -1};
+    int out[2] = {-1, -1};
+    int rc;
+
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+        rc = err_sys(err, errno, "a pipe");
+    else
+        rc = spawn(s, in[0], out[1], err);
+    buf_init(&list, STAGER_FRAME_MAX);
+    stager_list_encode(&list, s->sources, s->n);
+    if (rc == 0 && stager_write_all(in[1], list.data, list.len) < 0)
+        rc = err_sys(err, errno, "telling " STAGER_PROGRAM " what to read");
+    for (int i = 0; i < 2; i++) {
+        if (in[i] >= 0)
+            close(in[i]);
+    }
+    if (out[1] >= 0)
+        close(out[1]);
+    s->fd = out[0];
+    if (s->fd >= 0)
+        fcntl(s->fd, F_SETFL, O_NONBLOCK);
+    return rc;
+}
+
+int files_sender_room(struct files_sender *s, uint64_t total, struct err *err)
+{
+    s->room = total > s->room ? total : s->room;
+    return s->pid || s->done ? 0 : start(s, err);
+}
+
+/* What is there is sent before more is read. */
+void files_sender_want(const struct files_sender *s, struct pollfd *p)
+{
+    *p = (struct pollfd){.fd = s->has_piece && !s->taken ? -1 : s->fd, .events = POLLIN};
+}
+
+static int on_word(struct files_sender *s, const struct stager_word *w, struct err *err)
+{
+    s->done = w->kind == STAGER_DONE;
+    close(s->fd);
+    s->fd = -1;
+    if (s->done)
+        return 0;
+    return w->errnum == ESTALE || w->errnum == EINVAL ? err_set(err, "%s", w->text)
+                                                      : err_sys(err, w->errnum, "%s", w->text);
+}
+
+static int look(struct files_sender *s, struct err *err)
+{
+    int rc = stager_next(&s->in, &s->said, err);
+
+    if (rc <= 0)
+        return rc;
+    if (s->said.piece) {
+        s->has_piece = true;
+        return 0;
+    }
+    rc = on_word(s, &s->said.word, err);
+    free(s->said.word.text);
+    return rc;
+}
+
+int files_sender_pump(struct files_sender *s, struct err *err)
+{
+    uint8_t chunk[64u << 10];
+    size_t room = s->in.max - s->in.len;
+    ssize_t n;
+
+    if (s->taken) {
+        buf_consume(&s->in, s->said.used);
+        s->taken = s->has_piece = false;
+    }
+    if (s->fd < 0 || s->has_piece)
+        return 0;
+    if (look(s, err) < 0)
+        return -1;
+    if (s->fd < 0 || s->has_piece)
+        return 0;
+    n = read(s->fd, chunk, room < sizeof(chunk) ? room : sizeof(chunk));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return 0;
+    if (n <= 0) {
+        close(s->fd);
+        s->fd = -1;
+        return err_set(err, "the program " STAGER_PROGRAM " has ended without a word");
+    }
+    buf_put_raw(&s->in, chunk, (size_t)n);
+    return look(s, err);
+}
+
+bool files_sender_next(struct files_sender *s, const uint8_t **piece, size_t *len)
+{
+    if (!s->has_piece || s->taken || s->sent + s->said.len > s->room)
+        return false;
+    *piece = s->said.piece;
+    *len = s->said.len;
+    s->sent += s->said.len;
+    s->taken = true;
+    return true;
+}

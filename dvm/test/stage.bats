@@ -1,0 +1,256 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# prun --preload-files and --preload-binary: files are whole on every daemon of a job before a rank starts, and gone at its
+# end, however it ends.
+
+# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2016  # what is for the ranks' shell, is for it
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+setup_file() { build_all; }
+setup() {
+    new_dvm_dir
+    mkdir "$BATS_TEST_TMPDIR/w"
+    cd "$BATS_TEST_TMPDIR/w" || return
+}
+teardown() {
+    [ -z "${small:-}" ] || { end_dvm; umount "$small"; }
+    end_dvm
+}
+
+# What jobs have left in the daemons' directories, and processes that would write there.
+leftovers() {
+    find "$DVM_SESSION_DIR" -mindepth 2 -maxdepth 2 -name '*.*' -type d
+    pgrep -f -- "dvm-stage write $DVM_SESSION_DIR/" || true
+}
+
+# A file of holes: as long as one likes, made at once.
+large() { truncate -s "$2" "$1"; }
+
+# until_true COMMAND...
+until_true() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        if "$@"; then return 0; fi
+        sleep 0.1
+    done
+    return 1
+}
+
+# --- what is refused
+
+refused() {
+    local code=$1 why=$2
+    shift 2
+    run --separate-stderr prun "$@"
+    echo "$stderr"
+    [ "$status" -eq "$code" ]
+    [[ "$stderr" == *"$why"* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "names that cannot be are refused in one line, and nothing is started" {
+    start_dvm 1
+    mkdir dir other
+    echo x | tee a dir/b other/b > b
+    refused 2 "'../a' leads up by '..'; by its absolute path it would come as 'a'" --preload-files ../a true
+    refused 2 "'dir/../a' leads up by '..'" --preload-files dir/../a true
+    refused 2 "an empty name" --preload-files a,,b true
+    refused 2 "has no name" --preload-files / true
+    refused 2 "would both be 'b'" --preload-files b,"$PWD/dir/b" true
+    refused 2 "is in no directory of PATH" --preload-binary no-such-program
+    refused 2 "--attach can be given with" --preload-files a --attach x
+    refused 125 "file $PWD/none: No such file or directory" --preload-files none true
+    refused 125 "$PWD/dir is a directory: name the files in it" --preload-files dir true
+    mkfifo pipe
+    refused 125 "$PWD/pipe is no file" --preload-files pipe true
+    [ "$(view '.jobs | length')" -eq 0 ]
+}
+
+@test "a file that cannot be read is refused with its name" {
+    [ "$(id -u)" -eq 0 ] && skip "root may read it"
+    start_dvm 1
+    echo x > secret && chmod 0 secret
+    refused 125 "file $PWD/secret: Permission denied" --preload-files secret true
+}
+
+# --- what the ranks find
+
+@test "every rank on 4 daemons finds the files as they are here, by their relative paths" {
+    start_dvm 4 --slots 2
+    mkdir -p data/deep
+    head -c 3000001 /dev/urandom > data/deep/in
+    : > empty
+    printf 'one byte less' > text && chmod 640 text
+    run prun -n 8 --preload-files ./data//deep/in,text --preload-files empty \
+        sh -c 'echo "$(sha256sum data/deep/in text empty | cut -c1-64 | tr "\n" " ")$(stat -c %a text)"'
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 8 ]
+    [ "$(sort -u <<< "$output")" = "$(sha256sum data/deep/in text empty | cut -c1-64 | tr '\n' ' ')640" ]
+    [ -z "$(leftovers)" ]
+}
+
+@test "an absolute path comes by its last name; the same file twice is one; set-id bits stay behind" {
+    start_dvm 2
+    echo x > a && chmod 6755 a
+    run prun -N 1 --preload-files "$PWD/a,a,./a" sh -c 'find . -type f -printf "%P %m\n"'
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<< "$output")" = "a 755" ]
+}
+
+@test "ranks start where the files are; with --wdir there, and DVM_FILES_DIR says where they are" {
+    start_dvm 2
+    echo here > a
+    run prun -N 1 --preload-files a sh -c '[ "$PWD" = "$DVM_FILES_DIR" ] && [ "$(pwd -P)" = "$PWD" ] && cat a'
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<< "$output")" = here ]
+    run prun -N 1 --wdir / --preload-files a sh -c '[ "$PWD" = / ] && cat "$DVM_FILES_DIR/a"'
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<< "$output")" = here ]
+}
+
+@test "a program named by a relative path is still that one here" {
+    start_dvm 1
+    printf '#!/bin/sh\necho "mine reads $(cat a)"\n' > prog && chmod 755 prog
+    echo x > a
+    run prun -n 1 --preload-files a ./prog
+    [ "$status" -eq 0 ]
+    [ "$output" = "mine reads x" ]
+    run prun -n 1 --preload-files a,prog sh -c ./prog
+    [ "$output" = "mine reads x" ]
+    run prun -n 1 --preload-files a,prog ././prog
+    [ "$output" = "mine reads x" ]
+}
+
+@test "--preload-binary: the program itself is brought along, each of several its own" {
+    start_dvm 2
+    mkdir bin
+    printf '#!/bin/sh\necho one "$0" "$@"\n' > one && chmod 755 one
+    printf '#!/bin/sh\necho two "$0" "$@"\n' > bin/two && chmod 755 bin/two
+    run prun -n 1 -s ./one x : -n 1 --preload-binary bin/two y : -n 1 echo three
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "^one $DVM_SESSION_DIR/.*/files/one x$" <<< "$output")" -eq 1 ]
+    [ "$(grep -c "^two $DVM_SESSION_DIR/.*/files/bin/two y$" <<< "$output")" -eq 1 ]
+    [ "$(grep -c '^three$' <<< "$output")" -eq 1 ]
+    PATH=$PWD/bin:$PATH run prun -n 1 -s two z
+    [ "$output" = "two $(sed 's/^two //; s/ z$//' <<< "$output") z" ]
+}
+
+@test "no daemon is sent a file but those of the job" {
+    start_dvm 4 --slots 1
+    echo x > a
+    run prun -n 1 --host 3 --preload-files a sh -c 'echo "$PMIX_HOSTNAME"'
+    [ "$output" = node3 ]
+    [ "$(grep -l ' files of it' "$DVM_SESSION_DIR"/[0-9]/prted.log)" = "$DVM_SESSION_DIR/3/prted.log" ]
+}
+
+@test "a detached job has its files before prun leaves" {
+    start_dvm 2
+    large big 8M
+    job=$(prun --detach -N 1 --preload-files big sh -c 'stat -c %s big')
+    rm big
+    run prun --attach "$job"
+    [ "$status" -eq 0 ]
+    [ "$output" = "8388608
+8388608" ]
+}
+
+# --- what goes wrong on the way
+
+staging() { [ "$(view '[.jobs[] | select(.state == "STAGING")] | length')" -eq 1 ]; }
+no_staging() { ! staging; }
+nothing_left() { [ -z "$(leftovers)" ]; }
+
+# A prun of a large file in the background: $pid; what it says in err.
+start_large() {
+    large big 4G
+    timeout "$limit" "$bin/prun" -N 1 --preload-files big "$@" > out 2> err 3>&- &
+    pid=$!
+    until_true staging
+}
+
+ended() { # CODE
+    local code=0
+    wait "$pid" || code=$?
+    cat err
+    [ "$code" -eq "$1" ]
+    [ -z "$(leftovers)" ]
+}
+
+@test "a full disk on a daemon fails the job with node, path and reason, and leaves nothing" {
+    [ "$(id -u)" -eq 0 ] || skip "needs a mount"
+    mkdir "$DVM_SESSION_DIR"
+    mount -t tmpfs -o size=8m,mode=700 none "$DVM_SESSION_DIR" || skip "no mounts here"
+    small=$DVM_SESSION_DIR
+    start_dvm 2
+    large big 16M
+    refused 125 "its files cannot be put on node" -N 1 --preload-files big sh -c 'echo started'
+    [[ "$stderr" == *"writing $DVM_SESSION_DIR/"*"/files/big: No space left on device" ]]
+    [ -z "$output" ]
+    [ -z "$(leftovers)" ]
+    echo x > a
+    prun -N 1 --preload-files a cat a
+}
+
+@test "a file that changes while it is read fails the job, and leaves nothing" {
+    start_dvm 2
+    start_large true
+    echo more >> big
+    ended 125
+    grep -q "prun: not launched: reading $PWD/big, which has changed meanwhile" err
+}
+
+@test "Ctrl-C while files are on their way ends the job" {
+    start_dvm 2
+    start_large true
+    pkill -INT -f "^$bin/prun -N 1 --preload-files big"
+    ended 143
+    grep -q 'ended by the user' err
+}
+
+@test "--timeout while files are on their way ends the job with 124" {
+    start_dvm 2
+    start_large --timeout 1 true
+    ended 124
+}
+
+@test "a prun that is killed while it sends files leaves nothing" {
+    start_dvm 2
+    start_large true
+    pkill -KILL -f "^$bin/prun -N 1 --preload-files big"
+    wait "$pid" || true
+    until_true no_staging
+    [ "$(view '.jobs[0].exitCode')" -eq 122 ]
+    until_true nothing_left
+    [ -z "$(pgrep -f 'dvm-stage read' || true)" ]
+}
+
+@test "a daemon that is lost while it takes files fails the job with 123, and its spawner removes them" {
+    start_dvm 2
+    start_large sleep 1
+    local spawner daemon
+    spawner=$(pgrep -of "prted .*--session-dir $DVM_SESSION_DIR/2( |\$)")
+    daemon=$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/2( |\$)")
+    [ "$spawner" != "$daemon" ]
+    kill -KILL "$daemon"
+    wait_end "$spawner" # it removes before it ends
+    ended 123
+    grep -q 'lost with their daemon (vpid 2)' err
+}
+
+@test "a writer that is killed fails the job, and leaves nothing" {
+    start_dvm 2
+    start_large true
+    pkill -KILL -f "dvm-stage write $DVM_SESSION_DIR/2/"
+    ended 125
+    grep -q 'its files cannot be put on node2 (vpid 2): the process that writes them was ended by signal 9' err
+}
+
+@test "pterm --job ends a job whose files are on their way" {
+    start_dvm 2
+    start_large true
+    pterm --job "$(view '.jobs[] | select(.state == "STAGING") | .id')"
+    ended 143
+}
