@@ -91,8 +91,10 @@ static struct event_base *create_base(void)
 
     if (!cfg)
         return NULL;
-    /* Timers count from the moment they are armed, and never fire early by loop_now_ms(). */
-    event_config_set_flag(cfg, EVENT_BASE_FLAG_NO_CACHE_TIME | EVENT_BASE_FLAG_PRECISE_TIMER);
+    /* Timers count from the moment they are armed, and never fire early by loop_now_ms(). What is
+     * watched for a part of a turn only, the kernel need not hear of. */
+    event_config_set_flag(cfg, EVENT_BASE_FLAG_NO_CACHE_TIME | EVENT_BASE_FLAG_PRECISE_TIMER |
+                                   EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
     base = event_base_new_with_config(cfg);
     event_config_free(cfg);
     return base;
@@ -222,15 +224,17 @@ void loop_post(struct loop *loop, void (*fn)(void *arg), void *arg)
 {
     static const uint64_t one = 1;
     struct post *p = xcalloc(1, sizeof(*p));
+    bool first;
 
     p->fn = fn;
     p->arg = arg;
     pthread_mutex_lock(&loop->lock);
+    first = !loop->posts; /* else the loop is woken for the first and takes all */
     *loop->posts_tail = p;
     loop->posts_tail = &p->next;
     pthread_mutex_unlock(&loop->lock);
     /* EAGAIN: the counter is full, so the loop is woken already. */
-    if (write(loop->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+    if (first && write(loop->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
         log_error("the loop cannot be woken errno=%d", errno);
 }
 
@@ -294,6 +298,12 @@ void loop_fd_set(struct loop_fd *f, int events)
     event_assign(f->ev, f->base, f->fd, what, on_fd, f);
     if (event_add(f->ev, NULL) < 0)
         log_error("a descriptor cannot be watched fd=%d errno=%d", f->fd, errno);
+}
+
+void loop_fd_poke(struct loop_fd *f, int events)
+{
+    event_active(f->ev, (events & LOOP_READ ? EV_READ : 0) | (events & LOOP_WRITE ? EV_WRITE : 0),
+                 0);
 }
 
 struct loop_fd *loop_fd_create(struct loop *loop, int fd, int events,

@@ -41,6 +41,9 @@ void loop_timer_destroy(struct loop_timer *t); /* NULL is fine; allowed inside o
 struct loop_fd *loop_fd_create(struct loop *loop, int fd, int events,
                                void (*on_ready)(int fd, int events, void *arg), void *arg);
 void loop_fd_set(struct loop_fd *f, int events);
+/* on_ready is called on this turn as if the descriptor were ready, which it need not be; once,
+ * however often it is asked for until then. loop_fd_set() takes it back. */
+void loop_fd_poke(struct loop_fd *f, int events);
 void loop_fd_destroy(struct loop_fd *f); /* NULL is fine; allowed inside on_ready */
 
 struct loop_signal *loop_signal_create(struct loop *loop, int signum,

@@ -4,6 +4,7 @@
 #include "dvm/net/net_private.h"
 
 #include <arpa/inet.h>
+#include <event2/bufferevent_struct.h>
 #include <stdlib.h>
 
 void net_frame_put(struct net_conn *c, const void *data, size_t len)
@@ -34,6 +35,10 @@ void net_frame_put(struct net_conn *c, const void *data, size_t len)
     }
     if (pending > NET_PENDING_HIGH)
         c->was_high = true;
+    /* On this turn, with whatever is put until then: a socket nearly always takes it, and only if
+     * not is the kernel asked when it will. */
+    if (c->phase == NET_OPEN)
+        event_active(&c->bev->ev_write, EV_WRITE, 0);
 }
 
 /* How much has to be there before the next look, so that a long frame does not wake us per packet.

@@ -42,6 +42,7 @@ struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_up
     o->sock = spawner_fd;
     o->chunk = xmalloc(ODLS_READ_MAX);
     o->retry = loop_timer_create(loop, odls_send_on_retry, o);
+    o->watched = LOOP_READ;
     o->watch = loop_fd_create(loop, spawner_fd, LOOP_READ, odls_send_on_ready, o);
     return o;
 }

@@ -83,6 +83,7 @@ struct odls {
     void *arg;
     int sock;
     struct loop_fd *watch;
+    int watched; /* for what */
     struct loop_timer *retry;
     bool lost;
     struct odls_send *sends;

@@ -52,8 +52,8 @@ void odls_send_queue(struct odls *o, struct odls_send *s)
         return;
     }
     o->sends_bytes += s->spec.len;
-    if (!o->sends)
-        loop_fd_set(o->watch, LOOP_READ | LOOP_WRITE);
+    if (!o->sends) /* what follows within the turn goes with it */
+        loop_fd_poke(o->watch, LOOP_WRITE);
     DL_APPEND(o->sends, s);
 }
 
@@ -103,6 +103,14 @@ static enum spawn_sock_result send_one(struct odls *o, struct odls_send *s, stru
     return spawn_sock_send(o->sock, &msg, s->fds, nfds, err);
 }
 
+static void watch(struct odls *o, int events)
+{
+    if (o->watched == events)
+        return;
+    o->watched = events;
+    loop_fd_set(o->watch, events);
+}
+
 /* False: nothing more for now. */
 static bool flush_one(struct odls *o)
 {
@@ -117,13 +125,14 @@ static bool flush_one(struct odls *o)
             drop_first(o);
         return true;
     case SPAWN_SOCK_LATER:
-        loop_fd_set(o->watch, LOOP_READ);
+        watch(o, LOOP_READ);
         loop_timer_arm(o->retry, ODLS_RETRY_MS);
         return false;
     case SPAWN_SOCK_GONE:
         lose(o, err.msg);
         return false;
     case SPAWN_SOCK_AGAIN:
+        watch(o, LOOP_READ | LOOP_WRITE);
         break;
     }
     return false;
@@ -134,8 +143,8 @@ static void flush(struct odls *o)
     for (int i = 0; i < ODLS_SENDS_MAX && o->sends; i++)
         if (!flush_one(o))
             return;
-    if (!o->sends && !o->lost)
-        loop_fd_set(o->watch, LOOP_READ);
+    if (!o->lost)
+        watch(o, o->sends ? LOOP_READ | LOOP_WRITE : LOOP_READ);
 }
 
 void odls_send_flush(struct odls *o)
@@ -215,5 +224,5 @@ void odls_send_on_retry(void *arg)
 {
     struct odls *o = arg;
 
-    loop_fd_set(o->watch, LOOP_READ | LOOP_WRITE);
+    watch(o, LOOP_READ | LOOP_WRITE);
 }

@@ -247,6 +247,51 @@ static void interest_can_be_changed(void **state)
     assert_int_equal(f->calls, 2);
 }
 
+static void a_poked_descriptor_is_called_once_as_if_it_were_ready(void **state)
+{
+    struct fixture *f = *state;
+
+    f->fd = loop_fd_create(f->loop, f->pipe[0], LOOP_READ, on_ready, f);
+    loop_fd_poke(f->fd, LOOP_WRITE);
+    loop_fd_poke(f->fd, LOOP_WRITE);
+    run(f);
+    assert_int_equal(f->events, LOOP_WRITE);
+    assert_int_equal(f->calls, 1);
+    f->timer = loop_timer_create(f->loop, on_stop, f);
+    loop_timer_arm(f->timer, 2);
+    loop_fd_poke(f->fd, LOOP_WRITE);
+    loop_fd_set(f->fd, LOOP_READ); /* takes it back */
+    run(f);
+    assert_int_equal(f->calls, 2); /* the timer's */
+    assert_int_equal(write(f->pipe[1], "x", 1), 1);
+    run(f);
+    assert_int_equal(f->events, LOOP_READ);
+}
+
+static void on_close_and_open(void *arg)
+{
+    struct fixture *f = arg;
+    int old = f->pipe[0];
+
+    loop_fd_destroy(f->fd);
+    close(f->pipe[0]);
+    close(f->pipe[1]);
+    assert_int_equal(pipe(f->pipe), 0);
+    assert_int_equal(f->pipe[0], old);
+    f->fd = loop_fd_create(f->loop, f->pipe[0], LOOP_READ, on_ready, f);
+    assert_int_equal(write(f->pipe[1], "x", 1), 1);
+}
+
+static void a_number_that_is_used_again_within_a_turn_is_another_descriptor(void **state)
+{
+    struct fixture *f = *state;
+
+    f->fd = loop_fd_create(f->loop, f->pipe[0], LOOP_READ, on_ready, f);
+    loop_post(f->loop, on_close_and_open, f);
+    run(f);
+    assert_int_equal(f->events, LOOP_READ);
+}
+
 static void on_ready_destroy(int fd, int events, void *arg)
 {
     struct fixture *f = arg;
@@ -424,6 +469,8 @@ int main(void)
         TEST(a_descriptor_reports_what_it_is_ready_for),
         TEST(a_descriptor_is_level_triggered),
         TEST(interest_can_be_changed),
+        TEST(a_poked_descriptor_is_called_once_as_if_it_were_ready),
+        TEST(a_number_that_is_used_again_within_a_turn_is_another_descriptor),
         TEST(a_descriptor_may_end_inside_its_callback),
         TEST(a_signal_is_reported),
         TEST(a_write_to_nobody_does_not_kill),
