@@ -28,8 +28,9 @@ void net_frame_put(struct net_conn *c, const void *data, size_t len)
         net_conn_fail(c, "%zu bytes wait to be written, the peer does not read", pending);
         return;
     }
-    if (!out || evbuffer_add(out, &header, sizeof(header)) < 0 ||
-        evbuffer_add(out, data, len) < 0) {
+    /* In one piece a frame is one TLS record, and its reader is woken once. */
+    if (!out || (len < NET_RECORD_MAX && evbuffer_expand(out, NET_HEADER + len) < 0) ||
+        evbuffer_add(out, &header, sizeof(header)) < 0 || evbuffer_add(out, data, len) < 0) {
         net_conn_fail(c, "out of memory with %zu bytes waiting", pending);
         return;
     }

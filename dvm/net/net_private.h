@@ -19,6 +19,7 @@
 #define NET_PENDING_LOW ((size_t)64 << 10)
 #define NET_READ_MAX ((size_t)256 << 10) /* bytes read ahead, unless one frame is longer */
 #define NET_HEADER 4
+#define NET_RECORD_MAX ((size_t)16 << 10) /* bytes of a TLS record */
 
 enum net_phase {
     NET_DIALING,   /* no socket yet, or no connection on it */

@@ -77,8 +77,13 @@ static bool has_children_files(void)
 {
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    return access(path, R_OK) == 0;
+    static int known = -1; /* it is the kernel's, and asked for at the end of each job */
+
+    if (known < 0) {
+        snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+        known = access(path, R_OK) == 0;
+    }
+    return known;
 }
 
 static void add_children(struct proc_tree *t, pid_t pid)

@@ -19,12 +19,12 @@
 #include <pmix.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -513,9 +513,15 @@ static int run(char *const argv[])
     int status = 0;
     pid_t pid;
 
-    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS ||
-        posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0 ||
-        waitpid(pid, &status, 0) != pid || PMIx_Finalize(NULL, 0) != PMIX_SUCCESS)
+    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
+        return 1;
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || PMIx_Finalize(NULL, 0) != PMIX_SUCCESS)
         return 1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
