@@ -20,6 +20,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #define HEADERS_MAX (16 * 1024)
 #define BACKLOG 128
@@ -42,6 +43,7 @@ struct httpd_conn {
 };
 
 struct httpd {
+    struct httpd *next; /* in `servers` */
     struct loop *loop;
     struct evhttp *http;
     struct evconnlistener *listener; /* owned by http once bound */
@@ -55,6 +57,9 @@ struct httpd {
     int idle_timeout_s;
     uint16_t port;
 };
+
+/* Of this process: libevent calls a listener's error callback with an object of its own. */
+static struct httpd *servers;
 
 static uint64_t next_deadline(const struct httpd *h)
 {
@@ -75,6 +80,17 @@ static void hang_up(struct httpd_conn *conn)
     bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
 }
 
+static void sweep_later(struct httpd *h)
+{
+    const struct timeval after = {.tv_sec = SWEEP_S};
+
+    if (!evtimer_pending(h->sweep, NULL) && evtimer_add(h->sweep, &after) < 0) {
+        log_error("http: out of memory for a timer, the program ends");
+        _exit(EXIT_FAILURE);
+    }
+}
+
+/* Comes again as long as somebody may let a deadline pass: who serves nobody sleeps. */
 static void on_sweep(evutil_socket_t fd, short what, void *arg)
 {
     struct httpd *h = arg;
@@ -88,6 +104,8 @@ static void on_sweep(evutil_socket_t fd, short what, void *arg)
             (conn->refused || (conn->deadline_ms && conn->deadline_ms <= now)))
             hang_up(conn);
         if (!is_released(conn->bev)) {
+            if (conn->deadline_ms)
+                sweep_later(h);
             link = &conn->next;
             continue;
         }
@@ -128,13 +146,21 @@ static void on_reply_sent(struct evhttp_request *ev, void *arg)
     struct httpd_conn *conn = arg;
 
     conn->deadline_ms = next_deadline(conn->h);
+    sweep_later(conn->h);
 }
 
 static void on_accept_error(struct evconnlistener *listener, void *arg)
 {
+    struct httpd *h;
+
     log_error("http: accepting connections failed, trying again soon errno=%d",
               EVUTIL_SOCKET_ERROR());
     evconnlistener_disable(listener);
+    LL_FOREACH(servers, h)
+    {
+        if (h->listener == listener)
+            sweep_later(h);
+    }
 }
 
 static struct bufferevent *create_bufferevent(const struct httpd *h, struct event_base *base)
@@ -180,6 +206,7 @@ static struct bufferevent *on_new_conn(struct event_base *base, void *arg)
     conn->next = h->conns;
     h->conns = conn;
     h->nconns++;
+    sweep_later(h);
     if (conn->refused) {
         log_warn("http: too many connections, one is refused max_conns=%d port=%u", h->max_conns,
                  h->port);
@@ -346,9 +373,9 @@ static int listen_on(struct httpd *h, const char *addr, uint16_t port, struct er
 
 struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, struct err *err)
 {
-    const struct timeval sweep_every = {.tv_sec = SWEEP_S};
     struct httpd *h = xcalloc(1, sizeof(*h));
 
+    LL_PREPEND(servers, h);
     h->loop = loop;
     h->tls = opts->tls;
     h->max_conns = opts->max_conns;
@@ -356,8 +383,8 @@ struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, str
     h->idle_timeout_s = opts->idle_timeout_s;
     h->routes = httpd_routes_create();
     h->http = evhttp_new(loop_base(loop));
-    h->sweep = event_new(loop_base(loop), -1, EV_PERSIST, on_sweep, h);
-    if (!h->http || !h->sweep || event_add(h->sweep, &sweep_every) < 0) {
+    h->sweep = evtimer_new(loop_base(loop), on_sweep, h);
+    if (!h->http || !h->sweep) {
         err_set(err, "libevent has no HTTP server");
         goto error;
     }
@@ -394,6 +421,7 @@ void httpd_destroy(struct httpd *h)
     }
     if (h->sweep)
         event_free(h->sweep);
+    LL_DELETE(servers, h);
     httpd_routes_destroy(h->routes);
     free(h);
 }

@@ -6,7 +6,10 @@
  * with the same number is then thought to be watched already, the kernel never hears of it, and the
  * client on it waits in PMIx_Init() for ever. The library's calls of event_add(), event_del(),
  * event_free() and close() come here first: an event goes before its descriptor does. Calls of
- * other libraries and of the thread that started the server pass through. */
+ * other libraries and of the thread that started the server pass through.
+ *
+ * And lets the library's listening thread sleep: it looks up every two seconds whether it is to
+ * end, of which a pipe that it watches tells it anyway. */
 #include "dvm/pmix/pmix_private.h"
 
 #include <dlfcn.h>
@@ -14,6 +17,7 @@
 #include <event2/event_struct.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 
 #define FDS_MAX 65536 /* what is above is not guarded; a daemon's limit is lower */
@@ -98,6 +102,18 @@ int close(int fd)
         }
     }
     return (int)syscall(SYS_close, fd);
+}
+
+int select(int nfds, fd_set *restrict readable, fd_set *restrict writable,
+           fd_set *restrict exceptional, struct timeval *restrict timeout)
+{
+    bool listens =
+        is_library() && readable && !writable && !exceptional && timeout && timeout->tv_sec >= 2;
+    struct timespec ts = {0};
+
+    if (timeout && !listens)
+        ts = (struct timespec){timeout->tv_sec, timeout->tv_usec * 1000};
+    return pselect(nfds, readable, writable, exceptional, timeout && !listens ? &ts : NULL, NULL);
 }
 
 void evguard_start(void)

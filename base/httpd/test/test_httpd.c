@@ -3,6 +3,7 @@
 #include "base/httpd/test/client.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -568,6 +569,30 @@ static void closed_connections_do_not_count(void **state)
     assert_int_equal(n, 5);
 }
 
+static int count_timer(const struct event_base *base, const struct event *ev, void *n)
+{
+    *(int *)n += event_pending(ev, EV_TIMEOUT, NULL) != 0;
+    return 0;
+}
+
+static int timers(const struct fixture *f)
+{
+    int n = 0;
+
+    event_base_foreach_event(loop_base(f->loop), count_timer, &n);
+    return n;
+}
+
+static void who_serves_nobody_has_no_timer(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(timers(f), 0);
+    assert_has(ask(f, "GET /echo/1 HTTP/1.1\r\n" END), "200 OK");
+    while (timers(f) > 0)
+        event_base_loop(loop_base(f->loop), EVLOOP_ONCE);
+}
+
 static void a_request_that_does_not_arrive_in_time_is_hung_up_on(void **state)
 {
     assert_string_equal(ask(*state, "GET /echo/1 HTTP/1.1\r\nX-Te"), "");
@@ -685,6 +710,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(closed_connections_do_not_count, setup_two_conns, teardown),
         cmocka_unit_test_setup_teardown(a_request_that_does_not_arrive_in_time_is_hung_up_on,
                                         setup_impatient, teardown),
+        TEST(who_serves_nobody_has_no_timer),
         TEST(a_post_without_a_length_has_an_empty_body),
         cmocka_unit_test_setup_teardown(a_reader_that_takes_nothing_is_hung_up_on, setup_impatient,
                                         teardown),
