@@ -141,6 +141,12 @@ $(BUILD)/probe/%: dvm/test/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --libs pmix 2>/dev/null) -lpthread
 
+# One that speaks to daemons as it is told to.
+$(BUILD)/probe/client_probe: $(BUILD)/release/dvm/test/client_probe.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a) | $(BUILD)/bin/dvm-connect
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(LDLIBS)
+	@ln -sf ../bin/dvm-connect $(@D)/dvm-connect
+
 asan: $(PROGRAMS:%=$(BUILD)/asan/bin/%) ## the programs with ASan and UBSan into build/asan/bin
 
 unit: $(TEST_BINS) $(MUTANT_TESTS) ## run the unit tests (cmocka; ASan, UBSan, LSan)

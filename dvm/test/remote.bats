@@ -8,12 +8,12 @@
 bats_require_minimum_version 1.5.0
 load lib
 
-proxy=${CUT_PROXY:-$repo/build/probe/cut_proxy}
+proxy=$repo/build/probe/cut_proxy
 
 setup_file() {
     build_all
     [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/dvm-connect >&2
-    [ -n "${CUT_PROXY:-}" ] || make -s -C "$repo" build/probe/cut_proxy >&2
+    make -s -C "$repo" build/probe/cut_proxy build/probe/client_probe >&2
     export DVM_DIR=$BATS_FILE_TMPDIR/d
     export DVM_TLS_DIR=$DVM_DIR/tls/user
     unset DVM_SESSION_DIR
@@ -167,6 +167,76 @@ one_line() {
     pterm --dvm "127.0.0.1:$port" --tls-dir "$BATS_TEST_TMPDIR/o/tls/user"
     wait_end "$pid"
     prte stop --dvm "$BATS_TEST_TMPDIR/o" >&2
+}
+
+@test "what a user's certificate does not allow is refused; at the socket it is allowed" {
+    run -0 says "127.0.0.1:$JOIN" "call PUT /v1/size {}" "hear REPLY" "call GET /v1/dvm " "hear REPLY"
+    [[ "${lines[0]}" == "REPLY 403 "*"role 'user' may not use PUT /v1/size"* ]]
+    [[ "${lines[1]}" == "REPLY 200 "* ]]
+    run -0 says "$DVM_DIR" "call PUT /v1/size {}" "hear REPLY"
+    [[ "$output" == "REPLY 400 "* ]]
+}
+
+# --- sessions: what does not fit
+
+# says WHERE STEP...: see client_probe.c.
+says() { timeout "$limit" "$repo/build/probe/client_probe" "$@"; }
+
+@test "a session that is not known, or that claims too much, is refused" {
+    run -0 says "$DVM_DIR" "open guess 1 7 1000" gone
+    [[ "$output" == "ERROR 123 the daemon knows nothing of the job any more"*gone ]]
+    run -0 says "$DVM_DIR" "open mine 1 0 5000" "submit cat" "hear ACCEPTED" "use 1" "open mine 2 99 5000" gone
+    [[ "$output" == *"ERROR 123 what was never said cannot have come"*gone ]]
+    run -0 says "$DVM_DIR" "open some 1 0 5000" "submit cat" "hear ACCEPTED" "use 1" "open somf 2 1 5000" gone
+    [[ "$output" == *"ERROR 123 the daemon knows nothing"*gone ]]
+}
+
+@test "a later connection takes a session over, an earlier one does not" {
+    run -0 says "$DVM_DIR" "open late 3 0 5000" "submit echo one; read x; echo two" "hear OUTPUT" \
+        "use 1" "open late 2 0 5000" gone "use 2" "open late 3 0 5000" gone "use 0" "signal 15" "hear DONE" bye gone
+    [ "$(grep -c "ERROR 123 the session has a later connection" <<< "$output")" -eq 2 ]
+    [[ "$output" == *"DONE 143"* ]]
+    run -0 says "$DVM_DIR" "open over 1 0 5000" "submit echo one; read x; echo two" "hear OUTPUT" \
+        "use 1" "open over 2 2 5000" "hear OUTPUT" "use 0" gone "use 1" "signal 15" "hear DONE"
+    [[ "$output" == *"OPENED have=1 next=3"* ]]
+    [ "$(grep -c "OUTPUT one" <<< "$output")" -eq 2 ] # the second had said that it has two messages only
+    [ "$(grep -c "ACCEPTED" <<< "$output")" -eq 1 ]
+}
+
+@test "messages that have no place in a session, or none outside one, are refused" {
+    run -0 says "$DVM_DIR" bye gone
+    [[ "$output" == "ERROR 2 there is no session to leave"* ]]
+    run -0 says "$DVM_DIR" "ack 1" gone
+    [[ "$output" == "ERROR 2 what was never said cannot be acknowledged"* ]]
+    run -0 says "$DVM_DIR" "open a 1 0 0" "open b 1 0 0" gone
+    [[ "$output" == *"ERROR 2 a session is opened once, before its job"* ]]
+    run -0 says "$DVM_DIR" "submit cat" "open b 1 0 0" gone
+    [[ "$output" == *"ERROR 2 a session is opened once, before its job"* ]]
+    run -0 says "$DVM_DIR" "open a 1 0 5000" "submit echo pid=\$\$; exec cat" "hear OUTPUT" "ack 1000" gone
+    [[ "$output" == *"ERROR 2 what was never said cannot be acknowledged"* ]]
+    wait_end "$(grep -oP 'pid=\K[0-9]+' <<< "$output")" # it is not waited for
+}
+
+@test "a goodbye ends the job at once" {
+    run -0 says "$DVM_DIR" "open bye 1 0 600000" "submit echo pid=\$\$; exec cat" "hear OUTPUT" bye gone
+    wait_end "$(grep -oP 'pid=\K[0-9]+' <<< "$output")"
+    run -0 says "$DVM_DIR" "open bye 2 1 1000" gone
+    [[ "$output" == "ERROR 123"* ]]
+}
+
+@test "input that nobody reads is acknowledged no more, and more than that is refused" {
+    run -0 says "$DVM_DIR" "open in 1 0 1000" "submit exec sleep 1002" "hear STATE" "stdin 1000000" "hear PAUSE" "stdin 4000000" gone
+    [[ "$output" == *ACK*"ERROR 2 more input than was asked for"* ]]
+}
+
+@test "sessions are limited in number, and free again when their connections are gone" {
+    for i in 1 2; do
+        run -0 says "$DVM_DIR" crowd
+        [[ "$output" == *"ERROR 125 too many jobs of clients outside"*"crowd of "* ]]
+        n=$(grep -oP 'crowd of \K[0-9]+' <<< "$output")
+        [ "$n" -le 256 ] && [ "$n" -ge 200 ] # some of other tests may still be waited for
+    done
+    [ "$(outside -n 1 echo fine)" = fine ]
 }
 
 # --- lost connections

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A client that says to a daemon what it is told to, also what no program says; prints what it
+ * hears.
+ *
+ * client_probe WHERE STEP...   each step one argument, its words separated by spaces:
+ *   open TOKEN ATTEMPT HAVE WINDOW_MS    submit COMMAND    stdin BYTES    signal N    ack N    bye
+ *   attach JOB    call METHOD PATH BODY    crowd: connections with a session each until one is
+ * refused hear NAME: prints what comes up to a message of that name    gone: up to the connection's
+ * end use N: connection N from now on; a new one is made */
+#include "dvm/cli/conn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNS_MAX 1024
+#define WAIT_MS 20000
+
+struct probe {
+    struct cli_where where;
+    struct cli_conn *conns[CONNS_MAX];
+    struct cli_conn *c; /* in use */
+};
+
+static void die(const char *what, const struct err *err)
+{
+    printf("%s: %s\n", what, err->msg);
+    exit(1);
+}
+
+static struct cli_conn *make(struct probe *p)
+{
+    struct err err = {0};
+    struct cli_conn *c = cli_connect(&p->where, &err);
+
+    if (!c)
+        die("connect", &err);
+    return c;
+}
+
+static void use(struct probe *p, size_t n)
+{
+    if (n >= CONNS_MAX)
+        exit(2);
+    if (!p->conns[n])
+        p->conns[n] = make(p);
+    p->c = p->conns[n];
+}
+
+static void say(struct probe *p, const struct client_msg *m)
+{
+    struct err err = {0};
+
+    /* A connection that is closed already is what some tests are about. */
+    if (cli_conn_send(p->c, m, &err) < 0 || cli_conn_pump(p->c, false, &err) < 0)
+        printf("say: %s\n", err.msg);
+}
+
+static const char *name(enum client_type type)
+{
+    static const char *const names[] = {
+        [CLIENT_ACK] = "ACK",           [CLIENT_ACCEPTED] = "ACCEPTED", [CLIENT_STATE] = "STATE",
+        [CLIENT_OUTPUT] = "OUTPUT",     [CLIENT_DONE] = "DONE",         [CLIENT_ERROR] = "ERROR",
+        [CLIENT_REPLY] = "REPLY",       [CLIENT_NOTE] = "NOTE",         [CLIENT_MAP] = "MAP",
+        [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_OPENED] = "OPENED"};
+
+    return type < sizeof names / sizeof *names && names[type] ? names[type] : "?";
+}
+
+static void show(const struct client_msg *m)
+{
+    printf("%s", name(m->type));
+    if (m->type == CLIENT_OPENED)
+        printf(" have=%llu next=%llu", (unsigned long long)m->have, (unsigned long long)m->next);
+    else if (m->type == CLIENT_OUTPUT)
+        printf(" %.*s", (int)m->len, (const char *)m->data);
+    else if (m->type != CLIENT_STATE && m->type != CLIENT_ACK)
+        printf(" %u %s", m->number, m->a ? m->a : "");
+    printf("\n");
+}
+
+/* NULL: until the connection ends. False: it has ended. */
+static bool listen_for(struct probe *p, const char *until)
+{
+    struct client_msg m;
+    struct err err = {0};
+    bool found = false;
+    int got = 1;
+
+    while (!found && (got = cli_conn_wait(p->c, &m, WAIT_MS, &err)) > 0) {
+        found = until && strcmp(name(m.type), until) == 0;
+        show(&m);
+        client_msg_free(&m);
+    }
+    if (got < 0)
+        die(until ? until : "gone", &err);
+    if (!found)
+        puts("gone");
+    return found;
+}
+
+static void hear(struct probe *p, const char *until)
+{
+    if (!listen_for(p, until) && until)
+        exit(1);
+}
+
+static void open_session(struct probe *p, const char *token, uint32_t attempt, uint64_t have,
+                         uint32_t window_ms)
+{
+    struct client_msg m = {
+        .type = CLIENT_OPEN, .number = attempt, .have = have, .window_ms = window_ms};
+
+    snprintf((char *)m.token, sizeof m.token, "%s", token);
+    say(p, &m);
+}
+
+static void submit(struct probe *p, char *command)
+{
+    char *argv[] = {"sh", "-c", command, NULL};
+    char *env[] = {"PATH=/usr/bin:/bin", NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = 1};
+    struct client_msg m = {.type = CLIENT_SUBMIT,
+                           .spec = {.parent_nspace = "", .napps = 1, .apps = &app}};
+
+    say(p, &m);
+}
+
+static void feed(struct probe *p, size_t bytes)
+{
+    static uint8_t zeros[65536];
+
+    for (size_t n; bytes; bytes -= n) {
+        n = bytes < sizeof zeros ? bytes : sizeof zeros;
+        say(p, &(struct client_msg){.type = CLIENT_STDIN, .data = zeros, .len = n});
+    }
+}
+
+static void crowd(struct probe *p)
+{
+    size_t n = 0;
+    char token[16];
+
+    do {
+        snprintf(token, sizeof token, "crowd %zu", n++);
+        use(p, n);
+        open_session(p, token, 1, 0, 1000);
+    } while (listen_for(p, "OPENED"));
+    printf("crowd of %zu\n", n - 1);
+}
+
+static void step(struct probe *p, char *text)
+{
+    const char *verb = strsep(&text, " ");
+    bool whole = strcmp(verb, "submit") == 0;
+    char *a = text && !whole ? strsep(&text, " ") : text;
+    unsigned long n = a ? strtoul(a, NULL, 10) : 0;
+    char *b = text && !whole ? strsep(&text, " ") : NULL;
+    char *c = b && text ? strsep(&text, " ") : NULL;
+
+    if (strcmp(verb, "open") == 0 && c && text)
+        open_session(p, a, (uint32_t)strtoul(b, NULL, 10), strtoull(c, NULL, 10),
+                     (uint32_t)strtoul(text, NULL, 10));
+    else if (strcmp(verb, "submit") == 0 && a)
+        submit(p, a);
+    else if (strcmp(verb, "stdin") == 0)
+        feed(p, n);
+    else if (strcmp(verb, "signal") == 0)
+        say(p, &(struct client_msg){.type = CLIENT_SIGNAL, .number = (uint32_t)n});
+    else if (strcmp(verb, "ack") == 0)
+        say(p, &(struct client_msg){.type = CLIENT_ACK, .have = n});
+    else if (strcmp(verb, "bye") == 0)
+        say(p, &(struct client_msg){.type = CLIENT_BYE});
+    else if (strcmp(verb, "attach") == 0)
+        say(p, &(struct client_msg){.type = CLIENT_ATTACH, .a = a});
+    else if (strcmp(verb, "call") == 0)
+        say(p, &(struct client_msg){.type = CLIENT_CALL, .a = a, .b = b, .c = c});
+    else if (strcmp(verb, "crowd") == 0)
+        crowd(p);
+    else if (strcmp(verb, "hear") == 0)
+        hear(p, a);
+    else if (strcmp(verb, "gone") == 0)
+        hear(p, NULL);
+    else if (strcmp(verb, "use") == 0)
+        use(p, n);
+    else
+        exit(2);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    struct probe p = {.c = NULL};
+    struct err err = {0};
+
+    if (argc < 3 || cli_find(argv[1], NULL, &p.where, &err) < 0)
+        die("client_probe", &err);
+    use(&p, 0);
+    for (int i = 2; i < argc; i++)
+        step(&p, argv[i]);
+    return 0;
+}
