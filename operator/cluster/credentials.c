@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CA, HEAD, MEMBER, OPERATOR, NSECRETS };
+enum { CA = CREDENTIALS_CA, OPERATOR = CREDENTIALS_OPERATOR, NSECRETS = CREDENTIALS_SECRETS };
 static const char *const SUFFIX[NSECRETS] = {"ca", TLS_ROLE_HEAD, TLS_ROLE_MEMBER,
-                                             TLS_ROLE_OPERATOR};
+                                             TLS_ROLE_OPERATOR, TLS_ROLE_USER};
 
 struct credentials_job {
     struct kube *kube;
@@ -199,29 +199,44 @@ static void make(struct credentials_job *j)
         post(j, cert, key);
 }
 
-/* The authority comes first. When it alone is gone nothing can be issued that the others would
- * trust. */
+enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS])
+{
+    bool working =
+        there[CREDENTIALS_HEAD] && there[CREDENTIALS_MEMBER] && there[CREDENTIALS_OPERATOR];
+    bool any_leaf = there[CREDENTIALS_HEAD] || there[CREDENTIALS_MEMBER] ||
+                    there[CREDENTIALS_OPERATOR] || there[CREDENTIALS_USER];
+
+    if (!there[CREDENTIALS_CA] && working)
+        return CREDENTIALS_COMPLETE;
+    if (!there[CREDENTIALS_CA] && any_leaf)
+        return CREDENTIALS_LOST;
+    for (int i = 0; i < NSECRETS; i++) {
+        if (!there[i])
+            return (enum credentials_secret)i;
+    }
+    return CREDENTIALS_COMPLETE;
+}
+
 static void make_next(struct credentials_job *j)
 {
-    bool any_leaf = j->found[HEAD] || j->found[MEMBER] || j->found[OPERATOR];
-    bool all_leaves = j->found[HEAD] && j->found[MEMBER] && j->found[OPERATOR];
+    bool there[NSECRETS];
+    for (int i = 0; i < NSECRETS; i++)
+        there[i] = j->found[i] != NULL;
+    enum credentials_secret next = credentials_next(there);
     j->at = CA;
-    if (!j->found[CA] && any_leaf && !all_leaves) {
+    if (next == CREDENTIALS_LOST) {
         fail(j, "CertificateMissing",
              "the authority is gone and certificates are missing. Suspend the DvmCluster, delete "
              "its "
              "Secrets and resume it to have all made anew.");
         return;
     }
-    if (all_leaves) {
+    if (next == CREDENTIALS_COMPLETE) {
         hand_over(j);
         return;
     }
-    for (; j->at < NSECRETS; j->at++)
-        if (!j->found[j->at]) {
-            make(j);
-            return;
-        }
+    j->at = (int)next;
+    make(j);
 }
 
 static void on_read(int status, const json_t *body, const struct err *err, void *arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The four Secrets of a cluster: read, or made if absent; never changed, never listed. */
+/* The five Secrets of a cluster: read, or made if absent; never changed, never listed. */
 #ifndef OPERATOR_CLUSTER_CREDENTIALS_H
 #define OPERATOR_CLUSTER_CREDENTIALS_H
 
@@ -7,7 +7,23 @@
 #include "operator/cluster/types.h"
 #include "operator/kube/kube.h"
 
+#include <stdbool.h>
+
 #define CREDENTIALS_DAYS 3650
+
+/* One Secret each: <cluster>-ca and one per role. */
+enum credentials_secret {
+    CREDENTIALS_CA,
+    CREDENTIALS_HEAD,
+    CREDENTIALS_MEMBER,
+    CREDENTIALS_OPERATOR,
+    CREDENTIALS_USER, /* for programs outside (docs/prun.md); the cluster works without it */
+    CREDENTIALS_SECRETS,
+    CREDENTIALS_COMPLETE = CREDENTIALS_SECRETS,
+    CREDENTIALS_LOST /* nothing that the others would trust can be issued any more */
+};
+/* What is to be made next, by what is there. */
+enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS]);
 
 /* What the operator needs to talk to the head. */
 struct credentials {
@@ -18,8 +34,8 @@ struct credentials {
 void credentials_clear(struct credentials *c);
 
 /* Ends once by on_done, never inside the call and not after credentials_cancel(). `creds` (borrowed
- * for the call) is NULL if the operator's own Secret cannot be had; `trouble` is NULL if all four
- * are there. */
+ * for the call) is NULL if the operator's own Secret cannot be had; `trouble` is NULL if all are
+ * there. */
 struct credentials_job;
 typedef void credentials_fn(const struct credentials *creds, const struct status_trouble *trouble,
                             void *arg);

@@ -69,7 +69,7 @@ struct plan_answer {
 
 struct plan_input {
     const struct cluster *cluster;
-    bool credentials; /* the four Secrets are there */
+    bool credentials; /* the Secrets are there */
     struct plan_child_seen child[PLAN_CHILDREN];
     const struct plan_pod *pods;
     size_t npods;

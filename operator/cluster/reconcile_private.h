@@ -53,7 +53,7 @@ struct entry {
     struct credentials creds;
     bool have_creds;     /* our own are there */
     bool rested;         /* was followed before, and then there was no head for a while */
-    bool creds_complete; /* all four Secrets are there */
+    bool creds_complete; /* all Secrets are there */
     uint64_t status_ms;  /* when the status was written last, on the loop's clock */
     int64_t creds_checked_ms;
     struct child_memory child[PLAN_CHILDREN];

@@ -149,9 +149,9 @@ runs() {
     becomes '{.status.conditions[?(@.type=="Suspended")].status}' True
     kill -KILL "$(cat "$dir/head.pid")"
     old=$(uid_of secret/x-ca)
-    kn delete secret x-ca x-head x-member x-operator >&2
+    kn delete secret x-ca x-head x-member x-operator x-user >&2
     kn patch dvm x --type merge -p '{"spec": {"suspend": false}}' >&2
-    appears secret/x-operator
+    appears secret/x-user
     [ "$(uid_of secret/x-ca)" != "$old" ]
     start_head
     becomes '{.status.conditions[?(@.type=="Available")].status}' True

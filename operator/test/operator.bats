@@ -83,7 +83,7 @@ END
     [ "$(kn get sts x-head -o jsonpath='{.spec.replicas}')" = 1 ]
     kn get service x x-head >&2
     kn get pdb x x-head >&2
-    kn get secret x-ca x-head x-member x-operator >&2
+    kn get secret x-ca x-head x-member x-operator x-user >&2
     kn get dvm x -o jsonpath='{.status.selector}' | grep -x 'dvm.openpmix.io/cluster=x,dvm.openpmix.io/role=member'
     condition Progressing UpToDate
     condition Resizing Stable
@@ -107,7 +107,7 @@ END
 
 @test "certificates verify, and a restarted operator does not make them anew" {
     running 1
-    for role in head member operator; do
+    for role in head member operator user; do
         secret_file "x-$role" tls.crt > "$dir/$role.crt"
         secret_file "x-$role" ca.crt > "$dir/ca.crt"
         openssl verify -CAfile "$dir/ca.crt" "$dir/$role.crt"

@@ -126,6 +126,58 @@ static void a_socket_may_be_named_itself(void **state)
     rmdir(dir);
 }
 
+static void assert_no_host(const char *dvm, const char *tls_dir, const char *why)
+{
+    struct cli_where w;
+    struct err err = {0};
+
+    assert_int_equal(cli_find(dvm, tls_dir, &w, &err), -1);
+    if (!strstr(err.msg, why))
+        fail_msg("%s: '%s' does not say '%s'", dvm, err.msg, why);
+}
+
+static void what_is_no_host_is_refused(void **state)
+{
+    unsetenv("DVM_TLS_DIR");
+    assert_no_host("nobody", NULL, "give --tls-dir or set DVM_TLS_DIR");
+    assert_no_host("/tmp", "/t", "--tls-dir is for a daemon at a host");
+    assert_no_host(NULL, "/t", "--tls-dir is for a daemon at a host");
+    assert_no_host(":7400", "/t", "is no HOST[:PORT]");
+    assert_no_host("[::1", "/t", "is no HOST[:PORT]");
+    assert_no_host("[]:1", "/t", "is no HOST[:PORT]");
+    assert_no_host("[::1]x", "/t", "is no HOST[:PORT]");
+    assert_no_host("x:0", "/t", "the port");
+    assert_no_host("x:", "/t", "the port");
+    assert_no_host("x:65536", "/t", "the port");
+}
+
+static void assert_host(const char *dvm, const char *host, const char *port)
+{
+    struct cli_where w CLI_WHERE_AUTO = {0};
+
+    assert_int_equal(cli_find(dvm, "/t", &w, NULL), 0);
+    assert_string_equal(w.host, host);
+    assert_string_equal(w.port, port);
+    assert_string_equal(w.tls_dir, "/t");
+    assert_null(w.dir);
+}
+
+static void a_host_may_have_a_port_and_an_address_with_one_has_brackets(void **state)
+{
+    struct cli_where w CLI_WHERE_AUTO = {0};
+
+    assert_host("x-head.ns.svc", "x-head.ns.svc", "7400");
+    assert_host("x-head:17", "x-head", "17");
+    assert_host("10.0.0.1:65535", "10.0.0.1", "65535");
+    assert_host("[fd00::1]:8", "fd00::1", "8");
+    assert_host("[fd00::1]", "fd00::1", "7400");
+    assert_host("fd00::1", "fd00::1", "7400");
+    setenv("DVM_TLS_DIR", "/env", 1);
+    assert_int_equal(cli_find("x", NULL, &w, NULL), 0);
+    assert_string_equal(w.tls_dir, "/env");
+    unsetenv("DVM_TLS_DIR");
+}
+
 static void columns_are_as_wide_as_their_widest_cell(void **state)
 {
     static const char *const heads[] = {"HOST", ">SLOTS", "STATE", NULL};
@@ -178,6 +230,8 @@ int main(void)
         cmocka_unit_test(the_environment_wins_over_the_defaults),
         cmocka_unit_test(the_default_is_a_directory_of_the_user),
         cmocka_unit_test(a_socket_may_be_named_itself),
+        cmocka_unit_test(what_is_no_host_is_refused),
+        cmocka_unit_test(a_host_may_have_a_port_and_an_address_with_one_has_brackets),
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
         cmocka_unit_test(the_tree_s_lines_count_as_one_column_each),
     };

@@ -2,6 +2,8 @@
 /* Tests of prun's command line: what is refused first, then what is understood. */
 #include "dvm/submit/options.h"
 
+#include "dvm/submit/environ.h"
+
 #include "base/buf/buf.h"
 
 #include <setjmp.h>
@@ -332,6 +334,51 @@ static void each_program_has_its_own_count_directory_and_exports(void **state)
     submit_opts_free(&o);
 }
 
+static bool has(const struct job_app *a, const char *entry)
+{
+    for (size_t i = 0; a->env[i]; i++) {
+        if (strcmp(a->env[i], entry) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void what_describes_this_host_does_not_go_to_another(void **state)
+{
+    static char *env[] = {"PATH=/mine",     "HOME=/me", "LD_PRELOAD=x", "SSH_TTY=y", "COLOUR=blue",
+                          "TMPDIR=/my/tmp", NULL};
+    static char *daemons[] = {"PATH=/its", "HOME=/its/home",         "TMPDIR=/its/tmp",
+                              "SECRET=1",  "XDG_RUNTIME_DIR=/run/1", NULL};
+    static char *argv[] = {"prun", "--dvm", "h", "--tls-dir", "/t", "-x", "TMPDIR", "a", NULL};
+    struct submit_opts o;
+    struct job_app *a;
+
+    assert_int_equal(submit_parse(8, argv, env, "/here", &o, NULL), 0);
+    a = &o.spec.apps[0];
+    assert_true(has(a, "COLOUR=blue") && has(a, "TMPDIR=/my/tmp"));
+    assert_null(a->env[2]);
+    assert_string_equal(a->cwd, "");
+    assert_int_equal(o.reconnect_ms, 30000);
+    submit_environ_complete(a, daemons);
+    assert_true(has(a, "PATH=/its") && has(a, "HOME=/its/home") && has(a, "PWD=/its/home"));
+    assert_true(has(a, "COLOUR=blue") && has(a, "TMPDIR=/my/tmp"));
+    assert_null(a->env[5]);
+    assert_string_equal(a->cwd, "/its/home");
+    submit_opts_free(&o);
+}
+
+static void a_directory_of_another_host_is_absolute(void **state)
+{
+    struct submit_opts o = parsed("--dvm h --tls-dir /t --wdir /there a");
+
+    assert_string_equal(o.spec.apps[0].cwd, "/there");
+    submit_opts_free(&o);
+    assert_refused("--dvm h --tls-dir /t --wdir there a", "has to begin with '/'");
+    assert_refused("a : --dvm h b", "before the first program");
+    assert_refused("--dvm h --dvm h a", "given twice");
+    assert_refused("--reconnect 601 a", "0..600");
+}
+
 static void ranks_per_daemon_can_be_said_in_two_ways(void **state)
 {
     struct submit_opts a = parsed("-N 2 a");
@@ -531,6 +578,8 @@ int main(void)
         cmocka_unit_test(styles_of_output_have_words_of_their_own_too),
         cmocka_unit_test(a_count_not_given_is_left_to_the_policy),
         cmocka_unit_test(each_program_has_its_own_count_directory_and_exports),
+        cmocka_unit_test(what_describes_this_host_does_not_go_to_another),
+        cmocka_unit_test(a_directory_of_another_host_is_absolute),
         cmocka_unit_test(ranks_per_daemon_can_be_said_in_two_ways),
         cmocka_unit_test(policies_come_through),
         cmocka_unit_test(oversubscribe_can_stand_behind_the_mapping),
