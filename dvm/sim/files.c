@@ -155,6 +155,11 @@ bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace)
     return w && w->staged;
 }
 
+struct stage_stats sim_stage(const struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].stage ? stage_stats(s->nodes[vpid].stage) : (struct stage_stats){0};
+}
+
 static void writer_step(struct sim *s, struct writer *w)
 {
     struct node *n = &s->nodes[w->vpid];

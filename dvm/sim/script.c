@@ -246,22 +246,20 @@ static bool stages(const struct script *s)
 
 static void submit(struct script *s, uint32_t v)
 {
-    uint32_t ranks = 1 + (uint32_t)dice(s, s->replicas + 1);
-    uint64_t ms = dice(s, 4) ? dice(s, 300) : dice(s, 3000);
-    int code = dice(s, 8) ? 0 : 3;
-    uint32_t files = 0;
-    bool full = false;
+    struct sim_want w = {.ranks = 1 + (uint32_t)dice(s, s->replicas + 1)};
 
+    w.run_ms = dice(s, 4) ? dice(s, 300) : dice(s, 3000);
+    w.code = dice(s, 8) ? 0 : 3;
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v) || sim_njobs(s->sim) >= SIM_JOBS_MAX)
         return;
     if (stages(s) && dice(s, 3) == 0) {
-        files = 1 + (uint32_t)dice(s, SIM_FILES_MAX);
-        full = dice(s, 12) == 0;
+        w.nfiles = 1 + (uint32_t)dice(s, SIM_FILES_MAX);
+        w.full = dice(s, 12) == 0;
     }
-    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s at vpid %u", ranks,
-         (unsigned long long)ms, code, files, full ? " for a full disk" : "", v);
-    s->expected[sim_njobs(s->sim)] = full ? 125 : code;
-    sim_submit_files(s->sim, v, ranks, ms, code, files, full);
+    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s at vpid %u", w.ranks,
+         (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "", v);
+    s->expected[sim_njobs(s->sim)] = w.full ? 125 : w.code;
+    sim_submit_job(s->sim, v, &w);
     s->result->jobs++;
 }
 

@@ -454,19 +454,22 @@ bool sim_parked(const struct sim *s, uint32_t vpid)
 
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code)
 {
-    return sim_submit_files(s, vpid, ranks, run_ms, code, 0, false);
+    struct sim_want w = {.ranks = ranks, .run_ms = run_ms, .code = code};
+
+    return sim_submit_job(s, vpid, &w);
 }
 
-size_t sim_submit_files(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code,
-                        uint32_t nfiles, bool full)
+size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
 {
     char ms[32];
     char exit_code[32];
     char *argv[] = {ms, exit_code, NULL};
     char *env[] = {NULL};
-    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = ranks};
-    char *files[SIM_FILES_MAX] = {full ? SIM_FULL : "in", "dir/in", "prog"};
-    struct job_spec spec = {.nfiles = nfiles,
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = w->ranks};
+    char *files[SIM_FILES_MAX] = {w->full ? SIM_FULL : "in", "dir/in", "prog"};
+    struct job_spec spec = {.flags = w->flags,
+                            .timeout_ms = w->timeout_ms,
+                            .nfiles = w->nfiles,
                             .files = files,
                             .napps = 1,
                             .apps = &app,
@@ -478,12 +481,12 @@ size_t sim_submit_files(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t r
     s->jobs[index].home_life = s->nodes[vpid].life;
     s->jobs[index].home_epoch = core_inspect_epoch(s->nodes[vpid].core);
 
-    snprintf(ms, sizeof ms, "%llu", (unsigned long long)run_ms);
-    snprintf(exit_code, sizeof exit_code, "%d", code);
-    s->jobs[index].nfiles = nfiles;
+    snprintf(ms, sizeof ms, "%llu", (unsigned long long)w->run_ms);
+    snprintf(exit_code, sizeof exit_code, "%d", w->code);
+    s->jobs[index].nfiles = w->nfiles;
     s->jobs[index].reads_at = UINT64_MAX;
     core_time(s->nodes[vpid].core, s->now, s->now);
-    stage_source(s->nodes[vpid].stage, (uint32_t)index, nfiles);
+    stage_source(s->nodes[vpid].stage, (uint32_t)index, w->nfiles);
     core_submit(s->nodes[vpid].core, (uint32_t)index, &spec);
     sim_drain(s, vpid);
     return index;

@@ -79,13 +79,21 @@ bool sim_parked(const struct sim *s, uint32_t vpid);
 void sim_drain(struct sim *s, uint32_t vpid);
 /* A job of n ranks that run for so long and then exit with `code`; returns its index. */
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code);
-/* The same with files; the disks of its daemons may be full. */
 #define SIM_FILES_MAX 3
-#define SIM_FULL "full" /* the first file's name then */
-size_t sim_submit_files(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code,
-                        uint32_t nfiles, bool full);
+#define SIM_FULL "full" /* the first file's name if disks have no room for it */
+struct sim_want {
+    uint32_t ranks;
+    uint64_t run_ms;
+    int code;
+    uint32_t nfiles; /* that it brings along */
+    bool full;
+    uint32_t flags; /* of the job */
+    uint64_t timeout_ms;
+};
+size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w);
 /* All files of the job are on the daemon's disk, whatever its core says. */
 bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace);
+struct stage_stats sim_stage(const struct sim *s, uint32_t vpid); /* nothing: it does not run */
 const struct sim_job *sim_job(const struct sim *s, size_t index);
 uint32_t sim_job_home(const struct sim *s, size_t index); /* where it was submitted */
 /* True while its submitter is there, in the life in which it submitted, and has a right to an

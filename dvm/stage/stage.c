@@ -51,7 +51,7 @@ void stage_send(struct stage *s, uint32_t vpid, enum stage_kind kind, const stru
     struct err err = {0};
 
     if (core_app_send(s->core, vpid, CLASS_BULK, kind, b->data, b->len, &err) < 0)
-        log_info("files of a job: %s", err.msg);
+        log_debug("files of a job: %s", err.msg);
 }
 
 void stage_expect(struct stage *s, const struct job_launch *l)

@@ -2,6 +2,7 @@
 /* Writes the seed corpora of the fuzz targets below the folder that is named: one entry per message
  * type, made by the encoders. */
 #include "dvm/core/test/scene.h"
+#include "dvm/wire/piece.h"
 #include "dvm/wire/test/samples.h"
 
 #include <errno.h>
@@ -58,6 +59,26 @@ static void clients(const char *dir)
         buf_init(&b, MSG_DATA_MAX);
         client_msg_encode(&b, &list[i]);
         write_entry(dir, "fuzz_client", name, &b);
+    }
+}
+
+static void pieces(const char *dir)
+{
+    static const uint8_t sum[PIECE_SUM_BYTES];
+    static const struct piece list[] = {
+        {.kind = PIECE_FILE, .file = 1, .mode = 0755},
+        {.kind = PIECE_DATA, .file = 1, .data = sum, .len = 5},
+        {.kind = PIECE_END, .file = 1, .size = 5, .data = sum, .len = sizeof sum},
+    };
+
+    make_folder(dir, "fuzz_piece");
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char *name FREE_AUTO = xasprintf("piece-%d", (int)list[i].kind);
+        struct buf b BUF_AUTO = {0};
+
+        buf_init(&b, PIECE_MAX);
+        piece_encode(&b, &list[i]);
+        write_entry(dir, "fuzz_piece", name, &b);
     }
 }
 
@@ -149,6 +170,7 @@ int main(int argc, char **argv)
     }
     frames(argv[1]);
     clients(argv[1]);
+    pieces(argv[1]);
     nidmaps(argv[1]);
     scenes(argv[1]);
     return 0;

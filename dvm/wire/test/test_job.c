@@ -22,12 +22,14 @@ static char *strs_argv[] = {"prog", "-x", "", NULL};
 static char *strs_env[] = {"PATH=/bin", NULL};
 static char *strs_argv2[] = {"other", NULL};
 static char *strs_none[] = {NULL};
+static char *strs_files[] = {"in/data", "prog", "x"};
 
 static struct job_app *sample_apps(void)
 {
     static struct job_app apps[2];
 
-    apps[0] = (struct job_app){.argv = strs_argv, .env = strs_env, .cwd = "/tmp", .nprocs = 3};
+    apps[0] = (struct job_app){
+        .argv = strs_argv, .env = strs_env, .cwd = "/tmp", .nprocs = 3, .program = 2};
     apps[1] = (struct job_app){.argv = strs_argv2, .env = strs_none, .cwd = "", .nprocs = 1};
     return apps;
 }
@@ -46,6 +48,8 @@ static struct job_launch sample(void)
         .version = 3,
         .home_vpid = 1,
         .home_client = 44,
+        .files_vpid = 7,
+        .files_client = 45,
         .spec = {.flags = JOB_NO_WAIT | JOB_DETACH,
                  .map_by = JOB_MAP_BY_PPR,
                  .level = JOB_LEVEL_NUMA,
@@ -59,6 +63,8 @@ static struct job_launch sample(void)
                  .hosts = hosts,
                  .parent_nspace = "5.1",
                  .parent_rank = 6,
+                 .nfiles = 2,
+                 .files = strs_files,
                  .napps = 2,
                  .apps = sample_apps()},
         .universe = 8,
@@ -108,6 +114,11 @@ static void a_launch_survives_the_round_trip(void **state)
     assert_true(cur_done(&c));
     assert_string_equal(out.nspace, "5.12");
     assert_int_equal(out.home_client, 44);
+    assert_int_equal(out.files_vpid, 7);
+    assert_int_equal(out.files_client, 45);
+    assert_int_equal(out.spec.nfiles, 2);
+    assert_string_equal(out.spec.files[0], "in/data");
+    assert_int_equal(out.spec.apps[0].program, 2);
     assert_int_equal(out.spec.timeout_ms, 1ull << 33);
     assert_int_equal(out.spec.hosts[1], 7);
     assert_string_equal(out.spec.parent_nspace, "5.1");
@@ -243,6 +254,38 @@ static void an_unknown_flag_is_refused(void **state)
     assert_refused(&l, "unknown flags 0x40000000");
 }
 
+static void files_that_could_lead_elsewhere_are_refused(void **state)
+{
+    static char deep[JOB_FILE_PATH_MAX + 2];
+    static const struct {
+        char *path;
+        const char *why;
+    } bad[] = {{"", "has an empty name in it"},     {"/etc/passwd", "is absolute"},
+               {"..", "leads up by '..'"},          {"a/../../b", "leads up by '..'"},
+               {"a//b", "has an empty name in it"}, {"a/", "has an empty name in it"},
+               {"./a", "has an empty name in it"},  {"a/.", "has an empty name in it"},
+               {"in/data", "is named twice"},       {deep, "over its limit"}};
+
+    memset(deep, 'a', sizeof deep - 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct job_launch l = sample();
+        char *files[] = {"in/data", bad[i].path};
+
+        l.spec.files = files;
+        assert_refused(&l, bad[i].why);
+    }
+    assert_null(job_file_refused("..."));
+    assert_null(job_file_refused("..a/.b/c.."));
+}
+
+static void a_program_that_is_none_of_the_files_is_refused(void **state)
+{
+    struct job_launch l = sample();
+
+    l.spec.nfiles = 1;
+    assert_refused(&l, "application 0 is file 2 of 1");
+}
+
 static void zero_ranks_per_daemon_are_refused(void **state)
 {
     struct job_launch l = sample();
@@ -335,6 +378,8 @@ int main(void)
         cmocka_unit_test(a_relative_working_directory_is_refused),
         cmocka_unit_test(an_unknown_flag_is_refused),
         cmocka_unit_test(zero_ranks_per_daemon_are_refused),
+        cmocka_unit_test(files_that_could_lead_elsewhere_are_refused),
+        cmocka_unit_test(a_program_that_is_none_of_the_files_is_refused),
         cmocka_unit_test(unknown_policies_are_refused),
         cmocka_unit_test(a_rank_on_a_node_that_is_not_in_the_map_is_refused),
         cmocka_unit_test(a_rank_of_an_application_that_is_not_there_is_refused),

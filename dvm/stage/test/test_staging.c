@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs with files over several daemons in virtual time: when their ranks start, what a resize, a
+ * loss or an end does to them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/sim/sim.h"
+#include "dvm/state/state.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS 4
+
+struct dvm {
+    struct sim *sim;
+    bool started[MEMBERS + 1];
+    bool pieces[MEMBERS + 1]; /* of files have come */
+    bool unstaged;            /* a rank was to start before all daemons of the job had its files */
+};
+
+static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct dvm *d = arg;
+    const struct job_launch *l;
+
+    if (act->kind == OUT_APP && act->kind_app == STAGE_PIECE)
+        d->pieces[vpid] = true;
+    if (act->kind != OUT_START)
+        return;
+    d->started[vpid] = true;
+    l = core_job(sim_core(d->sim, vpid), act->a);
+    for (size_t i = 0; l && i < l->nnodes; i++)
+        d->unstaged |=
+            sim_core(d->sim, l->nodes[i].vpid) && !sim_staged(d->sim, l->nodes[i].vpid, act->a);
+}
+
+static int open_dvm(void **state)
+{
+    struct sim_opts o = {
+        .nodes = MEMBERS + 1, .radix = 2, .slots = 2, .size = MEMBERS, .seed = 3, .delay_ms = 3};
+    struct dvm *d = xcalloc(1, sizeof *d);
+    struct sim_hooks h = {.arg = d, .action = on_action};
+
+    d->sim = sim_create(&o);
+    sim_watch(d->sim, &h);
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        sim_start(d->sim, v);
+    sim_for(d->sim, 500);
+    *state = d;
+    return 0;
+}
+
+static int close_dvm(void **state)
+{
+    struct dvm *d = *state;
+
+    assert_false(d->unstaged);
+    sim_destroy(d->sim);
+    free(d);
+    return 0;
+}
+
+static bool is_done(struct sim *s, void *arg)
+{
+    return sim_job(s, *(size_t *)arg)->done;
+}
+
+static bool is_staging(struct sim *s, void *arg)
+{
+    return strcmp(sim_job(s, *(size_t *)arg)->state, "STAGING") == 0;
+}
+
+static void assert_ends(struct dvm *d, size_t job, int code, const char *text)
+{
+    assert_true(sim_until(d->sim, is_done, &job, 60000));
+    assert_int_equal(sim_job(d->sim, job)->exit_code, code);
+    if (!strstr(sim_job(d->sim, job)->text, text))
+        fail_msg("'%s' does not say '%s'", sim_job(d->sim, job)->text, text);
+    sim_for(d->sim, 5000);
+    for (uint32_t v = 0; v <= MEMBERS; v++) {
+        assert_int_equal(sim_ranks(d->sim, v), 0);
+        assert_int_equal(sim_stage(d->sim, v).sinks, 0);
+        assert_int_equal(sim_stage(d->sim, v).sources, 0);
+    }
+}
+
+/* A job over all members whose files are on their way when this comes back. */
+static size_t staging(struct dvm *d, struct sim_want w)
+{
+    size_t job;
+
+    w.ranks = 2 * MEMBERS;
+    w.nfiles = SIM_FILES_MAX;
+    job = sim_submit_job(d->sim, 1, &w);
+    assert_true(sim_until(d->sim, is_staging, &job, 1000));
+    return job;
+}
+
+static void nothing_started(const struct dvm *d)
+{
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        assert_false(d->started[v]);
+}
+
+static void campaign(struct dvm *d, const char *id, uint32_t vpid, enum api_drain_mode mode)
+{
+    struct api_campaign_request r = {
+        .sequence = 1, .drain_mode = mode, .deadline_s = -1, .ntargets = 1, .targets = &vpid};
+    struct api_campaign out;
+    const char *reason;
+
+    core_time(sim_core(d->sim, 0), sim_now(d->sim), sim_now(d->sim));
+    assert_int_equal(core_campaign_put(sim_core(d->sim, 0), id, &r, &out, &reason, NULL), 0);
+    api_campaign_free(&out);
+    sim_drain(d->sim, 0);
+}
+
+static enum api_phase phase_of(struct dvm *d, const char *id)
+{
+    struct api_campaign c;
+    const char *reason;
+    enum api_phase phase;
+
+    assert_int_equal(core_campaign_get(sim_core(d->sim, 0), id, &c, &reason, NULL), 0);
+    phase = c.phase;
+    api_campaign_free(&c);
+    return phase;
+}
+
+/* --- */
+
+static void ranks_start_when_the_files_are_everywhere_and_only_there(void **state)
+{
+    struct dvm *d = *state;
+    struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
+    size_t job = sim_submit_job(d->sim, 4, &w);
+
+    assert_ends(d, job, 0, "");
+    for (uint32_t v = 0; v <= MEMBERS; v++) {
+        assert_int_equal(d->pieces[v], v == 1 || v == 2);
+        assert_int_equal(d->started[v], v == 1 || v == 2);
+    }
+}
+
+static void a_full_disk_fails_the_job_with_node_and_reason(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){.full = true});
+
+    assert_ends(d, job, 125, "not launched: its files cannot be put on node");
+    assert_non_null(strstr(sim_job(d->sim, job)->text, "writing full: No space left on device"));
+    nothing_started(d);
+}
+
+static void the_loss_of_a_daemon_ends_the_job(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){0});
+
+    sim_vanish(d->sim, 3);
+    assert_ends(d, job, 123, "lost with their daemon (vpid 3)");
+    nothing_started(d);
+}
+
+static void a_recoverable_job_goes_on_without_the_lost_daemon(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){.flags = JOB_RECOVERABLE, .run_ms = 5});
+
+    sim_crash(d->sim, 3);
+    assert_ends(d, job, 0, "");
+    assert_true(d->started[1] && d->started[2] && d->started[4]);
+    assert_false(d->started[3]);
+}
+
+static void the_loss_of_the_source_ends_the_job(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){0});
+
+    sim_crash(d->sim, 1);
+    sim_for(d->sim, 30000);
+    assert_false(sim_job(d->sim, job)->done);
+    nothing_started(d);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        assert_int_equal(sim_stage(d->sim, v).sinks, 0);
+}
+
+static void a_submitter_that_goes_ends_the_job(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){0});
+
+    sim_job_forget(d->sim, job);
+    core_time(sim_core(d->sim, 1), sim_now(d->sim), sim_now(d->sim));
+    core_client_gone(sim_core(d->sim, 1), (uint32_t)job);
+    sim_drain(d->sim, 1);
+    sim_for(d->sim, 10000);
+    nothing_started(d);
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        assert_int_equal(sim_stage(d->sim, v).sinks + sim_stage(d->sim, v).sources, 0);
+}
+
+static void a_signal_and_a_timeout_end_the_job(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){0});
+
+    core_time(sim_core(d->sim, 1), sim_now(d->sim), sim_now(d->sim));
+    core_client_signal(sim_core(d->sim, 1), (uint32_t)job, SIGTERM);
+    sim_drain(d->sim, 1);
+    assert_ends(d, job, 128 + SIGTERM, "ended by the user");
+    job = staging(d, (struct sim_want){.timeout_ms = 10});
+    assert_ends(d, job, 124, "its time of 10 ms is over");
+    nothing_started(d);
+}
+
+static void a_shrink_that_waits_lets_it_run_to_its_end(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){.run_ms = 300});
+
+    campaign(d, "c1", 4, API_DRAIN_WAIT);
+    sim_for(d->sim, 50);
+    assert_int_equal(phase_of(d, "c1"), API_PHASE_DRAINING);
+    assert_ends(d, job, 0, "");
+    assert_int_equal(phase_of(d, "c1"), API_PHASE_COMPLETE);
+}
+
+static void a_shrink_that_kills_ends_it_before_any_rank_starts(void **state)
+{
+    struct dvm *d = *state;
+    size_t job = staging(d, (struct sim_want){0});
+
+    campaign(d, "c1", 4, API_DRAIN_KILL);
+    assert_ends(d, job, 122, "");
+    assert_int_equal(phase_of(d, "c1"), API_PHASE_COMPLETE);
+    nothing_started(d);
+}
+
+static void a_job_that_is_mapped_anew_has_its_files_where_it_runs(void **state)
+{
+    struct dvm *d = *state;
+    struct sim_want w = {.ranks = 1, .run_ms = 10, .nfiles = 1};
+    struct sim_want fills = {.ranks = 6, .run_ms = 1000};
+    size_t job;
+
+    /* Six slots are taken; the job is mapped to the last daemon, and a shrink of that one comes
+     * before its launch. */
+    (void)sim_submit_job(d->sim, 0, &fills);
+    sim_for(d->sim, 200);
+    job = sim_submit_job(d->sim, 0, &w);
+    campaign(d, "c1", 4, API_DRAIN_WAIT);
+    assert_ends(d, job, 0, "");
+    assert_int_equal(core_stats(sim_core(d->sim, 0)).remapped, 1);
+    assert_false(d->pieces[4]);
+    assert_false(d->started[4]);
+}
+
+static void the_room_is_shared_out_between_the_daemons(void **state)
+{
+    struct dvm *d = *state;
+    struct sim_opts o = {
+        .nodes = 33, .radix = 64, .slots = 1, .size = 32, .seed = 4, .delay_ms = 2};
+    struct sim_want w = {.ranks = 32, .run_ms = 1, .nfiles = 1};
+    struct sim *many = sim_create(&o);
+    size_t job;
+
+    for (uint32_t v = 0; v < o.nodes; v++)
+        sim_start(many, v);
+    sim_for(many, 500);
+    job = sim_submit_job(many, 0, &w);
+    assert_true(sim_until(many, is_done, &job, 60000));
+    assert_int_equal(sim_job(many, job)->exit_code, 0);
+    assert_in_range(sim_job(many, job)->room, STAGE_JOB_BYTES / 32, STAGE_JOB_BYTES / 16);
+    sim_destroy(many);
+    assert_false(d->unstaged);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_dvm, close_dvm)
+    const struct CMUnitTest tests[] = {
+        TEST(ranks_start_when_the_files_are_everywhere_and_only_there),
+        TEST(a_full_disk_fails_the_job_with_node_and_reason),
+        TEST(the_loss_of_a_daemon_ends_the_job),
+        TEST(a_recoverable_job_goes_on_without_the_lost_daemon),
+        TEST(the_loss_of_the_source_ends_the_job),
+        TEST(a_submitter_that_goes_ends_the_job),
+        TEST(a_signal_and_a_timeout_end_the_job),
+        TEST(a_shrink_that_waits_lets_it_run_to_its_end),
+        TEST(a_shrink_that_kills_ends_it_before_any_rank_starts),
+        TEST(a_job_that_is_mapped_anew_has_its_files_where_it_runs),
+        TEST(the_room_is_shared_out_between_the_daemons),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
