@@ -254,3 +254,25 @@ ended() { # CODE
     pterm --job "$(view '.jobs[] | select(.state == "STAGING") | .id')"
     ended 143
 }
+
+# --- room
+
+# Most memory that each daemon has had so far, kB.
+peaks() {
+    local p
+    for p in $(daemons); do
+        awk -v pid="$p" '/^VmHWM/ { print pid, $2 }' "/proc/$p/status"
+    done | sort
+}
+
+@test "a file of 64 MiB over 8 daemons takes none of them more than 12 MiB" {
+    start_dvm 8
+    echo warm > a
+    prun -N 1 --preload-files a true
+    peaks > before
+    large big 64M
+    prun -N 1 --preload-files big sh -c '[ "$(stat -c %s big)" = 67108864 ]'
+    peaks > after
+    [ "$(wc -l < before)" -ge 9 ]
+    join before after | awk '{ print; if ($3 - $2 > 12288) bad = 1 } END { exit bad }'
+}

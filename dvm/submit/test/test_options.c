@@ -481,6 +481,65 @@ static void what_is_to_be_cleaned_up_comes_through(void **state)
     submit_opts_free(&o);
 }
 
+static void files_that_cannot_have_their_name_there_are_refused(void **state)
+{
+    char many[JOB_FILES_MAX * 8 + 64] = "--preload-files ";
+
+    assert_refused("--preload-files ../f a", "file '../f' leads up by '..'; by its absolute path");
+    assert_refused("--preload-files d/../f a", "'d/../f' leads up by '..'");
+    assert_refused("--preload-files f, a", "an empty name");
+    assert_refused("--preload-files / a", "file '/' has no name");
+    assert_refused("--preload-files . a", "file '.' has no name");
+    assert_refused("--preload-files f,/there/f a", "'/here/f' and '/there/f' would both be 'f'");
+    assert_refused("--preload-files", "--preload-files");
+    assert_refused("-s no-such-program", "--preload-binary: program 'no-such-program' is in no");
+    assert_refused("-s ../prog", "--preload-binary: file '../prog' leads up");
+    assert_refused("--attach 5.1 --preload-files f", "--attach can be given with");
+    assert_refused("--attach 5.1 -s", "--attach can be given with");
+    for (int i = 0; i <= JOB_FILES_MAX; i++)
+        snprintf(many + strlen(many), sizeof(many) - strlen(many), "%sf%d", i ? "," : "", i);
+    snprintf(many + strlen(many), sizeof(many) - strlen(many), " a");
+    assert_refused(many, "more than 256 files");
+}
+
+static void files_are_named_once_and_keep_their_relative_paths(void **state)
+{
+    struct submit_opts o =
+        parsed("--preload-files ./d//f,/there/x --preload-files d/./f,/here/d/f2,d/f a");
+
+    assert_int_equal(o.spec.nfiles, 3);
+    assert_string_equal(o.spec.files[0], "d/f");
+    assert_string_equal(o.sources[0], "/here/d/f");
+    assert_string_equal(o.spec.files[1], "x");
+    assert_string_equal(o.sources[1], "/there/x");
+    assert_string_equal(o.spec.files[2], "f2");
+    submit_opts_free(&o);
+}
+
+static void with_files_programs_start_where_they_are_unless_wdir_says_otherwise(void **state)
+{
+    struct submit_opts o = parsed(
+        "-n 1 --wdir w ./one : -n 1 --preload-files f ./two : -n 1 three : -n 1 -s bin/four");
+
+    assert_string_equal(o.spec.apps[0].cwd, "/here/w");
+    assert_string_equal(o.spec.apps[0].argv[0], "./one");
+    assert_string_equal(o.spec.apps[1].cwd, "");
+    assert_string_equal(o.spec.apps[1].argv[0], "/here/./two");
+    assert_string_equal(o.spec.apps[2].argv[0], "three");
+    assert_int_equal(o.spec.apps[2].program, 0);
+    assert_int_equal(o.spec.apps[3].program, 2);
+    assert_string_equal(o.spec.files[1], "bin/four");
+    submit_opts_free(&o);
+    o = parsed("--preload-files f,prog ./prog");
+    assert_int_equal(o.spec.apps[0].program, 2);
+    submit_opts_free(&o);
+    o = parsed("-s sh");
+    assert_int_equal(o.spec.apps[0].program, 1);
+    assert_string_equal(o.spec.files[0], "sh");
+    assert_string_equal(o.sources[0], "/bin/sh");
+    submit_opts_free(&o);
+}
+
 static void cleanup_of_what_is_not_named_clearly_is_refused(void **state)
 {
     assert_refused("--cleanup-file f a", "not absolute");
@@ -588,6 +647,9 @@ int main(void)
         cmocka_unit_test(flags_come_through),
         cmocka_unit_test(what_is_to_be_cleaned_up_comes_through),
         cmocka_unit_test(cleanup_of_what_is_not_named_clearly_is_refused),
+        cmocka_unit_test(files_that_cannot_have_their_name_there_are_refused),
+        cmocka_unit_test(files_are_named_once_and_keep_their_relative_paths),
+        cmocka_unit_test(with_files_programs_start_where_they_are_unless_wdir_says_otherwise),
         cmocka_unit_test(hosts_are_vpids_ranges_and_names_sorted_and_once),
         cmocka_unit_test(a_relative_directory_is_one_below_the_present_one),
         cmocka_unit_test(what_describes_this_shell_or_rank_stays_here),

@@ -284,6 +284,32 @@ static void standard_input_is_sent_with_its_end(void **state)
     assert_int_equal(run(w, play_stdin), 0);
 }
 
+static void play_files(struct world *w)
+{
+    accept_job(w);
+    tell(w, (struct client_msg){.type = CLIENT_FILES_ROOM, .room = 4096});
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    tell_done(w, 128 + SIGTERM, "ended by the user");
+}
+
+/* Beside this program there is none that reads files. */
+static void files_that_cannot_be_read_end_the_job_with_their_own_reason(void **state)
+{
+    struct world *w = *state;
+    char *files[] = {"f"};
+    char *sources[] = {"/here/f"};
+
+    w->opts.spec.nfiles = 1;
+    w->opts.spec.files = files;
+    w->opts.sources = sources;
+    assert_int_equal(run(w, play_files), EXIT_CODE_NOT_LAUNCHED);
+    assert_non_null(strstr(w->text[1], "prun: not launched: starting /"));
+    assert_non_null(strstr(w->text[1], "dvm-stage: No such file or directory\n"));
+    assert_null(strstr(w->text[1], "ended by the user"));
+    w->opts.spec.nfiles = 0;
+    w->opts.spec.files = w->opts.sources = NULL;
+}
+
 static void play_paused(struct world *w)
 {
     accept_job(w);
@@ -455,6 +481,7 @@ int main(void)
         T(output_goes_where_it_belongs_and_the_code_comes_through),
         T(standard_input_is_sent_with_its_end),
         T(paused_input_is_not_read_until_it_may_go_on),
+        T(files_that_cannot_be_read_end_the_job_with_their_own_reason),
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
         T(verbose_tells_the_states),
