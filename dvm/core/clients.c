@@ -187,7 +187,7 @@ void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
 {
     struct client *x = find(c, m->client);
 
-    if (!x || (x->nspace && strcmp(x->nspace, m->nspace) != 0))
+    if (!x || (x->nspace && strcmp(x->nspace, m->nspace) != 0) || has(x->ended, x->nended, from))
         return;
     x->ended = xrealloc(x->ended, (x->nended + 1) * sizeof *x->ended);
     x->ended[x->nended++] = from;

@@ -101,6 +101,7 @@ static void copy_opts(struct core *c, const struct core_opts *o)
     c->opts.reconnect_ms = o->reconnect_ms ? o->reconnect_ms : 2000;
     c->opts.ack_ms = o->ack_ms ? o->ack_ms : 10000;
     c->opts.leave_ms = o->leave_ms ? o->leave_ms : 10000;
+    c->opts.orphan_ms = o->orphan_ms ? o->orphan_ms : 30000;
     c->self = (struct msg_member){.vpid = o->vpid,
                                   .host = xstrdup(o->host ? o->host : ""),
                                   .address = xstrdup(o->address ? o->address : ""),

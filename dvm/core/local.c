@@ -5,6 +5,7 @@
 #include "base/log/log.h"
 #include "dvm/wire/mutant.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -73,13 +74,36 @@ static struct job_launch *copy_launch(const struct job_launch *l)
     return NULL;
 }
 
+/* A daemon on its way out starts nothing more: the job fails at once. */
+static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t node)
+{
+    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)l->nranks + 1, sizeof *ranks);
+    struct msg failed = {.type = MSG_LAUNCHED, .nspace = l->nspace, .ranks = ranks};
+    struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = l->nspace};
+    struct msg end = {.type = MSG_IOF_END, .nspace = l->nspace, .client = l->home_client};
+
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        if (l->rank_node[r] == node)
+            ranks[failed.nranks++] =
+                (struct msg_rank){r, true, ECANCELED, "the daemon is on its way out"};
+    }
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &failed);
+    if (members_live(&c->members, l->home_vpid))
+        core_send(c, l->home_vpid, CLASS_BULK, &end);
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &gone);
+}
+
 void local_launch(struct core *c, struct msg *m)
 {
     int node = job_launch_node(&m->launch, c->opts.vpid);
     struct local_job *j;
 
-    if (node < 0 || find(c, m->launch.nspace) || c->finishing)
+    if (node < 0 || find(c, m->launch.nspace))
         return;
+    if (c->finishing) {
+        refuse_launch(c, &m->launch, (uint32_t)node);
+        return;
+    }
     j = xcalloc(1, sizeof *j);
     j->map = m->launch;
     memset(&m->launch, 0, sizeof m->launch);

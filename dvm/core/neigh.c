@@ -323,6 +323,11 @@ static void retry(struct core *c)
         core_reset(c, "told to leave, and the head is gone");
         return;
     }
+    if (c->lost_at && c->state != CORE_JOINING &&
+        c->lost_at + c->opts.orphan_ms <= c->out.now_ms) { /* the jobs' head has lost them too */
+        core_reset(c, "the head has been out of reach for too long");
+        return;
+    }
     if ((parent == TREE_NONE || long_lost) && !outgoing(c, VPID_HEAD)) /* it has been asked */
         parent = VPID_HEAD;
     if (parent == TREE_NONE)

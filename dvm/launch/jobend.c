@@ -157,12 +157,13 @@ static void rank_failed(struct launch *l, struct job *j, uint32_t from, uint32_t
     }
     if (WIFSIGNALED(status))
         job_fail(l, j, JOB_EV_ABORT, 128 + WTERMSIG(status),
-                 "rank %u on %s (vpid %u) was ended by signal %d (%s)", rank, host_of(j, rank),
-                 from, WTERMSIG(status), strsignal(WTERMSIG(status)));
+                 "rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d", rank,
+                 host_of(j, rank), from, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                 WCOREDUMP(status) ? ", core dumped" : "", j->rank_facts[rank].pid);
     else
         job_fail(l, j, JOB_EV_ABORT, WEXITSTATUS(status),
-                 "rank %u on %s (vpid %u) exited with code %d", rank, host_of(j, rank), from,
-                 WEXITSTATUS(status));
+                 "rank %u on %s (vpid %u) exited with code %d, pid %d", rank, host_of(j, rank),
+                 from, WEXITSTATUS(status), j->rank_facts[rank].pid);
 }
 
 void job_exited(struct launch *l, uint32_t from, const struct msg *m)
@@ -210,8 +211,9 @@ void job_aborted(struct launch *l, uint32_t from, const struct msg *m)
 
     if (j && own_rank(j, from, m->rank) >= 0)
         job_fail(l, j, JOB_EV_ABORT, m->number > 0 && m->number < 256 ? (int)m->number : 1,
-                 "rank %u on %s aborted the job with code %lld%s%s", m->rank, host_of(j, m->rank),
-                 (long long)m->number, *m->text ? ": " : "", m->text);
+                 "rank %u on %s (vpid %u, pid %d) aborted the job with code %lld%s%s", m->rank,
+                 host_of(j, m->rank), from, j->rank_facts[m->rank].pid, (long long)m->number,
+                 *m->text ? ": " : "", m->text);
 }
 
 /* The submitter's word: a signal for the ranks, or that it is gone (0). */

@@ -489,6 +489,24 @@ static void a_member_that_is_not_heard_by_the_head_gives_its_life_up(void **stat
     sim_destroy(s);
 }
 
+static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
+{
+    struct sim *s = boot(6, 6, 2);
+
+    wait_wired(s, 6); /* 3 to 6 hang on 1 and 2 */
+    sim_submit(s, 0, 12, 1u << 30, 0);
+    sim_for(s, 100);
+    sim_crash(s, 0);
+    sim_for(s, 20000);
+    assert_int_equal(sim_ranks(s, 1), 2); /* it may be back yet, */
+    sim_for(s, 80000);
+    for (uint32_t v = 1; v <= 6; v++)
+        assert_int_equal(sim_ranks(s, v), 0);
+    sim_start(s, 0);
+    wait_wired(s, 6); /* and a new one finds all of them */
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_launch_for_which_there_is_no_room_fails_its_job_and_no_other),
         cmocka_unit_test(a_member_that_lets_too_much_wait_is_given_up),
         cmocka_unit_test(a_member_that_is_not_heard_by_the_head_gives_its_life_up),
+        cmocka_unit_test(members_whose_head_does_not_come_back_end_their_ranks),
         cmocka_unit_test(the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once),
     };
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "dvm/core/core_private.h"
 #include "dvm/launch/launch.h"
 #include "dvm/sim/sim.h"
 
@@ -225,7 +226,8 @@ static void an_abort_gives_its_code_and_text_and_ends_the_others(void **state)
     core_abort(core_of(d, 3), job(d)->nspace, 4, 6, "me too");
     settle(d, 2);
     settle(d, 3);
-    assert_ends(d, 5, "rank 2 on node2 aborted the job with code 5: lost the thread");
+    assert_ends(d, 5, "aborted the job with code 5: lost the thread");
+    assert_non_null(strstr(job(d)->text, "rank 2 on node2 (vpid 2, pid "));
     dvm_free(d);
 }
 
@@ -390,10 +392,38 @@ static void a_rank_ended_by_a_signal_gives_128_and_its_number(void **state)
     struct dvm *d = dvm_new();
 
     submit(d, 0, 2, "100000", "0", plain);
-    core_proc(core_of(d, 1), job(d)->nspace, 1, CORE_PROC_WAITPID, SIGSEGV, NULL);
+    core_proc(core_of(d, 1), job(d)->nspace, 1, CORE_PROC_WAITPID, SIGSEGV | 0x80, NULL);
     core_proc(core_of(d, 1), job(d)->nspace, 1, CORE_PROC_IOF_COMPLETE, 0, NULL);
     settle(d, 1);
-    assert_ends(d, 128 + SIGSEGV, "rank 1 on node1 (vpid 1) was ended by signal 11");
+    assert_ends(d, 128 + SIGSEGV,
+                "rank 1 on node1 (vpid 1) was ended by signal 11 (Segmentation fault), core "
+                "dumped, pid ");
+    dvm_free(d);
+}
+
+static void a_daemon_on_its_way_out_refuses_a_launch_at_once(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct core *c = core_of(d, 2);
+
+    c->finishing = true; /* as if it had just been told to go, and the launch had been on its way */
+    c->finish_by = UINT64_MAX;
+    submit(d, 1, 6, "100000", "0", plain);
+    assert_ends(d, 125, "was not started on node2 (vpid 2): the daemon is on its way out");
+    c->finishing = false;
+    dvm_free(d);
+}
+
+static void a_daemon_that_ends_its_output_twice_is_noted_once(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct msg m = {.type = MSG_IOF_END, .client = CLIENT};
+
+    submit(d, 1, 6, "100000", "0", plain);
+    m.nspace = (char *)job(d)->nspace;
+    for (int i = 0; i < 1000; i++)
+        client_iof_end(core_of(d, 1), 2, &m);
+    assert_int_equal(core_of(d, 1)->clients->nended, 1);
     dvm_free(d);
 }
 
@@ -659,6 +689,8 @@ int main(void)
         cmocka_unit_test(a_recoverable_job_goes_on_without_ranks_that_failed_or_were_lost),
         cmocka_unit_test(a_job_of_which_a_daemon_is_lost_ends_with_123),
         cmocka_unit_test(a_rank_ended_by_a_signal_gives_128_and_its_number),
+        cmocka_unit_test(a_daemon_on_its_way_out_refuses_a_launch_at_once),
+        cmocka_unit_test(a_daemon_that_ends_its_output_twice_is_noted_once),
         cmocka_unit_test(a_job_is_registered_when_each_of_its_ranks_has_called_in_once),
         cmocka_unit_test(news_of_processes_that_cannot_be_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
