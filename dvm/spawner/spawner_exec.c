@@ -96,7 +96,9 @@ static char **environment_of(const struct spawner *sp, uint64_t job, const struc
 
 static void become(const struct spawner *sp, uint64_t job, const struct spawn_spec *s, int exec_fd)
 {
+    char what[SPAWN_WHAT_MAX];
     cpu_set_t *mask = NULL;
+    int why;
 
     if (setrlimit(RLIMIT_NOFILE, &sp->nofile) < 0)
         fail(exec_fd, errno, "restoring the limit of open files");
@@ -108,12 +110,11 @@ static void become(const struct spawner *sp, uint64_t job, const struct spawn_sp
         if (sched_setaffinity(0, s->mask_len, mask) < 0)
             fail(exec_fd, errno, "binding to cpus %s", s->cpuset);
     }
-    /* execvp() looks names up in the environment that it passes on, in the directory that it is in:
-     * the rank's. */
+    /* Names are looked up in the environment that is passed on, in the directory of the rank. */
     environ = environment_of(sp, job, s);
     reset_signals();
-    execvp(s->argv[0], (char *const *)s->argv);
-    fail(exec_fd, errno, "exec %s", s->argv[0]);
+    why = spawner_path_exec((char *const *)s->argv, what, sizeof(what));
+    fail(exec_fd, why, "%s", what);
 }
 
 void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD_COUNT],

@@ -72,6 +72,9 @@ void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status); /* unknown 
 void spawner_rank_free(struct spawner *sp, struct spawner_rank *r);
 bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more for now */
 
+/* spawner_path.c: as execvp(), but what is no text is not handed to a shell. Returns why it could
+ * not be: errno, and `what` names the file, or the interpreter that it needs. */
+int spawner_path_exec(char *const argv[], char *what, size_t size);
 /* spawner_exec.c: the way of a forked child to its program. */
 void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD_COUNT],
                   int exec_fd) __attribute__((noreturn));

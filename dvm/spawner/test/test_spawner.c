@@ -167,6 +167,86 @@ static void a_program_that_path_does_not_hold_fails(void **state)
     assert_int_equal(under_spawner(body_not_in_path, NULL), 0);
 }
 
+struct file_case {
+    const char *bytes;
+    size_t len;
+    mode_t mode;
+    int errnum;
+    const char *what; /* after the path */
+};
+
+#define BYTES(s) s, sizeof(s) - 1
+
+static const struct file_case file_cases[] = {
+    {BYTES("#!/no/such/interpreter -x\nexit 0\n"), 0755, ENOENT,
+     ": its interpreter /no/such/interpreter"},
+    {BYTES("\177ELF of another kind of machine"), 0755, ENOEXEC, ""},
+    {BYTES("damaged\0"), 0755, ENOEXEC, ""},
+    {BYTES("exit 0\n"), 0644, EACCES, ""},
+};
+
+static int body_bad_files(int sock, void *arg)
+{
+    char dir[] = "/tmp/spawner_fileXXXXXX";
+    char path[64];
+    char want[128];
+
+    CHECK(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/program", dir);
+    for (size_t i = 0; i < sizeof(file_cases) / sizeof(*file_cases); i++) {
+        const struct file_case *f = &file_cases[i];
+        struct start s = {.id = i + 1, .argv = (const char *const[]){path, NULL}};
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, f->mode);
+        struct spawn_rep r;
+
+        CHECK(write(fd, f->bytes, f->len) == (ssize_t)f->len);
+        CHECK(close(fd) == 0);
+        close(start(sock, &s));
+        r = expect(sock, SPAWN_REP_FAILED, i + 1);
+        snprintf(want, sizeof want, "exec %s%s", path, f->what);
+        if (r.value != f->errnum || strcmp(r.what, want) != 0)
+            fprintf(stderr, "'%s' (%d) is not '%s'\n", r.what, (int)r.value, want);
+        CHECK(r.value == f->errnum && strcmp(r.what, want) == 0);
+        unlink(path);
+    }
+    CHECK(rmdir(dir) == 0);
+    return 0;
+}
+
+static void a_file_that_cannot_be_run_is_named_with_what_it_lacks(void **state)
+{
+    assert_int_equal(under_spawner(body_bad_files, NULL), 0);
+}
+
+static int body_text_in_path(int sock, void *arg)
+{
+    char dir[] = "/tmp/spawner_pathXXXXXX";
+    char path[64], env[128], text[64];
+    struct start s = {.id = 1,
+                      .argv = (const char *const[]){"a_text", "b c", NULL},
+                      .env = (const char *const[]){env, NULL}};
+    int fd;
+
+    CHECK(mkdtemp(dir));
+    snprintf(env, sizeof env, "PATH=/no/such/dir:/etc/passwd:%s", dir);
+    snprintf(path, sizeof path, "%s/a_text", dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+    CHECK(write(fd, "echo \"<$1>\"\n", 12) == 12);
+    CHECK(close(fd) == 0);
+    fd = start(sock, &s);
+    expect(sock, SPAWN_REP_STARTED, 1);
+    read_all(fd, text, sizeof text);
+    CHECK(strcmp(text, "<b c>\n") == 0);
+    unlink(path);
+    rmdir(dir);
+    return 0;
+}
+
+static void a_text_in_path_is_run_by_the_shell(void **state)
+{
+    assert_int_equal(under_spawner(body_text_in_path, NULL), 0);
+}
+
 static int body_missing_cwd(int sock, void *arg)
 {
     struct start s = {.id = 1, .argv = SH("true"), .cwd = "/no/such/dir"};
@@ -652,6 +732,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_program_fails_with_errno_and_name),
         cmocka_unit_test(a_program_that_path_does_not_hold_fails),
+        cmocka_unit_test(a_file_that_cannot_be_run_is_named_with_what_it_lacks),
+        cmocka_unit_test(a_text_in_path_is_run_by_the_shell),
         cmocka_unit_test(a_missing_working_directory_fails_with_errno_and_name),
         cmocka_unit_test(a_cpu_that_does_not_exist_fails),
         cmocka_unit_test(a_rank_gets_its_environment_directory_cpus_and_nothing_open),

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds a rank's program as a shell would, and says what is wrong with one that cannot be run. */
+#include "base/buf/buf.h"
+#include "dvm/spawner/spawner_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_DEFAULT "/bin:/usr/bin"
+#define HEAD_BYTES 256
+
+/* The file's beginning, NUL-terminated; the number of its bytes, -1: it cannot be read. */
+static ssize_t read_head(const char *path, char head[HEAD_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD_BYTES - 1);
+
+    if (fd >= 0)
+        close(fd);
+    head[n < 0 ? 0 : n] = '\0';
+    return n;
+}
+
+/* A text without "#!", which shells run themselves. What has a NUL byte is a program of another
+ * kind of machine, or damaged, and no shell would make sense of it. */
+static bool is_text(const char *path)
+{
+    char head[HEAD_BYTES];
+    ssize_t n = read_head(path, head);
+
+    return n >= 0 && strlen(head) == (size_t)n && head[0] != '\177';
+}
+
+static void exec_file(const char *path, char *const argv[])
+{
+    size_t n = 0;
+    const char **sh;
+
+    execve(path, argv, environ);
+    if (errno != ENOEXEC || !is_text(path))
+        return;
+    while (argv[n])
+        n++;
+    sh = xcalloc(n + 2, sizeof(*sh));
+    sh[0] = "/bin/sh";
+    sh[1] = path;
+    for (size_t i = 1; i < n; i++)
+        sh[i + 1] = argv[i];
+    execve(sh[0], (char *const *)sh, environ);
+    free((void *)sh);
+    errno = ENOEXEC;
+}
+
+/* In each directory of PATH, until one has a file of the name; errno tells why none could be run.
+ * The path of the last that was tried. */
+static char *exec_in_path(char *const argv[])
+{
+    const char *dirs = getenv("PATH") ? getenv("PATH") : PATH_DEFAULT;
+    bool denied = false;
+
+    for (;;) {
+        size_t len = strcspn(dirs, ":");
+        char *path = xasprintf("%.*s%s%s", (int)len, dirs, len ? "/" : "", argv[0]);
+        int why;
+
+        exec_file(path, argv);
+        why = errno;
+        denied |= why == EACCES;
+        if ((why != ENOENT && why != ENOTDIR && why != EACCES) ||
+            (why == ENOENT && access(path, F_OK) == 0) || !dirs[len]) {
+            errno = denied && (why == ENOENT || why == ENOTDIR) ? EACCES : why;
+            return path;
+        }
+        free(path);
+        dirs += len + 1;
+    }
+}
+
+/* Whom the "#!" of a file names; "" if it has none. */
+static void interpreter_of(const char *path, char head[HEAD_BYTES], const char **name)
+{
+    *name = "";
+    if (read_head(path, head) < 2 || strncmp(head, "#!", 2) != 0)
+        return;
+    *name = head + 2 + strspn(head + 2, " \t");
+    head[strcspn(head, "\r\n")] = '\0';
+    head[*name - head + (ptrdiff_t)strcspn(*name, " \t")] = '\0';
+}
+
+int spawner_path_exec(char *const argv[], char *what, size_t size)
+{
+    char head[HEAD_BYTES];
+    const char *name;
+    char *path;
+    int why;
+
+    if (strchr(argv[0], '/')) {
+        exec_file(argv[0], argv);
+        path = NULL;
+    } else {
+        path = exec_in_path(argv);
+    }
+    why = errno;
+    snprintf(what, size, "exec %s", argv[0]);
+    if (why == ENOENT && access(path ? path : argv[0], F_OK) == 0) {
+        interpreter_of(path ? path : argv[0], head, &name);
+        snprintf(what, size, "exec %s: %s %s", path ? path : argv[0],
+                 *name ? "its interpreter" : "the loader of its libraries", name);
+    }
+    free(path);
+    return why;
+}
