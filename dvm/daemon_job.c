@@ -385,6 +385,25 @@ static void on_output(const char *nspace, uint32_t rank, int stream, const void 
     daemon_drain(d);
 }
 
+/* Once for each job and daemon: all its ranks may do so. */
+static void on_left_open(const char *nspace, uint32_t rank, int stream, void *arg)
+{
+    struct daemon *d = arg;
+    struct djob *j = find(d, nspace);
+    char *text FREE_AUTO = NULL;
+
+    if (!j || j->told_open || j->launch->home_vpid == JOB_NO_VPID)
+        return;
+    j->told_open = true;
+    text = xasprintf("rank %u on %s (vpid %u) has ended, but a process that it left holds its "
+                     "standard %s open: that is not waited for, and the process is ended",
+                     rank, d->opts.host_name, d->opts.vpid,
+                     stream == ODLS_STDOUT ? "output" : "error");
+    daemon_enter(d);
+    iof_note(d->iof, j->launch, text);
+    daemon_drain(d);
+}
+
 static void no_matter(int status, void *arg)
 {
 }
@@ -472,4 +491,5 @@ const struct odls_upcalls djob_odls_upcalls = {.on_started = on_started,
                                                .on_exited = on_exited,
                                                .on_stdin_room = on_stdin_room,
                                                .on_cleaned = on_removed,
-                                               .on_spawner_lost = on_spawner_lost};
+                                               .on_spawner_lost = on_spawner_lost,
+                                               .on_left_open = on_left_open};

@@ -54,6 +54,7 @@ struct djob { /* a job with ranks here, from registration to clean-up */
     bool cancelled; /* ended before that */
     bool failed;    /* nothing of it will ever start */
     bool over;      /* the core wants it cleaned up */
+    bool told_open; /* the user knows that a rank here has left a process with its output */
     uint32_t alive; /* ranks not yet reaped */
     uint8_t *eofs;  /* [nranks] output streams that have ended */
     UT_hash_handle hh;

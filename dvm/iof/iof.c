@@ -183,6 +183,17 @@ void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int st
     apply_pause(f, s);
 }
 
+void iof_note(struct iof *f, const struct job_launch *l, const char *text)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, CLIENT_TEXT_MAX + 1024);
+    buf_put_str(&b, l->nspace);
+    buf_put_u32(&b, l->home_client);
+    buf_put_str(&b, text);
+    send(f, l->home_vpid, IOF_NOTE, &b);
+}
+
 void iof_turn(struct iof *f)
 {
     struct source *s, *tmp;
@@ -279,6 +290,20 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
     k->slow |= f->io.client_pending(client, f->io.arg) > IOF_CLIENT_HIGH;
     if (k->slow)
         pause_source(f, k, from, nspace);
+}
+
+static void note_in(struct iof *f, struct cur *c)
+{
+    uint32_t client = cur_u32(c);
+    char *text FREE_AUTO = cur_str(c, CLIENT_TEXT_MAX);
+    struct client_msg m = {.type = CLIENT_NOTE, .a = text};
+    struct buf b BUF_AUTO = {0};
+
+    if (c->bad || !core_client_there(f->core, client))
+        return;
+    buf_init(&b, CLIENT_TEXT_MAX + 1024);
+    client_msg_encode(&b, &m);
+    f->io.client_send(client, b.data, b.len, f->io.arg);
 }
 
 void iof_client_drained(struct iof *f, uint32_t client)
@@ -418,6 +443,9 @@ void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size
         bytes = cur_bytes(&c, CLIENT_DATA_MAX, &n);
         if (!c.bad)
             feed_ranks(f, from, nspace, bytes, n);
+        break;
+    case IOF_NOTE:
+        note_in(f, &c);
         break;
     case IOF_STDIN_TAKEN:
         taken_in(f, from, nspace);

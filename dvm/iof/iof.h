@@ -13,6 +13,7 @@ enum iof_kind {
     IOF_PAUSE,       /* nspace, u8: the submitter is slow, stop or go on reading */
     IOF_STDIN,       /* nspace, bytes (none: end): to the daemons of the ranks that take input */
     IOF_STDIN_TAKEN, /* nspace: the ranks here have room for the next piece */
+    IOF_NOTE,        /* nspace, client, text: for the user, beside the output */
     IOF_KINDS
 };
 
@@ -39,6 +40,8 @@ void iof_destroy(struct iof *f);
 /* A local rank of the job has written; it goes to the submitter's daemon. */
 void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int stream,
                 const void *data, size_t len);
+/* A word about the job's ranks here for whoever reads their output. */
+void iof_note(struct iof *f, const struct job_launch *l, const char *text);
 /* OUT_APP of one of our kinds. */
 void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size_t len);
 /* A client's input; len 0: its end. */

@@ -31,6 +31,8 @@ struct odls_upcalls {
     void (*on_stdin_room)(const char *nspace, uint32_t rank, void *arg);
     void (*on_cleaned)(uint64_t scope, int errnum, void *arg); /* after odls_clean_run() */
     void (*on_spawner_lost)(const char *why, void *arg);       /* the daemon has to end */
+    /* Before the end of a stream that is not waited for: a process that the rank left holds it. */
+    void (*on_left_open)(const char *nspace, uint32_t rank, int stream, void *arg);
 };
 
 struct odls;

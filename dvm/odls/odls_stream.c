@@ -66,9 +66,12 @@ static void end(struct odls_stream *s)
 
 static void end_forced(struct odls_stream *s)
 {
+    const struct odls_proc *p = s->proc;
+
     log_warn("a process that the rank left holds its output open, it is closed nspace=%s rank=%u "
              "stream=%d",
-             s->proc->job->nspace, s->proc->rank, s->which);
+             p->job->nspace, p->rank, s->which);
+    p->o->up.on_left_open(p->job->nspace, p->rank, s->which, p->o->arg);
     end(s);
 }
 

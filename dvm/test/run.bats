@@ -67,3 +67,37 @@ code_of() {
     run -125 prun -n 2 --host 0 true
     [[ "$output" == *"none of the daemons that --host names"* ]]
 }
+
+@test "a process that a rank leaves with its output is not waited for long, and that is told" {
+    start_dvm 1
+    run --separate-stderr -0 prun -n 2 sh -c 'sleep 1000 & echo said'
+    [ "$output" = "$(printf 'said\nsaid')" ]
+    [[ "$stderr" == "prun: rank "[01]" on node1 (vpid 1) has ended, but a process that it left holds its standard "* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    run ! pgrep -f '^sleep 1000$'
+    run --separate-stderr -0 prun -n 2 sh -c 'sleep 1000 > /dev/null 2>&1 & echo said'
+    [ -z "$stderr" ]
+    run ! pgrep -f '^sleep 1000$'
+}
+
+@test "the end of a job says which rank, where, why, and whether it dumped core" {
+    start_dvm 2 --slots 1
+    run -139 prun -n 2 sh -c '[ "$PMIX_RANK" = 0 ] || kill -SEGV $$; exec sleep 1000'
+    [[ "$output" =~ ^prun:\ rank\ 1\ on\ node2\ \(vpid\ 2\)\ was\ ended\ by\ signal\ 11\ \(Segmentation\ fault\)(, core dumped)?,\ pid\ [0-9]+$ ]]
+    run -7 prun -n 2 sh -c '[ "$PMIX_RANK" = 0 ] || exit 7; exec sleep 1000'
+    [[ "$output" =~ ^prun:\ rank\ 1\ on\ node2\ \(vpid\ 2\)\ exited\ with\ code\ 7,\ pid\ [0-9]+$ ]]
+    run ! pgrep -f '^sleep 1000$'
+}
+
+@test "programs that cannot be run are named with what they lack" {
+    start_dvm 1
+    printf '#!/no/such/shell\n' > "$BATS_TEST_TMPDIR/script"
+    printf '\177ELF of some other machine' > "$BATS_TEST_TMPDIR/binary"
+    chmod +x "$BATS_TEST_TMPDIR"/{script,binary}
+    run -125 prun -n 1 "$BATS_TEST_TMPDIR/script"
+    [[ "$output" == *"node1 (vpid 1): exec $BATS_TEST_TMPDIR/script: its interpreter /no/such/shell: No such file or directory" ]]
+    run -125 prun -n 1 "$BATS_TEST_TMPDIR/binary"
+    [[ "$output" == *"exec $BATS_TEST_TMPDIR/binary: Exec format error" ]]
+    run -125 prun -n 1 /tmp
+    [[ "$output" == *"exec /tmp: Permission denied" ]]
+}

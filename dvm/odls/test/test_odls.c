@@ -39,6 +39,7 @@ struct t {
     void (*on_data)(struct t *t, const char *data, size_t len); /* instead of `out` */
     uint64_t number;                                            /* what a test's on_data counts */
     uint64_t next;
+    unsigned left_open; /* streams, a bit for each */
 };
 
 /* Wraps a call, so that an upcall from within it is seen. */
@@ -127,6 +128,15 @@ static void on_spawner_lost(const char *why, void *arg)
     t->lost++;
 }
 
+static void on_left_open(const char *nspace, uint32_t rank, int stream, void *arg)
+{
+    struct t *t = arg;
+
+    told(t);
+    CHECK(t->ends < 2);
+    t->left_open |= 1u << stream;
+}
+
 static void on_deadline(void *arg)
 {
     CHECK(!"in time");
@@ -140,8 +150,9 @@ static void on_tick(void *arg)
     loop_stop(t->loop);
 }
 
-static const struct odls_upcalls upcalls = {on_started,    on_failed,  on_output,      on_exited,
-                                            on_stdin_room, on_cleaned, on_spawner_lost};
+static const struct odls_upcalls upcalls = {on_started,      on_failed,     on_output,
+                                            on_exited,       on_stdin_room, on_cleaned,
+                                            on_spawner_lost, on_left_open};
 
 static void set_up(struct t *t, int sock)
 {
@@ -373,6 +384,7 @@ static int body_held_stream(int sock, void *arg)
     left = (pid_t)strtol((char *)t.out.data, NULL, 10);
     CHECK(left > 0);
     run_for(&t, 1); /* the end of the job is told to the spawner */
+    CHECK(t.left_open == 1u << ODLS_STDOUT); /* its standard error is its own */
     CHECK(wait_gone(left));
     return tear_down(&t);
 }
