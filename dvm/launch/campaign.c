@@ -23,13 +23,17 @@ bool shrink_running(const struct launch *l)
     return false;
 }
 
-static bool names(const struct campaign *c, uint32_t vpid)
+static int by_vpid(const void *key, const void *element)
 {
-    for (size_t i = 0; i < c->ntargets; i++) {
-        if (c->targets[i].id.vpid == vpid)
-            return true;
-    }
-    return false;
+    uint32_t vpid = *(const uint32_t *)key;
+    uint32_t other = ((const struct target *)element)->id.vpid;
+
+    return vpid < other ? -1 : vpid > other;
+}
+
+struct target *campaign_target(const struct campaign *c, uint32_t vpid)
+{
+    return bsearch(&vpid, c->targets, c->ntargets, sizeof *c->targets, by_vpid);
 }
 
 bool campaign_names(const struct launch *l, uint32_t vpid)
@@ -39,14 +43,11 @@ bool campaign_names(const struct launch *l, uint32_t vpid)
     DL_FOREACH(l->campaigns, c)
     {
         bool running = !api_phase_terminal(c->phase) || MUTANT(ENDED_STILL_NAMES);
+        const struct target *t = running ? campaign_target(c, vpid) : NULL;
 
-        for (size_t i = 0; running && i < c->ntargets; i++) {
-            bool removes = c->req.kind == API_KIND_SHRINK ||
-                           (c->phase == API_PHASE_ROLLING_BACK && c->targets[i].added);
-
-            if (removes && c->targets[i].id.vpid == vpid)
-                return true;
-        }
+        if (t &&
+            (c->req.kind == API_KIND_SHRINK || (c->phase == API_PHASE_ROLLING_BACK && t->added)))
+            return true;
     }
     return false;
 }
@@ -132,7 +133,8 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
     return c;
 }
 
-struct campaign *campaign_shrink(struct launch *l, const char *id, const uint32_t *vpids, size_t n)
+static struct campaign *shrink_new(struct launch *l, const char *id, const uint32_t *vpids,
+                                   size_t n)
 {
     struct campaign *c = campaign_new(l, id, vpids, n);
 
@@ -241,7 +243,7 @@ static int check_trailing(const struct launch *l, const struct api_campaign_requ
     return 0;
 }
 
-static int check_targets(const struct launch *l, const struct api_campaign_request *r,
+static int check_targets(const struct launch *l, const struct api_campaign_request *r, bool asked,
                          const char **reason, struct err *err)
 {
     uint32_t known = l->size > l->bound ? l->size : l->bound;
@@ -255,7 +257,7 @@ static int check_targets(const struct launch *l, const struct api_campaign_reque
         if (l->size_sequence && v > known && !(m && m->state != MEMBER_ABSENT))
             return reject(reason, "UnknownVpid", 422, err, "vpid %u was never part of this DVM", v);
     }
-    return check_trailing(l, r, reason, err);
+    return asked ? check_trailing(l, r, reason, err) : 0;
 }
 
 static bool nobody_there(const struct campaign *c)
@@ -280,7 +282,7 @@ static bool others_remove(const struct launch *l, const struct campaign *c)
                            : o->phase == API_PHASE_REMOVING || o->phase == API_PHASE_ROLLING_BACK;
 
         for (size_t i = 0; o != c && removes && i < c->ntargets; i++) {
-            if (names(o, c->targets[i].id.vpid))
+            if (campaign_target(o, c->targets[i].id.vpid))
                 return true;
         }
     }
@@ -312,17 +314,17 @@ static void accept_targets(struct launch *l, struct campaign *c)
 }
 
 static void accept(struct launch *l, const char *id, const struct api_campaign_request *r,
-                   struct api_campaign *out)
+                   bool asked)
 {
     bool grow = r->kind == API_KIND_GROW;
     char why[API_ID_MAX + 16];
     struct campaign *c;
 
     snprintf(why, sizeof why, "the shrink %s", id);
-    if (!grow)
+    if (!grow && asked)
         wholegrow_give_way(l, r->targets[0] - 1, why);
-    c = (grow ? campaign_new : campaign_shrink)(l, id, r->targets, r->ntargets);
-    c->has_requester = true;
+    c = (grow ? campaign_new : shrink_new)(l, id, r->targets, r->ntargets);
+    c->has_requester = asked;
     c->req = *r;
     c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
     memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
@@ -330,7 +332,43 @@ static void accept(struct launch *l, const char *id, const struct api_campaign_r
         wholegrow_accept(l, c);
     else
         accept_targets(l, c);
-    campaign_fill(l, c, out);
+}
+
+static int check_sequence(const struct launch *l, const char *id,
+                          const struct api_campaign_request *r, const char **reason,
+                          struct err *err)
+{
+    if (strncmp(id, RELEASE_PREFIX, sizeof RELEASE_PREFIX - 1) == 0)
+        return reject(reason, "BadRequest", 400, err, "ids that begin with %s are the head's own",
+                      RELEASE_PREFIX);
+    if (r->sequence < l->campaign_sequence && !l->ending)
+        return reject(reason, "SequenceTooOld", 409, err,
+                      "sequence %llu is older than %llu, which has been seen",
+                      (unsigned long long)r->sequence, (unsigned long long)l->campaign_sequence);
+    return 0;
+}
+
+int campaign_admit(struct launch *l, const char *id, const struct api_campaign_request *r,
+                   bool asked, const char **reason, struct err *err)
+{
+    if (asked && check_sequence(l, id, r, reason, err) < 0)
+        return -1;
+    if (l->ending)
+        return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
+    if (r->ntargets == 0)
+        return reject(reason, "BadRequest", 400, err, "targets: at least one vpid");
+    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX && !oldest_ended(l))
+        return reject(reason, "TooManyCampaigns", 503, err, "%zu campaigns are running",
+                      l->ncampaigns);
+    if (MUTANT(REJECTED_COUNTS))
+        l->bound = r->targets[0];
+    if (r->kind == API_KIND_GROW ? wholegrow_check(l, r, reason, err) < 0
+                                 : check_targets(l, r, asked, reason, err) < 0)
+        return -1;
+    if (asked)
+        l->campaign_sequence = r->sequence;
+    accept(l, id, r, asked);
+    return 0;
 }
 
 int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
@@ -341,30 +379,9 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
     if (c && !same_request(&c->req, r))
         return reject(reason, "IdReused", 409, err, "campaign id %s was used with another body",
                       id);
-    if (c) {
-        campaign_fill(l, c, out);
-        return 0;
-    }
-    if (strncmp(id, RELEASE_PREFIX, sizeof RELEASE_PREFIX - 1) == 0)
-        return reject(reason, "BadRequest", 400, err, "ids that begin with %s are the head's own",
-                      RELEASE_PREFIX);
-    if (l->ending)
-        return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
-    if (r->sequence < l->campaign_sequence)
-        return reject(reason, "SequenceTooOld", 409, err,
-                      "sequence %llu is older than %llu, which has been seen",
-                      (unsigned long long)r->sequence, (unsigned long long)l->campaign_sequence);
-    if (r->ntargets == 0)
-        return reject(reason, "BadRequest", 400, err, "targets: at least one vpid");
-    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX && !oldest_ended(l))
-        return reject(reason, "TooManyCampaigns", 503, err, "%zu campaigns are running",
-                      l->ncampaigns);
-    if (MUTANT(REJECTED_COUNTS))
-        l->bound = r->targets[0];
-    if ((r->kind == API_KIND_GROW ? wholegrow_check : check_targets)(l, r, reason, err) < 0)
+    if (!c && campaign_admit(l, id, r, true, reason, err) < 0)
         return -1;
-    l->campaign_sequence = r->sequence;
-    accept(l, id, r, out);
+    campaign_fill(l, c ? c : l->campaigns->prev, out);
     return 0;
 }
 
@@ -448,7 +465,8 @@ static void start_removing(struct launch *l, struct campaign *c)
             m.targets[m.ntargets++] = t->id;
             count++;
         } else {
-            t->out = t->departed = true;
+            campaign_target_out(c, t);
+            t->departed = true;
         }
     }
     campaign_enter(l, c, CAMPAIGN_EV_DRAINED);
@@ -496,23 +514,27 @@ static void finish(struct launch *l, struct campaign *c)
     fence_lower(l, campaign_hold(c, name));
 }
 
+void campaign_target_out(struct campaign *c, struct target *t)
+{
+    c->nout += !t->out;
+    t->out = true;
+}
+
 static bool all_out(const struct campaign *c)
 {
-    for (size_t i = 0; i < c->ntargets; i++) {
-        if (!c->targets[i].out)
-            return false;
-    }
-    return true;
+    return c->nout == c->ntargets;
 }
 
 bool campaign_all_out(struct launch *l, struct campaign *c)
 {
-    for (size_t i = 0; i < c->ntargets && c->op; i++) {
-        if (!c->targets[i].out && c->ack_by_ms <= l->out->now_ms) {
-            out_log(l->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent, taken as lost", c->id,
-                    c->targets[i].id.vpid);
-            c->targets[i].out = true;
-        }
+    bool late = c->op && c->ack_by_ms <= l->out->now_ms && !all_out(c);
+
+    for (size_t i = 0; late && i < c->ntargets; i++) {
+        if (c->targets[i].out)
+            continue;
+        out_log(l->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent, taken as lost", c->id,
+                c->targets[i].id.vpid);
+        campaign_target_out(c, &c->targets[i]);
     }
     return all_out(c);
 }
@@ -573,15 +595,13 @@ static bool mark(struct launch *l, uint32_t vpid, struct epoch epoch, bool depar
 
     DL_FOREACH(l->campaigns, c)
     {
-        for (size_t i = 0; i < c->ntargets; i++) {
-            struct target *t = &c->targets[i];
+        struct target *t = campaign_target(c, vpid);
 
-            if (t->id.vpid != vpid || !epoch_eq(t->id.epoch, epoch))
-                continue;
-            t->out = true;
-            news |= departed && !t->departed;
-            t->departed |= departed;
-        }
+        if (!t || !epoch_eq(t->id.epoch, epoch))
+            continue;
+        campaign_target_out(c, t);
+        news |= departed && !t->departed;
+        t->departed |= departed;
     }
     return news;
 }

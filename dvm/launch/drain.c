@@ -13,13 +13,15 @@
  */
 static bool runs_on_targets(const struct job *j, const struct campaign *c)
 {
-    for (size_t i = 0; i < c->ntargets; i++) {
-        const struct msg_target *t = &c->targets[i].id;
+    const struct target *t;
 
-        if (job_uses(j, t->vpid))
-            return true;
-        if (j->sent && !job_state_over(j->state) && j->submit_vpid == t->vpid &&
-            epoch_eq(j->submit_epoch, t->epoch))
+    if (!j->sent || job_state_over(j->state))
+        return false;
+    t = campaign_target(c, j->submit_vpid);
+    if (t && epoch_eq(j->submit_epoch, t->id.epoch))
+        return true;
+    for (size_t i = 0; j->mapped && i < j->map.nnodes; i++) {
+        if (!j->node_gone[i] && campaign_target(c, j->map.nodes[i].vpid))
             return true;
     }
     return false;
@@ -31,10 +33,8 @@ static struct api_job_ref ref_of(const struct job *j, const struct campaign *c)
 
     ref.ranks = xcalloc((size_t)j->map.nranks + 1, sizeof *ref.ranks);
     for (uint32_t r = 0; r < j->map.nranks; r++) {
-        for (size_t i = 0; i < c->ntargets; i++) {
-            if (j->map.nodes[j->map.rank_node[r]].vpid == c->targets[i].id.vpid)
-                ref.ranks[ref.nranks++] = r;
-        }
+        if (campaign_target(c, j->map.nodes[j->map.rank_node[r]].vpid))
+            ref.ranks[ref.nranks++] = r;
     }
     return ref;
 }
@@ -97,42 +97,67 @@ void release_ask(struct launch *l, uint32_t from, const struct msg *m)
         l->release_at = l->out->now_ms + LAUNCH_RELEASE_WINDOW_MS;
 }
 
-/* Everybody who asked within the window leaves in one campaign; the size bound stays, so that they
- * may come back. */
-void release_steps(struct launch *l)
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* What those want who have asked and are there still; the nearest deadline counts. */
+static void gather(const struct launch *l, struct api_campaign_request *r)
+{
+    const struct release *x;
+
+    DL_FOREACH(l->releases, x)
+    {
+        const struct member *m = member_now(l, x->id.vpid, x->id.epoch);
+
+        if (m && m->state == MEMBER_WIRED)
+            r->targets[r->ntargets++] = x->id.vpid;
+        if (x->seconds >= 0 && (r->deadline_s < 0 || x->seconds < r->deadline_s))
+            r->deadline_s = x->seconds;
+        r->drain_mode = x->mode;
+    }
+    qsort(r->targets, r->ntargets, sizeof *r->targets, by_number);
+}
+
+static void releases_drop(struct launch *l)
 {
     struct release *r, *tmp;
-    uint32_t *vpids;
-    size_t n = 0;
-    int64_t seconds = -1;
-    enum api_drain_mode mode = API_DRAIN_WAIT;
+
+    DL_FOREACH_SAFE(l->releases, r, tmp)
+    {
+        DL_DELETE(l->releases, r);
+        free(r);
+    }
+}
+
+/* Everybody who asked within the window leaves in one campaign; the size bound stays, so that they
+ * may come back. When there is no room for one more campaign they wait. */
+void release_steps(struct launch *l)
+{
+    struct api_campaign_request r = {
+        .kind = API_KIND_SHRINK, .deadline_s = -1, .drain_mode = API_DRAIN_WAIT};
+    uint32_t *vpids FREE_AUTO = NULL;
+    const char *reason;
+    struct err err = {0};
     char id[64];
-    struct campaign *c;
 
     if (!l->release_at || l->release_at > l->out->now_ms)
         return;
     l->release_at = 0;
     vpids = xcalloc(l->members->n + 1, sizeof *vpids);
-    DL_FOREACH_SAFE(l->releases, r, tmp)
-    {
-        const struct member *x = member_now(l, r->id.vpid, r->id.epoch);
-
-        if (x && x->state == MEMBER_WIRED)
-            vpids[n++] = r->id.vpid;
-        if (r->seconds >= 0 && (seconds < 0 || r->seconds < seconds))
-            seconds = r->seconds;
-        mode = r->mode;
-        DL_DELETE(l->releases, r);
-        free(r);
+    r.targets = vpids;
+    gather(l, &r);
+    snprintf(id, sizeof id, RELEASE_PREFIX "%llu", (unsigned long long)l->next_release + 1);
+    if (r.ntargets && !l->ending && campaign_admit(l, id, &r, false, &reason, &err) < 0) {
+        out_log(l->out, LOG_LEVEL_WARN, "%zu daemons that want to leave have to wait: %s",
+                r.ntargets, err.msg);
+        l->release_at = l->out->now_ms + LAUNCH_RELEASE_WINDOW_MS;
+        return;
     }
-    if (n) {
-        snprintf(id, sizeof id, RELEASE_PREFIX "%llu", (unsigned long long)++l->next_release);
-        c = campaign_shrink(l, id, vpids, n);
-        c->req.drain_mode = mode;
-        c->req.deadline_s = seconds;
-        if (seconds >= 0)
-            c->deadline_ms = l->out->now_ms + (uint64_t)seconds * 1000 + 1;
-        launch_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
-    }
-    free(vpids);
+    l->next_release += r.ntargets != 0;
+    releases_drop(l);
 }

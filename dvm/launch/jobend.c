@@ -252,13 +252,6 @@ int launch_signal_put(struct launch *l, const char *nspace, int signum, const ch
     return 0;
 }
 
-bool job_uses(const struct job *j, uint32_t vpid)
-{
-    int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;
-
-    return node >= 0 && j->sent && !j->node_gone[node] && !job_state_over(j->state);
-}
-
 void job_lose_node(struct launch *l, struct job *j, int node)
 {
     uint32_t nlost = 0;

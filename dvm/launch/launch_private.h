@@ -71,7 +71,8 @@ struct campaign {
     bool has_requester; /* by the control API; releases that a SIGTERM asked for have none */
     enum api_phase phase;
     size_t ntargets;
-    struct target *targets;
+    size_t nout;
+    struct target *targets; /* by vpid, ascending */
     uint64_t size_sequence; /* of the size message in force when it was accepted */
     uint64_t op;            /* the broadcast, 0: not yet */
     uint64_t deadline_ms;   /* of the drain; 0: none */
@@ -165,7 +166,6 @@ void job_give_back(struct launch *l, struct job *j, uint32_t rank);
 uint64_t job_slots_wanted(const struct job *j);
 /* Slots of a DVM of `bound` members if everybody were here; 0: nobody has come yet to judge by. */
 uint64_t job_maximum_slots(const struct launch *l, uint32_t bound);
-bool job_uses(const struct job *j, uint32_t vpid);
 void job_free(struct job *j);
 void job_tell(struct launch *l, const struct job *j, struct msg *m);
 /* family.c: jobs that were spawned by ranks of another */
@@ -224,9 +224,16 @@ void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev
 void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
 uint64_t campaign_next_deadline(const struct launch *l);
 struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
-struct campaign *campaign_shrink(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
+/* Admission of whatever asks for a resize. `asked`: by the control API, so its sequence counts, its
+ * targets have to be the highest, and its end is told; else by daemons for their own release. -1
+ * and a reason: nothing has changed. */
+int campaign_admit(struct launch *l, const char *id, const struct api_campaign_request *r,
+                   bool asked, const char **reason, struct err *err)
+    __attribute__((warn_unused_result));
 /* The fence's hold of a campaign; those of the runtime itself have other names. */
 const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX]);
+struct target *campaign_target(const struct campaign *c, uint32_t vpid); /* NULL: not named */
+void campaign_target_out(struct campaign *c, struct target *t);
 /* True if all targets have processed the command, are lost, or have been silent for too long. */
 bool campaign_all_out(struct launch *l, struct campaign *c);
 /* The size in force as the campaigns accepted under it have changed it; settled: without grows that

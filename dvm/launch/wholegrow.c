@@ -16,15 +16,6 @@ static bool runs(const struct campaign *c)
     return c->req.kind == API_KIND_GROW && !api_phase_terminal(c->phase);
 }
 
-static const struct target *target_of(const struct campaign *c, uint32_t vpid)
-{
-    for (size_t i = 0; i < c->ntargets; i++) {
-        if (c->targets[i].id.vpid == vpid)
-            return &c->targets[i];
-    }
-    return NULL;
-}
-
 /* A running grow that has yet to wire this vpid, or NULL: nobody else wires it. */
 const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid)
 {
@@ -35,7 +26,7 @@ const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid)
         return NULL;
     DL_FOREACH(l->campaigns, c)
     {
-        if (runs(c) && target_of(c, vpid))
+        if (runs(c) && campaign_target(c, vpid))
             return c;
     }
     return NULL;
@@ -153,13 +144,14 @@ static size_t roll_back(struct launch *l, struct campaign *c)
     struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
 
     m.targets = xcalloc(c->ntargets + 1, sizeof *m.targets);
+    c->nout = 0;
     for (size_t i = 0; i < c->ntargets; i++) {
         struct target *t = &c->targets[i];
 
-        t->out = t->departed = true;
-        if (!t->added || !members_current(l->members, t->id.vpid, t->id.epoch))
+        t->departed = t->out = !t->added || !members_current(l->members, t->id.vpid, t->id.epoch);
+        c->nout += t->out;
+        if (t->out)
             continue;
-        t->out = t->departed = false;
         lives_forget(l, t->id.vpid);
         member_event(l, member_now(l, t->id.vpid, t->id.epoch), MEMBER_EV_REMOVE);
         m.targets[m.ntargets++] = t->id;
@@ -331,7 +323,7 @@ int wholegrow_check(const struct launch *l, const struct api_campaign_request *r
         }
         DL_FOREACH(l->campaigns, c)
         {
-            if (!runs(c) || !target_of(c, r->targets[i]))
+            if (!runs(c) || !campaign_target(c, r->targets[i]))
                 continue;
             *reason = "GrowRunning";
             return err_code(err, 409, "vpid %u is a target of the grow %s, which is running",

@@ -244,6 +244,37 @@ static void a_shrink_removes_a_whole_branch_in_one_repair_with_one_event(void **
     sim_destroy(s);
 }
 
+static void who_wants_to_leave_waits_when_too_many_campaigns_run(void **state)
+{
+    struct sim *s = boot(3, 2, 1);
+    struct api_campaign c;
+    const char *reason;
+    char id[16];
+
+    wait_wired(s, 3);
+    sim_submit(s, 0, 3, 1u << 30, 0);
+    sim_for(s, 100);
+    for (uint32_t i = 0; i < 256; i++) {
+        snprintf(id, sizeof id, "c%u", i);
+        assert_int_equal(
+            put(s, id, i + 1, (uint32_t[]){3}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
+    }
+    core_sigterm(sim_core(s, 1));
+    core_sigterm(sim_core(s, 2));
+    sim_drain(s, 1);
+    sim_drain(s, 2);
+    sim_for(s, 1000);
+    assert_int_equal(count_state(s, "wired"), 2);
+    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 256);
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), "c7", &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    sim_for(s, 200);
+    assert_int_equal(count_state(s, "draining"), 3); /* both in one */
+    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 257);
+    sim_destroy(s);
+}
+
 static void the_healthy_path_of_a_shrink_needs_no_departure_timer(void **state)
 {
     struct sim *s = boot(12, 2, 1);
@@ -739,6 +770,7 @@ int main(void)
         cmocka_unit_test(a_job_that_fits_waits_for_its_slots),
         cmocka_unit_test(the_heads_vpid_and_vpids_in_the_middle_cannot_be_shrunk),
         cmocka_unit_test(a_shrink_removes_a_whole_branch_in_one_repair_with_one_event),
+        cmocka_unit_test(who_wants_to_leave_waits_when_too_many_campaigns_run),
         cmocka_unit_test(the_healthy_path_of_a_shrink_needs_no_departure_timer),
         cmocka_unit_test(a_shrink_that_removes_nobody_is_complete_at_once_without_event),
         cmocka_unit_test(a_drain_waits_for_running_work_and_no_new_work_maps_there),
