@@ -138,6 +138,10 @@ static void carry_out(struct daemon *d, struct out_act *act)
     case OUT_JOB_ENDED:
         pmix_srv_notify_job_end(d->pmix, act->a, (int)act->number);
         foreign_ended(d, act->a);
+        devent_job_ended(d, act->a);
+        break;
+    case OUT_RANKS_LOST:
+        devent_ranks_lost(d, act);
         break;
     case OUT_APP:
         app(d, act);

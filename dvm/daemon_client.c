@@ -191,7 +191,7 @@ static void spawn_answer(struct daemon *d, struct dclient *k, const struct out_a
 {
     struct client_msg m;
     int status = PMIX_SUCCESS;
-    bool over;
+    bool over, started;
 
     if (client_msg_decode(act->data.data, act->data.len, &m, NULL) < 0)
         return;
@@ -202,8 +202,10 @@ static void spawn_answer(struct daemon *d, struct dclient *k, const struct out_a
         log_info("a job that was spawned by a rank here: %s", m.a);
         status = spawn_failure(&m);
     }
-    if (k->spawn_req && k->spawned &&
-        (over || (m.type == CLIENT_STATE && strcmp(m.a, "STARTED") == 0))) {
+    started = m.type == CLIENT_STATE && k->spawned && strcmp(m.a, "STARTED") == 0;
+    if (started)
+        pmix_srv_notify_job_start(d->pmix, k->spawned, &k->spawner);
+    if (k->spawn_req && k->spawned && (over || started)) {
         pmix_srv_answer(d->pmix, k->spawn_req, status, k->spawned, strlen(k->spawned) + 1);
         k->spawn_req = 0;
     } else if (k->spawn_req && over) {
@@ -232,11 +234,13 @@ void dclient_act(struct daemon *d, const struct out_act *act)
     dclient_forget(d, k);
 }
 
-uint32_t dclient_of_spawn(struct daemon *d, pmix_req req)
+uint32_t dclient_of_spawn(struct daemon *d, pmix_req req, const struct job_spec *spec)
 {
     struct dclient *k = create(d, 0);
 
     k->spawn_req = req;
+    k->spawner.rank = spec->parent_rank;
+    memccpy(k->spawner.nspace, spec->parent_nspace, 0, sizeof k->spawner.nspace - 1);
     k->submitted = true;
     return k->id;
 }

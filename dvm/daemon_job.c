@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define RANK_GRACE_MS 2000
@@ -28,6 +29,7 @@ static void djob_free(struct daemon *d, struct djob *j)
     free(j->launch);
     free(j->nspace);
     free(j->eofs);
+    free(j->ordered);
     free(j);
 }
 
@@ -258,6 +260,7 @@ void djob_launch(struct daemon *d, struct job_launch *launch)
     j->nspace = xstrdup(launch->nspace);
     j->launch = launch;
     j->eofs = xcalloc((size_t)launch->nranks + 1, 1);
+    j->ordered = xcalloc((size_t)launch->nranks + 1, sizeof *j->ordered);
     HASH_ADD_KEYPTR(hh, d->jobs, j->nspace, strlen(j->nspace), j);
     log_info("job %s: %u ranks here of %u, %zu files of it", j->nspace,
              job_launch_local_size(launch, (uint32_t)job_launch_node(launch, d->opts.vpid)),
@@ -275,6 +278,10 @@ void djob_signal(struct daemon *d, const char *nspace, int signum)
 /* SIGTERM with a grace: the rank is to end, whatever it does about it. */
 void djob_signal_rank(struct daemon *d, const char *nspace, uint32_t rank, int signum)
 {
+    struct djob *j = find(d, nspace);
+
+    if (j && rank < j->launch->nranks && (signum == SIGTERM || signum == SIGKILL))
+        j->ordered[rank] = true;
     if (signum == SIGTERM)
         odls_end(d->odls, nspace, rank, RANK_GRACE_MS);
     else
@@ -414,6 +421,7 @@ struct ended {
     char *nspace;
     uint32_t rank;
     int wait_status;
+    enum rank_how how;
 };
 
 static void on_rank_cleaned(int status, void *arg)
@@ -421,23 +429,34 @@ static void on_rank_cleaned(int status, void *arg)
     struct ended *e = arg;
 
     daemon_enter(e->d);
-    core_proc(e->d->core, e->nspace, e->rank, CORE_PROC_WAITPID, e->wait_status, NULL);
+    core_proc_ended(e->d->core, e->nspace, e->rank, e->wait_status, e->how);
     daemon_drain(e->d);
     free(e->nspace);
     free(e);
 }
 
+static enum rank_how how_ended(const struct daemon *d, const char *nspace, uint32_t rank,
+                               int wait_status)
+{
+    const struct djob *j = find(d, nspace);
+
+    if (j && j->ordered[rank] && WIFSIGNALED(wait_status))
+        return RANK_BY_CMD;
+    return pmix_srv_in_session(d->pmix, nspace, rank) ? RANK_WO_SYNC : RANK_PLAIN;
+}
+
 static void tell_end(struct daemon *d, const char *nspace, uint32_t rank, int wait_status)
 {
+    enum rank_how how = how_ended(d, nspace, rank, wait_status);
     struct ended *e;
 
     if (!pmix_srv_cleans(d->pmix, nspace, rank)) {
         pmix_srv_rank_gone(d->pmix, nspace, rank, no_matter, NULL);
-        core_proc(d->core, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
+        core_proc_ended(d->core, nspace, rank, wait_status, how);
         return;
     }
     e = xmalloc(sizeof *e);
-    *e = (struct ended){d, xstrdup(nspace), rank, wait_status};
+    *e = (struct ended){d, xstrdup(nspace), rank, wait_status, how};
     pmix_srv_rank_gone(d->pmix, nspace, rank, on_rank_cleaned, e);
 }
 

@@ -60,6 +60,7 @@ void dpmix_free_all(struct daemon *d)
     struct waiting *w, *tmp;
 
     foreign_free_all(d);
+    devent_free_all(d);
     while (d->pending)
         pending_free(d->pending);
     HASH_ITER(hh, d->waiting, w, tmp)
@@ -123,7 +124,7 @@ void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const
         daemon_send_app(d, vpid, CLASS_MODEX, APP_ANSWER, &b);
 }
 
-static void ask_for(struct daemon *d, pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b)
+void dpmix_ask_for(struct daemon *d, pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b)
 {
     dpmix_ask(d, vpid, kind, b, pass_on, (void *)(uintptr_t)req);
 }
@@ -220,6 +221,7 @@ static void gather(struct daemon *d, const struct pending *p)
     call.vpids = vpids;
     call.sig = sig.data;
     call.siglen = sig.len;
+    devent_joining(d, p->req, p->kind, p->procs, p->nprocs);
     call.timeout_ms = p->timeout_s > 0 ? (uint64_t)p->timeout_s * 1000 : 0;
     core_gather(d->core, &call);
 }
@@ -249,6 +251,7 @@ static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs,
 
 void dpmix_gather(struct daemon *d, const struct out_act *act)
 {
+    devent_joined(d, act->req, act->number == 0);
     pmix_srv_answer(d->pmix, act->req,
                     act->number == 0                ? PMIX_SUCCESS
                     : act->number == GATHER_TIMEOUT ? PMIX_ERR_TIMEOUT
@@ -273,7 +276,7 @@ static void modex(struct daemon *d, const struct pending *p)
     buf_put_str(&b, proc->nspace);
     buf_put_u32(&b, proc->rank);
     buf_put_u32(&b, (uint32_t)p->timeout_s);
-    ask_for(d, p->req, l->nodes[l->rank_node[proc->rank]].vpid, APP_DMODEX_ASK, &b);
+    dpmix_ask_for(d, p->req, l->nodes[l->rank_node[proc->rank]].vpid, APP_DMODEX_ASK, &b);
 }
 
 static void on_owner_known(struct daemon *d, bool known, void *arg)
@@ -301,7 +304,7 @@ static void on_data(pmix_req req, char op, const void *blob, size_t len, void *a
     buf_put_u64(&b, 0);
     buf_put_u8(&b, (uint8_t)op);
     buf_put_bytes(&b, blob, len);
-    ask_for(arg, req, 0, APP_DATA_ASK, &b);
+    dpmix_ask_for(arg, req, 0, APP_DATA_ASK, &b);
 }
 
 struct asked { /* who waits for an answer that the library gives later */
@@ -383,38 +386,25 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
         foreign_asked(d, from, &c);
         break;
     case APP_NOTIFY:
-        pmix_srv_notify(d->pmix, data, len);
+        devent_in(d, from, &c);
+        break;
+    case APP_NOTIFY_ALL:
+        devent_asked(d, from, &c);
         break;
     default:
         log_warn("vpid %u sent an application message of unknown kind %u", from, kind);
     }
 }
 
-/* --- spawn, events */
+/* --- spawn, cleanup */
 
 static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
 {
     struct daemon *d = arg;
 
     daemon_enter(d);
-    core_submit(d->core, dclient_of_spawn(d, req), spec);
+    core_submit(d->core, dclient_of_spawn(d, req, spec), spec);
     daemon_drain(d);
-}
-
-static void on_notify(pmix_req req, const char *nspace, int range, const void *blob, size_t len,
-                      void *arg)
-{
-    struct daemon *d = arg;
-    const struct job_launch *l = core_job(d->core, nspace);
-    struct buf b BUF_AUTO = {0};
-
-    buf_init(&b, BLOB_MAX);
-    buf_put_raw(&b, blob, len);
-    for (size_t i = 0; l && i < l->nnodes; i++) {
-        if (l->nodes[i].vpid != d->opts.vpid && core_live(d->core, l->nodes[i].vpid))
-            daemon_send_app(d, l->nodes[i].vpid, CLASS_CONTROL, APP_NOTIFY, &b);
-    }
-    pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
 }
 
 static void on_clean_add(uint64_t scope, unsigned flags, const char *path, void *arg)
@@ -438,7 +428,7 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_dmodex = on_dmodex,
                                                .on_data = on_data,
                                                .on_spawn = on_spawn,
-                                               .on_notify = on_notify,
+                                               .on_notify = devent_notify,
                                                .on_clean_add = on_clean_add,
                                                .on_clean_run = on_clean_run,
                                                .on_control = ask_control,

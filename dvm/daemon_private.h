@@ -21,12 +21,14 @@ enum app_kind {
     APP_DMODEX_ASK = IOF_KINDS, /* u64 request, nspace, rank, timeout s */
     APP_DATA_ASK,               /* u64 request, u8 op, bytes: to the head */
     APP_ANSWER,                 /* u64 request, i32 status, bytes: to either of the above */
-    APP_NOTIFY,                 /* bytes of pmix_srv_notify() */
+    APP_NOTIFY,                 /* u64 request, bytes of pmix_srv_notify() */
     APP_QUERY_ASK,              /* u64 request, namespaces: to the head, for a job table */
     APP_SIGNAL_ASK,             /* u64 request, nspace, rank, u32 signal: to the rank's daemon */
     APP_JOB_ASK,                /* u64 request, nspace: to the head, for a job's launch */
-    APP_CALL,  /* u32 client, str method, path, body: a member's client calls the head */
-    APP_REPLY, /* u32 client, u32 status, str body */
+    APP_CALL,       /* u32 client, str method, path, body: a member's client calls the head */
+    APP_REPLY,      /* u32 client, u32 status, str body */
+    APP_NOTIFY_ALL, /* u64 request, u8 whom, names and ranks of processes, bytes as in APP_NOTIFY:
+                       to the head, which passes it on to daemons with such ranks */
 };
 
 struct conn { /* the core's id of an outgoing connection and the driver's */
@@ -36,10 +38,11 @@ struct conn { /* the core's id of an outgoing connection and the driver's */
 
 struct dclient { /* a program that has connected, or what it has left: a job to come back to */
     uint32_t id;
-    uint64_t net_id;    /* 0: no connection, or none now */
-    const char *role;   /* of its certificate; NULL: it came by the local socket */
-    uint64_t spawn_req; /* an application's PMIx_Spawn instead of a connection */
-    char *spawned;      /* the namespace, from acceptance to start */
+    uint64_t net_id;              /* 0: no connection, or none now */
+    const char *role;             /* of its certificate; NULL: it came by the local socket */
+    uint64_t spawn_req;           /* an application's PMIx_Spawn instead of a connection, */
+    struct pmix_srv_proc spawner; /* and who called it */
+    char *spawned;                /* the namespace, from acceptance to start */
     bool submitted;
     struct session *session; /* NULL: it ends with its connection */
     UT_hash_handle hh, hh2;
@@ -57,6 +60,7 @@ struct djob { /* a job with ranks here, from registration to clean-up */
     bool told_open; /* the user knows that a rank here has left a process with its output */
     uint32_t alive; /* ranks not yet reaped */
     uint8_t *eofs;  /* [nranks] output streams that have ended */
+    bool *ordered;  /* [nranks] to end, by another process */
     UT_hash_handle hh;
 };
 
@@ -92,6 +96,12 @@ struct daemon {
     struct waiting *waiting;
     struct foreign *foreign;
     struct pending *pending;
+    struct spread *spreads, *relays; /* events on their way; those that the head has yet to pass */
+    size_t relayed;
+    bool relaying;
+    struct assembly *assemblies;
+    size_t nassemblies;
+    struct joining *joining;
     uint64_t next_waiting;
     bool draining, again, exiting;
     int exit_code;
@@ -124,7 +134,7 @@ void dclient_hand_over(struct daemon *d, struct dclient *from, struct dclient *t
 void dclient_disconnect(struct daemon *d, struct dclient *k, bool flush);
 void dclient_forget(struct daemon *d, struct dclient *k);
 void dclient_act(struct daemon *d, const struct out_act *act); /* OUT_CLIENT */
-uint32_t dclient_of_spawn(struct daemon *d, pmix_req req);
+uint32_t dclient_of_spawn(struct daemon *d, pmix_req req, const struct job_spec *spec);
 void dclient_free_all(struct daemon *d);
 /* So many bytes of pieces of its job's files may come, in all. */
 void dclient_files_room(struct daemon *d, uint32_t id, uint64_t total);
@@ -182,8 +192,22 @@ void dpmix_free_all(struct daemon *d);
 /* Sends `b`, which begins with a place for the question's number, to the daemon. */
 void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b,
                dpmix_answer on_answer, void *arg);
+/* The same for a request of the library, and nothing more: the answer is its own. */
+void dpmix_ask_for(struct daemon *d, pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b);
 void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
                  size_t len);
+/* daemon_event.c */
+void devent_notify(pmix_req req, const char *nspace, const struct pmix_srv_reach *to,
+                   const void *blob, size_t len, void *arg);
+void devent_in(struct daemon *d, uint32_t from, struct cur *c);
+void devent_asked(struct daemon *d, uint32_t from, struct cur *c);
+/* A collective of this kind begins, and is over: who connects is told of losses from then on. */
+void devent_joining(struct daemon *d, pmix_req req, char kind, const struct pmix_srv_proc *procs,
+                    size_t n);
+void devent_joined(struct daemon *d, pmix_req req, bool well);
+void devent_job_ended(struct daemon *d, const char *nspace);
+void devent_ranks_lost(struct daemon *d, const struct out_act *act);
+void devent_free_all(struct daemon *d);
 /* daemon_ask.c: queries, control, log */
 void ask_query(pmix_req req, const char *nspaces, void *arg);
 void ask_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,

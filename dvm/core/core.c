@@ -229,6 +229,10 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
     case MSG_JOB_ENDED:
         local_ended(c, m);
         break;
+    case MSG_RANKS_LOST:
+        if (f->src == VPID_HEAD)
+            local_ranks_lost(c, m);
+        break;
     case MSG_ASK:
         if (f->src == VPID_HEAD)
             local_tell_all(c);

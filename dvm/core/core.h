@@ -13,6 +13,8 @@
 #include "dvm/wire/job.h"
 #include "dvm/wire/out.h"
 
+#include <hwloc/bitmap.h>
+
 struct core;
 struct gather_call;
 
@@ -70,6 +72,9 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
                int value, const char *text);
 /* The files of a job with ranks here are all here, or (errnum, what) will not be. */
 void core_staged(struct core *c, const char *nspace, int errnum, const char *what);
+/* WAITPID, with what the wait status does not tell. */
+void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait_status,
+                     enum rank_how how);
 /* Everything of the job on this daemon is gone: reaped, output sent, directories removed. */
 void core_local_gone(struct core *c, const char *nspace);
 /* PMIx_Abort by a local rank. */
@@ -82,6 +87,9 @@ const struct job_launch *core_job(const struct core *c, const char *nspace);
 /* Head only: the map of a running job (borrowed), or NULL; the daemon that asks will be told the
  * job's end (OUT_JOB_ENDED) like those that run it. */
 const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid);
+
+/* Head only: adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
+void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
 
 /* Head only: states (enum proc_state), process ids and wait statuses of a job's ranks (borrowed).
  */

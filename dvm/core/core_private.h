@@ -29,6 +29,7 @@ struct local_job { /* a job with ranks here */
     uint32_t nlocal, nattempted, nregistered, nover;
     int *state;                /* [nranks] enum proc_state; other daemons' ranks stay 0 */
     int *status;               /* [nranks] wait status */
+    uint8_t *how;              /* [nranks] enum rank_how */
     struct msg_rank *attempts; /* the report of the launch */
     bool staged;               /* its files are here */
     bool gone; /* nothing of it is left here; the head is told when its output has arrived */
@@ -121,6 +122,7 @@ void local_launch(struct core *c, struct msg *m);
 void local_start(struct core *c, const struct msg *m);
 void local_kill(struct core *c, const struct msg *m);
 void local_ended(struct core *c, const struct msg *m);
+void local_ranks_lost(struct core *c, const struct msg *m);
 void local_reports(struct core *c);
 void local_tell_all(struct core *c);
 void local_drop_all(struct core *c);

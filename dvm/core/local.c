@@ -30,6 +30,7 @@ static void drop(struct core *c, struct local_job *j)
     free(j->attempts);
     free(j->state);
     free(j->status);
+    free(j->how);
     job_launch_free(&j->map);
     free(j);
 }
@@ -85,7 +86,7 @@ static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t n
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->rank_node[r] == node)
             ranks[failed.nranks++] =
-                (struct msg_rank){r, true, ECANCELED, "the daemon is on its way out"};
+                (struct msg_rank){r, true, RANK_PLAIN, ECANCELED, "the daemon is on its way out"};
     }
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &failed);
     if (members_live(&c->members, l->home_vpid))
@@ -111,6 +112,7 @@ void local_launch(struct core *c, struct msg *m)
     j->nlocal = job_launch_local_size(&j->map, (uint32_t)node);
     j->state = xcalloc((size_t)j->map.nranks + 1, sizeof *j->state);
     j->status = xcalloc((size_t)j->map.nranks + 1, sizeof *j->status);
+    j->how = xcalloc((size_t)j->map.nranks + 1, sizeof *j->how);
     j->attempts = xcalloc((size_t)j->nlocal + 1, sizeof *j->attempts);
     for (uint32_t r = 0; r < j->map.nranks; r++) {
         if (j->map.rank_node[r] == (uint32_t)node)
@@ -169,6 +171,14 @@ void local_ended(struct core *c, const struct msg *m)
         drop(c, j);
 }
 
+void local_ranks_lost(struct core *c, const struct msg *m)
+{
+    struct out_act *act = out_add(&c->out, OUT_RANKS_LOST);
+
+    act->data.max = MSG_DATA_MAX;
+    msg_encode(&act->data, m);
+}
+
 static void report_launch(struct core *c, struct local_job *j)
 {
     struct msg m = {.type = MSG_LAUNCHED,
@@ -185,7 +195,7 @@ static void attempted(struct core *c, struct local_job *j, uint32_t rank, bool f
     if (j->nattempted >= j->nlocal)
         return;
     j->attempts[j->nattempted++] =
-        (struct msg_rank){rank, failed, value, xstrdup(text ? text : "")};
+        (struct msg_rank){rank, failed, RANK_PLAIN, value, xstrdup(text ? text : "")};
     if (j->nattempted == j->nlocal)
         report_launch(c, j);
 }
@@ -207,7 +217,7 @@ static void registered(struct core *c, struct local_job *j)
 
 static void terminated(struct core *c, struct local_job *j, uint32_t rank)
 {
-    struct msg_rank r = {rank, false, j->status[rank], ""};
+    struct msg_rank r = {rank, false, j->how[rank], j->status[rank], ""};
     struct msg m = {.type = MSG_EXITED, .nspace = j->map.nspace, .nranks = 1, .ranks = &r};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
@@ -241,6 +251,16 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
     else if (ev == CORE_PROC_FAILED)
         over(c, j);
     core_settle(c);
+}
+
+void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait_status,
+                     enum rank_how how)
+{
+    struct local_job *j = find(c, nspace);
+
+    if (j && rank < j->map.nranks)
+        j->how[rank] = (uint8_t)how;
+    core_proc(c, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
 }
 
 void core_local_gone(struct core *c, const char *nspace)
@@ -282,7 +302,7 @@ static void tell_exited(struct core *c, const struct local_job *j)
 
     for (uint32_t r = 0; r < j->map.nranks; r++) {
         if (j->state[r] == PROC_TERMINATED)
-            ranks[m.nranks++] = (struct msg_rank){r, false, j->status[r], ""};
+            ranks[m.nranks++] = (struct msg_rank){r, false, j->how[r], j->status[r], ""};
     }
     if (m.nranks)
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);

@@ -86,6 +86,12 @@ const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint
     return core_is_head(c) ? launch_job_watch(c->launch, nspace, vpid) : NULL;
 }
 
+void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
+{
+    if (core_is_head(c))
+        launch_daemons_of(c->launch, nspace, rank, to);
+}
+
 const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
                                         const struct launch_rank **facts)
 {

@@ -43,10 +43,11 @@ void family_join(struct launch *l, struct job *j)
     j->adopted = parent != NULL;
     j->map.home_vpid = parent ? parent->map.home_vpid : j->submit_vpid;
     j->map.home_client = parent ? parent->map.home_client : j->submit_client;
+    if (name && name[0]) /* a tool's is no job's */
+        watch(j, j->submit_vpid);
     if (!parent)
         return;
     parent->nchildren++;
-    watch(j, j->submit_vpid);
     if (parent->failure)
         job_fail(l, j, JOB_EV_KILL, 122, "ended with job %s, which has spawned it",
                  parent->map.nspace);
@@ -102,4 +103,28 @@ const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, 
         return NULL;
     watch(j, vpid);
     return &j->map;
+}
+
+static void add_daemons(const struct launch *l, const struct job *j, uint32_t rank,
+                        hwloc_bitmap_t to)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        const struct job_node *n = &j->map.nodes[i];
+        bool here = rank == JOB_RANK_ALL || (rank < j->map.nranks && j->map.rank_node[rank] == i);
+
+        if (here && !j->node_gone[i] &&
+            members_current(l->members, n->vpid, (struct epoch){l->opts.incarnation, n->epoch}))
+            hwloc_bitmap_set(to, n->vpid);
+    }
+}
+
+void launch_daemons_of(const struct launch *l, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
+{
+    const struct job *j;
+
+    DL_FOREACH(l->jobs, j)
+    {
+        if (j->sent && !job_state_over(j->state) && (!nspace || strcmp(nspace, j->map.nspace) == 0))
+            add_daemons(l, j, rank, to);
+    }
 }

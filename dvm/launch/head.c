@@ -167,6 +167,7 @@ void launch_run(struct launch *l)
     campaign_steps(l);
     job_deadlines(l);
     job_steps(l);
+    loss_steps(l);
     campaign_steps(l); /* a job that has ended may be what a drain waited for */
     grow_steps(l);
     shutdown_steps(l);
@@ -176,8 +177,10 @@ uint64_t launch_deadline(const struct launch *l)
 {
     uint64_t due = job_next_deadline(l);
     uint64_t campaigns = campaign_next_deadline(l);
+    uint64_t losses = loss_next_deadline(l);
 
     due = campaigns < due ? campaigns : due;
+    due = losses < due ? losses : due;
     if (l->release_at && l->release_at < due)
         due = l->release_at;
     if (l->ending && !l->end_sent) {

@@ -52,6 +52,8 @@ void job_free(struct job *j)
 {
     forget_map(j);
     free(j->watchers);
+    free(j->losses);
+    free(j->news);
     free(j->map.nspace);
     job_spec_free(&j->map.spec);
     free(j->reason);
@@ -160,8 +162,6 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
     j->state = JOB_INIT;
     j->due = true;
     set_reason(j, "");
-    if (j->map.spec.timeout_ms)
-        j->deadline_ms = l->out->now_ms + j->map.spec.timeout_ms;
     DL_APPEND(l->jobs, j);
     HASH_ADD_KEYPTR(hh, l->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
     l->njobs++;
@@ -543,6 +543,8 @@ static void send_launch(struct launch *l, struct job *j)
 
     j->sent = true;
     j->held_ms = 0;
+    if (j->map.spec.timeout_ms)
+        j->deadline_ms = l->out->now_ms + j->map.spec.timeout_ms;
     l->stats.jobs_started++;
     m.launch.version = l->members->version;
     show_map(l, j);

@@ -60,7 +60,9 @@ void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code
     j->failure = how;
     j->exit_code = exit_code;
     free(j->reason);
-    j->reason = xstrdup(text);
+    j->reason = j->losses ? xasprintf("%s; before, %u of %u ranks failed or were lost: %s", text,
+                                      j->nbad, j->map.nranks, j->losses)
+                          : xstrdup(text);
     j->queued = false;
     j->held_ms = 0;
     out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
@@ -150,20 +152,22 @@ void job_registered(struct launch *l, uint32_t from, const struct msg *m)
 
 static void rank_failed(struct launch *l, struct job *j, uint32_t from, uint32_t rank, int status)
 {
-    if (j->map.spec.flags & JOB_RECOVERABLE) { /* the others go on; the first code counts */
-        if (!j->exit_code)
-            j->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-        return;
-    }
-    if (WIFSIGNALED(status))
-        job_fail(l, j, JOB_EV_ABORT, 128 + WTERMSIG(status),
-                 "rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d", rank,
-                 host_of(j, rank), from, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                 WCOREDUMP(status) ? ", core dumped" : "", j->rank_facts[rank].pid);
+    bool lost = WIFSIGNALED(status);
+    int code = lost ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    int pid = j->rank_facts[rank].pid;
+    char text[512];
+
+    if (lost)
+        snprintf(text, sizeof text, "rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d",
+                 rank, host_of(j, rank), from, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                 WCOREDUMP(status) ? ", core dumped" : "", pid);
     else
-        job_fail(l, j, JOB_EV_ABORT, WEXITSTATUS(status),
-                 "rank %u on %s (vpid %u) exited with code %d, pid %d", rank, host_of(j, rank),
-                 from, WEXITSTATUS(status), j->rank_facts[rank].pid);
+        snprintf(text, sizeof text, "rank %u on %s (vpid %u) exited with code %d, pid %d", rank,
+                 host_of(j, rank), from, code, pid);
+    if (!(j->map.spec.flags & JOB_RECOVERABLE))
+        job_fail(l, j, JOB_EV_ABORT, code, "%s", text);
+    else if (!j->failure)
+        loss_outlived(j, 1, code, lost, text);
 }
 
 void job_exited(struct launch *l, uint32_t from, const struct msg *m)
@@ -181,6 +185,8 @@ void job_exited(struct launch *l, uint32_t from, const struct msg *m)
         rank_step(l, j, (uint32_t)rank, PROC_EV_WAITPID);
         j->rank_facts[rank].exit = m->ranks[i].value;
         job_give_back(l, j, (uint32_t)rank);
+        if (m->ranks[i].value != 0 || m->ranks[i].how != RANK_PLAIN)
+            loss_add(l, j, (uint32_t)rank, m->ranks[i].value, m->ranks[i].how);
         if (m->ranks[i].value != 0)
             rank_failed(l, j, from, (uint32_t)rank, m->ranks[i].value);
     }
@@ -209,11 +215,15 @@ void job_aborted(struct launch *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
 
-    if (j && own_rank(j, from, m->rank) >= 0)
-        job_fail(l, j, JOB_EV_ABORT, m->number > 0 && m->number < 256 ? (int)m->number : 1,
-                 "rank %u on %s (vpid %u, pid %d) aborted the job with code %lld%s%s", m->rank,
-                 host_of(j, m->rank), from, j->rank_facts[m->rank].pid, (long long)m->number,
-                 *m->text ? ": " : "", m->text);
+    int code = m->number > 0 && m->number < 256 ? (int)m->number : 1;
+
+    if (!j || own_rank(j, from, m->rank) < 0)
+        return;
+    loss_add(l, j, m->rank, code, RANK_ABORTED);
+    job_fail(l, j, JOB_EV_ABORT, code,
+             "rank %u on %s (vpid %u, pid %d) aborted the job with code %lld%s%s", m->rank,
+             host_of(j, m->rank), from, j->rank_facts[m->rank].pid, (long long)m->number,
+             *m->text ? ": " : "", m->text);
 }
 
 /* The submitter's word: a signal for the ranks, or that it is gone (0). */
@@ -254,6 +264,7 @@ int launch_signal_put(struct launch *l, const char *nspace, int signum, const ch
 
 void job_lose_node(struct launch *l, struct job *j, int node)
 {
+    char text[512];
     uint32_t nlost = 0;
 
     for (uint32_t r = 0; r < j->map.nranks; r++) {
@@ -261,12 +272,15 @@ void job_lose_node(struct launch *l, struct job *j, int node)
             continue;
         rank_step(l, j, r, PROC_EV_LOST);
         job_give_back(l, j, r);
+        loss_add(l, j, r, 0, RANK_LOST);
         nlost++;
     }
+    snprintf(text, sizeof text, "%u ranks on %s were lost with their daemon (vpid %u)", nlost,
+             j->map.nodes[node].host, j->map.nodes[node].vpid);
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
-        job_fail(l, j, JOB_EV_ABORT, CODE_LOST,
-                 "%u ranks on %s were lost with their daemon (vpid %u)", nlost,
-                 j->map.nodes[node].host, j->map.nodes[node].vpid);
+        job_fail(l, j, JOB_EV_ABORT, CODE_LOST, "%s", text);
+    else if (!j->failure && nlost)
+        loss_outlived(j, nlost, CODE_LOST, true, text);
     node_over(l, j, node);
 }
 
@@ -347,6 +361,7 @@ static void tell_all_ended(struct launch *l, struct job *j)
     if (j->ended_told)
         return;
     j->ended_told = true;
+    loss_tell(l, j);
     for (size_t i = 0; j->sent && i < j->map.nnodes; i++) {
         if (node_current(l, &j->map.nodes[i]))
             tell_ended(l, j, j->map.nodes[i].vpid);
@@ -365,7 +380,7 @@ void job_notify(struct launch *l, struct job *j)
     uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
     struct msg done = {.type = MSG_DONE,
                        .number = j->exit_code,
-                       .text = j->failure ? j->reason : "",
+                       .text = j->failure || j->nbad ? j->reason : "",
                        .vpids = vpids};
     bool is_home = j->submit_vpid == j->map.home_vpid && j->submit_client == j->map.home_client;
 

@@ -12,6 +12,8 @@
 #include "dvm/rml/rml.h"
 #include "dvm/wire/out.h"
 
+#include <hwloc/bitmap.h>
+
 #define LAUNCH_JOBS_MAX 100000 /* running, held and queued */
 #define LAUNCH_HISTORY_MAX 64  /* ended jobs that pstat still shows */
 /* Running, and ended ones that can still be asked for: these are forgotten first; releases that
@@ -77,6 +79,10 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m);
 /* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; `vpid`
  * asks and will be told its end like them. */
 const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, uint32_t vpid);
+
+/* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
+void launch_daemons_of(const struct launch *l, const char *nspace, uint32_t rank,
+                       hwloc_bitmap_t to);
 
 struct launch_rank {
     int pid;  /* 0: not started */

@@ -51,7 +51,15 @@ struct job {
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     enum job_event failure; /* 0: none; how it will end */
     int exit_code;
-    uint32_t passed; /* by later jobs, while it waited for slots */
+    /* Ranks that failed while the others go on (JOB_RECOVERABLE); of these the lost ones: ended by
+     * a signal or with their daemon. */
+    uint32_t nbad, nlost, nlosses;
+    int first_code, own_code; /* of the first of all; of the first that exited by itself */
+    char *losses;             /* the first ones by name, or NULL */
+    size_t nnews;             /* ranks whose end is still to be told to others */
+    struct msg_rank *news;
+    uint64_t told_ms; /* when others were told last; 0: never */
+    uint32_t passed;  /* by later jobs, while it waited for slots */
     char *reason;
     uint64_t deadline_ms; /* 0: none */
     UT_hash_handle hh;
@@ -144,6 +152,7 @@ struct launch {
     uint64_t turn;       /* inputs so far */
     bool normal_running; /* a non-urgent operation is on its way */
     bool kick;           /* slots may have become free */
+    bool news;           /* some job has ranks whose end is to be told */
     bool turned_away;    /* an admission was taken back: the core has to tell */
     bool ending, ended, end_sent;
     enum shutdown_why ending_why;
@@ -206,6 +215,13 @@ void job_retire(struct launch *l, struct job *j);
 void staging_begin(struct launch *l, struct job *j);
 void staging_check(struct launch *l, struct job *j); /* a daemon has its files, or is gone */
 void job_staged(struct launch *l, uint32_t from, const struct msg *m);
+/* loss.c. A rank's end is news for others, while its job has not failed. */
+void loss_add(struct launch *l, struct job *j, uint32_t rank, int status, enum rank_how how);
+/* So many ranks of a job that goes on without them. */
+void loss_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text);
+void loss_tell(struct launch *l, struct job *j); /* now */
+void loss_steps(struct launch *l);
+uint64_t loss_next_deadline(const struct launch *l);
 /* fence.c */
 void fence_raise(struct launch *l, const char *name, uint32_t count);
 void fence_lower(struct launch *l, const char *name);

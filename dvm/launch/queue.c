@@ -45,6 +45,14 @@ static uint64_t held_slots(const struct job *j)
     return n;
 }
 
+/* When the job is over at the latest if it starts now, or has started; UINT64_MAX: not known. */
+static uint64_t end_of(const struct launch *l, const struct job *j)
+{
+    if (j->deadline_ms)
+        return j->deadline_ms;
+    return j->map.spec.timeout_ms ? l->out->now_ms + j->map.spec.timeout_ms : UINT64_MAX;
+}
+
 /* The end after `after` that comes first, of a job that holds slots; UINT64_MAX: none is known. */
 static uint64_t next_end(const struct launch *l, uint64_t after, uint64_t *slots)
 {
@@ -54,10 +62,12 @@ static uint64_t next_end(const struct launch *l, uint64_t after, uint64_t *slots
     *slots = 0;
     DL_FOREACH(l->jobs, j)
     {
-        if (j->deadline_ms <= after || j->deadline_ms > end || held_slots(j) == 0)
+        uint64_t at = end_of(l, j);
+
+        if (at == UINT64_MAX || at <= after || at > end || held_slots(j) == 0)
             continue;
-        *slots = held_slots(j) + (j->deadline_ms == end ? *slots : 0);
-        end = j->deadline_ms;
+        *slots = held_slots(j) + (at == end ? *slots : 0);
+        end = at;
     }
     return end;
 }
@@ -81,8 +91,8 @@ static uint64_t reservation(const struct launch *l, const struct job *first)
 
 bool queue_may_pass(const struct launch *l, const struct job *first, const struct job *j)
 {
-    return j->deadline_ms && first->passed < QUEUE_PASSES_MAX &&
-           j->deadline_ms <= reservation(l, first);
+    return j->map.spec.timeout_ms && first->passed < QUEUE_PASSES_MAX &&
+           end_of(l, j) <= reservation(l, first);
 }
 
 void queue_mapped(struct launch *l, const struct job *j)

@@ -170,6 +170,40 @@ int policy_check(const struct job_spec *s, struct err *err)
     return 0;
 }
 
+int policy_rtos(const char *text, unsigned *words, struct err *err)
+{
+    static const char *const names[] = {NULL, "recoverable", "abort", "strict"};
+    FREE_AUTO char *copy = xstrdup(text);
+    char *rest = copy;
+    const char *word;
+
+    while ((word = strsep(&rest, ","))) {
+        unsigned n = word_of(word, names, 4);
+
+        if (n == 0)
+            return err_set(err, "--rtos: '%s' is none of recoverable, abort, strict", word);
+        *words |= 1u << (n - 1);
+    }
+    return 0;
+}
+
+int policy_rtos_set(unsigned words, struct job_spec *s, struct err *err)
+{
+    if ((words & POLICY_ABORT) && (words & (POLICY_RECOVERABLE | POLICY_STRICT)))
+        return err_set(err,
+                       "abort and %s contradict each other: a job ends with the first rank "
+                       "that fails, or goes on without it",
+                       words & POLICY_RECOVERABLE ? "recoverable" : "strict");
+    if ((words & POLICY_STRICT) && !(words & POLICY_RECOVERABLE))
+        return err_set(err, "strict says how a job ends that goes on without lost ranks: it needs "
+                            "recoverable");
+    if (words & POLICY_RECOVERABLE)
+        s->flags |= JOB_RECOVERABLE;
+    if (words & POLICY_STRICT)
+        s->flags |= JOB_STRICT;
+    return 0;
+}
+
 char *policy_text(const struct job_spec *s)
 {
     FREE_AUTO char *ppr = s->map_by == JOB_MAP_BY_PPR

@@ -19,4 +19,15 @@ int policy_check(const struct job_spec *s, struct err *err) __attribute__((warn_
 /* In the same words: "map-by ppr:2:numa:pe=2, rank-by fill, bind-to core"; only what was given. */
 char *policy_text(const struct job_spec *s);
 
+/* What becomes of a job of which a rank fails, as --rtos says it. Adds the words of "a,b" to
+ * *words; -1 and a reason: unknown ones. */
+#define POLICY_RECOVERABLE 1u
+#define POLICY_ABORT 2u
+#define POLICY_STRICT 4u
+int policy_rtos(const char *text, unsigned *words, struct err *err)
+    __attribute__((warn_unused_result));
+/* -1: they contradict each other, and nothing is set. */
+int policy_rtos_set(unsigned words, struct job_spec *s, struct err *err)
+    __attribute__((warn_unused_result));
+
 #endif

@@ -26,7 +26,8 @@ enum answer_kind {
     ANSWER_SPAWN,
     ANSWER_INFO,
     ANSWER_GROUP,
-    ANSWER_QUERY
+    ANSWER_QUERY,
+    ANSWER_EVENT
 };
 struct answer {
     enum answer_kind kind;
@@ -41,6 +42,7 @@ struct answer {
     struct pmix_srv_proc *members; /* ANSWER_GROUP: owned */
     size_t nmembers;
     struct query *query; /* ANSWER_QUERY: owned */
+    size_t len;          /* ANSWER_EVENT */
 };
 
 /* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
@@ -62,6 +64,7 @@ struct upcall {
     struct job_spec spec;
     struct cleanup_req cleanup;
 };
+struct pmix_srv *srv_now(void); /* on PMIx's thread; NULL when none is running */
 /* On PMIx's thread. NULL when no server is running (the library is being shut down). */
 struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
 void upcall_post(struct upcall *u); /* takes */
@@ -119,6 +122,9 @@ struct job {
     struct cleanup_scope cleanup;       /* for the end of the last rank here */
     struct cleanup_scope *rank_cleanup; /* [nranks], NULL as long as there is none */
     bool *connected;                    /* [nranks] local ranks that are PMIx clients now */
+    /* [nranks] between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is
+     * right when its end is heard of */
+    atomic_bool *in_session;
     UT_hash_handle hh;
 };
 struct job *job_find(struct pmix_srv *p, const char *nspace);
@@ -151,6 +157,8 @@ struct pmix_srv {
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
     atomic_uint refs;
     bool closed;
+    atomic_uint events_out; /* of local ranks, on their way to other daemons */
+    atomic_size_t events_out_bytes;
     uint64_t last_id;
     struct req *reqs;
     struct op *ops;
@@ -171,6 +179,9 @@ void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);
  * *out by PMIX_DATA_ARRAY_DESTRUCT. */
 int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array_t *out,
                   struct err *err) __attribute__((warn_unused_result));
+
+/* event.c: an event of so many bytes has arrived. */
+void event_out_done(struct pmix_srv *p, size_t len);
 
 /* jobctrl.c: whether the library that runs is the one of our headers and leaves cleanup to us; else
  * it must not take requests. */

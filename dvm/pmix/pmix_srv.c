@@ -56,6 +56,11 @@ static void srv_unref(struct pmix_srv *p)
     free(p);
 }
 
+struct pmix_srv *srv_now(void)
+{
+    return the_server;
+}
+
 struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u))
 {
     struct upcall *u;
@@ -188,6 +193,7 @@ static void give(void *arg)
 
     switch (g->answer.kind) {
     case ANSWER_NONE:
+    case ANSWER_EVENT:
         break;
     case ANSWER_OP:
         g->answer.cb.op(g->status, g->answer.cbdata);
@@ -225,6 +231,11 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
         return;
     }
     HASH_DEL(p->reqs, r);
+    if (r->answer.kind == ANSWER_EVENT) { /* its sender has been answered */
+        event_out_done(p, r->answer.len);
+        req_free(r);
+        return;
+    }
     if (r->answer.kind == ANSWER_QUERY) { /* made of what is the loop's */
         answer_query(&r->answer, status, data, len);
         req_free(r);

@@ -7,6 +7,7 @@
 #include "base/err/err.h"
 #include "base/loop/loop.h"
 #include "dvm/wire/job.h"
+#include "dvm/wire/msg.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,14 @@ struct pmix_srv_proc {
 /* The library's numbers (PMIX_RANK_WILDCARD, PMIX_RANK_INVALID), not those of dvm/wire/job.h. */
 #define PMIX_SRV_RANK_ALL 0xfffffffeu
 #define PMIX_SRV_RANK_NONE 0xfffffffcu
+
+/* Whom an event of a local rank is for, beside those on this daemon, who have it already. */
+struct pmix_srv_reach {
+    enum { PMIX_SRV_REACH_JOB, PMIX_SRV_REACH_ALL, PMIX_SRV_REACH_LIST } kind;
+    const struct pmix_srv_proc *procs; /* PMIX_SRV_REACH_LIST */
+    size_t nprocs;
+};
+#define PMIX_SRV_EVENT_MAX (32u << 20) /* of its blob: more than a client can send */
 
 /* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by
  * this module and understood by its peer on another daemon; they are bounded to 64 MiB. */
@@ -48,10 +57,11 @@ struct pmix_srv_upcalls {
     void (*on_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
     /* PMIx_Spawn: a job spec. Answer: status and, as data, the new namespace's name. */
     void (*on_spawn)(pmix_req req, const struct job_spec *spec, void *arg);
-    /* An event of a local client to be told to other daemons (blob for pmix_srv_notify()); range: 0
-     * local to the namespace, 1 global. */
-    void (*on_notify)(pmix_req req, const char *nspace, int range, const void *blob, size_t len,
-                      void *arg);
+    /* An event of a local client of `nspace` to be told to other daemons (blob for
+     * pmix_srv_notify()). Answer when all have it: until then it counts against the limit on those
+     * that are on their way. */
+    void (*on_notify)(pmix_req req, const char *nspace, const struct pmix_srv_reach *to,
+                      const void *blob, size_t len, void *arg);
     /* PMIx_Query_info: answer a struct jobtable, encoded, with the processes of the jobs named
      * ("a,b"; unknown ones are left out). */
     void (*on_query)(pmix_req req, const char *nspaces, void *arg);
@@ -119,9 +129,18 @@ int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t le
 void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg);
-/* An event from a peer, or of our own: job end, loss of a process. */
-void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len);
+/* Whether this local rank, if it ended now, would do so as a client that has not finalized. */
+bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank);
+/* An event from a peer; done() when the library has it. */
+void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
+                     void (*done)(int status, void *arg), void *arg);
+/* Our own, for those who have registered for their codes: the end of a job to all ranks here, its
+ * start and the loss of one of its ranks to those named. */
 void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_code);
+void pmix_srv_notify_job_start(struct pmix_srv *p, const char *nspace,
+                               const struct pmix_srv_proc *to);
+void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct msg_rank *r,
+                          const struct pmix_srv_proc *to, size_t nto);
 /* Fence data of several daemons is their concatenation in any order: the library reads it so. */
 
 #endif

@@ -50,6 +50,7 @@ static void count_ranks(struct job *j)
     j->node_size = xcalloc(l->nnodes, sizeof(*j->node_size));
     j->gone = xcalloc(l->nranks, sizeof(*j->gone));
     j->connected = xcalloc(l->nranks, sizeof(*j->connected));
+    j->in_session = xcalloc(l->nranks, sizeof(*j->in_session));
     j->has_dir = xcalloc(l->nranks, sizeof(*j->has_dir));
     for (uint32_t r = 0; r < l->nranks; r++) {
         j->local_rank[r] = j->node_size[l->rank_node[r]]++;
@@ -84,6 +85,13 @@ void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool n
         p->nclients--;
 }
 
+bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+    const struct job *j = job_find(p, nspace);
+
+    return j && rank < j->launch.nranks && atomic_load(&j->in_session[rank]);
+}
+
 void job_remove(struct pmix_srv *p, struct job *j)
 {
     for (uint32_t r = 0; r < j->launch.nranks; r++)
@@ -96,6 +104,7 @@ void job_remove(struct pmix_srv *p, struct job *j)
     free(j->gone);
     jobclean_free(j);
     free(j->connected);
+    free(j->in_session);
     free(j->has_dir);
     free(j);
 }

@@ -57,6 +57,31 @@ static bool map_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
            (!bind_to || policy_bind_to(bind_to, spec, NULL) == 0) && policy_check(spec, NULL) == 0;
 }
 
+/* What becomes of the job when a process fails: in the words of prun's --rtos, or by attributes.
+ * Processes are not started again. */
+static pmix_status_t policy_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    const char *text = info_str(info, n, PMIX_RUNTIME_OPTIONS);
+    const pmix_info_t *abort_ = info_find(info, n, PMIX_ABORT_NON_ZERO_TERM);
+    long timeout_s = info_int(info, n, PMIX_JOB_TIMEOUT, 0);
+    unsigned words = 0;
+
+    if (info_true(info, n, PMIX_JOB_CONTINUOUS) || info_int(info, n, PMIX_MAX_RESTARTS, 0) > 0)
+        return PMIX_ERR_NOT_SUPPORTED;
+    if (text && policy_rtos(text, &words, NULL) < 0)
+        return PMIX_ERR_NOT_SUPPORTED;
+    if (info_true(info, n, PMIX_JOB_RECOVERABLE))
+        words |= POLICY_RECOVERABLE;
+    if (info_true(info, n, PMIX_ABORT_NON_ZERO_TERM))
+        words |= POLICY_ABORT;
+    else if (abort_ && !(words & POLICY_RECOVERABLE))
+        return PMIX_ERR_NOT_SUPPORTED; /* a code alone is no less a failure than a signal */
+    if (timeout_s < 0 || policy_rtos_set(words, spec, NULL) < 0)
+        return PMIX_ERR_BAD_PARAM;
+    spec->timeout_ms = (uint64_t)timeout_s * 1000;
+    return PMIX_SUCCESS;
+}
+
 /* As in a job control request, for the end of the new job. */
 static pmix_status_t cleanups_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 {
@@ -87,7 +112,9 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
     /* Names of hosts mean nothing to a job spec, which has vpids: refused rather than ignored. */
     if (info_find(info, ninfo, PMIX_HOST) || info_find(info, ninfo, PMIX_ADD_HOST))
         return PMIX_ERR_NOT_SUPPORTED;
-    rc = cleanups_of(info, ninfo, spec);
+    rc = policy_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = cleanups_of(info, ninfo, spec);
     if (rc != PMIX_SUCCESS)
         return rc;
     spec->stdin_rank = JOB_RANK_NONE;

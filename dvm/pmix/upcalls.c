@@ -40,16 +40,24 @@ static pmix_status_t tell(const pmix_proc_t *proc, void (*run)(struct pmix_srv *
     return PMIX_OPERATION_SUCCEEDED;
 }
 
+static void session(struct job *j, uint32_t rank, bool now)
+{
+    if (j && rank < j->launch.nranks)
+        atomic_store(&j->in_session[rank], now);
+}
+
 pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
                            pmix_op_cbfunc_t cb, void *cbdata)
 {
     pmix_status_t rc = job_prepare(object, proc->rank);
 
+    session(object, proc->rank, rc == PMIX_SUCCESS);
     return rc == PMIX_SUCCESS ? tell(proc, run_connected) : rc;
 }
 
 pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb, void *cbdata)
 {
+    session(object, proc->rank, false);
     return tell(proc, run_finalized);
 }
 

@@ -41,7 +41,9 @@ enum {
     OPT_STDIN,
     OPT_OVERSUBSCRIBE,
     OPT_NO_WAIT,
+    OPT_RTOS,
     OPT_RECOVERABLE,
+    OPT_STRICT,
     OPT_CLEANUP_FILE,
     OPT_CLEANUP_DIR,
     OPT_PRELOAD_FILES,
@@ -74,7 +76,10 @@ static const struct option longs[] = {
     {"stdin", required_argument, NULL, OPT_STDIN},
     {"oversubscribe", no_argument, NULL, OPT_OVERSUBSCRIBE},
     {"no-wait", no_argument, NULL, OPT_NO_WAIT},
+    {"rtos", required_argument, NULL, OPT_RTOS},
+    {"runtime-options", required_argument, NULL, OPT_RTOS},
     {"recoverable", no_argument, NULL, OPT_RECOVERABLE},
+    {"strict", no_argument, NULL, OPT_STRICT},
     {"cleanup-file", required_argument, NULL, OPT_CLEANUP_FILE},
     {"cleanup-dir", required_argument, NULL, OPT_CLEANUP_DIR},
     {"preload-files", required_argument, NULL, OPT_PRELOAD_FILES},
@@ -98,7 +103,8 @@ struct parse {
     char *const *environ_;
     const char *cwd;
     bool map_by, rank_by, bind_to, per_node, host, timeout, stdin_, attach, output; /* given */
-    bool reconnect, found;
+    bool reconnect, found, rtos;
+    unsigned rtos_words;
     const char *dvm, *tls_dir;
     /* Of the present application: */
     const char *wdir;
@@ -323,6 +329,13 @@ static int set_output(struct parse *p, char *text, struct err *err)
     return 0;
 }
 
+static int set_rtos(struct parse *p, const char *text, struct err *err)
+{
+    if (once(&p->rtos, "--rtos", err) < 0)
+        return -1;
+    return policy_rtos(text, &p->rtos_words, err);
+}
+
 static int set_flag(struct parse *p, int opt)
 {
     struct job_spec *s = &p->out->spec;
@@ -353,7 +366,10 @@ static int set_flag(struct parse *p, int opt)
         s->flags |= JOB_NO_WAIT;
         break;
     case OPT_RECOVERABLE:
-        s->flags |= JOB_RECOVERABLE;
+        p->rtos_words |= POLICY_RECOVERABLE;
+        break;
+    case OPT_STRICT:
+        p->rtos_words |= POLICY_STRICT;
         break;
     case 'v':
     case OPT_VERBOSE:
@@ -399,6 +415,8 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
         return set_stdin(p, value, err);
     case OPT_ATTACH:
         return set_attach(p, value, err);
+    case OPT_RTOS:
+        return set_rtos(p, value, err);
     case OPT_OUTPUT:
         return set_output(p, value, err);
     case OPT_CLEANUP_FILE:
@@ -576,8 +594,8 @@ static int check_attach(const struct parse *p, struct err *err)
 {
     const struct job_spec *s = &p->out->spec;
 
-    if (s->flags || p->map_by || p->per_node || p->host || p->timeout || p->stdin_ || p->nprocs ||
-        p->wdir || p->nexports || s->ncleanups || s->nfiles || p->binary)
+    if (s->flags || p->rtos_words || p->map_by || p->per_node || p->host || p->timeout ||
+        p->stdin_ || p->nprocs || p->wdir || p->nexports || s->ncleanups || s->nfiles || p->binary)
         return err_set(err, "--attach can be given with --output, --tag-output, --dvm, --tls-dir, "
                             "--reconnect and -v only");
     return 0;
@@ -672,7 +690,9 @@ static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
         at += used;
         if (at >= argc || p->out->what != SUBMIT_RUN) {
             start_at_files(p);
-            return check_detach(p, err) < 0 ? -1 : check_whole(&p->out->spec, err);
+            return check_detach(p, err) < 0 || check_whole(&p->out->spec, err) < 0
+                       ? -1
+                       : policy_rtos_set(p->rtos_words, &p->out->spec, err);
         }
     }
 }

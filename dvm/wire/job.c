@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define JOB_FLAGS_KNOWN                                                                            \
-    (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_DETACH | JOB_OVERSUBSCRIBE | JOB_TOOL | JOB_NOLOCAL |     \
-     JOB_DISPLAY_MAP | JOB_DISPLAY_BIND)
+    (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_DETACH | JOB_OVERSUBSCRIBE | JOB_TOOL | JOB_STRICT |      \
+     JOB_NOLOCAL | JOB_DISPLAY_MAP | JOB_DISPLAY_BIND)
 #define JOB_HOST_MAX 255
 #define JOB_CPUS_MAX 16384 /* bytes of a list of CPUs */
 
@@ -298,6 +298,8 @@ static int spec_check(const struct cur *c, const struct job_spec *s, struct err 
         return err_set(err, "cut short, or a count or string over its limit");
     if (s->flags & ~JOB_FLAGS_KNOWN)
         return err_set(err, "unknown flags 0x%x", s->flags & ~JOB_FLAGS_KNOWN);
+    if ((s->flags & JOB_STRICT) && !(s->flags & JOB_RECOVERABLE))
+        return err_set(err, "strict means nothing for a job that is not recoverable");
     if (policy_check(s, err) < 0 || cleanups_check(s, err) < 0 || files_check(s, err) < 0)
         return -1;
     if (s->napps == 0)

@@ -70,6 +70,7 @@ enum job_bind_to {
 #define JOB_DETACH 4u      /* goes on without its client, who may come back: CLIENT_ATTACH */
 #define JOB_OVERSUBSCRIBE 8u
 #define JOB_TOOL 16u             /* uses no slots */
+#define JOB_STRICT 32u           /* with JOB_RECOVERABLE: lost ranks are a failure all the same */
 #define JOB_NOLOCAL 0x10000u     /* no rank on the daemon that it was submitted at */
 #define JOB_DISPLAY_MAP 0x20000u /* the submitter is sent the map as a table */
 #define JOB_DISPLAY_BIND 0x40000u

@@ -7,7 +7,7 @@
 
 #define MEMBER_BYTES_MIN 34
 #define TARGET_BYTES 20
-#define RANK_BYTES_MIN 13
+#define RANK_BYTES_MIN 14
 #define HOST_MAX 253
 
 struct layout {
@@ -58,6 +58,7 @@ static const struct layout layouts[MSG_TYPES] = {
     [MSG_STAGE] = {"STAGE", "ncT"},
     [MSG_STAGED] = {"STAGED", "nit"},
     [MSG_START] = {"START", "n"},
+    [MSG_RANKS_LOST] = {"RANKS_LOST", "nitrR"},
 };
 
 const char *msg_name(unsigned type)
@@ -152,6 +153,7 @@ static void put_ranks(struct buf *b, const struct msg *m)
     for (size_t i = 0; i < m->nranks; i++) {
         buf_put_u32(b, m->ranks[i].rank);
         buf_put_u8(b, m->ranks[i].failed);
+        buf_put_u8(b, m->ranks[i].how);
         buf_put_u32(b, (uint32_t)m->ranks[i].value);
         put_text(b, m->ranks[i].text);
     }
@@ -167,8 +169,11 @@ static void get_ranks(struct cur *c, struct msg *m)
 
         x->rank = cur_u32(c);
         x->failed = cur_u8(c);
+        x->how = cur_u8(c);
         x->value = (int32_t)cur_u32(c);
         x->text = cur_str(c, MSG_TEXT_MAX);
+        if (x->how >= RANK_HOWS)
+            c->bad = true;
     }
 }
 

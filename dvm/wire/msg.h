@@ -66,6 +66,9 @@ enum msg_type {
     MSG_STAGE,  /* nspace, client: its files go to targets now; to the submitter's daemon */
     MSG_STAGED, /* nspace: they are on the sender; or number: errno, text: why not; to the head */
     MSG_START,  /* nspace: they are on all daemons of the job, its ranks can start */
+    /* to a member, by the head */
+    MSG_RANKS_LOST, /* nspace, ranks: wait status and how; number: 1 if the other ranks go on; text,
+                       rank: the process that has spawned the job, "" if none has */
     MSG_TYPES
 };
 
@@ -94,9 +97,20 @@ struct msg_target {
     struct epoch epoch;
 };
 
+/* What a wait status does not tell of a rank's end. */
+enum rank_how {
+    RANK_PLAIN,   /* nothing */
+    RANK_WO_SYNC, /* it was a PMIx client and had not finalized */
+    RANK_BY_CMD,  /* another process had it ended */
+    RANK_ABORTED, /* it called PMIx_Abort; the status is the code it gave */
+    RANK_LOST,    /* with its daemon: there is no status */
+    RANK_HOWS
+};
+
 struct msg_rank {
     uint32_t rank;
     bool failed;
+    uint8_t how; /* enum rank_how */
     int32_t value;
     char *text;
 };

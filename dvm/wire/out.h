@@ -23,8 +23,10 @@ enum out_kind {
     OUT_END_RANKS, /* a: nspace: SIGTERM, number ms of grace, SIGKILL */
     OUT_JOB_GONE,  /* a: nspace: all local ranks terminated: clean up, then core_local_gone() */
     OUT_JOB_ENDED, /* a: nspace, number: exit code: the whole job is over (event for local tools) */
-    OUT_APP,       /* from vpid: kind, data */
-    OUT_GATHER,    /* req, number: 0 or an outcome of dvm/gather/gather.h, data */
+    OUT_RANKS_LOST, /* data: the body of MSG_RANKS_LOST (dvm/wire/msg.h): to be told to local ranks
+                     */
+    OUT_APP,        /* from vpid: kind, data */
+    OUT_GATHER,     /* req, number: 0 or an outcome of dvm/gather/gather.h, data */
     OUT_CLIENT, /* client (uint32 in conn), data: an encoded client_msg; number 1: close afterwards
                  */
     OUT_STAGE,  /* client (in conn): its job's files can go: core_stage_targets() */

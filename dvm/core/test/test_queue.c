@@ -100,6 +100,32 @@ static void a_job_that_could_end_after_the_first_could_start_does_not_pass(void 
     sim_destroy(s);
 }
 
+static void a_timeout_counts_from_the_start_not_from_submission(void **state)
+{
+    struct sim *s = new_dvm();
+
+    submit(s, 1, SLOTS, 10000, 0, 0);
+    submit(s, 2, SLOTS, 2000, 3000, 0); /* waits for longer than it may run, */
+    submit(s, 3, SLOTS, 4000, 3000, 0); /* and this one runs for longer */
+    assert_ends(s, 2, 0);
+    assert_ends(s, 3, 124);
+    sim_destroy(s);
+}
+
+static void a_job_whose_wait_has_been_long_may_still_pass(void **state)
+{
+    struct sim *s = new_dvm();
+
+    submit(s, 1, 3, 60000, 90000, 0);
+    submit(s, 2, 1, 6000, 0, 0);
+    submit(s, 3, 2, 1000, 0, 0);
+    submit(s, 4, 1, 2000, 5000, 0); /* there is no room for 6 s, more than its own time */
+    assert_false(runs(s, 4));
+    assert_ends(s, 4, 0);
+    assert_false(sim_job(s, 3)->done);
+    sim_destroy(s);
+}
+
 static void nobody_is_passed_more_often_than_the_limit(void **state)
 {
     struct sim *s = new_dvm();
@@ -151,6 +177,8 @@ int main(void)
         cmocka_unit_test(a_later_job_that_would_fit_waits_for_the_first),
         cmocka_unit_test(a_job_that_ends_before_the_first_could_start_passes),
         cmocka_unit_test(a_job_that_could_end_after_the_first_could_start_does_not_pass),
+        cmocka_unit_test(a_timeout_counts_from_the_start_not_from_submission),
+        cmocka_unit_test(a_job_whose_wait_has_been_long_may_still_pass),
         cmocka_unit_test(nobody_is_passed_more_often_than_the_limit),
         cmocka_unit_test(what_never_fits_fails_at_once_behind_others_too),
         cmocka_unit_test(no_wait_does_not_wait_behind_others_either),

@@ -317,8 +317,8 @@ static void on_abort(pmix_req req, const char *nspace, uint32_t rank, int code, 
     kill_ranks(s);
 }
 
-static void on_notify(pmix_req req, const char *nspace, int range, const void *blob, size_t len,
-                      void *arg)
+static void on_notify(pmix_req req, const char *nspace, const struct pmix_srv_reach *to,
+                      const void *blob, size_t len, void *arg)
 {
     struct server *s = arg;
 
@@ -343,10 +343,11 @@ static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
     struct server *s = arg;
 
     printf("spawn by %s.%u: %s %s n=%u cwd=%s map=%d level=%d ppr=%u "
-           "rank=%d bind=%d env0=%s\n",
+           "rank=%d bind=%d flags=%u timeout=%llu env0=%s\n",
            spec->parent_nspace, spec->parent_rank, a->argv[0], a->argv[1] ? a->argv[1] : "",
            a->nprocs, a->cwd, (int)spec->map_by, (int)spec->level, spec->ppr, (int)spec->rank_by,
-           (int)spec->bind_to, a->env[0] ? a->env[0] : "");
+           (int)spec->bind_to, spec->flags, (unsigned long long)spec->timeout_ms,
+           a->env[0] ? a->env[0] : "");
     fflush(stdout);
     pmix_srv_answer(s->pmix, req, 0, child, strlen(child));
     pmix_srv_notify_job_end(s->pmix, child, 3);
@@ -372,7 +373,7 @@ static void on_message(struct server *s, struct cur c)
     else if (type == 'R')
         pmix_srv_answer(s->pmix, id, (int)number, data, len);
     else if (type == 'N')
-        pmix_srv_notify(s->pmix, data, len);
+        pmix_srv_notify(s->pmix, data, len, NULL, NULL);
     else if (type == 'A')
         kill_ranks(s);
     else if (type == 'Z')

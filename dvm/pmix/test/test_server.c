@@ -404,7 +404,7 @@ static void do_garbage(void)
         FREE_AUTO uint8_t *cut = xmalloc(n);
 
         memcpy(cut, junk, n);
-        pmix_srv_notify(f.pmix, cut, n);
+        pmix_srv_notify(f.pmix, cut, n, NULL, NULL);
         f.waiting = 1;
         pmix_srv_data_ask(f.pmix, "plux"[n % 4], cut, n, on_data_served, &f);
         EXPECT(f.waiting == 0 && f.status == PMIX_ERR_BAD_PARAM);

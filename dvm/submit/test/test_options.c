@@ -436,6 +436,40 @@ static void attach_and_detach_take_what_belongs_to_them_only(void **state)
     assert_refused("--output tag --output tag a", "given twice");
 }
 
+static void what_contradicts_in_a_jobs_policy_is_refused(void **state)
+{
+    assert_refused("--rtos recoverable,abort a", "abort and recoverable contradict each other");
+    assert_refused("--recoverable --rtos abort a", "abort and recoverable contradict each other");
+    assert_refused("--rtos abort --strict a", "abort and strict contradict each other");
+    assert_refused("--strict a", "it needs recoverable");
+    assert_refused("--rtos strict a", "it needs recoverable");
+    assert_refused("--rtos continuous a", "'continuous' is none of recoverable, abort, strict");
+    assert_refused("--rtos recoverable, a", "'' is none of");
+    assert_refused("--rtos abort --runtime-options abort a", "--rtos is given twice");
+    assert_refused("--attach 5.1 --rtos abort", "--attach can be given with");
+}
+
+static void what_becomes_of_a_job_without_a_rank_comes_through(void **state)
+{
+    static const struct {
+        const char *line;
+        uint32_t flags;
+    } rows[] = {{"a", 0},
+                {"--rtos abort a", 0},
+                {"--recoverable a", JOB_RECOVERABLE},
+                {"--rtos Recoverable a", JOB_RECOVERABLE},
+                {"--runtime-options strict,recoverable a", JOB_RECOVERABLE | JOB_STRICT},
+                {"--rtos recoverable --strict a", JOB_RECOVERABLE | JOB_STRICT},
+                {"--strict --recoverable a", JOB_RECOVERABLE | JOB_STRICT}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct submit_opts o = parsed(rows[i].line);
+
+        assert_int_equal(o.spec.flags, rows[i].flags);
+        submit_opts_free(&o);
+    }
+}
+
 static void attach_detach_and_output_come_through(void **state)
 {
     struct submit_opts o = parsed("--attach 5.1 --output tag,timestamp,merge,dir=/o");
@@ -643,6 +677,8 @@ int main(void)
         cmocka_unit_test(policies_come_through),
         cmocka_unit_test(oversubscribe_can_stand_behind_the_mapping),
         cmocka_unit_test(attach_and_detach_take_what_belongs_to_them_only),
+        cmocka_unit_test(what_contradicts_in_a_jobs_policy_is_refused),
+        cmocka_unit_test(what_becomes_of_a_job_without_a_rank_comes_through),
         cmocka_unit_test(attach_detach_and_output_come_through),
         cmocka_unit_test(flags_come_through),
         cmocka_unit_test(what_is_to_be_cleaned_up_comes_through),

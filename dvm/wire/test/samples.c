@@ -63,7 +63,8 @@ static struct msg_member sample_members[] = {
 struct msg sample_msg(unsigned type)
 {
     static struct msg_target targets[] = {{3, {5, 9}}, {8, {5, 12}}};
-    static struct msg_rank ranks[] = {{0, false, 4711, ""}, {1, true, 2, "exec of prog"}};
+    static struct msg_rank ranks[] = {{0, false, RANK_WO_SYNC, 4711, ""},
+                                      {1, true, RANK_PLAIN, 2, "exec of prog"}};
     struct msg m = {.type = type,
                     .op = 4,
                     .number = 2,

@@ -286,6 +286,14 @@ static void a_program_that_is_none_of_the_files_is_refused(void **state)
     assert_refused(&l, "application 0 is file 2 of 1");
 }
 
+static void strict_without_recoverable_is_refused(void **state)
+{
+    struct job_launch l = sample();
+
+    l.spec.flags = JOB_STRICT;
+    assert_refused(&l, "not recoverable");
+}
+
 static void zero_ranks_per_daemon_are_refused(void **state)
 {
     struct job_launch l = sample();
@@ -377,6 +385,7 @@ int main(void)
         cmocka_unit_test(an_application_without_a_program_is_refused),
         cmocka_unit_test(a_relative_working_directory_is_refused),
         cmocka_unit_test(an_unknown_flag_is_refused),
+        cmocka_unit_test(strict_without_recoverable_is_refused),
         cmocka_unit_test(zero_ranks_per_daemon_are_refused),
         cmocka_unit_test(files_that_could_lead_elsewhere_are_refused),
         cmocka_unit_test(a_program_that_is_none_of_the_files_is_refused),

@@ -327,6 +327,31 @@ static void every_type_has_a_name_and_comes_back_as_it_was_sent(void **state)
     }
 }
 
+static void an_end_of_a_rank_that_nobody_knows_is_refused(void **state)
+{
+    static const unsigned types[] = {MSG_LAUNCHED, MSG_EXITED, MSG_RANKS_LOST};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct msg_rank rank = {.how = RANK_HOWS - 1, .text = ""};
+        struct msg m = {.type = types[i], .nspace = "5.1", .text = "", .nranks = 1, .ranks = &rank};
+        struct buf b BUF_AUTO = {0};
+        struct cur c;
+        struct msg out;
+
+        buf_init(&b, 4096);
+        msg_encode(&b, &m);
+        c = cur_of(b.data, b.len);
+        assert_int_equal(msg_decode(&c, types[i], &out, NULL), 0);
+        assert_int_equal(out.ranks[0].how, RANK_HOWS - 1);
+        msg_free(&out);
+        buf_reset(&b);
+        rank.how = RANK_HOWS;
+        msg_encode(&b, &m);
+        c = cur_of(b.data, b.len);
+        assert_int_equal(msg_decode(&c, types[i], &out, NULL), -1);
+    }
+}
+
 static void the_fields_of_members_and_of_ranks_are_the_ones_sent(void **state)
 {
     struct buf b BUF_AUTO = frame_of(MSG_ADD);
@@ -349,6 +374,7 @@ static void the_fields_of_members_and_of_ranks_are_the_ones_sent(void **state)
     assert_int_equal(decode_frame(b.data, b.len, &f, &m, NULL), 0);
     assert_int_equal(m.nranks, 2);
     assert_true(m.ranks[1].failed);
+    assert_int_equal(m.ranks[0].how, RANK_WO_SYNC);
     assert_int_equal(m.ranks[1].value, 2);
     assert_string_equal(m.ranks[1].text, "exec of prog");
     msg_free(&m);
@@ -374,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_greeting_of_nobody_or_of_several_is_refused),
         cmocka_unit_test(the_head_can_neither_join_nor_leave),
         cmocka_unit_test(every_type_has_a_name_and_comes_back_as_it_was_sent),
+        cmocka_unit_test(an_end_of_a_rank_that_nobody_knows_is_refused),
         cmocka_unit_test(the_fields_of_members_and_of_ranks_are_the_ones_sent),
     };
 

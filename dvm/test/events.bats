@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# PMIx events over several daemons and jobs, with real clients: who is told of what, and once.
+
+# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2016  # what is for the ranks' shell, is for it
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+events=${EVENT_PROBE:-$repo/build/probe/event_probe}
+
+limit=20
+
+setup_file() {
+    build_all
+    [ -n "${EVENT_PROBE:-}" ] || make -s -C "$repo" build/probe/event_probe >&2
+}
+setup() {
+    new_dvm_dir
+    said=$BATS_TEST_TMPDIR/said
+    gate=$BATS_TEST_TMPDIR/gate
+    mkfifo "$said" "$gate"
+    exec {said_fd}<> "$said"
+    lines=()
+}
+teardown() { end_dvm; }
+
+# start_ranks NAME N [PRUN-OPTION…] -- [ARGUMENT…]: a job in the background that says what its ranks hear.
+start_ranks() {
+    local name=$1 n=$2 options=()
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    timeout "$limit" "$bin/prun" -n "$n" "${options[@]}" "$events" "$@" > "$said" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
+    eval "${name}_pid=$!"
+}
+
+# take N: the next N lines that the jobs say, in any order; sorted in $taken.
+take() {
+    local i
+    lines=()
+    for ((i = 0; i < $1; i++)); do
+        read -r -t "$limit" -u "$said_fd" line
+        lines+=("$line")
+    done
+    taken=$(printf '%s\n' "${lines[@]}" | LC_ALL=C sort)
+}
+
+# None is left when all who could say something have ended.
+nothing_more() {
+    [ "$(timeout 0.1 cat <&"$said_fd" || true)" = "" ]
+}
+
+expect() { # LINE…: these and no others
+    take $#
+    [ "$taken" = "$(printf '%s\n' "$@" | LC_ALL=C sort)" ] || {
+        echo "$taken" >&2
+        false
+    }
+}
+
+nspace_of() { sed -n "s/^up $1 \([^ ]*\) .*/\1/p" <<< "$taken" | head -n 1; }
+
+# prted_of VPID: the daemon, a child of its spawner.
+prted_of() { pgrep -nf -- "prted .*--session-dir $DVM_SESSION_DIR/$1( |\$)"; }
+
+# --- ranges: a0 sends; A has ranks on nodes 1 to 3, B on 1 and 2, C on 3; node 4 has none
+
+start_three_jobs() {
+    start_dvm 4 --slots 3
+    start_ranks a 3 --host 1-3 --map-by node -- ranks a "$gate"
+    start_ranks b 2 --host 1,2 --map-by node -- ranks b
+    start_ranks c 1 --host 3 -- ranks c
+    take 6
+    b=$(nspace_of b)
+    c=$(nspace_of c)
+    exec {gate_fd}> "$gate"
+}
+
+end_three_jobs() {
+    echo end >&"$gate_fd"
+    wait "$a_pid" "$b_pid" "$c_pid"
+    nothing_more
+}
+
+@test "an event for the sender only, or for its node, goes no further" {
+    start_three_jobs
+    echo proclocal >&"$gate_fd"
+    expect "a0 proclocal"
+    echo local >&"$gate_fd"
+    expect "a0 local" "b0 local"
+    end_three_jobs
+}
+
+@test "an event for the namespace reaches its ranks on all nodes, and no rank of another job there" {
+    start_three_jobs
+    echo namespace >&"$gate_fd"
+    expect "a0 namespace" "a1 namespace" "a2 namespace"
+    end_three_jobs
+}
+
+@test "an event for the session, for all, or for nobody in particular reaches every job" {
+    start_three_jobs
+    local range
+    for range in session global undef; do
+        echo "$range" >&"$gate_fd"
+        expect "a0 $range" "a1 $range" "a2 $range" "b0 $range" "b1 $range" "c0 $range"
+    done
+    end_three_jobs
+}
+
+@test "an event for a list of processes reaches these, on any node and of any job" {
+    start_three_jobs
+    echo "custom $b 1 $c *" >&"$gate_fd"
+    expect "b1 custom" "c0 custom"
+    echo "custom $b *" >&"$gate_fd"
+    expect "b0 custom" "b1 custom"
+    echo "custom no.such 0 $c 7" >&"$gate_fd"
+    end_three_jobs
+}
+
+@test "a custom range without a list is refused, and nobody is told" {
+    start_three_jobs
+    echo nolist >&"$gate_fd"
+    expect "a0 nolist" "refused: BAD-PARAM"
+    end_three_jobs
+}
+
+@test "an event for the resource manager is in the log of the sender's daemon, and no other rank is told" {
+    start_three_jobs
+    echo rm >&"$gate_fd"
+    expect "a0 rm"
+    end_three_jobs
+    grep -q "\.0 tells the resource manager" "$DVM_SESSION_DIR/1/prted.log"
+}
+
+@test "default handlers run last, and not for events that are marked" {
+    start_dvm 2 --slots 1
+    run prun -n 2 "$events" handlers
+    [ "$status" -eq 0 ]
+    [ "$output" = $'plain: one\nplain: several\nplain: default\nmarked: one\nmarked: several' ]
+}
+
+@test "a storm of events is refused beyond a limit, and what was taken arrives once" {
+    start_dvm 2 --slots 1
+    local other
+    other=$(prted_of 2)
+    start_ranks a 2 --map-by node -- storm 5000 "$gate"
+    take 1
+    exec {gate_fd}> "$gate"
+    kill -STOP "$other"
+    echo go >&"$gate_fd"
+    expect "about 1024 taken, the others refused"
+    kill -CONT "$other"
+    echo end >&"$gate_fd"
+    expect "all of what was taken has come"
+    wait "$a_pid"
+}
+
+# --- ranks that are lost
+
+# told WHAT RANK…: what each of these ranks says.
+told() {
+    local what=$1 rank
+    shift
+    for rank in "$@"; do echo "$rank $what"; done
+}
+
+# survivors HOW LOST SIZE: the ranks below LOST end in that way.
+survivors() {
+    start_dvm 3 --slots 2
+    start_ranks a "$3" --recoverable --map-by node -- survive "$@"
+}
+
+end_survivors() {
+    code=0
+    wait "$a_pid" || code=$?
+    nothing_more
+}
+
+@test "a rank that a signal ends is told to those that go on, and no default handler is run" {
+    survivors signal 1 5
+    mapfile -t all < <(told "BY_SIG own 0 code 137" 1 2 3 4)
+    expect "${all[@]}"
+    end_survivors
+    [ "$code" -eq 0 ]
+    grep -q "1 of 5 ranks failed or were lost: rank 0 on node1 (vpid 1) was ended by signal 9" "$BATS_TEST_TMPDIR/a.err"
+}
+
+@test "a rank that exits as a PMIx client is told as one that has not finalized, with its code" {
+    survivors exit 1 5
+    mapfile -t all < <(told "TERM_WO_SYNC own 0 code 5" 1 2 3 4)
+    expect "${all[@]}"
+    end_survivors
+    [ "$code" -eq 5 ]
+}
+
+@test "a rank that finalizes and exits with a code is told with that" {
+    survivors finalize 1 5
+    mapfile -t all < <(told "EXIT_NONZERO own 0 code 6" 1 2 3 4)
+    expect "${all[@]}"
+    end_survivors
+    [ "$code" -eq 6 ]
+}
+
+@test "a rank that another process has killed is told so" {
+    start_dvm 3 --slots 2
+    start_ranks a 3 --recoverable --map-by node -- survive wait 1 3
+    take 1
+    run prun -n 1 "$probe" control kill "$(cut -d' ' -f2 <<< "$taken")" 0
+    [ "$output" = "control: SUCCESS" ]
+    mapfile -t all < <(told "BY_CMD own 0 code 137" 1 2)
+    expect "${all[@]}"
+    end_survivors
+}
+
+@test "several ranks that end at once are each told once to each that goes on" {
+    survivors signal 3 6
+    mapfile -t all < <(for r in 0 1 2; do told "BY_SIG own $r code 137" 3 4 5; done)
+    expect "${all[@]}"
+    end_survivors
+    [ "$code" -eq 0 ]
+}
+
+@test "the ranks of a lost daemon are told to those on other daemons" {
+    survivors wait 2 6 # two on node 1 is one of the two; see --map-by node
+    take 2
+    # Ranks 0 and 3 are on node 1, 1 and 4 on node 2: kill rank 1's daemon, then rank 0 by its number.
+    kill -KILL "$(prted_of 2)"
+    mapfile -t all < <(for r in 1 4; do told "TERM_WO_SYNC own $r" 2 3 5; done)
+    expect "${all[@]}"
+    pterm --job "$(view '.jobs[0].id')"
+    wait "$a_pid" || true
+}
+
+@test "who has spawned a job is told its start, what has ended it, and its end, each once" {
+    start_dvm 2 --slots 1
+    local how expected
+    while IFS=: read -r how expected; do
+        start_ranks a 1 -- parent "$events" die "$how"
+        expect "parent0 JOB_START other -2" "parent0 $expected" "parent0 JOB_END other -2 ${expected#* other 0 }"
+        wait "$a_pid"
+    done << '.'
+signal:BY_SIG other 0 code 137
+exit:TERM_WO_SYNC other 0 code 5
+abort:REQUESTED_ABORT other 0 code 7
+.
+    nothing_more
+}
+
+@test "who has connected to a job is told of the loss of its ranks" {
+    start_dvm 4 --slots 1
+    start_ranks a 2 -- connected "$events" connected
+    expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" \
+        "parent1 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
+    wait "$a_pid"
+}
+
+@test "who has disconnected before is not told" {
+    start_dvm 4 --slots 1
+    start_ranks a 2 -- connected "$events" parted
+    expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
+    wait "$a_pid"
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# What becomes of a job of which ranks are lost: prun --rtos, its final text and its exit code, pstat.
+
+# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2016  # what is for the ranks' shell, is for it
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+setup_file() { build_all; }
+setup() { new_dvm_dir; }
+teardown() { end_dvm; }
+
+# lose_rank N HOW [OPTION…]: a job of N ranks of which rank 1 ends in that way. Each other one waits until it has.
+lose_rank() {
+    local n=$1 how=$2 pid=$BATS_TEST_TMPDIR/pid
+    shift 2
+    mkfifo "$pid"
+    timeout "$limit" "$bin/prun" -n "$n" "$@" sh -c '
+        [ "$PMIX_RANK" != 1 ] || { echo $$ > "$1"; eval "$2"; }
+        [ "$PMIX_RANK" != 0 ] || { read -r other < "$1"; exec tail --pid="$other" -f /dev/null; }
+        true' sh "$pid" "$how"
+}
+
+last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
+
+@test "contradictory words are refused before anything is started" {
+    start_dvm 1
+    local words
+    for words in "--rtos recoverable,abort" "--recoverable --rtos abort" "--strict" "--rtos abort --strict" "--rtos what"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr prun $words -n 1 true
+        [ "$status" -eq 2 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    done
+    [ "$(view '.jobs | length')" -eq 0 ]
+}
+
+@test "without a word, and with abort, the first rank that fails ends the job" {
+    start_dvm 2 --slots 2
+    run lose_rank 4 'kill -KILL $$' --rtos abort
+    [ "$status" -eq 137 ]
+    [[ "$output" == *"rank 1 on node1 (vpid 1) was ended by signal 9"* ]]
+}
+
+@test "recoverable: a rank that a signal ends is named at the end and in pstat, and the others decide the exit code" {
+    start_dvm 2 --slots 2
+    run lose_rank 4 'kill -KILL $$' --rtos recoverable
+    [ "$status" -eq 0 ]
+    local text="1 of 4 ranks failed or were lost: rank 1 on node1 (vpid 1) was ended by signal 9 (Killed), pid "
+    [[ "$output" == "prun: $text"+([0-9]) ]]
+    [[ "$(last_job)" == "TERMINATED: $text"+([0-9]) ]]
+    pstat jobs | grep -qF "$text"
+}
+
+@test "recoverable and strict: a rank that a signal ends makes the exit code" {
+    start_dvm 2 --slots 2
+    run lose_rank 4 'kill -KILL $$' --rtos recoverable,strict
+    [ "$status" -eq 137 ]
+    [[ "$output" == *"1 of 4 ranks failed or were lost"* ]]
+}
+
+@test "recoverable: a rank that exits with a code makes the exit code, and ends nobody" {
+    start_dvm 2 --slots 2
+    run lose_rank 4 'exit 3' --recoverable
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"rank 1 on node1 (vpid 1) exited with code 3"* ]]
+}
+
+@test "recoverable: ranks that are lost with their daemon count only with strict" {
+    local options=() expected pid rank
+    for expected in 0 123; do
+        start_dvm 2 --slots 1
+        hold_job two 2 --recoverable "${options[@]}"
+        for pid in $(ranks_of two); do
+            ! grep -qz '^PMIX_RANK=1$' "/proc/$pid/environ" || rank=$pid
+        done
+        kill -KILL "$(pgrep -nf -- "prted .*--session-dir $DVM_SESSION_DIR/2( |\$)")"
+        wait_end "$rank" # before it can take the other's byte
+        release_job two 1
+        end_job two
+        [ "$code" -eq "$expected" ]
+        grep -qF "1 of 2 ranks failed or were lost: 1 ranks on node2 were lost with their daemon (vpid 2)" "$BATS_TEST_TMPDIR/two.err"
+        prte stop
+        rm "$BATS_TEST_TMPDIR/two".*
+        options=(--strict)
+    done
+}
