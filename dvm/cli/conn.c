@@ -349,6 +349,7 @@ static int hear_relay(struct cli_conn *c, struct client_msg *m, struct err *err)
 
 int cli_conn_take(struct cli_conn *c, struct client_msg *m, struct err *err)
 {
+    *m = (struct client_msg){0};
     for (;;) {
         int got = take_frame(c, m, err);
 

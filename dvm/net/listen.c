@@ -17,7 +17,7 @@
 
 #define ACCEPTS_MAX 32 /* of one turn */
 #define RETRY_MS 200   /* when we are out of descriptors */
-#define KEEP_IDLE_S 20 /* a silent peer that is gone is found out after 20 + 3 * 5 s */
+#define KEEP_IDLE_S 20 /* a peer that is gone is found out after 20 + 3 * 5 s, sent to or not */
 #define KEEP_INTERVAL_S 5
 #define KEEP_COUNT 3
 
@@ -40,6 +40,7 @@ void net_listen_tcp_options(int fd)
         {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
         {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S},
         {IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * (KEEP_IDLE_S + KEEP_INTERVAL_S * KEEP_COUNT)},
     };
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)

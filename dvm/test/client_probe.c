@@ -7,11 +7,15 @@
  *   attach JOB    call METHOD PATH BODY    crowd: connections with a session each until one is
  * refused hear NAME: prints what comes up to a message of that name    gone: up to the connection's
  * end use N: connection N from now on; a new one is made */
+#include "base/tls/tls.h"
 #include "dvm/cli/conn.h"
 
+#include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define CONNS_MAX 1024
 #define WAIT_MS 20000
@@ -149,6 +153,48 @@ static void crowd(struct probe *p)
     printf("crowd of %zu\n", n - 1);
 }
 
+/* The first word on a further connection over TLS; what it takes is left to the process's end. */
+static enum client_type knock(struct tls_ctx *tls, uint16_t port, char why[256])
+{
+    struct sockaddr_in sa = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    SSL *ssl = tls_new_client(tls, NULL, NULL);
+    uint8_t frame[512];
+    struct client_msg m = {.type = 0};
+    int n;
+
+    if (!ssl || connect(fd, (struct sockaddr *)&sa, sizeof sa) < 0 || SSL_set_fd(ssl, fd) != 1 ||
+        SSL_do_handshake(ssl) != 1)
+        return 0;
+    n = SSL_read(ssl, frame, sizeof frame);
+    if (n > 4 && client_msg_decode(frame + 4, (size_t)n - 4, &m, NULL) == 0)
+        snprintf(why, 256, "%s", m.a);
+    n = (int)m.type;
+    client_msg_free(&m);
+    return (enum client_type)n;
+}
+
+static void outside(uint16_t port)
+{
+    const char *dir = getenv("DVM_TLS_DIR");
+    char *ca FREE_AUTO = xasprintf("%s/ca.crt", dir);
+    char *cert FREE_AUTO = xasprintf("%s/tls.crt", dir);
+    char *key FREE_AUTO = xasprintf("%s/tls.key", dir);
+    struct err err = {0};
+    struct tls_ctx *tls =
+        tls_ctx_create(&(struct tls_files){.ca = ca, .cert = cert, .key = key}, &err);
+    enum client_type type;
+    char why[256] = "";
+    size_t n = 0;
+
+    if (!tls)
+        die("outside", &err);
+    while ((type = knock(tls, port, why)) == CLIENT_REACHED)
+        n++;
+    printf("%s %s\noutside %zu\n", name(type), why, n);
+}
+
 static void step(struct probe *p, char *text)
 {
     const char *verb = strsep(&text, " ");
@@ -177,6 +223,8 @@ static void step(struct probe *p, char *text)
         say(p, &(struct client_msg){.type = CLIENT_CALL, .a = a, .b = b, .c = c});
     else if (strcmp(verb, "crowd") == 0)
         crowd(p);
+    else if (strcmp(verb, "outside") == 0)
+        outside((uint16_t)n);
     else if (strcmp(verb, "hear") == 0)
         hear(p, a);
     else if (strcmp(verb, "gone") == 0)

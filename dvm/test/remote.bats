@@ -239,6 +239,13 @@ says() { timeout "$limit" "$repo/build/probe/client_probe" "$@"; }
     [ "$(outside -n 1 echo fine)" = fine ]
 }
 
+@test "connections from outside are limited in number, and free again when they are closed" {
+    run -0 says "$DVM_DIR" "outside $JOIN"
+    [[ "$output" == *"ERROR 256 programs outside are connected to this daemon already"* ]]
+    [ "${lines[1]}" = "outside 256" ]
+    [ "$(outside -n 1 echo fine)" = fine ]
+}
+
 # --- lost connections
 
 @test "wherever a connection is cut, nothing is lost and nothing comes twice" {
