@@ -144,7 +144,7 @@ static void add(struct job_app *a, size_t *n, char *entry)
     a->env[*n] = NULL;
 }
 
-void submit_environ_complete(struct job_app *a, char *const *environ_)
+void submit_environ_complete(struct job_app *a, char *const *environ_, bool has_files)
 {
     const char *home = "/";
     size_t n = 0;
@@ -158,7 +158,7 @@ void submit_environ_complete(struct job_app *a, char *const *environ_)
             !is_set(a->env, *environ_))
             add(a, &n, xstrdup(*environ_));
     }
-    if (a->cwd[0])
+    if (a->cwd[0] || has_files)
         return;
     free(a->cwd);
     a->cwd = xstrdup(home);

@@ -16,7 +16,8 @@
 char **submit_environ(char *const *environ_, const char *const *exports, size_t nexports,
                       const char *wdir, bool elsewhere, struct err *err);
 /* At the daemon, of a program that was submitted elsewhere: `environ_`, the daemon's own, gives
- * what was left out there and not set by -x, and a working directory if there is none: HOME. */
-void submit_environ_complete(struct job_app *a, char *const *environ_);
+ * what was left out there and not set by -x, and a working directory if there is none and its
+ * files do not bring one along: HOME. */
+void submit_environ_complete(struct job_app *a, char *const *environ_, bool has_files);
 
 #endif

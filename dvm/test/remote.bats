@@ -282,6 +282,35 @@ says() { timeout "$limit" "$repo/build/probe/client_probe" "$@"; }
     [ "$(grep -c 'is there again' "$BATS_TEST_TMPDIR/err")" -ge 6 ]
 }
 
+@test "files from outside are whole on every daemon, whatever is cut on their way" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir in
+    head -c 9000000 /dev/urandom > in/data
+    printf '#!/bin/sh\nsha256sum in/data\n' > prog && chmod 755 prog
+    through_proxy up300000 up1000000 refuse fup2500000 up70000 fup600000 pass
+    run --separate-stderr prun --dvm "$at" -N 1 --preload-files in/data -s ./prog
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [ "$(sort -u <<< "$output")" = "$(sha256sum in/data)" ]
+    [ "$(grep -c 'is there again' <<< "$stderr")" -ge 5 ]
+    [ -z "$(find "$DVM_DIR" -name files)" ]
+}
+
+@test "a detached job from outside is ended when its files do not come any more" {
+    cd "$BATS_TEST_TMPDIR"
+    truncate -s 4G big
+    through_proxy up9000000 end
+    run --separate-stderr -123 prun --reconnect 1 --dvm "$at" --detach -N 1 --preload-files big true
+    [[ "$stderr" == *"not made again within 1 s"* ]]
+    for ((i = 0; i < 200; i++)); do
+        [ -n "$(find "$DVM_DIR" -name files)" ] || break
+        sleep 0.1
+    done
+    [ -z "$(find "$DVM_DIR" -name files)" ]
+    [ -z "$(pgrep -f "dvm-stage write $DVM_DIR/" || true)" ]
+}
+
 @test "a job that ends while nobody is connected tells its output and its end afterwards" {
     through_proxy down4500 refuse refuse refuse refuse refuse refuse pass
     run --separate-stderr -6 prun --dvm "$at" -n 1 sh -c 'head -c 100000 /dev/zero | tr "\0" x; exit 6'
