@@ -115,6 +115,8 @@ $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 # The tests of dvm/wire share a sample of every message, one of dvm/core a daemon in the middle of its work.
 SCENE := dvm/core/test/scene.o dvm/wire/test/samples.o
 $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/wire/test/samples.o))
+# All of dvm/core start DVMs in the same way.
+$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/core/test/test_*.c)): $(BUILD)/$(v)/dvm/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/core/test/test_refuse $(BUILD)/$(v)/dvm/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
 # The tests of dvm/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "dvm/core/test/dvm.h"
 #include "dvm/sim/sim.h"
 #include "dvm/wire/msg.h"
 
@@ -17,51 +18,18 @@
 
 static struct sim *boot(uint32_t members, uint32_t radix, uint32_t slots)
 {
-    struct sim_opts o = {.nodes = members + 1,
-                         .radix = radix,
-                         .slots = slots,
-                         .size = members,
-                         .seed = 42,
-                         .delay_ms = 3,
-                         .trace = getenv("SIM_TRACE") != NULL};
-    struct sim *s = sim_create(&o);
-
-    for (uint32_t v = 0; v <= members; v++)
-        sim_start(s, v);
-    return s;
-}
-
-static size_t count_state(struct sim *s, const char *state)
-{
-    struct api_dvm d;
-    const char *reason;
-    size_t n = 0;
-
-    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
-    for (size_t i = 0; i < d.nmembers; i++)
-        n += d.members[i].vpid && strcmp(d.members[i].state, state) == 0;
-    api_dvm_free(&d);
-    return n;
-}
-
-static bool wired(struct sim *s, void *arg)
-{
-    return count_state(s, "wired") == *(size_t *)arg;
+    return dvm_boot(&(struct dvm_shape){
+        .members = members, .started = members, .radix = radix, .slots = slots});
 }
 
 static void wait_wired(struct sim *s, size_t n)
 {
-    assert_true(sim_until(s, wired, &n, 4000)); /* sooner than any heartbeat could help */
-}
-
-static bool over(struct sim *s, void *arg)
-{
-    return sim_job(s, *(size_t *)arg)->done;
+    dvm_wait_wired(s, n, 4000); /* sooner than any heartbeat could help */
 }
 
 static void wait_job(struct sim *s, size_t job, int code)
 {
-    assert_true(sim_until(s, over, &job, 60000));
+    assert_true(sim_until(s, dvm_job_over, &job, 60000));
     assert_int_equal(sim_job(s, job)->exit_code, code);
 }
 
@@ -102,15 +70,6 @@ static enum api_phase phase_of(struct sim *s, const char *id)
 static bool complete(struct sim *s, void *arg)
 {
     return phase_of(s, arg) == API_PHASE_COMPLETE;
-}
-
-static size_t events_of(struct sim *s, enum api_event_type type)
-{
-    size_t n = 0;
-
-    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++)
-        n += core_event(sim_core(s, 0), i)->type == type;
-    return n;
 }
 
 static void size(struct sim *s, uint64_t seq, uint32_t members)
@@ -218,7 +177,7 @@ static void the_heads_vpid_and_vpids_in_the_middle_cannot_be_shrunk(void **state
     assert_string_equal(err.msg, "HeadCannotLeave");
     assert_int_equal(put(s, "b", 1, (uint32_t[]){2}, 1, API_DRAIN_WAIT, NULL, &err), -1);
     assert_string_equal(err.msg, "NotTrailing");
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_ACCEPTED), 0);
     wait_wired(s, 4);
     sim_destroy(s);
 }
@@ -236,10 +195,10 @@ static void a_shrink_removes_a_whole_branch_in_one_repair_with_one_event(void **
         assert_int_equal(core_stats(sim_core(s, v)).repairs, 1);
     for (uint32_t v = 5; v <= 12; v++)
         assert_true(sim_parked(s, v));
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
-    assert_int_equal(events_of(s, API_EVENT_NODES_OFFERED), 1);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_DEPARTED), 8);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_NODES_OFFERED), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 8);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     wait_job(s, sim_submit(s, 0, 4, 5, 0), 0);
     sim_destroy(s);
 }
@@ -264,14 +223,14 @@ static void who_wants_to_leave_waits_when_too_many_campaigns_run(void **state)
     sim_drain(s, 1);
     sim_drain(s, 2);
     sim_for(s, 1000);
-    assert_int_equal(count_state(s, "wired"), 2);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 256);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_ACCEPTED), 256);
     assert_int_equal(core_campaign_cancel(sim_core(s, 0), "c7", &c, &reason, NULL), 0);
     api_campaign_free(&c);
     sim_drain(s, 0);
     sim_for(s, 200);
-    assert_int_equal(count_state(s, "draining"), 3); /* both in one */
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 257);
+    assert_int_equal(dvm_in_state(s, MEMBER_DRAINING), 3); /* both in one */
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_ACCEPTED), 257);
     sim_destroy(s);
 }
 
@@ -301,7 +260,7 @@ static void a_shrink_that_removes_nobody_is_complete_at_once_without_event(void 
     assert_int_equal(
         put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, &phase, &(struct err){0}), 0);
     assert_int_equal(phase, API_PHASE_COMPLETE);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 0);
     sim_destroy(s);
 }
 
@@ -510,8 +469,8 @@ static void two_shrinks_that_name_the_same_daemon_both_end(void **state)
     wait_job(s, a, 0);
     assert_true(sim_until(s, complete, "a", 5000));
     assert_true(sim_until(s, complete, "b", 5000));
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 2);
-    assert_int_equal(count_state(s, "wired"), 2);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 2);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
     sim_destroy(s);
 }
 
@@ -590,7 +549,7 @@ static void a_crash_is_repaired_around_and_ends_only_the_jobs_there(void **state
     sim_for(s, 100);
     sim_crash(s, 1);
     wait_job(s, a, 123);
-    assert_int_equal(count_state(s, "wired"), 6);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 6);
     wait_job(s, sim_submit(s, 3, 6, 5, 0), 0);
     sim_start(s, 1);
     wait_wired(s, 7);
@@ -610,7 +569,7 @@ static void a_broken_link_loses_no_message(void **state)
         sim_break(s, i % 3, 1 + 2 * (i % 3));
         wait_job(s, a, 0);
     }
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     sim_destroy(s);
 }
 
@@ -623,12 +582,12 @@ static void a_silent_daemon_is_declared_lost_and_told_when_it_comes_back(void **
     sim_stop(s, 2, true);
     assert_int_equal(put(s, "c", 1, (uint32_t[]){5}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
     assert_true(sim_until(s, complete, "c", 60000));
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     sim_stop(s, 2, false);
     size(s, 2, 5);
     sim_crash(s, 5);
     sim_start(s, 5);
-    assert_true(sim_until(s, wired, &five, 60000));
+    dvm_wait_wired(s, five, 60000);
     sim_destroy(s);
 }
 
@@ -644,7 +603,7 @@ static void members_that_get_sigterm_together_leave_in_one_campaign(void **state
     sim_for(s, 3000);
     assert_true(sim_exited(s, 2));
     assert_true(sim_exited(s, 5));
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_ACCEPTED), 1);
     assert_int_equal(core_stats(sim_core(s, 1)).repairs, 1);
     sim_start(s, 2);
     sim_start(s, 5);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/core_inspect.h"
+#include "dvm/core/test/dvm.h"
 #include "dvm/sim/sim.h"
 #include "dvm/wire/msg.h"
 
@@ -16,53 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The head and members 1..started; up to `members` may come. */
 static struct sim *boot(uint32_t members, uint32_t started, uint32_t radix)
 {
-    struct sim_opts o = {.nodes = members + 1,
-                         .radix = radix,
-                         .slots = 2,
-                         .size = members,
-                         .seed = 42,
-                         .delay_ms = 3,
-                         .trace = getenv("SIM_TRACE") != NULL};
-    struct sim *s = sim_create(&o);
-
-    for (uint32_t v = 0; v <= started; v++)
-        sim_start(s, v);
-    return s;
-}
-
-static size_t in_state(struct sim *s, const char *state)
-{
-    struct api_dvm d;
-    const char *reason;
-    size_t n = 0;
-
-    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
-    for (size_t i = 0; i < d.nmembers; i++)
-        n += d.members[i].vpid && strcmp(d.members[i].state, state) == 0;
-    api_dvm_free(&d);
-    return n;
-}
-
-static bool wired(struct sim *s, void *arg)
-{
-    return in_state(s, "wired") == *(size_t *)arg;
+    return dvm_boot(
+        &(struct dvm_shape){.members = members, .started = started, .radix = radix, .slots = 2});
 }
 
 static void wait_wired(struct sim *s, size_t n)
 {
-    assert_true(sim_until(s, wired, &n, 4000));
-}
-
-static size_t events_of(struct sim *s, enum api_event_type type)
-{
-    size_t n = 0;
-
-    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++)
-        n += core_event(sim_core(s, 0), i)->type == type;
-    return n;
+    dvm_wait_wired(s, n, 4000);
 }
 
 static enum api_phase shrink(struct sim *s, const char *id, const uint32_t *targets, size_t n)
@@ -105,12 +68,12 @@ static void a_shrink_turns_away_who_has_called_and_is_not_in_the_tree(void **sta
     sim_for(s, 50);
     sim_start(s, 5);
     sim_for(s, 50);
-    assert_int_equal(in_state(s, "reported"), 2);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 2);
     assert_int_equal(shrink(s, "c", &target, 1), API_PHASE_COMPLETE); /* nobody is there */
     sim_stop(s, 1, false);
     wait_wired(s, 4);
     sim_for(s, 5000);
-    assert_int_equal(in_state(s, "wired"), 4);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
     assert_int_equal(core_state(sim_core(s, 5)), CORE_JOINING);
     assert_non_null(strstr(core_state_text(sim_core(s, 5)), "outside the size"));
     sim_destroy(s);
@@ -127,14 +90,14 @@ static void who_is_wired_while_a_shrink_drains_it_takes_no_work(void **state)
     sim_stop(s, 1, true);
     sim_start(s, 4);
     sim_for(s, 50);
-    assert_int_equal(in_state(s, "reported"), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 1);
     assert_int_equal(shrink(s, "c", targets, 2), API_PHASE_DRAINING);
     sim_stop(s, 1, false);
     sim_for(s, 500);
-    assert_int_equal(in_state(s, "reported"), 0);
-    assert_int_equal(in_state(s, "draining"), 2);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_DRAINING), 2);
     cancel(s, "c");
-    assert_int_equal(in_state(s, "wired"), 4);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
     sim_destroy(s);
 }
 
@@ -152,8 +115,8 @@ static void a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again(void 
         sim_break(s, 3, 1);
     }
     sim_for(s, 20000);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
-    assert_int_equal(in_state(s, "wired"), 3);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
     sim_destroy(s);
 }
 
@@ -166,7 +129,7 @@ static void a_daemon_whose_link_breaks_again_and_again_is_not_lost(void **state)
         sim_break(s, 4, 1);
         sim_for(s, 500);
     }
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     sim_destroy(s);
 }
 
@@ -217,7 +180,7 @@ static void only_the_parents_word_makes_a_daemon_lost(void **state)
 
         for (f.seq = 1; f.seq < 20; f.seq++) /* those that have come are dropped */
             say(s, 0, x.conn, &f, &lost);
-        assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), from == 1);
+        assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), from == 1);
     }
     sim_destroy(s);
 }
@@ -233,8 +196,8 @@ static void who_was_cut_off_itself_gives_nobody_up(void **state)
     sim_for(s, 2300); /* 3 has been away from 1 for longer than the grace, and 1 from the head */
     sim_heal(s);
     sim_for(s, 20000);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
-    assert_int_equal(in_state(s, "wired"), 4);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
     sim_destroy(s);
 }
 
@@ -316,8 +279,8 @@ static void a_late_call_of_a_process_that_is_gone_ends_nobodys_life(void **state
     wait_wired(s, 1);
     sim_heal(s); /* now it arrives */
     sim_for(s, 5000);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
-    assert_int_equal(in_state(s, "wired"), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 1);
     sim_destroy(s);
 }
 
@@ -329,8 +292,8 @@ static void a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once(void
     sim_vanish(s, 1); /* nobody sees its links close */
     sim_start(s, 1);
     sim_for(s, 500);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
-    assert_int_equal(in_state(s, "wired"), 2);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
     assert_int_equal(core_state(sim_core(s, 1)), CORE_WIRED);
     sim_destroy(s);
 }
@@ -356,14 +319,14 @@ static void who_was_shrunk_while_cut_off_is_told_so_and_parks(void **state)
         sim_break(s, 4, 0);
         (void)shrink(s, "c", &four, 1);
         sim_for(s, 12000); /* the shrink has not waited for it */
-        assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+        assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
         assert_false(sim_parked(s, 4));
         sim_heal(s);
         assert_true(sim_until(s, is_parked, &four, 6000));
         sim_for(s, 5000);
         assert_int_equal(core_state(sim_core(s, 4)), CORE_PARKED);
-        assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
-        assert_int_equal(events_of(s, API_EVENT_DAEMON_DEPARTED), 1);
+        assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+        assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 1);
         sim_destroy(s);
     }
 }
@@ -391,8 +354,8 @@ static void the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once(vo
     assert_int_equal(core_stats(sim_core(s, 3)).version, core_stats(sim_core(s, 0)).version);
     assert_int_equal(core_stats(sim_core(s, 4)).version, core_stats(sim_core(s, 0)).version);
     sim_for(s, 20000);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
-    assert_int_equal(in_state(s, "wired"), 5);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 5);
     sim_destroy(s);
 }
 
@@ -400,18 +363,9 @@ static void the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once(vo
 
 static struct sim *boot_narrow(void)
 {
-    struct sim_opts o = {.nodes = 3,
-                         .radix = 2,
-                         .slots = 2,
-                         .size = 2,
-                         .seed = 42,
-                         .delay_ms = 3,
-                         .backlog_max = 64u << 10,
-                         .trace = getenv("SIM_TRACE") != NULL};
-    struct sim *s = sim_create(&o);
+    struct sim *s = dvm_boot(
+        &(struct dvm_shape){.members = 2, .started = 2, .slots = 2, .backlog_max = 64u << 10});
 
-    for (uint32_t v = 0; v <= 2; v++)
-        sim_start(s, v);
     wait_wired(s, 2);
     sim_for(s, 100);
     return s;
@@ -438,12 +392,12 @@ static void a_launch_for_which_there_is_no_room_fails_its_job_and_no_other(void 
     assert_true(sim_job(s, second)->done);
     assert_int_equal(sim_job(s, second)->exit_code, 125);
     assert_non_null(strstr(sim_job(s, second)->text, "wait for it already"));
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     sim_stop(s, 1, false);
     sim_for(s, 20000);
     assert_true(sim_job(s, first)->done);
     assert_int_equal(sim_job(s, first)->exit_code, 0);
-    assert_int_equal(in_state(s, "wired"), 2);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
     sim_destroy(s);
 }
 
@@ -463,7 +417,7 @@ static void a_member_that_lets_too_much_wait_is_given_up(void **state)
     sim_for(s, 100);
     sim_stop(s, 1, true);
     signal_until_it_is_too_much(s, 0, job);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     sim_for(s, 10);
     assert_int_equal(sim_job(s, job)->exit_code, 123);
     sim_stop(s, 1, false);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/core_inspect.h"
+#include "dvm/core/test/dvm.h"
 #include "dvm/sim/check.h"
 #include "dvm/sim/sim.h"
 
@@ -24,17 +25,11 @@ struct world {
 /* `nodes` may run, the head and members 1..size do, all wired. */
 static struct world boot(uint32_t nodes, uint32_t size)
 {
-    struct sim_opts o = {.nodes = nodes,
-                         .radix = 2,
-                         .slots = 2,
-                         .size = size,
-                         .seed = 11,
-                         .delay_ms = 5,
-                         .trace = getenv("SIM_TRACE") != NULL};
-    struct world w = {.sim = sim_create(&o)};
+    struct world w = {.sim = dvm_boot(&(struct dvm_shape){
+                          .members = size, .more = nodes - size - 1, .slots = 2, .delay_ms = 5})};
 
     w.check = check_create(w.sim);
-    for (uint32_t v = 0; v <= size; v++)
+    for (uint32_t v = 1; v <= size; v++)
         sim_start(w.sim, v);
     sim_for(w.sim, 2000);
     return w;

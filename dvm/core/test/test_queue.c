@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs that wait for slots: their order, and who may pass. Four slots on two members. */
+#include "dvm/core/test/dvm.h"
 #include "dvm/launch/launch.h"
 #include "dvm/sim/sim.h"
 
@@ -15,11 +16,8 @@
 
 static struct sim *new_dvm(void)
 {
-    struct sim_opts o = {.nodes = 3, .radix = 2, .slots = 2, .size = 2, .seed = 3, .delay_ms = 2};
-    struct sim *s = sim_create(&o);
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 2, .started = 2, .slots = 2});
 
-    for (uint32_t v = 0; v < o.nodes; v++)
-        sim_start(s, v);
     sim_for(s, 500);
     return s;
 }
@@ -96,7 +94,7 @@ static void a_job_that_could_end_after_the_first_could_start_does_not_pass(void 
     submit(s, 3, 1, 1000, 95000, 0);
     assert_false(runs(s, 3));
     assert_ends(s, 3, 0);
-    assert_true(sim_job(s, 1)->done && sim_job(s, 2)->done);
+    assert_true(sim_job(s, 1)->done && (sim_job(s, 2)->done || runs(s, 2)));
     sim_destroy(s);
 }
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/core_inspect.h"
+#include "dvm/core/test/dvm.h"
 #include "dvm/launch/launch.h"
 #include "dvm/sim/check.h"
 #include "dvm/sim/sim.h"
@@ -21,18 +22,11 @@
 
 static struct sim *boot(uint32_t nodes, uint32_t size, uint64_t delay_ms)
 {
-    struct sim_opts o = {.nodes = nodes,
-                         .radix = 2,
-                         .slots = 2,
-                         .size = size,
-                         .seed = 7,
-                         .delay_ms = delay_ms,
-                         .trace = getenv("SIM_TRACE") != NULL};
-    struct sim *s = sim_create(&o);
-
-    for (uint32_t v = 0; v <= size; v++)
-        sim_start(s, v);
-    return s;
+    return dvm_boot(&(struct dvm_shape){.members = size,
+                                        .started = size,
+                                        .more = nodes - size - 1,
+                                        .slots = 2,
+                                        .delay_ms = delay_ms});
 }
 
 static const struct member *member(struct sim *s, uint32_t vpid)
@@ -43,15 +37,6 @@ static const struct member *member(struct sim *s, uint32_t vpid)
 static bool is(struct sim *s, uint32_t vpid, enum member_state state)
 {
     return member(s, vpid) && member(s, vpid)->state == state;
-}
-
-static uint32_t count(struct sim *s, enum member_state state)
-{
-    uint32_t n = 0;
-
-    for (uint32_t v = 1; v < core_inspect_members(sim_core(s, 0))->n; v++)
-        n += is(s, v, state);
-    return n;
 }
 
 /* Members leave by SIGTERM and come back, so fast that the fence is never down by itself. */
@@ -76,7 +61,7 @@ static void nobody_starves_in_a_storm_of_campaigns(void **state)
     size_t done = 0;
 
     sim_for(s, 4000);
-    assert_int_equal(count(s, MEMBER_WIRED), MEMBERS);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
     end = sim_now(s) + STORM_MS;
     for (uint32_t turn = 0; sim_now(s) < end; turn++) {
         storm(s, turn);
@@ -163,7 +148,7 @@ static void c2_a_shrink_turns_away_who_has_called_and_is_not_wired(void **state)
     sim_crash(s, 4);
     sim_crash(s, 5);
     sim_for(s, 2000);
-    assert_int_equal(count(s, MEMBER_WIRED), 3);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
     sim_stop(s, 2, true); /* it does not acknowledge that 4 joins, so 5 waits for its turn */
     sim_start(s, 4);
     sim_for(s, 100);
@@ -178,7 +163,7 @@ static void c2_a_shrink_turns_away_who_has_called_and_is_not_wired(void **state)
     assert_int_equal(core_state(sim_core(s, 5)), CORE_JOINING);
     sim_stop(s, 2, false);
     sim_for(s, 5000);
-    assert_int_equal(count(s, MEMBER_WIRED), 3);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
     assert_true(sim_parked(s, 4));
     assert_int_equal(core_state(sim_core(s, 5)), CORE_JOINING);
     assert_non_null(strstr(core_state_text(sim_core(s, 5)), "outside the size"));
