@@ -448,6 +448,34 @@ static void queue_removal(struct launch *l, struct campaign *c, const struct msg
         op_queue(l, &one, false, c);
 }
 
+/* What a target's node is offered for is its last life: another campaign may have done so. */
+static bool offered_already(const struct launch *l, const struct campaign *c,
+                            const struct target *own)
+{
+    const struct campaign *o;
+
+    if (epoch_none(own->life) || MUTANT(OFFER_AGAIN))
+        return false;
+    DL_FOREACH(l->campaigns, o)
+    {
+        bool over = o->req.kind == API_KIND_SHRINK && o->phase == API_PHASE_COMPLETE;
+        const struct target *t = over ? campaign_target(o, own->id.vpid) : NULL;
+
+        if (t && o != c && epoch_eq(t->life, own->life))
+            return true;
+    }
+    return false;
+}
+
+static void note_life(const struct launch *l, const struct campaign *c, struct target *t)
+{
+    const struct member *m = members_get(l->members, t->id.vpid);
+
+    if (m)
+        t->life = members_epoch(l->members, m);
+    t->offered = offered_already(l, c, t);
+}
+
 static void start_removing(struct launch *l, struct campaign *c)
 {
     char name[HOLD_NAME_MAX];
@@ -460,6 +488,7 @@ static void start_removing(struct launch *l, struct campaign *c)
         struct member *x = member_now(l, t->id.vpid, t->id.epoch);
 
         lives_forget(l, t->id.vpid);
+        note_life(l, c, t);
         if (x && members_current(l->members, t->id.vpid, t->id.epoch)) {
             member_event(l, x, MEMBER_EV_REMOVE);
             m.targets[m.ntargets++] = t->id;
@@ -487,6 +516,18 @@ void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op)
         fence_lower(l, campaign_hold(c, (char[HOLD_NAME_MAX]){0}));
 }
 
+/* Each node once for each life: not again by a shrink that was accepted while another removed it.
+ */
+static void offer(struct launch *l, const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (!c->targets[i].offered) {
+            launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+            return;
+        }
+    }
+}
+
 /* Teardown for all targets, then the offer, then the event, then the fence: in this order. */
 static void finish(struct launch *l, struct campaign *c)
 {
@@ -502,13 +543,13 @@ static void finish(struct launch *l, struct campaign *c)
     campaign_enter(l, c, CAMPAIGN_EV_LEFT);
     c->complete_wall = (int64_t)l->out->wall_ms;
     if (!MUTANT(OFFER_LATE))
-        launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+        offer(l, c);
     if ((c->has_requester && !MUTANT(NO_EVENT)) || MUTANT(EVENT_FOR_NOBODY))
         launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
     if (MUTANT(SECOND_EVENT))
         launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
     if (MUTANT(OFFER_LATE))
-        launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+        offer(l, c);
     out_log(l->out, LOG_LEVEL_INFO, "campaign %s: complete, %zu daemons have left", c->id,
             c->ntargets);
     fence_lower(l, campaign_hold(c, name));

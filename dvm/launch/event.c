@@ -4,6 +4,18 @@
 
 #include <string.h>
 
+/* Of a shrink: the targets whose nodes nobody has offered before. */
+static void leave_offered_out(const struct campaign *c, struct api_campaign *out)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (!c->targets[i].offered)
+            out->targets[kept++] = c->targets[i].id.vpid;
+    }
+    out->ntargets = kept;
+}
+
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                       const struct campaign *c)
 {
@@ -21,6 +33,8 @@ void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid,
     if (c) {
         e->has_campaign = true;
         campaign_fill(l, c, &e->campaign);
+        if (type == API_EVENT_NODES_OFFERED)
+            leave_offered_out(c, &e->campaign);
     }
     out_add(l->out, OUT_EVENT)->req = e->number;
 }

@@ -71,6 +71,8 @@ struct target {
     bool added;           /* by this grow */
     bool out;             /* processed the command, or was lost */
     bool departed;
+    bool offered;      /* its node, by another campaign, for the same life, */
+    struct epoch life; /* the last when this one removes; none: nobody has been there */
 };
 
 struct campaign {

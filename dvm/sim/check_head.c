@@ -48,9 +48,46 @@ static struct seen_campaign *campaign_of(struct check *c, const char *id)
 
 /* --- events */
 
+/* The life that the head knows of the vpid, or knew last. */
+static struct epoch life_of(const struct check *c, uint32_t vpid)
+{
+    const struct members *m = core_inspect_members(sim_core(c->sim, 0));
+    const struct member *x = members_get(m, vpid);
+
+    return x ? members_epoch(m, x) : (struct epoch){0, 0};
+}
+
+/* A node is offered once for each life that a shrink removes. */
+static void check_offer(struct check *c, const struct api_campaign *x)
+{
+    for (size_t i = 0; x->kind == API_KIND_SHRINK && i < x->ntargets; i++) {
+        uint32_t vpid = x->targets[i];
+        struct epoch life = life_of(c, vpid);
+
+        if (vpid >= SIM_NODES_MAX || epoch_none(life))
+            continue;
+        if (epoch_eq(c->offered[vpid], life))
+            check_fail(c, "one-terminal-event", "campaign %s offers vpid %u again", x->id, vpid);
+        c->offered[vpid] = life;
+    }
+}
+
+static bool offered_before(const struct check *c, const struct api_campaign *x)
+{
+    for (size_t i = 0; i < x->ntargets; i++) {
+        uint32_t vpid = x->targets[i];
+
+        if (vpid >= SIM_NODES_MAX || epoch_none(life_of(c, vpid)) ||
+            !epoch_eq(c->offered[vpid], life_of(c, vpid)))
+            return false;
+    }
+    return true;
+}
+
 /* The offers of nodes that there have been when this event comes: the nodes that a shrink or a
- * failed grow frees are offered once, before its end is told. */
-static unsigned frees(const struct api_event *e)
+ * failed grow frees are offered once, before its end is told; none if others have offered all. */
+static unsigned frees(const struct check *c, const struct seen_campaign *k,
+                      const struct api_event *e)
 {
     bool grow = e->campaign.kind == API_KIND_GROW;
 
@@ -58,7 +95,7 @@ static unsigned frees(const struct api_event *e)
     case API_EVENT_NODES_OFFERED:
         return 1;
     case API_EVENT_CAMPAIGN_COMPLETE:
-        return !grow;
+        return !grow && (k->offered || !offered_before(c, &e->campaign));
     case API_EVENT_CAMPAIGN_FAILED:
     case API_EVENT_CAMPAIGN_CANCELLED:
         return grow;
@@ -82,7 +119,9 @@ static void check_event(struct check *c, const struct api_event *e)
     k->complete += e->type == API_EVENT_CAMPAIGN_COMPLETE;
     k->failed += e->type == API_EVENT_CAMPAIGN_FAILED;
     k->cancelled += e->type == API_EVENT_CAMPAIGN_CANCELLED;
-    if (k->offered != frees(e))
+    if (e->type == API_EVENT_NODES_OFFERED)
+        check_offer(c, &e->campaign);
+    if (k->offered != frees(c, k, e))
         check_fail(c, "one-terminal-event", "campaign %s: %s after %u offers", k->id,
                    api_event_type_name(e->type), k->offered);
     if (k->complete + k->failed + k->cancelled > 1)

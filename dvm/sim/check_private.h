@@ -84,6 +84,7 @@ struct check {
     uint64_t *digests; /* of the table of members, by version, in this incarnation */
     size_t ndigests;
     uint64_t complete;
+    struct epoch offered[SIM_NODES_MAX]; /* the last life of which a shrink has offered the node */
     uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last event; 0: not there */
     uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last event */
     uint64_t used[SIM_NODES_MAX]; /* slots by the jobs' records */

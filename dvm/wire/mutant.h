@@ -39,6 +39,7 @@
     X(PUT_AGAIN_IS_NEW, "the same campaign put again is another one")                              \
     X(ENDED_STILL_NAMES, "an ended shrink keeps its targets out")                                  \
     X(KEEP_JOINER, "a shrink does not turn away who has called and is not wired")                  \
+    X(OFFER_AGAIN, "a shrink offers nodes that another has offered")                               \
     X(DRAINS_WAIT, "drains that share a target wait for each other")                               \
     X(NEW_ONES_UNUSED, "nothing maps to a daemon that came later")                                 \
     X(BROADCAST_PER_TARGET, "a shrink is one broadcast for each target")                           \

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/core_inspect.h"
+#include "dvm/core/test/dvm.h"
 #include "dvm/sim/sim.h"
 #include "dvm/wire/msg.h"
 
@@ -18,21 +19,9 @@
 
 #define LONG_MS 1000000
 
-/* The head and members 1..started; vpids up to `members` may come. */
 static struct sim *boot(uint32_t members, uint32_t started, uint32_t slots)
 {
-    struct sim_opts o = {.nodes = members + 1,
-                         .radix = 2,
-                         .slots = slots,
-                         .size = members,
-                         .seed = 42,
-                         .delay_ms = 3,
-                         .trace = getenv("SIM_TRACE") != NULL};
-    struct sim *s = sim_create(&o);
-
-    for (uint32_t v = 0; v <= started; v++)
-        sim_start(s, v);
-    return s;
+    return dvm_boot(&(struct dvm_shape){.members = members, .started = started, .slots = slots});
 }
 
 /* --- looking at the head */
@@ -42,24 +31,9 @@ static struct launch *head(struct sim *s)
     return (struct launch *)core_inspect_launch(sim_core(s, 0));
 }
 
-static size_t in_state(struct sim *s, enum member_state state)
-{
-    const struct members *m = core_inspect_members(sim_core(s, 0));
-    size_t n = 0;
-
-    for (uint32_t v = 1; v < m->n; v++)
-        n += members_get(m, v) && members_get(m, v)->state == state;
-    return n;
-}
-
-static bool wired(struct sim *s, void *arg)
-{
-    return in_state(s, MEMBER_WIRED) == *(uint32_t *)arg;
-}
-
 static void wait_wired(struct sim *s, uint32_t n)
 {
-    assert_true(sim_until(s, wired, &n, 15000));
+    dvm_wait_wired(s, n, 15000);
     sim_for(s, 100);
     assert_int_equal(launch_inspect_fence(head(s)), 0);
 }
@@ -106,16 +80,6 @@ static bool job_maps_to(struct sim *s, size_t index, uint32_t vpid)
     return false;
 }
 
-static size_t events_of(struct sim *s, enum api_event_type type)
-{
-    size_t n = 0;
-
-    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++)
-        n += core_event(sim_core(s, 0), i)->type == type;
-    return n;
-}
-
-/* The number of the first event of a kind, 0: there is none. */
 static uint64_t event_number(struct sim *s, enum api_event_type type)
 {
     for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++) {
@@ -273,7 +237,7 @@ static void c2_nothing_maps_to_a_daemon_that_is_not_wired_yet(void **state)
     wait_wired(s, 1);
     sim_start(s, 2);
     assert_true(sim_until(s, fence_up, NULL, 1000));
-    assert_int_equal(in_state(s, MEMBER_REPORTED), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 1);
     job = sim_submit(s, 0, 2, 10, 0);
     assert_false(job_of(s, job).mapped);
     wait_job(s, job, 0);
@@ -380,7 +344,7 @@ static void c4_a_grow_does_not_hold_at_the_launch_boundary(void **state)
     sim_stop(s, 2, true);
     sim_start(s, 4);
     sim_for(s, 100);
-    assert_int_equal(in_state(s, MEMBER_REPORTED), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 1);
     job = sim_submit(s, 0, 1, 10, 0);
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     sim_stop(s, 2, false);
@@ -432,7 +396,7 @@ static void c6_a_shrink_takes_all_its_targets_out_once_and_in_one_batch(void **s
     for (uint32_t v = 0; v <= 3; v++)
         assert_int_equal(core_stats(sim_core(s, v)).repairs, 1);
     assert_int_equal(core_stats(sim_core(s, 0)).live, 4);
-    assert_int_equal(in_state(s, MEMBER_PARKED), 5);
+    assert_int_equal(dvm_in_state(s, MEMBER_PARKED), 5);
     for (uint32_t v = 4; v <= 8; v++)
         assert_true(sim_parked(s, v));
     sim_destroy(s);
@@ -449,7 +413,7 @@ static void c6_the_targets_of_a_shrink_have_left_soon(void **state)
     sim_for(s, 200);
     for (uint32_t v = 4; v <= 8; v++)
         assert_true(sim_parked(s, v));
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_DEPARTED), 5);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 5);
     sim_destroy(s);
 }
 
@@ -462,8 +426,8 @@ static void c6_a_target_that_crashes_is_out_like_one_that_leaves(void **state)
     sim_crash(s, 4);
     wait_complete(s, "c");
     sim_for(s, 3000);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
-    assert_int_equal(in_state(s, MEMBER_WIRED), 2);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
     assert_int_equal(launch_inspect_fence(head(s)), 0);
     sim_destroy(s);
 }
@@ -479,12 +443,12 @@ static void c6_a_second_report_of_a_loss_changes_nothing(void **state)
     sim_crash(s, 3);
     sim_for(s, 5000);
     version = core_stats(sim_core(s, 0)).version;
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     launch_lost(head(s), 3, life, "told again");
     core_tick(sim_core(s, 0));
     sim_drain(s, 0);
     sim_for(s, 1000);
-    assert_int_equal(events_of(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     assert_int_equal(core_stats(sim_core(s, 0)).version, version);
     sim_destroy(s);
 }
@@ -518,7 +482,7 @@ static void c9_shrinks_that_share_a_target_both_end(void **state)
     wait_job(s, job, 0);
     wait_complete(s, "a");
     wait_complete(s, "b");
-    assert_int_equal(in_state(s, MEMBER_WIRED), 2);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
     sim_destroy(s);
 }
 
@@ -594,7 +558,7 @@ static void c11_the_loss_of_a_bystander_neither_ends_nor_releases_a_held_job(voi
     put(s, "c", 1, 4, 4, NULL);
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     sim_crash(s, 2);
-    while (events_of(s, API_EVENT_DAEMON_LOST) == 0)
+    while (dvm_events(s, API_EVENT_DAEMON_LOST) == 0)
         sim_for(s, 1);
     assert_true(phase_of(s, "c", &phase));
     assert_int_equal(phase, API_PHASE_REMOVING);
@@ -620,7 +584,7 @@ static void c12_a_rejected_request_changes_nothing_and_yields_no_event(void **st
     sim_for(s, 100);
     assert_int_equal(core_event_next(sim_core(s, 0)), before);
     assert_int_equal(bound_of(s), 4);
-    assert_int_equal(in_state(s, MEMBER_WIRED), 4);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
     assert_int_equal(put(s, "c", 1, 4, 4, NULL), 0); /* nor the sequence */
     sim_destroy(s);
 }
@@ -646,8 +610,8 @@ static void c13_a_campaign_with_a_requester_ends_with_exactly_one_event(void **s
     put(s, "c", 1, 3, 4, NULL);
     wait_complete(s, "c");
     sim_for(s, 3000);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_CANCELLED), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_CANCELLED), 0);
     sim_destroy(s);
 }
 
@@ -660,8 +624,8 @@ static void c13_a_release_that_nobody_asked_for_ends_without_an_event(void **sta
     sim_drain(s, 3);
     sim_for(s, 3000);
     assert_true(sim_exited(s, 3));
-    assert_int_equal(events_of(s, API_EVENT_NODES_OFFERED), 1);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 0);
+    assert_int_equal(dvm_events(s, API_EVENT_NODES_OFFERED), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 0);
     sim_destroy(s);
 }
 
@@ -679,6 +643,34 @@ static void c14_the_nodes_are_offered_before_the_end_is_told(void **state)
 }
 
 /* Ranks 0, 1 on vpid 1, 2, 3 on vpid 2, 4, 5 on vpid 3, which is to go at once. */
+/* The second is accepted while the first removes; who leaves by both is offered by the first alone.
+ */
+static void c14_a_node_is_offered_once_however_many_shrinks_name_it(void **state)
+{
+    struct sim *s = boot(4, 4, 1);
+    const struct api_event *e;
+    uint64_t last;
+
+    wait_wired(s, 4);
+    put(s, "a", 1, 4, 4, NULL);
+    put(s, "b", 2, 3, 4, NULL);
+    put(s, "c", 3, 3, 4, NULL);
+    wait_complete(s, "a");
+    wait_complete(s, "b");
+    wait_complete(s, "c");
+    assert_int_equal(dvm_events(s, API_EVENT_NODES_OFFERED), 2);
+    for (last = core_event_next(sim_core(s, 0)) - 1;; last--) {
+        e = core_event(sim_core(s, 0), last);
+        if (e->type == API_EVENT_NODES_OFFERED)
+            break;
+    }
+    assert_string_equal(e->campaign.id, "b");
+    assert_int_equal(e->campaign.ntargets, 1);
+    assert_int_equal(e->campaign.targets[0], 3);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 3);
+    sim_destroy(s);
+}
+
 static void c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event(void **state)
 {
     struct api_campaign_request r = {.sequence = 1,
@@ -737,8 +729,8 @@ static void c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point(v
     assert_int_equal(put(s, "c", 1, 3, 4, &phase), 0);
     assert_int_equal(phase, API_PHASE_COMPLETE);
     sim_for(s, 3000);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_ACCEPTED), 1);
-    assert_int_equal(events_of(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_ACCEPTED), 1);
+    assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
     sim_destroy(s);
 }
 
@@ -785,6 +777,7 @@ int main(void)
         cmocka_unit_test(c13_a_campaign_with_a_requester_ends_with_exactly_one_event),
         cmocka_unit_test(c13_a_release_that_nobody_asked_for_ends_without_an_event),
         cmocka_unit_test(c14_the_nodes_are_offered_before_the_end_is_told),
+        cmocka_unit_test(c14_a_node_is_offered_once_however_many_shrinks_name_it),
         cmocka_unit_test(c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event),
         cmocka_unit_test(c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point),
         cmocka_unit_test(c20_new_members_join_the_pool_that_a_plain_job_maps_to),

@@ -29,6 +29,7 @@ static const struct row rows[] = {
     {"no-event", "one-terminal-event", 100},
     {"event-for-nobody", "one-terminal-event", 100},
     {"offer-late", "one-terminal-event", 100},
+    {"offer-again", "one-terminal-event", 100},
     {"drains-wait", "one-terminal-event", 100},
     {"release-before-teardown", "fence-sum", 100},
     {"lower-all", "fence-sum", 100},
