@@ -33,9 +33,25 @@ static struct cli_conn *dial_again(void *arg, struct err *err)
     return cli_dial(arg, err);
 }
 
+/* A host may take long to answer: a signal ends us until then, nothing is submitted yet. */
+static struct cli_conn *begin(struct cli_where *where, int *signals, struct err *err)
+{
+    struct cli_conn *c = where->host ? cli_connect(where, err) : NULL;
+
+    if (where->host && !c)
+        return NULL;
+    *signals = open_signals();
+    if (*signals < 0) {
+        err_sys(err, errno, "signalfd");
+        cli_conn_free(c);
+        return NULL;
+    }
+    return c ? c : cli_connect(where, err);
+}
+
 static int run(struct submit_opts *opts)
 {
-    struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, open_signals()};
+    struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, -1};
     struct err err = {0};
     struct cli_conn *c;
 
@@ -43,11 +59,7 @@ static int run(struct submit_opts *opts)
         return cli_fail("prun", EXIT_CODE_USAGE, &err);
     if (files_check(opts->sources, opts->spec.nfiles, &err) < 0)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
-    if (fds.signals < 0) {
-        err_sys(&err, errno, "signalfd");
-        return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
-    }
-    c = cli_connect(&opts->where, &err);
+    c = begin(&opts->where, &fds.signals, &err);
     if (!c)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
     return submit_run(c, dial_again, &opts->where, opts, &fds);

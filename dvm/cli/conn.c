@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,8 @@ void cli_conn_free(struct cli_conn *c)
     if (!c)
         return;
     close(c->fd);
+    if (c->relay && !c->address) /* it has nothing to send, and may wait long for an answer */
+        kill(c->relay, SIGKILL);
     if (c->relay)
         reap(c->relay);
     free(c->address);

@@ -83,6 +83,18 @@ one_line() {
     one_line 1 "Connection refused" pterm --dvm 127.0.0.1:1 --job 1.1
 }
 
+@test "a prun that waits for a host to answer is ended by a signal, and its helper with it" {
+    through_proxy hold
+    timeout "$limit" "$bin/prun" --dvm "$at" true 3>&- &
+    pid=$!
+    until pgrep -f "^dvm-connect 127.0.0.1 ${at#*:} " > "$BATS_TEST_TMPDIR/helper"; do kill -0 $pid; done
+    pkill -TERM -P "$pid"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 143 ]
+    wait_end "$(cat "$BATS_TEST_TMPDIR/helper")"
+}
+
 @test "a daemon's certificate is not taken for a user's" {
     one_line 125 "is of role member; programs need one of role user" \
         outside --tls-dir "$DVM_DIR/tls/member" true
