@@ -21,15 +21,18 @@ void daemon_enter(struct daemon *d)
     core_time(d->core, loop_now_ms(d->loop), loop_wall_ms());
 }
 
-void daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
-                     const struct buf *b)
+int daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
+                    const struct buf *b)
 {
     struct err err = {0};
+    int rc;
 
     daemon_enter(d);
-    if (core_app_send(d->core, vpid, traffic, kind, b->data, b->len, &err) < 0)
+    rc = core_app_send(d->core, vpid, traffic, kind, b->data, b->len, &err);
+    if (rc < 0)
         log_info("%s", err.msg);
     daemon_drain(d);
+    return rc;
 }
 
 static char *session_path(const struct daemon *d, const char *name)

@@ -105,10 +105,10 @@ void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b,
     HASH_ADD(hh, d->waiting, id, sizeof w->id, w);
     buf_patch_u32(b, 0, (uint32_t)(id >> 32));
     buf_patch_u32(b, 4, (uint32_t)id);
-    if (core_live(d->core, vpid))
-        daemon_send_app(d, vpid, CLASS_MODEX, kind, b);
-    else
+    if (!core_live(d->core, vpid))
         answered(d, id, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    else if (daemon_send_app(d, vpid, CLASS_MODEX, kind, b) < 0)
+        answered(d, id, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0);
 }
 
 void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,

@@ -110,8 +110,8 @@ struct daemon {
 /* daemon.c */
 void daemon_enter(struct daemon *d); /* tells the core the time; before each input */
 void daemon_drain(struct daemon *d); /* carries out what the core wants; after each input */
-void daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
-                     const struct buf *b);
+int daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
+                    const struct buf *b);
 /* daemon_conn.c: connections */
 void conn_connect(struct daemon *d, const struct out_act *act);
 void conn_send(struct daemon *d, const struct out_act *act);
