@@ -229,7 +229,8 @@ static void command(const char *path)
         pmix_status_t rc = send_one(line);
 
         if (rc != PMIX_SUCCESS)
-            printf("refused: %s\n", PMIx_Error_string(rc));
+            printf("refused: %s\n",
+                   rc == PMIX_ERR_BAD_PARAM ? "bad parameter" : PMIx_Error_string(rc));
         fflush(stdout);
     }
     fclose(f);

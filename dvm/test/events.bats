@@ -126,7 +126,7 @@ end_three_jobs() {
 @test "a custom range without a list is refused, and nobody is told" {
     start_three_jobs
     echo nolist >&"$gate_fd"
-    expect "a0 nolist" "refused: BAD-PARAM"
+    expect "a0 nolist" "refused: bad parameter"
     end_three_jobs
 }
 
