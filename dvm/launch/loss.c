@@ -3,6 +3,7 @@
  */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,8 @@ void loss_tell(struct launch *l, struct job *j)
             job_launch_node(&j->map, j->watchers[i]) < 0)
             tell(l, j, j->watchers[i], &m);
     }
-    j->nnews = 0;
+    if (!MUTANT(LOSS_TOLD_AGAIN))
+        j->nnews = 0;
     j->told_ms = l->out->now_ms;
 }
 

@@ -213,6 +213,12 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         if (core_state(sim_core(c->sim, vpid)) == CORE_LEAVING)
             check_fail(c, "no-send-to-leaving", "vpid %u launches while it leaves", vpid);
         break;
+    case OUT_RANKS_LOST:
+        check_ranks_lost(c, vpid, act);
+        break;
+    case OUT_JOB_ENDED:
+        check_ranks_ended(c, vpid, act->a);
+        break;
     case OUT_START:
         check_staged(c, vpid, act->a);
         break;
@@ -364,6 +370,7 @@ void check_destroy(struct check *c)
     if (!c)
         return;
     check_gather_free(c);
+    check_ranks_free(c);
     check_head_forget(c);
     check_loss_forget(c);
     HASH_ITER(hh, c->streams, s, stmp)

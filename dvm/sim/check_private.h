@@ -70,6 +70,15 @@ struct seen_stream { /* test messages of one direction between two lives */
     UT_hash_handle hh;
 };
 
+struct seen_told { /* a process has been told of the end of a rank */
+    struct {
+        char nspace[64];
+        uint64_t life;
+        uint32_t vpid, rank;
+    } id;
+    UT_hash_handle hh;
+};
+
 struct seen_launch { /* launch data on its way */
     uint64_t key[3]; /* dst, dst life, sequence */
     UT_hash_handle hh;
@@ -105,6 +114,7 @@ struct check {
     struct seen_campaign *campaigns;
     struct seen_stream *streams;
     struct seen_launch *launches;
+    struct seen_told *told;
     struct seen_gather *gathers;
     uint64_t ngathers;
     struct seen_life *lives;
@@ -125,6 +135,10 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
 void check_loss(struct check *c, uint32_t vpid, uint64_t ctr);
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now);
 void check_loss_forget(struct check *c);
+/* check_ranks.c */
+void check_ranks_lost(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace);
+void check_ranks_free(struct check *c);
 /* check_head.c */
 void check_head(struct check *c, const struct core *core);
 void check_head_forget(struct check *c);

@@ -244,21 +244,46 @@ static bool stages(const struct script *s)
     return s->opts.generation == 0 || s->opts.generation > 4;
 }
 
+static bool outlives(const struct script *s)
+{
+    return s->opts.generation == 0 || s->opts.generation > 5;
+}
+
+/* A job that goes on without the ranks that it loses; the exit code that it has then. */
+static int outlive(struct script *s, struct sim_want *w)
+{
+    w->flags = JOB_RECOVERABLE;
+    w->loses = true;
+    if (dice(s, 2))
+        return w->code;
+    w->flags |= JOB_STRICT;
+    w->code = 0;
+    return w->ranks > SIM_LOST_RANK ? 128 + SIGKILL : 0;
+}
+
 static void submit(struct script *s, uint32_t v)
 {
     struct sim_want w = {.ranks = 1 + (uint32_t)dice(s, s->replicas + 1)};
+    int code;
 
     w.run_ms = dice(s, 4) ? dice(s, 300) : dice(s, 3000);
     w.code = dice(s, 8) ? 0 : 3;
+    code = w.code;
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v) || sim_njobs(s->sim) >= SIM_JOBS_MAX)
         return;
     if (stages(s) && dice(s, 3) == 0) {
         w.nfiles = 1 + (uint32_t)dice(s, SIM_FILES_MAX);
         w.full = dice(s, 12) == 0;
     }
-    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s at vpid %u", w.ranks,
-         (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "", v);
-    s->expected[sim_njobs(s->sim)] = w.full ? 125 : w.code;
+    if (outlives(s) && dice(s, 4) == 0)
+        code = outlive(s, &w);
+    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s%s at vpid %u", w.ranks,
+         (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "",
+         w.flags & JOB_STRICT ? ", strict"
+         : w.flags            ? ", recoverable"
+                              : "",
+         v);
+    s->expected[sim_njobs(s->sim)] = w.full ? 125 : code;
     sim_submit_job(s->sim, v, &w);
     s->result->jobs++;
 }

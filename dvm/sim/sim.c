@@ -257,7 +257,9 @@ static void start_ranks(struct sim *s, uint32_t vpid, const struct job_launch *l
         p->vpid = vpid;
         p->rank = r;
         p->exits_at = s->now + strtoull(l->spec.apps[0].argv[0], NULL, 10);
-        p->status = (int)strtol(l->spec.apps[0].argv[1], NULL, 10) << 8;
+        p->status = l->spec.apps[0].argv[2] && r % 4 == SIM_LOST_RANK
+                        ? SIGKILL
+                        : (int)strtol(l->spec.apps[0].argv[1], NULL, 10) << 8;
         DL_APPEND(s->procs, p);
         s->nodes[vpid].nprocs++;
     }
@@ -463,7 +465,7 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
 {
     char ms[32];
     char exit_code[32];
-    char *argv[] = {ms, exit_code, NULL};
+    char *argv[] = {ms, exit_code, w->loses ? "lost" : NULL, NULL};
     char *env[] = {NULL};
     struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = w->ranks};
     char *files[SIM_FILES_MAX] = {w->full ? SIM_FULL : "in", "dir/in", "prog"};

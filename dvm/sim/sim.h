@@ -81,6 +81,7 @@ void sim_drain(struct sim *s, uint32_t vpid);
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code);
 #define SIM_FILES_MAX 3
 #define SIM_FULL "full" /* the first file's name if disks have no room for it */
+#define SIM_LOST_RANK 3
 struct sim_want {
     uint32_t ranks;
     uint64_t run_ms;
@@ -88,6 +89,7 @@ struct sim_want {
     uint32_t nfiles; /* that it brings along */
     bool full;
     uint32_t flags; /* of the job */
+    bool loses;     /* rank SIM_LOST_RANK, and each fourth after it, ends by SIGKILL instead */
     uint64_t timeout_ms;
 };
 size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w);

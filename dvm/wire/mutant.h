@@ -72,6 +72,7 @@
     X(START_UNSTAGED, "ranks do not wait for their job's files")                                   \
     X(START_EARLY, "ranks start when one daemon of the job has its files")                         \
     X(GATHER_SOME, "a collective does not wait for one of the contributions")                      \
+    X(LOSS_TOLD_AGAIN, "what has been told of lost ranks is told again with the next loss")        \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

@@ -57,6 +57,7 @@ static const struct row rows[] = {
     {"slots-kept", "slots-balance", 100},
     {"cpus-kept", "cpus-balance", 100},
     {"no-replay", "nobody-starves", 100},
+    {"loss-told-again", "loss-once", 100},
     {"loss-ends-held", "unrelated-loss", 300},
     {"loss-ends-batch", "unrelated-loss", 100},
     {"gather-local", "gather-outcome", 300},
@@ -89,6 +90,7 @@ static const char *const invariants[] = {
     "bounded-backlog",
     "gather-outcome",
     "staged-before-start",
+    "loss-once",
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

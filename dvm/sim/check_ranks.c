@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What daemons are told of ranks that are lost: each of them once, and before the job's end. */
+#include "dvm/sim/check_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define THE_JOB UINT32_MAX /* as a rank: its end */
+
+static struct seen_told key_of(const struct check *c, uint32_t vpid, const char *nspace,
+                               uint32_t rank)
+{
+    struct seen_told key;
+
+    memset(&key, 0, sizeof key);
+    key.id.vpid = vpid;
+    key.id.rank = rank;
+    key.id.life = sim_life(c->sim, vpid);
+    memccpy(key.id.nspace, nspace, 0, sizeof key.id.nspace - 1);
+    return key;
+}
+
+static bool was_told(const struct check *c, uint32_t vpid, const char *nspace, uint32_t rank)
+{
+    struct seen_told key = key_of(c, vpid, nspace, rank);
+    struct seen_told *x;
+
+    HASH_FIND(hh, c->told, &key.id, sizeof key.id, x);
+    return x;
+}
+
+static void note(struct check *c, uint32_t vpid, const char *nspace, uint32_t rank)
+{
+    struct seen_told *x = xcalloc(1, sizeof *x);
+
+    x->id = key_of(c, vpid, nspace, rank).id;
+    HASH_ADD(hh, c->told, id, sizeof x->id, x);
+}
+
+void check_ranks_lost(struct check *c, uint32_t vpid, const struct out_act *act)
+{
+    struct cur cur = cur_of(act->data.data, act->data.len);
+    struct msg m;
+
+    if (msg_decode(&cur, MSG_RANKS_LOST, &m, NULL) < 0) {
+        check_fail(c, "loss-once", "what vpid %u is told of lost ranks cannot be read", vpid);
+        return;
+    }
+    if (was_told(c, vpid, m.nspace, THE_JOB))
+        check_fail(c, "loss-once", "vpid %u is told of lost ranks of job %s after its end", vpid,
+                   m.nspace);
+    for (size_t i = 0; i < m.nranks; i++) {
+        uint32_t rank = m.ranks[i].rank;
+
+        if (was_told(c, vpid, m.nspace, rank))
+            check_fail(c, "loss-once", "vpid %u is told twice of rank %u of job %s", vpid, rank,
+                       m.nspace);
+        else
+            note(c, vpid, m.nspace, rank);
+    }
+    msg_free(&m);
+}
+
+void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace)
+{
+    if (!was_told(c, vpid, nspace, THE_JOB))
+        note(c, vpid, nspace, THE_JOB);
+}
+
+void check_ranks_free(struct check *c)
+{
+    struct seen_told *x, *tmp;
+
+    HASH_ITER(hh, c->told, x, tmp)
+    {
+        HASH_DEL(c->told, x);
+        free(x);
+    }
+}
