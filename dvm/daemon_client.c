@@ -52,6 +52,7 @@ void dclient_forget(struct daemon *d, struct dclient *k)
 {
     iof_client_gone(d->iof, k->id);
     stage_client_gone(d->stage, k->id);
+    dstage_client_gone(d, k->id);
     session_free(k->session);
     HASH_DELETE(hh, d->clients, k);
     if (k->net_id)

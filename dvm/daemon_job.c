@@ -91,7 +91,7 @@ static const char *cpuset_of(const struct job_launch *l, size_t n)
 }
 
 /* Where ranks run that have no working directory of their own. */
-static char *own_dir(const struct daemon *d, const struct job_launch *l)
+char *djob_own_dir(const struct daemon *d, const struct job_launch *l)
 {
     return l->spec.nfiles ? xasprintf("%s/%s/" JOB_FILES_DIR, d->opts.session_dir, l->nspace)
                           : xstrdup(d->opts.session_dir);
@@ -135,7 +135,7 @@ static void start(struct daemon *d, struct djob *j)
 {
     const struct job_launch *l = j->launch;
     struct odls_rank *ranks = xcalloc((size_t)l->nranks + 1, sizeof *ranks);
-    FREE_AUTO char *dir = own_dir(d, l);
+    FREE_AUTO char *dir = djob_own_dir(d, l);
     const char *const **argvs = argvs_of(l, dir);
     struct err err = {0};
     size_t n = 0;
@@ -348,7 +348,7 @@ static void on_started(const char *nspace, uint32_t rank, pid_t pid, void *arg)
     struct daemon *d = arg;
     struct djob *j = find(d, nspace);
 
-    if (dstage_job(nspace))
+    if (dstage_is(nspace))
         return;
     daemon_enter(d);
     if (j)
@@ -362,8 +362,8 @@ static void on_failed(const char *nspace, uint32_t rank, int errnum, const char 
     struct daemon *d = arg;
 
     daemon_enter(d);
-    if (dstage_job(nspace))
-        dstage_failed(d, dstage_job(nspace), errnum, what);
+    if (dstage_is(nspace))
+        dstage_failed(d, nspace, errnum, what);
     else
         core_proc(d->core, nspace, rank, CORE_PROC_FAILED, errnum, what);
     daemon_drain(d);
@@ -385,8 +385,8 @@ static void on_output(const char *nspace, uint32_t rank, int stream, const void 
     struct djob *j = find(d, nspace);
 
     daemon_enter(d);
-    if (dstage_job(nspace))
-        dstage_output(d, dstage_job(nspace), stream, data, len);
+    if (dstage_is(nspace))
+        dstage_output(d, nspace, stream, data, len);
     if (j)
         output_of(d, j, rank, stream, data, len);
     daemon_drain(d);
@@ -466,8 +466,8 @@ static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *
     struct djob *j = find(d, nspace);
 
     daemon_enter(d);
-    if (dstage_job(nspace)) {
-        dstage_exited(d, dstage_job(nspace), wait_status);
+    if (dstage_is(nspace)) {
+        dstage_exited(d, nspace, wait_status);
         daemon_drain(d);
         return;
     }
@@ -481,7 +481,7 @@ static void on_stdin_room(const char *nspace, uint32_t rank, void *arg)
 {
     struct daemon *d = arg;
 
-    if (dstage_job(nspace))
+    if (dstage_is(nspace))
         return;
     daemon_enter(d);
     iof_stdin_room(d->iof, nspace, rank);

@@ -401,9 +401,21 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
 static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
 {
     struct daemon *d = arg;
+    struct job_spec own;
+    char **sources = NULL;
+    struct err err = {0};
 
     daemon_enter(d);
-    core_submit(d->core, dclient_of_spawn(d, req, spec), spec);
+    if (dstage_spec(d, spec, &own, &sources, &err) == 0) {
+        uint32_t client = dclient_of_spawn(d, req, &own);
+
+        dstage_source(d, client, sources, own.nfiles);
+        core_submit(d->core, client, &own);
+    } else {
+        log_info("%s[%u] spawns: %s", spec->parent_nspace, spec->parent_rank, err.msg);
+        pmix_srv_answer(d->pmix, req, PMIX_ERR_BAD_PARAM, NULL, 0);
+    }
+    job_spec_free(&own);
     daemon_drain(d);
 }
 

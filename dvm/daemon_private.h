@@ -89,6 +89,7 @@ struct daemon {
     struct iof *iof;
     struct stage *stage;
     struct dwriter *writers;
+    struct dreader *readers;
     struct conn *by_core, *by_net;
     struct dclient *clients, *clients_by_net;
     uint32_t next_client;
@@ -166,6 +167,8 @@ bool session_numbered(const struct session *s);
 /* daemon_job.c: ranks */
 void djob_launch(struct daemon *d, struct job_launch *launch); /* takes */
 void djob_start(struct daemon *d, const char *nspace);
+char *djob_own_dir(const struct daemon *d,
+                   const struct job_launch *l); /* of those without --wdir */
 /* The writer of its files is gone: all of them are here, or errnum and what could not be done. */
 void djob_files(struct daemon *d, const char *nspace, int errnum, const char *what);
 void djob_signal(struct daemon *d, const char *nspace, int signum);
@@ -175,13 +178,26 @@ void djob_free_all(struct daemon *d);
 extern const struct odls_upcalls djob_odls_upcalls;
 /* daemon_stage.c: writers of jobs' files */
 extern const struct stage_io dstage_io;
-const char *dstage_job(const char *odls_nspace);
+bool dstage_is(const char *odls_nspace); /* a process of ours, to odls */
 int dstage_start(struct daemon *d, const struct job_launch *l, struct err *err)
     __attribute__((warn_unused_result));
 void dstage_stop(struct daemon *d, const char *nspace);
-void dstage_failed(struct daemon *d, const char *nspace, int errnum, const char *what);
-void dstage_output(struct daemon *d, const char *nspace, int stream, const void *data, size_t len);
-void dstage_exited(struct daemon *d, const char *nspace, int wait_status);
+void dstage_failed(struct daemon *d, const char *odls_nspace, int errnum, const char *what);
+void dstage_output(struct daemon *d, const char *odls_nspace, int stream, const void *data,
+                   size_t len);
+void dstage_exited(struct daemon *d, const char *odls_nspace, int wait_status);
+/* daemon_read.c: readers of files that ranks spawn jobs with */
+/* The spec with names of the files on the job's daemons; `own` is to be freed in any case. */
+int dstage_spec(struct daemon *d, const struct job_spec *spec, struct job_spec *own,
+                char ***sources, struct err *err) __attribute__((warn_unused_result));
+void dstage_source(struct daemon *d, uint32_t client, char **sources, size_t n); /* takes */
+bool dstage_room(struct daemon *d, uint32_t client, uint64_t total); /* false: none of them */
+void dstage_client_gone(struct daemon *d, uint32_t client);
+/* Of a process: true if it was one of them. */
+bool dread_output(struct daemon *d, const char *odls_nspace, const void *data, size_t len);
+bool dread_exited(struct daemon *d, const char *odls_nspace);
+bool dread_failed(struct daemon *d, const char *odls_nspace, const char *what);
+void dread_free_all(struct daemon *d);
 void dstage_free_all(struct daemon *d);
 /* daemon_pmix.c: the library's requests */
 extern const struct pmix_srv_upcalls dpmix_upcalls;

@@ -40,12 +40,16 @@ static char *odls_name(const char *nspace)
     return xasprintf(WRITER_PREFIX "%s", nspace);
 }
 
-/* The job's namespace; NULL: it is not a writer that goes by this name. */
-const char *dstage_job(const char *odls_nspace)
+bool dstage_is(const char *odls_nspace)
+{
+    return strchr(odls_nspace, ':') != NULL;
+}
+
+static struct dwriter *by_odls(const struct daemon *d, const char *odls_nspace)
 {
     size_t n = strlen(WRITER_PREFIX);
 
-    return strncmp(odls_nspace, WRITER_PREFIX, n) == 0 ? odls_nspace + n : NULL;
+    return strncmp(odls_nspace, WRITER_PREFIX, n) == 0 ? find(d, odls_nspace + n) : NULL;
 }
 
 static void writer_free(struct dwriter *w)
@@ -60,6 +64,7 @@ void dstage_free_all(struct daemon *d)
 {
     struct dwriter *w, *tmp;
 
+    dread_free_all(d);
     HASH_ITER(hh, d->writers, w, tmp)
     {
         HASH_DEL(d->writers, w);
@@ -120,7 +125,8 @@ static void set_failed(struct dwriter *w, int errnum, const char *text)
 
 static void on_room(uint32_t client, uint64_t total, void *arg)
 {
-    dclient_files_room(arg, client, total);
+    if (!dstage_room(arg, client, total))
+        dclient_files_room(arg, client, total);
 }
 
 static void on_write(const char *nspace, const void *piece, size_t len, void *arg)
@@ -189,26 +195,27 @@ static void settle(struct daemon *d, struct dwriter *w)
     writer_free(w);
 }
 
-void dstage_failed(struct daemon *d, const char *nspace, int errnum, const char *what)
+void dstage_failed(struct daemon *d, const char *odls_nspace, int errnum, const char *what)
 {
-    struct dwriter *w = find(d, nspace);
+    struct dwriter *w = by_odls(d, odls_nspace);
 
-    if (!w)
+    if (dread_failed(d, odls_nspace, what) || !w)
         return;
     set_failed(w, errnum, what);
     w->exited = w->ended = true;
     settle(d, w);
 }
 
-void dstage_output(struct daemon *d, const char *nspace, int stream, const void *data, size_t len)
+void dstage_output(struct daemon *d, const char *odls_nspace, int stream, const void *data,
+                   size_t len)
 {
-    struct dwriter *w = find(d, nspace);
+    struct dwriter *w = by_odls(d, odls_nspace);
 
-    if (!w)
-        return;
     if (stream == ODLS_STDERR) {
         if (len)
-            log_warn("writer of files: %.*s", (int)len, (const char *)data);
+            log_warn("%s: %.*s", odls_nspace, (int)len, (const char *)data);
+    } else if (dread_output(d, odls_nspace, data, len) || !w) {
+        return;
     } else if (len) {
         words(d, w, data, len);
     } else {
@@ -217,11 +224,11 @@ void dstage_output(struct daemon *d, const char *nspace, int stream, const void 
     }
 }
 
-void dstage_exited(struct daemon *d, const char *nspace, int wait_status)
+void dstage_exited(struct daemon *d, const char *odls_nspace, int wait_status)
 {
-    struct dwriter *w = find(d, nspace);
+    struct dwriter *w = by_odls(d, odls_nspace);
 
-    if (!w)
+    if (dread_exited(d, odls_nspace) || !w)
         return;
     w->exited = true;
     w->wait_status = wait_status;

@@ -18,6 +18,8 @@
  * never reused. */
 typedef uint64_t pmix_req;
 
+#define SPAWN_OWN_CWD "."
+
 struct pmix_srv_proc {
     char nspace[256];
     uint32_t rank; /* PMIX_SRV_RANK_ALL for all */
@@ -55,7 +57,9 @@ struct pmix_srv_upcalls {
     /* Data service of the head: op 'p' publish, 'l' lookup, 'u' unpublish; answer a blob ('l') or a
      * status. */
     void (*on_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
-    /* PMIx_Spawn: a job spec. Answer: status and, as data, the new namespace's name. */
+    /* PMIx_Spawn: a job spec; its files are as the rank names them, `program` is 1 if that is one
+     * of them, and a working directory SPAWN_OWN_CWD is that of its files. Answer: status and, as
+     * data, the new namespace's name. */
     void (*on_spawn)(pmix_req req, const struct job_spec *spec, void *arg);
     /* An event of a local client of `nspace` to be told to other daemons (blob for
      * pmix_srv_notify()). Answer when all have it: until then it counts against the limit on those

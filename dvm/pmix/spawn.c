@@ -29,6 +29,24 @@ static const char *info_str(const pmix_info_t *info, size_t n, const char *key)
     return i && i->value.type == PMIX_STRING ? i->value.data.string : NULL;
 }
 
+/* As they are named: what they are called there, and which of them is a program, is for the daemon
+ * to say. */
+static pmix_status_t files_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    const char *list = info_str(info, n, PMIX_PRELOAD_FILES);
+    FREE_AUTO char *copy = xstrdup(list ? list : "");
+    char *rest = copy;
+    const char *path;
+
+    while (list && (path = strsep(&rest, ","))) {
+        if (!path[0] || spec->nfiles == JOB_FILES_MAX)
+            return PMIX_ERR_BAD_PARAM;
+        spec->files = xrealloc(spec->files, (spec->nfiles + 1) * sizeof(*spec->files));
+        spec->files[spec->nfiles++] = xstrdup(path);
+    }
+    return PMIX_SUCCESS;
+}
+
 static void app_of(const pmix_app_t *from, struct job_app *to)
 {
     char *only_cmd[] = {from->cmd, NULL};
@@ -41,7 +59,11 @@ static void app_of(const pmix_app_t *from, struct job_app *to)
         to->argv[0] = xstrdup(from->cmd);
     }
     to->env = strings_of(from->env);
-    to->cwd = xstrdup(from->cwd ? from->cwd : wdir ? wdir : "");
+    to->cwd = xstrdup(info_true(from->info, from->ninfo, PMIX_SET_SESSION_CWD) ? SPAWN_OWN_CWD
+                      : from->cwd                                              ? from->cwd
+                      : wdir                                                   ? wdir
+                                                                               : "");
+    to->program = info_true(from->info, from->ninfo, PMIX_PRELOAD_BIN);
     to->nprocs = from->maxprocs > 0 ? (uint32_t)from->maxprocs : 1;
 }
 
@@ -115,6 +137,8 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
     rc = policy_of(info, ninfo, spec);
     if (rc == PMIX_SUCCESS)
         rc = cleanups_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = files_of(info, ninfo, spec);
     if (rc != PMIX_SUCCESS)
         return rc;
     spec->stdin_rank = JOB_RANK_NONE;
@@ -124,6 +148,10 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
     spec->napps = napps;
     for (size_t i = 0; i < napps; i++) {
         app_of(&apps[i], &spec->apps[i]);
+        rc = files_of(apps[i].info, apps[i].ninfo, spec);
+        if (rc != PMIX_SUCCESS)
+            return rc;
+        spec->apps[i].program |= info_true(info, ninfo, PMIX_PRELOAD_BIN);
         if (!spec->apps[i].argv[0] || info_find(apps[i].info, apps[i].ninfo, PMIX_HOST))
             return PMIX_ERR_BAD_PARAM;
     }

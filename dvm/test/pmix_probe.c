@@ -138,6 +138,32 @@ static int do_spawn(char **argv)
     return end();
 }
 
+/* spawn-files FILES WDIR N PROGRAM ARGUMENT…: WDIR "-": where the files are; "+": the same, and the
+ * program is one of them. */
+static int do_spawn_files(char **argv)
+{
+    pmix_nspace_t child = "";
+    pmix_status_t rc;
+    pmix_app_t app;
+    bool own = argv[1][0] == '-' || argv[1][0] == '+';
+    bool binary = argv[1][0] == '+';
+
+    begin();
+    PMIX_APP_CONSTRUCT(&app);
+    PMIX_INFO_CREATE(app.info, 3);
+    app.ninfo = 3;
+    PMIX_INFO_LOAD(&app.info[0], PMIX_PRELOAD_FILES, argv[0], PMIX_STRING);
+    PMIX_INFO_LOAD(&app.info[1], PMIX_SET_SESSION_CWD, &own, PMIX_BOOL);
+    PMIX_INFO_LOAD(&app.info[2], PMIX_PRELOAD_BIN, &binary, PMIX_BOOL);
+    app.cwd = own ? NULL : argv[1];
+    app.maxprocs = number(argv[2]);
+    app.cmd = argv[3];
+    app.argv = argv + 3;
+    rc = PMIx_Spawn(NULL, 0, &app, 1, child);
+    printf("spawn: %s\n", name_of(rc));
+    return end();
+}
+
 /* Tells the end of what it has spawned. */
 static int do_spawn_wait(char **argv)
 {
@@ -289,8 +315,13 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } verbs[] = {
-    {"spawn", do_spawn}, {"spawn-wait", do_spawn_wait}, {"spawn-fail", do_spawn_fail},
-    {"query", do_query}, {"control", do_control},       {"log", do_log},
+    {"spawn", do_spawn},
+    {"spawn-files", do_spawn_files},
+    {"spawn-wait", do_spawn_wait},
+    {"spawn-fail", do_spawn_fail},
+    {"query", do_query},
+    {"control", do_control},
+    {"log", do_log},
     {"tool", do_tool},
 };
 

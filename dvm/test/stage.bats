@@ -276,3 +276,35 @@ peaks() {
     [ "$(wc -l < before)" -ge 9 ]
     join before after | awk '{ print; if ($3 - $2 > 12288) bad = 1 } END { exit bad }'
 }
+
+# --- files of jobs that ranks spawn
+
+@test "a job that a rank spawns has its files from the rank's daemon, where they are read" {
+    start_dvm 3 --slots 1
+    mkdir in
+    head -c 3000000 /dev/urandom > in/data
+    printf '#!/bin/sh\nsha256sum in/data\n' > prog && chmod 755 prog
+    run prun -n 1 "$probe" spawn-files in/data - 2 sh -c 'sha256sum in/data'
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<< "$output")" = "$(sha256sum in/data)
+spawn: SUCCESS" ]
+    run prun -n 1 "$probe" spawn-files in/data + 2 ./prog
+    [ "$(sort -u <<< "$output")" = "$(sha256sum in/data)
+spawn: SUCCESS" ]
+    run prun -n 1 "$probe" spawn-files "$PWD/in/data" / 1 sh -c 'cd "$DVM_FILES_DIR"; sha256sum data'
+    [ "$(sort -u <<< "$output" | head -n 1)" = "$(sha256sum in/data | sed 's# in/data# data#')" ]
+    until_true nothing_left
+}
+
+@test "files of a spawn request that cannot be are refused, those that cannot be read fail it" {
+    start_dvm 2
+    run prun -n 1 "$probe" spawn-files ../x - 1 true
+    echo "$output" && [ "$output" = "spawn: BAD PARAM" ]
+    run prun -n 1 "$probe" spawn-files a, - 1 true
+    echo "$output" && [ "$output" = "spawn: BAD PARAM" ]
+    run prun -n 1 "$probe" spawn-files no-such-file - 1 true
+    [ "$status" -eq 0 ]
+    [[ "$output" == "spawn: "*ABORTED* ]]
+    grep -q "opening $PWD/no-such-file: No such file or directory" "$DVM_SESSION_DIR"/1/prted.log
+    until_true nothing_left
+}
