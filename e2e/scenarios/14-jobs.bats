@@ -90,3 +90,61 @@ descriptors() {
         equal "directories of jobs on $X-$v" "$(k exec "$X-$v" -- sh -c 'ls -d /run/dvm/*.* 2> /dev/null | grep -c "[0-9a-f]\.[0-9]" || :')" 0
     done
 }
+
+@test "jobs: files that prun brings along are on every pod of the job, whole, and are gone with it" {
+    local v sum
+    in_head sh -c 'mkdir -p /tmp/in && head -c 3000000 /dev/urandom > /tmp/in/data'
+    sum=$(in_head sha256sum /tmp/in/data | cut -d ' ' -f 1)
+    run in_head sh -c 'cd /tmp && prun -n 4 --map-by node --preload-files in/data sha256sum in/data'
+    equal "exit code" "$status" 0
+    equal "whole copies" "$(grep -cx "$sum  in/data" <<< "$output")" 4
+    in_head rm -r /tmp/in
+    for v in 1 2 3 4; do
+        equal "copies left on $X-$v" "$(k exec "$X-$v" -- find /run/dvm /tmp -name data)" ""
+    done
+}
+
+# A pod of the same image that is none of the DVM's, with the certificate of a role.
+outsider() {
+    k delete pod outside --ignore-not-found --now > /dev/null
+    k apply -f - > /dev/null << YAML
+apiVersion: v1
+kind: Pod
+metadata:
+  name: outside
+spec:
+  securityContext:
+    {runAsNonRoot: true, runAsUser: 10001, runAsGroup: 10001, fsGroup: 10001, seccompProfile: {type: RuntimeDefault}}
+  containers:
+  - name: shell
+    image: dvm-daemon:dev
+    command: [sleep, "3600"]
+    env: [{name: DVM_TLS_DIR, value: /tls}]
+    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+    volumeMounts: [{name: tls, mountPath: /tls, readOnly: true}]
+  volumes:
+  - name: tls
+    secret: {secretName: $X-$1}
+YAML
+    k wait --for=condition=Ready pod/outside --timeout=60s > /dev/null
+}
+
+@test "jobs: a pod outside runs one with the user's certificate, over TLS, its input and exit code included" {
+    local sum
+    outsider user
+    sum=$(k exec outside -- sh -c 'seq 200000 > /tmp/in; sha256sum < /tmp/in')
+    equal "what came through" "$(k exec outside -- sh -c "prun --dvm $X-head -n 1 cat < /tmp/in | sha256sum")" "$sum"
+    equal "nodes seen" "$(k exec outside -- prun --dvm "$X-head" -n 4 --map-by node mpi_hello | awk '{print $NF}' | sort -u | wc -w)" 4
+    run k exec outside -- prun --dvm "$X-head" -n 2 sh -c 'exit 7'
+    equal "exit code" "$status" 7
+    equal "members seen" "$(k exec outside -- pstat --dvm "$X-head" --json | jq '.members | length')" 5
+    k delete pod outside --now > /dev/null
+}
+
+@test "jobs: a pod outside with a daemon's certificate is refused in one line" {
+    outsider member
+    run k exec outside -- prun --dvm "$X-head" -n 1 true
+    equal "exit code" "$status" 125
+    [[ $output == *"prun: "*certificate* ]]
+    k delete pod outside --now > /dev/null
+}
