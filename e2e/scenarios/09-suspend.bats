@@ -11,7 +11,7 @@ suspend() { k patch dvm "$X" --type merge --patch "{\"spec\": {\"suspend\": $1}}
     local before
     have 3
     before=$(secrets)
-    [ "$(wc -w <<< "$before")" = 4 ]
+    [ "$(wc -w <<< "$before")" = 5 ] # authority, head, member, operator, user
     suspend true
     k wait --for=condition=Suspended "dvm/$X" --timeout=90s
     eventually 30 "no pod is left" no_pods
