@@ -397,11 +397,28 @@ says() { timeout "$limit" "$repo/build/probe/client_probe" "$@"; }
 }
 
 @test "what waits for a lost connection is bounded, and the ranks wait, not the daemon" {
-    high() { awk '/VmHWM/ { print $2 }' "/proc/$(cut -d' ' -f1 "$DVM_DIR/0/pid")/status"; }
+    # Of the daemon's processes the larger one: the other makes its ranks.
+    high() {
+        pgrep -f -- "prted .*--session-dir $DVM_DIR/0 " | xargs -I{} awk '/VmHWM/ { print $2 }' /proc/{}/status | sort -n | tail -n 1
+    }
     outside -n 1 sh -c 'head -c 50000000 /dev/zero' > /dev/null # what the daemon needs anyway
     before=$(high)
-    through_proxy down1000000 end
-    run --separate-stderr -123 prun --reconnect 3 --dvm "$at" -n 4 sh -c 'exec head -c 1000000000 /dev/zero'
+    [ "$before" -gt 8192 ]
+    # Idle when the connection is cut, and then with a flood for 3 s.
+    gate=$BATS_TEST_TMPDIR/gate err=$BATS_TEST_TMPDIR/err
+    mkfifo "$gate" "$err"
+    through_proxy down4500 refuse
+    timeout "$limit" "$bin/prun" --reconnect 3 --dvm "$at" -n 4 sh -c \
+        'head -c 9000 /dev/zero; read -r _ < "$1"; exec head -c 1000000000 /dev/zero' rank "$gate" \
+        > /dev/null 2> "$err" 3>&- &
+    pid=$!
+    exec {fd}< "$err" {gate_fd}<> "$gate"
+    read -r -t "$limit" -u "$fd" line
+    [[ "$line" == *"is lost"* ]]
+    for _ in 1 2 3 4; do echo >&"$gate_fd"; done
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 123 ]
     [ $(($(high) - before)) -lt 32768 ] # KiB
 }
 
