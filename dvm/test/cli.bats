@@ -9,7 +9,7 @@ repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 bin=${BIN:-$repo/build/bin} # BIN: ready-made programs
 
 setup_file() {
-    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte} >&2
+    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-connect} >&2
 }
 
 setup() {
@@ -93,6 +93,13 @@ refused() {
     refused "contradict each other" pterm --job 1.1 --deadline 2
 }
 
+@test "dvm-connect refuses what is no socket, and tells what it is for" {
+    refused "host, port and directory are needed" dvm-connect x
+    refused "standard input is no socket" dvm-connect x 7400 /tmp < /dev/null
+    run --separate-stderr -0 "$bin/dvm-connect" --help
+    [[ "$output" == "Usage: dvm-connect"*"Exit code"* ]]
+}
+
 @test "prte refuses what it does not know" {
     refused "start, resize, stop or run?" prte
     refused "none of start, resize, stop, run" prte begin
@@ -162,7 +169,7 @@ refused() {
 }
 
 @test "every program tells its version" {
-    for program in prun pstat pterm prte; do
+    for program in prun pstat pterm prte dvm-connect; do
         run -0 "$bin/$program" --version
         [[ "$output" =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
     done
