@@ -28,7 +28,9 @@ struct spread {
     pmix_req req;  /* of a local rank; 0: the head passes it on for `from` */
     uint32_t from;
     uint64_t id;
-    struct spread *next, *prev;
+    struct spread *next, *prev; /* in the order in which they wait to be passed on */
+    uint64_t number;            /* of those that are on their way */
+    UT_hash_handle hh;
 };
 
 static struct spread *spread_new(struct daemon *d, const void *blob, size_t len)
@@ -57,7 +59,7 @@ static void spread_step(struct spread *s)
 
     if (--s->left > 0)
         return;
-    DL_DELETE(d->spreads, s);
+    HASH_DEL(d->spreads, s);
     if (s->req) {
         pmix_srv_answer(d->pmix, s->req, PMIX_SUCCESS, NULL, 0);
     } else {
@@ -85,7 +87,8 @@ static void spread_go(struct spread *s)
     struct daemon *d = s->d;
     unsigned v;
 
-    DL_APPEND(d->spreads, s);
+    s->number = ++d->next_waiting;
+    HASH_ADD(hh, d->spreads, number, sizeof s->number, s);
     s->left = 1;
     hwloc_bitmap_foreach_begin(v, s->to)
     {
@@ -426,8 +429,9 @@ void devent_free_all(struct daemon *d)
 {
     struct spread *s, *tmp;
 
-    DL_FOREACH_SAFE(d->spreads, s, tmp)
+    HASH_ITER(hh, d->spreads, s, tmp)
     {
+        HASH_DEL(d->spreads, s);
         spread_free(s);
     }
     DL_FOREACH_SAFE(d->relays, s, tmp)

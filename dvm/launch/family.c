@@ -108,11 +108,16 @@ const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, 
 static void add_daemons(const struct launch *l, const struct job *j, uint32_t rank,
                         hwloc_bitmap_t to)
 {
-    for (size_t i = 0; i < j->map.nnodes; i++) {
-        const struct job_node *n = &j->map.nodes[i];
-        bool here = rank == JOB_RANK_ALL || (rank < j->map.nranks && j->map.rank_node[rank] == i);
+    size_t first = 0, end = j->map.nnodes;
 
-        if (here && !j->node_gone[i] &&
+    if (rank != JOB_RANK_ALL) {
+        first = rank < j->map.nranks ? j->map.rank_node[rank] : end;
+        end = first < end ? first + 1 : end;
+    }
+    for (size_t i = first; i < end; i++) {
+        const struct job_node *n = &j->map.nodes[i];
+
+        if (!j->node_gone[i] &&
             members_current(l->members, n->vpid, (struct epoch){l->opts.incarnation, n->epoch}))
             hwloc_bitmap_set(to, n->vpid);
     }
@@ -120,11 +125,17 @@ static void add_daemons(const struct launch *l, const struct job *j, uint32_t ra
 
 void launch_daemons_of(const struct launch *l, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
 {
+    const struct job *only = nspace ? launch_job_find(l, nspace) : NULL;
     const struct job *j;
 
+    if (nspace) {
+        if (only && only->sent && !job_state_over(only->state))
+            add_daemons(l, only, rank, to);
+        return;
+    }
     DL_FOREACH(l->jobs, j)
     {
-        if (j->sent && !job_state_over(j->state) && (!nspace || strcmp(nspace, j->map.nspace) == 0))
-            add_daemons(l, j, rank, to);
+        if (j->sent && !job_state_over(j->state))
+            add_daemons(l, j, JOB_RANK_ALL, to);
     }
 }

@@ -38,6 +38,12 @@ struct script {
     int expected[SIM_JOBS_MAX];
 };
 
+/* What came with that generation is done. */
+static bool since(const struct script *s, unsigned generation)
+{
+    return s->opts.generation == 0 || s->opts.generation >= generation;
+}
+
 static uint64_t dice(struct script *s, uint64_t below)
 {
     return sim_random(s->sim, below);
@@ -239,16 +245,6 @@ static uint32_t some_member(struct script *s)
     return 1 + (uint32_t)dice(s, s->nodes - 1);
 }
 
-static bool stages(const struct script *s)
-{
-    return s->opts.generation == 0 || s->opts.generation > 4;
-}
-
-static bool outlives(const struct script *s)
-{
-    return s->opts.generation == 0 || s->opts.generation > 5;
-}
-
 /* A job that goes on without the ranks that it loses; the exit code that it has then. */
 static int outlive(struct script *s, struct sim_want *w)
 {
@@ -271,11 +267,11 @@ static void submit(struct script *s, uint32_t v)
     code = w.code;
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v) || sim_njobs(s->sim) >= SIM_JOBS_MAX)
         return;
-    if (stages(s) && dice(s, 3) == 0) {
+    if (since(s, 5) && dice(s, 3) == 0) {
         w.nfiles = 1 + (uint32_t)dice(s, SIM_FILES_MAX);
         w.full = dice(s, 12) == 0;
     }
-    if (outlives(s) && dice(s, 4) == 0)
+    if (since(s, 6) && dice(s, 4) == 0)
         code = outlive(s, &w);
     tell(s, "job of %u ranks, %llu ms, code %d, %u files%s%s at vpid %u", w.ranks,
          (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "",
@@ -373,11 +369,6 @@ static void shrink(struct script *s, uint32_t to)
     sim_drain(s->sim, 0);
 }
 
-static bool newest(const struct script *s)
-{
-    return s->opts.generation == 0 || s->opts.generation > 3;
-}
-
 /* A fault while a grow campaign wires its daemons, which takes moments only. */
 static void strike(struct script *s)
 {
@@ -409,7 +400,7 @@ static void resize(struct script *s)
         grow(s, to);
     else
         shrink(s, to);
-    if (s->profile && newest(s) && dice(s, 4) == 0)
+    if (s->profile && since(s, 4) && dice(s, 4) == 0)
         strike(s);
     if (s->profile >= 2 && dice(s, midway ? 3 : 16) == 0)
         crash(s, some_member(s)); /* the campaign has to wait for the news of it */
@@ -463,11 +454,6 @@ static void client_gone(struct script *s)
     core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
     core_client_gone(sim_core(s->sim, v), (uint32_t)n);
     sim_drain(s->sim, v);
-}
-
-static bool gathers(const struct script *s)
-{
-    return s->opts.generation == 0 || s->opts.generation > 2;
 }
 
 static void gather(struct script *s)
@@ -592,7 +578,7 @@ static void step(struct script *s)
 {
     uint64_t d = dice(s, 20);
 
-    if (gathers(s) && dice(s, 8) == 0)
+    if (since(s, 3) && dice(s, 8) == 0)
         gather(s);
 
     if (d < 6)

@@ -487,64 +487,6 @@ static int client_control(int argc, char **argv)
     return stop();
 }
 
-/* What becomes of the job when a rank fails: the combinations that no host can mean. */
-static void spawn_policies(const pmix_app_t *app)
-{
-    bool yes = true, no = false;
-    uint32_t restarts = 2;
-    pmix_nspace_t child;
-    pmix_info_t info[2];
-
-    PMIX_INFO_LOAD(&info[0], PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
-    PMIX_INFO_LOAD(&info[1], PMIX_ABORT_NON_ZERO_TERM, &yes, PMIX_BOOL);
-    must_be(PMIx_Spawn(info, 2, app, 1, child), PMIX_ERR_BAD_PARAM, "recoverable and abort");
-    PMIX_INFO_LOAD(&info[0], PMIX_RUNTIME_OPTIONS, "strict", PMIX_STRING);
-    must_be(PMIx_Spawn(info, 1, app, 1, child), PMIX_ERR_BAD_PARAM, "strict alone");
-    PMIX_INFO_DESTRUCT(&info[0]);
-    PMIX_INFO_LOAD(&info[0], PMIX_RUNTIME_OPTIONS, "no-such-word", PMIX_STRING);
-    must_be(PMIx_Spawn(info, 1, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "an unknown word");
-    PMIX_INFO_DESTRUCT(&info[0]);
-    PMIX_INFO_LOAD(&info[0], PMIX_JOB_CONTINUOUS, &yes, PMIX_BOOL);
-    must_be(PMIx_Spawn(info, 1, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "continuous");
-    PMIX_INFO_LOAD(&info[0], PMIX_MAX_RESTARTS, &restarts, PMIX_UINT32);
-    must_be(PMIx_Spawn(info, 1, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "restarts");
-    PMIX_INFO_LOAD(&info[0], PMIX_ABORT_NON_ZERO_TERM, &no, PMIX_BOOL);
-    must_be(PMIx_Spawn(info, 1, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "codes that do not count");
-}
-
-static int client_spawn(int argc, char **argv)
-{
-    char *child_argv[] = {"prog", "-x", NULL};
-    char *child_env[] = {"COLOUR=blue", NULL};
-    pmix_nspace_t child;
-    pmix_app_t *app;
-    int timeout_s = 9;
-    pmix_info_t info[5];
-
-    start();
-    PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "ppr:2:board", PMIX_STRING);
-    PMIX_INFO_LOAD(&info[1], PMIX_RANKBY, "span", PMIX_STRING);
-    PMIX_INFO_LOAD(&info[2], PMIX_BINDTO, "core", PMIX_STRING);
-    PMIX_APP_CREATE(app, 1);
-    app->cmd = strdup("/bin/prog");
-    app->argv = child_argv;
-    app->env = child_env;
-    app->maxprocs = 3;
-    must_equal(PMIx_Spawn(info, 3, app, 1, child) == PMIX_ERR_NOT_SUPPORTED, 1, "unknown map-by");
-    PMIX_INFO_DESTRUCT(&info[0]);
-    spawn_policies(app);
-    PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "ppr:2:numa", PMIX_STRING);
-    PMIX_INFO_LOAD(&info[3], PMIX_RUNTIME_OPTIONS, "recoverable,strict", PMIX_STRING);
-    PMIX_INFO_LOAD(&info[4], PMIX_JOB_TIMEOUT, &timeout_s, PMIX_INT);
-    must(PMIx_Spawn(info, 5, app, 1, child), "spawn");
-    if (strcmp(child, "7.2") != 0)
-        must(PMIX_ERROR, child);
-    app->argv = NULL;
-    app->env = NULL;
-    PMIX_APP_FREE(app, 1);
-    return stop();
-}
-
 /* The fixture says at once that the spawned job has ended, with exit code 3. */
 static int client_job_end(int argc, char **argv)
 {
@@ -622,7 +564,6 @@ static const struct pair_client clients[] = {
     {"event", client_event},
     {"abort", client_abort},
     {"control", client_control},
-    {"spawn", client_spawn},
     {"job-end", client_job_end},
     {"connect", client_connect},
     {"group", client_group},
@@ -728,17 +669,6 @@ static void job_control_passes_signals_and_refuses_what_it_does_not_know(void **
     free(r.out);
 }
 
-static void a_spawn_request_becomes_a_job_spec(void **state)
-{
-    struct pair_result r = run("spawn", 1, 0);
-
-    assert_non_null(strstr(r.out, "spawn by 7.1.0: /bin/prog -x n=3"));
-    assert_non_null(strstr(r.out, "env0=COLOUR=blue"));
-    assert_non_null(strstr(r.out, "map=2 level=2 ppr=2 rank=4 bind=4 flags=34 timeout=9000"));
-    assert_int_equal(r.failed, 0);
-    free(r.out);
-}
-
 static void the_end_of_a_spawned_job_is_told(void **state)
 {
     run_well("job-end", 1, 0);
@@ -793,7 +723,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_event_reaches_each_other_rank_once),
         cmocka_unit_test(an_abort_names_who_why_and_the_code),
         cmocka_unit_test(job_control_passes_signals_and_refuses_what_it_does_not_know),
-        cmocka_unit_test(a_spawn_request_becomes_a_job_spec),
         cmocka_unit_test(the_end_of_a_spawned_job_is_told),
         cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),
