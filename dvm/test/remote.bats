@@ -236,6 +236,13 @@ says() { timeout "$limit" "$repo/build/probe/client_probe" "$@"; }
     [[ "$output" == "ERROR 123"* ]]
 }
 
+@test "who comes back too late finds the job ended" {
+    run -0 says "$DVM_DIR" "open tardy 1 0 300" "submit echo pid=\$\$; exec cat" "hear OUTPUT"
+    wait_end "$(grep -oP 'pid=\K[0-9]+' <<< "$output")"
+    run -0 says "$DVM_DIR" "open tardy 2 4 300" gone
+    [[ "$output" == "ERROR 123 "*"it has ended the job because nobody came back in time"*gone ]]
+}
+
 @test "input that nobody reads is acknowledged no more, and more than that is refused" {
     run -0 says "$DVM_DIR" "open in 1 0 1000" "submit exec sleep 1002" "hear STATE" "stdin 1000000" "hear PAUSE" "stdin 4000000" gone
     [[ "$output" == *ACK*"ERROR 2 more input than was asked for"* ]]
