@@ -405,7 +405,7 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
 
     if (!c)
         return launch_campaign_get(l, id, out, reason, err);
-    if (c->phase == API_PHASE_GATHERING) {
+    if (c->phase == API_PHASE_GATHERING || (c->phase == API_PHASE_WIRING && MUTANT(CANCEL_LATE))) {
         wholegrow_cancel(l, c);
     } else if (c->phase != API_PHASE_DRAINING && !api_phase_terminal(c->phase)) {
         *reason = "TooLate";

@@ -205,6 +205,8 @@ void launch_applied(struct launch *l, const struct msg *op)
             fence_lower(l, l->holds->name);
         if (MUTANT(LOSS_ENDS_BATCH) && l->grow_op && l->grow_op != UINT64_MAX)
             grow_completed(l);
+        if (MUTANT(LOSS_FAILS_GROW))
+            wholegrow_give_way(l, 0, "a loss");
         job_daemon_lost(l, t->vpid, t->epoch);
         launch_left(l, t->vpid, t->epoch);
     }

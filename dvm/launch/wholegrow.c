@@ -100,7 +100,10 @@ static void end(struct launch *l, struct campaign *c, enum api_event_type event)
         abort_waiters(l, c);
     if (c->phase != API_PHASE_COMPLETE)
         launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
-    if (c->has_requester && !(MUTANT(FAIL_UNTOLD) && c->phase == API_PHASE_FAILED))
+    if (c->has_requester && !(MUTANT(FAIL_UNTOLD) && c->phase == API_PHASE_FAILED) &&
+        !(MUTANT(GROW_UNTOLD) && c->phase == API_PHASE_COMPLETE))
+        launch_event_add(l, event, 0, 0, c);
+    if (MUTANT(GROW_TWICE) && c->phase == API_PHASE_COMPLETE)
         launch_event_add(l, event, 0, 0, c);
     out_log(l->out, LOG_LEVEL_INFO, "campaign %s: %s%s%s", c->id, api_phase_name(c->phase),
             c->cause ? ": " : "", c->cause ? c->cause : "");
@@ -189,7 +192,8 @@ void wholegrow_cancel(struct launch *l, struct campaign *c)
 {
     campaign_enter(l, c, CAMPAIGN_EV_CANCEL);
     l->bound = bound_now(l, false);
-    turn_away(l, c);
+    if (!MUTANT(CANCEL_UNTOLD))
+        turn_away(l, c);
     end(l, c, API_EVENT_CAMPAIGN_CANCELLED);
 }
 
@@ -218,7 +222,8 @@ struct gathered {
 static void look(const struct launch *l, struct target *t, struct gathered *g)
 {
     const struct member *m = members_get(l->members, t->id.vpid);
-    bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED);
+    bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED ||
+                      (m->state == MEMBER_DRAINING && MUTANT(LEAVING_COUNTS)));
 
     if (!epoch_none(t->id.epoch) &&
         !(here && epoch_eq(members_epoch(l->members, m), t->id.epoch))) {
@@ -323,7 +328,7 @@ int wholegrow_check(const struct launch *l, const struct api_campaign_request *r
         }
         DL_FOREACH(l->campaigns, c)
         {
-            if (!runs(c) || !campaign_target(c, r->targets[i]))
+            if (!runs(c) || !campaign_target(c, r->targets[i]) || MUTANT(OVERLAP_TAKEN))
                 continue;
             *reason = "GrowRunning";
             return err_code(err, 409, "vpid %u is a target of the grow %s, which is running",

@@ -62,6 +62,13 @@
     X(LOSS_RELEASES_HELD, "the loss of a daemon ends the hold of a campaign")                      \
     X(WIRE_SOME, "a grow wires those that have come, whoever is missing")                          \
     X(TAKE_SOME_BACK, "a failed grow leaves one of its daemons in the tree")                       \
+    X(GROW_UNTOLD, "a complete grow is not told to its requester")                                 \
+    X(GROW_TWICE, "a complete grow is told twice")                                                 \
+    X(OVERLAP_TAKEN, "a grow that names the targets of another is accepted")                       \
+    X(CANCEL_LATE, "a grow that wires can be cancelled")                                           \
+    X(CANCEL_UNTOLD, "a cancelled grow does not tell who has called to leave")                     \
+    X(LEAVING_COUNTS, "a grow takes a daemon that drains for one that is there")                   \
+    X(LOSS_FAILS_GROW, "the loss of any daemon fails the grows that run")                          \
     X(FAIL_UNTOLD, "a failed grow is not told to its requester")                                   \
     X(ABORT_ALL_WAITERS, "a failed grow aborts every job that waits")                              \
     X(WAITERS_STAY, "a failed grow leaves the jobs that need it waiting")                          \
