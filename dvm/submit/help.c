@@ -100,7 +100,8 @@ const char submit_help[] =
     "Exit code: 0 if every rank exited 0, else that of the first rank that failed (128 + signal;\n"
     "  with --recoverable: that exited with a code, if any is left);\n"
     "  2    the command line is wrong, nothing was started\n"
-    "  122  cancelled: ended by a drain, a shutdown or on request\n"
+    "  143  ended by the user (137: killed)\n"
+    "  122  cancelled: ended by a drain, a shutdown, or because its prun was killed\n"
     "  123  a daemon with ranks of the job was lost, or the connection to the DVM\n"
     "  124  --timeout is over\n"
     "  125  not launched: refused, never fits, program not executable, no DVM there\n";

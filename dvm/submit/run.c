@@ -188,7 +188,8 @@ static void on_message(struct run *r, struct client_msg *m)
         on_state(r, m);
         break;
     case CLIENT_OUTPUT:
-        output_add(r->output, m->number, m->stream, m->data, m->len);
+        if (!(r->opts->spec.flags & JOB_DETACH)) /* it is kept for whoever attaches */
+            output_add(r->output, m->number, m->stream, m->data, m->len);
         break;
     case CLIENT_MAP:
         output_text(r->output, m->data, m->len);

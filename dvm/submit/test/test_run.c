@@ -382,6 +382,25 @@ static void verbose_tells_the_states(void **state)
                                     "prun: job 5.1: RUNNING\n");
 }
 
+static void play_quick_output(struct world *w)
+{
+    accept_job(w);
+    tell(w, (struct client_msg){
+                .type = CLIENT_OUTPUT, .stream = 1, .data = (const uint8_t *)"quick\n", .len = 6});
+    tell_running(w);
+}
+
+static void a_detached_job_prints_its_name_and_nothing_of_its_output(void **state)
+{
+    struct world *w = *state;
+
+    w->opts.spec.flags = JOB_DETACH;
+    w->opts.spec.stdin_rank = JOB_RANK_NONE;
+    assert_int_equal(run(w, play_quick_output), 0);
+    assert_string_equal(w->text[0], "5.1\n");
+    assert_string_equal(w->text[1], "");
+}
+
 static void each_line_of_its_own_is_one_write(void **state)
 {
     struct world *w = *state;
@@ -485,6 +504,7 @@ int main(void)
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
         T(verbose_tells_the_states),
+        T(a_detached_job_prints_its_name_and_nothing_of_its_output),
         T(each_line_of_its_own_is_one_write),
         T(without_verbose_a_good_job_says_nothing_of_its_own),
         T(tagged_lines_are_whole_and_carry_their_rank),
