@@ -192,6 +192,8 @@ pmix_status_t control_check(const pmix_info_t *info, size_t n);
 /* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
 void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
+/* peers.c: for a client whose deregistration is on its way. */
+void peers_release(const struct pmix_srv *p, const pmix_proc_t *proc);
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
 /* What was asked for when the job was submitted. */

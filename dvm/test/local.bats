@@ -108,6 +108,34 @@ teardown() { end_dvm; }
     grep -q "^coll: size=4 .* ok$" "$BATS_TEST_TMPDIR/two"
 }
 
+# Lines "PID DESCRIPTORS KILOBYTES" of every daemon and spawner.
+footprint() {
+    local pid
+    for pid in $(daemons); do
+        printf '%s %s %s\n' "$pid" "$(find "/proc/$pid/fd" -mindepth 1 | wc -l)" \
+            "$(awk '/^RssAnon/ { print $2 }' "/proc/$pid/status")"
+    done
+}
+
+# The C library's heaps breathe; a client's object that stays would be 2 MB here.
+@test "MPI: 200 jobs in a row, and daemons and spawners are as large as before, with the same descriptors" {
+    start_dvm 1 --slots 2
+    local i
+    # The head remembers as many jobs.
+    for ((i = 0; i < 64; i++)); do prun -n 2 true; done
+    for ((i = 0; i < 10; i++)); do prun -n 2 "$examples/mpi_hello" > /dev/null; done
+    footprint > "$BATS_TEST_TMPDIR/before"
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/before")" -ge 4 ]
+    for ((i = 0; i < 200; i++)); do
+        prun -n 2 "$examples/mpi_hello" > "$BATS_TEST_TMPDIR/out"
+        [ "$(grep -c "^hello from rank [01] of 2 " "$BATS_TEST_TMPDIR/out")" -eq 2 ]
+    done
+    footprint > "$BATS_TEST_TMPDIR/after"
+    paste "$BATS_TEST_TMPDIR"/{before,after}
+    paste -d ' ' "$BATS_TEST_TMPDIR"/{before,after} |
+        awk '$1 != $4 || $2 != $5 || $6 - $3 > 1024 { bad = 1 } END { exit bad }'
+}
+
 @test "two jobs run at the same time" {
     start_dvm 2 --slots 2
     hold_job one 2
