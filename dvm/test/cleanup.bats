@@ -3,7 +3,7 @@
 # The rules of docs/cleanup.md, each with a real PMIx client that ends in five ways: by finalize, without it, by
 # abort, by SIGKILL, and by the loss of its daemon. The rules themselves are a table in cleanup_client.c.
 
-# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash and bats
+# shellcheck disable=SC2034,SC2154,SC2030,SC2031  # set by lib.bash and bats
 
 bats_require_minimum_version 1.5.0
 load lib.bash
