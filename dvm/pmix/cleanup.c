@@ -59,6 +59,11 @@ error:
     return NULL;
 }
 
+char *cleanup_normal(const char *path)
+{
+    return normal(path, strlen(path));
+}
+
 static pmix_status_t add_list(struct cleanup_req *r, const pmix_value_t *v, unsigned flags)
 {
     const char *p;

@@ -36,6 +36,9 @@ pmix_status_t cleanup_req_read(const pmix_info_t *info, size_t ninfo, struct cle
 struct cleanup_req cleanup_req_of(const struct job_cleanup *cleanups, size_t n);
 void cleanup_req_free(struct cleanup_req *r);
 
+/* The one spelling of a path, on the heap; NULL: it is none that may be asked for. */
+char *cleanup_normal(const char *path);
+
 /* What is registered for the end of one process, or of a job's processes here. */
 struct cleanup_known;
 struct cleanup_scope {

@@ -15,10 +15,24 @@ struct cleaning {
     UT_hash_handle hh;
 };
 
+/* The session directory, or a job's own in it. */
+static bool is_of_sessions(const struct pmix_srv *p, const char *path)
+{
+    FREE_AUTO char *dir = cleanup_normal(p->session_dir);
+    size_t n = dir ? strlen(dir) : 0;
+
+    return n && strncmp(path, dir, n) == 0 &&
+           (!path[n] || (path[n] == '/' && !strchr(path + n + 1, '/')));
+}
+
+/* Open MPI 4.1 has a rank ask for its job's directory, in which the others still have files: it
+ * goes with the job, by our own doing. */
 static void on_changed(uint64_t scope, unsigned flags, const char *path, void *arg)
 {
     struct pmix_srv *p = arg;
 
+    if ((flags & REMOVE_DIR) && is_of_sessions(p, path))
+        return;
     p->up.on_clean_add(scope, flags, path, p->arg);
 }
 

@@ -489,6 +489,14 @@ static void on_registered(int status, void *arg)
 
 /* --- one server's life */
 
+/* What ranks ask for; our own requests are not told. */
+static void on_clean_add(uint64_t scope, unsigned flags, const char *path, void *arg)
+{
+    if (!(flags & REMOVE_OURS))
+        printf("cleans %s %s\n", flags & REMOVE_DIR ? "directory" : "file", path);
+    pair_keep_add(scope, flags, path, arg);
+}
+
 static const struct pmix_srv_upcalls upcalls = {
     .on_abort = on_abort,
     .on_fence = on_fence,
@@ -496,7 +504,7 @@ static const struct pmix_srv_upcalls upcalls = {
     .on_data = on_data,
     .on_notify = on_notify,
     .on_control = on_control,
-    .on_clean_add = pair_keep_add,
+    .on_clean_add = on_clean_add,
     .on_clean_run = pair_keep_run,
     .on_spawn = on_spawn,
 };

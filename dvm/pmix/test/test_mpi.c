@@ -28,6 +28,19 @@ static void one_server_runs_hello_with_two_ranks(void **state)
     free(r.out);
 }
 
+/* Files that the others still use are in it: they go with the job, not with its first rank. */
+static void no_rank_has_the_job_s_directory_removed(void **state)
+{
+    static const char *const argv[] = {"build/examples/mpi_hello", NULL};
+    const struct pair_plan plan = {.argv = argv, .ranks = {4, 0}};
+    struct pair_result r = pair_run(&plan);
+
+    assert_has(r.out, "hello from rank 3 of 4 on");
+    assert_null(strstr(r.out, "cleans directory"));
+    assert_int_equal(r.failed, 0);
+    free(r.out);
+}
+
 static void two_servers_run_hello_with_four_ranks(void **state)
 {
     static const char *const argv[] = {"build/examples/mpi_hello", NULL};
@@ -92,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_server_runs_hello_with_two_ranks),
+        cmocka_unit_test(no_rank_has_the_job_s_directory_removed),
         cmocka_unit_test(two_servers_run_hello_with_four_ranks),
         cmocka_unit_test(a_token_goes_round_four_ranks_on_two_servers),
         cmocka_unit_test(collectives_over_two_servers_give_the_right_numbers),
