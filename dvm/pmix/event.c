@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -151,21 +152,42 @@ typedef pmix_status_t tell_clients_fn(pmix_status_t status, const pmix_proc_t *s
                                       size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
 tell_clients_fn pmix_server_notify_client_of_event;
 
-static pmix_status_t tell_namespace(tell_clients_fn *library, pmix_status_t status,
-                                    const pmix_proc_t *source, const pmix_info_t *info,
-                                    size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
+/* A target of no namespace. The library drops an event when its last target has been told, and
+ * forgets to free it; with this one that never happens, and the event is freed when newer ones need
+ * its place in the cache. */
+static void load_nobody(pmix_proc_t *p)
 {
-    pmix_proc_t all;
+    PMIX_LOAD_PROCID(p, "-", PMIX_RANK_WILDCARD);
+}
+
+/* Tells the processes of the list, or those of the namespace of the source. */
+static pmix_status_t tell_list(tell_clients_fn *library, pmix_status_t status,
+                               const pmix_proc_t *source, const pmix_info_t *info, size_t ninfo,
+                               pmix_op_cbfunc_t cb, void *cbdata)
+{
+    pmix_data_array_t targets = {.type = PMIX_PROC};
+    size_t n, kept = 0;
+    const pmix_proc_t *list = list_of(info, ninfo, &n);
+    pmix_proc_t *procs = xcalloc(n + 2, sizeof(*procs));
     pmix_info_t *more;
     pmix_status_t rc;
 
-    PMIX_LOAD_PROCID(&all, source->nspace, PMIX_RANK_WILDCARD);
+    targets.array = procs;
+    targets.size = list ? n + 1 : 2;
+    if (list)
+        memcpy(procs, list, n * sizeof(*procs));
+    else
+        PMIX_LOAD_PROCID(&procs[0], source->nspace, PMIX_RANK_WILDCARD);
+    load_nobody(&procs[targets.size - 1]);
     PMIX_INFO_CREATE(more, ninfo + 1);
-    for (size_t i = 0; i < ninfo; i++)
-        PMIX_INFO_XFER(&more[i], &info[i]);
-    PMIX_INFO_LOAD(&more[ninfo], PMIX_EVENT_CUSTOM_RANGE, &all, PMIX_PROC);
-    rc = library(status, source, PMIX_RANGE_CUSTOM, more, ninfo + 1, cb, cbdata);
+    for (size_t i = 0; i < ninfo; i++) {
+        if (!PMIX_CHECK_KEY(&info[i], PMIX_EVENT_CUSTOM_RANGE))
+            PMIX_INFO_XFER(&more[kept++], &info[i]);
+    }
+    PMIX_INFO_LOAD(&more[kept++], PMIX_EVENT_CUSTOM_RANGE, &targets, PMIX_DATA_ARRAY);
+    rc = library(status, source, PMIX_RANGE_CUSTOM, more, kept, cb, cbdata);
     PMIX_INFO_FREE(more, ninfo + 1);
+    free(procs);
     return rc;
 }
 
@@ -203,8 +225,9 @@ pmix_status_t pmix_server_notify_client_of_event(pmix_status_t status, const pmi
             cb(PMIX_SUCCESS, cbdata);
         return PMIX_SUCCESS;
     }
-    if (range == PMIX_RANGE_NAMESPACE && source && !info_find(info, ninfo, PMIX_EVENT_CUSTOM_RANGE))
-        return tell_namespace(library, status, source, info, ninfo, cb, cbdata);
+    if (range == PMIX_RANGE_CUSTOM || (range == PMIX_RANGE_NAMESPACE && source &&
+                                       !info_find(info, ninfo, PMIX_EVENT_CUSTOM_RANGE)))
+        return tell_list(library, status, source, info, ninfo, cb, cbdata);
     return library(status, source, range, info, ninfo, cb, cbdata);
 }
 

@@ -558,7 +558,7 @@ static int storm(unsigned n)
     int taken = 0, refused = 0;
     pmix_info_t mark;
 
-    PMIX_INFO_LOAD(&mark, PMIX_EVENT_DO_NOT_CACHE, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&mark, PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
     for (unsigned i = 0; i < n; i++)
         must(PMIx_Notify_event(TEST_EVENT, &me, PMIX_RANGE_NAMESPACE, &mark, 1, on_sent, &all[i]),
              "notify");

@@ -161,6 +161,21 @@ end_three_jobs() {
     wait "$a_pid"
 }
 
+rss_kib() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(prted_of "$1")/status"; }
+
+@test "events that have been told leave no memory behind" {
+    start_dvm 2 --slots 1
+    printf 'go\nend\n' > "$BATS_TEST_TMPDIR/go"
+    local before i
+    for ((i = 0; i < 11; i++)); do
+        [ "$i" -ne 1 ] || before=$(rss_kib 2)
+        run prun -n 2 --map-by node "$events" storm 900 "$BATS_TEST_TMPDIR/go"
+        [[ "$output" == *"all of what was taken has come"* ]]
+    done
+    # 9,000 events; the library's record of one takes 3 KiB.
+    [ $(($(rss_kib 2) - before)) -lt 8192 ]
+}
+
 # --- ranks that are lost
 
 # told WHAT RANK…: what each of these ranks says.
