@@ -60,9 +60,11 @@ static void exec_file(const char *path, char *const argv[])
  * The path of the last that was tried. */
 static char *exec_in_path(char *const argv[])
 {
-    const char *dirs = getenv("PATH") ? getenv("PATH") : PATH_DEFAULT;
+    const char *dirs = getenv("PATH");
     bool denied = false;
 
+    if (!dirs)
+        dirs = PATH_DEFAULT;
     for (;;) {
         size_t len = strcspn(dirs, ":");
         char *path = xasprintf("%.*s%s%s", (int)len, dirs, len ? "/" : "", argv[0]);

@@ -383,7 +383,7 @@ static int body_held_stream(int sock, void *arg)
     buf_put_u8(&t.out, 0);
     left = (pid_t)strtol((char *)t.out.data, NULL, 10);
     CHECK(left > 0);
-    run_for(&t, 1); /* the end of the job is told to the spawner */
+    run_for(&t, 1);                          /* the end of the job is told to the spawner */
     CHECK(t.left_open == 1u << ODLS_STDOUT); /* its standard error is its own */
     CHECK(wait_gone(left));
     return tear_down(&t);
