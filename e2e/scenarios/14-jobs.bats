@@ -145,6 +145,6 @@ YAML
     outsider member
     run k exec outside -- prun --dvm "$X-head" -n 1 true
     equal "exit code" "$status" 125
-    [[ $output == *"prun: "*certificate* ]]
+    [[ $output == *"prun: "*"is of role member"* ]]
     k delete pod outside --now > /dev/null
 }
