@@ -5,24 +5,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define AT_ONCE_MAX 256u
 
 static const char usage_text[] =
-    "Usage: launcher [-n RUNS] [-c AT_ONCE] [-w WARM_UP] [-k KEY=VALUE]... -- COMMAND "
+    "Usage: launcher [-n RUNS] [-c AT_ONCE] [-w WARM_UP] [-t FILE] [-k KEY=VALUE]... -- COMMAND "
     "[ARGUMENT...]\n"
+    "FILE gets the start and the end of each run, warm-up included, in microseconds since 1970.\n"
     "Runs COMMAND with its input and output on /dev/null. Numbers among the values stay numbers.\n";
 
 struct slot {
     pid_t pid; /* 0: free */
     double started_ms;
+    uint64_t wall_us; /* when it was started */
 };
 
 struct bench {
@@ -34,10 +38,20 @@ struct bench {
     double cpu_ms; /* of all timed commands, user and system */
     double *rss_kib;
     unsigned done, failed;
+    FILE *times;
 };
+
+static uint64_t wall_us(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
 
 static int start(struct bench *b, struct slot *s)
 {
+    s->wall_us = wall_us();
     s->started_ms = now_ms();
     errno = posix_spawnp(&s->pid, b->argv[0], &b->files, NULL, b->argv, environ);
     if (errno == 0)
@@ -73,6 +87,8 @@ static int reap(struct bench *b)
     s = pid > 0 ? slot_of(b, pid) : NULL;
     if (!s)
         return -1;
+    if (b->times)
+        fprintf(b->times, "%" PRIu64 " %" PRIu64 "\n", s->wall_us, wall_us());
     b->took_ms[b->done] = at - s->started_ms;
     b->rss_kib[b->done] = (double)use.ru_maxrss;
     b->cpu_ms += timeval_ms(use.ru_utime) + timeval_ms(use.ru_stime);
@@ -145,13 +161,15 @@ int main(int argc, char **argv)
     double start_ms;
     int opt;
 
-    while ((opt = getopt(argc, argv, "+n:c:w:k:")) != -1) {
+    while ((opt = getopt(argc, argv, "+n:c:w:k:t:")) != -1) {
         if (opt == 'n')
             b.runs = number(optarg, 10000000);
         else if (opt == 'c')
             b.at_once = number(optarg, AT_ONCE_MAX);
         else if (opt == 'w')
             b.warm_up = number(optarg, 10000);
+        else if (opt == 't' && (b.times = fopen(optarg, "we")))
+            continue;
         else if (opt == 'k' && npairs < 16)
             pairs[npairs++] = optarg;
         else
@@ -173,6 +191,8 @@ int main(int argc, char **argv)
     if (run_all(&b, b.runs) < 0)
         return 1;
     print(&b, pairs, npairs, now_ms() - start_ms);
+    if (b.times)
+        fclose(b.times);
     free(b.took_ms);
     free(b.rss_kib);
     posix_spawn_file_actions_destroy(&b.files);

@@ -236,6 +236,7 @@ static void on_registered(int status, void *arg)
     struct later *l = arg;
     struct djob *j = find(l->d, l->nspace);
 
+    log_debug("job %s: registered", l->nspace);
     daemon_enter(l->d);
     if (j && j->over) { /* the core has given it up meanwhile */
         clean_up(l->d, j);
@@ -314,6 +315,7 @@ static void on_cleaned(int status, void *arg)
 {
     struct later *l = arg;
 
+    log_debug("job %s: cleaned up", l->nspace);
     daemon_enter(l->d);
     core_local_gone(l->d->core, l->nspace);
     iof_job_gone(l->d->iof, l->nspace);
@@ -350,6 +352,7 @@ static void on_started(const char *nspace, uint32_t rank, pid_t pid, void *arg)
 
     if (dstage_is(nspace))
         return;
+    log_debug("job %s: rank %u runs", nspace, rank);
     daemon_enter(d);
     if (j)
         j->alive++;
@@ -471,6 +474,7 @@ static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *
         daemon_drain(d);
         return;
     }
+    log_debug("job %s: rank %u has exited", nspace, rank);
     tell_end(d, nspace, rank, wait_status);
     if (j && --j->alive == 0 && j->over)
         clean_up(d, j);

@@ -105,8 +105,12 @@ static size_t format(char *out, size_t size, enum log_level level, const char *t
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &tm);
     len = strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(head + len, sizeof(head) - len, ".%03ldZ %s %s: ", now.tv_nsec / 1000000,
-             level_names[level], logger.program);
+    /* Who looks for where the time goes wants more of it. */
+    if (logger.level == LOG_LEVEL_DEBUG)
+        len += (size_t)snprintf(head + len, sizeof(head) - len, ".%06ld", now.tv_nsec / 1000);
+    else
+        len += (size_t)snprintf(head + len, sizeof(head) - len, ".%03ld", now.tv_nsec / 1000000);
+    snprintf(head + len, sizeof(head) - len, "Z %s %s: ", level_names[level], logger.program);
     len = 0;
     whole = escape(out, &len, size, head) && escape(out, &len, size, text);
     if (!whole) {

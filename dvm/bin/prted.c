@@ -46,7 +46,8 @@ static const char usage_text[] =
     "  --drain-seconds N     at SIGTERM wait so long for work here (default: without end)\n"
     "  --drain-kill          at SIGTERM end work here at once\n"
     "  --ack-ms N            a silent daemon is lost after that (default 10000)\n"
-    "  --log-level LEVEL     error, warn, info (default), debug\n"
+    "  --log-level LEVEL     error, warn, info (default), debug (with microseconds); also by\n"
+    "                        $DVM_LOG_LEVEL\n"
     "  --help, --version\n";
 
 struct cmdline {
@@ -238,6 +239,16 @@ static bool takes_number(int opt)
     return opt == O_VPID || (opt >= O_CONTROL && opt <= O_SIZE) || opt == O_DRAIN || opt == O_ACK;
 }
 
+/* An option overrides it. */
+static int parse_environment(struct cmdline *c, struct err *err)
+{
+    const char *level = getenv("DVM_LOG_LEVEL");
+
+    if (level && log_level_parse(level, &c->level) < 0)
+        return err_set(err, "$DVM_LOG_LEVEL: \"%s\" is not allowed", level);
+    return 0;
+}
+
 static int parse(struct cmdline *c, int argc, char **argv, struct err *err)
 {
     int index = 0;
@@ -381,7 +392,8 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code;
 
-    if (parse(&c, argc, argv, &err) < 0 || complete(&c, &err) < 0) {
+    if (parse_environment(&c, &err) < 0 || parse(&c, argc, argv, &err) < 0 ||
+        complete(&c, &err) < 0) {
         fprintf(stderr, "prted: %s (prted --help explains)\n", err.msg);
         return EXIT_USAGE;
     }

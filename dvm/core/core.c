@@ -433,6 +433,7 @@ struct core_stats core_stats(const struct core *c)
                            .xcasts = c->members.version,
                            .stale_frames = c->stale + c->rml.stale,
                            .circled_frames = c->rml.circled,
+                           .routed_frames = c->routed,
                            .backlog_most = c->rml.backlog_most,
                            .version = c->members.version,
                            .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};

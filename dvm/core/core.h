@@ -163,6 +163,7 @@ struct core_stats {
     uint64_t xcasts;         /* broadcasts processed */
     uint64_t stale_frames;   /* refused: earlier epoch or malformed */
     uint64_t circled_frames; /* not passed on any more: more hops than any tree has */
+    uint64_t routed_frames;  /* of messages, not of links: no heartbeats, no broadcasts */
     uint64_t backlog_most;   /* bytes that have waited in one stream, at most */
     uint64_t jobs_started, jobs_ended;
     uint64_t held_map, held_launch, remapped;

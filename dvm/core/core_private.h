@@ -85,6 +85,7 @@ struct core {
     struct client *clients;
     size_t nclients;
     uint64_t stale;
+    uint64_t routed; /* frames of messages, ours or to be passed on */
 };
 
 /* core.c */

@@ -594,6 +594,12 @@ static void neigh_frame(struct core *c, struct link *k, const struct frame *f, s
     msg_free(&m);
 }
 
+static void take_routed(struct core *c, const struct frame *f, const uint8_t *data, size_t len)
+{
+    c->routed++;
+    rml_input(&c->rml, f, data, len);
+}
+
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len)
 {
     struct link *k = links_by_conn(&c->links, conn);
@@ -612,6 +618,6 @@ void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t 
     else if (f.src == VPID_HEAD && k->incoming)
         drop_frame(c, k, &f); /* the head's word does not come from below */
     else if (k->state == LINK_UP || k->state == LINK_CLOSING)
-        rml_input(&c->rml, &f, data, len);
+        take_routed(c, &f, data, len);
     core_settle(c);
 }

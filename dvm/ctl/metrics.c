@@ -4,7 +4,9 @@
 #include "base/log/log.h"
 #include "dvm/ctl/ctl_private.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,8 @@ static void put_stats(FILE *f, const struct core_stats *s)
     single(f, "dvm_broadcasts_total", "counter", "Broadcasts processed.", s->xcasts);
     single(f, "dvm_stale_frames_total", "counter",
            "Frames refused: of an earlier epoch, or malformed.", s->stale_frames);
+    single(f, "dvm_routed_frames_total", "counter",
+           "Frames of messages received, its own and those passed on.", s->routed_frames);
     single(f, "dvm_circled_frames_total", "counter",
            "Frames that were not passed on after too many hops.", s->circled_frames);
     single(f, "dvm_jobs_started_total", "counter", "Jobs started.", s->jobs_started);
@@ -120,6 +124,25 @@ static uint64_t resident_bytes(void)
     return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static uint64_t heap_bytes(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return m.uordblks + m.hblkhd;
+}
+
+static uint64_t open_fds(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    uint64_t n = 0;
+
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n > 3 ? n - 3 : 0; /* ".", "..", and this one */
+}
+
 char *ctl_metrics_text(const struct ctl *ctl)
 {
     struct core_stats stats = core_stats(ctl->core);
@@ -135,6 +158,8 @@ char *ctl_metrics_text(const struct ctl *ctl)
     single(f, "dvm_log_records_lost_total", "counter", "Log records that could not be written.",
            log_lost());
     single(f, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
+    single(f, "process_heap_bytes", "gauge", "Memory that is allocated.", heap_bytes());
+    single(f, "process_open_fds", "gauge", "Open descriptors.", open_fds());
     fclose(f);
     return text;
 }

@@ -26,6 +26,7 @@ struct rml_stream {
     struct rml_frame *early;
     size_t nearly, early_bytes; /* at most a window of a sender that keeps to it */
     uint64_t ack_at;            /* an acknowledgement is owed by then; 0: none */
+    size_t owed;                /* bytes that it will be for */
     uint64_t resend_at;         /* 0: nothing on the way */
     unsigned backoff;           /* resent so often without progress; at most RML_BACKOFFS - 1 */
     unsigned waits_in;          /* the list that resend_at has put it into */
@@ -245,6 +246,7 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
     f = frame_new(b.data, b.len, s->next_seq);
     s->next_seq++;
     drop_ack(r, s); /* the header carries it */
+    s->owed = 0;
     s->bytes += b.len;
     r->backlog_most = s->bytes > r->backlog_most ? s->bytes : r->backlog_most;
     DL_APPEND(s->unacked, f);
@@ -340,8 +342,10 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
     acked(r, s, f->ack);
     if (f->type == MSG_RACK)
         return;
-    /* the end of a job's output at once: its daemon says nothing of the job's end before */
-    want_ack(r, s, f->type == MSG_IOF_END);
+    s->owed += len;
+    /* At once before the sender's window is full, and the end of a job's output: its daemon says
+     * nothing of the job's end before. */
+    want_ack(r, s, f->type == MSG_IOF_END || s->owed >= RML_WINDOW_BYTES / 4);
     take(r, s, frame_new(data, len, f->seq));
 }
 
@@ -459,6 +463,7 @@ static void send_ack(struct rml *r, struct rml_stream *s)
     struct buf b BUF_AUTO = {0};
 
     drop_ack(r, s);
+    s->owed = 0;
     if (!k)
         return;
     buf_init(&b, FRAME_HEADER_BYTES);

@@ -43,6 +43,7 @@ static void exec_known(struct spawner *sp, struct spawner_rank *r)
         set_failed(sp, r, errnum, what);
     else
         queue_report(sp, r, SPAWN_REP_STARTED);
+    log_debug("executed pid=%d", (int)r->pid);
     close(r->exec_fd); /* leaves epoll by this, for only we hold the reading end */
     r->exec_fd = -1;
 }
@@ -88,6 +89,7 @@ static int fork_rank(struct spawner *sp, struct spawner_rank *r, const int fds[S
         child(sp, r, fds, pipe_fd[1], self);
     if (r->pid < 0)
         goto error;
+    log_debug("forked pid=%d", (int)r->pid);
     close(pipe_fd[1]);
     r->exec_fd = pipe_fd[0];
     HASH_ADD(by_pid, sp->by_pid, pid, sizeof(r->pid), r);
@@ -140,6 +142,7 @@ void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status)
     if (!r)
         return;
     HASH_DELETE(by_pid, sp->by_pid, r);
+    log_debug("reaped pid=%d", (int)pid);
     r->reaped = true;
     r->status = status;
     exec_known(sp, r);

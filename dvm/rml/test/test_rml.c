@@ -446,6 +446,22 @@ static void the_end_of_output_is_acknowledged_at_once(void **state)
     net_free(n);
 }
 
+static void a_quarter_of_the_window_is_acknowledged_at_once(void **state)
+{
+    enum { PIECE = RML_WINDOW_BYTES / 16 };
+    FREE_AUTO char *piece = xcalloc(1, PIECE);
+    struct net *n = net_new();
+
+    for (uint64_t i = 1; i <= 4; i++) {
+        say(n, 0, 1, CLASS_BULK, piece, PIECE);
+        run(n);
+        tick(n, 0);
+        run(n);
+        assert_int_equal(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, i), i == 4);
+    }
+    net_free(n);
+}
+
 static void without_progress_it_is_sent_again_after_1_s_doubling_to_8_s(void **state)
 {
     static const uint64_t pauses[] = {1, 2, 4, 8, 8, 8};
@@ -697,6 +713,7 @@ int main(void)
         cmocka_unit_test(classes_do_not_wait_for_each_other),
         cmocka_unit_test(an_acknowledgement_rides_on_an_answer_or_follows_after_a_while),
         cmocka_unit_test(the_end_of_output_is_acknowledged_at_once),
+        cmocka_unit_test(a_quarter_of_the_window_is_acknowledged_at_once),
         cmocka_unit_test(without_progress_it_is_sent_again_after_1_s_doubling_to_8_s),
         cmocka_unit_test(it_is_sent_again_at_once_when_routes_have_changed),
         cmocka_unit_test(without_a_link_it_waits_for_one),
