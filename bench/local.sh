@@ -2,54 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Measures local DVMs on this host; one JSON line per figure. usage: local.sh [MEMBERS…] (default: 8 64)
 #
-# BIN, HELPERS: where the programs and the helpers of bench/ are. RUNS, JOBS, GROWTH_JOBS, IDLE_S: how much.
+# RUNS, JOBS, MANY_JOBS, IDLE_S: how much.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-ROOT=$(cd "$here/.." && pwd)
-BIN=${BIN:-$ROOT/build/bin}
-HELPERS=${HELPERS:-$ROOT/build/release/bench}
 RUNS=${RUNS:-60}
 JOBS=${JOBS:-1000}
-GROWTH_JOBS=${GROWTH_JOBS:-2000}
+MANY_JOBS=${MANY_JOBS:-10000}
 IDLE_S=${IDLE_S:-30}
-LIMIT=300 # seconds; nothing here takes longer unless it hangs
-
-dir=$(mktemp -d "${TMPDIR:-/tmp}/dvm-bench-XXXXXX")
-export DVM_SESSION_DIR=$dir/d
-now_us() { local t=${EPOCHREALTIME/./}; t=${t/,/}; printf '%s' "$t"; }
-prte() { timeout "$LIMIT" "$BIN/prte" "$@"; }
-pstat() { timeout 20 "$BIN/pstat" "$@"; }
-
-at_end() {
-    if [ -e "$DVM_SESSION_DIR/local.json" ]; then prte stop > /dev/null 2>&1 || true; fi
-    rm -rf "$dir"
-}
-trap at_end EXIT
-trap 'exit 130' INT TERM
-
-# emit BENCH KEY VALUE…: one line; values that are JSON stay so, others become texts.
-emit() {
-    local bench=$1
-    shift
-    jq -cn --arg bench "$bench" --args '[range(0; $ARGS.positional | length; 2) as $i |
-        {key: $ARGS.positional[$i], value: ($ARGS.positional[$i + 1] as $v | try ($v | fromjson) catch $v)}] |
-        {bench: $bench} + from_entries' "$@"
-}
-median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
-# timed N KEY… -- COMMAND…: by the launcher, with those keys in the line.
-timed() { timeout "$LIMIT" "$HELPERS/launcher" "$@"; }
-
-# --- processes of a DVM: each daemon is a pair of spawner and prted
-
-spawner_of() { awk '{print $1; exit}' "$DVM_SESSION_DIR/$1/pid"; }
-prted_of() { pgrep -P "$(spawner_of "$1")" -x prted | head -n 1; }
-# memory PID: {"rss_kib", "pss_kib", "private_kib"}
-memory() {
-    awk '/^Rss:/ {rss = $2} /^Pss:/ {pss = $2} /^Private_(Clean|Dirty):/ {private += $2}
-        END {printf "{\"rss_kib\": %d, \"pss_kib\": %d, \"private_kib\": %d}", rss, pss, private}' "/proc/$1/smaps_rollup"
-}
-switches() { awk '/ctxt_switches/ {n += $2} END {print n}' "/proc/$1/task/"*/status; }
-threads() { awk '/^Threads:/ {print $2}' "/proc/$1/status"; }
+HEARTBEAT_S=5 # half of --ack-ms
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=bench/lib.bash
+source "$here/lib.bash"
 
 tell_memory() {
     local n=$1 when=$2 pid
@@ -91,18 +53,25 @@ rates() {
     done
 }
 
-# growth N: of the head's resident memory over jobs.
-growth() {
-    local n=$1 before after line
-    before=$(memory "$(prted_of 0)")
-    line=$(timed -n "$GROWTH_JOBS" -c 4 -- "$BIN/prun" -n 1 true)
-    after=$(memory "$(prted_of 0)")
-    emit growth members "$n" jobs "$GROWTH_JOBS" failed "$(jq .failed <<< "$line")" before "$before" after "$after"
+# many N: 10,000 jobs from 16 clients at once: rate, failures, and how the head and a member grow. The first thousand fill the
+# histories, which are bounded; what the others add is growth.
+many() {
+    local n=$1 first line
+    first=$(timed -n 1000 -c 16 -- "$BIN/prun" -n 1 --host 1-4 true)
+    local head member
+    head=$(state 0)
+    member=$(state 1)
+    line=$(timed -n "$MANY_JOBS" -c 16 -- "$BIN/prun" -n 1 --host 1-4 true)
+    emit many members "$n" jobs $((MANY_JOBS + 1000)) failed "$(jq -n "$(jq .failed <<< "$first") + $(jq .failed <<< "$line")")" \
+        per_s "$(jq .per_s <<< "$line")" median_ms "$(jq .median_ms <<< "$line")" p99_ms "$(jq .p99_ms <<< "$line")"
+    emit growth members "$n" jobs "$MANY_JOBS" of head before "$head" after "$(state 0)"
+    emit growth members "$n" jobs "$MANY_JOBS" of member before "$member" after "$(state 1)"
 }
 
-# idle N: how often the threads of a process were switched to, which is how often they woke up.
+# idle N: how often each thread woke up, and what the heartbeats of the links account for: on each link either side asks once and
+# answers once per interval, so that a daemon wakes for its timer, the answer and the other's question.
 idle() {
-    local n=$1 of pid kind vpid
+    local n=$1 of pid kind vpid links i
     local -A before
     for of in "prted 0" "prted 1" "spawner 1"; do
         read -r kind vpid <<< "$of"
@@ -112,7 +81,10 @@ idle() {
     for of in "prted 0" "prted 1" "spawner 1"; do
         read -r kind vpid <<< "$of"
         pid=$("${kind}_of" "$vpid")
-        emit idle members "$n" seconds "$IDLE_S" process "$kind" vpid "$vpid" wakeups $(($(switches "$pid") - ${before[$of]}))
+        links=$((vpid == 0 ? n : 1))
+        emit idle members "$n" seconds "$IDLE_S" process "$kind" vpid "$vpid" links "$links" \
+            heartbeats $((${#kind} > 5 ? 0 : 3 * links * IDLE_S / HEARTBEAT_S)) \
+            wakeups "$(paste <(echo "${before[$of]}") <(switches "$pid") | awk '{print $2 - $1}' | jq -sc .)"
     done
 }
 
@@ -137,6 +109,15 @@ resize() {
     emit grow members "$to" to "$n" runs 7 wired_ms "$(column 1 "$grows")"
 }
 
+# breakdown N: in a DVM of its own whose daemons say when they do what, which takes them some 10 us a line.
+breakdown() {
+    local n=$1
+    DVM_LOG_LEVEL=debug prte start -n "$n" --slots 64 > /dev/null
+    timed -n "$RUNS" -t "$dir/times" -- "$BIN/prun" -n 1 --host 3 true > "$dir/line"
+    awk -v members="$n" -f "$here/breakdown.awk" "$dir/times" "$DVM_SESSION_DIR/0/prted.log" "$DVM_SESSION_DIR/3/prted.log"
+    prte stop > /dev/null
+}
+
 "$HELPERS/floor"
 [ $# -gt 0 ] || set -- 8 64
 for n in "$@"; do
@@ -146,8 +127,9 @@ for n in "$@"; do
     rates "$n"
     resize "$n" $((n - 1))
     resize "$n" $((n / 2))
-    growth "$n"
+    many "$n"
     tell_memory "$n" "after jobs"
     idle "$n"
     prte stop > /dev/null
+    breakdown "$n"
 done

@@ -282,6 +282,40 @@ footprint() {
     prun -n 2 true
 }
 
+# routed VPID: frames of messages that a daemon has received.
+routed() {
+    curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk '$1 == "dvm_routed_frames_total" {print $2}'
+}
+
+@test "a job of one rank wakes the head and its daemon, nobody else" {
+    local i before others
+    start_dvm 4
+    for ((i = 0; i < 20; i++)); do # the start's last acknowledgements may come in between, once
+        before=("$(routed 1)" "$(routed 3)" "$(routed 4)" "$(routed 2)")
+        prun -n 1 --host 2 true
+        others="$(routed 1) $(routed 3) $(routed 4)"
+        [ "$(routed 2)" -gt "${before[3]}" ]
+        if [ "$others" = "${before[*]:0:3}" ]; then break; fi
+    done
+    [ "$others" = "${before[*]:0:3}" ]
+}
+
+@test "an idle daemon: the PMIx library's threads sleep, its own wakes for heartbeats" {
+    local task tasks n
+    start_dvm 1
+    prun -n 1 true
+    tasks=("/proc/$(pgrep -nf -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")/task/"*)
+    [ "${#tasks[@]}" -eq 3 ]
+    slept() { for task in "${tasks[@]}"; do awk '/^voluntary/ {print $2}' "$task/status"; done; }
+    mapfile -t before < <(slept)
+    read -r -t 6 _ <> <(:) || true # the time that is looked at: a heartbeat is due each 5 s
+    mapfile -t after < <(slept)
+    [ $((after[1] - before[1])) -eq 0 ]
+    [ $((after[2] - before[2])) -le 1 ] # it may have been on its way to sleep
+    n=$((after[0] - before[0]))
+    [ "$n" -le 8 ]
+}
+
 # --- detached jobs
 
 # A job that prints "begin", stands still until something is written into $gate, and exits 7. Prints its name.

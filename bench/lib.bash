@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the benches of local DVMs share: a directory that goes at the end, JSON lines, a look at the daemons' processes.
+# BIN, HELPERS: where the programs and the helpers of bench/ are.
+# shellcheck shell=bash
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BIN=${BIN:-$ROOT/build/bin}
+HELPERS=${HELPERS:-$ROOT/build/release/bench}
+LIMIT=300 # seconds; nothing here takes longer unless it hangs
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/dvm-bench-XXXXXX")
+export DVM_SESSION_DIR=$dir/d
+now_us() { local t=${EPOCHREALTIME/./}; t=${t/,/}; printf '%s' "$t"; }
+prte() { timeout "$LIMIT" "$BIN/prte" "$@"; }
+pstat() { timeout 20 "$BIN/pstat" "$@"; }
+
+at_end() {
+    if [ -e "$DVM_SESSION_DIR/local.json" ]; then prte stop > /dev/null 2>&1 || true; fi
+    rm -rf "$dir"
+}
+trap at_end EXIT
+trap 'exit 130' INT TERM
+
+# emit BENCH KEY VALUE…: one line; values that are JSON stay so, others become texts.
+emit() {
+    local bench=$1
+    shift
+    jq -cn --arg bench "$bench" --args '[range(0; $ARGS.positional | length; 2) as $i |
+        {key: $ARGS.positional[$i], value: ($ARGS.positional[$i + 1] as $v | try ($v | fromjson) catch $v)}] |
+        {bench: $bench} + from_entries' "$@"
+}
+median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
+# timed N KEY… -- COMMAND…: by the launcher, with those keys in the line.
+timed() { timeout "$LIMIT" "$HELPERS/launcher" "$@"; }
+
+# --- processes of a DVM: each daemon is a pair of spawner and prted
+
+spawner_of() { awk '{print $1; exit}' "$DVM_SESSION_DIR/$1/pid"; }
+prted_of() { pgrep -P "$(spawner_of "$1")" -x prted | head -n 1; }
+# memory PID: {"rss_kib", "pss_kib", "private_kib"}
+memory() {
+    awk '/^Rss:/ {rss = $2} /^Pss:/ {pss = $2} /^Private_(Clean|Dirty):/ {private += $2}
+        END {printf "{\"rss_kib\": %d, \"pss_kib\": %d, \"private_kib\": %d}", rss, pss, private}' "/proc/$1/smaps_rollup"
+}
+# switches PID: how often each of its threads, in their order, has gone to sleep of its own accord.
+switches() {
+    local task
+    for task in $(printf '%s\n' "/proc/$1/task/"* | sort -V); do
+        awk '/^voluntary_ctxt_switches/ {print $2}' "$task/status"
+    done
+}
+# metric VPID NAME: of the daemon's own figures.
+metric() { curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'; }
+threads() { awk '/^Threads:/ {print $2}' "/proc/$1/status"; }
+# state VPID: what a daemon holds, in bytes allocated and in descriptors.
+state() {
+    jq -cn --argjson memory "$(memory "$(prted_of "$1")")" --argjson heap "$(metric "$1" process_heap_bytes)" \
+        --argjson fds "$(metric "$1" process_open_fds)" '$memory + {heap_bytes: $heap, fds: $fds}'
+}
