@@ -2,6 +2,7 @@
 /* A clock, quantiles, and the memory of a process. */
 #include "bench/figures.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,4 +57,11 @@ long self_kib(const char *field)
     if (f)
         fclose(f);
     return kib;
+}
+
+double heap_bytes(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return (double)(m.uordblks + m.hblkhd);
 }

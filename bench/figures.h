@@ -12,5 +12,6 @@ void sort_doubles(double *v, size_t n);
 double quantile(const double *v, size_t n, double q);
 /* A field of /proc/self/smaps_rollup, "Rss:", "Pss:", "Private_Dirty:"; in KiB, 0 if unknown. */
 long self_kib(const char *field);
+double heap_bytes(void); /* that are allocated */
 
 #endif

@@ -9,6 +9,7 @@
 #include <pmix_server.h>
 #include <semaphore.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define JOBS 200
+#define GROWTH_JOBS 5000
 
 static sem_t answered;
 
@@ -81,7 +83,7 @@ enum step { REGISTER, CLIENT, SETUP, SPAWN, REAP, DEREGISTER, STEPS };
 static const char *const step_names[] = {"register", "client",    "setup_fork",
                                          "spawn",    "reap_true", "deregister"};
 
-static void one_job(unsigned number, double took[STEPS])
+static void one_job(unsigned number, double took[STEPS], bool spawns)
 {
     double t[STEPS + 1];
     char *argv[] = {"true", NULL};
@@ -103,17 +105,23 @@ static void one_job(unsigned number, double took[STEPS])
     t[SETUP] = now_ms();
     PMIx_server_setup_fork(&proc, &env);
     t[SPAWN] = now_ms();
-    errno = posix_spawnp(&pid, "true", NULL, NULL, argv, env);
+    if (spawns)
+        errno = posix_spawnp(&pid, "true", NULL, NULL, argv, env);
     t[REAP] = now_ms();
     if (pid > 0)
         waitpid(pid, NULL, 0);
     t[DEREGISTER] = now_ms();
+    PMIx_server_deregister_client(&proc, on_answer, NULL);
+    sem_wait(&answered);
     PMIx_server_deregister_nspace(proc.nspace, on_answer, NULL);
     sem_wait(&answered);
     t[STEPS] = now_ms();
     for (int i = 0; i < STEPS; i++)
         took[i] = t[i + 1] - t[i];
     PMIX_INFO_DESTRUCT(&info);
+    for (size_t i = 0; env[i]; i++)
+        free(env[i]);
+    free(env);
 }
 
 static void jobs(void)
@@ -123,7 +131,7 @@ static void jobs(void)
     double sum = 0;
 
     for (unsigned j = 0; j < JOBS; j++) {
-        one_job(j, one);
+        one_job(j, one, true);
         for (int i = 0; i < STEPS; i++)
             took[i][j] = one[i];
     }
@@ -134,6 +142,23 @@ static void jobs(void)
         printf(", \"%s_ms\": %.3f", step_names[i], quantile(took[i], JOBS, 0.5));
     }
     printf(", \"sum_ms\": %.3f}\n", sum);
+}
+
+/* What the library keeps of jobs that are over. */
+static void growth(void)
+{
+    double before = 0;
+    double took[STEPS];
+
+    for (unsigned j = 0; j < GROWTH_JOBS; j++) {
+        if (j == GROWTH_JOBS / 10) /* its own tables have grown by then */
+            before = heap_bytes();
+        one_job(JOBS + j, took, false);
+    }
+    printf("{\"bench\": \"floor\", \"what\": \"growth\", \"jobs\": %d, \"heap_bytes_per_job\": "
+           "%.1f}\n",
+           GROWTH_JOBS - GROWTH_JOBS / 10,
+           (heap_bytes() - before) / (GROWTH_JOBS - GROWTH_JOBS / 10));
 }
 
 int main(void)
@@ -165,6 +190,7 @@ int main(void)
     print_memory("server and TLS context", now_ms() - start, cpu_ms() - cpu);
     jobs();
     print_memory("the same after the jobs", 0, 0);
+    growth();
     tls_ctx_destroy(tls);
     PMIx_server_finalize();
     unlink(files.ca);

@@ -68,10 +68,10 @@ many() {
     emit growth members "$n" jobs "$MANY_JOBS" of member before "$member" after "$(state 1)"
 }
 
-# idle N: how often each thread woke up, and what the heartbeats of the links account for: on each link either side asks once and
-# answers once per interval, so that a daemon wakes for its timer, the answer and the other's question.
+# idle N: how often each thread woke up, and how many heartbeats there were on its links: each wakes a daemon once or twice, to
+# ask and for the answer, or for the question.
 idle() {
-    local n=$1 of pid kind vpid links i
+    local n=$1 of pid kind vpid links
     local -A before
     for of in "prted 0" "prted 1" "spawner 1"; do
         read -r kind vpid <<< "$of"
@@ -83,7 +83,7 @@ idle() {
         pid=$("${kind}_of" "$vpid")
         links=$((vpid == 0 ? n : 1))
         emit idle members "$n" seconds "$IDLE_S" process "$kind" vpid "$vpid" links "$links" \
-            heartbeats $((${#kind} > 5 ? 0 : 3 * links * IDLE_S / HEARTBEAT_S)) \
+            heartbeats $((${#kind} > 5 ? 0 : links * IDLE_S / HEARTBEAT_S)) \
             wakeups "$(paste <(echo "${before[$of]}") <(switches "$pid") | awk '{print $2 - $1}' | jq -sc .)"
     done
 }

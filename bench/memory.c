@@ -8,13 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static double heap_bytes(void)
-{
-    struct mallinfo2 m = mallinfo2();
-
-    return (double)(m.uordblks + m.hblkhd);
-}
-
 enum names { PODS, DNS, IPV6, NAMES };
 static const char *const name_of[] = {"pods, IPv4", "DNS names", "pods, IPv6 blocks of 64"};
 
