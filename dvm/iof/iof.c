@@ -234,14 +234,17 @@ static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const u
         say_taken(f, from, nspace); /* the job has ended here */
         return;
     }
-    s = source_of(f, nspace, l->home_vpid);
+    s = source(f, nspace);
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->spec.stdin_rank != JOB_RANK_ALL && l->spec.stdin_rank != r)
             continue;
-        if (odls_stdin(f->odls, nspace, r, data, len) > IOF_RANK_HIGH && len)
-            hwloc_bitmap_set(s->full, r);
+        if (odls_stdin(f->odls, nspace, r, data, len) <= IOF_RANK_HIGH || !len)
+            continue;
+        /* Not sooner: of ranks that are gone nobody would take it away. */
+        s = source_of(f, nspace, l->home_vpid);
+        hwloc_bitmap_set(s->full, r);
     }
-    if (hwloc_bitmap_iszero(s->full))
+    if (!s || hwloc_bitmap_iszero(s->full))
         say_taken(f, from, nspace);
 }
 

@@ -282,9 +282,27 @@ footprint() {
     prun -n 2 true
 }
 
-# routed VPID: frames of messages that a daemon has received.
-routed() {
-    curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk '$1 == "dvm_routed_frames_total" {print $2}'
+# metric VPID NAME: of the daemon's own figures.
+metric() {
+    curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'
+}
+routed() { metric "$1" dvm_routed_frames_total; }
+
+@test "a thousand jobs leave nothing in the memory of head and member, and no descriptor" {
+    local vpid
+    local -a heap fds
+    thousand() { timeout "$limit" xargs -P 8 -I{} "$bin/prun" -n 1 true < <(seq 1000); }
+    start_dvm 1 --slots 8
+    thousand # histories and caches have grown by then, which are bounded
+    for vpid in 0 1; do
+        heap[vpid]=$(metric "$vpid" process_heap_bytes)
+        fds[vpid]=$(metric "$vpid" process_open_fds)
+    done
+    thousand
+    for vpid in 0 1; do
+        [ $(($(metric "$vpid" process_heap_bytes) - heap[vpid])) -lt 45000 ]
+        [ "$(metric "$vpid" process_open_fds)" -le $((fds[vpid] + 2)) ]
+    done
 }
 
 @test "a job of one rank wakes the head and its daemon, nobody else" {
