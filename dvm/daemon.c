@@ -135,6 +135,9 @@ static void carry_out(struct daemon *d, struct out_act *act)
     case OUT_END_RANKS:
         djob_end(d, act->a, (uint64_t)act->number);
         break;
+    case OUT_CONTINUE:
+        djob_continue(d, act->a, act->rank);
+        break;
     case OUT_JOB_GONE:
         djob_gone(d, act->a);
         break;

@@ -199,6 +199,8 @@ static void spawn_answer(struct daemon *d, struct dclient *k, const struct out_a
     over = m.type == CLIENT_DONE || m.type == CLIENT_ERROR;
     if (m.type == CLIENT_ACCEPTED && !k->spawned)
         k->spawned = xstrdup(m.a);
+    if (m.type == CLIENT_STATE && k->spawned && strcmp(m.a, "READY_FOR_DEBUG") == 0)
+        pmix_srv_notify_held(d->pmix, &k->spawner, k->spawned, k->stop);
     if (over && m.number != 0) {
         log_info("a job that was spawned by a rank here: %s", m.a);
         status = spawn_failure(&m);
@@ -238,6 +240,8 @@ void dclient_act(struct daemon *d, const struct out_act *act)
 uint32_t dclient_of_spawn(struct daemon *d, pmix_req req, const struct job_spec *spec)
 {
     struct dclient *k = create(d, 0);
+
+    k->stop = spec->stop;
 
     k->spawn_req = req;
     k->spawner.rank = spec->parent_rank;

@@ -154,7 +154,10 @@ static void start(struct daemon *d, struct djob *j)
                                       .env = (const char *const *)env,
                                       .cwd = *app->cwd ? app->cwd : dir,
                                       .cpuset = cpuset_of(l, n),
-                                      .want_stdin = takes_stdin(l, r)};
+                                      .want_stdin = takes_stdin(l, r),
+                                      .stop_at_exec =
+                                          l->spec.stop == JOB_STOP_EXEC && job_stops(&l->spec, r),
+                                      .traceable = job_stops(&l->spec, r)};
         n++;
     }
     if (ok)
@@ -274,6 +277,18 @@ void djob_launch(struct daemon *d, struct job_launch *launch)
 void djob_signal(struct daemon *d, const char *nspace, int signum)
 {
     odls_signal(d->odls, nspace, ODLS_ALL_RANKS, signum);
+}
+
+void djob_continue(struct daemon *d, const char *nspace, uint32_t rank)
+{
+    const struct djob *j = find(d, nspace);
+
+    if (!j)
+        return;
+    if (j->launch->spec.stop == JOB_STOP_EXEC)
+        odls_signal(d->odls, nspace, rank, SIGCONT);
+    else
+        pmix_srv_continue(d->pmix, nspace, rank == JOB_RANK_ALL ? PMIX_SRV_RANK_ALL : rank);
 }
 
 /* SIGTERM with a grace: the rank is to end, whatever it does about it. */
@@ -414,6 +429,15 @@ static void on_left_open(const char *nspace, uint32_t rank, int stream, void *ar
     daemon_drain(d);
 }
 
+static void on_held(const char *nspace, uint32_t rank, bool held, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_proc(d->core, nspace, rank, held ? CORE_PROC_HELD : CORE_PROC_GOES_ON, 0, NULL);
+    daemon_drain(d);
+}
+
 static void no_matter(int status, void *arg)
 {
 }
@@ -511,6 +535,7 @@ static void on_spawner_lost(const char *why, void *arg)
 const struct odls_upcalls djob_odls_upcalls = {.on_started = on_started,
                                                .on_failed = on_failed,
                                                .on_output = on_output,
+                                               .on_held = on_held,
                                                .on_exited = on_exited,
                                                .on_stdin_room = on_stdin_room,
                                                .on_cleaned = on_removed,

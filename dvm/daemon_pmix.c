@@ -419,6 +419,24 @@ static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
     daemon_drain(d);
 }
 
+static void on_held(const char *nspace, uint32_t rank, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_proc(d->core, nspace, rank, CORE_PROC_HELD, 0, NULL);
+    daemon_drain(d);
+}
+
+static void on_continue(const char *nspace, uint32_t rank, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_job_continue(d->core, nspace, rank == PMIX_SRV_RANK_ALL ? JOB_RANK_ALL : rank);
+    daemon_drain(d);
+}
+
 static void on_clean_add(uint64_t scope, unsigned flags, const char *path, void *arg)
 {
     struct daemon *d = arg;
@@ -441,6 +459,8 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_data = on_data,
                                                .on_spawn = on_spawn,
                                                .on_notify = devent_notify,
+                                               .on_held = on_held,
+                                               .on_continue = on_continue,
                                                .on_clean_add = on_clean_add,
                                                .on_clean_run = on_clean_run,
                                                .on_control = ask_control,

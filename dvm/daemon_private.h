@@ -42,7 +42,8 @@ struct dclient { /* a program that has connected, or what it has left: a job to 
     const char *role;             /* of its certificate; NULL: it came by the local socket */
     uint64_t spawn_req;           /* an application's PMIx_Spawn instead of a connection, */
     struct pmix_srv_proc spawner; /* and who called it */
-    char *spawned;                /* the namespace, from acceptance to start */
+    char *spawned;                /* the namespace, once accepted */
+    enum job_stop stop;           /* of that job's ranks */
     bool submitted;
     struct session *session; /* NULL: it ends with its connection */
     UT_hash_handle hh, hh2;
@@ -174,6 +175,7 @@ void djob_files(struct daemon *d, const char *nspace, int errnum, const char *wh
 void djob_signal(struct daemon *d, const char *nspace, int signum);
 void djob_end(struct daemon *d, const char *nspace, uint64_t grace_ms);
 void djob_gone(struct daemon *d, const char *nspace);
+void djob_continue(struct daemon *d, const char *nspace, uint32_t rank_or_all);
 void djob_free_all(struct daemon *d);
 extern const struct odls_upcalls djob_odls_upcalls;
 /* daemon_stage.c: writers of jobs' files */

@@ -17,7 +17,7 @@
 
 static const char help[] =
     "Usage: pterm [--deadline S] [--dvm DIR|SOCKET|HOST]\n"
-    "  or:  pterm --job JOB [--signal SIGNAL] [--dvm DIR|SOCKET|HOST]\n"
+    "  or:  pterm --job JOB [--signal SIGNAL|--continue] [--dvm DIR|SOCKET|HOST]\n"
     "\n"
     "Ends a DVM and waits until it is gone. Of a local DVM ('prte start') nothing is left then:\n"
     "no process, no file. On Kubernetes the operator ends a DVM when its DvmCluster is deleted or\n"
@@ -27,25 +27,41 @@ static const char help[] =
     "      --job JOB         end this job (as pstat names it) and leave the DVM alone; its ranks\n"
     "                        get SIGTERM and, after a grace, SIGKILL\n"
     "      --signal SIGNAL   for --job: TERM and INT end it (default: TERM), KILL kills it, any\n"
-    "                        other is passed to its ranks; by name or number\n" CLI_WHERE_HELP
+    "                        other is passed to its ranks; by name or number\n"
+    "      --continue        for --job: its ranks that have stopped for a debugger go on, and\n"
+    "                        those to come do not stop\n" CLI_WHERE_HELP
     "  -h, --help            this text\n"
     "      --version         the version\n"
     "\n"
     "Exit code: 0, 1 if the DVM or the job cannot be ended, 2 if the command line is wrong.\n";
 
-enum { OPT_DEADLINE = 256, OPT_JOB, OPT_SIGNAL, OPT_DVM, OPT_TLS_DIR, OPT_HELP, OPT_VERSION };
+enum {
+    OPT_DEADLINE = 256,
+    OPT_JOB,
+    OPT_SIGNAL,
+    OPT_CONTINUE,
+    OPT_DVM,
+    OPT_TLS_DIR,
+    OPT_HELP,
+    OPT_VERSION
+};
 
 static const struct option longs[] = {
-    {"deadline", required_argument, NULL, OPT_DEADLINE}, {"job", required_argument, NULL, OPT_JOB},
-    {"signal", required_argument, NULL, OPT_SIGNAL},     {"dvm", required_argument, NULL, OPT_DVM},
-    {"tls-dir", required_argument, NULL, OPT_TLS_DIR},   {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},         {NULL, 0, NULL, 0},
+    {"deadline", required_argument, NULL, OPT_DEADLINE},
+    {"job", required_argument, NULL, OPT_JOB},
+    {"signal", required_argument, NULL, OPT_SIGNAL},
+    {"dvm", required_argument, NULL, OPT_DVM},
+    {"continue", no_argument, NULL, OPT_CONTINUE},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"tls-dir", required_argument, NULL, OPT_TLS_DIR},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
 };
 
 struct args {
     const char *dvm, *tls_dir, *job;
     uint64_t deadline_s, signum;
-    bool deadline, help, version;
+    bool deadline, go_on, help, version;
 };
 
 /* "TERM", "SIGTERM", "15". */
@@ -72,6 +88,10 @@ static int check(const struct args *a, int argc, char **argv, struct err *err)
         return err_set(err, "--job and --deadline contradict each other");
     if (!a->job && a->signum)
         return err_set(err, "--signal needs a --job");
+    if (!a->job && a->go_on)
+        return err_set(err, "--continue needs a --job");
+    if (a->signum && a->go_on)
+        return err_set(err, "--signal and --continue contradict each other");
     return 0;
 }
 
@@ -94,6 +114,7 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
             a->tls_dir = optarg;
         if (opt == OPT_JOB)
             a->job = optarg;
+        a->go_on = a->go_on || opt == OPT_CONTINUE;
         a->deadline = a->deadline || opt == OPT_DEADLINE;
         a->help = a->help || opt == OPT_HELP || opt == 'h';
         a->version = a->version || opt == OPT_VERSION;
@@ -111,6 +132,15 @@ static int signal_job(struct cli_conn *c, const struct args *a, struct err *err)
     return reply ? 0 : -1;
 }
 
+static int continue_job(struct cli_conn *c, const struct args *a, struct err *err)
+{
+    char *path FREE_AUTO = xasprintf("/v1/jobs/%s/continue", a->job);
+    json_t *reply = cli_call(c, "PUT", path, NULL, NULL, err);
+
+    json_decref(reply);
+    return reply ? 0 : -1;
+}
+
 static int run(const struct args *a, struct cli_where *where, struct err *err)
 {
     struct cli_conn *c = cli_connect(where, err);
@@ -118,7 +148,9 @@ static int run(const struct args *a, struct cli_where *where, struct err *err)
 
     if (!c)
         return -1;
-    rc = a->job ? signal_job(c, a, err) : cli_shutdown(c, (int64_t)a->deadline_s, err);
+    rc = a->go_on ? continue_job(c, a, err)
+         : a->job ? signal_job(c, a, err)
+                  : cli_shutdown(c, (int64_t)a->deadline_s, err);
     cli_conn_free(c);
     if (rc == 0 && !a->job && where->dir && ldvm_is(where->dir))
         rc = ldvm_finish(where->dir, NULL, true, err);

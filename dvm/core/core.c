@@ -226,6 +226,9 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
     case MSG_KILL:
         local_kill(c, m);
         break;
+    case MSG_CONTINUE:
+        local_continue(c, m);
+        break;
     case MSG_JOB_ENDED:
         local_ended(c, m);
         break;

@@ -65,9 +65,11 @@ enum core_proc_event {
     CORE_PROC_FAILED,
     CORE_PROC_REGISTERED,
     CORE_PROC_IOF_COMPLETE,
-    CORE_PROC_WAITPID
+    CORE_PROC_WAITPID,
+    CORE_PROC_HELD, /* stands still, as its job asked for, until OUT_CONTINUE */
+    CORE_PROC_GOES_ON
 };
-/* value: pid, errno, 0, 0, wait status; text: for FAILED what could not be done. */
+/* value: pid, errno, 0, 0, wait status, 0, 0; text: for FAILED what could not be done. */
 void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
                int value, const char *text);
 /* The files of a job with ranks here are all here, or (errnum, what) will not be. */
@@ -81,6 +83,8 @@ void core_local_gone(struct core *c, const char *nspace);
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text);
 /* A signal for a whole job, by one of its processes' request (PMIx job control). */
 void core_job_signal(struct core *c, const char *nspace, int signum);
+/* Held ranks are let go: one, or JOB_RANK_ALL, then also those that would still stop. */
+void core_job_continue(struct core *c, const char *nspace, uint32_t rank);
 /* The launch message of a job with ranks here (borrowed), or NULL. */
 const struct job_launch *core_job(const struct core *c, const char *nspace);
 
@@ -145,6 +149,7 @@ int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, 
                       struct err *err);
 int core_signal_put(struct core *c, const char *nspace, int signum, const char **reason,
                     struct err *err);
+int core_continue_put(struct core *c, const char *nspace, const char **reason, struct err *err);
 int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
                   const char **reason, struct err *err);
 int core_shutdown(struct core *c, const struct api_shutdown *s, const char **reason,

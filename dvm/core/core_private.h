@@ -27,11 +27,16 @@ struct local_job { /* a job with ranks here */
     struct job_launch map;
     int node;
     uint32_t nlocal, nattempted, nregistered, nover;
-    int *state;                /* [nranks] enum proc_state; other daemons' ranks stay 0 */
-    int *status;               /* [nranks] wait status */
-    uint8_t *how;              /* [nranks] enum rank_how */
+    int *state;     /* [nranks] enum proc_state; other daemons' ranks stay 0 */
+    int *status;    /* [nranks] wait status */
+    uint8_t *how;   /* [nranks] enum rank_how */
+    uint8_t *early; /* [nranks] what PMIx has told before the spawner: bits 1 << core_proc_event */
     struct msg_rank *attempts; /* the report of the launch */
     bool staged;               /* its files are here */
+    uint32_t nstop, nsettled,
+        nheld;     /* ranks that are to stop; have, or are over; stand still now */
+    bool *stopped; /* [nranks] has stopped once; NULL: none is to */
+    bool held_told, let_go;
     bool gone; /* nothing of it is left here; the head is told when its output has arrived */
     bool told;
     uint64_t iof_end; /* number of the message that ended its output */
@@ -122,6 +127,7 @@ void finish_check(struct core *c);
 void local_launch(struct core *c, struct msg *m);
 void local_start(struct core *c, const struct msg *m);
 void local_kill(struct core *c, const struct msg *m);
+void local_continue(struct core *c, const struct msg *m);
 void local_ended(struct core *c, const struct msg *m);
 void local_ranks_lost(struct core *c, const struct msg *m);
 void local_reports(struct core *c);

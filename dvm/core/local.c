@@ -28,9 +28,11 @@ static void drop(struct core *c, struct local_job *j)
     for (uint32_t i = 0; i < j->nlocal; i++)
         free(j->attempts[i].text);
     free(j->attempts);
+    free(j->stopped);
     free(j->state);
     free(j->status);
     free(j->how);
+    free(j->early);
     job_launch_free(&j->map);
     free(j);
 }
@@ -113,11 +115,16 @@ void local_launch(struct core *c, struct msg *m)
     j->state = xcalloc((size_t)j->map.nranks + 1, sizeof *j->state);
     j->status = xcalloc((size_t)j->map.nranks + 1, sizeof *j->status);
     j->how = xcalloc((size_t)j->map.nranks + 1, sizeof *j->how);
+    j->early = xcalloc((size_t)j->map.nranks + 1, 1);
     j->attempts = xcalloc((size_t)j->nlocal + 1, sizeof *j->attempts);
     for (uint32_t r = 0; r < j->map.nranks; r++) {
-        if (j->map.rank_node[r] == (uint32_t)node)
-            j->state[r] = PROC_INIT;
+        if (j->map.rank_node[r] != (uint32_t)node)
+            continue;
+        j->state[r] = PROC_INIT;
+        j->nstop += job_stops(&j->map.spec, r);
     }
+    if (j->nstop)
+        j->stopped = xcalloc(j->map.nranks, sizeof *j->stopped);
     DL_APPEND(c->jobs, j);
     out_add(&c->out, OUT_LAUNCH)->launch = copy_launch(&j->map);
     if (MUTANT(START_UNSTAGED) && j->map.spec.nfiles)
@@ -224,32 +231,151 @@ static void terminated(struct core *c, struct local_job *j, uint32_t rank)
     over(c, j);
 }
 
-void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
-               int value, const char *text)
+static int step(struct core *c, struct local_job *j, uint32_t rank, enum proc_event ev)
 {
-    static const enum proc_event events[] = {PROC_EV_RUN, PROC_EV_FAIL, PROC_EV_REGISTER,
-                                             PROC_EV_IOF, PROC_EV_WAITPID};
-    struct local_job *j = find(c, nspace);
     struct err err = {0};
-    int before;
 
-    if (!j || rank >= j->map.nranks || j->state[rank] == 0)
+    if (fsm_step(&proc_fsm, &j->state[rank], (int)ev, NULL, &err) == 0)
+        return 0;
+    out_log(&c->out, LOG_LEVEL_WARN, "job %s rank %u: %s", j->map.nspace, rank, err.msg);
+    return -1;
+}
+
+/* --- debugger hold */
+
+static void tell_held(struct core *c, struct local_job *j)
+{
+    struct msg m = {.type = MSG_HELD, .nspace = j->map.nspace, .number = j->nheld};
+
+    j->held_told = true;
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
+/* A rank that is over before it has stopped is not waited for. */
+static void settle_stop(struct core *c, struct local_job *j, uint32_t rank)
+{
+    if (!j->stopped || !job_stops(&j->map.spec, rank) || j->stopped[rank])
         return;
-    before = j->state[rank];
-    if (fsm_step(&proc_fsm, &j->state[rank], (int)events[ev], NULL, &err) < 0) {
-        out_log(&c->out, LOG_LEVEL_WARN, "job %s rank %u: %s", nspace, rank, err.msg);
-        return;
+    j->stopped[rank] = true;
+    if (++j->nsettled == j->nstop)
+        tell_held(c, j);
+}
+
+static void let_go(struct core *c, const struct local_job *j, uint32_t rank)
+{
+    struct out_act *act = out_add(&c->out, OUT_CONTINUE);
+
+    act->a = xstrdup(j->map.nspace);
+    act->rank = rank;
+}
+
+static void goes_on(struct core *c, struct local_job *j)
+{
+    if (--j->nheld == 0 && j->held_told)
+        tell_held(c, j);
+}
+
+/* What a rank that stops, or stood still until now, changes for its job. */
+static void hold_changed(struct core *c, struct local_job *j, uint32_t rank, int before)
+{
+    int now = j->state[rank];
+
+    if (now == PROC_READY_FOR_DEBUG && before != now) {
+        j->nheld++;
+        settle_stop(c, j, rank);
+        if (j->let_go)
+            let_go(c, j, rank);
+    } else if (before == PROC_READY_FOR_DEBUG && now != before) {
+        goes_on(c, j);
     }
+    if (now >= PROC_TERMINATED)
+        settle_stop(c, j, rank);
+}
+
+/* Of a rank that has stopped at its exec the spawner tells when it goes on; the others wait for an
+ * event that they now get, inside PMIx. */
+static void go_on(struct core *c, struct local_job *j, uint32_t rank)
+{
+    int before = j->state[rank];
+
+    if (before != PROC_READY_FOR_DEBUG || j->map.spec.stop == JOB_STOP_EXEC)
+        return;
+    if (step(c, j, rank, PROC_EV_GO_ON) == 0 && step(c, j, rank, PROC_EV_REGISTER) == 0)
+        hold_changed(c, j, rank, before);
+}
+
+void local_continue(struct core *c, const struct msg *m)
+{
+    struct local_job *j = find(c, m->nspace);
+
+    if (!j || !j->stopped || (m->rank != JOB_RANK_ALL && m->rank >= j->map.nranks))
+        return;
+    let_go(c, j, m->rank);
+    j->let_go |= m->rank == JOB_RANK_ALL;
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (m->rank == JOB_RANK_ALL || m->rank == r)
+            go_on(c, j, r);
+    }
+}
+
+void core_job_continue(struct core *c, const char *nspace, uint32_t rank)
+{
+    struct msg m = {.type = MSG_CONTINUE_ASK, .nspace = (char *)nspace, .rank = rank};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    core_settle(c);
+}
+
+static void proc_event(struct core *c, struct local_job *j, uint32_t rank, enum core_proc_event ev,
+                       int value, const char *text)
+{
+    static const enum proc_event events[] = {PROC_EV_RUN,  PROC_EV_FAIL,    PROC_EV_REGISTER,
+                                             PROC_EV_IOF,  PROC_EV_WAITPID, PROC_EV_HOLD,
+                                             PROC_EV_GO_ON};
+    int before = j->state[rank];
+
+    if (step(c, j, rank, events[ev]) < 0)
+        return;
     if (ev == CORE_PROC_WAITPID)
         j->status[rank] = value;
     if (ev == CORE_PROC_RUNNING || ev == CORE_PROC_FAILED)
         attempted(c, j, rank, ev == CORE_PROC_FAILED, value, text);
     if (ev == CORE_PROC_REGISTERED && before == PROC_RUNNING)
         registered(c, j);
+    if (j->stopped)
+        hold_changed(c, j, rank, before);
     if (j->state[rank] == PROC_TERMINATED)
         terminated(c, j, rank);
     else if (ev == CORE_PROC_FAILED)
         over(c, j);
+}
+
+/* The spawner's word that a rank runs may come after the rank's own. */
+static void catch_up(struct core *c, struct local_job *j, uint32_t rank)
+{
+    if (j->early[rank] & 1u << CORE_PROC_REGISTERED)
+        proc_event(c, j, rank, CORE_PROC_REGISTERED, 0, NULL);
+    if (j->early[rank] & 1u << CORE_PROC_HELD)
+        proc_event(c, j, rank, CORE_PROC_HELD, 0, NULL);
+    j->early[rank] = 0;
+}
+
+void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
+               int value, const char *text)
+{
+    struct local_job *j = find(c, nspace);
+
+    if (!j || rank >= j->map.nranks || j->state[rank] == 0)
+        return;
+    if (ev == CORE_PROC_HELD && !j->stopped) /* nobody has asked for it */
+        return;
+    if (j->state[rank] == PROC_INIT && (ev == CORE_PROC_REGISTERED || ev == CORE_PROC_HELD)) {
+        j->early[rank] |= (uint8_t)(1u << ev);
+        return;
+    }
+    proc_event(c, j, rank, ev, value, text);
+    if (ev == CORE_PROC_RUNNING)
+        catch_up(c, j, rank);
     core_settle(c);
 }
 
@@ -323,6 +449,8 @@ static void tell_job(struct core *c, struct local_job *j)
     tell_exited(c, j);
     if (j->nregistered == j->nlocal)
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &registered);
+    if (j->held_told)
+        tell_held(c, j);
     if (j->told)
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &gone);
 }

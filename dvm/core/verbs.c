@@ -51,6 +51,17 @@ int core_signal_put(struct core *c, const char *nspace, int signum, const char *
     return rc;
 }
 
+int core_continue_put(struct core *c, const char *nspace, const char **reason, struct err *err)
+{
+    int rc;
+
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    rc = launch_continue_put(c->launch, nspace, reason, err);
+    core_settle(c);
+    return rc;
+}
+
 int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
                   const char **reason, struct err *err)
 {

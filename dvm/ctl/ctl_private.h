@@ -83,7 +83,8 @@ void ctl_refuse_err(struct ctl_reply *rp, const char *reason, const struct err *
 
 /* campaign.c, size.c, shutdown.c, events.c, dvm.c: the verbs. */
 ctl_verb_fn ctl_put_campaign, ctl_cancel_campaign, ctl_get_campaign;
-ctl_verb_fn ctl_put_signal, ctl_put_size, ctl_put_shutdown, ctl_get_events, ctl_get_dvm;
+ctl_verb_fn ctl_put_signal, ctl_put_continue, ctl_put_size, ctl_put_shutdown, ctl_get_events,
+    ctl_get_dvm;
 
 /* events.c */
 void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, uint64_t from);

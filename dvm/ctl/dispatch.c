@@ -15,6 +15,7 @@ const struct ctl_verb ctl_verbs[] = {
     {"PUT", "/v1/campaigns/{id}/cancel", PEOPLE, false, ctl_cancel_campaign},
     {"GET", "/v1/campaigns/{id}", EVERYBODY, false, ctl_get_campaign},
     {"PUT", "/v1/jobs/{id}/signal", EVERYBODY, true, ctl_put_signal},
+    {"PUT", "/v1/jobs/{id}/continue", EVERYBODY, false, ctl_put_continue},
     {"PUT", "/v1/size", CTL_ROLE_OPERATOR, true, ctl_put_size},
     {"PUT", "/v1/shutdown", PEOPLE, true, ctl_put_shutdown},
     {"GET", "/v1/events", PEOPLE, false, ctl_get_events},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PUT /v1/jobs/{id}/signal. */
+/* PUT /v1/jobs/{id}/signal and /v1/jobs/{id}/continue. */
 #include "dvm/ctl/ctl_private.h"
 
 #include "api/fields.h"
@@ -26,4 +26,18 @@ void ctl_put_signal(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
     }
     rp->status = 202;
     rp->body = json_pack("{s:s, s:i}", "job", rq->id, "signal", signum);
+}
+
+void ctl_put_continue(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
+{
+    struct err err = {0};
+    const char *reason = NULL;
+
+    rp->input = true;
+    if (core_continue_put(ctl->core, rq->id, &reason, &err) < 0) {
+        ctl_refuse_err(rp, reason, &err);
+        return;
+    }
+    rp->status = 202;
+    rp->body = json_pack("{s:s}", "job", rq->id);
 }

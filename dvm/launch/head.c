@@ -291,6 +291,12 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
     case MSG_ABORT:
         job_aborted(l, from, m);
         break;
+    case MSG_HELD:
+        hold_told(l, from, m);
+        break;
+    case MSG_CONTINUE_ASK:
+        hold_asked(l, m);
+        break;
     case MSG_LOST:
     case MSG_GONE:
         lost_or_gone(l, from, m);

@@ -38,6 +38,7 @@ static void forget_map(struct job *j)
     free(j->node_sent);
     free(j->node_registered);
     free(j->node_staged);
+    hold_forget(j);
     j->map.nodes = NULL;
     j->map.rank_node = j->map.rank_app = NULL;
     j->rank_state = NULL;
@@ -298,6 +299,7 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
     j->map.nranks = ranks;
     j->map.version = l->members->version;
     j->mapped = true;
+    hold_prepare(j);
     free(index);
 }
 
@@ -608,8 +610,14 @@ static void enter(struct launch *l, struct job *j)
         tell_state(l, j);
         if (j->nnodes_registered == j->map.nnodes)
             job_event(l, j, JOB_EV_REGISTERED);
+        else
+            hold_check(l, j);
         break;
     case JOB_REGISTERED:
+        tell_state(l, j);
+        hold_check(l, j);
+        break;
+    case JOB_READY_FOR_DEBUG:
         tell_state(l, j);
         break;
     default:

@@ -198,6 +198,7 @@ static void node_over(struct launch *l, struct job *j, int node)
         return;
     j->node_gone[node] = true;
     j->nnodes_gone++;
+    hold_node_over(l, j, node);
     check_over(l, j);
     staging_check(l, j);
 }

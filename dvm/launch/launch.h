@@ -103,6 +103,8 @@ int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *o
  */
 int launch_signal_put(struct launch *l, const char *nspace, int signum, const char **reason,
                       struct err *err);
+/* Ranks that stand still for a debugger go on, and those to come do not stop. */
+int launch_continue_put(struct launch *l, const char *nspace, const char **reason, struct err *err);
 int launch_size_put(struct launch *l, const struct api_size *s, struct api_size *out,
                     const char **reason, struct err *err);
 /* Ends jobs at the deadline, then the DVM or this incarnation; again: the nearer deadline counts.

@@ -49,6 +49,11 @@ struct job {
     bool *node_staged; /* [nnodes] has the job's files */
     bool started;      /* its ranks were told to start, when all had */
     uint32_t nrunning, nnodes_gone, nnodes_registered;
+    uint32_t nnodes_stop, nnodes_settled; /* with ranks that are to stop; where they have */
+    uint64_t nheld;                       /* ranks that stand still for a debugger */
+    uint32_t *node_held;                  /* [nnodes] of them; NULL: none is to stop */
+    bool *node_settled;
+    bool let_go;            /* none is to stop any more */
     enum job_event failure; /* 0: none; how it will end */
     int exit_code;
     /* Ranks that failed while the others go on (JOB_RECOVERABLE); of these the lost ones: ended by
@@ -203,6 +208,13 @@ void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code
 void job_launched(struct launch *l, uint32_t from, const struct msg *m);
 void job_registered(struct launch *l, uint32_t from, const struct msg *m);
 void job_exited(struct launch *l, uint32_t from, const struct msg *m);
+/* hold.c: ranks that stop for a debugger */
+void hold_prepare(struct job *j); /* it has been mapped */
+void hold_forget(struct job *j);
+void hold_check(struct launch *l, struct job *j); /* it may be READY_FOR_DEBUG now */
+void hold_node_over(struct launch *l, struct job *j, int node);
+void hold_told(struct launch *l, uint32_t from, const struct msg *m);
+void hold_asked(struct launch *l, const struct msg *m);
 void job_local_gone(struct launch *l, uint32_t from, const struct msg *m);
 void job_aborted(struct launch *l, uint32_t from, const struct msg *m);
 void job_signal(struct launch *l, const struct msg *m);

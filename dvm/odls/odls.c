@@ -139,6 +139,8 @@ static int prepare(struct odls *o, struct prepared *v, const struct odls_rank *r
     struct odls_send *s = v->send = odls_send_new(SPAWN_CMD_START);
     int fd = -1;
 
+    s->cmd.flags =
+        (r->stop_at_exec ? SPAWN_START_HELD : 0u) | (r->traceable ? SPAWN_START_TRACEABLE : 0u);
     p->o = o;
     p->rank = r->rank;
     odls_input_init(&p->in, -1);

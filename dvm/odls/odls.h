@@ -25,6 +25,8 @@ struct odls_upcalls {
     void (*on_failed)(const char *nspace, uint32_t rank, int errnum, const char *what, void *arg);
     void (*on_output)(const char *nspace, uint32_t rank, int stream, const void *data, size_t len,
                       void *arg);
+    /* A rank with stop_at_exec stands still, after on_started; and goes on, by SIGCONT. Once. */
+    void (*on_held)(const char *nspace, uint32_t rank, bool held, void *arg);
     /* Reaped: `wait_status` as waitpid(2) gives it. */
     void (*on_exited)(const char *nspace, uint32_t rank, int wait_status, void *arg);
     /* Room again in a rank's stdin after odls_stdin() said more than 64 KiB wait. */
@@ -49,6 +51,8 @@ struct odls_rank {
     const char *cwd;    /* absolute, must exist */
     const char *cpuset; /* hwloc list "0-3,8"; NULL: as the daemon */
     bool want_stdin;    /* else /dev/null */
+    bool stop_at_exec;  /* before its first instruction, until SIGCONT */
+    bool traceable;     /* by a debugger of the same user that is no ancestor of it */
 };
 /* Copies what it needs. -1: nothing was started (a limit, too many bytes). */
 int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,

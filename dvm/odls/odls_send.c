@@ -175,6 +175,10 @@ static void on_report(struct odls *o, const struct spawn_rep *r)
     case SPAWN_REP_FAILED:
         odls_proc_failed(p, r->value, r->what);
         break;
+    case SPAWN_REP_HELD:
+    case SPAWN_REP_GOES_ON:
+        o->up.on_held(p->job->nspace, p->rank, r->kind == SPAWN_REP_HELD, o->arg);
+        break;
     case SPAWN_REP_EXITED:
         odls_proc_exited(p, r->value);
         break;

@@ -114,10 +114,14 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
     struct upcall *u;
     pmix_status_t rc;
 
+    if (strcmp(source->nspace, PMIX_SRV_NSPACE) == 0)
+        return PMIX_OPERATION_SUCCEEDED;
+    if (hold_takes(code, source, range, info, ninfo, &rc))
+        return rc;
     if (range == PMIX_RANGE_RM)
         log_info("pmix: %s.%u tells the resource manager: %s", source->nspace, source->rank,
                  PMIx_Error_string(code));
-    if (reach_of(range) < 0 || strcmp(source->nspace, PMIX_SRV_NSPACE) == 0)
+    if (reach_of(range) < 0)
         return PMIX_OPERATION_SUCCEEDED;
     u = upcall_new(run_notify);
     if (!u)
@@ -220,7 +224,8 @@ pmix_status_t pmix_server_notify_client_of_event(pmix_status_t status, const pmi
         return rc;
     if (!library)
         return PMIX_ERR_NOT_SUPPORTED;
-    if (range == PMIX_RANGE_RM) {
+    /* A release goes by the head to those that stand still, each once. */
+    if (range == PMIX_RANGE_RM || (status == PMIX_DEBUGGER_RELEASE && !telling)) {
         if (cb)
             cb(PMIX_SUCCESS, cbdata);
         return PMIX_SUCCESS;
@@ -259,8 +264,8 @@ static bool get_infos(struct cur *c, pmix_data_array_t *out)
     return rc == PMIX_SUCCESS && got == (int32_t)n;
 }
 
-static void tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
-                 pmix_data_range_t range)
+void event_tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
+                pmix_data_range_t range)
 {
     pmix_status_t rc;
 
@@ -290,7 +295,7 @@ void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
         return;
     }
     PMIX_LOAD_PROCID(&source, nspace, rank);
-    tell(op, code, &source, range);
+    event_tell(op, code, &source, range);
 }
 
 /* --- our own. All are for those only who ask for them by name: an MPI library's default handler
@@ -317,7 +322,7 @@ static void own_tell(struct pmix_srv *p, pmix_status_t code, const char *nspace,
     PMIX_LOAD_PROCID(&source, PMIX_SRV_NSPACE, p->vpid);
     PMIx_Info_list_convert(list, &op->info);
     PMIx_Info_list_release(list);
-    tell(op, code, &source, range);
+    event_tell(op, code, &source, range);
 }
 
 static void own_range(void *list, const struct pmix_srv_proc *to, size_t n)

@@ -210,6 +210,20 @@ static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, 
     add_part(list, PMIX_PROC_DATA, part);
 }
 
+/* libpmix stops ranks in PMIx_Init by this: all that are told of it, whichever it names (4.2.2), so
+ * that the neighbours of one that is to stop are let go at once. That a program stops elsewhere is
+ * its own doing. */
+static void add_stop(void *list, const struct job *j)
+{
+    const struct job_spec *s = &j->launch.spec;
+    bool all = s->stop_rank == JOB_RANK_ALL;
+
+    if (s->stop == JOB_STOP_INIT && (all || job_is_local(j, s->stop_rank)))
+        add_rank(list, PMIX_DEBUG_STOP_IN_INIT, PMIX_RANK_WILDCARD);
+    if (s->stop == JOB_STOP_APP)
+        add_rank(list, PMIX_DEBUG_STOP_IN_APP, all ? PMIX_RANK_WILDCARD : s->stop_rank);
+}
+
 static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
 {
     const struct job_launch *l = &j->launch;
@@ -229,6 +243,7 @@ static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
     add_u32(list, PMIX_MAX_PROCS, slots);
     add_u32(list, PMIX_JOB_NUM_APPS, (uint32_t)l->spec.napps);
     add_u32(list, PMIX_NUM_NODES, nodes_used);
+    add_stop(list, j);
     /* Ranks that wait for a message then give their CPU away instead of turning on it. */
     if (j->node != JOB_NO_VPID && j->node_size[j->node] > p->ncpus)
         PMIx_Info_list_add(list, PMIX_NODE_OVERSUBSCRIBED, NULL, PMIX_BOOL);

@@ -125,6 +125,7 @@ struct job {
     /* [nranks] between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is
      * right when its end is heard of */
     atomic_bool *in_session;
+    bool *waiting; /* [nranks] local ranks that wait for PMIX_DEBUGGER_RELEASE */
     UT_hash_handle hh;
 };
 struct job *job_find(struct pmix_srv *p, const char *nspace);
@@ -246,6 +247,14 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t
                        const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata);
 pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
                         pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+/* hold.c: where the ranks of a spawned job are to stop. */
+pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec);
+/* True if it is an event of a debugger's, which is not passed on; `rc` is the answer. */
+bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
+                const pmix_info_t info[], size_t ninfo, pmix_status_t *rc);
+/* event.c: tells local processes, with op->info. */
+void event_tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
+                pmix_data_range_t range);
 pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
                                  size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
 pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,

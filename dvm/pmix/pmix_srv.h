@@ -66,6 +66,11 @@ struct pmix_srv_upcalls {
      * that are on their way. */
     void (*on_notify)(pmix_req req, const char *nspace, const struct pmix_srv_reach *to,
                       const void *blob, size_t len, void *arg);
+    /* A local rank stands still in PMIx_Init, or where its program stops, until
+     * pmix_srv_continue(). */
+    void (*on_held)(const char *nspace, uint32_t rank, void *arg);
+    /* PMIX_DEBUGGER_RELEASE: a rank, or PMIX_SRV_RANK_ALL, may go on, wherever it is. */
+    void (*on_continue)(const char *nspace, uint32_t rank, void *arg);
     /* PMIx_Query_info: answer a struct jobtable, encoded, with the processes of the jobs named
      * ("a,b"; unknown ones are left out). */
     void (*on_query)(pmix_req req, const char *nspaces, void *arg);
@@ -133,6 +138,11 @@ int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t le
 void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg);
+/* The local ranks that stand still (one, or PMIX_SRV_RANK_ALL) are told to go on, each once. */
+void pmix_srv_continue(struct pmix_srv *p, const char *nspace, uint32_t rank);
+/* PMIX_READY_FOR_DEBUG for a local process: all ranks of `nspace` that are to stop do, there. */
+void pmix_srv_notify_held(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
+                          enum job_stop where);
 /* Whether this local rank, if it ended now, would do so as a client that has not finalized. */
 bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank);
 /* An event from a peer; done() when the library has it. */

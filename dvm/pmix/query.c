@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SPAWN_SUPPORT PMIX_MAPBY "," PMIX_WDIR "," PMIX_NOTIFY_COMPLETION
-#define DEBUG_SUPPORT ""
+#define DEBUG_SUPPORT PMIX_DEBUG_STOP_ON_EXEC "," PMIX_DEBUG_STOP_IN_INIT "," PMIX_DEBUG_STOP_IN_APP
 
 struct question {
     char key[PMIX_MAX_KEYLEN + 1];

@@ -51,6 +51,7 @@ static void count_ranks(struct job *j)
     j->gone = xcalloc(l->nranks, sizeof(*j->gone));
     j->connected = xcalloc(l->nranks, sizeof(*j->connected));
     j->in_session = xcalloc(l->nranks, sizeof(*j->in_session));
+    j->waiting = xcalloc(l->nranks, sizeof(*j->waiting));
     j->has_dir = xcalloc(l->nranks, sizeof(*j->has_dir));
     for (uint32_t r = 0; r < l->nranks; r++) {
         j->local_rank[r] = j->node_size[l->rank_node[r]]++;
@@ -105,6 +106,7 @@ void job_remove(struct pmix_srv *p, struct job *j)
     jobclean_free(j);
     free(j->connected);
     free(j->in_session);
+    free(j->waiting);
     free(j->has_dir);
     free(j);
 }
@@ -293,6 +295,8 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     pmix_proc_t proc;
 
     job_connected(p, nspace, rank, false);
+    if (j && rank < j->launch.nranks)
+        j->waiting[rank] = false;
     op->done = done;
     op->arg = arg;
     op->left = 1;

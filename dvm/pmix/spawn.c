@@ -139,6 +139,8 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
         rc = cleanups_of(info, ninfo, spec);
     if (rc == PMIX_SUCCESS)
         rc = files_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = hold_of(info, ninfo, spec);
     if (rc != PMIX_SUCCESS)
         return rc;
     spec->stdin_rank = JOB_RANK_NONE;
@@ -147,7 +149,11 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
     spec->apps = xcalloc(napps, sizeof(*spec->apps));
     spec->napps = napps;
     for (size_t i = 0; i < napps; i++) {
+        struct job_spec of_app = {0};
+
         app_of(&apps[i], &spec->apps[i]);
+        if (hold_of(apps[i].info, apps[i].ninfo, &of_app) != PMIX_SUCCESS || of_app.stop)
+            return PMIX_ERR_NOT_SUPPORTED; /* a job stops as a whole, or one rank of it */
         rc = files_of(apps[i].info, apps[i].ninfo, spec);
         if (rc != PMIX_SUCCESS)
             return rc;

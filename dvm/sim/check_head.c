@@ -325,6 +325,16 @@ static void check_held(struct check *c, struct seen_job *j, const struct inspect
                    (unsigned long long)(now - j->held_since));
 }
 
+/* The head's word that a job is ready for its debugger. */
+static void check_ready(struct check *c, const struct inspect_job *x)
+{
+    size_t n = x->state == JOB_READY_FOR_DEBUG ? sim_unheld(c->sim, x->nspace) : 0;
+
+    if (n)
+        check_fail(c, "ready-is-true", "job %s is ready for a debugger, %zu ranks are not",
+                   x->nspace, n);
+}
+
 static void on_job(void *arg, const struct inspect_job *x)
 {
     struct check *c = arg;
@@ -338,6 +348,7 @@ static void on_job(void *arg, const struct inspect_job *x)
     }
     check_map(c, j, x);
     check_held(c, j, x);
+    check_ready(c, x);
     count_slots(c, x);
     j->seen = true;
     j->home = x->home_vpid;

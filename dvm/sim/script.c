@@ -190,6 +190,8 @@ static void follow_failures(struct script *s)
         s->replicas = launch_inspect_bound(core_inspect_launch(head));
 }
 
+static void let_some_go(struct script *s);
+
 static bool contributes(void *arg, uint64_t *timeout_ms)
 {
     struct script *s = arg;
@@ -224,6 +226,7 @@ static void pass(struct script *s, uint64_t ms)
             sim_heal(s->sim);
         }
         follow_failures(s);
+        let_some_go(s);
         check_gather_go(s->check, contributes, s);
         for (uint32_t v = 0; v < s->nodes; v++)
             pod_step(s, v);
@@ -273,6 +276,10 @@ static void submit(struct script *s, uint32_t v)
     }
     if (since(s, 6) && dice(s, 4) == 0)
         code = outlive(s, &w);
+    if (since(s, 7) && !w.flags && dice(s, 4) == 0) {
+        w.stop = dice(s, 2) ? JOB_STOP_EXEC : JOB_STOP_INIT;
+        w.stop_rank = dice(s, 3) ? JOB_RANK_ALL : (uint32_t)dice(s, w.ranks);
+    }
     tell(s, "job of %u ranks, %llu ms, code %d, %u files%s%s at vpid %u", w.ranks,
          (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "",
          w.flags & JOB_STRICT ? ", strict"
@@ -282,6 +289,26 @@ static void submit(struct script *s, uint32_t v)
     s->expected[sim_njobs(s->sim)] = w.full ? 125 : code;
     sim_submit_job(s->sim, v, &w);
     s->result->jobs++;
+}
+
+static void let_go(void *arg, const struct inspect_job *j)
+{
+    struct script *s = arg;
+    const char *no;
+
+    if (s->resting || dice(s, 3))
+        (void)!core_continue_put(sim_core(s->sim, 0), j->nspace, &no, NULL);
+}
+
+static void let_some_go(struct script *s)
+{
+    struct core *head = sim_core(s->sim, 0);
+
+    if (!since(s, 7) || !head || sim_stopped(s->sim, 0) || (!s->resting && dice(s, 4)))
+        return;
+    core_time(head, sim_now(s->sim), sim_now(s->sim));
+    launch_inspect_jobs(core_inspect_launch(head), let_go, s);
+    sim_drain(s->sim, 0);
 }
 
 static void message(struct script *s)

@@ -13,8 +13,8 @@ struct script_opts {
     bool trace;     /* print what happens */
     /* What is done at random has grown with time, and a seed means something in its generation
      * only: 1: shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow
-     * wires, 5: jobs with files, 6: jobs that go on without lost ranks;
-     * 0: the newest. */
+     * wires, 5: jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a
+     * debugger; 0: the newest. */
     unsigned generation;
 };
 

@@ -256,7 +256,14 @@ static void start_ranks(struct sim *s, uint32_t vpid, const struct job_launch *l
         p->nspace = xstrdup(l->nspace);
         p->vpid = vpid;
         p->rank = r;
-        p->exits_at = s->now + strtoull(l->spec.apps[0].argv[0], NULL, 10);
+        p->run_ms = strtoull(l->spec.apps[0].argv[0], NULL, 10);
+        p->exits_at = s->now + p->run_ms;
+        p->stops_at = UINT64_MAX;
+        if (job_stops(&l->spec, r)) {
+            p->stop = l->spec.stop;
+            p->stops_at = s->now + sim_random(s, 200);
+            p->exits_at = UINT64_MAX;
+        }
         p->status = l->spec.apps[0].argv[2] && r % 4 == SIM_LOST_RANK
                         ? SIGKILL
                         : (int)strtol(l->spec.apps[0].argv[1], NULL, 10) << 8;
@@ -297,8 +304,27 @@ static void act_end(struct sim *s, uint32_t vpid, const char *nspace)
     {
         if (p->vpid == vpid && strcmp(p->nspace, nspace) == 0) {
             p->exits_at = s->now;
+            p->stops_at = UINT64_MAX;
             p->status = SIGTERM;
         }
+    }
+}
+
+/* SIGCONT, or an event: it finds only ranks that have stopped. */
+static void act_continue(struct sim *s, uint32_t vpid, const char *nspace, uint32_t rank)
+{
+    struct rank_proc *p;
+
+    DL_FOREACH(s->procs, p)
+    {
+        if (p->vpid != vpid || strcmp(p->nspace, nspace) != 0 || !p->held ||
+            (rank != JOB_RANK_ALL && rank != p->rank))
+            continue;
+        p->held = false;
+        if (p->exits_at == UINT64_MAX)
+            p->exits_at = s->now + p->run_ms;
+        if (p->stop == JOB_STOP_EXEC)
+            core_proc(s->nodes[vpid].core, nspace, p->rank, CORE_PROC_GOES_ON, 0, NULL);
     }
 }
 
@@ -359,6 +385,9 @@ static void act(struct sim *s, uint32_t vpid, struct out_act *a)
         break;
     case OUT_END_RANKS:
         act_end(s, vpid, a->a);
+        break;
+    case OUT_CONTINUE:
+        act_continue(s, vpid, a->a, a->rank);
         break;
     case OUT_JOB_GONE:
         sim_files_over(s, vpid, a->a);
@@ -473,6 +502,8 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
                             .timeout_ms = w->timeout_ms,
                             .nfiles = w->nfiles,
                             .files = files,
+                            .stop = w->stop,
+                            .stop_rank = w->stop_rank,
                             .napps = 1,
                             .apps = &app,
                             .parent_nspace = "",
@@ -518,6 +549,18 @@ void sim_job_forget(struct sim *s, size_t index)
         stage_client_gone(s->nodes[s->jobs[index].home].stage, (uint32_t)index);
 }
 
+size_t sim_unheld(const struct sim *s, const char *nspace)
+{
+    const struct rank_proc *p;
+    size_t n = 0;
+
+    DL_FOREACH(s->procs, p)
+    {
+        n += p->stops_at != UINT64_MAX && strcmp(p->nspace, nspace) == 0;
+    }
+    return n;
+}
+
 size_t sim_ranks(const struct sim *s, uint32_t vpid)
 {
     return s->nodes[vpid].nprocs;
@@ -556,6 +599,28 @@ static void deliver(struct sim *s, struct ev *e)
         break;
     }
     sim_drain(s, e->vpid);
+}
+
+static void stops(struct sim *s)
+{
+    struct rank_proc *p;
+
+    DL_FOREACH(s->procs, p)
+    {
+        struct core *c = s->nodes[p->vpid].core;
+
+        if (p->stops_at > s->now || s->nodes[p->vpid].stopped)
+            continue;
+        p->stops_at = UINT64_MAX;
+        p->held = true;
+        core_time(c, s->now, s->now);
+        if (p->stop != JOB_STOP_EXEC)
+            core_proc(c, p->nspace, p->rank, CORE_PROC_REGISTERED, 0, NULL);
+        core_proc(c, p->nspace, p->rank, CORE_PROC_HELD, 0, NULL);
+        sim_drain(s, p->vpid);
+        stops(s); /* the list may have changed */
+        return;
+    }
 }
 
 static void exits(struct sim *s)
@@ -607,6 +672,8 @@ static uint64_t next_time(const struct sim *s)
     {
         if (p->exits_at < at && !s->nodes[p->vpid].stopped)
             at = p->exits_at;
+        if (p->stops_at < at && !s->nodes[p->vpid].stopped)
+            at = p->stops_at;
     }
     return at;
 }
@@ -627,6 +694,7 @@ static void turn(struct sim *s)
         deliver(s, e);
         sim_ev_free(e);
     }
+    stops(s);
     exits(s);
     sim_files_turn(s);
     ticks(s);

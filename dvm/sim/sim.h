@@ -91,11 +91,15 @@ struct sim_want {
     uint32_t flags; /* of the job */
     bool loses;     /* rank SIM_LOST_RANK, and each fourth after it, ends by SIGKILL instead */
     uint64_t timeout_ms;
+    enum job_stop stop; /* its ranks (or one) stop some time after their start, until let go */
+    uint32_t stop_rank;
 };
 size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w);
 /* All files of the job are on the daemon's disk, whatever its core says. */
 bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace);
 struct stage_stats sim_stage(const struct sim *s, uint32_t vpid); /* nothing: it does not run */
+/* Ranks of the job that are to stop, run, and have not stopped. */
+size_t sim_unheld(const struct sim *s, const char *nspace);
 const struct sim_job *sim_job(const struct sim *s, size_t index);
 uint32_t sim_job_home(const struct sim *s, size_t index); /* where it was submitted */
 /* True while its submitter is there, in the life in which it submitted, and has a right to an

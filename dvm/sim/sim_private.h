@@ -44,7 +44,11 @@ struct rank_proc {
     char *nspace;
     uint32_t vpid;
     uint32_t rank;
-    uint64_t exits_at;
+    uint64_t exits_at; /* UINT64_MAX: when it has been let go, and has run for run_ms */
+    uint64_t run_ms;
+    uint64_t stops_at; /* for a debugger; UINT64_MAX: it has, or is not to */
+    bool held;
+    enum job_stop stop;
     int status;
     struct rank_proc *next, *prev;
 };

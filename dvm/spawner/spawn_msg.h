@@ -20,11 +20,16 @@
 #define SPAWN_MASK_MAX 8192       /* bytes of a CPU mask */
 
 enum spawn_cmd_kind {
-    SPAWN_CMD_START = 1, /* id, job; comes with SPAWN_FD_COUNT descriptors */
+    SPAWN_CMD_START = 1, /* id, job, flags of a start; comes with SPAWN_FD_COUNT descriptors */
     SPAWN_CMD_SIGNAL,    /* id, signum: to the process group; an ended rank is fine */
     SPAWN_CMD_JOB_END,   /* job: its ranks have ended; kill what they left behind, forget them */
     SPAWN_CMD_CLEAN_ADD, /* id of a scope, flags of remove.h, path: keep for SPAWN_CMD_CLEAN_RUN */
     SPAWN_CMD_CLEAN_RUN, /* id: remove what the scope holds, answer SPAWN_REP_CLEANED, forget it */
+};
+
+enum spawn_start_flag {
+    SPAWN_START_HELD = 1,      /* the program stands still before its first instruction */
+    SPAWN_START_TRACEABLE = 2, /* any process of the same user may debug it */
 };
 
 /* The descriptors of a start, in this order. */
@@ -43,10 +48,13 @@ void spawn_cmd_encode(struct buf *b, const struct spawn_cmd *c);
 int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     __attribute__((warn_unused_result));
 
-/* Per start: FAILED, or STARTED and later EXITED. */
+/* Per start: FAILED, or STARTED and later EXITED. In the order in which they are sent. */
 enum spawn_rep_kind {
     SPAWN_REP_STARTED = 1,
     SPAWN_REP_FAILED,
+    SPAWN_REP_HELD,    /* with SPAWN_START_HELD: it stands still now, and can be debugged */
+    SPAWN_REP_GOES_ON, /* after that: somebody has sent SIGCONT; not told of one that ends at once
+                        */
     SPAWN_REP_EXITED,
     SPAWN_REP_CLEANED /* of a scope; scopes that are not run are when the daemon is gone */
 };

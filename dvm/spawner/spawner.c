@@ -52,7 +52,11 @@ static void reap(struct spawner *sp)
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+        if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+            spawner_rank_stopped(sp, pid, status);
+            continue;
+        }
         if (pid != sp->daemon) {
             if (!spawner_clean_reaped(sp, pid, status))
                 spawner_rank_reaped(sp, pid, status);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 #define EXIT_NOT_RUN 127
@@ -94,7 +95,18 @@ static char **environment_of(const struct spawner *sp, uint64_t job, const struc
     return env;
 }
 
-static void become(const struct spawner *sp, uint64_t job, const struct spawn_spec *s, int exec_fd)
+/* Where Yama lets only ancestors debug a process, it has to say that others may; of the same user
+ * they have to be anyhow. Without Yama the call fails, and nothing is missing. */
+static void prepare_debug(unsigned flags, int exec_fd)
+{
+    if (flags & SPAWN_START_TRACEABLE)
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    if ((flags & SPAWN_START_HELD) && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+        fail(exec_fd, errno, "ptrace, to stop at the exec");
+}
+
+static void become(const struct spawner *sp, const struct spawner_rank *r,
+                   const struct spawn_spec *s, int exec_fd)
 {
     char what[SPAWN_WHAT_MAX];
     cpu_set_t *mask = NULL;
@@ -111,14 +123,15 @@ static void become(const struct spawner *sp, uint64_t job, const struct spawn_sp
             fail(exec_fd, errno, "binding to cpus %s", s->cpuset);
     }
     /* Names are looked up in the environment that is passed on, in the directory of the rank. */
-    environ = environment_of(sp, job, s);
+    environ = environment_of(sp, r->job, s);
     reset_signals();
+    prepare_debug(r->flags, exec_fd);
     why = spawner_path_exec((char *const *)s->argv, what, sizeof(what));
     fail(exec_fd, why, "%s", what);
 }
 
-void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD_COUNT],
-                  int exec_fd)
+void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
+                  const int fds[SPAWN_FD_COUNT], int exec_fd)
 {
     struct spawn_spec spec;
     struct err err = {0};
@@ -129,6 +142,6 @@ void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD
     if (spawn_memfd_map(fds[SPAWN_FD_SPEC], &in, &err) < 0 ||
         spawn_spec_decode(&in, &spec, &err) < 0)
         fail(exec_fd, err.code ? err.code : EBADMSG, "%s", err.msg);
-    become(sp, job, &spec, exec_fd);
+    become(sp, r, &spec, exec_fd);
     _exit(EXIT_FAILURE);
 }

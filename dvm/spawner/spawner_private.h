@@ -22,14 +22,25 @@
 #define SPAWNER_CLEAN_MS 60000   /* for one cleanup; then the rest stays */
 #define SPAWNER_CLEANERS_MAX 4
 
+/* The way of a rank that is to stand still at its exec: the kernel stops it for its tracer, which
+ * is the spawner; that lets go of it, stopped, so that a debugger can take it over. */
+enum spawner_hold {
+    SPAWNER_HOLD_NONE,
+    SPAWNER_HOLD_TRACED,
+    SPAWNER_HOLD_STOPPING,
+    SPAWNER_HOLD_HELD
+};
+
 /* A rank, from its start until the end of its job. */
 struct spawner_rank {
     uint64_t id;
     uint64_t job;
-    pid_t pid;       /* also its session and process group */
-    int exec_fd;     /* end of file: it runs; bytes: why it does not; -1: known */
-    bool reaped;     /* the pid may be somebody else's now */
-    bool failed;     /* it never ran */
+    pid_t pid;      /* also its session and process group */
+    int exec_fd;    /* end of file: it runs; bytes: why it does not; -1: known */
+    bool reaped;    /* the pid may be somebody else's now */
+    bool failed;    /* it never ran */
+    unsigned flags; /* enum spawn_start_flag */
+    enum spawner_hold hold;
     unsigned unsent; /* bits 1 << spawn_rep_kind */
     int status;
     int errnum;
@@ -68,7 +79,9 @@ struct spawner {
 void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN_FD_COUNT]);
 void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum);
 void spawner_rank_exec_known(struct spawner *sp, uint64_t id);
-void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status); /* unknown pids are fine */
+/* Unknown pids are fine. */
+void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status);
+void spawner_rank_stopped(struct spawner *sp, pid_t pid, int status); /* or continued */
 void spawner_rank_free(struct spawner *sp, struct spawner_rank *r);
 bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more for now */
 
@@ -76,8 +89,8 @@ bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more
  * not be: errno, and `what` names the file, or the interpreter that it needs. */
 int spawner_path_exec(char *const argv[], char *what, size_t size);
 /* spawner_exec.c: the way of a forked child to its program. */
-void spawner_exec(const struct spawner *sp, uint64_t job, const int fds[SPAWN_FD_COUNT],
-                  int exec_fd) __attribute__((noreturn));
+void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
+                  const int fds[SPAWN_FD_COUNT], int exec_fd) __attribute__((noreturn));
 /* What it wrote to exec_fd. 1: errnum and a text on the heap, 0: end of file, it runs. */
 int spawner_exec_result(int exec_fd, int *errnum, char **what);
 

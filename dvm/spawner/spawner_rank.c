@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -71,7 +73,7 @@ static void child(const struct spawner *sp, const struct spawner_rank *r,
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != spawner)
         _exit(EXIT_FAILURE);
-    spawner_exec(sp, r->job, fds, exec_fd);
+    spawner_exec(sp, r, fds, exec_fd);
 }
 
 static int fork_rank(struct spawner *sp, struct spawner_rank *r, const int fds[SPAWN_FD_COUNT])
@@ -112,6 +114,8 @@ void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[S
     r = xcalloc(1, sizeof(*r));
     r->id = c->id;
     r->job = c->job;
+    r->flags = c->flags;
+    r->hold = c->flags & SPAWN_START_HELD ? SPAWNER_HOLD_TRACED : SPAWNER_HOLD_NONE;
     r->exec_fd = -1;
     HASH_ADD(by_id, sp->by_id, id, sizeof(r->id), r);
     for (size_t i = 0; i < SPAWN_FD_COUNT && !r->failed; i++)
@@ -132,6 +136,37 @@ void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum)
      * for it. */
     if (kill(-r->pid, signum) < 0 && errno == ESRCH)
         kill(r->pid, signum);
+}
+
+/* The exec's own SIGTRAP, or a signal that came before it and goes its way. Of a rank that has been
+ * killed meanwhile nothing can be said here: it is reaped later. */
+static void traced_stop(struct spawner_rank *r, int signum)
+{
+    if (signum != SIGTRAP) {
+        ptrace(PTRACE_CONT, r->pid, NULL, (void *)(intptr_t)signum);
+        return;
+    }
+    r->hold = SPAWNER_HOLD_STOPPING;
+    ptrace(PTRACE_DETACH, r->pid, NULL, (void *)(intptr_t)SIGSTOP);
+}
+
+void spawner_rank_stopped(struct spawner *sp, pid_t pid, int status)
+{
+    struct spawner_rank *r = NULL;
+
+    HASH_FIND(by_pid, sp->by_pid, &pid, sizeof(pid), r);
+    if (!r)
+        return;
+    if (WIFSTOPPED(status) && r->hold == SPAWNER_HOLD_TRACED) {
+        traced_stop(r, WSTOPSIG(status));
+    } else if (WIFSTOPPED(status) && r->hold == SPAWNER_HOLD_STOPPING) {
+        r->hold = SPAWNER_HOLD_HELD;
+        exec_known(sp, r);
+        queue_report(sp, r, SPAWN_REP_HELD);
+    } else if (WIFCONTINUED(status) && r->hold == SPAWNER_HOLD_HELD) {
+        r->hold = SPAWNER_HOLD_NONE;
+        queue_report(sp, r, SPAWN_REP_GOES_ON);
+    }
 }
 
 void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status)

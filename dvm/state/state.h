@@ -25,6 +25,7 @@ enum job_state {
     JOB_REGISTERED = 16,
     JOB_WAITING_FOR_DAEMONS = 17,
     JOB_LOCAL_LAUNCH_COMPLETE = 18,
+    JOB_READY_FOR_DEBUG = 19,
     JOB_STARTED = 20,
     JOB_STAGING = 21,
     JOB_UNTERMINATED = 30, /* boundary: below, the job still runs */
@@ -50,6 +51,8 @@ enum job_event {
     JOB_EV_FIRST,      /* the first rank runs */
     JOB_EV_ALL_RUN,    /* all ranks run */
     JOB_EV_REGISTERED, /* all called PMIx_Init */
+    JOB_EV_HELD,       /* all ranks that are to stop stand still */
+    JOB_EV_CONTINUE,   /* they go on */
     JOB_EV_ENDED,      /* nothing of it is left anywhere */
     JOB_EV_FAIL_START, /* ended likewise, but: could not be started, */
     JOB_EV_ABORT,      /*   a rank failed or a daemon was lost, */
@@ -66,6 +69,7 @@ enum proc_state {
     PROC_REGISTERED = 5,
     PROC_IOF_COMPLETE = 6,
     PROC_WAITPID_FIRED = 7,
+    PROC_READY_FOR_DEBUG = 9,
     PROC_UNTERMINATED = 15,
     PROC_TERMINATED = 20,
     PROC_ERROR = 50,
@@ -79,7 +83,9 @@ enum proc_event {
     PROC_EV_IOF,
     PROC_EV_WAITPID,
     PROC_EV_FAIL,
-    PROC_EV_LOST
+    PROC_EV_LOST,
+    PROC_EV_HOLD,
+    PROC_EV_GO_ON
 };
 
 extern const struct fsm proc_fsm;

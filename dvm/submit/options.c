@@ -48,6 +48,9 @@ enum {
     OPT_CLEANUP_DIR,
     OPT_PRELOAD_FILES,
     OPT_PRELOAD_BINARY,
+    OPT_STOP_ON_EXEC,
+    OPT_STOP_IN_INIT,
+    OPT_STOP_IN_APP,
     OPT_DVM,
     OPT_TLS_DIR,
     OPT_RECONNECT,
@@ -84,6 +87,9 @@ static const struct option longs[] = {
     {"cleanup-dir", required_argument, NULL, OPT_CLEANUP_DIR},
     {"preload-files", required_argument, NULL, OPT_PRELOAD_FILES},
     {"preload-binary", no_argument, NULL, OPT_PRELOAD_BINARY},
+    {"stop-on-exec", no_argument, NULL, OPT_STOP_ON_EXEC},
+    {"stop-in-init", no_argument, NULL, OPT_STOP_IN_INIT},
+    {"stop-in-app", no_argument, NULL, OPT_STOP_IN_APP},
     {"dvm", required_argument, NULL, OPT_DVM},
     {"tls-dir", required_argument, NULL, OPT_TLS_DIR},
     {"reconnect", required_argument, NULL, OPT_RECONNECT},
@@ -336,6 +342,18 @@ static int set_rtos(struct parse *p, const char *text, struct err *err)
     return policy_rtos(text, &p->rtos_words, err);
 }
 
+static int set_stop(struct parse *p, enum job_stop stop, struct err *err)
+{
+    struct job_spec *s = &p->out->spec;
+
+    if (s->stop != JOB_STOP_NONE && s->stop != stop)
+        return err_set(err, "--stop-on-exec, --stop-in-init and --stop-in-app contradict each "
+                            "other: give one of them");
+    s->stop = stop;
+    s->stop_rank = JOB_RANK_ALL;
+    return 0;
+}
+
 static int set_flag(struct parse *p, int opt)
 {
     struct job_spec *s = &p->out->spec;
@@ -427,6 +445,12 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
         return files_add_list(&p->out->spec, &p->out->sources, value, p->cwd, err) < 0
                    ? err_wrap(err, "--preload-files")
                    : 0;
+    case OPT_STOP_ON_EXEC:
+        return set_stop(p, JOB_STOP_EXEC, err);
+    case OPT_STOP_IN_INIT:
+        return set_stop(p, JOB_STOP_INIT, err);
+    case OPT_STOP_IN_APP:
+        return set_stop(p, JOB_STOP_APP, err);
     case OPT_DVM:
         return set_place(p, &p->dvm, "--dvm", value, err);
     case OPT_TLS_DIR:
@@ -595,7 +619,8 @@ static int check_attach(const struct parse *p, struct err *err)
     const struct job_spec *s = &p->out->spec;
 
     if (s->flags || p->rtos_words || p->map_by || p->per_node || p->host || p->timeout ||
-        p->stdin_ || p->nprocs || p->wdir || p->nexports || s->ncleanups || s->nfiles || p->binary)
+        p->stdin_ || p->nprocs || p->wdir || p->nexports || s->ncleanups || s->nfiles ||
+        p->binary || s->stop)
         return err_set(err, "--attach can be given with --output, --tag-output, --dvm, --tls-dir, "
                             "--reconnect and -v only");
     return 0;

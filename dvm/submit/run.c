@@ -153,6 +153,8 @@ static void on_state(struct run *r, struct client_msg *m)
         return;
     }
     r->running = r->running || strcmp(r->state, "RUNNING") == 0;
+    if (strcmp(r->state, "READY_FOR_DEBUG") == 0 && !r->opts->verbose)
+        say(r, "job %s: %s", r->nspace ? r->nspace : "?", r->reason);
     if (r->opts->verbose)
         say(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", r->state, r->reason[0] ? ": " : "",
             r->reason);

@@ -91,6 +91,8 @@ refused() {
     refused "--signal needs a --job" pterm --signal TERM
     refused "'NONE' is not a whole number" pterm --job 1.1 --signal NONE
     refused "contradict each other" pterm --job 1.1 --deadline 2
+    refused "--continue needs a --job" pterm --continue
+    refused "contradict each other" pterm --job 1.1 --signal TERM --continue
 }
 
 @test "dvm-connect refuses what is no socket, and tells what it is for" {

@@ -55,9 +55,10 @@ static int end(void)
 /* --- events */
 
 static struct {
-    int seen;
+    int seen, ready, released;
     pmix_status_t status;
     pmix_proc_t affected;
+    char where[64];
     int code;
 } event;
 
@@ -67,13 +68,17 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 {
     (void)id, (void)source, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
-    event.seen++;
+    event.seen += status == PMIX_EVENT_JOB_END;
+    event.ready += status == PMIX_READY_FOR_DEBUG;
+    event.released += status == PMIX_DEBUGGER_RELEASE;
     event.status = status;
     for (size_t i = 0; i < ninfo; i++) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
             event.affected = *info[i].value.data.proc;
         if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
             event.code = info[i].value.data.integer;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_BREAKPOINT))
+            snprintf(event.where, sizeof(event.where), "%s", info[i].value.data.string);
     }
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
@@ -89,12 +94,17 @@ static void listen_to(pmix_status_t code)
         must(rc, "registering for an event");
 }
 
-static void await_event(void)
+static void await(const int *count)
 {
     pthread_mutex_lock(&lock);
-    while (event.seen == 0)
+    while (*count == 0)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
+}
+
+static void await_event(void)
+{
+    await(&event.seen);
 }
 
 /* --- spawn N PROGRAM ARGUMENT…: "@pid" among the arguments is our own */
@@ -311,6 +321,117 @@ static int do_tool(char **argv)
     return 0;
 }
 
+/* --- hold URI|- exec|init|app RANK|* N PROGRAM ARGUMENT…: as a tool at that daemon, or as a rank,
+ * spawns a job that stops, tells when it has, waits for a line of input, and lets it go on */
+
+static void join(const char *uri)
+{
+    pmix_info_t info;
+
+    if (strcmp(uri, "-") == 0) {
+        begin();
+        return;
+    }
+    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
+    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
+}
+
+static int leave(const char *uri)
+{
+    if (strcmp(uri, "-") == 0)
+        return end();
+    must(PMIx_tool_finalize(), "PMIx_tool_finalize");
+    return 0;
+}
+
+static void release(const char *nspace)
+{
+    pmix_info_t info[2];
+    pmix_proc_t all;
+
+    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_CUSTOM_RANGE, &all, PMIX_PROC);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    must(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, NULL, PMIX_RANGE_CUSTOM, info, 2, NULL, NULL),
+         "release");
+}
+
+static void load_stop(pmix_info_t *info, const char *where, const char *which)
+{
+    const char *key = strcmp(where, "exec") == 0   ? PMIX_DEBUG_STOP_ON_EXEC
+                      : strcmp(where, "init") == 0 ? PMIX_DEBUG_STOP_IN_INIT
+                                                   : PMIX_DEBUG_STOP_IN_APP;
+    pmix_rank_t rank = (pmix_rank_t)number(which);
+
+    if (strcmp(which, "*") == 0)
+        PMIX_INFO_LOAD(info, key, NULL, PMIX_BOOL);
+    else
+        PMIX_INFO_LOAD(info, key, &rank, PMIX_PROC_RANK);
+}
+
+static int do_hold(char **argv)
+{
+    pmix_nspace_t child = "";
+    pmix_info_t info;
+    pmix_app_t app;
+    char line[16];
+
+    join(argv[0]);
+    listen_to(PMIX_EVENT_JOB_END);
+    listen_to(PMIX_READY_FOR_DEBUG);
+    load_stop(&info, argv[1], argv[2]);
+    PMIX_APP_CONSTRUCT(&app);
+    app.maxprocs = number(argv[3]);
+    app.cmd = argv[4];
+    app.argv = argv + 4;
+    must(PMIx_Spawn(&info, 1, &app, 1, child), "spawn");
+    await(&event.ready);
+    printf("ready: %s, at %s\n",
+           strcmp(child, event.affected.nspace) == 0 ? child : event.affected.nspace, event.where);
+    fflush(stdout);
+    if (!fgets(line, sizeof(line), stdin))
+        return 3;
+    release(child);
+    await_event();
+    printf("ended with code %d after %d such events\n", event.code, event.ready);
+    return leave(argv[0]);
+}
+
+/* --- stops: where it is told to by its job's attributes; says so before and after */
+
+static int do_stops(char **argv)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t job;
+    pmix_info_t info[2];
+
+    (void)argv;
+    begin();
+    PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
+    must(PMIx_Get(&job, PMIX_DEBUG_STOP_IN_APP, NULL, 0, &v), "PMIX_DEBUG_STOP_IN_APP");
+    if (!PMIX_CHECK_RANK(v->data.rank, me.rank))
+        return end();
+    listen_to(PMIX_DEBUGGER_RELEASE);
+    printf("stops\n");
+    fflush(stdout);
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_BREAKPOINT, "here", PMIX_STRING);
+    must(PMIx_Notify_event(PMIX_READY_FOR_DEBUG, &me, PMIX_RANGE_RM, info, 2, NULL, NULL), "ready");
+    await(&event.released);
+    printf("goes on\n");
+    return end();
+}
+
+/* --- hello: calls PMIx_Init, says so, ends */
+
+static int do_hello(char **argv)
+{
+    (void)argv;
+    begin();
+    printf("hello\n");
+    return end();
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
@@ -323,6 +444,9 @@ static const struct {
     {"control", do_control},
     {"log", do_log},
     {"tool", do_tool},
+    {"hold", do_hold},
+    {"stops", do_stops},
+    {"hello", do_hello},
 };
 
 int main(int argc, char **argv)

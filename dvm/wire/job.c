@@ -262,6 +262,8 @@ void job_spec_encode(struct buf *b, const struct job_spec *s)
     policy_encode(b, s);
     buf_put_u32(b, s->stdin_rank);
     buf_put_u64(b, s->timeout_ms);
+    buf_put_u8(b, (uint8_t)s->stop);
+    buf_put_u32(b, s->stop_rank);
     buf_put_u32(b, (uint32_t)s->nhosts);
     u32_encode(b, s->hosts, s->nhosts);
     buf_put_str(b, s->parent_nspace);
@@ -279,6 +281,8 @@ static void spec_read(struct cur *c, struct job_spec *s)
     policy_decode(c, s);
     s->stdin_rank = cur_u32(c);
     s->timeout_ms = cur_u64(c);
+    s->stop = cur_u8(c);
+    s->stop_rank = cur_u32(c);
     s->nhosts = cur_count(c, JOB_RANKS_MAX, sizeof(uint32_t));
     s->hosts = u32_decode(c, s->nhosts);
     s->parent_nspace = cur_str(c, JOB_NSPACE_MAX);
@@ -300,6 +304,8 @@ static int spec_check(const struct cur *c, const struct job_spec *s, struct err 
         return err_set(err, "unknown flags 0x%x", s->flags & ~JOB_FLAGS_KNOWN);
     if ((s->flags & JOB_STRICT) && !(s->flags & JOB_RECOVERABLE))
         return err_set(err, "strict means nothing for a job that is not recoverable");
+    if (s->stop > JOB_STOP_APP)
+        return err_set(err, "unknown place to stop at %d", (int)s->stop);
     if (policy_check(s, err) < 0 || cleanups_check(s, err) < 0 || files_check(s, err) < 0)
         return -1;
     if (s->napps == 0)
@@ -501,4 +507,9 @@ uint32_t job_launch_local_size(const struct job_launch *l, uint32_t node)
 uint32_t job_launch_local_rank(const struct job_launch *l, uint32_t rank)
 {
     return rank < l->nranks ? ranks_on(l, l->rank_node[rank], rank) : 0;
+}
+
+bool job_stops(const struct job_spec *s, uint32_t rank)
+{
+    return s->stop != JOB_STOP_NONE && (s->stop_rank == JOB_RANK_ALL || s->stop_rank == rank);
 }

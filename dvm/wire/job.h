@@ -95,6 +95,13 @@ struct job_cleanup {
 #define JOB_FILES_MAX 256
 #define JOB_FILE_PATH_MAX 1023
 #define JOB_FILES_DIR "files" /* in the job's directory on each daemon */
+/* Where ranks stand still until a debugger, or whoever asked for it, lets them go on. */
+enum job_stop {
+    JOB_STOP_NONE,
+    JOB_STOP_EXEC, /* before the program's first instruction, by a signal */
+    JOB_STOP_INIT, /* in PMIx_Init */
+    JOB_STOP_APP   /* where the program says so by PMIX_READY_FOR_DEBUG */
+};
 
 struct job_spec {
     uint32_t flags;
@@ -106,7 +113,9 @@ struct job_spec {
     enum job_bind_to bind_to;
     uint32_t stdin_rank; /* a rank, JOB_RANK_ALL or JOB_RANK_NONE */
     uint64_t timeout_ms; /* 0: none */
-    size_t nhosts;       /* vpids the job is limited to; 0: all */
+    enum job_stop stop;
+    uint32_t stop_rank; /* that stops, or JOB_RANK_ALL */
+    size_t nhosts;      /* vpids the job is limited to; 0: all */
     uint32_t *hosts;
     char *parent_nspace; /* of a spawn by an application, else "" */
     uint32_t parent_rank;
@@ -163,5 +172,7 @@ int job_launch_node(const struct job_launch *l, uint32_t vpid);
 /* Ranks on one node: number, and the local rank of `rank` among them. */
 uint32_t job_launch_local_size(const struct job_launch *l, uint32_t node);
 uint32_t job_launch_local_rank(const struct job_launch *l, uint32_t rank);
+/* Whether the rank is to stop, wherever the job's specification says. */
+bool job_stops(const struct job_spec *s, uint32_t rank);
 
 #endif

@@ -59,6 +59,9 @@ static const struct layout layouts[MSG_TYPES] = {
     [MSG_STAGED] = {"STAGED", "nit"},
     [MSG_START] = {"START", "n"},
     [MSG_RANKS_LOST] = {"RANKS_LOST", "nitrR"},
+    [MSG_HELD] = {"HELD", "ni"},
+    [MSG_CONTINUE_ASK] = {"CONTINUE_ASK", "nr"},
+    [MSG_CONTINUE] = {"CONTINUE", "nr"},
 };
 
 const char *msg_name(unsigned type)

@@ -69,6 +69,11 @@ enum msg_type {
     /* to a member, by the head */
     MSG_RANKS_LOST, /* nspace, ranks: wait status and how; number: 1 if the other ranks go on; text,
                        rank: the process that has spawned the job, "" if none has */
+    /* debugger hold */
+    MSG_HELD,         /* to the head: nspace, number: ranks that stand still on the sender; when all
+                         that are to are, and when none is any more */
+    MSG_CONTINUE_ASK, /* to the head: nspace, rank (or JOB_RANK_ALL): let it go on */
+    MSG_CONTINUE,     /* to a member: the same */
     MSG_TYPES
 };
 

@@ -21,6 +21,7 @@ enum out_kind {
     OUT_START,     /* a: nspace */
     OUT_SIGNAL,    /* a: nspace, rank (or JOB_RANK_ALL), number: signal */
     OUT_END_RANKS, /* a: nspace: SIGTERM, number ms of grace, SIGKILL */
+    OUT_CONTINUE,  /* a: nspace, rank (or JOB_RANK_ALL): held ranks go on */
     OUT_JOB_GONE,  /* a: nspace: all local ranks terminated: clean up, then core_local_gone() */
     OUT_JOB_ENDED, /* a: nspace, number: exit code: the whole job is over (event for local tools) */
     OUT_RANKS_LOST, /* data: the body of MSG_RANKS_LOST (dvm/wire/msg.h): to be told to local ranks

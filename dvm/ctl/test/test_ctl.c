@@ -215,6 +215,8 @@ static void a_signal_needs_a_number_and_a_job_that_is_there(void **state)
     assert_answer(*state, 400, "signal");
     call(*state, "PUT", "/v1/jobs/7.1/signal", "{\"signal\": 15}");
     assert_answer(*state, 404, "no job 7.1 waits or runs");
+    call(*state, "PUT", "/v1/jobs/7.1/continue", "");
+    assert_answer(*state, 404, "no job 7.1 waits or runs");
 }
 
 static void a_shrink_that_names_the_head_is_refused_with_core_s_reason(void **state)
@@ -242,6 +244,7 @@ static void every_role_may_use_its_verbs_only(void **state)
         {"PUT", "/v1/campaigns/{id}/cancel", "ou"},
         {"GET", "/v1/campaigns/{id}", "oum"},
         {"PUT", "/v1/jobs/{id}/signal", "oum"},
+        {"PUT", "/v1/jobs/{id}/continue", "oum"},
         {"PUT", "/v1/size", "o"},
         {"PUT", "/v1/shutdown", "ou"},
         {"GET", "/v1/events", "ou"},

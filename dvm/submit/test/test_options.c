@@ -586,6 +586,28 @@ static void cleanup_of_what_is_not_named_clearly_is_refused(void **state)
     assert_refused("--attach 1.1 --cleanup-file /tmp/f", "--attach can be given with");
 }
 
+static void a_place_to_stop_comes_through_and_there_is_one(void **state)
+{
+    static const struct {
+        const char *line;
+        enum job_stop stop;
+    } good[] = {{"a", JOB_STOP_NONE},
+                {"--stop-on-exec a", JOB_STOP_EXEC},
+                {"--stop-in-init a", JOB_STOP_INIT},
+                {"--stop-in-app --stop-in-app a", JOB_STOP_APP}};
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct submit_opts o = parsed(good[i].line);
+
+        assert_int_equal(o.spec.stop, good[i].stop);
+        assert_int_equal(o.spec.stop_rank, good[i].stop ? JOB_RANK_ALL : 0);
+        submit_opts_free(&o);
+    }
+    assert_refused("--stop-on-exec --stop-in-init a", "contradict each other");
+    assert_refused("--stop-in-app --stop-on-exec a", "contradict each other");
+    assert_refused("--attach 1.1 --stop-in-init", "--attach can be given with");
+}
+
 static void hosts_are_vpids_ranges_and_names_sorted_and_once(void **state)
 {
     struct submit_opts o = parsed("--host my-dvm-7,2-4,3,node1,x-head-0,x-5.x.ns.svc a");
@@ -683,6 +705,7 @@ int main(void)
         cmocka_unit_test(what_becomes_of_a_job_without_a_rank_comes_through),
         cmocka_unit_test(attach_detach_and_output_come_through),
         cmocka_unit_test(flags_come_through),
+        cmocka_unit_test(a_place_to_stop_comes_through_and_there_is_one),
         cmocka_unit_test(what_is_to_be_cleaned_up_comes_through),
         cmocka_unit_test(cleanup_of_what_is_not_named_clearly_is_refused),
         cmocka_unit_test(files_that_cannot_have_their_name_there_are_refused),

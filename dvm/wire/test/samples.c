@@ -22,6 +22,8 @@ static struct job_spec sample_spec(void)
                              .ppr = 2,
                              .stdin_rank = JOB_RANK_ALL,
                              .timeout_ms = 1500,
+                             .stop = JOB_STOP_INIT,
+                             .stop_rank = 1,
                              .nhosts = 2,
                              .hosts = some_vpids,
                              .parent_nspace = "5.1",
