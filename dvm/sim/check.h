@@ -33,4 +33,7 @@ bool check_excused(struct check *c, const struct sim_job *j);
 /* Nothing happens any more: everybody has to agree, and everything has to have arrived. */
 void check_rest(struct check *c);
 
+/* Jobs that stop for a debugger, or some of them, may go on. */
+void check_let_go(struct check *c, bool all);
+
 #endif

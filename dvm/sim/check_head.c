@@ -438,3 +438,29 @@ void check_head(struct check *c, const struct core *core)
     for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
         check_cpus(c, l, v);
 }
+
+struct letting {
+    struct check *check;
+    bool all;
+};
+
+static void let_go(void *arg, const struct inspect_job *j)
+{
+    const struct letting *x = arg;
+    const char *no;
+
+    if (x->all || sim_random(x->check->sim, 3))
+        (void)!core_continue_put(sim_core(x->check->sim, 0), j->nspace, &no, NULL);
+}
+
+void check_let_go(struct check *c, bool all)
+{
+    struct core *head = sim_core(c->sim, 0);
+    struct letting x = {c, all};
+
+    if (!head || sim_stopped(c->sim, 0))
+        return;
+    core_time(head, sim_now(c->sim), sim_now(c->sim));
+    launch_inspect_jobs(core_inspect_launch(head), let_go, &x);
+    sim_drain(c->sim, 0);
+}

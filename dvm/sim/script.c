@@ -190,8 +190,6 @@ static void follow_failures(struct script *s)
         s->replicas = launch_inspect_bound(core_inspect_launch(head));
 }
 
-static void let_some_go(struct script *s);
-
 static bool contributes(void *arg, uint64_t *timeout_ms)
 {
     struct script *s = arg;
@@ -226,7 +224,8 @@ static void pass(struct script *s, uint64_t ms)
             sim_heal(s->sim);
         }
         follow_failures(s);
-        let_some_go(s);
+        if (since(s, 7) && (s->resting || dice(s, 4) == 0))
+            check_let_go(s->check, s->resting);
         check_gather_go(s->check, contributes, s);
         for (uint32_t v = 0; v < s->nodes; v++)
             pod_step(s, v);
@@ -289,26 +288,6 @@ static void submit(struct script *s, uint32_t v)
     s->expected[sim_njobs(s->sim)] = w.full ? 125 : code;
     sim_submit_job(s->sim, v, &w);
     s->result->jobs++;
-}
-
-static void let_go(void *arg, const struct inspect_job *j)
-{
-    struct script *s = arg;
-    const char *no;
-
-    if (s->resting || dice(s, 3))
-        (void)!core_continue_put(sim_core(s->sim, 0), j->nspace, &no, NULL);
-}
-
-static void let_some_go(struct script *s)
-{
-    struct core *head = sim_core(s->sim, 0);
-
-    if (!since(s, 7) || !head || sim_stopped(s->sim, 0) || (!s->resting && dice(s, 4)))
-        return;
-    core_time(head, sim_now(s->sim), sim_now(s->sim));
-    launch_inspect_jobs(core_inspect_launch(head), let_go, s);
-    sim_drain(s->sim, 0);
 }
 
 static void message(struct script *s)
