@@ -104,16 +104,16 @@ int close(int fd)
     return (int)syscall(SYS_close, fd);
 }
 
-int select(int nfds, fd_set *restrict readable, fd_set *restrict writable,
-           fd_set *restrict exceptional, struct timeval *restrict timeout)
+int select(int nfds, fd_set *restrict readfds, fd_set *restrict writefds,
+           fd_set *restrict exceptfds, struct timeval *restrict timeout)
 {
     bool listens =
-        is_library() && readable && !writable && !exceptional && timeout && timeout->tv_sec >= 2;
+        is_library() && readfds && !writefds && !exceptfds && timeout && timeout->tv_sec >= 2;
     struct timespec ts = {0};
 
     if (timeout && !listens)
         ts = (struct timespec){timeout->tv_sec, timeout->tv_usec * 1000};
-    return pselect(nfds, readable, writable, exceptional, timeout && !listens ? &ts : NULL, NULL);
+    return pselect(nfds, readfds, writefds, exceptfds, timeout && !listens ? &ts : NULL, NULL);
 }
 
 void evguard_start(void)
