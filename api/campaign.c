@@ -20,6 +20,13 @@ static const char *const PHASES[] = {
     [API_PHASE_ROLLING_BACK] = "RollingBack", [API_PHASE_FAILED] = "Failed",
 };
 _Static_assert(sizeof(PHASES) / sizeof(PHASES[0]) == API_PHASES, "each phase has a name");
+static const char *const TOLDS[] = {
+    [API_TOLD_NOT_YET] = "NotYet",
+    [API_TOLD_ANSWER] = "ByAnswer",
+    [API_TOLD_EVENT] = "ByEvent",
+    [API_TOLD_GONE] = "Gone",
+};
+_Static_assert(sizeof(TOLDS) / sizeof(TOLDS[0]) == API_TOLDS, "each has a name");
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 const char *api_phase_name(enum api_phase p)
@@ -142,6 +149,34 @@ static json_t *refs_encode(const struct api_job_ref *refs, size_t n)
     return list;
 }
 
+static void requester_decode(struct fields *f, struct api_requester *out)
+{
+    const json_t *o = fields_object_or_null(f, "requester");
+    if (!o)
+        return;
+    struct fields d = fields_of(o, f->err);
+    out->job = fields_str(&d, "job", API_NAME_MAX);
+    out->rank = (uint32_t)fields_u64(&d, "rank", UINT32_MAX);
+    out->vpid = (uint32_t)fields_u64(&d, "vpid", UINT32_MAX);
+    out->id = fields_str_or(&d, "id", API_TEXT_MAX, "");
+    out->told = (enum api_told)fields_choice(&d, "told", TOLDS, COUNT(TOLDS));
+    if (d.bad) {
+        err_wrap(f->err, "requester");
+        f->bad = true;
+    }
+}
+
+static json_t *requester_encode(const struct api_requester *r)
+{
+    json_t *o = json_object();
+    fields_put_str(o, "job", r->job, API_NAME_MAX);
+    fields_put_u64(o, "rank", r->rank);
+    fields_put_u64(o, "vpid", r->vpid);
+    fields_put_str(o, "id", r->id ? r->id : "", API_TEXT_MAX);
+    json_object_set_new(o, "told", json_string(TOLDS[r->told]));
+    return o;
+}
+
 int api_campaign_decode(const json_t *body, struct api_campaign *out, struct err *err)
 {
     *out = (struct api_campaign){0};
@@ -151,6 +186,7 @@ int api_campaign_decode(const json_t *body, struct api_campaign *out, struct err
     out->kind = (enum api_kind)fields_choice_or(&f, "kind", KINDS, COUNT(KINDS), API_KIND_SHRINK);
     out->cause = fields_str_or(&f, "cause", API_TEXT_MAX, "");
     out->phase = (enum api_phase)fields_choice(&f, "phase", PHASES, COUNT(PHASES));
+    requester_decode(&f, &out->requester);
     out->targets = fields_u32s(&f, "targets", API_TARGETS_MAX, true, &out->ntargets);
     out->waiting = refs_decode(&f, "waiting", &out->nwaiting);
     out->ended = refs_decode(&f, "ended", &out->nended);
@@ -174,6 +210,8 @@ json_t *api_campaign_encode(const struct api_campaign *c)
     if (c->cause && *c->cause)
         fields_put_str(o, "cause", c->cause, API_TEXT_MAX);
     json_object_set_new(o, "phase", json_string(api_phase_name(c->phase)));
+    if (c->requester.job)
+        json_object_set_new(o, "requester", requester_encode(&c->requester));
     fields_put_u32s(o, "targets", c->targets, c->ntargets);
     json_object_set_new(o, "waiting", refs_encode(c->waiting, c->nwaiting));
     json_object_set_new(o, "ended", refs_encode(c->ended, c->nended));
@@ -189,6 +227,8 @@ void api_campaign_free(struct api_campaign *c)
 {
     free(c->id);
     free(c->cause);
+    free(c->requester.job);
+    free(c->requester.id);
     free(c->targets);
     refs_free(c->waiting, c->nwaiting);
     refs_free(c->ended, c->nended);

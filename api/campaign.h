@@ -50,6 +50,22 @@ struct api_job_ref { /* a job of which ranks are waited for, or were ended */
     uint32_t *ranks;
 };
 
+enum api_told { /* how an application has heard of the end of what it asked for */
+                API_TOLD_NOT_YET,
+                API_TOLD_ANSWER, /* there was nothing to do */
+                API_TOLD_EVENT,
+                API_TOLD_GONE, /* it could not be told: the process or its daemon had gone */
+                API_TOLDS
+};
+
+struct api_requester { /* a process that asked by PMIx_Allocation_request */
+    char *job;         /* namespace; NULL: nobody did */
+    uint32_t rank;
+    uint32_t vpid;
+    char *id; /* its own, "": none */
+    enum api_told told;
+};
+
 /* The answer, and `campaign` inside events. Times are wall clock milliseconds since 1970, 0: not
  * yet. */
 struct api_campaign {
@@ -58,6 +74,7 @@ struct api_campaign {
     enum api_kind kind;
     enum api_phase phase;
     char *cause; /* why it failed; "" otherwise */
+    struct api_requester requester;
     size_t ntargets;
     uint32_t *targets;
     size_t nwaiting;

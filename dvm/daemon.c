@@ -183,6 +183,12 @@ static void carry_out(struct daemon *d, struct out_act *act)
         iof_member_gone(d->iof, act->vpid);
         stage_member_gone(d->stage, act->vpid);
         break;
+    case OUT_ALLOC:
+        alloc_answered(d, act);
+        break;
+    case OUT_ALLOC_ENDED:
+        alloc_over(d, act);
+        break;
     }
 }
 

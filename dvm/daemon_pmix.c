@@ -464,5 +464,6 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_clean_add = on_clean_add,
                                                .on_clean_run = on_clean_run,
                                                .on_control = ask_control,
+                                               .on_alloc = alloc_ask,
                                                .on_query = ask_query,
                                                .on_log = ask_log};

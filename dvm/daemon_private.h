@@ -237,6 +237,10 @@ void ask_signal_in(struct daemon *d, uint32_t from, struct cur *c);
 void djob_signal_rank(struct daemon *d, const char *nspace, uint32_t rank, int signum);
 void djob_write(struct daemon *d, const char *nspace, uint32_t rank, int stream, const void *data,
                 size_t len);
+/* daemon_alloc.c: requests for another size */
+void alloc_ask(pmix_req req, const struct alloc_ask *a, const char *nodes, void *arg);
+void alloc_answered(struct daemon *d, const struct out_act *act);
+void alloc_over(struct daemon *d, const struct out_act *act);
 /* daemon_foreign.c: jobs that run elsewhere, of which ranks here want to know */
 const struct job_launch *foreign_job(const struct daemon *d,
                                      const char *nspace); /* or a local one */

@@ -194,6 +194,9 @@ static void a_bad_campaign_record_is_refused_with_the_path_to_its_field(void **s
         {"{\"id\": \"x\", \"sequence\": 1, \"phase\": \"Draining\", \"targets\": [],"
          " \"ended\": [7]}",
          "ended[0]: an integer where an object is wanted"},
+        {"{\"id\": \"x\", \"sequence\": 1, \"phase\": \"Draining\", \"targets\": [],"
+         " \"requester\": {\"job\": \"j\", \"rank\": 0, \"vpid\": 2, \"told\": \"Maybe\"}}",
+         "requester: told: \"Maybe\" is not known here"},
     };
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         json_t *o = json(refusals[i].text);
@@ -203,6 +206,27 @@ static void a_bad_campaign_record_is_refused_with_the_path_to_its_field(void **s
         assert_string_equal(err.msg, refusals[i].message);
         json_decref(o);
     }
+}
+
+static void an_application_s_campaign_tells_who_asked(void **state)
+{
+    struct api_campaign in = some_campaign(), out;
+    struct err err = {0};
+    json_t *o;
+    in.requester = (struct api_requester){"5f.1", 3, 2, "mine", API_TOLD_GONE};
+    o = api_campaign_encode(&in);
+    assert_int_equal(api_campaign_decode(o, &out, &err), 0);
+    assert_string_equal(out.requester.job, "5f.1");
+    assert_int_equal(out.requester.rank, 3);
+    assert_int_equal(out.requester.vpid, 2);
+    assert_string_equal(out.requester.id, "mine");
+    assert_int_equal(out.requester.told, API_TOLD_GONE);
+    api_campaign_free(&out);
+    json_decref(o);
+    in = some_campaign();
+    o = api_campaign_encode(&in);
+    assert_null(json_object_get(o, "requester"));
+    json_decref(o);
 }
 
 static void a_failed_grow_tells_its_cause(void **state)
@@ -438,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_request_without_drain_waits_without_a_deadline),
         cmocka_unit_test(a_campaign_request_survives_the_round_trip),
         cmocka_unit_test(a_grow_request_survives_the_round_trip),
+        cmocka_unit_test(an_application_s_campaign_tells_who_asked),
         cmocka_unit_test(a_failed_grow_tells_its_cause),
         cmocka_unit_test(a_bad_campaign_record_is_refused_with_the_path_to_its_field),
         cmocka_unit_test(a_campaign_record_survives_the_round_trip),

@@ -147,6 +147,7 @@ void core_destroy(struct core *c)
         return;
     local_free(c);
     client_free_all(c);
+    alloc_fail_all(c, NULL);
     neigh_free(c);
     launch_destroy(c->launch);
     gather_free(&c->gather);
@@ -188,6 +189,7 @@ void core_reset(struct core *c, const char *why)
     out_log(&c->out, LOG_LEVEL_WARN, "%s", why);
     local_drop_all(c);
     client_fail_all(c, why);
+    alloc_fail_all(c, why);
     while (c->links.list)
         links_close(&c->links, c->links.list, true);
     neigh_free(c);
@@ -249,6 +251,10 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
         break;
     case MSG_IOF_END:
         client_iof_end(c, f->src, m);
+        break;
+    case MSG_ALLOC_ANSWER:
+    case MSG_ALLOC_ENDED:
+        alloc_msg_in(c, f->src, m);
         break;
     case MSG_GATHER_UP:
         gather_up(&c->gather, f->src, m);

@@ -10,6 +10,7 @@
 #include "api/size.h"
 #include "base/fsm/fsm.h"
 #include "dvm/launch/launch.h"
+#include "dvm/wire/alloc.h"
 #include "dvm/wire/job.h"
 #include "dvm/wire/out.h"
 
@@ -129,6 +130,11 @@ bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch);
 
 /* One local contribution to a collective (dvm/gather/gather.h), answered by OUT_GATHER. */
 void core_gather(struct core *c, const struct gather_call *call);
+
+/* PMIx_Allocation_request of a local rank or tool: OUT_ALLOC answers once. If that is ALLOC_OK in a
+ * phase that is not terminal, one OUT_ALLOC_ENDED follows while the asker and this life are there.
+ * The same id of the same asker again is answered from the record. */
+void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a);
 
 /* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */
 void core_sigterm(struct core *c);

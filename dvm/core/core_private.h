@@ -16,6 +16,7 @@
 #define CORE_RETRY_MIN_MS 50
 #define CORE_RETRY_MAX_MS 2000
 #define CORE_CLIENTS_MAX 4096
+#define CORE_ASKED_MAX 4096 /* requests of local processes that wait for the head's answer */
 
 struct missing { /* a child in the tree that has no link to us */
     struct msg_target id;
@@ -61,6 +62,11 @@ struct client {
     struct client *next, *prev;
 };
 
+struct asked { /* a request for another size, on its way */
+    uint64_t op, req;
+    struct asked *next, *prev;
+};
+
 struct core {
     struct core_opts opts;
     struct out out;
@@ -89,6 +95,9 @@ struct core {
     struct local_job *jobs;
     struct client *clients;
     size_t nclients;
+    struct asked *asked;
+    size_t nasked;
+    uint64_t last_asked;
     uint64_t stale;
     uint64_t routed; /* frames of messages, ours or to be passed on */
 };
@@ -139,5 +148,8 @@ void client_iof_end(struct core *c, uint32_t from, const struct msg *m);
 void client_member_gone(struct core *c, uint32_t vpid);
 void client_fail_all(struct core *c, const char *why);
 void client_free_all(struct core *c);
+/* alloc.c */
+void alloc_msg_in(struct core *c, uint32_t from, const struct msg *m);
+void alloc_fail_all(struct core *c, const char *why); /* NULL: forgets them */
 
 #endif

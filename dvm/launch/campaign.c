@@ -61,6 +61,7 @@ void campaign_free(struct campaign *c)
     free(c->ended);
     free(c->targets);
     free(c->cause);
+    asker_free(&c->asker);
     free(c->id);
     api_campaign_request_free(&c->req);
     free(c);
@@ -160,6 +161,12 @@ void campaign_fill(const struct launch *l, const struct campaign *c, struct api_
     out->sequence = c->req.sequence;
     out->kind = c->req.kind;
     out->cause = xstrdup(c->cause ? c->cause : "");
+    if (c->asker.nspace)
+        out->requester = (struct api_requester){.job = xstrdup(c->asker.nspace),
+                                                .rank = c->asker.rank,
+                                                .vpid = c->asker.daemon.vpid,
+                                                .id = xstrdup(c->asker.req_id),
+                                                .told = c->asker.told};
     out->phase = c->phase;
     out->targets = xcalloc(c->ntargets + 1, sizeof *out->targets);
     out->departed = xcalloc(c->ntargets + 1, sizeof *out->departed);
@@ -187,7 +194,7 @@ void campaign_fill(const struct launch *l, const struct campaign *c, struct api_
 
 /* --- admission */
 
-static struct campaign *by_id(const struct launch *l, const char *id)
+struct campaign *campaign_by_id(const struct launch *l, const char *id)
 {
     struct campaign *c;
 
@@ -307,6 +314,7 @@ static void accept_targets(struct launch *l, struct campaign *c)
     if (nobody_there(c) && !others_remove(l, c) &&
         !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
         campaign_enter(l, c, CAMPAIGN_EV_NOBODY);
+        c->asker.told = API_TOLD_ANSWER;
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
     }
@@ -314,7 +322,7 @@ static void accept_targets(struct launch *l, struct campaign *c)
 }
 
 static void accept(struct launch *l, const char *id, const struct api_campaign_request *r,
-                   bool asked)
+                   bool asked, struct asker *asker)
 {
     bool grow = r->kind == API_KIND_GROW;
     char why[API_ID_MAX + 16];
@@ -325,6 +333,10 @@ static void accept(struct launch *l, const char *id, const struct api_campaign_r
         wholegrow_give_way(l, r->targets[0] - 1, why);
     c = (grow ? campaign_new : shrink_new)(l, id, r->targets, r->ntargets);
     c->has_requester = asked;
+    if (asker) {
+        c->asker = *asker;
+        *asker = (struct asker){0};
+    }
     c->req = *r;
     c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
     memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
@@ -334,13 +346,20 @@ static void accept(struct launch *l, const char *id, const struct api_campaign_r
         accept_targets(l, c);
 }
 
+static bool heads_own(const char *id)
+{
+    return strncmp(id, RELEASE_PREFIX, sizeof RELEASE_PREFIX - 1) == 0 ||
+           strncmp(id, ALLOC_PREFIX, sizeof ALLOC_PREFIX - 1) == 0;
+}
+
 static int check_sequence(const struct launch *l, const char *id,
                           const struct api_campaign_request *r, const char **reason,
                           struct err *err)
 {
-    if (strncmp(id, RELEASE_PREFIX, sizeof RELEASE_PREFIX - 1) == 0)
-        return reject(reason, "BadRequest", 400, err, "ids that begin with %s are the head's own",
-                      RELEASE_PREFIX);
+    if (heads_own(id))
+        return reject(reason, "BadRequest", 400, err,
+                      "ids that begin with " RELEASE_PREFIX " or " ALLOC_PREFIX
+                      " are the head's own");
     if (r->sequence < l->campaign_sequence && !l->ending)
         return reject(reason, "SequenceTooOld", 409, err,
                       "sequence %llu is older than %llu, which has been seen",
@@ -349,9 +368,9 @@ static int check_sequence(const struct launch *l, const char *id,
 }
 
 int campaign_admit(struct launch *l, const char *id, const struct api_campaign_request *r,
-                   bool asked, const char **reason, struct err *err)
+                   bool asked, struct asker *asker, const char **reason, struct err *err)
 {
-    if (asked && check_sequence(l, id, r, reason, err) < 0)
+    if (asked && !asker && check_sequence(l, id, r, reason, err) < 0)
         return -1;
     if (l->ending)
         return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
@@ -367,19 +386,19 @@ int campaign_admit(struct launch *l, const char *id, const struct api_campaign_r
         return -1;
     if (asked)
         l->campaign_sequence = r->sequence;
-    accept(l, id, r, asked);
+    accept(l, id, r, asked, asker);
     return 0;
 }
 
 int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
                         struct api_campaign *out, const char **reason, struct err *err)
 {
-    struct campaign *c = MUTANT(PUT_AGAIN_IS_NEW) ? NULL : by_id(l, id);
+    struct campaign *c = MUTANT(PUT_AGAIN_IS_NEW) ? NULL : campaign_by_id(l, id);
 
     if (c && !same_request(&c->req, r))
         return reject(reason, "IdReused", 409, err, "campaign id %s was used with another body",
                       id);
-    if (!c && campaign_admit(l, id, r, true, reason, err) < 0)
+    if (!c && campaign_admit(l, id, r, true, NULL, reason, err) < 0)
         return -1;
     campaign_fill(l, c ? c : l->campaigns->prev, out);
     return 0;
@@ -388,7 +407,7 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
 int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *out,
                         const char **reason, struct err *err)
 {
-    const struct campaign *c = by_id(l, id);
+    const struct campaign *c = campaign_by_id(l, id);
 
     if (!c || (MUTANT(FORGET_ENDED) && api_phase_terminal(c->phase))) {
         *reason = "NotFound";
@@ -401,7 +420,7 @@ int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *o
 int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,
                            const char **reason, struct err *err)
 {
-    struct campaign *c = by_id(l, id);
+    struct campaign *c = campaign_by_id(l, id);
 
     if (!c)
         return launch_campaign_get(l, id, out, reason, err);
@@ -413,6 +432,7 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
     }
     if (c->phase == API_PHASE_DRAINING) {
         campaign_enter(l, c, CAMPAIGN_EV_CANCEL);
+        c->why = ALLOC_CANCELLED;
         c->complete_wall = (int64_t)l->out->wall_ms;
         l->bound = bound_now(l, false);
         for (size_t i = 0; i < c->ntargets; i++) {
@@ -518,7 +538,7 @@ void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op)
 
 /* Each node once for each life: not again by a shrink that was accepted while another removed it.
  */
-static void offer(struct launch *l, const struct campaign *c)
+static void offer(struct launch *l, struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
         if (!c->targets[i].offered) {

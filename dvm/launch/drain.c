@@ -152,7 +152,7 @@ void release_steps(struct launch *l)
     r.targets = vpids;
     gather(l, &r);
     snprintf(id, sizeof id, RELEASE_PREFIX "%llu", (unsigned long long)l->next_release + 1);
-    if (r.ntargets && !l->ending && campaign_admit(l, id, &r, false, &reason, &err) < 0) {
+    if (r.ntargets && !l->ending && campaign_admit(l, id, &r, false, NULL, &reason, &err) < 0) {
         out_log(l->out, LOG_LEVEL_WARN, "%zu daemons that want to leave have to wait: %s",
                 r.ntargets, err.msg);
         l->release_at = l->out->now_ms + LAUNCH_RELEASE_WINDOW_MS;

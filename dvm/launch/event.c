@@ -17,7 +17,7 @@ static void leave_offered_out(const struct campaign *c, struct api_campaign *out
 }
 
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
-                      const struct campaign *c)
+                      struct campaign *c)
 {
     struct api_event *e = &l->events[l->next_event % API_EVENTS_KEPT];
 
@@ -30,6 +30,8 @@ void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid,
     e->type = type;
     e->vpid = vpid;
     e->epoch = epoch;
+    if (type >= API_EVENT_CAMPAIGN_COMPLETE && type <= API_EVENT_CAMPAIGN_CANCELLED)
+        alloc_ended(l, c);
     if (c) {
         e->has_campaign = true;
         campaign_fill(l, c, &e->campaign);

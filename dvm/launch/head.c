@@ -304,6 +304,9 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
     case MSG_RELEASE_ME:
         release_ask(l, from, m);
         break;
+    case MSG_ALLOC:
+        alloc_asked(l, from, m);
+        break;
     case MSG_LOCAL_JOB:
         if (!launch_job_find(l, m->launch.nspace))
             out_log(l->out, LOG_LEVEL_WARN, "vpid %u has ranks of job %s, which is not known", from,

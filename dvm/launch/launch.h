@@ -20,6 +20,7 @@
  * daemons ask for themselves come on top, each names members that no other has named. */
 #define LAUNCH_CAMPAIGNS_MAX 256
 #define LAUNCH_RELEASE_WINDOW_MS 50
+#define LAUNCH_EXTEND_S 600  /* for daemons that an application has asked for without a deadline */
 #define LAUNCH_GRACE_MS 2000 /* SIGTERM to SIGKILL of ranks */
 /* A job held for so long goes before whatever else would raise the fence: campaigns and joiners
  * that come now wait for it (losses do not). What runs by then still ends first, and every silent

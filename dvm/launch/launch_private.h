@@ -6,10 +6,12 @@
 #include "dvm/launch/launch.h"
 #include "dvm/map/map.h"
 #include "dvm/state/state.h"
+#include "dvm/wire/alloc.h"
 
 #include <uthash.h>
 
 #define RELEASE_PREFIX "release-"
+#define ALLOC_PREFIX "alloc-"
 #define HOLD_NAME_MAX 192
 
 enum hold_at { HOLD_NONE, HOLD_MAP, HOLD_LAUNCH };
@@ -80,10 +82,26 @@ struct target {
     struct epoch life; /* the last when this one removes; none: nobody has been there */
 };
 
+struct asker {    /* a process that asked for a campaign by PMIx, and what it said */
+    char *nspace; /* NULL: nobody did */
+    uint32_t rank;
+    bool is_rank; /* of a job; else a tool */
+    struct msg_target daemon;
+    char *req_id; /* its own, "": none */
+    char *of;     /* the allocation that it named, "": none */
+    enum alloc_kind kind;
+    int64_t deadline_s;
+    uint32_t count;
+    size_t nvpids;
+    uint32_t *vpids;
+    enum api_told told;
+};
+
 struct campaign {
     char *id;
     struct api_campaign_request req;
-    bool has_requester; /* by the control API; releases that a SIGTERM asked for have none */
+    bool has_requester; /* releases that a SIGTERM asked for have none */
+    struct asker asker; /* the requester, unless that was the control API */
     enum api_phase phase;
     size_t ntargets;
     size_t nout;
@@ -93,6 +111,7 @@ struct campaign {
     uint64_t deadline_ms;   /* of the drain; 0: none */
     uint64_t ack_by_ms;     /* while removing */
     char *cause;            /* of a grow that fails */
+    enum alloc_status why;  /* the same, and of a cancelled one, for the asker */
     bool told_jobs;         /* drain has ended the jobs already */
     size_t nended;
     struct api_job_ref *ended;
@@ -149,7 +168,7 @@ struct launch {
     uint64_t normal_op;
     uint64_t grow_op; /* the ADD that is on its way; 0: none */
     uint64_t batches; /* of joiners so far */
-    uint64_t next_job, next_epoch, next_release;
+    uint64_t next_job, next_epoch, next_release, next_alloc;
     uint64_t size_sequence, campaign_sequence;
     uint32_t size, bound;
     uint32_t base;      /* bound by the size and by campaigns that are forgotten since */
@@ -254,12 +273,14 @@ void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev
 void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
 uint64_t campaign_next_deadline(const struct launch *l);
 struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
-/* Admission of whatever asks for a resize. `asked`: by the control API, so its sequence counts, its
- * targets have to be the highest, and its end is told; else by daemons for their own release. -1
- * and a reason: nothing has changed. */
+/* Admission of whatever asks for a resize. `asked`: by the control API or an application, so its
+ * sequence counts, its targets have to be the highest, and its end is told; else by daemons for
+ * their own release. asker: an application's process, by which it is asked for like that; its
+ * content is taken. -1 and a reason: nothing has changed. */
 int campaign_admit(struct launch *l, const char *id, const struct api_campaign_request *r,
-                   bool asked, const char **reason, struct err *err)
+                   bool asked, struct asker *asker, const char **reason, struct err *err)
     __attribute__((warn_unused_result));
+struct campaign *campaign_by_id(const struct launch *l, const char *id);
 /* The fence's hold of a campaign; those of the runtime itself have other names. */
 const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX]);
 struct target *campaign_target(const struct campaign *c, uint32_t vpid); /* NULL: not named */
@@ -275,6 +296,10 @@ size_t drain_waits(const struct launch *l, const struct campaign *c, struct api_
 void drain_end_jobs(struct launch *l, struct campaign *c);
 void release_ask(struct launch *l, uint32_t from, const struct msg *m);
 void release_steps(struct launch *l);
+/* alloc.c */
+void asker_free(struct asker *a);
+void alloc_asked(struct launch *l, uint32_t from, const struct msg *m);
+void alloc_ended(struct launch *l, struct campaign *c); /* its terminal event is being made */
 /* grow.c */
 void grow_steps(struct launch *l);
 void grow_completed(struct launch *l);
@@ -291,8 +316,8 @@ int wholegrow_check(const struct launch *l, const struct api_campaign_request *r
 void wholegrow_accept(struct launch *l, struct campaign *c);
 void wholegrow_step(struct launch *l, struct campaign *c);
 void wholegrow_cancel(struct launch *l, struct campaign *c);
-void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+void wholegrow_fail(struct launch *l, struct campaign *c, enum alloc_status why, const char *fmt,
+                    ...) __attribute__((format(printf, 4, 5)));
 void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why);
 /* lives.c */
 uint64_t lives_pause(struct launch *l, uint32_t vpid);
@@ -301,7 +326,7 @@ void lives_forget(struct launch *l, uint32_t vpid);
 void lives_free(struct launch *l);
 /* event.c */
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
-                      const struct campaign *c);
+                      struct campaign *c);
 void member_event(struct launch *l, struct member *m, enum member_event ev);
 struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch);
 

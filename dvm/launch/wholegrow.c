@@ -34,6 +34,18 @@ const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid)
 
 /* --- jobs that wait for it */
 
+static uint64_t present_slots(const struct launch *l)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t v = 0; v < l->members->n; v++) {
+        const struct member *m = members_get(l->members, v);
+
+        sum += m && m->state == MEMBER_WIRED ? members_slots(l->members, m) : 0;
+    }
+    return sum;
+}
+
 /* Whether the job lacks something that only a grow could bring: slots at a size of `bound`, or a
  * host that is not there and that no running grow brings (`hoped`: one does count). */
 static bool lacks(const struct launch *l, const struct job *j, uint32_t bound, bool hoped)
@@ -49,6 +61,8 @@ static bool lacks(const struct launch *l, const struct job *j, uint32_t bound, b
             !(hoped && wholegrow_claims(l, spec->hosts[i])))
             return true;
     }
+    if (bound == 0 && (l->size_sequence || l->opts.size)) /* and not for want of a word on it */
+        return job_slots_wanted(j) > present_slots(l);
     return maximum && job_slots_wanted(j) > maximum;
 }
 
@@ -56,6 +70,8 @@ static bool lacks(const struct launch *l, const struct job *j, uint32_t bound, b
  * run? */
 bool wholegrow_will_do(const struct launch *l, const struct job *j)
 {
+    if (j->map.spec.nhosts == 0 && job_maximum_slots(l, l->bound) == 0)
+        return false; /* nobody has come yet to judge by */
     return lacks(l, j, bound_now(l, true), false) && !lacks(l, j, l->bound, true);
 }
 
@@ -168,7 +184,8 @@ static size_t roll_back(struct launch *l, struct campaign *c)
     return m.ntargets;
 }
 
-void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
+void wholegrow_fail(struct launch *l, struct campaign *c, enum alloc_status why, const char *fmt,
+                    ...)
 {
     char text[256];
     va_list ap;
@@ -177,6 +194,7 @@ void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     c->cause = xstrdup(text);
+    c->why = why;
     op_drop(l, c);
     campaign_enter(l, c, CAMPAIGN_EV_FAIL); /* the size bound is as before from here on */
     if (!MUTANT(KEEP_BOUND))
@@ -191,6 +209,7 @@ void wholegrow_fail(struct launch *l, struct campaign *c, const char *fmt, ...)
 void wholegrow_cancel(struct launch *l, struct campaign *c)
 {
     campaign_enter(l, c, CAMPAIGN_EV_CANCEL);
+    c->why = ALLOC_CANCELLED;
     l->bound = bound_now(l, false);
     if (!MUTANT(CANCEL_UNTOLD))
         turn_away(l, c);
@@ -206,7 +225,7 @@ void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why)
     {
         if (runs(c) && c->phase != API_PHASE_ROLLING_BACK && !MUTANT(GROW_STAYS) &&
             c->targets[c->ntargets - 1].id.vpid > highest)
-            wholegrow_fail(l, c, "%s leaves no room for vpid %u", why,
+            wholegrow_fail(l, c, ALLOC_NO_ROOM, "%s leaves no room for vpid %u", why,
                            c->targets[c->ntargets - 1].id.vpid);
     }
 }
@@ -301,13 +320,14 @@ void wholegrow_step(struct launch *l, struct campaign *c)
     }
     g = look_at_all(l, c);
     if (g.lost)
-        wholegrow_fail(l, c, "the daemon of vpid %u (epoch %llu) is gone", g.lost->id.vpid,
-                       (unsigned long long)g.lost->id.epoch.ctr);
+        wholegrow_fail(l, c, ALLOC_LOST, "the daemon of vpid %u (epoch %llu) is gone",
+                       g.lost->id.vpid, (unsigned long long)g.lost->id.epoch.ctr);
     else if (c->deadline_ms && c->deadline_ms <= l->out->now_ms)
-        wholegrow_fail(l, c, "its deadline of %lld s is over, %zu of %zu daemons have not come",
+        wholegrow_fail(l, c, ALLOC_TIMEOUT,
+                       "its deadline of %lld s is over, %zu of %zu daemons have not come",
                        (long long)c->req.deadline_s, g.missing, c->ntargets);
     else if (l->ending && c->phase == API_PHASE_GATHERING)
-        wholegrow_fail(l, c, "the DVM shuts down");
+        wholegrow_fail(l, c, ALLOC_UNREACHABLE, "the DVM shuts down");
     else if (c->phase == API_PHASE_GATHERING)
         gather(l, c, &g);
     else
@@ -350,6 +370,7 @@ void wholegrow_accept(struct launch *l, struct campaign *c)
     if (g.missing + g.reported == 0 &&
         !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
         campaign_enter(l, c, CAMPAIGN_EV_NOBODY);
+        c->asker.told = API_TOLD_ANSWER;
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
     }

@@ -16,6 +16,7 @@
 #define PMIX_SRV_NSPACE "dvm" /* the servers' own namespace; a server's rank is its vpid */
 #define PMIX_SRV_BLOB_MAX (64u << 20)
 #define PMIX_SRV_KEYS_MAX 65536
+#define ALLOC_LIST_MAX (1u << 20) /* bytes of a list of nodes */
 
 /* How a request of the library is answered: which callback it gave us. */
 enum answer_kind {
@@ -27,7 +28,8 @@ enum answer_kind {
     ANSWER_INFO,
     ANSWER_GROUP,
     ANSWER_QUERY,
-    ANSWER_EVENT
+    ANSWER_EVENT,
+    ANSWER_ALLOC
 };
 struct answer {
     enum answer_kind kind;
@@ -43,6 +45,7 @@ struct answer {
     size_t nmembers;
     struct query *query; /* ANSWER_QUERY: owned */
     size_t len;          /* ANSWER_EVENT */
+    char *req_id;        /* ANSWER_ALLOC: owned */
 };
 
 /* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
@@ -63,6 +66,11 @@ struct upcall {
     struct buf data;
     struct job_spec spec;
     struct cleanup_req cleanup;
+    struct { /* texts are owned */
+        char *req_id, *id;
+        uint32_t count;
+        int64_t deadline_s;
+    } alloc;
 };
 struct pmix_srv *srv_now(void); /* on PMIx's thread; NULL when none is running */
 /* On PMIx's thread. NULL when no server is running (the library is being shut down). */
@@ -169,7 +177,8 @@ struct pmix_srv {
     size_t nwaiters;
     struct cleaning *cleanings; /* scopes that are being removed */
 };
-pmix_req req_add(struct pmix_srv *p, struct answer *a); /* takes a->members, a->query */
+/* Takes a->members, a->query, a->req_id. */
+pmix_req req_add(struct pmix_srv *p, struct answer *a);
 void query_free(struct query *q);
 void answer_query(const struct answer *a, int status, const void *data, size_t len);
 
@@ -264,12 +273,15 @@ pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets
                          void *cbdata);
 pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
                        pmix_info_cbfunc_t cb, void *cbdata);
+pmix_status_t on_alloc(const pmix_proc_t *client, pmix_alloc_directive_t directive,
+                       const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb, void *cbdata);
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
 void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
             const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata);
 
 /* Answers by kind, for pmix_srv_answer(). */
 void answer_lookup(const struct answer *a, int status, const void *data, size_t len);
+void answer_alloc(const struct answer *a, int status, const void *data, size_t len);
 void answer_group(const struct answer *a, int status, const void *data, size_t len);
 
 /* evguard.c: from now on, for the threads that the library starts. */

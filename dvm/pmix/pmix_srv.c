@@ -42,6 +42,7 @@ static pmix_server_module_t module = {
     .deregister_events = on_deregister_events,
     .notify_event = on_notify,
     .query = on_query,
+    .allocate = on_alloc,
     .log = on_log,
     .job_control = on_control,
     .group = on_group,
@@ -83,6 +84,9 @@ void upcall_free(struct upcall *u)
     job_spec_free(&u->spec);
     cleanup_req_free(&u->cleanup);
     free(u->text);
+    free(u->alloc.req_id);
+    free(u->alloc.id);
+    free(u->answer.req_id);
     free(u->answer.members);
     query_free(u->answer.query);
     free(u->procs);
@@ -140,6 +144,7 @@ pmix_req req_add(struct pmix_srv *p, struct answer *a)
     r->answer = *a;
     a->members = NULL;
     a->query = NULL;
+    a->req_id = NULL;
     HASH_ADD(hh, p->reqs, id, sizeof(r->id), r);
     return r->id;
 }
@@ -166,6 +171,7 @@ static void answer_spawn(const struct answer *a, int status, const void *data, s
 static void req_free(struct req *r)
 {
     free(r->answer.members);
+    free(r->answer.req_id);
     query_free(r->answer.query);
     free(r);
 }
@@ -183,6 +189,7 @@ static void given_free(void *arg)
     struct given *g = arg;
 
     free(g->answer.members);
+    free(g->answer.req_id);
     free(g->data);
     free(g);
 }
@@ -212,6 +219,9 @@ static void give(void *arg)
         break;
     case ANSWER_GROUP:
         answer_group(&g->answer, g->status, g->data, g->len);
+        break;
+    case ANSWER_ALLOC:
+        answer_alloc(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_QUERY: /* given from query.c */
         break;

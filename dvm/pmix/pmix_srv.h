@@ -6,6 +6,7 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
+#include "dvm/wire/alloc.h"
 #include "dvm/wire/job.h"
 #include "dvm/wire/msg.h"
 
@@ -85,6 +86,9 @@ struct pmix_srv_upcalls {
     /* Job control of the host: kill, signal, terminate for procs. */
     void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
                        void *arg);
+    /* PMIx_Allocation_request. `nodes` are names as the client has written them, for ask->vpids,
+     * which are not filled in; "": none. Answer by pmix_srv_alloc_answer(). */
+    void (*on_alloc)(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg);
 };
 
 struct pmix_srv;
@@ -155,6 +159,20 @@ void pmix_srv_notify_job_start(struct pmix_srv *p, const char *nspace,
                                const struct pmix_srv_proc *to);
 void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct msg_rank *r,
                           const struct pmix_srv_proc *to, size_t nto);
+/* To a request for another size: ALLOC_OK with the campaign's id and its phase, or why not. */
+void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status status,
+                           const char *id, const char *phase);
+struct pmix_srv_alloc_end {
+    const char *nspace; /* to whom, and nobody else */
+    uint32_t rank;
+    enum alloc_status
+        status;         /* ALLOC_OK: PMIX_DVM_IS_READY; else PMIX_ERR_DVM_MOD for this cause */
+    const char *id;     /* the campaign's */
+    const char *req_id; /* the asker's own, "": none */
+    const char *cause;  /* "": none */
+};
+/* What was accepted has come to its end. Dropped if the asker has gone. */
+void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e);
 /* Fence data of several daemons is their concatenation in any order: the library reads it so. */
 
 #endif

@@ -235,6 +235,12 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     case OUT_GATHER:
         check_gathered(c, vpid, act);
         break;
+    case OUT_ALLOC:
+        check_alloc_answer(c, vpid, act);
+        break;
+    case OUT_ALLOC_ENDED:
+        check_alloc_ended(c, vpid, act);
+        break;
     case OUT_EVENT:
         on_event(c, core_event(sim_core(c->sim, 0), act->req));
         break;
@@ -371,6 +377,7 @@ void check_destroy(struct check *c)
         return;
     check_gather_free(c);
     check_ranks_free(c);
+    check_alloc_free(c);
     check_head_forget(c);
     check_loss_forget(c);
     HASH_ITER(hh, c->streams, s, stmp)
@@ -452,6 +459,7 @@ void check_rest(struct check *c)
                        (unsigned long long)s->got);
     }
     check_gather_rest(c);
+    check_alloc_rest(c);
     for (v = 0; v < m->n; v++) {
         const struct member *x = members_get(m, v);
 

@@ -27,6 +27,8 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
  * by check_gather_go(), whenever now() says so, with its timeout. */
 void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t rounds);
 void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_ms), void *arg);
+/* A request for another size by a rank that runs on that daemon, or by a tool there. */
+void check_alloc(struct check *c, uint32_t vpid, const struct alloc_ask *a, bool tool);
 /* True if a job may end so although only links have failed: its submitter's daemon, or one with its
  * ranks, was rightly given up; or it had not been sent when its submitter's daemon left. */
 bool check_excused(struct check *c, const struct sim_job *j);

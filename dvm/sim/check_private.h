@@ -117,6 +117,8 @@ struct check {
     struct seen_told *told;
     struct seen_gather *gathers;
     uint64_t ngathers;
+    struct seen_ask *asks;
+    uint64_t nasks;
     struct seen_life *lives;
     struct seen_link *links;
     bool stale_due; /* the frame that arrives is of an earlier life */
@@ -128,6 +130,12 @@ uint64_t check_digest(const struct members *m);
 void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act);
 void check_gather_rest(struct check *c);
 void check_gather_free(struct check *c);
+/* check_alloc.c */
+void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_alloc_ended(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_alloc_event(struct check *c, const struct api_event *e);
+void check_alloc_rest(struct check *c);
+void check_alloc_free(struct check *c);
 /* check_loss.c */
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);

@@ -1,13 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix of what schedules have met: phase of a campaign, fault, state of jobs. */
+#include "dvm/core/core_inspect.h"
 #include "dvm/sim/script.h"
 
 #include <stddef.h>
+
+static void see_campaign(void *arg, const struct inspect_campaign *c)
+{
+    struct script_seen *x = arg;
+
+    if (c->phase == API_PHASE_WIRING || c->phase == API_PHASE_ROLLING_BACK)
+        x->phase = PHASE_WIRING;
+    else if (c->phase == API_PHASE_REMOVING)
+        x->phase = PHASE_REMOVING;
+    else if (c->phase == API_PHASE_DRAINING && x->phase == PHASE_NONE)
+        x->phase = PHASE_DRAINING;
+    else if (c->phase == API_PHASE_GATHERING && x->phase == PHASE_NONE)
+        x->phase = PHASE_GATHERING;
+}
+
+static void see_job(void *arg, const struct inspect_job *j)
+{
+    struct script_seen *x = arg;
+    enum script_jobs kind = j->state == JOB_WAITING_FOR_DAEMONS ? JOBS_HELD
+                            : j->queued                         ? JOBS_QUEUED
+                            : j->sent                           ? JOBS_RUNNING
+                                                                : JOBS_NONE;
+
+    if (kind != JOBS_NONE)
+        x->jobs[kind] = true;
+}
+
+struct script_seen script_look(const struct core *head)
+{
+    struct script_seen x = {.phase = PHASE_NONE};
+
+    launch_inspect_campaigns(core_inspect_launch(head), see_campaign, &x);
+    launch_inspect_jobs(core_inspect_launch(head), see_job, &x);
+    if (x.phase == PHASE_NONE && launch_inspect_growing(core_inspect_launch(head)))
+        x.phase = PHASE_GROWING;
+    x.jobs[JOBS_NONE] = !x.jobs[JOBS_HELD] && !x.jobs[JOBS_QUEUED] && !x.jobs[JOBS_RUNNING];
+    return x;
+}
 
 void script_add(struct script_result *to, const struct script_result *r)
 {
     to->jobs += r->jobs;
     to->campaigns += r->campaigns;
+    to->asks += r->asks;
     to->faults += r->faults;
     to->held_map += r->held_map;
     to->held_launch += r->held_launch;

@@ -4,6 +4,7 @@
 #include "dvm/sim/script.h"
 
 #include "dvm/core/core_inspect.h"
+#include "dvm/sim/ask.h"
 #include "dvm/sim/check.h"
 
 #include <signal.h>
@@ -64,58 +65,15 @@ static void __attribute__((format(printf, 2, 3))) tell(struct script *s, const c
 
 /* --- the matrix */
 
-struct seen {
-    enum script_phase phase;
-    bool jobs[JOBS_KINDS];
-};
-
-static void see_campaign(void *arg, const struct inspect_campaign *c)
-{
-    struct seen *x = arg;
-
-    if (c->phase == API_PHASE_WIRING || c->phase == API_PHASE_ROLLING_BACK)
-        x->phase = PHASE_WIRING;
-    else if (c->phase == API_PHASE_REMOVING)
-        x->phase = PHASE_REMOVING;
-    else if (c->phase == API_PHASE_DRAINING && x->phase == PHASE_NONE)
-        x->phase = PHASE_DRAINING;
-    else if (c->phase == API_PHASE_GATHERING && x->phase == PHASE_NONE)
-        x->phase = PHASE_GATHERING;
-}
-
-static void see_job(void *arg, const struct inspect_job *j)
-{
-    struct seen *x = arg;
-    enum script_jobs kind = j->state == JOB_WAITING_FOR_DAEMONS ? JOBS_HELD
-                            : j->queued                         ? JOBS_QUEUED
-                            : j->sent                           ? JOBS_RUNNING
-                                                                : JOBS_NONE;
-
-    if (kind != JOBS_NONE)
-        x->jobs[kind] = true;
-}
-
-static struct seen look(const struct core *head)
-{
-    struct seen x = {.phase = PHASE_NONE};
-
-    launch_inspect_campaigns(core_inspect_launch(head), see_campaign, &x);
-    launch_inspect_jobs(core_inspect_launch(head), see_job, &x);
-    if (x.phase == PHASE_NONE && launch_inspect_growing(core_inspect_launch(head)))
-        x.phase = PHASE_GROWING;
-    x.jobs[JOBS_NONE] = !x.jobs[JOBS_HELD] && !x.jobs[JOBS_QUEUED] && !x.jobs[JOBS_RUNNING];
-    return x;
-}
-
 static void count_fault(struct script *s, enum script_fault f)
 {
     const struct core *head = sim_core(s->sim, 0);
-    struct seen x;
+    struct script_seen x;
 
     s->result->faults += f != FAULT_NONE;
     if (!head)
         return;
-    x = look(head);
+    x = script_look(head);
     for (unsigned j = 0; j < JOBS_KINDS; j++)
         s->result->matrix[x.phase][f][j] += x.jobs[j];
 }
@@ -183,8 +141,10 @@ static void follow_failures(struct script *s)
     const struct core *head = sim_core(s->sim, 0);
     bool any = false;
 
-    if (!head || s->opts.generation == 1)
+    if (!head || !since(s, 2))
         return;
+    if (since(s, 8))
+        s->replicas = ask_follow(s->sim, s->nodes, s->replicas, s->resting);
     launch_inspect_campaigns(core_inspect_launch(head), see_failure, &any);
     if (any && launch_inspect_bound(core_inspect_launch(head)) < s->replicas)
         s->replicas = launch_inspect_bound(core_inspect_launch(head));
@@ -207,7 +167,7 @@ static bool stops(struct sim *sim, void *arg)
     const struct script *s = arg;
 
     return failed(sim, s->check) ||
-           (s->until && sim_core(sim, 0) && look(sim_core(sim, 0)).phase == s->until);
+           (s->until && sim_core(sim, 0) && script_look(sim_core(sim, 0)).phase == s->until);
 }
 
 static void pass(struct script *s, uint64_t ms)
@@ -400,7 +360,7 @@ static void resize(struct script *s)
         return;
     if (midway)
         submit(s, 0); /* mapped, and not sent yet, when the campaign comes */
-    if (s->opts.generation != 1 && dice(s, 3) == 0)
+    if (since(s, 2) && dice(s, 3) == 0)
         grow_whole(s);
     else if (to >= s->replicas && dice(s, 4))
         grow(s, to);
@@ -429,6 +389,17 @@ static void cancel(struct script *s)
     sim_drain(s->sim, 0);
     if (dice(s, 2))
         grow(s, s->nodes - 1);
+}
+
+static void ask(struct script *s)
+{
+    struct asked_some a;
+
+    if (!ask_some(s->sim, s->check, some_node(s), &a))
+        return;
+    s->kills |= a.kills;
+    s->result->asks++;
+    tell(s, "%s", a.text);
 }
 
 static void sigterm(struct script *s)
@@ -586,6 +557,8 @@ static void step(struct script *s)
 
     if (since(s, 3) && dice(s, 8) == 0)
         gather(s);
+    if (since(s, 8) && dice(s, 8) == 0)
+        ask(s);
 
     if (d < 6)
         submit(s, some_node(s));

@@ -14,7 +14,7 @@ struct script_opts {
     /* What is done at random has grown with time, and a seed means something in its generation
      * only: 1: shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow
      * wires, 5: jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a
-     * debugger; 0: the newest. */
+     * debugger, 8: requests of applications; 0: the newest. */
     unsigned generation;
 };
 
@@ -47,11 +47,17 @@ struct script_result {
     char text[512];
     uint64_t at_ms;
     uint32_t nodes; /* head included */
-    uint64_t jobs, campaigns, faults;
+    uint64_t jobs, campaigns, asks, faults;
     uint64_t held_map, held_launch, remapped; /* jobs */
     uint64_t matrix[PHASES][FAULTS][JOBS_KINDS];
 };
 
+struct core;
+struct script_seen {
+    enum script_phase phase;
+    bool jobs[JOBS_KINDS];
+};
+struct script_seen script_look(const struct core *head); /* where in the matrix it is */
 void script_run(const struct script_opts *o, struct script_result *r);    /* adds to the counts */
 void script_add(struct script_result *to, const struct script_result *r); /* counts only */
 /* Why a cell of the matrix cannot be met; NULL: it can. */

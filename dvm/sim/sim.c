@@ -566,6 +566,34 @@ size_t sim_ranks(const struct sim *s, uint32_t vpid)
     return s->nodes[vpid].nprocs;
 }
 
+bool sim_some_rank(struct sim *s, uint32_t vpid, const char **nspace, uint32_t *rank)
+{
+    uint64_t left = sim_random(s, s->nodes[vpid].nprocs);
+    const struct rank_proc *p;
+
+    DL_FOREACH(s->procs, p)
+    {
+        if (p->vpid != vpid || left-- > 0) /* as many go before it */
+            continue;
+        *nspace = p->nspace;
+        *rank = p->rank;
+        return true;
+    }
+    return false;
+}
+
+bool sim_rank_lives(const struct sim *s, uint32_t vpid, const char *nspace, uint32_t rank)
+{
+    const struct rank_proc *p;
+
+    DL_FOREACH(s->procs, p)
+    {
+        if (p->vpid == vpid && p->rank == rank && strcmp(p->nspace, nspace) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* --- the turn */
 
 static void deliver(struct sim *s, struct ev *e)

@@ -115,5 +115,8 @@ bool sim_stopped(const struct sim *s, uint32_t vpid);
 uint64_t sim_life(const struct sim *s, uint32_t vpid); /* which process it is */
 /* Ranks alive on a daemon now. */
 size_t sim_ranks(const struct sim *s, uint32_t vpid);
+/* One of them; false: there are none. */
+bool sim_some_rank(struct sim *s, uint32_t vpid, const char **nspace, uint32_t *rank);
+bool sim_rank_lives(const struct sim *s, uint32_t vpid, const char *nspace, uint32_t rank);
 
 #endif

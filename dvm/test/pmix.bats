@@ -128,6 +128,205 @@ teardown() { end_dvm; }
     [ "$(cat "$BATS_TEST_TMPDIR/err")" = "to the errors" ]
 }
 
+# --- requests for another size
+
+# ask_begin ARGUMENT...: "pmix_probe alloc ARGUMENT..." as one rank in the background; its lines come by next_line.
+ask_begin() {
+    mkfifo "$BATS_TEST_TMPDIR/asks" "$BATS_TEST_TMPDIR/enters"
+    timeout "$limit" "$bin/prun" --stdin 0 -n 1 "$probe" alloc "$@" \
+        > "$BATS_TEST_TMPDIR/asks" < "$BATS_TEST_TMPDIR/enters" 3>&- &
+    ask_pid=$!
+    exec {asks}< "$BATS_TEST_TMPDIR/asks" {enters}> "$BATS_TEST_TMPDIR/enters"
+}
+next_line() { read -r -t "$limit" -u "$asks" line; }
+ask_end() {
+    exec {enters}>&-
+    said=$(cat <&"$asks")
+    wait "$ask_pid"
+}
+campaign() { view ".campaigns[] | select(.id == \"$1\") | $2"; }
+pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
+
+@test "C12 C13: a rank gives back the highest member and is told once; other ranks and default handlers are not" {
+    start_dvm 4 --slots 1
+    run prun -n 2 "$probe" alloc release nodes=1 reqid=mine wait
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=mine status=Draining" ]
+    [ "${lines[1]}" = "event: READY id=alloc-1 reqid=mine cause=SUCCESS text=-" ]
+    [ "$(sort <<< "${lines[2]}"$'\n'"${lines[3]}")" = $'rank 0 was told 1 ends\nrank 1 was told 0 ends' ]
+    [ "${#lines[@]}" -eq 4 ]
+    [ "$(campaign alloc-1 '.requester | "\(.rank) \(.vpid) \(.id) \(.told)"')" = "0 1 mine ByEvent" ]
+    [ "$(view '[.members[] | select(.state == "wired").vpid] | join(" ")')" = "0 1 2 3" ]
+    [ "$(view .size.members)" -eq 3 ]
+}
+
+@test "C13: a rank's extension is complete when all its daemons have come, and usable" {
+    start_dvm 2 --slots 1
+    ask_begin extend nodes=2 reqid=more wait
+    next_line
+    [ "$line" = "alloc: SUCCESS id=alloc-1 reqid=more status=Gathering" ]
+    [ "$(campaign alloc-1 '.targets | join(" ")')" = "3 4" ]
+    prte resize 4
+    next_line
+    [ "$line" = "event: READY id=alloc-1 reqid=more cause=SUCCESS text=-" ]
+    ask_end
+    [ "$said" = "rank 0 was told 1 ends" ]
+    prun -n 4 true
+}
+
+@test "C8: an extension for which nobody comes in time is taken back, and its asker is told why" {
+    start_dvm 2 --slots 1
+    run prun -n 1 "$probe" alloc extend nodes=2 timeout=1 wait
+    [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=- status=Gathering" ]
+    [ "${lines[1]}" = "event: FAILED id=alloc-1 reqid=- cause=TIMEOUT text=its deadline of 1 s is over, 2 of 2 daemons have not come" ]
+    [ "${lines[2]}" = "rank 0 was told 1 ends" ]
+    [ "$(view .size.members)" -eq 2 ]
+    run prun -n 1 "$probe" alloc extend nodes=1 time=0:1 wait
+    [[ "${lines[1]}" == "event: FAILED id=alloc-2 reqid=- cause=TIMEOUT "* ]]
+}
+
+@test "C12: requests that cannot be are refused with a status that says why, and change nothing" {
+    start_dvm 3 --slots 1
+    local expected request
+    while read -r expected request; do
+        # shellcheck disable=SC2086
+        run prun -n 1 "$probe" alloc $request
+        [ "$output" = "alloc: $expected id=- reqid=- status=-"$'\n'"rank 0 was told 0 ends" ] ||
+            { echo "$request: $output"; return 1; }
+    done <<- 'END'
+		BAD-PARAM release
+		BAD-PARAM extend
+		BAD-PARAM extend nodes=0
+		BAD-PARAM extend list=some-where
+		BAD-PARAM extend list=4:2
+		BAD-PARAM extend list=4,5 nodes=3
+		BAD-PARAM extend nodes=1 timeout=-1
+		BAD-PARAM extend nodes=1 time=1:x
+		BAD-PARAM release list=2
+		NO-PERMISSIONS release list=0
+		RESOURCE-BUSY release list=node1
+		RESOURCE-BUSY release nodes=3
+		OUT-OF-RESOURCE release nodes=4
+		OUT-OF-RESOURCE extend nodes=1048575
+		NOT-FOUND release list=7
+		NOT-FOUND release id=alloc-1
+		NOT-FOUND cancel id=alloc-1
+		NOT-FOUND cancel reqid=mine
+		NOT-SUPPORTED new nodes=1
+		NOT-SUPPORTED reacquire nodes=1
+		NOT-SUPPORTED extend nodes=1 cpus!=4
+		NOT-SUPPORTED other
+	END
+    [ "$(view '.campaigns | length')" -eq 0 ]
+    [ "$(view .size.members)" -eq 3 ]
+}
+
+@test "C7: a request with nothing to do says so in its answer, and no event follows" {
+    start_dvm 3 --slots 1
+    run prun -n 1 "$probe" alloc extend list=node2,x-3.x.ns.svc cpus=4
+    [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=- status=Complete" ]
+    [ "${lines[1]}" = "rank 0 was told 0 ends" ]
+    [ "$(campaign alloc-1 .requester.told)" = ByAnswer ]
+    prte resize 2
+    run prun -n 1 "$probe" alloc release list=3
+    [ "${lines[0]}" = "alloc: SUCCESS id=alloc-2 reqid=- status=Complete" ]
+}
+
+@test "C12: the asker's own id names one request: again it is the same, with another one it is refused" {
+    start_dvm 2 --slots 1
+    run prun -n 1 "$probe" alloc extend nodes=1 reqid=a next extend nodes=1 reqid=a next extend nodes=2 reqid=a \
+        next cancel reqid=a wait next extend nodes=1 reqid=a
+    [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=a status=Gathering" ]
+    [ "${lines[1]}" = "${lines[0]}" ]
+    [ "${lines[2]}" = "alloc: EXISTS id=- reqid=- status=-" ]
+    [ "${lines[3]}" = "alloc: SUCCESS id=alloc-1 reqid=a status=Cancelled" ]
+    [ "${lines[4]}" = "event: FAILED id=alloc-1 reqid=a cause=JOB CANCELED text=-" ]
+    [ "${lines[5]}" = "alloc: DVM-MOD id=- reqid=- status=-" ]
+    [ "${lines[6]}" = "rank 0 was told 1 ends" ]
+    [ "$(view '.campaigns | length')" -eq 1 ]
+}
+
+@test "a release waits for the jobs there, or ends them if the rank says so" {
+    start_dvm 3 --slots 1
+    hold_job other 1 --host 3
+    ask_begin release list=node3 reqid=gently enter next cancel reqid=gently wait next release nodes=1 kill=1 wait
+    next_line
+    [ "$line" = "alloc: SUCCESS id=alloc-1 reqid=gently status=Draining" ]
+    [ "$(campaign alloc-1 '.waiting | length')" -eq 1 ]
+    echo >&"$enters"
+    next_line
+    [ "$line" = "alloc: SUCCESS id=alloc-1 reqid=gently status=Cancelled" ]
+    next_line
+    [ "$line" = "event: FAILED id=alloc-1 reqid=gently cause=JOB CANCELED text=-" ]
+    next_line
+    [ "$line" = "alloc: SUCCESS id=alloc-2 reqid=- status=Draining" ]
+    next_line
+    [ "$line" = "event: READY id=alloc-2 reqid=- cause=SUCCESS text=-" ]
+    ask_end
+    end_job other
+    [ "$code" -eq 122 ]
+    [ "$(campaign alloc-2 '.ended | length')" -eq 1 ]
+}
+
+@test "what an extension has brought is released by its id, by its own job only" {
+    start_dvm 2 --slots 1
+    ask_begin extend nodes=1 wait enter next release id=alloc-1 wait
+    next_line
+    prte resize 3
+    next_line
+    [ "$line" = "event: READY id=alloc-1 reqid=- cause=SUCCESS text=-" ]
+    run prun -n 1 "$probe" alloc release id=alloc-1
+    [ "${lines[0]}" = "alloc: NOT-FOUND id=- reqid=- status=-" ]
+    echo >&"$enters"
+    next_line
+    next_line
+    [ "$line" = "event: READY id=alloc-2 reqid=- cause=SUCCESS text=-" ]
+    ask_end
+    [ "$(campaign alloc-2 '.targets | join(" ")')" = 3 ]
+}
+
+@test "C13: a request goes on when its rank has gone; the end is not told, and the record says so" {
+    start_dvm 3 --slots 1
+    hold_job other 1 --host 3
+    run prun -n 1 "$probe" alloc release list=3
+    [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=- status=Draining" ]
+    [ "$(campaign alloc-1 .requester.told)" = NotYet ]
+    local pid
+    pid=$(pid_of 3)
+    release_job other 1
+    end_job other
+    wait_end "$pid"
+    [ "$(campaign alloc-1 '"\(.phase) \(.requester.told)"')" = "Complete Gone" ]
+}
+
+@test "C13: a request goes on when the daemon of its rank is lost" {
+    start_dvm 3 --slots 1
+    hold_job other 1 --host 3
+    ask_begin release list=3 wait
+    next_line
+    [ "$line" = "alloc: SUCCESS id=alloc-1 reqid=- status=Draining" ]
+    local pid
+    pid=$(pid_of 3)
+    kill -KILL "$(pid_of 1)"
+    local ended=0
+    ask_end || ended=$?
+    [ "$ended" -eq 123 ]
+    release_job other 1
+    end_job other
+    [ "$code" -eq 0 ]
+    wait_end "$pid"
+    [ "$(campaign alloc-1 '"\(.phase) \(.requester.told)"')" = "Complete Gone" ]
+}
+
+@test "a tool resizes the DVM and is told the end" {
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
+    run timeout 20 "$probe" tool-alloc "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" release nodes=1 reqid=t wait
+    [ "$status" -eq 0 ]
+    [ "${lines[1]}" = "alloc: SUCCESS id=alloc-1 reqid=t status=Draining" ]
+    [ "${lines[2]}" = "event: READY id=alloc-1 reqid=t cause=SUCCESS text=-" ]
+    [ "${lines[3]}" = "told 1 ends" ]
+}
+
 # --- tools
 
 @test "a tool attaches to a daemon that admits tools, and asks what runs on all of them" {

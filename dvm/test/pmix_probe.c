@@ -306,15 +306,195 @@ static int do_log(char **argv)
     return end();
 }
 
+/* --- alloc VERB [KEY=VALUE]… [wait|enter|next VERB …]…: rank 0 asks for another size, waits until
+ * an end is told, or for a line, asks again. All ranks count the ends that they are told. */
+
+#ifndef PMIX_DVM_IS_READY
+#define PMIX_DVM_IS_READY (-195)
+#define PMIX_ERR_DVM_MOD (-196)
+#endif
+
+static struct {
+    int seen, waited;
+    char text[512];
+} ends;
+
+static const char *text_of(const pmix_info_t *info, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (PMIX_CHECK_KEY(&info[i], key) && info[i].value.type == PMIX_STRING)
+            return info[i].value.data.string;
+    }
+    return "-";
+}
+
+static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                   size_t n, pmix_info_t results[], size_t nresults,
+                   pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    const char *cause = "-";
+
+    (void)id, (void)source, (void)results, (void)nresults;
+    for (size_t i = 0; i < n; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS))
+            cause = PMIx_Error_string(info[i].value.data.status);
+    }
+    pthread_mutex_lock(&lock);
+    ends.seen++;
+    snprintf(ends.text, sizeof(ends.text), "%s id=%s reqid=%s cause=%s text=%s",
+             status == PMIX_DVM_IS_READY ? "READY" : "FAILED", text_of(info, n, PMIX_ALLOC_ID),
+             text_of(info, n, PMIX_ALLOC_REQ_ID), cause, text_of(info, n, PMIX_EVENT_TEXT_MESSAGE));
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    if (cb)
+        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void on_any(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                   size_t n, pmix_info_t results[], size_t nresults,
+                   pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    (void)id, (void)source, (void)info, (void)n, (void)results, (void)nresults;
+    printf("the default handler was told %d\n", status);
+    if (cb)
+        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void listen_to_ends(void)
+{
+    pmix_status_t codes[] = {PMIX_DVM_IS_READY, PMIX_ERR_DVM_MOD};
+
+    if (PMIx_Register_event_handler(codes, 2, NULL, 0, on_end, NULL, NULL) < 0 ||
+        PMIx_Register_event_handler(NULL, 0, NULL, 0, on_any, NULL, NULL) < 0)
+        must(PMIX_ERR_EVENT_REGISTRATION, "registering for the ends");
+}
+
+static bool load_attribute(pmix_info_t *info, const char *key, const char *value)
+{
+    uint64_t count = strtoull(value, NULL, 10);
+    int seconds = number(value);
+
+    if (strcmp(key, "nodes") == 0)
+        PMIX_INFO_LOAD(info, PMIX_ALLOC_NUM_NODES, &count, PMIX_UINT64);
+    else if (strcmp(key, "list") == 0)
+        PMIX_INFO_LOAD(info, PMIX_ALLOC_NODE_LIST, value, PMIX_STRING);
+    else if (strcmp(key, "reqid") == 0)
+        PMIX_INFO_LOAD(info, PMIX_ALLOC_REQ_ID, value, PMIX_STRING);
+    else if (strcmp(key, "id") == 0)
+        PMIX_INFO_LOAD(info, PMIX_ALLOC_ID, value, PMIX_STRING);
+    else if (strcmp(key, "timeout") == 0)
+        PMIX_INFO_LOAD(info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    else if (strcmp(key, "time") == 0)
+        PMIX_INFO_LOAD(info, PMIX_ALLOC_TIME, value, PMIX_STRING);
+    else if (strcmp(key, "kill") == 0)
+        PMIX_INFO_LOAD(info, PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
+    else if (strcmp(key, "cpus") == 0)
+        PMIX_INFO_LOAD(info, PMIX_ALLOC_NUM_CPUS, &count, PMIX_UINT64);
+    else if (strcmp(key, "cpus!") == 0) {
+        PMIX_INFO_LOAD(info, PMIX_ALLOC_NUM_CPUS, &count, PMIX_UINT64);
+        PMIX_INFO_REQUIRED(info);
+    } else
+        return false;
+    return true;
+}
+
+static pmix_alloc_directive_t directive_of(const char *verb)
+{
+    static const char *const verbs[] = {"none", "new", "extend", "release", "reacquire", "cancel"};
+
+    for (pmix_alloc_directive_t d = 1; d < 6; d++) {
+        if (strcmp(verbs[d], verb) == 0)
+            return d;
+    }
+    return PMIX_ALLOC_EXTERNAL;
+}
+
+static void ask(char **argv)
+{
+    pmix_info_t info[16], *results = NULL;
+    size_t n = 0, nresults = 0;
+    pmix_status_t rc;
+
+    for (char **a = argv + 1; *a && n < 16 && strchr(*a, '='); a++) {
+        char *value = strchr(*a, '=') + 1;
+        char key[16];
+
+        snprintf(key, sizeof(key), "%.*s", (int)(value - 1 - *a), *a);
+        n += load_attribute(&info[n], key, value);
+    }
+    rc = PMIx_Allocation_request(directive_of(argv[0]), info, n, &results, &nresults);
+    printf("alloc: %s id=%s reqid=%s status=%s\n", rc == -196 ? "DVM-MOD" : PMIx_Error_string(rc),
+           text_of(results, nresults, PMIX_ALLOC_ID), text_of(results, nresults, PMIX_ALLOC_REQ_ID),
+           text_of(results, nresults, PMIX_QUERY_ALLOC_STATUS));
+    fflush(stdout);
+}
+
+static void await_end(void)
+{
+    pthread_mutex_lock(&lock);
+    while (ends.seen == ends.waited)
+        pthread_cond_wait(&changed, &lock);
+    printf("event: %s\n", ends.text);
+    ends.waited = ends.seen;
+    pthread_mutex_unlock(&lock);
+    fflush(stdout);
+}
+
+static void ask_and_wait(char **argv)
+{
+    char line[8];
+
+    for (; *argv; argv++) {
+        if (strcmp(*argv, "wait") == 0)
+            await_end();
+        else if (strcmp(*argv, "enter") == 0 && !fgets(line, sizeof(line), stdin))
+            return;
+        else if (strcmp(*argv, "next") == 0)
+            ask(argv + 1);
+    }
+}
+
+static int do_alloc(char **argv)
+{
+    begin();
+    listen_to_ends();
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    if (me.rank == 0) {
+        ask(argv);
+        ask_and_wait(argv);
+    }
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    printf("rank %u was told %d ends\n", me.rank, ends.seen);
+    return end();
+}
+
+/* --- tool-alloc URI …: no rank */
+
+static void attach(char *uri)
+{
+    pmix_info_t info;
+
+    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
+    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
+    printf("tool: %s\n", me.nspace);
+}
+
+static int do_tool_alloc(char **argv)
+{
+    attach(argv[0]);
+    listen_to_ends();
+    ask(argv + 1);
+    ask_and_wait(argv + 1);
+    must(PMIx_tool_finalize(), "PMIx_tool_finalize");
+    printf("told %d ends\n", ends.seen);
+    return 0;
+}
+
 /* --- tool URI NAMESPACE: no rank; attaches to that daemon and asks it */
 
 static int do_tool(char **argv)
 {
-    pmix_info_t info;
-
-    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, argv[0], PMIX_STRING);
-    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
-    printf("tool: %s\n", me.nspace);
+    attach(argv[0]);
     query(PMIX_QUERY_NAMESPACES, argv[1]);
     query(PMIX_QUERY_PROC_TABLE, argv[1]);
     must(PMIx_tool_finalize(), "PMIx_tool_finalize");
@@ -447,6 +627,8 @@ static const struct {
     {"hold", do_hold},
     {"stops", do_stops},
     {"hello", do_hello},
+    {"alloc", do_alloc},
+    {"tool-alloc", do_tool_alloc},
 };
 
 int main(int argc, char **argv)

@@ -2,6 +2,9 @@
 /* The messages' codec: a letter per field, a word of letters per message. */
 #include "dvm/wire/msg.h"
 
+#include "api/campaign.h"
+#include "dvm/wire/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +18,8 @@ struct layout {
     const char *fields;
 };
 
-/* o op, i number, I number2, e epoch, c client, r rank, n nspace, t text, u text2, v vpids, M
- * members, T targets, R ranks, d data, D data2, S spec, L launch */
+/* o op, i number, I number2, e epoch, c client, r rank, n nspace, t text, u text2, w text3, v
+ * vpids, M members, T targets, R ranks, d data, D data2, S spec, L launch */
 static const struct layout layouts[MSG_TYPES] = {
     [MSG_HELLO] = {"HELLO", "itMou"},
     [MSG_WELCOME] = {"WELCOME", "ieM"},
@@ -62,6 +65,9 @@ static const struct layout layouts[MSG_TYPES] = {
     [MSG_HELD] = {"HELD", "ni"},
     [MSG_CONTINUE_ASK] = {"CONTINUE_ASK", "nr"},
     [MSG_CONTINUE] = {"CONTINUE", "nr"},
+    [MSG_ALLOC] = {"ALLOC", "onriItucv"},
+    [MSG_ALLOC_ANSWER] = {"ALLOC_ANSWER", "oiItu"},
+    [MSG_ALLOC_ENDED] = {"ALLOC_ENDED", "nrituw"},
 };
 
 const char *msg_name(unsigned type)
@@ -231,6 +237,9 @@ static void put_field(struct buf *b, char field, const struct msg *m)
     case 'u':
         put_text(b, m->text2);
         break;
+    case 'w':
+        put_text(b, m->text3);
+        break;
     case 'v':
         put_vpids(b, m);
         break;
@@ -287,6 +296,9 @@ static int get_field(struct cur *c, char field, struct msg *m, struct err *err)
         break;
     case 'u':
         m->text2 = cur_str(c, MSG_TEXT_MAX);
+        break;
+    case 'w':
+        m->text3 = cur_str(c, MSG_TEXT_MAX);
         break;
     case 'v':
         get_vpids(c, m);
@@ -352,6 +364,30 @@ static int check_lives(const struct msg *m, struct err *err)
     return 0;
 }
 
+static int check_alloc(const struct msg *m, struct err *err)
+{
+    if (m->number < 0 || m->number >= ALLOC_KINDS)
+        return err_set(err, "kind %lld of a request", (long long)m->number);
+    if (m->number2 < -1 || m->number2 > API_DEADLINE_MAX || m->client > VPID_MAX ||
+        m->nvpids > API_TARGETS_MAX || (m->client && m->nvpids))
+        return err_set(err, "%zu and %u daemons within %lld s", m->nvpids, m->client,
+                       (long long)m->number2);
+    for (size_t i = 1; i < m->nvpids; i++) {
+        if (m->vpids[i] <= m->vpids[i - 1])
+            return err_set(err, "vpid %u after %u", m->vpids[i], m->vpids[i - 1]);
+    }
+    return 0;
+}
+
+static int check_alloc_answer(const struct msg *m, struct err *err)
+{
+    if (m->number < 0 || m->number >= ALLOC_STATUSES)
+        return err_set(err, "status %lld of a request", (long long)m->number);
+    if (m->number2 < 0 || m->number2 >= API_PHASES)
+        return err_set(err, "phase %lld of a request", (long long)m->number2);
+    return 0;
+}
+
 static int check(const struct msg *m, struct err *err)
 {
     switch (m->type) {
@@ -367,6 +403,11 @@ static int check(const struct msg *m, struct err *err)
         return check_no_head(m, err) < 0 ? -1 : check_lives(m, err);
     case MSG_SNAPSHOT:
         return check_radix(m, err); /* the table is for members_decode() */
+    case MSG_ALLOC:
+        return check_alloc(m, err);
+    case MSG_ALLOC_ANSWER:
+    case MSG_ALLOC_ENDED:
+        return check_alloc_answer(m, err);
     default:
         return 0;
     }
@@ -402,6 +443,7 @@ void msg_free(struct msg *m)
     free(m->nspace);
     free(m->text);
     free(m->text2);
+    free(m->text3);
     free(m->vpids);
     free(m->targets);
     for (size_t i = 0; i < m->nmembers; i++)

@@ -74,6 +74,14 @@ enum msg_type {
                          that are to are, and when none is any more */
     MSG_CONTINUE_ASK, /* to the head: nspace, rank (or JOB_RANK_ALL): let it go on */
     MSG_CONTINUE,     /* to a member: the same */
+    /* An application's request for another size (dvm/wire/alloc.h): to the head, and its answers */
+    MSG_ALLOC,        /* op: the daemon's number of it, nspace, rank: who asks; number: enum
+                         alloc_kind, number2: seconds, -1: without end; text: the asker's own id,
+                         text2: the campaign that is meant; client: how many, 0: vpids */
+    MSG_ALLOC_ANSWER, /* op: as above, number: enum alloc_status, number2: enum api_phase, text: id
+                         of the campaign, text2: why not */
+    MSG_ALLOC_ENDED,  /* nspace, rank: to whom; number: enum alloc_status, text: id of the campaign,
+                         text2: the cause, text3: the asker's own id */
     MSG_TYPES
 };
 
@@ -131,6 +139,7 @@ struct msg {
     char *nspace;
     char *text;
     char *text2;
+    char *text3;
     size_t nvpids;
     uint32_t *vpids;
     size_t nmembers;
@@ -153,8 +162,8 @@ const char *msg_name(unsigned type); /* "HELLO", "?" */
 void msg_encode(struct buf *b, const struct msg *m);
 /* Decodes the body of `type`; -1, a reason, nothing allocated and `out` untouched if it is
  * malformed, too long, unknown, or says what no daemon may be told: a radix out of its limits, a
- * life without an epoch, a table of members without the head, the head among those that come or go.
- */
+ * life without an epoch, a table of members without the head, the head among those that come or
+ * go, a request for a size that names a daemon twice. */
 int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)
     __attribute__((warn_unused_result));
 void msg_free(struct msg *m); /* what msg_decode() allocated */

@@ -38,6 +38,10 @@ enum out_kind {
     OUT_EXIT,   /* number: exit code: end the program, after what was queued */
     OUT_LOG,    /* number: enum log_level, a: text */
     OUT_MEMBER_GONE, /* vpid: departed or lost: modules forget it */
+    OUT_ALLOC,       /* req, number: enum alloc_status, kind_app: enum api_phase, a: the campaign's
+                        id, data: a string, why not */
+    OUT_ALLOC_ENDED, /* to a: nspace, rank; number: enum alloc_status; data: strings: the campaign's
+                        id, the asker's own, the cause */
 };
 
 struct out_act {

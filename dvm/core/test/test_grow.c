@@ -330,6 +330,30 @@ static void c1_c8_a_failed_grow_aborts_only_those_that_wait_for_it(void **arg)
     end(&w);
 }
 
+/* Where no member is to be, nothing but a grow brings slots. */
+static void c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it(void **arg)
+{
+    struct world w = boot(6, 2);
+    size_t job;
+
+    put(&w, "s", API_KIND_SHRINK, 1, 2, -1, NULL);
+    sim_for(w.sim, 3000);
+    assert_int_equal(bound(&w), 0);
+    put(&w, "g", API_KIND_GROW, 3, 3, 5, NULL);
+    sim_crash(w.sim, 1); /* it is parked */
+    sim_start(w.sim, 1); /* below the target: wired by itself */
+    sim_for(w.sim, 500);
+    assert_int_equal(state(&w, 1), MEMBER_WIRED);
+    job = sim_submit(w.sim, 0, 5, 10, 0);
+    sim_for(w.sim, 1000);
+    assert_false(sim_job(w.sim, job)->done);
+    sim_for(w.sim, 6000);
+    assert_failed(&w, "g", "deadline", 0);
+    assert_true(sim_job(w.sim, job)->done);
+    assert_int_equal(sim_job(w.sim, job)->exit_code, 125);
+    end(&w);
+}
+
 static void c1_a_job_that_needs_a_grow_runs_when_it_is_complete(void **arg)
 {
     struct world w = boot(6, 2);
@@ -550,6 +574,7 @@ int main(void)
         cmocka_unit_test(
             c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_deadline),
         cmocka_unit_test(c1_c8_a_failed_grow_aborts_only_those_that_wait_for_it),
+        cmocka_unit_test(c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it),
         cmocka_unit_test(c1_a_job_that_needs_a_grow_runs_when_it_is_complete),
         cmocka_unit_test(c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow),
         cmocka_unit_test(c12_a_grow_that_overlaps_another_is_refused_and_changes_nothing),

@@ -177,11 +177,11 @@ static int run(const struct run *r)
     else
         part(r, 0, &out);
     printf("%llu schedules, seeds %llu to %llu, up to %u daemons: %llu jobs, %llu campaigns, %llu "
-           "faults, %llu failed\n",
+           "requests, %llu faults, %llu failed\n",
            (unsigned long long)r->seeds, (unsigned long long)r->seed,
            (unsigned long long)(r->seed + r->seeds - 1), out.most, (unsigned long long)out.sum.jobs,
-           (unsigned long long)out.sum.campaigns, (unsigned long long)out.sum.faults,
-           (unsigned long long)out.failures);
+           (unsigned long long)out.sum.campaigns, (unsigned long long)out.sum.asks,
+           (unsigned long long)out.sum.faults, (unsigned long long)out.failures);
     printf("%llu holds at the map boundary, %llu at the launch boundary, %llu jobs mapped anew\n",
            (unsigned long long)out.sum.held_map, (unsigned long long)out.sum.held_launch,
            (unsigned long long)out.sum.remapped);

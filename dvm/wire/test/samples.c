@@ -77,6 +77,7 @@ struct msg sample_msg(unsigned type)
                     .nspace = "5.12",
                     .text = "why",
                     .text2 = "and why not",
+                    .text3 = "or else",
                     .nvpids = 2,
                     .vpids = some_vpids,
                     .nmembers = 1,
@@ -91,6 +92,10 @@ struct msg sample_msg(unsigned type)
                     .spec = sample_spec(),
                     .launch = sample_launch()};
 
+    if (type == MSG_ALLOC)
+        m.client = 0;
+    if (type == MSG_ALLOC_ANSWER)
+        m.number2 = 4;
     if (type == MSG_REMOVE || type == MSG_SHUTDOWN)
         m.number = 1;
     return m;

@@ -302,6 +302,35 @@ static void the_head_can_neither_join_nor_leave(void **state)
                        "head");
 }
 
+static void a_request_for_another_size_that_makes_no_sense_is_refused(void **state)
+{
+    uint32_t twice[] = {3, 3}, down[] = {4, 3};
+    struct msg m = {.type = MSG_ALLOC, .number = 7, .number2 = -1};
+
+    assert_msg_refused(&m, "kind 7");
+    m.number = -1;
+    assert_msg_refused(&m, "kind -1");
+    m.number = 0;
+    m.number2 = -2;
+    assert_msg_refused(&m, "within -2 s");
+    m.number2 = 1ll << 40;
+    assert_msg_refused(&m, "within");
+    m.number2 = -1;
+    m.client = VPID_MAX + 1;
+    assert_msg_refused(&m, "1048576 daemons");
+    m.client = 1;
+    m.nvpids = 2;
+    m.vpids = twice;
+    assert_msg_refused(&m, "2 and 1 daemons");
+    m.client = 0;
+    assert_msg_refused(&m, "vpid 3 after 3");
+    m.vpids = down;
+    assert_msg_refused(&m, "vpid 3 after 4");
+    assert_msg_refused(&(struct msg){.type = MSG_ALLOC_ANSWER, .number = 99}, "status 99");
+    assert_msg_refused(&(struct msg){.type = MSG_ALLOC_ANSWER, .number2 = 99}, "phase 99");
+    assert_msg_refused(&(struct msg){.type = MSG_ALLOC_ENDED, .number = -1}, "status -1");
+}
+
 /* A type that is added to the enum has a name and a layout, or this fails; so the corpus has it. */
 static void every_type_has_a_name_and_comes_back_as_it_was_sent(void **state)
 {
@@ -399,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_life_without_an_epoch_is_refused),
         cmocka_unit_test(a_greeting_of_nobody_or_of_several_is_refused),
         cmocka_unit_test(the_head_can_neither_join_nor_leave),
+        cmocka_unit_test(a_request_for_another_size_that_makes_no_sense_is_refused),
         cmocka_unit_test(every_type_has_a_name_and_comes_back_as_it_was_sent),
         cmocka_unit_test(an_end_of_a_rank_that_nobody_knows_is_refused),
         cmocka_unit_test(the_fields_of_members_and_of_ranks_are_the_ones_sent),

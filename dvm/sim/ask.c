@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who asks, and what for. */
+#include "dvm/sim/ask.h"
+
+#include "dvm/core/core_inspect.h"
+
+#include <stdio.h>
+
+static void choose(struct sim *s, struct alloc_ask *a)
+{
+    uint64_t d = sim_random(s, 8);
+
+    a->deadline_s = sim_random(s, 2) ? (int64_t)sim_random(s, 8) : -1;
+    a->count = 1 + (uint32_t)sim_random(s, 3);
+    if (d < 3) { /* some are of pods that never come */
+        a->kind = ALLOC_EXTEND;
+        a->deadline_s = a->deadline_s < 0 ? 60 : a->deadline_s;
+    } else if (d < 7) {
+        a->kind = d < 6 ? ALLOC_RELEASE : ALLOC_RELEASE_KILL;
+    } else {
+        a->kind = ALLOC_CANCEL;
+    }
+}
+
+static bool ends_jobs(const struct alloc_ask *a)
+{
+    return a->kind == ALLOC_RELEASE_KILL || (a->kind == ALLOC_RELEASE && a->deadline_s >= 0);
+}
+
+/* Few names of their own, so that some ask again, or for something else. */
+bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *out)
+{
+    static const char *const names[] = {"", "", "a", "b"};
+    const struct core *x = sim_core(s, vpid);
+    struct alloc_ask a = {
+        .nspace = "tool", .rank = vpid, .id = "", .req_id = names[sim_random(s, 4)]};
+    bool tool = sim_random(s, 4) == 0;
+    char nspace[64];
+
+    if (!x || sim_stopped(s, vpid) || core_state(x) != CORE_WIRED || !sim_core(s, 0))
+        return false;
+    tool = tool || !sim_some_rank(s, vpid, &a.nspace, &a.rank);
+    snprintf(nspace, sizeof nspace, "%s", a.nspace);
+    a.nspace = nspace;
+    choose(s, &a);
+    *out = (struct asked_some){.kills = ends_jobs(&a)};
+    snprintf(out->text, sizeof out->text,
+             "%s rank %u at vpid %u asks: kind %d, %u daemons, %lld s, id '%s'", nspace, a.rank,
+             vpid, (int)a.kind, a.count, (long long)a.deadline_s, a.req_id);
+    check_alloc(c, vpid, &a, tool);
+    return true;
+}
+
+uint32_t ask_follow(struct sim *s, uint32_t nodes, uint32_t replicas, bool resting)
+{
+    uint32_t bound = launch_inspect_bound(core_inspect_launch(sim_core(s, 0)));
+
+    bound = bound < nodes ? bound : nodes - 1;
+    if (bound < replicas || (bound > replicas && (resting || sim_random(s, 8) == 0)))
+        return bound;
+    return replicas;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests of applications for another size: each is answered once, and what was accepted is told
+ * to its asker at the end, once, and to nobody else; unless that one has gone. */
+#include "dvm/sim/check_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct seen_ask {
+    uint64_t req;
+    uint32_t vpid;
+    struct epoch life; /* of the daemon by which it went */
+    char nspace[64];
+    uint32_t rank;
+    bool tool;
+    unsigned answers, ends;
+    bool runs; /* accepted, and not over with the answer */
+    char id[64];
+    UT_hash_handle hh;
+};
+
+void check_alloc(struct check *c, uint32_t vpid, const struct alloc_ask *a, bool tool)
+{
+    struct core *x = sim_core(c->sim, vpid);
+    struct seen_ask *k = xcalloc(1, sizeof *k);
+
+    k->req = ++c->nasks;
+    k->vpid = vpid;
+    k->life = core_inspect_epoch(x);
+    snprintf(k->nspace, sizeof k->nspace, "%s", a->nspace);
+    k->rank = a->rank;
+    k->tool = tool;
+    HASH_ADD(hh, c->asks, req, sizeof k->req, k);
+    core_time(x, sim_now(c->sim), sim_now(c->sim));
+    core_alloc(x, k->req, a);
+    sim_drain(c->sim, vpid);
+}
+
+void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_act *act)
+{
+    struct seen_ask *k;
+
+    HASH_FIND(hh, c->asks, &act->req, sizeof act->req, k);
+    if (!k || k->vpid != vpid || k->answers) {
+        check_fail(c, "asker-told-once", "vpid %u answers request %llu %s", vpid,
+                   (unsigned long long)act->req, k ? "again" : "of nobody");
+        return;
+    }
+    k->answers++;
+    k->runs = act->number == ALLOC_OK && !api_phase_terminal((enum api_phase)act->kind_app);
+    snprintf(k->id, sizeof k->id, "%s", act->a);
+}
+
+/* The same request again, in the same words, is one with the first. */
+static bool is_its_end(const struct check *c, const struct seen_ask *k, uint32_t vpid,
+                       const struct out_act *act, const char *id)
+{
+    return k->runs && k->vpid == vpid &&
+           epoch_eq(k->life, core_inspect_epoch(sim_core(c->sim, vpid))) &&
+           strcmp(k->nspace, act->a) == 0 && k->rank == act->rank && strcmp(k->id, id) == 0;
+}
+
+void check_alloc_ended(struct check *c, uint32_t vpid, const struct out_act *act)
+{
+    struct cur cur = cur_of(act->data.data, act->data.len);
+    char *id FREE_AUTO = cur_str(&cur, API_ID_MAX);
+    struct seen_ask *k, *tmp;
+    unsigned n = 0;
+
+    HASH_ITER(hh, c->asks, k, tmp)
+    {
+        if (!is_its_end(c, k, vpid, act, id))
+            continue;
+        n++;
+        if (++k->ends > 1)
+            check_fail(c, "asker-told-once", "job %s rank %u is told the end of %s again", act->a,
+                       act->rank, id);
+    }
+    if (n == 0)
+        check_fail(c, "asker-told-once", "job %s rank %u at vpid %u is told the end of %s", act->a,
+                   act->rank, vpid, id);
+}
+
+/* Nobody is passed over who is there. */
+void check_alloc_event(struct check *c, const struct api_event *e)
+{
+    const struct api_requester *r = &e->campaign.requester;
+    const struct core *x;
+
+    if (!e->has_campaign || !r->job || r->told != API_TOLD_GONE || r->vpid >= SIM_NODES_MAX)
+        return;
+    x = sim_core(c->sim, r->vpid);
+    if (x && sim_rank_lives(c->sim, r->vpid, r->job, r->rank) &&
+        members_current(core_inspect_members(sim_core(c->sim, 0)), r->vpid, core_inspect_epoch(x)))
+        check_fail(c, "asker-told-once", "campaign %s: job %s rank %u lives and is not told",
+                   e->campaign.id, r->job, r->rank);
+}
+
+static void rest_ask(struct check *c, const struct seen_ask *k)
+{
+    struct core *head = sim_core(c->sim, 0);
+    const struct core *x = sim_core(c->sim, k->vpid);
+    struct api_campaign record;
+    const char *reason;
+
+    if (!x || !epoch_eq(core_inspect_epoch(x), k->life) ||
+        !members_current(core_inspect_members(head), k->vpid, k->life))
+        return;
+    if (k->answers != 1)
+        check_fail(c, "asker-told-once", "request %llu of job %s at vpid %u has no answer",
+                   (unsigned long long)k->req, k->nspace, k->vpid);
+    if (!k->runs || core_campaign_get(head, k->id, &record, &reason, NULL) < 0)
+        return;
+    if (k->ends != (record.requester.told == API_TOLD_EVENT) || (k->tool && !k->ends))
+        check_fail(c, "asker-told-once", "job %s rank %u was told %u ends of %s, which is %s",
+                   k->nspace, k->rank, k->ends, k->id, api_phase_name(record.phase));
+    api_campaign_free(&record);
+}
+
+void check_alloc_rest(struct check *c)
+{
+    struct seen_ask *k, *tmp;
+
+    HASH_ITER(hh, c->asks, k, tmp)
+    {
+        rest_ask(c, k);
+    }
+}
+
+void check_alloc_free(struct check *c)
+{
+    struct seen_ask *k, *tmp;
+
+    HASH_ITER(hh, c->asks, k, tmp)
+    {
+        HASH_DEL(c->asks, k);
+        free(k);
+    }
+}
