@@ -271,6 +271,8 @@ static void files(struct daemon *d, struct dclient *k, const struct client_msg *
 {
     struct err err = {0};
 
+    if (k->session && session_is_over(k->session))
+        return; /* they were on their way when it ended */
     if (stage_piece(d->stage, k->id, m->data, m->len, &err) < 0)
         dclient_refuse(d, k, EXIT_CODE_USAGE, err.msg);
 }

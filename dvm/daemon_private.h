@@ -163,6 +163,7 @@ bool session_lost(struct daemon *d, struct dclient *k, const char *why); /* fals
 void session_over(struct daemon *d, struct dclient *k); /* its job is; may free k */
 size_t session_pending(const struct daemon *d, const struct dclient *k);
 bool session_detached(const struct session *s);
+bool session_is_over(const struct session *s); /* its job has been told to be */
 /* Whether what waits for the client is acknowledged by it, not only written. */
 bool session_numbered(const struct session *s);
 /* daemon_job.c: ranks */

@@ -72,8 +72,10 @@ void dstage_client_gone(struct daemon *d, uint32_t client)
 
     if (!r)
         return;
-    if (r->started)
+    if (r->started) {
+        odls_output_pause(d->odls, r->name, false); /* its end would never be read */
         odls_end(d->odls, r->name, READER_RANK, 0);
+    }
     drop(d, r);
 }
 

@@ -65,6 +65,11 @@ bool session_numbered(const struct session *s)
     return s->open;
 }
 
+bool session_is_over(const struct session *s)
+{
+    return s->over;
+}
+
 /* --- what was said is said again */
 
 static void say_opened(struct daemon *d, const struct dclient *k, uint64_t next)
@@ -437,6 +442,7 @@ void session_over(struct daemon *d, struct dclient *k)
     struct session *s = k->session;
 
     iof_client_gone(d->iof, k->id);
+    stage_client_gone(d->stage, k->id); /* its turn is another's, though the job is remembered */
     if (!s->detached || (s->open && k->net_id))
         return; /* it will say BYE, or its time will be over */
     dclient_disconnect(d, k, true);

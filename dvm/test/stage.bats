@@ -255,6 +255,23 @@ ended() { # CODE
     ended 143
 }
 
+@test "detached jobs that are ended while their files come tell their end, and hold up no later job's files" {
+    start_dvm 2
+    large big 4G
+    local i job
+    for i in 1 2 3 4; do
+        timeout "$limit" "$bin/prun" --detach -N 1 --preload-files big true > out 2> err 3>&- &
+        pid=$!
+        until_true staging
+        job=$(view '.jobs[] | select(.state == "STAGING") | .id')
+        pterm --job "$job"
+        ended 143
+    done
+    run -143 prun --attach "$job"
+    echo x > a
+    run -0 prun -N 1 --preload-files a cat a
+}
+
 # --- room
 
 # Most memory that each daemon has had so far, kB.
@@ -307,4 +324,29 @@ spawn: SUCCESS" ]
     [[ "$output" == "spawn: "*ABORTED* ]]
     grep -q "opening $PWD/no-such-file: No such file or directory" "$DVM_SESSION_DIR"/1/prted.log
     until_true nothing_left
+}
+
+# Of the newest daemon 1; the older process of that name is its spawner.
+open_of_1() { find "/proc/$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")/fd" -type l | wc -l; }
+written_by() { [ "$(awk '/^wchar/ { print $2 }' "/proc/$1/io")" -ge "$2" ]; }
+open_are() { [ "$(open_of_1)" -eq "$1" ]; }
+
+@test "a job that a rank has spawned, ended while its files have no room, leaves nothing open" {
+    start_dvm 1 --slots 2
+    large big 4G
+    echo x > a
+    prun -n 1 "$probe" spawn-files "$PWD/a" / 1 true
+    local before
+    before=$(open_of_1)
+    timeout "$limit" "$bin/prun" -n 1 "$probe" spawn-files "$PWD/big" / 1 true > out 2> err 3>&- &
+    pid=$!
+    until_true staging
+    pkill -STOP -f "dvm-stage write $DVM_SESSION_DIR/1/"
+    # More than the room for its pieces: the daemon has read one for which there is none, and reads no more.
+    until_true written_by "$(pgrep -f 'dvm-stage read')" 700000
+    pstat --dvm "$DVM_SESSION_DIR/1" > pstat
+    pterm --job "$(view '.jobs[] | select(.state == "STAGING") | .id')"
+    wait "$pid" || true
+    until_true nothing_left
+    until_true open_are "$before"
 }
