@@ -181,6 +181,7 @@ static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
         const struct core *x = sim_core(c->sim, l->nodes[i].vpid);
 
         if (x && core_inspect_epoch(x).ctr == l->nodes[i].epoch && core_job(x, nspace) &&
+            core_live_in(sim_core(c->sim, vpid), l->nodes[i].vpid, l->nodes[i].epoch) &&
             !sim_staged(c->sim, l->nodes[i].vpid, nspace))
             check_fail(c, "staged-before-start",
                        "ranks of job %s start on vpid %u, its files are not on vpid %u", nspace,
