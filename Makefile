@@ -119,7 +119,7 @@ $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/wire/t
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/core/test/test_*.c)): $(BUILD)/$(v)/dvm/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/core/test/test_refuse $(BUILD)/$(v)/dvm/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
 # The tests of dvm/pmix share a fixture that runs servers and clients.
-$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o $(BUILD)/asan/dvm/pmix/test/full.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.

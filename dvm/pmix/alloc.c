@@ -307,7 +307,5 @@ void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e
         PMIx_Info_list_add(list, PMIX_EVENT_TEXT_MESSAGE, e->cause, PMIX_STRING);
     PMIx_Info_list_convert(list, &op->info);
     PMIx_Info_list_release(list);
-    op_returned(op, PMIx_Notify_event(ready ? PMIX_DVM_IS_READY : PMIX_ERR_DVM_MOD, &source,
-                                      PMIX_RANGE_CUSTOM, op->info.array, op->info.size,
-                                      op_on_status, op_cbdata(op)));
+    event_tell(op, ready ? PMIX_DVM_IS_READY : PMIX_ERR_DVM_MOD, &source, PMIX_RANGE_CUSTOM);
 }

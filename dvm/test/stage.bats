@@ -344,7 +344,7 @@ open_are() { [ "$(open_of_1)" -eq "$1" ]; }
     pkill -STOP -f "dvm-stage write $DVM_SESSION_DIR/1/"
     # More than the room for its pieces: the daemon has read one for which there is none, and reads no more.
     until_true written_by "$(pgrep -f 'dvm-stage read')" 700000
-    pstat --dvm "$DVM_SESSION_DIR/1" > pstat
+    pstat --dvm "$DVM_SESSION_DIR/1" > seen
     pterm --job "$(view '.jobs[] | select(.state == "STAGING") | .id')"
     wait "$pid" || true
     until_true nothing_left

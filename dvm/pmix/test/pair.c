@@ -5,6 +5,7 @@
 #include "base/buf/buf.h"
 #include "base/loop/loop.h"
 #include "dvm/pmix/pmix_srv.h"
+#include "dvm/pmix/test/full.h"
 #include "dvm/spawner/remove.h"
 
 #include <dirent.h>
@@ -336,7 +337,8 @@ static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t n
     pmix_srv_answer(s->pmix, req, 0, NULL, 0);
 }
 
-/* Accepts, and ends at once, as the asker's own id says; a rank that is not there is told too. */
+/* Accepts, and ends at once, as the asker's own id says; a rank that is not there is told too. That
+ * ranks have as many events on their way as they may keeps nobody from being told. */
 static void on_alloc(pmix_req req, const struct alloc_ask *a, const char *nodes, void *arg)
 {
     struct server *s = arg;
@@ -354,9 +356,11 @@ static void on_alloc(pmix_req req, const struct alloc_ask *a, const char *nodes,
     pmix_srv_alloc_answer(s->pmix, req, refused ? ALLOC_BUSY : ALLOC_OK, "alloc-1", "Gathering");
     if (refused)
         return;
+    full_of_events(s->pmix, true);
     pmix_srv_alloc_ended(s->pmix, &e);
     e.rank = s->launch.nranks;
     pmix_srv_alloc_ended(s->pmix, &e);
+    full_of_events(s->pmix, false);
 }
 
 static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
