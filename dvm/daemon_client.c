@@ -54,6 +54,7 @@ void dclient_forget(struct daemon *d, struct dclient *k)
     stage_client_gone(d->stage, k->id);
     dstage_client_gone(d, k->id);
     session_free(k->session);
+    toolio_free(d, k);
     HASH_DELETE(hh, d->clients, k);
     if (k->net_id)
         HASH_DELETE(hh2, d->clients_by_net, k);
@@ -70,6 +71,7 @@ void dclient_free_all(struct daemon *d)
     {
         HASH_DELETE(hh, d->clients, k);
         session_free(k->session);
+        toolio_free(NULL, k);
         free(k->spawned);
         free(k);
     }
@@ -211,6 +213,7 @@ static void spawn_answer(struct daemon *d, struct dclient *k, const struct out_a
     if (k->spawn_req && k->spawned && (over || started)) {
         pmix_srv_answer(d->pmix, k->spawn_req, status, k->spawned, strlen(k->spawned) + 1);
         k->spawn_req = 0;
+        toolio_named(d, k);
     } else if (k->spawn_req && over) {
         pmix_srv_answer(d->pmix, k->spawn_req, status, NULL, 0);
         k->spawn_req = 0;
@@ -242,7 +245,8 @@ uint32_t dclient_of_spawn(struct daemon *d, pmix_req req, const struct job_spec 
     struct dclient *k = create(d, 0);
 
     k->stop = spec->stop;
-
+    if (!core_job(d->core, spec->parent_nspace))
+        toolio_create(k, spec);
     k->spawn_req = req;
     k->spawner.rank = spec->parent_rank;
     memccpy(k->spawner.nspace, spec->parent_nspace, 0, sizeof k->spawner.nspace - 1);
@@ -334,7 +338,9 @@ static void iof_send(uint32_t id, const void *data, size_t len, void *arg)
 {
     struct dclient *k = dclient_by_id(arg, id);
 
-    if (k)
+    if (k && k->tool)
+        toolio_send(arg, k, data, len);
+    else if (k)
         tell(arg, k, data, len);
 }
 
@@ -345,6 +351,8 @@ static size_t iof_pending(uint32_t id, void *arg)
 
     if (!k)
         return 0;
+    if (k->tool)
+        return toolio_pending(k);
     if (k->session)
         return session_pending(d, k);
     return k->net_id ? net_pending(d->net, k->net_id) : 0;
@@ -353,9 +361,11 @@ static size_t iof_pending(uint32_t id, void *arg)
 static void iof_pause(uint32_t id, bool paused, void *arg)
 {
     struct daemon *d = arg;
-    const struct dclient *k = dclient_by_id(d, id);
+    struct dclient *k = dclient_by_id(d, id);
 
-    if (k && k->session)
+    if (k && k->tool)
+        toolio_pause(d, k, paused);
+    else if (k && k->session)
         session_hold(d, k, paused);
     else if (k && k->net_id)
         net_pause(d->net, k->net_id, paused);

@@ -466,4 +466,6 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_control = ask_control,
                                                .on_alloc = alloc_ask,
                                                .on_query = ask_query,
-                                               .on_log = ask_log};
+                                               .on_log = ask_log,
+                                               .on_output_read = toolio_output_read,
+                                               .on_push = toolio_push};

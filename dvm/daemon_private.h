@@ -36,6 +36,7 @@ struct conn { /* the core's id of an outgoing connection and the driver's */
     UT_hash_handle hh, hh2;
 };
 
+struct toolio;
 struct dclient { /* a program that has connected, or what it has left: a job to come back to */
     uint32_t id;
     uint64_t net_id;              /* 0: no connection, or none now */
@@ -44,6 +45,7 @@ struct dclient { /* a program that has connected, or what it has left: a job to 
     struct pmix_srv_proc spawner; /* and who called it */
     char *spawned;                /* the namespace, once accepted */
     enum job_stop stop;           /* of that job's ranks */
+    struct toolio *tool;          /* it is a tool that spawned it; NULL: a rank */
     bool submitted;
     struct session *session; /* NULL: it ends with its connection */
     UT_hash_handle hh, hh2;
@@ -141,6 +143,17 @@ void dclient_free_all(struct daemon *d);
 /* So many bytes of pieces of its job's files may come, in all. */
 void dclient_files_room(struct daemon *d, uint32_t id, uint64_t total);
 extern const struct iof_io dclient_iof_io;
+/* daemon_tool.c: input and output of what tools spawn */
+void toolio_create(struct dclient *k, const struct job_spec *spec);
+void toolio_free(struct daemon *d, struct dclient *k);
+/* What iof has for it (an encoded message); before the tool knows the job's name it is kept. */
+void toolio_send(struct daemon *d, struct dclient *k, const void *data, size_t len);
+void toolio_named(struct daemon *d, struct dclient *k); /* now it does */
+size_t toolio_pending(const struct dclient *k);
+void toolio_pause(struct daemon *d, struct dclient *k, bool paused); /* its input */
+void toolio_output_read(uint32_t client, size_t len, void *arg);
+void toolio_push(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
+                 const void *data, size_t len, bool end, void *arg);
 /* daemon_call.c: the control API by clients; members pass calls on */
 void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m);
 void dcall_from_member(struct daemon *d, uint32_t from, const void *data, size_t len);

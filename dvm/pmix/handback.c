@@ -34,8 +34,10 @@ static void on_thread(evutil_socket_t fd, short events, void *arg)
     free(h);
 }
 
-void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg)
+void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
+                    void (*drop)(void *arg), void *arg)
 {
+    const struct timeval when = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
     /* Looked up, not linked: a copy of the object in our program would have its size of today. */
     const pmix_globals_t *globals = dlsym(RTLD_DEFAULT, "pmix_globals");
     struct handback *h;
@@ -49,8 +51,13 @@ void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(voi
     pthread_mutex_lock(&lock);
     DL_APPEND(under_way, h);
     pthread_mutex_unlock(&lock);
-    if (event_base_once(globals->evbase, -1, EV_TIMEOUT, on_thread, h, NULL) < 0)
+    if (event_base_once(globals->evbase, -1, EV_TIMEOUT, on_thread, h, ms ? &when : NULL) < 0)
         abort(); /* out of memory, as everywhere */
+}
+
+void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg)
+{
+    handback_after(p, 0, run, drop, arg);
 }
 
 void handback_end(void)

@@ -201,7 +201,10 @@ bool library_is_known(void);
 pmix_status_t control_check(const pmix_info_t *info, size_t n);
 /* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
 void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
+void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
+                    void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
+void forward_end(void);  /* forward.c: the same */
 /* peers.c: for a client whose deregistration is on its way. */
 void peers_release(const struct pmix_srv *p, const pmix_proc_t *proc);
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
@@ -276,6 +279,11 @@ pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries
 pmix_status_t on_alloc(const pmix_proc_t *client, pmix_alloc_directive_t directive,
                        const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb, void *cbdata);
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
+pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                      size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], size_t ntargets,
+                      const pmix_info_t info[], size_t ninfo, const pmix_byte_object_t *bo,
+                      pmix_op_cbfunc_t cb, void *cbdata);
 void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
             const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata);
 

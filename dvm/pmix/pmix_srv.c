@@ -294,6 +294,8 @@ static pmix_status_t library_init(const struct pmix_srv *p, struct hwloc_topolog
     module.tool_connected = p->tools ? on_tool : NULL;
     if (p->tools)
         PMIx_Info_list_add(list, PMIX_SERVER_TOOL_SUPPORT, NULL, PMIX_BOOL);
+    module.iof_pull = p->tools && p->knows_library ? on_pull : NULL;
+    module.push_stdin = module.iof_pull ? on_push : NULL;
     rc = PMIx_Info_list_convert(list, &info);
     PMIx_Info_list_release(list);
     /* Without the upcall the library refuses what it would do in its own way. */
@@ -376,6 +378,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
         return;
     PMIx_server_finalize();
     handback_end();
+    forward_end();
     the_server = NULL;
     p->closed = true;
     HASH_ITER(hh, p->ops, op, next_op)

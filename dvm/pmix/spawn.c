@@ -122,6 +122,27 @@ static pmix_status_t cleanups_of(const pmix_info_t *info, size_t n, struct job_s
     return rc;
 }
 
+/* Which rank reads what a tool pushes. */
+static pmix_status_t stdin_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    const pmix_info_t *to = info_find(info, n, PMIX_STDIN_TGT);
+
+    spec->stdin_rank = info_true(info, n, PMIX_FWD_STDIN) ? 0 : JOB_RANK_NONE;
+    if (!to)
+        return PMIX_SUCCESS;
+    if (to->value.type == PMIX_PROC && to->value.data.proc)
+        spec->stdin_rank = to->value.data.proc->rank;
+    else if (to->value.type == PMIX_PROC_RANK)
+        spec->stdin_rank = to->value.data.rank;
+    else
+        return PMIX_ERR_BAD_PARAM;
+    if (spec->stdin_rank == PMIX_RANK_WILDCARD)
+        spec->stdin_rank = JOB_RANK_ALL;
+    else if (spec->stdin_rank == PMIX_RANK_INVALID)
+        spec->stdin_rank = JOB_RANK_NONE;
+    return PMIX_SUCCESS;
+}
+
 static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo,
                              const pmix_app_t *apps, size_t napps, struct job_spec *spec)
 {
@@ -141,9 +162,10 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
         rc = files_of(info, ninfo, spec);
     if (rc == PMIX_SUCCESS)
         rc = hold_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = stdin_of(info, ninfo, spec);
     if (rc != PMIX_SUCCESS)
         return rc;
-    spec->stdin_rank = JOB_RANK_NONE;
     spec->parent_nspace = xstrdup(proc->nspace);
     spec->parent_rank = proc->rank;
     spec->apps = xcalloc(napps, sizeof(*spec->apps));
@@ -222,6 +244,8 @@ static void run_spawn(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
         return;
     }
+    if (parent) /* the input of a family is its submitter's */
+        u->spec.stdin_rank = JOB_RANK_NONE;
     if (parent && rank < parent->launch.nranks) {
         const struct job_app *app = &parent->launch.spec.apps[parent->launch.rank_app[rank]];
 

@@ -355,3 +355,76 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [[ "$output" != *"tool: "* ]]
     prun -n 1 true
 }
+
+tool_uri() { head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm"; }
+
+# tool_run HOW N PROGRAM ARGUMENT...
+tool_run() { timeout "$limit" "$probe" tool-run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPDIR/err"; }
+
+@test "what a tool spawns writes to the tool, from all daemons, each stream where it belongs" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 2
+    tool_run forward 4 sh -c 'echo "out $PMIX_RANK"; echo "err $PMIX_RANK" >&2' < /dev/null > "$BATS_TEST_TMPDIR/out"
+    [ "$(grep ^out "$BATS_TEST_TMPDIR/out" | sort)" = $'out 0\nout 1\nout 2\nout 3' ]
+    [ "$(grep ^err "$BATS_TEST_TMPDIR/err" | sort)" = $'err 0\nerr 1\nerr 2\nerr 3' ]
+    grep -qx 'ended with code 0' "$BATS_TEST_TMPDIR/out"
+    ! tool_run none 2 echo unheard < /dev/null | grep unheard
+}
+
+@test "a tool asks for the output of its job by itself, and then no longer" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    mkfifo "$BATS_TEST_TMPDIR/gate"
+    tool_run pull,leave 1 sh -c 'read -r _ < "$1"; echo first; read -r _ < "$1"; echo second' sh "$BATS_TEST_TMPDIR/gate" \
+        < /dev/null > >(tee "$BATS_TEST_TMPDIR/out" | while read -r line; do
+            case $line in "pull: SUCCESS" | left) echo > "$BATS_TEST_TMPDIR/gate" ;; esac
+        done)
+    [ "$(cat "$BATS_TEST_TMPDIR/out")" = $'pull: SUCCESS\nfirst\nleft\nended with code 0' ]
+}
+
+@test "a tool pushes megabytes to its job's input, to one rank or all, until their end" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    head -c 20000000 /dev/urandom > "$BATS_TEST_TMPDIR/data"
+    local sum
+    sum=$(md5sum < "$BATS_TEST_TMPDIR/data")
+    run --separate-stderr tool_run forward,push,all 2 md5sum < "$BATS_TEST_TMPDIR/data"
+    [ "$status" -eq 0 ]
+    [ "$(grep -cxF "$sum" <<< "$output")" -eq 2 ]
+    run --separate-stderr tool_run forward,push,wrong 2 sh -c '[ "$PMIX_RANK" = 1 ] || exec md5sum; wc -c' < "$BATS_TEST_TMPDIR/data"
+    [ "$status" -eq 0 ]
+    grep -qx 'push: BAD PARAM' <<< "$output"
+    [ "$(grep -cxF "$sum" <<< "$output")" -eq 1 ]
+    grep -qx 0 <<< "$output"
+}
+
+@test "a tool is not given the output of a job that is not its own, and cannot feed it" {
+    DVM_PMIX_TOOLS=1 start_dvm 1 --slots 2
+    hold_job other 1
+    run timeout 20 "$probe" tool-foreign "$(tool_uri)" "$(view '.jobs[0].id')"
+    [ "$output" = $'pull: NOT FOUND\npush: NOT FOUND' ]
+    release_job other 1
+    end_job other
+    [ "$code" -eq 0 ]
+}
+
+@test "a tool that does not read makes its job stand still, and the daemon keeps little" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out before after pid written was=-1
+    hwm() { daemons | xargs -I{} awk '/^VmHWM/ { sum += $2 } END { print sum }' /proc/{}/status | awk "{ sum += \$1 } END { print sum }"; }
+    mkfifo "$gate"
+    before=$(hwm)
+    tool_run pull 1 sh -c 'read -r _ < "$1"; exec head -c 100000000 /dev/zero' sh "$gate" < /dev/null > "$out" 3>&- &
+    until grep -q 'pull: SUCCESS' "$out"; do sleep 0.1; done
+    pkill -STOP -f "^$probe tool-run .* $gate\$"
+    echo > "$gate"
+    until pid=$(pgrep -f '^head -c 100000000 /dev/zero$'); do sleep 0.1; done
+    while written=$(awk '/^wchar/ { print $2 }' "/proc/$pid/io") && [ "$written" != "$was" ]; do
+        was=$written
+        sleep 0.5
+    done
+    after=$(hwm)
+    echo "written $written, memory $before KiB, then $after KiB"
+    pkill -CONT -f "^$probe tool-run .* $gate\$"
+    wait
+    [ "${written:-100000000}" -lt 20000000 ] # none: it has ended
+    [ $((after - before)) -lt 20000 ]
+    [ "$(tr -cd '\0' < "$out" | wc -c)" -eq 100000000 ]
+}
