@@ -13,7 +13,7 @@ export DPKG_OPTIONS=$repo/daemon-image/dpkg-no-gpu
 
 # As the images' Dockerfiles have them, and what the tests need.
 PACKAGES=(gcc libc6-dev make pkg-config libpmix-dev libopenmpi-dev libevent-dev libhwloc-dev libcurl4-openssl-dev
-    libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev bats iproute2 jq openssl procps)
+    libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev bats iproute2 jq openssl procps curl)
 DEVICES=(null zero full random urandom tty)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -69,7 +69,7 @@ tests() {
     make --silent -j"$(nproc)" all "${bins[@]}" build/probe/{pmix_probe,event_probe}
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
     ci/unit.sh "${bins[@]}"
-    bats dvm/test/{pmix,events,lost,cleanup,map,local}.bats
+    bats dvm/test/{pmix,events,hold,lost,cleanup,map,local}.bats
 }
 
 case ${1:-} in

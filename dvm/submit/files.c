@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,27 +226,45 @@ static int spawn(struct files_sender *s, int in, int out, struct err *err)
     return rc ? err_sys(err, rc, "starting %s", path) : 0;
 }
 
-static int start(struct files_sender *s, struct err *err)
+/* Its end while it is written to is an error like another, no signal. */
+static int tell_list(const struct files_sender *s, int to, struct err *err)
 {
     struct buf list BUF_AUTO = {0};
+
+    buf_init(&list, STAGER_FRAME_MAX);
+    stager_list_encode(&list, s->sources, s->n);
+    for (size_t at = 0; at < list.len;) {
+        ssize_t n = send(to, list.data + at, list.len - at, MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EINTR)
+            return err_sys(err, errno, "telling " STAGER_PROGRAM " what to read");
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static void close_one(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int start(struct files_sender *s, struct err *err)
+{
     int in[2] = {-1, -1};
     int out[2] = {-1, -1};
     int rc;
 
-    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0 || pipe2(out, O_CLOEXEC) < 0)
         rc = err_sys(err, errno, "a pipe");
     else
         rc = spawn(s, in[0], out[1], err);
-    buf_init(&list, STAGER_FRAME_MAX);
-    stager_list_encode(&list, s->sources, s->n);
-    if (rc == 0 && stager_write_all(in[1], list.data, list.len) < 0)
-        rc = err_sys(err, errno, "telling " STAGER_PROGRAM " what to read");
-    for (int i = 0; i < 2; i++) {
-        if (in[i] >= 0)
-            close(in[i]);
-    }
-    if (out[1] >= 0)
-        close(out[1]);
+    close_one(&in[0]); /* what it does not read any more must not be waited for */
+    close_one(&out[1]);
+    if (rc == 0)
+        rc = tell_list(s, in[1], err);
+    close_one(&in[1]);
     s->fd = out[0];
     if (s->fd >= 0)
         fcntl(s->fd, F_SETFL, O_NONBLOCK);

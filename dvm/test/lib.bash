@@ -92,3 +92,12 @@ wait_end() {
         timeout "$limit" tail --pid="$pid" -f /dev/null
     done
 }
+
+# eventually COMMAND...: it succeeds within the limit. For what nobody announces; nothing else here sleeps.
+eventually() {
+    local until=$((SECONDS + limit))
+    until "$@"; do
+        [ "$SECONDS" -lt "$until" ] || return 1
+        sleep 0.1
+    done
+}

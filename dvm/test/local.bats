@@ -319,17 +319,19 @@ routed() { metric "$1" dvm_routed_frames_total; }
 }
 
 @test "an idle daemon: the PMIx library's threads sleep, its own wakes for heartbeats" {
-    local task tasks n
+    local task tasks n i
     start_dvm 1
     prun -n 1 true
     tasks=("/proc/$(pgrep -nf -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")/task/"*)
-    [ "${#tasks[@]}" -eq 3 ]
+    [ "${#tasks[@]}" -ge 2 ] # libpmix 5 listens on its one thread, 4.2 on another
     slept() { for task in "${tasks[@]}"; do awk '/^voluntary/ {print $2}' "$task/status"; done; }
     mapfile -t before < <(slept)
     read -r -t 6 _ <> <(:) || true # the time that is looked at: a heartbeat is due each 5 s
     mapfile -t after < <(slept)
     [ $((after[1] - before[1])) -eq 0 ]
-    [ $((after[2] - before[2])) -le 1 ] # it may have been on its way to sleep
+    for ((i = 2; i < ${#tasks[@]}; i++)); do
+        [ $((after[i] - before[i])) -le 1 ] # it may have been on its way to sleep
+    done
     n=$((after[0] - before[0]))
     [ "$n" -le 8 ]
 }

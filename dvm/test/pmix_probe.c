@@ -32,6 +32,17 @@ static const char *name_of(pmix_status_t rc)
     return name;
 }
 
+/* As one word, "NOT-FOUND". */
+static const char *word_of(pmix_status_t rc)
+{
+    static char word[64];
+
+    snprintf(word, sizeof(word), "%s", name_of(rc));
+    for (char *c = word; (c = strchr(c, ' '));)
+        *c = '-';
+    return word;
+}
+
 static void must(pmix_status_t rc, const char *what)
 {
     if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
@@ -337,7 +348,7 @@ static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, p
     (void)id, (void)source, (void)results, (void)nresults;
     for (size_t i = 0; i < n; i++) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS))
-            cause = PMIx_Error_string(info[i].value.data.status);
+            cause = name_of(info[i].value.data.status);
     }
     pthread_mutex_lock(&lock);
     ends.seen++;
@@ -423,7 +434,7 @@ static void ask(char **argv)
         n += load_attribute(&info[n], key, value);
     }
     rc = PMIx_Allocation_request(directive_of(argv[0]), info, n, &results, &nresults);
-    printf("alloc: %s id=%s reqid=%s status=%s\n", rc == -196 ? "DVM-MOD" : PMIx_Error_string(rc),
+    printf("alloc: %s id=%s reqid=%s status=%s\n", rc == -196 ? "DVM-MOD" : word_of(rc),
            text_of(results, nresults, PMIX_ALLOC_ID), text_of(results, nresults, PMIX_ALLOC_REQ_ID),
            text_of(results, nresults, PMIX_QUERY_ALLOC_STATUS));
     fflush(stdout);

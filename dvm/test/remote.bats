@@ -316,17 +316,15 @@ says() { timeout "$limit" "$repo/build/probe/client_probe" "$@"; }
     [ -z "$(find "$DVM_DIR" -name files)" ]
 }
 
+no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
+
 @test "a detached job from outside is ended when its files do not come any more" {
     cd "$BATS_TEST_TMPDIR"
     truncate -s 4G big
     through_proxy up9000000 end
     run --separate-stderr -123 prun --reconnect 1 --dvm "$at" --detach -N 1 --preload-files big true
     [[ "$stderr" == *"not made again within 1 s"* ]]
-    for ((i = 0; i < 200; i++)); do
-        [ -n "$(find "$DVM_DIR" -name files)" ] || break
-        sleep 0.1
-    done
-    [ -z "$(find "$DVM_DIR" -name files)" ]
+    eventually no_files
     [ -z "$(pgrep -f "dvm-stage write $DVM_DIR/" || true)" ]
 }
 

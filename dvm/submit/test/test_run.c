@@ -2,6 +2,7 @@
 /* Tests of prun's loop against a daemon that the test plays, and of its output. */
 #include "dvm/submit/run.h"
 
+#include "dvm/submit/files.h"
 #include "dvm/submit/output.h"
 
 #include <fcntl.h>
@@ -310,6 +311,33 @@ static void files_that_cannot_be_read_end_the_job_with_their_own_reason(void **s
     w->opts.spec.files = w->opts.sources = NULL;
 }
 
+/* Before it has read a list that is longer than a socket holds: not waited for. */
+static void a_reader_that_ends_at_once_is_told(void **state)
+{
+    enum { FILES = 256, LENGTH = 4000 };
+    char self[4096] = "";
+    char *name = xmalloc(LENGTH + 1);
+    char *sources[FILES];
+    char *path = NULL;
+    struct files_sender *s;
+    struct err err = {0};
+
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    path = xasprintf("%.*s/dvm-stage", (int)(strrchr(self, '/') - self), self);
+    assert_int_equal(symlink("/bin/true", path), 0);
+    memset(name, 'a', LENGTH);
+    name[LENGTH] = '\0';
+    for (size_t i = 0; i < FILES; i++)
+        sources[i] = name;
+    s = files_sender_create(sources, FILES);
+    assert_int_equal(files_sender_room(s, 4096, &err), -1);
+    assert_string_equal(err.msg, "telling dvm-stage what to read: Broken pipe");
+    files_sender_destroy(s);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    free(name);
+}
+
 static void play_paused(struct world *w)
 {
     accept_job(w);
@@ -501,6 +529,7 @@ int main(void)
         T(standard_input_is_sent_with_its_end),
         T(paused_input_is_not_read_until_it_may_go_on),
         T(files_that_cannot_be_read_end_the_job_with_their_own_reason),
+        T(a_reader_that_ends_at_once_is_told),
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
         T(verbose_tells_the_states),
