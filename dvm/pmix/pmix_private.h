@@ -205,6 +205,9 @@ void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg
                     void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
 void forward_end(void);  /* forward.c: the same */
+/* rendezvous.c: the DVM's one place where tools look. */
+void rendezvous_open(const struct pmix_srv *p);
+void rendezvous_close(const struct pmix_srv *p);
 /* peers.c: for a client whose deregistration is on its way. */
 void peers_release(const struct pmix_srv *p, const pmix_proc_t *proc);
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */

@@ -355,6 +355,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     the_server = p;
     rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS) {
+        rendezvous_open(p);
         if (p->up.on_clean_add) {
             sessiondir_leftovers(p->session_dir, on_leftover, p);
             jobclean_sessions(p);
@@ -376,6 +377,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
 
     if (!p)
         return;
+    rendezvous_close(p);
     PMIx_server_finalize();
     handback_end();
     forward_end();

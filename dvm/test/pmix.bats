@@ -327,6 +327,13 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "${lines[3]}" = "told 1 ends" ]
 }
 
+@test "a rank is refused credentials" {
+    start_dvm 1 --slots 1
+    run prun -n 1 timeout 20 "$probe" credentials
+    [ "$status" -eq 0 ]
+    [ "$output" = $'get: NOT SUPPORTED\nvalidate: NOT SUPPORTED' ]
+}
+
 # --- tools
 
 @test "a tool attaches to a daemon that admits tools, and asks what runs on all of them" {
@@ -367,7 +374,24 @@ tool_run() { timeout "$limit" "$probe" tool-run "$(tool_uri)" "$@" 2> "$BATS_TES
     [ "$(grep ^out "$BATS_TEST_TMPDIR/out" | sort)" = $'out 0\nout 1\nout 2\nout 3' ]
     [ "$(grep ^err "$BATS_TEST_TMPDIR/err" | sort)" = $'err 0\nerr 1\nerr 2\nerr 3' ]
     grep -qx 'ended with code 0' "$BATS_TEST_TMPDIR/out"
-    ! tool_run none 2 echo unheard < /dev/null | grep unheard
+    run ! grep unheard <(tool_run none 2 echo unheard < /dev/null)
+}
+
+@test "a tool finds the DVM by the directory that it is in, and by its place as a system, as long as it is there" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    local way
+    for way in "TMPDIR=$BATS_TEST_TMPDIR search" "PMIX_SYSTEM_TMPDIR=$DVM_SESSION_DIR/0 system"; do
+        run timeout "$limit" env "${way% *}" "$probe" tool-run "${way#* }" forward 2 sh -c 'echo "found $PMIX_HOSTNAME"'
+        [ "$status" -eq 0 ]
+        [ "$(grep ^found <<< "$output" | sort)" = $'found node1\nfound node2' ]
+    done
+    prte stop
+    [ -z "$(find "$BATS_TEST_TMPDIR" -name 'pmix.*')" ]
+    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$probe" tool-run search forward 1 true
+    [ "$status" -ne 0 ]
+    start_dvm 1 --slots 1 # that admits no tools
+    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$probe" tool-run search forward 1 true
+    [ "$status" -ne 0 ]
 }
 
 @test "a tool asks for the output of its job by itself, and then no longer" {

@@ -517,14 +517,18 @@ static int do_tool(char **argv)
 
 static void join(const char *uri)
 {
+    bool system = strcmp(uri, "system") == 0;
     pmix_info_t info;
 
     if (strcmp(uri, "-") == 0) {
         begin();
         return;
     }
-    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
-    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
+    if (system)
+        PMIX_INFO_LOAD(&info, PMIX_CONNECT_TO_SYSTEM, NULL, PMIX_BOOL);
+    else
+        PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
+    must(PMIx_tool_init(&me, &info, strcmp(uri, "search") != 0), "PMIx_tool_init");
 }
 
 static int leave(const char *uri)
@@ -588,9 +592,10 @@ static int do_hold(char **argv)
     return leave(argv[0]);
 }
 
-/* --- tool-run URI HOW N PROGRAM ARGUMENT…: as a tool, spawns a job and waits for its end. HOW,
- * with commas: forward (its output), pull (it, by a request of our own), leave (that request again,
- * after the first output), push (our input, to rank 0), all (or to all), wrong (a byte to rank 1).
+/* --- tool-run URI|search|system HOW N PROGRAM ARGUMENT…: as a tool, spawns a job and waits for its
+ * end. HOW, with commas: forward (its output), pull (it, by a request of our own), leave (that
+ * request again, after the first output), push (our input, to rank 0), all (or to all), wrong (a
+ * byte to rank 1).
  */
 
 static int pieces;
@@ -730,6 +735,22 @@ static int do_tool_foreign(char **argv)
     return leave(argv[0]);
 }
 
+/* --- credentials */
+
+static int do_credentials(char **argv)
+{
+    pmix_byte_object_t cred = {.bytes = (char *)"mine", .size = 4};
+    pmix_byte_object_t got = {0};
+    pmix_info_t *results = NULL;
+    size_t n = 0;
+
+    (void)argv;
+    begin();
+    printf("get: %s\n", name_of(PMIx_Get_credential(NULL, 0, &got)));
+    printf("validate: %s\n", name_of(PMIx_Validate_credential(&cred, NULL, 0, &results, &n)));
+    return end();
+}
+
 /* --- stops: where it is told to by its job's attributes; says so before and after */
 
 static int do_stops(char **argv)
@@ -780,6 +801,7 @@ static const struct {
     {"hold", do_hold},
     {"tool-run", do_tool_run},
     {"tool-foreign", do_tool_foreign},
+    {"credentials", do_credentials},
     {"stops", do_stops},
     {"hello", do_hello},
     {"alloc", do_alloc},
