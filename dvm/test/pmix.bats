@@ -8,7 +8,12 @@
 bats_require_minimum_version 1.5.0
 load lib.bash
 
-setup_file() { build_all; }
+tool=${TOOL_PROBE:-$repo/build/probe/tool_probe}
+
+setup_file() {
+    build_all
+    [ -n "${TOOL_PROBE:-}" ] || make -s -C "$repo" build/probe/tool_probe >&2
+}
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
@@ -366,7 +371,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 tool_uri() { head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm"; }
 
 # tool_run HOW N PROGRAM ARGUMENT...
-tool_run() { timeout "$limit" "$probe" tool-run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPDIR/err"; }
+tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPDIR/err"; }
 
 @test "what a tool spawns writes to the tool, from all daemons, each stream where it belongs" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 2
@@ -381,27 +386,33 @@ tool_run() { timeout "$limit" "$probe" tool-run "$(tool_uri)" "$@" 2> "$BATS_TES
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local way
     for way in "TMPDIR=$BATS_TEST_TMPDIR search" "PMIX_SYSTEM_TMPDIR=$DVM_SESSION_DIR/0 system"; do
-        run timeout "$limit" env "${way% *}" "$probe" tool-run "${way#* }" forward 2 sh -c 'echo "found $PMIX_HOSTNAME"'
+        run timeout "$limit" env "${way% *}" "$tool" run "${way#* }" forward 2 sh -c 'echo "found $PMIX_HOSTNAME"'
         [ "$status" -eq 0 ]
         [ "$(grep ^found <<< "$output" | sort)" = $'found node1\nfound node2' ]
     done
     prte stop
     [ -z "$(find "$BATS_TEST_TMPDIR" -name 'pmix.*')" ]
-    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$probe" tool-run search forward 1 true
+    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$tool" run search forward 1 true
     [ "$status" -ne 0 ]
     start_dvm 1 --slots 1 # that admits no tools
-    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$probe" tool-run search forward 1 true
+    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$tool" run search forward 1 true
     [ "$status" -ne 0 ]
 }
 
 @test "a tool asks for the output of its job by itself, and then no longer" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
-    mkfifo "$BATS_TEST_TMPDIR/gate"
-    tool_run pull,leave 1 sh -c 'read -r _ < "$1"; echo first; read -r _ < "$1"; echo second' sh "$BATS_TEST_TMPDIR/gate" \
-        < /dev/null > >(tee "$BATS_TEST_TMPDIR/out" | while read -r line; do
-            case $line in "pull: SUCCESS" | left) echo > "$BATS_TEST_TMPDIR/gate" ;; esac
-        done)
-    [ "$(cat "$BATS_TEST_TMPDIR/out")" = $'pull: SUCCESS\nfirst\nleft\nended with code 0' ]
+    local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says line
+    mkfifo "$gate" "$says"
+    tool_run pull,leave 1 sh -c 'read -r _ < "$1"; echo first; read -r _ < "$1"; echo second' sh "$gate" < /dev/null > "$says" 3>&- &
+    exec {fd}< "$says"
+    expect() { read -r -t "$limit" -u "$fd" line && echo "it says: $line" && [ "$line" = "$1" ]; }
+    expect "pull: SUCCESS"
+    echo > "$gate"
+    expect first
+    expect left
+    echo > "$gate"
+    expect "ended with code 0"
+    wait
 }
 
 @test "a tool pushes megabytes to its job's input, to one rank or all, until their end" {
@@ -422,7 +433,7 @@ tool_run() { timeout "$limit" "$probe" tool-run "$(tool_uri)" "$@" 2> "$BATS_TES
 @test "a tool is not given the output of a job that is not its own, and cannot feed it" {
     DVM_PMIX_TOOLS=1 start_dvm 1 --slots 2
     hold_job other 1
-    run timeout 20 "$probe" tool-foreign "$(tool_uri)" "$(view '.jobs[0].id')"
+    run timeout 20 "$tool" foreign "$(tool_uri)" "$(view '.jobs[0].id')"
     [ "$output" = $'pull: NOT FOUND\npush: NOT FOUND' ]
     release_job other 1
     end_job other
@@ -437,7 +448,7 @@ tool_run() { timeout "$limit" "$probe" tool-run "$(tool_uri)" "$@" 2> "$BATS_TES
     before=$(hwm)
     tool_run pull 1 sh -c 'read -r _ < "$1"; exec head -c 100000000 /dev/zero' sh "$gate" < /dev/null > "$out" 3>&- &
     until grep -q 'pull: SUCCESS' "$out"; do sleep 0.1; done
-    pkill -STOP -f "^$probe tool-run .* $gate\$"
+    pkill -STOP -f "^$tool run .* $gate\$"
     echo > "$gate"
     until pid=$(pgrep -f '^head -c 100000000 /dev/zero$'); do sleep 0.1; done
     while written=$(awk '/^wchar/ { print $2 }' "/proc/$pid/io") && [ "$written" != "$was" ]; do
@@ -446,7 +457,7 @@ tool_run() { timeout "$limit" "$probe" tool-run "$(tool_uri)" "$@" 2> "$BATS_TES
     done
     after=$(hwm)
     echo "written $written, memory $before KiB, then $after KiB"
-    pkill -CONT -f "^$probe tool-run .* $gate\$"
+    pkill -CONT -f "^$tool run .* $gate\$"
     wait
     [ "${written:-100000000}" -lt 20000000 ] # none: it has ended
     [ $((after - before)) -lt 20000 ]

@@ -517,18 +517,14 @@ static int do_tool(char **argv)
 
 static void join(const char *uri)
 {
-    bool system = strcmp(uri, "system") == 0;
     pmix_info_t info;
 
     if (strcmp(uri, "-") == 0) {
         begin();
         return;
     }
-    if (system)
-        PMIX_INFO_LOAD(&info, PMIX_CONNECT_TO_SYSTEM, NULL, PMIX_BOOL);
-    else
-        PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
-    must(PMIx_tool_init(&me, &info, strcmp(uri, "search") != 0), "PMIx_tool_init");
+    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
+    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
 }
 
 static int leave(const char *uri)
@@ -589,149 +585,6 @@ static int do_hold(char **argv)
     release(child);
     await_event();
     printf("ended with code %d after %d such events\n", event.code, event.ready);
-    return leave(argv[0]);
-}
-
-/* --- tool-run URI|search|system HOW N PROGRAM ARGUMENT…: as a tool, spawns a job and waits for its
- * end. HOW, with commas: forward (its output), pull (it, by a request of our own), leave (that
- * request again, after the first output), push (our input, to rank 0), all (or to all), wrong (a
- * byte to rank 1).
- */
-
-static int pieces;
-
-static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source,
-                      pmix_byte_object_t *bo, pmix_info_t info[], size_t ninfo)
-{
-    (void)id, (void)source, (void)info, (void)ninfo;
-    if (!bo || bo->size == 0)
-        return;
-    pthread_mutex_lock(&lock);
-    fwrite(bo->bytes, 1, bo->size, channel == PMIX_FWD_STDERR_CHANNEL ? stderr : stdout);
-    fflush(stdout);
-    pieces++;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-static size_t pull(const char *nspace)
-{
-    pmix_proc_t all;
-    pmix_status_t rc;
-
-    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
-    rc = PMIx_IOF_pull(&all, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL,
-                       on_output, NULL, NULL);
-    printf("pull: %s\n", rc < 0 ? name_of(rc) : "SUCCESS");
-    fflush(stdout);
-    return rc < 0 ? 0 : (size_t)rc;
-}
-
-/* With callbacks: without, 4.2.2 frees what it waits for. */
-static struct {
-    bool done;
-    pmix_status_t status;
-} operation;
-
-static void on_done(pmix_status_t status, void *cbdata)
-{
-    (void)cbdata;
-    pthread_mutex_lock(&lock);
-    operation.done = true;
-    operation.status = status;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-static pmix_status_t done(pmix_status_t rc)
-{
-    if (rc != PMIX_SUCCESS)
-        return rc;
-    pthread_mutex_lock(&lock);
-    while (!operation.done)
-        pthread_cond_wait(&changed, &lock);
-    operation.done = false;
-    pthread_mutex_unlock(&lock);
-    return operation.status;
-}
-
-static pmix_status_t push_to(const char *nspace, pmix_rank_t rank, const char *data, size_t len)
-{
-    pmix_byte_object_t bo = {.bytes = (char *)data, .size = len};
-    pmix_proc_t to;
-    pmix_info_t complete;
-
-    PMIX_LOAD_PROCID(&to, nspace, rank);
-    PMIX_INFO_LOAD(&complete, PMIX_IOF_COMPLETE, NULL, PMIX_BOOL);
-    return done(PMIx_IOF_push(&to, 1, &bo, &complete, len ? 0 : 1, on_done, NULL));
-}
-
-static void push_input(const char *nspace, pmix_rank_t rank)
-{
-    static char data[65536];
-    size_t n;
-
-    while ((n = fread(data, 1, sizeof(data), stdin)) > 0)
-        must(push_to(nspace, rank, data, n), "push");
-    must(push_to(nspace, rank, data, 0), "end");
-}
-
-/* Events of jobs from before we came are told too. */
-static void await_job(const char *nspace)
-{
-    pthread_mutex_lock(&lock);
-    while (event.seen == 0 || strcmp(event.affected.nspace, nspace) != 0)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static int do_tool_run(char **argv)
-{
-    bool forward = strstr(argv[1], "forward"), pushes = strstr(argv[1], "push");
-    pmix_rank_t rank = strstr(argv[1], "all") ? PMIX_RANK_WILDCARD : 0;
-    pmix_nspace_t child = "";
-    pmix_info_t info[4];
-    pmix_app_t app;
-    size_t id = 0, n = 0;
-
-    join(argv[0]);
-    listen_to(PMIX_EVENT_JOB_END);
-    PMIX_INFO_LOAD(&info[n++], PMIX_FWD_STDOUT, &forward, PMIX_BOOL);
-    PMIX_INFO_LOAD(&info[n++], PMIX_FWD_STDERR, &forward, PMIX_BOOL);
-    PMIX_INFO_LOAD(&info[n++], PMIX_FWD_STDDIAG, &forward, PMIX_BOOL);
-    if (pushes)
-        PMIX_INFO_LOAD(&info[n++], PMIX_STDIN_TGT, &rank, PMIX_PROC_RANK);
-    PMIX_APP_CONSTRUCT(&app);
-    app.maxprocs = number(argv[2]);
-    app.cmd = argv[3];
-    app.argv = argv + 3;
-    must(PMIx_Spawn(info, n, &app, 1, child), "spawn");
-    fprintf(stderr, "%s\n", child);
-    if (strstr(argv[1], "pull"))
-        id = pull(child);
-    if (strstr(argv[1], "wrong"))
-        printf("push: %s\n", name_of(push_to(child, 1, "x", 1)));
-    if (pushes)
-        push_input(child, rank);
-    if (strstr(argv[1], "leave")) {
-        await(&pieces);
-        (void)done(PMIx_IOF_deregister(id, NULL, 0, on_done, NULL)); /* 4.2.2: any status */
-        printf("left\n");
-        fflush(stdout);
-    }
-    await_job(child);
-    printf("ended with code %d\n", event.code);
-    return leave(argv[0]);
-}
-
-/* --- tool-foreign URI NAMESPACE: asks for output of a job that is not its own, and would give it
- * input */
-
-static int do_tool_foreign(char **argv)
-{
-    join(argv[0]);
-    pull(argv[1]);
-    printf("push: %s\n", name_of(push_to(argv[1], 0, "x", 1)));
     return leave(argv[0]);
 }
 
@@ -799,8 +652,6 @@ static const struct {
     {"log", do_log},
     {"tool", do_tool},
     {"hold", do_hold},
-    {"tool-run", do_tool_run},
-    {"tool-foreign", do_tool_foreign},
     {"credentials", do_credentials},
     {"stops", do_stops},
     {"hello", do_hello},

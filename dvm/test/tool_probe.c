@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A PMIx tool for tests of the local DVM: attaches, spawns, reads and feeds what it has spawned. */
+#include <pmix.h>
+#include <pmix_tool.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t me;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+/* The library's name of a status, which 4.2 spells "NOT-FOUND" or "NOT FOUND" and 5.0
+ * "PMIX_ERR_NOT_FOUND", as "NOT FOUND". */
+static const char *name_of(pmix_status_t rc)
+{
+    static char name[64];
+    const char *text = PMIx_Error_string(rc);
+
+    if (strncmp(text, "PMIX_", 5) == 0)
+        text += 5;
+    if (strncmp(text, "ERR_", 4) == 0)
+        text += 4;
+    snprintf(name, sizeof(name), "%s", text);
+    for (char *c = name; *c; c++) {
+        if (*c == '-' || *c == '_')
+            *c = ' ';
+    }
+    return name;
+}
+
+static void must(pmix_status_t rc, const char *what)
+{
+    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
+        return;
+    printf("%s: %s\n", what, name_of(rc));
+    fflush(stdout);
+    _exit(9);
+}
+
+/* --- at a daemon: by its URI, "system" or "search" */
+
+static void join(const char *uri)
+{
+    bool system = strcmp(uri, "system") == 0;
+    pmix_info_t info;
+
+    if (system)
+        PMIX_INFO_LOAD(&info, PMIX_CONNECT_TO_SYSTEM, NULL, PMIX_BOOL);
+    else
+        PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
+    must(PMIx_tool_init(&me, &info, strcmp(uri, "search") != 0), "PMIx_tool_init");
+}
+
+static int leave(void)
+{
+    must(PMIx_tool_finalize(), "PMIx_tool_finalize");
+    return 0;
+}
+
+static void await(const int *count)
+{
+    pthread_mutex_lock(&lock);
+    while (*count == 0)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- the end of jobs */
+
+static struct {
+    pmix_nspace_t nspace;
+    int code;
+} ended;
+
+static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                   size_t ninfo, pmix_info_t results[], size_t nresults,
+                   pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    (void)id, (void)status, (void)source, (void)results, (void)nresults;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
+            PMIX_LOAD_NSPACE(ended.nspace, info[i].value.data.proc->nspace);
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
+            ended.code = info[i].value.data.integer;
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    if (cb)
+        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void listen(void)
+{
+    pmix_status_t code = PMIX_EVENT_JOB_END;
+    pmix_status_t rc = PMIx_Register_event_handler(&code, 1, NULL, 0, on_end, NULL, NULL);
+
+    if (rc < 0)
+        must(rc, "registering for an event");
+}
+
+/* --- run URI|search|system HOW N PROGRAM ARGUMENT…: as a tool, spawns a job and waits for its
+ * end. HOW, with commas: forward (its output), pull (it, by a request of our own), leave (that
+ * request again, after the first output), push (our input, to rank 0), all (or to all), wrong (a
+ * byte to rank 1).
+ */
+
+static int pieces;
+
+static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source,
+                      pmix_byte_object_t *bo, pmix_info_t info[], size_t ninfo)
+{
+    (void)id, (void)source, (void)info, (void)ninfo;
+    if (!bo || bo->size == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    fwrite(bo->bytes, 1, bo->size, channel == PMIX_FWD_STDERR_CHANNEL ? stderr : stdout);
+    fflush(stdout);
+    pieces++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static size_t pull(const char *nspace)
+{
+    pmix_proc_t all;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+    rc = PMIx_IOF_pull(&all, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL,
+                       on_output, NULL, NULL);
+    printf("pull: %s\n", rc < 0 ? name_of(rc) : "SUCCESS");
+    fflush(stdout);
+    return rc < 0 ? 0 : (size_t)rc;
+}
+
+/* With callbacks: without, 4.2.2 frees what it waits for. */
+static struct {
+    bool done;
+    pmix_status_t status;
+} operation;
+
+static void on_done(pmix_status_t status, void *cbdata)
+{
+    (void)cbdata;
+    pthread_mutex_lock(&lock);
+    operation.done = true;
+    operation.status = status;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static pmix_status_t done(pmix_status_t rc)
+{
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    pthread_mutex_lock(&lock);
+    while (!operation.done)
+        pthread_cond_wait(&changed, &lock);
+    operation.done = false;
+    pthread_mutex_unlock(&lock);
+    return operation.status;
+}
+
+static pmix_status_t push_to(const char *nspace, pmix_rank_t rank, const char *data, size_t len)
+{
+    pmix_byte_object_t bo = {.bytes = (char *)data, .size = len};
+    pmix_proc_t to;
+    pmix_info_t complete;
+
+    PMIX_LOAD_PROCID(&to, nspace, rank);
+    PMIX_INFO_LOAD(&complete, PMIX_IOF_COMPLETE, NULL, PMIX_BOOL);
+    return done(PMIx_IOF_push(&to, 1, &bo, &complete, len ? 0 : 1, on_done, NULL));
+}
+
+static void push_input(const char *nspace, pmix_rank_t rank)
+{
+    static char data[65536];
+    size_t n;
+
+    while ((n = fread(data, 1, sizeof(data), stdin)) > 0)
+        must(push_to(nspace, rank, data, n), "push");
+    must(push_to(nspace, rank, data, 0), "end");
+}
+
+/* Events of jobs from before we came are told too. */
+static void await_job(const char *nspace)
+{
+    pthread_mutex_lock(&lock);
+    while (strcmp(ended.nspace, nspace) != 0)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static int do_run(char **argv)
+{
+    bool forward = strstr(argv[1], "forward"), pushes = strstr(argv[1], "push");
+    pmix_rank_t rank = strstr(argv[1], "all") ? PMIX_RANK_WILDCARD : 0;
+    pmix_nspace_t child = "";
+    pmix_info_t info[4];
+    pmix_app_t app;
+    size_t id = 0, n = 0;
+
+    join(argv[0]);
+    listen();
+    PMIX_INFO_LOAD(&info[n++], PMIX_FWD_STDOUT, &forward, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[n++], PMIX_FWD_STDERR, &forward, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[n++], PMIX_FWD_STDDIAG, &forward, PMIX_BOOL);
+    if (pushes)
+        PMIX_INFO_LOAD(&info[n++], PMIX_STDIN_TGT, &rank, PMIX_PROC_RANK);
+    PMIX_APP_CONSTRUCT(&app);
+    app.maxprocs = (int)strtol(argv[2], NULL, 10);
+    app.cmd = argv[3];
+    app.argv = argv + 3;
+    must(PMIx_Spawn(info, n, &app, 1, child), "spawn");
+    fprintf(stderr, "%s\n", child);
+    if (strstr(argv[1], "pull"))
+        id = pull(child);
+    if (strstr(argv[1], "wrong"))
+        printf("push: %s\n", name_of(push_to(child, 1, "x", 1)));
+    if (pushes)
+        push_input(child, rank);
+    if (strstr(argv[1], "leave")) {
+        await(&pieces);
+        (void)done(PMIx_IOF_deregister(id, NULL, 0, on_done, NULL)); /* 4.2.2: any status */
+        printf("left\n");
+        fflush(stdout);
+    }
+    await_job(child);
+    printf("ended with code %d\n", ended.code);
+    return leave();
+}
+
+/* --- foreign URI NAMESPACE: asks for output of a job that is not its own, and would give it
+ * input */
+
+static int do_foreign(char **argv)
+{
+    join(argv[0]);
+    pull(argv[1]);
+    printf("push: %s\n", name_of(push_to(argv[1], 0, "x", 1)));
+    return leave();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 5 && strcmp(argv[1], "run") == 0)
+        return do_run(argv + 2);
+    if (argc > 3 && strcmp(argv[1], "foreign") == 0)
+        return do_foreign(argv + 2);
+    fprintf(stderr, "tool_probe: what?\n");
+    return 2;
+}
