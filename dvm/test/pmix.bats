@@ -463,3 +463,20 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     [ $((after - before)) -lt 20000 ]
     [ "$(tr -cd '\0' < "$out" | wc -c)" -eq 100000000 ]
 }
+
+@test "a tool that dies while its job waits for it lets the job go on" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out over=$BATS_TEST_TMPDIR/over written=0
+    mkfifo "$gate" "$over"
+    tool_run pull 1 sh -c 'read -r _ < "$2"; head -c 30000000 /dev/zero; echo over > "$1"' sh "$over" "$gate" < /dev/null > "$out" 3>&- &
+    until grep -q 'pull: SUCCESS' "$out"; do sleep 0.1; done
+    pkill -STOP -f "^$tool run .* $gate\$"
+    echo > "$gate"
+    until [ "$written" -ge 4000000 ]; do
+        written=$(awk '/^wchar/ { print $2 }' "/proc/$(pgrep -f '^head -c 30000000 /dev/zero$')/io" || echo 0)
+    done
+    pkill -KILL -f "^$tool run .* $gate\$"
+    read -r -t "$limit" _ < "$over"
+    run prun -n 2 echo well
+    [ "$output" = $'well\nwell' ]
+}

@@ -251,7 +251,7 @@ ended() { # CODE
 @test "detached jobs that are ended while their files come tell their end, and hold up no later job's files" {
     start_dvm 2
     large big 4G
-    local i job
+    local job
     for _ in 1 2 3 4; do
         timeout "$limit" "$bin/prun" --detach -N 1 --preload-files big true > out 2> err 3>&- &
         pid=$!
