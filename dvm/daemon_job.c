@@ -131,6 +131,14 @@ static void argvs_free(const char *const **argvs, const struct job_launch *l)
     free((void *)argvs);
 }
 
+/* A single rank is checked by its exec. */
+static bool checks_first(const struct daemon *d, const struct job_launch *l)
+{
+    int node = job_launch_node(l, d->opts.vpid);
+
+    return job_launch_waits(l) || job_launch_local_size(l, (uint32_t)node) > 1;
+}
+
 static void start(struct daemon *d, struct djob *j)
 {
     const struct job_launch *l = j->launch;
@@ -141,6 +149,7 @@ static void start(struct daemon *d, struct djob *j)
     size_t n = 0;
     bool ok = true;
 
+    j->waits = checks_first(d, l);
     for (uint32_t r = 0; ok && r < l->nranks; r++) {
         const struct job_app *app = &l->spec.apps[l->rank_app[r]];
         char **env;
@@ -157,7 +166,8 @@ static void start(struct daemon *d, struct djob *j)
                                       .want_stdin = takes_stdin(l, r),
                                       .stop_at_exec =
                                           l->spec.stop == JOB_STOP_EXEC && job_stops(&l->spec, r),
-                                      .traceable = job_stops(&l->spec, r)};
+                                      .traceable = job_stops(&l->spec, r),
+                                      .waits = j->waits};
         n++;
     }
     if (ok)
@@ -167,8 +177,10 @@ static void start(struct daemon *d, struct djob *j)
     free(ranks);
     argvs_free(argvs, l);
     j->started = ok;
-    if (ok)
+    if (ok) {
+        j->nlocal = j->alive = (uint32_t)n;
         return;
+    }
     log_error("job %s: %s", j->nspace, err.msg);
     j->failed = true;
     fail_all(d, j, err.code ? err.code : EIO, "the start of its ranks");
@@ -209,29 +221,25 @@ void djob_files(struct daemon *d, const char *nspace, int errnum, const char *wh
     } else if (errnum) {
         no_files(d, j, errnum, what);
     } else {
-        j->staged = true;
-        core_staged(d->core, nspace, 0, NULL);
+        start(d, j);
     }
 }
 
+/* All daemons of the job have said that it can start. */
 void djob_start(struct daemon *d, const char *nspace)
 {
-    struct djob *j = find(d, nspace);
+    const struct djob *j = find(d, nspace);
 
-    if (j && j->staged && !j->cancelled && !j->started && !j->failed)
-        start(d, j);
+    if (j && j->started)
+        odls_go(d->odls, nspace);
 }
 
 /* A job that has no ranks yet: nothing of it will ever start. */
 static void cancel(struct daemon *d, struct djob *j)
 {
-    bool told = j->cancelled || j->failed;
-
     j->cancelled = true;
     if (j->writing)
         dstage_stop(d, j->nspace);
-    else if (j->staged && !told)
-        fail_all(d, j, ECANCELED, "ended before its start");
 }
 
 static void on_registered(int status, void *arg)
@@ -360,19 +368,39 @@ void djob_gone(struct daemon *d, const char *nspace)
 
 /* --- odls */
 
-static void on_started(const char *nspace, uint32_t rank, pid_t pid, void *arg)
+static void on_ready(const char *nspace, uint32_t rank, void *arg)
 {
     struct daemon *d = arg;
     struct djob *j = find(d, nspace);
+
+    if (!j || ++j->nready < j->nlocal)
+        return;
+    log_debug("job %s: its %u ranks here can start", nspace, j->nready);
+    daemon_enter(d);
+    if (job_launch_waits(j->launch))
+        core_staged(d->core, nspace, 0, NULL);
+    else
+        odls_go(d->odls, nspace);
+    daemon_drain(d);
+}
+
+static void on_started(const char *nspace, uint32_t rank, pid_t pid, void *arg)
+{
+    struct daemon *d = arg;
 
     if (dstage_is(nspace))
         return;
     log_debug("job %s: rank %u runs", nspace, rank);
     daemon_enter(d);
-    if (j)
-        j->alive++;
     core_proc(d->core, nspace, rank, CORE_PROC_RUNNING, pid, NULL);
     daemon_drain(d);
+}
+
+/* `over` comes with the drain after that of the last one, or has come before. */
+static void one_less(struct daemon *d, struct djob *j)
+{
+    if (j && --j->alive == 0 && j->over)
+        clean_up(d, j);
 }
 
 static void on_failed(const char *nspace, uint32_t rank, int errnum, const char *what, void *arg)
@@ -384,6 +412,7 @@ static void on_failed(const char *nspace, uint32_t rank, int errnum, const char 
         dstage_failed(d, nspace, errnum, what);
     else
         core_proc(d->core, nspace, rank, CORE_PROC_FAILED, errnum, what);
+    one_less(d, find(d, nspace));
     daemon_drain(d);
 }
 
@@ -500,8 +529,7 @@ static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *
     }
     log_debug("job %s: rank %u has exited", nspace, rank);
     tell_end(d, nspace, rank, wait_status);
-    if (j && --j->alive == 0 && j->over)
-        clean_up(d, j);
+    one_less(d, j);
     daemon_drain(d);
 }
 
@@ -540,4 +568,5 @@ const struct odls_upcalls djob_odls_upcalls = {.on_started = on_started,
                                                .on_stdin_room = on_stdin_room,
                                                .on_cleaned = on_removed,
                                                .on_spawner_lost = on_spawner_lost,
-                                               .on_left_open = on_left_open};
+                                               .on_left_open = on_left_open,
+                                               .on_ready = on_ready};

@@ -55,15 +55,16 @@ struct djob { /* a job with ranks here, from registration to clean-up */
     char *nspace;
     struct job_launch *launch;
     bool writing;   /* its files */
-    bool staged;    /* they are here; its ranks start when they are on all its daemons */
-    bool started;   /* handed to odls */
+    bool started;   /* handed to odls, */
+    bool waits;     /* where all its ranks wait until each daemon of the job has checked its own */
     bool cancelled; /* ended before that */
     bool failed;    /* nothing of it will ever start */
     bool over;      /* the core wants it cleaned up */
     bool told_open; /* the user knows that a rank here has left a process with its output */
-    uint32_t alive; /* ranks not yet reaped */
-    uint8_t *eofs;  /* [nranks] output streams that have ended */
-    bool *ordered;  /* [nranks] to end, by another process */
+    uint32_t alive; /* ranks handed to odls and not yet reaped */
+    uint32_t nlocal, nready; /* handed to odls in all; of those, checked */
+    uint8_t *eofs;           /* [nranks] output streams that have ended */
+    bool *ordered;           /* [nranks] to end, by another process */
     UT_hash_handle hh;
 };
 

@@ -33,7 +33,8 @@ struct local_job { /* a job with ranks here */
     uint8_t *how;   /* [nranks] enum rank_how */
     uint8_t *early; /* [nranks] what PMIx has told before the spawner: bits 1 << core_proc_event */
     struct msg_rank *attempts; /* the report of the launch */
-    bool staged;               /* its files are here */
+    bool staged;               /* its files are here, its ranks can start */
+    bool failed;               /* one of them cannot */
     uint32_t nstop, nsettled,
         nheld;     /* ranks that are to stop; have, or are over; stand still now */
     bool *stopped; /* [nranks] has stopped once; NULL: none is to */

@@ -203,8 +203,10 @@ static void attempted(struct core *c, struct local_job *j, uint32_t rank, bool f
         return;
     j->attempts[j->nattempted++] =
         (struct msg_rank){rank, failed, RANK_PLAIN, value, xstrdup(text ? text : "")};
-    if (j->nattempted == j->nlocal)
+    /* Of others that wait with it nothing comes before the head ends them. */
+    if (j->nattempted == j->nlocal || (failed && !j->failed))
         report_launch(c, j);
+    j->failed |= failed;
 }
 
 static void over(struct core *c, struct local_job *j)

@@ -559,7 +559,7 @@ static void send_launch(struct launch *l, struct job *j)
             return;
         }
     }
-    if (j->map.spec.nfiles)
+    if (job_launch_waits(&j->map))
         job_event(l, j, JOB_EV_STAGE);
 }
 
@@ -596,7 +596,8 @@ static void enter(struct launch *l, struct job *j)
         break;
     case JOB_STAGING:
         staging_begin(l, j);
-        tell_state(l, j);
+        if (j->map.spec.nfiles)
+            tell_state(l, j);
         break;
     case JOB_NOTIFY_COMPLETED:
         job_notify(l, j);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job's files: sent for once its daemons have the launch, so that no hold and no new map comes
- * between; its ranks start when they are on all of them. */
+/* Between a launch and the start of ranks, so that no hold and no new map comes between: the files
+ * of a job are sent for, and each of its daemons checks what its own ranks need; they start when
+ * all have done so. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
 #include "dvm/wire/mutant.h"
@@ -18,7 +19,11 @@ void staging_begin(struct launch *l, struct job *j)
     if (j->failure)
         return;
     free(j->reason);
-    j->reason = xasprintf("its files go to %zu daemons", j->map.nnodes);
+    j->reason = xasprintf(j->map.spec.nfiles ? "its files go to %zu daemons"
+                                             : "%zu daemons check whether it can start",
+                          j->map.nnodes);
+    if (!j->map.spec.nfiles)
+        return;
     for (size_t i = 0; i < j->map.nnodes; i++)
         targets[i] =
             (struct msg_target){j->map.nodes[i].vpid, {l->opts.incarnation, j->map.nodes[i].epoch}};
@@ -30,7 +35,7 @@ static bool all_staged(const struct job *j)
     for (size_t i = 0; i < j->map.nnodes; i++) {
         if (!j->node_staged[i] && !j->node_gone[i])
             return false;
-        if (MUTANT(START_EARLY))
+        if (MUTANT(START_EARLY) || (MUTANT(START_UNCHECKED) && !j->map.spec.nfiles))
             return true;
     }
     return true;
@@ -61,7 +66,7 @@ void job_staged(struct launch *l, uint32_t from, const struct msg *m)
     struct job *j = launch_job_find(l, m->nspace);
     int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;
 
-    if (node < 0 || j->node_gone[node] || !j->map.spec.nfiles)
+    if (node < 0 || j->node_gone[node] || !job_launch_waits(&j->map))
         return;
     if (m->number) {
         job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED,

@@ -139,8 +139,9 @@ static int prepare(struct odls *o, struct prepared *v, const struct odls_rank *r
     struct odls_send *s = v->send = odls_send_new(SPAWN_CMD_START);
     int fd = -1;
 
-    s->cmd.flags =
-        (r->stop_at_exec ? SPAWN_START_HELD : 0u) | (r->traceable ? SPAWN_START_TRACEABLE : 0u);
+    s->cmd.flags = (r->stop_at_exec ? SPAWN_START_HELD : 0u) |
+                   (r->traceable ? SPAWN_START_TRACEABLE : 0u) |
+                   (r->waits ? SPAWN_START_WAITS : 0u);
     p->o = o;
     p->rank = r->rank;
     odls_input_init(&p->in, -1);
@@ -281,6 +282,22 @@ static void signal_proc(struct odls_proc *p, uint64_t signum)
 void odls_signal(struct odls *o, const char *nspace, uint32_t rank_or_all, int signum)
 {
     for_ranks(o, nspace, rank_or_all, signal_proc, (uint64_t)signum);
+}
+
+static void let_go(struct odls_proc *p, uint64_t arg)
+{
+    struct odls_send *s;
+
+    if (p->state != ODLS_STARTING)
+        return;
+    s = odls_send_new(SPAWN_CMD_GO);
+    s->cmd.id = p->id;
+    odls_send_queue(p->o, s);
+}
+
+void odls_go(struct odls *o, const char *nspace)
+{
+    for_ranks(o, nspace, ODLS_ALL_RANKS, let_go, 0);
 }
 
 static void on_grace_over(void *arg)

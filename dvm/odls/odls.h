@@ -35,6 +35,8 @@ struct odls_upcalls {
     void (*on_spawner_lost)(const char *why, void *arg);       /* the daemon has to end */
     /* Before the end of a stream that is not waited for: a process that the rank left holds it. */
     void (*on_left_open)(const char *nspace, uint32_t rank, int stream, void *arg);
+    /* A rank that waits could be started as far as can be seen; first of all that is told of it. */
+    void (*on_ready)(const char *nspace, uint32_t rank, void *arg);
 };
 
 struct odls;
@@ -53,10 +55,13 @@ struct odls_rank {
     bool want_stdin;    /* else /dev/null */
     bool stop_at_exec;  /* before its first instruction, until SIGCONT */
     bool traceable;     /* by a debugger of the same user that is no ancestor of it */
+    bool waits;         /* before its exec, for odls_go() */
 };
 /* Copies what it needs. -1: nothing was started (a limit, too many bytes). */
 int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,
                struct err *err) __attribute__((warn_unused_result));
+/* All ranks of a namespace that wait do so no longer. */
+void odls_go(struct odls *o, const char *nspace);
 /* To the ranks' whole process groups. Unknown namespaces and ended ranks are fine. */
 void odls_signal(struct odls *o, const char *nspace, uint32_t rank_or_all, int signum);
 /* SIGTERM now, SIGKILL after grace to what still lives. */

@@ -169,6 +169,9 @@ static void on_report(struct odls *o, const struct spawn_rep *r)
         return;
     }
     switch (r->kind) {
+    case SPAWN_REP_READY:
+        o->up.on_ready(p->job->nspace, p->rank, o->arg);
+        break;
     case SPAWN_REP_STARTED:
         odls_proc_started(p, r->value);
         break;

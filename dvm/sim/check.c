@@ -171,8 +171,8 @@ static void on_event(struct check *c, const struct api_event *e)
     }
 }
 
-/* Ranks are to start here: the files of their job are on all of its daemons that have not been lost
- * since. */
+/* Ranks are to start here: all daemons of their job that have not been lost since have its files,
+ * and have found that its ranks can start there. */
 static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
 {
     const struct job_launch *l = core_job(sim_core(c->sim, vpid), nspace);
@@ -183,8 +183,8 @@ static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
         if (x && core_inspect_epoch(x).ctr == l->nodes[i].epoch && core_job(x, nspace) &&
             core_live_in(sim_core(c->sim, vpid), l->nodes[i].vpid, l->nodes[i].epoch) &&
             !sim_staged(c->sim, l->nodes[i].vpid, nspace))
-            check_fail(c, "staged-before-start",
-                       "ranks of job %s start on vpid %u, its files are not on vpid %u", nspace,
+            check_fail(c, l->spec.nfiles ? "staged-before-start" : "checked-before-start",
+                       "ranks of job %s start on vpid %u, and are not ready to on vpid %u", nspace,
                        vpid, l->nodes[i].vpid);
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of the simulator's jobs: their submitters read them, writers on the daemons put them on
- * disks that are slow at random. */
+/* What comes before ranks start in the simulator. Files of jobs: their submitters read them,
+ * writers on the daemons put them on disks that are slow at random. Checks, which take as long as
+ * they like.
+ */
 #include "dvm/sim/sim_private.h"
 
 #include <errno.h>
@@ -86,6 +88,16 @@ void sim_files_end(struct sim *s, uint32_t vpid)
 
 /* --- ranks' side */
 
+static bool absent(const struct job_launch *l, uint32_t vpid)
+{
+    return strcmp(l->spec.apps[0].cwd, SIM_ABSENT) == 0 && l->nodes[l->nnodes - 1].vpid == vpid;
+}
+
+bool sim_files_waits(const struct job_launch *l, uint32_t vpid)
+{
+    return job_launch_waits(l) || absent(l, vpid);
+}
+
 void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
 {
     struct writer *w = xcalloc(1, sizeof *w);
@@ -93,7 +105,8 @@ void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
     w->nspace = xstrdup(l->nspace);
     w->vpid = vpid;
     w->nfiles = (uint32_t)l->spec.nfiles;
-    w->full = strcmp(l->spec.files[0], SIM_FULL) == 0;
+    w->full = w->nfiles && strcmp(l->spec.files[0], SIM_FULL) == 0;
+    w->absent = absent(l, vpid);
     w->at = s->now + sim_random(s, 20);
     DL_APPEND(s->writers, w);
 }
@@ -133,18 +146,42 @@ void sim_files_forget(struct sim *s, uint32_t vpid, const char *nspace)
         drop(s, w);
 }
 
+/* The n-th rank on the daemon; -1: there is none. */
+static int64_t nth_rank(const struct sim *s, uint32_t vpid, const char *nspace, uint32_t n)
+{
+    const struct job_launch *l = core_job(s->nodes[vpid].core, nspace);
+
+    for (uint32_t r = 0; l && r < l->nranks; r++) {
+        if (l->nodes[l->rank_node[r]].vpid == vpid && n-- == 0)
+            return r;
+    }
+    return -1;
+}
+
 /* No rank of the job starts here. */
 void sim_files_fail(struct sim *s, uint32_t vpid, const char *nspace, int errnum)
 {
-    struct core *c = s->nodes[vpid].core;
-    const struct job_launch *l = core_job(c, nspace);
-    uint32_t ranks = l ? l->nranks : 0;
+    const struct writer *w = find(s, vpid, nspace);
+    uint32_t n = w ? w->nfailed : 0;
+    int64_t r;
 
     sim_files_over(s, vpid, nspace);
-    for (uint32_t r = 0; r < ranks; r++) {
-        l = core_job(c, nspace);
-        if (l && l->nodes[l->rank_node[r]].vpid == vpid)
-            core_proc(c, nspace, r, CORE_PROC_FAILED, errnum, "its files");
+    while ((r = nth_rank(s, vpid, nspace, n++)) >= 0)
+        core_proc(s->nodes[vpid].core, nspace, (uint32_t)r, CORE_PROC_FAILED, errnum, "its files");
+}
+
+/* The first rank that cannot start is told, the others wait to be ended. */
+static void check_ranks(struct sim *s, struct writer *w, const char *nspace)
+{
+    struct core *c = s->nodes[w->vpid].core;
+    int64_t r = nth_rank(s, w->vpid, nspace, 0);
+
+    if (!w->absent) {
+        w->staged = true;
+        core_staged(c, nspace, 0, NULL);
+    } else if (r >= 0 && !w->nfailed) {
+        w->nfailed = 1;
+        core_proc(c, nspace, (uint32_t)r, CORE_PROC_FAILED, ENOENT, "chdir " SIM_ABSENT);
     }
 }
 
@@ -167,6 +204,10 @@ static void writer_step(struct sim *s, struct writer *w)
     const struct job_launch *l = core_job(n->core, nspace);
 
     w->at = UINT64_MAX;
+    if (!w->nfiles) {
+        check_ranks(s, w, nspace);
+        return;
+    }
     if (!w->ready && l) {
         w->ready = true;
         stage_expect(n->stage, l);
@@ -177,8 +218,7 @@ static void writer_step(struct sim *s, struct writer *w)
         core_staged(n->core, nspace, ENOSPC, "writing " SIM_FULL);
         sim_files_fail(s, w->vpid, nspace, ECANCELED);
     } else if (piece_all(&w->order, w->nfiles) && !w->staged) {
-        w->staged = true;
-        core_staged(n->core, nspace, 0, NULL);
+        check_ranks(s, w, nspace);
     }
 }
 

@@ -239,13 +239,15 @@ static void submit(struct script *s, uint32_t v)
         w.stop = dice(s, 2) ? JOB_STOP_EXEC : JOB_STOP_INIT;
         w.stop_rank = dice(s, 3) ? JOB_RANK_ALL : (uint32_t)dice(s, w.ranks);
     }
-    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s%s at vpid %u", w.ranks,
+    w.absent = since(s, 9) && dice(s, 16) == 0;
+    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s%s%s at vpid %u", w.ranks,
          (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "",
+         w.absent ? ", in a directory that is not everywhere" : "",
          w.flags & JOB_STRICT ? ", strict"
          : w.flags            ? ", recoverable"
                               : "",
          v);
-    s->expected[sim_njobs(s->sim)] = w.full ? 125 : code;
+    s->expected[sim_njobs(s->sim)] = w.full || w.absent ? 125 : code;
     sim_submit_job(s->sim, v, &w);
     s->result->jobs++;
 }

@@ -278,7 +278,7 @@ static void start_ranks(struct sim *s, uint32_t vpid, const struct job_launch *l
 
 static void act_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
 {
-    if (l->spec.nfiles)
+    if (sim_files_waits(l, vpid))
         sim_files_launch(s, vpid, l);
     else
         start_ranks(s, vpid, l);
@@ -496,7 +496,8 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
     char exit_code[32];
     char *argv[] = {ms, exit_code, w->loses ? "lost" : NULL, NULL};
     char *env[] = {NULL};
-    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = w->ranks};
+    struct job_app app = {
+        .argv = argv, .env = env, .cwd = w->absent ? SIM_ABSENT : "/", .nprocs = w->ranks};
     char *files[SIM_FILES_MAX] = {w->full ? SIM_FULL : "in", "dir/in", "prog"};
     struct job_spec spec = {.flags = w->flags,
                             .timeout_ms = w->timeout_ms,

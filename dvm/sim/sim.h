@@ -80,7 +80,8 @@ void sim_drain(struct sim *s, uint32_t vpid);
 /* A job of n ranks that run for so long and then exit with `code`; returns its index. */
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code);
 #define SIM_FILES_MAX 3
-#define SIM_FULL "full" /* the first file's name if disks have no room for it */
+#define SIM_FULL "full"      /* the first file's name if disks have no room for it */
+#define SIM_ABSENT "/absent" /* a working directory that the last daemon of a job does not have */
 #define SIM_LOST_RANK 3
 struct sim_want {
     uint32_t ranks;
@@ -88,6 +89,7 @@ struct sim_want {
     int code;
     uint32_t nfiles; /* that it brings along */
     bool full;
+    bool absent;    /* its working directory is SIM_ABSENT */
     uint32_t flags; /* of the job */
     bool loses;     /* rank SIM_LOST_RANK, and each fourth after it, ends by SIGKILL instead */
     uint64_t timeout_ms;
@@ -95,7 +97,8 @@ struct sim_want {
     uint32_t stop_rank;
 };
 size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w);
-/* All files of the job are on the daemon's disk, whatever its core says. */
+/* All files of the job are on the daemon's disk, and its ranks can start there, whatever its core
+ * says. */
 bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace);
 struct stage_stats sim_stage(const struct sim *s, uint32_t vpid); /* nothing: it does not run */
 /* Ranks of the job that are to stop, run, and have not stopped. */

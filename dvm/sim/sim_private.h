@@ -53,11 +53,13 @@ struct rank_proc {
     struct rank_proc *next, *prev;
 };
 
-struct writer { /* of a job's files on a daemon, from launch to end */
+struct writer { /* of a job that waits on a daemon for its files or checks, from launch to end */
     char *nspace;
     uint32_t vpid;
     uint32_t nfiles;
     bool full;
+    bool absent;      /* what it needs here */
+    uint32_t nfailed; /* of its ranks here, the first ones */
     bool ready, staged, started, over;
     struct piece_order order;
     uint64_t got; /* bytes of pieces */
@@ -116,6 +118,7 @@ void sim_ev_free(struct ev *e);
 /* files.c */
 void sim_files_start(struct sim *s, uint32_t vpid);
 void sim_files_end(struct sim *s, uint32_t vpid);
+bool sim_files_waits(const struct job_launch *l, uint32_t vpid); /* or is absent there */
 void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l);
 bool sim_files_pending(const struct sim *s, uint32_t vpid, const char *nspace);
 void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace);

@@ -25,11 +25,13 @@ enum spawn_cmd_kind {
     SPAWN_CMD_JOB_END,   /* job: its ranks have ended; kill what they left behind, forget them */
     SPAWN_CMD_CLEAN_ADD, /* id of a scope, flags of remove.h, path: keep for SPAWN_CMD_CLEAN_RUN */
     SPAWN_CMD_CLEAN_RUN, /* id: remove what the scope holds, answer SPAWN_REP_CLEANED, forget it */
+    SPAWN_CMD_GO,        /* id, of a start that waits */
 };
 
 enum spawn_start_flag {
     SPAWN_START_HELD = 1,      /* the program stands still before its first instruction */
     SPAWN_START_TRACEABLE = 2, /* any process of the same user may debug it */
+    SPAWN_START_WAITS = 4,     /* all is done but the exec, for which it waits */
 };
 
 /* The descriptors of a start, in this order. */
@@ -50,7 +52,8 @@ int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
 
 /* Per start: FAILED, or STARTED and later EXITED. In the order in which they are sent. */
 enum spawn_rep_kind {
-    SPAWN_REP_STARTED = 1,
+    SPAWN_REP_READY = 1, /* with SPAWN_START_WAITS: what could be checked is checked */
+    SPAWN_REP_STARTED,
     SPAWN_REP_FAILED,
     SPAWN_REP_HELD,    /* with SPAWN_START_HELD: it stands still now, and can be debugged */
     SPAWN_REP_GOES_ON, /* after that: somebody has sent SIGCONT; not told of one that ends at once

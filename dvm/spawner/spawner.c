@@ -103,6 +103,9 @@ static void command(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN
     case SPAWN_CMD_CLEAN_RUN:
         spawner_clean_run(sp, c->id);
         break;
+    case SPAWN_CMD_GO:
+        spawner_rank_go(sp, c->id);
+        break;
     }
     spawn_sock_close_fds(fds); /* those that a start did not take */
 }
@@ -195,14 +198,14 @@ static int watch(const struct spawner *sp, int fd, uint64_t tag)
     return epoll_ctl(sp->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }
 
-static void drop_inherited(int sock)
+void spawner_close_but(int keep)
 {
     /* A pipe that we held open by accident would never end for its reader. */
-    if ((sock <= 3 || close_range(3, (unsigned)sock - 1, 0) == 0) &&
-        close_range((unsigned)sock + 1, ~0U, 0) == 0)
+    if ((keep <= 3 || close_range(3, (unsigned)keep - 1, 0) == 0) &&
+        close_range((unsigned)keep + 1, ~0U, 0) == 0)
         return;
     for (int fd = 3; fd < OLD_KERNEL_FDS; fd++)
-        if (fd != sock)
+        if (fd != keep)
             close(fd);
 }
 
@@ -225,7 +228,7 @@ static void run(int sock, pid_t daemon)
     sigset_t set;
 
     prctl(PR_SET_NAME, "dvm-spawner");
-    drop_inherited(sock);
+    spawner_close_but(sock);
     raise_nofile(&sp);
     watched_signals(&set);
     sp.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

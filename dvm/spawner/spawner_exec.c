@@ -18,7 +18,7 @@
 
 #define EXIT_NOT_RUN 127
 
-/* One write of at most PIPE_BUF bytes: the reader gets all of it or nothing. */
+/* One packet. */
 struct failure {
     int errnum;
     char what[SPAWN_WHAT_MAX];
@@ -40,7 +40,7 @@ static void fail(int exec_fd, int errnum, const char *fmt, ...)
     _exit(EXIT_NOT_RUN);
 }
 
-int spawner_exec_result(int exec_fd, int *errnum, char **what)
+enum spawner_word spawner_exec_word(int exec_fd, int *errnum, char **what)
 {
     struct failure f;
     ssize_t n;
@@ -48,12 +48,16 @@ int spawner_exec_result(int exec_fd, int *errnum, char **what)
     do
         n = read(exec_fd, &f, sizeof(f));
     while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN)
+        return SPAWNER_NO_WORD;
+    if (n == 1)
+        return SPAWNER_READY;
     if (n != sizeof(f))
-        return 0;
+        return SPAWNER_RUNS;
     f.what[sizeof(f.what) - 1] = '\0';
     *errnum = f.errnum;
     *what = xstrdup(f.what);
-    return 1;
+    return SPAWNER_FAILED;
 }
 
 /* What the spawner and whoever started it have changed goes back to the defaults. */
@@ -105,6 +109,27 @@ static void prepare_debug(unsigned flags, int exec_fd)
         fail(exec_fd, errno, "ptrace, to stop at the exec");
 }
 
+/* All is as the program is to find it. What is open here is nobody's: for as long as this waits, no
+ * end of another rank's socket may stay open. */
+static void wait_for_go(const struct spawn_spec *s, int exec_fd)
+{
+    char what[SPAWN_WHAT_MAX];
+    char word = 0;
+    ssize_t n;
+    int why = spawner_path_check((char *const *)s->argv, what, sizeof(what));
+
+    if (why)
+        fail(exec_fd, why, "%s", what);
+    spawner_close_but(exec_fd);
+    if (write(exec_fd, &word, 1) != 1)
+        _exit(EXIT_FAILURE);
+    do
+        n = read(exec_fd, &word, 1);
+    while (n < 0 && errno == EINTR);
+    if (n != 1)
+        _exit(EXIT_FAILURE);
+}
+
 static void become(const struct spawner *sp, const struct spawner_rank *r,
                    const struct spawn_spec *s, int exec_fd)
 {
@@ -126,6 +151,8 @@ static void become(const struct spawner *sp, const struct spawner_rank *r,
     environ = environment_of(sp, r->job, s);
     reset_signals();
     prepare_debug(r->flags, exec_fd);
+    if (r->flags & SPAWN_START_WAITS)
+        wait_for_go(s, exec_fd);
     why = spawner_path_exec((char *const *)s->argv, what, sizeof(what));
     fail(exec_fd, why, "%s", what);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_DEFAULT "/bin:/usr/bin"
@@ -36,14 +37,15 @@ static bool is_text(const char *path)
     return n >= 0 && strlen(head) == (size_t)n && head[0] != '\177';
 }
 
-static void exec_file(const char *path, char *const argv[])
+/* Returns only if it could not be. */
+static int exec_file(const char *path, char *const argv[])
 {
     size_t n = 0;
     const char **sh;
 
     execve(path, argv, environ);
     if (errno != ENOEXEC || !is_text(path))
-        return;
+        return errno;
     while (argv[n])
         n++;
     sh = xcalloc(n + 2, sizeof(*sh));
@@ -53,12 +55,15 @@ static void exec_file(const char *path, char *const argv[])
         sh[i + 1] = argv[i];
     execve(sh[0], (char *const *)sh, environ);
     free((void *)sh);
-    errno = ENOEXEC;
+    return ENOEXEC;
 }
 
-/* In each directory of PATH, until one has a file of the name; errno tells why none could be run.
+/* Of a file: run it, or see whether that could be done. 0, or errno. */
+typedef int file_fn(const char *path, char *const argv[]);
+
+/* In each directory of PATH, until one has a file of the name; *why tells why none could be run.
  * The path of the last that was tried. */
-static char *exec_in_path(char *const argv[])
+static char *in_path(char *const argv[], file_fn *fn, int *why)
 {
     const char *dirs = getenv("PATH");
     bool denied = false;
@@ -68,14 +73,13 @@ static char *exec_in_path(char *const argv[])
     for (;;) {
         size_t len = strcspn(dirs, ":");
         char *path = xasprintf("%.*s%s%s", (int)len, dirs, len ? "/" : "", argv[0]);
-        int why;
 
-        exec_file(path, argv);
-        why = errno;
-        denied |= why == EACCES;
-        if ((why != ENOENT && why != ENOTDIR && why != EACCES) ||
-            (why == ENOENT && access(path, F_OK) == 0) || !dirs[len]) {
-            errno = denied && (why == ENOENT || why == ENOTDIR) ? EACCES : why;
+        *why = fn(path, argv);
+        denied |= *why == EACCES;
+        if ((*why != ENOENT && *why != ENOTDIR && *why != EACCES) ||
+            (*why == ENOENT && access(path, F_OK) == 0) || !dirs[len]) {
+            if (denied && (*why == ENOENT || *why == ENOTDIR))
+                *why = EACCES;
             return path;
         }
         free(path);
@@ -94,20 +98,41 @@ static void interpreter_of(const char *path, char head[HEAD_BYTES], const char *
     head[*name - head + (ptrdiff_t)strcspn(*name, " \t")] = '\0';
 }
 
-int spawner_path_exec(char *const argv[], char *what, size_t size)
+static int is_program(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return errno;
+    if (!S_ISREG(st.st_mode))
+        return EACCES;
+    return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? errno : 0;
+}
+
+/* It and the interpreter that it names; loaders of libraries and the like only an exec sees. */
+static int check_file(const char *path, char *const argv[])
 {
     char head[HEAD_BYTES];
     const char *name;
-    char *path;
-    int why;
+    int why = is_program(path);
 
-    if (strchr(argv[0], '/')) {
-        exec_file(argv[0], argv);
-        path = NULL;
-    } else {
-        path = exec_in_path(argv);
-    }
-    why = errno;
+    if (why)
+        return why;
+    interpreter_of(path, head, &name);
+    return *name ? is_program(name) : 0;
+}
+
+static int find_and(file_fn *fn, char *const argv[], char *what, size_t size)
+{
+    char head[HEAD_BYTES];
+    const char *name;
+    char *path = NULL;
+    int why = 0;
+
+    if (strchr(argv[0], '/'))
+        why = fn(argv[0], argv);
+    else
+        path = in_path(argv, fn, &why);
     snprintf(what, size, "exec %s", argv[0]);
     if (why == ENOENT && access(path ? path : argv[0], F_OK) == 0) {
         interpreter_of(path ? path : argv[0], head, &name);
@@ -116,4 +141,14 @@ int spawner_path_exec(char *const argv[], char *what, size_t size)
     }
     free(path);
     return why;
+}
+
+int spawner_path_exec(char *const argv[], char *what, size_t size)
+{
+    return find_and(exec_file, argv, what, size);
+}
+
+int spawner_path_check(char *const argv[], char *what, size_t size)
+{
+    return find_and(check_file, argv, what, size);
 }

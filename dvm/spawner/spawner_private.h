@@ -36,9 +36,10 @@ struct spawner_rank {
     uint64_t id;
     uint64_t job;
     pid_t pid;      /* also its session and process group */
-    int exec_fd;    /* end of file: it runs; bytes: why it does not; -1: known */
+    int exec_fd;    /* end of file: it runs; a word: enum spawner_word; -1: known */
     bool reaped;    /* the pid may be somebody else's now */
     bool failed;    /* it never ran */
+    bool let_go;    /* with SPAWN_START_WAITS */
     unsigned flags; /* enum spawn_start_flag */
     enum spawner_hold hold;
     unsigned unsent; /* bits 1 << spawn_rep_kind */
@@ -78,6 +79,7 @@ struct spawner {
 /* spawner_rank.c. Takes the descriptors. */
 void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN_FD_COUNT]);
 void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum);
+void spawner_rank_go(struct spawner *sp, uint64_t id);
 void spawner_rank_exec_known(struct spawner *sp, uint64_t id);
 /* Unknown pids are fine. */
 void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status);
@@ -88,11 +90,14 @@ bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more
 /* spawner_path.c: as execvp(), but what is no text is not handed to a shell. Returns why it could
  * not be: errno, and `what` names the file, or the interpreter that it needs. */
 int spawner_path_exec(char *const argv[], char *what, size_t size);
+/* The same search without the exec; 0: it finds what looks as if it could be run. */
+int spawner_path_check(char *const argv[], char *what, size_t size);
 /* spawner_exec.c: the way of a forked child to its program. */
 void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
                   const int fds[SPAWN_FD_COUNT], int exec_fd) __attribute__((noreturn));
-/* What it wrote to exec_fd. 1: errnum and a text on the heap, 0: end of file, it runs. */
-int spawner_exec_result(int exec_fd, int *errnum, char **what);
+/* What a child says on exec_fd, a socket of packets. FAILED: errnum, and a text on the heap. */
+enum spawner_word { SPAWNER_NO_WORD, SPAWNER_READY, SPAWNER_FAILED, SPAWNER_RUNS };
+enum spawner_word spawner_exec_word(int exec_fd, int *errnum, char **what);
 
 /* spawner_sweep.c: what a job left behind. */
 void spawner_sweep_start(struct spawner *sp, uint64_t job);
@@ -115,5 +120,6 @@ bool spawner_clean_report(struct spawner *sp); /* as spawner_rank_report() */
 void spawner_clean_all(struct spawner *sp);    /* the daemon is gone, its ranks too: at once */
 
 uint64_t spawner_now_ms(void);
+void spawner_close_but(int keep); /* and 0 to 2 */
 
 #endif

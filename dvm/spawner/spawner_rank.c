@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -34,20 +35,40 @@ static void set_failed(struct spawner *sp, struct spawner_rank *r, int errnum, c
     queue_report(sp, r, SPAWN_REP_FAILED);
 }
 
+/* A child that was forked meanwhile may hold a copy: closing alone does not take it out of epoll.
+ */
+static void close_exec_fd(const struct spawner *sp, struct spawner_rank *r)
+{
+    epoll_ctl(sp->epoll_fd, EPOLL_CTL_DEL, r->exec_fd, NULL);
+    close(r->exec_fd);
+    r->exec_fd = -1;
+}
+
 static void exec_known(struct spawner *sp, struct spawner_rank *r)
 {
-    int errnum = 0;
+    int errnum = ECANCELED;
     char *what = NULL;
 
-    if (r->exec_fd < 0)
-        return;
-    if (spawner_exec_result(r->exec_fd, &errnum, &what))
-        set_failed(sp, r, errnum, what);
-    else
-        queue_report(sp, r, SPAWN_REP_STARTED);
-    log_debug("executed pid=%d", (int)r->pid);
-    close(r->exec_fd); /* leaves epoll by this, for only we hold the reading end */
-    r->exec_fd = -1;
+    while (r->exec_fd >= 0) {
+        switch (spawner_exec_word(r->exec_fd, &errnum, &what)) {
+        case SPAWNER_NO_WORD:
+            return;
+        case SPAWNER_READY:
+            queue_report(sp, r, SPAWN_REP_READY);
+            continue;
+        case SPAWNER_FAILED:
+            set_failed(sp, r, errnum, what);
+            break;
+        case SPAWNER_RUNS:
+            if ((r->flags & SPAWN_START_WAITS) && !r->let_go)
+                set_failed(sp, r, errnum, xstrdup("ended before its start"));
+            else
+                queue_report(sp, r, SPAWN_REP_STARTED);
+            break;
+        }
+        log_debug("executed pid=%d", (int)r->pid);
+        close_exec_fd(sp, r);
+    }
 }
 
 static struct spawner_rank *find(struct spawner *sp, uint64_t id)
@@ -66,6 +87,17 @@ void spawner_rank_exec_known(struct spawner *sp, uint64_t id)
         exec_known(sp, r);
 }
 
+void spawner_rank_go(struct spawner *sp, uint64_t id)
+{
+    struct spawner_rank *r = find(sp, id);
+
+    if (!r || r->exec_fd < 0 || r->let_go)
+        return;
+    r->let_go = true;
+    if (send(r->exec_fd, "", 1, MSG_NOSIGNAL) < 0)
+        log_debug("a rank has ended before its start pid=%d", (int)r->pid);
+}
+
 /* In the child. A spawner that has died already would never send the death signal. */
 static void child(const struct spawner *sp, const struct spawner_rank *r,
                   const int fds[SPAWN_FD_COUNT], int exec_fd, pid_t spawner)
@@ -80,25 +112,26 @@ static int fork_rank(struct spawner *sp, struct spawner_rank *r, const int fds[S
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u64 = r->id};
     pid_t self = getpid();
-    int pipe_fd[2];
+    int fd[2];
 
-    if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
         return -1;
-    if (epoll_ctl(sp->epoll_fd, EPOLL_CTL_ADD, pipe_fd[0], &ev) < 0)
+    fcntl(fd[0], F_SETFL, O_NONBLOCK);
+    if (epoll_ctl(sp->epoll_fd, EPOLL_CTL_ADD, fd[0], &ev) < 0)
         goto error;
     r->pid = fork();
     if (r->pid == 0)
-        child(sp, r, fds, pipe_fd[1], self);
+        child(sp, r, fds, fd[1], self);
     if (r->pid < 0)
         goto error;
     log_debug("forked pid=%d", (int)r->pid);
-    close(pipe_fd[1]);
-    r->exec_fd = pipe_fd[0];
+    close(fd[1]);
+    r->exec_fd = fd[0];
     HASH_ADD(by_pid, sp->by_pid, pid, sizeof(r->pid), r);
     return 0;
 error:
-    close(pipe_fd[0]);
-    close(pipe_fd[1]);
+    close(fd[0]);
+    close(fd[1]);
     return -1;
 }
 
@@ -193,7 +226,7 @@ void spawner_rank_free(struct spawner *sp, struct spawner_rank *r)
     if (r->unsent)
         DL_DELETE(sp->reports, r);
     if (r->exec_fd >= 0)
-        close(r->exec_fd);
+        close_exec_fd(sp, r);
     free(r->what);
     free(r);
 }
@@ -222,7 +255,7 @@ bool spawner_rank_report(struct spawner *sp)
 
     DL_FOREACH_SAFE(sp->reports, r, next)
     {
-        for (int kind = SPAWN_REP_STARTED; kind <= SPAWN_REP_EXITED; kind++) {
+        for (int kind = SPAWN_REP_READY; kind <= SPAWN_REP_EXITED; kind++) {
             if (!(r->unsent & 1u << kind))
                 continue;
             if (send_report(sp, r, (enum spawn_rep_kind)kind) != SPAWN_SOCK_OK)

@@ -180,6 +180,26 @@ footprint() {
     [[ "$output" == *"/no/such/dir"* ]]
 }
 
+@test "what one rank lacks keeps the others of the job from starting, on its daemon and on others" {
+    local ran=$BATS_TEST_TMPDIR/ran
+    start_dvm 2 --slots 2
+    run -125 prun --map-by node -n 1 touch "$ran" : -n 1 --wdir /no/such/dir true
+    [ "$output" = "prun: rank 1 was not started on node2 (vpid 2): chdir /no/such/dir: No such file or directory" ]
+    run -125 prun --map-by node -n 1 touch "$ran" : -n 1 /etc/passwd
+    [ "$output" = "prun: rank 1 was not started on node2 (vpid 2): exec /etc/passwd: Permission denied" ]
+    run -125 prun --host node1 -n 1 touch "$ran" : -n 1 no-such-program
+    [ "$output" = "prun: rank 1 was not started on node1 (vpid 1): exec no-such-program: No such file or directory" ]
+    printf '#!/no/such/shell\n' > "$BATS_TEST_TMPDIR/script"
+    chmod +x "$BATS_TEST_TMPDIR/script"
+    run -125 prun --map-by node --recoverable -n 1 touch "$ran" : -n 1 "$BATS_TEST_TMPDIR/script"
+    [[ "$output" == *"its interpreter /no/such/shell: No such file or directory" ]]
+    [ ! -e "$ran" ]
+    run -0 prun --map-by node -n 1 touch "$ran" : -n 1 --wdir / true
+    [ -e "$ran" ]
+    run -0 prun -n 4 true
+    [ -z "$(find "$DVM_SESSION_DIR"/[012] -name '*.[1-9]' -type d)" ]
+}
+
 @test "standard input goes through rank 0 unchanged" {
     start_dvm 2 --slots 2
     head -c 3000000 /dev/urandom > "$BATS_TEST_TMPDIR/in"

@@ -343,3 +343,22 @@ open_are() { [ "$(open_of_1)" -eq "$1" ]; }
     eventually nothing_left
     eventually open_are "$before"
 }
+
+@test "a program that one of two daemons does not have is named with it, and no rank starts on the other" {
+    local ran=$BATS_TEST_TMPDIR/ran
+    start_dvm 2 --slots 2
+    touch a
+    job() { prun -x PATH=../..:/bin --preload-files a -n 2 --map-by node only-here "$ran"; } # found from where the files are: in the daemon's own directory
+    printf '#!/bin/sh\necho >"$1.$PMIX_RANK"\n' > "$DVM_SESSION_DIR/1/only-here"
+    chmod +x "$DVM_SESSION_DIR/1/only-here"
+    run -125 job
+    [ "$output" = "prun: rank 1 was not started on node2 (vpid 2): exec only-here: No such file or directory" ]
+    [ ! -e "$ran.0" ]
+    mv "$DVM_SESSION_DIR/1/only-here" "$DVM_SESSION_DIR/2/"
+    run -125 job
+    [ "$output" = "prun: rank 0 was not started on node1 (vpid 1): exec only-here: No such file or directory" ]
+    [ ! -e "$ran.1" ]
+    cp "$DVM_SESSION_DIR/2/only-here" "$DVM_SESSION_DIR/1/"
+    run -0 job
+    [ -e "$ran.0" ] && [ -e "$ran.1" ]
+}

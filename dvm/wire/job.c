@@ -489,6 +489,11 @@ int job_launch_node(const struct job_launch *l, uint32_t vpid)
     return -1;
 }
 
+bool job_launch_waits(const struct job_launch *l)
+{
+    return l->spec.nfiles || l->nnodes > 1;
+}
+
 /* Ranks below `end` that are on the node. */
 static uint32_t ranks_on(const struct job_launch *l, uint32_t node, uint32_t end)
 {

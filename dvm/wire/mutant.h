@@ -77,6 +77,7 @@
     X(LOSS_ENDS_BATCH, "the loss of a daemon ends a batch of joiners")                             \
     X(GATHER_LOCAL, "each daemon ends a collective by itself when a participant is lost")          \
     X(START_UNSTAGED, "ranks do not wait for their job's files")                                   \
+    X(START_UNCHECKED, "ranks do not wait for the checks of all daemons of their job")             \
     X(START_EARLY, "ranks start when one daemon of the job has its files")                         \
     X(GATHER_SOME, "a collective does not wait for one of the contributions")                      \
     X(LOSS_TOLD_AGAIN, "what has been told of lost ranks is told again with the next loss")        \

@@ -30,12 +30,14 @@ struct dvm {
     char app[MEMBERS + 1][32];      /* the last message for a module */
     int64_t fail_rank;              /* cannot be started; -1: all can */
     uint64_t stdin_for;
+    unsigned nstarts; /* daemons that were told to start ranks that wait */
 };
 
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 {
     struct dvm *d = arg;
 
+    d->nstarts += act->kind == OUT_START;
     if (act->kind == OUT_SIGNAL)
         d->signalled[vpid] = act->number;
     if (act->kind == OUT_END_RANKS)
@@ -209,6 +211,42 @@ static void a_rank_that_cannot_be_started_ends_the_job_with_its_reason(void **st
     memset((void *)job(d), 0, sizeof *job(d));
     submit(d, 1, 6, "5", "0", plain); /* all slots are free again */
     assert_ends(d, 0, "");
+    dvm_free(d);
+}
+
+/* Ranks two to a daemon, in a directory that the last of these does not have. */
+static void start_is_refused(struct dvm *d, uint32_t ranks, uint32_t flags)
+{
+    struct sim_want w = {.ranks = ranks, .run_ms = 50, .absent = true, .flags = flags};
+    size_t index = sim_submit_job(d->sim, 2, &w);
+
+    sim_for(d->sim, 5000);
+    assert_true(sim_job(d->sim, index)->done);
+    assert_int_equal(sim_job(d->sim, index)->exit_code, 125);
+    assert_non_null(strstr(sim_job(d->sim, index)->text, "was not started on"));
+    assert_non_null(strstr(sim_job(d->sim, index)->text, "chdir /absent: No such file"));
+    assert_int_equal(d->nstarts, 0);
+}
+
+static void what_one_daemon_lacks_is_told_at_once_and_no_rank_starts_anywhere(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct sim_want w = {.ranks = 4, .run_ms = 50};
+    size_t index;
+
+    start_is_refused(d, 1, 0);
+    start_is_refused(d, 2, 0);
+    start_is_refused(d, 4, 0);
+    start_is_refused(d, 6, JOB_RECOVERABLE);
+    index = sim_submit_job(d->sim, 2, &w);
+    sim_for(d->sim, 5000);
+    assert_int_equal(sim_job(d->sim, index)->exit_code, 0);
+    assert_int_equal(d->nstarts, 2);
+    w.ranks = 2; /* on one daemon: it asks nobody */
+    index = sim_submit_job(d->sim, 2, &w);
+    sim_for(d->sim, 5000);
+    assert_int_equal(sim_job(d->sim, index)->exit_code, 0);
+    assert_int_equal(d->nstarts, 2);
     dvm_free(d);
 }
 
@@ -677,6 +715,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_is_no_member_takes_no_job),
         cmocka_unit_test(a_job_that_must_not_wait_fails_at_once_if_slots_are_in_use),
         cmocka_unit_test(a_rank_that_cannot_be_started_ends_the_job_with_its_reason),
+        cmocka_unit_test(what_one_daemon_lacks_is_told_at_once_and_no_rank_starts_anywhere),
         cmocka_unit_test(an_abort_gives_its_code_and_text_and_ends_the_others),
         cmocka_unit_test(an_abort_with_a_code_that_is_none_is_1),
         cmocka_unit_test(an_abort_with_an_endless_text_ends_the_job_all_the_same),

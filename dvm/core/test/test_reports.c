@@ -24,6 +24,7 @@
 struct world {
     struct sim *sim;
     bool brief;          /* rank 0 ends before others are started */
+    bool half;           /* vpid 2 stands still when ranks are to start */
     struct buf launched; /* the last report of vpid 1 that the head has got, and how it came */
     uint64_t launched_conn;
     uint64_t conn; /* the last link by which vpid 1 has heard from the head */
@@ -83,10 +84,20 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
     w->launched_conn = conn;
 }
 
+static bool is_start(const struct out_act *act)
+{
+    struct cur c = cur_of(act->data.data, act->data.len);
+    struct frame f;
+
+    return frame_decode(&c, &f, NULL) == 0 && f.type == MSG_START;
+}
+
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 {
     struct world *w = arg;
 
+    if (act->kind == OUT_SEND && w->half && is_start(act))
+        sim_stop(w->sim, 2, true);
     if (act->kind != OUT_LAUNCH || vpid != 1 || !w->brief)
         return;
     core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_RUNNING, 99, NULL);
@@ -149,7 +160,7 @@ static void a_rank_that_is_reported_twice_is_counted_once(void **state)
 {
     struct world *w = world_new();
 
-    sim_stop(w->sim, 2, true);
+    w->half = true;
     submit(w, "100000");
     assert_state(w, "STARTED");
     w->launched.data[FRAME_SEQ_AT + 7]++;
@@ -208,7 +219,7 @@ static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come
     submit(w, "5000");
     ask(w);
     snprintf(all, sizeof all,
-             "REPORT %llu; LOCAL_JOB 4 on 2, epoch %llu; LAUNCHED 0:99 1:1; EXITED 0:0; ",
+             "REPORT %llu; LOCAL_JOB 4 on 2, epoch %llu; STAGED; LAUNCHED 0:99 1:1; EXITED 0:0; ",
              (unsigned long long)core_stats(core_of(w, 1)).version,
              (unsigned long long)core_inspect_epoch(core_of(w, 1)).ctr);
     assert_string_equal(w->told, all);

@@ -28,7 +28,7 @@ struct t {
     struct loop_timer *tick;
     bool in_call;
     bool ticked;
-    int started, failed, exited, ends, rooms, lost;
+    int started, failed, exited, ends, rooms, lost, ready;
     uint64_t cleaned;
     pid_t pid;
     int errnum;
@@ -155,9 +155,18 @@ static void on_held(const char *nspace, uint32_t rank, bool held, void *arg)
     CHECK(!"asked for"); /* dvm/test/hold.bats has ranks that are */
 }
 
-static const struct odls_upcalls upcalls = {on_started, on_failed,       on_output,
-                                            on_held,    on_exited,       on_stdin_room,
-                                            on_cleaned, on_spawner_lost, on_left_open};
+static void on_ready(const char *nspace, uint32_t rank, void *arg)
+{
+    struct t *t = arg;
+
+    told(t);
+    CHECK(!t->started && !t->exited);
+    t->ready++;
+}
+
+static const struct odls_upcalls upcalls = {
+    on_started,    on_failed,  on_output,       on_held,      on_exited,
+    on_stdin_room, on_cleaned, on_spawner_lost, on_left_open, on_ready};
 
 static void set_up(struct t *t, int sock)
 {
@@ -299,6 +308,56 @@ static int body_hundred(int sock, void *arg)
 static void a_hundred_ranks_start_and_end(void **state)
 {
     assert_int_equal(under_spawner(body_hundred, NULL), 0);
+}
+
+static bool hundred_ready(const struct t *t)
+{
+    return t->ready == 100;
+}
+
+static bool all_but_one_failed(const struct t *t)
+{
+    return t->failed == 99;
+}
+
+static int body_wait(int sock, void *arg)
+{
+    const char *const *argv = SH("echo hello");
+    struct odls_rank ranks[100];
+    struct t t;
+    int rc;
+
+    set_up(&t, sock);
+    for (uint32_t i = 0; i < 100; i++) {
+        ranks[i] = rank_of(argv);
+        ranks[i].rank = i;
+        ranks[i].waits = true;
+    }
+    CALL(&t, rc = odls_start(t.o, NS, ranks, 100, NULL));
+    CHECK(rc == 0);
+    run_until(&t, hundred_ready);
+    run_for(&t, 50);
+    CHECK(!t.started && !t.failed && !t.out_bytes);
+    CALL(&t, odls_go(t.o, NS));
+    run_until(&t, hundred_over);
+    CHECK(t.out_bytes == 600 && t.ready == 100);
+    t.started = t.exited = 0;
+    ranks[7].cwd = "/no/such/dir";
+    CALL(&t, rc = odls_start(t.o, NS, ranks, 100, NULL));
+    CHECK(rc == 0);
+    run_until(&t, one_failed);
+    CHECK(strcmp(t.what, "chdir /no/such/dir") == 0);
+    t.failed = 0;
+    CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
+    run_until(&t, all_but_one_failed);
+    CHECK(t.errnum == ECANCELED && !t.started && t.out_bytes == 600);
+    CALL(&t, odls_go(t.o, NS)); /* nobody is left */
+    return tear_down(&t);
+}
+
+static void ranks_that_wait_run_when_all_are_let_go_or_are_ended_unstarted(void **state)
+{
+    assert_int_equal(under_spawner(body_wait, NULL), 0);
 }
 
 #define NUMBERS 12500000 /* by seq: 101 MB */
@@ -757,6 +816,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_program_or_directory_fails_with_errno_and_what),
         cmocka_unit_test(a_hundred_ranks_start_and_end),
+        cmocka_unit_test(ranks_that_wait_run_when_all_are_let_go_or_are_ended_unstarted),
         cmocka_unit_test(output_of_100_mb_arrives_in_order_in_bounded_memory),
         cmocka_unit_test(a_pause_longer_than_the_rank_loses_nothing),
         cmocka_unit_test(a_stream_that_a_grandchild_holds_is_ended_and_the_grandchild_too),

@@ -68,6 +68,7 @@ static const struct row rows[] = {
     {"gather-some", "gather-outcome", 100},
     {"start-unstaged", "staged-before-start", 100},
     {"start-early", "staged-before-start", 100},
+    {"start-unchecked", "checked-before-start", 100},
     {"wire-some", "all-or-nothing", 100},
     {"take-some-back", "all-or-nothing", 300},
     {"fail-untold", "one-terminal-event", 100},
@@ -94,6 +95,7 @@ static const char *const invariants[] = {
     "bounded-backlog",
     "gather-outcome",
     "staged-before-start",
+    "checked-before-start",
     "loss-once",
 };
 
