@@ -148,6 +148,7 @@ static void numbers_decode(struct fields *f, struct api_dvm *out)
         struct fields s = fields_of(size, f->err);
         out->size_sequence = fields_u64(&s, "sequence", INT64_MAX);
         out->size_members = (uint32_t)fields_u64(&s, "members", API_TARGETS_MAX);
+        api_size_limits_decode(&s, &out->size_limits);
         if (s.bad) {
             err_wrap(f->err, "size");
             f->bad = true;
@@ -212,6 +213,7 @@ json_t *api_dvm_encode(const struct api_dvm *d)
     fields_put_u64(o, "repairs", d->repairs);
     fields_put_u64(size, "sequence", d->size_sequence);
     fields_put_u64(size, "members", d->size_members);
+    api_size_limits_encode(size, &d->size_limits);
     json_object_set_new(o, "size", size);
     fields_put_u64(events, "next", d->next_event);
     json_object_set_new(o, "events", events);

@@ -4,9 +4,10 @@
 #define API_DVM_H
 
 #include "api/campaign.h"
+#include "api/size.h"
 
 /* {"incarnation": "…", "cluster": "…", "version": 3, "radix": 64, "repairs": 1,
- *  "size": {"sequence": 4, "members": 4},
+ *  "size": {"sequence": 4, "members": 4, "min": 2, "max": 8},   the last two as in api/size.h
  *  "events": {"next": 17},
  *  "fence": {"total": 0, "holds": [{"name": "campaign x", "count": 2}]},
  *  "members": [{"vpid": 0, "epoch": 1, "state": "wired", "host": "…", "address": "…", "slots": 0,
@@ -51,6 +52,7 @@ struct api_dvm {
     uint64_t repairs;
     uint64_t size_sequence;
     uint32_t size_members;
+    struct api_size_limits size_limits;
     uint64_t next_event;
     uint32_t fence_total;
     size_t nholds;

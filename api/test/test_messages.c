@@ -351,6 +351,52 @@ static void sizes_and_shutdowns_out_of_their_limits_are_refused(void **state)
     json_decref(o);
 }
 
+static void limits_for_applications_that_cannot_be_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"{\"sequence\": 1, \"members\": 4, \"min\": 5, \"max\": 4}", "min: 5 is over max, 4"},
+        {"{\"sequence\": 1, \"members\": 4, \"max\": 65537}",
+         "max: 65537 is not within 0 to 65536"},
+        {"{\"sequence\": 1, \"members\": 4, \"min\": -1}", "min: -1 is not within 0 to 65536"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *o = json(bad[i].text);
+        struct api_size size = {.limits = {true, 7, 7}};
+        struct err err = {0};
+        assert_int_equal(api_size_decode(o, &size, &err), -1);
+        assert_string_equal(err.msg, bad[i].why);
+        assert_false(size.limits.set);
+        json_decref(o);
+    }
+}
+
+static void limits_for_applications_may_be_absent_one_or_both(void **state)
+{
+    static const struct {
+        const char *text;
+        struct api_size_limits want;
+    } good[] = {
+        {"{\"sequence\": 1, \"members\": 4}", {false, 0, 0}},
+        {"{\"sequence\": 1, \"members\": 4, \"max\": 9}", {true, 0, 9}},
+        {"{\"sequence\": 1, \"members\": 4, \"min\": 2}", {true, 2, API_TARGETS_MAX}},
+        {"{\"sequence\": 1, \"members\": 4, \"min\": 0, \"max\": 0}", {true, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        json_t *o = json(good[i].text), *again;
+        struct api_size size, back;
+        struct err err = {0};
+        assert_int_equal(api_size_decode(o, &size, &err), 0);
+        assert_true(api_size_limits_equal(&size.limits, &good[i].want));
+        again = api_size_encode(&size);
+        assert_int_equal(api_size_decode(again, &back, &err), 0);
+        assert_true(api_size_limits_equal(&back.limits, &good[i].want));
+        json_decref(o);
+        json_decref(again);
+    }
+}
+
 static void sizes_and_shutdowns_survive_the_round_trip(void **state)
 {
     struct api_size size = {.sequence = 8, .members = 65536};
@@ -471,6 +517,8 @@ int main(void)
         cmocka_unit_test(every_type_of_event_survives_the_round_trip),
         cmocka_unit_test(the_epoch_of_a_daemon_is_written_with_its_incarnation),
         cmocka_unit_test(sizes_and_shutdowns_out_of_their_limits_are_refused),
+        cmocka_unit_test(limits_for_applications_that_cannot_be_are_refused),
+        cmocka_unit_test(limits_for_applications_may_be_absent_one_or_both),
         cmocka_unit_test(sizes_and_shutdowns_survive_the_round_trip),
         cmocka_unit_test(a_bad_view_is_refused_with_the_path_to_its_field),
         cmocka_unit_test(a_view_survives_the_round_trip),

@@ -222,6 +222,31 @@ static bool releases(const struct request *r)
     return r->kind == ALLOC_RELEASE || r->kind == ALLOC_RELEASE_KILL;
 }
 
+/* The lowest, or highest, vpid that is asked for. */
+static uint32_t edge(const struct request *r, bool high)
+{
+    uint32_t v = r->vpids[0];
+
+    for (size_t i = 1; i < r->n; i++) {
+        if ((r->vpids[i] > v) == high)
+            v = r->vpids[i];
+    }
+    return v;
+}
+
+/* What the size message lets applications do. */
+static const char *beyond_limits(const struct launch *l, const struct request *r,
+                                 enum alloc_status *status)
+{
+    *status = ALLOC_NO_ROOM;
+    if (l->limits.set && r->kind == ALLOC_EXTEND && edge(r, true) > l->limits.max)
+        return "the DVM may not have so many members";
+    *status = ALLOC_NOT_ALLOWED;
+    if (l->limits.set && releases(r) && edge(r, false) <= l->limits.min)
+        return "the DVM may not have so few members";
+    return NULL;
+}
+
 /* What the rules for everybody (campaign_admit) do not say. NULL: nothing is wrong. */
 static const char *wrong(const struct launch *l, const struct request *r, enum alloc_status *status)
 {
@@ -249,7 +274,7 @@ static const char *wrong(const struct launch *l, const struct request *r, enum a
     *status = ALLOC_BUSY;
     if (releases(r) && r->from != VPID_HEAD && named(r, r->from))
         return "it would release the asker's own daemon";
-    return NULL;
+    return r->n ? beyond_limits(l, r, status) : NULL;
 }
 
 /* --- what is asked for */

@@ -332,13 +332,14 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
                         (unsigned long long)s->sequence, (unsigned long long)l->size_sequence);
     }
     if (s->sequence == l->size_sequence && s->sequence) {
-        if (s->members == l->size) {
-            *out = (struct api_size){l->size_sequence, l->bound};
+        if (s->members == l->size && api_size_limits_equal(&s->limits, &l->limits)) {
+            *out = (struct api_size){l->size_sequence, l->bound, l->limits};
             return 0;
         }
         *reason = "SequenceTooOld";
-        return err_code(err, 409, "size sequence %llu has been used for %u members",
-                        (unsigned long long)s->sequence, l->size);
+        return err_code(err, 409, "size sequence %llu has been used for %u members%s",
+                        (unsigned long long)s->sequence, l->size,
+                        s->members == l->size ? ", within other limits" : "");
     }
     if (s->members > VPID_MAX) {
         *reason = "BadRequest";
@@ -347,13 +348,14 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
     l->size_sequence = s->sequence;
     l->size = s->members;
     l->base = s->members;
+    l->limits = s->limits;
     if (l->bound != s->members) {
         l->bound = s->members;
         wholegrow_give_way(l, s->members, "the size in force");
         launch_event_add(l, API_EVENT_SIZE, 0, 0, NULL);
         l->kick = true;
     }
-    *out = (struct api_size){l->size_sequence, l->bound};
+    *out = (struct api_size){l->size_sequence, l->bound, l->limits};
     return 0;
 }
 
@@ -449,6 +451,7 @@ void launch_view(const struct launch *l, struct api_dvm *out)
     out->repairs = l->members->repairs;
     out->size_sequence = l->size_sequence;
     out->size_members = l->bound;
+    out->size_limits = l->limits;
     out->next_event = l->next_event;
     view_members(l, out);
     view_jobs(l, out);

@@ -171,6 +171,7 @@ struct launch {
     uint64_t next_job, next_epoch, next_release, next_alloc;
     uint64_t size_sequence, campaign_sequence;
     uint32_t size, bound;
+    struct api_size_limits limits; /* of what applications may ask for */
     uint32_t base;      /* bound by the size and by campaigns that are forgotten since */
     struct life *lives; /* of vpids admitted not long ago */
     struct release *releases;

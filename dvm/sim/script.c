@@ -262,7 +262,7 @@ static void message(struct script *s)
 
 static void grow(struct script *s, uint32_t to)
 {
-    struct api_size in = {++s->sequence, to};
+    struct api_size in = {.sequence = ++s->sequence, .members = to};
     struct api_size out;
     const char *reason;
 

@@ -251,6 +251,7 @@ static void on_dvm(struct httpd_req *req, void *arg)
                         .radix = 64,
                         .size_sequence = f->size.sequence,
                         .size_members = f->size.members,
+                        .size_limits = f->size.limits,
                         .next_event = f->next_event,
                         .ncampaigns = f->ncampaigns,
                         .campaigns = f->campaigns};

@@ -196,6 +196,61 @@ static void c12_a_refused_request_changes_nothing_and_no_end_follows(void **arg)
     end(w);
 }
 
+static void put_size(struct world *w, struct api_size in)
+{
+    const char *reason;
+    struct api_size out;
+
+    assert_int_equal(core_size_put(sim_core(w->sim, 0), &in, &out, &reason, NULL), 0);
+    assert_true(api_size_limits_equal(&in.limits, &out.limits));
+    sim_drain(w->sim, 0);
+}
+
+static void applications_stay_within_the_limits_of_the_size_message(void **arg)
+{
+    static const uint32_t beyond[] = {5, 7}, below[] = {2, 3, 4};
+    struct alloc_ask named = {.kind = ALLOC_EXTEND, .deadline_s = 60, .nvpids = 2, .vpids = beyond};
+    struct world *w = boot(8, 4);
+
+    put_size(w, (struct api_size){1001, 4, {true, 4, 4}}); /* as an operator says it by default */
+    assert_refused(w, 1, extend(1, 60), ALLOC_NO_ROOM);
+    assert_refused(w, 1, release(1), ALLOC_NOT_ALLOWED);
+    put_size(w, (struct api_size){1002, 4, {true, 2, 6}});
+    assert_refused(w, 1, extend(3, 60), ALLOC_NO_ROOM);
+    assert_refused(w, 1, named, ALLOC_NO_ROOM);
+    assert_refused(w, 1, release(3), ALLOC_NOT_ALLOWED);
+    named = (struct alloc_ask){
+        .kind = ALLOC_RELEASE_KILL, .deadline_s = -1, .nvpids = 3, .vpids = below};
+    assert_refused(w, 1, named, ALLOC_NOT_ALLOWED);
+    assert_int_equal(answer(w, ask(w, 1, release(2)))->status, ALLOC_OK);
+    sim_for(w->sim, 20000);
+    assert_int_equal(bound(w), 2);
+    assert_int_equal(answer(w, ask(w, 1, extend(4, 60)))->status, ALLOC_OK);
+    assert_int_equal(bound(w), 6);
+    put_size(w, (struct api_size){1003, 6, {false, 0, 0}});
+    assert_int_equal(answer(w, ask(w, 1, extend(2, 60)))->status, ALLOC_OK);
+    end(w);
+}
+
+static void a_size_message_with_other_limits_needs_another_number(void **arg)
+{
+    struct world *w = boot(5, 4);
+    struct api_size again = {1001, 4, {true, 2, 7}}, out;
+    const char *reason = "";
+    struct api_dvm d;
+
+    put_size(w, (struct api_size){1001, 4, {true, 2, 6}});
+    assert_int_equal(core_size_put(sim_core(w->sim, 0), &again, &out, &reason, NULL), -1);
+    assert_string_equal(reason, "SequenceTooOld");
+    put_size(w, (struct api_size){1001, 4, {true, 2, 6}});
+    assert_int_equal(core_dvm(sim_core(w->sim, 0), &d, &reason, NULL), 0);
+    assert_true(d.size_limits.set);
+    assert_int_equal(d.size_limits.min, 2);
+    assert_int_equal(d.size_limits.max, 6);
+    api_dvm_free(&d);
+    end(w);
+}
+
 static void c7_a_request_with_nothing_to_do_is_over_with_its_answer(void **arg)
 {
     static const uint32_t there[] = {2, 3};
@@ -459,6 +514,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c12_a_refused_request_changes_nothing_and_no_end_follows),
+        cmocka_unit_test(applications_stay_within_the_limits_of_the_size_message),
+        cmocka_unit_test(a_size_message_with_other_limits_needs_another_number),
         cmocka_unit_test(c7_a_request_with_nothing_to_do_is_over_with_its_answer),
         cmocka_unit_test(c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is),
         cmocka_unit_test(c13_an_extension_is_all_or_nothing_and_its_asker_is_told_which),

@@ -151,7 +151,7 @@ static uint32_t bound_of(struct sim *s)
 
 static void size(struct sim *s, uint64_t sequence, uint32_t members)
 {
-    struct api_size in = {sequence, members};
+    struct api_size in = {.sequence = sequence, .members = members};
     struct api_size out;
     const char *reason;
 

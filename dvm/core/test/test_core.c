@@ -74,7 +74,7 @@ static bool complete(struct sim *s, void *arg)
 
 static void size(struct sim *s, uint64_t seq, uint32_t members)
 {
-    struct api_size in = {seq, members};
+    struct api_size in = {.sequence = seq, .members = members};
     struct api_size out;
     const char *reason;
 
@@ -369,7 +369,7 @@ static void a_cancel_does_not_undo_a_later_size_or_another_shrink(void **state)
 static void a_size_sequence_is_not_used_for_two_sizes(void **state)
 {
     struct sim *s = boot(2, 2, 1);
-    struct api_size in = {7, 2};
+    struct api_size in = {.sequence = 7, .members = 2};
     struct api_size out;
     const char *reason = "";
     struct err err = {0};

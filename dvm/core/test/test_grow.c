@@ -489,7 +489,7 @@ c9_a_shrink_that_is_turned_back_while_a_grow_rolls_back_leaves_nobody_draining(v
 static void c9_a_size_takes_back_a_grow_that_it_leaves_no_room_for(void **arg)
 {
     struct world w = boot(9, 5);
-    struct api_size in = {1, 6}, out;
+    struct api_size in = {.sequence = 1, .members = 6}, out;
     const char *reason;
 
     grow(&w, "g", 6, 8);

@@ -145,7 +145,7 @@ static void the_verbs_of_the_head_are_refused_elsewhere(void **state)
     struct core *c = core_of(d, 1);
     struct api_campaign_request put = {.sequence = 1};
     struct api_shutdown end = {0};
-    struct api_size size = {9, 9};
+    struct api_size size = {.sequence = 9, .members = 9};
     struct api_campaign campaign;
     struct api_dvm view;
     const char *reason = "";

@@ -126,7 +126,8 @@ static void a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait(
         sim_drain(s, 0);
         sim_for(s, 100);
         assert_true(sim_parked(s, 3));
-        core_size_put(sim_core(s, 0), &(struct api_size){i, 3}, &size, &reason, NULL);
+        core_size_put(sim_core(s, 0), &(struct api_size){.sequence = i, .members = 3}, &size,
+                      &reason, NULL);
         sim_drain(s, 0);
         sim_crash(s, 3);
         sim_start(s, 3);

@@ -117,7 +117,7 @@ static void a_shrink_asked_for_again_with_another_drain_is_refused(void **state)
 
 static void a_shrink_of_a_vpid_that_never_was_is_refused_once_there_is_a_size(void **state)
 {
-    struct api_size size = {1, 4};
+    struct api_size size = {.sequence = 1, .members = 4};
     struct api_size out;
     const char *reason;
     struct scene s;
@@ -223,7 +223,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
         {{5, 9}, "SequenceTooOld", 409, "sequence 5 has been used for 4 members"},
         {{6, 1048576}, "BadRequest", 400, "1048576 is over the limit"},
     };
-    struct api_size in = {5, 4};
+    struct api_size in = {.sequence = 5, .members = 4};
     struct api_size out;
     struct answer a = {.reason = ""};
     struct scene s;
@@ -244,7 +244,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
 static void
 a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing(void **state)
 {
-    struct api_size in = {5, 4};
+    struct api_size in = {.sequence = 5, .members = 4};
     struct api_size out;
     const char *reason = "";
     struct answer a;
