@@ -119,7 +119,8 @@ static void put_size(struct run *run)
 {
     struct err err = {0};
     struct api_size s = {.sequence = run->plan->record.size_sequence,
-                         .members = run->plan->record.size_members};
+                         .members = run->plan->record.size_members,
+                         .limits = run->plan->record.size_limits};
     if (!client(run))
         give_up(run, "putting the size", "the head is not followed");
     else if (dvm_client_put_size(client(run), &s, on_size, run, &err))

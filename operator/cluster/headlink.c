@@ -106,11 +106,15 @@ void headlink_reread(struct headlink *h)
 static void put_campaign(struct view *v, struct api_campaign *c)
 {
     struct api_dvm *d = &v->dvm;
-    /* Its targets may not join again: the head has lowered the bound by itself. (Grows are told by
-     * the view, which is read after each event.) */
+    /* The head has moved the bound by itself: targets of a shrink may not join again, those of a
+     * grow may. (What is turned back is told by the view, which is read after each event.) */
     if (c->kind == API_KIND_SHRINK && c->phase != API_PHASE_CANCELLED && c->ntargets &&
         d->size_members >= c->targets[0])
         d->size_members = c->targets[0] - 1;
+    if (c->kind == API_KIND_GROW && c->ntargets &&
+        (c->phase == API_PHASE_GATHERING || c->phase == API_PHASE_WIRING) &&
+        d->size_members < c->targets[c->ntargets - 1])
+        d->size_members = c->targets[c->ntargets - 1];
     for (size_t i = 0; i < d->ncampaigns; i++) {
         if (strcmp(d->campaigns[i].id, c->id) != 0)
             continue;
@@ -142,6 +146,7 @@ int headlink_note_size(struct headlink *h, const json_t *body, struct api_size *
     if (h->view) {
         h->view->dvm.size_members = out->members;
         h->view->dvm.size_sequence = out->sequence;
+        h->view->dvm.size_limits = out->limits;
     }
     return 0;
 }

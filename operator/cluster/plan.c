@@ -221,22 +221,36 @@ static void shrink_step(struct draft *d)
         d->p->blocked = PLAN_BLOCK_HEAD;
 }
 
-/* True if the head lets members 1..target in. Otherwise the next step towards it: a numbered
- * message, recorded and then sent. A campaign of somebody else's (a tool's) is let finish first. */
-static bool size_agreed(struct draft *d)
+/* An older head takes the message, and tells nothing of limits. */
+static bool limits_agreed(const struct draft *d, const struct api_size_limits *limits)
+{
+    const struct api_dvm *v = d->in->head.view;
+    const struct cluster_record *r = &d->p->record;
+    return api_size_limits_equal(&v->size_limits, limits) ||
+           (v->size_sequence && v->size_sequence == r->size_sequence &&
+            api_size_limits_equal(&r->size_limits, limits));
+}
+
+/* True if the head lets members 1..members in, and applications do what they may. Otherwise the
+ * next step towards it: a numbered message, recorded and then sent. A campaign of somebody else's
+ * (a tool's) is let finish first. */
+static bool size_agreed(struct draft *d, uint32_t members)
 {
     const struct api_dvm *v = d->in->head.view;
     struct cluster_record *r = &d->p->record;
-    if (v->size_members == d->p->target)
+    struct api_size_limits limits = plan_limits(d->in->cluster);
+    bool recorded = api_size_limits_equal(&r->size_limits, &limits);
+    if (v->size_members == members && limits_agreed(d, &limits))
         return true;
-    if (r->size_members == d->p->target && r->size_sequence == r->sequence &&
+    if (r->size_members == members && recorded && r->size_sequence == r->sequence &&
         r->size_sequence >= v->size_sequence && r->size_sequence > d->in->size_refused) {
         plan_add(d, PLAN_PUT_SIZE);
         return false;
     }
     r->sequence = next_sequence(d);
     r->size_sequence = r->sequence;
-    r->size_members = d->p->target;
+    r->size_members = members;
+    r->size_limits = limits;
     d->must_record = true;
     return false;
 }
@@ -267,7 +281,8 @@ static void shrink_or_grow(struct draft *d)
     bool up = d->in->head.link == PLAN_LINK_UP;
     bool formed = d->p->record.incarnation[0] != '\0';
     /* A new life of the head lets nobody in: the ones that stay first, then the ones that go. */
-    if (up && d->in->head.view->size_members < d->p->target && !size_agreed(d))
+    uint32_t staying = plan_staying(d);
+    if (up && d->in->head.view->size_members < staying && !size_agreed(d, staying))
         return;
     if (d->members > d->p->target) {
         if (!formed)
@@ -278,7 +293,7 @@ static void shrink_or_grow(struct draft *d)
     }
     /* Without the head pods may come: it refuses their daemons until the size message has arrived.
      */
-    if ((!up || size_agreed(d)) && !leftovers(d))
+    if ((!up || size_agreed(d, staying)) && staying == d->p->target && !leftovers(d))
         d->members = d->p->target;
 }
 
@@ -395,9 +410,11 @@ static void take_over(struct draft *d)
     if (told)
         cluster_campaign_merge(&r->campaign, told);
     if (strcmp(r->incarnation, v->incarnation) != 0) {
+        plan_grants_new_life(d);
         memcpy(r->incarnation, v->incarnation, sizeof r->incarnation);
         d->must_record = true;
     }
+    plan_grants_follow(d, v);
 }
 
 struct plan *plan_make(const struct plan_input *in)
@@ -408,11 +425,12 @@ struct plan *plan_make(const struct plan_input *in)
     cluster_record_copy(&p->record, &c->record);
     if (c->deleting)
         return p; /* owner references remove the rest */
-    p->target = c->suspend ? 0 : c->replicas;
     const struct plan_child_seen *set = &in->child[PLAN_MEMBER_SET];
-    d.members = set->exists ? set->replicas : p->target;
     d.heads = in->child[PLAN_HEAD_SET].exists ? in->child[PLAN_HEAD_SET].replicas : !c->suspend;
     take_over(&d);
+    plan_grants_void(&d);
+    p->target = c->suspend ? 0 : plan_granted_target(c, &p->record.grants);
+    d.members = set->exists ? set->replicas : p->target;
     if (c->suspend || plan_shutdown_runs(&d))
         plan_suspend(&d);
     else

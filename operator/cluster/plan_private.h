@@ -27,6 +27,19 @@ void plan_complete(struct draft *d, const char *result);
 /* True if the head could not be asked for as long as the user lets work drain. */
 bool plan_deadline_passed(struct draft *d);
 
+/* plan_grants.c: how far applications may resize; not at all from a size of 0. */
+struct api_size_limits plan_limits(const struct cluster *c);
+/* spec.replicas and what is granted, within the limits; running extensions count. */
+uint32_t plan_granted_target(const struct cluster *c, const struct cluster_grants *g);
+/* Counts what applications have asked for, by the head's view. */
+void plan_grants_follow(struct draft *d, const struct api_dvm *v);
+/* Requests end with the life of the head that had them; what was granted stays. */
+void plan_grants_new_life(struct draft *d);
+void plan_grants_reset(struct draft *d);
+void plan_grants_void(struct draft *d); /* at a size of 0 */
+/* The target without members that an application is releasing: the others may join. */
+uint32_t plan_staying(const struct draft *d);
+
 /* True while a shutdown that the head has accepted is not at its end. */
 bool plan_shutdown_runs(const struct draft *d);
 void plan_suspend(struct draft *d);

@@ -80,6 +80,7 @@ static void settle(struct draft *d)
     if (r->campaign.present)
         plan_close_campaign(
             d, r->campaign.kind == CLUSTER_SHUTDOWN ? CLUSTER_COMPLETE : CLUSTER_SUPERSEDED, NULL);
+    plan_grants_reset(d);
     if (r->incarnation[0]) {
         r->incarnation[0] = '\0';
         d->must_record = true;

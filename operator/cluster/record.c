@@ -163,24 +163,38 @@ static int decode_slot(const json_t *status, const char *path, struct cluster_ca
     return 0;
 }
 
+static int decode_size(const json_t *status, struct cluster_record *r, struct err *err)
+{
+    const json_t *size = NULL;
+    int64_t sequence = 0, members = 0, min = -1, max = -1;
+    if (field_object(status, "status.size", &size, err) ||
+        field_int(size, "status.size.sequence", 1, INT64_MAX, &sequence, err) ||
+        field_int(size, "status.size.members", 0, CLUSTER_MEMBERS_MAX, &members, err) ||
+        field_int(size, "status.size.min", 0, CLUSTER_MEMBERS_MAX, &min, err) ||
+        field_int(size, "status.size.max", 0, CLUSTER_MEMBERS_MAX, &max, err))
+        return -1;
+    r->size_sequence = (uint64_t)sequence;
+    r->size_members = (uint32_t)members;
+    r->size_limits = (struct api_size_limits){0};
+    if (min >= 0 && max >= min) /* one of an older operator has none */
+        r->size_limits = (struct api_size_limits){true, (uint32_t)min, (uint32_t)max};
+    return 0;
+}
+
 int record_decode(const json_t *object, struct cluster *out, struct err *err)
 {
     struct cluster_record *r = &out->record;
-    const json_t *status = NULL, *size = NULL;
+    const json_t *status = NULL;
     const char *incarnation = NULL;
-    int64_t sequence = 0, size_sequence = 0, members = 0;
+    int64_t sequence = 0;
     if (field_object(object, "status", &status, err) ||
         field_int(status, "status.sequence", 0, INT64_MAX, &sequence, err) ||
         field_str(status, "status.incarnation", sizeof r->incarnation - 1, &incarnation, err) ||
-        field_object(status, "status.size", &size, err) ||
-        field_int(size, "status.size.sequence", 1, INT64_MAX, &size_sequence, err) ||
-        field_int(size, "status.size.members", 0, CLUSTER_MEMBERS_MAX, &members, err) ||
+        decode_size(status, r, err) || grants_decode(status, &r->grants, err) ||
         decode_slot(status, "status.campaign", &r->campaign, err) ||
         decode_slot(status, "status.lastCampaign", &r->last, err))
         return -1;
     r->sequence = (uint64_t)sequence;
-    r->size_sequence = (uint64_t)size_sequence;
-    r->size_members = (uint32_t)members;
     snprintf(r->incarnation, sizeof r->incarnation, "%s", incarnation ? incarnation : "");
     json_t *conditions = json_object_get(status, "conditions");
     out->conditions = json_is_array(conditions) ? json_deep_copy(conditions) : NULL;
@@ -228,15 +242,23 @@ static json_t *encode_campaign(const struct cluster_campaign *c)
     return o;
 }
 
+static json_t *encode_size(const struct cluster_record *r)
+{
+    json_t *o = json_pack("{s:I, s:i}", "sequence", (json_int_t)r->size_sequence, "members",
+                          (int)r->size_members);
+    api_size_limits_encode(o, &r->size_limits);
+    return o;
+}
+
 json_t *cluster_record_encode(const struct cluster_record *r)
 {
-    json_t *o = json_object();
+    json_t *o = json_object(), *grants = grants_encode(&r->grants);
     if (r->sequence)
         json_object_set_new(o, "sequence", json_integer((json_int_t)r->sequence));
     if (r->size_sequence)
-        json_object_set_new(o, "size",
-                            json_pack("{s:I, s:i}", "sequence", (json_int_t)r->size_sequence,
-                                      "members", (int)r->size_members));
+        json_object_set_new(o, "size", encode_size(r));
+    if (grants)
+        json_object_set_new(o, "grants", grants);
     set_text(o, "incarnation", r->incarnation);
     if (r->campaign.present)
         json_object_set_new(o, "campaign", encode_campaign(&r->campaign));
@@ -268,6 +290,8 @@ void cluster_record_copy(struct cluster_record *to, const struct cluster_record 
     to->sequence = from->sequence;
     to->size_sequence = from->size_sequence;
     to->size_members = from->size_members;
+    to->size_limits = from->size_limits;
+    to->grants = from->grants;
     memcpy(to->incarnation, from->incarnation, sizeof to->incarnation);
     cluster_campaign_copy(&to->campaign, &from->campaign);
     cluster_campaign_copy(&to->last, &from->last);

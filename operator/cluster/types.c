@@ -74,6 +74,7 @@ int field_object(const json_t *o, const char *path, const json_t **out, struct e
 static void spec_defaults(struct cluster *c)
 {
     c->replicas = 1;
+    c->min_replicas = c->max_replicas = -1;
     c->slots = 0;
     c->head_slots = 0;
     c->suspend = false;
@@ -192,23 +193,33 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
 {
     const json_t *spec = NULL, *template = NULL;
     const char *image = NULL;
-    int64_t replicas = 1, slots = 0;
+    int64_t replicas = 1, slots = 0, min = -1, max = -1;
     if (field_object(object, "spec", &spec, err))
         return -1;
     if (!spec)
         return err_set(err, "spec is missing");
     if (field_int(spec, "spec.replicas", 0, CLUSTER_MEMBERS_MAX, &replicas, err) ||
+        field_int(spec, "spec.minReplicas", 0, CLUSTER_MEMBERS_MAX, &min, err) ||
+        field_int(spec, "spec.maxReplicas", 0, CLUSTER_MEMBERS_MAX, &max, err) ||
         field_int(spec, "spec.slotsPerDaemon", 1, CLUSTER_SLOTS_MAX, &slots, err) ||
         field_bool(spec, "spec.suspend", &c->suspend, err) ||
         field_str(spec, "spec.image", 1024, &image, err) ||
         field_object(spec, "spec.template", &template, err) ||
         drain_decode(spec, "spec.drain", &c->drain, err) || decode_head(spec, c, err))
         return -1;
+    if (min > replicas)
+        return err_set(err, "spec.minReplicas is %lld, it must be at most spec.replicas, %lld",
+                       (long long)min, (long long)replicas);
+    if (max >= 0 && max < replicas)
+        return err_set(err, "spec.maxReplicas is %lld, it must be at least spec.replicas, %lld",
+                       (long long)max, (long long)replicas);
     if (image && !*image)
         return err_set(err, "spec.image is empty");
     if (template && check_template(template, err))
         return -1;
     c->replicas = (uint32_t)replicas;
+    c->min_replicas = min;
+    c->max_replicas = max;
     c->slots = (uint32_t)slots;
     c->image = image ? xstrdup(image) : NULL;
     c->template = template ? json_deep_copy(template) : NULL;

@@ -5,6 +5,7 @@
 #define OPERATOR_CLUSTER_TYPES_H
 
 #include "api/campaign.h"
+#include "api/size.h"
 #include "base/err/err.h"
 
 #include <jansson.h>
@@ -66,11 +67,30 @@ struct cluster_campaign {
         applied_ms; /* 0: not yet */
 };
 
+#define CLUSTER_GRANTS_MAX 256 /* requests that run at a time, as many as the head lets run */
+
+/* A request of an application that runs, alloc-<number> at the head. */
+struct cluster_grant {
+    uint64_t number;
+    bool extend;
+    int32_t members; /* what the grants are once it is complete */
+};
+
+/* What applications were granted beyond spec.replicas, or have released of it (negative). */
+struct cluster_grants {
+    int32_t members;
+    uint64_t seen; /* highest number of a request in the head's life: those are counted */
+    size_t nrunning;
+    struct cluster_grant running[CLUSTER_GRANTS_MAX];
+};
+
 /* What a restarted operator needs; everything else can be found out again. */
 struct cluster_record {
     uint64_t sequence;      /* highest number given out so far */
     uint64_t size_sequence; /* 0: no size message recorded */
     uint32_t size_members;
+    struct api_size_limits size_limits;
+    struct cluster_grants grants;
     char incarnation[17]; /* "": the DVM never formed since it was (re)started */
     struct cluster_campaign campaign;
     struct cluster_campaign last;
@@ -85,6 +105,7 @@ struct cluster {
     bool deleting;
     /* spec */
     uint32_t replicas;
+    int64_t min_replicas, max_replicas; /* for applications; -1: they may not resize that way */
     bool suspend;
     uint32_t slots;   /* 0: as the container's CPU limit gives */
     char *image;      /* NULL: the operator's default */

@@ -19,6 +19,9 @@ int field_object(const json_t *o, const char *path, const json_t **out, struct e
     __attribute__((warn_unused_result));
 int drain_decode(const json_t *parent, const char *path, struct cluster_drain *out, struct err *err)
     __attribute__((warn_unused_result));
+int grants_decode(const json_t *status, struct cluster_grants *out, struct err *err)
+    __attribute__((warn_unused_result));
+json_t *grants_encode(const struct cluster_grants *g); /* NULL: there are none */
 int record_decode(const json_t *object, struct cluster *out, struct err *err)
     __attribute__((warn_unused_result));
 

@@ -37,6 +37,7 @@ struct fake {
     struct httpd *control, *orders;
     uint16_t port;
     int lives;
+    int asked; /* by applications, in this life */
     char incarnation[17];
     struct api_size size;
     uint64_t sequence; /* highest campaign sequence */
@@ -89,6 +90,10 @@ static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase pha
         [API_PHASE_REMOVING] = API_EVENT_CAMPAIGN_CHANGED,
         [API_PHASE_COMPLETE] = API_EVENT_CAMPAIGN_COMPLETE,
         [API_PHASE_CANCELLED] = API_EVENT_CAMPAIGN_CANCELLED,
+        [API_PHASE_GATHERING] = API_EVENT_CAMPAIGN_ACCEPTED,
+        [API_PHASE_WIRING] = API_EVENT_CAMPAIGN_CHANGED,
+        [API_PHASE_ROLLING_BACK] = API_EVENT_CAMPAIGN_CHANGED,
+        [API_PHASE_FAILED] = API_EVENT_CAMPAIGN_FAILED,
     };
     int64_t now = (int64_t)loop_wall_ms();
     c->phase = phase;
@@ -96,8 +101,11 @@ static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase pha
         c->drained_ms = c->fence_ms = c->drained_ms ? c->drained_ms : now;
     if (api_phase_terminal(phase))
         c->complete_ms = now;
-    if (phase != API_PHASE_CANCELLED && f->size.members >= c->targets[0])
+    bool back = phase == API_PHASE_CANCELLED || phase == API_PHASE_FAILED;
+    if (back != (c->kind == API_KIND_GROW) && f->size.members >= c->targets[0])
         f->size.members = c->targets[0] - 1;
+    else if (!back && c->kind == API_KIND_GROW)
+        f->size.members = c->targets[c->ntargets - 1];
     send_event(f, types[phase], c);
 }
 
@@ -108,6 +116,7 @@ static void new_life(struct fake *f)
     f->ncampaigns = 0;
     f->size = (struct api_size){0};
     f->sequence = 0;
+    f->asked = 0;
     f->next_event = 1;
     f->ending = false;
     snprintf(f->incarnation, sizeof f->incarnation, "%08x%08x", (unsigned)loop_wall_ms(),
@@ -226,8 +235,11 @@ static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
     uint32_t n = f->cap >= 0 && f->size.members > f->cap ? (uint32_t)f->cap : f->size.members;
     for (size_t i = 0; i < f->ncampaigns; i++) {
         const struct api_campaign *c = &f->campaigns[i];
-        if (!api_phase_terminal(c->phase) && c->targets[c->ntargets - 1] > n)
+        bool grow = c->kind == API_KIND_GROW;
+        if (!api_phase_terminal(c->phase) && !grow && c->targets[c->ntargets - 1] > n)
             n = c->targets[c->ntargets - 1];
+        if (!api_phase_terminal(c->phase) && grow && c->targets[0] <= n)
+            n = c->targets[0] - 1;
     }
     *out = xcalloc(n + 1, sizeof **out);
     for (uint32_t i = 0; i < n; i++) {
@@ -324,7 +336,7 @@ static void on_advance(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
     const char *name = httpd_query(req, "phase");
-    for (int p = API_PHASE_DRAINING; p <= API_PHASE_CANCELLED; p++)
+    for (int p = 0; p < API_PHASES; p++)
         for (size_t i = 0; name && !strcmp(name, api_phase_name(p)) && i < f->ncampaigns; i++)
             if (!api_phase_terminal(f->campaigns[i].phase))
                 set_phase(f, &f->campaigns[i], p);
@@ -386,6 +398,27 @@ static void on_lower(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, "text/plain", "ok\n");
 }
 
+/* An application asks for so many daemons more, or fewer. */
+static void on_ask(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *text = httpd_query(req, "n");
+    long n = text ? strtol(text, NULL, 10) : 1;
+    uint32_t count = (uint32_t)labs(n), first = f->size.members + 1 - (n < 0 ? count : 0);
+    struct api_campaign *c = &f->campaigns[f->ncampaigns++];
+    *c = (struct api_campaign){.id = xasprintf("alloc-%d", ++f->asked),
+                               .sequence = f->sequence,
+                               .kind = n > 0 ? API_KIND_GROW : API_KIND_SHRINK,
+                               .ntargets = count,
+                               .targets = xcalloc(count, sizeof *c->targets),
+                               .accepted_ms = (int64_t)loop_wall_ms()};
+    c->requester = (struct api_requester){.job = xstrdup("job"), .vpid = 1, .id = xstrdup("")};
+    for (uint32_t i = 0; i < count; i++)
+        c->targets[i] = first + i;
+    set_phase(f, c, n > 0 ? API_PHASE_GATHERING : API_PHASE_DRAINING);
+    httpd_reply_text(req, 200, "text/plain", "ok\n");
+}
+
 static void on_log(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
@@ -408,6 +441,7 @@ static int open_orders(struct fake *f, struct err *err)
     httpd_route(f->orders, "POST", "/refuse", on_refuse, f);
     httpd_route(f->orders, "POST", "/cap", on_cap, f);
     httpd_route(f->orders, "POST", "/lower", on_lower, f);
+    httpd_route(f->orders, "POST", "/ask", on_ask, f);
     httpd_route(f->orders, "GET", "/log", on_log, f);
     return 0;
 }

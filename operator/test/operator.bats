@@ -30,6 +30,8 @@ END
     refused x '{"slotsPerDaemon": 0}' "greater than or equal to 1"
     refused x '{"drain": {"mode": "Maybe"}}' 'supported values: "Wait", "Kill"'
     refused x '{"image": ""}' "at least 1 chars"
+    refused x '{"replicas": 4, "minReplicas": 5}' "minReplicas must be at most replicas"
+    refused x '{"maxReplicas": 0}' "maxReplicas must be at least replicas"
     refused x '{"replica": 4}' 'unknown field "spec.replica"'
 }
 
@@ -307,6 +309,93 @@ END
     becomes '{.spec.replicas}' 3 sts/x
     kn scale sts x --replicas=1 >&2
     becomes '{.spec.replicas}' 3 sts/x
+}
+
+# --- what applications ask of the head
+
+@test "C16: by default the head is told that applications may not resize" {
+    running 4
+    [[ $(asked) == *'"members": 4, "min": 4, "max": 4'* ]]
+    scale 3
+    becomes '{.status.size.max}' 3
+    [ "$(tells '{.status.size.min}')" = 3 ]
+}
+
+@test "C16: an extension enlarges the StatefulSet, stays a grant, and the spec is not rewritten" {
+    running 4 '"maxReplicas": 8'
+    order "ask?n=2"
+    becomes '{.spec.replicas}' 6 sts/x
+    [ "$(tells '{.status.grants.running[0].members}')" = 2 ]
+    order "advance?phase=Complete"
+    becomes '{.status.grants.members}' 2
+    becomes '{.status.readyReplicas}' 6
+    [ "$(tells '{.spec.replicas}')" = 4 ]
+    scale 5
+    becomes '{.spec.replicas}' 7 sts/x
+    scale 8
+    becomes '{.spec.replicas}' 8 sts/x
+    run kn scale dvm x --replicas=9
+    [ "$status" -ne 0 ]
+    [[ $output == *"maxReplicas must be at least replicas"* ]]
+}
+
+@test "an extension that fails leaves the size as it was" {
+    running 4 '"maxReplicas": 8'
+    order "ask?n=2"
+    becomes '{.spec.replicas}' 6 sts/x
+    order "advance?phase=Failed"
+    becomes '{.spec.replicas}' 4 sts/x
+    becomes '{.status.desiredReplicas}' 4
+    [ "$(tells '{.status.grants.members}')" = 0 ]
+}
+
+@test "C17: a release by an application keeps its pods until it is complete, and they do not come back" {
+    running 4 '"minReplicas": 1'
+    sizes=$(count "PUT size")
+    order "ask?n=-1"
+    becomes '{.status.grants.running[0].kind}' Release
+    a_pass_is_done
+    replicas_are 4
+    [ "$(count "PUT size")" = "$sizes" ]
+    order "advance?phase=Complete"
+    becomes '{.spec.replicas}' 3 sts/x
+    becomes '{.status.grants.members}' -1
+    a_pass_is_done
+    replicas_are 3
+    [ "$(tells '{.spec.replicas}')" = 4 ]
+}
+
+@test "C18: an operator killed during an extension counts it once" {
+    running 4 '"maxReplicas": 8'
+    order "ask?n=2"
+    becomes '{.status.grants.running[0].number}' 1
+    end_operator KILL
+    order "advance?phase=Complete"
+    start_operator again
+    cp "$dir/again.pid" "$dir/operator.pid"
+    becomes '{.status.grants.members}' 2
+    becomes '{.status.readyReplicas}' 6
+    replicas_are 6
+    [ "$(tells '{.status.grants.seen}')" = 1 ]
+    order restart                                    # the head: requests of this life begin at 1 again
+    becomes '{.status.grants.seen}' 0
+    becomes '{.status.readyReplicas}' 6
+    order "ask?n=1"
+    order "advance?phase=Complete"
+    becomes '{.status.grants.members}' 3
+}
+
+@test "no replicas and suspension end all grants" {
+    running 2 '"maxReplicas": 8'
+    order "ask?n=1"
+    order "advance?phase=Complete"
+    becomes '{.status.grants.members}' 1
+    scale 0
+    becomes '{.spec.replicas}' 0 sts/x
+    becomes '{.status.grants.members}' 0
+    scale 2
+    becomes '{.spec.replicas}' 2 sts/x
+    [ "$(tells '{.status.desiredReplicas}')" = 2 ]
 }
 
 @test "a DVM that never formed is scaled down at once" {

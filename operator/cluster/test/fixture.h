@@ -43,8 +43,8 @@ static inline void fix_wire(struct fix *f, uint32_t n)
 
 static inline void fix_pods(struct fix *f, uint32_t n)
 {
-    static const char *const names[] = {"x-head-0", "x-1", "x-2", "x-3", "x-4",
-                                        "x-5",      "x-6", "x-7", "x-8", "x-9"};
+    static const char *const names[] = {"x-head-0", "x-1", "x-2", "x-3",  "x-4",  "x-5", "x-6",
+                                        "x-7",      "x-8", "x-9", "x-10", "x-11", "x-12"};
     for (uint32_t i = 0; i <= n; i++)
         f->pods[i] = (struct plan_pod){.name = names[i],
                                        .uid = names[i],
@@ -66,6 +66,7 @@ static inline void fix_settled(struct fix *f)
     f->c.resource_version = (char *)"77";
     f->c.generation = 3;
     f->c.replicas = 8;
+    f->c.min_replicas = f->c.max_replicas = -1;
     f->c.slots = 1;
     f->c.drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
     f->c.record.sequence = f->c.record.size_sequence = 1;
@@ -84,6 +85,7 @@ static inline void fix_settled(struct fix *f)
     snprintf(f->view.incarnation, sizeof f->view.incarnation, FIX_LIFE);
     f->view.size_sequence = 1;
     f->view.size_members = 8;
+    f->view.size_limits = f->c.record.size_limits = (struct api_size_limits){true, 8, 8};
     f->view.members = f->members;
     f->view.campaigns = f->told;
     fix_wire(f, 8);

@@ -291,7 +291,12 @@ static void killed_after_reducing_it_closes_the_campaign_once(void **state)
     assert_int_equal(p->record.last.applied_ms, FIX_NOW);
     fix_take_record(&f, p);
     PLAN_AUTO struct plan *q = plan_make(&f.in);
-    assert_actions(q, "");
+    assert_actions(q, "PutSize"); /* applications may not leave this size from now on */
+    assert_int_equal(q->record.size_limits.min, 4);
+    assert_int_equal(q->record.size_limits.max, 4);
+    f.view.size_limits = q->record.size_limits;
+    PLAN_AUTO struct plan *settled = plan_make(&f.in);
+    assert_actions(settled, "");
     cluster_record_free(&f.c.record);
 }
 

@@ -48,6 +48,11 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"replicas\": 70000}", "spec.replicas is 70000");
     assert_spec_refused("{\"replicas\": \"4\"}", "spec.replicas must be a whole number");
     assert_spec_refused("{\"replicas\": 1.5}", "spec.replicas must be a whole number");
+    assert_spec_refused("{\"replicas\": 4, \"minReplicas\": 5}",
+                        "spec.minReplicas is 5, it must be at most spec.replicas, 4");
+    assert_spec_refused("{\"replicas\": 4, \"maxReplicas\": 3}",
+                        "spec.maxReplicas is 3, it must be at least spec.replicas, 4");
+    assert_spec_refused("{\"maxReplicas\": 65536}", "spec.maxReplicas is 65536");
     assert_spec_refused("{\"slotsPerDaemon\": 0}", "spec.slotsPerDaemon is 0");
     assert_spec_refused("{\"suspend\": 1}", "spec.suspend must be true or false");
     assert_spec_refused("{\"image\": 7}", "spec.image must be a string");
@@ -138,6 +143,14 @@ static void a_status_record_that_makes_no_sense_is_refused(void **state)
     assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
                           "\"Half\", \"sequence\": 1, \"targets\": []}}",
                           "phase \"Half\"");
+    assert_status_refused("{\"grants\": {\"members\": 70000, \"seen\": 1}}",
+                          "status.grants.members");
+    assert_status_refused("{\"grants\": {\"members\": 0, \"seen\": 1, \"running\": {}}}",
+                          "status.grants.running must be a list");
+    assert_status_refused(
+        "{\"grants\": {\"members\": 0, \"seen\": 1, \"running\": [{\"number\": 1, "
+        "\"kind\": \"Lend\", \"members\": 1}]}}",
+        "status.grants.running[0]: kind \"Lend\"");
     assert_status_refused("{\"lastCampaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
                           "\"Complete\", \"sequence\": 1, \"targets\": [], \"appliedTime\": "
                           "\"yesterday\"}}",
@@ -146,10 +159,12 @@ static void a_status_record_that_makes_no_sense_is_refused(void **state)
 
 static void a_whole_spec_is_decoded(void **state)
 {
-    json_t *o = parse("{" META ", \"spec\": {\"replicas\": 5, \"suspend\": true, "
-                      "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
-                      "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
-                      "\"deadlineSeconds\": 9}, \"template\": {\"spec\": {}}}}");
+    json_t *o = parse(
+        "{" META
+        ", \"spec\": {\"replicas\": 5, \"minReplicas\": 0, \"maxReplicas\": 9, \"suspend\": true, "
+        "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
+        "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
+        "\"deadlineSeconds\": 9}, \"template\": {\"spec\": {}}}}");
     struct cluster c;
     struct err err = {0};
     assert_int_equal(cluster_decode(o, &c, &err), 0);
@@ -163,6 +178,8 @@ static void a_whole_spec_is_decoded(void **state)
     assert_int_equal(c.drain.mode, API_DRAIN_KILL);
     assert_int_equal(c.drain.deadline_s, 9);
     assert_int_equal(c.generation, 3);
+    assert_int_equal(c.min_replicas, 0);
+    assert_int_equal(c.max_replicas, 9);
     cluster_free(&c);
     json_decref(o);
 }
@@ -170,6 +187,10 @@ static void a_whole_spec_is_decoded(void **state)
 static void a_record_survives_the_way_through_json(void **state)
 {
     struct cluster_record r = {.sequence = 9, .size_sequence = 8, .size_members = 5};
+    r.size_limits = (struct api_size_limits){true, 0, 12};
+    r.grants = (struct cluster_grants){.members = -2, .seen = 8, .nrunning = 2};
+    r.grants.running[0] = (struct cluster_grant){6, true, 3};
+    r.grants.running[1] = (struct cluster_grant){8, false, -1};
     struct cluster_campaign *g = &r.campaign;
     memcpy(r.incarnation, "0123456789abcdef", sizeof r.incarnation);
     *g = (struct cluster_campaign){.present = true,
@@ -190,6 +211,8 @@ static void a_record_survives_the_way_through_json(void **state)
     struct err err = {0};
     assert_int_equal(cluster_decode(o, &c, &err), 0);
     assert_true(cluster_record_equal(&r, &c.record));
+    assert_true(api_size_limits_equal(&r.size_limits, &c.record.size_limits));
+    assert_memory_equal(&r.grants, &c.record.grants, sizeof r.grants);
     assert_int_equal(c.record.campaign.recorded_ms, 1700000000123);
     assert_int_equal(c.record.campaign.last, 8);
     assert_int_equal(c.record.campaign.drain.deadline_s, 30);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What applications have extended and released by themselves: counted once each, and the size that
+ * follows from it. */
+#include "operator/cluster/plan_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "alloc-" /* the head numbers the requests of one life */
+
+struct api_size_limits plan_limits(const struct cluster *c)
+{
+    struct api_size_limits l = {.set = true, .min = c->replicas, .max = c->replicas};
+
+    if (c->replicas && c->min_replicas >= 0)
+        l.min = (uint32_t)c->min_replicas;
+    if (c->replicas && c->max_replicas >= 0)
+        l.max = (uint32_t)c->max_replicas;
+    return l;
+}
+
+static uint32_t sum(const struct cluster *c, int64_t granted)
+{
+    struct api_size_limits l = plan_limits(c);
+    int64_t n = (int64_t)c->replicas + granted;
+    return n < l.min ? l.min : n > l.max ? l.max : (uint32_t)n;
+}
+
+uint32_t plan_granted_target(const struct cluster *c, const struct cluster_grants *g)
+{
+    int64_t granted = g->members;
+    for (size_t i = 0; i < g->nrunning; i++)
+        if (g->running[i].extend && g->running[i].members > granted)
+            granted = g->running[i].members;
+    return sum(c, granted);
+}
+
+static uint64_t number_of(const struct api_campaign *c)
+{
+    if (!c->requester.job || !c->ntargets || strncmp(c->id, PREFIX, sizeof PREFIX - 1) != 0)
+        return 0;
+    return strtoull(c->id + sizeof PREFIX - 1, NULL, 10);
+}
+
+static struct cluster_grant *running(struct cluster_grants *g, uint64_t number)
+{
+    for (size_t i = 0; i < g->nrunning; i++)
+        if (g->running[i].number == number)
+            return &g->running[i];
+    return NULL;
+}
+
+static void settle(struct draft *d, const struct cluster_grant *done)
+{
+    const struct cluster *c = d->in->cluster;
+    struct cluster_grants *g = &d->p->record.grants;
+    /* What the limits have cut off is gone, or a release would bring it back. */
+    int32_t now = (int32_t)((int64_t)sum(c, g->members) - c->replicas);
+    bool more = done->members > now;
+    g->members = done->extend == more ? done->members : now;
+}
+
+static void drop(struct cluster_grants *g, struct cluster_grant *one)
+{
+    *one = g->running[--g->nrunning];
+    memset(&g->running[g->nrunning], 0, sizeof *one);
+}
+
+/* One that is new, or that was running when it was looked at last. */
+static void count(struct draft *d, const struct api_campaign *told, uint64_t number)
+{
+    struct cluster_grants *g = &d->p->record.grants;
+    struct cluster_grant *known = running(g, number);
+    bool extend = told->kind == API_KIND_GROW, over = api_phase_terminal(told->phase);
+    int64_t size = extend ? told->targets[told->ntargets - 1] : (int64_t)told->targets[0] - 1;
+    struct cluster_grant now = {number, extend, (int32_t)(size - d->in->cluster->replicas)};
+
+    if (known && !over)
+        return;
+    if (!known && (number <= g->seen || (!over && g->nrunning == CLUSTER_GRANTS_MAX)))
+        return;
+    if (number > g->seen)
+        g->seen = number;
+    if (told->phase == API_PHASE_COMPLETE)
+        settle(d, known ? known : &now);
+    if (known)
+        drop(g, known);
+    else if (!over)
+        g->running[g->nrunning++] = now;
+    d->must_record = true;
+}
+
+static bool told_of(const struct api_dvm *v, uint64_t number)
+{
+    for (size_t i = 0; i < v->ncampaigns; i++)
+        if (number_of(&v->campaigns[i]) == number)
+            return true;
+    return false;
+}
+
+void plan_grants_follow(struct draft *d, const struct api_dvm *v)
+{
+    struct cluster_grants *g = &d->p->record.grants;
+    for (size_t i = 0; i < v->ncampaigns; i++) {
+        uint64_t number = number_of(&v->campaigns[i]);
+        if (number)
+            count(d, &v->campaigns[i], number);
+    }
+    for (size_t i = g->nrunning; i-- > 0;) {
+        if (told_of(v, g->running[i].number))
+            continue;
+        drop(g, &g->running[i]); /* ended so long ago that the head has no record of it */
+        d->must_record = true;
+    }
+}
+
+void plan_grants_new_life(struct draft *d)
+{
+    struct cluster_grants *g = &d->p->record.grants;
+    *g = (struct cluster_grants){.members = g->members};
+}
+
+void plan_grants_reset(struct draft *d)
+{
+    static const struct cluster_grants none;
+    struct cluster_grants *g = &d->p->record.grants;
+    if (!memcmp(g, &none, sizeof none))
+        return;
+    *g = none;
+    d->must_record = true;
+}
+
+void plan_grants_void(struct draft *d)
+{
+    struct cluster_grants *g = &d->p->record.grants;
+    if (d->in->cluster->replicas || !g->members)
+        return;
+    g->members = 0;
+    d->must_record = true;
+}
+
+uint32_t plan_staying(const struct draft *d)
+{
+    const struct api_dvm *v = d->in->head.link == PLAN_LINK_UP ? d->in->head.view : NULL;
+    uint32_t stay = d->p->target;
+    for (size_t i = 0; v && i < v->ncampaigns; i++) {
+        const struct api_campaign *c = &v->campaigns[i];
+        if (number_of(c) && c->kind == API_KIND_SHRINK && !api_phase_terminal(c->phase) &&
+            c->targets[0] && c->targets[0] - 1 < stay)
+            stay = c->targets[0] - 1;
+    }
+    return stay;
+}
