@@ -102,7 +102,7 @@ static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase pha
     if (api_phase_terminal(phase))
         c->complete_ms = now;
     bool back = phase == API_PHASE_CANCELLED || phase == API_PHASE_FAILED;
-    if (back != (c->kind == API_KIND_GROW) && f->size.members >= c->targets[0])
+    if (back == (c->kind == API_KIND_GROW) && f->size.members >= c->targets[0])
         f->size.members = c->targets[0] - 1;
     else if (!back && c->kind == API_KIND_GROW)
         f->size.members = c->targets[c->ntargets - 1];
