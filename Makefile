@@ -136,7 +136,7 @@ examples: $(EXAMPLES:%=$(BUILD)/examples/%) ## MPI example programs into build/e
 $(BUILD)/examples/%: examples/%.c
 	@mkdir -p $(@D)
 	@echo "  MPICC $<"
-	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< -lm
+	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --cflags --libs pmix 2>/dev/null) -lm -lpthread
 
 # A PMIx client that the bats files run under prun.
 $(BUILD)/probe/%: dvm/test/%.c

@@ -179,6 +179,21 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     prun -n 4 true
 }
 
+@test "C13: an MPI program extends the DVM, waits for the daemon, and gives it back" {
+    start_dvm 2 --slots 1
+    mkfifo "$BATS_TEST_TMPDIR/says"
+    timeout "$limit" "$bin/prun" -n 2 "$examples/mpi_elastic" 1 > "$BATS_TEST_TMPDIR/says" 3>&- &
+    ask_pid=$!
+    exec {asks}< "$BATS_TEST_TMPDIR/says"
+    next_line
+    [ "$line" = "elastic: extend alloc-1" ]
+    prte resize 3
+    said=$(cat <&"$asks")
+    wait "$ask_pid"
+    [ "$said" = $'elastic: alloc-1 ready \nelastic: release alloc-2\nelastic: alloc-2 ready ' ]
+    [ "$(view .size.members)" -eq 2 ]
+}
+
 @test "C8: an extension for which nobody comes in time is taken back, and its asker is told why" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" alloc extend nodes=2 timeout=1 wait
