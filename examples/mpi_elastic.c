@@ -34,8 +34,8 @@ static void on_end(size_t handler, pmix_status_t status, const pmix_proc_t *sour
 
     (void)handler, (void)source, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
-    printf("elastic: %s %s %s\n", text_of(info, n, PMIX_ALLOC_ID),
-           good ? "ready" : "failed:", text_of(info, n, PMIX_EVENT_TEXT_MESSAGE));
+    printf("elastic: %s %s%s\n", text_of(info, n, PMIX_ALLOC_ID),
+           good ? "ready" : "failed: ", good ? "" : text_of(info, n, PMIX_EVENT_TEXT_MESSAGE));
     ready += good;
     failed += !good;
     pthread_cond_signal(&changed);

@@ -82,12 +82,31 @@ void check_alloc_ended(struct check *c, uint32_t vpid, const struct out_act *act
                    act->rank, vpid, id);
 }
 
+/* What was accepted is within the limits in force. */
+static void check_limits(struct check *c, const struct api_campaign *a)
+{
+    struct api_dvm d;
+    const char *reason;
+
+    if (core_dvm(sim_core(c->sim, 0), &d, &reason, NULL) < 0)
+        return;
+    if (d.size_limits.set &&
+        (a->kind == API_KIND_GROW ? a->targets[a->ntargets - 1] > d.size_limits.max
+                                  : a->targets[0] <= d.size_limits.min))
+        check_fail(c, "asker-within-limits", "campaign %s names vpids %u..%u, limits are %u..%u",
+                   a->id, a->targets[0], a->targets[a->ntargets - 1], d.size_limits.min,
+                   d.size_limits.max);
+    api_dvm_free(&d);
+}
+
 /* Nobody is passed over who is there. */
 void check_alloc_event(struct check *c, const struct api_event *e)
 {
     const struct api_requester *r = &e->campaign.requester;
     const struct core *x;
 
+    if (e->has_campaign && r->job && e->type == API_EVENT_CAMPAIGN_ACCEPTED)
+        check_limits(c, &e->campaign);
     if (!e->has_campaign || !r->job || r->told != API_TOLD_GONE || r->vpid >= SIM_NODES_MAX)
         return;
     x = sim_core(c->sim, r->vpid);

@@ -263,9 +263,12 @@ static void message(struct script *s)
 static void grow(struct script *s, uint32_t to)
 {
     struct api_size in = {.sequence = ++s->sequence, .members = to};
+    uint32_t slack = (uint32_t)(in.sequence % 5); /* of a third: applications are within limits */
     struct api_size out;
     const char *reason;
 
+    if (in.sequence % 3 == 0)
+        in.limits = (struct api_size_limits){true, to > slack ? to - slack : 0, to + slack};
     tell(s, "size %u", to);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_size_put(sim_core(s->sim, 0), &in, &out, &reason, NULL) == 0 && to > s->replicas)

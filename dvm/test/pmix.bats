@@ -190,7 +190,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     prte resize 3
     said=$(cat <&"$asks")
     wait "$ask_pid"
-    [ "$said" = $'elastic: alloc-1 ready \nelastic: release alloc-2\nelastic: alloc-2 ready ' ]
+    [ "$said" = $'elastic: alloc-1 ready\nelastic: release alloc-2\nelastic: alloc-2 ready' ]
     [ "$(view .size.members)" -eq 2 ]
 }
 
