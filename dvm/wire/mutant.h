@@ -83,6 +83,7 @@
     X(LOSS_TOLD_AGAIN, "what has been told of lost ranks is told again with the next loss")        \
     X(ASKER_UNTOLD, "an application is not told the end of what it asked for")                     \
     X(ASKER_TOLD_TWICE, "an application is told the end twice")                                    \
+    X(BEYOND_LIMITS, "applications resize as if no size message set limits")                       \
     X(TELL_THE_GONE, "who comes in the place of an asker is told the end")                         \
     X(TELL_ANOTHER, "another rank is told the end of what an application asked for")               \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")

@@ -206,7 +206,7 @@ static void put_size(struct world *w, struct api_size in)
     sim_drain(w->sim, 0);
 }
 
-static void applications_stay_within_the_limits_of_the_size_message(void **arg)
+static void c12_applications_stay_within_the_limits_of_the_size_message(void **arg)
 {
     static const uint32_t beyond[] = {5, 7}, below[] = {2, 3, 4};
     struct alloc_ask named = {.kind = ALLOC_EXTEND, .deadline_s = 60, .nvpids = 2, .vpids = beyond};
@@ -514,7 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c12_a_refused_request_changes_nothing_and_no_end_follows),
-        cmocka_unit_test(applications_stay_within_the_limits_of_the_size_message),
+        cmocka_unit_test(c12_applications_stay_within_the_limits_of_the_size_message),
         cmocka_unit_test(a_size_message_with_other_limits_needs_another_number),
         cmocka_unit_test(c7_a_request_with_nothing_to_do_is_over_with_its_answer),
         cmocka_unit_test(c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is),

@@ -40,6 +40,7 @@ static const struct row rows[] = {
     {"asker-untold", "asker-told-once", 100},
     {"asker-told-twice", "asker-told-once", 100},
     {"tell-another", "asker-told-once", 100},
+    {"beyond-limits", "asker-within-limits", 100},
     {"tell-the-gone", "asker-told-once", 100},
     {"keep-held", "nobody-parked-forever", 100},
     {"ended-still-names", "nobody-parked-forever", 100},
