@@ -172,8 +172,8 @@ struct launch {
     uint64_t size_sequence, campaign_sequence;
     uint32_t size, bound;
     struct api_size_limits limits; /* of what applications may ask for */
-    uint32_t base;      /* bound by the size and by campaigns that are forgotten since */
-    struct life *lives; /* of vpids admitted not long ago */
+    uint32_t base;                 /* bound by the size and by campaigns that are forgotten since */
+    struct life *lives;            /* of vpids admitted not long ago */
     struct release *releases;
     uint64_t release_at;
     uint64_t turn;       /* inputs so far */

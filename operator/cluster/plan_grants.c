@@ -122,11 +122,10 @@ void plan_grants_new_life(struct draft *d)
 
 void plan_grants_reset(struct draft *d)
 {
-    static const struct cluster_grants none;
     struct cluster_grants *g = &d->p->record.grants;
-    if (!memcmp(g, &none, sizeof none))
+    if (!g->members && !g->seen && !g->nrunning)
         return;
-    *g = none;
+    *g = (struct cluster_grants){0};
     d->must_record = true;
 }
 

@@ -322,13 +322,16 @@ END
 }
 
 @test "C16: an extension enlarges the StatefulSet, stays a grant, and the spec is not rewritten" {
+    local sizes
     running 4 '"maxReplicas": 8'
+    sizes=$(count "PUT size")
     order "ask?n=2"
     becomes '{.spec.replicas}' 6 sts/x
     [ "$(tells '{.status.grants.running[0].members}')" = 2 ]
     order "advance?phase=Complete"
     becomes '{.status.grants.members}' 2
     becomes '{.status.readyReplicas}' 6
+    [ "$(count "PUT size")" = "$sizes" ]             # the head has raised the size by itself
     [ "$(tells '{.spec.replicas}')" = 4 ]
     scale 5
     becomes '{.spec.replicas}' 7 sts/x
@@ -350,6 +353,7 @@ END
 }
 
 @test "C17: a release by an application keeps its pods until it is complete, and they do not come back" {
+    local sizes
     running 4 '"minReplicas": 1'
     sizes=$(count "PUT size")
     order "ask?n=-1"
