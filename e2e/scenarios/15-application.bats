@@ -10,10 +10,7 @@ setup() {
     remember_start
 }
 
-teardown_file() {
-    load ../lib
-    limits null null
-}
+teardown_file() { limits null null; }
 
 # limits MIN MAX: null takes one away.
 limits() { k patch dvm "$X" --type merge --patch "{\"spec\": {\"minReplicas\": $1, \"maxReplicas\": $2}}" > /dev/null; }
