@@ -72,13 +72,32 @@ void dstage_free_all(struct daemon *d)
     }
 }
 
-static void send_list(struct daemon *d, const char *name, const struct job_launch *l)
+static void set_failed(struct dwriter *w, int errnum, const char *text)
+{
+    if (w->text)
+        return;
+    w->errnum = errnum ? errnum : EIO;
+    w->text = xstrdup(text);
+}
+
+/* To the writer, whose end tells why if that cannot be. */
+static void feed(struct daemon *d, struct dwriter *w, const struct buf *b)
+{
+    FREE_AUTO char *name = odls_name(w->nspace);
+
+    if (!b->failed && odls_stdin(d->odls, name, WRITER_RANK, b->data, b->len) != SIZE_MAX)
+        return;
+    set_failed(w, ENOBUFS, "taking in more than there is room for");
+    dstage_stop(d, w->nspace);
+}
+
+static void send_list(struct daemon *d, struct dwriter *w, const struct job_launch *l)
 {
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, STAGER_FRAME_MAX);
     stager_list_encode(&b, l->spec.files, l->spec.nfiles);
-    odls_stdin(d->odls, name, WRITER_RANK, b.data, b.len);
+    feed(d, w, &b);
 }
 
 int dstage_start(struct daemon *d, const struct job_launch *l, struct err *err)
@@ -101,7 +120,7 @@ int dstage_start(struct daemon *d, const struct job_launch *l, struct err *err)
     w->nspace = xstrdup(l->nspace);
     buf_init(&w->in, PIECE_MAX + 2 * 65536);
     HASH_ADD_KEYPTR(hh, d->writers, w->nspace, strlen(w->nspace), w);
-    send_list(d, name, l);
+    send_list(d, w, l);
     stage_expect(d->stage, l);
     return 0;
 }
@@ -111,14 +130,6 @@ void dstage_stop(struct daemon *d, const char *nspace)
     FREE_AUTO char *name = odls_name(nspace);
 
     odls_end(d->odls, name, WRITER_RANK, 0);
-}
-
-static void set_failed(struct dwriter *w, int errnum, const char *text)
-{
-    if (w->text)
-        return;
-    w->errnum = errnum ? errnum : EIO;
-    w->text = xstrdup(text);
 }
 
 /* --- for dvm/stage */
@@ -132,7 +143,6 @@ static void on_room(uint32_t client, uint64_t total, void *arg)
 static void on_write(const char *nspace, const void *piece, size_t len, void *arg)
 {
     struct daemon *d = arg;
-    FREE_AUTO char *name = odls_name(nspace);
     struct dwriter *w = find(d, nspace);
     struct buf b BUF_AUTO = {0};
 
@@ -140,10 +150,7 @@ static void on_write(const char *nspace, const void *piece, size_t len, void *ar
         return;
     buf_init(&b, PIECE_MAX + 4);
     stager_piece_encode(&b, piece, len);
-    if (odls_stdin(d->odls, name, WRITER_RANK, b.data, b.len) != SIZE_MAX)
-        return;
-    set_failed(w, ENOBUFS, "taking in more than there is room for");
-    dstage_stop(d, nspace);
+    feed(d, w, &b);
 }
 
 const struct stage_io dstage_io = {.room = on_room, .write = on_write};

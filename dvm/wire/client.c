@@ -205,6 +205,11 @@ static int check_values(const struct client_msg *m, struct err *err)
         if (!m->a[0] || m->b[0] != '/')
             return err_set(err, "a call needs a method and a path that begins with '/'");
         return 0;
+    case CLIENT_ATTACH:
+    case CLIENT_ACCEPTED:
+        if (!m->a[0])
+            return err_set(err, "a job without a name");
+        return 0;
     case CLIENT_OUTPUT:
         if (m->stream != 1 && m->stream != 2)
             return err_set(err, "output of stream %u, which is neither 1 nor 2", m->stream);

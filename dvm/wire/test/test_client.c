@@ -183,6 +183,13 @@ static void a_session_without_sense_is_refused(void **state)
     assert_refused(&(struct client_msg){.type = CLIENT_OPENED, .next = 0}, "from 1 on");
 }
 
+/* It would be any that has not got its name yet. */
+static void a_job_without_a_name_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_ATTACH, .a = ""}, "without a name");
+    assert_refused(&(struct client_msg){.type = CLIENT_ACCEPTED, .a = ""}, "without a name");
+}
+
 static void a_text_with_a_nul_inside_is_refused(void **state)
 {
     struct buf b BUF_AUTO = {0};
@@ -274,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_call_without_method_or_absolute_path_is_refused),
         cmocka_unit_test(a_pause_other_than_0_or_1_is_refused),
         cmocka_unit_test(a_session_without_sense_is_refused),
+        cmocka_unit_test(a_job_without_a_name_is_refused),
         cmocka_unit_test(a_text_with_a_nul_inside_is_refused),
         cmocka_unit_test(an_unknown_type_cannot_be_encoded),
         cmocka_unit_test(every_type_comes_back_as_it_was_sent),
