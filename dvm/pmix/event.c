@@ -51,17 +51,7 @@ static const pmix_proc_t *list_of(const pmix_info_t *info, size_t ninfo, size_t 
     const pmix_info_t *i = info_find(info, ninfo, PMIX_EVENT_CUSTOM_RANGE);
 
     *n = 0;
-    if (!i)
-        return NULL;
-    if (i->value.type == PMIX_PROC && i->value.data.proc) {
-        *n = 1;
-        return i->value.data.proc;
-    }
-    if (i->value.type != PMIX_DATA_ARRAY || !i->value.data.darray ||
-        i->value.data.darray->type != PMIX_PROC)
-        return NULL;
-    *n = i->value.data.darray->size;
-    return i->value.data.darray->array;
+    return i ? info_procs(i, n) : NULL;
 }
 
 static bool put_infos(struct buf *b, pmix_info_t *info, size_t ninfo)
@@ -197,13 +187,16 @@ static pmix_status_t tell_list(tell_clients_fn *library, pmix_status_t status,
 
 /* What a client sends comes here before anybody is told: the place to refuse it, since some
  * libraries keep to themselves what on_notify() answers. */
-static pmix_status_t check_client(pmix_data_range_t range, const pmix_info_t *info, size_t ninfo)
+static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
+                                  const pmix_info_t *info, size_t ninfo)
 {
     struct pmix_srv *p = reach_of(range) < 0 ? NULL : srv_now();
     bool full = p && (atomic_load(&p->events_out) >= EVENTS_OUT_MAX ||
                       atomic_load(&p->events_out_bytes) >= EVENTS_OUT_BYTES_MAX);
     size_t n;
 
+    if (code == PMIX_DEBUGGER_RELEASE)
+        return hold_check_release(range, info, ninfo);
     if (range == PMIX_RANGE_CUSTOM && !list_of(info, ninfo, &n))
         return PMIX_ERR_BAD_PARAM;
     return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
@@ -218,7 +211,7 @@ pmix_status_t pmix_server_notify_client_of_event(pmix_status_t status, const pmi
 {
     tell_clients_fn *library =
         (tell_clients_fn *)dlsym(RTLD_NEXT, "pmix_server_notify_client_of_event");
-    pmix_status_t rc = telling ? PMIX_SUCCESS : check_client(range, info, ninfo);
+    pmix_status_t rc = telling ? PMIX_SUCCESS : check_client(status, range, info, ninfo);
 
     if (rc != PMIX_SUCCESS)
         return rc;

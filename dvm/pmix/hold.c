@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Processes named by one PMIX_DEBUGGER_RELEASE, each of which is a message: a whole job is one. */
+#define RELEASE_MAX 4096
+
 /* --- in a spawn request */
 
 static const struct {
@@ -81,43 +84,49 @@ static void run_release(struct pmix_srv *p, struct upcall *u)
         p->up.on_continue(u->procs[i].nspace, u->procs[i].rank, p->arg);
 }
 
-/* Whom an event is for: a custom range, else the processes that it is about. */
-static bool name_targets(struct upcall *u, const pmix_info_t *info, size_t ninfo)
+/* Whom an event is for: a custom range, else the processes that it is about; *named: it says so. */
+static const pmix_proc_t *targets_of(const pmix_info_t *info, size_t ninfo, size_t *n, bool *named)
 {
     static const char *const keys[] = {PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_AFFECTED_PROCS,
                                        PMIX_EVENT_AFFECTED_PROC};
+    const pmix_info_t *i = NULL;
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const pmix_info_t *named = info_find(info, ninfo, keys[i]);
+    for (size_t k = 0; !i && k < sizeof(keys) / sizeof(keys[0]); k++)
+        i = info_find(info, ninfo, keys[k]);
+    *n = 0;
+    *named = i != NULL;
+    return i ? info_procs(i, n) : NULL;
+}
 
-        if (!named)
-            continue;
-        if (named->value.type == PMIX_PROC)
-            upcall_procs(u, named->value.data.proc, 1);
-        else if (named->value.type == PMIX_DATA_ARRAY && named->value.data.darray &&
-                 named->value.data.darray->type == PMIX_PROC)
-            upcall_procs(u, named->value.data.darray->array, named->value.data.darray->size);
-        return u->nprocs > 0;
-    }
-    return false;
+pmix_status_t hold_check_release(pmix_data_range_t range, const pmix_info_t *info, size_t ninfo)
+{
+    size_t n;
+    bool named;
+    const pmix_proc_t *procs = targets_of(info, ninfo, &n, &named);
+
+    if (named)
+        return procs && n > 0 && n <= RELEASE_MAX ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    /* Else which jobs, it does not say. */
+    return range == PMIX_RANGE_NAMESPACE ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
 static pmix_status_t release(const pmix_proc_t *source, pmix_data_range_t range,
                              const pmix_info_t *info, size_t ninfo)
 {
-    struct upcall *u = upcall_new(run_release);
+    pmix_status_t rc = hold_check_release(range, info, ninfo);
+    struct upcall *u;
+    size_t n;
+    bool named;
+    const pmix_proc_t *procs = targets_of(info, ninfo, &n, &named);
     pmix_proc_t own;
 
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    u = upcall_new(run_release);
     if (!u)
         return PMIX_ERR_INIT;
     PMIX_LOAD_PROCID(&own, source->nspace, PMIX_RANK_WILDCARD);
-    if (!name_targets(u, info, ninfo)) {
-        if (range != PMIX_RANGE_NAMESPACE) { /* which jobs, it does not say */
-            upcall_free(u);
-            return PMIX_ERR_BAD_PARAM;
-        }
-        upcall_procs(u, &own, 1);
-    }
+    upcall_procs(u, named ? procs : &own, named ? n : 1);
     upcall_post(u);
     return PMIX_OPERATION_SUCCEEDED;
 }

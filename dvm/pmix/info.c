@@ -59,3 +59,16 @@ bool info_true(const pmix_info_t *info, size_t n, const char *key)
     /* A directive without a value is a directive: PMIx standard, "Attributes", boolean values. */
     return i && (i->value.type != PMIX_BOOL || i->value.data.flag);
 }
+
+const pmix_proc_t *info_procs(const pmix_info_t *i, size_t *n)
+{
+    const pmix_data_array_t *list = i->value.data.darray;
+
+    *n = 1;
+    if (i->value.type == PMIX_PROC)
+        return i->value.data.proc;
+    if (i->value.type != PMIX_DATA_ARRAY || !list || list->type != PMIX_PROC)
+        return NULL;
+    *n = list->size;
+    return list->array;
+}

@@ -232,6 +232,8 @@ bool envdefault_only_loopback(void);
 const pmix_info_t *info_find(const pmix_info_t *info, size_t n, const char *key);
 long info_int(const pmix_info_t *info, size_t n, const char *key, long otherwise);
 bool info_true(const pmix_info_t *info, size_t n, const char *key);
+/* Of a value that is a process or an array of them; NULL: it is neither, or there are none. */
+const pmix_proc_t *info_procs(const pmix_info_t *i, size_t *n);
 
 /* The upcalls of the module table, by file; all on PMIx's thread. */
 pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
@@ -264,6 +266,8 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
                         pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
 /* hold.c: where the ranks of a spawned job are to stop. */
 pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec);
+/* Whether it can be told for whom a PMIX_DEBUGGER_RELEASE is. */
+pmix_status_t hold_check_release(pmix_data_range_t range, const pmix_info_t *info, size_t ninfo);
 /* True if it is an event of a debugger's, which is not passed on; `rc` is the answer. */
 bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
                 const pmix_info_t info[], size_t ninfo, pmix_status_t *rc);
