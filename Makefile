@@ -227,15 +227,16 @@ contract: $(BUILD)/mutant/sim $(CONTRACT_TESTS:%=$(BUILD)/mutant/%) ## the contr
 docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the tables to docs/graphs
 	@mkdir -p docs/graphs && $< docs/graphs
 
-docs-check: $(BUILD)/release/ci/graphs ## fail if docs/graphs is not what the tables say
+docs-check: $(BUILD)/release/ci/graphs ## fail if docs/ is not what the source says: graphs, tests, PMIx
 	@rm -rf $(BUILD)/graphs && mkdir -p $(BUILD)/graphs && $< $(BUILD)/graphs
 	@diff -ru docs/graphs $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
+	@ci/docs.sh tests upcalls
 
 lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
 	@ci/lint.sh $(GATES)
 
-lint-test: ## shows that every gate of lint refuses a bad sample
-	@bats ci/test/lint.bats
+lint-test: ## shows that every gate of lint and docs-check refuses a bad sample
+	@bats ci/test/lint.bats ci/test/docs.bats
 
 clean: ## remove build/
 	rm -rf $(BUILD)

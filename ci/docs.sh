@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What docs/ says of tests and of PMIx against the source: docs.sh [tests] [upcalls] [attributes]
+#
+# tests: a name in double quotes is a bats test or a heading, one in backticks with four underscores or with "…" is
+# one of cmocka, which stands for what is left out; so in docs/pmix.md, cleanup.md and prun.md. Files in backticks are there.
+# upcalls: each entry of the library's server module is in the table of docs/pmix.md, and those that we set are not
+# called "–". attributes: what dvm/pmix names is in a table with "attribute", "since" and "tested by", which tell the truth
+# about the header that the compiler finds. Exit: 0 true, 1 not.
+set -euo pipefail
+shopt -s inherit_errexit
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "${DOCS_ROOT:-$here/..}"
+readonly PAGES=(docs/pmix.md docs/cleanup.md docs/prun.md) PMIX=docs/pmix.md
+CC=${CC:-gcc}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# refuse: the lines of its input, if any, are what is wrong.
+refuse() {
+    local line rc=0
+    while IFS= read -r line; do
+        echo "docs: $line"
+        rc=1
+    done
+    return "$rc"
+}
+
+# --- what there is
+
+# Only what is run: a function that is in no list of tests is none.
+cmocka_tests() {
+    find . -path '*/test/*.c' -not -path './build/*' -exec awk '/struct CMUnitTest .*= \{/ { on = 1; next } /^ *\};/ { on = 0 } on' {} + | tr -d '\n' |
+        { grep -oE '[A-Za-z_]+\( *[a-z0-9_]+' || true; } | sed 's/.*[( ]//'
+}
+
+bats_tests() {
+    find . -name '*.bats' -not -path './build/*' -exec sed -n 's/^@test "\(.*\)" {.*/\1/p' {} + | sed 's/\\\(.\)/\1/g'
+}
+
+headings() { sed -n 's/^##* //p' docs/*.md; }
+
+# --- what the pages say: "KIND TAB PAGE:LINE TAB NAME", KIND one of quoted, test, file. Blocks of code say nothing.
+said() {
+    awk '
+        function take(kind, name) { print kind "\t" FILENAME ":" FNR "\t" name }
+        FNR == 1 { block = 0 }
+        /^ *```/ { block = !block }
+        block || /^    / || /^ *```/ { next }
+        {
+            n = split($0, part, "`")
+            plain = ""
+            for (i = 1; i <= n; i++) {
+                if (i % 2 == 1) { plain = plain part[i]; continue }
+                plain = plain " "
+                word = part[i]
+                if (word ~ /^[a-z0-9_\/.-]+\.(bats|c|h|sh)$/)
+                    take("file", word)
+                else if (word ~ /^[a-z0-9_]*_[a-z0-9_…]*…$/ || (word ~ /^[a-z0-9_…]+$/ && gsub(/_/, "_", word) >= 4))
+                    take("test", part[i])
+            }
+            while (match(plain, /"[^"]*"/)) {
+                take("quoted", substr(plain, RSTART + 1, RLENGTH - 2))
+                plain = substr(plain, RSTART + RLENGTH)
+            }
+        }' "${PAGES[@]}"
+}
+
+# is_there NAME LIST: one line of the file is NAME, in which "…" stands for anything.
+is_there() {
+    local pattern
+    # shellcheck disable=SC2016  # sed's
+    pattern=$(sed 's/[][\.*^$(){}+?|/]/\\&/g; s/ *… */.*/g' <<< "$1")
+    grep -qE "^$pattern\$" "$2"
+}
+
+check_tests() {
+    local kind where name
+    cmocka_tests > "$tmp/test"
+    { bats_tests && headings; } > "$tmp/quoted"
+    find . -type f -not -path './build/*' -not -path './.git/*' | sed 's|^\.||' > "$tmp/file"
+    [ -s "$tmp/test" ] || { echo "docs: no tests are found"; return 1; }
+    while IFS=$'\t' read -r kind where name; do
+        case $kind in
+        file) grep -qF "/$name" "$tmp/file" || echo "$where: there is no file $name" ;;
+        test) is_there "$name" "$tmp/test" || echo "$where: there is no test $name" ;;
+        quoted) is_there "$name" "$tmp/quoted" || echo "$where: there is no test or heading \"$name\"" ;;
+        esac
+    done < <(said) | refuse
+}
+
+# --- the server module
+
+# "ENTRY TAB SINCE" of the table below "## Upcalls".
+upcall_rows() {
+    awk -F ' *[|] *' '/^## / { on = $0 == "## Upcalls" }
+        on && NF > 4 { n = split($2, name, ", "); for (i = 1; i <= n; i++) print name[i] "\t" $3 }' "$PMIX"
+}
+
+check_upcalls() {
+    local entry
+    upcall_rows > "$tmp/upcalls"
+    {
+        for entry in $(module_entries); do
+            grep -q "^$entry"$'\t' "$tmp/upcalls" || echo "$PMIX: the library's upcall $entry is not in the table"
+        done
+        for entry in $(our_entries); do
+            grep -q "^$entry"$'\t[0-9]' "$tmp/upcalls" || echo "$PMIX: our upcall $entry is not in the table, or called by no library"
+        done
+    } | refuse
+}
+
+module_entries() {
+    header | awk '/struct pmix_server_module/ { on = 1 } on && match($0, /[a-z0-9_]+;/) { print substr($0, RSTART, RLENGTH - 1) }
+        /^} *pmix_server_module/ { on = 0 }' | grep -v '^pmix_server_module'
+}
+
+our_entries() {
+    local entries
+    entries=$(sed -nE '/pmix_server_module_t module = \{/,/^\};/ s/^ *\.([a-z0-9_]+) = .*/\1/p; s/^ *module\.([a-z0-9_]+) = .*/\1/p' dvm/pmix/*.c)
+    [ -n "$entries" ] || echo "none"
+    sort -u <<< "$entries"
+}
+
+# --- attributes
+
+# shellcheck disable=SC2046,SC2086  # words
+header() {
+    echo '#include <pmix_server.h>' | $CC -E "$@" $(pkg-config --cflags pmix) -x c -
+}
+
+# Names that are texts: of the library's header, and our own.
+attributes() {
+    { header -dM; cat dvm/pmix/*.[ch]; } | sed -nE 's/^ *# *define +(PMIX_[A-Z0-9_]+) +"pmix\.[^"]+".*/\1/p' | LC_ALL=C sort -u
+}
+
+# Comments of the source are no use of a name.
+named_in_source() {
+    awk -f "$here/strip.awk" dvm/pmix/*.[ch] | grep -oE '\bPMIX_[A-Z0-9_]+' | LC_ALL=C sort -u
+}
+
+# "NAME TAB LINE TAB SINCE TAB TESTED BY" of each name in a column "attribute".
+attribute_rows() {
+    awk -F ' *[|] *' '
+        !/^[|]/ { since = 0; next }
+        /[|] since / && /[|] attribute / {
+            for (i = 2; i < NF; i++) { if ($i == "attribute") key = i; if ($i == "since") since = i; if ($i == "tested by") by = i }
+            next
+        }
+        since {
+            cell = $key
+            while (match(cell, /PMIX_[A-Z0-9_]+/)) {
+                print substr(cell, RSTART, RLENGTH) "\t" FNR "\t" $since "\t" $by
+                cell = substr(cell, RSTART + RLENGTH)
+            }
+        }' "$PMIX"
+}
+
+check_attributes() {
+    local name line since by major
+    major=$(header -dM | sed -nE 's/^#define PMIX_VERSION_MAJOR +([0-9]+).*/\1/p')
+    attributes > "$tmp/attributes"
+    attribute_rows > "$tmp/rows"
+    {
+        named_in_source | LC_ALL=C join - "$tmp/attributes" | while IFS= read -r name; do
+            grep -q "^$name"$'\t' "$tmp/rows" || echo "$PMIX: the attribute $name of dvm/pmix is in no table"
+        done
+        while IFS=$'\t' read -r name line since by; do
+            [[ $by == *[a-z]* ]] || echo "$PMIX:$line: $name is tested by nothing"
+            if [[ ! $since =~ ^[0-9]+\.[0-9]+$ ]]; then
+                echo "$PMIX:$line: $name is there since no version"
+            elif grep -qx "$name" "$tmp/attributes"; then
+                [ "${since%.*}" -le "$major" ] || echo "$PMIX:$line: $name is in libpmix $major, not only since $since"
+            elif [ "${since%.*}" -le "$major" ]; then
+                echo "$PMIX:$line: libpmix $major has no $name, said to be there since $since"
+            fi
+        done < "$tmp/rows"
+    } | refuse
+}
+
+[ $# -gt 0 ] || set -- tests upcalls attributes
+failed=0
+for check in "$@"; do
+    case $check in
+    tests | upcalls | attributes) "check_$check" || failed=1 ;;
+    *)
+        echo "docs: there is no check $check" >&2
+        exit 2
+        ;;
+    esac
+done
+exit "$failed"

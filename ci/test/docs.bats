@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# ci/docs.sh can refuse: each check is given a page, or a source, that is not true.
+# shellcheck disable=SC2016,SC2046  # backticks are the pages'; options are words
+
+setup() {
+    docs=$BATS_TEST_DIRNAME/../docs.sh
+    export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
+    mkdir -p "$DOCS_ROOT"/{docs,dvm/pmix/test,dvm/test}
+    cd "$DOCS_ROOT" || exit
+    : > docs/cleanup.md
+    printf '# prun\n' > docs/prun.md
+    printf '%s\n' '@test "a job that $runs is \"told\" about" {' '}' > dvm/test/local.bats
+    cat > dvm/pmix/test/test_one.c << 'C'
+static void a_rank_hears_of_its_end(void **state) {}
+static void a_test_that_nobody_runs_today(void **state) {}
+#define T(f) cmocka_unit_test_setup_teardown(f, up, down)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_rank_hears_of_its_end),
+    };
+}
+C
+    cat > dvm/pmix/srv.c << 'C'
+/* PMIX_NODEID is only spoken of, and so is "PMIX_APPNUM". */
+static pmix_server_module_t module = {
+    .fence_nb = on_fence,
+};
+static const char *key = PMIX_JOB_SIZE;
+    module.query = on_query;
+C
+    # The header's entries, as called by nobody, but for ours.
+    {
+        printf '## Upcalls\n\n| upcall | since | here | tested by |\n| --- | --- | --- | --- |\n'
+        printf '| fence_nb, query | 4.2 | yes | `a_rank_…` |\n'
+        printf '#include <pmix_server.h>\n' | gcc -E $(pkg-config --cflags pmix) -x c - |
+            sed -nE '/struct pmix_server_module/,/^\}/ s/.* ([a-z0-9_]+);$/| \1 | – | | |/p' | grep -v ' fence_nb \| query '
+        printf '\n## Sizes\n\n| attribute | realm | since | tested by |\n| --- | --- | --- | --- |\n'
+        printf '| `PMIX_JOB_SIZE` | job | 4.2 | `a_rank_…`, "a job that … is …" |\n'
+    } > docs/pmix.md
+}
+
+# refused CHECK TEXT...
+refused() {
+    local check=$1 text
+    shift
+    run "$docs" "$check"
+    [ "$status" -eq 1 ]
+    for text; do
+        [[ $output == *"$text"* ]] || { echo "not said: $text; but: $output"; return 1; }
+    done
+}
+
+@test "pages that are true pass" {
+    "$docs"
+}
+
+@test "a quoted name that is no test and no heading is refused, with its place" {
+    printf '%s\n' '' 'see "Sizes", "a job that flies", "a job that … is \"told\" about"' >> docs/cleanup.md
+    sed -i 's/\\"told\\"/told/' docs/cleanup.md dvm/test/local.bats
+    refused tests 'docs/cleanup.md:2: there is no test or heading "a job that flies"'
+    [ "${#lines[@]}" -eq 1 ] || { echo "$output"; return 1; }
+}
+
+@test "an abbreviation that fits no test is refused" {
+    echo '("a rank … nowhere")' >> docs/prun.md
+    echo '`a_rank_…_of_its_birth`' >> docs/prun.md
+    refused tests 'no test or heading "a rank … nowhere"' 'no test a_rank_…_of_its_birth'
+}
+
+@test "a function that no list of tests has is no test" {
+    echo '`a_test_that_nobody_runs_today`' >> docs/pmix.md
+    refused tests 'there is no test a_test_that_nobody_runs_today'
+}
+
+@test "a file that is not there is refused" {
+    echo '`test_two.c`, `dvm/test/local.bats`' >> docs/pmix.md
+    refused tests 'there is no file test_two.c'
+    [ "${#lines[@]}" -eq 1 ] || { echo "$output"; return 1; }
+}
+
+@test "what blocks of code say is not looked at" {
+    printf '%s\n' '```' 'x "y" `a_b_c_d_e`' '```' '' '    echo "hello"' >> docs/prun.md
+    "$docs" tests
+}
+
+@test "a tree without tests is refused" {
+    rm dvm/pmix/test/test_one.c
+    refused tests 'no tests are found'
+}
+
+@test "an upcall that we set and the table lacks is refused" {
+    sed -i 's/fence_nb, query/fence_nb/' docs/pmix.md
+    refused upcalls "our upcall query is not in the table"
+}
+
+@test "an upcall that we set and the table calls unused is refused" {
+    sed -i 's/| fence_nb, query | 4.2/| fence_nb, query | –/' docs/pmix.md
+    refused upcalls 'our upcall fence_nb' 'our upcall query'
+}
+
+@test "an upcall of the library that the table lacks is refused" {
+    sed -i '/^| monitor /d' docs/pmix.md
+    refused upcalls "the library's upcall monitor is not in the table"
+}
+
+@test "a source without a server module is refused" {
+    echo 'static const char *key = PMIX_JOB_SIZE;' > dvm/pmix/srv.c
+    refused upcalls 'our upcall none is not'
+}
+
+@test "an attribute of the source that no table has is refused, one that is spoken of is not" {
+    sed -i 's/PMIX_JOB_SIZE`/PMIX_JOBID`/' docs/pmix.md
+    refused attributes 'the attribute PMIX_JOB_SIZE of dvm/pmix is in no table'
+    [ "${#lines[@]}" -eq 1 ] || { echo "$output"; return 1; }
+}
+
+@test "an attribute of our own that no table has is refused" {
+    echo '#define PMIX_OF_TOMORROW "pmix.tomorrow"' >> dvm/pmix/srv.c
+    echo 'static const char *other = PMIX_OF_TOMORROW;' >> dvm/pmix/srv.c
+    refused attributes 'the attribute PMIX_OF_TOMORROW of dvm/pmix is in no table'
+}
+
+@test "an attribute that nothing tests is refused" {
+    sed -i 's/| 4.2 | `a_rank_…`, .*/| 4.2 | – |/' docs/pmix.md
+    refused attributes 'PMIX_JOB_SIZE is tested by nothing'
+}
+
+@test "an attribute that the header has not, or has earlier than said, is refused" {
+    echo '| `PMIX_NO_SUCH_NAME` | job | 4.2 | `a_rank_…` |' >> docs/pmix.md
+    sed -i 's/| job | 4.2 | `a_rank_…`, /| job | 99.0 | `a_rank_…`, /' docs/pmix.md
+    refused attributes 'has no PMIX_NO_SUCH_NAME, said to be there since 4.2' 'PMIX_JOB_SIZE is in libpmix'
+}
+
+@test "an attribute without a version is refused" {
+    sed -i 's/| job | 4.2 |/| job | |/' docs/pmix.md
+    refused attributes 'PMIX_JOB_SIZE is there since no version'
+}
