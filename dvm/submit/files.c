@@ -12,8 +12,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define END_MS 1000 /* for a reader to be gone once it has been killed */
 
 /* --- names */
 
@@ -185,16 +188,28 @@ struct files_sender *files_sender_create(char *const *sources, size_t n)
     return s;
 }
 
+/* One that a file system does not let go is left behind: it ends as soon as it can. */
+static void end_reader(pid_t pid)
+{
+    struct pollfd p = {.events = POLLIN};
+
+    kill(pid, SIGKILL);
+    p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (p.fd >= 0) {
+        (void)poll(&p, 1, END_MS);
+        close(p.fd);
+    }
+    waitpid(pid, NULL, WNOHANG);
+}
+
 void files_sender_destroy(struct files_sender *s)
 {
     if (!s)
         return;
     if (s->fd >= 0)
-        close(s->fd); /* which it notices */
-    if (s->pid > 0) {
-        kill(s->pid, SIGTERM);
-        waitpid(s->pid, NULL, 0);
-    }
+        close(s->fd);
+    if (s->pid > 0)
+        end_reader(s->pid);
     buf_free(&s->in);
     free(s);
 }

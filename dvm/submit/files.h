@@ -32,7 +32,8 @@ int files_check(char *const *sources, size_t n, struct err *err)
 /* A process that reads them, and the pieces of it that are to be sent. */
 struct files_sender;
 struct files_sender *files_sender_create(char *const *sources, size_t n);
-void files_sender_destroy(struct files_sender *s); /* NULL is fine */
+/* Its process is ended, and waited for no longer than a second. NULL is fine. */
+void files_sender_destroy(struct files_sender *s);
 /* So many bytes of pieces may be sent, in all. */
 int files_sender_room(struct files_sender *s, uint64_t total, struct err *err)
     __attribute__((warn_unused_result));

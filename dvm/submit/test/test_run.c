@@ -12,8 +12,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -311,20 +315,28 @@ static void files_that_cannot_be_read_end_the_job_with_their_own_reason(void **s
     w->opts.spec.files = w->opts.sources = NULL;
 }
 
+/* The program of that name beside this one is `what`, until the caller removes it. */
+static char *put_reader(const char *what)
+{
+    char self[4096] = "";
+    char *path;
+
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    path = xasprintf("%.*s/dvm-stage", (int)(strrchr(self, '/') - self), self);
+    assert_int_equal(symlink(what, path), 0);
+    return path;
+}
+
 /* Before it has read a list that is longer than a socket holds: not waited for. */
 static void a_reader_that_ends_at_once_is_told(void **state)
 {
     enum { FILES = 256, LENGTH = 4000 };
-    char self[4096] = "";
+    char *path = put_reader("/bin/true");
     char *name = xmalloc(LENGTH + 1);
     char *sources[FILES];
-    char *path = NULL;
     struct files_sender *s;
     struct err err = {0};
 
-    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    path = xasprintf("%.*s/dvm-stage", (int)(strrchr(self, '/') - self), self);
-    assert_int_equal(symlink("/bin/true", path), 0);
     memset(name, 'a', LENGTH);
     name[LENGTH] = '\0';
     for (size_t i = 0; i < FILES; i++)
@@ -336,6 +348,62 @@ static void a_reader_that_ends_at_once_is_told(void **state)
     assert_int_equal(unlink(path), 0);
     free(path);
     free(name);
+}
+
+/* A reader that even SIGKILL does not take away, as on a file system that is dead: its tracer, who
+ * tells both pids when it has it, keeps its end to itself. */
+static _Noreturn void held_reader(void)
+{
+    pid_t pids[2] = {getpid(), 0};
+    int says;
+
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    pids[1] = fork();
+    if (pids[1] == 0) {
+        pids[1] = getpid();
+        says = open(getenv("TEST_HELD"), O_WRONLY);
+        if (ptrace(PTRACE_SEIZE, pids[0], NULL, PTRACE_O_TRACEEXIT) == 0)
+            (void)!write(says, pids, sizeof pids);
+        close(says);
+    }
+    for (;;)
+        pause();
+}
+
+static void a_reader_that_does_not_end_is_left_behind(void **state)
+{
+    char dir[] = "/tmp/test_run.XXXXXX";
+    char *path = put_reader("/proc/self/exe");
+    char *sources[] = {"/here/f"};
+    struct files_sender *s = files_sender_create(sources, 1);
+    struct err err = {0};
+    pid_t pids[2] = {0};
+    int status = 0;
+    char *fifo;
+    int says;
+
+    assert_non_null(mkdtemp(dir));
+    fifo = xasprintf("%s/held", dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    setenv("TEST_HELD", fifo, 1);
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* of the tracer */
+    assert_int_equal(files_sender_room(s, 4096, &err), 0);
+    says = open(fifo, O_RDONLY);
+    assert_int_equal(read(says, pids, sizeof pids), sizeof pids);
+    alarm(30);
+    files_sender_destroy(s);
+    alarm(0);
+    assert_int_equal(waitpid(pids[0], &status, WNOHANG), 0); /* it was not to be had */
+    kill(pids[1], SIGKILL);
+    assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(waitpid(pids[1], NULL, 0), pids[1]);
+    close(says);
+    unlink(fifo);
+    rmdir(dir);
+    unlink(path);
+    free(fifo);
+    free(path);
 }
 
 static void play_paused(struct world *w)
@@ -518,7 +586,7 @@ static void a_full_disk_is_told_once_and_spoils_the_exit_code(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         T(a_refused_job_gives_the_code_and_the_reason),
@@ -530,6 +598,7 @@ int main(void)
         T(paused_input_is_not_read_until_it_may_go_on),
         T(files_that_cannot_be_read_end_the_job_with_their_own_reason),
         T(a_reader_that_ends_at_once_is_told),
+        T(a_reader_that_does_not_end_is_left_behind),
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
         T(verbose_tells_the_states),
@@ -541,5 +610,7 @@ int main(void)
         T(a_full_disk_is_told_once_and_spoils_the_exit_code),
     };
 
+    if (strcmp(argv[0], "dvm-stage") == 0)
+        held_reader();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
