@@ -4,13 +4,13 @@
 
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"
+#include "dvm/net/tcp.h"
 #include "dvm/wire/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -26,7 +26,6 @@
 #define LEAVE_MS 1000    /* for what is left when the program has closed */
 #define BUFFER_MAX (512u << 10)
 #define CHUNK (64u << 10)
-#define SILENT_MS 35000 /* as long without an answer, and the connection is given up */
 
 struct way { /* bytes in one direction */
     struct buf b;
@@ -94,21 +93,6 @@ static int wait_for(const struct relay *r, short events, int64_t until, struct e
     }
 }
 
-static void set_options(int sock)
-{
-    static const struct {
-        int level, name, value;
-    } options[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},   {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, 20}, {IPPROTO_TCP, TCP_KEEPINTVL, 5},
-        {IPPROTO_TCP, TCP_KEEPCNT, 3},   {IPPROTO_TCP, TCP_USER_TIMEOUT, SILENT_MS},
-    };
-
-    /* Refused ones only make a dead connection be found later. */
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        (void)setsockopt(sock, options[i].level, options[i].name, &options[i].value, sizeof(int));
-}
-
 static int try_address(struct relay *r, const struct addrinfo *ai, struct err *err)
 {
     int errnum = 0;
@@ -125,7 +109,7 @@ static int try_address(struct relay *r, const struct addrinfo *ai, struct err *e
         if (getsockopt(r->sock, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0 || errnum)
             return err_sys(err, errnum, "connecting");
     }
-    set_options(r->sock);
+    net_tcp_options(r->sock);
     if (getnameinfo(ai->ai_addr, ai->ai_addrlen, r->address, sizeof r->address, NULL, 0,
                     NI_NUMERICHOST) != 0)
         r->address[0] = '\0';

@@ -2,6 +2,7 @@
 /* Outgoing connections: resolve, then try each address in turn. */
 #include "base/buf/buf.h"
 #include "dvm/net/net_private.h"
+#include "dvm/net/tcp.h"
 
 #include <errno.h>
 #include <event2/util.h>
@@ -51,7 +52,7 @@ static void connected(struct net_conn *c)
     d->watch = NULL;
     d->fd = -1;
     c->dial = NULL;
-    net_listen_tcp_options(fd);
+    net_tcp_options(fd);
     net_conn_attach(c, fd, d->host);
     net_dial_free(d);
 }

@@ -3,11 +3,11 @@
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "dvm/net/net_private.h"
+#include "dvm/net/tcp.h"
 
 #include <errno.h>
 #include <event2/util.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,9 +17,6 @@
 
 #define ACCEPTS_MAX 32 /* of one turn */
 #define RETRY_MS 200   /* when we are out of descriptors */
-#define KEEP_IDLE_S 20 /* a peer that is gone is found out after 20 + 3 * 5 s, sent to or not */
-#define KEEP_INTERVAL_S 5
-#define KEEP_COUNT 3
 
 struct net_listener {
     struct net *net;
@@ -29,24 +26,6 @@ struct net_listener {
     struct loop_timer *retry;
     struct net_listener *prev, *next;
 };
-
-void net_listen_tcp_options(int fd)
-{
-    static const struct {
-        int level, name, value;
-    } options[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
-        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S},
-        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT},
-        {IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * (KEEP_IDLE_S + KEEP_INTERVAL_S * KEEP_COUNT)},
-    };
-
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-        if (setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int)) < 0)
-            log_debug("a socket option is refused option=%d errno=%d", options[i].name, errno);
-}
 
 static bool is_ours(int fd)
 {
@@ -75,7 +54,7 @@ static void admit(struct net_listener *l, int fd)
     }
     c = net_conn_create(n, true, !l->path);
     if (!l->path) {
-        net_listen_tcp_options(fd);
+        net_tcp_options(fd);
         loop_timer_arm(c->deadline, NET_HANDSHAKE_MS);
     }
     net_conn_attach(c, fd, NULL);

@@ -125,7 +125,6 @@ void net_lookup_cancel_all(struct net *n);
 void net_listen_free_all(struct net *n);
 int net_listen_unix_addr(const char *path, struct sockaddr_storage *ss, socklen_t *len,
                          struct err *err) __attribute__((warn_unused_result));
-void net_listen_tcp_options(int fd);
 
 /* finish.c */
 void net_finish_check(struct net *n);

@@ -23,6 +23,12 @@ static unsigned long take_tls_error(struct net_conn *c)
     return code;
 }
 
+/* With TLS, libevent calls it an end like another. */
+static bool is_silence(int errnum)
+{
+    return errnum == ETIMEDOUT || errnum == EHOSTUNREACH || errnum == ENETUNREACH;
+}
+
 bool net_reason_of_end(struct net_conn *c, short what, char *text, size_t size)
 {
     int errnum = errno;
@@ -31,7 +37,8 @@ bool net_reason_of_end(struct net_conn *c, short what, char *text, size_t size)
     long verdict = c->tls ? SSL_get_verify_result(bufferevent_openssl_get_ssl(c->bev)) : X509_V_OK;
 
     /* Without TLS's own word of parting it is an end all the same: frames have lengths. */
-    if ((what & BEV_EVENT_EOF) || ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+    if (((what & BEV_EVENT_EOF) && !(c->tls && is_silence(errnum))) ||
+        ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
         snprintf(text, size, "%s", "closed by the peer");
         return true;
     }
