@@ -29,6 +29,10 @@ LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
 LDFLAGS_fuzz := -fsanitize=address,undefined -fprofile-instr-generate -Wl,--as-needed
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
+# The spawner is forked for each rank: what it does not map need not be copied and taken down again.
+SPAWNER_SRC := $(wildcard dvm/spawner/*.c)
+LDFLAGS_spawner_release := -static-pie -Wl,-z,relro,-z,now
+LDFLAGS_spawner_asan := $(LDFLAGS_asan)
 # The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
 OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
@@ -87,6 +91,10 @@ $$(BUILD)/$(1)/sim: $$(BUILD)/$(1)/dvm/sim/test/sim.o $$(BUILD)/$(1)/dvm/sim/tes
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$^ $$(LDLIBS)
+$$(BUILD)/$(1)/bin/dvm-spawner: $$(BUILD)/$(1)/dvm/bin/dvm-spawner.o $$(SPAWNER_SRC:%.c=$$(BUILD)/$(1)/%.o) $$(BUILD)/$(1)/libbase.a
+	@mkdir -p $$(@D)
+	@echo "  LD $(1) $$@"
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_spawner_$(1)) -o $$@ $$^
 $$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,operator api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
@@ -118,6 +126,8 @@ $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/wire/t
 # All of dvm/core start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/core/test/test_*.c)): $(BUILD)/$(v)/dvm/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/core/test/test_refuse $(BUILD)/$(v)/dvm/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
+# These run the spawner's program.
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/spawner/test/test_*.c dvm/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
 # The tests of dvm/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o $(BUILD)/asan/dvm/pmix/test/full.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples

@@ -42,6 +42,11 @@ int log_level_parse(const char *text, enum log_level *level)
     return -1;
 }
 
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
+}
+
 unsigned long log_lost(void)
 {
     return atomic_load(&logger.lost);

@@ -10,6 +10,7 @@ void log_init(const char *program, enum log_level level);
 
 /* Parses "error", "warn", "info", "debug". 0, or -1 and *level is unchanged. */
 int log_level_parse(const char *text, enum log_level *level) __attribute__((warn_unused_result));
+const char *log_level_name(enum log_level level);
 
 /* Thread-safe; a record is one write(2) of at most 4096 bytes, control characters are escaped. A
  * record that cannot be written (disk full) is counted, never retried, and never an error of the

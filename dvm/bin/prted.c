@@ -54,6 +54,7 @@ struct cmdline {
     struct daemon_opts o;
     bool head, member, hostname_vpid, vpid_given, slots_given, bind_given;
     enum log_level level;
+    char **argv;
     char host[256];
     char head_host[256];
     char session[4096];
@@ -354,16 +355,23 @@ static int prepare_session(struct cmdline *c, struct err *err)
     return 0;
 }
 
+static int split(const struct cmdline *c, struct err *err)
+{
+    FREE_AUTO char *program = spawner_program(err);
+
+    return program ? spawner_split(program, log_level_name(c->level), c->argv, err) : -1;
+}
+
 static int run(struct cmdline *c, struct err *err)
 {
-    int spawner = spawner_split(err);
+    int spawner = split(c, err);
     struct loop *loop;
     struct daemon *d;
     int code = 1;
 
     if (spawner < 0)
         return -1;
-    find_cpus(c); /* after the spawner has split off, which is to be small */
+    find_cpus(c);
     loop = loop_create(err);
     if (!loop)
         return -1;
@@ -388,7 +396,8 @@ int main(int argc, char **argv)
                               .radix = 64,
                               .park = true,
                               .drain_s = -1},
-                        .level = LOG_LEVEL_INFO};
+                        .level = LOG_LEVEL_INFO,
+                        .argv = argv};
     struct err err = {0};
     int code;
 

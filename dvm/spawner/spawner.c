@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Splits the program in two; the loop of the half that becomes the spawner. */
+/* The spawner's loop. */
 #include "dvm/spawner/spawner.h"
 
 #include "base/log/log.h"
@@ -9,11 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -34,17 +31,6 @@ uint64_t spawner_now_ms(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-static void watched_signals(sigset_t *set)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGCHLD);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGHUP);
-    sigaddset(set, SIGUSR1);
-    sigaddset(set, SIGUSR2);
 }
 
 static void reap(struct spawner *sp)
@@ -220,17 +206,15 @@ static void raise_nofile(struct spawner *sp)
     setrlimit(RLIMIT_NOFILE, &r);
 }
 
-static void run(int sock, pid_t daemon) __attribute__((noreturn));
-
-static void run(int sock, pid_t daemon)
+void spawner_run(int sock, pid_t daemon)
 {
     struct spawner sp = {.sock = sock, .daemon = daemon};
     sigset_t set;
 
-    prctl(PR_SET_NAME, "dvm-spawner");
     spawner_close_but(sock);
+    fcntl(sock, F_SETFD, FD_CLOEXEC); /* which the exec to this program could not have */
     raise_nofile(&sp);
-    watched_signals(&set);
+    spawner_signals(&set);
     sp.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     sp.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (sp.signal_fd < 0 || sp.epoll_fd < 0 || watch(&sp, sock, TAG_SOCK) < 0 ||
@@ -242,63 +226,5 @@ static void run(int sock, pid_t daemon)
     while (sp.daemon || sp.phase != SPAWNER_EMPTY)
         turn(&sp);
     spawner_clean_all(&sp);
-    /* Not exit(): what the caller has registered and buffered is the daemon's to run and write. */
     _exit(sp.exit_code);
-}
-
-/* A descriptor of ours numbered 0 to 2 would become a rank's stream. */
-static int fill_std_fds(struct err *err)
-{
-    int fd;
-
-    do {
-        fd = open("/dev/null", O_RDWR);
-        if (fd < 0)
-            return err_sys(err, errno, "opening /dev/null");
-    } while (fd <= STDERR_FILENO);
-    close(fd);
-    return 0;
-}
-
-static int become_daemon(int sock, pid_t spawner, const sigset_t *mask)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != spawner) /* it has died before we asked */
-        _exit(EXIT_FAILURE);
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    return sock;
-}
-
-int spawner_split(struct err *err)
-{
-    pid_t self = getpid();
-    sigset_t set;
-    sigset_t old;
-    int sv[2];
-    pid_t pid;
-
-    if (fill_std_fds(err) < 0)
-        return err_wrap(err, "splitting off the spawner");
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-        return err_sys(err, errno, "splitting off the spawner: becoming the subreaper");
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
-        return err_sys(err, errno, "splitting off the spawner: creating its socket");
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
-    watched_signals(&set);
-    sigprocmask(SIG_BLOCK, &set, &old);
-    fflush(NULL); /* or both would write what is buffered */
-    pid = fork();
-    if (pid < 0) {
-        err_sys(err, errno, "splitting off the spawner: fork");
-        sigprocmask(SIG_SETMASK, &old, NULL);
-        close(sv[0]);
-        close(sv[1]);
-        return -1;
-    }
-    if (pid > 0) {
-        close(sv[1]);
-        run(sv[0], pid);
-    }
-    close(sv[0]);
-    return become_daemon(sv[1], self, &old);
 }

@@ -6,13 +6,27 @@
 
 #include "base/err/err.h"
 
-/* Splits the program in two before any thread exists: the caller's process becomes the spawner and
- * never returns from here; its child returns the descriptor (SOCK_SEQPACKET, close-on-exec) by
- * which it commands the spawner. The spawner is the subreaper of everything; it passes SIGTERM,
- * SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 to the daemon; when the daemon ends, however it ends, it
- * kills and reaps every rank and their descendants, removes session directories made for them, and
- * exits with the daemon's code (128 + signal). If the spawner dies, daemon and ranks die
- * (PDEATHSIG). */
-int spawner_split(struct err *err);
+#include <sys/types.h>
+
+/* Its program, which holds none of the daemon's libraries: what it forks has few maps to copy. */
+#define SPAWNER_PROGRAM "dvm-spawner" /* beside the other programs */
+
+/* The program beside this one, on the heap; NULL: it is not there. */
+char *spawner_program(struct err *err);
+
+/* Splits the program in two before any thread exists: the caller's process becomes the spawner,
+ * `program`, and never returns from here; its child returns the descriptor (SOCK_SEQPACKET,
+ * close-on-exec) by which it commands the spawner. `level` is that of the spawner's log, and
+ * `words` (NULL-terminated) follow its own arguments, so that ps tells whose it is.
+ *
+ * The spawner is the subreaper of everything; it passes SIGTERM, SIGINT, SIGHUP, SIGUSR1 and
+ * SIGUSR2 to the daemon; when the daemon ends, however it ends, it kills and reaps every rank and
+ * their descendants, removes session directories made for them, and exits with the daemon's code
+ * (128 + signal). If the spawner dies, daemon and ranks die (PDEATHSIG). */
+int spawner_split(const char *program, const char *level, char *const *words, struct err *err);
+
+/* The other half, in that program: `daemon` is a child of this process, the subreaper, which has
+ * blocked the signals above and SIGCHLD. */
+void spawner_run(int sock, pid_t daemon) __attribute__((noreturn));
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "dvm/spawner/spawn_msg.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -118,6 +119,18 @@ void spawner_clean_turn(struct spawner *sp, uint64_t now_ms);
 int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms);
 bool spawner_clean_report(struct spawner *sp); /* as spawner_rank_report() */
 void spawner_clean_all(struct spawner *sp);    /* the daemon is gone, its ranks too: at once */
+
+/* What the spawner learns by a descriptor; blocked from before the daemon is split off. */
+static inline void spawner_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGUSR1);
+    sigaddset(set, SIGUSR2);
+}
 
 uint64_t spawner_now_ms(void);
 void spawner_close_but(int keep); /* and 0 to 2 */

@@ -299,7 +299,7 @@ refused_with() {
     touch "$left/x/f" "$BATS_TEST_TMPDIR/outside/f"
     ln -s "$BATS_TEST_TMPDIR/outside" "$left/x/link"
     pids=$(pgrep -f "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
-    mapfile -d '' -t command < "/proc/${pids%%$'\n'*}/cmdline"
+    mapfile -d '' -t command < "/proc/$(pgrep -xf "[^ ]*/prted .*--session-dir $DVM_SESSION_DIR/1( .*)?")/cmdline"
     # shellcheck disable=SC2086  # both at once: nobody is left to remove anything
     kill -KILL $pids
     wait "$held_pid" || true

@@ -9,7 +9,7 @@ repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 bin=${BIN:-$repo/build/bin} # BIN: ready-made programs
 
 setup_file() {
-    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-connect} >&2
+    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-connect,dvm-spawner} >&2
 }
 
 setup() {
@@ -102,6 +102,20 @@ refused() {
     [[ "$output" == "Usage: dvm-connect"*"Exit code"* ]]
 }
 
+@test "dvm-spawner refuses to run for nobody, and tells what it is for" {
+    refused "socket, daemon and level are needed" dvm-spawner 3 4
+    refused "the socket is none of packets" dvm-spawner 0 $$ info < /dev/null
+    run --separate-stderr -0 "$bin/dvm-spawner" --help
+    [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
+}
+
+@test "a daemon whose spawner is not beside it does not start, and says so" {
+    cp "$bin/prted" "$BATS_TEST_TMPDIR/prted"
+    run --separate-stderr -1 "$BATS_TEST_TMPDIR/prted" --role head --cluster t/x --tls-dir /nowhere --session-dir "$BATS_TEST_TMPDIR/s"
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"the spawner's program $BATS_TEST_TMPDIR/dvm-spawner: No such file or directory"* ]]
+}
+
 @test "prte refuses what it does not know" {
     refused "start, resize, stop or run?" prte
     refused "none of start, resize, stop, run" prte begin
@@ -171,7 +185,7 @@ refused() {
 }
 
 @test "every program tells its version" {
-    for program in prun pstat pterm prte dvm-connect; do
+    for program in prun pstat pterm prte prted dvm-connect dvm-spawner dvm-stage; do
         run -0 "$bin/$program" --version
         [[ "$output" =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
     done

@@ -9,7 +9,7 @@ probe=${PROBE:-$repo/build/probe/pmix_probe}
 limit=60 # seconds; nothing here takes longer unless it hangs
 
 build_all() {
-    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-stage} >&2
+    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-spawner,dvm-stage} >&2
     [ -n "${EXAMPLES:-}" ] || make -s -C "$repo" examples >&2
     [ -n "${PROBE:-}" ] || make -s -C "$repo" build/probe/pmix_probe >&2
 }

@@ -44,9 +44,9 @@ load ../lib
 
 @test "apply: the image launches with our programs only" {
     run in_head ls /usr/local/bin
-    equal "programs in /usr/local/bin" "$(xargs <<< "$output")" "dvm-connect dvm-stage prte prted prun pstat pterm"
+    equal "programs in /usr/local/bin" "$(xargs <<< "$output")" "dvm-connect dvm-spawner dvm-stage prte prted prun pstat pterm"
     # shellcheck disable=SC2016  # expanded in the pod
-    run in_head sh -c 'for p in dvm-connect dvm-stage prte prted prun pterm pstat; do readlink -f "$(command -v "$p")"; done | xargs -n1 dirname | sort -u'
+    run in_head sh -c 'for p in dvm-connect dvm-spawner dvm-stage prte prted prun pterm pstat; do readlink -f "$(command -v "$p")"; done | xargs -n1 dirname | sort -u'
     equal "the folder they are found in" "$output" /usr/local/bin
     run in_head sh -c 'find / -xdev \( -type f -o -type l \) \( -name "mpirun*" -o -name "mpiexec*" -o -name "orte*" -o -name "prterun*" -o -name prte \
         -o -name prted -o -name prun -o -name pterm -o -name "ssh*" -o -name rsh \) -perm /111 ! -path "/usr/local/bin/*" 2> /dev/null || :'

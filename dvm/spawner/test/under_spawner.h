@@ -6,6 +6,8 @@
 #include "dvm/spawner/proc_tree.h"
 #include "dvm/spawner/spawner.h"
 
+#include <libgen.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,21 +27,43 @@
         }                                                                                          \
     } while (0)
 
+/* The program that the tests are built with. */
+static inline void find_spawner(char *path, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    CHECK(n > 0);
+    self[n] = '\0';
+    snprintf(path, size, "%s/../../../bin/" SPAWNER_PROGRAM, dirname(self));
+}
+
+static inline int split(const char *program)
+{
+    char *const words[] = {NULL};
+    char path[PATH_MAX + 32];
+    struct err err = {0};
+    int sock;
+
+    find_spawner(path, sizeof(path));
+    sock = spawner_split(program ? program : path, "info", words, &err);
+    if (sock < 0)
+        fprintf(stderr, "%s\n", err.msg);
+    CHECK(sock >= 0);
+    return sock;
+}
+
 /* Forks a program that splits itself; its daemon runs body(), and exits with what that returns: the
  * leak checker runs there. Returns the spawner's pid. */
 static inline pid_t start_under_spawner(int (*body)(int sock, void *arg), void *arg)
 {
-    struct err err = {0};
     pid_t pid;
-    int sock;
 
     fflush(NULL);
     pid = fork();
     if (pid)
         return pid;
-    sock = spawner_split(&err);
-    CHECK(sock >= 0);
-    exit(body(sock, arg));
+    exit(body(split(NULL), arg));
 }
 
 /* The exit code, or 1000 + signal. */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dvm-spawner: creates, reaps and cleans up after the ranks of a daemon. */
+#include "base/log/log.h"
+#include "dvm/spawner/spawner.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define EXIT_USAGE 2
+
+static const char usage_text[] =
+    "Usage: dvm-spawner SOCKET DAEMON LEVEL [WORD...]\n"
+    "Creates, reaps and cleans up after the ranks of a daemon. prted becomes it at its start, "
+    "with\n"
+    "the daemon proper as its child; it is of no use to anybody else.\n"
+    "\n"
+    "  SOCKET   descriptor by which the daemon commands\n"
+    "  DAEMON   process id of the daemon, a child\n"
+    "  LEVEL    of the log: error, warn, info, debug\n"
+    "  WORD     the daemon's own command line, for ps to show whose it is\n"
+    "\n"
+    "  --help, --version\n"
+    "\n"
+    "Exit code: that of the daemon, 128 + its number if a signal has ended it; 2 for a wrong\n"
+    "command line.\n";
+
+static int usage(const char *why)
+{
+    fprintf(stderr, "dvm-spawner: %s; see 'dvm-spawner --help'\n", why);
+    return EXIT_USAGE;
+}
+
+static int number(const char *text)
+{
+    char *end;
+    long n;
+
+    errno = 0;
+    n = strtol(text, &end, 10);
+    return errno || end == text || *end || n < 0 || n > INT32_MAX ? -1 : (int)n;
+}
+
+static bool is_packets(int fd)
+{
+    int type = 0;
+    socklen_t len = sizeof(type);
+
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+}
+
+static bool is_child(int pid)
+{
+    siginfo_t info;
+
+    return pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    enum log_level level;
+
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        return fputs(usage_text, stdout) < 0;
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return puts("dvm-spawner " DVM_VERSION) < 0;
+    if (argc < 4)
+        return usage("socket, daemon and level are needed");
+    if (!is_packets(number(argv[1])))
+        return usage("the socket is none of packets");
+    if (!is_child(number(argv[2])))
+        return usage("the daemon is no child of this process");
+    if (log_level_parse(argv[3], &level) < 0)
+        return usage("no such level");
+    log_init("dvm-spawner", level);
+    spawner_run(number(argv[1]), number(argv[2]));
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Splits the daemon's program in two: its process becomes the spawner, its child goes on. */
+#include "dvm/spawner/spawner.h"
+
+#include "base/buf/buf.h"
+#include "base/log/log.h"
+#include "dvm/spawner/spawner_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+char *spawner_program(struct err *err)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+    char *path;
+
+    self[n > 0 ? n : 0] = '\0';
+    slash = strrchr(self, '/');
+    path = xasprintf("%.*s/" SPAWNER_PROGRAM, slash ? (int)(slash - self) : 0, self);
+    if (n > 0 && access(path, X_OK) == 0)
+        return path;
+    err_sys(err, errno, "the spawner's program %s", path);
+    free(path);
+    return NULL;
+}
+
+/* A descriptor of ours numbered 0 to 2 would become a rank's stream. */
+static int fill_std_fds(struct err *err)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+        if (fd < 0)
+            return err_sys(err, errno, "opening /dev/null");
+    } while (fd <= STDERR_FILENO);
+    close(fd);
+    return 0;
+}
+
+static int become_daemon(int sock, pid_t spawner, const sigset_t *mask)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != spawner) /* it has died before we asked */
+        _exit(EXIT_FAILURE);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    return sock;
+}
+
+/* The same process: what it is to the daemon, and what it has blocked, stays. */
+static void become_spawner(const char *program, const char *level, char *const *words, int sock,
+                           pid_t daemon) __attribute__((noreturn));
+
+static void become_spawner(const char *program, const char *level, char *const *words, int sock,
+                           pid_t daemon)
+{
+    char sock_text[16];
+    char daemon_text[16];
+    size_t n = 0;
+    char **argv;
+
+    while (words[n])
+        n++;
+    argv = xcalloc(n + 5, sizeof(*argv));
+    argv[0] = SPAWNER_PROGRAM;
+    argv[1] = sock_text;
+    argv[2] = daemon_text;
+    argv[3] = (char *)level;
+    memcpy(argv + 4, words, n * sizeof(*argv));
+    snprintf(sock_text, sizeof(sock_text), "%d", sock);
+    snprintf(daemon_text, sizeof(daemon_text), "%d", (int)daemon);
+    fcntl(sock, F_SETFD, 0);
+    execv(program, argv);
+    log_error("executing %s: %s", program, strerror(errno));
+    _exit(EXIT_FAILURE); /* which ends the daemon too */
+}
+
+int spawner_split(const char *program, const char *level, char *const *words, struct err *err)
+{
+    pid_t self = getpid();
+    sigset_t set;
+    sigset_t old;
+    int sv[2];
+    pid_t pid;
+
+    if (fill_std_fds(err) < 0)
+        return err_wrap(err, "splitting off the spawner");
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+        return err_sys(err, errno, "splitting off the spawner: becoming the subreaper");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+        return err_sys(err, errno, "splitting off the spawner: creating its socket");
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
+    spawner_signals(&set);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    fflush(NULL); /* or both would write what is buffered */
+    pid = fork();
+    if (pid < 0) {
+        err_sys(err, errno, "splitting off the spawner: fork");
+        sigprocmask(SIG_SETMASK, &old, NULL);
+        close(sv[0]);
+        close(sv[1]);
+        return -1;
+    }
+    if (pid > 0) {
+        close(sv[1]);
+        become_spawner(program, level, words, sv[0], pid);
+    }
+    close(sv[0]);
+    return become_daemon(sv[1], self, &old);
+}
