@@ -197,13 +197,17 @@ static pid_t child_of(pid_t parent, pid_t but)
 {
     FREE_AUTO char *path = xasprintf("/proc/%d/task/%d/children", (int)parent, (int)parent);
     FILE *f = fopen(path, "re");
-    int found = 0;
-    int pid;
+    char text[4096] = "";
+    pid_t found = 0;
 
-    CHECK(f);
-    while (fscanf(f, "%d", &pid) == 1)
+    CHECK(f && fgets(text, sizeof(text), f));
+    for (char *at = text, *end; *at && *at != '\n'; at = end + strspn(end, " ")) {
+        long pid = strtol(at, &end, 10);
+
+        CHECK(end != at);
         if (pid != but)
-            found = pid;
+            found = (pid_t)pid;
+    }
     fclose(f);
     return found;
 }
