@@ -98,6 +98,17 @@ teardown() { end_dvm; }
     [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
 }
 
+# A rank that aborts cleans up by itself, unless it is told that this is done for it.
+@test "MPI: MPI_Abort leaves the daemon's directory as it is" {
+    local before
+    start_dvm 1
+    before=$(ls "$DVM_SESSION_DIR/1")
+    run -7 prun -n 1 "$examples/mpi_abort" 0 7
+    [ "$(ls "$DVM_SESSION_DIR/1")" = "$before" ]
+    prun -n 1 "$examples/mpi_hello"
+    prun -n 1 --dvm "$DVM_SESSION_DIR/1/prted.sock" true
+}
+
 @test "MPI: two jobs at once do not meet" {
     start_dvm 4 --slots 2
     prun -n 4 --map-by node "$examples/mpi_ring" 50 > "$BATS_TEST_TMPDIR/one" &

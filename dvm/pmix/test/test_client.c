@@ -80,6 +80,17 @@ static uint64_t get_number(uint32_t rank, const char *key)
     return n;
 }
 
+static void must_be_true(uint32_t rank, const char *key)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t proc;
+
+    PMIX_LOAD_PROCID(&proc, me.nspace, rank);
+    must(PMIx_Get(&proc, key, NULL, 0, &v), key);
+    must_equal(v->type == PMIX_BOOL && v->data.flag, 1, key);
+    PMIX_VALUE_RELEASE(v);
+}
+
 static void must_be_text(uint32_t rank, const char *key, const char *expected)
 {
     pmix_value_t *v = NULL;
@@ -158,6 +169,7 @@ static int client_jobinfo(int argc, char **argv)
     must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_NUM_NODES), 2, "nodes");
     must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE), local_size[me.rank], "local size");
     must_be_text(PMIX_RANK_WILDCARD, PMIX_JOBID, PAIR_NSPACE);
+    must_be_true(PMIX_RANK_WILDCARD, PMIX_TDIR_RMCLEAN);
     must_be_text(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, me.rank == 1 ? "1" : "0,2");
     for (uint32_t r = 0; r < 3; r++) {
         must_equal(get_number(r, PMIX_APPNUM), 0, "appnum");
