@@ -64,17 +64,11 @@ static void source_free(struct iof *f, struct source *s)
     free(s);
 }
 
-static void paused_clear(struct sink *k)
-{
-    for (size_t i = 0; i < k->npaused; i++)
-        free(k->paused[i].nspace);
-    k->npaused = 0;
-}
-
 static void sink_free(struct iof *f, struct sink *k)
 {
     HASH_DEL(f->sinks, k);
-    paused_clear(k);
+    for (size_t i = 0; i < k->npaused; i++)
+        free(k->paused[i].nspace);
     free(k->paused);
     hwloc_bitmap_free(k->owing);
     buf_free(&k->input);
@@ -309,17 +303,23 @@ static void note_in(struct iof *f, struct cur *c)
     f->io.client_send(client, b.data, b.len, f->io.arg);
 }
 
+static void go_on(struct iof *f, struct sink *k)
+{
+    k->slow = false;
+    for (size_t i = 0; i < k->npaused; i++) {
+        send_flag(f, k->paused[i].vpid, IOF_PAUSE, k->paused[i].nspace, false);
+        free(k->paused[i].nspace);
+    }
+    k->npaused = 0;
+}
+
 void iof_client_drained(struct iof *f, uint32_t client)
 {
     struct sink *k;
 
     HASH_FIND(hh, f->sinks, &client, sizeof client, k);
-    if (!k || !k->slow)
-        return;
-    k->slow = false;
-    for (size_t i = 0; i < k->npaused; i++)
-        send_flag(f, k->paused[i].vpid, IOF_PAUSE, k->paused[i].nspace, false);
-    paused_clear(k);
+    if (k && k->slow)
+        go_on(f, k);
 }
 
 static void tell_client_pause(struct iof *f, struct sink *k, bool on)
@@ -402,10 +402,25 @@ static void taken_in(struct iof *f, uint32_t from, const char *nspace)
     pump(f, k);
 }
 
+/* Output that nobody waits for any more is read to its end all the same: ranks are over then. */
+static void home_gone(struct iof *f, uint32_t vpid)
+{
+    struct source *s, *tmp;
+
+    HASH_ITER(hh, f->sources, s, tmp)
+    {
+        if (s->home != vpid)
+            continue;
+        s->client_slow = false;
+        apply_pause(f, s);
+    }
+}
+
 void iof_member_gone(struct iof *f, uint32_t vpid)
 {
     struct sink *k, *tmp;
 
+    home_gone(f, vpid);
     HASH_ITER(hh, f->sinks, k, tmp)
     {
         if (!hwloc_bitmap_isset(k->owing, vpid))
@@ -420,8 +435,10 @@ void iof_client_gone(struct iof *f, uint32_t client)
     struct sink *k;
 
     HASH_FIND(hh, f->sinks, &client, sizeof client, k);
-    if (k)
-        sink_free(f, k);
+    if (!k)
+        return;
+    go_on(f, k);
+    sink_free(f, k);
 }
 
 void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size_t len)

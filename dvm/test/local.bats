@@ -313,6 +313,45 @@ footprint() {
     prun -n 2 true
 }
 
+# unread_job [PRUN-OPTION...]: one rank writes more than anybody keeps, and its prun's output is not read.
+unread_job() {
+    mkfifo "$BATS_TEST_TMPDIR/unread"
+    exec {unread}<> "$BATS_TEST_TMPDIR/unread"
+    timeout "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c 100000000 /dev/zero >&"$unread" 2> /dev/null 3>&- &
+    eventually stands_still
+}
+
+# Within half a second the rank has written nothing more.
+stands_still() {
+    local pid before
+    pid=$(pgrep -f '^head -c 100000000 /dev/zero$') || return 1
+    before=$(awk '/^wchar/ { print $2 }' "/proc/$pid/io")
+    sleep 0.5
+    [ "$before" -gt 0 ] && [ "$(awk '/^wchar/ { print $2 }' "/proc/$pid/io")" = "$before" ]
+}
+
+all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.members[].slotsUsed] | add == 0)')" = true ]; }
+
+@test "a job whose output nobody reads is over when its prun is killed" {
+    start_dvm 2 --slots 1
+    unread_job
+    pkill -KILL -f "^$bin/prun .* head -c 100000000 /dev/zero\$"
+    eventually all_over
+    [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone"* ]]
+    run ! pgrep -f '^head -c 100000000 /dev/zero$'
+    exec {unread}>&-
+}
+
+@test "a job whose output nobody reads is over when its submitter's daemon is lost" {
+    start_dvm 2 --slots 1
+    unread_job --dvm "$DVM_SESSION_DIR/1" --host 2
+    pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)"
+    eventually all_over
+    [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone with vpid 1"* ]]
+    run ! pgrep -f '^head -c 100000000 /dev/zero$'
+    exec {unread}>&-
+}
+
 # metric VPID NAME: of the daemon's own figures.
 metric() {
     curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'
