@@ -33,6 +33,8 @@ over() {
 
 state_of() { awk '/^State:/ { print $2 }' "/proc/$1/status"; }
 job_state() { view ".jobs[] | select(.id == \"$job\") | .state"; }
+job_runs() { [ "$(job_state)" = RUNNING ]; }
+no_sleeper() { ! pgrep -x -f "sleep 13579"; }
 
 @test "--stop-on-exec: each rank stands still in its program, and goes on when pterm says so" {
     start_dvm 2 --slots 2
@@ -58,7 +60,7 @@ job_state() { view ".jobs[] | select(.id == \"$job\") | .state"; }
     stopped_job --stop-on-exec -n 2 sleep 13579
     # shellcheck disable=SC2046
     kill -CONT $(pgrep -x -f "sleep 13579")
-    until [ "$(job_state)" = RUNNING ]; do :; done
+    eventually job_runs
     pterm --job "$job"
     over
     [ "$code" -eq 143 ]
@@ -111,7 +113,7 @@ job_state() { view ".jobs[] | select(.id == \"$job\") | .state"; }
     stopped_job --stop-on-exec -n 2 sleep 13579
     pkill -KILL -x -f "$bin/prun --stop-on-exec -n 2 sleep 13579"
     over
-    timeout 20 sh -c 'while pgrep -x -f "sleep 13579" > /dev/null; do :; done'
+    eventually no_sleeper
     run ! pgrep -x -f "$probe hello"
     [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
 }
@@ -122,7 +124,7 @@ job_state() { view ".jobs[] | select(.id == \"$job\") | .state"; }
     pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/2"
     over
     [ "$code" -eq 123 ]
-    timeout 20 sh -c 'while pgrep -x -f "sleep 13579" > /dev/null; do :; done'
+    eventually no_sleeper
 }
 
 @test "what does not stop, or is not there, cannot be told to go on" {

@@ -93,11 +93,21 @@ wait_end() {
     done
 }
 
-# eventually COMMAND...: it succeeds within the limit. For what nobody announces; nothing else here sleeps.
+# eventually COMMAND...: it succeeds within the limit. For what nobody announces; nothing else waits by the clock.
 eventually() {
     local until=$((SECONDS + limit))
     until "$@"; do
         [ "$SECONDS" -lt "$until" ] || return 1
         sleep 0.1
     done
+}
+
+# written PID: bytes that the process has written so far.
+written() { awk '/^wchar/ { print $2 }' "/proc/$1/io"; }
+
+# stands_still PID: it has written something, and nothing more within half a second.
+stands_still() {
+    local before
+    before=$(written "$1") && sleep 0.5
+    [ "${before:-0}" -gt 0 ] && [ "$(written "$1")" = "$before" ]
 }

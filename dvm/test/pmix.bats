@@ -106,7 +106,7 @@ teardown() { end_dvm; }
     id=$(view '.jobs[0].id')
     prun -n 1 "$probe" control stop "$id" '*'
     for pid in $(ranks_of other); do
-        timeout 20 sh -c 'until grep -q "^State:.T" "/proc/$1/status"; do :; done' sh "$pid"
+        eventually grep -q "^State:.T" "/proc/$pid/status"
     done
     prun -n 1 "$probe" control cont "$id" '*'
     release_job other 2
@@ -457,40 +457,37 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
 
 @test "a tool that does not read makes its job stand still, and the daemon keeps little" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
-    local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out before after pid written was=-1
+    local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out before after pid bytes
     hwm() { daemons | xargs -I{} awk '/^VmHWM/ { sum += $2 } END { print sum }' /proc/{}/status | awk "{ sum += \$1 } END { print sum }"; }
     mkfifo "$gate"
     before=$(hwm)
     tool_run pull 1 sh -c 'read -r _ < "$1"; exec head -c 100000000 /dev/zero' sh "$gate" < /dev/null > "$out" 3>&- &
-    until grep -q 'pull: SUCCESS' "$out"; do sleep 0.1; done
+    eventually grep -q 'pull: SUCCESS' "$out"
     pkill -STOP -f "^$tool run .* $gate\$"
     echo > "$gate"
-    until pid=$(pgrep -f '^head -c 100000000 /dev/zero$'); do sleep 0.1; done
-    while written=$(awk '/^wchar/ { print $2 }' "/proc/$pid/io") && [ "$written" != "$was" ]; do
-        was=$written
-        sleep 0.5
-    done
+    eventually pgrep -f '^head -c 100000000 /dev/zero$'
+    pid=$(pgrep -f '^head -c 100000000 /dev/zero$')
+    eventually stands_still "$pid"
+    bytes=$(written "$pid")
     after=$(hwm)
-    echo "written $written, memory $before KiB, then $after KiB"
+    echo "written $bytes, memory $before KiB, then $after KiB"
     pkill -CONT -f "^$tool run .* $gate\$"
     wait
-    [ "${written:-100000000}" -lt 20000000 ] # none: it has ended
+    [ "$bytes" -lt 20000000 ]
     [ $((after - before)) -lt 20000 ]
     [ "$(tr -cd '\0' < "$out" | wc -c)" -eq 100000000 ]
 }
 
 @test "a tool that dies while its job waits for it lets the job go on" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
-    local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out over=$BATS_TEST_TMPDIR/over written=0
+    local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out over=$BATS_TEST_TMPDIR/over
     mkfifo "$gate" "$over"
     tool_run pull 1 sh -c 'read -r _ < "$2"; head -c 30000000 /dev/zero; echo over > "$1"' sh "$over" "$gate" < /dev/null > "$out" 3>&- &
-    until grep -q 'pull: SUCCESS' "$out"; do sleep 0.1; done
+    eventually grep -q 'pull: SUCCESS' "$out"
     pkill -STOP -f "^$tool run .* $gate\$"
     echo > "$gate"
-    until [ "$written" -ge 1000000 ]; do # less than what may be kept for it
-        written=$(awk '/^wchar/ { print $2 }' "/proc/$(pgrep -f '^head -c 30000000 /dev/zero$')/io" || echo 0)
-        sleep 0.1
-    done
+    much() { [ "$(written "$(pgrep -f '^head -c 30000000 /dev/zero$')")" -ge 1000000 ]; } # less than what may be kept for it
+    eventually much
     pkill -KILL -f "^$tool run .* $gate\$"
     read -r -t "$limit" _ < "$over"
     run prun -n 2 echo well

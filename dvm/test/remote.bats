@@ -87,12 +87,13 @@ one_line() {
     through_proxy hold
     timeout "$limit" "$bin/prun" --dvm "$at" true 3>&- &
     pid=$!
-    until pgrep -f "^dvm-connect 127.0.0.1 ${at#*:} " > "$BATS_TEST_TMPDIR/helper"; do kill -0 $pid; done
+    eventually pgrep -f "^dvm-connect 127.0.0.1 ${at#*:} "
+    helper=$(pgrep -f "^dvm-connect 127.0.0.1 ${at#*:} ")
     pkill -TERM -P "$pid"
     code=0
     wait "$pid" || code=$?
     [ "$code" -eq 143 ]
-    wait_end "$(cat "$BATS_TEST_TMPDIR/helper")"
+    wait_end "$helper"
 }
 
 @test "a daemon's certificate is not taken for a user's" {
@@ -125,7 +126,8 @@ one_line() {
     openssl s_server -accept 0 -naccept 1 -cert "$DVM_TLS_DIR/tls.crt" -key "$DVM_TLS_DIR/tls.key" \
         -CAfile "$DVM_TLS_DIR/ca.crt" -Verify 1 < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
     server=$!
-    until port=$(grep -m1 -oP '^ACCEPT .*:\K[0-9]+' "$BATS_TEST_TMPDIR/server"); do kill -0 $server; done
+    eventually grep -q '^ACCEPT ' "$BATS_TEST_TMPDIR/server"
+    port=$(grep -m1 -oP '^ACCEPT .*:\K[0-9]+' "$BATS_TEST_TMPDIR/server")
     one_line 125 "a certificate of role user, which is no daemon's" prun --dvm "localhost:$port" true
     wait "$server" || true
 }

@@ -199,8 +199,9 @@ static void who_may_go_on_before_it_has_stopped_does_not_stand_still(void **stat
     struct world *w = world_new();
 
     put(w, JOB_STOP_INIT, JOB_RANK_ALL);
-    while (!job(w)->accepted)
+    for (int ms = 0; ms < 1000 && !job(w)->accepted; ms++)
         sim_for(w->sim, 1);
+    assert_true(job(w)->accepted);
     sim_for(w->sim, 10);
     let_go(w);
     assert_ends(w, 0);
