@@ -234,7 +234,7 @@ static void a_waiting_rank_holds_nothing_of_the_spawner_or_of_others(void **stat
 static int body_held(int sock, void *arg)
 {
     int out = start_waiting(
-        sock, (struct start){.id = 4, .argv = SH("echo a"), .flags = SPAWN_START_HELD});
+        sock, (struct start){.id = 4, .argv = SH("exec sleep 60"), .flags = SPAWN_START_HELD});
 
     CHECK(nothing_comes(out));
     go(sock, 4);
@@ -244,7 +244,9 @@ static int body_held(int sock, void *arg)
     send_cmd(sock, &(struct spawn_cmd){.kind = SPAWN_CMD_SIGNAL, .id = 4, .signum = SIGCONT}, NULL,
              0);
     expect(sock, SPAWN_REP_GOES_ON, 4);
-    CHECK(expect(sock, SPAWN_REP_EXITED, 4).value == 0);
+    send_cmd(sock, &(struct spawn_cmd){.kind = SPAWN_CMD_SIGNAL, .id = 4, .signum = SIGKILL}, NULL,
+             0);
+    CHECK(expect(sock, SPAWN_REP_EXITED, 4).value == SIGKILL);
     close(out);
     return 0;
 }
