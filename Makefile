@@ -49,14 +49,14 @@ operator_SRC := $(wildcard operator/*/*.c)
 LIBS := base api core dvm sim operator
 DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
 PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
-TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
+TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
 # The core's own tests, for the coverage of it that they and the simulator give.
 COV_TESTS := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/test/test_*.c))
 COV_BINS := $(COV_TESTS:%.c=$(BUILD)/cov/%)
 COV_SEEDS ?= 300
 TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
 FUZZ_SECONDS ?= 240
-FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/*/test/fuzz_*.c)
+FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/test/fuzz_*.c dvm/*/test/fuzz_*.c)
 FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
 # Programs of ci/contract.txt.
 CONTRACT_TESTS := $(shell awk '!/^\#/ { print $$1 }' ci/contract.txt | sort -u)
@@ -128,16 +128,20 @@ $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/core/test/test_refuse $(BUILD)/$(v)/dvm/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
 # These run the spawner's program.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/spawner/test/test_*.c dvm/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
+# What of a daemon is neither core nor a module of its own is tested with stand-ins for all modules.
+$(BUILD)/asan/dvm/test/test_app: $(BUILD)/asan/dvm/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
 # The tests of dvm/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o $(BUILD)/asan/dvm/pmix/test/full.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.
-FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/spawner/spawn_msg.o \
+FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/stager/words.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc
+$(BUILD)/fuzz/dvm/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/%.o,test/alone iof/iof pmix/store pmix/jobtable \
+    $(addprefix daemon_,pmix event ask foreign call tool alloc))
 $(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/core/test/corpus.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc

@@ -27,6 +27,10 @@ int daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uin
     struct err err = {0};
     int rc;
 
+    if (b->failed) { /* what is there of it is not to be taken for the whole */
+        log_info("a message to vpid %u is too long", vpid);
+        return -1;
+    }
     daemon_enter(d);
     rc = core_app_send(d->core, vpid, traffic, kind, b->data, b->len, &err);
     if (rc < 0)

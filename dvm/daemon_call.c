@@ -48,7 +48,11 @@ void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m
     buf_put_str(&b, m->a);
     buf_put_str(&b, m->b);
     buf_put_str(&b, m->c);
-    daemon_send_app(d, 0, CLASS_CONTROL, APP_CALL, &b);
+    if (daemon_send_app(d, 0, CLASS_CONTROL, APP_CALL, &b) < 0)
+        on_reply(k->id, 413,
+                 "{\"error\": {\"status\": 413, \"reason\": \"TooLong\", \"message\": "
+                 "\"the head cannot be sent that much at once\"}}",
+                 d);
 }
 
 struct remote_call {
@@ -56,16 +60,26 @@ struct remote_call {
     uint32_t from, client;
 };
 
-static void on_remote_reply(uint64_t conn, int status, const char *body, void *arg)
+static int send_reply(const struct remote_call *r, int status, const char *body)
 {
-    struct remote_call *r = arg;
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, CLIENT_BODY_MAX);
     buf_put_u32(&b, r->client);
     buf_put_u32(&b, (uint32_t)status);
     buf_put_str(&b, body);
-    daemon_send_app(r->d, r->from, CLASS_CONTROL, APP_REPLY, &b);
+    return daemon_send_app(r->d, r->from, CLASS_CONTROL, APP_REPLY, &b);
+}
+
+/* The client waits for an answer of some kind. */
+static void on_remote_reply(uint64_t conn, int status, const char *body, void *arg)
+{
+    const struct remote_call *r = arg;
+
+    if (send_reply(r, status, body) < 0)
+        (void)send_reply(r, 500,
+                         "{\"error\": {\"status\": 500, \"reason\": \"TooLong\", \"message\": "
+                         "\"the head's answer is too long to be passed on\"}}");
 }
 
 void dcall_from_member(struct daemon *d, uint32_t from, const void *data, size_t len)

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <utlist.h>
 
-#define LIST_MAX 65536
 #define ASK_MAX (64u << 20)
 #define ASSEMBLIES_MAX 1024
 /* Of events that the head passes on, in bytes times receivers; others wait for them, and so do
@@ -187,7 +186,7 @@ void devent_in(struct daemon *d, uint32_t from, struct cur *c)
 static bool get_reach(struct daemon *d, struct cur *c, hwloc_bitmap_t to)
 {
     uint8_t kind = cur_u8(c);
-    uint32_t n = cur_count(c, LIST_MAX, 8);
+    uint32_t n = cur_count(c, PMIX_SRV_REACH_MAX, 8);
 
     if (kind == PMIX_SRV_REACH_ALL)
         core_daemons_of(d->core, NULL, JOB_RANK_ALL, to);

@@ -111,7 +111,7 @@ void dpmix_ask(struct daemon *d, uint32_t vpid, uint32_t kind, struct buf *b,
         answered(d, id, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0);
 }
 
-void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
+static int reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
                  size_t len)
 {
     struct buf b BUF_AUTO = {0};
@@ -120,8 +120,15 @@ void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const
     buf_put_u64(&b, id);
     buf_put_u32(&b, (uint32_t)status);
     buf_put_bytes(&b, data, len);
-    if (core_live(d->core, vpid))
-        daemon_send_app(d, vpid, CLASS_MODEX, APP_ANSWER, &b);
+    return daemon_send_app(d, vpid, CLASS_MODEX, APP_ANSWER, &b);
+}
+
+/* Whoever asks waits for an answer of some kind. */
+void dpmix_reply(struct daemon *d, uint32_t vpid, uint64_t id, int status, const void *data,
+                 size_t len)
+{
+    if (core_live(d->core, vpid) && reply(d, vpid, id, status, data, len) < 0 && len)
+        (void)reply(d, vpid, id, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0);
 }
 
 void dpmix_ask_for(struct daemon *d, pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b)
@@ -338,6 +345,8 @@ static void dmodex_asked(struct daemon *d, uint32_t from, struct cur *c)
 
     if (cur_done(c))
         pmix_srv_dmodex_serve(d->pmix, nspace, rank, (int)timeout_s, on_served, asked(d, from, id));
+    else
+        dpmix_reply(d, from, id, PMIX_ERR_BAD_PARAM, NULL, 0);
 }
 
 static void data_asked(struct daemon *d, uint32_t from, struct cur *c)
@@ -349,16 +358,21 @@ static void data_asked(struct daemon *d, uint32_t from, struct cur *c)
 
     if (cur_done(c))
         pmix_srv_data_ask(d->pmix, op, blob, len, on_served, asked(d, from, id));
+    else
+        dpmix_reply(d, from, id, PMIX_ERR_BAD_PARAM, NULL, 0);
 }
 
-static void answer_in(struct daemon *d, struct cur *c)
+/* Of the one that was asked, and of no other. */
+static void answer_in(struct daemon *d, uint32_t from, struct cur *c)
 {
     uint64_t id = cur_u64(c);
     int status = (int)cur_u32(c);
     size_t len;
     const uint8_t *data = cur_bytes(c, BLOB_MAX, &len);
+    const struct waiting *w;
 
-    if (cur_done(c))
+    HASH_FIND(hh, d->waiting, &id, sizeof id, w);
+    if (cur_done(c) && w && w->vpid == from)
         answered(d, id, status, data, len);
 }
 
@@ -374,7 +388,7 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
         data_asked(d, from, &c);
         break;
     case APP_ANSWER:
-        answer_in(d, &c);
+        answer_in(d, from, &c);
         break;
     case APP_QUERY_ASK:
         ask_query_in(d, from, &c);

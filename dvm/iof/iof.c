@@ -278,7 +278,8 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
     m.number = cur_u32(c);
     m.stream = cur_u8(c);
     m.data = cur_bytes(c, CLIENT_DATA_MAX, &m.len);
-    if (c->bad || !core_client_there(f->core, client))
+    if (!cur_done(c) || (m.stream != ODLS_STDOUT && m.stream != ODLS_STDERR) ||
+        !core_client_there(f->core, client))
         return;
     k = sink(f, client);
     buf_init(&b, m.len + 1024);
@@ -296,7 +297,7 @@ static void note_in(struct iof *f, struct cur *c)
     struct client_msg m = {.type = CLIENT_NOTE, .a = text};
     struct buf b BUF_AUTO = {0};
 
-    if (c->bad || !core_client_there(f->core, client))
+    if (!cur_done(c) || !core_client_there(f->core, client))
         return;
     buf_init(&b, CLIENT_TEXT_MAX + 1024);
     client_msg_encode(&b, &m);
@@ -447,6 +448,7 @@ void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size
     char *nspace FREE_AUTO = cur_str(&c, JOB_NSPACE_MAX);
     struct source *s = source(f, nspace);
     const uint8_t *bytes;
+    bool slow;
     size_t n;
 
     switch (kind) {
@@ -454,21 +456,23 @@ void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size
         output_in(f, from, nspace, &c);
         break;
     case IOF_PAUSE:
-        if (s) {
-            s->client_slow = cur_u8(&c);
+        slow = cur_u8(&c) != 0;
+        if (s && cur_done(&c)) {
+            s->client_slow = slow;
             apply_pause(f, s);
         }
         break;
     case IOF_STDIN:
         bytes = cur_bytes(&c, CLIENT_DATA_MAX, &n);
-        if (!c.bad)
+        if (cur_done(&c))
             feed_ranks(f, from, nspace, bytes, n);
         break;
     case IOF_NOTE:
         note_in(f, &c);
         break;
     case IOF_STDIN_TAKEN:
-        taken_in(f, from, nspace);
+        if (cur_done(&c))
+            taken_in(f, from, nspace);
         break;
     default:
         break;

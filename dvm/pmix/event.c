@@ -90,8 +90,10 @@ static pmix_status_t pack_event(struct upcall *u, pmix_status_t code, const pmix
     buf_put_u8(&u->data, range);
     if (!put_infos(&u->data, info, ninfo) || u->data.len > PMIX_SRV_EVENT_MAX)
         return PMIX_ERR_PACK_FAILURE;
+    u->answer =
+        (struct answer){.kind = ANSWER_EVENT, .len = u->data.len + u->nprocs * sizeof(*u->procs)};
     atomic_fetch_add(&u->srv->events_out, 1);
-    atomic_fetch_add(&u->srv->events_out_bytes, u->data.len);
+    atomic_fetch_add(&u->srv->events_out_bytes, u->answer.len);
     return PMIX_SUCCESS;
 }
 
@@ -121,7 +123,6 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
         upcall_free(u);
         return rc;
     }
-    u->answer = (struct answer){.kind = ANSWER_EVENT, .len = u->data.len};
     upcall_post(u);
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -197,7 +198,7 @@ static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
 
     if (code == PMIX_DEBUGGER_RELEASE)
         return hold_check_release(range, info, ninfo);
-    if (range == PMIX_RANGE_CUSTOM && !list_of(info, ninfo, &n))
+    if (range == PMIX_RANGE_CUSTOM && (!list_of(info, ninfo, &n) || n > PMIX_SRV_REACH_MAX))
         return PMIX_ERR_BAD_PARAM;
     return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
 }

@@ -35,6 +35,7 @@ struct pmix_srv_reach {
     const struct pmix_srv_proc *procs; /* PMIX_SRV_REACH_LIST */
     size_t nprocs;
 };
+#define PMIX_SRV_REACH_MAX 65536
 #define PMIX_SRV_EVENT_MAX (32u << 20) /* of its blob: more than a client can send */
 
 /* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom a debugger's release is for: what cannot be told is refused before anything is done. */
+/* Whom an event or a debugger's release is for: what cannot be told is refused before anything is
+ * done. */
 #include "dvm/pmix/pmix_private.h"
 
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 /* What comes through is turned away too, since no server runs here: nothing is left to do. */
 #define THROUGH PMIX_ERR_INIT
 
-static pmix_proc_t procs[4097];
+static pmix_proc_t procs[PMIX_SRV_REACH_MAX + 1];
 
 static pmix_status_t release(pmix_data_range_t range, const char *key, const pmix_value_t *value)
 {
@@ -74,11 +75,28 @@ static void a_release_that_names_processes_or_the_own_job_is_taken(void **state)
     assert_int_equal(release(PMIX_RANGE_NAMESPACE, NULL, NULL), THROUGH);
 }
 
+pmix_status_t pmix_server_notify_client_of_event(pmix_status_t status, const pmix_proc_t *source,
+                                                 pmix_data_range_t range, const pmix_info_t info[],
+                                                 size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+
+/* Before the library hears of it. */
+static void an_event_for_more_processes_than_are_passed_on_is_refused(void **state)
+{
+    pmix_data_array_t array = {.type = PMIX_PROC, .array = procs, .size = PMIX_SRV_REACH_MAX + 1};
+    pmix_info_t info = {.value = {.type = PMIX_DATA_ARRAY, .data.darray = &array}};
+
+    PMIX_LOAD_KEY(info.key, PMIX_EVENT_CUSTOM_RANGE);
+    assert_int_equal(pmix_server_notify_client_of_event(PMIX_ERR_PROC_ABORTED, &procs[0],
+                                                        PMIX_RANGE_CUSTOM, &info, 1, NULL, NULL),
+                     PMIX_ERR_BAD_PARAM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_release_for_nobody_is_refused),
         cmocka_unit_test(a_release_for_more_than_the_limit_is_refused),
+        cmocka_unit_test(an_event_for_more_processes_than_are_passed_on_is_refused),
         cmocka_unit_test(a_release_that_names_processes_or_the_own_job_is_taken),
     };
 
