@@ -75,27 +75,50 @@ static void run_log(struct pmix_srv *p, struct upcall *u)
 {
     pmix_req req = req_add(p, &u->answer);
 
-    if (p->up.on_log)
+    if (p->up.on_log && u->number >= 0)
         p->up.on_log(req, u->nspace, u->rank, u->number, u->text, p->arg);
     else
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
+/* A copy, freed by the caller; NULL: no text. A message may be a blob, which is text all the same.
+ */
+static char *log_text(const pmix_info_t *i)
+{
+    const pmix_value_t *v = &i->value;
+
+    if (v->type == PMIX_STRING && v->data.string)
+        return xstrdup(v->data.string);
+    if (v->type == PMIX_BYTE_OBJECT && v->data.bo.bytes && PMIX_CHECK_KEY(i, PMIX_LOG_MSG))
+        return xasprintf("%.*s", (int)v->data.bo.size, v->data.bo.bytes);
+    return NULL;
+}
+
 /* 1, 2: the job's output; 0: the daemon's log; -1: not ours to write to. */
 static int stream_of(const pmix_info_t *i)
 {
-    if (i->value.type != PMIX_STRING || !i->value.data.string)
-        return -1;
+    static const char *const logs[] = {PMIX_LOG_SYSLOG, PMIX_LOG_LOCAL_SYSLOG,
+                                       PMIX_LOG_GLOBAL_SYSLOG, PMIX_LOG_MSG};
+
     if (PMIX_CHECK_KEY(i, PMIX_LOG_STDOUT))
         return 1;
     if (PMIX_CHECK_KEY(i, PMIX_LOG_STDERR))
         return 2;
-    return PMIX_CHECK_KEY(i, PMIX_LOG_SYSLOG) || PMIX_CHECK_KEY(i, PMIX_LOG_LOCAL_SYSLOG) ||
-                   PMIX_CHECK_KEY(i, PMIX_LOG_GLOBAL_SYSLOG) || PMIX_CHECK_KEY(i, PMIX_LOG_MSG)
-               ? 0
-               : -1;
+    for (size_t k = 0; k < sizeof(logs) / sizeof(logs[0]); k++) {
+        if (PMIX_CHECK_KEY(i, logs[k]))
+            return 0;
+    }
+    return -1;
 }
 
+static bool can_log(const pmix_info_t *i)
+{
+    FREE_AUTO char *text = log_text(i);
+
+    return text && stream_of(i) >= 0;
+}
+
+/* NULL: nothing that we can write. */
 static void log_one(const pmix_proc_t *client, const pmix_info_t *i, struct answer answer)
 {
     struct upcall *u = upcall_new(run_log);
@@ -106,30 +129,27 @@ static void log_one(const pmix_proc_t *client, const pmix_info_t *i, struct answ
         memcpy(u->nspace, client->nspace, sizeof(u->nspace) - 1);
         u->rank = client->rank;
     }
-    u->number = stream_of(i);
-    u->text = xstrdup(i->value.data.string);
+    u->number = i ? stream_of(i) : -1;
+    u->text = i ? log_text(i) : NULL;
     u->answer = answer;
     upcall_post(u);
 }
 
 /* The last text that we can write carries the answer: the client hears of it when all are on their
- * way. */
+ * way. Never answered in here: 4.2.2 holds a lock meanwhile that its callback takes. */
 void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
             const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata)
 {
     size_t last = ndata;
 
     for (size_t i = 0; i < ndata; i++) {
-        if (stream_of(&data[i]) >= 0)
+        if (can_log(&data[i]))
             last = i;
     }
     for (size_t i = 0; i < last && last < ndata; i++) {
-        if (stream_of(&data[i]) >= 0)
+        if (can_log(&data[i]))
             log_one(client, &data[i], (struct answer){.kind = ANSWER_NONE});
     }
-    if (last < ndata)
-        log_one(client, &data[last],
-                (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata});
-    else
-        cb(PMIX_ERR_NOT_SUPPORTED, cbdata);
+    log_one(client, last < ndata ? &data[last] : NULL,
+            (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata});
 }

@@ -224,6 +224,16 @@ static void add_stop(void *list, const struct job *j)
         add_rank(list, PMIX_DEBUG_STOP_IN_APP, all ? PMIX_RANK_WILDCARD : s->stop_rank);
 }
 
+/* A DVM is one session. */
+static void add_session(void *list, uint32_t slots)
+{
+    void *part = PMIx_Info_list_start();
+
+    add_u32(part, PMIX_SESSION_ID, 0);
+    add_u32(part, PMIX_UNIV_SIZE, slots);
+    add_part(list, PMIX_SESSION_INFO_ARRAY, part);
+}
+
 static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
 {
     const struct job_launch *l = &j->launch;
@@ -235,7 +245,7 @@ static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
         nodes_used += j->node_size[i] > 0;
     add_str(list, PMIX_SERVER_NSPACE, PMIX_SRV_NSPACE);
     add_rank(list, PMIX_SERVER_RANK, p->vpid);
-    add_u32(list, PMIX_SESSION_ID, 0);
+    add_session(list, slots);
     add_str(list, PMIX_JOBID, j->nspace);
     add_rank(list, PMIX_NPROC_OFFSET, 0);
     add_u32(list, PMIX_JOB_SIZE, l->nranks);

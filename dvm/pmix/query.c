@@ -7,8 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPAWN_SUPPORT PMIX_MAPBY "," PMIX_WDIR "," PMIX_NOTIFY_COMPLETION
 #define DEBUG_SUPPORT PMIX_DEBUG_STOP_ON_EXEC "," PMIX_DEBUG_STOP_IN_INIT "," PMIX_DEBUG_STOP_IN_APP
+/* What spawn.c reads. */
+#define SPAWN_SUPPORT                                                                              \
+    PMIX_MAPBY "," PMIX_RANKBY "," PMIX_BINDTO "," PMIX_WDIR "," PMIX_SET_SESSION_CWD              \
+               "," PMIX_PRELOAD_FILES "," PMIX_PRELOAD_BIN "," PMIX_RUNTIME_OPTIONS                \
+               "," PMIX_JOB_RECOVERABLE "," PMIX_ABORT_NON_ZERO_TERM "," PMIX_JOB_TIMEOUT          \
+               "," PMIX_STDIN_TGT "," PMIX_FWD_STDIN "," PMIX_REGISTER_CLEANUP                     \
+               "," PMIX_REGISTER_CLEANUP_DIR "," PMIX_CLEANUP_RECURSIVE "," PMIX_CLEANUP_EMPTY     \
+               "," PMIX_CLEANUP_IGNORE "," PMIX_CLEANUP_LEAVE_TOPDIR "," PMIX_NOTIFY_COMPLETION    \
+               "," DEBUG_SUPPORT
 
 struct question {
     char key[PMIX_MAX_KEYLEN + 1];

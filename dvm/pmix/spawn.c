@@ -59,10 +59,12 @@ static void app_of(const pmix_app_t *from, struct job_app *to)
         to->argv[0] = xstrdup(from->cmd);
     }
     to->env = strings_of(from->env);
-    to->cwd = xstrdup(info_true(from->info, from->ninfo, PMIX_SET_SESSION_CWD) ? SPAWN_OWN_CWD
-                      : from->cwd                                              ? from->cwd
-                      : wdir                                                   ? wdir
-                                                                               : "");
+    /* libpmix fills in `cwd` itself, with where the caller is: what is asked for comes first. */
+    if (info_true(from->info, from->ninfo, PMIX_SET_SESSION_CWD))
+        wdir = SPAWN_OWN_CWD;
+    else if (!wdir)
+        wdir = from->cwd ? from->cwd : "";
+    to->cwd = xstrdup(wdir);
     to->program = info_true(from->info, from->ninfo, PMIX_PRELOAD_BIN);
     to->nprocs = from->maxprocs > 0 ? (uint32_t)from->maxprocs : 1;
 }

@@ -218,6 +218,24 @@ static enum store_result pairs_read(struct store *s, const struct store *look, s
     return STORE_OK;
 }
 
+/* For whom, until when: what is no word of these, or would be found by nobody, is refused. */
+static bool is_known(uint8_t range, uint8_t persistence)
+{
+    bool lasts = persistence <= PMIX_PERSIST_SESSION;
+
+    switch (range) {
+    case PMIX_RANGE_UNDEF:
+    case PMIX_RANGE_LOCAL:
+    case PMIX_RANGE_NAMESPACE:
+    case PMIX_RANGE_SESSION:
+    case PMIX_RANGE_GLOBAL:
+    case PMIX_RANGE_PROC_LOCAL:
+        return lasts;
+    default:
+        return false;
+    }
+}
+
 enum store_result store_publish(struct store *s, const void *blob, size_t len)
 {
     struct cur c = cur_of(blob, len);
@@ -228,6 +246,8 @@ enum store_result store_publish(struct store *s, const void *blob, size_t len)
         return STORE_BAD;
     model.range = cur_u8(&c);
     model.persistence = cur_u8(&c);
+    if (!is_known(model.range, model.persistence))
+        return STORE_BAD;
     r = pairs_read(NULL, s, c, &model);
     return r == STORE_OK ? pairs_read(s, s, c, &model) : r;
 }

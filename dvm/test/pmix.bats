@@ -46,7 +46,9 @@ teardown() { end_dvm; }
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" spawn-wait 1 sh -c 'exit 5'
     [ "$status" -eq 0 ]
-    [ "$output" = "my child ended with code 5" ]
+    [[ "$output" == "my child ended with code 5: "*"NON ZERO TERM"* ]]
+    run prun -n 1 "$probe" spawn-wait 1 true
+    [ "$output" = "my child ended with code 0: SUCCESS" ]
 }
 
 @test "a job that fails takes with it what it has spawned" {
@@ -81,6 +83,9 @@ teardown() { end_dvm; }
     [[ "$output" == *"pmix.qry.jst: OPERATION IN PROGRESS"* ]]
     [[ "$output" == *"pmix.qry.ptable: 0@node1:running 1@node2:running 2@node3:running"* ]]
     [[ "$output" == *"pmix.qry.lptable: 0@node1:running"$'\n'* ]]
+    [[ "$output" == *"pmix.qry.spawn: "*pmix.mapby,pmix.rankby,pmix.bindto*pmix.preloadfiles* ]]
+    [[ "$output" == *"pmix.qry.debug: pmix.dbg.exec,pmix.dbg.init,pmix.dbg.notify"* ]]
+    [[ "$output" == *"pmix.qry.keys: pmix.qry.ns,"*,pmix.qry.keys* ]]
     [[ "$output" == *"no.such.key: NOT FOUND"* ]]
     release_job other 3
     end_job other
@@ -97,6 +102,20 @@ teardown() { end_dvm; }
     end_job victim
     [ "$code" -eq 137 ]
     grep -q "rank 1 on node2 (vpid 2) was ended by signal 9" "$BATS_TEST_TMPDIR/victim.err"
+}
+
+@test "a rank ends another job, and signals one" {
+    start_dvm 3 --slots 1
+    hold_job victim 2
+    run prun -n 1 "$probe" control term "$(view '.jobs[0].id')" '*'
+    [ "$output" = "control: SUCCESS" ]
+    end_job victim
+    [ "$code" -eq 143 ]
+    hold_job other 1
+    run prun -n 1 "$probe" control 10 "$(view '.jobs[] | select(.state == "RUNNING") | .id')" 0 # SIGUSR1
+    [ "$output" = "control: SUCCESS" ]
+    end_job other
+    [ "$code" -eq 138 ]
 }
 
 @test "a rank pauses and resumes a whole job" {
@@ -126,11 +145,24 @@ teardown() { end_dvm; }
     [ "$code" -eq 0 ]
 }
 
-@test "what a rank logs for output and errors arrives at prun" {
+@test "what a rank logs for output and errors arrives at prun, messages are in its daemon's log" {
     start_dvm 1
-    prun -n 1 "$probe" log "to the output" "to the errors" > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err"
-    [ "$(cat "$BATS_TEST_TMPDIR/out")" = "to the output" ]
+    prun -n 1 "$probe" log "to the output" "to the errors" "to whoever reads logs" \
+        > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err"
+    [ "$(cat "$BATS_TEST_TMPDIR/out")" = "to the outpute-mail: NOT SUPPORTED" ]
     [ "$(cat "$BATS_TEST_TMPDIR/err")" = "to the errors" ]
+    [ "$(grep -c "to whoever reads logs" "$DVM_SESSION_DIR/1/prted.log")" -eq 4 ]
+}
+
+@test "what waits for a rank that does not come ends when its time is over" {
+    start_dvm 2 --slots 1
+    run --separate-stderr prun -n 2 "$probe" late # on the other stream, a word of 4.2.2 about get
+    [ "$status" -eq 0 ]
+    [ "$output" = "fence: TIMEOUT
+connect: TIMEOUT
+disconnect: TIMEOUT
+get: TIMEOUT
+fence, too late: TIMEOUT" ]
 }
 
 # --- requests for another size

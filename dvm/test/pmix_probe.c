@@ -67,7 +67,7 @@ static int end(void)
 
 static struct {
     int seen, ready, released;
-    pmix_status_t status;
+    pmix_status_t status, term;
     pmix_proc_t affected;
     char where[64];
     int code;
@@ -88,6 +88,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
             event.affected = *info[i].value.data.proc;
         if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
             event.code = info[i].value.data.integer;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS))
+            event.term = info[i].value.data.status;
         if (PMIX_CHECK_KEY(&info[i], PMIX_BREAKPOINT))
             snprintf(event.where, sizeof(event.where), "%s", info[i].value.data.string);
     }
@@ -194,9 +196,9 @@ static int do_spawn_wait(char **argv)
     listen_to(PMIX_EVENT_JOB_END);
     must(spawn(argv, child), "spawn");
     await_event();
-    printf("%s ended with code %d\n",
+    printf("%s ended with code %d: %s\n",
            strcmp(child, event.affected.nspace) == 0 ? "my child" : event.affected.nspace,
-           event.code);
+           event.code, name_of(event.term));
     return end();
 }
 
@@ -238,9 +240,11 @@ static void print_value(const pmix_info_t *i)
     printf("\n");
 }
 
-static pmix_status_t query(const char *key, const char *nspace)
+/* The job by its name, or by one of its processes. */
+static pmix_status_t query(const char *key, const char *nspace, bool by_proc)
 {
     pmix_query_t *q;
+    pmix_proc_t proc;
     pmix_info_t *results = NULL;
     size_t n = 0;
     pmix_status_t rc;
@@ -249,7 +253,11 @@ static pmix_status_t query(const char *key, const char *nspace)
     PMIX_ARGV_APPEND(rc, q->keys, key);
     if (nspace) {
         PMIX_QUERY_QUALIFIERS_CREATE(q, 1);
-        PMIX_INFO_LOAD(&q->qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
+        PMIX_LOAD_PROCID(&proc, nspace, 0);
+        if (by_proc)
+            PMIX_INFO_LOAD(&q->qualifiers[0], PMIX_PROCID, &proc, PMIX_PROC);
+        else
+            PMIX_INFO_LOAD(&q->qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
     }
     rc = PMIx_Query_info(q, 1, &results, &n);
     for (size_t i = 0; i < n; i++)
@@ -262,17 +270,17 @@ static pmix_status_t query(const char *key, const char *nspace)
 
 static int do_query(char **argv)
 {
-    static const char *const keys[] = {PMIX_QUERY_NAMESPACES,   PMIX_UNIV_SIZE,
-                                       PMIX_JOB_SIZE,           PMIX_QUERY_JOB_STATUS,
-                                       PMIX_QUERY_PROC_TABLE,   PMIX_QUERY_LOCAL_PROC_TABLE,
-                                       PMIX_QUERY_SPAWN_SUPPORT};
+    static const char *const keys[] = {
+        PMIX_QUERY_NAMESPACES,    PMIX_UNIV_SIZE,           PMIX_JOB_SIZE,
+        PMIX_QUERY_JOB_STATUS,    PMIX_QUERY_PROC_TABLE,    PMIX_QUERY_LOCAL_PROC_TABLE,
+        PMIX_QUERY_SPAWN_SUPPORT, PMIX_QUERY_DEBUG_SUPPORT, PMIX_QUERY_SUPPORTED_KEYS};
 
     begin();
     if (me.rank == 0) {
         printf("me: %s\n", me.nspace);
         for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-            query(keys[i], argv[0] ? argv[0] : me.nspace);
-        query("no.such.key", NULL);
+            query(keys[i], argv[0] ? argv[0] : me.nspace, i % 2);
+        query("no.such.key", NULL, false);
     }
     must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
     return end();
@@ -304,16 +312,93 @@ static int do_control(char **argv)
     return end();
 }
 
-/* --- log TEXT TEXT: to the job's output and to its errors */
+/* --- log TEXT TEXT TEXT: to the job's output, to its errors, and wherever messages may go */
 
 static int do_log(char **argv)
 {
-    pmix_info_t info[2];
+    static const char *const elsewhere[] = {PMIX_LOG_SYSLOG, PMIX_LOG_LOCAL_SYSLOG,
+                                            PMIX_LOG_GLOBAL_SYSLOG};
+    pmix_byte_object_t blob = {.bytes = argv[2], .size = strlen(argv[2])};
+    pmix_info_t info[6];
+    size_t n = 0;
 
     begin();
-    PMIX_INFO_LOAD(&info[0], PMIX_LOG_STDOUT, argv[0], PMIX_STRING);
-    PMIX_INFO_LOAD(&info[1], PMIX_LOG_STDERR, argv[1], PMIX_STRING);
-    must(PMIx_Log(info, 2, NULL, 0), "log");
+    PMIX_INFO_LOAD(&info[n++], PMIX_LOG_STDOUT, argv[0], PMIX_STRING);
+    PMIX_INFO_LOAD(&info[n++], PMIX_LOG_STDERR, argv[1], PMIX_STRING);
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+        PMIX_INFO_LOAD(&info[n++], elsewhere[i], argv[2], PMIX_STRING);
+    PMIX_INFO_LOAD(&info[n++], PMIX_LOG_MSG, &blob, PMIX_BYTE_OBJECT);
+    must(PMIx_Log(info, n, NULL, 0), "log");
+    PMIX_INFO_LOAD(&info[0], PMIX_LOG_EMAIL_MSG, argv[2], PMIX_STRING);
+    printf("e-mail: %s\n", name_of(PMIx_Log(info, 1, NULL, 0)));
+    return end();
+}
+
+/* --- late: ranks that wait a second for one who does not come, in every way at once */
+
+static const char *const ways[] = {"fence", "connect", "disconnect", "get"};
+#define NWAYS (sizeof(ways) / sizeof(ways[0]))
+static pmix_status_t came[NWAYS];
+static int ncame;
+
+static void on_came(pmix_status_t status, void *cbdata)
+{
+    pthread_mutex_lock(&lock);
+    came[(size_t)cbdata] = status;
+    ncame++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_value_came(pmix_status_t status, pmix_value_t *v, void *cbdata)
+{
+    (void)v;
+    on_came(status, cbdata);
+}
+
+static void wait_for_nobody(void)
+{
+    int second = 1;
+    pmix_proc_t all, other;
+    pmix_info_t limit;
+
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    PMIX_LOAD_PROCID(&other, me.nspace, 1);
+    PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &second, PMIX_INT);
+    must(PMIx_Fence_nb(NULL, 0, &limit, 1, on_came, (void *)0), ways[0]);
+    must(PMIx_Connect_nb(&all, 1, &limit, 1, on_came, (void *)1), ways[1]);
+    must(PMIx_Disconnect_nb(&all, 1, &limit, 1, on_came, (void *)2), ways[2]);
+    must(PMIx_Get_nb(&other, "never.put", &limit, 1, on_value_came, (void *)3), ways[3]);
+    pthread_mutex_lock(&lock);
+    while (ncame < (int)NWAYS)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < NWAYS; i++)
+        printf("%s: %s\n", ways[i], name_of(came[i]));
+    fflush(stdout);
+}
+
+/* Rank 1 does nothing but wait until rank 0 has been told; it comes to the fence too late. */
+static int do_late(char **argv)
+{
+    pmix_pdata_t sought;
+    pmix_info_t info;
+    bool yes = true;
+    int all = 0;
+
+    (void)argv;
+    begin();
+    if (me.rank == 0) {
+        wait_for_nobody();
+        PMIX_INFO_LOAD(&info, "late.told", &yes, PMIX_BOOL);
+        must(PMIx_Publish(&info, 1), "publish");
+    } else {
+        PMIX_PDATA_CONSTRUCT(&sought);
+        PMIX_LOAD_KEY(sought.key, "late.told");
+        PMIX_INFO_LOAD(&info, PMIX_WAIT, &all, PMIX_INT);
+        must(PMIx_Lookup(&sought, 1, &info, 1), "lookup");
+        printf("fence, too late: %s\n", name_of(PMIx_Fence(NULL, 0, NULL, 0)));
+    }
     return end();
 }
 
@@ -506,8 +591,8 @@ static int do_tool_alloc(char **argv)
 static int do_tool(char **argv)
 {
     attach(argv[0]);
-    query(PMIX_QUERY_NAMESPACES, argv[1]);
-    query(PMIX_QUERY_PROC_TABLE, argv[1]);
+    query(PMIX_QUERY_NAMESPACES, argv[1], false);
+    query(PMIX_QUERY_PROC_TABLE, argv[1], false);
     must(PMIx_tool_finalize(), "PMIx_tool_finalize");
     return 0;
 }
@@ -535,15 +620,23 @@ static int leave(const char *uri)
     return 0;
 }
 
-static void release(const char *nspace)
+/* Named in each of the ways in which one can. */
+static void release(const char *nspace, char **argv)
 {
+    bool init = strcmp(argv[1], "init") == 0, all = strcmp(argv[2], "*") == 0;
     pmix_info_t info[2];
-    pmix_proc_t all;
+    pmix_proc_t proc;
+    pmix_data_array_t procs = {.type = PMIX_PROC, .size = 1, .array = &proc};
 
-    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
-    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_CUSTOM_RANGE, &all, PMIX_PROC);
+    PMIX_LOAD_PROCID(&proc, nspace, all ? PMIX_RANK_WILDCARD : (pmix_rank_t)number(argv[2]));
+    if (!all)
+        PMIX_INFO_LOAD(&info[0], PMIX_EVENT_AFFECTED_PROCS, &procs, PMIX_DATA_ARRAY);
+    else
+        PMIX_INFO_LOAD(&info[0], init ? PMIX_EVENT_AFFECTED_PROC : PMIX_EVENT_CUSTOM_RANGE, &proc,
+                       PMIX_PROC);
     PMIX_INFO_LOAD(&info[1], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
-    must(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, NULL, PMIX_RANGE_CUSTOM, info, 2, NULL, NULL),
+    must(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, NULL,
+                           init ? PMIX_RANGE_SESSION : PMIX_RANGE_CUSTOM, info, 2, NULL, NULL),
          "release");
 }
 
@@ -582,7 +675,7 @@ static int do_hold(char **argv)
     fflush(stdout);
     if (!fgets(line, sizeof(line), stdin))
         return 3;
-    release(child);
+    release(child, argv);
     await_event();
     printf("ended with code %d after %d such events\n", event.code, event.ready);
     return leave(argv[0]);
@@ -650,6 +743,7 @@ static const struct {
     {"query", do_query},
     {"control", do_control},
     {"log", do_log},
+    {"late", do_late},
     {"tool", do_tool},
     {"hold", do_hold},
     {"credentials", do_credentials},

@@ -154,6 +154,72 @@ static void must_be_bound(uint32_t rank, bool bound)
     }
 }
 
+/* What a realm, chosen by `by` (of type `type`), says under the key. NULL: our own. */
+static uint64_t get_of(const char *realm, const char *by, const void *choice, pmix_data_type_t type,
+                       const char *key)
+{
+    pmix_value_t *v = NULL;
+    pmix_info_t info[2];
+    pmix_proc_t job;
+    uint64_t n;
+
+    PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info[0], realm, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], by, choice, type);
+    must(PMIx_Get(&job, key, info, choice ? 2 : 1, &v), key);
+    n = v->type == PMIX_STRING ? strlen(v->data.string) : number_of(v);
+    PMIX_VALUE_RELEASE(v);
+    return n;
+}
+
+static void must_end_with(uint32_t rank, const char *key, const char *expected)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t proc;
+    size_t len, wanted = strlen(expected);
+
+    PMIX_LOAD_PROCID(&proc, me.nspace, rank);
+    must(PMIx_Get(&proc, key, NULL, 0, &v), key);
+    len = strlen(v->data.string);
+    must_equal(len > wanted && strcmp(v->data.string + len - wanted, expected) == 0, 1, key);
+    PMIX_VALUE_RELEASE(v);
+}
+
+static void check_job(void)
+{
+    must_equal(get_of(PMIX_SESSION_INFO, "", NULL, PMIX_UNDEF, PMIX_UNIV_SIZE), 5,
+               "session's size");
+    must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_NPROC_OFFSET), 0, "offset");
+    must_be_text(PMIX_RANK_WILDCARD, PMIX_SERVER_NSPACE, "dvm");
+    must_equal(get_number(PMIX_RANK_WILDCARD, PMIX_SERVER_RANK), me.rank == 1 ? 5 : 3, "server");
+    must_end_with(PMIX_RANK_WILDCARD, PMIX_NSDIR, "/" PAIR_NSPACE);
+    must_equal(get_of(PMIX_JOB_INFO, PMIX_JOBID, NULL, PMIX_STRING, PMIX_TMPDIR) > 0, 1, "tmpdir");
+}
+
+static void check_nodes(void)
+{
+    uint32_t size = me.rank == 1 ? 1 : 2;
+
+    must_equal(get_of(PMIX_NODE_INFO, "", NULL, PMIX_UNDEF, PMIX_NODE_SIZE), size, "own node");
+    must_equal(get_of(PMIX_NODE_INFO, PMIX_HOSTNAME, "node-a", PMIX_STRING, PMIX_NODE_SIZE), 2,
+               "size of node-a");
+    must_equal(get_of(PMIX_NODE_INFO, PMIX_HOSTNAME, "node-b", PMIX_STRING, PMIX_LOCALLDR), 1,
+               "leader of node-b");
+}
+
+static void check_app(int argc, char **argv)
+{
+    uint32_t first = 0;
+    size_t len = 0;
+
+    for (int i = 0; i < argc; i++)
+        len += strlen(argv[i]) + (i > 0);
+    must_equal(get_of(PMIX_APP_INFO, PMIX_APPNUM, &first, PMIX_UINT32, PMIX_APP_SIZE), 3, "size");
+    must_equal(get_of(PMIX_APP_INFO, PMIX_APPNUM, &first, PMIX_UINT32, PMIX_APPLDR), 0, "leader");
+    must_equal(get_of(PMIX_APP_INFO, PMIX_APPNUM, &first, PMIX_UINT32, PMIX_WDIR), 4, "/tmp");
+    must_equal(get_of(PMIX_APP_INFO, PMIX_APPNUM, &first, PMIX_UINT32, PMIX_APP_ARGV), len, "argv");
+}
+
 /* --- job info: the clients run as 2 + 1 ranks, see pair.c for names and numbers */
 
 static int client_jobinfo(int argc, char **argv)
@@ -171,12 +237,16 @@ static int client_jobinfo(int argc, char **argv)
     must_be_text(PMIX_RANK_WILDCARD, PMIX_JOBID, PAIR_NSPACE);
     must_be_true(PMIX_RANK_WILDCARD, PMIX_TDIR_RMCLEAN);
     must_be_text(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, me.rank == 1 ? "1" : "0,2");
+    check_job();
+    check_nodes();
+    check_app(argc, argv);
     for (uint32_t r = 0; r < 3; r++) {
         must_equal(get_number(r, PMIX_APPNUM), 0, "appnum");
         must_equal(get_number(r, PMIX_APP_RANK), r, "app rank");
         must_equal(get_number(r, PMIX_GLOBAL_RANK), r, "global rank");
         must_equal(get_number(r, PMIX_LOCAL_RANK), local_rank[r], "local rank");
         must_equal(get_number(r, PMIX_NODE_RANK), local_rank[r], "node rank");
+        must_equal(get_number(r, PMIX_REINCARNATION), 0, "lives before this one");
         /* libpmix 4.2 finds no node id of ranks on other nodes (docs/pmix.md). */
         if (node[r] == node[me.rank])
             must_equal(get_number(r, PMIX_NODEID), node[r], "node id");
@@ -307,13 +377,19 @@ static int client_no_answer(int argc, char **argv)
 static pmix_status_t publish(const char *key, uint32_t n, pmix_data_range_t range,
                              pmix_persistence_t persist)
 {
-    pmix_info_t info[3];
+    uint32_t gid = getgid();
+    pmix_info_t info[5], nobody;
+    pmix_data_array_t allowed = {.type = PMIX_INFO, .size = 1, .array = &nobody};
     pmix_status_t rc;
 
+    PMIX_INFO_LOAD(&nobody, PMIX_ACCESS_USERIDS, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[3], PMIX_GRPID, &gid, PMIX_UINT32);
+    PMIX_INFO_LOAD(&info[4], PMIX_ACCESS_PERMISSIONS, &allowed, PMIX_DATA_ARRAY);
     PMIX_INFO_LOAD(&info[0], key, &n, PMIX_UINT32);
     PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
     PMIX_INFO_LOAD(&info[2], PMIX_PERSISTENCE, &persist, PMIX_PERSIST);
-    rc = PMIx_Publish(info, 3);
+    rc = PMIx_Publish(info, 5);
+    PMIX_INFO_DESTRUCT(&info[4]);
     return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 
@@ -344,7 +420,11 @@ static int client_publish(int argc, char **argv)
     start();
     if (me.rank == 1)
         must(publish("test.port", 4711, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), "publish");
+    must_be(publish("test.rm", 1, PMIX_RANGE_RM, PMIX_PERSIST_APP), PMIX_ERR_BAD_PARAM,
+            "publishing for nobody here");
     fence(false);
+    must_be(lookup(PMIX_GRPID, 0, &n), PMIX_ERR_NOT_FOUND, "what says how, not what");
+    must_be(lookup(PMIX_ACCESS_PERMISSIONS, 0, &n), PMIX_ERR_NOT_FOUND, "what says how, not what");
     must(lookup("test.port", 0, &n), "lookup");
     must_equal(n, 4711, "published number");
     must_be(publish("test.port", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), PMIX_ERR_DUPLICATE_KEY,

@@ -65,6 +65,7 @@ static int client_spawn(int argc, char **argv)
     pmix_nspace_t child;
     pmix_app_t *app;
     int timeout_s = 9;
+    uint32_t restarts = 2;
     pmix_info_t info[5];
 
     must(PMIx_Init(&me, NULL, 0), "PMIx_Init");
@@ -76,9 +77,14 @@ static int client_spawn(int argc, char **argv)
     app->argv = child_argv;
     app->env = child_env;
     app->maxprocs = 3;
+    PMIX_INFO_CREATE(app->info, 1);
+    app->ninfo = 1;
+    PMIX_INFO_LOAD(&app->info[0], PMIX_WDIR, "/var", PMIX_STRING);
     must_be(PMIx_Spawn(info, 3, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "unknown map-by");
     PMIX_INFO_DESTRUCT(&info[0]);
     spawn_policies(app);
+    PMIX_INFO_LOAD(&info[0], PMIX_MAX_RESTARTS, &restarts, PMIX_UINT32);
+    must_be(PMIx_Spawn(info, 1, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "restarts");
     PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "ppr:2:numa", PMIX_STRING);
     PMIX_INFO_LOAD(&info[3], PMIX_RUNTIME_OPTIONS, "recoverable,strict", PMIX_STRING);
     PMIX_INFO_LOAD(&info[4], PMIX_JOB_TIMEOUT, &timeout_s, PMIX_INT);
@@ -101,7 +107,7 @@ static void a_spawn_request_becomes_a_job_spec(void **state)
     const struct pair_plan plan = {.argv = argv, .ranks = {1, 0}, .env = env};
     struct pair_result r = pair_run(&plan);
 
-    assert_non_null(strstr(r.out, "spawn by 7.1.0: /bin/prog -x n=3"));
+    assert_non_null(strstr(r.out, "spawn by 7.1.0: /bin/prog -x n=3 cwd=/var "));
     assert_non_null(strstr(r.out, "env0=COLOUR=blue"));
     assert_non_null(strstr(r.out, "map=2 level=2 ppr=2 rank=4 bind=4 flags=34 timeout=9000"));
     assert_int_equal(r.failed, 0);

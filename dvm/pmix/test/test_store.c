@@ -151,6 +151,18 @@ static void a_request_with_one_bad_pair_stores_none_of_its_pairs(void **state)
     assert_finds(state, &alice, PMIX_RANGE_SESSION, "taken", "1");
 }
 
+static void a_range_or_a_life_that_is_none_of_ours_is_refused(void **state)
+{
+    static const uint8_t ranges[] = {PMIX_RANGE_RM, PMIX_RANGE_CUSTOM, 8, PMIX_RANGE_INVALID};
+    static const uint8_t lives[] = {PMIX_PERSIST_SESSION + 1, PMIX_PERSIST_INVALID};
+
+    for (size_t i = 0; i < sizeof(ranges); i++)
+        assert_int_equal(publish(state, &alice, ranges[i], PMIX_PERSIST_APP, "k", "v"), STORE_BAD);
+    for (size_t i = 0; i < sizeof(lives); i++)
+        assert_int_equal(publish(state, &alice, PMIX_RANGE_SESSION, lives[i], "k", "v"), STORE_BAD);
+    assert_int_equal(store_count(*state), 0);
+}
+
 static void a_store_that_is_full_refuses_and_keeps_what_it_has(void **state)
 {
     FREE_AUTO char *big = xmalloc(STORE_BYTES_MAX / 2 + 1);
@@ -256,6 +268,7 @@ int main(void)
         TEST(a_publish_request_cut_at_any_byte_changes_nothing),
         TEST(a_lookup_cut_at_any_byte_is_refused),
         TEST(a_request_with_one_bad_pair_stores_none_of_its_pairs),
+        TEST(a_range_or_a_life_that_is_none_of_ours_is_refused),
         TEST(a_store_that_is_full_refuses_and_keeps_what_it_has),
         TEST(another_user_sees_nothing),
         TEST(ranges_end_where_they_say),
