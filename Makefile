@@ -95,6 +95,7 @@ $$(BUILD)/$(1)/bin/dvm-spawner: $$(BUILD)/$(1)/dvm/bin/dvm-spawner.o $$(SPAWNER_
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_spawner_$(1)) -o $$@ $$^
+$$(BUILD)/$(1)/bin/prted: | $$(BUILD)/$(1)/bin/dvm-spawner
 $$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,operator api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"

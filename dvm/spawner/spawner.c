@@ -156,10 +156,13 @@ static int wait_ms(const struct spawner *sp, uint64_t now_ms)
 }
 
 /* A socket that takes no more, or is gone, which reading finds out. */
-static void watch_room(const struct spawner *sp, bool wanted)
+static void watch_room(struct spawner *sp, bool wanted)
 {
     struct epoll_event ev = {.events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = TAG_SOCK};
 
+    if (sp->wants_room == wanted)
+        return;
+    sp->wants_room = wanted;
     epoll_ctl(sp->epoll_fd, EPOLL_CTL_MOD, sp->sock, &ev);
 }
 
@@ -175,6 +178,18 @@ static void turn(struct spawner *sp)
         watch_room(sp, !spawner_rank_report(sp) || !spawner_clean_report(sp));
     spawner_sweep_turn(sp, spawner_now_ms());
     spawner_end_turn(sp, spawner_now_ms());
+}
+
+/* Nothing here has a handler. SIGPIPE would be the end when nobody reads the log any more. */
+static void set_signals(struct spawner *sp)
+{
+    struct sigaction sa;
+
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&sp->ignored);
+    for (int s = 1; s < NSIG; s++)
+        if (sigaction(s, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
+            sigaddset(&sp->ignored, s);
 }
 
 static int watch(const struct spawner *sp, int fd, uint64_t tag)
@@ -214,6 +229,7 @@ void spawner_run(int sock, pid_t daemon)
     spawner_close_but(sock);
     fcntl(sock, F_SETFD, FD_CLOEXEC); /* which the exec to this program could not have */
     raise_nofile(&sp);
+    set_signals(&sp);
     spawner_signals(&set);
     sp.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     sp.epoll_fd = epoll_create1(EPOLL_CLOEXEC);

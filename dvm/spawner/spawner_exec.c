@@ -61,13 +61,14 @@ enum spawner_word spawner_exec_word(int exec_fd, int *errnum, char **what)
 }
 
 /* What the spawner and whoever started it have changed goes back to the defaults. */
-static void reset_signals(void)
+static void reset_signals(const sigset_t *ignored)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     sigset_t none;
 
     for (int s = 1; s < NSIG; s++)
-        sigaction(s, &dfl, NULL); /* SIGKILL and the C library's own are refused */
+        if (sigismember(ignored, s) == 1)
+            sigaction(s, &dfl, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -111,15 +112,11 @@ static void prepare_debug(unsigned flags, int exec_fd)
 
 /* All is as the program is to find it. What is open here is nobody's: for as long as this waits, no
  * end of another rank's socket may stay open. */
-static void wait_for_go(const struct spawn_spec *s, int exec_fd)
+static void wait_for_go(int exec_fd)
 {
-    char what[SPAWN_WHAT_MAX];
     char word = 0;
     ssize_t n;
-    int why = spawner_path_check((char *const *)s->argv, what, sizeof(what));
 
-    if (why)
-        fail(exec_fd, why, "%s", what);
     spawner_close_but(exec_fd);
     if (write(exec_fd, &word, 1) != 1)
         _exit(EXIT_FAILURE);
@@ -133,8 +130,10 @@ static void wait_for_go(const struct spawn_spec *s, int exec_fd)
 static void become(const struct spawner *sp, const struct spawner_rank *r,
                    const struct spawn_spec *s, int exec_fd)
 {
+    char *const *argv = (char *const *)s->argv;
     char what[SPAWN_WHAT_MAX];
     cpu_set_t *mask = NULL;
+    char *path;
     int why;
 
     if (setrlimit(RLIMIT_NOFILE, &sp->nofile) < 0)
@@ -149,11 +148,17 @@ static void become(const struct spawner *sp, const struct spawner_rank *r,
     }
     /* Names are looked up in the environment that is passed on, in the directory of the rank. */
     environ = environment_of(sp, r->job, s);
-    reset_signals();
+    reset_signals(&sp->ignored);
     prepare_debug(r->flags, exec_fd);
-    if (r->flags & SPAWN_START_WAITS)
-        wait_for_go(s, exec_fd);
-    why = spawner_path_exec((char *const *)s->argv, what, sizeof(what));
+    why = spawner_path_check(argv, &path, what, sizeof(what));
+    if (r->flags & SPAWN_START_WAITS) {
+        if (why)
+            fail(exec_fd, why, "%s", what);
+        wait_for_go(exec_fd);
+    }
+    if (!why)
+        execve(path, argv, environ); /* mostly; if not, all that is to be said is found below */
+    why = spawner_path_exec(argv, what, sizeof(what));
     fail(exec_fd, why, "%s", what);
 }
 

@@ -122,33 +122,39 @@ static int check_file(const char *path, char *const argv[])
     return *name ? is_program(name) : 0;
 }
 
-static int find_and(file_fn *fn, char *const argv[], char *what, size_t size)
+static char *find_and(file_fn *fn, char *const argv[], int *why, char *what, size_t size)
 {
     char head[HEAD_BYTES];
     const char *name;
-    char *path = NULL;
-    int why = 0;
+    char *path;
 
-    if (strchr(argv[0], '/'))
-        why = fn(argv[0], argv);
-    else
-        path = in_path(argv, fn, &why);
+    if (strchr(argv[0], '/')) {
+        path = xstrdup(argv[0]);
+        *why = fn(path, argv);
+    } else {
+        path = in_path(argv, fn, why);
+    }
     snprintf(what, size, "exec %s", argv[0]);
-    if (why == ENOENT && access(path ? path : argv[0], F_OK) == 0) {
-        interpreter_of(path ? path : argv[0], head, &name);
-        snprintf(what, size, "exec %s: %s %s", path ? path : argv[0],
+    if (*why == ENOENT && access(path, F_OK) == 0) {
+        interpreter_of(path, head, &name);
+        snprintf(what, size, "exec %s: %s %s", path,
                  *name ? "its interpreter" : "the loader of its libraries", name);
     }
-    free(path);
-    return why;
+    return path;
 }
 
 int spawner_path_exec(char *const argv[], char *what, size_t size)
 {
-    return find_and(exec_file, argv, what, size);
+    int why;
+
+    free(find_and(exec_file, argv, &why, what, size));
+    return why;
 }
 
-int spawner_path_check(char *const argv[], char *what, size_t size)
+int spawner_path_check(char *const argv[], char **path, char *what, size_t size)
 {
-    return find_and(check_file, argv, what, size);
+    int why;
+
+    *path = find_and(check_file, argv, &why, what, size);
+    return why;
 }

@@ -58,13 +58,15 @@ struct spawner_scope;
 enum spawner_phase { SPAWNER_SERVING, SPAWNER_ASKING, SPAWNER_KILLING, SPAWNER_EMPTY };
 
 struct spawner {
-    int sock; /* -1: the daemon has closed it */
+    int sock;        /* -1: the daemon has closed it */
+    bool wants_room; /* it is watched for that */
     int signal_fd;
     int epoll_fd;
     pid_t daemon; /* 0: reaped */
     int exit_code;
     uint64_t token;       /* tells our ranks from those of a spawner within a job */
     struct rlimit nofile; /* as we got it, and as ranks get it */
+    sigset_t ignored;     /* here, and not by ranks */
     struct spawner_rank *by_id;
     struct spawner_rank *by_pid;
     struct spawner_rank *reports;
@@ -91,8 +93,8 @@ bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more
 /* spawner_path.c: as execvp(), but what is no text is not handed to a shell. Returns why it could
  * not be: errno, and `what` names the file, or the interpreter that it needs. */
 int spawner_path_exec(char *const argv[], char *what, size_t size);
-/* The same search without the exec; 0: it finds what looks as if it could be run. */
-int spawner_path_check(char *const argv[], char *what, size_t size);
+/* The same search without the exec; 0: *path, on the heap, looks as if it could be run. */
+int spawner_path_check(char *const argv[], char **path, char *what, size_t size);
 /* spawner_exec.c: the way of a forked child to its program. */
 void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
                   const int fds[SPAWN_FD_COUNT], int exec_fd) __attribute__((noreturn));

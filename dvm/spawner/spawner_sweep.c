@@ -68,6 +68,10 @@ static void look(const struct spawner *sp, struct spawner_sweep *w)
     }
     w->looks++;
     w->clean = found ? 0 : w->clean + 1;
+    /* Who is handed on is handed to us, and stays our child until we reap it. If there is none but
+     * the daemon, none has been missed. */
+    if (t.n == 0 && HASH_CNT(by_pid, sp->by_pid) == 0)
+        w->clean = CLEAN_LOOKS;
 }
 
 static void free_sweep(struct spawner *sp, struct spawner_sweep *w)
