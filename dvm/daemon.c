@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define TLS_REFRESH_MS 30000
+#define SILENT_MS 10000 /* as other daemons have, if no option says */
 
 void daemon_enter(struct daemon *d)
 {
@@ -346,14 +347,15 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
     return write_file(d, "ports.json", text, err);
 }
 
-static int build(struct daemon *d, int spawner_fd, struct err *err)
+static int build(struct daemon *d, const struct spawner_handle *spawner, struct err *err)
 {
     struct iof_io io = dclient_iof_io;
     struct stage_io stage_io = dstage_io;
     uint16_t join_port;
 
     io.arg = stage_io.arg = d;
-    d->odls = odls_create(d->loop, spawner_fd, &djob_odls_upcalls, d, err);
+    d->odls = odls_create(d->loop, spawner, d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS,
+                          &djob_odls_upcalls, d, err);
     if (!d->odls || make_tls(d, err) < 0 || make_sockets(d, &join_port, err) < 0 ||
         make_pmix(d, err) < 0 || make_core(d, join_port, err) < 0)
         return -1;
@@ -371,15 +373,15 @@ static int build(struct daemon *d, int spawner_fd, struct err *err)
     return 0;
 }
 
-struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o, int spawner_fd,
-                             struct err *err)
+struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o,
+                             const struct spawner_handle *spawner, struct err *err)
 {
     struct daemon *d = xcalloc(1, sizeof *d);
 
     d->opts = *o;
     d->loop = loop;
     signal(SIGPIPE, SIG_IGN);
-    if (build(d, spawner_fd, err) < 0) {
+    if (build(d, spawner, err) < 0) {
         daemon_destroy(d);
         return NULL;
     }

@@ -5,6 +5,7 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
+#include "dvm/spawner/spawner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,10 +31,10 @@ struct daemon_opts {
 };
 
 struct daemon;
-/* `spawner_fd` from spawner_split(), taken. Listens and writes <session>/ports.json before it
- * returns. */
-struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o, int spawner_fd,
-                             struct err *err);
+/* The spawner from spawner_split(); its socket is taken. Listens and writes <session>/ports.json
+ * before it returns. */
+struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o,
+                             const struct spawner_handle *spawner, struct err *err);
 void daemon_destroy(struct daemon *d);
 /* After loop_run() has returned. */
 int daemon_exit_code(const struct daemon *d);

@@ -4,6 +4,7 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
+#include "dvm/spawner/remove.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -555,9 +556,14 @@ static void on_spawner_lost(const char *why, void *arg)
 {
     struct daemon *d = arg;
 
-    log_error("the spawner is gone: %s", why);
-    d->exit_code = 1;
-    loop_stop(d->loop);
+    FREE_AUTO char *text = xasprintf("its spawner is gone: %s", why);
+
+    log_error("the spawner is gone, and with it all ranks here: %s", why);
+    remove_path(d->opts.session_dir, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS | REMOVE_JOBS,
+                &(struct remove_rules){0});
+    daemon_enter(d);
+    core_fail(d->core, text);
+    daemon_drain(d);
 }
 
 const struct odls_upcalls djob_odls_upcalls = {.on_started = on_started,

@@ -15,13 +15,14 @@
 #define EXIT_USAGE 2
 
 static const char usage_text[] =
-    "Usage: dvm-spawner SOCKET DAEMON LEVEL [WORD...]\n"
+    "Usage: dvm-spawner SOCKET DAEMON TOKEN LEVEL [WORD...]\n"
     "Creates, reaps and cleans up after the ranks of a daemon. prted becomes it at its start, "
     "with\n"
     "the daemon proper as its child; it is of no use to anybody else.\n"
     "\n"
     "  SOCKET   descriptor by which the daemon commands\n"
     "  DAEMON   process id of the daemon, a child\n"
+    "  TOKEN    16 hex digits that the marks of its ranks begin with\n"
     "  LEVEL    of the log: error, warn, info, debug\n"
     "  WORD     the daemon's own command line, for ps to show whose it is\n"
     "\n"
@@ -46,6 +47,14 @@ static int number(const char *text)
     return errno || end == text || *end || n < 0 || n > INT32_MAX ? -1 : (int)n;
 }
 
+static bool token(const char *text, uint64_t *out)
+{
+    char *end;
+
+    *out = strtoull(text, &end, 16);
+    return strspn(text, "0123456789abcdef") == 16 && !*end;
+}
+
 static bool is_packets(int fd)
 {
     int type = 0;
@@ -64,19 +73,22 @@ static bool is_child(int pid)
 int main(int argc, char **argv)
 {
     enum log_level level;
+    uint64_t mark;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage_text, stdout) < 0;
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return puts("dvm-spawner " DVM_VERSION) < 0;
-    if (argc < 4)
-        return usage("socket, daemon and level are needed");
+    if (argc < 5)
+        return usage("socket, daemon, token and level are needed");
     if (!is_packets(number(argv[1])))
         return usage("the socket is none of packets");
     if (!is_child(number(argv[2])))
         return usage("the daemon is no child of this process");
-    if (log_level_parse(argv[3], &level) < 0)
+    if (!token(argv[3], &mark))
+        return usage("the token has not 16 hex digits");
+    if (log_level_parse(argv[4], &level) < 0)
         return usage("no such level");
     log_init("dvm-spawner", level);
-    spawner_run(number(argv[1]), number(argv[2]));
+    spawner_run(number(argv[1]), number(argv[2]), mark);
 }

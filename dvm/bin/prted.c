@@ -355,27 +355,27 @@ static int prepare_session(struct cmdline *c, struct err *err)
     return 0;
 }
 
-static int split(const struct cmdline *c, struct err *err)
+static int split(const struct cmdline *c, struct spawner_handle *spawner, struct err *err)
 {
     FREE_AUTO char *program = spawner_program(err);
 
-    return program ? spawner_split(program, log_level_name(c->level), c->argv, err) : -1;
+    return program ? spawner_split(program, log_level_name(c->level), c->argv, spawner, err) : -1;
 }
 
 static int run(struct cmdline *c, struct err *err)
 {
-    int spawner = split(c, err);
+    struct spawner_handle spawner;
     struct loop *loop;
     struct daemon *d;
     int code = 1;
 
-    if (spawner < 0)
+    if (split(c, &spawner, err) < 0)
         return -1;
     find_cpus(c);
     loop = loop_create(err);
     if (!loop)
         return -1;
-    d = daemon_create(loop, &c->o, spawner, err);
+    d = daemon_create(loop, &c->o, &spawner, err);
     if (d && loop_run(loop, err) == 0)
         code = daemon_exit_code(d);
     else

@@ -421,6 +421,17 @@ void core_sigterm(struct core *c)
     core_settle(c);
 }
 
+void core_fail(struct core *c, const char *why)
+{
+    struct msg_target self = {c->opts.vpid, c->self.epoch};
+    struct msg m = {.type = MSG_LOST, .ntargets = 1, .targets = &self, .text = (char *)why};
+
+    if (!core_is_head(c) && c->state == CORE_WIRED)
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
+    core_settle(c);
+    out_add(&c->out, OUT_EXIT)->number = EXIT_FAILURE;
+}
+
 enum core_state core_state(const struct core *c)
 {
     return c->state;

@@ -139,6 +139,10 @@ void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a);
 /* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */
 void core_sigterm(struct core *c);
 
+/* This daemon can't go on, and ends at once: the head hears why and waits for nothing. Its ranks
+ * are no more. */
+void core_fail(struct core *c, const char *why);
+
 /* State for readiness and humans. */
 enum core_state { CORE_JOINING, CORE_WIRED, CORE_LEAVING, CORE_PARKED, CORE_ENDING };
 extern const struct fsm core_fsm; /* its events have the number of the state that they lead to */

@@ -207,7 +207,7 @@ void launch_applied(struct launch *l, const struct msg *op)
             grow_completed(l);
         if (MUTANT(LOSS_FAILS_GROW))
             wholegrow_give_way(l, 0, "a loss");
-        job_daemon_lost(l, t->vpid, t->epoch);
+        job_daemon_lost(l, t->vpid, t->epoch, op->ntargets == 1 ? op->text : NULL);
         launch_left(l, t->vpid, t->epoch);
     }
 }
@@ -238,7 +238,8 @@ void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char
     op_queue(l, &m, true, NULL);
 }
 
-/* A parent's word counts while it is the parent: later the child has another, who waits for it. */
+/* A parent's word counts while it is the parent: later the child has another, who waits for it. A
+ * daemon that cannot go on says so itself. */
 static bool is_parent(const struct launch *l, uint32_t from, uint32_t vpid)
 {
     struct tree t = members_tree(l->members);
@@ -249,7 +250,8 @@ static bool is_parent(const struct launch *l, uint32_t from, uint32_t vpid)
 static void lost_or_gone(struct launch *l, uint32_t from, const struct msg *m)
 {
     for (size_t i = 0; i < m->ntargets; i++) {
-        if (m->type == MSG_LOST && !is_parent(l, from, m->targets[i].vpid))
+        if (m->type == MSG_LOST && from != m->targets[i].vpid &&
+            !is_parent(l, from, m->targets[i].vpid))
             out_log(l->out, LOG_LEVEL_INFO,
                     "vpid %u reports the loss of vpid %u, which has left it", from,
                     m->targets[i].vpid);

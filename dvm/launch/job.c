@@ -534,7 +534,7 @@ static void unlaunched(struct launch *l, struct job *j, const char *why)
     job_fail(l, j, JOB_EV_FAIL_START, 125, "not launched: %s", why);
     for (size_t i = 0; i < j->map.nnodes; i++) {
         if (!j->node_sent[i])
-            job_lose_node(l, j, (int)i);
+            job_lose_node(l, j, (int)i, NULL);
     }
 }
 

@@ -263,7 +263,7 @@ int launch_signal_put(struct launch *l, const char *nspace, int signum, const ch
     return 0;
 }
 
-void job_lose_node(struct launch *l, struct job *j, int node)
+void job_lose_node(struct launch *l, struct job *j, int node, const char *why)
 {
     char text[512];
     uint32_t nlost = 0;
@@ -276,8 +276,9 @@ void job_lose_node(struct launch *l, struct job *j, int node)
         loss_add(l, j, r, 0, RANK_LOST);
         nlost++;
     }
-    snprintf(text, sizeof text, "%u ranks on %s were lost with their daemon (vpid %u)", nlost,
-             j->map.nodes[node].host, j->map.nodes[node].vpid);
+    snprintf(text, sizeof text, "%u ranks on %s were lost with their daemon (vpid %u)%s%s", nlost,
+             j->map.nodes[node].host, j->map.nodes[node].vpid, why && *why ? ": " : "",
+             why ? why : "");
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
         job_fail(l, j, JOB_EV_ABORT, CODE_LOST, "%s", text);
     else if (!j->failure && nlost)
@@ -287,7 +288,7 @@ void job_lose_node(struct launch *l, struct job *j, int node)
 
 /* A held or queued job is mapped anew when it goes on; one that runs there ends by its own policy.
  */
-void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch)
+void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why)
 {
     struct job *j;
 
@@ -297,7 +298,7 @@ void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch)
 
         if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr &&
             (j->sent || MUTANT(LOSS_ENDS_HELD)) && !job_state_over(j->state) && !j->node_gone[node])
-            job_lose_node(l, j, node);
+            job_lose_node(l, j, node, why);
     }
 }
 

@@ -238,8 +238,9 @@ void hold_asked(struct launch *l, const struct msg *m);
 void job_local_gone(struct launch *l, uint32_t from, const struct msg *m);
 void job_aborted(struct launch *l, uint32_t from, const struct msg *m);
 void job_signal(struct launch *l, const struct msg *m);
-void job_lose_node(struct launch *l, struct job *j, int node); /* it has not had the launch */
-void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch);
+/* It has not had the launch. `why` may be NULL or "", as below. */
+void job_lose_node(struct launch *l, struct job *j, int node, const char *why);
+void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why);
 void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
 void job_deadlines(struct launch *l);
 uint64_t job_next_deadline(const struct launch *l);

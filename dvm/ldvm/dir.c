@@ -268,20 +268,46 @@ static const char *nth_word(const char *text, int n)
     return text;
 }
 
-/* Start time of a process in clock ticks since boot; 0: it does not live (a zombie does not). */
-static unsigned long long start_time(pid_t pid)
+/* The line of a living process (a zombie does not live) from its state on: field 3 of proc(5). */
+static const char *stat_of(pid_t pid, char *line, int size)
 {
     char *path FREE_AUTO = xasprintf("/proc/%d/stat", (int)pid);
-    char line[1024];
     const char *end;
 
-    read_line(path, line, sizeof(line));
-    /* The name in parentheses may hold anything; fields are counted from behind it, where field 3
-     * is the state and field 22 the start time (proc(5)). */
+    read_line(path, line, size);
+    /* The name in parentheses may hold anything. */
     end = strrchr(line, ')');
-    if (!end || end[1] != ' ' || strchr("ZX", end[2]))
-        return 0;
-    return strtoull(nth_word(end + 2, 19), NULL, 10);
+    return end && end[1] == ' ' && !strchr("ZX", end[2]) ? end + 2 : NULL;
+}
+
+/* Start time of a process in clock ticks since boot; 0: it does not live. */
+static unsigned long long start_time(pid_t pid)
+{
+    char line[1024];
+    const char *stat = stat_of(pid, line, sizeof(line));
+
+    return stat ? strtoull(nth_word(stat, 19), NULL, 10) : 0;
+}
+
+/* A daemon whose spawner has died, on its way to its end: it is left in the session that this had
+ * made, whose number is given to nobody else meanwhile. */
+static pid_t orphan_of(pid_t spawner)
+{
+    DIR *d = opendir("/proc");
+    const struct dirent *e;
+    pid_t found = 0;
+
+    while (d && !found && (e = readdir(d))) {
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        char line[1024];
+        const char *stat = pid > 0 ? stat_of(pid, line, sizeof(line)) : NULL;
+
+        if (stat && strtol(nth_word(stat, 3), NULL, 10) == spawner && strstr(line, "(prted)"))
+            found = pid;
+    }
+    if (d)
+        closedir(d);
+    return found;
 }
 
 int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
@@ -299,6 +325,7 @@ pid_t ldvm_pid(const char *dir, uint32_t vpid)
 {
     char *path FREE_AUTO = ldvm_path(dir, vpid, "pid");
     unsigned long long start;
+    unsigned long long now;
     char line[64];
     char *end = line;
     long pid;
@@ -306,7 +333,10 @@ pid_t ldvm_pid(const char *dir, uint32_t vpid)
     read_line(path, line, sizeof(line));
     pid = strtol(line, &end, 10);
     start = strtoull(end, NULL, 10);
-    return pid > 0 && pid <= INT_MAX && start && start_time((pid_t)pid) == start ? (pid_t)pid : 0;
+    if (pid <= 0 || pid > INT_MAX || !start)
+        return 0;
+    now = start_time((pid_t)pid);
+    return now == start ? (pid_t)pid : now ? 0 : orphan_of((pid_t)pid);
 }
 
 size_t ldvm_daemons(const char *dir, struct ldvm_daemon **list)

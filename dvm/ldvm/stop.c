@@ -62,6 +62,11 @@ int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *er
     /* One's own children are zombies until they are reaped, which nobody else can do. */
     if ((!own || end_all(own, patient, err) == 0) && adopt_all(others, dir, err) == 0)
         rc = end_all(others, patient, err);
+    /* If spawners had to be killed, their daemons are left, on their way to their end. */
+    if (rc == 0)
+        rc = adopt_all(others, dir, err);
+    if (rc == 0)
+        rc = end_all(others, patient, err);
     procs_destroy(others);
     if (rc < 0 || !ldvm_is(dir))
         return rc;

@@ -30,8 +30,9 @@ static void raise_nofile(void)
         log_warn("the limit of open files cannot be raised errno=%d", errno);
 }
 
-struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_upcalls *up,
-                         void *arg, struct err *err)
+struct odls *odls_create(struct loop *loop, const struct spawner_handle *spawner,
+                         uint64_t silent_ms, const struct odls_upcalls *up, void *arg,
+                         struct err *err)
 {
     struct odls *o = xcalloc(1, sizeof(*o));
 
@@ -39,11 +40,15 @@ struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_up
     o->loop = loop;
     o->up = *up;
     o->arg = arg;
-    o->sock = spawner_fd;
+    o->sock = spawner->sock;
+    o->spawner = spawner->pid;
+    o->token = spawner->token;
+    o->silent_ms = silent_ms;
+    o->ping = loop_timer_create(loop, odls_watch_on_due, o);
     o->chunk = xmalloc(ODLS_READ_MAX);
     o->retry = loop_timer_create(loop, odls_send_on_retry, o);
     o->watched = LOOP_READ;
-    o->watch = loop_fd_create(loop, spawner_fd, LOOP_READ, odls_send_on_ready, o);
+    o->watch = loop_fd_create(loop, o->sock, LOOP_READ, odls_send_on_ready, o);
     return o;
 }
 
@@ -56,6 +61,7 @@ void odls_destroy(struct odls *o)
     odls_job_free_all(o);
     loop_fd_destroy(o->watch);
     loop_timer_destroy(o->retry);
+    loop_timer_destroy(o->ping);
     close(o->sock);
     free(o->chunk);
     free(o);
@@ -375,5 +381,6 @@ void odls_clean_run(struct odls *o, uint64_t scope)
     struct odls_send *s = odls_send_new(SPAWN_CMD_CLEAN_RUN);
 
     s->cmd.id = scope;
+    o->ncleaning++;
     odls_send_queue(o, s);
 }

@@ -5,6 +5,7 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
+#include "dvm/spawner/spawner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,9 +41,12 @@ struct odls_upcalls {
 };
 
 struct odls;
-/* `spawner_fd` from spawner_split(); taken. */
-struct odls *odls_create(struct loop *loop, int spawner_fd, const struct odls_upcalls *up,
-                         void *arg, struct err *err);
+/* The spawner from spawner_split(); its socket is taken. While something is wanted of it, it has to
+ * answer: after half of silent_ms without a word it gets SIGCONT, after all of it SIGKILL, and is
+ * lost. All processes of its ranks are then ended before on_spawner_lost. */
+struct odls *odls_create(struct loop *loop, const struct spawner_handle *spawner,
+                         uint64_t silent_ms, const struct odls_upcalls *up, void *arg,
+                         struct err *err);
 /* Not from within an upcall. What still runs is ended by the spawner. */
 void odls_destroy(struct odls *o);
 

@@ -52,6 +52,7 @@ struct odls_proc {
     struct odls_job *job;
     uint64_t id;
     uint32_t rank;
+    pid_t pid; /* 0: not known */
     enum odls_proc_state state;
     struct odls_input in;
     struct odls_stream out[2]; /* stdout, stderr */
@@ -86,6 +87,14 @@ struct odls {
     int watched; /* for what */
     struct loop_timer *retry;
     bool lost;
+    pid_t spawner;
+    uint64_t token;
+    uint64_t silent_ms;
+    struct loop_timer *ping;
+    bool watching;    /* `ping` is armed */
+    bool heard;       /* something of the spawner since */
+    unsigned missed;  /* times of `ping` without */
+    size_t ncleaning; /* runs of scopes that are not answered */
     struct odls_send *sends;
     size_t sends_bytes;
     struct odls_job *jobs;
@@ -125,5 +134,11 @@ void odls_send_signal(struct odls *o, const struct odls_proc *p, int signum);
 /* The socket's and the retry timer's callbacks. */
 void odls_send_on_ready(int fd, int events, void *arg);
 void odls_send_on_retry(void *arg);
+
+/* odls_watch.c */
+void odls_watch_start(struct odls *o);
+void odls_watch_heard(struct odls *o);
+void odls_watch_on_due(void *arg);
+void odls_lose(struct odls *o, const char *why);
 
 #endif

@@ -72,6 +72,7 @@ void odls_job_free_all(struct odls *o)
 void odls_proc_started(struct odls_proc *p, pid_t pid)
 {
     p->state = ODLS_RUNNING;
+    p->pid = pid;
     for (size_t i = 0; i < 2; i++)
         odls_stream_start(&p->out[i]);
     p->o->up.on_started(p->job->nspace, p->rank, pid, p->o->arg);

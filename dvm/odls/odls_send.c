@@ -55,6 +55,7 @@ void odls_send_queue(struct odls *o, struct odls_send *s)
     if (!o->sends) /* what follows within the turn goes with it */
         loop_fd_poke(o->watch, LOOP_WRITE);
     DL_APPEND(o->sends, s);
+    odls_watch_start(o);
 }
 
 void odls_send_signal(struct odls *o, const struct odls_proc *p, int signum)
@@ -67,15 +68,6 @@ void odls_send_signal(struct odls *o, const struct odls_proc *p, int signum)
     s->cmd.id = p->id;
     s->cmd.signum = (uint32_t)signum;
     odls_send_queue(o, s);
-}
-
-static void lose(struct odls *o, const char *why)
-{
-    o->lost = true;
-    loop_fd_set(o->watch, 0);
-    loop_timer_disarm(o->retry);
-    odls_send_free_all(o);
-    o->up.on_spawner_lost(why, o->arg);
 }
 
 /* The spawner has never heard of it: its end is ours to tell. */
@@ -129,7 +121,7 @@ static bool flush_one(struct odls *o)
         loop_timer_arm(o->retry, ODLS_RETRY_MS);
         return false;
     case SPAWN_SOCK_GONE:
-        lose(o, err.msg);
+        odls_lose(o, err.msg);
         return false;
     case SPAWN_SOCK_AGAIN:
         watch(o, LOOP_READ | LOOP_WRITE);
@@ -159,7 +151,11 @@ static void on_report(struct odls *o, const struct spawn_rep *r)
 {
     struct odls_proc *p = NULL;
 
+    odls_watch_heard(o);
+    if (r->kind == SPAWN_REP_ALIVE)
+        return;
     if (r->kind == SPAWN_REP_CLEANED) {
+        o->ncleaning -= o->ncleaning > 0;
         o->up.on_cleaned(r->id, r->value, o->arg);
         return;
     }
@@ -186,6 +182,7 @@ static void on_report(struct odls *o, const struct spawn_rep *r)
         odls_proc_exited(p, r->value);
         break;
     case SPAWN_REP_CLEANED:
+    case SPAWN_REP_ALIVE:
         break;
     }
 }
@@ -204,7 +201,7 @@ static void receive(struct odls *o)
         case SPAWN_SOCK_OK:
             break;
         case SPAWN_SOCK_GONE:
-            lose(o, err.msg);
+            odls_lose(o, err.msg);
             return;
         default:
             return;

@@ -98,6 +98,10 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
         msg_decode(&cur, f.type, &m, NULL) < 0)
         return;
     for (size_t i = 0; i < m.ntargets; i++) {
+        if (m.targets[i].vpid == from) { /* it knows */
+            life_of(c, from, m.targets[i].epoch)->reported = true;
+            continue;
+        }
         x = link_of(c, from, m.targets[i].vpid, m.targets[i].epoch);
         if (x->report >= f.seq)
             continue; /* sent again */

@@ -491,6 +491,12 @@ static void crash(struct script *s, uint32_t v)
         count_fault(s, FAULT_VANISH);
         tell(s, "vpid %u vanishes", v);
         sim_vanish(s->sim, v);
+    } else if (!sim_stopped(s->sim, v) && dice(s, 3) == 0) {
+        count_fault(s, FAULT_CRASH);
+        tell(s, "vpid %u cannot go on", v);
+        core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
+        core_fail(sim_core(s->sim, v), "it cannot go on");
+        sim_drain(s->sim, v);
     } else {
         count_fault(s, FAULT_CRASH);
         tell(s, "vpid %u crashes", v);

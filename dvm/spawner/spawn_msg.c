@@ -35,7 +35,7 @@ int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     get_text(in, out->path, sizeof(out->path));
     if (!cur_done(in))
         return err_set(err, "decoding a command to the spawner: malformed");
-    if (kind < SPAWN_CMD_START || kind > SPAWN_CMD_GO)
+    if (kind < SPAWN_CMD_START || kind > SPAWN_CMD_PING)
         return err_set(err, "decoding a command to the spawner: unknown kind %u", kind);
     return 0;
 }
@@ -58,7 +58,7 @@ int spawn_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
     get_text(in, out->what, sizeof(out->what));
     if (!cur_done(in))
         return err_set(err, "decoding a report of the spawner: malformed");
-    if (kind < SPAWN_REP_READY || kind > SPAWN_REP_CLEANED)
+    if (kind < SPAWN_REP_READY || kind > SPAWN_REP_ALIVE)
         return err_set(err, "decoding a report of the spawner: unknown kind %u", kind);
     return 0;
 }

@@ -26,6 +26,7 @@ enum spawn_cmd_kind {
     SPAWN_CMD_CLEAN_ADD, /* id of a scope, flags of remove.h, path: keep for SPAWN_CMD_CLEAN_RUN */
     SPAWN_CMD_CLEAN_RUN, /* id: remove what the scope holds, answer SPAWN_REP_CLEANED, forget it */
     SPAWN_CMD_GO,        /* id, of a start that waits */
+    SPAWN_CMD_PING,      /* answered by SPAWN_REP_ALIVE */
 };
 
 enum spawn_start_flag {
@@ -59,7 +60,8 @@ enum spawn_rep_kind {
     SPAWN_REP_GOES_ON, /* after that: somebody has sent SIGCONT; not told of one that ends at once
                         */
     SPAWN_REP_EXITED,
-    SPAWN_REP_CLEANED /* of a scope; scopes that are not run are when the daemon is gone */
+    SPAWN_REP_CLEANED, /* of a scope; scopes that are not run are when the daemon is gone */
+    SPAWN_REP_ALIVE,   /* to a ping; of several one may be answered for all */
 };
 
 struct spawn_rep {

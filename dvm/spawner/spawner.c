@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -24,14 +23,6 @@
 #define EVENTS_MAX 64
 #define OLD_KERNEL_FDS 4096 /* looked at where close_range(2) is missing */
 #define COMMANDS_MAX 64     /* of one turn, so that reaping is not starved */
-
-uint64_t spawner_now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 static void reap(struct spawner *sp)
 {
@@ -91,6 +82,9 @@ static void command(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN
         break;
     case SPAWN_CMD_GO:
         spawner_rank_go(sp, c->id);
+        break;
+    case SPAWN_CMD_PING:
+        sp->pinged = true;
         break;
     }
     spawn_sock_close_fds(fds); /* those that a start did not take */
@@ -166,6 +160,23 @@ static void watch_room(struct spawner *sp, bool wanted)
     epoll_ctl(sp->epoll_fd, EPOLL_CTL_MOD, sp->sock, &ev);
 }
 
+static bool answer_ping(struct spawner *sp)
+{
+    BUF_AUTO struct buf b;
+    struct spawn_rep alive = {.kind = SPAWN_REP_ALIVE};
+
+    buf_init(&b, SPAWN_MSG_MAX);
+    spawn_rep_encode(&b, &alive);
+    sp->pinged = spawn_sock_send(sp->sock, &b, NULL, 0, NULL) != SPAWN_SOCK_OK;
+    return !sp->pinged;
+}
+
+/* All that waits to be told; false: the socket takes no more for now. */
+static bool report(struct spawner *sp)
+{
+    return spawner_rank_report(sp) && spawner_clean_report(sp) && (!sp->pinged || answer_ping(sp));
+}
+
 static void turn(struct spawner *sp)
 {
     struct epoll_event ev[EVENTS_MAX];
@@ -175,7 +186,7 @@ static void turn(struct spawner *sp)
         on_event(sp, &ev[i]);
     spawner_clean_turn(sp, spawner_now_ms());
     if (sp->sock >= 0)
-        watch_room(sp, !spawner_rank_report(sp) || !spawner_clean_report(sp));
+        watch_room(sp, !report(sp));
     spawner_sweep_turn(sp, spawner_now_ms());
     spawner_end_turn(sp, spawner_now_ms());
 }
@@ -221,9 +232,9 @@ static void raise_nofile(struct spawner *sp)
     setrlimit(RLIMIT_NOFILE, &r);
 }
 
-void spawner_run(int sock, pid_t daemon)
+void spawner_run(int sock, pid_t daemon, uint64_t token)
 {
-    struct spawner sp = {.sock = sock, .daemon = daemon};
+    struct spawner sp = {.sock = sock, .daemon = daemon, .token = token};
     sigset_t set;
 
     spawner_close_but(sock);
@@ -234,8 +245,7 @@ void spawner_run(int sock, pid_t daemon)
     sp.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     sp.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (sp.signal_fd < 0 || sp.epoll_fd < 0 || watch(&sp, sock, TAG_SOCK) < 0 ||
-        watch(&sp, sp.signal_fd, TAG_SIGNAL) < 0 ||
-        getrandom(&sp.token, sizeof(sp.token), 0) != sizeof(sp.token)) {
+        watch(&sp, sp.signal_fd, TAG_SIGNAL) < 0) {
         log_error("the spawner cannot start errno=%d", errno);
         _exit(EXIT_FAILURE); /* which ends the daemon too */
     }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <time.h>
 #include <uthash.h>
 
 /* What tells a job's processes from others after they have left its sessions: the first string of
@@ -60,6 +61,7 @@ enum spawner_phase { SPAWNER_SERVING, SPAWNER_ASKING, SPAWNER_KILLING, SPAWNER_E
 struct spawner {
     int sock;        /* -1: the daemon has closed it */
     bool wants_room; /* it is watched for that */
+    bool pinged;     /* that is not answered yet */
     int signal_fd;
     int epoll_fd;
     pid_t daemon; /* 0: reaped */
@@ -134,7 +136,14 @@ static inline void spawner_signals(sigset_t *set)
     sigaddset(set, SIGUSR2);
 }
 
-uint64_t spawner_now_ms(void);
+static inline uint64_t spawner_now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
 void spawner_close_but(int keep); /* and 0 to 2 */
 
 #endif

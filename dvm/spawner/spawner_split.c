@@ -8,11 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,57 +49,83 @@ static int fill_std_fds(struct err *err)
     return 0;
 }
 
-static int become_daemon(int sock, pid_t spawner, const sigset_t *mask)
+static pid_t spawner_pid;
+
+/* The daemon's loop is to find it out and to end; whatever holds that up has its time. */
+static void on_continued(int signum)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != spawner) /* it has died before we asked */
+    if (getppid() != spawner_pid)
+        alarm(SPAWNER_OUTLIVE_S);
+}
+
+static void become_daemon(const struct spawner_handle *h, const sigset_t *mask)
+{
+    struct sigaction sa = {.sa_handler = on_continued, .sa_flags = SA_RESTART};
+
+    spawner_pid = h->pid;
+    sigaction(SIGCONT, &sa, NULL);
+    signal(SIGALRM, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+    if (getppid() != h->pid) /* it has died before we asked */
         _exit(EXIT_FAILURE);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    return sock;
 }
 
 /* The same process: what it is to the daemon, and what it has blocked, stays. */
 static void become_spawner(const char *program, const char *level, char *const *words, int sock,
-                           pid_t daemon) __attribute__((noreturn));
+                           pid_t daemon, uint64_t token) __attribute__((noreturn));
 
 static void become_spawner(const char *program, const char *level, char *const *words, int sock,
-                           pid_t daemon)
+                           pid_t daemon, uint64_t token)
 {
     char sock_text[16];
     char daemon_text[16];
+    char token_text[24];
     size_t n = 0;
     char **argv;
 
     while (words[n])
         n++;
-    argv = xcalloc(n + 5, sizeof(*argv));
+    argv = xcalloc(n + 6, sizeof(*argv));
     argv[0] = SPAWNER_PROGRAM;
     argv[1] = sock_text;
     argv[2] = daemon_text;
-    argv[3] = (char *)level;
-    memcpy(argv + 4, words, n * sizeof(*argv));
+    argv[3] = token_text;
+    argv[4] = (char *)level;
+    memcpy(argv + 5, words, n * sizeof(*argv));
     snprintf(sock_text, sizeof(sock_text), "%d", sock);
     snprintf(daemon_text, sizeof(daemon_text), "%d", (int)daemon);
+    snprintf(token_text, sizeof(token_text), "%016" PRIx64, token);
     fcntl(sock, F_SETFD, 0);
     execv(program, argv);
     log_error("executing %s: %s", program, strerror(errno));
     _exit(EXIT_FAILURE); /* which ends the daemon too */
 }
 
-int spawner_split(const char *program, const char *level, char *const *words, struct err *err)
+static int split(struct spawner_handle *h, int sv[2], struct err *err)
 {
-    pid_t self = getpid();
+    if (fill_std_fds(err) < 0)
+        return -1;
+    h->pid = getpid();
+    if (getrandom(&h->token, sizeof(h->token), 0) != sizeof(h->token))
+        return err_sys(err, errno, "a random token");
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+        return err_sys(err, errno, "becoming the subreaper");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+        return err_sys(err, errno, "creating its socket");
+    return 0;
+}
+
+int spawner_split(const char *program, const char *level, char *const *words,
+                  struct spawner_handle *out, struct err *err)
+{
     sigset_t set;
     sigset_t old;
     int sv[2];
     pid_t pid;
 
-    if (fill_std_fds(err) < 0)
+    if (split(out, sv, err) < 0)
         return err_wrap(err, "splitting off the spawner");
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-        return err_sys(err, errno, "splitting off the spawner: becoming the subreaper");
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
-        return err_sys(err, errno, "splitting off the spawner: creating its socket");
     signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
     spawner_signals(&set);
     sigprocmask(SIG_BLOCK, &set, &old);
@@ -112,8 +140,10 @@ int spawner_split(const char *program, const char *level, char *const *words, st
     }
     if (pid > 0) {
         close(sv[1]);
-        become_spawner(program, level, words, sv[0], pid);
+        become_spawner(program, level, words, sv[0], pid, out->token);
     }
     close(sv[0]);
-    return become_daemon(sv[1], self, &old);
+    out->sock = sv[1];
+    become_daemon(out, &old);
+    return 0;
 }

@@ -103,8 +103,8 @@ refused() {
 }
 
 @test "dvm-spawner refuses to run for nobody, and tells what it is for" {
-    refused "socket, daemon and level are needed" dvm-spawner 3 4
-    refused "the socket is none of packets" dvm-spawner 0 $$ info < /dev/null
+    refused "socket, daemon, token and level are needed" dvm-spawner 3 4 5
+    refused "the socket is none of packets" dvm-spawner 0 $$ 0123456789abcdef info < /dev/null
     run --separate-stderr -0 "$bin/dvm-spawner" --help
     [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
 }

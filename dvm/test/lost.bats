@@ -68,6 +68,84 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
     [[ "$output" == *"rank 1 on node1 (vpid 1) exited with code 3"* ]]
 }
 
+# --- the spawner
+
+spawner_of() { cut -d' ' -f1 "$DVM_SESSION_DIR/$1/pid"; }
+daemon_of() { pgrep -P "$(spawner_of "$1")" -x prted; }
+# start_family RANKS [OPTION…]: each rank leaves a child, and another in a session of its own; returns when all are there.
+start_family() {
+    local n=$1
+    shift
+    timeout "$limit" "$bin/prun" -n "$n" "$@" sh -c '
+        sleep "${1}1" & setsid sleep "${1}2" & wait' sh "9${BATS_TEST_NUMBER}75" \
+        > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    prun_pid=$!
+    eventually all_there "$((2 * n))"
+}
+all_there() { [ "$(pgrep -fc "^sleep 9${BATS_TEST_NUMBER}75[12]$" || true)" -eq "$1" ]; }
+end_family() { code=0; wait "$prun_pid" || code=$?; }
+
+@test "a spawner that is killed: no process of the job is left, prun says who, where and why, and the daemon ends" {
+    start_dvm 2 --slots 1
+    start_family 2
+    local daemon job
+    daemon=$(daemon_of 2)
+    job=$(find "$DVM_SESSION_DIR/2" -mindepth 1 -maxdepth 1 -type d -name '*.*')
+    kill -KILL "$(spawner_of 2)"
+    end_family
+    [ "$code" -eq 123 ]
+    grep -qF "1 ranks on node2 were lost with their daemon (vpid 2): its spawner is gone" "$BATS_TEST_TMPDIR/err"
+    wait_end "$daemon"
+    all_there 0 # prun has returned: those of vpid 1 are gone too
+    [ -z "$job" ] || [ ! -e "$job" ]
+    grep -q "the spawner is gone, and with it all ranks here" "$DVM_SESSION_DIR/2/prted.log"
+    prte resize 2 # it comes back
+    prun -N 1 true
+}
+
+@test "a spawner that is stopped is told to go on, and its job ends as if nothing had been" {
+    start_dvm 1 --slots 2
+    kill -STOP "$(spawner_of 1)"
+    run -0 prun -n 2 echo here
+    [ "$output" = $'here\nhere' ]
+    grep -q "the spawner does not answer, it is told to go on" "$DVM_SESSION_DIR/1/prted.log"
+}
+
+# A debugger's hold, which SIGCONT does not end.
+hold_process() {
+    exec python3 -c 'import ctypes, signal, sys
+sys.exit(1) if ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), None, None) else print("held", flush=True)
+signal.pause()' "$1"
+}
+
+@test "a spawner that does not go on is killed, and its job ends" {
+    start_dvm 2 --slots 1
+    start_family 2
+    mkfifo "$BATS_TEST_TMPDIR/held"
+    hold_process "$(spawner_of 2)" > "$BATS_TEST_TMPDIR/held" 3>&- &
+    local holder=$! line=
+    read -r line < "$BATS_TEST_TMPDIR/held" || true
+    [ "$line" = held ] || skip "processes may not be debugged here"
+    end_family
+    [ "$code" -eq 123 ]
+    grep -qF "(vpid 2): its spawner is gone: it has not answered for 10000 ms" "$BATS_TEST_TMPDIR/err"
+    all_there 0
+    kill "$holder"
+    wait "$holder" || true
+}
+
+@test "prte stop ends daemons that are stopped when their spawners are killed" {
+    start_dvm 2 --slots 1
+    start_family 2
+    kill -STOP "$(daemon_of 2)"
+    kill -KILL "$(spawner_of 2)"
+    prte stop
+    [ -z "$(daemons)" ]
+    end_family
+    [ "$code" -ne 0 ]
+    all_there 0
+}
+
 @test "recoverable: ranks that are lost with their daemon count only with strict" {
     local options=() expected pid rank
     for expected in 0 123; do

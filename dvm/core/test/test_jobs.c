@@ -421,7 +421,24 @@ static void a_job_of_which_a_daemon_is_lost_ends_with_123(void **state)
 
     submit(d, 0, 6, "100000", "0", plain);
     sim_crash(d->sim, 3);
-    assert_ends(d, 123, "2 ranks on node3 were lost with their daemon (vpid 3)");
+    assert_ends(d, 123,
+                "2 ranks on node3 were lost with their daemon (vpid 3): its link broke and did not "
+                "come back in time");
+    dvm_free(d);
+}
+
+static void a_daemon_that_cannot_go_on_says_why_and_nobody_waits_for_it(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, "100000", "0", plain);
+    core_time(core_of(d, 3), sim_now(d->sim), sim_now(d->sim));
+    core_fail(core_of(d, 3), "its spawner is gone");
+    sim_drain(d->sim, 3);
+    assert_null(core_of(d, 3)); /* it has ended */
+    sim_for(d->sim, 200);       /* no grace for a link that might come back */
+    assert_ends(d, 123,
+                "2 ranks on node3 were lost with their daemon (vpid 3): its spawner is gone");
     dvm_free(d);
 }
 
@@ -727,6 +744,7 @@ int main(void)
         cmocka_unit_test(a_job_whose_time_is_over_is_ended),
         cmocka_unit_test(a_recoverable_job_goes_on_without_ranks_that_failed_or_were_lost),
         cmocka_unit_test(a_job_of_which_a_daemon_is_lost_ends_with_123),
+        cmocka_unit_test(a_daemon_that_cannot_go_on_says_why_and_nobody_waits_for_it),
         cmocka_unit_test(a_rank_ended_by_a_signal_gives_128_and_its_number),
         cmocka_unit_test(a_daemon_on_its_way_out_refuses_a_launch_at_once),
         cmocka_unit_test(a_daemon_that_ends_its_output_twice_is_noted_once),

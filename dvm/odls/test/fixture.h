@@ -172,7 +172,8 @@ static const struct odls_upcalls upcalls = {
     on_started,    on_failed,  on_output,       on_held,      on_exited,
     on_stdin_room, on_cleaned, on_spawner_lost, on_left_open, on_ready};
 
-static inline void set_up(struct t *t, int sock)
+static inline void set_up_with(struct t *t, const struct spawner_handle *spawner,
+                               uint64_t silent_ms)
 {
     struct err err = {0};
 
@@ -183,8 +184,13 @@ static inline void set_up(struct t *t, int sock)
     t->deadline = loop_timer_create(t->loop, on_deadline, t);
     t->tick = loop_timer_create(t->loop, on_tick, t);
     loop_timer_arm(t->deadline, 60000);
-    t->o = odls_create(t->loop, sock, &upcalls, t, &err);
+    t->o = odls_create(t->loop, spawner, silent_ms, &upcalls, t, &err);
     CHECK(t->o);
+}
+
+static inline void set_up(struct t *t, int sock)
+{
+    set_up_with(t, &(struct spawner_handle){.sock = sock, .pid = getppid()}, 60000);
 }
 
 static inline int tear_down(struct t *t)

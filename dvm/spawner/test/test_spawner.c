@@ -429,17 +429,66 @@ static int body_wait(int sock, void *arg)
     return 0;
 }
 
-static void death_of_the_spawner_ends_daemon_and_ranks(void **state)
+static bool cond_alarm(const void *arg)
+{
+    unsigned left_s = alarm(0);
+
+    return left_s > 0 && left_s <= SPAWNER_OUTLIVE_S;
+}
+
+/* What a daemon finds that was stopped. */
+static int body_outlives(int sock, void *arg)
+{
+    struct shared *sh = arg;
+    struct start s = {.id = 1, .argv = SH("echo $$; exec sleep 1000")};
+    struct pollfd pfd = {.fd = sock, .events = POLLIN};
+
+    sh->pids[0] = read_pid(start(sock, &s));
+    expect(sock, SPAWN_REP_STARTED, 1);
+    sh->pids[1] = getpid();
+    raise(SIGSTOP);
+    while (poll(&pfd, 1, DEADLINE_MS) < 0)
+        CHECK(errno == EINTR);
+    CHECK(pfd.revents & POLLHUP);
+    CHECK(wait_gone(sh->pids[0]));
+    while (getppid() == own_spawner()->pid) /* the signal comes as it dies */
+        poll(NULL, 0, 2);
+    /* Had it hung, it would have been ended. */
+    CHECK(eventually(cond_alarm, NULL));
+    __atomic_store_n(&sh->ready, 1, __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+static bool cond_stopped(const void *arg)
+{
+    const struct shared *sh = arg;
+    struct proc_stat st;
+
+    return sh->pids[1] && proc_stat_read(sh->pids[1], &st) && st.state == 'T';
+}
+
+static void death_of_the_spawner_ends_its_ranks_and_wakes_the_daemon_to_end(void **state)
 {
     struct shared *sh = shared_alloc(sizeof(*sh));
-    pid_t pid = start_under_spawner(body_wait, sh);
+    pid_t pid = start_under_spawner(body_outlives, sh);
 
-    assert_true(eventually(cond_ready, sh));
+    assert_true(eventually(cond_stopped, sh));
     kill(pid, SIGKILL);
     assert_int_equal(wait_spawner(pid), 1000 + SIGKILL);
-    assert_true(wait_gone(sh->pids[0]));
-    assert_true(wait_gone(sh->pids[1]));
+    assert_true(eventually(cond_ready, sh));
     munmap(sh, sizeof(*sh));
+}
+
+static int body_pings(int sock, void *arg)
+{
+    send_cmd(sock, &(struct spawn_cmd){.kind = SPAWN_CMD_PING}, NULL, 0);
+    expect(sock, SPAWN_REP_ALIVE, 0);
+    return 0;
+}
+
+static void a_ping_is_answered(void **state)
+{
+    assert_int_equal(under_spawner(body_pings, NULL), 0);
 }
 
 static void sigterm_to_the_spawner_reaches_the_daemon(void **state)
@@ -588,7 +637,7 @@ static int under_spawner_in_container(int (*body)(int sock, void *arg), void *ar
             _exit(wait_spawner(first) & 0xff);
         set_up_container();
         CHECK(getpid() == 1);
-        exit(body(split(program), arg));
+        exit(body(split(program).sock, arg));
     }
     waitpid(outer, &status, 0);
     return WEXITSTATUS(status);
@@ -632,7 +681,8 @@ int main(void)
         cmocka_unit_test(the_end_of_a_job_kills_what_it_left_and_nothing_else),
         cmocka_unit_test(a_leftover_that_cleared_its_environment_is_known_by_its_session),
         cmocka_unit_test(sigkill_of_the_daemon_leaves_no_rank_and_no_grandchild),
-        cmocka_unit_test(death_of_the_spawner_ends_daemon_and_ranks),
+        cmocka_unit_test(death_of_the_spawner_ends_its_ranks_and_wakes_the_daemon_to_end),
+        cmocka_unit_test(a_ping_is_answered),
         cmocka_unit_test(sigterm_to_the_spawner_reaches_the_daemon),
         cmocka_unit_test(the_daemon_s_exit_code_is_the_spawner_s),
         cmocka_unit_test(ranks_are_ended_when_the_daemon_closes_its_socket),

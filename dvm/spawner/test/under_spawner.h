@@ -38,19 +38,27 @@ static inline void find_spawner(char *path, size_t size)
     snprintf(path, size, "%s/../../../bin/" SPAWNER_PROGRAM, dirname(self));
 }
 
-static inline int split(const char *program)
+static inline struct spawner_handle split(const char *program)
 {
     char *const words[] = {NULL};
     char path[PATH_MAX + 32];
+    struct spawner_handle h;
     struct err err = {0};
-    int sock;
 
     find_spawner(path, sizeof(path));
-    sock = spawner_split(program ? program : path, "info", words, &err);
-    if (sock < 0)
+    if (spawner_split(program ? program : path, "info", words, &h, &err) < 0) {
         fprintf(stderr, "%s\n", err.msg);
-    CHECK(sock >= 0);
-    return sock;
+        _exit(99);
+    }
+    return h;
+}
+
+/* In a daemon: whom it was split off from. */
+static inline struct spawner_handle *own_spawner(void)
+{
+    static struct spawner_handle h;
+
+    return &h;
 }
 
 /* Forks a program that splits itself; its daemon runs body(), and exits with what that returns: the
@@ -63,7 +71,8 @@ static inline pid_t start_under_spawner(int (*body)(int sock, void *arg), void *
     pid = fork();
     if (pid)
         return pid;
-    exit(body(split(NULL), arg));
+    *own_spawner() = split(NULL);
+    exit(body(own_spawner()->sock, arg));
 }
 
 /* The exit code, or 1000 + signal. */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the spawner answers, while something is wanted of it; and what is done if it is lost. */
+#include "base/log/log.h"
+#include "dvm/odls/odls_private.h"
+#include "dvm/spawner/orphans.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ORPHANS_MS 2000
+
+static bool is_wanted(const struct odls *o)
+{
+    return o->procs || o->sends || o->ncleaning;
+}
+
+void odls_watch_start(struct odls *o)
+{
+    if (o->watching || o->lost)
+        return;
+    o->watching = true;
+    o->heard = true;
+    o->missed = 0;
+    loop_timer_arm(o->ping, o->silent_ms / 2);
+}
+
+void odls_watch_heard(struct odls *o)
+{
+    o->heard = true;
+}
+
+static void missed(struct odls *o)
+{
+    char why[96];
+
+    if (++o->missed == 1) {
+        log_warn("the spawner does not answer, it is told to go on pid=%d", (int)o->spawner);
+        kill(o->spawner, SIGCONT); /* perhaps it was stopped */
+        return;
+    }
+    snprintf(why, sizeof why, "it has not answered for %" PRIu64 " ms", o->silent_ms);
+    kill(o->spawner, SIGKILL); /* with the ranks, which would not be waited for */
+    odls_lose(o, why);
+}
+
+void odls_watch_on_due(void *arg)
+{
+    struct odls *o = arg;
+
+    o->watching = is_wanted(o);
+    if (!o->watching)
+        return;
+    if (o->heard) {
+        o->missed = 0;
+        o->heard = false;
+        odls_send_queue(o, odls_send_new(SPAWN_CMD_PING));
+    } else {
+        missed(o);
+    }
+    if (!o->lost)
+        loop_timer_arm(o->ping, o->silent_ms / 2);
+}
+
+/* No process of ours outlives it. */
+static void end_orphans(struct odls *o)
+{
+    FREE_AUTO pid_t *sids = xcalloc(HASH_COUNT(o->procs), sizeof(*sids));
+    struct odls_proc *p;
+    struct odls_proc *next;
+    size_t n = 0;
+    size_t left;
+
+    HASH_ITER(hh, o->procs, p, next)
+    if (p->pid > 0)
+        sids[n++] = p->pid;
+    left = orphans_end(o->token, sids, n, ORPHANS_MS);
+    if (left)
+        log_error("processes of ranks cannot be killed, they are left processes=%zu", left);
+}
+
+void odls_lose(struct odls *o, const char *why)
+{
+    o->lost = true;
+    loop_fd_set(o->watch, 0);
+    loop_timer_disarm(o->retry);
+    loop_timer_disarm(o->ping);
+    odls_send_free_all(o);
+    end_orphans(o);
+    o->up.on_spawner_lost(why, o->arg);
+}
