@@ -12,7 +12,6 @@
  * end, of which a pipe that it watches tells it anyway. */
 #include "dvm/pmix/pmix_private.h"
 
-#include <dlfcn.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <pthread.h>
@@ -27,15 +26,6 @@ static pthread_t owner;
 /* Pending persistent events by descriptor: for reading, for writing. One thread uses a descriptor.
  */
 static _Atomic(struct event *) watched[FDS_MAX][2];
-
-/* The next definition of a function, looked up once. */
-#define NEXT(type, name)                                                                           \
-    ({                                                                                             \
-        static _Atomic(void *) next;                                                               \
-        if (!atomic_load_explicit(&next, memory_order_relaxed))                                    \
-            atomic_store_explicit(&next, dlsym(RTLD_NEXT, name), memory_order_relaxed);            \
-        (type) atomic_load_explicit(&next, memory_order_relaxed);                                  \
-    })
 
 typedef int add_fn(struct event *ev, const struct timeval *tv);
 typedef int del_fn(struct event *ev);

@@ -8,6 +8,7 @@
 #include "dvm/pmix/pmix_srv.h"
 #include "dvm/pmix/store.h"
 
+#include <dlfcn.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <stdatomic.h>
@@ -17,6 +18,15 @@
 #define PMIX_SRV_BLOB_MAX (64u << 20)
 #define PMIX_SRV_KEYS_MAX 65536
 #define ALLOC_LIST_MAX (1u << 20) /* bytes of a list of nodes */
+
+/* The library's own definition of a function that we replace, looked up once. */
+#define NEXT(type, name)                                                                           \
+    ({                                                                                             \
+        static _Atomic(void *) next;                                                               \
+        if (!atomic_load_explicit(&next, memory_order_relaxed))                                    \
+            atomic_store_explicit(&next, dlsym(RTLD_NEXT, name), memory_order_relaxed);            \
+        (type) atomic_load_explicit(&next, memory_order_relaxed);                                  \
+    })
 
 /* How a request of the library is answered: which callback it gave us. */
 enum answer_kind {
@@ -299,6 +309,8 @@ void answer_lookup(const struct answer *a, int status, const void *data, size_t 
 void answer_alloc(const struct answer *a, int status, const void *data, size_t len);
 void answer_group(const struct answer *a, int status, const void *data, size_t len);
 
+/* losses.c: from now on; the library has started. */
+void losses_start(const struct pmix_srv *p);
 /* evguard.c: from now on, for the threads that the library starts. */
 void evguard_start(void);
 

@@ -355,6 +355,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     the_server = p;
     rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS) {
+        losses_start(p);
         rendezvous_open(p);
         if (p->up.on_clean_add) {
             sessiondir_leftovers(p->session_dir, on_leftover, p);

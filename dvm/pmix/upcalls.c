@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -157,6 +158,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info
     }
     u->answer = (struct answer){.kind = ANSWER_MODEX, .cb.modex = cb, .cbdata = cbdata};
     upcall_post(u);
+    free(data); /* becomes ours with our consent */
     return PMIX_SUCCESS;
 }
 

@@ -40,6 +40,11 @@ start_dvm() {
     [ "$(cat "$BATS_TEST_TMPDIR/start")" = "DVM ready: $1 members" ]
 }
 
+# metric VPID NAME: of the daemon's own figures.
+metric() {
+    curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'
+}
+
 # view FILTER: of what GET /v1/dvm answers.
 view() { pstat --json | jq -r "$1"; }
 
