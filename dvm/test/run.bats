@@ -101,3 +101,47 @@ code_of() {
     run -125 prun -n 1 /tmp
     [[ "$output" == *"exec /tmp: Permission denied" ]]
 }
+
+# --- much input and output in little memory
+
+# peak PID: KiB that a process has had at most.
+peak() { awk '/^VmHWM:/ {print $2}' "/proc/$1/status"; }
+prted_of() { pgrep -P "$(awk '{print $1; exit}' "$DVM_SESSION_DIR/$1/pid")" -x prted; }
+# noise BYTES: always the same, and nowhere the same.
+noise() { openssl enc -aes-128-ctr -K 00 -iv 00 < /dev/zero 2> /dev/null | head -c "$1"; }
+# through BYTES READER...: noise through rank 0 of four, to a reader that hands it on. prun and its input stay until it has been
+# looked up what each on the way has taken at most, at any moment: 12 MiB more than before, prun in all.
+through() {
+    local bytes=$1 sum vpid pid
+    local -A took
+    shift
+    mkfifo "$BATS_TEST_TMPDIR"/{through,gate}
+    for vpid in 0 1 2; do took[$vpid]=$((-$(peak "$(prted_of "$vpid")"))); done
+    { noise "$bytes"; read -r _ < "$BATS_TEST_TMPDIR/gate"; } | "$bin/prun" -n 4 cat > "$BATS_TEST_TMPDIR/through" 3>&- &
+    pid=$!
+    sum=$("$@" < <(head -c "$bytes" "$BATS_TEST_TMPDIR/through") | cksum)
+    for vpid in 0 1 2; do took[$vpid]=$((took[$vpid] + $(peak "$(prted_of "$vpid")"))); done
+    took[prun]=$(peak "$pid")
+    echo > "$BATS_TEST_TMPDIR/gate"
+    wait "$pid"
+    [ "$sum" = "$(noise "$bytes" | cksum)" ]
+    declare -p took
+    for vpid in "${!took[@]}"; do [ "${took[$vpid]}" -lt 12288 ]; done
+}
+
+@test "1 GB goes through prun -n 4 cat, and nobody on its way takes more than 12 MiB for it" {
+    start_dvm 2 --slots 2
+    through 1000000000 cat
+}
+
+# It lets everybody else wait: each part of 64 KiB is taken after a request to the head.
+slowly() {
+    while view .size > /dev/null && head -c 65536 > "$BATS_TEST_TMPDIR/part" && [ -s "$BATS_TEST_TMPDIR/part" ]; do
+        cat "$BATS_TEST_TMPDIR/part"
+    done
+}
+
+@test "for a reader that is slower than the input, nobody keeps more than 12 MiB" {
+    start_dvm 2 --slots 2
+    through 33554432 slowly
+}
