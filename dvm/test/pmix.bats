@@ -211,10 +211,10 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     prun -n 4 true
 }
 
-@test "C13: an MPI program extends the DVM, waits for the daemon, and gives it back" {
+@test "C13: an MPI program extends a full DVM, spawns ranks on the new daemon, and gives it back" {
     start_dvm 2 --slots 1
     mkfifo "$BATS_TEST_TMPDIR/says"
-    timeout "$limit" "$bin/prun" -n 2 "$examples/mpi_elastic" 1 > "$BATS_TEST_TMPDIR/says" 3>&- &
+    timeout "$limit" "$bin/prun" -n 2 "$examples/mpi_elastic" +1 x1 - > "$BATS_TEST_TMPDIR/says" 3>&- &
     ask_pid=$!
     exec {asks}< "$BATS_TEST_TMPDIR/says"
     next_line
@@ -222,7 +222,8 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     prte resize 3
     said=$(cat <&"$asks")
     wait "$ask_pid"
-    [ "$said" = $'elastic: alloc-1 ready\nelastic: release alloc-2\nelastic: alloc-2 ready' ]
+    [[ $said == $'elastic: alloc-1 ready\nelastic: spawned on '*$'\nelastic: release alloc-2\nelastic: alloc-2 ready' ]]
+    [ "$(view '[.jobs[] | .vpids | map(tostring) | join("-")] | sort | join(" ")')" = "1-2 3" ]
     [ "$(view .size.members)" -eq 2 ]
 }
 

@@ -4,13 +4,16 @@
 load ../lib
 
 setup() {
+    limits null null 2> /dev/null || true # there may be none yet
     have 3
-    limits null null
-    settled 3
     remember_start
 }
-
-teardown_file() { limits null null; }
+teardown() {
+    kubectl get nodes -o name | xargs kubectl uncordon > /dev/null
+    if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then keep_failure; fi
+    stop_background
+    limits null null
+}
 
 # limits MIN MAX: null takes one away.
 limits() { k patch dvm "$X" --type merge --patch "{\"spec\": {\"minReplicas\": $1, \"maxReplicas\": $2}}" > /dev/null; }
@@ -27,11 +30,14 @@ comes_to() {
 }
 # One in the head's record: kind and phase, and how its asker was told.
 record() { pstat | jq -r --arg id "$1" '.campaigns[] | select(.id == $id) | "\(.kind) \(.phase) \(.requester.told)"'; }
+is_asked() { equal "the request that runs" "$(dvm '.status.grants.running[0].kind')" "$1"; }
+suspended() { equal Suspended "$(condition Suspended)" True; }
+has_pods() { equal "member pods" "$(member_uids | wc -w)" "$1"; }
 asked_for() { sed -n "s/^elastic: $1 //p"; }
 
 @test "application: by default it may not resize, and is told so at once" {
     eventually 30 "the head has the limits" limits_are 3 3
-    run in_head prun -n 1 mpi_elastic 1
+    run in_head prun -n 1 mpi_elastic +1
     [ "$status" -ne 0 ]
     [[ $output == *"elastic: extend "*RESOURCE* ]]
     equal "grants" "$(granted)" 0
@@ -41,23 +47,32 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
 @test "application: beyond maxReplicas it is refused at once" {
     limits null 4
     eventually 30 "the head has the limits" limits_are 3 4
-    run in_head prun -n 1 mpi_elastic 2
+    run in_head prun -n 1 mpi_elastic +2
     [ "$status" -ne 0 ]
     [[ $output == *"elastic: extend "*RESOURCE* ]]
     comes_to 3 3
 }
 
-@test "application: it extends by one, its pod comes, it gives it back, and the pod goes" {
+@test "application: no release goes below minReplicas" {
+    limits 3 null
+    eventually 30 "the head has the limits" limits_are 3 3
+    run in_head prun -n 1 mpi_elastic -1
+    [ "$status" -ne 0 ]
+    [[ $output == *"elastic: release "*PERM* ]]
+    comes_to 3 3
+}
+
+@test "C16 C20 application: a full DVM is extended by one, computes on the new pod, gives it back, and the pod goes" {
     local uids said extend release
     limits null 4
     eventually 30 "the head has the limits" limits_are 3 4
     uids=$(member_uids)
-    run in_head prun -n 2 --map-by node mpi_elastic 1
+    run in_head prun -n 6 mpi_elastic +1 x2 -
     equal "exit code" "$status" 0
     said=$output
     extend=$(asked_for extend <<< "$said")
     release=$(asked_for release <<< "$said")
-    [[ $said == *"elastic: $extend ready"*"elastic: $release ready"* ]]
+    [[ $said == *"elastic: $extend ready"*"elastic: spawned on $X-4 $X-4"*"elastic: $release ready"* ]]
     equal "the extension" "$(record "$extend")" "grow Complete ByEvent"
     equal "the release" "$(record "$release")" "shrink Complete ByEvent"
     eventually 60 "what was extended has gone" comes_to 3 3
@@ -65,4 +80,60 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     equal "the members' pods" "$(member_uids)" "$uids"
     prun_over_all=$(in_head prun -n 3 --map-by node mpi_ring 10)
     [[ $prun_over_all == *"size=3"*ok* ]]
+}
+
+@test "C16 C18 application: what it releases stays released through the operator's end and a scale, until the DVM is suspended" {
+    local pod restarts
+    limits 2 null
+    eventually 30 "the head has the limits" limits_are 2 3
+    in_head prun -n 1 mpi_elastic -1
+    eventually 60 "one member less" comes_to 3 2
+    equal "grants" "$(granted)" -1
+
+    pod=$(operator_pod)
+    restarts=$(restarts_of "$pod")
+    kill_from_outside "$pod" dvm-operator
+    eventually 30 "its container is started again" has_restarted "$pod" "$restarts"
+    k wait --for=condition=Ready "pod/$pod" --timeout=60s
+    scale 4
+    eventually 60 "one more of both" comes_to 4 3
+    equal "grants" "$(granted)" -1
+
+    k patch dvm "$X" --type merge --patch '{"spec": {"suspend": true, "replicas": 3}}'
+    eventually 90 "nothing runs" suspended
+    k patch dvm "$X" --type merge --patch '{"spec": {"suspend": false}}'
+    settled 3
+    equal "grants" "$(granted)" 0
+}
+
+@test "C8 application: an extension for whose pod there is no node fails in time, and its pod goes" {
+    limits null 4
+    eventually 30 "the head has the limits" limits_are 3 4
+    kubectl get nodes -o name | xargs kubectl cordon > /dev/null
+    run in_head prun -n 1 mpi_elastic t8 +1
+    [ "$status" -ne 0 ]
+    [[ $output == *"elastic: "*" failed: "* ]]
+    eventually 60 "nothing is left of it" comes_to 3 3
+    equal "grants" "$(granted)" 0
+    eventually 60 "its pod has gone" has_pods 3
+}
+
+@test "C18 application: the operator is killed while an extension waits for its pod, which is counted once" {
+    local pod restarts
+    limits null 5
+    eventually 30 "the head has the limits" limits_are 3 5
+    kubectl get nodes -o name | xargs kubectl cordon > /dev/null
+    background asks kubectl --namespace "$NS" exec "$X-head-0" -- prun -n 1 mpi_elastic +1
+    eventually 30 "the request is in the status" is_asked Extend
+    pod=$(operator_pod)
+    restarts=$(restarts_of "$pod")
+    kill_from_outside "$pod" dvm-operator
+    eventually 30 "its container is started again" has_restarted "$pod" "$restarts"
+    kubectl get nodes -o name | xargs kubectl uncordon > /dev/null
+    ended asks 90 || { said asks; fail "the extension failed"; }
+    eventually 60 "one member more" comes_to 3 4
+    equal "grants" "$(granted)" 1
+    in_head prun -n 1 mpi_elastic -1
+    eventually 60 "as before" comes_to 3 3
+    equal "grants" "$(granted)" 0
 }

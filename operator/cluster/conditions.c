@@ -127,6 +127,17 @@ static char *text_wired(const struct facts *f)
     return xasprintf("%u of %u members are wired.", f->wired, f->p->target);
 }
 
+/* The same, and why they are not as many as the spec says. */
+static char *text_whole(const struct facts *f)
+{
+    uint32_t asked = f->in->cluster->replicas;
+    if (f->p->target == asked)
+        return text_wired(f);
+    return xasprintf(
+        "%u of %u members are wired: spec.replicas is %u, and applications have %+lld.", f->wired,
+        f->p->target, asked, (long long)f->p->target - asked);
+}
+
 static struct verdict available_down(const struct facts *f)
 {
     struct verdict v;
@@ -241,8 +252,7 @@ struct verdict verdict_progressing(const struct facts *f)
         return verdict_of(STATUS_FALSE, "OutdatedPods",
                           xstrdup("Some pods run with an older image or template; delete them one "
                                   "by one, or suspend and resume, to replace them."));
-    return verdict_of(STATUS_FALSE, "UpToDate",
-                      xasprintf("%u of %u members are wired.", f->wired, p->target));
+    return verdict_of(STATUS_FALSE, "UpToDate", text_whole(f));
 }
 
 struct verdict verdict_resizing(const struct facts *f)

@@ -245,6 +245,45 @@ static void news_of_size(const struct news *n, const json_t *before, const json_
     n->fn(false, "Growing", note, n->arg);
 }
 
+static bool has_grant(const json_t *list, json_int_t number)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach((json_t *)list, i, one)
+    {
+        if (json_integer_value(json_object_get(one, "number")) == number)
+            return true;
+    }
+    return false;
+}
+
+/* What applications ask for, and what they have of it. */
+static void news_of_grants(const struct news *n, const json_t *before, const json_t *after)
+{
+    const json_t *was = json_object_get(before, "grants"), *is = json_object_get(after, "grants");
+    const json_t *known = json_object_get(was, "running"), *one;
+    json_int_t old = json_integer_value(json_object_get(was, "members"));
+    json_int_t now = json_integer_value(json_object_get(is, "members"));
+    size_t i;
+    json_array_foreach(json_object_get(is, "running"), i, one)
+    {
+        json_int_t number = json_integer_value(json_object_get(one, "number"));
+        bool extend = !strcmp(text_of(one, "kind"), "Extend");
+        if (has_grant(known, number))
+            continue;
+        FREE_AUTO char *note =
+            xasprintf("An application %s (alloc-%lld): spec.replicas%+lld when that is complete",
+                      extend ? "extends the DVM" : "releases members", (long long)number,
+                      (long long)json_integer_value(json_object_get(one, "members")));
+        n->fn(false, extend ? "ExtensionAsked" : "ReleaseAsked", note, n->arg);
+    }
+    if (old == now)
+        return;
+    FREE_AUTO char *note =
+        xasprintf("Members that applications have: spec.replicas%+lld", (long long)now);
+    n->fn(false, "Granted", note, n->arg);
+}
+
 void status_news(const json_t *before, const json_t *after, status_news_fn *fn, void *arg)
 {
     struct news n = {.fn = fn, .arg = arg};
@@ -253,6 +292,7 @@ void status_news(const json_t *before, const json_t *after, status_news_fn *fn, 
         FREE_AUTO char *note = xasprintf("The head is up (incarnation %s)", life);
         fn(false, "HeadUp", note, arg);
     }
+    news_of_grants(&n, before, after);
     news_of_size(&n, before, after);
     news_of_ended(&n, json_object_get(before, "lastCampaign"),
                   json_object_get(after, "lastCampaign"));

@@ -326,6 +326,42 @@ static void a_first_status_tells_of_the_head(void **state)
     json_decref(s);
 }
 
+static void what_applications_ask_for_and_get_is_news(void **state)
+{
+    struct fix f;
+    fix_settled(&f);
+    struct cluster_grants *g = &f.c.record.grants;
+    f.c.max_replicas = 9;
+    json_t *a = build(&f, NULL);
+    *g = (struct cluster_grants){.seen = 1, .nrunning = 1, .running = {{1, true, 1}}};
+    fix_wire(&f, 9);
+    f.view.ncampaigns = 1;
+    f.told[0] = (struct api_campaign){.id = (char *)"alloc-1",
+                                      .kind = API_KIND_GROW,
+                                      .phase = API_PHASE_WIRING,
+                                      .requester = {.job = (char *)"job", .id = (char *)""},
+                                      .ntargets = 1,
+                                      .targets = f.told_targets[0]};
+    f.told[0].targets[0] = 9;
+    json_t *b = build(&f, NULL);
+    assert_news(a, b, "ExtensionAsked;Growing;");
+    assert_news(b, b, "");
+    f.told[0].phase = API_PHASE_COMPLETE;
+    *g = (struct cluster_grants){.members = 1, .seen = 1};
+    f.in.child[PLAN_MEMBER_SET].replicas = 9;
+    fix_pods(&f, 9);
+    f.view.size_members = 9;
+    f.view.size_limits = f.c.record.size_limits = (struct api_size_limits){true, 8, 9};
+    json_t *c = build(&f, NULL);
+    assert_news(b, c, "Granted;");
+    assert_condition(c, "Progressing", "False", "UpToDate");
+    assert_non_null(
+        strstr(word(c, "Progressing", "message"), "spec.replicas is 8, and applications have +1"));
+    json_decref(a);
+    json_decref(b);
+    json_decref(c);
+}
+
 static void a_campaign_is_news_when_recorded_accepted_and_ended(void **state)
 {
     struct fix f;
@@ -393,6 +429,7 @@ int main(void)
         cmocka_unit_test(counts_and_waiting_are_slight_and_phases_are_not),
         cmocka_unit_test(nothing_new_is_no_news),
         cmocka_unit_test(a_first_status_tells_of_the_head),
+        cmocka_unit_test(what_applications_ask_for_and_get_is_news),
         cmocka_unit_test(a_campaign_is_news_when_recorded_accepted_and_ended),
         cmocka_unit_test(ended_jobs_make_the_end_of_a_campaign_a_warning),
         cmocka_unit_test(a_lost_head_is_a_warning),
