@@ -39,18 +39,26 @@ port() {
     cat "$dir/$1.port"
 }
 
+# begun PID: when that process began. Unlike its command line, which is empty for a moment when it becomes another
+# program, this stays the same. Fails if there is none, or a zombie that nobody has reaped yet.
+begun() {
+    local stat fields
+    stat=$(cat "/proc/$1/stat" 2> /dev/null) || return 1
+    read -ra fields <<< "${stat##*) }"
+    [ "${fields[0]}" != Z ] && echo "${fields[19]}"
+}
+
 # mine NAME: the process of that name that we have started still runs.
 mine() {
-    local pid
-    pid=$(cat "$dir/$1.pid" 2> /dev/null) && [ -n "$pid" ] &&
-        tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF "$dir"
+    local pid since
+    read -r pid since 2> /dev/null < "$dir/$1.pid" && [ -n "$since" ] && [ "$(begun "$pid")" = "$since" ]
 }
 
 # end NAME SIGNAL: ends it and waits until it is gone.
 end() {
     local pid
     mine "$1" || return 0
-    pid=$(cat "$dir/$1.pid")
+    read -r pid _ < "$dir/$1.pid"
     kill "-$2" "$pid" 2> /dev/null || true
     while mine "$1"; do sleep 0.05; done
     rm -f "$dir/$1.pid"
@@ -62,7 +70,7 @@ launch() {
     shift
     # Of bats only the standard descriptors are ours; an inherited one would make it wait for the server.
     setsid "$@" > "$dir/$name.log" 2>&1 < /dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
-    echo $! > "$dir/$name.pid"
+    echo "$! $(begun $!)" > "$dir/$name.pid"
 }
 
 # wait_for NAME URL: until it answers 200, or its end.
