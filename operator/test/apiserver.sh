@@ -171,6 +171,8 @@ start_server() {
             --service-account-issuer https://kubernetes.default.svc \
             --disable-admission-plugins ServiceAccount
         wait_for "apiserver-$1" "https://127.0.0.1:$port/readyz"
+        # It makes this one after it has said that it is ready.
+        wait_for "apiserver-$1" "https://127.0.0.1:$port/api/v1/namespaces/default"
     fi
     kubeconfig "$1"
 }

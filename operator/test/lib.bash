@@ -17,7 +17,16 @@ start_api() {
     "$api" start "$API_DIR" >&2
     export KUBECONFIG=$API_DIR/kubeconfig
     k apply -f "$repo/crds/dvm.openpmix.io_dvmclusters.yaml" >&2
-    k wait --for=condition=Established crd/dvmclusters.dvm.openpmix.io --timeout=60s >&2
+    resources_are_served
+}
+
+# `kubectl wait` for a condition fails at once while the new definition has no list of conditions at all.
+resources_are_served() {
+    local limit=$((SECONDS + 60)) said
+    until said=$(k get dvmclusters 2>&1); do
+        [ "$SECONDS" -lt "$limit" ] || { echo "$said" >&2; return 1; }
+        sleep 0.1
+    done
 }
 
 stop_api() {
