@@ -131,27 +131,41 @@ static void took_cell(struct table *t, const struct api_campaign *c)
         table_cell(t, "-");
 }
 
+/* A process of an application or a tool; "-": by the control API, the operator for one. */
+static void asker_cell(struct table *t, const struct api_requester *r)
+{
+    if (r->job)
+        table_cell(t, "job %s rank %u", r->job, r->rank);
+    else
+        table_cell(t, "-");
+}
+
 void show_campaigns(const struct api_dvm *d, FILE *out)
 {
-    static const char *const heads[] = {"CAMPAIGN", ">SEQ",        "PHASE",     ">TOOK", "TARGETS",
-                                        "DEPARTED", "WAITING FOR", "HAS ENDED", NULL};
+    static const char *const heads[] = {"CAMPAIGN",  ">SEQ",     "KIND",     "PHASE",
+                                        ">TOOK",     "TARGETS",  "DEPARTED", "WAITING FOR",
+                                        "HAS ENDED", "ASKED BY", NULL};
     struct table *t = table_create(heads);
 
     for (size_t i = 0; i < d->ncampaigns; i++) {
         const struct api_campaign *c = &d->campaigns[i];
         char *targets FREE_AUTO = show_vpids(c->targets, c->ntargets);
-        char *departed FREE_AUTO = show_vpids(c->departed, c->ndeparted);
+        /* Who came by a grow may have left since, by another campaign. */
+        bool came = c->kind == API_KIND_GROW && c->phase == API_PHASE_COMPLETE;
+        char *departed FREE_AUTO = show_vpids(c->departed, came ? 0 : c->ndeparted);
         char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
         char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
 
         table_cell(t, "%s", c->id);
         table_cell(t, "%" PRIu64, c->sequence);
+        table_cell(t, "%s", c->kind == API_KIND_GROW ? "grow" : "shrink");
         table_cell(t, "%s", api_phase_name(c->phase));
         took_cell(t, c);
         table_cell(t, "%s", targets);
         table_cell(t, "%s", departed);
         table_cell(t, "%s", waiting[0] ? waiting : "-");
         table_cell(t, "%s", ended[0] ? ended : "-");
+        asker_cell(t, &c->requester);
     }
     table_print(t, out);
     table_destroy(t);

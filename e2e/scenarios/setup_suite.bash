@@ -13,6 +13,7 @@ setup_suite() {
     RECORDER=$!
     # What an earlier run was told to keep runs an older image.
     kubectl --namespace "$NS" delete dvm --all --cascade=foreground --ignore-not-found --timeout=90s > /dev/null 2>&1 || true
+    kubectl --namespace "$NS" delete deployment dvm-operator --ignore-not-found > /dev/null
     install_chart "$NS"
 }
 

@@ -124,8 +124,40 @@ static void a_campaign_tells_whom_it_waits_for(void **state)
     struct api_dvm d = {.ncampaigns = 1, .campaigns = &c};
 
     assert_shown(show_campaigns, &d,
-                 "CAMPAIGN  SEQ  PHASE     TOOK  TARGETS  DEPARTED  WAITING FOR        HAS ENDED\n"
-                 "a           7  Draining     -  3-4      -         job 5.1 ranks 2-3  -\n");
+                 "CAMPAIGN  SEQ  KIND    PHASE     TOOK  TARGETS  DEPARTED  WAITING FOR        HAS "
+                 "ENDED  ASKED BY\n"
+                 "a           7  shrink  Draining     -  3-4      -         job 5.1 ranks 2-3  -   "
+                 "       -\n");
+}
+
+static void a_campaign_of_an_application_tells_who_asked(void **state)
+{
+    uint32_t targets[] = {3, 4};
+    struct api_campaign c[] = {{.id = "alloc-1",
+                                .kind = API_KIND_GROW,
+                                .phase = API_PHASE_COMPLETE,
+                                .requester = {.job = "5.1", .rank = 2},
+                                .ntargets = 2,
+                                .targets = targets,
+                                .ndeparted = 1,
+                                .departed = targets + 1},
+                               {.id = "alloc-2",
+                                .kind = API_KIND_GROW,
+                                .phase = API_PHASE_FAILED,
+                                .requester = {.job = "5.1"},
+                                .ntargets = 2,
+                                .targets = targets,
+                                .ndeparted = 2,
+                                .departed = targets}};
+    struct api_dvm d = {.ncampaigns = 2, .campaigns = c};
+
+    assert_shown(
+        show_campaigns, &d,
+        "CAMPAIGN  SEQ  KIND  PHASE     TOOK  TARGETS  DEPARTED  WAITING FOR  HAS ENDED  ASKED BY\n"
+        "alloc-1     0  grow  Complete     -  3-4      -         -            -          job 5.1 "
+        "rank 2\n"
+        "alloc-2     0  grow  Failed       -  3-4      3-4       -            -          job 5.1 "
+        "rank 0\n");
 }
 
 int main(void)
@@ -138,6 +170,7 @@ int main(void)
         cmocka_unit_test(the_summary_counts_members_without_the_head),
         cmocka_unit_test(a_raised_fence_names_who_holds_it),
         cmocka_unit_test(a_campaign_tells_whom_it_waits_for),
+        cmocka_unit_test(a_campaign_of_an_application_tells_who_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
