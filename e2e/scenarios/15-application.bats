@@ -117,7 +117,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     run in_head prun -n 1 mpi_elastic t8 +1
     [ "$status" -ne 0 ]
     [[ $output == *"elastic: "*" failed: "* ]]
-    eventually 60 "nothing is left of it" comes_to 3 3
+    eventually 20 "nothing is left of it" comes_to 3 3
     equal "grants" "$(granted)" 0
     eventually 60 "its pod has gone" has_pods 3
 }

@@ -103,18 +103,27 @@ void headlink_reread(struct headlink *h)
         loop_timer_arm(h->reread, 0);
 }
 
+/* The head moves the bound by itself: targets of a shrink may not join again, those of a grow may,
+ * and may no more if it fails. (The view, which is read after each event, tells the rest.) */
+static void move_bound(struct api_dvm *d, const struct api_campaign *c)
+{
+    uint32_t first = c->targets[0], last = c->targets[c->ntargets - 1];
+    bool back = c->phase == API_PHASE_CANCELLED || c->phase == API_PHASE_ROLLING_BACK ||
+                c->phase == API_PHASE_FAILED;
+    if (c->kind == API_KIND_SHRINK && !back && d->size_members >= first)
+        d->size_members = first - 1;
+    if (c->kind == API_KIND_GROW && !api_phase_terminal(c->phase) && !back &&
+        d->size_members < last)
+        d->size_members = last;
+    if (c->kind == API_KIND_GROW && back && d->size_members == last)
+        d->size_members = first - 1;
+}
+
 static void put_campaign(struct view *v, struct api_campaign *c)
 {
     struct api_dvm *d = &v->dvm;
-    /* The head has moved the bound by itself: targets of a shrink may not join again, those of a
-     * grow may. (What is turned back is told by the view, which is read after each event.) */
-    if (c->kind == API_KIND_SHRINK && c->phase != API_PHASE_CANCELLED && c->ntargets &&
-        d->size_members >= c->targets[0])
-        d->size_members = c->targets[0] - 1;
-    if (c->kind == API_KIND_GROW && c->ntargets &&
-        (c->phase == API_PHASE_GATHERING || c->phase == API_PHASE_WIRING) &&
-        d->size_members < c->targets[c->ntargets - 1])
-        d->size_members = c->targets[c->ntargets - 1];
+    if (c->ntargets)
+        move_bound(d, c);
     for (size_t i = 0; i < d->ncampaigns; i++) {
         if (strcmp(d->campaigns[i].id, c->id) != 0)
             continue;

@@ -350,6 +350,8 @@ END
     becomes '{.spec.replicas}' 4 sts/x
     becomes '{.status.desiredReplicas}' 4
     [ "$(tells '{.status.grants.members}')" = 0 ]
+    [ "$(count "PUT campaign")" -eq 1 ]               # not refused as one that comes too early
+    [ "$(tells '{.status.lastCampaign.phase}')" = Complete ]
 }
 
 @test "C17: a release by an application keeps its pods until it is complete, and they do not come back" {
