@@ -148,29 +148,26 @@ repairs_of() { pod_metric "$1" 7480 dvm_tree_repairs_total; }
 # A number for a job to compute with, drawn by the test.
 draw_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
 
-# word SEED RANK I: what that rank of examples/mpi_coll.c holds there (splitmix64 in wrapping 64-bit arithmetic).
+# word SEED RANK I: what that rank of examples/mpi_coll.c holds there (splitmix64 in wrapping 64-bit arithmetic), in $word.
 word() {
     local z=$(($1 + 0x9e3779b97f4a7c15 * ($2 * 64 + $3 + 1)))
     z=$(((z ^ ((z >> 30) & 0x3ffffffff)) * 0xbf58476d1ce4e5b9))
     z=$(((z ^ ((z >> 27) & 0x1fffffffff)) * 0x94d049bb133111eb))
-    printf '%d' $((z ^ ((z >> 31) & 0x1ffffffff)))
+    word=$((z ^ ((z >> 31) & 0x1ffffffff)))
 }
 
 # coll_result SEED SIZE: the number that mpi_coll has to print, computed here without MPI.
 coll_result() {
-    local seed=$1 size=$2 result sum=0 xor=0 all=0 each r s
-    result=$(word "$seed" $((seed % size)) 0)
+    local seed=$1 size=$2 word result sum=0 xor=0 third=0 all=0 r
+    word "$seed" $((seed % size)) 0
+    result=$word
     for ((r = 0; r < size; r++)); do
-        sum=$((sum + $(word "$seed" "$r" 0)))
-        xor=$((xor ^ $(word "$seed" "$r" 1)))
+        word "$seed" "$r" 0; sum=$((sum + word))
+        word "$seed" "$r" 1; xor=$((xor ^ word))
+        word "$seed" "$r" 2; third=$((third + word))
     done
-    for ((s = 0; s < size; s++)); do
-        each=0
-        for ((r = 0; r < size; r++)); do each=$((each + $(word "$seed" "$r" 2) + s)); done
-        all=$((all ^ each))
-    done
-    result=$((((result * 31 + sum) * 31 + xor) * 31 + all))
-    printf '%u' "$result"
+    for ((r = 0; r < size; r++)); do all=$((all ^ (third + r * size))); done
+    printf '%u' "$((((result * 31 + sum) * 31 + xor) * 31 + all))"
 }
 
 # mpi_over N [POD [NODES]]: one rank on each of N members, on as many pods, on at least so many nodes.
