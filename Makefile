@@ -141,8 +141,8 @@ FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc
-$(BUILD)/fuzz/dvm/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/%.o,test/alone iof/iof pmix/store pmix/jobtable \
-    $(addprefix daemon_,pmix event ask foreign call tool alloc))
+$(BUILD)/fuzz/dvm/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable \
+    $(addprefix daemon_,pmix event ask foreign call tool pull alloc))
 $(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/core/test/corpus.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc

@@ -147,7 +147,8 @@ static void carry_out(struct daemon *d, struct out_act *act)
         djob_gone(d, act->a);
         break;
     case OUT_JOB_ENDED:
-        pmix_srv_notify_job_end(d->pmix, act->a, (int)act->number);
+        pmix_srv_job_over(d->pmix, act->a);
+        pull_job_ended(d, act->a, (int)act->number);
         foreign_ended(d, act->a);
         devent_job_ended(d, act->a);
         break;
@@ -186,6 +187,7 @@ static void carry_out(struct daemon *d, struct out_act *act)
     case OUT_MEMBER_GONE:
         dpmix_member_gone(d, act->vpid);
         iof_member_gone(d->iof, act->vpid);
+        pull_member_gone(d, act->vpid);
         stage_member_gone(d->stage, act->vpid);
         break;
     case OUT_ALLOC:

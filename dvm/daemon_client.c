@@ -371,5 +371,7 @@ static void iof_pause(uint32_t id, bool paused, void *arg)
         net_pause(d->net, k->net_id, paused);
 }
 
-const struct iof_io dclient_iof_io = {
-    .client_send = iof_send, .client_pending = iof_pending, .client_pause = iof_pause};
+const struct iof_io dclient_iof_io = {.client_send = iof_send,
+                                      .client_pending = iof_pending,
+                                      .client_pause = iof_pause,
+                                      .copy = pull_copy};

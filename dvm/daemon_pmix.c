@@ -61,6 +61,7 @@ void dpmix_free_all(struct daemon *d)
 
     foreign_free_all(d);
     devent_free_all(d);
+    pull_free_all(d);
     while (d->pending)
         pending_free(d->pending);
     HASH_ITER(hh, d->waiting, w, tmp)
@@ -481,5 +482,7 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_alloc = alloc_ask,
                                                .on_query = ask_query,
                                                .on_log = ask_log,
+                                               .on_pull = pull_asked,
                                                .on_output_read = toolio_output_read,
+                                               .on_output_over = pull_over,
                                                .on_push = toolio_push};

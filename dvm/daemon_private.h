@@ -100,6 +100,7 @@ struct daemon {
     struct djob *jobs;
     struct waiting *waiting;
     struct foreign *foreign;
+    struct pull *pulls;
     struct pending *pending;
     struct spread *spreads, *relays; /* events on their way; those that the head has yet to pass */
     size_t relayed;
@@ -152,9 +153,20 @@ void toolio_send(struct daemon *d, struct dclient *k, const void *data, size_t l
 void toolio_named(struct daemon *d, struct dclient *k); /* now it does */
 size_t toolio_pending(const struct dclient *k);
 void toolio_pause(struct daemon *d, struct dclient *k, bool paused); /* its input */
-void toolio_output_read(uint32_t client, size_t len, void *arg);
+void toolio_output_read(uint32_t client, const char *nspace, size_t len, bool wanted, void *arg);
+struct dclient *toolio_spawned_as(const struct daemon *d, const char *nspace); /* by a tool here */
 void toolio_push(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
                  const void *data, size_t len, bool end, void *arg);
+/* daemon_pull.c: output of all other jobs, for tools here */
+void pull_asked(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, void *arg);
+void pull_copy(enum iof_kind kind, const char *nspace, uint32_t rank, int stream, const void *data,
+               size_t len, void *arg);
+void pull_read(struct daemon *d, const char *nspace, size_t len, bool wanted);
+void pull_over(const char *nspace, void *arg);
+/* A job has ended, which ranks and tools here are told when its output has been. */
+void pull_job_ended(struct daemon *d, const char *nspace, int exit_code);
+void pull_member_gone(struct daemon *d, uint32_t vpid);
+void pull_free_all(struct daemon *d);
 /* daemon_call.c: the control API by clients; members pass calls on */
 void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m);
 void dcall_from_member(struct daemon *d, uint32_t from, const void *data, size_t len);

@@ -36,8 +36,6 @@ void toolio_free(struct daemon *d, struct dclient *k)
 {
     if (!k->tool)
         return;
-    if (d && k->spawned)
-        pmix_srv_output_close(d->pmix, k->spawned);
     if (d)
         push_answer(d, k->tool, PMIX_ERR_NOT_FOUND);
     buf_free(&k->tool->early);
@@ -53,7 +51,8 @@ static void output(struct daemon *d, struct dclient *k, const void *data, size_t
     if (client_msg_decode(data, len, &m, NULL) < 0)
         return;
     if (m.type == CLIENT_OUTPUT &&
-        pmix_srv_output(d->pmix, k->id, k->spawned, m.number, m.stream, m.data, m.len))
+        pmix_srv_output(d->pmix, k->id, &k->spawner, k->spawned, m.number, m.stream, m.data,
+                        m.len))
         k->tool->unread += m.len;
     else if (m.type == CLIENT_NOTE)
         log_info("job %s: %s", k->spawned, m.a);
@@ -74,7 +73,6 @@ void toolio_named(struct daemon *d, struct dclient *k)
 
     if (!k->tool)
         return;
-    pmix_srv_output_open(d->pmix, k->spawned);
     c = cur_of(k->tool->early.data, k->tool->early.len);
     while (!c.bad && !cur_done(&c)) {
         size_t len;
@@ -91,10 +89,13 @@ size_t toolio_pending(const struct dclient *k)
     return k->tool->unread + k->tool->early.len;
 }
 
-void toolio_output_read(uint32_t client, size_t len, void *arg)
+void toolio_output_read(uint32_t client, const char *nspace, size_t len, bool wanted, void *arg)
 {
     struct daemon *d = arg;
     const struct dclient *k = dclient_by_id(d, client);
+
+    if (client == 0)
+        pull_read(d, nspace, len, wanted);
 
     if (!k || !k->tool)
         return;
@@ -115,7 +116,7 @@ void toolio_pause(struct daemon *d, struct dclient *k, bool paused)
         push_answer(d, k->tool, PMIX_SUCCESS);
 }
 
-static struct dclient *spawned_as(const struct daemon *d, const char *nspace)
+struct dclient *toolio_spawned_as(const struct daemon *d, const char *nspace)
 {
     struct dclient *k = d->clients;
 
@@ -142,7 +143,7 @@ void toolio_push(pmix_req req, const struct pmix_srv_proc *from, const struct pm
                  const void *data, size_t len, bool end, void *arg)
 {
     struct daemon *d = arg;
-    struct dclient *k = spawned_as(d, to->nspace);
+    struct dclient *k = toolio_spawned_as(d, to->nspace);
     int status = push_check(k, from, to->rank);
 
     if (status != PMIX_SUCCESS) {

@@ -4,6 +4,7 @@
 #include "dvm/iof/iof.h"
 
 #include "base/log/log.h"
+#include "dvm/iof/tap.h"
 #include "dvm/wire/client.h"
 
 #include <hwloc/bitmap.h>
@@ -16,6 +17,7 @@ struct source { /* a job with ranks here */
     uint32_t home;
     bool behind;      /* our own sending is behind */
     bool client_slow; /* its submitter is */
+    bool copies_slow; /* those who read a copy are */
     bool paused;
     hwloc_bitmap_t full; /* local ranks whose input waits */
     UT_hash_handle hh;
@@ -44,6 +46,7 @@ struct iof {
     struct iof_io io;
     struct source *sources;
     struct sink *sinks;
+    struct taps *taps;
 };
 
 struct iof *iof_create(struct core *core, struct odls *odls, const struct iof_io *io)
@@ -53,6 +56,7 @@ struct iof *iof_create(struct core *core, struct odls *odls, const struct iof_io
     f->core = core;
     f->odls = odls;
     f->io = *io;
+    f->taps = taps_create(core);
     return f;
 }
 
@@ -90,6 +94,7 @@ void iof_destroy(struct iof *f)
     {
         sink_free(f, k);
     }
+    taps_destroy(f->taps);
     free(f);
 }
 
@@ -152,7 +157,7 @@ static void send_flag(struct iof *f, uint32_t to, enum iof_kind kind, const char
 
 static void apply_pause(struct iof *f, struct source *s)
 {
-    bool want = s->behind || s->client_slow;
+    bool want = s->behind || s->client_slow || s->copies_slow;
 
     if (want == s->paused)
         return;
@@ -199,6 +204,7 @@ void iof_turn(struct iof *f)
             apply_pause(f, s);
         }
     }
+    taps_turn(f->taps);
 }
 
 void iof_job_gone(struct iof *f, const char *nspace)
@@ -278,8 +284,10 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
     m.number = cur_u32(c);
     m.stream = cur_u8(c);
     m.data = cur_bytes(c, CLIENT_DATA_MAX, &m.len);
-    if (!cur_done(c) || (m.stream != ODLS_STDOUT && m.stream != ODLS_STDERR) ||
-        !core_client_there(f->core, client))
+    if (!cur_done(c) || (m.stream != ODLS_STDOUT && m.stream != ODLS_STDERR))
+        return;
+    taps_output(f->taps, from, nspace, m.number, m.stream, m.data, m.len);
+    if (!core_client_there(f->core, client))
         return;
     k = sink(f, client);
     buf_init(&b, m.len + 1024);
@@ -412,7 +420,7 @@ static void home_gone(struct iof *f, uint32_t vpid)
     {
         if (s->home != vpid)
             continue;
-        s->client_slow = false;
+        s->client_slow = s->copies_slow = false;
         apply_pause(f, s);
     }
 }
@@ -422,6 +430,7 @@ void iof_member_gone(struct iof *f, uint32_t vpid)
     struct sink *k, *tmp;
 
     home_gone(f, vpid);
+    taps_member_gone(f->taps, vpid);
     HASH_ITER(hh, f->sinks, k, tmp)
     {
         if (!hwloc_bitmap_isset(k->owing, vpid))
@@ -442,13 +451,42 @@ void iof_client_gone(struct iof *f, uint32_t client)
     sink_free(f, k);
 }
 
+static void pause_in(struct iof *f, struct source *s, uint8_t what)
+{
+    bool wait = what == IOF_SUBMITTER_WAITS || what == IOF_COPIES_WAIT;
+
+    if (what == IOF_SUBMITTER_WAITS || what == IOF_SUBMITTER_GOES_ON)
+        s->client_slow = wait;
+    else
+        s->copies_slow = wait;
+    apply_pause(f, s);
+}
+
+/* --- copies */
+
+void iof_copy_ask(struct iof *f, uint32_t home, enum iof_kind kind, const char *nspace, bool on)
+{
+    send_flag(f, home, kind, nspace, on);
+}
+
+static void copy_in(struct iof *f, const char *nspace, struct cur *c)
+{
+    uint32_t rank = cur_u32(c);
+    int stream = cur_u8(c);
+    size_t len;
+    const uint8_t *data = cur_bytes(c, CLIENT_DATA_MAX, &len);
+
+    if (cur_done(c) && (stream == ODLS_STDOUT || stream == ODLS_STDERR))
+        f->io.copy(IOF_COPY, nspace, rank, stream, data, len, f->io.arg);
+}
+
 void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size_t len)
 {
     struct cur c = cur_of(data, len);
     char *nspace FREE_AUTO = cur_str(&c, JOB_NSPACE_MAX);
     struct source *s = source(f, nspace);
     const uint8_t *bytes;
-    bool slow;
+    uint8_t what;
     size_t n;
 
     switch (kind) {
@@ -456,11 +494,9 @@ void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size
         output_in(f, from, nspace, &c);
         break;
     case IOF_PAUSE:
-        slow = cur_u8(&c) != 0;
-        if (s && cur_done(&c)) {
-            s->client_slow = slow;
-            apply_pause(f, s);
-        }
+        what = cur_u8(&c);
+        if (s && cur_done(&c))
+            pause_in(f, s, what);
         break;
     case IOF_STDIN:
         bytes = cur_bytes(&c, CLIENT_DATA_MAX, &n);
@@ -473,6 +509,22 @@ void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size
     case IOF_STDIN_TAKEN:
         if (cur_done(&c))
             taken_in(f, from, nspace);
+        break;
+    case IOF_COPY_START:
+    case IOF_COPY_PAUSE:
+    case IOF_COPY_STOP:
+        what = cur_u8(&c);
+        if (cur_done(&c))
+            taps_msg(f->taps, from, (enum iof_kind)kind, nspace, what);
+        break;
+    case IOF_COPY:
+        copy_in(f, nspace, &c);
+        break;
+    case IOF_COPY_STARTED:
+    case IOF_COPY_END:
+        (void)cur_u8(&c);
+        if (cur_done(&c))
+            f->io.copy((enum iof_kind)kind, nspace, 0, 0, NULL, 0, f->io.arg);
         break;
     default:
         break;

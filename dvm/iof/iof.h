@@ -10,12 +10,23 @@
 /* Kinds of application messages (OUT_APP) that belong to this module. */
 enum iof_kind {
     IOF_OUTPUT = 1,  /* nspace, client, rank, stream, bytes: to the submitter's daemon */
-    IOF_PAUSE,       /* nspace, u8: the submitter is slow, stop or go on reading */
+    IOF_PAUSE,       /* nspace, u8 enum iof_pause: stop or go on reading */
     IOF_STDIN,       /* nspace, bytes (none: end): to the daemons of the ranks that take input */
     IOF_STDIN_TAKEN, /* nspace: the ranks here have room for the next piece */
     IOF_NOTE,        /* nspace, client, text: for the user, beside the output */
+    /* A copy of what a job writes, between a daemon with tools that have asked for it and the
+     * submitter's; each is ordered after those before it. */
+    IOF_COPY_START,   /* nspace: to the submitter's daemon */
+    IOF_COPY_STARTED, /* nspace: everything written from now on will come */
+    IOF_COPY,         /* nspace, rank, stream, bytes */
+    IOF_COPY_PAUSE,   /* nspace, u8: its reader is behind, stop or go on */
+    IOF_COPY_STOP,    /* nspace: no more of it */
+    IOF_COPY_END,     /* nspace: nothing follows */
     IOF_KINDS
 };
+
+/* Who is behind: the submitter, or those who read a copy. The rank is read when neither is. */
+enum iof_pause { IOF_SUBMITTER_GOES_ON, IOF_SUBMITTER_WAITS, IOF_COPIES_GO_ON, IOF_COPIES_WAIT };
 
 #define IOF_SEND_HIGH                                                                              \
     (8u << 20) /* unacknowledged output towards one daemon at which its ranks are not read */
@@ -31,6 +42,9 @@ struct iof_io { /* what the owner does for this module */
     void (*client_send)(uint32_t client, const void *data, size_t len, void *arg);
     size_t (*client_pending)(uint32_t client, void *arg);
     void (*client_pause)(uint32_t client, bool paused, void *arg); /* stop reading from it */
+    /* To the one who reads copies, of IOF_COPY_STARTED, IOF_COPY and IOF_COPY_END. */
+    void (*copy)(enum iof_kind kind, const char *nspace, uint32_t rank, int stream,
+                 const void *data, size_t len, void *arg);
     void *arg;
 };
 
@@ -51,6 +65,8 @@ void iof_client_started(struct iof *f, uint32_t client);
 void iof_client_drained(struct iof *f, uint32_t client);
 void iof_client_gone(struct iof *f, uint32_t client);
 void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank);
+/* IOF_COPY_START, IOF_COPY_STOP and IOF_COPY_PAUSE to the submitter's daemon, `home`. */
+void iof_copy_ask(struct iof *f, uint32_t home, enum iof_kind kind, const char *nspace, bool on);
 /* A daemon is gone: nobody waits for its word any more. */
 void iof_member_gone(struct iof *f, uint32_t vpid);
 void iof_job_gone(struct iof *f, const char *nspace);

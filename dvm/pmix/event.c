@@ -335,13 +335,17 @@ static bool anybody(const struct pmix_srv *p)
     return p->nclients > 0 || p->tools;
 }
 
+void pmix_srv_job_over(struct pmix_srv *p, const char *nspace)
+{
+    store_purge(p->store, nspace, UINT32_MAX);
+    data_waiters_end(p, nspace, PMIX_ERR_NOT_FOUND);
+}
+
 void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_code)
 {
     pmix_status_t status = exit_code == 0 ? PMIX_SUCCESS : PMIX_ERR_JOB_NON_ZERO_TERM;
     void *list;
 
-    store_purge(p->store, nspace, UINT32_MAX);
-    data_waiters_end(p, nspace, PMIX_ERR_NOT_FOUND);
     if (!anybody(p))
         return;
     list = own_start(nspace, PMIX_RANK_WILDCARD);
@@ -357,6 +361,19 @@ void pmix_srv_notify_job_start(struct pmix_srv *p, const char *nspace,
 
     own_range(list, to, 1);
     own_tell(p, PMIX_EVENT_JOB_START, nspace, list, PMIX_RANGE_CUSTOM);
+}
+
+void event_output_dropped(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
+                          uint64_t len)
+{
+    void *list = own_start(nspace, PMIX_RANK_WILDCARD);
+    FREE_AUTO char *text =
+        xasprintf("%llu bytes of output of job %s were dropped: nobody read them",
+                  (unsigned long long)len, nspace);
+
+    PMIx_Info_list_add(list, PMIX_EVENT_TEXT_MESSAGE, text, PMIX_STRING);
+    own_range(list, to, 1);
+    own_tell(p, PMIX_ERR_IOF_FAILURE, nspace, list, PMIX_RANGE_CUSTOM);
 }
 
 /* A lost daemon is told as each of its ranks: that is what fault-tolerant libraries look for. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Standard streams of the jobs that tools have spawned: output to those who have asked for it,
- * input to the job. */
+/* Standard streams: output to those tools that have asked for it, input to what they have spawned.
+ */
 #include "dvm/pmix/pmix_private.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <src/include/pmix_config.h>
 
@@ -17,23 +18,31 @@
  * has read: the library does not tell. */
 #define UNREAD_MAX (256u << 10)
 #define LOOK_AGAIN_MS 20
+/* Who has not read anything for so long is waited for no longer, unless the job is its own: what
+ * comes is dropped for it, until it has read nearly all. */
+#define STALL_MS 1000
+#define UNREAD_LOW (UNREAD_MAX / 4)
 
 /* Output on its way, on the library's thread. */
 struct piece {
-    uint32_t client;
+    uint32_t client; /* 0: a copy, of a job that is not a tool's here */
+    pmix_proc_t owner;
     pmix_proc_t from;
     pmix_iof_channel_t channel;
     size_t len;
     void *data;
 };
 
-/* Jobs whose output can be asked for; the library's thread's. It has to be answered on the spot:
- * 4.2.2 frees what it hands us when we take a request to answer it later. */
-struct forward {
-    char *nspace;
-    struct forward *prev, *next;
+/* A request whose tool is behind; the library's thread's. */
+struct lag {
+    const pmix_iof_req_t *req;
+    size_t unread;     /* when it was last looked at, */
+    uint64_t since_ms; /* and since when it has not become less */
+    bool stalled;
+    uint64_t dropped;
+    struct lag *prev, *next;
 };
-static struct forward *forwards;
+static struct lag *lags;
 
 /* Looked up, not linked, as in handback.c. */
 static pmix_pointer_array_t *requests(void)
@@ -83,6 +92,119 @@ static size_t unread_by(pmix_peer_t *peer)
     return n;
 }
 
+static bool is_owner(const struct piece *x, const pmix_iof_req_t *r)
+{
+    const pmix_rank_info_t *who = r->requestor->info;
+
+    return who && who->pname.rank == x->owner.rank &&
+           strcmp(who->pname.nspace, x->owner.nspace) == 0;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* --- those who are behind */
+
+static void lag_free(struct lag *l)
+{
+    DL_DELETE(lags, l);
+    free(l);
+}
+
+static struct lag *lag_find(const pmix_iof_req_t *r)
+{
+    struct lag *l;
+
+    DL_SEARCH_SCALAR(lags, l, req, r);
+    return l;
+}
+
+/* Of requests that have been withdrawn, or whose tools have gone. */
+static void lags_prune(void)
+{
+    struct lag *l, *tmp;
+
+    DL_FOREACH_SAFE(lags, l, tmp)
+    {
+        int i = 0;
+
+        while (i < requests()->size &&
+               pmix_pointer_array_get_item(requests(), i) != (const void *)l->req)
+            i++;
+        if (i == requests()->size)
+            lag_free(l);
+    }
+}
+
+static void run_dropped(struct pmix_srv *p, struct upcall *u)
+{
+    event_output_dropped(p, &u->procs[0], u->nspace, u->id);
+}
+
+static void tell_dropped(const struct lag *l, const char *nspace)
+{
+    const pmix_rank_info_t *who = l->req->requestor->info;
+    struct upcall *u = l->dropped && who ? upcall_new(run_dropped) : NULL;
+    pmix_proc_t tool;
+
+    if (!u)
+        return;
+    PMIX_LOAD_PROCID(&tool, who->pname.nspace, who->pname.rank);
+    upcall_procs(u, &tool, 1);
+    memccpy(u->nspace, nspace, 0, sizeof(u->nspace) - 1);
+    u->id = l->dropped;
+    upcall_post(u);
+}
+
+/* How much the job waits for, of what this request's tool has yet to read. */
+static size_t waited_for(const struct piece *x, const pmix_iof_req_t *r)
+{
+    size_t n = unread_by(r->requestor);
+    struct lag *l = lag_find(r);
+
+    if (is_owner(x, r) || (n <= UNREAD_MAX && !l))
+        return n;
+    if (!l) {
+        l = xcalloc(1, sizeof(*l));
+        *l = (struct lag){.req = r, .unread = n, .since_ms = now_ms()};
+        DL_APPEND(lags, l);
+    }
+    if (l->stalled)
+        return 0;
+    if (n <= UNREAD_MAX) {
+        lag_free(l);
+        return n;
+    }
+    if (n < l->unread)
+        l->since_ms = now_ms();
+    l->unread = n;
+    l->stalled = now_ms() - l->since_ms > STALL_MS;
+    return l->stalled ? 0 : n;
+}
+
+/* True: this piece is not for it. */
+static bool dropped(const struct piece *x, const pmix_iof_req_t *r)
+{
+    struct lag *l = is_owner(x, r) ? NULL : lag_find(r);
+
+    if (!l || !l->stalled)
+        return false;
+    if (unread_by(r->requestor) > UNREAD_LOW) {
+        l->dropped += x->len;
+        return true;
+    }
+    tell_dropped(l, x->from.nspace);
+    lag_free(l);
+    return false;
+}
+
+/* --- output */
+
 /* The most that one of those who have asked for it has yet to read. */
 static size_t unread(const struct piece *x)
 {
@@ -90,7 +212,7 @@ static size_t unread(const struct piece *x)
 
     for (int i = 0; i < requests()->size; i++) {
         const pmix_iof_req_t *r = pmix_pointer_array_get_item(requests(), i);
-        size_t n = concerns(r, x) ? unread_by(r->requestor) : 0;
+        size_t n = concerns(r, x) ? waited_for(x, r) : 0;
 
         most = n > most ? n : most;
     }
@@ -100,7 +222,16 @@ static size_t unread(const struct piece *x)
 static void run_read(struct pmix_srv *p, struct upcall *u)
 {
     if (p->up.on_output_read)
-        p->up.on_output_read((uint32_t)u->id, u->answer.len, p->arg);
+        p->up.on_output_read((uint32_t)u->id, u->nspace, u->answer.len, u->number != 0, p->arg);
+}
+
+static bool wanted(const struct piece *x)
+{
+    for (int i = 0; i < requests()->size; i++) {
+        if (concerns(pmix_pointer_array_get_item(requests(), i), x))
+            return true;
+    }
+    return false;
 }
 
 static void report(void *arg)
@@ -115,6 +246,8 @@ static void report(void *arg)
     u = upcall_new(run_read);
     if (u) {
         u->id = x->client;
+        memcpy(u->nspace, x->from.nspace, sizeof(x->from.nspace));
+        u->number = wanted(x);
         u->answer.len = x->len;
         upcall_post(u);
     }
@@ -128,10 +261,11 @@ static void deliver(void *arg)
     struct piece *x = arg;
     const pmix_byte_object_t bo = {.bytes = x->data, .size = x->len};
 
+    lags_prune();
     for (int i = 0; i < requests()->size; i++) {
         pmix_iof_req_t *r = pmix_pointer_array_get_item(requests(), i);
 
-        if (concerns(r, x))
+        if (concerns(r, x) && !dropped(x, r))
             (void)process()(x->channel, &x->from, &bo, NULL, 0, r);
     }
     free(x->data);
@@ -139,8 +273,8 @@ static void deliver(void *arg)
     report(x);
 }
 
-bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const char *nspace, uint32_t rank,
-                     int stream, const void *data, size_t len)
+bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_proc *owner,
+                     const char *nspace, uint32_t rank, int stream, const void *data, size_t len)
 {
     struct piece *x;
 
@@ -148,6 +282,8 @@ bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const char *nspace, ui
         return false;
     x = xcalloc(1, sizeof(*x));
     x->client = client;
+    if (owner)
+        PMIX_LOAD_PROCID(&x->owner, owner->nspace, owner->rank);
     PMIX_LOAD_PROCID(&x->from, nspace, rank);
     x->channel = stream == 2 ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL;
     x->len = len;
@@ -156,74 +292,83 @@ bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const char *nspace, ui
     return true;
 }
 
-static struct forward *forward_find(const char *nspace)
+static void run_over(struct pmix_srv *p, struct upcall *u)
 {
-    struct forward *f;
+    if (p->up.on_output_over)
+        p->up.on_output_over(u->nspace, p->arg);
+}
 
-    DL_FOREACH(forwards, f)
+/* Behind all that was delivered before. */
+static void over(void *arg)
+{
+    FREE_AUTO char *nspace = arg;
+    struct upcall *u = upcall_new(run_over);
+    struct lag *l, *tmp;
+
+    lags_prune();
+    DL_FOREACH_SAFE(lags, l, tmp)
     {
-        if (strcmp(f->nspace, nspace) == 0)
-            return f;
+        bool its = false;
+
+        for (size_t i = 0; i < l->req->nprocs; i++)
+            its |= strcmp(l->req->procs[i].nspace, nspace) == 0;
+        if (its)
+            tell_dropped(l, nspace);
+        if (its)
+            lag_free(l);
     }
-    return NULL;
+    if (!u)
+        return;
+    memccpy(u->nspace, nspace, 0, sizeof(u->nspace) - 1);
+    upcall_post(u);
 }
 
-static void forward_add(void *arg)
+void pmix_srv_output_over(struct pmix_srv *p, const char *nspace)
 {
-    struct forward *f = xcalloc(1, sizeof(*f));
-
-    f->nspace = arg;
-    DL_APPEND(forwards, f);
-}
-
-static void forward_free(struct forward *f)
-{
-    DL_DELETE(forwards, f);
-    free(f->nspace);
-    free(f);
-}
-
-static void forward_remove(void *arg)
-{
-    struct forward *f = forward_find(arg);
-
-    if (f)
-        forward_free(f);
-    free(arg);
-}
-
-void pmix_srv_output_open(struct pmix_srv *p, const char *nspace)
-{
-    if (p->knows_library)
-        handback(p, forward_add, free, xstrdup(nspace));
-}
-
-void pmix_srv_output_close(struct pmix_srv *p, const char *nspace)
-{
-    if (p->knows_library)
-        handback(p, forward_remove, free, xstrdup(nspace));
+    handback(p, over, free, xstrdup(nspace));
 }
 
 void forward_end(void)
 {
-    while (forwards)
-        forward_free(forwards);
+    while (lags)
+        lag_free(lags);
 }
 
-/* What the library has noted by now is not taken back if this refuses, and harmless: nothing comes
- * from such a job. */
+/* --- who wants it */
+
+static void run_pull(struct pmix_srv *p, struct upcall *u)
+{
+    pmix_req req = req_add(p, &u->answer);
+
+    if (p->up.on_pull)
+        p->up.on_pull(req, u->procs, u->nprocs, p->arg);
+    else
+        pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+}
+
+/* What the library has noted by now is not taken back if this is refused, and harmless: nothing
+ * comes from such a job. Nobody is told who no longer wants it: it is seen when there is more. */
 pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                       size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata)
 {
+    const pmix_info_t *oldest = info_find(info, ninfo, PMIX_IOF_DROP_OLDEST);
+    struct upcall *u;
+
     if (info_true(info, ninfo, PMIX_IOF_STOP))
         return PMIX_OPERATION_SUCCEEDED;
     if (nprocs == 0)
         return PMIX_ERR_BAD_PARAM;
-    for (size_t i = 0; i < nprocs; i++) {
-        if (!forward_find(procs[i].nspace))
-            return PMIX_ERR_NOT_FOUND;
-    }
-    return PMIX_OPERATION_SUCCEEDED;
+    if (info_true(info, ninfo, PMIX_IOF_REDIRECT) || (oldest && PMIX_INFO_IS_REQUIRED(oldest)))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u = upcall_new(run_pull);
+    if (!u)
+        return PMIX_ERR_INIT;
+    upcall_procs(u, procs, nprocs);
+    u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
+    /* The library releases what it hands us although we are going to answer. */
+    PMIX_RETAIN((pmix_object_t *)cbdata);
+    upcall_post(u);
+    return PMIX_SUCCESS;
 }
 
 /* --- input */

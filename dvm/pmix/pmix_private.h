@@ -284,6 +284,9 @@ bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t
 /* event.c: tells local processes, with op->info. */
 void event_tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
                 pmix_data_range_t range);
+/* To a tool that has asked for a job's output and has not read so much of it. */
+void event_output_dropped(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
+                          uint64_t len);
 pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
                                  size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
 pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,

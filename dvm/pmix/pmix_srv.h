@@ -90,8 +90,13 @@ struct pmix_srv_upcalls {
     /* PMIx_Allocation_request. `nodes` are names as the client has written them, for ask->vpids,
      * which are not filled in; "": none. Answer by pmix_srv_alloc_answer(). */
     void (*on_alloc)(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg);
-    /* So much of what pmix_srv_output() has taken for this client has left, or nobody wants it. */
-    void (*on_output_read)(uint32_t client, size_t len, void *arg);
+    /* PMIx_IOF_pull: the output of these (ranks of) jobs is wanted. Answer when it will come. */
+    void (*on_pull)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, void *arg);
+    /* So much of what pmix_srv_output() has taken for this client, or job, has left, or was
+     * dropped; not wanted: by nobody any more. */
+    void (*on_output_read)(uint32_t client, const char *nspace, size_t len, bool wanted, void *arg);
+    /* All that was taken before pmix_srv_output_over() has been handed to the library. */
+    void (*on_output_over)(const char *nspace, void *arg);
     /* PMIx_IOF_push: input for a job, up to PMIX_SRV_PUSH_MAX bytes, and its end. Answer when there
      * is room for more. */
     void (*on_push)(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
@@ -161,12 +166,14 @@ bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank);
 /* An event from a peer; done() when the library has it. */
 void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
                      void (*done)(int status, void *arg), void *arg);
-/* Output of a rank (stream 1, 2) for those tools here that have asked for that job's, which is
- * possible between open and close. True: on_output_read() follows. */
-bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const char *nspace, uint32_t rank,
-                     int stream, const void *data, size_t len);
-void pmix_srv_output_open(struct pmix_srv *p, const char *nspace);
-void pmix_srv_output_close(struct pmix_srv *p, const char *nspace);
+/* Output of a rank (stream 1, 2) for those tools here that have asked for it. The job waits for the
+ * tool that owns it (NULL: none); for others a second, then they lose what they do not read, and
+ * are told. True: on_output_read() follows. */
+bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_proc *owner,
+                     const char *nspace, uint32_t rank, int stream, const void *data, size_t len);
+void pmix_srv_output_over(struct pmix_srv *p, const char *nspace);
+/* A job is over: what it has published goes. */
+void pmix_srv_job_over(struct pmix_srv *p, const char *nspace);
 /* Our own, for those who have registered for their codes: the end of a job to all ranks here, its
  * start and the loss of one of its ranks to those named. */
 void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_code);

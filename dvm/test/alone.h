@@ -26,6 +26,7 @@ struct alone {
     struct alone_sent sent;
     struct alone_answered answered;
     unsigned said; /* messages to clients */
+    size_t output; /* bytes of jobs' output to tools */
     struct store *store;
     void *data; /* NULL, or what the library has of the next rank that is asked for */
     size_t len;

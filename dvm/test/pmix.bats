@@ -416,7 +416,32 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     prun -n 1 true
 }
 
-tool_uri() { head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm"; }
+# tool_uri [VPID]
+tool_uri() { head -n 1 "$DVM_SESSION_DIR/${1:-1}/pmix.node${1:-1}.tool.dvm"; }
+
+# gated_job RANKS PROGRAM ARGUMENT...: a job of prun, $job, in the background, whose ranks begin with open_gate RANKS.
+gated_job() {
+    local ranks=$1
+    shift
+    mkfifo "$BATS_TEST_TMPDIR/begin"
+    prun --stdin none -n "$ranks" sh -c 'read -r _ < "$0"; exec "$@"' "$BATS_TEST_TMPDIR/begin" "$@" \
+        > "$BATS_TEST_TMPDIR/prun.out" 2> "$BATS_TEST_TMPDIR/prun.err" 3>&- &
+    job_pid=$!
+    running() { job=$(view '.jobs[] | select(.state == "RUNNING") | .id') && [ -n "$job" ]; }
+    eventually running
+}
+open_gate() {
+    local i
+    exec {begin_fd}<> "$BATS_TEST_TMPDIR/begin"
+    for ((i = 0; i < $1; i++)); do echo >&"$begin_fd"; done
+}
+
+# watch VPID HOW: a tool at that daemon reads $job; what it writes is in watch.VPID. Returns when it has been accepted.
+watch() {
+    local out=$BATS_TEST_TMPDIR/watch.$1
+    timeout "$limit" "$tool" watch "$(tool_uri "$1")" "$2" "$job" > "$out" 2> "$out.err" 3>&- &
+    eventually grep -q '^pull: SUCCESS' "$out"
+}
 
 # tool_run HOW N PROGRAM ARGUMENT...
 tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPDIR/err"; }
@@ -450,15 +475,15 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
 @test "a tool asks for the output of its job by itself, and then no longer" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says line
-    mkfifo "$gate" "$says"
-    tool_run pull,leave 1 sh -c 'read -r _ < "$1"; echo first; read -r _ < "$1"; echo second' sh "$gate" < /dev/null > "$says" 3>&- &
+    mkfifo "$gate" "$gate.2" "$says"
+    tool_run pull,leave 1 sh -c 'read -r _ < "$1"; echo first; read -r _ < "$1.2"; echo second' sh "$gate" < /dev/null > "$says" 3>&- &
     exec {fd}< "$says"
     expect() { read -r -t "$limit" -u "$fd" line && echo "it says: $line" && [ "$line" = "$1" ]; }
     expect "pull: SUCCESS"
     echo > "$gate"
     expect first
     expect left
-    echo > "$gate"
+    echo > "$gate.2"
     expect "ended with code 0"
     wait
 }
@@ -478,14 +503,83 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     grep -qx 0 <<< "$output"
 }
 
-@test "a tool is not given the output of a job that is not its own, and cannot feed it" {
+@test "a tool reads what a job of prun writes, beside prun, at any daemon, to its end" {
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
+    local at pids=()
+    gated_job 3 sh -c 'head -c 100000 /dev/zero | tr "\0" "$PMIX_RANK"; echo "err $PMIX_RANK" >&2'
+    for at in 0 1 3; do
+        watch "$at" all
+        pids+=("$!")
+    done
+    open_gate 3
+    wait "$job_pid"
+    wait "${pids[@]}"
+    [ "$(wc -c < "$BATS_TEST_TMPDIR/prun.out")" -eq 300000 ]
+    for at in 0 1 3; do
+        [ "$(head -n 1 "$BATS_TEST_TMPDIR/watch.$at")" = 'pull: SUCCESS' ]
+        for rank in 0 1 2; do
+            [ "$(sed 1d "$BATS_TEST_TMPDIR/watch.$at" | tr -cd "$rank" | wc -c)" -eq $((100000 + (rank == 0))) ] # "code 0"
+        done
+        [[ "$(tail -c 30 "$BATS_TEST_TMPDIR/watch.$at")" == *"ended with code 0" ]]
+        [ "$(sort "$BATS_TEST_TMPDIR/watch.$at.err")" = $'err 0\nerr 1\nerr 2' ]
+    done
+}
+
+@test "a tool is refused the output of a job that is not there, a redirection, and to feed a job that is not its own" {
     DVM_PMIX_TOOLS=1 start_dvm 1 --slots 2
     hold_job other 1
-    run timeout 20 "$tool" foreign "$(tool_uri)" "$(view '.jobs[0].id')"
+    run timeout 20 "$tool" foreign "$(tool_uri)" nobody.7
     [ "$output" = $'pull: NOT FOUND\npush: NOT FOUND' ]
+    run timeout 20 "$tool" foreign "$(tool_uri)" "$(view '.jobs[0].id')"
+    [ "$output" = $'pull: SUCCESS\npush: NOT FOUND' ]
+    run timeout 20 "$tool" watch "$(tool_uri)" redirect "$(view '.jobs[0].id')"
+    [ "$output" = 'pull: NOT SUPPORTED' ]
     release_job other 1
     end_job other
     [ "$code" -eq 0 ]
+    [ "$said" = "released on node1" ]
+}
+
+@test "a tool no longer asks for the output of a job of prun, and goes: the job and prun lose nothing" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    local gate=$BATS_TEST_TMPDIR/gate2
+    mkfifo "$gate" "$gate.2"
+    gated_job 1 sh -c 'echo first; read -r _ < "$1"; seq 100000; read -r _ < "$1.2"; seq 100000' sh "$gate"
+    watch 1 leave
+    local left=$!
+    watch 2 all
+    local killed=$!
+    open_gate 1
+    eventually grep -qx left "$BATS_TEST_TMPDIR/watch.1"
+    echo > "$gate"
+    eventually grep -qx 100000 "$BATS_TEST_TMPDIR/watch.2"
+    cmp <(echo 'pull: SUCCESS'; echo first; seq 100000) "$BATS_TEST_TMPDIR/watch.2"
+    pkill -KILL -P "$killed"
+    echo > "$gate.2"
+    wait "$job_pid"
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/prun.out")" -eq 200001 ]
+    wait "$left"
+    [ "$(cat "$BATS_TEST_TMPDIR/watch.1")" = $'pull: SUCCESS\nfirst\nleft\nended with code 0' ]
+    wait "$killed" || true
+}
+
+@test "a tool that does not read the output of a job of prun is waited for a second, loses the rest, and is told" {
+    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    gated_job 1 head -c 50000000 /dev/zero
+    watch 2 all
+    local pid=$! got
+    pkill -STOP -P "$pid"
+    local begin=$EPOCHREALTIME
+    open_gate 1
+    wait "$job_pid"
+    echo "after $(bc <<< "$EPOCHREALTIME - $begin") s"
+    [ "$(wc -c < "$BATS_TEST_TMPDIR/prun.out")" -eq 50000000 ]
+    pkill -CONT -P "$pid"
+    wait "$pid"
+    got=$(tr -cd '\0' < "$BATS_TEST_TMPDIR/watch.2" | wc -c)
+    [ "$got" -lt 20000000 ]
+    [[ "$(cat "$BATS_TEST_TMPDIR/watch.2.err")" == "$((50000000 - got)) bytes of output of job "*" were dropped: nobody read them" ]]
+    grep -aqx 'ended with code 0' <(tr -d '\0' < "$BATS_TEST_TMPDIR/watch.2")
 }
 
 @test "a tool that does not read makes its job stand still, and the daemon keeps little" {

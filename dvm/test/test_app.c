@@ -197,6 +197,52 @@ static void a_client_is_passed_output_of_its_two_streams_only(void **state)
     alone_close(&a);
 }
 
+static void hear_copy(struct alone *a, uint8_t stream, size_t cut)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 1024);
+    buf_put_str(&b, "7.1");
+    buf_put_u32(&b, 0);
+    buf_put_u8(&b, stream);
+    buf_put_bytes(&b, "word", 4);
+    alone_hear(a, 1, IOF_COPY, b.data, b.len - cut);
+}
+
+static void hear_flag(struct alone *a, uint32_t kind, size_t more)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 1024);
+    buf_put_str(&b, "7.1");
+    buf_put_u8(&b, 0);
+    buf_put_raw(&b, "more", more);
+    alone_hear(a, 1, kind, b.data, b.len);
+}
+
+static void
+a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed(void **state)
+{
+    struct pmix_srv_proc all = {"7.1", PMIX_SRV_RANK_ALL};
+    struct alone a;
+
+    alone_open(&a, SCENE_MEMBER_PARENT);
+    hear_copy(&a, ODLS_STDOUT, 0); /* nobody has asked */
+    dpmix_upcalls.on_pull(REQ, &all, 1, &a.d);
+    hear_flag(&a, IOF_COPY_STARTED, 1);
+    assert_int_equal(a.answered.n, 0);
+    hear_flag(&a, IOF_COPY_STARTED, 0);
+    assert_int_equal(a.answered.n, 1);
+    assert_int_equal(a.answered.req, REQ);
+    assert_int_equal(a.answered.status, PMIX_SUCCESS);
+    hear_copy(&a, ODLS_STDIN, 0);
+    hear_copy(&a, ODLS_STDOUT, 1);
+    assert_int_equal(a.output, 0);
+    hear_copy(&a, ODLS_STDERR, 0);
+    assert_int_equal(a.output, 4);
+    alone_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +250,8 @@ int main(void)
         cmocka_unit_test(who_is_lost_has_answered),
         cmocka_unit_test(an_answer_that_is_too_long_is_an_error_to_who_waits_for_it),
         cmocka_unit_test(a_call_whose_answer_is_too_long_is_answered),
+        cmocka_unit_test(
+            a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed),
         cmocka_unit_test(a_client_is_passed_output_of_its_two_streams_only),
         cmocka_unit_test(a_question_that_is_cut_short_is_answered_too),
     };

@@ -125,13 +125,17 @@ static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source
     pthread_mutex_unlock(&lock);
 }
 
+static bool redirect;
+
 static size_t pull(const char *nspace)
 {
     pmix_proc_t all;
     pmix_status_t rc;
+    pmix_info_t info;
 
     PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
-    rc = PMIx_IOF_pull(&all, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL,
+    PMIX_INFO_LOAD(&info, PMIX_IOF_REDIRECT, &redirect, PMIX_BOOL);
+    rc = PMIx_IOF_pull(&all, 1, &info, 1, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL,
                        on_output, NULL, NULL);
     printf("pull: %s\n", rc < 0 ? name_of(rc) : "SUCCESS");
     fflush(stdout);
@@ -235,8 +239,51 @@ static int do_run(char **argv)
     return leave();
 }
 
-/* --- foreign URI NAMESPACE: asks for output of a job that is not its own, and would give it
- * input */
+/* --- watch URI HOW NAMESPACE: reads the output of a job that is not its own, until it is over.
+ * HOW: all, leave (after the first piece), redirect (which is refused). Says what it was not given.
+ */
+
+static void on_dropped(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                       pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
+                       pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    (void)id, (void)status, (void)source, (void)results, (void)nresults;
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TEXT_MESSAGE))
+            fprintf(stderr, "%s\n", info[i].value.data.string);
+    }
+    if (cb)
+        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static int do_watch(char **argv)
+{
+    pmix_status_t dropped = PMIX_ERR_IOF_FAILURE;
+    size_t id;
+
+    join(argv[0]);
+    listen();
+    must(PMIx_Register_event_handler(&dropped, 1, NULL, 0, on_dropped, NULL, NULL) < 0
+             ? PMIX_ERROR
+             : PMIX_SUCCESS,
+         "registering for an event");
+    redirect = strcmp(argv[1], "redirect") == 0;
+    id = pull(argv[2]);
+    if (strcmp(argv[1], "leave") == 0) {
+        await(&pieces);
+        (void)done(PMIx_IOF_deregister(id, NULL, 0, on_done, NULL)); /* 4.2.2: any status */
+        printf("left\n");
+        fflush(stdout);
+    }
+    if (!redirect)
+        await_job(argv[2]);
+    if (!redirect)
+        printf("ended with code %d\n", ended.code);
+    return leave();
+}
+
+/* --- foreign URI NAMESPACE: asks for output of a job that is not there, or would give input to one
+ * that is not its own */
 
 static int do_foreign(char **argv)
 {
@@ -250,6 +297,8 @@ int main(int argc, char **argv)
 {
     if (argc > 5 && strcmp(argv[1], "run") == 0)
         return do_run(argv + 2);
+    if (argc > 4 && strcmp(argv[1], "watch") == 0)
+        return do_watch(argv + 2);
     if (argc > 3 && strcmp(argv[1], "foreign") == 0)
         return do_foreign(argv + 2);
     fprintf(stderr, "tool_probe: what?\n");

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which daemons get copies of which job's output, and who waits for whom. */
+#include "dvm/iof/tap.h"
+
+#include "base/log/log.h"
+#include "dvm/wire/client.h"
+
+#include <hwloc/bitmap.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct tap { /* a job of which somebody gets copies */
+    char *nspace;
+    hwloc_bitmap_t to;
+    hwloc_bitmap_t slow;   /* of these: their readers are behind */
+    hwloc_bitmap_t behind; /* of these: our own sending is */
+    hwloc_bitmap_t paused; /* daemons of its ranks that were told to wait */
+    UT_hash_handle hh;
+};
+
+struct taps {
+    struct core *core;
+    struct tap *all;
+};
+
+struct taps *taps_create(struct core *core)
+{
+    struct taps *t = xcalloc(1, sizeof *t);
+
+    t->core = core;
+    return t;
+}
+
+static void tap_free(struct taps *t, struct tap *x)
+{
+    HASH_DEL(t->all, x);
+    hwloc_bitmap_free(x->to);
+    hwloc_bitmap_free(x->slow);
+    hwloc_bitmap_free(x->behind);
+    hwloc_bitmap_free(x->paused);
+    free(x->nspace);
+    free(x);
+}
+
+void taps_destroy(struct taps *t)
+{
+    struct tap *x, *tmp;
+
+    HASH_ITER(hh, t->all, x, tmp)
+    {
+        tap_free(t, x);
+    }
+    free(t);
+}
+
+static struct tap *tap(const struct taps *t, const char *nspace)
+{
+    struct tap *x;
+
+    HASH_FIND_STR(t->all, nspace, x);
+    return x;
+}
+
+static struct tap *tap_of(struct taps *t, const char *nspace)
+{
+    struct tap *x = tap(t, nspace);
+
+    if (x)
+        return x;
+    x = xcalloc(1, sizeof *x);
+    x->nspace = xstrdup(nspace);
+    x->to = hwloc_bitmap_alloc();
+    x->slow = hwloc_bitmap_alloc();
+    x->behind = hwloc_bitmap_alloc();
+    x->paused = hwloc_bitmap_alloc();
+    HASH_ADD_KEYPTR(hh, t->all, x->nspace, strlen(x->nspace), x);
+    return x;
+}
+
+static void send(struct taps *t, uint32_t to, enum iof_kind kind, const struct buf *b)
+{
+    struct err err = {0};
+
+    if (core_app_send(t->core, to, CLASS_BULK, kind, b->data, b->len, &err) < 0)
+        log_debug("copies of output: %s", err.msg);
+}
+
+static void tell(struct taps *t, uint32_t to, enum iof_kind kind, const char *nspace, uint8_t what)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 1024);
+    buf_put_str(&b, nspace);
+    buf_put_u8(&b, what);
+    send(t, to, kind, &b);
+}
+
+/* All that were told to wait go on when nobody is behind any more. */
+static void settle(struct taps *t, struct tap *x)
+{
+    unsigned v;
+
+    if (!hwloc_bitmap_iszero(x->slow) || !hwloc_bitmap_iszero(x->behind))
+        return;
+    hwloc_bitmap_foreach_begin(v, x->paused)
+    {
+        tell(t, v, IOF_PAUSE, x->nspace, IOF_COPIES_GO_ON);
+    }
+    hwloc_bitmap_foreach_end();
+    hwloc_bitmap_zero(x->paused);
+    if (hwloc_bitmap_iszero(x->to))
+        tap_free(t, x);
+}
+
+void taps_output(struct taps *t, uint32_t from, const char *nspace, uint32_t rank, int stream,
+                 const void *data, size_t len)
+{
+    struct tap *x = tap(t, nspace);
+    struct buf b BUF_AUTO = {0};
+    unsigned v;
+
+    if (!x)
+        return;
+    buf_init(&b, len + 1024);
+    buf_put_str(&b, nspace);
+    buf_put_u32(&b, rank);
+    buf_put_u8(&b, (uint8_t)stream);
+    buf_put_bytes(&b, data, len);
+    hwloc_bitmap_foreach_begin(v, x->to)
+    {
+        send(t, v, IOF_COPY, &b);
+        if (core_app_backlog(t->core, v, CLASS_BULK) > IOF_SEND_HIGH)
+            hwloc_bitmap_set(x->behind, v);
+    }
+    hwloc_bitmap_foreach_end();
+    if (hwloc_bitmap_isset(x->paused, from) ||
+        (hwloc_bitmap_iszero(x->slow) && hwloc_bitmap_iszero(x->behind)))
+        return;
+    hwloc_bitmap_set(x->paused, from);
+    tell(t, from, IOF_PAUSE, nspace, IOF_COPIES_WAIT);
+}
+
+static void stop(struct taps *t, struct tap *x, uint32_t vpid)
+{
+    hwloc_bitmap_clr(x->to, vpid);
+    hwloc_bitmap_clr(x->slow, vpid);
+    hwloc_bitmap_clr(x->behind, vpid);
+    settle(t, x);
+}
+
+static void paused(struct taps *t, struct tap *x, uint32_t vpid, bool on)
+{
+    if (on && hwloc_bitmap_isset(x->to, vpid))
+        hwloc_bitmap_set(x->slow, vpid);
+    else
+        hwloc_bitmap_clr(x->slow, vpid);
+    settle(t, x);
+}
+
+void taps_msg(struct taps *t, uint32_t from, enum iof_kind kind, const char *nspace, bool on)
+{
+    struct tap *x = tap(t, nspace);
+
+    if (kind == IOF_COPY_START) {
+        hwloc_bitmap_set(tap_of(t, nspace)->to, from);
+        tell(t, from, IOF_COPY_STARTED, nspace, 0);
+    } else if (kind == IOF_COPY_STOP) {
+        if (x)
+            stop(t, x, from);
+        tell(t, from, IOF_COPY_END, nspace, 0);
+    } else if (x) {
+        paused(t, x, from, on);
+    }
+}
+
+void taps_member_gone(struct taps *t, uint32_t vpid)
+{
+    struct tap *x, *tmp;
+
+    HASH_ITER(hh, t->all, x, tmp)
+    {
+        hwloc_bitmap_clr(x->paused, vpid);
+        stop(t, x, vpid);
+    }
+}
+
+void taps_turn(struct taps *t)
+{
+    struct tap *x, *tmp;
+
+    HASH_ITER(hh, t->all, x, tmp)
+    {
+        unsigned v;
+
+        if (hwloc_bitmap_iszero(x->behind))
+            continue;
+        hwloc_bitmap_foreach_begin(v, x->behind)
+        {
+            if (core_app_backlog(t->core, v, CLASS_BULK) < IOF_SEND_LOW)
+                hwloc_bitmap_clr(x->behind, v);
+        }
+        hwloc_bitmap_foreach_end();
+        settle(t, x);
+    }
+}
