@@ -6,6 +6,7 @@
 #include "dvm/gather/gather.h"
 
 #include "base/log/log.h"
+#include "dvm/submit/hosts.h"
 
 #include <hwloc/bitmap.h>
 #include <pmix_common.h>
@@ -413,15 +414,20 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
 
 /* --- spawn, cleanup */
 
-static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
+static int limit_to(struct job_spec *spec, const char *hosts, struct err *err)
+{
+    return hosts ? submit_hosts(hosts, &spec->hosts, &spec->nhosts, err) : 0;
+}
+
+static void on_spawn(pmix_req req, const struct job_spec *spec, const char *hosts, void *arg)
 {
     struct daemon *d = arg;
-    struct job_spec own;
+    struct job_spec named = *spec, own = {0};
     char **sources = NULL;
     struct err err = {0};
 
     daemon_enter(d);
-    if (dstage_spec(d, spec, &own, &sources, &err) == 0) {
+    if (limit_to(&named, hosts, &err) == 0 && dstage_spec(d, &named, &own, &sources, &err) == 0) {
         uint32_t client = dclient_of_spawn(d, req, &own);
 
         dstage_source(d, client, sources, own.nfiles);
@@ -431,6 +437,7 @@ static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
         pmix_srv_answer(d->pmix, req, PMIX_ERR_BAD_PARAM, NULL, 0);
     }
     job_spec_free(&own);
+    free(named.hosts);
     daemon_drain(d);
 }
 

@@ -60,9 +60,10 @@ struct pmix_srv_upcalls {
      * status. */
     void (*on_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
     /* PMIx_Spawn: a job spec; its files are as the rank names them, `program` is 1 if that is one
-     * of them, and a working directory SPAWN_OWN_CWD is that of its files. Answer: status and, as
+     * of them, and a working directory SPAWN_OWN_CWD is that of its files. `hosts`
+     * are names as the rank has written them, for spec->hosts; NULL: none. Answer: status and, as
      * data, the new namespace's name. */
-    void (*on_spawn)(pmix_req req, const struct job_spec *spec, void *arg);
+    void (*on_spawn)(pmix_req req, const struct job_spec *spec, const char *hosts, void *arg);
     /* An event of a local client of `nspace` to be told to other daemons (blob for
      * pmix_srv_notify()). Answer when all have it: until then it counts against the limit on those
      * that are on their way. */

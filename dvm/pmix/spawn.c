@@ -145,6 +145,41 @@ static pmix_status_t stdin_of(const pmix_info_t *info, size_t n, struct job_spec
     return PMIX_SUCCESS;
 }
 
+/* False if it asks for members that the DVM does not have, which nobody brings with a job, or names
+ * them in a file: ignored, it would run elsewhere. */
+static bool hosts_are_ours(const pmix_info_t *info, size_t n)
+{
+    return !info_find(info, n, PMIX_ADD_HOST) && !info_find(info, n, PMIX_ADD_HOSTFILE) &&
+           !info_find(info, n, PMIX_HOSTFILE);
+}
+
+/* As they are named: which daemons they are is for our own to say. A job is limited as a whole, so
+ * its programs cannot differ. */
+static pmix_status_t hosts_of(const pmix_info_t *info, size_t ninfo, const pmix_app_t *apps,
+                              size_t napps, char **hosts)
+{
+    const char *of_job = info_str(info, ninfo, PMIX_HOST);
+
+    if (info_find(info, ninfo, PMIX_HOST) && !of_job)
+        return PMIX_ERR_BAD_PARAM;
+    if (!hosts_are_ours(info, ninfo))
+        return PMIX_ERR_NOT_SUPPORTED;
+    for (size_t i = 0; i < napps; i++) {
+        const char *own = info_str(apps[i].info, apps[i].ninfo, PMIX_HOST);
+        const char *list = own ? own : of_job;
+
+        if (info_find(apps[i].info, apps[i].ninfo, PMIX_HOST) && !own)
+            return PMIX_ERR_BAD_PARAM;
+        if (!hosts_are_ours(apps[i].info, apps[i].ninfo))
+            return PMIX_ERR_NOT_SUPPORTED;
+        if (i > 0 && (!list != !*hosts || (list && strcmp(list, *hosts) != 0)))
+            return PMIX_ERR_NOT_SUPPORTED;
+        if (i == 0 && list)
+            *hosts = xstrdup(list);
+    }
+    return PMIX_SUCCESS;
+}
+
 static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo,
                              const pmix_app_t *apps, size_t napps, struct job_spec *spec)
 {
@@ -153,9 +188,6 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
     if (napps == 0 || napps > JOB_APPS_MAX)
         return PMIX_ERR_BAD_PARAM;
     if (!map_of(info, ninfo, spec))
-        return PMIX_ERR_NOT_SUPPORTED;
-    /* Names of hosts mean nothing to a job spec, which has vpids: refused rather than ignored. */
-    if (info_find(info, ninfo, PMIX_HOST) || info_find(info, ninfo, PMIX_ADD_HOST))
         return PMIX_ERR_NOT_SUPPORTED;
     rc = policy_of(info, ninfo, spec);
     if (rc == PMIX_SUCCESS)
@@ -182,7 +214,7 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
         if (rc != PMIX_SUCCESS)
             return rc;
         spec->apps[i].program |= info_true(info, ninfo, PMIX_PRELOAD_BIN);
-        if (!spec->apps[i].argv[0] || info_find(apps[i].info, apps[i].ninfo, PMIX_HOST))
+        if (!spec->apps[i].argv[0])
             return PMIX_ERR_BAD_PARAM;
     }
     return PMIX_SUCCESS;
@@ -197,6 +229,8 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t
     if (!u)
         return PMIX_ERR_INIT;
     rc = spec_of(proc, info, ninfo, apps, napps, &u->spec);
+    if (rc == PMIX_SUCCESS)
+        rc = hosts_of(info, ninfo, apps, napps, &u->text);
     if (rc != PMIX_SUCCESS) {
         upcall_free(u);
         return rc;
@@ -259,5 +293,5 @@ static void run_spawn(struct pmix_srv *p, struct upcall *u)
             }
         }
     }
-    p->up.on_spawn(req, &u->spec, p->arg);
+    p->up.on_spawn(req, &u->spec, u->text, p->arg);
 }

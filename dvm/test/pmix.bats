@@ -66,6 +66,32 @@ teardown() { end_dvm; }
     [ "$output" = "spawn: JOB FAILED TO LAUNCH" ]
 }
 
+@test "a job that a rank spawns runs on the hosts that it names, by vpid, range, pod or node" {
+    start_dvm 4 --slots 1
+    local level hosts where
+    while read -r level hosts where; do
+        run prun -n 1 --host 1 "$probe" spawn-host "$level" "$hosts" "$(wc -w <<< "$where")" sh -c 'echo "on $PMIX_HOSTNAME"'
+        [ "$status" -eq 0 ]
+        [ "$(grep ^spawn <<< "$output")" = "spawn: SUCCESS" ]
+        [ "$(sed -n 's/^on //p' <<< "$output" | sort | xargs)" = "$where" ]
+    done << 'END'
+job 3 node3
+app x-2,4 node2 node4
+job 3-4 node3 node4
+app node4.x.svc node4
+END
+}
+
+@test "a spawn on hosts that there are not, that are full, or that would have to be added, is refused" {
+    start_dvm 2 --slots 1
+    local row
+    for row in "job 9:JOB FAILED TO LAUNCH" "job nobody:BAD PARAM" "app 2:5:BAD PARAM" "pmix.addhost 3:NOT SUPPORTED" "pmix.hostfile /f:NOT SUPPORTED" "job 2:JOB FAILED TO LAUNCH"; do
+        run prun -n 1 --host 1 "$probe" spawn-host ${row%:*} 2 echo started
+        [ "$status" -eq 0 ]
+        [ "$output" = "spawn: ${row##*:}" ]
+    done
+}
+
 # --- what there is, and control
 
 @test "a rank asks what runs: jobs, sizes, and the processes of a job on other daemons" {

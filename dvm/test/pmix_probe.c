@@ -187,6 +187,30 @@ static int do_spawn_files(char **argv)
     return end();
 }
 
+/* spawn-host KEY HOSTS N PROGRAM ARGUMENT…: PMIX_HOST for the job if KEY is "job", for its program
+ * if it is "app"; other keys are the job's. */
+static int do_spawn_host(char **argv)
+{
+    bool of_app = strcmp(argv[0], "app") == 0;
+    const char *key = of_app || strcmp(argv[0], "job") == 0 ? PMIX_HOST : argv[0];
+    pmix_nspace_t child = "";
+    pmix_status_t rc;
+    pmix_app_t app;
+    pmix_info_t info;
+
+    begin();
+    PMIX_APP_CONSTRUCT(&app);
+    PMIX_INFO_LOAD(&info, key, argv[1], PMIX_STRING);
+    app.info = of_app ? &info : NULL;
+    app.ninfo = of_app;
+    app.maxprocs = number(argv[2]);
+    app.cmd = argv[3];
+    app.argv = argv + 3;
+    rc = PMIx_Spawn(&info, !of_app, &app, 1, child);
+    printf("spawn: %s\n", name_of(rc));
+    return end();
+}
+
 /* Tells the end of what it has spawned. */
 static int do_spawn_wait(char **argv)
 {
@@ -738,6 +762,7 @@ static const struct {
 } verbs[] = {
     {"spawn", do_spawn},
     {"spawn-files", do_spawn_files},
+    {"spawn-host", do_spawn_host},
     {"spawn-wait", do_spawn_wait},
     {"spawn-fail", do_spawn_fail},
     {"query", do_query},

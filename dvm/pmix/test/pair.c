@@ -363,18 +363,18 @@ static void on_alloc(pmix_req req, const struct alloc_ask *a, const char *nodes,
     full_of_events(s->pmix, false);
 }
 
-static void on_spawn(pmix_req req, const struct job_spec *spec, void *arg)
+static void on_spawn(pmix_req req, const struct job_spec *spec, const char *hosts, void *arg)
 {
     static const char child[] = "7.2";
     const struct job_app *a = &spec->apps[0];
     struct server *s = arg;
 
     printf("spawn by %s.%u: %s %s n=%u cwd=%s map=%d level=%d ppr=%u "
-           "rank=%d bind=%d flags=%u timeout=%llu env0=%s\n",
+           "rank=%d bind=%d flags=%u timeout=%llu hosts=%s env0=%s\n",
            spec->parent_nspace, spec->parent_rank, a->argv[0], a->argv[1] ? a->argv[1] : "",
            a->nprocs, a->cwd, (int)spec->map_by, (int)spec->level, spec->ppr, (int)spec->rank_by,
            (int)spec->bind_to, spec->flags, (unsigned long long)spec->timeout_ms,
-           a->env[0] ? a->env[0] : "");
+           hosts ? hosts : "all", a->env[0] ? a->env[0] : "");
     fflush(stdout);
     pmix_srv_answer(s->pmix, req, 0, child, strlen(child));
     pmix_srv_notify_job_end(s->pmix, child, 3);

@@ -58,6 +58,44 @@ static void spawn_policies(const pmix_app_t *app)
     }
 }
 
+/* Where its ranks may be: what a job as a whole cannot mean, or nobody can give. */
+static void spawn_hosts(const pmix_app_t *one)
+{
+    static const struct {
+        const char *key, *first, *second; /* of the two programs; NULL: nothing */
+        pmix_status_t rc;
+    } rows[] = {{PMIX_ADD_HOST, "node1", "node1", PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_ADD_HOSTFILE, "/f", "/f", PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_HOSTFILE, "/f", "/f", PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_HOST, "node1", "node2", PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_HOST, "node1", NULL, PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_HOST, NULL, "node1", PMIX_ERR_NOT_SUPPORTED}};
+    pmix_app_t apps[] = {*one, *one};
+    pmix_nspace_t child;
+    pmix_info_t *info;
+    int number = 3;
+
+    PMIX_INFO_CREATE(info, 1);
+    PMIX_INFO_LOAD(info, PMIX_HOST, &number, PMIX_INT);
+    must_be(PMIx_Spawn(info, 1, one, 1, child), PMIX_ERR_BAD_PARAM, "a number for hosts");
+    PMIX_INFO_FREE(info, 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t k = 0; k < 2; k++) {
+            const char *list = k ? rows[i].second : rows[i].first;
+
+            apps[k].ninfo = list != NULL;
+            apps[k].info = NULL;
+            if (list)
+                PMIX_INFO_CREATE(apps[k].info, 1);
+            if (list)
+                PMIX_INFO_LOAD(apps[k].info, rows[i].key, list, PMIX_STRING);
+        }
+        must_be(PMIx_Spawn(NULL, 0, apps, 2, child), rows[i].rc, rows[i].key);
+        for (size_t k = 0; k < 2; k++)
+            PMIX_INFO_FREE(apps[k].info, apps[k].ninfo);
+    }
+}
+
 static int client_spawn(int argc, char **argv)
 {
     char *child_argv[] = {"prog", "-x", NULL};
@@ -66,7 +104,7 @@ static int client_spawn(int argc, char **argv)
     pmix_app_t *app;
     int timeout_s = 9;
     uint32_t restarts = 2;
-    pmix_info_t info[5];
+    pmix_info_t info[6];
 
     must(PMIx_Init(&me, NULL, 0), "PMIx_Init");
     PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "ppr:2:board", PMIX_STRING);
@@ -85,10 +123,12 @@ static int client_spawn(int argc, char **argv)
     spawn_policies(app);
     PMIX_INFO_LOAD(&info[0], PMIX_MAX_RESTARTS, &restarts, PMIX_UINT32);
     must_be(PMIx_Spawn(info, 1, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "restarts");
+    spawn_hosts(app);
     PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "ppr:2:numa", PMIX_STRING);
     PMIX_INFO_LOAD(&info[3], PMIX_RUNTIME_OPTIONS, "recoverable,strict", PMIX_STRING);
     PMIX_INFO_LOAD(&info[4], PMIX_JOB_TIMEOUT, &timeout_s, PMIX_INT);
-    must(PMIx_Spawn(info, 5, app, 1, child), "spawn");
+    PMIX_INFO_LOAD(&info[5], PMIX_HOST, "x-1,3", PMIX_STRING);
+    must(PMIx_Spawn(info, 6, app, 1, child), "spawn");
     if (strcmp(child, "7.2") != 0)
         must(PMIX_ERROR, child);
     app->argv = NULL;
@@ -109,7 +149,8 @@ static void a_spawn_request_becomes_a_job_spec(void **state)
 
     assert_non_null(strstr(r.out, "spawn by 7.1.0: /bin/prog -x n=3 cwd=/var "));
     assert_non_null(strstr(r.out, "env0=COLOUR=blue"));
-    assert_non_null(strstr(r.out, "map=2 level=2 ppr=2 rank=4 bind=4 flags=34 timeout=9000"));
+    assert_non_null(
+        strstr(r.out, "map=2 level=2 ppr=2 rank=4 bind=4 flags=34 timeout=9000 hosts=x-1,3"));
     assert_int_equal(r.failed, 0);
     free(r.out);
 }
