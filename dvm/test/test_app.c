@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #define REQ 77
+#define JOB "000000000000abc1.1" /* the scene's */
 
 static void put_question(struct buf *b, uint64_t id)
 {
@@ -202,7 +203,7 @@ static void hear_copy(struct alone *a, uint8_t stream, size_t cut)
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, 1024);
-    buf_put_str(&b, "7.1");
+    buf_put_str(&b, JOB);
     buf_put_u32(&b, 0);
     buf_put_u8(&b, stream);
     buf_put_bytes(&b, "word", 4);
@@ -214,7 +215,7 @@ static void hear_flag(struct alone *a, uint32_t kind, size_t more)
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, 1024);
-    buf_put_str(&b, "7.1");
+    buf_put_str(&b, JOB);
     buf_put_u8(&b, 0);
     buf_put_raw(&b, "more", more);
     alone_hear(a, 1, kind, b.data, b.len);
@@ -223,7 +224,7 @@ static void hear_flag(struct alone *a, uint32_t kind, size_t more)
 static void
 a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed(void **state)
 {
-    struct pmix_srv_proc all = {"7.1", PMIX_SRV_RANK_ALL};
+    struct pmix_srv_proc all = {JOB, PMIX_SRV_RANK_ALL};
     struct alone a;
 
     alone_open(&a, SCENE_MEMBER_PARENT);
