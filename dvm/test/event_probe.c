@@ -608,13 +608,118 @@ static int do_storm(char **argv)
     return end();
 }
 
+/* --- invite accept|decline: rank 0 invites all to a group; each says what it hears of it. decline:
+ * rank 2 does, and tells rank 0 afterwards that it has. */
+
+static bool declines;
+static unsigned long built;
+static bool resolved;
+
+static void on_answered(pmix_status_t status, pmix_info_t *info, size_t ninfo, void *cbdata,
+                        pmix_release_cbfunc_t release, void *release_cbdata)
+{
+    (void)info, (void)ninfo, (void)cbdata;
+    printf("rank %u: join: %s\n", me.rank, status == PMIX_SUCCESS ? "SUCCESS" : "failed");
+    if (release)
+        release(release_cbdata);
+}
+
+static void on_told(pmix_status_t status, void *cbdata)
+{
+    (void)status, (void)cbdata;
+}
+
+/* In a handler: nothing waits. */
+static void answer(const char *group, const pmix_proc_t *leader)
+{
+    bool no = declines && me.rank == 2;
+    pmix_status_t rc = PMIx_Group_join_nb(
+        group, leader, no ? PMIX_GROUP_DECLINE : PMIX_GROUP_ACCEPT, NULL, 0, on_answered, NULL);
+    static pmix_info_t info;
+
+    if (rc != PMIX_SUCCESS)
+        printf("rank %u: join: %s\n", me.rank, PMIx_Error_string(rc));
+    if (!no)
+        return;
+    PMIX_INFO_LOAD(&info, PMIX_EVENT_CUSTOM_RANGE, leader, PMIX_PROC);
+    (void)PMIx_Notify_event(END_EVENT, &me, PMIX_RANGE_CUSTOM, &info, 1, on_told, NULL);
+}
+
+static void on_group(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    const pmix_info_t *group = find(info, ninfo, PMIX_GROUP_ID);
+    const char *name = group ? group->value.data.string : "?";
+
+    (void)id, (void)results, (void)nresults;
+    printf("rank %u: %s %s by rank %u\n", me.rank,
+           status == PMIX_GROUP_INVITED ? "invited to" : "complete:", name, source->rank);
+    fflush(stdout);
+    if (status == PMIX_GROUP_CONSTRUCT_COMPLETE)
+        count(&built);
+    else if (me.rank != source->rank) /* the leader counts as accepted already */
+        answer(name, source);
+    go_on(cb, cbdata, PMIX_EVENT_ACTION_COMPLETE);
+}
+
+static void on_resolved(pmix_status_t status, pmix_info_t *info, size_t ninfo, void *cbdata,
+                        pmix_release_cbfunc_t release, void *release_cbdata)
+{
+    (void)status, (void)info, (void)ninfo, (void)cbdata, (void)release, (void)release_cbdata;
+    resolved = true;
+}
+
+static void invite(void)
+{
+    pmix_info_t *results = NULL, id;
+    size_t nresults = 0;
+    pmix_proc_t all[3];
+    pmix_status_t rc;
+
+    for (uint32_t i = 0; i < 3; i++)
+        PMIX_LOAD_PROCID(&all[i], me.nspace, i);
+    PMIX_INFO_LOAD(&id, PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
+    if (declines) {
+        must(PMIx_Group_invite_nb("club", all, 3, &id, 1, on_resolved, NULL), "invite");
+        await_end();
+        printf("invite: %s\n", resolved ? "resolved" : "no end of it");
+    } else {
+        rc = PMIx_Group_invite("club", all, 3, &id, 1, &results, &nresults);
+        printf("invite: %s, %zu results\n", rc == PMIX_SUCCESS ? "SUCCESS" : "failed", nresults);
+    }
+    fflush(stdout);
+}
+
+static int do_invite(char **argv)
+{
+    pmix_status_t codes[] = {PMIX_GROUP_INVITED, PMIX_GROUP_CONSTRUCT_COMPLETE};
+
+    declines = strcmp(argv[0], "decline") == 0;
+    begin();
+    listen_to(codes, 2, "group", on_group);
+    listen_to_end();
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    if (me.rank == 0)
+        invite();
+    if (!declines)
+        await(&built, 1);
+    if (me.rank == 1)
+        printf("leave: %s\n", PMIx_Group_leave("club", NULL, 0) == PMIX_ERR_NOT_SUPPORTED
+                                  ? "not supported"
+                                  : "supported");
+    fflush(stdout);
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    return end();
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
 } verbs[] = {
     {"ranks", do_ranks},       {"survive", do_survive}, {"die", do_die},
     {"parent", do_parent},     {"child", do_child},     {"connected", do_connected},
-    {"handlers", do_handlers}, {"storm", do_storm},
+    {"handlers", do_handlers}, {"storm", do_storm},     {"invite", do_invite},
 };
 
 int main(int argc, char **argv)

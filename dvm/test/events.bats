@@ -281,3 +281,22 @@ abort:REQUESTED_ABORT other 0 code 7
     expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
     wait "$a_pid"
 }
+
+# --- groups by invitation: the library's, between clients, by events that are ours to pass on
+
+@test "ranks on three daemons are invited to a group, accept, and are told that it is complete; without a context id, and nobody can leave" {
+    start_dvm 3 --slots 1
+    start_ranks club 3 -- invite accept
+    expect "invite: SUCCESS, 0 results" "leave: not supported" "rank "{0,1,2}": invited to club by rank 0" \
+        "rank "{0,1,2}": complete: club by rank 0" "rank "{1,2}": join: SUCCESS"
+    wait "$club_pid"
+    nothing_more
+}
+
+@test "an invitation that is declined does not end: the library counts those who accept only" {
+    start_dvm 3 --slots 1
+    start_ranks club 3 -- invite decline
+    expect "invite: no end of it" "leave: not supported" "rank "{0,1,2}": invited to club by rank 0" "rank "{1,2}": join: SUCCESS"
+    wait "$club_pid"
+    nothing_more
+}
