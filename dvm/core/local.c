@@ -224,11 +224,28 @@ static void registered(struct core *c, struct local_job *j)
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
 }
 
+/* Starts are told together. Of a rank that fails before its neighbours have started it is told
+ * first, since the head names its process. */
+static void tell_start(struct core *c, struct local_job *j, uint32_t rank)
+{
+    struct msg m = {.type = MSG_LAUNCHED, .nspace = j->map.nspace, .nranks = 1};
+
+    for (uint32_t i = 0; j->nattempted < j->nlocal && i < j->nattempted; i++) {
+        if (j->attempts[i].rank != rank)
+            continue;
+        m.ranks = &j->attempts[i];
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+        return;
+    }
+}
+
 static void terminated(struct core *c, struct local_job *j, uint32_t rank)
 {
     struct msg_rank r = {rank, false, j->how[rank], j->status[rank], ""};
     struct msg m = {.type = MSG_EXITED, .nspace = j->map.nspace, .nranks = 1, .ranks = &r};
 
+    if (r.value != 0)
+        tell_start(c, j, rank);
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
     over(c, j);
 }
@@ -479,7 +496,10 @@ void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, con
                     .rank = rank,
                     .number = code,
                     .text = (char *)(text ? text : "")};
+    struct local_job *j = find(c, nspace);
 
+    if (j)
+        tell_start(c, j, rank);
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
     core_settle(c);
 }

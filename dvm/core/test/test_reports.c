@@ -23,7 +23,8 @@
 /* A head and two members with two slots each; a job of four has ranks 0 and 1 on vpid 1. */
 struct world {
     struct sim *sim;
-    bool brief;          /* rank 0 ends before others are started */
+    bool brief;          /* rank 0 ends before others are started, */
+    int status;          /* with this */
     bool half;           /* vpid 2 stands still when ranks are to start */
     struct buf launched; /* the last report of vpid 1 that the head has got, and how it came */
     uint64_t launched_conn;
@@ -102,7 +103,8 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         return;
     core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_RUNNING, 99, NULL);
     core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_IOF_COMPLETE, 0, NULL);
-    core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_WAITPID, 0, NULL);
+    core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_WAITPID, w->status,
+              NULL);
 }
 
 static struct world *world_new(void)
@@ -230,11 +232,26 @@ static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come
     world_free(w);
 }
 
+static void a_rank_that_fails_before_its_neighbour_starts_is_told_with_its_pid(void **state)
+{
+    struct world *w = world_new();
+
+    w->brief = true;
+    w->status = 3 << 8;
+    submit(w, "100000");
+    assert_true(sim_until(w->sim, is_done, NULL, 60000));
+    assert_int_equal(sim_job(w->sim, CLIENT)->exit_code, 3);
+    assert_string_equal(sim_job(w->sim, CLIENT)->text,
+                        "rank 0 on node1 (vpid 1) exited with code 3, pid 99");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_that_is_reported_twice_is_counted_once),
         cmocka_unit_test(a_rank_that_ends_before_its_neighbour_starts_has_started),
+        cmocka_unit_test(a_rank_that_fails_before_its_neighbour_starts_is_told_with_its_pid),
         cmocka_unit_test(a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come_to),
     };
 
