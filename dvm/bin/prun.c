@@ -15,12 +15,14 @@
 /* Signals are taken by the loop from here on; none is lost between the start and the submission. */
 static int open_signals(void)
 {
+    struct sigaction hangup;
     sigset_t set;
 
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    if (sigaction(SIGHUP, NULL, &hangup) < 0 || hangup.sa_handler != SIG_IGN) /* nohup */
+        sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
     sigaddset(&set, SIGCONT);

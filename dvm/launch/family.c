@@ -71,6 +71,37 @@ void family_end_children(struct launch *l, const struct job *parent)
     }
 }
 
+/* A job that is over has no exit code of its own for this. */
+void family_user_ends(struct launch *l, struct job *parent, int signum)
+{
+    if (parent->nchildren && !parent->kin_text) {
+        parent->kin_code = 128 + signum;
+        parent->kin_text = xstrdup("spawned jobs were ended by the user");
+    }
+    family_end_children(l, parent);
+}
+
+/* Not one that was ended on purpose, nor one that was not started: the request for it is answered
+ * with that. */
+static bool has_failed(const struct job *j)
+{
+    return j->sent && j->exit_code != 0 && j->failure != JOB_EV_FAIL_START &&
+           !(j->failure == JOB_EV_KILL && j->exit_code > 128);
+}
+
+/* A parent whose own lost ranks would not count is told the same of others. */
+static void remember(struct job *parent, const struct job *j)
+{
+    bool lenient = (parent->map.spec.flags & (JOB_RECOVERABLE | JOB_STRICT)) == JOB_RECOVERABLE;
+    bool failed = has_failed(j);
+
+    if (parent->kin_text || (!failed && !j->kin_text))
+        return;
+    parent->kin_text =
+        failed ? xasprintf("spawned job %s: %s", j->map.nspace, j->reason) : xstrdup(j->kin_text);
+    parent->kin_code = lenient ? 0 : failed ? j->exit_code : j->kin_code;
+}
+
 /* A parent that is over itself waited for this one. */
 void family_left(struct launch *l, const struct job *j)
 {
@@ -78,6 +109,7 @@ void family_left(struct launch *l, const struct job *j)
 
     if (!parent)
         return;
+    remember(parent, j);
     parent->nchildren--;
     if (parent->state == JOB_NOTIFY_COMPLETED)
         job_notify(l, parent);

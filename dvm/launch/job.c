@@ -58,6 +58,7 @@ void job_free(struct job *j)
     free(j->map.nspace);
     job_spec_free(&j->map.spec);
     free(j->reason);
+    free(j->kin_text);
     free(j);
 }
 

@@ -234,11 +234,13 @@ void job_signal(struct launch *l, const struct msg *m)
     int signum = (int)m->number;
 
     if (j && job_state_over(j->state))
-        family_end_children(l, j); /* prun waits for them only */
+        family_user_ends(l, j, signum ? signum : SIGTERM); /* prun waits for them only */
     if (!j || job_state_over(j->state))
         return;
     if (signum == SIGKILL && j->sent) {
         job_fail(l, j, JOB_EV_KILL, 128 + SIGKILL, "ended by the user");
+        if (j->failure == JOB_EV_KILL && j->exit_code > 128)
+            j->exit_code = 128 + SIGKILL; /* the second word */
         kill_ranks(l, j, SIGKILL, 0);
     } else if (signum == SIGTERM || signum == SIGINT || signum == SIGKILL) {
         job_fail(l, j, JOB_EV_KILL, 128 + signum, "ended by the user");
@@ -375,14 +377,24 @@ static void tell_all_ended(struct launch *l, struct job *j)
     }
 }
 
+/* What its own ranks have come to goes before what spawned jobs have. */
+static char *final_text(const struct job *j)
+{
+    const char *own = j->failure || j->nbad ? j->reason : "";
+    bool kin = j->kin_text && !j->failure;
+
+    return xasprintf("%s%s%s", own, kin && *own ? "; " : "", kin ? j->kin_text : "");
+}
+
 /* The final word goes to the submitter, with the daemons whose output it has to wait for; when the
  * job is not the last of its family, the family's last member calls again. */
 void job_notify(struct launch *l, struct job *j)
 {
     uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
+    char *text FREE_AUTO = final_text(j);
     struct msg done = {.type = MSG_DONE,
-                       .number = j->exit_code,
-                       .text = j->failure || j->nbad ? j->reason : "",
+                       .number = j->exit_code ? j->exit_code : j->kin_code,
+                       .text = text,
                        .vpids = vpids};
     bool is_home = j->submit_vpid == j->map.home_vpid && j->submit_client == j->map.home_client;
 

@@ -37,7 +37,9 @@ struct job {
     enum job_level bind; /* what the ranks that hold CPUs of their own are bound to */
     uint32_t nchildren;  /* jobs that its ranks have spawned and that are not over */
     bool adopted;        /* its parent was there when it came, and counts it */
-    size_t nwatchers;    /* daemons beside its own that are told its end */
+    char *kin_text;      /* of those and theirs, the end of the first that failed; NULL: none has */
+    int kin_code;
+    size_t nwatchers; /* daemons beside its own that are told its end */
     uint32_t *watchers;
     int *rank_state;                /* [nranks] enum proc_state */
     struct launch_rank *rank_facts; /* [nranks] */
@@ -207,6 +209,7 @@ void job_tell(struct launch *l, const struct job *j, struct msg *m);
 /* family.c: jobs that were spawned by ranks of another */
 void family_join(struct launch *l, struct job *j);
 void family_end_children(struct launch *l, const struct job *parent);
+void family_user_ends(struct launch *l, struct job *parent, int signum);
 void family_left(struct launch *l, const struct job *j);
 /* nodecpus.c. A daemon (in a new life) has told its host and its CPUs; "" or NULL: none. */
 int nodecpus_put(struct launch *l, uint32_t vpid, const char *host, const char *text,

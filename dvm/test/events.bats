@@ -258,7 +258,9 @@ end_survivors() {
     while IFS=: read -r how expected; do
         start_ranks a 1 -- parent "$events" die "$how"
         expect "parent0 JOB_START other -2" "parent0 $expected" "parent0 JOB_END other -2 ${expected#* other 0 }"
-        wait "$a_pid"
+        code=0
+        wait "$a_pid" || code=$?
+        [ "$code" -eq "${expected##* }" ]
     done << '.'
 signal:BY_SIG other 0 code 137
 exit:TERM_WO_SYNC other 0 code 5
@@ -272,14 +274,18 @@ abort:REQUESTED_ABORT other 0 code 7
     start_ranks a 2 -- connected "$events" connected
     expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" \
         "parent1 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
-    wait "$a_pid"
+    code=0
+    wait "$a_pid" || code=$?
+    [ "$code" -eq 5 ]
 }
 
 @test "who has disconnected before is not told" {
     start_dvm 4 --slots 1
     start_ranks a 2 -- connected "$events" parted
     expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
-    wait "$a_pid"
+    code=0
+    wait "$a_pid" || code=$?
+    [ "$code" -eq 5 ]
 }
 
 # --- groups by invitation: the library's, between clients, by events that are ours to pass on

@@ -296,6 +296,24 @@ heaps() {
     [[ "$output" == *"time"* ]]
 }
 
+@test "under nohup a job goes on when its terminal goes" {
+    start_dvm 1
+    mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
+    # Not below timeout(1), which has a SIGHUP of its own.
+    (trap '' HUP && exec "$bin/prun" -n 1 --timeout "$limit" sh -c 'trap "" USR2; echo up; read -r word; echo "$word"') \
+        < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/out" 3>&- &
+    local pid=$! line
+    exec {to}> "$BATS_TEST_TMPDIR/in" {from}< "$BATS_TEST_TMPDIR/out"
+    read -r -t "$limit" -u "$from" line
+    [ "$line" = up ]
+    kill -HUP "$pid"
+    kill -USR2 "$pid" # taken after it
+    echo on >&"$to"
+    read -r -t "$limit" -u "$from" line
+    [ "$line" = on ]
+    wait "$pid"
+}
+
 @test "Ctrl-C ends the job and all its ranks" {
     start_dvm 2 --slots 2
     hold_job one 4

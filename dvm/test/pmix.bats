@@ -45,7 +45,7 @@ teardown() { end_dvm; }
 @test "the end of a spawned job on another daemon is told to its parent" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" spawn-wait 1 sh -c 'exit 5'
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 5 ]
     [[ "$output" == "my child ended with code 5: "*"NON ZERO TERM"* ]]
     run prun -n 1 "$probe" spawn-wait 1 true
     [ "$output" = "my child ended with code 0: SUCCESS" ]
@@ -57,6 +57,13 @@ teardown() { end_dvm; }
     [ "$status" -eq 7 ]
     [ "$(view '.jobs[] | select(.exitCode == 122) | .reason')" != "" ]
     [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" -eq 0 ]
+}
+
+@test "a spawned job that fails is told by prun, which exits with its code" {
+    start_dvm 2 --slots 1
+    run prun -n 1 "$probe" spawn 1 sh -c 'exit 5'
+    [ "$status" -eq 5 ]
+    [[ "$output" == *"prun: spawned job "*": rank 0 on node2 (vpid 2) exited with code 5, pid "* ]]
 }
 
 @test "a spawn that cannot be started fails in the caller, which goes on" {

@@ -336,6 +336,19 @@ static void a_signal_that_ends_gives_its_code_and_a_grace_but_for_sigkill(void *
     }
 }
 
+static void a_second_signal_that_kills_gives_its_code(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 1, 6, "100000", "0", plain);
+    core_client_signal(core_of(d, 1), CLIENT, SIGTERM);
+    core_client_signal(core_of(d, 1), CLIENT, SIGKILL);
+    settle(d, 1);
+    assert_int_equal(d->grace[3], 0);
+    assert_ends(d, 128 + SIGKILL, "ended by the user");
+    dvm_free(d);
+}
+
 static void a_signal_over_the_control_api_names_a_job_that_is_there(void **state)
 {
     struct dvm *d = dvm_new();
@@ -602,15 +615,21 @@ static void the_next_client_over_the_limit_is_refused(void **state)
 }
 
 /* A job of one rank, as a rank on vpid 2 spawns it. */
-static void spawn(struct dvm *d, uint32_t client, const char *parent, const char *ms)
+static void spawn_ending(struct dvm *d, uint32_t client, const char *parent, const char *ms,
+                         const char *code)
 {
-    char *argv[] = {(char *)ms, "0", NULL};
+    char *argv[] = {(char *)ms, (char *)code, NULL};
     char *env[] = {NULL};
     struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = 1};
     struct job_spec spec = {.napps = 1, .apps = &app, .parent_nspace = (char *)parent};
 
     core_submit(core_of(d, 2), client, &spec);
     settle(d, 2);
+}
+
+static void spawn(struct dvm *d, uint32_t client, const char *parent, const char *ms)
+{
+    spawn_ending(d, client, parent, ms, "0");
 }
 
 /* The name of the next job, which anybody can count up. */
@@ -719,9 +738,43 @@ static void a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it(vo
     assert_false(job(d)->done);
     core_client_signal(core_of(d, 0), CLIENT, SIGINT);
     settle(d, 0);
-    assert_ends(d, 0, "");
+    assert_ends(d, 130, "spawned jobs were ended by the user");
     assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
     assert_int_equal(sim_job(d->sim, 10)->exit_code, 122);
+    dvm_free(d);
+}
+
+/* The first one that its parent hears of counts, however far down. */
+static void a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not(void **state)
+{
+    static const struct {
+        uint32_t flags;
+        int code;
+    } as[] = {{0, 5}, {JOB_RECOVERABLE, 0}, {JOB_RECOVERABLE | JOB_STRICT, 5}};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct dvm *d = dvm_new();
+
+        submit(d, 0, 1, "1000", "0", (struct job_spec){.flags = as[i].flags});
+        spawn(d, 9, job(d)->nspace, "4000");
+        spawn_ending(d, 10, sim_job(d->sim, 9)->nspace, "2000", "5");
+        spawn_ending(d, 11, job(d)->nspace, "6000", "6");
+        assert_ends(d, as[i].code, "rank 0 on node2 (vpid 2) exited with code ");
+        assert_int_equal(strncmp(job(d)->text, "spawned job ", 12), 0);
+        dvm_free(d);
+    }
+}
+
+static void a_spawned_job_that_is_ended_on_purpose_has_not_failed(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "100000");
+    core_client_signal(core_of(d, 2), 9, SIGTERM);
+    settle(d, 2);
+    assert_ends(d, 0, "");
+    assert_int_equal(sim_job(d->sim, 9)->exit_code, 143);
     dvm_free(d);
 }
 
@@ -738,6 +791,7 @@ int main(void)
         cmocka_unit_test(an_abort_with_an_endless_text_ends_the_job_all_the_same),
         cmocka_unit_test(a_signal_that_ends_nothing_reaches_each_daemon_with_ranks),
         cmocka_unit_test(a_signal_that_ends_gives_its_code_and_a_grace_but_for_sigkill),
+        cmocka_unit_test(a_second_signal_that_kills_gives_its_code),
         cmocka_unit_test(a_signal_over_the_control_api_names_a_job_that_is_there),
         cmocka_unit_test(a_job_whose_client_is_gone_is_ended_and_nobody_is_told),
         cmocka_unit_test(a_client_that_goes_before_its_job_is_accepted_ends_it_too),
@@ -758,6 +812,8 @@ int main(void)
         cmocka_unit_test(a_job_whose_parent_is_not_known_is_one_of_its_own),
         cmocka_unit_test(a_submitter_hears_of_the_end_when_the_spawned_jobs_have_ended_too),
         cmocka_unit_test(spawned_jobs_end_with_a_parent_that_fails_and_after_it),
+        cmocka_unit_test(a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not),
+        cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),
         cmocka_unit_test(a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it),
         cmocka_unit_test(the_next_client_over_the_limit_is_refused),
     };

@@ -103,8 +103,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         return;
     core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_RUNNING, 99, NULL);
     core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_IOF_COMPLETE, 0, NULL);
-    core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_WAITPID, w->status,
-              NULL);
+    core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_WAITPID, w->status, NULL);
 }
 
 static struct world *world_new(void)
