@@ -104,7 +104,7 @@ const char submit_help[] =
     "time leaves at once. SIGUSR1 and SIGUSR2 are passed on to all ranks.\n"
     "\n"
     "Exit code: 0 if every rank exited 0, else that of the first rank that failed (128 + signal;\n"
-    "  with --recoverable: that exited with a code, if any is left), or that a rank has spawned;\n"
+    "  with --recoverable: that exited with a code, if any is left), else of a spawned job that failed;\n"
     "  2    the command line is wrong, nothing was started\n"
     "  143  ended by the user (137: killed)\n"
     "  122  cancelled: ended by a drain, a shutdown, or because its prun was killed\n"
