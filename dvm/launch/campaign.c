@@ -600,15 +600,25 @@ bool campaign_all_out(struct launch *l, struct campaign *c)
     return all_out(c);
 }
 
+/* Jobs are many, and few inputs change any. */
+static bool drained(struct launch *l, struct campaign *c)
+{
+    bool ends =
+        c->req.drain_mode == API_DRAIN_KILL || (c->deadline_ms && c->deadline_ms <= l->out->now_ms);
+
+    if (c->drain_looked == l->job_changes && (!ends || c->told_jobs))
+        return c->drain_waits == 0;
+    if (ends)
+        drain_end_jobs(l, c);
+    c->drain_looked = l->job_changes;
+    c->drain_waits = drain_waits(l, c, NULL);
+    return c->drain_waits == 0;
+}
+
 static void step(struct launch *l, struct campaign *c)
 {
-    if (c->phase == API_PHASE_DRAINING) {
-        if (c->req.drain_mode == API_DRAIN_KILL ||
-            (c->deadline_ms && c->deadline_ms <= l->out->now_ms))
-            drain_end_jobs(l, c);
-        if (drain_waits(l, c, NULL) == 0 && !others_remove(l, c) && !fence_defers(l))
-            start_removing(l, c);
-    }
+    if (c->phase == API_PHASE_DRAINING && drained(l, c) && !others_remove(l, c) && !fence_defers(l))
+        start_removing(l, c);
     if (c->phase != API_PHASE_REMOVING)
         return;
     if (campaign_all_out(l, c) && (!c->op || c->op <= l->complete))

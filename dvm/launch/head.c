@@ -18,6 +18,7 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
     struct err err = {0};
 
     l->opts = *o;
+    l->job_changes = 1;
     l->cluster = xstrdup(o->cluster);
     snprintf(l->incarnation, sizeof l->incarnation, "%016llx", (unsigned long long)o->incarnation);
     l->out = out;

@@ -121,6 +121,7 @@ void job_event(struct launch *l, struct job *j, enum job_event ev)
         return;
     }
     j->due = true;
+    l->job_changes++;
     out_log(l->out, LOG_LEVEL_DEBUG, "job %s: %s -> %s on %s", j->map.nspace,
             fsm_state_name(&job_fsm, from), fsm_state_name(&job_fsm, j->state),
             fsm_event_name(&job_fsm, ev));
@@ -300,6 +301,7 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
     j->map.nranks = ranks;
     j->map.version = l->members->version;
     j->mapped = true;
+    l->job_changes++;
     hold_prepare(j);
     free(index);
 }
@@ -312,6 +314,7 @@ void job_unmap(struct launch *l, struct job *j)
     }
     forget_map(j);
     j->mapped = false;
+    l->job_changes++;
     l->kick = true;
 }
 
@@ -545,6 +548,7 @@ static void send_launch(struct launch *l, struct job *j)
     struct err err = {0};
 
     j->sent = true;
+    l->job_changes++;
     j->held_ms = 0;
     if (j->map.spec.timeout_ms)
         j->deadline_ms = l->out->now_ms + j->map.spec.timeout_ms;

@@ -197,6 +197,7 @@ static void node_over(struct launch *l, struct job *j, int node)
     if (j->node_gone[node])
         return;
     j->node_gone[node] = true;
+    l->job_changes++;
     j->nnodes_gone++;
     hold_node_over(l, j, node);
     check_over(l, j);

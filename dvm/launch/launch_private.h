@@ -115,6 +115,8 @@ struct campaign {
     char *cause;            /* of a grow that fails */
     enum alloc_status why;  /* the same, and of a cancelled one, for the asker */
     bool told_jobs;         /* drain has ended the jobs already */
+    uint64_t drain_looked;  /* l->job_changes when it was seen for how many jobs it waits */
+    size_t drain_waits;
     size_t nended;
     struct api_job_ref *ended;
     int64_t accepted_wall, drained_wall, fence_wall, complete_wall;
@@ -179,6 +181,8 @@ struct launch {
     struct release *releases;
     uint64_t release_at;
     uint64_t turn;       /* inputs so far */
+    /* Of states, maps and daemons of jobs so far, and 1: what drains wait for may be another. */
+    uint64_t job_changes;
     bool normal_running; /* a non-urgent operation is on its way */
     bool kick;           /* slots may have become free */
     bool news;           /* some job has ranks whose end is to be told */
