@@ -154,7 +154,7 @@ $(BUILD)/examples/%: examples/%.c
 	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --cflags --libs pmix 2>/dev/null) -lm -lpthread
 
 # A PMIx client that the bats files run under prun.
-$(BUILD)/probe/%: dvm/test/%.c
+$(BUILD)/probe/%: dvm/test/%.c dvm/test/probe.h
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --libs pmix 2>/dev/null) -lpthread
 

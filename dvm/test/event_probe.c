@@ -1,50 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PMIx client for tests of events: does what its first argument says, and prints what it is told.
  */
-#include <pmix.h>
-#include <pthread.h>
+#include "dvm/test/probe.h"
+
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define TEST_EVENT (PMIX_EXTERNAL_ERR_BASE - 7)
 #define END_EVENT (PMIX_EXTERNAL_ERR_BASE - 8)
 
-static pmix_proc_t me;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned long seen;  /* events, beside END_EVENT */
 static unsigned ends;       /* END_EVENT */
 static int end_code;        /* what that has brought */
 static const char *my_name; /* in what is printed */
 
-static void must(pmix_status_t rc, const char *what)
-{
-    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
-        return;
-    printf("%s: %s\n", what, PMIx_Error_string(rc));
-    fflush(stdout);
-    _exit(9);
-}
-
 static void say(const char *text)
 {
     printf("%s\n", text);
     fflush(stdout);
-}
-
-static void begin(void)
-{
-    must(PMIx_Init(&me, NULL, 0), "PMIx_Init");
-}
-
-static int end(void)
-{
-    must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
-    return 0;
 }
 
 static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key)
@@ -70,7 +44,7 @@ static void count(unsigned long *what)
     pthread_mutex_unlock(&lock);
 }
 
-static void await(const unsigned long *what, unsigned long n)
+static void await_count(const unsigned long *what, unsigned long n)
 {
     pthread_mutex_lock(&lock);
     while (*what < n)
@@ -364,7 +338,7 @@ static int do_survive(char **argv)
         fflush(stdout);
         die(argv[0]);
     }
-    await(&seen, lost);
+    await_count(&seen, lost);
     if (strcmp(argv[0], "wait") != 0) /* others than those below LOST may have gone, too */
         fence_from(lost, number(argv[2]));
     return end();
@@ -398,7 +372,7 @@ static int do_parent(char **argv)
     begin();
     listen_to_losses();
     must(spawn(NULL, 0, 1, argv, child), "spawn");
-    await(&seen, 3); /* start, loss, end */
+    await_count(&seen, 3); /* start, loss, end */
     return end();
 }
 
@@ -431,7 +405,7 @@ static int do_child(char **argv)
     join(strcmp(argv[0], "parted") == 0, parent.nspace, me.nspace);
     if (me.rank == 0)
         die("exit");
-    await(&seen, 1);
+    await_count(&seen, 1);
     await_end();
     return end();
 }
@@ -472,9 +446,9 @@ static int do_connected(char **argv)
     share(child);
     join(parted, me.nspace, child);
     if (me.rank == 0)
-        await(&seen, 2); /* start, loss */
+        await_count(&seen, 2); /* start, loss */
     else if (!parted)
-        await(&seen, 1);
+        await_count(&seen, 1);
     must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
     if (me.rank == 0)
         must(notify(END_EVENT, PMIX_RANGE_GLOBAL, NULL, 0), "telling the end");
@@ -525,13 +499,13 @@ static int do_handlers(char **argv)
     if (me.rank == 0)
         send_text("plain", 1);
     else
-        await(&seen, 3);
+        await_count(&seen, 3);
     must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
     if (me.rank == 0) {
         send_text("marked", 2);
         must(notify(END_EVENT, PMIX_RANGE_NAMESPACE, NULL, 0), "telling the end");
     } else {
-        await(&seen, 5);
+        await_count(&seen, 5);
         await_end();
     }
     must(PMIx_Fence(NULL, 0, NULL, 0), "fence");

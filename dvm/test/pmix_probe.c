@@ -1,36 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PMIx client for tests of the local DVM: does what its first argument says, and prints what came
  * of it. */
-#include <pmix.h>
+#include "dvm/test/probe.h"
+
 #include <pmix_tool.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static pmix_proc_t me;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-/* The library's name of a status, which 4.2 spells "NOT-FOUND" or "NOT FOUND" and 5.0
- * "PMIX_ERR_NOT_FOUND", as "NOT FOUND". */
-static const char *name_of(pmix_status_t rc)
-{
-    static char name[64];
-    const char *text = PMIx_Error_string(rc);
-
-    if (strncmp(text, "PMIX_", 5) == 0)
-        text += 5;
-    if (strncmp(text, "ERR_", 4) == 0)
-        text += 4;
-    snprintf(name, sizeof(name), "%s", text);
-    for (char *c = name; *c; c++) {
-        if (*c == '-' || *c == '_')
-            *c = ' ';
-    }
-    return name;
-}
 
 /* As one word, "NOT-FOUND". */
 static const char *word_of(pmix_status_t rc)
@@ -41,26 +15,6 @@ static const char *word_of(pmix_status_t rc)
     for (char *c = word; (c = strchr(c, ' '));)
         *c = '-';
     return word;
-}
-
-static void must(pmix_status_t rc, const char *what)
-{
-    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
-        return;
-    printf("%s: %s\n", what, name_of(rc));
-    fflush(stdout);
-    _exit(9);
-}
-
-static void begin(void)
-{
-    must(PMIx_Init(&me, NULL, 0), "PMIx_Init");
-}
-
-static int end(void)
-{
-    must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
-    return 0;
 }
 
 /* --- events */
@@ -105,14 +59,6 @@ static void listen_to(pmix_status_t code)
 
     if (rc < 0)
         must(rc, "registering for an event");
-}
-
-static void await(const int *count)
-{
-    pthread_mutex_lock(&lock);
-    while (*count == 0)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
 }
 
 static void await_event(void)

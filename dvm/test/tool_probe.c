@@ -1,45 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PMIx tool for tests of the local DVM: attaches, spawns, reads and feeds what it has spawned. */
-#include <pmix.h>
+#include "dvm/test/probe.h"
+
 #include <pmix_tool.h>
-#include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static pmix_proc_t me;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-/* The library's name of a status, which 4.2 spells "NOT-FOUND" or "NOT FOUND" and 5.0
- * "PMIX_ERR_NOT_FOUND", as "NOT FOUND". */
-static const char *name_of(pmix_status_t rc)
-{
-    static char name[64];
-    const char *text = PMIx_Error_string(rc);
-
-    if (strncmp(text, "PMIX_", 5) == 0)
-        text += 5;
-    if (strncmp(text, "ERR_", 4) == 0)
-        text += 4;
-    snprintf(name, sizeof(name), "%s", text);
-    for (char *c = name; *c; c++) {
-        if (*c == '-' || *c == '_')
-            *c = ' ';
-    }
-    return name;
-}
-
-static void must(pmix_status_t rc, const char *what)
-{
-    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
-        return;
-    printf("%s: %s\n", what, name_of(rc));
-    fflush(stdout);
-    _exit(9);
-}
 
 /* --- at a daemon: by its URI, "system" or "search" */
 
@@ -59,14 +24,6 @@ static int leave(void)
 {
     must(PMIx_tool_finalize(), "PMIx_tool_finalize");
     return 0;
-}
-
-static void await(const int *count)
-{
-    pthread_mutex_lock(&lock);
-    while (*count == 0)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
 }
 
 /* --- the end of jobs */

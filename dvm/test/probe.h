@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the programs that the tests run as ranks and tools share. */
+#ifndef DVM_TEST_PROBE_H
+#define DVM_TEST_PROBE_H
+
+#include <pmix.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t me;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+/* The library's name of a status, which 4.2 spells "NOT-FOUND" or "NOT FOUND" and 5.0
+ * "PMIX_ERR_NOT_FOUND", as "NOT FOUND". */
+static inline const char *name_of(pmix_status_t rc)
+{
+    static char name[64];
+    const char *text = PMIx_Error_string(rc);
+
+    if (strncmp(text, "PMIX_", 5) == 0)
+        text += 5;
+    if (strncmp(text, "ERR_", 4) == 0)
+        text += 4;
+    snprintf(name, sizeof(name), "%s", text);
+    for (char *c = name; *c; c++) {
+        if (*c == '-' || *c == '_')
+            *c = ' ';
+    }
+    return name;
+}
+
+/* Else what failed is said, and the program ends. */
+static inline void must(pmix_status_t rc, const char *what)
+{
+    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
+        return;
+    printf("%s: %s\n", what, name_of(rc));
+    fflush(stdout);
+    _exit(9);
+}
+
+static inline void begin(void)
+{
+    must(PMIx_Init(&me, NULL, 0), "PMIx_Init");
+}
+
+static inline int end(void)
+{
+    must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
+    return 0;
+}
+
+/* Until it is not 0; whoever sets it holds the lock. */
+static inline void await(const int *count)
+{
+    pthread_mutex_lock(&lock);
+    while (*count == 0)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+#endif
