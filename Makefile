@@ -124,8 +124,8 @@ $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 # The tests of dvm/wire share a sample of every message, one of dvm/core a daemon in the middle of its work.
 SCENE := dvm/core/test/scene.o dvm/wire/test/samples.o
 $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/wire/test/samples.o))
-# All of dvm/core start DVMs in the same way.
-$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/core/test/test_*.c)): $(BUILD)/$(v)/dvm/core/test/dvm.o))
+# All of dvm/core, and more, start DVMs in the same way.
+$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/core/test/test_*.c dvm/stage/test/test_staging.c)): $(BUILD)/$(v)/dvm/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/core/test/test_refuse $(BUILD)/$(v)/dvm/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
 # These run the spawner's program.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/spawner/test/test_*.c dvm/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner

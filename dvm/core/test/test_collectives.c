@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "dvm/core/test/dvm.h"
 #include "dvm/gather/gather.h"
-#include "dvm/sim/sim.h"
 
 #include <stdlib.h>
 
@@ -29,15 +29,12 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
 static struct dvm *dvm_new(void)
 {
-    struct sim_opts o = {
-        .nodes = MEMBERS + 1, .radix = 2, .slots = 2, .size = MEMBERS, .seed = 9, .delay_ms = 3};
+    struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
     struct dvm *d = xcalloc(1, sizeof *d);
     struct sim_hooks h = {.arg = d, .action = on_action};
 
-    d->sim = sim_create(&o);
+    d->sim = dvm_boot(&shape);
     sim_watch(d->sim, &h);
-    for (uint32_t v = 0; v <= MEMBERS; v++)
-        sim_start(d->sim, v);
     sim_for(d->sim, 500);
     return d;
 }

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "dvm/core/core_private.h"
+#include "dvm/core/test/dvm.h"
 #include "dvm/launch/launch.h"
-#include "dvm/sim/sim.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -57,18 +57,15 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
 static struct dvm *dvm_new(void)
 {
-    struct sim_opts o = {
-        .nodes = MEMBERS + 1, .radix = 2, .slots = 2, .size = MEMBERS, .seed = 9, .delay_ms = 3};
+    struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
     struct dvm *d = xcalloc(1, sizeof *d);
     struct sim_hooks h = {.arg = d, .action = on_action};
 
-    d->sim = sim_create(&o);
+    d->sim = dvm_boot(&shape);
     d->fail_rank = -1;
     sim_watch(d->sim, &h);
-    for (uint32_t v = 0; v <= MEMBERS; v++) {
+    for (uint32_t v = 0; v <= MEMBERS; v++)
         d->grace[v] = -1;
-        sim_start(d->sim, v);
-    }
     sim_for(d->sim, 500);
     return d;
 }

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/core/core_inspect.h"
-#include "dvm/sim/sim.h"
+#include "dvm/core/test/dvm.h"
 #include "dvm/wire/msg.h"
 
 #include <stdio.h>
@@ -108,15 +107,12 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
 static struct world *world_new(void)
 {
-    struct sim_opts o = {
-        .nodes = MEMBERS + 1, .radix = 2, .slots = 2, .size = MEMBERS, .seed = 9, .delay_ms = 3};
+    struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
     struct world *w = xcalloc(1, sizeof *w);
     struct sim_hooks h = {.arg = w, .frame = on_frame, .action = on_action};
 
-    w->sim = sim_create(&o);
+    w->sim = dvm_boot(&shape);
     sim_watch(w->sim, &h);
-    for (uint32_t v = 0; v <= MEMBERS; v++)
-        sim_start(w->sim, v);
     sim_for(w->sim, 500);
     return w;
 }
