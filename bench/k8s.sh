@@ -9,6 +9,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export E2E_NAMESPACE=${E2E_NAMESPACE:-dvm-bench}
 # shellcheck source=e2e/lib.bash
 . "$here/../e2e/lib.bash"
+# shellcheck source=bench/lines.bash
+. "$here/lines.bash"
 HELPERS=${HELPERS:-$ROOT/build/release/bench}
 SCALES=${SCALES:-5}
 SUSPENDED=${SUSPENDED:-100}
@@ -25,14 +27,6 @@ at_end() {
 trap at_end EXIT
 trap 'exit 130' INT TERM
 
-emit() {
-    local bench=$1
-    shift
-    jq -cn --arg bench "$bench" --args '[range(0; $ARGS.positional | length; 2) as $i |
-        {key: $ARGS.positional[$i], value: ($ARGS.positional[$i + 1] as $v | try ($v | fromjson) catch $v)}] |
-        {bench: $bench} + from_entries' "$@"
-}
-median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 now_ms() { local t=${EPOCHREALTIME/[.,]/}; printf '%s' $((t / 1000)); }
 
 # --- watches, each line with the milliseconds at which it came

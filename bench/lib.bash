@@ -4,6 +4,8 @@
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=bench/lines.bash
+. "$ROOT/bench/lines.bash"
 BIN=${BIN:-$ROOT/build/bin}
 HELPERS=${HELPERS:-$ROOT/build/release/bench}
 LIMIT=300 # seconds; nothing here takes longer unless it hangs
@@ -21,15 +23,6 @@ at_end() {
 trap at_end EXIT
 trap 'exit 130' INT TERM
 
-# emit BENCH KEY VALUE…: one line; values that are JSON stay so, others become texts.
-emit() {
-    local bench=$1
-    shift
-    jq -cn --arg bench "$bench" --args '[range(0; $ARGS.positional | length; 2) as $i |
-        {key: $ARGS.positional[$i], value: ($ARGS.positional[$i + 1] as $v | try ($v | fromjson) catch $v)}] |
-        {bench: $bench} + from_entries' "$@"
-}
-median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 # timed N KEY… -- COMMAND…: by the launcher, with those keys in the line.
 timed() { timeout "$LIMIT" "$HELPERS/launcher" "$@"; }
 

@@ -166,20 +166,16 @@ static int tls_reason(const struct relay *r, int ssl_error, struct err *err)
     return err_set(err, "it closed the connection");
 }
 
-static int shake_hands(struct relay *r, struct err *err)
+/* Calls until it says 1. */
+static int until_done(struct relay *r, int (*call)(SSL *ssl), struct err *err)
 {
     int64_t until = now_ms() + CONNECT_MS;
 
-    r->ssl = tls_new_client(r->tls, NULL, err);
-    if (!r->ssl)
-        return -1;
-    if (SSL_set_fd(r->ssl, r->sock) != 1)
-        return err_set(err, "TLS takes no socket");
     for (;;) {
         int rc, what;
 
         ERR_clear_error();
-        rc = SSL_do_handshake(r->ssl);
+        rc = call(r->ssl);
         if (rc == 1)
             return 0;
         what = SSL_get_error(r->ssl, rc);
@@ -188,6 +184,16 @@ static int shake_hands(struct relay *r, struct err *err)
         if (wait_for(r, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until, err) < 0)
             return -1;
     }
+}
+
+static int shake_hands(struct relay *r, struct err *err)
+{
+    r->ssl = tls_new_client(r->tls, NULL, err);
+    if (!r->ssl)
+        return -1;
+    if (SSL_set_fd(r->ssl, r->sock) != 1)
+        return err_set(err, "TLS takes no socket");
+    return until_done(r, SSL_do_handshake, err);
 }
 
 /* The authority is the cluster's own: who has its certificate as a daemon is one of the DVM, under
@@ -211,25 +217,17 @@ static int check_peer(const struct relay *r, struct err *err)
     return 0;
 }
 
+static int peek(SSL *ssl)
+{
+    uint8_t byte;
+
+    return SSL_peek(ssl, &byte, 1);
+}
+
 /* Only after the daemon's first word it is sure that it takes our certificate. */
 static int hear_first(struct relay *r, struct err *err)
 {
-    int64_t until = now_ms() + CONNECT_MS;
-    uint8_t byte;
-
-    for (;;) {
-        int rc, what;
-
-        ERR_clear_error();
-        rc = SSL_peek(r->ssl, &byte, 1);
-        if (rc == 1)
-            return 0;
-        what = SSL_get_error(r->ssl, rc);
-        if (what != SSL_ERROR_WANT_READ && what != SSL_ERROR_WANT_WRITE)
-            return tls_reason(r, what, err);
-        if (wait_for(r, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until, err) < 0)
-            return -1;
-    }
+    return until_done(r, peek, err);
 }
 
 static int load(struct relay *r, struct err *err)
@@ -379,7 +377,10 @@ static void wait_to_write(int fd, int64_t until)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
 
-    poll(&p, 1, until < 0 ? -1 : (int)(until - now_ms()));
+    int64_t most = until < 0 ? -1 : until - now_ms();
+
+    if (until < 0 || most > 0) /* less than nothing would be for ever */
+        poll(&p, 1, (int)most);
 }
 
 /* What one side has said before its end reaches the other; the program reads it, or closes. */

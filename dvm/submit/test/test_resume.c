@@ -4,9 +4,9 @@
 #include "dvm/submit/run.h"
 
 #include "dvm/replay/replay.h"
+#include "dvm/submit/test/drain.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -213,17 +213,6 @@ static void *daemon_main(void *arg)
     while (read(w->conns[0], &w->fd, sizeof w->fd) == sizeof w->fd)
         serve(w);
     return NULL;
-}
-
-static void drain(int fd, char *text, size_t size)
-{
-    size_t len = 0;
-    ssize_t n;
-
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    while (len < size - 1 && (n = read(fd, text + len, size - 1 - len)) > 0)
-        len += (size_t)n;
-    text[len] = '\0';
 }
 
 static int run(struct world *w, run_dial_fn *again_fn)

@@ -4,8 +4,8 @@
 
 #include "dvm/submit/files.h"
 #include "dvm/submit/output.h"
+#include "dvm/submit/test/drain.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -156,18 +156,6 @@ static int teardown(void **state)
     submit_opts_free(&w->opts);
     free(w);
     return 0;
-}
-
-/* Of a pipe that nobody writes to any more, without blocking. */
-static void drain(int fd, char *text, size_t size)
-{
-    size_t len = 0;
-    ssize_t n;
-
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    while (len < size - 1 && (n = read(fd, text + len, size - 1 - len)) > 0)
-        len += (size_t)n;
-    text[len] = '\0';
 }
 
 static int run(struct world *w, void (*play)(struct world *w))
