@@ -318,6 +318,7 @@ static void end_proc(struct odls_proc *p, uint64_t grace_ms)
 {
     uint64_t at_ms = loop_now_ms(p->o->loop) + grace_ms;
 
+    p->ordered = true;
     if (p->state != ODLS_STARTING && p->state != ODLS_RUNNING)
         return;
     if (!grace_ms) {

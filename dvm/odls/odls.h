@@ -73,7 +73,8 @@ void odls_end(struct odls *o, const char *nspace, uint32_t rank_or_all, uint64_t
 /* Queues input; returns the bytes that wait for the rank now; over 1 MiB the rank's input is
  * refused (returns SIZE_MAX). len 0 closes it. */
 size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void *data, size_t len);
-/* Stops and starts the reading of all output of one namespace (back pressure). */
+/* Stops and starts the reading of all output of one namespace (back pressure). Ranks that
+ * odls_end() has named have their last output read all the same, some time after their end. */
 void odls_output_pause(struct odls *o, const char *nspace, bool paused);
 /* What is to be removed, in scopes whose numbers are the caller's: kept by the spawner, which
  * removes it when the scope is run, or when the daemon is gone. Flags are those of

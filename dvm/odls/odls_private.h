@@ -54,6 +54,7 @@ struct odls_proc {
     uint32_t rank;
     pid_t pid; /* 0: not known */
     enum odls_proc_state state;
+    bool ordered; /* to end */
     struct odls_input in;
     struct odls_stream out[2]; /* stdout, stderr */
     struct loop_timer *kill;   /* the end of a grace */

@@ -26,7 +26,7 @@ void odls_stream_start(struct odls_stream *s)
 void odls_stream_pause(struct odls_stream *s)
 {
     if (s->watch)
-        loop_fd_set(s->watch, s->proc->job->paused ? 0 : LOOP_READ);
+        loop_fd_set(s->watch, s->proc->job->paused && !s->forced ? 0 : LOOP_READ);
 }
 
 void odls_stream_linger(struct odls_stream *s)
@@ -64,10 +64,16 @@ static void end(struct odls_stream *s)
     odls_proc_settle(p);
 }
 
+/* What was in the pipe has been read. */
 static void end_forced(struct odls_stream *s)
 {
     const struct odls_proc *p = s->proc;
+    char more;
 
+    if (read(s->fd, &more, 1) == 0) {
+        end(s);
+        return;
+    }
     log_warn("a process that the rank left holds its output open, it is closed nspace=%s rank=%u "
              "stream=%d",
              p->job->nspace, p->rank, s->which);
@@ -98,13 +104,14 @@ static void on_readable(int fd, int events, void *arg)
         end_forced(s);
 }
 
-/* What is in the pipe now is still the rank's; what comes later is not waited for. */
+/* What is in the pipe now is still the rank's; what comes later is not waited for. Of a rank that
+ * was to end nobody waits for a reader either: it is read although it is paused. */
 static void on_linger(void *arg)
 {
     struct odls_stream *s = arg;
     int bytes = 0;
 
-    if (s->proc->job->paused) {
+    if (s->proc->job->paused && !s->proc->ordered) {
         loop_timer_arm(s->linger, ODLS_LINGER_MS);
         return;
     }
@@ -114,4 +121,5 @@ static void on_linger(void *arg)
     }
     s->forced = true;
     s->left = (size_t)bytes;
+    odls_stream_pause(s);
 }

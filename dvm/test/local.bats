@@ -344,7 +344,7 @@ heaps() {
 unread_job() {
     mkfifo "$BATS_TEST_TMPDIR/unread"
     exec {unread}<> "$BATS_TEST_TMPDIR/unread"
-    timeout "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c 100000000 /dev/zero >&"$unread" 2> /dev/null 3>&- &
+    timeout "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c 100000000 /dev/zero > "$BATS_TEST_TMPDIR/unread" 2> /dev/null 3>&- {unread}>&- &
     eventually unread_stands
 }
 
@@ -374,6 +374,30 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     run ! pgrep -f '^head -c 100000000 /dev/zero$'
     exec {unread}>&-
 }
+
+@test "a job whose output nobody reads holds up no shrink that ends it" {
+    start_dvm 2 --slots 1
+    unread_job --host 2
+    run -0 prte resize 1 --deadline 0
+    [[ "$output" == *"1 members are wired"* ]]
+    eventually all_over
+    [ "$(view '.jobs[-1].exitCode')" -eq 122 ]
+    exec {unread}>&-
+}
+
+@test "a job whose output nobody reads is over when it is ended, and what it has written is there" {
+    start_dvm 2 --slots 1
+    unread_job
+    pterm --job "$(view '.jobs[-1].id')"
+    eventually all_over
+    # It has written into the pipe as much as that holds: prun's end is behind it.
+    cat <&"$unread" > "$BATS_TEST_TMPDIR/all" 3>&- &
+    eventually no_prun
+    pkill -P "$!" || kill "$!"
+    [ "$(wc -c < "$BATS_TEST_TMPDIR/all")" -gt 1000000 ]
+    exec {unread}>&-
+}
+no_prun() { ! pgrep -f "^$bin/prun .* head -c 100000000 /dev/zero\$"; }
 
 routed() { metric "$1" dvm_routed_frames_total; }
 

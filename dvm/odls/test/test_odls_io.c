@@ -73,6 +73,69 @@ static void a_pause_longer_than_the_rank_loses_nothing(void **state)
     assert_int_equal(under_spawner(body_paused_end, NULL), 0);
 }
 
+static int body_paused_and_ended(int sock, void *arg)
+{
+    struct t t;
+
+    set_up(&t, sock);
+    start_sh(&t, "echo late; echo later >&2; sleep 1000", false);
+    CALL(&t, odls_output_pause(t.o, NS, true));
+    run_for(&t, 300);
+    CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
+    run_until(&t, one_over);
+    CHECK(t.out_bytes == strlen("late\nlater\n"));
+    CHECK(!t.left_open);
+    return tear_down(&t);
+}
+
+static void a_rank_that_is_ended_does_not_wait_for_a_reader(void **state)
+{
+    assert_int_equal(under_spawner(body_paused_and_ended, NULL), 0);
+}
+
+/* Its last words wait in the pipe when it is told to end. */
+static int body_paused_then_ended(int sock, void *arg)
+{
+    struct t t;
+
+    set_up(&t, sock);
+    start_sh(&t, "echo late", false);
+    CALL(&t, odls_output_pause(t.o, NS, true));
+    run_until(&t, one_exited);
+    run_for(&t, 2300);
+    CHECK(!t.out_bytes && !t.ends);
+    CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
+    run_until(&t, one_over);
+    CHECK(out_is(&t, "late\n"));
+    return tear_down(&t);
+}
+
+static void a_rank_that_has_exited_and_is_ended_does_not_wait_for_a_reader(void **state)
+{
+    assert_int_equal(under_spawner(body_paused_then_ended, NULL), 0);
+}
+
+static int body_paused_flood(int sock, void *arg)
+{
+    struct t t;
+
+    set_up(&t, sock);
+    t.on_data = NULL;
+    start_sh(&t, "setsid yes 2>/dev/null & exit 0", false);
+    CALL(&t, odls_output_pause(t.o, NS, true));
+    run_until(&t, one_exited);
+    CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
+    run_until(&t, one_over);
+    CHECK(t.out_bytes <= 65536);
+    CHECK(t.left_open == 1u << ODLS_STDOUT);
+    return tear_down(&t);
+}
+
+static void of_what_a_paused_rank_has_left_no_more_than_the_pipe_is_read(void **state)
+{
+    assert_int_equal(under_spawner(body_paused_flood, NULL), 0);
+}
+
 static int body_held_stream(int sock, void *arg)
 {
     struct t t;
@@ -227,6 +290,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_of_100_mb_arrives_in_order_in_bounded_memory),
         cmocka_unit_test(a_pause_longer_than_the_rank_loses_nothing),
+        cmocka_unit_test(a_rank_that_is_ended_does_not_wait_for_a_reader),
+        cmocka_unit_test(a_rank_that_has_exited_and_is_ended_does_not_wait_for_a_reader),
+        cmocka_unit_test(of_what_a_paused_rank_has_left_no_more_than_the_pipe_is_read),
         cmocka_unit_test(a_stream_that_a_grandchild_holds_is_ended_and_the_grandchild_too),
         cmocka_unit_test(a_grandchild_that_writes_for_ever_does_not_keep_the_stream),
         cmocka_unit_test(input_comes_back_through_cat_and_its_end_ends_it),
