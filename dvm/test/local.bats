@@ -342,15 +342,16 @@ heaps() {
 
 # unread_job [PRUN-OPTION...]: one rank writes more than anybody keeps, and its prun's output is not read.
 unread_job() {
+    bytes=$((100000000 + BASHPID)) # nobody else's
     mkfifo "$BATS_TEST_TMPDIR/unread"
     exec {unread}<> "$BATS_TEST_TMPDIR/unread"
-    timeout "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c 100000000 /dev/zero > "$BATS_TEST_TMPDIR/unread" 2> /dev/null 3>&- {unread}>&- &
+    timeout "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c "$bytes" /dev/zero > "$BATS_TEST_TMPDIR/unread" 2> /dev/null 3>&- {unread}>&- &
     eventually unread_stands
 }
 
 unread_stands() {
     local pid
-    pid=$(pgrep -f '^head -c 100000000 /dev/zero$') && stands_still "$pid"
+    pid=$(pgrep -xf "head -c $bytes /dev/zero") && stands_still "$pid"
 }
 
 all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.members[].slotsUsed] | add == 0)')" = true ]; }
@@ -358,10 +359,10 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
 @test "a job whose output nobody reads is over when its prun is killed" {
     start_dvm 2 --slots 1
     unread_job
-    pkill -KILL -f "^$bin/prun .* head -c 100000000 /dev/zero\$"
+    pkill -KILL -f "^$bin/prun .* head -c $bytes /dev/zero\$"
     eventually all_over
     [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone"* ]]
-    run ! pgrep -f '^head -c 100000000 /dev/zero$'
+    run ! pgrep -xf "head -c $bytes /dev/zero"
     exec {unread}>&-
 }
 
@@ -371,7 +372,7 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)"
     eventually all_over
     [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone with vpid 1"* ]]
-    run ! pgrep -f '^head -c 100000000 /dev/zero$'
+    run ! pgrep -xf "head -c $bytes /dev/zero"
     exec {unread}>&-
 }
 
@@ -390,14 +391,12 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     unread_job
     pterm --job "$(view '.jobs[-1].id')"
     eventually all_over
-    # It has written into the pipe as much as that holds: prun's end is behind it.
-    cat <&"$unread" > "$BATS_TEST_TMPDIR/all" 3>&- &
-    eventually no_prun
-    pkill -P "$!" || kill "$!"
-    [ "$(wc -c < "$BATS_TEST_TMPDIR/all")" -gt 1000000 ]
-    exec {unread}>&-
+    # From here on prun alone writes there.
+    exec {end}< "$BATS_TEST_TMPDIR/unread" {unread}>&-
+    [ "$(wc -c <&"$end")" -gt 1000000 ]
+    exec {end}<&-
+    wait
 }
-no_prun() { ! pgrep -f "^$bin/prun .* head -c 100000000 /dev/zero\$"; }
 
 routed() { metric "$1" dvm_routed_frames_total; }
 
