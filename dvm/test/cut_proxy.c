@@ -4,7 +4,8 @@
  * cut_proxy PORT RULE...   listens on a port of its own, prints it, and connects to PORT.
  * A rule for each connection, in their order; the last holds for all that follow:
  *   pass      nothing happens to it
- *   upN       it is reset when N bytes have gone to PORT; downN: have come from there
+ *   whole     the same, each side's end is passed on by itself, and a reset by PORT is told on
+ * standard error upN       it is reset when N bytes have gone to PORT; downN: have come from there
  *   fupN, fdownN   the same, but closed in an orderly way
  *   toN       it goes to port N
  *   hold      nothing is passed on, either way
@@ -27,7 +28,7 @@
 #define CHUNK 65536
 
 struct rule {
-    enum { PASS, UP, DOWN, TO, HOLD, REFUSE, END } what;
+    enum { PASS, WHOLE, UP, DOWN, TO, HOLD, REFUSE, END } what;
     bool orderly;
     long left;
 };
@@ -35,6 +36,7 @@ struct rule {
 struct pair {
     int fd[2]; /* the client's, the server's; -1: free */
     struct rule rule;
+    bool ended[2]; /* of WHOLE: that side has said all */
 };
 
 static struct pair pairs[PAIRS_MAX];
@@ -68,6 +70,8 @@ static struct rule parse(const char *text)
         r = (struct rule){TO, false, number(text + 2)};
     else if (strcmp(text, "hold") == 0)
         r.what = HOLD;
+    else if (strcmp(text, "whole") == 0)
+        r.what = WHOLE;
     else if (strcmp(text, "refuse") == 0)
         r.what = REFUSE;
     else if (strcmp(text, "end") == 0)
@@ -139,7 +143,12 @@ static void move(struct pair *p, int from)
     }
     if (n > 0 && counts)
         p->rule.left -= n;
-    if (n <= 0)
+    if (p->rule.what == WHOLE && n < 0 && from == 1)
+        fputs("reset\n", stderr);
+    if (p->rule.what == WHOLE && n == 0 && !p->ended[1 - from]) {
+        shutdown(p->fd[1 - from], SHUT_WR);
+        p->ended[from] = true;
+    } else if (n <= 0)
         cut(p, n == 0 && want);
     else if (counts && p->rule.left == 0)
         cut(p, p->rule.orderly);
@@ -158,6 +167,7 @@ static void take(int listener, int port, const struct rule *rule)
     setsockopt(p->fd[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     p->fd[1] = rule->what == REFUSE ? -1 : dial(rule->what == TO ? (int)rule->left : port);
     p->rule = *rule;
+    p->ended[0] = p->ended[1] = false;
     if (p->fd[1] >= 0)
         return;
     reset(p->fd[0], false);
@@ -172,7 +182,8 @@ static void serve(int listener, bool *called)
     for (int i = 0; i < 2 * PAIRS_MAX; i++) {
         struct pair *q = &pairs[i / 2];
 
-        p[i] = (struct pollfd){.fd = q->rule.what == HOLD ? -1 : q->fd[i % 2], .events = POLLIN};
+        p[i] = (struct pollfd){.fd = q->rule.what == HOLD || q->ended[i % 2] ? -1 : q->fd[i % 2],
+                               .events = POLLIN};
     }
     p[2 * PAIRS_MAX] = (struct pollfd){.fd = listener, .events = POLLIN};
     if (poll(p, 2 * PAIRS_MAX + 1, -1) < 0)

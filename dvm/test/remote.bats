@@ -36,7 +36,7 @@ outside() { prun --dvm "127.0.0.1:$JOIN" "$@"; }
 through_proxy() {
     local port
     mkfifo "$BATS_TEST_TMPDIR/port"
-    "$proxy" "$JOIN" "$@" > "$BATS_TEST_TMPDIR/port" 3>&- &
+    "$proxy" "$JOIN" "$@" > "$BATS_TEST_TMPDIR/port" 2> "$BATS_TEST_TMPDIR/proxy.err" 3>&- &
     proxy_pid=$!
     read -r -t "$limit" port < "$BATS_TEST_TMPDIR/port"
     rm "$BATS_TEST_TMPDIR/port"
@@ -63,6 +63,15 @@ one_line() {
 }
 
 # --- who is not let in
+
+@test "a connection from outside ends without a reset, at which kubectl port-forward would give up" {
+    through_proxy whole
+    prun --dvm "$at" -n 2 true
+    prun --dvm "$at" -n 1 cat <<< text
+    pstat --dvm "$at" > /dev/null
+    end_proxy
+    [ "$(cat "$BATS_TEST_TMPDIR/proxy.err")" = "" ]
+}
 
 @test "a host needs credentials, and credentials a host" {
     unset DVM_TLS_DIR
