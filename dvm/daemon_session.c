@@ -427,7 +427,8 @@ void session_bye(struct daemon *d, struct dclient *k)
         dclient_refuse(d, k, EXIT_CODE_USAGE, "there is no session to leave");
         return;
     }
-    dclient_disconnect(d, k, true); /* it may have said more, and a reset would tell it of a failure */
+    dclient_disconnect(d, k,
+                       true); /* it may have said more, and a reset would tell it of a failure */
     if (!s->detached || stage_owes(d->stage, k->id)) {
         dclient_end(d, k);
         return;
