@@ -39,7 +39,7 @@ OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpth
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := wire tree member link rml xcast gather state map queue launch errmgr core stage
-HOST_MODULES := cgroup net spawner odls iof stager pmix ctl replay cli submit ldvm
+HOST_MODULES := cgroup net cred spawner odls iof stager pmix ctl replay cli submit ldvm
 base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))

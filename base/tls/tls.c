@@ -8,23 +8,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#define NFILES 3
-
-struct tls_ctx {
-    char *ca;
-    char *cert;
-    char *key;
-    struct stat seen[NFILES];
-    SSL_CTX *ssl;
-};
 
 int tls_err(struct err *err, const char *fmt, ...)
 {
@@ -88,11 +76,11 @@ error:
     return NULL;
 }
 
-static int stat_files(const struct tls_ctx *t, struct stat st[NFILES], struct err *err)
+static int stat_files(const struct tls_ctx *t, struct stat st[TLS_FILES], struct err *err)
 {
-    const char *const paths[NFILES] = {t->ca, t->cert, t->key};
+    const char *const paths[TLS_FILES] = {t->ca, t->cert, t->key};
 
-    for (int i = 0; i < NFILES; i++) {
+    for (int i = 0; i < TLS_FILES; i++) {
         if (stat(paths[i], &st[i]) < 0)
             return err_sys(err, errno, "reading %s", paths[i]);
     }
@@ -137,13 +125,13 @@ void tls_ctx_destroy(struct tls_ctx *t)
 
 int tls_ctx_refresh(struct tls_ctx *t, struct err *err)
 {
-    struct stat now[NFILES];
+    struct stat now[TLS_FILES];
     SSL_CTX *ssl;
     bool same = true;
 
     if (stat_files(t, now, err) < 0)
         return -1;
-    for (int i = 0; i < NFILES; i++)
+    for (int i = 0; i < TLS_FILES; i++)
         same = same && same_file(&t->seen[i], &now[i]);
     if (same)
         return 0;
@@ -221,7 +209,7 @@ int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct 
     return 0;
 }
 
-static int subject_of(const X509 *cert, struct tls_peer *out, struct err *err)
+int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
 {
     memset(out, 0, sizeof(*out));
     if (tls_subject_field(cert, NID_organizationName, out->cluster, err) == 0 &&
@@ -234,7 +222,7 @@ static int subject_of(const X509 *cert, struct tls_peer *out, struct err *err)
 
 int tls_ctx_own(const struct tls_ctx *t, struct tls_peer *out, struct err *err)
 {
-    if (subject_of(SSL_CTX_get0_certificate(t->ssl), out, err) < 0)
+    if (tls_subject(SSL_CTX_get0_certificate(t->ssl), out, err) < 0)
         return err_wrap(err, "%s", t->cert);
     return 0;
 }
@@ -250,5 +238,5 @@ int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
     if (verdict != X509_V_OK)
         return err_set(err, "the peer's certificate is not trusted: %s",
                        X509_verify_cert_error_string(verdict));
-    return subject_of(cert, out, err);
+    return tls_subject(cert, out, err);
 }

@@ -3,6 +3,7 @@
 #ifndef BASE_TLS_TLS_H
 #define BASE_TLS_TLS_H
 
+#include "base/buf/buf.h"
 #include "base/err/err.h"
 
 #include <stdbool.h>
@@ -49,6 +50,25 @@ struct tls_peer {
 /* After the handshake. -1 if the peer showed no (verified) certificate, or one with a missing
  * field. */
 int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
+    __attribute__((warn_unused_result));
+
+/* A statement with our own key, for all who have our trust bundle. `use` goes in front of what is
+ * signed: a signature for one use is good for no other, and, as it begins with no space, for no
+ * handshake (RFC 8446, 4.4.3). Appends the certificate (DER, no chain: the authority's own word is
+ * needed) and the signature, which covers the certificate too. */
+#define TLS_CERT_MAX 3072
+#define TLS_SIGNATURE_MAX 512
+int tls_sign(const struct tls_ctx *t, const char *use, const void *data, size_t len,
+             struct buf *cert, struct buf *signature, struct err *err)
+    __attribute__((warn_unused_result));
+/* Whether the holder of this certificate has signed this, and the bundle in force trusts it now as
+ * it would in a handshake; *signer says who that is. */
+struct tls_signed {
+    const void *cert, *signature;
+    size_t cert_len, signature_len;
+};
+int tls_verify(const struct tls_ctx *t, const char *use, const void *data, size_t len,
+               const struct tls_signed *s, struct tls_peer *signer, struct err *err)
     __attribute__((warn_unused_result));
 
 /* A certificate authority in memory. EC P-256; serial numbers are random. PEM texts on the heap are

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tls.c and ca.c share: OpenSSL's reasons and subject fields. */
+/* What the files of base/tls share: the context, OpenSSL's reasons and subject fields. */
 #ifndef BASE_TLS_TLS_PRIVATE_H
 #define BASE_TLS_TLS_PRIVATE_H
 
 #include "base/tls/tls.h"
 
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <sys/stat.h>
+
+#define TLS_FILES 3
+
+struct tls_ctx {
+    char *ca;
+    char *cert;
+    char *key;
+    struct stat seen[TLS_FILES];
+    SSL_CTX *ssl;
+};
 
 /* Like err_set(), and appends the oldest reason of OpenSSL's queue, which is then empty. */
 int tls_err(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -13,6 +25,10 @@ int tls_err(struct err *err, const char *fmt, ...) __attribute__((format(printf,
 /* The one field `nid` of the certificate's subject as UTF-8. -1: missing, repeated, empty, longer
  * than TLS_NAME_MAX - 1 or with an embedded NUL. */
 int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct err *err)
+    __attribute__((warn_unused_result));
+
+/* All three of them. */
+int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -2,6 +2,7 @@
 /* Writes the seed corpora of the fuzz targets below the folder that is named: one entry per message
  * type, made by the encoders. */
 #include "dvm/core/test/scene.h"
+#include "dvm/wire/cred.h"
 #include "dvm/wire/piece.h"
 #include "dvm/wire/test/samples.h"
 
@@ -79,6 +80,28 @@ static void pieces(const char *dir)
         buf_init(&b, PIECE_MAX);
         piece_encode(&b, &list[i]);
         write_entry(dir, "fuzz_piece", name, &b);
+    }
+}
+
+static void creds(const char *dir)
+{
+    struct cred k = {.incarnation = "0123456789abcdef",
+                     .nspace = "0123456789abcdef.1",
+                     .issued_ms = 1,
+                     .ends_ms = 2,
+                     .cert = (const uint8_t *)"0",
+                     .cert_len = 1,
+                     .signature = (const uint8_t *)"0",
+                     .signature_len = 1};
+
+    make_folder(dir, "fuzz_cred");
+    for (int tool = 0; tool < 2; tool++) {
+        struct buf b BUF_AUTO = {0};
+
+        k.tool = tool;
+        buf_init(&b, CRED_MAX);
+        cred_encode(&b, &k);
+        write_entry(dir, "fuzz_cred", tool ? "tool" : "rank", &b);
     }
 }
 
@@ -171,6 +194,7 @@ int main(int argc, char **argv)
     frames(argv[1]);
     clients(argv[1]);
     pieces(argv[1]);
+    creds(argv[1]);
     nidmaps(argv[1]);
     scenes(argv[1]);
     return 0;
