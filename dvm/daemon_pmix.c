@@ -63,6 +63,7 @@ void dpmix_free_all(struct daemon *d)
     foreign_free_all(d);
     devent_free_all(d);
     pull_free_all(d);
+    dcred_free_all(d);
     while (d->pending)
         pending_free(d->pending);
     HASH_ITER(hh, d->waiting, w, tmp)
@@ -487,6 +488,8 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_clean_run = on_clean_run,
                                                .on_control = ask_control,
                                                .on_alloc = alloc_ask,
+                                               .on_cred_get = dcred_get,
+                                               .on_cred_check = dcred_check,
                                                .on_query = ask_query,
                                                .on_log = ask_log,
                                                .on_pull = pull_asked,

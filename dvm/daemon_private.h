@@ -102,6 +102,7 @@ struct daemon {
     struct foreign *foreign;
     struct pull *pulls;
     struct pending *pending;
+    struct cred_check *cred_checks;
     struct spread *spreads, *relays; /* events on their way; those that the head has yet to pass */
     size_t relayed;
     bool relaying;
@@ -264,6 +265,10 @@ void ask_signal_in(struct daemon *d, uint32_t from, struct cur *c);
 void djob_signal_rank(struct daemon *d, const char *nspace, uint32_t rank, int signum);
 void djob_write(struct daemon *d, const char *nspace, uint32_t rank, int stream, const void *data,
                 size_t len);
+/* daemon_cred.c: credentials */
+void dcred_get(pmix_req req, const struct pmix_srv_holder *who, void *arg);
+void dcred_check(pmix_req req, const void *data, size_t len, void *arg);
+void dcred_free_all(struct daemon *d);
 /* daemon_alloc.c: requests for another size */
 void alloc_ask(pmix_req req, const struct alloc_ask *a, const char *nodes, void *arg);
 void alloc_answered(struct daemon *d, const struct out_act *act);

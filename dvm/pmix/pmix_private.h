@@ -39,7 +39,9 @@ enum answer_kind {
     ANSWER_GROUP,
     ANSWER_QUERY,
     ANSWER_EVENT,
-    ANSWER_ALLOC
+    ANSWER_ALLOC,
+    ANSWER_CRED,
+    ANSWER_CHECKED
 };
 struct answer {
     enum answer_kind kind;
@@ -49,6 +51,8 @@ struct answer {
         pmix_lookup_cbfunc_t lookup;
         pmix_spawn_cbfunc_t spawn;
         pmix_info_cbfunc_t info;
+        pmix_credential_cbfunc_t cred;
+        pmix_validation_cbfunc_t checked;
     } cb;
     void *cbdata;
     struct pmix_srv_proc *members; /* ANSWER_GROUP: owned */
@@ -56,6 +60,7 @@ struct answer {
     struct query *query; /* ANSWER_QUERY: owned */
     size_t len;          /* ANSWER_EVENT */
     char *req_id;        /* ANSWER_ALLOC: owned */
+    int64_t uid, gid;    /* ANSWER_CHECKED: the expected ones; -1: any */
 };
 
 /* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
@@ -298,6 +303,11 @@ pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries
                        pmix_info_cbfunc_t cb, void *cbdata);
 pmix_status_t on_alloc(const pmix_proc_t *client, pmix_alloc_directive_t directive,
                        const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb, void *cbdata);
+pmix_status_t on_cred_get(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                          pmix_credential_cbfunc_t cb, void *cbdata);
+pmix_status_t on_cred_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
+                            const pmix_info_t info[], size_t ninfo, pmix_validation_cbfunc_t cb,
+                            void *cbdata);
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
 pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                       size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata);
@@ -311,6 +321,8 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
 void answer_lookup(const struct answer *a, int status, const void *data, size_t len);
 void answer_alloc(const struct answer *a, int status, const void *data, size_t len);
 void answer_group(const struct answer *a, int status, const void *data, size_t len);
+void answer_cred(const struct answer *a, int status, void *data, size_t len);
+void answer_checked(const struct answer *a, int status, const void *data, size_t len);
 
 /* losses.c: from now on; the library has started. */
 void losses_start(const struct pmix_srv *p);

@@ -46,6 +46,8 @@ static pmix_server_module_t module = {
     .log = on_log,
     .job_control = on_control,
     .group = on_group,
+    .get_credential = on_cred_get,
+    .validate_credential = on_cred_check,
 };
 
 static void srv_unref(struct pmix_srv *p)
@@ -222,6 +224,12 @@ static void give(void *arg)
         break;
     case ANSWER_ALLOC:
         answer_alloc(&g->answer, g->status, g->data, g->len);
+        break;
+    case ANSWER_CRED:
+        answer_cred(&g->answer, g->status, g->data, g->len);
+        break;
+    case ANSWER_CHECKED:
+        answer_checked(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_QUERY: /* given from query.c */
         break;

@@ -29,6 +29,14 @@ struct pmix_srv_proc {
 #define PMIX_SRV_RANK_ALL 0xfffffffeu
 #define PMIX_SRV_RANK_NONE 0xfffffffcu
 
+/* Of whom a credential speaks. */
+struct pmix_srv_holder {
+    struct pmix_srv_proc proc;
+    uint32_t uid, gid;
+    bool tool; /* it is of no job */
+};
+#define PMIX_SRV_CRED_MAX 4096
+
 /* Whom an event of a local rank is for, beside those on this daemon, who have it already. */
 struct pmix_srv_reach {
     enum { PMIX_SRV_REACH_JOB, PMIX_SRV_REACH_ALL, PMIX_SRV_REACH_LIST } kind;
@@ -91,6 +99,11 @@ struct pmix_srv_upcalls {
     /* PMIx_Allocation_request. `nodes` are names as the client has written them, for ask->vpids,
      * which are not filled in; "": none. Answer by pmix_srv_alloc_answer(). */
     void (*on_alloc)(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg);
+    /* PMIx_Get_credential of a process that is connected here. Answer: a status and the bytes, up
+     * to PMIX_SRV_CRED_MAX. */
+    void (*on_cred_get)(pmix_req req, const struct pmix_srv_holder *who, void *arg);
+    /* PMIx_Validate_credential. Answer by pmix_srv_cred_answer(). */
+    void (*on_cred_check)(pmix_req req, const void *data, size_t len, void *arg);
     /* PMIx_IOF_pull: the output of these (ranks of) jobs is wanted. Answer when it will come. */
     void (*on_pull)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, void *arg);
     /* So much of what pmix_srv_output() has taken for this client, or job, has left, or was
@@ -185,6 +198,9 @@ void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct m
 /* To a request for another size: ALLOC_OK with the campaign's id and its phase, or why not. */
 void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status status,
                            const char *id, const char *phase);
+/* To a credential that was to be checked: a status, and of whom it speaks if it is good. */
+void pmix_srv_cred_answer(struct pmix_srv *p, pmix_req req, int status,
+                          const struct pmix_srv_holder *who);
 struct pmix_srv_alloc_end {
     const char *nspace; /* to whom, and nobody else */
     uint32_t rank;

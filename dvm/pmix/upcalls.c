@@ -62,7 +62,17 @@ pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc
     return tell(proc, run_finalized);
 }
 
-/* A debugger, a monitor. It gets a name of its own, unless it comes with one. */
+/* "<incarnation>.<number>", a job's, or the servers' own. */
+static bool is_taken(const char *name)
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+
+    return strcmp(name, PMIX_SRV_NSPACE) == 0 ||
+           (digits == 16 && name[16] == '.' && strspn(name + 17, "0123456789") == strlen(name + 17));
+}
+
+/* A debugger, a monitor. It gets a name of its own, unless it comes with one, which may not be what
+ * others go by: who has a job's name is taken for a rank. */
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata)
 {
     static atomic_uint number;
@@ -70,7 +80,8 @@ void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, 
     pmix_proc_t tool;
 
     PMIX_LOAD_PROCID(&tool, "", 0);
-    if (name && name->value.type == PMIX_STRING && name->value.data.string)
+    if (name && name->value.type == PMIX_STRING && name->value.data.string &&
+        !is_taken(name->value.data.string))
         PMIX_LOAD_NSPACE(tool.nspace, name->value.data.string);
     else
         snprintf(tool.nspace, sizeof(tool.nspace), "tool.%d.%u", (int)getpid(),
