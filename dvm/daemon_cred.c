@@ -75,8 +75,8 @@ void dcred_check(pmix_req req, const void *data, size_t len, void *arg)
     }
     c = xcalloc(1, sizeof *c);
     c->req = req;
-    c->who = (struct pmix_srv_holder){
-        .proc.rank = k.rank, .uid = k.uid, .gid = k.gid, .tool = k.tool};
+    c->who =
+        (struct pmix_srv_holder){.proc.rank = k.rank, .uid = k.uid, .gid = k.gid, .tool = k.tool};
     memccpy(c->who.proc.nspace, k.nspace, 0, sizeof c->who.proc.nspace - 1);
     DL_APPEND(d->cred_checks, c);
     foreign_learn(d, &c->who.proc, k.tool ? 0 : 1, on_job_known, c);

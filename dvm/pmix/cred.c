@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Credentials: for a process that is connected here, and of whom one speaks that somebody shows. */
-#include "dvm/pmix/pmix_private.h"
 #include "dvm/wire/cred.h"
+#include "dvm/pmix/pmix_private.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -68,7 +68,8 @@ static bool is_taken(const char *name)
     size_t digits = strspn(name, "0123456789abcdef");
 
     return strcmp(name, PMIX_SRV_NSPACE) == 0 ||
-           (digits == 16 && name[16] == '.' && strspn(name + 17, "0123456789") == strlen(name + 17));
+           (digits == 16 && name[16] == '.' &&
+            strspn(name + 17, "0123456789") == strlen(name + 17));
 }
 
 /* A debugger, a monitor. It gets a name of its own, unless it comes with one, which may not be what

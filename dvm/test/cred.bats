@@ -48,7 +48,7 @@ says_so() { printf 'validate: SUCCESS\nholder: %s uid=%s gid=%s type=dvm' "$1" "
     end_job one
 }
 
-@test "what is no credential of a DVM is refused, and so is a library's own" {
+@test "what is no credential of a DVM is refused" {
     start_dvm 1 --slots 1
     local text
     for text in '' mine "$(id -u):$(id -g)" "$(printf '%05000d' 1)"; do

@@ -237,7 +237,8 @@ static int do_check(char **argv)
 
     join(argv[0]);
     got.awaited = 1;
-    expect_one(PMIx_Validate_credential_nb(&bo, info, directives(argv + 2, info), on_checked, NULL));
+    expect_one(
+        PMIx_Validate_credential_nb(&bo, info, directives(argv + 2, info), on_checked, NULL));
     await_all();
     printf("validate: %s\n", name_of(got.status));
     if (got.status == PMIX_SUCCESS)

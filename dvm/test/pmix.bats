@@ -413,13 +413,6 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "${lines[3]}" = "told 1 ends" ]
 }
 
-@test "a rank is refused credentials" {
-    start_dvm 1 --slots 1
-    run prun -n 1 timeout 20 "$probe" credentials
-    [ "$status" -eq 0 ]
-    [ "$output" = $'get: NOT SUPPORTED\nvalidate: NOT SUPPORTED' ]
-}
-
 # --- tools
 
 @test "a tool attaches to a daemon that admits tools, and asks what runs on all of them" {

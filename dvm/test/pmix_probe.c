@@ -651,22 +651,6 @@ static int do_hold(char **argv)
     return leave(argv[0]);
 }
 
-/* --- credentials */
-
-static int do_credentials(char **argv)
-{
-    pmix_byte_object_t cred = {.bytes = (char *)"mine", .size = 4};
-    pmix_byte_object_t got = {0};
-    pmix_info_t *results = NULL;
-    size_t n = 0;
-
-    (void)argv;
-    begin();
-    printf("get: %s\n", name_of(PMIx_Get_credential(NULL, 0, &got)));
-    printf("validate: %s\n", name_of(PMIx_Validate_credential(&cred, NULL, 0, &results, &n)));
-    return end();
-}
-
 /* --- stops: where it is told to by its job's attributes; says so before and after */
 
 static int do_stops(char **argv)
@@ -717,7 +701,6 @@ static const struct {
     {"late", do_late},
     {"tool", do_tool},
     {"hold", do_hold},
-    {"credentials", do_credentials},
     {"stops", do_stops},
     {"hello", do_hello},
     {"alloc", do_alloc},
