@@ -253,6 +253,73 @@ void ask_signal_in(struct daemon *d, uint32_t from, struct cur *c)
     dpmix_reply(d, from, id, ok ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, NULL, 0);
 }
 
+/* --- the session: all jobs, or the DVM */
+
+struct session_signal {
+    pmix_req req;
+    int signum;
+};
+
+static void signal_jobs(struct daemon *d, const struct jobtable *t, int signum)
+{
+    for (size_t i = 0; i < t->njobs; i++) {
+        if (!t->jobs[i].over)
+            core_job_signal(d->core, t->jobs[i].nspace, signum);
+    }
+}
+
+static void on_jobs(struct daemon *d, int status, const void *data, size_t len, void *arg)
+{
+    struct session_signal *s = arg;
+    struct jobtable t = {0};
+
+    daemon_enter(d);
+    if (status == PMIX_SUCCESS && jobtable_decode(data, len, &t) < 0)
+        status = PMIX_ERR_UNPACK_FAILURE;
+    signal_jobs(d, &t, s->signum);
+    pmix_srv_answer(d->pmix, s->req, status, NULL, 0);
+    jobtable_free(&t);
+    free(s);
+    daemon_drain(d);
+}
+
+/* As pterm does: of the head's daemon only, since no other may ask the head for it. */
+static void end_dvm(struct daemon *d, pmix_req req)
+{
+    static const struct api_shutdown now = {0};
+    const char *reason;
+    struct err err = {0};
+
+    if (d->opts.vpid != 0) {
+        pmix_srv_answer(d->pmix, req, PMIX_ERR_NO_PERMISSIONS, NULL, 0);
+        return;
+    }
+    log_info("a tool ends the DVM");
+    pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
+    daemon_enter(d);
+    if (core_shutdown(d->core, &now, &reason, &err) < 0)
+        log_error("the end of the DVM: %s", err.msg);
+    daemon_drain(d);
+}
+
+void ask_session(pmix_req req, int signum, void *arg)
+{
+    struct daemon *d = arg;
+    struct session_signal *s;
+    struct buf b BUF_AUTO = {0};
+
+    if (signum == 0) {
+        end_dvm(d, req);
+        return;
+    }
+    s = xmalloc(sizeof *s);
+    *s = (struct session_signal){req, signum};
+    buf_init(&b, 1024);
+    buf_put_u64(&b, 0);
+    buf_put_str(&b, "");
+    dpmix_ask(d, 0, APP_QUERY_ASK, &b, on_jobs, s);
+}
+
 /* --- log */
 
 void ask_log(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a job is to its ranks: sizes, maps, ranks and directories, as PMIx attributes. */
 #include "dvm/pmix/pmix_private.h"
+#include "dvm/pmix/session.h"
 
 #include <hwloc.h>
 #include <string.h>
@@ -229,7 +230,7 @@ static void add_session(void *list, uint32_t slots)
 {
     void *part = PMIx_Info_list_start();
 
-    add_u32(part, PMIX_SESSION_ID, 0);
+    add_u32(part, PMIX_SESSION_ID, SESSION_OURS);
     add_u32(part, PMIX_UNIV_SIZE, slots);
     add_part(list, PMIX_SESSION_INFO_ARRAY, part);
 }
