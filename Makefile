@@ -140,9 +140,9 @@ FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
-	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc
-$(BUILD)/fuzz/dvm/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable \
-    $(addprefix daemon_,pmix event ask foreign call tool pull alloc))
+	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
+$(BUILD)/fuzz/dvm/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
+    $(addprefix daemon_,pmix event ask foreign call tool pull alloc cred))
 $(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/core/test/corpus.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc

@@ -185,6 +185,12 @@ void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status s
 {
 }
 
+void pmix_srv_cred_answer(struct pmix_srv *p, pmix_req req, int status,
+                          const struct pmix_srv_holder *who)
+{
+    pmix_srv_answer(p, req, status, NULL, 0);
+}
+
 void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e)
 {
 }
