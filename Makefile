@@ -158,6 +158,11 @@ $(BUILD)/probe/%: dvm/test/%.c dvm/test/probe.h
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --libs pmix 2>/dev/null) -lpthread
 
+# Preloaded into daemons by bats files.
+$(BUILD)/probe/%.so: dvm/test/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) -std=gnu17 -O1 -g -fPIC -shared -Wall -Wextra -Werror -o $@ $< -ldl
+
 # One that speaks to daemons as it is told to.
 $(BUILD)/probe/client_probe: $(BUILD)/release/dvm/test/client_probe.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a) | $(BUILD)/bin/dvm-connect
 	@mkdir -p $(@D)
