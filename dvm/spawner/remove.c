@@ -36,8 +36,25 @@ static bool is_removable(const struct walk *w, const struct stat *st)
     return (w->flags & REMOVE_OURS) || (st->st_uid == geteuid() && st->st_gid == getegid());
 }
 
+/* A file system, or a directory from elsewhere, that is mounted here. Older kernels than 5.8 do not
+ * tell of the second. */
+static bool is_mounted(const struct walk *w, int fd, const struct stat *st)
+{
+    struct statx sx;
+
+    return st->st_dev != w->dev || (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &sx) == 0 &&
+                                    (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT));
+}
+
+/* A DVM's directory, or a daemon's: with it would go all that keeps them going. */
+static bool is_daemons(const struct walk *w, int fd)
+{
+    return !(w->flags & REMOVE_OURS) &&
+           faccessat(fd, REMOVE_DAEMON_HERE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* The directory as it is now: between a look at the name and this it may have been exchanged. */
-static int open_dir(const struct walk *w, int parent, const char *name)
+static int open_dir(const struct walk *w, int parent, const char *name, int depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -47,7 +64,8 @@ static int open_dir(const struct walk *w, int parent, const char *name)
         fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return -1;
-    if (fstat(fd, &st) < 0 || st.st_dev != w->dev || !is_removable(w, &st)) {
+    if (fstat(fd, &st) < 0 || (depth > 0 && is_mounted(w, fd, &st)) || !is_removable(w, &st) ||
+        is_daemons(w, fd)) {
         close(fd);
         return -1;
     }
@@ -86,7 +104,7 @@ static void remove_dir(struct walk *w, int parent, const char *name, const char 
         return;
     if (depth > REMOVE_DEPTH_MAX)
         return;
-    fd = open_dir(w, parent, name);
+    fd = open_dir(w, parent, name, depth);
     if (fd < 0)
         return;
     empty_dir(w, fd, path, depth + 1);
@@ -195,7 +213,7 @@ bool remove_path(const char *path, unsigned flags, const struct remove_rules *ru
 
     if (parent < 0)
         return true;
-    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (!is_daemons(&w, parent) && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISDIR(st.st_mode) == !(flags & REMOVE_DIR)) {
         w.dev = st.st_dev;
         if (flags & REMOVE_JOBS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Removes what was named for cleanup and nothing else: by descriptors, never through a link, into
- * another file system, or what belongs to others (docs/cleanup.md). */
+ * what is mounted, or what belongs to others or to a daemon (docs/cleanup.md). */
 #ifndef DVM_SPAWNER_REMOVE_H
 #define DVM_SPAWNER_REMOVE_H
 
@@ -9,6 +9,9 @@
 
 /* Levels below the named directory, a descriptor each; what lies deeper stays. */
 #define REMOVE_DEPTH_MAX 128
+/* A daemon's socket. A directory that has it, or a link of that name, stays as it is, also what is
+ * named in it; but for what is ours. */
+#define REMOVE_DAEMON_HERE "prted.sock"
 
 enum remove_flag {
     REMOVE_DIR = 1, /* else a file: anything that is no directory, a link itself included */

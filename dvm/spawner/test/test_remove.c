@@ -216,6 +216,49 @@ static void another_file_system_is_not_entered(void **state)
     assert_int_equal(umount(point), 0);
 }
 
+static void a_directory_from_elsewhere_that_is_mounted_in_the_tree_is_not_entered(void **state)
+{
+    FREE_AUTO char *from = xasprintf("%s/out", base);
+    FREE_AUTO char *point = xasprintf("%s/tree/mnt", base);
+
+    sh("mkdir -p tree/mnt out/sub && touch tree/f out/f out/sub/f");
+    if (mount(from, point, NULL, MS_BIND, NULL) < 0)
+        skip();
+    clean("tree", TREE);
+    assert_int_equal(umount(point), 0);
+    assert_true(exists("out/f") && exists("out/sub/f"));
+    assert_false(exists("tree/f"));
+}
+
+static void what_is_mounted_can_be_named_itself(void **state)
+{
+    FREE_AUTO char *from = xasprintf("%s/out", base);
+    FREE_AUTO char *point = xasprintf("%s/mnt", base);
+
+    sh("mkdir -p mnt out/sub && touch out/f out/sub/f");
+    if (mount(from, point, NULL, MS_BIND, NULL) < 0)
+        skip();
+    clean("mnt", TREE);
+    assert_int_equal(umount(point), 0);
+    assert_false(exists("out/f") || exists("out/sub"));
+}
+
+static void directories_of_daemons_stay_with_all_below_them(void **state)
+{
+    sh("mkdir -p tree/d/0/sub tree/d/tls && touch tree/f tree/d/0/prted.sock tree/d/0/sub/f "
+       "tree/d/tls/key && ln -s 0/prted.sock tree/d/prted.sock");
+    clean("tree", TREE);
+    clean("tree/d", TREE);
+    clean("tree/d/tls", TREE);
+    clean("tree/d/0", TREE);
+    clean("tree/d/0/prted.sock", 0);
+    assert_true(exists("tree/d/prted.sock") && exists("tree/d/tls/key"));
+    assert_true(exists("tree/d/0/prted.sock") && exists("tree/d/0/sub/f"));
+    assert_false(exists("tree/f"));
+    clean("tree", TREE | REMOVE_OURS);
+    assert_false(exists("tree"));
+}
+
 static void a_budget_is_kept_and_the_next_call_goes_on(void **state)
 {
     FREE_AUTO char *tree = xasprintf("%s/tree", base);
@@ -276,6 +319,9 @@ int main(void)
         TEST(the_top_directory_stays_where_that_is_asked),
         TEST(what_is_ignored_stays_with_all_below_it),
         TEST(another_file_system_is_not_entered),
+        TEST(a_directory_from_elsewhere_that_is_mounted_in_the_tree_is_not_entered),
+        TEST(what_is_mounted_can_be_named_itself),
+        TEST(directories_of_daemons_stay_with_all_below_them),
         TEST(a_budget_is_kept_and_the_next_call_goes_on),
         TEST(what_lies_too_deep_stays),
         TEST(of_a_directory_of_jobs_only_what_has_a_job_s_name_goes),
