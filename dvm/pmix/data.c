@@ -173,18 +173,16 @@ void answer_lookup(const struct answer *a, int status, const void *data, size_t 
 {
     struct cur c = cur_of(data, len);
     pmix_pdata_t *found = NULL;
-    uint32_t n = 0;
+    bool some = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+    uint32_t n = some ? cur_count(&c, PMIX_SRV_KEYS_MAX, 16) : 0;
+    bool whole = true;
 
-    if (status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS)
-        n = cur_count(&c, PMIX_SRV_KEYS_MAX, 16);
     if (n)
         found = xcalloc(n, sizeof(*found));
-    for (uint32_t i = 0; i < n; i++) {
-        if (get_pdata(&c, &found[i]))
-            continue;
+    for (uint32_t i = 0; whole && i < n; i++)
+        whole = get_pdata(&c, &found[i]);
+    if (some && !(whole && cur_done(&c)))
         status = PMIX_ERR_UNPACK_FAILURE;
-        break;
-    }
     /* It packs its reply before it returns. */
     a->cb.lookup(status, status == PMIX_ERR_UNPACK_FAILURE ? NULL : found,
                  status == PMIX_ERR_UNPACK_FAILURE ? 0 : n, a->cbdata);
