@@ -334,21 +334,22 @@ static bool pick_owned(const struct entry *e, const void *arg)
     return e->range == o->range && same_proc(&e->owner, o->who);
 }
 
-static void unpublish_key(struct store *s, const char *key, const struct owned *o)
+static bool unpublish_key(struct store *s, const char *key, const struct owned *o)
 {
     struct entry *e;
     struct slot *slot;
 
     HASH_FIND_STR(s->slots, key, slot);
     if (!slot)
-        return;
+        return false;
     LL_FOREACH(slot->entries, e)
     {
         if (pick_owned(e, o)) {
             entry_remove(s, e);
-            return; /* the only one: publish refuses a second */
+            return true; /* the only one: publish refuses a second */
         }
     }
+    return false;
 }
 
 enum store_result store_unpublish(struct store *s, const void *blob, size_t len)
@@ -356,7 +357,7 @@ enum store_result store_unpublish(struct store *s, const void *blob, size_t len)
     struct cur c = cur_of(blob, len);
     struct store_who who;
     struct owned o = {.who = &who};
-    uint32_t n;
+    uint32_t n, found = 0;
 
     if (!store_get_who(&c, &who))
         return STORE_BAD;
@@ -368,9 +369,9 @@ enum store_result store_unpublish(struct store *s, const void *blob, size_t len)
         FREE_AUTO char *key = cur_str(&c, STORE_KEY_MAX);
 
         if (!c.bad)
-            unpublish_key(s, key, &o);
+            found += unpublish_key(s, key, &o);
     }
-    return cur_done(&c) ? STORE_OK : STORE_BAD;
+    return !cur_done(&c) ? STORE_BAD : n && !found ? STORE_NONE : STORE_OK;
 }
 
 struct ended {

@@ -26,9 +26,14 @@ struct output_files {
 
 int output_files_check(const char *dir, struct err *err)
 {
+    int fd;
+
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
         return err_sys(err, errno, "--output: making the directory %s", dir);
-    if (access(dir, W_OK | X_OK) < 0)
+    fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    if (fd < 0 || access(dir, W_OK | X_OK) < 0)
         return err_sys(err, errno, "--output: writing into %s", dir);
     return 0;
 }

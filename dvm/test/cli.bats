@@ -69,6 +69,12 @@ refused() {
     refused "--timeout S takes seconds" prun -t 5 a
 }
 
+@test "prun refuses a file as the directory for its output" {
+    touch "$BATS_TEST_TMPDIR/file"
+    run -2 "$bin/prun" --output "dir=$BATS_TEST_TMPDIR/file" a
+    [ "$output" = "prun: --output: writing into $BATS_TEST_TMPDIR/file: Not a directory" ]
+}
+
 @test "prun refuses to pass on what is not set" {
     refused "not set in the environment" prun -x SURELY_NOT_SET_HERE a
 }

@@ -97,7 +97,8 @@ static void assert_finds(void **state, const struct store_who *who, uint8_t rang
     assert_string_equal(value, expected);
 }
 
-static void unpublish(void **state, const struct store_who *who, uint8_t range, const char *key)
+static enum store_result unpublish(void **state, const struct store_who *who, uint8_t range,
+                                   const char *key)
 {
     BUF_AUTO struct buf b = {.max = BLOB_MAX};
 
@@ -106,7 +107,7 @@ static void unpublish(void **state, const struct store_who *who, uint8_t range, 
     buf_put_u32(&b, key ? 1 : 0);
     if (key)
         buf_put_str(&b, key);
-    assert_int_equal(store_unpublish(*state, b.data, b.len), STORE_OK);
+    return store_unpublish(*state, b.data, b.len);
 }
 
 static void a_publish_request_cut_at_any_byte_changes_nothing(void **state)
@@ -174,7 +175,7 @@ static void a_store_that_is_full_refuses_and_keeps_what_it_has(void **state)
     assert_int_equal(publish(state, &alice, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, "b", big),
                      STORE_FULL);
     assert_int_equal(store_count(*state), 1);
-    unpublish(state, &alice, PMIX_RANGE_SESSION, "a");
+    assert_int_equal(unpublish(state, &alice, PMIX_RANGE_SESSION, "a"), STORE_OK);
     assert_int_equal(publish(state, &alice, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, "b", big),
                      STORE_OK);
 }
@@ -236,11 +237,12 @@ static void some_of_several_keys_is_told_as_some(void **state)
 static void only_the_publisher_can_unpublish(void **state)
 {
     publish(state, &alice, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, "k", "v");
-    unpublish(state, &alice_1, PMIX_RANGE_SESSION, "k");
-    unpublish(state, &bob, PMIX_RANGE_SESSION, NULL);
+    assert_int_equal(unpublish(state, &alice_1, PMIX_RANGE_SESSION, "k"), STORE_NONE);
+    assert_int_equal(unpublish(state, &bob, PMIX_RANGE_SESSION, NULL), STORE_OK);
     assert_int_equal(store_count(*state), 1);
-    unpublish(state, &alice, PMIX_RANGE_SESSION, NULL);
+    assert_int_equal(unpublish(state, &alice, PMIX_RANGE_SESSION, NULL), STORE_OK);
     assert_int_equal(store_count(*state), 0);
+    assert_int_equal(unpublish(state, &alice, PMIX_RANGE_SESSION, "k"), STORE_NONE);
 }
 
 static void values_go_with_the_rank_or_the_job_or_stay(void **state)
