@@ -85,6 +85,8 @@ int files_add(struct job_spec *spec, char ***sources, const char *path, const ch
 
     if (why)
         return refuse(path, there, there[0] ? why : "has no name", err);
+    if (path[0] != '/' && !cwd[0])
+        return err_set(err, "file '%s': the working directory is gone", path);
     if (at && strcmp((*sources)[at - 1], source) != 0)
         return err_set(err, "files '%s' and '%s' would both be '%s'", (*sources)[at - 1], source,
                        there);

@@ -517,6 +517,18 @@ static void what_is_to_be_cleaned_up_comes_through(void **state)
     submit_opts_free(&o);
 }
 
+static void a_relative_file_of_a_directory_that_is_gone_is_refused(void **state)
+{
+    char *argv[] = {"prun", "--preload-files", "etc/passwd", "--wdir", "/", "prog", NULL};
+    char *env[] = {NULL};
+    struct submit_opts o;
+    struct err err = {0};
+
+    assert_int_equal(submit_parse(6, argv, env, "", &o, &err), -1);
+    assert_string_equal(err.msg,
+                        "--preload-files: file 'etc/passwd': the working directory is gone");
+}
+
 static void files_that_cannot_have_their_name_there_are_refused(void **state)
 {
     char many[JOB_FILES_MAX * 8 + 64] = "--preload-files ";
@@ -708,6 +720,7 @@ int main(void)
         cmocka_unit_test(a_place_to_stop_comes_through_and_there_is_one),
         cmocka_unit_test(what_is_to_be_cleaned_up_comes_through),
         cmocka_unit_test(cleanup_of_what_is_not_named_clearly_is_refused),
+        cmocka_unit_test(a_relative_file_of_a_directory_that_is_gone_is_refused),
         cmocka_unit_test(files_that_cannot_have_their_name_there_are_refused),
         cmocka_unit_test(files_are_named_once_and_keep_their_relative_paths),
         cmocka_unit_test(with_files_programs_start_where_they_are_unless_wdir_says_otherwise),
