@@ -677,7 +677,7 @@ static int do_invite(char **argv)
     if (me.rank == 0)
         invite();
     if (!declines)
-        await(&built, 1);
+        await_count(&built, 1);
     if (me.rank == 1)
         printf("leave: %s\n", PMIx_Group_leave("club", NULL, 0) == PMIX_ERR_NOT_SUPPORTED
                                   ? "not supported"
