@@ -260,6 +260,7 @@ static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
         PMIx_Info_list_add(list, PMIX_NODE_OVERSUBSCRIBED, NULL, PMIX_BOOL);
     add_str(list, PMIX_TMPDIR, p->session_dir);
     add_str(list, PMIX_NSDIR, nsdir);
+    topology_add(list, p, j);
     /* Else a rank of Open MPI that aborts removes all three, and what the daemon has there. */
     PMIx_Info_list_add(list, PMIX_TDIR_RMCLEAN, NULL, PMIX_BOOL);
 }

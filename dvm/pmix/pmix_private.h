@@ -127,7 +127,7 @@ void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int
  * Only that reads it outside the loop's thread: what it reads does not change between registration
  * and the end of deregistration, after which no rank can connect. */
 struct job {
-    const struct pmix_srv *srv;
+    struct pmix_srv *srv;
     /* From registration to the end of deregistration these are the library's thread's alone. */
     bool described;
     bool made_dir; /* has tried to */
@@ -191,6 +191,12 @@ struct pmix_srv {
     struct waiter *waiters; /* head: lookups that wait for a value */
     size_t nwaiters;
     struct cleaning *cleanings; /* scopes that are being removed */
+    struct {                    /* what ranks see of the machine */
+        char *path;
+        size_t address, size;
+        bool tried;        /* the library's thread's */
+        atomic_bool ready; /* address and size do not change any more */
+    } topology;
 };
 /* Takes a->members, a->query, a->req_id. */
 pmix_req req_add(struct pmix_srv *p, struct answer *a);
@@ -324,6 +330,11 @@ void answer_group(const struct answer *a, int status, const void *data, size_t l
 void answer_cred(const struct answer *a, int status, void *data, size_t len);
 void answer_checked(const struct answer *a, int status, const void *data, size_t len);
 
+/* topology.c. Once, and at the end; and on PMIx's thread, before the first job is described. */
+void topology_start(struct pmix_srv *p);
+void topology_end(struct pmix_srv *p);
+void topology_share(struct pmix_srv *p);
+void topology_add(void *list, const struct pmix_srv *p, const struct job *j);
 /* losses.c: from now on; the library has started. */
 void losses_start(const struct pmix_srv *p);
 /* evguard.c: from now on, for the threads that the library starts. */

@@ -368,6 +368,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS) {
         losses_start(p);
+        topology_start(p);
         rendezvous_open(p);
         if (p->up.on_clean_add) {
             sessiondir_leftovers(p->session_dir, on_leftover, p);
@@ -394,6 +395,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
     PMIx_server_finalize();
     handback_end();
     forward_end();
+    topology_end(p);
     the_server = NULL;
     p->closed = true;
     HASH_ITER(hh, p->ops, op, next_op)

@@ -188,6 +188,7 @@ pmix_status_t job_prepare(struct job *j, uint32_t rank)
 
     if (!j || rank >= j->launch.nranks)
         return PMIX_SUCCESS;
+    topology_share(j->srv);
     if (!j->described)
         rc = describe(j);
     j->described |= rc == PMIX_SUCCESS;

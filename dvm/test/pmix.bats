@@ -34,6 +34,30 @@ teardown() { end_dvm; }
     [ "$output" = "spawn: parents=2 children=8 ok" ]
 }
 
+# topology_of VPID: the file that ranks of that daemon share the machine's topology by.
+topology_of() { find "$DVM_SESSION_DIR/$1" -name topology.hwloc; }
+
+no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/null)" ]; }
+
+# Open MPI 4.1 asks for each part itself, 5.0 has libpmix do it; both say what they take.
+@test "MPI: ranks take the machine's topology from their daemon, which leaves none of it behind" {
+    local daemon spawner
+    start_dvm 2 --slots 2
+    prun -n 4 true
+    [ -z "$(topology_of 1)" ] # nobody has asked
+    prun -x OMPI_MCA_hwloc_base_verbose=5 -x PMIX_MCA_hwloc_verbose=5 -n 4 "$examples/mpi_hello" > "$BATS_TEST_TMPDIR/out" 2>&1
+    [ "$(grep -cE 'hwloc:base: topology in shared memory|shmem adopted' "$BATS_TEST_TMPDIR/out")" -eq 4 ]
+    run ! grep -E 'discovering topology|checking v2 xml' "$BATS_TEST_TMPDIR/out"
+    [ "$(stat -c %a "$(topology_of 1)" "$(topology_of 2)")" = "$(printf '600\n600')" ]
+    spawner=$(awk '{print $1; exit}' "$DVM_SESSION_DIR/1/pid")
+    daemon=$(pgrep -P "$spawner" -x prted)
+    kill -KILL "$daemon"
+    wait_end "$spawner" # it removes before it ends
+    [ -z "$(topology_of 1)" ]
+    pterm
+    eventually no_topology
+}
+
 @test "a spawned job's output comes to prun, which waits for it when the parent has ended" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" spawn 1 sh -c 'tail --pid="$1" -f /dev/null; echo "late from $PMIX_HOSTNAME"' sh @pid
