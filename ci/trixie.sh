@@ -69,7 +69,7 @@ tests() {
     make --silent -j"$(nproc)" all "${bins[@]}" build/probe/{pmix_probe,event_probe,tool_probe,cred_probe,session_probe,session_shim.so}
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
     ci/unit.sh "${bins[@]}"
-    bats dvm/test/{pmix,events,hold,lost,cred,session,cleanup,map,local}.bats
+    bats dvm/test/{pmix,events,hold,lost,cred,session,cleanup,map,local,growth}.bats
 }
 
 case ${1:-} in
