@@ -227,7 +227,13 @@ $(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figu
 	@echo "  LD release $@"
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) $(LDFLAGS_bench) -o $@ $^ $(LDLIBS)
 
-bench: all $(BENCHES:%=$(BUILD)/release/bench/%) ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
+# Preloaded into daemons by bench/heap.sh.
+$(BUILD)/release/bench/heap.so: bench/heap.c
+	@mkdir -p $(@D)
+	@echo "  LD release $@"
+	@$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -O2 -fPIC -shared -o $@ $<
+
+bench: all $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
 	@bench/run.sh $(BENCH)
 
 core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, a mutant is released, or a seed is not replayed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the benchmarks named (default: memory repair xcast local mpi) and prints JSON lines. Times are told, never judged.
+# Runs the benchmarks named (default: memory repair xcast local mpi heap) and prints JSON lines. Times are told, never judged.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$here/.." && pwd)
@@ -16,11 +16,11 @@ machine() {
 }
 
 machine
-[ $# -gt 0 ] || set -- memory repair xcast local mpi
+[ $# -gt 0 ] || set -- memory repair xcast local mpi heap
 for name in "$@"; do
     case $name in
     memory | repair | xcast | floor) "$HELPERS/$name" ;;
-    local | mpi | k8s) "$here/$name.sh" ;;
-    *) printf 'bench: %s is none of memory, repair, xcast, floor, local, mpi, k8s\n' "$name" >&2; exit 2 ;;
+    local | mpi | heap | k8s) "$here/$name.sh" ;;
+    *) printf 'bench: %s is none of memory, repair, xcast, floor, local, mpi, heap, k8s\n' "$name" >&2; exit 2 ;;
     esac
 done
