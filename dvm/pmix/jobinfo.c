@@ -225,11 +225,15 @@ static void add_stop(void *list, const struct job *j)
         add_rank(list, PMIX_DEBUG_STOP_IN_APP, all ? PMIX_RANK_WILDCARD : s->stop_rank);
 }
 
-/* A DVM is one session. */
-static void add_session(void *list, uint32_t slots)
+/* A DVM is one session. Told with one job only: the library keeps what it hears of a session beyond
+ * its jobs, and each time anew (4.2.2). */
+static void add_session(void *list, const struct job *j, uint32_t slots)
 {
-    void *part = PMIx_Info_list_start();
+    void *part;
 
+    if (atomic_exchange(&j->srv->session_told, true))
+        return;
+    part = PMIx_Info_list_start();
     add_u32(part, PMIX_SESSION_ID, SESSION_OURS);
     add_u32(part, PMIX_UNIV_SIZE, slots);
     add_part(list, PMIX_SESSION_INFO_ARRAY, part);
@@ -246,7 +250,7 @@ static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
         nodes_used += j->node_size[i] > 0;
     add_str(list, PMIX_SERVER_NSPACE, PMIX_SRV_NSPACE);
     add_rank(list, PMIX_SERVER_RANK, p->vpid);
-    add_session(list, slots);
+    add_session(list, j, slots);
     add_str(list, PMIX_JOBID, j->nspace);
     add_rank(list, PMIX_NPROC_OFFSET, 0);
     add_u32(list, PMIX_JOB_SIZE, l->nranks);

@@ -191,6 +191,7 @@ struct pmix_srv {
     struct waiter *waiters; /* head: lookups that wait for a value */
     size_t nwaiters;
     struct cleaning *cleanings; /* scopes that are being removed */
+    atomic_bool session_told;   /* to the library */
     struct {                    /* what ranks see of the machine */
         char *path;
         size_t address, size;
