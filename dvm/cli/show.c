@@ -102,6 +102,26 @@ void show_members(const struct api_dvm *d, FILE *out)
     table_destroy(t);
 }
 
+/* States from which there is no way on: docs/states.md. */
+static bool is_over(const struct api_dvm_job *j)
+{
+    static const char *const ends[] = {"TERMINATED",       "ABORTED",        "KILLED_BY_CMD",
+                                       "FAILED_TO_START",  "NEVER_LAUNCHED", "MAP_FAILED",
+                                       "NOTIFY_COMPLETED", "NOTIFIED"};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (strcmp(j->state, ends[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A job that stays before the map waits for slots: the name of that state says nothing of it. */
+static const char *state_of(const struct api_dvm_job *j)
+{
+    return strcmp(j->state, "VM_READY") == 0 && j->reason[0] ? "QUEUED" : j->state;
+}
+
 void show_jobs(const struct api_dvm *d, FILE *out)
 {
     static const char *const heads[] = {"JOB", "STATE", ">RANKS", "VPIDS", ">EXIT", "REASON", NULL};
@@ -112,10 +132,10 @@ void show_jobs(const struct api_dvm *d, FILE *out)
         char *vpids FREE_AUTO = show_vpids(j->vpids, j->nvpids);
 
         table_cell(t, "%s", j->id);
-        table_cell(t, "%s", j->state);
-        table_cell(t, "%u", j->ranks);
+        table_cell(t, "%s", state_of(j));
+        table_cell(t, j->ranks ? "%u" : "-", j->ranks);
         table_cell(t, "%s", vpids);
-        table_cell(t, "%d", j->exit_code);
+        table_cell(t, is_over(j) ? "%d" : "-", j->exit_code);
         table_cell(t, "%s", j->reason[0] ? j->reason : "-");
     }
     table_print(t, out);

@@ -442,9 +442,9 @@ void job_release_held(struct launch *l)
 }
 
 /* What can never fit is not left waiting, and --no-wait does not wait here either. */
-static void wait_behind(struct launch *l, struct job *j)
+static void wait_behind(struct launch *l, struct job *j, const struct job *first)
 {
-    struct err err = {0};
+    struct err err = {0}, behind = {0};
     uint32_t present;
     size_t n;
     struct map_node *nodes = usable_nodes(l, j, &n, &present);
@@ -465,7 +465,8 @@ static void wait_behind(struct launch *l, struct job *j)
         return;
     }
     wait_for_slots(j);
-    set_reason(j, "waits behind an earlier job");
+    err_set(&behind, "behind job %s, which came first", first->map.nspace);
+    set_reason(j, behind.msg);
     tell_state(l, j);
 }
 
@@ -476,7 +477,7 @@ static void vm_ready(struct launch *l, struct job *j)
     if (l->fence > 0 && !MUTANT(MAP_IGNORES_FENCE)) {
         hold(l, j, HOLD_MAP);
     } else if (first && !queue_may_pass(l, first, j)) {
-        wait_behind(l, j);
+        wait_behind(l, j, first);
     } else {
         job_event(l, j, JOB_EV_DONE);
     }

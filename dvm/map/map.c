@@ -325,6 +325,9 @@ static void finish(struct work *w, struct map *out)
 static void explain(const struct work *now, const struct work *idle, const char *why,
                     struct err *err)
 {
+    const char *where = now->spec->nhosts ? " on the daemons that --host names" : "";
+    const char *verb = now->want == 1 ? "rank needs" : "ranks need";
+    FREE_AUTO char *needs = NULL;
     unsigned long long free_sum = 0;
     unsigned long long total = 0;
 
@@ -332,22 +335,26 @@ static void explain(const struct work *now, const struct work *idle, const char 
         free_sum += free_slots(now, i);
         total += free_slots(idle, i);
     }
-    if (total == 0 && now->spec->nhosts)
+    if (total == 0 && now->spec->nhosts) {
         err_set(err, "none of the daemons that --host names is there and has slots");
-    else if (now->want == 0 && !why[0])
-        err_set(err, "no slot is free now");
-    else if (why[0])
-        err_set(err, "%s (%llu of %llu slots are free)", why, free_sum, total);
+        return;
+    }
+    if (now->want == 0 && !why[0]) {
+        err_set(err, "no slot is free now%s", where);
+        return;
+    }
+    if (why[0])
+        needs = xasprintf("%s", why);
     else if (now->spec->map_by == JOB_MAP_BY_PPR)
-        err_set(err, "ppr:%u:%s has places for %u of %u ranks, %llu of %llu slots are free",
-                now->spec->ppr, topo_level_name(now->level), now->nspots, now->want, free_sum,
-                total);
+        needs = xasprintf("ppr:%u:%s has places for %u of %u ranks", now->spec->ppr,
+                          topo_level_name(now->level), now->nspots, now->want);
     else if (now->pe > 1)
-        err_set(err, "%u ranks need %u slots each, %llu of %llu slots are free", now->want, now->pe,
-                free_sum, total);
+        needs = xasprintf("%u %s %u slots each", now->want, verb, now->pe);
     else
-        err_set(err, "%u ranks need a slot each, %llu of %llu slots are free", now->want, free_sum,
-                total);
+        needs = xasprintf("%u %s a slot%s", now->want, verb, now->want == 1 ? "" : " each");
+    err_set(err,
+            why[0] ? "%s (%llu of %llu slots are free%s)" : "%s, %llu of %llu slots are free%s",
+            needs, free_sum, total, where);
 }
 
 static enum map_result judge(const struct work *now, struct err *err)
