@@ -132,7 +132,7 @@ $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/spawner/test/test_*.c dvm/odls/tes
 # What of a daemon is neither core nor a module of its own is tested with stand-ins for all modules.
 $(BUILD)/asan/dvm/test/test_app: $(BUILD)/asan/dvm/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
 # The tests of dvm/pmix share a fixture that runs servers and clients.
-$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o $(BUILD)/asan/dvm/pmix/test/full.o
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o $(BUILD)/asan/dvm/pmix/test/full.o $(BUILD)/asan/dvm/pmix/test/client.o
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.
