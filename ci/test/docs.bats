@@ -95,11 +95,6 @@ refused() {
     refused upcalls "our upcall query is not in the table"
 }
 
-@test "an upcall that we set and the table calls unused is refused" {
-    sed -i 's/| fence_nb, query | 4.2/| fence_nb, query | –/' docs/pmix.md
-    refused upcalls 'our upcall fence_nb' 'our upcall query'
-}
-
 @test "an upcall of the library that the table lacks is refused" {
     sed -i '/^| monitor /d' docs/pmix.md
     refused upcalls "the library's upcall monitor is not in the table"

@@ -114,6 +114,29 @@ static int client_direct_modex(int argc, char **argv)
     return stop();
 }
 
+/* What has been put anew since it was asked for is had by asking anew. */
+static int client_refresh(int argc, char **argv)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t other;
+    pmix_info_t anew;
+
+    start();
+    PMIX_LOAD_PROCID(&other, me.nspace, (me.rank + 1) % job_size);
+    PMIX_INFO_LOAD(&anew, PMIX_GET_REFRESH_CACHE, NULL, PMIX_BOOL);
+    put_number("test.number", 1000 + me.rank);
+    fence(false);
+    must_equal(get_number(other.rank, "test.number"), 1000 + other.rank, "number");
+    fence(false);
+    put_number("test.number", 2000 + me.rank);
+    fence(false);
+    must(PMIx_Get(&other, "test.number", &anew, 1, &v), "asking anew");
+    must_equal(number_of(v), 2000 + other.rank, "number, asked for anew");
+    PMIX_VALUE_RELEASE(v);
+    fence(false);
+    return stop();
+}
+
 static int client_no_answer(int argc, char **argv)
 {
     pmix_proc_t other;
@@ -402,6 +425,7 @@ static const struct pair_client clients[] = {
     {"many-fences", client_many_fences},
     {"big-fence", client_big_fence},
     {"direct-modex", client_direct_modex},
+    {"refresh", client_refresh},
     {"early-question", client_early_question},
     {"no-answer", client_no_answer},
     {"publish", client_publish},
@@ -451,6 +475,11 @@ static void a_fence_carries_megabytes(void **state)
 static void direct_modex_fetches_from_the_other_server(void **state)
 {
     run_well("direct-modex", 2, 2);
+}
+
+static void a_value_that_was_put_anew_is_had_by_asking_anew(void **state)
+{
+    run_well("refresh", 1, 1);
 }
 
 static void a_question_that_comes_before_the_value_is_answered(void **state)
@@ -540,6 +569,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_fences_in_a_row_are_not_mixed_up),
         cmocka_unit_test(a_fence_carries_megabytes),
         cmocka_unit_test(direct_modex_fetches_from_the_other_server),
+        cmocka_unit_test(a_value_that_was_put_anew_is_had_by_asking_anew),
         cmocka_unit_test(a_question_that_comes_before_the_value_is_answered),
         cmocka_unit_test(a_question_about_what_was_never_put_gets_an_error),
         cmocka_unit_test(published_data_is_found_from_both_servers_until_unpublished),
