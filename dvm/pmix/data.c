@@ -60,7 +60,10 @@ static void put_keys(struct buf *b, char **keys)
 static void run_data(struct pmix_srv *p, struct upcall *u)
 {
     pmix_req req = req_add(p, &u->answer);
+    const struct job *j = u->op == 'p' && u->number ? job_find(p, u->nspace) : NULL;
 
+    if (j && u->rank < j->launch.nranks)
+        j->publishes[u->rank] = true;
     if (p->up.on_data)
         p->up.on_data(req, u->op, u->data.data, u->data.len, p->arg);
     else
@@ -86,6 +89,19 @@ static pmix_status_t post(struct upcall *u, bool packed)
     return PMIX_SUCCESS;
 }
 
+/* Behind all that the rank has published: on the same way, in order. */
+void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+    struct answer none = {.kind = ANSWER_NONE};
+    struct store_who who = {.rank = rank, .vpid = p->vpid};
+    BUF_AUTO struct buf b = {.max = PMIX_SRV_BLOB_MAX};
+
+    memccpy(who.nspace, nspace, 0, sizeof(who.nspace) - 1);
+    store_put_who(&b, &who);
+    if (p->up.on_data)
+        p->up.on_data(req_add(p, &none), 'e', b.data, b.len, p->arg);
+}
+
 pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
                          pmix_op_cbfunc_t cb, void *cbdata)
 {
@@ -98,6 +114,9 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
     buf_put_u8(&u->data, (uint8_t)info_int(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP));
+    u->number = info_int(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP) == PMIX_PERSIST_PROC;
+    memcpy(u->nspace, proc->nspace, sizeof(proc->nspace));
+    u->rank = proc->rank;
     count_at = u->data.len;
     buf_put_u32(&u->data, 0);
     for (size_t i = 0; i < ninfo && ok; i++) {

@@ -113,6 +113,8 @@ static int serve(struct pmix_srv *p, char op, const void *blob, size_t len, stru
         r = store_unpublish(p->store, blob, len);
     else if (op == 'l')
         r = store_lookup(p->store, blob, len, out);
+    else if (op == 'e')
+        r = store_rank_ended(p->store, blob, len);
     if (op == 'p' && r == STORE_OK)
         wake_waiters(p);
     return status_of(r);

@@ -148,7 +148,8 @@ struct job {
     /* [nranks] between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is
      * right when its end is heard of */
     atomic_bool *in_session;
-    bool *waiting; /* [nranks] local ranks that wait for PMIX_DEBUGGER_RELEASE */
+    bool *publishes; /* [nranks] local ranks with values that go with them */
+    bool *waiting;   /* [nranks] local ranks that wait for PMIX_DEBUGGER_RELEASE */
     UT_hash_handle hh;
 };
 struct job *job_find(struct pmix_srv *p, const char *nspace);
@@ -205,6 +206,8 @@ void query_free(struct query *q);
 void answer_query(const struct answer *a, int status, const void *data, size_t len);
 
 /* dataserve.c: ends the waiting lookups of a job (NULL: all). */
+/* data.c: tells the head, whose store has what this rank has published for its own life. */
+void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
 void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);
 
 /* jobinfo.c: everything that the library and Open MPI want to know about a job. The caller releases

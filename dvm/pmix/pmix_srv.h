@@ -64,8 +64,8 @@ struct pmix_srv_upcalls {
                      const void *data, size_t len, int timeout_s, void *arg);
     /* Direct modex for a rank of another daemon. Answer with its data. */
     void (*on_dmodex)(pmix_req req, const char *nspace, uint32_t rank, int timeout_s, void *arg);
-    /* Data service of the head: op 'p' publish, 'l' lookup, 'u' unpublish; answer a blob ('l') or a
-     * status. */
+    /* Data service of the head: op 'p' publish, 'l' lookup, 'u' unpublish, 'e' a rank that has
+     * published for its own life is over; answer a blob ('l') or a status. */
     void (*on_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
     /* PMIx_Spawn: a job spec; its files are as the rank names them, `program` is 1 if that is one
      * of them, and a working directory SPAWN_OWN_CWD is that of its files. `hosts`

@@ -52,6 +52,7 @@ static void count_ranks(struct job *j)
     j->connected = xcalloc(l->nranks, sizeof(*j->connected));
     j->in_session = xcalloc(l->nranks, sizeof(*j->in_session));
     j->waiting = xcalloc(l->nranks, sizeof(*j->waiting));
+    j->publishes = xcalloc(l->nranks, sizeof(*j->publishes));
     j->has_dir = xcalloc(l->nranks, sizeof(*j->has_dir));
     for (uint32_t r = 0; r < l->nranks; r++) {
         j->local_rank[r] = j->node_size[l->rank_node[r]]++;
@@ -107,6 +108,7 @@ void job_remove(struct pmix_srv *p, struct job *j)
     free(j->connected);
     free(j->in_session);
     free(j->waiting);
+    free(j->publishes);
     free(j->has_dir);
     free(j);
 }
@@ -298,6 +300,8 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     job_connected(p, nspace, rank, false);
     if (j && rank < j->launch.nranks)
         j->waiting[rank] = false;
+    if (j && rank < j->launch.nranks && j->publishes[rank])
+        data_rank_gone(p, nspace, rank);
     op->done = done;
     op->arg = arg;
     op->left = 1;

@@ -396,3 +396,14 @@ void store_purge(struct store *s, const char *nspace, uint32_t rank)
 
     remove_if(s, pick_ended, &end);
 }
+
+enum store_result store_rank_ended(struct store *s, const void *blob, size_t len)
+{
+    struct cur c = cur_of(blob, len);
+    struct store_who who;
+
+    if (!store_get_who(&c, &who) || !cur_done(&c) || who.rank == UINT32_MAX)
+        return STORE_BAD;
+    store_purge(s, who.nspace, who.rank);
+    return STORE_OK;
+}

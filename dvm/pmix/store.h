@@ -57,6 +57,8 @@ enum store_result store_lookup(struct store *s, const void *blob, size_t len, st
 uint32_t store_count_found(const struct store *s, const void *blob, size_t len);
 /* who, u8 range, u32 n, n * str key; n = 0: all that `who` has published in the range. */
 enum store_result store_unpublish(struct store *s, const void *blob, size_t len);
+/* who: this rank is over, and what it has published for its own life goes. */
+enum store_result store_rank_ended(struct store *s, const void *blob, size_t len);
 /* A job is over, or (rank not UINT32_MAX) one of its ranks: what it published for so long goes. */
 void store_purge(struct store *s, const char *nspace, uint32_t rank);
 

@@ -141,6 +141,8 @@ void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len
         r = (int)store_publish(s, blob, len);
     } else if (op == 'u') {
         r = (int)store_unpublish(s, blob, len);
+    } else if (op == 'e') {
+        r = (int)store_rank_ended(s, blob, len);
     } else if (op == 'l' && store_lookup_head(blob, len, &head)) {
         (void)store_count_found(s, blob, len);
         r = (int)store_lookup(s, blob, len, &out);

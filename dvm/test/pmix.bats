@@ -123,6 +123,15 @@ END
     done
 }
 
+# --- publish
+
+@test "a value published for the life of its rank goes with the rank, from wherever it is, one for the job stays" {
+    start_dvm 3 --slots 1
+    run prun -n 2 --host 2,3 "$probe" publish-own
+    [ "$status" -eq 0 ]
+    [ "$output" = $'own: NOT FOUND\njob: SUCCESS' ]
+}
+
 # --- what there is, and control
 
 @test "a rank asks what runs: jobs, sizes, and the processes of a job on other daemons" {

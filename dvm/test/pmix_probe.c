@@ -686,6 +686,55 @@ static int do_hello(char **argv)
     return end();
 }
 
+/* --- publish-own: rank 1 publishes a value for its own life and one for its job's, and goes; rank
+ * 0 looks until the first is gone */
+
+static void publish_for(const char *key, pmix_persistence_t persistence)
+{
+    pmix_info_t info[2];
+    int value = 1;
+
+    PMIX_INFO_LOAD(&info[0], key, &value, PMIX_INT);
+    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &persistence, PMIX_PERSIST);
+    must(PMIx_Publish(info, 2), key);
+}
+
+static pmix_status_t look_up(const char *key)
+{
+    pmix_pdata_t found;
+    pmix_status_t rc;
+
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, key);
+    rc = PMIx_Lookup(&found, 1, NULL, 0);
+    PMIX_PDATA_DESTRUCT(&found);
+    return rc;
+}
+
+static int do_publish_own(char **argv)
+{
+    pmix_status_t rc;
+
+    (void)argv;
+    begin();
+    if (me.rank == 1) {
+        publish_for("own", PMIX_PERSIST_PROC);
+        publish_for("job", PMIX_PERSIST_APP);
+    }
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    if (me.rank == 0) {
+        must(look_up("own"), "the value, while its rank is there");
+        must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+        while ((rc = look_up("own")) == PMIX_SUCCESS)
+            usleep(10000);
+        printf("own: %s\n", name_of(rc));
+        printf("job: %s\n", name_of(look_up("job")));
+    } else {
+        must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    }
+    return end();
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
@@ -694,6 +743,7 @@ static const struct {
     {"spawn-files", do_spawn_files},
     {"spawn-host", do_spawn_host},
     {"spawn-wait", do_spawn_wait},
+    {"publish-own", do_publish_own},
     {"spawn-fail", do_spawn_fail},
     {"query", do_query},
     {"control", do_control},

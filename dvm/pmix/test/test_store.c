@@ -245,6 +245,27 @@ static void only_the_publisher_can_unpublish(void **state)
     assert_int_equal(unpublish(state, &alice, PMIX_RANGE_SESSION, "k"), STORE_NONE);
 }
 
+static void the_word_of_a_rank_s_end_takes_its_own_values_only_if_it_is_well_formed(void **state)
+{
+    struct store_who all = alice;
+    BUF_AUTO struct buf b = {.max = BLOB_MAX}, of_all = {.max = BLOB_MAX};
+
+    publish(state, &alice, PMIX_RANGE_SESSION, PMIX_PERSIST_PROC, "proc", "1");
+    publish(state, &alice, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, "app", "2");
+    publish(state, &alice_1, PMIX_RANGE_SESSION, PMIX_PERSIST_PROC, "proc1", "3");
+    all.rank = UINT32_MAX;
+    store_put_who(&of_all, &all);
+    store_put_who(&b, &alice);
+    assert_int_equal(store_rank_ended(*state, of_all.data, of_all.len), STORE_BAD);
+    assert_int_equal(store_rank_ended(*state, b.data, b.len - 1), STORE_BAD);
+    assert_int_equal(store_rank_ended(*state, "", 0), STORE_BAD);
+    assert_int_equal(store_count(*state), 3);
+    assert_int_equal(store_rank_ended(*state, b.data, b.len), STORE_OK);
+    assert_int_equal(store_count(*state), 2);
+    assert_int_equal(store_rank_ended(*state, b.data, b.len), STORE_OK);
+    assert_int_equal(store_count(*state), 2);
+}
+
 static void values_go_with_the_rank_or_the_job_or_stay(void **state)
 {
     publish(state, &alice, PMIX_RANGE_SESSION, PMIX_PERSIST_PROC, "proc", "1");
@@ -278,6 +299,7 @@ int main(void)
         TEST(a_value_to_be_read_once_is_read_once),
         TEST(some_of_several_keys_is_told_as_some),
         TEST(only_the_publisher_can_unpublish),
+        TEST(the_word_of_a_rank_s_end_takes_its_own_values_only_if_it_is_well_formed),
         TEST(values_go_with_the_rank_or_the_job_or_stay),
     };
 
