@@ -188,6 +188,7 @@ static void carry_out(struct daemon *d, struct out_act *act)
         dpmix_member_gone(d, act->vpid);
         iof_member_gone(d->iof, act->vpid);
         pull_member_gone(d, act->vpid);
+        devent_member_gone(d, act);
         stage_member_gone(d->stage, act->vpid);
         break;
     case OUT_ALLOC:

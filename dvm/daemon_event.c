@@ -182,19 +182,38 @@ void devent_in(struct daemon *d, uint32_t from, struct cur *c)
 
 /* --- at the head */
 
+static void add_tools(const struct daemon *d, hwloc_bitmap_t to)
+{
+    if (d->tools)
+        hwloc_bitmap_or(to, to, d->tools);
+}
+
+/* Whose name is no job's may be a tool. */
+static bool is_job(const struct daemon *d, const char *nspace)
+{
+    const struct launch_rank *facts;
+    const int *state;
+
+    return core_job_ranks(d->core, nspace, &state, &facts) != NULL;
+}
+
 /* False if the list is cut, or out of its limits. */
 static bool get_reach(struct daemon *d, struct cur *c, hwloc_bitmap_t to)
 {
     uint8_t kind = cur_u8(c);
     uint32_t n = cur_count(c, PMIX_SRV_REACH_MAX, 8);
 
-    if (kind == PMIX_SRV_REACH_ALL)
+    if (kind == PMIX_SRV_REACH_ALL) {
         core_daemons_of(d->core, NULL, JOB_RANK_ALL, to);
+        add_tools(d, to);
+    }
     for (uint32_t i = 0; i < n && !c->bad; i++) {
         char *nspace FREE_AUTO = cur_str(c, PMIX_MAX_NSLEN);
         uint32_t rank = cur_u32(c);
 
         core_daemons_of(d->core, nspace, rank == PMIX_SRV_RANK_ALL ? JOB_RANK_ALL : rank, to);
+        if (!is_job(d, nspace))
+            add_tools(d, to);
     }
     return !c->bad;
 }
@@ -238,6 +257,52 @@ void devent_asked(struct daemon *d, uint32_t from, struct cur *c)
         pass_on_next(d);
     else
         dpmix_reply(d, from, id, PMIX_ERR_BAD_PARAM, NULL, 0);
+}
+
+/* --- tools: nobody hears of their end, so that their daemons are told until they are gone */
+
+static void on_tool_known(struct daemon *d, int status, const void *data, size_t len, void *arg)
+{
+    pmix_req *req = arg;
+
+    if (status != PMIX_SUCCESS)
+        log_info("a tool hears of no events of other daemons: the head cannot be told of it");
+    pmix_srv_answer(d->pmix, *req, PMIX_SUCCESS, NULL, 0);
+    free(req);
+}
+
+void devent_tool(pmix_req req, void *arg)
+{
+    struct daemon *d = arg;
+    struct buf b BUF_AUTO = {0};
+    pmix_req *mine = xmalloc(sizeof *mine);
+
+    *mine = req;
+    daemon_enter(d);
+    buf_init(&b, 64);
+    buf_put_u64(&b, 0);
+    dpmix_ask(d, 0, APP_TOOL_HERE, &b, on_tool_known, mine);
+    daemon_drain(d);
+}
+
+void devent_tool_there(struct daemon *d, uint32_t from, struct cur *c)
+{
+    uint64_t id = cur_u64(c);
+    bool ok = cur_done(c);
+
+    if (ok && !d->tools)
+        d->tools = hwloc_bitmap_alloc();
+    if (ok)
+        hwloc_bitmap_set(d->tools, from);
+    dpmix_reply(d, from, id, ok ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, NULL, 0);
+}
+
+void devent_member_gone(struct daemon *d, const struct out_act *act)
+{
+    if (d->tools)
+        hwloc_bitmap_clr(d->tools, act->vpid);
+    if (act->number == REMOVE_LOST)
+        pmix_srv_notify_offline(d->pmix, act->vpid, act->a);
 }
 
 /* --- who has connected */
@@ -437,6 +502,7 @@ void devent_free_all(struct daemon *d)
     {
         spread_free(s);
     }
+    hwloc_bitmap_free(d->tools);
     while (d->assemblies)
         assembly_drop(d, d->assemblies);
     while (d->joining)

@@ -408,6 +408,9 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
     case APP_NOTIFY_ALL:
         devent_asked(d, from, &c);
         break;
+    case APP_TOOL_HERE:
+        devent_tool_there(d, from, &c);
+        break;
     default:
         log_warn("vpid %u sent an application message of unknown kind %u", from, kind);
     }
@@ -493,6 +496,7 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_cred_check = dcred_check,
                                                .on_query = ask_query,
                                                .on_log = ask_log,
+                                               .on_tool = devent_tool,
                                                .on_pull = pull_asked,
                                                .on_output_read = toolio_output_read,
                                                .on_output_over = pull_over,

@@ -29,6 +29,7 @@ enum app_kind {
     APP_REPLY,      /* u32 client, u32 status, str body */
     APP_NOTIFY_ALL, /* u64 request, u8 whom, names and ranks of processes, bytes as in APP_NOTIFY:
                        to the head, which passes it on to daemons with such ranks */
+    APP_TOOL_HERE,  /* u64 request: to the head, which passes events on to the sender from now on */
 };
 
 struct conn { /* the core's id of an outgoing connection and the driver's */
@@ -106,6 +107,7 @@ struct daemon {
     struct spread *spreads, *relays; /* events on their way; those that the head has yet to pass */
     size_t relayed;
     bool relaying;
+    hwloc_bitmap_t tools; /* head: daemons that tools have attached to; NULL: none */
     struct assembly *assemblies;
     size_t nassemblies;
     struct joining *joining;
@@ -247,6 +249,9 @@ void devent_notify(pmix_req req, const char *nspace, const struct pmix_srv_reach
                    const void *blob, size_t len, void *arg);
 void devent_in(struct daemon *d, uint32_t from, struct cur *c);
 void devent_asked(struct daemon *d, uint32_t from, struct cur *c);
+void devent_tool(pmix_req req, void *arg);
+void devent_tool_there(struct daemon *d, uint32_t from, struct cur *c);
+void devent_member_gone(struct daemon *d, const struct out_act *act);
 /* A collective of this kind begins, and is over: who connects is told of losses from then on. */
 void devent_joining(struct daemon *d, pmix_req req, char kind, const struct pmix_srv_proc *procs,
                     size_t n);

@@ -51,8 +51,7 @@ static void output(struct daemon *d, struct dclient *k, const void *data, size_t
     if (client_msg_decode(data, len, &m, NULL) < 0)
         return;
     if (m.type == CLIENT_OUTPUT &&
-        pmix_srv_output(d->pmix, k->id, &k->spawner, k->spawned, m.number, m.stream, m.data,
-                        m.len))
+        pmix_srv_output(d->pmix, k->id, &k->spawner, k->spawned, m.number, m.stream, m.data, m.len))
         k->tool->unread += m.len;
     else if (m.type == CLIENT_NOTE)
         log_info("job %s: %s", k->spawned, m.a);

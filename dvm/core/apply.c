@@ -9,12 +9,18 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-static void forget_peer(struct core *c, uint32_t vpid)
+static void forget_peer(struct core *c, uint32_t vpid, enum remove_why why)
 {
+    struct out_act *act;
+
     rml_forget(&c->rml, vpid);
     gather_lost(&c->gather, vpid);
     client_member_gone(c, vpid);
-    out_add(&c->out, OUT_MEMBER_GONE)->vpid = vpid;
+    act = out_add(&c->out, OUT_MEMBER_GONE);
+    act->vpid = vpid;
+    act->number = why;
+    if (why == REMOVE_LOST && members_get(&c->members, vpid))
+        act->a = members_host(&c->members, vpid);
 }
 
 static bool names_us(const struct core *c, const struct msg *m)
@@ -115,7 +121,7 @@ static void apply_remove(struct core *c, const struct msg *m)
         return;
     }
     for (size_t i = 0; i < m->ntargets; i++)
-        forget_peer(c, m->targets[i].vpid);
+        forget_peer(c, m->targets[i].vpid, (enum remove_why)m->number);
     if (shrink)
         close_leaving(c, m);
     else
@@ -211,7 +217,7 @@ int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *er
     for (uint32_t v = 0; v < old.n; v++) {
         if (members_live(&old, v) &&
             !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))
-            forget_peer(c, v);
+            forget_peer(c, v, REMOVE_SHRINK); /* or lost: the table does not say */
     }
     members_free(&old);
     k->joining = false;

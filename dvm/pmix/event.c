@@ -363,6 +363,21 @@ void pmix_srv_notify_job_start(struct pmix_srv *p, const char *nspace,
     own_tell(p, PMIX_EVENT_JOB_START, nspace, list, PMIX_RANGE_CUSTOM);
 }
 
+/* No process is affected by itself: those that are lost are told one by one. */
+void pmix_srv_notify_offline(struct pmix_srv *p, uint32_t vpid, const char *host)
+{
+    void *list;
+
+    if (!anybody(p))
+        return;
+    list = PMIx_Info_list_start();
+    PMIx_Info_list_add(list, PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    PMIx_Info_list_add(list, PMIX_NODEID, &vpid, PMIX_UINT32);
+    if (host)
+        PMIx_Info_list_add(list, PMIX_HOSTNAME, host, PMIX_STRING);
+    own_tell(p, PMIX_EVENT_NODE_OFFLINE, PMIX_SRV_NSPACE, list, PMIX_RANGE_SESSION);
+}
+
 void event_output_dropped(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
                           uint64_t len)
 {

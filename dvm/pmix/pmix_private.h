@@ -41,7 +41,8 @@ enum answer_kind {
     ANSWER_EVENT,
     ANSWER_ALLOC,
     ANSWER_CRED,
-    ANSWER_CHECKED
+    ANSWER_CHECKED,
+    ANSWER_TOOL
 };
 struct answer {
     enum answer_kind kind;
@@ -53,9 +54,10 @@ struct answer {
         pmix_info_cbfunc_t info;
         pmix_credential_cbfunc_t cred;
         pmix_validation_cbfunc_t checked;
+        pmix_tool_connection_cbfunc_t tool;
     } cb;
     void *cbdata;
-    struct pmix_srv_proc *members; /* ANSWER_GROUP: owned */
+    struct pmix_srv_proc *members; /* ANSWER_GROUP, ANSWER_TOOL (one): owned */
     size_t nmembers;
     struct query *query; /* ANSWER_QUERY: owned */
     size_t len;          /* ANSWER_EVENT */
@@ -330,6 +332,7 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
 /* Answers by kind, for pmix_srv_answer(). */
 void answer_lookup(const struct answer *a, int status, const void *data, size_t len);
 void answer_alloc(const struct answer *a, int status, const void *data, size_t len);
+void answer_tool(const struct answer *a);
 void answer_group(const struct answer *a, int status, const void *data, size_t len);
 void answer_cred(const struct answer *a, int status, void *data, size_t len);
 void answer_checked(const struct answer *a, int status, const void *data, size_t len);

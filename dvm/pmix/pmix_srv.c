@@ -235,6 +235,9 @@ static void give(void *arg)
     case ANSWER_CHECKED:
         answer_checked(&g->answer, g->status, g->data, g->len);
         break;
+    case ANSWER_TOOL:
+        answer_tool(&g->answer);
+        break;
     case ANSWER_QUERY: /* given from query.c */
         break;
     }

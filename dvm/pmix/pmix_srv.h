@@ -106,6 +106,8 @@ struct pmix_srv_upcalls {
     void (*on_cred_get)(pmix_req req, const struct pmix_srv_holder *who, void *arg);
     /* PMIx_Validate_credential. Answer by pmix_srv_cred_answer(). */
     void (*on_cred_check)(pmix_req req, const void *data, size_t len, void *arg);
+    /* A tool attaches. Answer when events may come here for it. */
+    void (*on_tool)(pmix_req req, void *arg);
     /* PMIx_IOF_pull: the output of these (ranks of) jobs is wanted. Answer when it will come. */
     void (*on_pull)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, void *arg);
     /* So much of what pmix_srv_output() has taken for this client, or job, has left, or was
@@ -197,6 +199,9 @@ void pmix_srv_notify_job_start(struct pmix_srv *p, const char *nspace,
                                const struct pmix_srv_proc *to);
 void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct msg_rank *r,
                           const struct pmix_srv_proc *to, size_t nto);
+/* The DVM has lost the daemon of this node: to all processes and tools here that have registered
+ * for it. */
+void pmix_srv_notify_offline(struct pmix_srv *p, uint32_t vpid, const char *host);
 /* To a request for another size: ALLOC_OK with the campaign's id and its phase, or why not. */
 void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status status,
                            const char *id, const char *phase);

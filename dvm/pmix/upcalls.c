@@ -72,12 +72,31 @@ static bool is_taken(const char *name)
             strspn(name + 17, "0123456789") == strlen(name + 17));
 }
 
+static void run_tool(struct pmix_srv *p, struct upcall *u)
+{
+    pmix_req req = req_add(p, &u->answer);
+
+    if (p->up.on_tool)
+        p->up.on_tool(req, p->arg);
+    else
+        pmix_srv_answer(p, req, PMIX_SUCCESS, NULL, 0);
+}
+
+void answer_tool(const struct answer *a)
+{
+    pmix_proc_t tool;
+
+    PMIX_LOAD_PROCID(&tool, a->members[0].nspace, a->members[0].rank);
+    a->cb.tool(PMIX_SUCCESS, &tool, a->cbdata);
+}
+
 /* A debugger, a monitor. It gets a name of its own, unless it comes with one, which may not be what
  * others go by: who has a job's name is taken for a rank. */
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata)
 {
     static atomic_uint number;
     const pmix_info_t *name = info_find(info, ninfo, PMIX_NSPACE);
+    struct upcall *u = upcall_new(run_tool);
     pmix_proc_t tool;
 
     PMIX_LOAD_PROCID(&tool, "", 0);
@@ -87,7 +106,14 @@ void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, 
     else
         snprintf(tool.nspace, sizeof(tool.nspace), "tool.%d.%u", (int)getpid(),
                  atomic_fetch_add(&number, 1) + 1);
-    cb(PMIX_SUCCESS, &tool, cbdata);
+    if (!u) {
+        cb(PMIX_SUCCESS, &tool, cbdata);
+        return;
+    }
+    u->answer = (struct answer){.kind = ANSWER_TOOL, .cb.tool = cb, .cbdata = cbdata};
+    u->answer.members = xcalloc(1, sizeof(*u->answer.members));
+    memcpy(u->answer.members->nspace, tool.nspace, sizeof(tool.nspace));
+    upcall_post(u);
 }
 
 static void run_abort(struct pmix_srv *p, struct upcall *u)

@@ -177,6 +177,10 @@ void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int 
     done(PMIX_SUCCESS, arg);
 }
 
+void pmix_srv_notify_offline(struct pmix_srv *p, uint32_t vpid, const char *host)
+{
+}
+
 void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct msg_rank *r,
                           const struct pmix_srv_proc *to, size_t nto)
 {

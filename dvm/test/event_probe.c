@@ -582,6 +582,36 @@ static int do_storm(char **argv)
     return end();
 }
 
+/* --- offline N: N ranks, each tells which node it hears to be lost, once all are up */
+
+static void on_offline(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                       pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
+                       pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    const pmix_info_t *node = find(info, ninfo, PMIX_NODEID);
+    const pmix_info_t *host = find(info, ninfo, PMIX_HOSTNAME);
+
+    (void)id, (void)status, (void)source, (void)results, (void)nresults;
+    printf("rank %u: offline: %u %s\n", me.rank, node ? node->value.data.uint32 : 0,
+           host ? host->value.data.string : "?");
+    fflush(stdout);
+    count(&seen);
+    go_on(cb, cbdata, PMIX_EVENT_ACTION_COMPLETE);
+}
+
+static int do_offline(char **argv)
+{
+    pmix_status_t code = PMIX_EVENT_NODE_OFFLINE;
+
+    (void)argv;
+    begin();
+    listen_to(&code, 1, "offline", on_offline);
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    say("up");
+    await_count(&seen, 1);
+    return end();
+}
+
 /* --- invite accept|decline: rank 0 invites all to a group; each says what it hears of it. decline:
  * rank 2 does, and tells rank 0 afterwards that it has. */
 
@@ -694,6 +724,7 @@ static const struct {
     {"ranks", do_ranks},       {"survive", do_survive}, {"die", do_die},
     {"parent", do_parent},     {"child", do_child},     {"connected", do_connected},
     {"handlers", do_handlers}, {"storm", do_storm},     {"invite", do_invite},
+    {"offline", do_offline},
 };
 
 int main(int argc, char **argv)

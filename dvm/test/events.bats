@@ -252,6 +252,17 @@ end_survivors() {
     wait "$a_pid" || true
 }
 
+@test "the loss of a daemon is told as its node being offline, to ranks of any job that have registered; a shrink is not" {
+    start_dvm 4 --slots 1
+    start_ranks a 2 -- offline
+    expect up up
+    prte resize 3 > /dev/null
+    kill -KILL "$(prted_of 3)"
+    expect "rank 0: offline: 3 node3" "rank 1: offline: 3 node3"
+    wait "$a_pid"
+    nothing_more
+}
+
 @test "who has spawned a job is told its start, what has ended it, and its end, each once" {
     start_dvm 2 --slots 1
     local how expected

@@ -77,6 +77,7 @@ static const char *name(unsigned type)
         [APP_CALL] = "CALL",
         [APP_REPLY] = "REPLY",
         [APP_NOTIFY_ALL] = "NOTIFY_ALL",
+        [APP_TOOL_HERE] = "TOOL_HERE",
     };
 
     return type < sizeof names / sizeof *names && names[type] ? names[type] : "?";

@@ -547,6 +547,20 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     wait
 }
 
+@test "a tool on a daemon without ranks hears what ranks elsewhere tell the session, all, or it by its name" {
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
+    local whom out=$BATS_TEST_TMPDIR/heard pid
+    for whom in session global itself; do
+        timeout "$limit" "$tool" hear "$(tool_uri 3)" -3007 > "$out" 3>&- &
+        pid=$!
+        eventually grep -q listens "$out"
+        [ "$whom" != itself ] || whom=$(sed -n 's/ listens//p' "$out")
+        prun -n 1 --host 1 "$probe" notify -3007 "$whom"
+        wait "$pid"
+        grep -qx "heard from rank 0" "$out"
+    done
+}
+
 @test "a tool pushes megabytes to its job's input, to one rank or all, until their end" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     head -c 20000000 /dev/urandom > "$BATS_TEST_TMPDIR/data"

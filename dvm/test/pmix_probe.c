@@ -686,6 +686,25 @@ static int do_hello(char **argv)
     return end();
 }
 
+/* --- notify CODE session|global|NAMESPACE: an event of our own, for all or for that one */
+static int do_notify(char **argv)
+{
+    bool list = strchr(argv[1], '.') != NULL;
+    pmix_info_t info;
+    pmix_proc_t to;
+
+    begin();
+    PMIX_LOAD_PROCID(&to, argv[1], 0);
+    PMIX_INFO_LOAD(&info, PMIX_EVENT_CUSTOM_RANGE, &to, PMIX_PROC);
+    must(PMIx_Notify_event(number(argv[0]), &me,
+                           list                              ? PMIX_RANGE_CUSTOM
+                           : strcmp(argv[1], "session") == 0 ? PMIX_RANGE_SESSION
+                                                             : PMIX_RANGE_GLOBAL,
+                           &info, list, NULL, NULL),
+         "notify");
+    return end();
+}
+
 /* --- publish-own: rank 1 publishes a value for its own life and one for its job's, and goes; rank
  * 0 looks until the first is gone */
 
@@ -744,6 +763,7 @@ static const struct {
     {"spawn-host", do_spawn_host},
     {"spawn-wait", do_spawn_wait},
     {"publish-own", do_publish_own},
+    {"notify", do_notify},
     {"spawn-fail", do_spawn_fail},
     {"query", do_query},
     {"control", do_control},

@@ -156,7 +156,7 @@ static void a_question_that_is_cut_short_is_answered_too(void **state)
     } rows[] = {{APP_DMODEX_ASK, PMIX_ERR_BAD_PARAM}, {APP_DATA_ASK, PMIX_ERR_BAD_PARAM},
                 {APP_NOTIFY, PMIX_SUCCESS},           {APP_QUERY_ASK, PMIX_ERR_NOT_FOUND},
                 {APP_SIGNAL_ASK, PMIX_ERR_NOT_FOUND}, {APP_JOB_ASK, PMIX_ERR_NOT_FOUND},
-                {APP_NOTIFY_ALL, PMIX_ERR_BAD_PARAM}};
+                {APP_NOTIFY_ALL, PMIX_ERR_BAD_PARAM}, {APP_TOOL_HERE, PMIX_SUCCESS}};
     struct alone a;
     struct buf b BUF_AUTO = {0};
 

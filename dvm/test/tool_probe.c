@@ -250,12 +250,45 @@ static int do_foreign(char **argv)
     return leave();
 }
 
+/* --- hear URI CODE: waits for an event */
+
+static int heard;
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    (void)id, (void)status, (void)info, (void)ninfo, (void)results, (void)nresults;
+    printf("heard from rank %u\n", source->rank);
+    pthread_mutex_lock(&lock);
+    heard++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    if (cb)
+        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static int do_hear(char **argv)
+{
+    pmix_status_t code = (pmix_status_t)strtol(argv[1], NULL, 10);
+
+    join(argv[0]);
+    if (PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
+        must(PMIX_ERROR, "registering for an event");
+    printf("%s listens\n", me.nspace);
+    fflush(stdout);
+    await(&heard);
+    return leave();
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 5 && strcmp(argv[1], "run") == 0)
         return do_run(argv + 2);
     if (argc > 4 && strcmp(argv[1], "watch") == 0)
         return do_watch(argv + 2);
+    if (argc > 3 && strcmp(argv[1], "hear") == 0)
+        return do_hear(argv + 2);
     if (argc > 3 && strcmp(argv[1], "foreign") == 0)
         return do_foreign(argv + 2);
     fprintf(stderr, "tool_probe: what?\n");

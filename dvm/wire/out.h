@@ -37,7 +37,7 @@ enum out_kind {
     OUT_PARK,   /* write the marker: this daemon has left */
     OUT_EXIT,   /* number: exit code: end the program, after what was queued */
     OUT_LOG,    /* number: enum log_level, a: text */
-    OUT_MEMBER_GONE, /* vpid: departed or lost: modules forget it */
+    OUT_MEMBER_GONE, /* vpid, a: its host, number: enum remove_why: modules forget it */
     OUT_ALLOC,       /* req, number: enum alloc_status, kind_app: enum api_phase, a: the campaign's
                         id, data: a string, why not */
     OUT_ALLOC_ENDED, /* to a: nspace, rank; number: enum alloc_status; data: strings: the campaign's
