@@ -116,7 +116,7 @@ END
 @test "a spawn on hosts that there are not, that are full, or that would have to be added, is refused" {
     start_dvm 2 --slots 1
     local row
-    for row in "job 9:JOB FAILED TO LAUNCH" "job nobody:BAD PARAM" "app 2:5:BAD PARAM" "pmix.addhost 3:NOT SUPPORTED" "pmix.hostfile /f:NOT SUPPORTED" "job 2:JOB FAILED TO LAUNCH"; do
+    for row in "job 9:JOB FAILED TO LAUNCH" "job nobody:BAD PARAM" "job 2:5:BAD PARAM" "pmix.addhost 3:NOT SUPPORTED" "pmix.hostfile /f:NOT SUPPORTED" "job 2:JOB FAILED TO LAUNCH"; do
         run prun -n 1 --host 1 "$probe" spawn-host ${row%:*} 2 echo started
         [ "$status" -eq 0 ]
         [ "$output" = "spawn: ${row##*:}" ]
