@@ -326,8 +326,8 @@ void job_deadlines(struct launch *l)
         if (!j->deadline_ms || j->deadline_ms > l->out->now_ms)
             continue;
         j->deadline_ms = 0;
-        job_fail(l, j, JOB_EV_KILL, CODE_TIMEOUT, "ended: its time of %llu ms is over",
-                 (unsigned long long)j->map.spec.timeout_ms);
+        job_fail(l, j, JOB_EV_KILL, CODE_TIMEOUT, "ended: its time of %.10g s is over",
+                 (double)j->map.spec.timeout_ms / 1000);
     }
 }
 

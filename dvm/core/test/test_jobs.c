@@ -405,7 +405,7 @@ static void a_job_whose_time_is_over_is_ended(void **state)
 
     submit(d, 1, 2, "100000", "0", (struct job_spec){.timeout_ms = 1500});
     assert_false(job(d)->done);
-    assert_ends(d, 124, "its time of 1500 ms is over");
+    assert_ends(d, 124, "its time of 1.5 s is over");
     dvm_free(d);
 }
 

@@ -215,7 +215,7 @@ static void a_signal_and_a_timeout_end_the_job(void **state)
     sim_drain(d->sim, 1);
     assert_ends(d, job, 128 + SIGTERM, "ended by the user");
     job = staging(d, (struct sim_want){.timeout_ms = 10});
-    assert_ends(d, job, 124, "its time of 10 ms is over");
+    assert_ends(d, job, 124, "its time of 0.01 s is over");
     nothing_started(d);
 }
 
