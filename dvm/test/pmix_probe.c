@@ -744,8 +744,9 @@ static int do_publish_own(char **argv)
     if (me.rank == 0) {
         must(look_up("own"), "the value, while its rank is there");
         must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
-        while ((rc = look_up("own")) == PMIX_SUCCESS)
-            usleep(10000);
+        do /* asks the head each time */
+            rc = look_up("own");
+        while (rc == PMIX_SUCCESS);
         printf("own: %s\n", name_of(rc));
         printf("job: %s\n", name_of(look_up("job")));
     } else {
