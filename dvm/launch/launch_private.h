@@ -180,7 +180,7 @@ struct launch {
     struct life *lives;            /* of vpids admitted not long ago */
     struct release *releases;
     uint64_t release_at;
-    uint64_t turn;       /* inputs so far */
+    uint64_t turn; /* inputs so far */
     /* Of states, maps and daemons of jobs so far, and 1: what drains wait for may be another. */
     uint64_t job_changes;
     bool normal_running; /* a non-urgent operation is on its way */

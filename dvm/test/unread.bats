@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Jobs whose output nobody reads: who waits for them, and who does not.
+
+# shellcheck disable=SC2154  # set by lib.bash and bats
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+setup_file() { build_all; }
+setup() { new_dvm_dir; }
+teardown() { end_dvm; }
+
+# unread_job [PRUN-OPTION...]: one rank writes more than anybody keeps, and its prun's output is not read.
+unread_job() {
+    bytes=$((100000000 + BASHPID)) # nobody else's
+    mkfifo "$BATS_TEST_TMPDIR/unread"
+    exec {unread}<> "$BATS_TEST_TMPDIR/unread"
+    timeout "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c "$bytes" /dev/zero > "$BATS_TEST_TMPDIR/unread" 2> /dev/null 3>&- {unread}>&- &
+    eventually unread_stands
+}
+
+unread_stands() {
+    local pid
+    pid=$(pgrep -xf "head -c $bytes /dev/zero") && stands_still "$pid"
+}
+
+all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.members[].slotsUsed] | add == 0)')" = true ]; }
+
+@test "a job whose output nobody reads is over when its prun is killed" {
+    start_dvm 2 --slots 1
+    unread_job
+    pkill -KILL -f "^$bin/prun .* head -c $bytes /dev/zero\$"
+    eventually all_over
+    [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone"* ]]
+    run ! pgrep -xf "head -c $bytes /dev/zero"
+    exec {unread}>&-
+}
+
+@test "a job whose output nobody reads is over when its submitter's daemon is lost" {
+    start_dvm 2 --slots 1
+    unread_job --dvm "$DVM_SESSION_DIR/1" --host 2
+    pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)"
+    eventually all_over
+    [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone with vpid 1"* ]]
+    run ! pgrep -xf "head -c $bytes /dev/zero"
+    exec {unread}>&-
+}
+
+@test "a job whose output nobody reads holds up no shrink that ends it" {
+    start_dvm 2 --slots 1
+    unread_job --host 2
+    run -0 prte resize 1 --deadline 0
+    [[ "$output" == *"1 members are wired"* ]]
+    eventually all_over
+    [ "$(view '.jobs[-1].exitCode')" -eq 122 ]
+    exec {unread}>&-
+}
+
+@test "a job whose output nobody reads is over when it is ended, and what it has written is there" {
+    start_dvm 2 --slots 1
+    unread_job
+    pterm --job "$(view '.jobs[-1].id')"
+    eventually all_over
+    # From here on prun alone writes there.
+    exec {end}< "$BATS_TEST_TMPDIR/unread" {unread}>&-
+    [ "$(wc -c <&"$end")" -gt 1000000 ]
+    exec {end}<&-
+    wait
+}
