@@ -72,11 +72,11 @@ void family_end_children(struct launch *l, const struct job *parent)
 }
 
 /* A job that is over has no exit code of its own for this. */
-void family_user_ends(struct launch *l, struct job *parent, int signum)
+void family_end(struct launch *l, struct job *parent, int code, const char *why)
 {
     if (parent->nchildren && !parent->kin_text) {
-        parent->kin_code = 128 + signum;
-        parent->kin_text = xstrdup("spawned jobs were ended by the user");
+        parent->kin_code = code;
+        parent->kin_text = xasprintf("spawned jobs were ended: %s", why);
     }
     family_end_children(l, parent);
 }

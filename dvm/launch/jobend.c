@@ -235,7 +235,8 @@ void job_signal(struct launch *l, const struct msg *m)
     int signum = (int)m->number;
 
     if (j && job_state_over(j->state))
-        family_user_ends(l, j, signum ? signum : SIGTERM); /* prun waits for them only */
+        family_end(l, j, 128 + (signum ? signum : SIGTERM),
+                   "by the user"); /* prun waits for them */
     if (!j || job_state_over(j->state))
         return;
     if (signum == SIGKILL && j->sent) {
@@ -317,6 +318,17 @@ void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
     }
 }
 
+static void time_over(struct launch *l, struct job *j)
+{
+    char *why FREE_AUTO =
+        xasprintf("its time of %.10g s is over", (double)j->map.spec.timeout_ms / 1000);
+
+    if (job_state_over(j->state))
+        family_end(l, j, CODE_TIMEOUT, why);
+    else
+        job_fail(l, j, JOB_EV_KILL, CODE_TIMEOUT, "ended: %s", why);
+}
+
 void job_deadlines(struct launch *l)
 {
     struct job *j;
@@ -326,8 +338,7 @@ void job_deadlines(struct launch *l)
         if (!j->deadline_ms || j->deadline_ms > l->out->now_ms)
             continue;
         j->deadline_ms = 0;
-        job_fail(l, j, JOB_EV_KILL, CODE_TIMEOUT, "ended: its time of %.10g s is over",
-                 (double)j->map.spec.timeout_ms / 1000);
+        time_over(l, j);
     }
 }
 

@@ -213,7 +213,7 @@ void job_tell(struct launch *l, const struct job *j, struct msg *m);
 /* family.c: jobs that were spawned by ranks of another */
 void family_join(struct launch *l, struct job *j);
 void family_end_children(struct launch *l, const struct job *parent);
-void family_user_ends(struct launch *l, struct job *parent, int signum);
+void family_end(struct launch *l, struct job *parent, int code, const char *why);
 void family_left(struct launch *l, const struct job *j);
 /* nodecpus.c. A daemon (in a new life) has told its host and its CPUs; "" or NULL: none. */
 int nodecpus_put(struct launch *l, uint32_t vpid, const char *host, const char *text,

@@ -735,9 +735,22 @@ static void a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it(vo
     assert_false(job(d)->done);
     core_client_signal(core_of(d, 0), CLIENT, SIGINT);
     settle(d, 0);
-    assert_ends(d, 130, "spawned jobs were ended by the user");
+    assert_ends(d, 130, "spawned jobs were ended: by the user");
     assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
     assert_int_equal(sim_job(d->sim, 10)->exit_code, 122);
+    dvm_free(d);
+}
+
+static void the_time_of_a_job_is_that_of_what_it_has_spawned_too(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", (struct job_spec){.timeout_ms = 3000});
+    spawn(d, 9, job(d)->nspace, "100000");
+    sim_for(d->sim, 2000);
+    assert_false(job(d)->done);
+    assert_ends(d, 124, "spawned jobs were ended: its time of 3 s is over");
+    assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
     dvm_free(d);
 }
 
@@ -811,6 +824,7 @@ int main(void)
         cmocka_unit_test(spawned_jobs_end_with_a_parent_that_fails_and_after_it),
         cmocka_unit_test(a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not),
         cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),
+        cmocka_unit_test(the_time_of_a_job_is_that_of_what_it_has_spawned_too),
         cmocka_unit_test(a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it),
         cmocka_unit_test(the_next_client_over_the_limit_is_refused),
     };
