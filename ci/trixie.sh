@@ -69,7 +69,8 @@ tests() {
     make --silent -j"$(nproc)" all "${bins[@]}" build/probe/{pmix_probe,event_probe,tool_probe,cred_probe,session_probe,session_shim.so}
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
     ci/unit.sh "${bins[@]}"
-    bats dvm/test/{pmix,events,hold,lost,cred,session,cleanup,map,local,growth}.bats
+    ci/docs.sh upcalls attributes # by this header
+    bats dvm/test/{pmix,events,hold,lost,cred,session,cleanup,map,local,growth,stage,queue}.bats
 }
 
 case ${1:-} in
