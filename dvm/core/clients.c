@@ -45,6 +45,7 @@ static void drop(struct core *c, struct client *x)
     free(x->targets);
     free(x->wait);
     free(x->ended);
+    free(x->gone_early);
     free(x);
 }
 
@@ -183,14 +184,40 @@ static void check_done(struct core *c, struct client *x)
 }
 
 /* By the client's own id: the job's name may not have come yet, on another stream. */
-void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
+static struct client *of_job(const struct core *c, const struct msg *m)
 {
     struct client *x = find(c, m->client);
 
-    if (!x || (x->nspace && strcmp(x->nspace, m->nspace) != 0) || has(x->ended, x->nended, from))
+    return x && x->nspace && strcmp(x->nspace, m->nspace) != 0 ? NULL : x;
+}
+
+static void add(uint32_t **list, size_t *n, uint32_t vpid)
+{
+    *list = xrealloc(*list, (*n + 1) * sizeof **list);
+    (*list)[(*n)++] = vpid;
+}
+
+bool client_waits_for_iof(struct core *c, uint32_t from, const struct msg *m)
+{
+    struct client *x = m->number ? of_job(c, m) : NULL;
+
+    if (!x || has(x->ended, x->nended, from))
+        return false;
+    if (!has(x->gone_early, x->ngone, from))
+        add(&x->gone_early, &x->ngone, from);
+    return true;
+}
+
+void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
+{
+    struct client *x = of_job(c, m);
+    struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = m->nspace};
+
+    if (!x || has(x->ended, x->nended, from))
         return;
-    x->ended = xrealloc(x->ended, (x->nended + 1) * sizeof *x->ended);
-    x->ended[x->nended++] = from;
+    add(&x->ended, &x->nended, from);
+    if (has(x->gone_early, x->ngone, from))
+        launch_msg(c->launch, from, &gone);
     check_done(c, x);
 }
 

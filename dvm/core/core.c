@@ -252,6 +252,10 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
     case MSG_IOF_END:
         client_iof_end(c, f->src, m);
         break;
+    case MSG_LOCAL_GONE:
+        if (core_is_head(c) && !client_waits_for_iof(c, f->src, m))
+            launch_msg(c->launch, f->src, m);
+        break;
     case MSG_ALLOC_ANSWER:
     case MSG_ALLOC_ENDED:
         alloc_msg_in(c, f->src, m);

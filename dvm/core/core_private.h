@@ -60,6 +60,8 @@ struct client {
     size_t nwait, nended;
     uint32_t *wait;  /* daemons whose output is still to come */
     uint32_t *ended; /* daemons that said that there is no more */
+    size_t ngone;
+    uint32_t *gone_early; /* where the job is gone, says their word, which came before that */
     struct client *next, *prev;
 };
 
@@ -146,6 +148,8 @@ void local_drop_all(struct core *c);
 void local_free(struct core *c);
 void client_msg_in(struct core *c, const struct msg *m);
 void client_iof_end(struct core *c, uint32_t from, const struct msg *m);
+/* At the head: whether LOCAL_GONE counts only when the output of that daemon has ended. */
+bool client_waits_for_iof(struct core *c, uint32_t from, const struct msg *m);
 void client_member_gone(struct core *c, uint32_t vpid);
 void client_fail_all(struct core *c, const char *why);
 void client_free_all(struct core *c);

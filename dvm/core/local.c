@@ -423,6 +423,17 @@ void core_local_gone(struct core *c, const char *nspace)
     core_settle(c);
 }
 
+/* If the output goes to the head itself, this sees to the order. */
+static void tell_gone(struct core *c, const struct local_job *j)
+{
+    struct msg m = {.type = MSG_LOCAL_GONE,
+                    .nspace = j->map.nspace,
+                    .number = j->map.home_vpid == VPID_HEAD,
+                    .client = j->map.home_client};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
 /* The head hears that a job is gone here when all its output has arrived, so that no campaign can
  * overtake it. */
 void local_reports(struct core *c)
@@ -431,12 +442,12 @@ void local_reports(struct core *c)
 
     DL_FOREACH(c->jobs, j)
     {
-        struct msg m = {.type = MSG_LOCAL_GONE, .nspace = j->map.nspace};
-
-        if (!j->gone || j->told || !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end))
+        if (!j->gone || j->told ||
+            (j->map.home_vpid != VPID_HEAD &&
+             !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end)))
             continue;
         j->told = true;
-        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+        tell_gone(c, j);
     }
 }
 
@@ -458,7 +469,6 @@ static void tell_job(struct core *c, struct local_job *j)
     struct msg job = {.type = MSG_LOCAL_JOB, .launch = j->map};
     struct msg registered = {.type = MSG_REGISTERED, .nspace = j->map.nspace};
     struct msg staged = {.type = MSG_STAGED, .nspace = j->map.nspace};
-    struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = j->map.nspace};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &job);
     if (j->staged)
@@ -471,7 +481,7 @@ static void tell_job(struct core *c, struct local_job *j)
     if (j->held_told)
         tell_held(c, j);
     if (j->told)
-        core_send(c, VPID_HEAD, CLASS_LAUNCH, &gone);
+        tell_gone(c, j);
 }
 
 /* All that a head would need of this daemon that knows nothing yet. A head that has had it before

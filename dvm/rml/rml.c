@@ -344,8 +344,9 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
         return;
     s->owed += len;
     /* At once before the sender's window is full, and the end of a job's output: its daemon says
-     * nothing of the job's end before. */
-    want_ack(r, s, f->type == MSG_IOF_END || s->owed >= RML_WINDOW_BYTES / 4);
+     * nothing of the job's end before. (The head sees to that order itself.) */
+    want_ack(r, s,
+             (f->type == MSG_IOF_END && f->dst != VPID_HEAD) || s->owed >= RML_WINDOW_BYTES / 4);
     take(r, s, frame_new(data, len, f->seq));
 }
 

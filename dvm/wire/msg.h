@@ -38,7 +38,8 @@ enum msg_type {
     MSG_LAUNCHED,   /* nspace, ranks: pid, or errno and what */
     MSG_REGISTERED, /* nspace: all local ranks called PMIx_Init */
     MSG_EXITED,     /* nspace, ranks: wait status */
-    MSG_LOCAL_GONE, /* nspace: nothing of it is left on the sender */
+    MSG_LOCAL_GONE, /* nspace: nothing of it is left on the sender; number 1: but output on its
+                       way to this client of the head, whose end (IOF_END) counts first */
     MSG_ABORT,      /* nspace, rank, number: exit code, text */
     MSG_LOST,       /* targets: a neighbour is gone without a word, text */
     MSG_GONE,       /* targets, number as in MSG_LEFT */

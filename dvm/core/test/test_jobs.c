@@ -437,6 +437,28 @@ static void a_job_of_which_a_daemon_is_lost_ends_with_123(void **state)
     dvm_free(d);
 }
 
+static void a_daemon_is_done_with_a_job_of_the_head_s_client_when_its_output_has_ended(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct msg m = {.type = MSG_LOCAL_GONE, .number = 1, .client = 0};
+    struct msg end = {.type = MSG_IOF_END};
+
+    submit(d, 0, 6, "100000", "0", plain);
+    m.nspace = end.nspace = (char *)job(d)->nspace;
+    m.client = end.client = core_job(core_of(d, 1), m.nspace)->home_client;
+    assert_true(client_waits_for_iof(core_of(d, 0), 1, &m));
+    assert_true(client_waits_for_iof(core_of(d, 0), 1, &m)); /* told again */
+    m.number = 0; /* its client hangs on another daemon, which has had all */
+    assert_false(client_waits_for_iof(core_of(d, 0), 1, &m));
+    m.number = 1;
+    client_iof_end(core_of(d, 0), 1, &end);
+    assert_false(client_waits_for_iof(core_of(d, 0), 1, &m));
+    assert_true(client_waits_for_iof(core_of(d, 0), 2, &m)); /* by each for itself */
+    m.client++;
+    assert_false(client_waits_for_iof(core_of(d, 0), 2, &m)); /* gone: nobody reads it */
+    dvm_free(d);
+}
+
 static void a_daemon_that_cannot_go_on_says_why_and_nobody_waits_for_it(void **state)
 {
     struct dvm *d = dvm_new();
@@ -808,6 +830,8 @@ int main(void)
         cmocka_unit_test(a_job_whose_time_is_over_is_ended),
         cmocka_unit_test(a_recoverable_job_goes_on_without_ranks_that_failed_or_were_lost),
         cmocka_unit_test(a_job_of_which_a_daemon_is_lost_ends_with_123),
+        cmocka_unit_test(
+            a_daemon_is_done_with_a_job_of_the_head_s_client_when_its_output_has_ended),
         cmocka_unit_test(a_daemon_that_cannot_go_on_says_why_and_nobody_waits_for_it),
         cmocka_unit_test(a_rank_ended_by_a_signal_gives_128_and_its_number),
         cmocka_unit_test(a_daemon_on_its_way_out_refuses_a_launch_at_once),
