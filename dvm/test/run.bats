@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What users do to prun and its ranks: odd descriptors, terminals, pipes that close, programs that leave things behind.
+# What users do to prun and its ranks: odd descriptors, terminals, pipes that close, programs that leave things behind; limits.
 
 # shellcheck disable=SC2154,SC2016  # set by bats; expressions are for the ranks' shells
 
@@ -144,4 +144,26 @@ slowly() {
 @test "for a reader that is slower than the input, nobody keeps more than 12 MiB" {
     start_dvm 2 --slots 2
     through 33554432 slowly
+}
+
+@test "ranks have the limits that their daemon was started with, not those that it works with" {
+    local there
+    there=$(
+        ulimit -Sn 321 -Ss 7000 -St 5000
+        ulimit -Hc 0
+        start_dvm 1 --slots 2 > /dev/null
+        cat /proc/self/limits
+    )
+    grep -q "^Max open files  *321 " <<< "$there"
+    run -0 prun -n 1 cat /proc/self/limits
+    diff <(echo "$there") <(echo "$output")
+    run -0 prun -n 2 --output tag cat /proc/self/limits # ranks that wait for each other
+    for rank in 0 1; do
+        diff <(echo "$there") <(sed -n "s/^\[$rank\]<stdout>: //p" <<< "$output")
+    done
+    # Both have more for themselves: it would not be a test otherwise.
+    local pid
+    for pid in "$(cut -d' ' -f1 "$DVM_SESSION_DIR/1/pid")" "$(pgrep -P "$(cut -d' ' -f1 "$DVM_SESSION_DIR/1/pid")" -x prted)"; do
+        ! grep -q "^Max open files  *321 " "/proc/$pid/limits"
+    done
 }
