@@ -121,7 +121,7 @@ int spawner_split(const char *program, const char *level, char *const *words,
 {
     sigset_t set;
     sigset_t old;
-    int sv[2];
+    int sv[2] = {-1, -1};
     pid_t pid;
 
     if (split(out, sv, err) < 0)
