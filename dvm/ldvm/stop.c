@@ -44,6 +44,7 @@ static int end_all(struct procs *p, bool patient, struct err *err)
         fprintf(stderr, "prte: %zu daemons have not ended by themselves: ending them\n",
                 procs_living(p));
     procs_kill(p, SIGTERM);
+    procs_kill(p, SIGCONT); /* a stopped spawner still has ranks to end */
     if (all_end(p, TERM_MS))
         return 0;
     procs_kill(p, SIGKILL);

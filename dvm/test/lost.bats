@@ -72,17 +72,18 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
 
 spawner_of() { cut -d' ' -f1 "$DVM_SESSION_DIR/$1/pid"; }
 daemon_of() { pgrep -P "$(spawner_of "$1")" -x prted; }
+family=9$$$RANDOM # seconds that nobody else sleeps
 # start_family RANKS [OPTION…]: each rank leaves a child, and another in a session of its own; returns when all are there.
 start_family() {
     local n=$1
     shift
     timeout "$limit" "$bin/prun" -n "$n" "$@" sh -c '
-        sleep "${1}1" & setsid sleep "${1}2" & wait' sh "9${BATS_TEST_NUMBER}75" \
+        sleep "${1}1" & setsid sleep "${1}2" & wait' sh "$family" \
         > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
     prun_pid=$!
     eventually all_there "$((2 * n))"
 }
-all_there() { [ "$(pgrep -fc "^sleep 9${BATS_TEST_NUMBER}75[12]$" || true)" -eq "$1" ]; }
+all_there() { [ "$(pgrep -fc "^sleep $family[12]$" || true)" -eq "$1" ]; }
 end_family() { code=0; wait "$prun_pid" || code=$?; }
 
 @test "a spawner that is killed: no process of the job is left, prun says who, where and why, and the daemon ends" {
@@ -132,6 +133,17 @@ signal.pause()' "$1"
     all_there 0
     kill "$holder"
     wait "$holder" || true
+}
+
+@test "prte stop ends a DVM with a stopped spawner, and all that its ranks have left" {
+    start_dvm 1 --slots 1
+    start_family 1
+    kill -STOP "$(spawner_of 1)"
+    prte stop
+    [ -z "$(daemons)" ]
+    end_family
+    [ "$code" -ne 0 ]
+    all_there 0
 }
 
 @test "prte stop ends daemons that are stopped when their spawners are killed" {
