@@ -83,7 +83,7 @@ start_family() {
     prun_pid=$!
     eventually all_there "$((2 * n))"
 }
-all_there() { [ "$(pgrep -fc "^sleep $family[12]$" || true)" -eq "$1" ]; }
+all_there() { [ "$(pgrep -fc "^sleep ${family}[12]$" || true)" -eq "$1" ]; }
 end_family() { code=0; wait "$prun_pid" || code=$?; }
 
 @test "a spawner that is killed: no process of the job is left, prun says who, where and why, and the daemon ends" {

@@ -116,8 +116,10 @@ END
 @test "a spawn on hosts that there are not, that are full, or that would have to be added, is refused" {
     start_dvm 2 --slots 1
     local row
+    local -a words
     for row in "job 9:JOB FAILED TO LAUNCH" "job nobody:BAD PARAM" "job 2:5:BAD PARAM" "pmix.addhost 3:NOT SUPPORTED" "pmix.hostfile /f:NOT SUPPORTED" "job 2:JOB FAILED TO LAUNCH"; do
-        run prun -n 1 --host 1 "$probe" spawn-host ${row%:*} 2 echo started
+        read -ra words <<< "${row%:*}"
+        run prun -n 1 --host 1 "$probe" spawn-host "${words[@]}" 2 echo started
         [ "$status" -eq 0 ]
         [ "$output" = "spawn: ${row##*:}" ]
     done
@@ -286,9 +288,9 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     next_line
     [ "$line" = "elastic: extend alloc-1" ]
     prte resize 3
-    said=$(cat <&"$asks")
+    run cat <&"$asks"
     wait "$ask_pid"
-    [[ $said == $'elastic: alloc-1 ready\nelastic: spawned on '*$'\nelastic: release alloc-2\nelastic: alloc-2 ready' ]]
+    [[ $output == $'elastic: alloc-1 ready\nelastic: spawned on '*$'\nelastic: release alloc-2\nelastic: alloc-2 ready' ]]
     [ "$(view '[.jobs[] | .vpids | map(tostring) | join("-")] | sort | join(" ")')" = "1-2 3" ]
     [ "$(view .size.members)" -eq 2 ]
 }
