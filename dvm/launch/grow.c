@@ -38,14 +38,16 @@ int launch_admit(struct launch *l, const struct msg_member *facts, const char *c
         return err_set(err, "this incarnation of the DVM ends");
     if (facts->vpid == VPID_HEAD)
         return err_set(err, "vpid 0 is the head's own");
+    /* That life is over, whatever else speaks against the next one. */
+    if (m && members_live(l->members, facts->vpid) &&
+        !(MUTANT(FORMER_LIFE_STAYS) && campaign_names(l, facts->vpid))) {
+        *epoch = members_epoch(l->members, m);
+        return err_set(err, "vpid %u: its earlier life is being removed", facts->vpid);
+    }
     if (campaign_names(l, facts->vpid))
         return err_set(err, "vpid %u: a shrink that names it is running", facts->vpid);
     if (facts->vpid > l->bound)
         return err_set(err, "vpid %u is outside the size in force (%u)", facts->vpid, l->bound);
-    if (m && members_live(l->members, facts->vpid)) {
-        *epoch = members_epoch(l->members, m);
-        return err_set(err, "vpid %u: its earlier life is being removed", facts->vpid);
-    }
     if (pause)
         return err_set(err, "vpid %u: its lives are short, the next begins in %llu ms", facts->vpid,
                        (unsigned long long)pause);

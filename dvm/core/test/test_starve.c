@@ -171,6 +171,33 @@ static void c2_a_shrink_turns_away_who_has_called_and_is_not_wired(void **state)
     sim_destroy(s);
 }
 
+/* Its pod is started again while a job keeps the drain waiting: nobody waits for the heartbeat. */
+static void who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life(void **state)
+{
+    struct sim *s = boot(6, 5, 3);
+    uint32_t targets[] = {4, 5};
+    struct api_campaign_request r = {
+        .sequence = 1, .deadline_s = -1, .ntargets = 2, .targets = targets};
+    struct api_campaign out;
+    const char *reason;
+    uint64_t life;
+
+    dvm_wait_wired(s, 5, 4000);
+    sim_submit(s, 0, 10, 60000, 0);
+    sim_for(s, 1000);
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &out, &reason, NULL), 0);
+    api_campaign_free(&out);
+    sim_drain(s, 0);
+    assert_true(is(s, 4, MEMBER_DRAINING));
+    life = member(s, 4)->ctr;
+    sim_vanish(s, 4);
+    sim_start(s, 4);
+    sim_for(s, 1000);
+    assert_int_equal(member(s, 4)->ctr, life);
+    assert_true(is(s, 4, MEMBER_LOST));
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +205,7 @@ int main(void)
         cmocka_unit_test(a_crash_looping_joiner_is_admitted_ever_later),
         cmocka_unit_test(a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait),
         cmocka_unit_test(c2_a_shrink_turns_away_who_has_called_and_is_not_wired),
+        cmocka_unit_test(who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
