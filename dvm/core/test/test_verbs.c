@@ -219,9 +219,12 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
         int status;
         const char *text;
     } rows[] = {
-        {{4, 9}, "SequenceTooOld", 409, "sequence 4 is older than 5"},
-        {{5, 9}, "SequenceTooOld", 409, "sequence 5 has been used for 4 members"},
-        {{6, 1048576}, "BadRequest", 400, "1048576 is over the limit"},
+        {{.sequence = 4, .members = 9}, "SequenceTooOld", 409, "sequence 4 is older than 5"},
+        {{.sequence = 5, .members = 9},
+         "SequenceTooOld",
+         409,
+         "sequence 5 has been used for 4 members"},
+        {{.sequence = 6, .members = 1048576}, "BadRequest", 400, "1048576 is over the limit"},
     };
     struct api_size in = {.sequence = 5, .members = 4};
     struct api_size out;
