@@ -106,10 +106,19 @@ void apply_left(struct core *c, const char *why)
     finish_start(c, after_leaving(c), "left the DVM");
 }
 
+/* The head takes whoever does not for silent. */
+static void report(struct core *c)
+{
+    struct msg m = {
+        .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};
+
+    if (!core_is_head(c))
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
+}
+
 static void apply_remove(struct core *c, const struct msg *m)
 {
     bool shrink = m->number == REMOVE_SHRINK;
-    struct msg report = {.type = MSG_REPORT, .op = m->op};
 
     members_remove(&c->members, m->targets, m->ntargets,
                    shrink ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
@@ -126,9 +135,7 @@ static void apply_remove(struct core *c, const struct msg *m)
         close_leaving(c, m);
     else
         close_lost(c, m);
-    report.number = (int64_t)c->members.repairs;
-    if (!core_is_head(c))
-        core_send(c, VPID_HEAD, CLASS_CONTROL, &report);
+    report(c);
 }
 
 /* New daemons get the table as of this operation over the connection by which they called home. */
@@ -203,6 +210,7 @@ int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *er
 {
     struct members old = c->members;
     struct members now;
+    bool joined = k->joining;
 
     if (m->op <= c->members.version && !k->joining)
         return 0;
@@ -229,5 +237,7 @@ int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *er
     }
     pass_snapshot(c);
     neigh_update(c);
+    if (!joined) /* it may stand for removals */
+        report(c);
     return 0;
 }

@@ -79,7 +79,8 @@ static void start_head(struct core *c)
                             .cpus = c->opts.cpus,
                             .incarnation = c->opts.incarnation,
                             .size = c->opts.size,
-                            .ack_ms = c->opts.ack_ms};
+                            .ack_ms = c->opts.ack_ms,
+                            .silent_ms = c->opts.orphan_ms};
 
     c->self.epoch = (struct epoch){c->opts.incarnation, 1};
     c->rml.epoch = c->self.epoch;

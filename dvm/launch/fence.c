@@ -143,6 +143,7 @@ bool launch_completed(struct launch *l, uint64_t version)
     if (version <= l->complete)
         return false;
     l->complete = version;
+    silent_completed(l);
     if (l->normal_running && l->normal_op <= version)
         l->normal_running = false;
     if (l->grow_op && l->grow_op <= version)

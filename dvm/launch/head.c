@@ -88,6 +88,7 @@ void launch_destroy(struct launch *l)
     history_free(l);
     lists_free(l);
     lives_free(l);
+    silent_free(l);
     nodecpus_free_all(l);
     for (size_t i = 0; i < API_EVENTS_KEPT; i++) {
         if (l->events[i].number)
@@ -164,6 +165,7 @@ void launch_turn(struct launch *l)
 
 void launch_run(struct launch *l)
 {
+    silent_steps(l);
     release_steps(l);
     campaign_steps(l);
     job_deadlines(l);
@@ -179,9 +181,11 @@ uint64_t launch_deadline(const struct launch *l)
     uint64_t due = job_next_deadline(l);
     uint64_t campaigns = campaign_next_deadline(l);
     uint64_t losses = loss_next_deadline(l);
+    uint64_t silent = silent_next_deadline(l);
 
     due = campaigns < due ? campaigns : due;
     due = losses < due ? losses : due;
+    due = silent < due ? silent : due;
     if (l->release_at && l->release_at < due)
         due = l->release_at;
     if (l->ending && !l->end_sent) {
@@ -194,6 +198,7 @@ uint64_t launch_deadline(const struct launch *l)
 
 void launch_applied(struct launch *l, const struct msg *op)
 {
+    silent_applied(l, op);
     for (size_t i = 0; i < op->ntargets; i++) {
         const struct msg_target *t = &op->targets[i];
 
@@ -316,8 +321,10 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
                     m->launch.nspace);
         break;
     case MSG_REPORT:
-        if (x)
+        if (x) {
             x->repairs = (uint32_t)m->number;
+            silent_reported(l, from, m->op);
+        }
         break;
     default:
         out_log(l->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));

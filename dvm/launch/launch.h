@@ -40,7 +40,8 @@ struct launch_opts {
     uint64_t incarnation;
     uint32_t size;
     uint64_t ack_ms;
-    const char *cpus; /* the head's own (dvm/map/topo.h); "" or NULL: not known */
+    uint64_t silent_ms; /* who has not reported a removal for so long is lost */
+    const char *cpus;   /* the head's own (dvm/map/topo.h); "" or NULL: not known */
 };
 
 struct launch *launch_create(const struct launch_opts *o, struct out *out, struct members *members,

@@ -148,6 +148,14 @@ struct release { /* daemons that asked for their own release within the window *
     struct release *next, *prev;
 };
 
+struct silent {      /* who has not reported a removal (silent.c) */
+    uint64_t op;     /* that removal, */
+    uint64_t due_ms; /* and by when; 0: none is waited for */
+    uint64_t last_op;
+    uint64_t *heard; /* [n] by vpid: the last that it reported */
+    uint32_t n;
+};
+
 struct launch {
     struct launch_opts opts;
     char *cluster;
@@ -178,6 +186,7 @@ struct launch {
     struct api_size_limits limits; /* of what applications may ask for */
     uint32_t base;                 /* bound by the size and by campaigns that are forgotten since */
     struct life *lives;            /* of vpids admitted not long ago */
+    struct silent silent;
     struct release *releases;
     uint64_t release_at;
     uint64_t turn; /* inputs so far */
@@ -333,6 +342,13 @@ uint64_t lives_pause(struct launch *l, uint32_t vpid);
 void lives_admitted(struct launch *l, uint32_t vpid);
 void lives_forget(struct launch *l, uint32_t vpid);
 void lives_free(struct launch *l);
+/* silent.c */
+void silent_reported(struct launch *l, uint32_t vpid, uint64_t op);
+void silent_applied(struct launch *l, const struct msg *op);
+void silent_completed(struct launch *l);
+void silent_steps(struct launch *l);
+uint64_t silent_next_deadline(const struct launch *l);
+void silent_free(struct launch *l);
 /* event.c */
 void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                       struct campaign *c);

@@ -130,6 +130,8 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
         return;
     c->left_came += f.type == MSG_LEFT;
     c->hops = f.hops;
+    if (vpid == 0 && f.type == MSG_REPORT && f.dst == 0)
+        check_told(c, &f, &cur);
     if (!core_inspect_up(core, conn) || f.type < MSG_ROUTED || f.dst != vpid ||
         f.version > m->version)
         return;
@@ -263,6 +265,8 @@ static void check_digest_at(struct check *c, uint32_t vpid, const struct members
             c->ndigests = v + 64;
         }
         c->digests[v] = check_digest(m);
+        if (m->repairs > c->nodes[0].repairs)
+            check_removed(c, v);
     } else if (v && v < c->ndigests && c->digests[v] && c->digests[v] != check_digest(m)) {
         check_fail(c, "xcast-exactly-once",
                    "vpid %u has another table of members at version %llu than the head had", vpid,
@@ -297,6 +301,7 @@ static void new_head(struct check *c, struct epoch life)
     c->ndigests = 0;
     free(c->digests);
     c->digests = NULL;
+    c->nremovals = 0;
     c->complete = 0;
     memset(c->live, 0, sizeof c->live);
     check_head_forget(c);

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <utlist.h>
 
-#define GRACE_MS 2000 /* core_opts.reconnect_ms; the simulated daemons have the default */
+#define GRACE_MS 2000   /* core_opts.reconnect_ms; the simulated daemons have the default */
+#define SILENT_MS 30000 /* core_opts.orphan_ms */
 #define CODE_LOST 123
 
 static struct seen_life *life_of(struct check *c, uint32_t vpid, struct epoch e)
@@ -114,6 +115,37 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
     msg_free(&m);
 }
 
+void check_told(struct check *c, const struct frame *f, struct cur *body)
+{
+    struct seen_life *life = life_of(c, f->src, f->src_epoch);
+    struct msg m;
+
+    if (msg_decode(body, f->type, &m, NULL) < 0)
+        return;
+    if (m.op > life->told)
+        life->told = m.op;
+    msg_free(&m);
+}
+
+void check_removed(struct check *c, uint64_t version)
+{
+    c->removals = xrealloc(c->removals, (c->nremovals + 1) * sizeof *c->removals);
+    c->removals[c->nremovals++] = (struct seen_removal){version, sim_now(c->sim)};
+}
+
+/* Of a removal that the life has seen begin, its report has not come in time. */
+static bool silent(const struct check *c, const struct seen_life *life)
+{
+    for (size_t i = 0; i < c->nremovals; i++) {
+        const struct seen_removal *r = &c->removals[i];
+
+        if (r->ms >= life->since_ms && r->version > life->told &&
+            r->ms + SILENT_MS <= sim_now(c->sim))
+            return true;
+    }
+    return false;
+}
+
 void check_loss(struct check *c, uint32_t vpid, uint64_t ctr)
 {
     struct msg_target t = {vpid, {c->head.inc, ctr}};
@@ -121,7 +153,8 @@ void check_loss(struct check *c, uint32_t vpid, uint64_t ctr)
     struct seen_life *life = life_of(c, vpid, t.epoch);
 
     life->lost = true;
-    if (!x || !epoch_eq(core_inspect_epoch(x), t.epoch) || life->reported || waited(c, 0, &t))
+    if (!x || !epoch_eq(core_inspect_epoch(x), t.epoch) || life->reported || waited(c, 0, &t) ||
+        silent(c, life))
         return;
     check_fail(c, "unrelated-loss", "vpid %u runs, nobody has reported it, and it is declared lost",
                vpid);
@@ -184,6 +217,8 @@ void check_loss_forget(struct check *c)
 {
     struct seen_life *life, *ltmp;
     struct seen_link *x, *tmp;
+
+    free(c->removals);
 
     HASH_ITER(hh, c->lives, life, ltmp)
     {

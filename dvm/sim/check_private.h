@@ -21,6 +21,7 @@ struct seen_life { /* one life of a vpid */
     uint64_t since_ms;
     bool reported; /* as lost, by its neighbour */
     bool wired;    /* has been in the tree */
+    uint64_t told; /* the last removal of which its report has reached the head */
     bool lost, left;
     UT_hash_handle hh;
 };
@@ -28,6 +29,10 @@ struct seen_life { /* one life of a vpid */
 struct link_key {
     uint32_t at, vpid;
     struct epoch epoch;
+};
+
+struct seen_removal {
+    uint64_t version, ms;
 };
 
 struct seen_link { /* what a daemon has of that life of another */
@@ -92,6 +97,8 @@ struct check {
     struct epoch head; /* its life */
     uint64_t *digests; /* of the table of members, by version, in this incarnation */
     size_t ndigests;
+    struct seen_removal *removals; /* [nremovals] in this incarnation */
+    size_t nremovals;
     uint64_t complete;
     struct epoch offered[SIM_NODES_MAX]; /* the last life of which a shrink has offered the node */
     uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last event; 0: not there */
@@ -141,6 +148,9 @@ void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len);
 void check_loss(struct check *c, uint32_t vpid, uint64_t ctr);
+/* The head has a report; it has removed somebody. */
+void check_told(struct check *c, const struct frame *f, struct cur *body);
+void check_removed(struct check *c, uint64_t version);
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now);
 void check_loss_forget(struct check *c);
 /* check_ranks.c */

@@ -45,7 +45,8 @@ enum msg_type {
     MSG_GONE,       /* targets, number as in MSG_LEFT */
     MSG_RELEASE_ME, /* number: seconds until it has to be gone, -1: none; number2: enum
                        api_drain_mode */
-    MSG_REPORT, /* op: version, number: repairs; after each removal, and first in answer to ASK */
+    MSG_REPORT, /* op: version, number: repairs; after each removal, or a snapshot in its place, and
+                   first in answer to ASK */
     MSG_LOCAL_JOB, /* launch; in answer to ASK, for each job with ranks on the sender; what has been
                       said of them follows once more: LAUNCHED, EXITED, REGISTERED, LOCAL_GONE */
     /* to a member */

@@ -37,6 +37,7 @@
     X(ENDED_UNNAMED, "a shrink that ends jobs does not say which")                                 \
     X(FORGET_ENDED, "an ended campaign can no longer be asked for")                                \
     X(PUT_AGAIN_IS_NEW, "the same campaign put again is another one")                              \
+    X(ONE_BY_ONE, "silent daemons are judged by their parents only")                               \
     X(FORMER_LIFE_STAYS, "who is named by a shrink and calls anew is not taken for lost")          \
     X(ENDED_STILL_NAMES, "an ended shrink keeps its targets out")                                  \
     X(KEEP_JOINER, "a shrink does not turn away who has called and is not wired")                  \

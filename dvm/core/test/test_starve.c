@@ -198,6 +198,56 @@ static void who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life(voi
     sim_destroy(s);
 }
 
+/* A rack without power: parents and children at once, which nobody starts again. */
+static void those_that_fall_silent_together_are_judged_together(void **state)
+{
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    for (uint32_t v = 1; v < MEMBERS; v++)
+        sim_vanish(s, v);
+    dvm_wait_wired(s, 1, 45000); /* to notice the first, and that the others do not answer */
+    assert_true(is(s, MEMBERS, MEMBER_WIRED));
+    sim_destroy(s);
+}
+
+/* Half of the daemons hang on one that stands still: they call the head, and nobody is given up. */
+static void who_hangs_on_a_silent_daemon_is_heard_in_time(void **state)
+{
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    sim_stop(s, 1, true);
+    sim_crash(s, 20);
+    sim_for(s, 60000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS - 2);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 2);
+    sim_destroy(s);
+}
+
+static bool last_is_lost(struct sim *s, void *arg)
+{
+    (void)arg;
+    return is(s, MEMBERS, MEMBER_LOST);
+}
+
+/* Suspended between a broadcast and its answers, it finds the time over when it wakes. */
+static void a_head_that_was_away_takes_nobody_for_silent(void **state)
+{
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    sim_crash(s, MEMBERS);
+    assert_true(sim_until(s, last_is_lost, NULL, 5000));
+    sim_stop(s, 0, true);
+    sim_for(s, 37000);
+    sim_stop(s, 0, false);
+    sim_for(s, 60000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS - 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +256,9 @@ int main(void)
         cmocka_unit_test(a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait),
         cmocka_unit_test(c2_a_shrink_turns_away_who_has_called_and_is_not_wired),
         cmocka_unit_test(who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life),
+        cmocka_unit_test(those_that_fall_silent_together_are_judged_together),
+        cmocka_unit_test(who_hangs_on_a_silent_daemon_is_heard_in_time),
+        cmocka_unit_test(a_head_that_was_away_takes_nobody_for_silent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

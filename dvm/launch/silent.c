@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Members that fall silent together are judged together. Each parent judges its own children only,
+ * and gets others when these are lost: one after the other, a silent subtree would take as many
+ * times the limit as it has daemons that nobody else hears. But each member reports every removal
+ * to the head, so whoever has not reported one in time is silent, wherever it hangs. */
+#include "dvm/launch/launch_private.h"
+#include "dvm/wire/mutant.h"
+
+#include <stdlib.h>
+
+static void heard(struct silent *s, uint32_t vpid, uint64_t op)
+{
+    if (vpid >= s->n) {
+        uint32_t n = vpid + vpid / 2 + 1;
+
+        s->heard = xrealloc(s->heard, n * sizeof *s->heard);
+        while (s->n < n)
+            s->heard[s->n++] = 0;
+    }
+    if (op > s->heard[vpid])
+        s->heard[vpid] = op;
+}
+
+void silent_reported(struct launch *l, uint32_t vpid, uint64_t op)
+{
+    heard(&l->silent, vpid, op);
+}
+
+static void wait_for(struct launch *l, uint64_t op)
+{
+    l->silent.op = op;
+    l->silent.due_ms = l->out->now_ms + l->opts.silent_ms;
+}
+
+/* Who joins now has had what was before it. */
+void silent_applied(struct launch *l, const struct msg *op)
+{
+    struct silent *s = &l->silent;
+
+    if (op->type == MSG_ADD) {
+        for (size_t i = 0; i < op->nmembers; i++)
+            heard(s, op->members[i].vpid, op->op);
+    }
+    if (op->type != MSG_REMOVE)
+        return;
+    s->last_op = op->op;
+    if (s->due_ms == 0 && !MUTANT(ONE_BY_ONE))
+        wait_for(l, op->op);
+}
+
+static void next(struct launch *l)
+{
+    struct silent *s = &l->silent;
+
+    if (s->last_op > l->complete && s->last_op > s->op)
+        wait_for(l, s->last_op);
+    else
+        s->due_ms = 0;
+}
+
+void silent_completed(struct launch *l)
+{
+    if (l->silent.due_ms && l->silent.op <= l->complete)
+        next(l);
+}
+
+/* A tick that comes late tells of this daemon's own absence, not of others'. */
+void silent_steps(struct launch *l)
+{
+    struct silent *s = &l->silent;
+    uint64_t now = l->out->now_ms;
+    uint64_t op = s->op;
+
+    if (s->due_ms == 0 || s->due_ms > now)
+        return;
+    if (now - s->due_ms >= l->opts.ack_ms / 2) {
+        wait_for(l, op);
+        return;
+    }
+    next(l);
+    for (uint32_t v = 1; v < l->members->n; v++) {
+        if (members_live(l->members, v) && (v >= s->n || s->heard[v] < op))
+            launch_lost(l, v, members_epoch(l->members, members_get(l->members, v)),
+                        "it has not answered a broadcast in time");
+    }
+}
+
+uint64_t silent_next_deadline(const struct launch *l)
+{
+    return l->silent.due_ms ? l->silent.due_ms : UINT64_MAX;
+}
+
+void silent_free(struct launch *l)
+{
+    free(l->silent.heard);
+}
