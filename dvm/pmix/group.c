@@ -62,6 +62,13 @@ static void run_group(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
+static bool wants_context(const pmix_info_t *info, size_t n)
+{
+    const pmix_info_t *i = info_find(info, n, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+
+    return i && !(i->flags & GROUP_GUARD_FLAG) && info_true(info, n, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+}
+
 pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
                        size_t nprocs, const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
                        void *cbdata)
@@ -76,7 +83,7 @@ pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t
         return PMIX_ERR_INIT;
     u->run = run_group;
     u->text = xstrdup(name);
-    u->number = op == PMIX_GROUP_CONSTRUCT && info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    u->number = op == PMIX_GROUP_CONSTRUCT && wants_context(info, ninfo);
     if (endpoints && endpoints->value.type == PMIX_BYTE_OBJECT)
         buf_put_raw(&u->data, endpoints->value.data.bo.bytes, endpoints->value.data.bo.size);
     u->answer = (struct answer){.kind = ANSWER_GROUP, .cb.info = cb, .cbdata = cbdata};

@@ -344,6 +344,10 @@ void topology_share(struct pmix_srv *p);
 void topology_add(void *list, const struct pmix_srv *p, const struct job *j);
 /* losses.c: from now on; the library has started. */
 void losses_start(const struct pmix_srv *p);
+
+/* What groupguard.c has added to a request: nobody has asked for a context id. */
+#define GROUP_GUARD_FLAG 0x80000000u
+void groupguard_start(const struct pmix_srv *p);
 /* evguard.c: from now on, for the threads that the library starts. */
 void evguard_start(void);
 

@@ -134,6 +134,34 @@ END
     [ "$output" = $'own: NOT FOUND\njob: SUCCESS' ]
 }
 
+# --- groups
+
+@test "a group is made when all have come, not before, by name or all of a job, within a limit or none" {
+    start_dvm 3 --slots 2
+    for members in named all; do
+        for seconds in 0 60; do
+            run prun -n 4 "$probe" group 4 "$members" "$seconds" comes
+            echo "$members $seconds: $output"
+            [ "$status" -eq 0 ]
+            [ "$(sort <<< "$output" | uniq -c | tr -s ' \n' ' ')" = " 4 SUCCESS 1 waits for its last " ]
+        done
+    done
+}
+
+@test "a group that a rank does not come to is given up when its time is over" {
+    local size sizes=(3 4) # the last is on a daemon of its own, or with another that comes
+    [[ "$(pkg-config --modversion pmix)" == 4.* ]] || sizes=(3) # the library's gap: docs/pmix.md
+    start_dvm 3 --slots 2
+    for size in "${sizes[@]}"; do
+        for members in named all; do
+            run prun -n "$size" "$probe" group "$size" "$members" 1 stays
+            echo "$size $members: $output"
+            [ "$status" -eq 0 ]
+            [ "$(sort <<< "$output" | uniq -c | tr -s ' \n' ' ')" = " $((size - 1)) TIMEOUT 1 waits for its last " ]
+        done
+    done
+}
+
 # --- what there is, and control
 
 @test "a rank asks what runs: jobs, sizes, and the processes of a job on other daemons" {
