@@ -423,12 +423,18 @@ void core_local_gone(struct core *c, const char *nspace)
     core_settle(c);
 }
 
-/* If the output goes to the head itself, this sees to the order. */
+/* Output that goes to the head itself for a client of this very job: there the end of the output is
+ * known to have come, and word of the job's end may overtake it. */
+static bool head_orders(const struct local_job *j)
+{
+    return j->map.home_vpid == VPID_HEAD && j->map.spec.parent_nspace[0] == '\0';
+}
+
 static void tell_gone(struct core *c, const struct local_job *j)
 {
     struct msg m = {.type = MSG_LOCAL_GONE,
                     .nspace = j->map.nspace,
-                    .number = j->map.home_vpid == VPID_HEAD,
+                    .number = head_orders(j),
                     .client = j->map.home_client};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
@@ -443,8 +449,7 @@ void local_reports(struct core *c)
     DL_FOREACH(c->jobs, j)
     {
         if (!j->gone || j->told ||
-            (j->map.home_vpid != VPID_HEAD &&
-             !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end)))
+            (!head_orders(j) && !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end)))
             continue;
         j->told = true;
         tell_gone(c, j);

@@ -228,26 +228,31 @@ void job_aborted(struct launch *l, uint32_t from, const struct msg *m)
              *m->text ? ": " : "", m->text);
 }
 
+static bool ends_jobs(int signum)
+{
+    return signum == 0 || signum == SIGTERM || signum == SIGINT || signum == SIGKILL;
+}
+
 /* The submitter's word: a signal for the ranks, or that it is gone (0). */
 void job_signal(struct launch *l, const struct msg *m)
 {
     struct job *j = launch_job_find(l, m->nspace);
     int signum = (int)m->number;
 
-    if (j && job_state_over(j->state))
-        family_end(l, j, 128 + (signum ? signum : SIGTERM),
-                   "by the user"); /* prun waits for them */
-    if (!j || job_state_over(j->state))
+    if (!j)
         return;
-    if (signum == SIGKILL && j->sent) {
+    if (job_state_over(j->state)) {
+        if (ends_jobs(signum)) /* prun waits for them */
+            family_end(l, j, 128 + (signum ? signum : SIGTERM), "by the user");
+    } else if (signum == SIGKILL && j->sent) {
         job_fail(l, j, JOB_EV_KILL, 128 + SIGKILL, "ended by the user");
         if (j->failure == JOB_EV_KILL && j->exit_code > 128)
             j->exit_code = 128 + SIGKILL; /* the second word */
         kill_ranks(l, j, SIGKILL, 0);
-    } else if (signum == SIGTERM || signum == SIGINT || signum == SIGKILL) {
-        job_fail(l, j, JOB_EV_KILL, 128 + signum, "ended by the user");
     } else if (signum == 0) {
         job_fail(l, j, JOB_EV_KILL, CODE_CANCELLED, "its submitter is gone");
+    } else if (ends_jobs(signum)) {
+        job_fail(l, j, JOB_EV_KILL, 128 + signum, "ended by the user");
     } else if (j->sent) {
         kill_ranks(l, j, signum, -1);
     }

@@ -5,7 +5,9 @@
 
 #include <pmix.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,6 +53,23 @@ static inline int end(void)
 {
     must(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
     return 0;
+}
+
+static inline unsigned long job_number(const char *nspace)
+{
+    const char *dot = strrchr(nspace, '.');
+
+    return dot ? strtoul(dot + 1, NULL, 10) : 0;
+}
+
+/* Once somebody asks for ends of jobs the library tells those of jobs before ours, too. */
+static inline bool is_before_ours(pmix_status_t status, const pmix_info_t *info, size_t ninfo)
+{
+    for (size_t i = 0; status == PMIX_EVENT_JOB_END && i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
+            return job_number(info[i].value.data.proc->nspace) < job_number(me.nspace);
+    }
+    return false;
 }
 
 /* Until it is not 0; whoever sets it holds the lock. */

@@ -2,6 +2,8 @@
 /* Jobs that ranks have spawned, and their parents: what the one's end is for the other. */
 #include "dvm/core/test/jobs.h"
 
+#include <utlist.h>
+
 /* A job of one rank, as a rank on vpid 2 spawns it. */
 static void spawn_ending(struct dvm *d, uint32_t client, const char *parent, const char *ms,
                          const char *code)
@@ -124,11 +126,48 @@ static void a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it(vo
     spawn(d, 10, sim_job(d->sim, 9)->nspace, "100000");
     sim_for(d->sim, 2000);
     assert_false(job(d)->done);
+    core_client_signal(core_of(d, 0), CLIENT, SIGUSR1); /* ends nothing */
+    sim_for(d->sim, 500);
+    assert_false(sim_job(d->sim, 9)->done);
     core_client_signal(core_of(d, 0), CLIENT, SIGINT);
     settle(d, 0);
     assert_ends(d, 130, "spawned jobs were ended: by the user");
     assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
     assert_int_equal(sim_job(d->sim, 10)->exit_code, 122);
+    dvm_free(d);
+}
+
+/* The job as a member has it once its ranks there and their output are over. */
+static const struct local_job *gone_at_member(struct dvm *d, const char *nspace)
+{
+    const struct local_job *j;
+
+    for (int ms = 0; ms < 5000; ms++, sim_for(d->sim, 1)) {
+        for (uint32_t v = 1; v <= MEMBERS; v++) {
+            DL_FOREACH(core_of(d, v)->jobs, j)
+            {
+                if (strcmp(j->map.nspace, nspace) == 0 && j->gone)
+                    return j;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void the_end_of_a_spawned_job_does_not_overtake_its_output(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct local_job *j;
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "2000");
+    j = gone_at_member(d, job(d)->nspace);
+    assert_non_null(j);
+    assert_true(j->told); /* the head puts its own client's job in order */
+    j = gone_at_member(d, sim_job(d->sim, 9)->nspace);
+    assert_non_null(j);
+    assert_false(j->told); /* before its output has arrived */
+    assert_ends(d, 0, "");
     dvm_free(d);
 }
 
@@ -189,6 +228,7 @@ int main(void)
         cmocka_unit_test(spawned_jobs_end_with_a_parent_that_fails_and_after_it),
         cmocka_unit_test(a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not),
         cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),
+        cmocka_unit_test(the_end_of_a_spawned_job_does_not_overtake_its_output),
         cmocka_unit_test(the_time_of_a_job_is_that_of_what_it_has_spawned_too),
         cmocka_unit_test(a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it),
     };
