@@ -256,9 +256,9 @@ static int do_alter(char **argv)
     join(argv[0]);
     got.awaited = bo.size + 2;
     for (size_t i = 0; i < bo.size; i++) {
-        bo.bytes[i] ^= (char)(1u << i % 8);
+        ((uint8_t *)bo.bytes)[i] ^= (uint8_t)(1u << i % 8);
         expect_one(PMIx_Validate_credential_nb(&bo, NULL, 0, on_checked, NULL));
-        bo.bytes[i] ^= (char)(1u << i % 8);
+        ((uint8_t *)bo.bytes)[i] ^= (uint8_t)(1u << i % 8);
     }
     bo.size--;
     expect_one(PMIx_Validate_credential_nb(&bo, NULL, 0, on_checked, NULL));

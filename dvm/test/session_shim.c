@@ -14,8 +14,12 @@ static pmix_status_t job_control(const pmix_proc_t *requestor, const pmix_proc_t
 {
     if (ninfo == 0 || !PMIX_CHECK_KEY(&info[0], "test.session"))
         return host.job_control(requestor, targets, ntargets, info, ninfo, cb, cbdata);
+#ifdef PMIX_SESSION_CTRL_ID
     return host.session_control(requestor, info[0].value.data.uint32, info + 1, ninfo - 1, cb,
                                 cbdata);
+#else
+    return PMIX_ERR_NOT_SUPPORTED;
+#endif
 }
 
 pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_info_t info[], size_t ninfo)

@@ -7,7 +7,7 @@
 #include <pmix.h>
 #include <stdint.h>
 
-void client_start(pmix_proc_t *me, uint32_t *job_size);
+void client_start(pmix_proc_t *out, uint32_t *job_size);
 int client_stop(void); /* 0 */
 
 void must(pmix_status_t rc, const char *what);
