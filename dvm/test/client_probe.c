@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define CONNS_MAX 1024
 #define WAIT_MS 20000
@@ -145,8 +146,8 @@ static void crowd(struct probe *p)
     size_t n = 0;
     char token[16];
 
-    do {
-        snprintf(token, sizeof token, "crowd %zu", n++);
+    do { /* no other process's: its end may not have been heard yet */
+        snprintf(token, sizeof token, "%d %zu", (int)getpid(), n++);
         use(p, n);
         open_session(p, token, 1, 0, 1000);
     } while (listen_for(p, "OPENED"));
