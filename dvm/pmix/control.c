@@ -38,13 +38,26 @@ static bool only_cleanup(const pmix_info_t *info, size_t n)
     return i == n;
 }
 
+static bool is_known(const pmix_info_t *i)
+{
+    static const char *const keys[] = {PMIX_JOB_CTRL_KILL, PMIX_JOB_CTRL_TERMINATE,
+                                       PMIX_JOB_CTRL_PAUSE, PMIX_JOB_CTRL_RESUME,
+                                       PMIX_JOB_CTRL_SIGNAL};
+
+    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        if (PMIX_CHECK_KEY(i, keys[k]))
+            return true;
+    }
+    return cleanup_is_key(i);
+}
+
 pmix_status_t control_check(const pmix_info_t *info, size_t n)
 {
     int signum = signal_of(info, n);
 
     if (only_cleanup(info, n))
         return PMIX_OPERATION_SUCCEEDED;
-    if (signum == 0)
+    if (signum == 0 || !info_understood(info, n, is_known))
         return PMIX_ERR_NOT_SUPPORTED;
     return signum > 0 && signum < NSIG ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }

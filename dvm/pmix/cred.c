@@ -36,10 +36,8 @@ static pmix_status_t check_directives(const pmix_info_t *info, size_t n)
 {
     const pmix_info_t *type = info_find(info, n, PMIX_CRED_TYPE);
 
-    for (size_t i = 0; i < n; i++) {
-        if (PMIX_INFO_IS_REQUIRED(&info[i]) && !is_known(&info[i]))
-            return PMIX_ERR_NOT_SUPPORTED;
-    }
+    if (!info_understood(info, n, is_known))
+        return PMIX_ERR_NOT_SUPPORTED;
     if (!type)
         return PMIX_SUCCESS;
     if (type->value.type != PMIX_STRING || !type->value.data.string)

@@ -21,6 +21,12 @@ static bool is_directive(const pmix_info_t *i)
     return false;
 }
 
+/* What a name that is not reserved says is the data. */
+static bool is_directive_or_data(const pmix_info_t *i)
+{
+    return is_directive(i) || !PMIX_CHECK_RESERVED_KEY(i->key);
+}
+
 static void put_head(struct buf *b, const pmix_proc_t *proc, const struct pmix_srv *p,
                      const pmix_info_t *info, size_t ninfo)
 {
@@ -105,11 +111,14 @@ void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
 pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
                          pmix_op_cbfunc_t cb, void *cbdata)
 {
-    struct upcall *u = request('p');
+    struct upcall *u;
     size_t count_at;
     uint32_t n = 0;
     bool ok = true;
 
+    if (!info_understood(info, ninfo, is_directive_or_data))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u = request('p');
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
@@ -136,9 +145,12 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size
 pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
                         size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata)
 {
-    struct upcall *u = request('l');
+    struct upcall *u;
     bool wait = info_find(info, ninfo, PMIX_WAIT) != NULL;
 
+    if (!info_understood(info, ninfo, is_directive))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u = request('l');
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
@@ -153,8 +165,11 @@ pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t 
 pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
                            size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
-    struct upcall *u = request('u');
+    struct upcall *u;
 
+    if (!info_understood(info, ninfo, is_directive))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u = request('u');
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);

@@ -60,6 +60,15 @@ bool info_true(const pmix_info_t *info, size_t n, const char *key)
     return i && (i->value.type != PMIX_BOOL || i->value.data.flag);
 }
 
+bool info_understood(const pmix_info_t *info, size_t n, bool (*is_known)(const pmix_info_t *i))
+{
+    for (size_t i = 0; i < n; i++) {
+        if (PMIX_INFO_IS_REQUIRED(&info[i]) && !is_known(&info[i]))
+            return false;
+    }
+    return true;
+}
+
 const pmix_proc_t *info_procs(const pmix_info_t *i, size_t *n)
 {
     const pmix_data_array_t *list = i->value.data.darray;

@@ -259,6 +259,8 @@ bool envdefault_only_loopback(void);
 const pmix_info_t *info_find(const pmix_info_t *info, size_t n, const char *key);
 long info_int(const pmix_info_t *info, size_t n, const char *key, long otherwise);
 bool info_true(const pmix_info_t *info, size_t n, const char *key);
+/* None that is marked as required is unknown: PMIx standard, "pmix_info_t", PMIX_INFO_REQD. */
+bool info_understood(const pmix_info_t *info, size_t n, bool (*is_known)(const pmix_info_t *i));
 /* Of a value that is a process or an array of them; NULL: it is neither, or there are none. */
 const pmix_proc_t *info_procs(const pmix_info_t *i, size_t *n);
 

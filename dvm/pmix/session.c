@@ -39,11 +39,7 @@ static pmix_status_t check_keys(const pmix_info_t *info, size_t n)
         if (info_true(info, n, not_ours[k]))
             return PMIX_ERR_NOT_SUPPORTED;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (PMIX_INFO_IS_REQUIRED(&info[i]) && !is_known(&info[i]))
-            return PMIX_ERR_NOT_SUPPORTED;
-    }
-    return PMIX_SUCCESS;
+    return info_understood(info, n, is_known) ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
 }
 
 /* One action; 0 in *signum is the end of the session. */

@@ -9,10 +9,12 @@ bats_require_minimum_version 1.5.0
 load lib.bash
 
 tool=${TOOL_PROBE:-$repo/build/probe/tool_probe}
+shares=${SHARE_PROBE:-$repo/build/probe/share_probe}
 
 setup_file() {
     build_all
     [ -n "${TOOL_PROBE:-}" ] || make -s -C "$repo" build/probe/tool_probe >&2
+    [ -n "${SHARE_PROBE:-}" ] || make -s -C "$repo" build/probe/share_probe >&2
 }
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
@@ -129,9 +131,20 @@ END
 
 @test "a value published for the life of its rank goes with the rank, from wherever it is, one for the job stays" {
     start_dvm 3 --slots 1
-    run prun -n 2 --host 2,3 "$probe" publish-own
+    run prun -n 2 --host 2,3 "$shares" publish-own
     [ "$status" -eq 0 ]
     [ "$output" = $'own: NOT FOUND\njob: SUCCESS' ]
+}
+
+@test "an attribute that is required and not known is refused, by job control and the data service, and nothing is done" {
+    start_dvm 1
+    run prun -n 1 "$shares" required
+    [ "$status" -eq 0 ]
+    [ "$output" = "control: SUCCESS, NOT SUPPORTED
+publish: SUCCESS, NOT SUPPORTED
+lookup: SUCCESS, NOT SUPPORTED
+unpublish: SUCCESS, NOT SUPPORTED
+other: NOT FOUND" ]
 }
 
 # --- groups
@@ -140,7 +153,7 @@ END
     start_dvm 3 --slots 2
     for members in named all; do
         for seconds in 0 60; do
-            run prun -n 4 "$probe" group 4 "$members" "$seconds" comes
+            run prun -n 4 "$shares" group 4 "$members" "$seconds" comes
             echo "$members $seconds: $output"
             [ "$status" -eq 0 ]
             [ "$(sort <<< "$output" | uniq -c | tr -s ' \n' ' ')" = " 4 SUCCESS 1 waits for its last " ]
@@ -154,7 +167,7 @@ END
     start_dvm 3 --slots 2
     for size in "${sizes[@]}"; do
         for members in named all; do
-            run prun -n "$size" "$probe" group "$size" "$members" 1 stays
+            run prun -n "$size" "$shares" group "$size" "$members" 1 stays
             echo "$size $members: $output"
             [ "$status" -eq 0 ]
             [ "$(sort <<< "$output" | uniq -c | tr -s ' \n' ' ')" = " $((size - 1)) TIMEOUT 1 waits for its last " ]
