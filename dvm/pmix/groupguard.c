@@ -24,7 +24,6 @@ typedef int assign_fn(struct event *ev, struct event_base *base, int fd, short w
                       event_callback_fn cb, void *arg);
 typedef pmix_status_t info_load_fn(pmix_info_t *info, const char *key, const void *data,
                                    pmix_data_type_t type);
-assign_fn pmix_event_assign;
 
 static atomic_bool active; /* the library that runs is the one that has been read */
 static _Thread_local enum { NO_GROUP, CONSTRUCT, DESTRUCT } doing;
