@@ -87,7 +87,8 @@ static int write_file(struct pmix_srv *p, hwloc_topology_t t, struct err *err)
 
     if (!address || hwloc_shmem_topology_get_length(t, &size, 0) < 0)
         return err_sys(err, errno, "a place for %s", path);
-    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    /* Ours to write, by this descriptor alone: what all map has pointers in it. */
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
     if (fd < 0)
         return err_sys(err, errno, "making %s", path);
     errno = posix_fallocate(fd, 0, (off_t)size);

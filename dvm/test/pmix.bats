@@ -50,7 +50,7 @@ no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/nul
     prun -x OMPI_MCA_hwloc_base_verbose=5 -x PMIX_MCA_pmix_hwloc_verbose=5 -n 4 "$examples/mpi_hello" > "$BATS_TEST_TMPDIR/out" 2>&1
     [ "$(grep -cE 'hwloc:base: topology in shared memory|shmem adopted' "$BATS_TEST_TMPDIR/out")" -eq 4 ]
     run ! grep -E 'discovering topology|checking v2 xml' "$BATS_TEST_TMPDIR/out"
-    [ "$(stat -c %a "$(topology_of 1)" "$(topology_of 2)")" = "$(printf '600\n600')" ]
+    [ "$(stat -c %a "$(topology_of 1)" "$(topology_of 2)")" = "$(printf '400\n400')" ]
     spawner=$(awk '{print $1; exit}' "$DVM_SESSION_DIR/1/pid")
     daemon=$(pgrep -P "$spawner" -x prted)
     kill -KILL "$daemon"

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +92,17 @@ static void ranks_find_the_same_machine_as_they_would_read_devices_included(void
     assert_true(WIFEXITED(status));
 }
 
+static void no_rank_can_write_what_the_others_map(void **state)
+{
+    struct pmix_srv *p = *state;
+    struct stat st;
+
+    topology_start(p);
+    topology_share(p);
+    assert_int_equal(stat(p->topology.path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0400);
+}
+
 static size_t attributes(const struct pmix_srv *p, uid_t uid)
 {
     const struct job j = {.uid = uid};
@@ -146,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             ranks_find_the_same_machine_as_they_would_read_devices_included, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_rank_can_write_what_the_others_map, setup, teardown),
         cmocka_unit_test_setup_teardown(ranks_of_another_user_read_it_themselves, setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_of_a_former_life_is_not_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(without_a_place_for_it_ranks_read_it_themselves, setup,
