@@ -60,7 +60,7 @@ static bool find_holder(struct pmix_srv *p, const struct upcall *u, struct pmix_
     who->tool = true;
     who->uid = geteuid();
     who->gid = getegid();
-    return p->tools;
+    return p->tools && !nspace_is_taken(u->nspace);
 }
 
 static void run_get(struct pmix_srv *p, struct upcall *u)

@@ -322,6 +322,8 @@ pmix_status_t on_cred_get(const pmix_proc_t *proc, const pmix_info_t info[], siz
 pmix_status_t on_cred_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
                             const pmix_info_t info[], size_t ninfo, pmix_validation_cbfunc_t cb,
                             void *cbdata);
+/* "<incarnation>.<number>", a job's, also one that is over, or the servers' own: no tool's. */
+bool nspace_is_taken(const char *name);
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
 pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                       size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata);

@@ -66,7 +66,7 @@ static pmix_status_t read_action(const pmix_info_t *info, size_t n, int *signum)
 static void run_session(struct pmix_srv *p, struct upcall *u)
 {
     pmix_req req = req_add(p, &u->answer);
-    bool tool = p->tools && !job_find(p, u->nspace);
+    bool tool = p->tools && !nspace_is_taken(u->nspace);
 
     if (u->number == 0 && !tool)
         pmix_srv_answer(p, req, PMIX_ERR_NO_PERMISSIONS, NULL, 0);

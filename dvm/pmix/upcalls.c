@@ -62,8 +62,7 @@ pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc
     return tell(proc, run_finalized);
 }
 
-/* "<incarnation>.<number>", a job's, or the servers' own. */
-static bool is_taken(const char *name)
+bool nspace_is_taken(const char *name)
 {
     size_t digits = strspn(name, "0123456789abcdef");
 
@@ -101,7 +100,7 @@ void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, 
 
     PMIX_LOAD_PROCID(&tool, "", 0);
     if (name && name->value.type == PMIX_STRING && name->value.data.string &&
-        !is_taken(name->value.data.string))
+        !nspace_is_taken(name->value.data.string))
         PMIX_LOAD_NSPACE(tool.nspace, name->value.data.string);
     else
         snprintf(tool.nspace, sizeof(tool.nspace), "tool.%d.%u", (int)getpid(),

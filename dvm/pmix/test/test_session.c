@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Session control, as the library would call it: what is refused, and what the rest becomes. Each
+/* Session control, as the library would call it: what is refused, and what the rest becomes; and
+ * who gets a credential. Each
  * test has a process of its own, since the library allows one server per process. */
 #include "dvm/pmix/pmix_private.h"
 #include "dvm/pmix/session.h"
@@ -56,10 +57,25 @@ static void on_given(pmix_status_t status, pmix_info_t info[], size_t ninfo, voi
     loop_post(fix.loop, stop, NULL);
 }
 
+static void on_cred(pmix_req req, const struct pmix_srv_holder *who, void *arg)
+{
+    fix.asked = who->tool;
+    pmix_srv_answer(fix.pmix, req, PMIX_ERR_NOT_FOUND, NULL, 0);
+}
+
+static void on_cred_given(pmix_status_t status, pmix_byte_object_t *cred, pmix_info_t info[],
+                          size_t ninfo, void *cbdata)
+{
+    fix.given = status;
+    loop_post(fix.loop, stop, NULL);
+}
+
 static void open_server(bool tools)
 {
-    static const struct pmix_srv_upcalls up = {
-        .on_clean_add = pair_keep_add, .on_clean_run = pair_keep_run, .on_session = on_asked};
+    static const struct pmix_srv_upcalls up = {.on_clean_add = pair_keep_add,
+                                               .on_clean_run = pair_keep_run,
+                                               .on_session = on_asked,
+                                               .on_cred_get = on_cred};
     struct pmix_srv_opts o = {.host = "node-a", .session_dir = fix.dir, .vpid = 3};
     struct err err = {0};
 
@@ -140,6 +156,18 @@ static pmix_status_t ask(const char *nspace, uint32_t session, const pmix_info_t
     return fix.given;
 }
 
+static pmix_status_t ask_cred(const char *nspace)
+{
+    struct err err = {0};
+    pmix_proc_t who;
+
+    PMIX_LOAD_PROCID(&who, nspace, 0);
+    fix.asked = NOTHING;
+    EXPECT(on_cred_get(&who, NULL, 0, on_cred_given, NULL) == PMIX_SUCCESS);
+    EXPECT(loop_run(fix.loop, &err) == 0);
+    return fix.given;
+}
+
 static pmix_status_t ask_flag(const char *nspace, const char *key)
 {
     pmix_info_t info;
@@ -213,6 +241,24 @@ static void a_rank_that_ends_the_session(void)
     EXPECT(fix.asked == NOTHING);
 }
 
+/* Its request is run when its job is forgotten. */
+static void a_rank_that_asks_last(void)
+{
+    open_server(true);
+    EXPECT(ask_flag(JOB, PMIX_SESSION_TERMINATE) == PMIX_ERR_NO_PERMISSIONS);
+    EXPECT(fix.asked == NOTHING);
+}
+
+static void who_gets_a_credential(void)
+{
+    open_server(true);
+    EXPECT(ask_cred("tool") == PMIX_ERR_NOT_FOUND && fix.asked == true);
+    EXPECT(ask_cred(JOB) == PMIX_ERR_NO_PERMISSIONS && fix.asked == NOTHING);
+    EXPECT(ask_cred(PMIX_SRV_NSPACE) == PMIX_ERR_NO_PERMISSIONS && fix.asked == NOTHING);
+    register_job();
+    EXPECT(ask_cred(JOB) == PMIX_ERR_NOT_FOUND && fix.asked == false);
+}
+
 static void where_no_tools_are_admitted(void)
 {
     unsetenv("DVM_PMIX_TOOLS");
@@ -255,7 +301,13 @@ static void a_request_is_for_one_action(void **state)
 static void the_session_is_not_a_rank_s_to_end(void **state)
 {
     in_child(a_rank_that_ends_the_session);
+    in_child(a_rank_that_asks_last);
     in_child(where_no_tools_are_admitted);
+}
+
+static void no_tool_s_credential_has_the_name_of_a_job_that_is_over(void **state)
+{
+    in_child(who_gets_a_credential);
 }
 
 static void the_rest_is_a_signal_or_the_end(void **state)
@@ -270,6 +322,7 @@ int main(void)
         cmocka_unit_test(directives_without_a_meaning_here_are_refused_and_nothing_is_done),
         cmocka_unit_test(a_request_is_for_one_action),
         cmocka_unit_test(the_session_is_not_a_rank_s_to_end),
+        cmocka_unit_test(no_tool_s_credential_has_the_name_of_a_job_that_is_over),
         cmocka_unit_test(the_rest_is_a_signal_or_the_end),
     };
 
