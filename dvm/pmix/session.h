@@ -23,7 +23,7 @@
 #define PMIX_SESSION_COMPLETE "pmix.ssn.complete"
 #endif
 
-#define SESSION_OURS 0u        /* PMIX_SESSION_ID of every job */
+#define SESSION_OURS 0u        /* the session of every job */
 #define SESSION_ALL UINT32_MAX /* those under the caller's control: the same */
 
 /* On PMIx's thread. */
