@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
+#define BLOB_MAX 4096 /* a line of the daemon's log is no longer */
+
 static void run_control(struct pmix_srv *p, struct upcall *u)
 {
     pmix_req req = req_add(p, &u->answer);
@@ -103,7 +105,8 @@ static char *log_text(const pmix_info_t *i)
     if (v->type == PMIX_STRING && v->data.string)
         return xstrdup(v->data.string);
     if (v->type == PMIX_BYTE_OBJECT && v->data.bo.bytes && PMIX_CHECK_KEY(i, PMIX_LOG_MSG))
-        return xasprintf("%.*s", (int)v->data.bo.size, v->data.bo.bytes);
+        return xasprintf("%.*s", (int)(v->data.bo.size < BLOB_MAX ? v->data.bo.size : BLOB_MAX),
+                         v->data.bo.bytes);
     return NULL;
 }
 

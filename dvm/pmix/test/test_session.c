@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Session control, as the library would call it: what is refused, and what the rest becomes; and
- * who gets a credential. Each
+/* Session control, as the library would call it: what is refused, and what the rest becomes; who
+ * gets a credential; and what is logged. Each
  * test has a process of its own, since the library allows one server per process. */
 #include "dvm/pmix/pmix_private.h"
 #include "dvm/pmix/session.h"
@@ -27,6 +27,7 @@ static struct {
     char dir[64];
     int asked;           /* signal of the upcall */
     pmix_status_t given; /* what the library was answered */
+    size_t logged;       /* bytes */
 } fix;
 
 /* In the child of a test cmocka's assertions cannot report: a line and an exit code can. */
@@ -70,12 +71,26 @@ static void on_cred_given(pmix_status_t status, pmix_byte_object_t *cred, pmix_i
     loop_post(fix.loop, stop, NULL);
 }
 
+static void on_logged(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
+                      void *arg)
+{
+    fix.logged = strlen(text);
+    pmix_srv_answer(fix.pmix, req, PMIX_SUCCESS, NULL, 0);
+}
+
+static void on_log_done(pmix_status_t status, void *cbdata)
+{
+    fix.given = status;
+    loop_post(fix.loop, stop, NULL);
+}
+
 static void open_server(bool tools)
 {
     static const struct pmix_srv_upcalls up = {.on_clean_add = pair_keep_add,
                                                .on_clean_run = pair_keep_run,
                                                .on_session = on_asked,
-                                               .on_cred_get = on_cred};
+                                               .on_cred_get = on_cred,
+                                               .on_log = on_logged};
     struct pmix_srv_opts o = {.host = "node-a", .session_dir = fix.dir, .vpid = 3};
     struct err err = {0};
 
@@ -259,6 +274,34 @@ static void who_gets_a_credential(void)
     EXPECT(ask_cred(JOB) == PMIX_ERR_NOT_FOUND && fix.asked == false);
 }
 
+/* Of so many bytes without an end. */
+static size_t logged_of(size_t size)
+{
+    pmix_byte_object_t blob = {.bytes = xmalloc(size), .size = size};
+    struct err err = {0};
+    pmix_info_t info;
+    pmix_proc_t who;
+
+    memset(blob.bytes, 'x', size);
+    PMIX_LOAD_PROCID(&who, JOB, 0);
+    PMIX_INFO_LOAD(&info, PMIX_LOG_MSG, &blob, PMIX_BYTE_OBJECT);
+    on_log(&who, &info, 1, NULL, 0, on_log_done, NULL);
+    EXPECT(loop_run(fix.loop, &err) == 0);
+    EXPECT(fix.given == PMIX_SUCCESS);
+    PMIX_INFO_DESTRUCT(&info);
+    free(blob.bytes);
+    return fix.logged;
+}
+
+static void blobs_to_log(void)
+{
+    open_server(false);
+    EXPECT(logged_of(1) == 1);
+    EXPECT(logged_of(4096) == 4096);
+    EXPECT(logged_of(4097) == 4096);
+    EXPECT(logged_of(1u << 20) == 4096);
+}
+
 static void where_no_tools_are_admitted(void)
 {
     unsetenv("DVM_PMIX_TOOLS");
@@ -310,6 +353,11 @@ static void no_tool_s_credential_has_the_name_of_a_job_that_is_over(void **state
     in_child(who_gets_a_credential);
 }
 
+static void of_a_blob_is_logged_what_a_line_holds(void **state)
+{
+    in_child(blobs_to_log);
+}
+
 static void the_rest_is_a_signal_or_the_end(void **state)
 {
     in_child(what_is_asked_for);
@@ -323,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_request_is_for_one_action),
         cmocka_unit_test(the_session_is_not_a_rank_s_to_end),
         cmocka_unit_test(no_tool_s_credential_has_the_name_of_a_job_that_is_over),
+        cmocka_unit_test(of_a_blob_is_logged_what_a_line_holds),
         cmocka_unit_test(the_rest_is_a_signal_or_the_end),
     };
 
