@@ -41,7 +41,9 @@ static void missed(struct odls *o)
         return;
     }
     snprintf(why, sizeof why, "it has not answered for %" PRIu64 " ms", o->silent_ms);
-    kill(o->spawner, SIGKILL); /* with the ranks, which would not be waited for */
+    /* With the ranks, which would not be waited for. As process 1 of a pod it is out of reach: the
+     * ranks are ended below, and the container by the kubelet, when we no longer answer it. */
+    kill(o->spawner, SIGKILL);
     odls_lose(o, why);
 }
 
@@ -63,7 +65,8 @@ void odls_watch_on_due(void *arg)
         loop_timer_arm(o->ping, o->silent_ms / 2);
 }
 
-/* No process of ours outlives it. */
+/* No process of ours outlives it. Of a rank that has been reaped only the mark tells what it has
+ * left: its number may be that of another program's session by now. */
 static void end_orphans(struct odls *o)
 {
     FREE_AUTO pid_t *sids = xcalloc(HASH_COUNT(o->procs), sizeof(*sids));
@@ -73,7 +76,7 @@ static void end_orphans(struct odls *o)
     size_t left;
 
     HASH_ITER(hh, o->procs, p, next)
-    if (p->pid > 0)
+    if (p->state == ODLS_RUNNING)
         sids[n++] = p->pid;
     left = orphans_end(o->token, sids, n, ORPHANS_MS);
     if (left)

@@ -80,6 +80,43 @@ static void sigkill_of_the_spawner_leaves_no_rank_and_no_grandchild(void **state
     munmap(sh, sizeof(*sh));
 }
 
+static bool has_pid(const struct t *t)
+{
+    return t->exited == 1 && memchr(t->out.data, '\n', t->out.len);
+}
+
+/* Its rank has been reaped, whose number may be another program's by then: one that has no mark, as
+ * this one, which holds the rank's output. */
+static int body_reaped(int sock, void *arg)
+{
+    struct shared *sh = arg;
+    struct t t;
+
+    set_up_with(&t, own_spawner(), 60000);
+    start_sh(&t, "env -i sleep 1000 & echo $!", false);
+    run_until(&t, has_pid);
+    buf_put_u8(&t.out, 0);
+    sh->pids[0] = (pid_t)strtol((char *)t.out.data, NULL, 10);
+    kill(own_spawner()->pid, SIGKILL);
+    run_until(&t, is_lost);
+    sh->pids[1] = is_alive(sh->pids[0]) ? sh->pids[0] : 0;
+    kill(sh->pids[0], SIGKILL);
+    tear_down(&t);
+    __atomic_store_n(&sh->over, 1, __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+static void the_number_of_a_rank_that_was_reaped_is_nobody_s_session(void **state)
+{
+    struct shared *sh = shared_alloc(sizeof(*sh));
+
+    assert_int_equal(under_spawner(body_reaped, sh), 1000 + SIGKILL);
+    assert_true(eventually(cond_over, sh));
+    assert_true(sh->pids[0] > 0);
+    assert_int_equal(sh->pids[0], sh->pids[1]);
+    munmap(sh, sizeof(*sh));
+}
+
 static int body_stopped(int sock, void *arg)
 {
     struct t t;
@@ -186,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sigkill_of_the_spawner_leaves_no_rank_and_no_grandchild),
+        cmocka_unit_test(the_number_of_a_rank_that_was_reaped_is_nobody_s_session),
         cmocka_unit_test(a_stopped_spawner_is_told_to_go_on),
         cmocka_unit_test(a_spawner_that_has_nothing_to_tell_for_long_is_not_lost),
         cmocka_unit_test(one_that_does_not_answer_is_killed_and_lost),
