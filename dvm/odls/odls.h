@@ -42,8 +42,9 @@ struct odls_upcalls {
 
 struct odls;
 /* The spawner from spawner_split(); its socket is taken. While something is wanted of it, it has to
- * answer: after half of silent_ms without a word it gets SIGCONT, after all of it SIGKILL, and is
- * lost. All processes of its ranks are then ended before on_spawner_lost. */
+ * answer: after half of silent_ms without a word it gets SIGCONT, after all of it SIGKILL (to
+ * no effect from inside a pod, where it is process 1), and is lost. All processes of its ranks are
+ * then ended before on_spawner_lost. */
 struct odls *odls_create(struct loop *loop, const struct spawner_handle *spawner,
                          uint64_t silent_ms, const struct odls_upcalls *up, void *arg,
                          struct err *err);
