@@ -14,6 +14,14 @@
 #include <src/include/pmix_globals.h>
 #include <utlist.h>
 
+/* Those that have been read release what they hand to on_pull() although they are going to be
+ * answered; a later one does not. */
+#if PMIX_NUMERIC_VERSION == 0x00040202 || PMIX_NUMERIC_VERSION == 0x00050007
+#define PULL_IS_KNOWN true
+#else
+#define PULL_IS_KNOWN false
+#endif
+
 /* What the library may keep for a tool that does not read, and how often it is looked up whether it
  * has read: the library does not tell. */
 #define UNREAD_MAX (256u << 10)
@@ -35,7 +43,9 @@ struct piece {
 
 /* A request whose tool is behind; the library's thread's. */
 struct lag {
-    const pmix_iof_req_t *req;
+    const pmix_iof_req_t *req; /* another's may come to be in the same place: */
+    pmix_proc_t tool;
+    size_t remote_id;
     size_t unread;     /* when it was last looked at, */
     uint64_t since_ms; /* and since when it has not become less */
     bool stalled;
@@ -116,12 +126,45 @@ static void lag_free(struct lag *l)
     free(l);
 }
 
+static pmix_proc_t tool_of(const pmix_iof_req_t *r)
+{
+    const pmix_rank_info_t *who = r->requestor->info;
+    pmix_proc_t tool;
+
+    PMIX_LOAD_PROCID(&tool, who ? who->pname.nspace : "", who ? who->pname.rank : PMIX_RANK_UNDEF);
+    return tool;
+}
+
+static bool is_of(const struct lag *l, const pmix_iof_req_t *r)
+{
+    pmix_proc_t tool;
+
+    if (l->req != r || l->remote_id != r->remote_id)
+        return false;
+    tool = tool_of(r);
+    return tool.rank == l->tool.rank && strcmp(tool.nspace, l->tool.nspace) == 0;
+}
+
+static struct lag *lag_new(const pmix_iof_req_t *r, size_t unread)
+{
+    struct lag *l = xcalloc(1, sizeof(*l));
+
+    *l = (struct lag){.req = r,
+                      .tool = tool_of(r),
+                      .remote_id = r->remote_id,
+                      .unread = unread,
+                      .since_ms = now_ms()};
+    DL_APPEND(lags, l);
+    return l;
+}
+
 static struct lag *lag_find(const pmix_iof_req_t *r)
 {
-    struct lag *l;
-
-    DL_SEARCH_SCALAR(lags, l, req, r);
-    return l;
+    for (struct lag *l = lags; l; l = l->next) {
+        if (is_of(l, r))
+            return l;
+    }
+    return NULL;
 }
 
 /* Of requests that have been withdrawn, or whose tools have gone. */
@@ -131,12 +174,14 @@ static void lags_prune(void)
 
     DL_FOREACH_SAFE(lags, l, tmp)
     {
-        int i = 0;
+        bool there = false;
 
-        while (i < requests()->size &&
-               pmix_pointer_array_get_item(requests(), i) != (const void *)l->req)
-            i++;
-        if (i == requests()->size)
+        for (int i = 0; i < requests()->size && !there; i++) {
+            const pmix_iof_req_t *r = pmix_pointer_array_get_item(requests(), i);
+
+            there = r && is_of(l, r);
+        }
+        if (!there)
             lag_free(l);
     }
 }
@@ -148,14 +193,11 @@ static void run_dropped(struct pmix_srv *p, struct upcall *u)
 
 static void tell_dropped(const struct lag *l, const char *nspace)
 {
-    const pmix_rank_info_t *who = l->req->requestor->info;
-    struct upcall *u = l->dropped && who ? upcall_new(run_dropped) : NULL;
-    pmix_proc_t tool;
+    struct upcall *u = l->dropped && l->tool.nspace[0] ? upcall_new(run_dropped) : NULL;
 
     if (!u)
         return;
-    PMIX_LOAD_PROCID(&tool, who->pname.nspace, who->pname.rank);
-    upcall_procs(u, &tool, 1);
+    upcall_procs(u, &l->tool, 1);
     memccpy(u->nspace, nspace, 0, sizeof(u->nspace) - 1);
     u->id = l->dropped;
     upcall_post(u);
@@ -169,11 +211,8 @@ static size_t waited_for(const struct piece *x, const pmix_iof_req_t *r)
 
     if (is_owner(x, r) || (n <= UNREAD_MAX && !l))
         return n;
-    if (!l) {
-        l = xcalloc(1, sizeof(*l));
-        *l = (struct lag){.req = r, .unread = n, .since_ms = now_ms()};
-        DL_APPEND(lags, l);
-    }
+    if (!l)
+        l = lag_new(r, n);
     if (l->stalled)
         return 0;
     if (n <= UNREAD_MAX) {
@@ -354,6 +393,8 @@ pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_
     const pmix_info_t *oldest = info_find(info, ninfo, PMIX_IOF_DROP_OLDEST);
     struct upcall *u;
 
+    if (!PULL_IS_KNOWN)
+        return PMIX_ERR_NOT_SUPPORTED;
     if (info_true(info, ninfo, PMIX_IOF_STOP))
         return PMIX_OPERATION_SUCCEEDED;
     if (nprocs == 0)
@@ -365,8 +406,7 @@ pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_
         return PMIX_ERR_INIT;
     upcall_procs(u, procs, nprocs);
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
-    /* The library releases what it hands us although we are going to answer. */
-    PMIX_RETAIN((pmix_object_t *)cbdata);
+    PMIX_RETAIN((pmix_object_t *)cbdata); /* see PULL_IS_KNOWN */
     upcall_post(u);
     return PMIX_SUCCESS;
 }
