@@ -44,8 +44,8 @@ static void drop(struct core *c, struct client *x)
     free(x->stdin_vpids);
     free(x->targets);
     free(x->wait);
-    free(x->ended);
-    free(x->gone_early);
+    hwloc_bitmap_free(x->ended);
+    hwloc_bitmap_free(x->gone_early);
     free(x);
 }
 
@@ -94,6 +94,8 @@ void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
     } else {
         x = xcalloc(1, sizeof *x);
         x->id = client;
+        x->ended = hwloc_bitmap_alloc();
+        x->gone_early = hwloc_bitmap_alloc();
         DL_APPEND(c->clients, x);
         c->nclients++;
     }
@@ -157,15 +159,6 @@ bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch)
     return members_current(&c->members, vpid, (struct epoch){c->self.epoch.inc, epoch});
 }
 
-static bool has(const uint32_t *list, size_t n, uint32_t vpid)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (list[i] == vpid)
-            return true;
-    }
-    return false;
-}
-
 /* The end is told when each daemon named has said that there is no more output, or is gone itself.
  */
 static void check_done(struct core *c, struct client *x)
@@ -174,9 +167,12 @@ static void check_done(struct core *c, struct client *x)
 
     if (!x->done)
         return;
-    for (size_t i = 0; i < x->nwait; i++) {
-        if (!has(x->ended, x->nended, x->wait[i]) && members_live(&c->members, x->wait[i]))
+    while (x->nwait > 0) {
+        uint32_t vpid = x->wait[x->nwait - 1];
+
+        if (!hwloc_bitmap_isset(x->ended, vpid) && members_live(&c->members, vpid))
             return;
+        x->nwait--;
     }
     if (!x->gone)
         say(c, x->id, &m, true);
@@ -191,20 +187,13 @@ static struct client *of_job(const struct core *c, const struct msg *m)
     return x && x->nspace && strcmp(x->nspace, m->nspace) != 0 ? NULL : x;
 }
 
-static void add(uint32_t **list, size_t *n, uint32_t vpid)
-{
-    *list = xrealloc(*list, (*n + 1) * sizeof **list);
-    (*list)[(*n)++] = vpid;
-}
-
 bool client_waits_for_iof(struct core *c, uint32_t from, const struct msg *m)
 {
     struct client *x = m->number ? of_job(c, m) : NULL;
 
-    if (!x || has(x->ended, x->nended, from))
+    if (!x || hwloc_bitmap_isset(x->ended, from))
         return false;
-    if (!has(x->gone_early, x->ngone, from))
-        add(&x->gone_early, &x->ngone, from);
+    hwloc_bitmap_set(x->gone_early, from);
     return true;
 }
 
@@ -213,10 +202,10 @@ void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
     struct client *x = of_job(c, m);
     struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = m->nspace};
 
-    if (!x || has(x->ended, x->nended, from))
+    if (!x || hwloc_bitmap_isset(x->ended, from))
         return;
-    add(&x->ended, &x->nended, from);
-    if (has(x->gone_early, x->ngone, from))
+    hwloc_bitmap_set(x->ended, from);
+    if (hwloc_bitmap_isset(x->gone_early, from))
         launch_msg(c->launch, from, &gone);
     check_done(c, x);
 }

@@ -13,6 +13,8 @@
 #include "dvm/state/state.h"
 #include "dvm/xcast/xcast.h"
 
+#include <hwloc/bitmap.h>
+
 #define CORE_RETRY_MIN_MS 50
 #define CORE_RETRY_MAX_MS 2000
 #define CORE_CLIENTS_MAX 4096
@@ -57,11 +59,10 @@ struct client {
     bool started;               /* input can go to its daemons */
     size_t nstdin;
     uint32_t *stdin_vpids;
-    size_t nwait, nended;
-    uint32_t *wait;  /* daemons whose output is still to come */
-    uint32_t *ended; /* daemons that said that there is no more */
-    size_t ngone;
-    uint32_t *gone_early; /* where the job is gone, says their word, which came before that */
+    size_t nwait;
+    uint32_t *wait;            /* daemons whose output may still come */
+    hwloc_bitmap_t ended;      /* daemons that said that there is no more */
+    hwloc_bitmap_t gone_early; /* where the job is gone, says their word, which came before that */
     struct client *next, *prev;
 };
 
