@@ -376,7 +376,17 @@ static bool node_current(const struct launch *l, const struct job_node *n)
     return members_current(l->members, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
 }
 
-/* Every daemon concerned, and those that have asked about the job. */
+static bool watches(const struct job *j, uint32_t vpid)
+{
+    size_t i = 0;
+
+    while (i < j->nwatchers && j->watchers[i] != vpid)
+        i++;
+    return i < j->nwatchers;
+}
+
+/* Every daemon concerned, and those that have asked about the job; and the head, which has what its
+ * ranks have published. */
 static void tell_all_ended(struct launch *l, struct job *j)
 {
     if (j->ended_told)
@@ -392,6 +402,8 @@ static void tell_all_ended(struct launch *l, struct job *j)
             (!j->sent || job_launch_node(&j->map, j->watchers[i]) < 0))
             tell_ended(l, j, j->watchers[i]);
     }
+    if (j->sent && job_launch_node(&j->map, VPID_HEAD) < 0 && !watches(j, VPID_HEAD))
+        tell_ended(l, j, VPID_HEAD);
 }
 
 /* What its own ranks have come to goes before what spawned jobs have. */

@@ -136,6 +136,16 @@ END
     [ "$output" = $'own: NOT FOUND\njob: SUCCESS' ]
 }
 
+@test "what a job has published goes with it, where the head has none of its ranks" {
+    start_dvm 2 --slots 1
+    prun -n 1 "$shares" publish ours
+    for _ in 1 2; do
+        run prun -n 1 "$shares" look-up ours
+        [ "$output" = "NOT FOUND" ]
+        prun -n 1 "$shares" publish ours # the name is free
+    done
+}
+
 @test "an attribute that is required and not known is refused, by job control and the data service, and nothing is done" {
     start_dvm 1
     run prun -n 1 "$shares" required

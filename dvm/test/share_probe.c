@@ -55,6 +55,21 @@ static int do_publish_own(char **argv)
     return end();
 }
 
+/* publish KEY, look-up KEY: for the job's life; by a single rank. */
+static int do_publish(char **argv)
+{
+    begin();
+    publish_for(argv[0], PMIX_PERSIST_APP);
+    return end();
+}
+
+static int do_look_up(char **argv)
+{
+    begin();
+    printf("%s\n", name_of(look_up(argv[0])));
+    return end();
+}
+
 /* A request with an attribute that nobody knows, then with the same as a must. */
 static void try_both(const char *what, pmix_status_t (*request)(pmix_info_t *strange))
 {
@@ -195,8 +210,8 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } verbs[] = {
-    {"publish-own", do_publish_own},
-    {"group", do_group},
+    {"publish-own", do_publish_own}, {"publish", do_publish},
+    {"look-up", do_look_up},         {"group", do_group},
     {"required", do_required},
 };
 

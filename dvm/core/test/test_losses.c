@@ -52,7 +52,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
     if (act->kind == OUT_RANKS_LOST)
         on_lost(d, vpid, act);
-    if (act->kind == OUT_JOB_ENDED && !d->messages[vpid])
+    if (act->kind == OUT_JOB_ENDED && vpid != VPID_HEAD && !d->messages[vpid]) /* it has no ranks */
         d->ended_first = true;
 }
 
