@@ -33,9 +33,32 @@ code_of() {
     "$bin/pstat" <&- > /dev/null 2>&-
 }
 
+# type_in TEXT WORDS: on the terminal that $terminal is; returns when a line there ends with these.
+type_in() {
+    local line=
+    printf '%s' "$1" >&"${terminal[1]}"
+    until [[ "$line" == *"$2"*$'\r' ]]; do
+        read -r -t "$limit" -u "${terminal[0]}" line
+        echo "$line"
+    done
+}
+
 @test "a prun that comes from the background, or is stopped and continued, reads the terminal again" {
     start_dvm 1
-    run -0 timeout "$limit" python3 "$BATS_TEST_DIRNAME/foreground.py" "$bin/prun"
+    # A shell with job control on a terminal of its own, which does not echo.
+    coproc terminal { exec script -q -c 'exec bash --norc --noprofile -i' /dev/null 2>&1 3>&-; }
+    local pid=$!
+    type_in $'stty -echo; PS1=; echo re\'\'ady\n' ready
+    # The rank says what it reads in other words than were typed.
+    type_in "$bin/prun -n 1 sh -c 'echo st\"\"arted; sed -u s/^/rank-says-/' &"$'\n' started
+    type_in $'fg\n' "$bin/prun"
+    type_in $'one\n' rank-says-one
+    type_in $'\x1a' Stopped
+    type_in $'fg\n' "$bin/prun"
+    type_in $'two\n' rank-says-two
+    type_in $'\x04echo code=$?\n' code=0
+    type_in $'exit\n' exit
+    wait "$pid"
 }
 
 @test "a directory that is gone is no working directory" {
