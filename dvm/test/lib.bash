@@ -110,9 +110,19 @@ eventually() {
 # written PID: bytes that the process has written so far.
 written() { awk '/^wchar/ { print $2 }' "/proc/$1/io"; }
 
-# stands_still PID: it has written something, and nothing more within half a second.
+# rests PID...: the state of each of their threads, and how often it has gone to sleep.
+rests() {
+    local files
+    files=$(printf '/proc/%s/task/*/status ' "$@")
+    # shellcheck disable=SC2086 # names to be found
+    awk '/^(State|voluntary)/ { print FILENAME, $2 }' $files
+}
+
+# stands_still PID [READER...]: it waits for a pipe to be read, and all daemons and these readers sleep at one time: as long
+# as nobody else moves, neither will they.
 stands_still() {
-    local before
-    before=$(written "$1") && sleep 0.5
-    [ "${before:-0}" -gt 0 ] && [ "$(written "$1")" = "$before" ]
+    local all before
+    mapfile -t all < <(daemons)
+    before=$(rests "$@" "${all[@]}") && [[ "$(< "/proc/$1/wchan")" == *pipe_write ]] || return 1
+    ! grep -q ' [RD]$' <<< "$before" && [ "$(rests "$@" "${all[@]}")" = "$before" ]
 }

@@ -695,10 +695,8 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     watch 2 all
     local pid=$! got
     pkill -STOP -P "$pid"
-    local begin=$EPOCHREALTIME
     open_gate 1
     wait "$job_pid"
-    echo "after $(bc <<< "$EPOCHREALTIME - $begin") s"
     [ "$(wc -c < "$BATS_TEST_TMPDIR/prun.out")" -eq 50000000 ]
     pkill -CONT -P "$pid"
     wait "$pid"
@@ -720,7 +718,7 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     echo > "$gate"
     eventually pgrep -f '^head -c 100000000 /dev/zero$'
     pid=$(pgrep -f '^head -c 100000000 /dev/zero$')
-    eventually stands_still "$pid"
+    eventually stands_still "$pid" # its reader is stopped
     bytes=$(written "$pid")
     after=$(hwm)
     echo "written $bytes, memory $before KiB, then $after KiB"

@@ -21,8 +21,9 @@ unread_job() {
 }
 
 unread_stands() {
-    local pid
-    pid=$(pgrep -xf "head -c $bytes /dev/zero") && stands_still "$pid"
+    local pid reader
+    pid=$(pgrep -xf "head -c $bytes /dev/zero") && reader=$(pgrep -f "^$bin/prun .* head -c $bytes /dev/zero\$") &&
+        stands_still "$pid" "$reader"
 }
 
 all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.members[].slotsUsed] | add == 0)')" = true ]; }
