@@ -82,7 +82,7 @@ static void sigkill_of_the_spawner_leaves_no_rank_and_no_grandchild(void **state
 
 static bool has_pid(const struct t *t)
 {
-    return t->exited == 1 && memchr(t->out.data, '\n', t->out.len);
+    return t->exited == 1 && t->out.len > 0 && memchr(t->out.data, '\n', t->out.len);
 }
 
 /* Its rank has been reaped, whose number may be another program's by then: one that has no mark, as
