@@ -1,45 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PMIx client or tool for tests of the local DVM: asks for credentials and shows them. */
-#include <pmix.h>
+#include "dvm/test/probe.h"
+
 #include <pmix_tool.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define FILE_MAX 65536
 
-static pmix_proc_t me;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-/* The library's name of a status, which 4.2 spells "INVALID-CREDENTIAL" and 5.0
- * "PMIX_ERR_INVALID_CRED", as "INVALID CRED". */
-static const char *name_of(pmix_status_t rc)
+/* 4.2 spells one name "INVALID-CREDENTIAL", and 5.0 "PMIX_ERR_INVALID_CRED". */
+static const char *said(pmix_status_t rc)
 {
-    static char name[64];
-    const char *text = PMIx_Error_string(rc);
-
-    if (strncmp(text, "PMIX_", 5) == 0)
-        text += 5;
-    if (strncmp(text, "ERR_", 4) == 0)
-        text += 4;
-    snprintf(name, sizeof(name), "%s", text);
-    for (char *c = name; *c; c++) {
-        if (*c == '-' || *c == '_')
-            *c = ' ';
-    }
-    return strncmp(name, "INVALID CRED", 12) == 0 ? "INVALID CRED" : name;
-}
-
-static void must(pmix_status_t rc, const char *what)
-{
-    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
-        return;
-    printf("%s: %s\n", what, name_of(rc));
-    fflush(stdout);
-    _exit(9);
+    return rc == PMIX_ERR_INVALID_CRED ? "INVALID CRED" : name_of(rc);
 }
 
 /* --- as a rank ("-") or as a tool of the daemon with this URI, "URI NAMESPACE" with a name of its
@@ -172,7 +142,7 @@ static pmix_status_t get(const char *types)
 static int do_get(char **argv)
 {
     join(argv[0]);
-    printf("get: %s type=%s\n", name_of(get(argv[1])), got.type);
+    printf("get: %s type=%s\n", said(get(argv[1])), got.type);
     fflush(stdout);
     return leave(argv[0]);
 }
@@ -240,7 +210,7 @@ static int do_check(char **argv)
     expect_one(
         PMIx_Validate_credential_nb(&bo, info, directives(argv + 2, info), on_checked, NULL));
     await_all();
-    printf("validate: %s\n", name_of(got.status));
+    printf("validate: %s\n", said(got.status));
     if (got.status == PMIX_SUCCESS)
         printf("holder: %s\n", got.holder);
     fflush(stdout);
