@@ -102,6 +102,7 @@ teardown() { end_dvm; }
 @test "MPI: MPI_Abort leaves the daemon's directory as it is" {
     local before
     start_dvm 1
+    prun -n 1 "$examples/mpi_hello" # the first one has the topology written
     before=$(ls "$DVM_SESSION_DIR/1")
     run -7 prun -n 1 "$examples/mpi_abort" 0 7
     [ "$(ls "$DVM_SESSION_DIR/1")" = "$before" ]
