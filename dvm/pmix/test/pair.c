@@ -668,6 +668,16 @@ struct pair_result pair_run(const struct pair_plan *plan)
     return result;
 }
 
+struct pair_result pair_run_client(const char *client, uint32_t ranks_a, uint32_t ranks_b)
+{
+    FREE_AUTO char *arg = xasprintf("--client=%s", client);
+    const char *const argv[] = {PAIR_SELF, arg, NULL};
+    static const char *const env[] = {"COLOUR=red", NULL};
+    const struct pair_plan plan = {.argv = argv, .ranks = {ranks_a, ranks_b}, .env = env};
+
+    return pair_run(&plan);
+}
+
 int pair_client_main(int argc, char **argv, const struct pair_client *clients, size_t n)
 {
     for (size_t i = 0; argc > 1 && i < n; i++) {

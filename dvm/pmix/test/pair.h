@@ -25,6 +25,9 @@ struct pair_result {
  * out. */
 struct pair_result pair_run(const struct pair_plan *plan);
 
+/* The same, of the test's own client of that name, with COLOUR=red in its environment. */
+struct pair_result pair_run_client(const char *client, uint32_t ranks_a, uint32_t ranks_b);
+
 /* Upcalls of cleanup that keep and remove in this process; `arg` is this. */
 struct pmix_srv;
 struct pair_kept;

@@ -441,19 +441,9 @@ static const struct pair_client clients[] = {
     {"no-finalize", client_no_finalize},
 };
 
-static struct pair_result run(const char *client, uint32_t ranks_a, uint32_t ranks_b)
-{
-    FREE_AUTO char *arg = xasprintf("--client=%s", client);
-    const char *const argv[] = {PAIR_SELF, arg, NULL};
-    static const char *const env[] = {"COLOUR=red", NULL};
-    const struct pair_plan plan = {.argv = argv, .ranks = {ranks_a, ranks_b}, .env = env};
-
-    return pair_run(&plan);
-}
-
 static void run_well(const char *client, uint32_t ranks_a, uint32_t ranks_b)
 {
-    struct pair_result r = run(client, ranks_a, ranks_b);
+    struct pair_result r = pair_run_client(client, ranks_a, ranks_b);
 
     free(r.out);
     assert_int_equal(r.failed, 0);
@@ -511,7 +501,7 @@ static void an_event_reaches_each_other_rank_once(void **state)
 
 static void an_abort_names_who_why_and_the_code(void **state)
 {
-    struct pair_result r = run("abort", 1, 1);
+    struct pair_result r = pair_run_client("abort", 1, 1);
 
     assert_non_null(strstr(r.out, "abort 7.1.1 code=42 text=on purpose"));
     assert_int_equal(r.failed, 2);
@@ -520,7 +510,7 @@ static void an_abort_names_who_why_and_the_code(void **state)
 
 static void job_control_passes_signals_and_refuses_what_it_does_not_know(void **state)
 {
-    struct pair_result r = run("control", 1, 0);
+    struct pair_result r = pair_run_client("control", 1, 0);
 
     assert_non_null(strstr(r.out, "control 7.1.-2 signal=10"));
     assert_int_equal(r.failed, 0);
@@ -539,7 +529,7 @@ static void ranks_of_two_servers_connect_and_disconnect(void **state)
 
 static void a_group_gets_one_context_id_everywhere(void **state)
 {
-    struct pair_result r = run("group", 2, 1);
+    struct pair_result r = pair_run_client("group", 2, 1);
     const char *line = r.out;
     unsigned long id[3];
 
@@ -557,7 +547,7 @@ static void a_group_gets_one_context_id_everywhere(void **state)
 
 static void ranks_that_die_without_finalize_leave_nothing_behind(void **state)
 {
-    struct pair_result r = run("no-finalize", 2, 1);
+    struct pair_result r = pair_run_client("no-finalize", 2, 1);
 
     /* The ranks failed, the servers ended well otherwise: no "left" in what they say. */
     assert_int_equal(r.failed, 2);

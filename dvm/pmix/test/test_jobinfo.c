@@ -196,19 +196,9 @@ static const struct pair_client clients[] = {
     {"dirs", client_dirs},
 };
 
-static struct pair_result run(const char *client, uint32_t ranks_a, uint32_t ranks_b)
-{
-    FREE_AUTO char *arg = xasprintf("--client=%s", client);
-    const char *const argv[] = {PAIR_SELF, arg, NULL};
-    static const char *const env[] = {"COLOUR=red", NULL};
-    const struct pair_plan plan = {.argv = argv, .ranks = {ranks_a, ranks_b}, .env = env};
-
-    return pair_run(&plan);
-}
-
 static void run_well(const char *client, uint32_t ranks_a, uint32_t ranks_b)
 {
-    struct pair_result r = run(client, ranks_a, ranks_b);
+    struct pair_result r = pair_run_client(client, ranks_a, ranks_b);
 
     free(r.out);
     assert_int_equal(r.failed, 0);
