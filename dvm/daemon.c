@@ -292,7 +292,8 @@ static int make_pmix(struct daemon *d, struct err *err)
     struct pmix_srv_opts o = {.host = d->opts.host_name,
                               .session_dir = d->opts.session_dir,
                               .vpid = d->opts.vpid,
-                              .topology = d->opts.topology};
+                              .topology = d->opts.topology,
+                              .silent_ms = d->opts.pmix_silent_ms};
 
     d->pmix = pmix_srv_create(d->loop, &o, &dpmix_upcalls, d, err);
     return d->pmix ? 0 : -1;

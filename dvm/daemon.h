@@ -28,6 +28,7 @@ struct daemon_opts {
     int64_t drain_s;
     bool drain_kill;
     uint64_t reconnect_ms, ack_ms, leave_ms; /* 0: the core's defaults */
+    uint64_t pmix_silent_ms;                 /* 0: PMIX_SRV_SILENT_MS */
 };
 
 struct daemon;

@@ -477,6 +477,17 @@ static void on_clean_run(uint64_t scope, void *arg)
     odls_clean_run(d->odls, scope);
 }
 
+static void on_silent(const char *why, void *arg)
+{
+    struct daemon *d = arg;
+    FREE_AUTO char *text = xasprintf("its PMIx server stands still: %s", why);
+
+    log_error("the PMIx server stands still, this daemon ends with all ranks here: %s", why);
+    daemon_enter(d);
+    core_fail(d->core, text);
+    daemon_drain(d);
+}
+
 const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_finalized = on_finalized,
                                                .on_abort = on_abort,
@@ -500,4 +511,5 @@ const struct pmix_srv_upcalls dpmix_upcalls = {.on_connected = on_connected,
                                                .on_pull = pull_asked,
                                                .on_output_read = toolio_output_read,
                                                .on_output_over = pull_over,
-                                               .on_push = toolio_push};
+                                               .on_push = toolio_push,
+                                               .on_silent = on_silent};

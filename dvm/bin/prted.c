@@ -48,7 +48,9 @@ static const char usage_text[] =
     "  --ack-ms N            a silent daemon is lost after that (default 10000)\n"
     "  --log-level LEVEL     error, warn, info (default), debug (with microseconds); also by\n"
     "                        $DVM_LOG_LEVEL\n"
-    "  --help, --version\n";
+    "  --help, --version\n"
+    "\n"
+    "It ends when the PMIx library has not answered for $DVM_PMIX_SILENT_MS (default 60000).\n";
 
 struct cmdline {
     struct daemon_opts o;
@@ -244,9 +246,13 @@ static bool takes_number(int opt)
 static int parse_environment(struct cmdline *c, struct err *err)
 {
     const char *level = getenv("DVM_LOG_LEVEL");
+    const char *silent = getenv("DVM_PMIX_SILENT_MS");
+    uint64_t *ms = &c->o.pmix_silent_ms;
 
     if (level && log_level_parse(level, &c->level) < 0)
         return err_set(err, "$DVM_LOG_LEVEL: \"%s\" is not allowed", level);
+    if (silent && (number("", silent, UINT32_MAX, ms, &(struct err){0}) < 0 || *ms == 0))
+        return err_set(err, "$DVM_PMIX_SILENT_MS: \"%s\" is not allowed", silent);
     return 0;
 }
 

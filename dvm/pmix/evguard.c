@@ -6,7 +6,7 @@
  * with the same number is then thought to be watched already, the kernel never hears of it, and the
  * client on it waits in PMIx_Init() for ever. The library's calls of event_add(), event_del(),
  * event_free() and close() come here first: an event goes before its descriptor does. Calls of
- * other libraries and of the thread that started the server pass through.
+ * other libraries and of the threads that start and end the server pass through.
  *
  * And lets the library's listening thread sleep: it looks up every two seconds whether it is to
  * end, of which a pipe that it watches tells it anyway. */
@@ -14,7 +14,6 @@
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -22,7 +21,7 @@
 #define FDS_MAX 65536 /* what is above is not guarded; a daemon's limit is lower */
 
 static atomic_bool active;
-static pthread_t owner;
+static _Thread_local bool outside; /* this thread is none of the library's */
 /* Pending persistent events by descriptor: for reading, for writing. One thread uses a descriptor.
  */
 static _Atomic(struct event *) watched[FDS_MAX][2];
@@ -38,7 +37,7 @@ static int next_del(struct event *ev)
 
 static bool is_library(void)
 {
-    return atomic_load(&active) && !pthread_equal(pthread_self(), owner);
+    return atomic_load(&active) && !outside;
 }
 
 static _Atomic(struct event *) *slot_of(const struct event *ev)
@@ -108,6 +107,6 @@ int select(int nfds, fd_set *restrict readfds, fd_set *restrict writefds,
 
 void evguard_start(void)
 {
-    owner = pthread_self();
+    outside = true;
     atomic_store(&active, true);
 }

@@ -275,11 +275,12 @@ static bool wanted(const struct piece *x)
 
 static void report(void *arg)
 {
+    const struct pmix_srv *p = srv_now();
     struct piece *x = arg;
     struct upcall *u;
 
-    if (unread(x) > UNREAD_MAX) {
-        handback_after(srv_now(), LOOK_AGAIN_MS, report, piece_free, x);
+    if (p && unread(x) > UNREAD_MAX) {
+        handback_after(p, LOOK_AGAIN_MS, report, piece_free, x);
         return;
     }
     u = upcall_new(run_read);

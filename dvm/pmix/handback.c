@@ -16,6 +16,7 @@ struct handback {
     void (*run)(void *arg);
     void (*drop)(void *arg);
     void *arg;
+    bool watched;
     struct handback *prev, *next;
 };
 
@@ -31,11 +32,14 @@ static void on_thread(evutil_socket_t fd, short events, void *arg)
     DL_DELETE(under_way, h);
     pthread_mutex_unlock(&lock);
     h->run(h->arg);
+    if (h->watched)
+        watch_answered();
     free(h);
 }
 
-void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
-                    void (*drop)(void *arg), void *arg)
+/* False: it has run at once. */
+static bool hand(const struct pmix_srv *p, unsigned ms, bool watched, void (*run)(void *arg),
+                 void (*drop)(void *arg), void *arg)
 {
     const struct timeval when = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
     /* Looked up, not linked: a copy of the object in our program would have its size of today. */
@@ -44,20 +48,28 @@ void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg
 
     if (!p->knows_library || !globals || !globals->evbase) {
         run(arg);
-        return;
+        return false;
     }
     h = xmalloc(sizeof(*h));
-    *h = (struct handback){.run = run, .drop = drop, .arg = arg};
+    *h = (struct handback){.run = run, .drop = drop, .arg = arg, .watched = watched};
     pthread_mutex_lock(&lock);
     DL_APPEND(under_way, h);
     pthread_mutex_unlock(&lock);
     if (event_base_once(globals->evbase, -1, EV_TIMEOUT, on_thread, h, ms ? &when : NULL) < 0)
         abort(); /* out of memory, as everywhere */
+    return true;
 }
 
-void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg)
+void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
+                    void (*drop)(void *arg), void *arg)
 {
-    handback_after(p, 0, run, drop, arg);
+    hand(p, ms, false, run, drop, arg);
+}
+
+void handback(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg)
+{
+    if (hand(p, 0, true, run, drop, arg))
+        watch_asked(p);
 }
 
 void handback_end(void)

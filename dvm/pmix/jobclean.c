@@ -123,7 +123,7 @@ void pmix_srv_cleaned(struct pmix_srv *p, uint64_t scope)
     if (!c)
         return;
     HASH_DEL(p->cleanings, c);
-    op_on_status(PMIX_SUCCESS, (void *)(uintptr_t)c->op);
+    op_part_done(c->op, PMIX_SUCCESS);
     free(c);
 }
 

@@ -51,6 +51,7 @@ static void run_status(struct pmix_srv *p, struct upcall *u)
 {
     struct op *op = op_find(p, u->id);
 
+    watch_look(p);
     if (!op)
         return;
     if (u->number != PMIX_SUCCESS && u->number != PMIX_OPERATION_SUCCEEDED &&
@@ -68,15 +69,21 @@ static void run_data(struct pmix_srv *p, struct upcall *u)
         op_finish(op, u->number, u->data.data, u->data.len);
 }
 
-void op_on_status(pmix_status_t status, void *cbdata)
+void op_part_done(uint64_t id, int status)
 {
     struct upcall *u = upcall_new(run_status);
 
     if (!u)
         return;
-    u->id = (uintptr_t)cbdata;
+    u->id = id;
     u->number = status;
     upcall_post(u);
+}
+
+void op_on_status(pmix_status_t status, void *cbdata)
+{
+    watch_answered();
+    op_part_done((uintptr_t)cbdata, status);
 }
 
 void op_on_data(pmix_status_t status, char *data, size_t len, void *cbdata)
@@ -98,7 +105,9 @@ void op_returned(struct op *op, pmix_status_t rc)
 {
     op->left++;
     if (rc != PMIX_SUCCESS)
-        op_on_status(rc, op_cbdata(op));
+        op_part_done(op->id, rc);
+    else if (!op->done_data) /* a modex is waited for as long as its rank has not put it */
+        watch_asked(op->srv);
 }
 
 void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status)

@@ -47,7 +47,7 @@ static void release(void *arg)
     free(proc);
 }
 
-void peers_release(const struct pmix_srv *p, const pmix_proc_t *proc)
+void peers_release(struct pmix_srv *p, const pmix_proc_t *proc)
 {
     pmix_proc_t *copy;
 

@@ -119,6 +119,8 @@ void *op_cbdata(const struct op *op);
 /* To be handed to the library with op_cbdata(). */
 void op_on_status(pmix_status_t status, void *cbdata);
 void op_on_data(pmix_status_t status, char *data, size_t len, void *cbdata);
+/* One of op->left that is not the library's. */
+void op_part_done(uint64_t id, int status);
 /* What a library call returned: success means that its callback comes, anything else that it does
  * not. done() is called on a later turn in either case. */
 void op_returned(struct op *op, pmix_status_t rc);
@@ -165,6 +167,24 @@ void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool n
  * client of no job. */
 pmix_status_t job_prepare(struct job *j, uint32_t rank);
 
+/* watch.c: whether the library's thread answers, while it is asked something. */
+struct watch {
+    struct loop_timer *timer;
+    uint64_t silent_ms;
+    uint64_t asked;                /* so often in all */
+    atomic_uint_fast64_t answered; /* by the library's thread */
+    uint64_t seen;                 /* of those, when last looked */
+    unsigned missed;
+    bool armed, lost;
+};
+void watch_start(struct pmix_srv *p, uint64_t silent_ms);
+void watch_stop(struct pmix_srv *p);
+void watch_asked(struct pmix_srv *p); /* the library will answer */
+void watch_answered(void);            /* on the library's thread */
+void watch_look(struct pmix_srv *p);
+/* PMIx_server_finalize(). False: it cannot be ended, its thread is still there. */
+bool watch_finalize(struct pmix_srv *p) __attribute__((warn_unused_result));
+
 struct req;
 struct waiter;
 struct cleaning;
@@ -195,7 +215,8 @@ struct pmix_srv {
     size_t nwaiters;
     struct cleaning *cleanings; /* scopes that are being removed */
     atomic_bool session_told;   /* to the library */
-    struct {                    /* what ranks see of the machine */
+    struct watch watch;
+    struct { /* what ranks see of the machine */
         char *path;
         size_t address, size;
         bool tried;        /* the library's thread's */
@@ -227,7 +248,7 @@ bool library_is_known(void);
  * else the request is to be refused as a whole. */
 pmix_status_t control_check(const pmix_info_t *info, size_t n);
 /* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
-void handback(const struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
+void handback(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
 void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
                     void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
@@ -236,7 +257,7 @@ void forward_end(void);  /* forward.c: the same */
 void rendezvous_open(const struct pmix_srv *p);
 void rendezvous_close(const struct pmix_srv *p);
 /* peers.c: for a client whose deregistration is on its way. */
-void peers_release(const struct pmix_srv *p, const pmix_proc_t *proc);
+void peers_release(struct pmix_srv *p, const pmix_proc_t *proc);
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
 /* What was asked for when the job was submitted. */
@@ -352,7 +373,7 @@ void losses_start(const struct pmix_srv *p);
 /* What groupguard.c has added to a request: nobody has asked for a context id. */
 #define GROUP_GUARD_FLAG 0x80000000u
 void groupguard_start(const struct pmix_srv *p);
-/* evguard.c: from now on, for the threads that the library starts. */
+/* evguard.c: from now on, for the threads that the library starts; not for the one that calls. */
 void evguard_start(void);
 
 #endif

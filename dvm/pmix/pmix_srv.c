@@ -21,8 +21,10 @@ struct req {
 
 /* The library's module table carries no argument of ours, and there is one library per process:
  * this is how an upcall finds the server. Set before the library's thread starts and cleared after
- * it has ended, so that thread reads it without a lock. */
-static struct pmix_srv *the_server;
+ * it has ended, or has been given up. */
+static struct pmix_srv *_Atomic the_server;
+/* Of a library that could not be ended; its thread may yet read it. */
+static struct pmix_srv *_Atomic left_behind;
 
 static_assert(PMIX_SRV_RANK_ALL == PMIX_RANK_WILDCARD, "ranks are handed through as they are");
 static_assert(PMIX_SRV_RANK_NONE == PMIX_RANK_INVALID, "ranks are handed through as they are");
@@ -70,15 +72,16 @@ struct pmix_srv *srv_now(void)
 
 struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u))
 {
+    struct pmix_srv *p = the_server;
     struct upcall *u;
 
-    if (!the_server)
+    if (!p)
         return NULL;
     u = xcalloc(1, sizeof(*u));
-    u->srv = the_server;
+    u->srv = p;
     u->run = run;
     buf_init(&u->data, PMIX_SRV_BLOB_MAX);
-    atomic_fetch_add(&the_server->refs, 1);
+    atomic_fetch_add(&p->refs, 1);
     return u;
 }
 
@@ -367,6 +370,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->knows_library = library_is_known();
     p->store = store_create();
     atomic_init(&p->refs, 1);
+    watch_start(p, o->silent_ms ? o->silent_ms : PMIX_SRV_SILENT_MS);
     the_server = p;
     rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS) {
@@ -382,37 +386,61 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     }
     err_set(err, "starting the PMIx server in %s: %s", o->session_dir, PMIx_Error_string(rc));
     the_server = NULL;
+    watch_stop(p);
     store_destroy(p->store);
     srv_unref(p);
     return NULL;
+}
+
+/* What the library's thread refers to; once it has ended. */
+static void free_lent(struct pmix_srv *p)
+{
+    struct job *j, *next;
+
+    handback_end();
+    forward_end();
+    topology_end(p);
+    HASH_ITER(hh, p->jobs, j, next)
+    job_remove(p, j);
+}
+
+/* An operation keeps what it has lent to a library that is left behind. */
+static void end_op(struct op *op, bool over)
+{
+    if (!over) {
+        op->then = NULL;
+        op->info = (pmix_data_array_t)PMIX_DATA_ARRAY_STATIC_INIT;
+    }
+    op_finish(op, PMIX_ERR_UNREACH, NULL, 0);
 }
 
 void pmix_srv_destroy(struct pmix_srv *p)
 {
     struct req *r, *next_req;
     struct op *op, *next_op;
-    struct job *j, *next_job;
+    bool over;
 
     if (!p)
         return;
     rendezvous_close(p);
-    PMIx_server_finalize();
-    handback_end();
-    forward_end();
-    topology_end(p);
+    over = watch_finalize(p);
     the_server = NULL;
     p->closed = true;
+    watch_stop(p);
     HASH_ITER(hh, p->ops, op, next_op)
-    op_finish(op, PMIX_ERR_UNREACH, NULL, 0);
+    end_op(op, over);
     HASH_ITER(hh, p->reqs, r, next_req)
     {
         HASH_DEL(p->reqs, r);
         req_free(r);
     }
-    HASH_ITER(hh, p->jobs, j, next_job)
-    job_remove(p, j);
     data_waiters_end(p, NULL, PMIX_ERR_UNREACH);
     jobclean_free_all(p);
     store_destroy(p->store);
-    srv_unref(p);
+    if (over) {
+        free_lent(p);
+        srv_unref(p);
+    } else {
+        left_behind = p;
+    }
 }

@@ -119,6 +119,8 @@ struct pmix_srv_upcalls {
      * is room for more. */
     void (*on_push)(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
                     const void *data, size_t len, bool end, void *arg);
+    /* The library has been asked and answers nothing any more: the daemon has to end. Once. */
+    void (*on_silent)(const char *why, void *arg);
 };
 
 #define PMIX_SRV_PUSH_MAX (1u << 20)
@@ -131,9 +133,14 @@ struct pmix_srv_opts {
     /* Of the machine, borrowed until pmix_srv_destroy(); NULL: the library reads its own, with all
      * devices, in 15 ms of processor time. */
     struct hwloc_topology *topology;
+    uint64_t silent_ms; /* of the library, until on_silent(); 0: PMIX_SRV_SILENT_MS */
 };
+#define PMIX_SRV_SILENT_MS 60000
 struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *o,
                                  const struct pmix_srv_upcalls *up, void *arg, struct err *err);
+/* A library that cannot be ended (its thread stands still) is left as it is, with what it refers
+ * to, after silent_ms, 10 s at most, or at once if on_silent() has been called: the process has to
+ * end. */
 void pmix_srv_destroy(struct pmix_srv *p);
 
 /* Registers the namespace with everything that Open MPI asks of job info, and its local ranks as

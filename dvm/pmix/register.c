@@ -310,6 +310,7 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     PMIX_LOAD_PROCID(&proc, nspace, rank);
     /* Whoever still waits for what this rank has not published will not get it. */
     op_finish_all_of(p, nspace, rank, PMIX_ERR_NOT_FOUND);
+    watch_asked(p);
     PMIx_server_deregister_client(&proc, op_on_status, op_cbdata(op));
     peers_release(p, &proc);
 }
@@ -356,5 +357,6 @@ void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int 
         jobclean_end(p, j, op);
     PMIX_LOAD_NSPACE(name, nspace);
     op_finish_all_of(p, nspace, PMIX_RANK_WILDCARD, PMIX_ERR_NOT_FOUND);
+    watch_asked(p);
     PMIx_server_deregister_nspace(name, op_on_status, op_cbdata(op));
 }

@@ -19,7 +19,7 @@
 /* In place of the library's own, for it and for us. */
 pmix_globals_t pmix_globals;
 
-static struct pmix_srv known = {.knows_library = true};
+static struct pmix_srv known = {.knows_library = true, .watch = {.lost = true}}; /* nobody waits */
 static struct pmix_srv unknown;
 
 struct answer_seen {
