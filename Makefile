@@ -12,6 +12,8 @@ CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+# Tells how long each test took, and bounds it.
+BATS ?= ci/bats.sh
 FUZZ_CC ?= $(if $(filter ccache%,$(CC)),ccache )clang
 PKGS := pmix libevent libevent_openssl libevent_pthreads hwloc libcurl yaml-0.1 jansson openssl
 VERSION := 0.1.0
@@ -176,15 +178,15 @@ unit: $(TEST_BINS) $(MUTANT_TESTS) ## run the unit tests (cmocka; ASan, UBSan, L
 	@ci/unit.sh $(TEST_BINS) $(MUTANT_TESTS)
 
 local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
-	@bats $(LOCAL_BATS)
+	@$(BATS) $(LOCAL_BATS)
 
 api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs cannot be had)
 	@! command -v go >/dev/null || e2e/provider/kind/binaries.sh etcd kube-apiserver kube-controller-manager kubectl || \
 	    echo "no Kubernetes programs: the tests that need them are skipped"
-	@bats $(wildcard operator/test/*.bats)
+	@$(BATS) $(wildcard operator/test/*.bats)
 
 test-trixie: ## build and run what touches PMIx and MPI with Debian 13's libraries, in a root file system of its packages
-	@bats ci/test/trixie.bats
+	@$(BATS) ci/test/trixie.bats
 	@ci/trixie.sh
 
 test: ## all tests that need no cluster
@@ -239,7 +241,7 @@ bench: all $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) 
 
 core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, a mutant is released, or a seed is not replayed
 	@ci/archives.sh
-	@bats ci/test/archives.bats dvm/sim/test/sim.bats
+	@$(BATS) ci/test/archives.bats dvm/sim/test/sim.bats
 
 sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with up to 64 daemons, 20 with 1,024; the matrix of what they have met
 	@ci/sim.sh ci $(BUILD)
@@ -262,8 +264,8 @@ docs-check: $(BUILD)/release/ci/graphs ## fail if docs/ is not what the source s
 lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
 	@ci/lint.sh $(GATES)
 
-lint-test: ## shows that every gate of lint and docs-check refuses a bad sample
-	@bats ci/test/lint.bats ci/test/docs.bats
+lint-test: ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended
+	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/steps.bats
 
 clean: ## remove build/
 	rm -rf $(BUILD)

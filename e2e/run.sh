@@ -20,11 +20,6 @@ on_stop() {
     exit 130
 }
 
-# Skips that are not on the list, by name.
-forbidden_skips() {
-    sed -n 's/^ok [0-9]* \(.*\) # skip.*/\1/p' "$1" | grep -vxF -f <(grep -v '^#' "$here/allowed-skips") || true
-}
-
 scenarios() {
     local name found
     if [ $# -eq 0 ]; then
@@ -52,14 +47,8 @@ say_time "cluster ready"
 say_time "images ready"
 rc=0
 # In the background, so that a signal is acted on at once.
-bats --timing --report-formatter tap --output "$OUT" "${files[@]}" 9>&- &
+BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-600} "$ROOT/ci/bats.sh" --report-formatter tap --output "$OUT" "${files[@]}" 9>&- &
 wait $! || rc=$?
 say_time "done"
-if [ -n "${CI:-}" ]; then
-    skips=$(forbidden_skips "$OUT/report.tap")
-    if [ -n "$skips" ]; then
-        say "skipped without being on e2e/allowed-skips:" "$skips"
-        rc=1
-    fi
-fi
+if [ -n "${CI:-}" ]; then "$ROOT/ci/skips.sh" "$OUT/report.tap" >&2 || rc=1; fi
 exit "$rc"

@@ -131,7 +131,8 @@ start_daemon() {
         install -m 755 "$here/runc-no-sys-resource" "$ENGINE_DIR/runc"
         runtime=(--add-runtime "bounded=$ENGINE_DIR/runc" --default-runtime bounded)
     fi
-    setsid dockerd --host "unix://$SOCKET" --pidfile "$PID_FILE" --config-file "$ENGINE_DIR/daemon.json" \
+    # It belongs to no step of CI (ci/steps.bash): a step that is ended leaves it what it needs to be removed.
+    setsid env -u CI_STEP dockerd --host "unix://$SOCKET" --pidfile "$PID_FILE" --config-file "$ENGINE_DIR/daemon.json" \
         --data-root "$ENGINE_DIR/data" --exec-root "$ENGINE_DIR/exec" \
         --containerd-namespace dvm-e2e --containerd-plugins-namespace dvm-e2e-plugins \
         --bridge "${BRIDGE}0" --default-address-pool "$NETWORK_POOL" \

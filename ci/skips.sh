@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A skip that e2e/allowed-skips does not name is a failure: its reason is not one that CI may have.
+# Usage: skips.sh LOG...: what bats, with times or without, and cmocka have said; ALLOWED_SKIPS names another list.
+set -euo pipefail
+
+allowed=${ALLOWED_SKIPS:-$(dirname "${BASH_SOURCE[0]}")/../e2e/allowed-skips}
+skipped=$({
+    sed -nE '/^ok [0-9]+ .* # skip/ { s/^ok [0-9]+ (.*) # skip.*/\1/; s/ in [0-9]+ms$//; p }' "$@"
+    sed -nE 's/^\[  SKIPPED \] (.*)$/\1/p' "$@" # cmocka's
+} | sort -u | grep -vxFf <(grep -v '^#' "$allowed")) || exit 0
+printf 'skipped, and not on e2e/allowed-skips:\n%s\n' "$skipped"
+exit 1

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Steps of a run, each with a bound of its own and all with one in common: a step that does not end is shown with what it
+# does, ended with all that it has started, and named. Sourced by .ci/run, which sets logs, bounds and run_seconds.
+# shellcheck shell=bash disable=SC2154,SC2034
+
+table=()
+failed=0
+running= # the step, and since when
+begun=0
+STEP_GRACE=${STEP_GRACE:-20} # seconds between a request to end and SIGKILL
+
+took() { printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); }
+row() { table+=("$(printf '%-12s %5d s  %s' "$1" $((SECONDS - begun)) "$2")"); }
+
+# gone PID SECONDS: it has ended in time. In the background, so that a signal to the run is acted on at once.
+gone() {
+    timeout --kill-after=5 "$2" tail -s 0.2 --pid="$1" -f /dev/null &
+    wait $!
+}
+
+# Processes of the running step, by what they have in their environment: those that have detached too, but not those
+# of sudo, which start with an empty one and end with their parents.
+step_pids() { grep -lszxF "CI_STEP=$$.$running" /proc/[0-9]*/environ | cut -d/ -f3; }
+
+# Ends what the running step has started, the politely asked first.
+end_step() {
+    local signal pids until
+    [ -n "$running" ] || return 0
+    for signal in TERM KILL; do
+        until=$((SECONDS + STEP_GRACE))
+        while mapfile -t pids < <(step_pids) && [ "${#pids[@]}" -gt 0 ] && [ "$SECONDS" -lt "$until" ]; do
+            kill -"$signal" "${pids[@]}" 2> /dev/null
+            sleep 0.5
+        done
+    done
+}
+
+show_step() {
+    local pids
+    echo "=== $running: $1; it ran, and is ended:"
+    mapfile -t pids < <(step_pids)
+    [ "${#pids[@]}" -eq 0 ] || ps -o pid,ppid,etimes,stat,wchan:20,args -p "$(IFS=,; echo "${pids[*]}")" | cut -c 1-200
+}
+
+# step NAME COMMAND...: runs it, its output shown and kept; notes seconds and result. Its bound is that of the table
+# `bounds`, or what is left of the run.
+step() {
+    local name=$1 bound=${bounds[$1]:-300} left=$((run_seconds - SECONDS)) result=ok out tee pid
+    shift
+    begun=$SECONDS
+    echo "=== $name (after $(took "$SECONDS"))"
+    if [ "$left" -le 0 ]; then
+        failed=1
+        row "$name" "NOT RUN: the run has had its $(took "$run_seconds")"
+        return 1
+    fi
+    running=$name
+    [ "$left" -ge "$bound" ] || bound=$left
+    exec {out}> >(exec tee "$logs/$name.log")
+    tee=$!
+    set -m # else it would ignore SIGINT, and so would what it starts
+    CI_STEP="$$.$name" "$@" >&"$out" 2>&1 < /dev/null {out}>&- &
+    pid=$!
+    set +m
+    exec {out}>&-
+    if ! gone "$pid" "$bound"; then
+        result="TIMEOUT: ended after $(took "$bound")"
+        show_step "not over after $(took "$bound")"
+        end_step
+    elif ! wait "$pid"; then
+        result=FAILED
+    fi
+    # What still holds the output would be waited for without end.
+    if ! gone "$tee" 10; then
+        [ "$result" != ok ] || result="FAILED: left processes behind"
+        show_step "processes are left that hold its output"
+        end_step
+        kill "$tee" 2> /dev/null
+    fi
+    row "$name" "$result"
+    running=
+    [ "$result" = ok ] || failed=1
+    [ "$result" = ok ]
+}
+
+# report: what there is to say at the end, however it came.
+report() {
+    [ -z "$running" ] || row "$running" "STOPPED by a signal"
+    printf '\n'
+    printf '%s\n' "${table[@]}"
+    echo "in all: $(took "$SECONDS")"
+}
