@@ -8,7 +8,7 @@
 bats_require_minimum_version 1.5.0
 load lib.bash
 
-client() { "$BATS_FILE_TMPDIR/client" "$@"; }
+client() { timeout --kill-after=10 "$limit" "$BATS_FILE_TMPDIR/client" "$@"; }
 
 # One DVM for all ends but the loss of the daemon; that one is a DVM of its own, whose rank registers everything.
 setup_file() {

@@ -7,6 +7,7 @@
 bats_require_minimum_version 1.5.0
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 bin=${BIN:-$repo/build/bin} # BIN: ready-made programs
+bounded=(timeout --kill-after=10 60)
 
 setup_file() {
     [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-connect,dvm-spawner} >&2
@@ -20,7 +21,7 @@ setup() {
 refused() {
     local text=$1 program=$2
     shift 2
-    run --separate-stderr -2 "$bin/$program" "$@"
+    run --separate-stderr -2 "${bounded[@]}" "$bin/$program" "$@"
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == "$program: "*"$text"*"see '$program --help'" ]]
@@ -71,7 +72,7 @@ refused() {
 
 @test "prun refuses a file as the directory for its output" {
     touch "$BATS_TEST_TMPDIR/file"
-    run -2 "$bin/prun" --output "dir=$BATS_TEST_TMPDIR/file" a
+    run -2 "${bounded[@]}" "$bin/prun" --output "dir=$BATS_TEST_TMPDIR/file" a
     [ "$output" = "prun: --output: writing into $BATS_TEST_TMPDIR/file: Not a directory" ]
 }
 
@@ -80,7 +81,7 @@ refused() {
 }
 
 @test "prun without a DVM exits 125 and says what to do" {
-    run -125 "$bin/prun" -n 1 true
+    run -125 "${bounded[@]}" "$bin/prun" -n 1 true
     [[ "$output" == "prun: no DVM at $DVM_SESSION_DIR/prted.sock"*"prte start"*"--dvm"* ]]
 }
 
@@ -104,14 +105,14 @@ refused() {
 @test "dvm-connect refuses what is no socket, and tells what it is for" {
     refused "host, port and directory are needed" dvm-connect x
     refused "standard input is no socket" dvm-connect x 7400 /tmp < /dev/null
-    run --separate-stderr -0 "$bin/dvm-connect" --help
+    run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-connect" --help
     [[ "$output" == "Usage: dvm-connect"*"Exit code"* ]]
 }
 
 @test "dvm-spawner refuses to run for nobody, and tells what it is for" {
     refused "socket, daemon, token and level are needed" dvm-spawner 3 4 5
     refused "the socket is none of packets" dvm-spawner 0 $$ 0123456789abcdef info < /dev/null
-    run --separate-stderr -0 "$bin/dvm-spawner" --help
+    run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-spawner" --help
     [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
 }
 
@@ -141,7 +142,7 @@ refused() {
 @test "pstat, pterm and prte without a DVM exit 1 and say what to do" {
     for command in "pstat" "pterm" "prte resize 2" "prte stop"; do
         # shellcheck disable=SC2086
-        run -1 "$bin"/$command
+        run -1 "${bounded[@]}" "$bin"/$command
         [[ "$output" == *"'prte start -n 4'"* ]]
     done
 }
@@ -154,25 +155,25 @@ refused() {
 @test "a directory with somebody's files in it is not taken" {
     mkdir "$DVM_SESSION_DIR"
     echo precious > "$DVM_SESSION_DIR/file"
-    run -1 "$bin/prte" start -n 1
+    run -1 "${bounded[@]}" "$bin/prte" start -n 1
     [[ "$output" == *"has files in it that are no DVM's"* ]]
     [ "$(cat "$DVM_SESSION_DIR/file")" = precious ]
 }
 
 @test "a directory whose sockets would have too long paths is refused with the limit" {
     DVM_SESSION_DIR=$BATS_TEST_TMPDIR/$(printf 'x%.0s' {1..100})
-    run -1 "$bin/prte" start -n 1
+    run -1 "${bounded[@]}" "$bin/prte" start -n 1
     [[ "$output" == *"more than 107 bytes"* ]]
 }
 
 @test "every program has a help text that names all its options, on standard output" {
     for program in prun pstat pterm prte; do
-        run --separate-stderr -0 "$bin/$program" --help
+        run --separate-stderr -0 "${bounded[@]}" "$bin/$program" --help
         [ -z "$stderr" ]
         [[ "$output" == "Usage: $program"* ]]
         [[ "$output" == *"--dvm"* && "$output" == *"--version"* && "$output" == *"Exit code"* ]]
     done
-    run -0 "$bin/prun" --help
+    run -0 "${bounded[@]}" "$bin/prun" --help
     while read -r option; do
         [[ "$output" == *"--$option"* ]]
     done < <(grep -oP '^    \{"\K[a-z-]+(?=", [nr])' "$repo/dvm/submit/options.c")
@@ -192,7 +193,7 @@ refused() {
 
 @test "every program tells its version" {
     for program in prun pstat pterm prte prted dvm-connect dvm-spawner dvm-stage; do
-        run -0 "$bin/$program" --version
+        run -0 "${bounded[@]}" "$bin/$program" --version
         [[ "$output" =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
     done
 }

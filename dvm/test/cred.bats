@@ -150,15 +150,15 @@ says_so() { printf 'validate: SUCCESS\nholder: %s uid=%s gid=%s type=dvm' "$1" "
     local id name
     id=$(only_job)
     for name in '' " $id" " ${id%.*}.99" " dvm"; do
-        timeout 20 "$holder" save "$(tool_uri)$name" "$BATS_TEST_TMPDIR/tool.cred"
+        timeout --kill-after=10 20 "$holder" save "$(tool_uri)$name" "$BATS_TEST_TMPDIR/tool.cred"
         run check 2 tool
         [ "${lines[0]}" = "validate: SUCCESS" ]
         [[ "${lines[1]}" == "holder: tool."*" 0 uid=$(id -u) gid=$(id -g) type=dvm" ]]
     done
-    timeout 20 "$holder" save "$(tool_uri) debugger" "$BATS_TEST_TMPDIR/tool.cred"
+    timeout --kill-after=10 20 "$holder" save "$(tool_uri) debugger" "$BATS_TEST_TMPDIR/tool.cred"
     run check 2 tool
     [ "$output" = "$(says_so 'debugger 0')" ]
-    run timeout 20 "$holder" check "$(tool_uri)" "$BATS_TEST_TMPDIR/rank.cred"
+    run timeout --kill-after=10 20 "$holder" check "$(tool_uri)" "$BATS_TEST_TMPDIR/rank.cred"
     [ "$output" = "$(says_so "$id 0")" ]
     release_job rank 1
     end_job rank

@@ -35,7 +35,7 @@ start_ranks() {
         shift
     done
     shift
-    timeout "$limit" "$bin/prun" -n "$n" "${options[@]}" "$events" "$@" > "$said" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" -n "$n" "${options[@]}" "$events" "$@" > "$said" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
     eval "${name}_pid=$!"
 }
 

@@ -52,7 +52,7 @@ heaps() {
 @test "a thousand jobs leave nothing in the memory of head and member, and no descriptor" {
     local vpid
     local -a heap fds
-    thousand() { timeout "$limit" xargs -P 8 -I{} "$bin/prun" -n 1 true < <(seq 1000); }
+    thousand() { timeout --kill-after=10 "$limit" xargs -P 8 -I{} "$bin/prun" -n 1 true < <(seq 1000); }
     start_dvm 1 --slots 8
     thousand # histories and caches have grown by then, which are bounded
     for vpid in 0 1; do

@@ -15,7 +15,7 @@ teardown() { end_dvm; }
 # its output comes to $BATS_TEST_TMPDIR/out.
 stopped_job() {
     mkfifo "$BATS_TEST_TMPDIR/err"
-    timeout "$limit" "$bin/prun" "$@" > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" "$@" > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
     prun_pid=$!
     exec {err}< "$BATS_TEST_TMPDIR/err"
     read -r -t "$limit" -u "$err" line
@@ -146,10 +146,10 @@ held_by() {
     shift 4
     mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/says"
     if [ "$uri" = - ]; then
-        timeout "$limit" "$bin/prun" -n 1 "$probe" hold - "$where" "$which" "$n" "$@" \
+        timeout --kill-after=10 "$limit" "$bin/prun" -n 1 "$probe" hold - "$where" "$which" "$n" "$@" \
             < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/says" 2>&1 3>&- &
     else
-        timeout "$limit" "$probe" hold "$uri" "$where" "$which" "$n" "$@" \
+        timeout --kill-after=10 "$limit" "$probe" hold "$uri" "$where" "$which" "$n" "$@" \
             < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/says" 2>&1 3>&- &
     fi
     who_pid=$!

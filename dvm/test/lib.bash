@@ -14,10 +14,10 @@ build_all() {
     [ -n "${PROBE:-}" ] || make -s -C "$repo" build/probe/pmix_probe >&2
 }
 
-prun() { timeout "$limit" "$bin/prun" "$@"; }
-pstat() { timeout "$limit" "$bin/pstat" "$@"; }
-pterm() { timeout "$limit" "$bin/pterm" "$@"; }
-prte() { timeout "$limit" "$bin/prte" "$@"; }
+prun() { timeout --kill-after=10 "$limit" "$bin/prun" "$@"; }
+pstat() { timeout --kill-after=10 "$limit" "$bin/pstat" "$@"; }
+pterm() { timeout --kill-after=10 "$limit" "$bin/pterm" "$@"; }
+prte() { timeout --kill-after=10 "$limit" "$bin/prte" "$@"; }
 
 # Each test has a directory of its own, with a short path: sockets are in it.
 new_dvm_dir() {
@@ -42,7 +42,7 @@ start_dvm() {
 
 # metric VPID NAME: of the daemon's own figures.
 metric() {
-    curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'
+    curl -fsS -m "$limit" "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'
 }
 
 # view FILTER: of what GET /v1/dvm answers.
@@ -57,7 +57,7 @@ hold_job() {
     mkfifo "$gate" "$says"
     # The job's words come through a pipe, so that waiting for them is a read.
     # shellcheck disable=SC2016
-    timeout "$limit" "$bin/prun" --stdin none "$@" -n "$ranks" \
+    timeout --kill-after=10 "$limit" "$bin/prun" --stdin none "$@" -n "$ranks" \
         ${hold_by[@]+"${hold_by[@]}"} sh -c 'echo up; read -r _ < "$1"; echo "released on $PMIX_HOSTNAME"' rank "$gate" \
         > "$says" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
     eval "${name}_pid=$!"
@@ -94,7 +94,7 @@ end_job() {
 wait_end() {
     local pid
     for pid in "$@"; do
-        timeout "$limit" tail --pid="$pid" -f /dev/null
+        timeout --kill-after=10 "$limit" tail --pid="$pid" -f /dev/null
     done
 }
 

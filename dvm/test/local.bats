@@ -246,7 +246,7 @@ teardown() { end_dvm; }
     [[ "$output" == *"1"* ]]
     prun -v -n 1 echo second > "$BATS_TEST_TMPDIR/two" 2> "$BATS_TEST_TMPDIR/two.err" &
     local second=$!
-    timeout 20 grep -q -m1 'job .*: [A-Z_]*: ' <(tail -n +1 -f --pid=$second "$BATS_TEST_TMPDIR/two.err")
+    timeout --kill-after=10 20 grep -q -m1 'job .*: [A-Z_]*: ' <(tail -n +1 -f --pid=$second "$BATS_TEST_TMPDIR/two.err")
     [ "$(view '[.jobs[] | select(.reason != "")] | length')" -ge 1 ]
     release_job one 1
     end_job one
@@ -393,9 +393,9 @@ detached() {
     start_dvm 1
     gate=$BATS_TEST_TMPDIR/gate
     job=$(detached)
-    "$bin/prun" --attach "$job" > "$BATS_TEST_TMPDIR/says" &
+    "$bin/prun" --attach "$job" > "$BATS_TEST_TMPDIR/says" 3>&- &
     local first=$!
-    timeout 20 grep -q -m1 begin <(tail -n +1 -f --pid=$first "$BATS_TEST_TMPDIR/says")
+    timeout --kill-after=10 20 grep -q -m1 begin <(tail -n +1 -f --pid=$first "$BATS_TEST_TMPDIR/says")
     run -125 prun --attach "$job"
     [[ "$output" == *"somebody follows job $job already"* ]]
     kill -KILL "$first"
@@ -451,7 +451,7 @@ detached() {
     : > "$BATS_TEST_TMPDIR/resize" # there before tail looks for it
     prte resize 2 > "$BATS_TEST_TMPDIR/resize" &
     local resize=$!
-    timeout "$limit" grep -q -m1 'Draining, waits for job .* ranks 2-3' \
+    timeout --kill-after=10 "$limit" grep -q -m1 'Draining, waits for job .* ranks 2-3' \
         <(tail -n +1 -f --pid=$resize "$BATS_TEST_TMPDIR/resize")
     [ "$(view '[.members[] | select(.state == "draining") | .vpid] | join(",")')" = "3,4" ]
     [ "$(view '.campaigns[-1].phase')" = Draining ]
@@ -650,7 +650,8 @@ detached() {
 
 @test "prte in the foreground ends its DVM at SIGTERM and leaves nothing" {
     mkfifo "$BATS_TEST_TMPDIR/out"
-    "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" 3>&- &
+    # A signal to timeout(1) begins the time until it kills, too.
+    timeout --foreground --kill-after="$limit" "$limit" "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" 3>&- &
     local pid=$!
     exec {fd}< "$BATS_TEST_TMPDIR/out"
     local line
@@ -664,7 +665,7 @@ detached() {
 
 @test "prte in the foreground returns when pterm has ended its DVM" {
     mkfifo "$BATS_TEST_TMPDIR/out"
-    "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" 3>&- &
     local pid=$!
     exec {fd}< "$BATS_TEST_TMPDIR/out"
     local line

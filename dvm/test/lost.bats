@@ -22,7 +22,7 @@ lose_rank() {
     local n=$1 how=$2 pid=$BATS_TEST_TMPDIR/pid
     shift 2
     mkfifo "$pid"
-    timeout "$limit" "$bin/prun" -n "$n" "$@" sh -c '
+    timeout --kill-after=10 "$limit" "$bin/prun" -n "$n" "$@" sh -c '
         [ "$PMIX_RANK" != 1 ] || { echo $$ > "$1"; eval "$2"; }
         [ "$PMIX_RANK" != 0 ] || { read -r other < "$1"; exec tail --pid="$other" -f /dev/null; }
         true' sh "$pid" "$how"
@@ -82,7 +82,7 @@ family=9$$$RANDOM # seconds that nobody else sleeps
 start_family() {
     local n=$1
     shift
-    timeout "$limit" "$bin/prun" -n "$n" "$@" sh -c '
+    timeout --kill-after=10 "$limit" "$bin/prun" -n "$n" "$@" sh -c '
         sleep "${1}1" & setsid sleep "${1}2" & wait' sh "$family" \
         > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
     prun_pid=$!
@@ -121,7 +121,7 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
     start_dvm 2 --slots 1
     start_family 2
     mkfifo "$BATS_TEST_TMPDIR/held"
-    "$holder" "$(spawner_of 2)" > "$BATS_TEST_TMPDIR/held" 3>&- &
+    timeout --kill-after=10 "$limit" "$holder" "$(spawner_of 2)" > "$BATS_TEST_TMPDIR/held" 3>&- &
     local holder_pid=$! line=
     read -r -t "$limit" line < "$BATS_TEST_TMPDIR/held" || true
     echo "$holder: $line"

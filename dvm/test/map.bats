@@ -135,7 +135,7 @@ shown_is_true() {
     unshare --uts true 2> /dev/null || skip "no right to give this host another name"
     export -f prte
     export bin limit
-    timeout "$limit" unshare --uts sh -c 'hostname node1 && exec "$@"' sh "$bin/prte" start -n 1 --slots 64
+    timeout --kill-after=10 "$limit" unshare --uts sh -c 'hostname node1 && exec "$@"' sh "$bin/prte" start -n 1 --slots 64
     run -0 prun -n 2 --display bind sh -c "$says"
     shown_is_true "$output"
     [ "$(grep '^rank' <<< "$output" | cut -d' ' -f3 | sort -u | wc -l)" -eq 2 ]
@@ -150,7 +150,7 @@ shown_is_true() {
 @test "a DVM has the slots of the CPUs that it may use, and ranks stay on these" {
     local cpu
     cpu=$(each_cpu | tail -n 1)
-    timeout "$limit" taskset -c "$cpu" "$bin/prte" start -n 2
+    timeout --kill-after=10 "$limit" taskset -c "$cpu" "$bin/prte" start -n 2
     [ "$(view '[.members[1:][].slots] | join(",")')" = 1,1 ]
     run -0 prun -N 1 --bind-to core sh -c "$says"
     [ "$(cut -d' ' -f3 <<< "$output" | sort -u)" = "$cpu" ]

@@ -289,7 +289,7 @@ fence, too late: TIMEOUT" ]
 # ask_begin ARGUMENT...: "pmix_probe alloc ARGUMENT..." as one rank in the background; its lines come by next_line.
 ask_begin() {
     mkfifo "$BATS_TEST_TMPDIR/asks" "$BATS_TEST_TMPDIR/enters"
-    timeout "$limit" "$bin/prun" --stdin 0 -n 1 "$probe" alloc "$@" \
+    timeout --kill-after=10 "$limit" "$bin/prun" --stdin 0 -n 1 "$probe" alloc "$@" \
         > "$BATS_TEST_TMPDIR/asks" < "$BATS_TEST_TMPDIR/enters" 3>&- &
     ask_pid=$!
     exec {asks}< "$BATS_TEST_TMPDIR/asks" {enters}> "$BATS_TEST_TMPDIR/enters"
@@ -333,7 +333,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 @test "C13: an MPI program extends a full DVM, spawns ranks on the new daemon, and gives it back" {
     start_dvm 2 --slots 1
     mkfifo "$BATS_TEST_TMPDIR/says"
-    timeout "$limit" "$bin/prun" -n 2 "$examples/mpi_elastic" +1 x1 - > "$BATS_TEST_TMPDIR/says" 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" -n 2 "$examples/mpi_elastic" +1 x1 - > "$BATS_TEST_TMPDIR/says" 3>&- &
     ask_pid=$!
     exec {asks}< "$BATS_TEST_TMPDIR/says"
     next_line
@@ -492,7 +492,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 
 @test "a tool resizes the DVM and is told the end" {
     DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
-    run timeout 20 "$probe" tool-alloc "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" release nodes=1 reqid=t wait
+    run timeout --kill-after=10 20 "$probe" tool-alloc "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" release nodes=1 reqid=t wait
     [ "$status" -eq 0 ]
     [ "${lines[1]}" = "alloc: SUCCESS id=alloc-1 reqid=t status=Draining" ]
     [ "${lines[2]}" = "event: READY id=alloc-1 reqid=t cause=SUCCESS text=-" ]
@@ -507,7 +507,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     hold_job other 2
     local id
     id=$(view '.jobs[0].id')
-    run timeout 20 "$probe" tool "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" "$id"
+    run timeout --kill-after=10 20 "$probe" tool "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" "$id"
     [ "$status" -eq 0 ]
     [[ "${lines[0]}" == "tool: tool."*".1" ]]
     [ "${lines[1]}" = "pmix.qry.ns: $id" ]
@@ -522,7 +522,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     local uri
     uri=$(prun -n 1 sh -c 'printf %s "$PMIX_SERVER_URI41"')
     [ -n "$uri" ]
-    run timeout 20 "$probe" tool "$uri" any
+    run timeout --kill-after=10 20 "$probe" tool "$uri" any
     [ "$status" -ne 0 ]
     [[ "$output" != *"tool: "* ]]
     prun -n 1 true
@@ -551,12 +551,12 @@ open_gate() {
 # watch VPID HOW: a tool at that daemon reads $job; what it writes is in watch.VPID. Returns when it has been accepted.
 watch() {
     local out=$BATS_TEST_TMPDIR/watch.$1
-    timeout "$limit" "$tool" watch "$(tool_uri "$1")" "$2" "$job" > "$out" 2> "$out.err" 3>&- &
+    timeout --kill-after=10 "$limit" "$tool" watch "$(tool_uri "$1")" "$2" "$job" > "$out" 2> "$out.err" 3>&- &
     eventually grep -q '^pull: SUCCESS' "$out"
 }
 
 # tool_run HOW N PROGRAM ARGUMENT...
-tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPDIR/err"; }
+tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPDIR/err"; }
 
 @test "what a tool spawns writes to the tool, from all daemons, each stream where it belongs" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 2
@@ -571,16 +571,16 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local way
     for way in "TMPDIR=$BATS_TEST_TMPDIR search" "PMIX_SYSTEM_TMPDIR=$DVM_SESSION_DIR/0 system"; do
-        run timeout "$limit" env "${way% *}" "$tool" run "${way#* }" forward 2 sh -c 'echo "found $PMIX_HOSTNAME"'
+        run timeout --kill-after=10 "$limit" env "${way% *}" "$tool" run "${way#* }" forward 2 sh -c 'echo "found $PMIX_HOSTNAME"'
         [ "$status" -eq 0 ]
         [ "$(grep ^found <<< "$output" | sort)" = $'found node1\nfound node2' ]
     done
     prte stop
     [ -z "$(find "$BATS_TEST_TMPDIR" -name 'pmix.*')" ]
-    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$tool" run search forward 1 true
+    run timeout --kill-after=10 20 env TMPDIR="$BATS_TEST_TMPDIR" "$tool" run search forward 1 true
     [ "$status" -ne 0 ]
     start_dvm 1 --slots 1 # that admits no tools
-    run timeout 20 env TMPDIR="$BATS_TEST_TMPDIR" "$tool" run search forward 1 true
+    run timeout --kill-after=10 20 env TMPDIR="$BATS_TEST_TMPDIR" "$tool" run search forward 1 true
     [ "$status" -ne 0 ]
 }
 
@@ -589,6 +589,7 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says line
     mkfifo "$gate" "$gate.2" "$says"
     tool_run pull,leave 1 sh -c 'read -r _ < "$1"; echo first; read -r _ < "$1.2"; echo second' sh "$gate" < /dev/null > "$says" 3>&- &
+    local tool_pid=$!
     exec {fd}< "$says"
     expect() { read -r -t "$limit" -u "$fd" line && echo "it says: $line" && [ "$line" = "$1" ]; }
     expect "pull: SUCCESS"
@@ -597,14 +598,14 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     expect left
     echo > "$gate.2"
     expect "ended with code 0"
-    wait
+    wait "$tool_pid"
 }
 
 @test "a tool on a daemon without ranks hears what ranks elsewhere tell the session, all, or it by its name" {
     DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     local whom out=$BATS_TEST_TMPDIR/heard pid
     for whom in session global itself; do
-        timeout "$limit" "$tool" hear "$(tool_uri 3)" -3007 > "$out" 3>&- &
+        timeout --kill-after=10 "$limit" "$tool" hear "$(tool_uri 3)" -3007 > "$out" 3>&- &
         pid=$!
         eventually grep -q listens "$out"
         [ "$whom" != itself ] || whom=$(sed -n 's/ listens//p' "$out")
@@ -654,11 +655,11 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
 @test "a tool is refused the output of a job that is not there, a redirection, and to feed a job that is not its own" {
     DVM_PMIX_TOOLS=1 start_dvm 1 --slots 2
     hold_job other 1
-    run timeout 20 "$tool" foreign "$(tool_uri)" nobody.7
+    run timeout --kill-after=10 20 "$tool" foreign "$(tool_uri)" nobody.7
     [ "$output" = $'pull: NOT FOUND\npush: NOT FOUND' ]
-    run timeout 20 "$tool" foreign "$(tool_uri)" "$(view '.jobs[0].id')"
+    run timeout --kill-after=10 20 "$tool" foreign "$(tool_uri)" "$(view '.jobs[0].id')"
     [ "$output" = $'pull: SUCCESS\npush: NOT FOUND' ]
-    run timeout 20 "$tool" watch "$(tool_uri)" redirect "$(view '.jobs[0].id')"
+    run timeout --kill-after=10 20 "$tool" watch "$(tool_uri)" redirect "$(view '.jobs[0].id')"
     [ "$output" = 'pull: NOT SUPPORTED' ]
     release_job other 1
     end_job other
@@ -713,6 +714,7 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     mkfifo "$gate"
     before=$(hwm)
     tool_run pull 1 sh -c 'read -r _ < "$1"; exec head -c 100000000 /dev/zero' sh "$gate" < /dev/null > "$out" 3>&- &
+    local tool_pid=$!
     eventually grep -q 'pull: SUCCESS' "$out"
     pkill -STOP -f "^$tool run .* $gate\$"
     echo > "$gate"
@@ -723,7 +725,7 @@ tool_run() { timeout "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPD
     after=$(hwm)
     echo "written $bytes, memory $before KiB, then $after KiB"
     pkill -CONT -f "^$tool run .* $gate\$"
-    wait
+    wait "$tool_pid"
     [ "$bytes" -lt 20000000 ]
     [ $((after - before)) -lt 20000 ]
     [ "$(tr -cd '\0' < "$out" | wc -c)" -eq 100000000 ]

@@ -16,7 +16,7 @@ submit() {
     local name=$1 before
     before=$(view '.jobs[].id')
     shift
-    timeout "$limit" "$bin/prun" --stdin none "$@" > "$BATS_TEST_TMPDIR/$name.out" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" --stdin none "$@" > "$BATS_TEST_TMPDIR/$name.out" 2> "$BATS_TEST_TMPDIR/$name.err" 3>&- &
     eval "${name}_pid=$!"
     eventually new_job "$before"
 }

@@ -94,7 +94,7 @@ one_line() {
 
 @test "a prun that waits for a host to answer is ended by a signal, and its helper with it" {
     through_proxy hold
-    timeout "$limit" "$bin/prun" --dvm "$at" true 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" --dvm "$at" true 3>&- &
     pid=$!
     eventually pgrep -f "^dvm-connect 127.0.0.1 ${at#*:} "
     helper=$(pgrep -f "^dvm-connect 127.0.0.1 ${at#*:} ")
@@ -203,7 +203,7 @@ one_line() {
 # --- sessions: what does not fit
 
 # says WHERE STEP...: see client_probe.c.
-says() { timeout "$limit" "$repo/build/probe/client_probe" "$@"; }
+says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@"; }
 
 @test "a session that is not known, or that claims too much, is refused" {
     run -0 says "$DVM_DIR" "open guess 1 7 1000" gone
@@ -356,7 +356,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     through_proxy down4500 hold pass
     fifo=$BATS_TEST_TMPDIR/says
     mkfifo "$fifo" "$fifo.err"
-    timeout "$limit" "$bin/prun" --dvm "$at" -n 1 sh -c \
+    timeout --kill-after=10 "$limit" "$bin/prun" --dvm "$at" -n 1 sh -c \
         'trap "echo usr1" USR1; trap "echo end; exit 4" TERM; echo up; head -c 9000 /dev/zero | tr "\0" x; echo; while :; do sleep 0.1; done' \
         > "$fifo" 2> "$fifo.err" 3>&- &
     pid=$!
@@ -394,7 +394,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
 @test "the ranks of a prun outside that is killed are ended when its time is over" {
     fifo=$BATS_TEST_TMPDIR/says
     mkfifo "$fifo"
-    timeout "$limit" "$bin/prun" --reconnect 1 --dvm "127.0.0.1:$JOIN" -n 2 \
+    timeout --kill-after=10 "$limit" "$bin/prun" --reconnect 1 --dvm "127.0.0.1:$JOIN" -n 2 \
         sh -c 'echo $$; exec sleep 1001' > "$fifo" 3>&- &
     pid=$!
     exec {fd}< "$fifo"
@@ -430,7 +430,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     gate=$BATS_TEST_TMPDIR/gate err=$BATS_TEST_TMPDIR/err
     mkfifo "$gate" "$err"
     through_proxy down4500 refuse
-    timeout "$limit" "$bin/prun" --reconnect 3 --dvm "$at" -n 4 sh -c \
+    timeout --kill-after=10 "$limit" "$bin/prun" --reconnect 3 --dvm "$at" -n 4 sh -c \
         'head -c 9000 /dev/zero; read -r _ < "$1"; exec head -c 1000000000 /dev/zero' rank "$gate" \
         > /dev/null 2> "$err" 3>&- &
     pid=$!
@@ -451,7 +451,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     through_proxy down9000 down9000 down9000 pass
     fifo=$BATS_TEST_TMPDIR/says
     mkfifo "$fifo"
-    timeout "$limit" "$bin/prun" --dvm "$at" --attach "$job" > "$fifo" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" --dvm "$at" --attach "$job" > "$fifo" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
     pid=$!
     exec {fd}< "$fifo"
     cmp <(head -n 5000 <&"$fd") <(seq 1 5000)

@@ -14,7 +14,7 @@ teardown() { end_dvm; }
 # code_of COMMAND...: its exit code in $code. bats' own `run` would give away the descriptors that are closed here.
 code_of() {
     code=0
-    timeout "$limit" "$bin/prun" "$@" || code=$?
+    timeout --kill-after=10 "$limit" "$bin/prun" "$@" || code=$?
 }
 
 @test "descriptors that are closed: no input, or output that is said to be lost" {
@@ -30,7 +30,7 @@ code_of() {
     [ "$code" -eq 3 ]
     code_of -n 1 sh -c 'cat; echo y; exit 3' <&- >&- 2>&-
     [ "$code" -eq 3 ]
-    "$bin/pstat" <&- > /dev/null 2>&-
+    timeout --kill-after=10 "$limit" "$bin/pstat" <&- > /dev/null 2>&-
 }
 
 # type_in TEXT WORDS: on the terminal that $terminal is; returns when a line there ends with these.

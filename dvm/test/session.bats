@@ -40,15 +40,15 @@ is_state() {
 @test "a rank or a tool that asks for what is not to be had is refused, and nothing happens" {
     start_with_shim 1 --slots 2
     hold_job any 1
-    run timeout 20 "$asker" "$(tool_uri 1)" 7 pause
+    run timeout --kill-after=10 20 "$asker" "$(tool_uri 1)" 7 pause
     [ "$output" = "session: PMIX_ERR_NOT_FOUND" ]
     run prun -n 1 "$asker" - 0 terminate
     [ "$output" = "session: PMIX_ERR_NO_PERMISSIONS" ]
-    run timeout 20 "$asker" "$(tool_uri 1)" 0 terminate
+    run timeout --kill-after=10 20 "$asker" "$(tool_uri 1)" 0 terminate
     [ "$output" = "session: PMIX_ERR_NO_PERMISSIONS" ] # of a member's daemon
-    run timeout 20 "$asker" "$(tool_uri 1)" 0 preempt
+    run timeout --kill-after=10 20 "$asker" "$(tool_uri 1)" 0 preempt
     [ "$output" = "session: PMIX_ERR_NOT_SUPPORTED" ]
-    run timeout 20 "$asker" "$(tool_uri 1)" 0 pause resume
+    run timeout --kill-after=10 20 "$asker" "$(tool_uri 1)" 0 pause resume
     [ "$output" = "session: PMIX_ERR_BAD_PARAM" ]
     is_state any SR
     release_job any 1
@@ -60,11 +60,11 @@ is_state() {
     start_with_shim 2 --slots 2
     hold_job one 2
     hold_job two 1 --host 2
-    run timeout 20 "$asker" "$(tool_uri 1)" 0 pause
+    run timeout --kill-after=10 20 "$asker" "$(tool_uri 1)" 0 pause
     [ "$output" = "session: PMIX_SUCCESS" ]
     eventually is_state one T
     eventually is_state two T
-    run timeout 20 "$asker" "$(tool_uri 2)" 4294967295 resume
+    run timeout --kill-after=10 20 "$asker" "$(tool_uri 2)" 4294967295 resume
     [ "$output" = "session: PMIX_SUCCESS" ]
     eventually is_state one SR
     eventually is_state two SR
@@ -79,11 +79,11 @@ is_state() {
 @test "a signal goes to all jobs of the session, also to those that wait" {
     start_with_shim 2 --slots 2
     hold_job one 4
-    timeout "$limit" "$bin/prun" -n 2 true 2> /dev/null 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" -n 2 true 2> /dev/null 3>&- &
     local waits=$! ended=0
     both() { [ "$(view '.jobs | length')" -eq 2 ]; }
     eventually both
-    timeout 20 "$asker" "$(tool_uri 2)" 0 sig=15
+    timeout --kill-after=10 20 "$asker" "$(tool_uri 2)" 0 sig=15
     end_job one
     [ "$code" -eq 143 ]
     wait "$waits" || ended=$?
@@ -105,7 +105,7 @@ is_state() {
     local all
     mapfile -t all < <(daemons)
     [ "${#all[@]}" -ge 3 ]
-    run timeout 20 "$asker" "$(tool_uri 0)" 0 terminate
+    run timeout --kill-after=10 20 "$asker" "$(tool_uri 0)" 0 terminate
     echo "$output"
     end_job last
     [ "$code" -eq 122 ]

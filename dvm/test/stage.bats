@@ -65,7 +65,7 @@ refused() {
     start_dvm 1
     echo x > secret && chmod 0 secret
     # root may read it, unless that is taken from it
-    [ "$(id -u)" -ne 0 ] || prun() { setpriv --bounding-set -dac_override,-dac_read_search timeout "$limit" "$bin/prun" "$@"; }
+    [ "$(id -u)" -ne 0 ] || prun() { setpriv --bounding-set -dac_override,-dac_read_search timeout --kill-after=10 "$limit" "$bin/prun" "$@"; }
     refused 125 "file $PWD/secret: Permission denied" --preload-files secret true
 }
 
@@ -159,7 +159,7 @@ nothing_left() { [ -z "$(leftovers)" ]; }
 # A prun of a large file in the background: $pid; what it says in err.
 start_large() {
     large big 4G
-    timeout "$limit" "$bin/prun" -N 1 --preload-files big "$@" > out 2> err 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" -N 1 --preload-files big "$@" > out 2> err 3>&- &
     pid=$!
     eventually staging
 }
@@ -253,7 +253,7 @@ ended() { # CODE
     large big 4G
     local job
     for _ in 1 2 3 4; do
-        timeout "$limit" "$bin/prun" --detach -N 1 --preload-files big true > out 2> err 3>&- &
+        timeout --kill-after=10 "$limit" "$bin/prun" --detach -N 1 --preload-files big true > out 2> err 3>&- &
         pid=$!
         eventually staging
         job=$(view '.jobs[] | select(.state == "STAGING") | .id')
@@ -331,7 +331,7 @@ open_are() { [ "$(open_of_1)" -eq "$1" ]; }
     prun -n 1 "$probe" spawn-files "$PWD/a" / 1 true
     local before
     before=$(open_of_1)
-    timeout "$limit" "$bin/prun" -n 1 "$probe" spawn-files "$PWD/big" / 1 true > out 2> err 3>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" -n 1 "$probe" spawn-files "$PWD/big" / 1 true > out 2> err 3>&- &
     pid=$!
     eventually staging
     pkill -STOP -f "dvm-stage write $DVM_SESSION_DIR/1/"

@@ -16,7 +16,8 @@ unread_job() {
     bytes=$((100000000 + BASHPID)) # nobody else's
     mkfifo "$BATS_TEST_TMPDIR/unread"
     exec {unread}<> "$BATS_TEST_TMPDIR/unread"
-    timeout "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c "$bytes" /dev/zero > "$BATS_TEST_TMPDIR/unread" 2> /dev/null 3>&- {unread}>&- &
+    timeout --kill-after=10 "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c "$bytes" /dev/zero > "$BATS_TEST_TMPDIR/unread" 2> /dev/null 3>&- {unread}>&- &
+    prun_pid=$!
     eventually unread_stands
 }
 
@@ -67,5 +68,5 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     exec {end}< "$BATS_TEST_TMPDIR/unread" {unread}>&-
     [ "$(wc -c <&"$end")" -gt 1000000 ]
     exec {end}<&-
-    wait
+    wait "$prun_pid" || true
 }
