@@ -373,6 +373,8 @@ void losses_start(const struct pmix_srv *p);
 /* What groupguard.c has added to a request: nobody has asked for a context id. */
 #define GROUP_GUARD_FLAG 0x80000000u
 void groupguard_start(const struct pmix_srv *p);
+/* connectguard.c */
+void connectguard_start(const struct pmix_srv *p);
 /* evguard.c: from now on, for the threads that the library starts; not for the one that calls. */
 void evguard_start(void);
 

@@ -13,9 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/* What a server uses after it has freed it, it shall not find as it was. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "max_free_fill_size=65536:free_fill_byte=165";
+}
 
 /* --- what clients share */
 
@@ -420,6 +430,38 @@ static int client_no_finalize(int argc, char **argv)
     return 1;
 }
 
+/* Set: the process ends as soon as it has said anything by a socket. */
+static bool ends_after_hello;
+
+ssize_t send(int fd, const void *data, size_t len, int flags)
+{
+    ssize_t n = syscall(SYS_sendto, fd, data, len, flags, NULL, 0);
+
+    if (ends_after_hello)
+        _exit(0);
+    return n;
+}
+
+/* Children that come as this rank and are gone when the server answers; then the rank itself. */
+static int client_gone_early(int argc, char **argv)
+{
+    for (int i = 0; i < 5; i++) {
+        pid_t child = fork();
+        int status;
+
+        if (child == 0) {
+            ends_after_hello = true;
+            PMIx_Init(&me, NULL, 0);
+            _exit(1);
+        }
+        if (waitpid(child, &status, 0) != child || status != 0)
+            return 1;
+    }
+    start(); /* no fence: those that the server did not find gone would count as processes of the
+                rank */
+    return stop();
+}
+
 /* --- the tests */
 
 static const struct pair_client clients[] = {
@@ -439,6 +481,7 @@ static const struct pair_client clients[] = {
     {"connect", client_connect},
     {"group", client_group},
     {"no-finalize", client_no_finalize},
+    {"gone-early", client_gone_early},
 };
 
 static void run_well(const char *client, uint32_t ranks_a, uint32_t ranks_b)
@@ -554,6 +597,11 @@ static void ranks_that_die_without_finalize_leave_nothing_behind(void **state)
     free(r.out);
 }
 
+static void a_rank_that_is_gone_before_it_is_answered_is_not_missed(void **state)
+{
+    run_well("gone-early", 2, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +621,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),
         cmocka_unit_test(ranks_that_die_without_finalize_leave_nothing_behind),
+        cmocka_unit_test(a_rank_that_is_gone_before_it_is_answered_is_not_missed),
     };
     int rc = pair_client_main(argc, argv, clients, sizeof(clients) / sizeof(clients[0]));
 
