@@ -393,7 +393,8 @@ detached() {
     start_dvm 1
     gate=$BATS_TEST_TMPDIR/gate
     job=$(detached)
-    "$bin/prun" --attach "$job" > "$BATS_TEST_TMPDIR/says" 3>&- &
+    : > "$BATS_TEST_TMPDIR/says" # for tail, which may come first
+    "$bin/prun" --attach "$job" >> "$BATS_TEST_TMPDIR/says" 3>&- &
     local first=$!
     timeout --kill-after=10 20 grep -q -m1 begin <(tail -n +1 -f --pid=$first "$BATS_TEST_TMPDIR/says")
     run -125 prun --attach "$job"
