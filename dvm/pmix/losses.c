@@ -99,7 +99,7 @@ pmix_status_t pmix_server_fence(pmix_server_caddy_t *cd, pmix_buffer_t *buf, pmi
     pmix_status_t rc;
 
     collecting = atomic_load(&active) ? &c : NULL;
-    rc = NEXT(fence_fn *, "pmix_server_fence")(cd, buf, cb, op_cb);
+    rc = NEXT(fence_fn *, "pmix_server_fence")(cd, buf, trackguard_fence(cb), op_cb);
     collecting = NULL;
     release_values(&c);
     return rc;

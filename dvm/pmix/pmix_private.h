@@ -375,6 +375,12 @@ void losses_start(const struct pmix_srv *p);
 void groupguard_start(const struct pmix_srv *p);
 /* connectguard.c */
 void connectguard_start(const struct pmix_srv *p);
+/* trackguard.c: what a fence of the library is given to end it with, and what the host answers a
+ * collective with. */
+pmix_modex_cbfunc_t trackguard_fence(pmix_modex_cbfunc_t cb);
+pmix_modex_cbfunc_t trackguard_answer_fence(pmix_modex_cbfunc_t cb);
+pmix_op_cbfunc_t trackguard_answer(pmix_op_cbfunc_t cb);
+void trackguard_start(const struct pmix_srv *p);
 /* evguard.c: from now on, for the threads that the library starts; not for the one that calls. */
 void evguard_start(void);
 

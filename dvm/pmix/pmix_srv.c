@@ -377,6 +377,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
         losses_start(p);
         groupguard_start(p);
         connectguard_start(p);
+        trackguard_start(p);
         topology_start(p);
         rendezvous_open(p);
         if (p->up.on_clean_add) {

@@ -375,6 +375,33 @@ static int do_late(char **argv)
     return end();
 }
 
+/* --- doomed WAY: all ranks but the first wait for that one, which never comes; each says its
+ * process once the server knows */
+
+static int do_doomed(char **argv)
+{
+    char name[32];
+    pmix_proc_t all;
+    pmix_info_t info;
+
+    begin();
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    if (me.rank > 0 && strcmp(argv[0], "fence") == 0)
+        must(PMIx_Fence_nb(&all, 1, NULL, 0, on_came, (void *)0), argv[0]);
+    else if (me.rank > 0 && strcmp(argv[0], "connect") == 0)
+        must(PMIx_Connect_nb(&all, 1, NULL, 0, on_came, (void *)1), argv[0]);
+    else if (me.rank > 0)
+        must(PMIx_Disconnect_nb(&all, 1, NULL, 0, on_came, (void *)2), argv[0]);
+    /* What is answered now has been read after it. */
+    snprintf(name, sizeof(name), "doomed.%u", me.rank);
+    PMIX_INFO_LOAD(&info, name, argv[0], PMIX_STRING);
+    must(PMIx_Publish(&info, 1), "publish");
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    pause();
+    return 1;
+}
+
 /* --- alloc VERB [KEY=VALUE]… [wait|enter|next VERB …]…: rank 0 asks for another size, waits until
  * an end is told, or for a line, asks again. All ranks count the ends that they are told. */
 
@@ -722,6 +749,7 @@ static const struct {
     {"control", do_control},
     {"log", do_log},
     {"late", do_late},
+    {"doomed", do_doomed},
     {"tool", do_tool},
     {"hold", do_hold},
     {"stops", do_stops},
