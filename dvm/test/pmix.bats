@@ -555,6 +555,25 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     end_job other
 }
 
+# said_something PORT: who has connected to it has written what nobody has read.
+said_something() { [ -n "$(ss -Htn state established "sport = :$1" | awk '$1 > 0')" ]; }
+
+@test "a tool that dies before it has been answered does not take the daemon with it" {
+    DVM_PMIX_TOOLS=1 MALLOC_PERTURB_=165 start_dvm 1 --slots 1 # what has been freed is not taken for what it was
+    read -r spawner _ < "$DVM_SESSION_DIR/1/pid"
+    member=$(pgrep -P "$spawner" -x prted)
+    uri=$(head -n 1 "$DVM_SESSION_DIR"/1/pmix.*.tool.dvm)
+    kill -STOP "$member"
+    "$probe" tool "$uri" any > "$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
+    tool_pid=$!
+    eventually said_something "${uri##*:}"
+    kill -KILL "$tool_pid"
+    wait "$tool_pid" || true
+    kill -CONT "$member"
+    [ "$(prun -n 1 "$probe" hello)" = hello ]
+    kill -0 "$member"
+}
+
 @test "a tool is refused by a daemon that does not admit tools, even if it knows the port" {
     start_dvm 1 --slots 1
     [ -z "$(find "$DVM_SESSION_DIR" -name 'pmix.*.tool*')" ]
