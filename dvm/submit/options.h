@@ -20,6 +20,7 @@ struct submit_opts {
     struct output_style output;
     struct cli_where where; /* the daemon; owned */
     int64_t reconnect_ms; /* how long a lost connection is tried to be made again; 0: not at all */
+    int64_t end_wait_ms;  /* how long a job that was asked to end is waited for */
     bool verbose;
     size_t nwords;
     char **words; /* those made here, which stand in argv in place of the user's */

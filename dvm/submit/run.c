@@ -7,6 +7,7 @@
 #include "dvm/submit/resume.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +22,8 @@
 #define STDIN_PENDING_MAX (256u << 10) /* more waiting for the daemon: nothing is read */
 #define FOREGROUND_LOOK_MS 300 /* nothing tells a process that it has come to the foreground */
 #define WAIT_NOTICE_MS 1000    /* a job that has not started by then: the user is told why */
+
+#define READ_ON_MS 10000 /* for an end that may be on its way to us */
 
 #define FILES_PENDING_MAX (512u << 10) /* the same for files */
 
@@ -43,9 +46,11 @@ struct run {
     bool stdin_open;
     bool stdin_paused;
     bool output_lost;
-    int ends;  /* how often the user has asked for the end */
-    int code;  /* exit code; -1: the job goes on */
-    char *why; /* last words, told after the ranks' output; "" or NULL: none */
+    int ends;         /* how often the user has asked for the end */
+    int ends_by;      /* the signal by which he did so first */
+    int64_t leave_at; /* not waited for longer, once the end has been asked for; -1: not yet */
+    int code;         /* exit code; -1: the job goes on */
+    char *why;        /* last words, told after the ranks' output; "" or NULL: none */
 };
 
 static int64_t now_ms(void)
@@ -86,6 +91,15 @@ static void send_or_finish(struct run *r, const struct client_msg *m)
         finish(r, EXIT_CODE_NOT_LAUNCHED, err.msg);
 }
 
+/* The DVM has been told to end the job, and is given its time for that. */
+static void end_asked(struct run *r, int signum)
+{
+    if (r->leave_at >= 0)
+        return;
+    r->ends_by = signum;
+    r->leave_at = now_ms() + r->opts->end_wait_ms;
+}
+
 /* --- files */
 
 static void files_failed(struct run *r, const struct err *err)
@@ -95,6 +109,7 @@ static void files_failed(struct run *r, const struct err *err)
     r->files_why = xstrdup(err->msg);
     files_sender_destroy(r->files);
     r->files = NULL;
+    end_asked(r, SIGTERM);
     send_or_finish(r, &m);
 }
 
@@ -256,6 +271,7 @@ static void on_end_request(struct run *r, int signum)
     struct client_msg m = {.type = CLIENT_SIGNAL, .number = SIGTERM};
 
     r->ends++;
+    end_asked(r, signum);
     if (r->ends > 2) {
         finish(r, 128 + signum, "left without waiting for the job's end");
         return;
@@ -316,11 +332,16 @@ static bool in_background(const struct run *r)
 
 /* --- the loop */
 
+static bool is_reading(const struct run *r)
+{
+    return output_pending(r->output) < OUTPUT_FULL;
+}
+
 static void fill_poll(const struct run *r, struct pollfd p[P_COUNT])
 {
     p[P_CONN] = (struct pollfd){.fd = -1};
     if (r->code < 0)
-        p[P_CONN] = resume_poll(r->conn, output_pending(r->output) < OUTPUT_FULL);
+        p[P_CONN] = resume_poll(r->conn, is_reading(r));
     p[P_SIGNALS] = (struct pollfd){.fd = r->fds->signals, .events = POLLIN};
     p[P_STDIN] = (struct pollfd){.fd = stdin_due(r) && !in_background(r) ? r->fds->in : -1,
                                  .events = POLLIN};
@@ -328,6 +349,16 @@ static void fill_poll(const struct run *r, struct pollfd p[P_COUNT])
     if (r->files && r->code < 0 && resume_pending(r->conn) < FILES_PENDING_MAX)
         files_sender_want(r->files, &p[P_FILES]);
     output_want(r->output, &p[P_OUT]);
+}
+
+/* -1: never. */
+static int64_t left_until(int64_t at)
+{
+    int64_t left = at - now_ms();
+
+    if (at < 0)
+        return -1;
+    return left > 0 ? left : 0;
 }
 
 /* Of two times to wait; -1: none. */
@@ -339,15 +370,34 @@ static int64_t sooner(int64_t a, int64_t b)
 static int poll_timeout(const struct run *r)
 {
     int64_t most = stdin_due(r) && in_background(r) ? FOREGROUND_LOOK_MS : -1;
-    int64_t left;
 
     if (r->code >= 0)
         return -1;
     most = sooner(most, resume_timeout(r->conn, now_ms()));
-    if (r->notice_at < 0)
-        return (int)most;
-    left = r->notice_at - now_ms();
-    return (int)sooner(most, left > 0 ? left : 0);
+    most = sooner(most, left_until(r->leave_at));
+    return (int)sooner(most, left_until(r->notice_at));
+}
+
+static void leave_if_due(struct run *r)
+{
+    char *why;
+
+    if (r->code >= 0 || r->leave_at < 0 || now_ms() < r->leave_at)
+        return;
+    why = xasprintf("the job%s%s has not ended %" PRId64
+                    " s after the DVM was told to end it: it is not waited for any longer",
+                    r->nspace ? " " : "", r->nspace ? r->nspace : "", r->opts->end_wait_ms / 1000);
+    finish(r, 128 + r->ends_by, why);
+    free(why);
+}
+
+/* The end may stand behind output that we have not read, because nobody takes it from us. */
+static void postpone_leaving(struct run *r)
+{
+    int64_t at = now_ms() + READ_ON_MS;
+
+    if (r->leave_at >= 0 && r->leave_at < at)
+        r->leave_at = at;
 }
 
 static void tell_wait(struct run *r)
@@ -362,11 +412,14 @@ static void turn(struct run *r)
 {
     struct pollfd p[P_COUNT];
     struct err err = {0};
+    bool reading = is_reading(r);
 
     fill_poll(r, p);
     if (poll(p, P_COUNT, poll_timeout(r)) < 0)
         return; /* EINTR: the next turn looks again */
     tell_wait(r);
+    if (!reading)
+        postpone_leaving(r);
     if (output_pump(r->output, &p[P_OUT], &err) < 0) {
         r->output_lost = true;
         say(r, "%s", err.msg);
@@ -380,6 +433,7 @@ static void turn(struct run *r)
     if (p[P_STDIN].revents)
         on_stdin(r);
     send_files(r);
+    leave_if_due(r);
 }
 
 static void last_words(struct run *r)
@@ -395,8 +449,13 @@ static void last_words(struct run *r)
 int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct submit_opts *opts,
                const struct run_fds *fds)
 {
-    struct run r = {
-        .dial = dial_fn, .dial_arg = arg, .opts = opts, .fds = fds, .notice_at = -1, .code = -1};
+    struct run r = {.dial = dial_fn,
+                    .dial_arg = arg,
+                    .opts = opts,
+                    .fds = fds,
+                    .notice_at = -1,
+                    .leave_at = -1,
+                    .code = -1};
     struct resume_opts again = {
         .window_ms = opts->reconnect_ms, .dial = dial, .say = tell, .arg = &r};
 

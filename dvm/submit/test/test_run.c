@@ -134,6 +134,7 @@ static int setup(void **state)
     w->c = cli_conn_of(fds[0]);
     w->fds = (struct run_fds){w->in[0], w->out[1], w->err[1], signalfd(-1, &set, SFD_NONBLOCK)};
     assert_int_equal(submit_parse(4, argv, env, "/", &w->opts, NULL), 0);
+    assert_true(w->opts.end_wait_ms >= 60000); /* longer than any end takes */
     *state = w;
     return 0;
 }
@@ -447,6 +448,116 @@ static void the_third_signal_leaves_at_once(void **state)
     assert_int_equal(run(*state, play_stuck), 128 + SIGTERM);
 }
 
+/* The end comes in time. */
+static void play_slow_end(struct world *w)
+{
+    accept_job(w);
+    tell_running(w);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    kill(getpid(), SIGUSR1); /* prun goes on */
+    hear_type(w, CLIENT_SIGNAL, SIGUSR1);
+    tell_done(w, 143, "ended by the user");
+}
+
+static void an_end_that_takes_its_time_is_waited_for(void **state)
+{
+    struct world *w = *state;
+
+    w->opts.end_wait_ms = 20000;
+    assert_int_equal(run(w, play_slow_end), 143);
+    assert_string_equal(w->text[1], "prun: ended by the user\n");
+}
+
+/* It still writes, which is no end. */
+static void play_no_end(struct world *w)
+{
+    accept_job(w);
+    tell_running(w);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    tell_output(w, 0, 1, "on and on\n");
+    assert_int_equal(recv(w->daemon, (char[1]){0}, 1, 0), 0); /* until prun leaves */
+}
+
+static void an_end_that_does_not_come_is_not_waited_for_for_ever(void **state)
+{
+    struct world *w = *state;
+
+    w->opts.end_wait_ms = 1000;
+    alarm(30);
+    assert_int_equal(run(w, play_no_end), 128 + SIGTERM);
+    alarm(0);
+    assert_string_equal(w->text[0], "on and on\n");
+    assert_string_equal(w->text[1], "prun: the job 5.1 has not ended 1 s after the DVM was told to "
+                                    "end it: it is not waited for any longer\n");
+}
+
+static void play_never_taken(struct world *w)
+{
+    hear_type(w, CLIENT_SUBMIT, 0);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    assert_int_equal(recv(w->daemon, (char[1]){0}, 1, 0), 0);
+}
+
+static void nor_is_a_daemon_that_never_answers(void **state)
+{
+    struct world *w = *state;
+
+    w->opts.end_wait_ms = 1000;
+    alarm(30);
+    assert_int_equal(run(w, play_never_taken), 128 + SIGTERM);
+    alarm(0);
+    assert_string_equal(w->text[1], "prun: the job has not ended 1 s after the DVM was told to "
+                                    "end it: it is not waited for any longer\n");
+}
+
+static void play_unread_end(struct world *w)
+{
+    static char line[65536];
+
+    memset(line, 'x', sizeof line - 1);
+    accept_job(w);
+    tell_running(w);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    for (int i = 0; i < 20; i++) /* more than prun takes while nobody reads */
+        tell_output(w, 0, 1, line);
+    tell_done(w, 143, "ended by the user");
+}
+
+/* Reads the ranks' output when the time is over, which is what this is about. */
+static void *late_reader(void *arg)
+{
+    struct world *w = arg;
+    char part[65536];
+    size_t got = 0;
+
+    usleep(1500000);
+    while (got < 20 * (sizeof part - 1)) {
+        ssize_t n = read(w->out[0], part, sizeof part);
+
+        assert_true(n > 0);
+        got += (size_t)n;
+    }
+    return NULL;
+}
+
+static void an_end_behind_output_that_nobody_reads_is_still_heard_of(void **state)
+{
+    struct world *w = *state;
+    pthread_t t;
+
+    w->opts.end_wait_ms = 500;
+    alarm(30);
+    assert_int_equal(pthread_create(&t, NULL, late_reader, w), 0);
+    assert_int_equal(run(w, play_unread_end), 143);
+    pthread_join(t, NULL);
+    alarm(0);
+    assert_string_equal(w->text[1], "prun: ended by the user\n");
+}
+
 static void play_verbose(struct world *w)
 {
     accept_job(w);
@@ -589,6 +700,10 @@ int main(int argc, char **argv)
         T(a_reader_that_does_not_end_is_left_behind),
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
+        T(an_end_that_takes_its_time_is_waited_for),
+        T(an_end_that_does_not_come_is_not_waited_for_for_ever),
+        T(nor_is_a_daemon_that_never_answers),
+        T(an_end_behind_output_that_nobody_reads_is_still_heard_of),
         T(verbose_tells_the_states),
         T(a_detached_job_prints_its_name_and_nothing_of_its_output),
         T(each_line_of_its_own_is_one_write),
