@@ -42,7 +42,7 @@ stamp() {
 watch() {
     local name=$1
     shift
-    setpriv --pdeathsig TERM timeout 900 kubectl --namespace "$NS" "$@" > >(stamp > "$dir/$name") &
+    setpriv --pdeathsig TERM timeout --kill-after=10 900 kubectl --namespace "$NS" "$@" > >(stamp > "$dir/$name") &
     BACKGROUND+=($!)
 }
 start_watches() {
@@ -121,7 +121,7 @@ all_suspended() {
 execs() {
     local key=$1
     shift
-    timeout 300 "$HELPERS/launcher" -n "$RUNS" -w 2 -k bench=exec -k "what=$key" -- \
+    timeout --kill-after=10 300 "$HELPERS/launcher" -n "$RUNS" -w 2 -k bench=exec -k "what=$key" -- \
         kubectl --namespace "$NS" exec "$X-head-0" -- "$@"
 }
 # inside NAME COMMAND…: mean of 100 runs in the head's pod, with what the shell takes to start a process.

@@ -13,8 +13,8 @@ LIMIT=300 # seconds; nothing here takes longer unless it hangs
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dvm-bench-XXXXXX")
 export DVM_SESSION_DIR=$dir/d
 now_us() { local t=${EPOCHREALTIME/./}; t=${t/,/}; printf '%s' "$t"; }
-prte() { timeout "$LIMIT" "$BIN/prte" "$@"; }
-pstat() { timeout 20 "$BIN/pstat" "$@"; }
+prte() { timeout --kill-after=10 "$LIMIT" "$BIN/prte" "$@"; }
+pstat() { timeout --kill-after=10 20 "$BIN/pstat" "$@"; }
 
 at_end() {
     if [ -e "$DVM_SESSION_DIR/local.json" ]; then prte stop > /dev/null 2>&1 || true; fi
@@ -24,7 +24,7 @@ trap at_end EXIT
 trap 'exit 130' INT TERM
 
 # timed N KEY… -- COMMAND…: by the launcher, with those keys in the line.
-timed() { timeout "$LIMIT" "$HELPERS/launcher" "$@"; }
+timed() { timeout --kill-after=10 "$LIMIT" "$HELPERS/launcher" "$@"; }
 
 # --- processes of a DVM: each daemon is a pair of spawner and prted
 
@@ -43,7 +43,7 @@ switches() {
     done
 }
 # metric VPID NAME: of the daemon's own figures.
-metric() { curl -fsS "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'; }
+metric() { curl -fsS -m 20 "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'; }
 threads() { awk '/^Threads:/ {print $2}' "/proc/$1/status"; }
 # state VPID: what a daemon holds, in bytes allocated and in descriptors.
 state() {

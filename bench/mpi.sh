@@ -59,7 +59,7 @@ through() {
     before_head=$(peak "$(prted_of 0)")
     before_member=$(peak "$(prted_of 1)")
     start=$(now_us)
-    prun=$(head -c "$CAT_BYTES" /dev/zero | { /usr/bin/time -f %M -o "$dir/peak" "$BIN/prun" -n 4 cat; } | cksum)
+    prun=$(head -c "$CAT_BYTES" /dev/zero | { timeout --kill-after=10 "$LIMIT" /usr/bin/time -f %M -o "$dir/peak" "$BIN/prun" -n 4 cat; } | cksum)
     took=$(($(now_us) - start))
     [ "$prun" = "$(head -c "$CAT_BYTES" /dev/zero | cksum)" ] || { echo "bench: other bytes came out of cat" >&2; exit 1; }
     emit cat bytes "$CAT_BYTES" seconds "$(jq -n "$took / 1000000")" mb_per_s "$(jq -n "$CAT_BYTES / $took")" \

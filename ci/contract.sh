@@ -20,7 +20,7 @@ refuse() {
 # The one test of that name has to pass, or, with a mutant, to fail.
 run_test() {
     local rc=0 out
-    out=$(DVM_TEST=$2 DVM_MUTANT=${3-} timeout 60 "$BUILD/mutant/$1" 2>&1) || rc=$?
+    out=$(DVM_TEST=$2 DVM_MUTANT=${3-} timeout --kill-after=5 60 "$BUILD/mutant/$1" 2>&1) || rc=$?
     grep -qF 'Running 1 test(s)' <<<"$out" || { refuse "$2: $1 does not run it alone (status $rc)"; return 0; }
     if [ $# -eq 2 ]; then
         [ "$rc" -eq 0 ] || refuse "$2 fails"

@@ -25,8 +25,8 @@ cpu_seconds() {
 
 run_ci() {
     local build=$1 begun=$SECONDS cpu
-    timeout 3600 "$build/asan/sim" --seed 1 --seeds $SMALL --nodes-max 64 --jobs "$jobs" --matrix
-    timeout 3600 "$build/release/sim" --seed $LARGE_FROM --seeds $LARGE --nodes 1024 --jobs "$jobs"
+    timeout --kill-after=5 1500 "$build/asan/sim" --seed 1 --seeds $SMALL --nodes-max 64 --jobs "$jobs" --matrix
+    timeout --kill-after=5 1500 "$build/release/sim" --seed $LARGE_FROM --seeds $LARGE --nodes 1024 --jobs "$jobs"
     times >"$build/sim.times" # not in a subshell: that one has waited for nobody
     cpu=$(cpu_seconds "$build/sim.times")
     echo "$((SMALL + LARGE)) schedules in $((SECONDS - begun)) s, $cpu s of CPU of the $((MINUTES * 60 * CORES)) s that $CORES cores have in $MINUTES minutes"

@@ -90,7 +90,7 @@ scale_down() {
     local from
     say "  A job starts on all four; each rank works for three seconds, then all meet in MPI:"
     printf '  %s$ %s%s\n' "$BOLD" "${HEAD[*]} prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42' &" "$PLAIN"
-    group job "${HEAD[@]}" prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42'
+    group job timeout --kill-after=10 120 "${HEAD[@]}" prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42'
     local job=$GROUP
     started
     from=$EPOCHREALTIME

@@ -14,7 +14,7 @@ export DVM_SESSION_DIR
 clean_up() {
     end_groups
     # A DVM that is there is ended; one that never started has nothing to end.
-    timeout 20 prte stop > /dev/null 2>&1 || true
+    timeout --kill-after=5 20 prte stop > /dev/null 2>&1 || true
     rm -rf "$DVM_SESSION_DIR"
 }
 on_signal() {
@@ -39,7 +39,7 @@ show prun -n 7 --map-by node mpi_coll 4711
 chapter "3. Seven members become three, under a job that runs on all seven"
 say "  A job starts; each rank works for a second, then all meet in MPI:"
 printf '  %s$ %s%s\n' "$BOLD" "prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42' &" "$PLAIN"
-group job prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42'
+group job timeout --kill-after=10 120 prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42'
 job=$GROUP
 for _ in {1..50}; do
     if grep -q RUNNING "$LOGS/job.log"; then break; fi

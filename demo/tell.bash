@@ -35,7 +35,7 @@ words() {
 # show COMMAND…: prints it, then runs it; what it says is set in.
 show() {
     printf '  %s$ %s%s\n' "$BOLD" "$(words "$@")" "$PLAIN"
-    "$@" 2>&1 | sed 's/^/    /'
+    timeout --foreground --kill-after=10 300 "$@" 2>&1 | sed 's/^/    /'
 }
 
 # --- long steps and things that run beside the story: process groups of their own, ended with us
@@ -102,7 +102,10 @@ as_seen() {
 end_groups() {
     local pid
     for pid in "${RUNNING[@]}"; do kill -TERM -- "-$pid" 2> /dev/null || true; done
-    for pid in "${RUNNING[@]}"; do wait "$pid" 2> /dev/null || true; done
+    for pid in "${RUNNING[@]}"; do
+        timeout 30 tail -s 0.1 --pid="$pid" -f /dev/null || kill -KILL -- "-$pid" 2> /dev/null || true
+        wait "$pid" 2> /dev/null || true
+    done
     RUNNING=()
 }
 

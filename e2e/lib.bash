@@ -10,10 +10,12 @@ AUDIT_LOG=/var/log/kubernetes/audit.log
 BACKGROUND=() # process groups that a test has started
 
 say() { printf '%s\n' "$*" >&2; }
-# Nothing waits without end, whatever hangs.
-k() { timeout --foreground "${LIMIT:-90}" kubectl --namespace "$NS" "$@"; }
+# Nothing waits without end, whatever hangs. Longer than what is waited for with --timeout.
+kubectl() { timeout --foreground --kill-after=10 "${LIMIT:-150}" kubectl "$@"; }
+helm() { timeout --foreground --kill-after=10 200 helm "$@"; }
+k() { LIMIT=${LIMIT:-90} kubectl --namespace "$NS" "$@"; }
 provider() { "$ROOT/e2e/provider/provider.sh" "$@"; }
-on_node() { provider exec-node "$@"; }
+on_node() { timeout --kill-after=10 120 "$ROOT/e2e/provider/provider.sh" exec-node "$@" < /dev/null; }
 
 # fail TEXT…: ends the test with a reason.
 fail() {
@@ -289,8 +291,8 @@ keep_failure() {
     k get pods -o yaml > "$dir/pods.yaml" 2>&1 || true
     k get events --sort-by=.lastTimestamp > "$dir/events" 2>&1 || true
     kubectl get nodes -o wide > "$dir/nodes" 2>&1 || true
-    timeout 10 kubectl --namespace "$NS" exec "$X-head-0" -- pstat > "$dir/pstat" 2>&1 || true
-    timeout 10 kubectl --namespace "$NS" exec "$X-head-0" -- pstat --json > "$dir/pstat.json" 2>&1 || true
+    LIMIT=10 k exec "$X-head-0" -- pstat > "$dir/pstat" 2>&1 || true
+    LIMIT=10 k exec "$X-head-0" -- pstat --json > "$dir/pstat.json" 2>&1 || true
     cp -r "$OUT/recorded" "$dir/" 2> /dev/null || true
     find "$BATS_TEST_TMPDIR" -maxdepth 1 -type f -exec cp -t "$dir" {} + || true
     if [ "${PROVIDER:-kind}" = kind ]; then audit "${TEST_AUDIT:-0}" . > "$dir/audit.log" 2>&1 || true; fi

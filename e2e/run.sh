@@ -15,7 +15,7 @@ say_time() { say "$(printf '%02d:%02d' $((SECONDS / 60)) $((SECONDS % 60))) $*";
 on_stop() {
     trap '' INT TERM
     say "stopping: removing the namespace $NS"
-    kubectl get nodes -o name 2> /dev/null | xargs -r kubectl uncordon > /dev/null 2>&1 || true
+    kubectl get nodes -o name 2> /dev/null | xargs -r timeout --kill-after=10 60 kubectl uncordon > /dev/null 2>&1 || true
     remove_namespace "$NS" > /dev/null 2>&1 || true
     exit 130
 }

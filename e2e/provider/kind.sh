@@ -22,7 +22,7 @@ engine() { "$here/kind/engine.sh" "$@"; }
 use_engine() { eval "$(engine env)"; }
 # All of kind's answer is read before it is searched: grep -q leaves at the first match, and pipefail minds.
 exists() { grep -qxF "$CLUSTER" <<< "$(kind get clusters 2> /dev/null)"; }
-kube() { timeout 120 kubectl "$@"; }
+kube() { timeout --kill-after=10 120 kubectl "$@"; }
 
 # The API server answers and no node's container is missing or stopped.
 is_alive() {

@@ -8,13 +8,13 @@ setup() {
     remember_start
 }
 teardown() {
-    kubectl get nodes -o name | xargs kubectl uncordon > /dev/null
+    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then keep_failure; fi
     stop_background
 }
 
 drain() {
-    timeout 120 kubectl drain "$1" --ignore-daemonsets --delete-emptydir-data --timeout=100s \
+    kubectl drain "$1" --ignore-daemonsets --delete-emptydir-data --timeout=100s \
         --pod-selector="e2e=$NS"
 }
 # Nodes with members and without the head.

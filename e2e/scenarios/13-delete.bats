@@ -6,7 +6,7 @@ load ../lib
 # Everything in the namespace, but for what tells of the past.
 everything() {
     kubectl api-resources --verbs=list --namespaced -o name | grep -vE '^events(\.|$)|^pods\.metrics' | sort |
-        xargs -I{} kubectl --namespace "$NS" get {} --ignore-not-found -o name 2> /dev/null | sort
+        xargs -I{} timeout --kill-after=10 60 kubectl --namespace "$NS" get {} --ignore-not-found -o name 2> /dev/null | sort
 }
 # Processes of this namespace's daemons and of all that they have started, by what their environment says.
 processes() {

@@ -10,7 +10,7 @@ setup() {
     remember_start
 }
 teardown() {
-    kubectl get nodes -o name | xargs kubectl uncordon > /dev/null
+    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then keep_failure; fi
     stop_background
     limits null null
@@ -113,7 +113,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
 @test "C8 application: an extension for whose pod there is no node fails in time, and its pod goes" {
     limits null 4
     eventually 30 "the head has the limits" limits_are 3 4
-    kubectl get nodes -o name | xargs kubectl cordon > /dev/null
+    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl cordon > /dev/null
     run in_head prun -n 1 mpi_elastic t8 +1
     [ "$status" -ne 0 ]
     [[ $output == *"elastic: "*" failed: "* ]]
@@ -125,11 +125,11 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
 @test "C18 application: the operator is killed while an extension waits for its pod, which is counted once" {
     limits null 5
     eventually 30 "the head has the limits" limits_are 3 5
-    kubectl get nodes -o name | xargs kubectl cordon > /dev/null
+    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl cordon > /dev/null
     background asks kubectl --namespace "$NS" exec "$X-head-0" -- prun -n 1 mpi_elastic +1
     eventually 30 "the request is in the status" is_asked Extend
     kill_operator
-    kubectl get nodes -o name | xargs kubectl uncordon > /dev/null
+    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null
     operator_is_back
     ended asks 90 || { said asks; fail "the extension failed"; }
     eventually 60 "one member more" comes_to 3 4

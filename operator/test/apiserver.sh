@@ -54,13 +54,16 @@ mine() {
     read -r pid since 2> /dev/null < "$dir/$1.pid" && [ -n "$since" ] && [ "$(begun "$pid")" = "$since" ]
 }
 
-# end NAME SIGNAL: ends it and waits until it is gone.
+# end NAME SIGNAL: ends it and waits until it is gone, but not for ever.
 end() {
-    local pid
+    local pid deadline=$((SECONDS + 60))
     mine "$1" || return 0
     read -r pid _ < "$dir/$1.pid"
     kill "-$2" "$pid" 2> /dev/null || true
-    while mine "$1"; do sleep 0.05; done
+    while mine "$1"; do
+        [ "$SECONDS" -lt "$deadline" ] || { say "$1 does not end"; return 1; }
+        sleep 0.05
+    done
     rm -f "$dir/$1.pid"
 }
 

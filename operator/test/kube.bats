@@ -28,7 +28,7 @@ teardown() {
     if [ -n "${follower:-}" ]; then kill -KILL "$follower" 2> /dev/null || true; fi
 }
 
-request() { "$kubecheck" request "$@"; }
+request() { timeout --kill-after=10 60 "$kubecheck" request "$@"; }
 
 # create NAME VALUE [LABEL]: a ConfigMap in the namespace default.
 create() {
@@ -112,7 +112,7 @@ stop_following() { kill -TERM "$follower"; }
 
 @test "seven hundred requests at once all get their answer, and a list has them all" {
     request POST /api/v1/namespaces application/json '{"metadata": {"name": "many"}}'
-    [ "$("$kubecheck" fill /api/v1/namespaces/many/configmaps 700)" = "failed 0" ]
+    [ "$(timeout --kill-after=10 120 "$kubecheck" fill /api/v1/namespaces/many/configmaps 700)" = "failed 0" ]
     follow /api/v1/namespaces/many/configmaps
     expect "synced 700"
 }

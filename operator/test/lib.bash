@@ -33,7 +33,8 @@ stop_api() {
     if "$api" built; then "$api" stop "$API_DIR"; fi
 }
 
-k() { PATH=$BIN_DIR:$PATH kubectl "$@"; }
+# Nothing waits without end, whatever hangs.
+k() { PATH=$BIN_DIR:$PATH timeout --foreground --kill-after=10 90 kubectl "$@"; }
 kn() { k -n "$ns" "$@"; }
 
 new_namespace() {
@@ -61,12 +62,13 @@ start_operator() {
     echo $! > "$dir/${1:-operator}.pid"
 }
 
-# end_operator SIGNAL: and waits until it is gone; its exit status is in $ended.
+# end_operator SIGNAL: and waits until it is gone, which takes it 60 s at the most; its exit status is in $ended.
 end_operator() {
     local pid
     pid=$(cat "$dir/operator.pid")
     kill "-$1" "$pid"
     ended=0
+    timeout --kill-after=10 60 tail -s 0.1 --pid="$pid" -f /dev/null || kill -KILL "$pid"
     wait "$pid" || ended=$?
     rm "$dir/operator.pid"
 }

@@ -36,11 +36,11 @@ END
 }
 
 @test "a wrong command line is refused" {
-    run "$operator" --namespace a --all-namespaces
+    run timeout --kill-after=10 60 "$operator" --namespace a --all-namespaces
     [ "$status" -eq 2 ]
-    run "$operator" --head-connect x
+    run timeout --kill-after=10 60 "$operator" --head-connect x
     [ "$status" -eq 2 ]
-    run "$operator" --kubeconfig "$dir/none"
+    run timeout --kill-after=10 60 "$operator" --kubeconfig "$dir/none"
     [ "$status" -eq 1 ]
     [[ $output == *"$dir/none"* ]]
 }
