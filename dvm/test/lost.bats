@@ -176,3 +176,42 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
         options=(--strict)
     done
 }
+
+# over PID...: of each no more than what its parent has to read is there.
+over() {
+    local pid
+    for pid in "$@"; do
+        [ ! -e "/proc/$pid" ] || [ "$(awk '/^(State|Threads)/ { print $2 }' "/proc/$pid/status" | xargs)" = "Z 1" ] || return 1
+    done
+}
+
+# has_closed PID N: it has at most N descriptors.
+has_closed() { [ ! -d "/proc/$1/fd" ] || [ "$(find "/proc/$1/fd" | wc -l)" -le "$2" ]; }
+
+@test "ranks of one node that are killed together while they wait for another one do not take the daemon with them" {
+    MALLOC_PERTURB_=165 start_dvm 1 --slots 4 # what has been freed is not taken for what it was
+    read -r spawner _ < "$DVM_SESSION_DIR/1/pid"
+    member=$(pgrep -P "$spawner" -x prted)
+    for way in fence connect disconnect; do
+        mkfifo "$BATS_TEST_TMPDIR/$way"
+        timeout --kill-after=10 "$limit" "$bin/prun" -n 4 "$probe" doomed "$way" > "$BATS_TEST_TMPDIR/$way" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+        job=$!
+        exec {says}< "$BATS_TEST_TMPDIR/$way"
+        pids=()
+        for rank in 0 1 2 3; do
+            read -r -t "$limit" -u "$says" "pids[$rank]"
+        done
+        open=$(find "/proc/$member/fd" | wc -l)
+        kill -STOP "$spawner" "$member" # so that their connections end at once, before the daemon hears of anything
+        kill -KILL "${pids[@]}"
+        eventually over "${pids[@]}"
+        kill -CONT "$member"
+        eventually has_closed "$member" "$((open - 4))"
+        kill -CONT "$spawner"
+        code=0
+        wait "$job" || code=$?
+        exec {says}<&-
+        [ "$code" -eq 137 ]
+        [ "$(prun -n 4 "$probe" hello | wc -l)" -eq 4 ]
+    done
+}
