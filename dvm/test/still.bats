@@ -8,7 +8,7 @@ bats_require_minimum_version 1.5.0
 load lib.bash
 
 shim=${STILL_SHIM:-$repo/build/probe/still_shim.so}
-why="libpmix has not answered for 2000 ms"
+why="libpmix has not answered for 5000 ms"
 
 setup_file() {
     build_all
@@ -16,7 +16,7 @@ setup_file() {
 }
 setup() {
     new_dvm_dir
-    export STILL=$BATS_TEST_TMPDIR/still DVM_PMIX_SILENT_MS=2000
+    export STILL=$BATS_TEST_TMPDIR/still DVM_PMIX_SILENT_MS=5000
     mkfifo "$STILL"
 }
 teardown() { end_dvm; }
