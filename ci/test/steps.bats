@@ -93,7 +93,7 @@ says() { grep -qE "$1" <<< "$output" || { printf 'not said: %s; but:\n%s\n' "$1"
 
 @test "a test that hangs is ended and named, and its teardown runs" {
     # shellcheck disable=SC2016  # for the sample; with @test at the begin of a line, bats would take it for ours
-    printf '%s\n' '@test "it hangs" { mkfifo f; sleep 1000 3>&- & read -r _ < f; }' \
+    printf '%s\n' '@test "it hangs" { mkfifo f; tail --pid=$$ -f /dev/null 3>&- & read -r _ < f; }' \
         '@test "it waits" { sleep 0.1 3>&- & wait $!; }' \
         'teardown() { echo "$BATS_TEST_DESCRIPTION" >> torn-down; }' > hangs.bats
     run env -i PATH="${PATH//"$BATS_LIBEXEC:"/}" BATS_TEST_TIMEOUT=2 timeout --kill-after=5 60 "$ci/bats.sh" hangs.bats
