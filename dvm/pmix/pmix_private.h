@@ -257,6 +257,7 @@ void forward_end(void);  /* forward.c: the same */
 void rendezvous_open(const struct pmix_srv *p);
 void rendezvous_close(const struct pmix_srv *p);
 /* peers.c: for a client whose deregistration is on its way. */
+void peers_part(struct pmix_srv *p, const pmix_proc_t *proc);
 void peers_release(struct pmix_srv *p, const pmix_proc_t *proc);
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);

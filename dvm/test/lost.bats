@@ -215,3 +215,12 @@ has_closed() { [ ! -d "/proc/$1/fd" ] || [ "$(find "/proc/$1/fd" | wc -l)" -le "
         [ "$(prun -n 4 "$probe" hello | wc -l)" -eq 4 ]
     done
 }
+
+@test "recoverable: a fence does not wait for a rank that is dead, though its connection is still open" {
+    start_dvm 2 --slots 2
+    for where in 1 1-2; do
+        run --separate-stderr timeout 20 "$bin/prun" --rtos recoverable --host "$where" --map-by slot:oversubscribe -n 4 "$probe" survive
+        [ "$status" -eq 0 ]
+        [ "$(grep -cE '^fence: (PARTIAL )?SUCCESS$' <<< "$output")" -eq 3 ]
+    done
+}

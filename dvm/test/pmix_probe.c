@@ -3,6 +3,8 @@
  * of it. */
 #include "dvm/test/probe.h"
 
+#include <signal.h>
+
 #include <pmix_tool.h>
 #include <stdlib.h>
 
@@ -402,6 +404,25 @@ static int do_doomed(char **argv)
     return 1;
 }
 
+/* --- survive: rank 1 leaves a process that keeps its connection open, and dies; the others meet */
+
+static int do_survive(char **argv)
+{
+    (void)argv;
+    begin();
+    must(PMIx_Fence(NULL, 0, NULL, 0), "fence of all");
+    if (me.rank != 1) {
+        printf("fence: %s\n", name_of(PMIx_Fence(NULL, 0, NULL, 0)));
+        return end();
+    }
+    if (fork() > 0)
+        raise(SIGKILL);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    pause();
+    return 1;
+}
+
 /* --- alloc VERB [KEY=VALUE]… [wait|enter|next VERB …]…: rank 0 asks for another size, waits until
  * an end is told, or for a line, asks again. All ranks count the ends that they are told. */
 
@@ -750,6 +771,7 @@ static const struct {
     {"log", do_log},
     {"late", do_late},
     {"doomed", do_doomed},
+    {"survive", do_survive},
     {"tool", do_tool},
     {"hold", do_hold},
     {"stops", do_stops},
