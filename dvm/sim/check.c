@@ -304,6 +304,7 @@ static void new_head(struct check *c, struct epoch life)
     c->nremovals = 0;
     c->complete = 0;
     memset(c->live, 0, sizeof c->live);
+    memset(c->member, 0, sizeof c->member);
     check_head_forget(c);
 }
 

@@ -160,14 +160,22 @@ void check_loss(struct check *c, uint32_t vpid, uint64_t ctr)
                vpid);
 }
 
+static bool seen_so(const struct check *c, uint32_t vpid, const struct member *m, bool live)
+{
+    const struct seen_member *s = &c->member[vpid];
+
+    return s->ctr == m->ctr && s->state == m->state && s->live == live;
+}
+
 /* After an event at the head: who is there, and who has been told to go. */
 void check_lives(struct check *c, const struct members *m)
 {
     for (uint32_t v = 1; v < m->n; v++) {
         const struct member *x = members_get(m, v);
 
-        if (!x || epoch_none(members_epoch(m, x)))
+        if (!x || epoch_none(members_epoch(m, x)) || seen_so(c, v, x, members_live(m, v)))
             continue;
+        c->member[v] = (struct seen_member){x->ctr, x->state, members_live(m, v)};
         if (members_live(m, v))
             life_of(c, v, members_epoch(m, x))->wired = true;
         if (x->state == MEMBER_PARKED || (x->state == MEMBER_LEAVING && !members_live(m, v)))

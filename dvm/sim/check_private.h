@@ -16,6 +16,12 @@ struct seen_node { /* a daemon after its last event */
     struct seen_link *up; /* its links */
 };
 
+struct seen_member { /* in the head's table after its last event */
+    uint64_t ctr;
+    enum member_state state;
+    bool live;
+};
+
 struct seen_life { /* one life of a vpid */
     struct msg_target id;
     uint64_t since_ms;
@@ -94,6 +100,7 @@ struct check {
     char name[32];
     char text[512];
     struct seen_node nodes[SIM_NODES_MAX];
+    struct seen_member member[SIM_NODES_MAX];
     struct epoch head; /* its life */
     uint64_t *digests; /* of the table of members, by version, in this incarnation */
     size_t ndigests;

@@ -17,9 +17,9 @@ static struct writer *find(const struct sim *s, uint32_t vpid, const char *nspac
 {
     struct writer *w;
 
-    DL_FOREACH(s->writers, w)
+    LL_FOREACH2(s->nodes[vpid].writers, w, next_here)
     {
-        if (w->vpid == vpid && strcmp(w->nspace, nspace) == 0)
+        if (strcmp(w->nspace, nspace) == 0)
             return w;
     }
     return NULL;
@@ -28,6 +28,7 @@ static struct writer *find(const struct sim *s, uint32_t vpid, const char *nspac
 static void drop(struct sim *s, struct writer *w)
 {
     DL_DELETE(s->writers, w);
+    LL_DELETE2(s->nodes[w->vpid].writers, w, next_here);
     free(w->nspace);
     free(w);
 }
@@ -109,6 +110,7 @@ void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
     w->absent = absent(l, vpid);
     w->at = s->now + sim_random(s, 20);
     DL_APPEND(s->writers, w);
+    LL_PREPEND2(s->nodes[vpid].writers, w, next_here);
 }
 
 bool sim_files_pending(const struct sim *s, uint32_t vpid, const char *nspace)

@@ -65,6 +65,7 @@ struct writer { /* of a job that waits on a daemon for its files or checks, from
     uint64_t got; /* bytes of pieces */
     uint64_t at;  /* when it does something; UINT64_MAX: nothing to do */
     struct writer *next, *prev;
+    struct writer *next_here; /* on the same daemon */
 };
 
 struct node {
@@ -77,6 +78,7 @@ struct node {
     uint64_t deadline; /* of the core, after its last input */
     size_t nprocs;     /* ranks that run there */
     struct ev *held;   /* what came while it was stopped */
+    struct writer *writers;
 };
 
 #define OLD_FRAMES 64
