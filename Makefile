@@ -139,14 +139,14 @@ $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asa
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.
-FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/stager/words.o \
+FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/stager/words.o $(BUILD)/fuzz/dvm/cred/cred.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
 $(BUILD)/fuzz/dvm/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
     $(addprefix daemon_,pmix event ask foreign call tool pull alloc cred))
-$(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/core/test/corpus.o $(FUZZ_WITH)
+$(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/test/corpus.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc
 

@@ -2,7 +2,7 @@
 /* Writes the seed corpora of the fuzz targets below the folder that is named: one entry per message
  * type, made by the encoders. */
 #include "dvm/core/test/scene.h"
-#include "dvm/wire/cred.h"
+#include "dvm/cred/cred.h"
 #include "dvm/wire/piece.h"
 #include "dvm/wire/test/samples.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/wire/cred.h"
+#include "dvm/cred/cred.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A credential: what a daemon says, over its signature, of a process that is connected to it. */
-#ifndef DVM_WIRE_CRED_H
-#define DVM_WIRE_CRED_H
+#ifndef DVM_CRED_CRED_H
+#define DVM_CRED_CRED_H
 
 #include "base/buf/buf.h"
 #include "base/err/err.h"
