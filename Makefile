@@ -181,7 +181,7 @@ local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 	@$(BATS) $(LOCAL_BATS)
 
 api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs cannot be had)
-	@! command -v go >/dev/null || e2e/provider/kind/binaries.sh etcd kube-apiserver kube-controller-manager kubectl || \
+	@! command -v go >/dev/null || e2e/provider/kind/binaries.sh etcd kube-apiserver kube-controller-manager kubectl helm || \
 	    echo "no Kubernetes programs: the tests that need them are skipped"
 	@$(BATS) $(wildcard operator/test/*.bats)
 
@@ -243,7 +243,7 @@ core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted a
 	@ci/archives.sh
 	@$(BATS) ci/test/archives.bats dvm/sim/test/sim.bats
 
-sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with up to 64 daemons, 20 with 1,024; the matrix of what they have met
+sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with up to 64 daemons, 12 with 1,024; the matrix of what they have met
 	@ci/sim.sh ci $(BUILD)
 
 FROM ?= 1

@@ -433,13 +433,13 @@ static int client_no_finalize(int argc, char **argv)
 /* Set: the process ends as soon as it has said anything by a socket. */
 static bool ends_after_hello;
 
-ssize_t send(int fd, const void *data, size_t len, int flags)
+ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
-    ssize_t n = syscall(SYS_sendto, fd, data, len, flags, NULL, 0);
+    ssize_t sent = syscall(SYS_sendto, fd, buf, n, flags, NULL, 0);
 
     if (ends_after_hello)
         _exit(0);
-    return n;
+    return sent;
 }
 
 /* Children that come as this rank and are gone when the server answers; then the rank itself. */
