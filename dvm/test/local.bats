@@ -640,7 +640,7 @@ detached() {
 @test "what a killed DVM left behind is replaced by the next start" {
     start_dvm 2
     local pids
-    pids=$(cut -d' ' -f1 "$DVM_SESSION_DIR"/*/pid)
+    pids=$(daemons) # and their spawners
     # shellcheck disable=SC2086
     kill -KILL $pids
     # shellcheck disable=SC2086
