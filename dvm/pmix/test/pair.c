@@ -678,6 +678,20 @@ struct pair_result pair_run_client(const char *client, uint32_t ranks_a, uint32_
     return pair_run(&plan);
 }
 
+int pair_child(void (*fn)(void))
+{
+    int status = -1;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        fn();
+        exit(0);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
 int pair_client_main(int argc, char **argv, const struct pair_client *clients, size_t n)
 {
     for (size_t i = 0; argc > 1 && i < n; i++) {

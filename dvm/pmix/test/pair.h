@@ -28,6 +28,18 @@ struct pair_result pair_run(const struct pair_plan *plan);
 /* The same, of the test's own client of that name, with COLOUR=red in its environment. */
 struct pair_result pair_run_client(const char *client, uint32_t ranks_a, uint32_t ranks_b);
 
+/* A test in a process of its own, since the library allows one server per process. There cmocka's
+ * assertions cannot report: a line and an exit code can. */
+int pair_child(void (*fn)(void)); /* its wait status */
+#define in_child(fn) assert_int_equal(pair_child(fn), 0)
+#define EXPECT(cond)                                                                               \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond);                   \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
 /* Upcalls of cleanup that keep and remove in this process; `arg` is this. */
 struct pmix_srv;
 struct pair_kept;

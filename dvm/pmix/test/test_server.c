@@ -30,15 +30,6 @@ struct fix {
     int status;  /* of the last one */
 };
 
-/* In the child of a test cmocka's assertions cannot report: a line and an exit code can. */
-#define EXPECT(cond)                                                                               \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond);                   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
 static void on_done(int status, void *arg)
 {
     struct fix *f = arg;
@@ -80,21 +71,6 @@ static void close_server(struct fix *f)
     loop_destroy(f->loop);
     pair_keep_run(PAIR_KEEP_ALL, &f->keep);
     EXPECT(rmdir(f->dir) == 0);
-}
-
-static void in_child(void (*fn)(void))
-{
-    pid_t pid;
-    int status;
-
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        fn();
-        exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
 }
 
 /* Two ranks here, two on a node of another daemon. */

@@ -30,15 +30,6 @@ static struct {
     size_t logged;       /* bytes */
 } fix;
 
-/* In the child of a test cmocka's assertions cannot report: a line and an exit code can. */
-#define EXPECT(cond)                                                                               \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond);                   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
 static void on_asked(pmix_req req, int signum, void *arg)
 {
     fix.asked = signum;
@@ -139,20 +130,18 @@ static void close_server(void)
     EXPECT(rmdir(fix.dir) == 0 || errno == ENOENT);
 }
 
-static void in_child(void (*fn)(void))
-{
-    pid_t pid;
-    int status;
+static void (*body)(void);
 
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        fn();
-        close_server();
-        exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+static void body_and_close(void)
+{
+    body();
+    close_server();
+}
+
+static void with_server(void (*fn)(void))
+{
+    body = fn;
+    in_child(body_and_close);
 }
 
 /* What a process is answered in the end, whichever way. */
@@ -328,39 +317,39 @@ static void what_is_asked_for(void)
 
 static void a_session_that_is_not_ours_is_not_found(void **state)
 {
-    in_child(unknown_sessions);
+    with_server(unknown_sessions);
 }
 
 static void directives_without_a_meaning_here_are_refused_and_nothing_is_done(void **state)
 {
-    in_child(directives_without_a_meaning);
+    with_server(directives_without_a_meaning);
 }
 
 static void a_request_is_for_one_action(void **state)
 {
-    in_child(no_action_two_actions_no_signal);
+    with_server(no_action_two_actions_no_signal);
 }
 
 static void the_session_is_not_a_rank_s_to_end(void **state)
 {
-    in_child(a_rank_that_ends_the_session);
-    in_child(a_rank_that_asks_last);
-    in_child(where_no_tools_are_admitted);
+    with_server(a_rank_that_ends_the_session);
+    with_server(a_rank_that_asks_last);
+    with_server(where_no_tools_are_admitted);
 }
 
 static void no_tool_s_credential_has_the_name_of_a_job_that_is_over(void **state)
 {
-    in_child(who_gets_a_credential);
+    with_server(who_gets_a_credential);
 }
 
 static void of_a_blob_is_logged_what_a_line_holds(void **state)
 {
-    in_child(blobs_to_log);
+    with_server(blobs_to_log);
 }
 
 static void the_rest_is_a_signal_or_the_end(void **state)
 {
-    in_child(what_is_asked_for);
+    with_server(what_is_asked_for);
 }
 
 int main(void)

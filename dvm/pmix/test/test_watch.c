@@ -30,15 +30,6 @@ struct fix {
     int stop_after; /* so many done() calls */
 };
 
-/* In the child of a test cmocka's assertions cannot report: a line and an exit code can. */
-#define EXPECT(cond)                                                                               \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond);                   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
 static void on_silent(const char *why, void *arg)
 {
     struct fix *f = arg;
@@ -154,21 +145,6 @@ static void register_job(struct fix *f, const char *nspace)
                            .rank_app = zero};
 
     pmix_srv_register(f->pmix, &l, getuid(), getgid(), on_done, f);
-}
-
-static void in_child(void (*fn)(void))
-{
-    pid_t pid;
-    int status;
-
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        fn();
-        exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
 }
 
 static void on_next_gate(void *arg)
