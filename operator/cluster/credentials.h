@@ -4,8 +4,8 @@
 #define OPERATOR_CLUSTER_CREDENTIALS_H
 
 #include "operator/cluster/status.h"
-#include "operator/cluster/types.h"
 #include "operator/kube/kube.h"
+#include "operator/model/cluster.h"
 
 #include <stdbool.h>
 

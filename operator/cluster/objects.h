@@ -4,7 +4,7 @@
 #define OPERATOR_CLUSTER_OBJECTS_H
 
 #include "operator/cluster/plan.h"
-#include "operator/cluster/types.h"
+#include "operator/model/cluster.h"
 
 /* What never changes in a cluster's life, and thus what selectors are made of. */
 #define OBJECTS_LABEL_CLUSTER "dvm.openpmix.io/cluster"

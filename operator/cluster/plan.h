@@ -5,7 +5,7 @@
 #define OPERATOR_CLUSTER_PLAN_H
 
 #include "api/dvm.h"
-#include "operator/cluster/types.h"
+#include "operator/model/cluster.h"
 
 #include <stddef.h>
 

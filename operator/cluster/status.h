@@ -5,7 +5,7 @@
 #define OPERATOR_CLUSTER_STATUS_H
 
 #include "operator/cluster/plan.h"
-#include "operator/cluster/types.h"
+#include "operator/model/cluster.h"
 
 /* What could not be done, and not because of the DVM: told by condition Progressing. */
 struct status_trouble {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of the status that the operator itself relies on: campaigns, size message, sequence. */
 #include "base/buf/buf.h"
-#include "operator/cluster/types_private.h"
+#include "operator/model/cluster_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* status.grants: encode and decode side by side. */
-#include "operator/cluster/types_private.h"
+#include "operator/model/cluster_private.h"
 
 #include <string.h>
 

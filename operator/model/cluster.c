@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Strict decoding of a DvmCluster's metadata and spec. */
-#include "operator/cluster/types.h"
+#include "operator/model/cluster.h"
 
 #include "base/buf/buf.h"
-#include "operator/cluster/types_private.h"
+#include "operator/model/cluster_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DvmCluster decoded: what is asked for (spec) and what the operator has written down (status
  * record). */
-#ifndef OPERATOR_CLUSTER_TYPES_H
-#define OPERATOR_CLUSTER_TYPES_H
+#ifndef OPERATOR_MODEL_CLUSTER_H
+#define OPERATOR_MODEL_CLUSTER_H
 
 #include "api/campaign.h"
 #include "api/size.h"

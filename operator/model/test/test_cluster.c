@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf/buf.h"
-#include "operator/cluster/types.h"
+#include "operator/model/cluster.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Helpers shared by the decoders of spec and status record. */
-#ifndef OPERATOR_CLUSTER_TYPES_PRIVATE_H
-#define OPERATOR_CLUSTER_TYPES_PRIVATE_H
+#ifndef OPERATOR_MODEL_CLUSTER_PRIVATE_H
+#define OPERATOR_MODEL_CLUSTER_PRIVATE_H
 
-#include "operator/cluster/types.h"
+#include "operator/model/cluster.h"
 
 #include <stddef.h>
 
