@@ -4,8 +4,8 @@
 #define OPERATOR_CLUSTER_HEADLINK_H
 
 #include "base/loop/loop.h"
-#include "operator/cluster/plan.h"
 #include "operator/dvm/dvm.h"
+#include "operator/plan/plan.h"
 
 /* A link that is not up is called down only after this time. */
 #define HEADLINK_PATIENCE_MS 5000

@@ -3,8 +3,8 @@
 #ifndef OPERATOR_CLUSTER_OBJECTS_H
 #define OPERATOR_CLUSTER_OBJECTS_H
 
-#include "operator/cluster/plan.h"
 #include "operator/model/cluster.h"
+#include "operator/plan/plan.h"
 
 /* What never changes in a cluster's life, and thus what selectors are made of. */
 #define OBJECTS_LABEL_CLUSTER "dvm.openpmix.io/cluster"

@@ -7,9 +7,9 @@
 #include "operator/cluster/credentials.h"
 #include "operator/cluster/headlink.h"
 #include "operator/cluster/objects.h"
-#include "operator/cluster/plan.h"
 #include "operator/cluster/reconcile.h"
 #include "operator/cluster/status.h"
+#include "operator/plan/plan.h"
 
 #include <uthash.h>
 

@@ -4,8 +4,8 @@
 #ifndef OPERATOR_CLUSTER_STATUS_H
 #define OPERATOR_CLUSTER_STATUS_H
 
-#include "operator/cluster/plan.h"
 #include "operator/model/cluster.h"
+#include "operator/plan/plan.h"
 
 /* What could not be done, and not because of the DVM: told by condition Progressing. */
 struct status_trouble {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What to do next for one DvmCluster: a pure function of what was observed and what is asked for.
  */
-#ifndef OPERATOR_CLUSTER_PLAN_H
-#define OPERATOR_CLUSTER_PLAN_H
+#ifndef OPERATOR_PLAN_PLAN_H
+#define OPERATOR_PLAN_PLAN_H
 
 #include "api/dvm.h"
 #include "operator/model/cluster.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan while it is being made: shared by the parts that plan a resize and a suspension. */
-#ifndef OPERATOR_CLUSTER_PLAN_PRIVATE_H
-#define OPERATOR_CLUSTER_PLAN_PRIVATE_H
+#ifndef OPERATOR_PLAN_PLAN_PRIVATE_H
+#define OPERATOR_PLAN_PLAN_PRIVATE_H
 
-#include "operator/cluster/plan.h"
+#include "operator/plan/plan.h"
 
 struct draft {
     const struct plan_input *in;

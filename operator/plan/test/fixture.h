@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cluster in a plain situation, for tests of plan and status: 8 members asked for, wired and
  * settled. */
-#ifndef OPERATOR_CLUSTER_TEST_FIXTURE_H
-#define OPERATOR_CLUSTER_TEST_FIXTURE_H
+#ifndef OPERATOR_PLAN_TEST_FIXTURE_H
+#define OPERATOR_PLAN_TEST_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf/buf.h"
-#include "operator/cluster/plan.h"
+#include "operator/plan/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

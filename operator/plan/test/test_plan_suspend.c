@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan of a suspension and of what follows it. */
-#include "operator/cluster/test/fixture.h"
+#include "operator/plan/test/fixture.h"
 
 static void suspend_records_the_shutdown_first(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What applications have extended and released by themselves: counted once each, and the size that
  * follows from it. */
-#include "operator/cluster/plan_private.h"
+#include "operator/plan/plan_private.h"
 
 #include <stdlib.h>
 #include <string.h>

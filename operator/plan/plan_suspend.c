@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan of a suspension: the head ends in an orderly way, then both StatefulSets go to 0. */
 #include "base/buf/buf.h"
-#include "operator/cluster/plan_private.h"
+#include "operator/plan/plan_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan in every situation that matters: what must not happen first, then what must. */
-#include "operator/cluster/test/fixture.h"
+#include "operator/plan/test/fixture.h"
 
 /* --- what must not happen */
 

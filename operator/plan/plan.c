@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan of a resize, and which objects have to be applied. */
-#include "operator/cluster/plan.h"
+#include "operator/plan/plan.h"
 
 #include "base/buf/buf.h"
-#include "operator/cluster/plan_private.h"
+#include "operator/plan/plan_private.h"
 
 #include <stdio.h>
 #include <string.h>

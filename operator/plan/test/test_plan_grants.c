@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What applications ask of the head becomes grants: in the status first, within limits, once each.
  */
-#include "operator/cluster/test/fixture.h"
+#include "operator/plan/test/fixture.h"
 
 /* 8 members; applications may go from 2 to 12. */
 static void fix_elastic(struct fix *f)
