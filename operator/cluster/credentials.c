@@ -5,7 +5,7 @@
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "base/tls/tls.h"
-#include "operator/cluster/objects.h"
+#include "operator/objects/objects.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

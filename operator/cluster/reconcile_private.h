@@ -6,9 +6,9 @@
 #include "operator/cache/cache.h"
 #include "operator/cluster/credentials.h"
 #include "operator/cluster/headlink.h"
-#include "operator/cluster/objects.h"
 #include "operator/cluster/reconcile.h"
 #include "operator/cluster/status.h"
+#include "operator/objects/objects.h"
 #include "operator/plan/plan.h"
 
 #include <uthash.h>

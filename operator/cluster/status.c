@@ -3,8 +3,8 @@
 #include "operator/cluster/status.h"
 
 #include "base/buf/buf.h"
-#include "operator/cluster/objects.h"
 #include "operator/cluster/status_private.h"
+#include "operator/objects/objects.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf/buf.h"
-#include "operator/cluster/objects.h"
+#include "operator/objects/objects.h"
 
 #include <string.h>
 

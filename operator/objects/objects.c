@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Services, budgets, StatefulSets and Secrets of one DvmCluster. */
-#include "operator/cluster/objects.h"
+#include "operator/objects/objects.h"
 
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"
-#include "operator/cluster/objects_private.h"
+#include "operator/objects/objects_private.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The daemons' pod template: restricted level, numeric user, read-only root, memory-backed
  * /dev/shm. */
 #include "base/buf/buf.h"
-#include "operator/cluster/objects_private.h"
+#include "operator/objects/objects_private.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parts that objects are built from: labels, and the daemons' pod template. */
-#ifndef OPERATOR_CLUSTER_OBJECTS_PRIVATE_H
-#define OPERATOR_CLUSTER_OBJECTS_PRIVATE_H
+#ifndef OPERATOR_OBJECTS_OBJECTS_PRIVATE_H
+#define OPERATOR_OBJECTS_OBJECTS_PRIVATE_H
 
-#include "operator/cluster/objects.h"
+#include "operator/objects/objects.h"
 
 /* `role`: "head", "member"; NULL: all daemons. New references. */
 json_t *objects_match(const struct cluster *c, const char *role);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a user's pod template is merged into the daemons' own. */
-#include "operator/cluster/objects_private.h"
+#include "operator/objects/objects_private.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The Kubernetes objects of one DvmCluster, as JSON ready to be applied. */
-#ifndef OPERATOR_CLUSTER_OBJECTS_H
-#define OPERATOR_CLUSTER_OBJECTS_H
+#ifndef OPERATOR_OBJECTS_OBJECTS_H
+#define OPERATOR_OBJECTS_OBJECTS_H
 
 #include "operator/model/cluster.h"
 #include "operator/plan/plan.h"
