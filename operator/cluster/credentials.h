@@ -3,9 +3,9 @@
 #ifndef OPERATOR_CLUSTER_CREDENTIALS_H
 #define OPERATOR_CLUSTER_CREDENTIALS_H
 
-#include "operator/cluster/status.h"
 #include "operator/kube/kube.h"
 #include "operator/model/cluster.h"
+#include "operator/status/status.h"
 
 #include <stdbool.h>
 

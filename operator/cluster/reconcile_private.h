@@ -7,9 +7,9 @@
 #include "operator/cluster/credentials.h"
 #include "operator/cluster/headlink.h"
 #include "operator/cluster/reconcile.h"
-#include "operator/cluster/status.h"
 #include "operator/objects/objects.h"
 #include "operator/plan/plan.h"
+#include "operator/status/status.h"
 
 #include <uthash.h>
 

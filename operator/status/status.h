@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The status that people and programs read: counts, conditions, campaigns; and the news between two
  * of them. */
-#ifndef OPERATOR_CLUSTER_STATUS_H
-#define OPERATOR_CLUSTER_STATUS_H
+#ifndef OPERATOR_STATUS_STATUS_H
+#define OPERATOR_STATUS_STATUS_H
 
 #include "operator/model/cluster.h"
 #include "operator/plan/plan.h"

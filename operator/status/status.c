@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Puts a status together. */
-#include "operator/cluster/status.h"
+#include "operator/status/status.h"
 
 #include "base/buf/buf.h"
-#include "operator/cluster/status_private.h"
 #include "operator/objects/objects.h"
+#include "operator/status/status_private.h"
 
 #include <string.h>
 

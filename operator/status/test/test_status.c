@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What people read: conditions that tell what is, and news of what has changed. */
-#include "operator/cluster/status.h"
 #include "operator/plan/test/fixture.h"
+#include "operator/status/status.h"
 
 static json_t *build(struct fix *f, const struct status_trouble *trouble)
 {

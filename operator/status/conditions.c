@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The four conditions: what is true, in one word and one sentence each. */
 #include "base/buf/buf.h"
-#include "operator/cluster/status_private.h"
+#include "operator/status/status_private.h"
 
 #include <string.h>
 

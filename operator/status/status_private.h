@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts and facts that the conditions are made of. */
-#ifndef OPERATOR_CLUSTER_STATUS_PRIVATE_H
-#define OPERATOR_CLUSTER_STATUS_PRIVATE_H
+#ifndef OPERATOR_STATUS_STATUS_PRIVATE_H
+#define OPERATOR_STATUS_STATUS_PRIVATE_H
 
-#include "operator/cluster/status.h"
+#include "operator/status/status.h"
 
 enum status_value { STATUS_FALSE, STATUS_TRUE, STATUS_UNKNOWN, STATUS_KEEP };
 
