@@ -2,9 +2,9 @@
 /* dvm-operator: makes DVMs on Kubernetes what their DvmCluster objects say; wires the parts. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "operator/cluster/reconcile.h"
 #include "operator/kube/kube.h"
 #include "operator/metrics/metrics.h"
+#include "operator/reconcile/reconcile.h"
 
 #include <getopt.h>
 #include <signal.h>

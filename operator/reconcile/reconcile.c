@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Caches in, work queue, and the pass over one cluster: observe, plan, act, tell. */
-#include "operator/cluster/reconcile.h"
+#include "operator/reconcile/reconcile.h"
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "operator/cluster/reconcile_private.h"
+#include "operator/reconcile/reconcile_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

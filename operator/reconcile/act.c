@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Carries out one action of a plan. */
-#include "operator/cluster/reconcile_private.h"
+#include "operator/reconcile/reconcile_private.h"
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"

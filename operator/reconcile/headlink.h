@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the operator knows of one head: whether it can be asked, and what it said last. */
-#ifndef OPERATOR_CLUSTER_HEADLINK_H
-#define OPERATOR_CLUSTER_HEADLINK_H
+#ifndef OPERATOR_RECONCILE_HEADLINK_H
+#define OPERATOR_RECONCILE_HEADLINK_H
 
 #include "base/loop/loop.h"
 #include "operator/dvm/dvm.h"

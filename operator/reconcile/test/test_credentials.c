@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of which Secrets are made, by which are there. */
-#include "operator/cluster/credentials.h"
+#include "operator/reconcile/credentials.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

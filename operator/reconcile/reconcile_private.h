@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the reconciler remembers of a cluster between two runs, and one run of it. */
-#ifndef OPERATOR_CLUSTER_RECONCILE_PRIVATE_H
-#define OPERATOR_CLUSTER_RECONCILE_PRIVATE_H
+#ifndef OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
+#define OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 
 #include "operator/cache/cache.h"
-#include "operator/cluster/credentials.h"
-#include "operator/cluster/headlink.h"
-#include "operator/cluster/reconcile.h"
 #include "operator/objects/objects.h"
 #include "operator/plan/plan.h"
+#include "operator/reconcile/credentials.h"
+#include "operator/reconcile/headlink.h"
+#include "operator/reconcile/reconcile.h"
 #include "operator/status/status.h"
 
 #include <uthash.h>

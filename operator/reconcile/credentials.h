@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The five Secrets of a cluster: read, or made if absent; never changed, never listed. */
-#ifndef OPERATOR_CLUSTER_CREDENTIALS_H
-#define OPERATOR_CLUSTER_CREDENTIALS_H
+#ifndef OPERATOR_RECONCILE_CREDENTIALS_H
+#define OPERATOR_RECONCILE_CREDENTIALS_H
 
 #include "operator/kube/kube.h"
 #include "operator/model/cluster.h"

@@ -2,7 +2,7 @@
 /* Kubernetes Events: what a person reads at the end of `kubectl describe`. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "operator/cluster/reconcile_private.h"
+#include "operator/reconcile/reconcile_private.h"
 
 #include <inttypes.h>
 #include <unistd.h>

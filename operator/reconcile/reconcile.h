@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Brings every DvmCluster of one namespace, or of all, to what is asked for. */
-#ifndef OPERATOR_CLUSTER_RECONCILE_H
-#define OPERATOR_CLUSTER_RECONCILE_H
+#ifndef OPERATOR_RECONCILE_RECONCILE_H
+#define OPERATOR_RECONCILE_RECONCILE_H
 
 #include "base/loop/loop.h"
 #include "operator/kube/kube.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the Secrets one after the other, then makes those that are missing. */
-#include "operator/cluster/credentials.h"
+#include "operator/reconcile/credentials.h"
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"

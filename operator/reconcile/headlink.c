@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Follows one head: reads its view when the stream comes up and after its events. */
-#include "operator/cluster/headlink.h"
+#include "operator/reconcile/headlink.h"
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"

@@ -3,7 +3,7 @@
  * it. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "operator/cluster/reconcile_private.h"
+#include "operator/reconcile/reconcile_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gathers from caches, memory and head what a plan is made from. */
 #include "base/buf/buf.h"
-#include "operator/cluster/reconcile_private.h"
+#include "operator/reconcile/reconcile_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
