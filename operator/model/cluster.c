@@ -269,3 +269,8 @@ char *cluster_identity(const struct cluster *c)
     return strlen(c->ns) + 1 + strlen(c->name) <= IDENTITY_MAX ? xasprintf("%s/%s", c->ns, c->name)
                                                                : xstrdup(c->uid);
 }
+
+char *cluster_selector(const struct cluster *c)
+{
+    return xasprintf(CLUSTER_LABEL_NAME "=%s," CLUSTER_LABEL_ROLE "=member", c->name);
+}

@@ -17,6 +17,11 @@
 #define CLUSTER_KIND "DvmCluster"
 #define CLUSTER_MANAGER "dvm-operator" /* field manager, and app.kubernetes.io/managed-by */
 
+/* Labels of every object of a cluster. They never change, so selectors are made of them. */
+#define CLUSTER_LABEL_NAME "dvm.openpmix.io/cluster"
+#define CLUSTER_LABEL_ROLE "dvm.openpmix.io/role"
+#define CLUSTER_LABEL_MANAGER "app.kubernetes.io/managed-by"
+
 /* "<name>-head" is a StatefulSet, and "<statefulset>-<10 characters>" the value of a label (63). */
 #define CLUSTER_NAME_MAX 47
 #define CLUSTER_MEMBERS_MAX 65535
@@ -25,6 +30,18 @@
 /* Longest termination grace of a pod, and the bound of a shutdown without a deadline of the user's.
  */
 #define CLUSTER_GRACE_CAP_S 3600
+
+/* The objects of a cluster that the operator applies. Its Secrets are made once and never applied.
+ */
+enum cluster_child {
+    CLUSTER_SERVICE,      /* x: headless, all daemons */
+    CLUSTER_HEAD_SERVICE, /* x-head */
+    CLUSTER_PDB,
+    CLUSTER_HEAD_PDB,
+    CLUSTER_HEAD_SET,
+    CLUSTER_MEMBER_SET,
+    CLUSTER_CHILDREN
+};
 
 struct cluster_drain {
     enum api_drain_mode mode;
@@ -155,5 +172,8 @@ int cluster_time_parse(const char *text, int64_t *wall_ms) __attribute__((warn_u
 /* What the daemons and certificates call this cluster: "namespace/name", or the uid where that is
  * longer than a certificate's field may be (64 bytes, X.520). On the heap. */
 char *cluster_identity(const struct cluster *c);
+
+/* The label selector of the member pods, for status.selector. On the heap. */
+char *cluster_selector(const struct cluster *c);
 
 #endif

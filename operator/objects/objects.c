@@ -18,49 +18,44 @@ struct child_info {
     bool head_name;   /* "<cluster>-head" */
 };
 
-static const struct child_info CHILDREN[PLAN_CHILDREN] = {
-    [PLAN_SERVICE] = {"v1", "Service", "services", NULL, false},
-    [PLAN_HEAD_SERVICE] = {"v1", "Service", "services", "head", true},
-    [PLAN_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "member", false},
-    [PLAN_HEAD_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "head", true},
-    [PLAN_HEAD_SET] = {"apps/v1", "StatefulSet", "statefulsets", "head", true},
-    [PLAN_MEMBER_SET] = {"apps/v1", "StatefulSet", "statefulsets", "member", false},
+static const struct child_info CHILDREN[CLUSTER_CHILDREN] = {
+    [CLUSTER_SERVICE] = {"v1", "Service", "services", NULL, false},
+    [CLUSTER_HEAD_SERVICE] = {"v1", "Service", "services", "head", true},
+    [CLUSTER_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "member", false},
+    [CLUSTER_HEAD_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "head", true},
+    [CLUSTER_HEAD_SET] = {"apps/v1", "StatefulSet", "statefulsets", "head", true},
+    [CLUSTER_MEMBER_SET] = {"apps/v1", "StatefulSet", "statefulsets", "member", false},
 };
 
-const char *objects_kind(enum plan_child child)
+const char *objects_kind(enum cluster_child child)
 {
     return CHILDREN[child].kind;
 }
 
-char *objects_name(const struct cluster *c, enum plan_child child)
+char *objects_name(const struct cluster *c, enum cluster_child child)
 {
     return xasprintf("%s%s", c->name, CHILDREN[child].head_name ? "-head" : "");
 }
 
-char *objects_collection(const char *ns, enum plan_child child)
+char *objects_collection(const char *ns, enum cluster_child child)
 {
     const struct child_info *i = &CHILDREN[child];
     return xasprintf("/%s/%s/namespaces/%s/%s", strchr(i->api_version, '/') ? "apis" : "api",
                      i->api_version, ns, i->plural);
 }
 
-char *objects_path(const struct cluster *c, enum plan_child child)
+char *objects_path(const struct cluster *c, enum cluster_child child)
 {
     FREE_AUTO char *collection = objects_collection(c->ns, child);
     FREE_AUTO char *name = objects_name(c, child);
     return xasprintf("%s/%s", collection, name);
 }
 
-char *objects_selector(const struct cluster *c)
-{
-    return xasprintf(OBJECTS_LABEL_CLUSTER "=%s," OBJECTS_LABEL_ROLE "=member", c->name);
-}
-
 json_t *objects_match(const struct cluster *c, const char *role)
 {
-    json_t *o = json_pack("{s:s}", OBJECTS_LABEL_CLUSTER, c->name);
+    json_t *o = json_pack("{s:s}", CLUSTER_LABEL_NAME, c->name);
     if (role)
-        json_object_set_new(o, OBJECTS_LABEL_ROLE, json_string(role));
+        json_object_set_new(o, CLUSTER_LABEL_ROLE, json_string(role));
     return o;
 }
 
@@ -71,7 +66,7 @@ json_t *objects_labels(const struct cluster *c, const char *role)
     json_object_set_new(o, "app.kubernetes.io/instance", json_string(c->name));
     json_object_set_new(o, "app.kubernetes.io/component", json_string(role ? role : "daemons"));
     json_object_set_new(o, "app.kubernetes.io/part-of", json_string("dvm"));
-    json_object_set_new(o, OBJECTS_LABEL_MANAGER, json_string(CLUSTER_MANAGER));
+    json_object_set_new(o, CLUSTER_LABEL_MANAGER, json_string(CLUSTER_MANAGER));
     return o;
 }
 
@@ -91,9 +86,9 @@ static json_t *port(const char *name, int number)
 }
 
 /* Addresses are published before readiness: a daemon becomes ready by talking to the others. */
-static json_t *service_spec(const struct cluster *c, enum plan_child child)
+static json_t *service_spec(const struct cluster *c, enum cluster_child child)
 {
-    bool head = child == PLAN_HEAD_SERVICE;
+    bool head = child == CLUSTER_HEAD_SERVICE;
     json_t *ports = json_array();
     if (head)
         json_array_append_new(ports, port("control", API_PORT_CONTROL));
@@ -111,14 +106,14 @@ static json_t *service_spec(const struct cluster *c, enum plan_child child)
 /* An eviction is a shrink of one, so one at a time is always safe; a daemon that does not work
  * anyway may go at any time. The head's budget is its own, since a pod under two budgets cannot be
  * evicted. */
-static json_t *pdb_spec(const struct cluster *c, enum plan_child child)
+static json_t *pdb_spec(const struct cluster *c, enum cluster_child child)
 {
     return json_pack("{s:i, s:s, s:{s:o}}", "maxUnavailable", 1, "unhealthyPodEvictionPolicy",
                      "AlwaysAllow", "selector", "matchLabels",
                      objects_match(c, CHILDREN[child].role));
 }
 
-static json_t *set_spec(const struct cluster *c, enum plan_child child, uint32_t replicas,
+static json_t *set_spec(const struct cluster *c, enum cluster_child child, uint32_t replicas,
                         const char *image)
 {
     const char *role = CHILDREN[child].role;
@@ -127,7 +122,7 @@ static json_t *set_spec(const struct cluster *c, enum plan_child child, uint32_t
                   "serviceName", c->name, "podManagementPolicy", "Parallel", "updateStrategy",
                   "type", "OnDelete", "revisionHistoryLimit", 3, "selector", "matchLabels",
                   objects_match(c, role), "template", objects_pod(c, role, image));
-    if (child == PLAN_MEMBER_SET)
+    if (child == CLUSTER_MEMBER_SET)
         json_object_set_new(spec, "ordinals", json_pack("{s:i}", "start", 1));
     return spec;
 }
@@ -142,15 +137,15 @@ static uint64_t fingerprint(const json_t *o)
     return h;
 }
 
-json_t *objects_build(const struct cluster *c, enum plan_child child, uint32_t replicas,
+json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_t replicas,
                       const char *image)
 {
     const struct child_info *info = &CHILDREN[child];
     FREE_AUTO char *name = objects_name(c, child);
     json_t *spec;
-    if (child == PLAN_HEAD_SET || child == PLAN_MEMBER_SET)
+    if (child == CLUSTER_HEAD_SET || child == CLUSTER_MEMBER_SET)
         spec = set_spec(c, child, 0, image);
-    else if (child == PLAN_PDB || child == PLAN_HEAD_PDB)
+    else if (child == CLUSTER_PDB || child == CLUSTER_HEAD_PDB)
         spec = pdb_spec(c, child);
     else
         spec = service_spec(c, child);

@@ -4,19 +4,14 @@
 #define OPERATOR_OBJECTS_OBJECTS_H
 
 #include "operator/model/cluster.h"
-#include "operator/plan/plan.h"
 
-/* What never changes in a cluster's life, and thus what selectors are made of. */
-#define OBJECTS_LABEL_CLUSTER "dvm.openpmix.io/cluster"
-#define OBJECTS_LABEL_ROLE "dvm.openpmix.io/role"
-#define OBJECTS_LABEL_MANAGER "app.kubernetes.io/managed-by"
 /* Fingerprint of what was applied last, without replicas. */
 #define OBJECTS_APPLIED "dvm.openpmix.io/applied"
 #define OBJECTS_CONTAINER "prted"
 
 /* A new reference. `replicas` counts for StatefulSets only; `image` is what the daemons run. The
  * result is a whole server-side apply configuration but for uid and resourceVersion. */
-json_t *objects_build(const struct cluster *c, enum plan_child child, uint32_t replicas,
+json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_t replicas,
                       const char *image);
 /* Fingerprint in an object's annotation, "" if there is none. Borrowed. */
 const char *objects_applied(const json_t *object);
@@ -28,12 +23,10 @@ json_t *objects_secret(const struct cluster *c, const char *suffix, const char *
 
 /* "StatefulSet", "Service", "PodDisruptionBudget"; the object's name; the collection's path without
  * a trailing slash; the object's path. The char * ones are the caller's. */
-const char *objects_kind(enum plan_child child);
-char *objects_name(const struct cluster *c, enum plan_child child);
-char *objects_collection(const char *ns, enum plan_child child);
-char *objects_path(const struct cluster *c, enum plan_child child);
-/* status.selector. The caller's. */
-char *objects_selector(const struct cluster *c);
+const char *objects_kind(enum cluster_child child);
+char *objects_name(const struct cluster *c, enum cluster_child child);
+char *objects_collection(const char *ns, enum cluster_child child);
+char *objects_path(const struct cluster *c, enum cluster_child child);
 /* True if the object's controller is this very DvmCluster (by uid). */
 bool objects_controlled(const json_t *object, const struct cluster *c);
 /* Names in the certificate of a role, NULL-terminated; free with objects_names_free(). */

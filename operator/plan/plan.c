@@ -200,7 +200,7 @@ static void shrink_step(struct draft *d)
     struct cluster_campaign *c = &d->p->record.campaign;
     switch (c->phase) {
     case CLUSTER_COMPLETE:
-        if (d->in->child[PLAN_MEMBER_SET].exists && d->members > c->first - 1)
+        if (d->in->child[CLUSTER_MEMBER_SET].exists && d->members > c->first - 1)
             d->members = c->first - 1;
         else
             plan_close_campaign(d, CLUSTER_COMPLETE, NULL);
@@ -305,11 +305,11 @@ static void resize(struct draft *d)
         plan_close_campaign(d, CLUSTER_CANCELLED, "the DVM was resumed");
     if (c->present)
         shrink_step(d);
-    if (!c->present && d->in->child[PLAN_MEMBER_SET].exists)
+    if (!c->present && d->in->child[CLUSTER_MEMBER_SET].exists)
         shrink_or_grow(d);
 }
 
-static void apply_set(struct draft *d, enum plan_child child, uint32_t replicas)
+static void apply_set(struct draft *d, enum cluster_child child, uint32_t replicas)
 {
     const struct plan_child_seen *s = &d->in->child[child];
     bool differs = s->exists && s->replicas != replicas;
@@ -330,17 +330,17 @@ static void apply_set(struct draft *d, enum plan_child child, uint32_t replicas)
 
 static void apply_children(struct draft *d)
 {
-    for (int i = 0; i < PLAN_CHILDREN; i++) {
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         const struct plan_child_seen *s = &d->in->child[i];
         if (s->foreign || s->deleting)
             continue;
-        if (i == PLAN_HEAD_SET) {
+        if (i == CLUSTER_HEAD_SET) {
             apply_set(d, i, d->heads);
-        } else if (i == PLAN_MEMBER_SET) {
+        } else if (i == CLUSTER_MEMBER_SET) {
             apply_set(d, i, d->members);
         } else if ((!s->exists || !s->current) && !s->refused) {
             struct plan_action *a = plan_add(d, PLAN_APPLY);
-            a->child = (enum plan_child)i;
+            a->child = (enum cluster_child)i;
             a->uid = s->exists ? s->uid : NULL;
         }
     }
@@ -380,7 +380,8 @@ static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
 /* Pods are replaced on deletion only, so one that cannot start with an old template never would. */
 static bool never_starts(const struct draft *d, const struct plan_pod *pod)
 {
-    const struct plan_child_seen *s = &d->in->child[pod->vpid ? PLAN_MEMBER_SET : PLAN_HEAD_SET];
+    const struct plan_child_seen *s =
+        &d->in->child[pod->vpid ? CLUSTER_MEMBER_SET : CLUSTER_HEAD_SET];
     const struct api_dvm_member *m = member_of(d->in->head.view, pod->vpid);
     if (!pod->outdated || pod->running_since_ms || !s->current)
         return false;
@@ -425,8 +426,9 @@ struct plan *plan_make(const struct plan_input *in)
     cluster_record_copy(&p->record, &c->record);
     if (c->deleting)
         return p; /* owner references remove the rest */
-    const struct plan_child_seen *set = &in->child[PLAN_MEMBER_SET];
-    d.heads = in->child[PLAN_HEAD_SET].exists ? in->child[PLAN_HEAD_SET].replicas : !c->suspend;
+    const struct plan_child_seen *set = &in->child[CLUSTER_MEMBER_SET];
+    d.heads =
+        in->child[CLUSTER_HEAD_SET].exists ? in->child[CLUSTER_HEAD_SET].replicas : !c->suspend;
     take_over(&d);
     plan_grants_void(&d);
     p->target = c->suspend ? 0 : plan_granted_target(c, &p->record.grants);

@@ -9,17 +9,6 @@
 
 #include <stddef.h>
 
-/* The objects of a cluster that are applied (the Secrets are made once, see certs.h). */
-enum plan_child {
-    PLAN_SERVICE,      /* x: headless, all daemons */
-    PLAN_HEAD_SERVICE, /* x-head */
-    PLAN_PDB,
-    PLAN_HEAD_PDB,
-    PLAN_HEAD_SET,
-    PLAN_MEMBER_SET,
-    PLAN_CHILDREN
-};
-
 struct plan_child_seen {
     bool exists;  /* one that this cluster controls */
     bool foreign; /* one of that name that it does not control */
@@ -70,7 +59,7 @@ struct plan_answer {
 struct plan_input {
     const struct cluster *cluster;
     bool credentials; /* the Secrets are there */
-    struct plan_child_seen child[PLAN_CHILDREN];
+    struct plan_child_seen child[CLUSTER_CHILDREN];
     const struct plan_pod *pods;
     size_t npods;
     struct plan_head head;
@@ -94,7 +83,7 @@ enum plan_verb {
 
 struct plan_action {
     enum plan_verb verb;
-    enum plan_child child;
+    enum cluster_child child;
     uint32_t replicas;
     bool decrease;
     bool scale_only; /* APPLY: nothing but the replicas, since the rest is refused */

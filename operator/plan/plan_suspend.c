@@ -92,7 +92,7 @@ static void open_shutdown(struct draft *d)
     struct cluster_record *r = &d->p->record;
     if (r->campaign.present)
         plan_close_campaign(d, CLUSTER_SUPERSEDED, "the DVM is being suspended");
-    uint32_t all = d->in->child[PLAN_MEMBER_SET].exists ? d->members : 0;
+    uint32_t all = d->in->child[CLUSTER_MEMBER_SET].exists ? d->members : 0;
     plan_open_campaign(d, CLUSTER_SHUTDOWN, 1, all);
     memcpy(r->campaign.incarnation, r->incarnation, sizeof r->incarnation);
 }
@@ -101,8 +101,8 @@ void plan_suspend(struct draft *d)
 {
     struct cluster_record *r = &d->p->record;
     const struct plan_child_seen *set = d->in->child;
-    bool running = (set[PLAN_HEAD_SET].exists && set[PLAN_HEAD_SET].replicas) ||
-                   (set[PLAN_MEMBER_SET].exists && set[PLAN_MEMBER_SET].replicas);
+    bool running = (set[CLUSTER_HEAD_SET].exists && set[CLUSTER_HEAD_SET].replicas) ||
+                   (set[CLUSTER_MEMBER_SET].exists && set[CLUSTER_MEMBER_SET].replicas);
     if (!running) {
         d->heads = d->members = 0;
         settle(d);

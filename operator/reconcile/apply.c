@@ -15,7 +15,7 @@ static struct child_memory *memory(struct run *run)
 
 static bool is_set(const struct run *run)
 {
-    return run->action->child == PLAN_HEAD_SET || run->action->child == PLAN_MEMBER_SET;
+    return run->action->child == CLUSTER_HEAD_SET || run->action->child == CLUSTER_MEMBER_SET;
 }
 
 static const char *meta_text(const json_t *o, const char *key)

@@ -18,16 +18,16 @@ static const char *text3(const json_t *o, const char *a, const char *b, const ch
     return json_string_value(path3(o, a, b, c));
 }
 
-struct cache *reconcile_child_cache(struct reconciler *r, enum plan_child child)
+struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child)
 {
-    if (child == PLAN_HEAD_SET || child == PLAN_MEMBER_SET)
+    if (child == CLUSTER_HEAD_SET || child == CLUSTER_MEMBER_SET)
         return r->cache[CACHE_SETS];
-    if (child == PLAN_PDB || child == PLAN_HEAD_PDB)
+    if (child == CLUSTER_PDB || child == CLUSTER_HEAD_PDB)
         return r->cache[CACHE_BUDGETS];
     return r->cache[CACHE_SERVICES];
 }
 
-static void see_child(struct run *run, enum plan_child child)
+static void see_child(struct run *run, enum cluster_child child)
 {
     struct entry *e = run->e;
     struct child_memory *m = &e->child[child];
@@ -107,7 +107,7 @@ static bool condition_true(const json_t *pod, const char *type)
 
 static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
 {
-    const char *role = text3(pod, "metadata", "labels", OBJECTS_LABEL_ROLE);
+    const char *role = text3(pod, "metadata", "labels", CLUSTER_LABEL_ROLE);
     const char *name = text3(pod, "metadata", "name", NULL);
     const char *dash = name ? strrchr(name, '-') : NULL;
     if (!role || !dash)
@@ -124,7 +124,7 @@ static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
                              .waiting = json_string_value(json_object_get(waiting, "reason")),
                              .message = json_string_value(json_object_get(waiting, "message")),
                              .image = daemon_image(pod)};
-    out->outdated = outdated(pod, run->children[head ? PLAN_HEAD_SET : PLAN_MEMBER_SET]);
+    out->outdated = outdated(pod, run->children[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET]);
     if (started && cluster_time_parse(started, &out->running_since_ms))
         out->running_since_ms = 1;
     return head || out->vpid > 0;
@@ -190,8 +190,8 @@ void observe(struct run *run)
     run->in.now_ms = (int64_t)loop_wall_ms();
     run->in.answer = &run->e->answer;
     run->in.size_refused = run->e->size_refused;
-    for (int i = 0; i < PLAN_CHILDREN; i++)
-        see_child(run, (enum plan_child)i);
+    for (int i = 0; i < CLUSTER_CHILDREN; i++)
+        see_child(run, (enum cluster_child)i);
     see_pods(run);
     see_credentials(run);
     follow_head(run);
@@ -201,27 +201,27 @@ void observe(struct run *run)
 void observe_trouble(const struct run *run, struct status_trouble *out)
 {
     *out = run->e->creds_trouble;
-    for (int i = 0; i < PLAN_CHILDREN && !out->reason[0]; i++) {
+    for (int i = 0; i < CLUSTER_CHILDREN && !out->reason[0]; i++) {
         const struct child_memory *m = &run->e->child[i];
-        bool set = i == PLAN_HEAD_SET || i == PLAN_MEMBER_SET;
+        bool set = i == CLUSTER_HEAD_SET || i == CLUSTER_MEMBER_SET;
         bool refused =
             m->refused_print[0] && !strcmp(m->refused_print, objects_applied(run->wanted[i]));
         if (!refused && m->failures < APPLY_TOLD_AFTER)
             continue;
-        FREE_AUTO char *name = objects_name(&run->c, (enum plan_child)i);
+        FREE_AUTO char *name = objects_name(&run->c, (enum cluster_child)i);
         snprintf(out->reason, sizeof out->reason, "%s",
                  !refused ? "ObjectNotApplied"
                  : set    ? "TemplateRefused"
                           : "ObjectRefused");
         snprintf(out->message, sizeof out->message, "%s %s %s: %s",
-                 objects_kind((enum plan_child)i), name,
+                 objects_kind((enum cluster_child)i), name,
                  refused ? "is refused by the API server" : "cannot be applied", m->message);
     }
 }
 
 void observe_release(struct run *run)
 {
-    for (int i = 0; i < PLAN_CHILDREN; i++) {
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         json_decref(run->children[i]);
         json_decref(run->wanted[i]);
     }

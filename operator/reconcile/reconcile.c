@@ -115,7 +115,7 @@ static bool reachable(const struct run *run, const char *connect)
 void follow_head(struct run *run)
 {
     struct entry *e = run->e;
-    const struct plan_child_seen *s = &run->in.child[PLAN_HEAD_SET];
+    const struct plan_child_seen *s = &run->in.child[CLUSTER_HEAD_SET];
     struct err err = {0};
     const char *connect = override_of(e->r, &run->c, e->key);
     bool wanted = e->have_creds && s->exists && s->replicas > 0;
@@ -153,7 +153,7 @@ void follow_head(struct run *run)
 static void retry_children(const struct run *run)
 {
     int64_t now_ms = (int64_t)loop_wall_ms();
-    for (int i = 0; i < PLAN_CHILDREN; i++) {
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         const struct child_memory *m = &run->e->child[i];
         int64_t until =
             m->foreign_until_ms > m->refused_until_ms ? m->foreign_until_ms : m->refused_until_ms;
@@ -361,7 +361,7 @@ static void on_cluster(const json_t *object, bool deleted, void *arg)
 static char *owner_key(const json_t *object)
 {
     const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
-    const char *cluster = json_string_value(json_object_get(labels, OBJECTS_LABEL_CLUSTER));
+    const char *cluster = json_string_value(json_object_get(labels, CLUSTER_LABEL_NAME));
     return cluster ? xasprintf("%s/%s", meta_text(object, "namespace"), cluster) : NULL;
 }
 
@@ -377,7 +377,7 @@ static void on_child(const json_t *object, bool deleted, void *arg)
 static void poke_head(struct entry *e, const json_t *pod)
 {
     const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
-    const char *role = json_string_value(json_object_get(labels, OBJECTS_LABEL_ROLE));
+    const char *role = json_string_value(json_object_get(labels, CLUSTER_LABEL_ROLE));
     if (e->head && role && !strcmp(role, "head"))
         dvm_client_poke(headlink_client(e->head));
 }
@@ -436,11 +436,10 @@ static int open_cache(struct reconciler *r, int which, struct err *err)
     } info[CACHES] = {
         [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL,
                             on_cluster},
-        [CACHE_PODS] = {"api/v1", "pods", OBJECTS_LABEL_CLUSTER, on_pod},
-        [CACHE_SETS] = {"apis/apps/v1", "statefulsets", OBJECTS_LABEL_CLUSTER, on_child},
-        [CACHE_SERVICES] = {"api/v1", "services", OBJECTS_LABEL_CLUSTER, on_child},
-        [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", OBJECTS_LABEL_CLUSTER,
-                           on_child},
+        [CACHE_PODS] = {"api/v1", "pods", CLUSTER_LABEL_NAME, on_pod},
+        [CACHE_SETS] = {"apis/apps/v1", "statefulsets", CLUSTER_LABEL_NAME, on_child},
+        [CACHE_SERVICES] = {"api/v1", "services", CLUSTER_LABEL_NAME, on_child},
+        [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", CLUSTER_LABEL_NAME, on_child},
     };
     FREE_AUTO char *path =
         r->o.ns ? xasprintf("/%s/namespaces/%s/%s", info[which].group, r->o.ns, info[which].plural)

@@ -56,7 +56,7 @@ struct entry {
     bool creds_complete; /* all Secrets are there */
     uint64_t status_ms;  /* when the status was written last, on the loop's clock */
     int64_t creds_checked_ms;
-    struct child_memory child[PLAN_CHILDREN];
+    struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;
     struct plan_answer answer;
     uint64_t size_refused; /* sequence of a size message that the head called too old; 0: none */
@@ -69,8 +69,8 @@ struct run {
     struct entry *e;
     json_t *object;
     struct cluster c;
-    json_t *children[PLAN_CHILDREN]; /* as observed; NULL: absent */
-    json_t *wanted[PLAN_CHILDREN];   /* as they should be, but for replicas */
+    json_t *children[CLUSTER_CHILDREN]; /* as observed; NULL: absent */
+    json_t *wanted[CLUSTER_CHILDREN];   /* as they should be, but for replicas */
     json_t **pod_objects;
     struct plan_pod *pods;
     struct view *view;
@@ -97,7 +97,7 @@ struct reconciler {
     bool started;
 };
 
-struct cache *reconcile_child_cache(struct reconciler *r, enum plan_child child);
+struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child);
 
 /* Begins or ends to follow the head, as there is one. */
 void follow_head(struct run *run);

@@ -102,14 +102,14 @@ static bool any_pod_stuck(const struct facts *f, bool head_only, struct verdict 
 
 static bool any_foreign(const struct facts *f, struct verdict *v)
 {
-    for (int i = 0; i < PLAN_CHILDREN; i++) {
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         if (!f->in->child[i].foreign)
             continue;
-        bool head = i == PLAN_HEAD_SET || i == PLAN_HEAD_SERVICE || i == PLAN_HEAD_PDB;
+        bool head = i == CLUSTER_HEAD_SET || i == CLUSTER_HEAD_SERVICE || i == CLUSTER_HEAD_PDB;
         static const char *const kinds[] = {
-            [PLAN_SERVICE] = "Service",         [PLAN_HEAD_SERVICE] = "Service",
-            [PLAN_PDB] = "PodDisruptionBudget", [PLAN_HEAD_PDB] = "PodDisruptionBudget",
-            [PLAN_HEAD_SET] = "StatefulSet",    [PLAN_MEMBER_SET] = "StatefulSet",
+            [CLUSTER_SERVICE] = "Service",         [CLUSTER_HEAD_SERVICE] = "Service",
+            [CLUSTER_PDB] = "PodDisruptionBudget", [CLUSTER_HEAD_PDB] = "PodDisruptionBudget",
+            [CLUSTER_HEAD_SET] = "StatefulSet",    [CLUSTER_MEMBER_SET] = "StatefulSet",
         };
         *v = verdict_of(STATUS_FALSE, "NotOwned",
                         xasprintf("%s %s%s exists and is not controlled by this DvmCluster; it is "
@@ -225,7 +225,7 @@ static struct verdict progressing_suspended(const struct facts *f)
 struct verdict verdict_progressing(const struct facts *f)
 {
     const struct plan *p = f->p;
-    const struct plan_child_seen *set = &f->in->child[PLAN_MEMBER_SET];
+    const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     struct verdict v;
     if (f->trouble && f->trouble->reason[0])
         return verdict_of(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
@@ -258,7 +258,7 @@ struct verdict verdict_progressing(const struct facts *f)
 struct verdict verdict_resizing(const struct facts *f)
 {
     const struct plan *p = f->p;
-    const struct plan_child_seen *set = &f->in->child[PLAN_MEMBER_SET];
+    const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
         return campaign_verdict(f);
     if (f->in->cluster->suspend)

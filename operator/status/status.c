@@ -3,7 +3,6 @@
 #include "operator/status/status.h"
 
 #include "base/buf/buf.h"
-#include "operator/objects/objects.h"
 #include "operator/status/status_private.h"
 
 #include <string.h>
@@ -61,8 +60,8 @@ static uint32_t member_pods(const struct plan_input *in)
 static bool stopped(const struct plan_input *in)
 {
     const struct plan_child_seen *s = in->child;
-    return (!s[PLAN_HEAD_SET].exists || s[PLAN_HEAD_SET].replicas == 0) &&
-           (!s[PLAN_MEMBER_SET].exists || s[PLAN_MEMBER_SET].replicas == 0);
+    return (!s[CLUSTER_HEAD_SET].exists || s[CLUSTER_HEAD_SET].replicas == 0) &&
+           (!s[CLUSTER_MEMBER_SET].exists || s[CLUSTER_MEMBER_SET].replicas == 0);
 }
 
 json_t *status_build(const struct plan_input *in, const struct plan *p,
@@ -82,7 +81,7 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
     put_condition(list, c, "Progressing", verdict_progressing(&f), in->now_ms);
     put_condition(list, c, "Resizing", verdict_resizing(&f), in->now_ms);
     put_condition(list, c, "Suspended", verdict_suspended(&f), in->now_ms);
-    FREE_AUTO char *selector = objects_selector(c);
+    FREE_AUTO char *selector = cluster_selector(c);
     json_t *status = cluster_record_encode(&p->record);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     json_object_set_new(status, "replicas", json_integer(f.pods));

@@ -72,10 +72,10 @@ static void slots_that_nobody_names_are_the_daemons_to_find_out(void **state)
 {
     struct cluster c = sample();
     c.slots = 0;
-    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
     assert_false(names_arg(o, "--slots"));
     json_decref(o);
-    o = objects_build(&c, PLAN_HEAD_SET, 1, "img");
+    o = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
     assert_true(has_arg(o, "--slots", "0"));
     json_decref(o);
 }
@@ -83,7 +83,7 @@ static void slots_that_nobody_names_are_the_daemons_to_find_out(void **state)
 static void the_members_ordinals_are_their_vpids(void **state)
 {
     struct cluster c = sample();
-    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
     assert_string_equal(text(o, "metadata.name"), "x");
     assert_int_equal(json_integer_value(at(o, "spec.ordinals.start")), 1);
     assert_int_equal(json_integer_value(at(o, "spec.replicas")), 4);
@@ -95,7 +95,7 @@ static void the_members_ordinals_are_their_vpids(void **state)
     assert_true(has_arg(o, "--head", "x-head.n.svc:7400"));
     assert_true(has_arg(o, "--slots", "2"));
     json_decref(o);
-    o = objects_build(&c, PLAN_HEAD_SET, 1, "img");
+    o = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
     assert_string_equal(text(o, "metadata.name"), "x-head");
     assert_null(at(o, "spec.ordinals"));
     assert_true(has_arg(o, "--role", "head"));
@@ -107,8 +107,8 @@ static void everything_is_owned_by_the_cluster(void **state)
 {
     struct cluster c = sample(), other = sample();
     other.uid = (char *)"u2";
-    for (int i = 0; i < PLAN_CHILDREN; i++) {
-        json_t *o = objects_build(&c, (enum plan_child)i, 1, "img");
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
+        json_t *o = objects_build(&c, (enum cluster_child)i, 1, "img");
         assert_true(objects_controlled(o, &c));
         assert_false(objects_controlled(o, &other));
         assert_string_equal(text(o, "metadata.ownerReferences.0.kind"), "DvmCluster");
@@ -119,19 +119,20 @@ static void everything_is_owned_by_the_cluster(void **state)
 static void selectors_use_only_what_never_changes(void **state)
 {
     struct cluster c = sample();
-    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 1, "img");
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
     json_t *match = at(o, "spec.selector.matchLabels");
     assert_int_equal(json_object_size(match), 2);
     assert_string_equal(text(at(o, "spec.template.metadata"), "labels.app"), "(none)");
     json_decref(o);
-    FREE_AUTO char *selector = objects_selector(&c);
+    FREE_AUTO char *selector = cluster_selector(&c);
     assert_string_equal(selector, "dvm.openpmix.io/cluster=x,dvm.openpmix.io/role=member");
 }
 
 static void budgets_never_overlap(void **state)
 {
     struct cluster c = sample();
-    json_t *a = objects_build(&c, PLAN_PDB, 0, "i"), *b = objects_build(&c, PLAN_HEAD_PDB, 0, "i");
+    json_t *a = objects_build(&c, CLUSTER_PDB, 0, "i"),
+           *b = objects_build(&c, CLUSTER_HEAD_PDB, 0, "i");
     assert_false(json_equal(at(a, "spec.selector"), at(b, "spec.selector")));
     assert_string_equal(text(a, "spec.unhealthyPodEvictionPolicy"), "AlwaysAllow");
     json_decref(a);
@@ -141,11 +142,11 @@ static void budgets_never_overlap(void **state)
 static void addresses_are_published_before_readiness(void **state)
 {
     struct cluster c = sample();
-    json_t *o = objects_build(&c, PLAN_SERVICE, 0, "i");
+    json_t *o = objects_build(&c, CLUSTER_SERVICE, 0, "i");
     assert_string_equal(text(o, "spec.clusterIP"), "None");
     assert_true(json_is_true(at(o, "spec.publishNotReadyAddresses")));
     json_decref(o);
-    o = objects_build(&c, PLAN_HEAD_SERVICE, 0, "i");
+    o = objects_build(&c, CLUSTER_HEAD_SERVICE, 0, "i");
     assert_string_equal(text(o, "metadata.name"), "x-head");
     assert_true(json_is_true(at(o, "spec.publishNotReadyAddresses")));
     assert_int_equal(json_integer_value(at(o, "spec.ports.0.port")), API_PORT_CONTROL);
@@ -155,7 +156,7 @@ static void addresses_are_published_before_readiness(void **state)
 static void pods_are_of_the_restricted_level(void **state)
 {
     struct cluster c = sample();
-    static const enum plan_child sets[] = {PLAN_HEAD_SET, PLAN_MEMBER_SET};
+    static const enum cluster_child sets[] = {CLUSTER_HEAD_SET, CLUSTER_MEMBER_SET};
     for (int i = 0; i < 2; i++) {
         json_t *o = objects_build(&c, sets[i], 1, "img");
         json_t *pod = at(o, "spec.template.spec"), *k = at(pod, "containers.0");
@@ -177,7 +178,7 @@ static int64_t grace(enum api_drain_mode mode, int64_t deadline_s)
 {
     struct cluster c = sample();
     c.drain = (struct cluster_drain){.mode = mode, .deadline_s = deadline_s};
-    json_t *o = objects_build(&c, PLAN_MEMBER_SET, 1, "img");
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
     int64_t s = json_integer_value(at(o, "spec.template.spec.terminationGracePeriodSeconds"));
     json_decref(o);
     return s;
@@ -191,7 +192,7 @@ static void the_termination_grace_follows_from_the_drain(void **state)
     assert_int_equal(grace(API_DRAIN_WAIT, 86400), CLUSTER_GRACE_CAP_S);
 }
 
-static json_t *with_template(const char *template, enum plan_child child)
+static json_t *with_template(const char *template, enum cluster_child child)
 {
     struct cluster c = sample();
     c.template = json_loads(template, 0, NULL);
@@ -216,11 +217,11 @@ static void a_template_adds_and_replaces_by_name(void **state)
         "     {\"name\": \"A\", \"value\": \"b\"}], \"volumeMounts\": [{\"name\": \"data\","
         "     \"mountPath\": \"/d\"}], \"resources\": {\"limits\": {\"cpu\": \"2\"}}},"
         "    {\"name\": \"side\", \"image\": \"s\"}]}}",
-        PLAN_MEMBER_SET);
+        CLUSTER_MEMBER_SET);
     json_t *t = at(o, "spec.template"), *pod = at(t, "spec"), *k = at(pod, "containers.0");
     assert_string_equal(text(at(t, "metadata.labels"), "team"), "a");
     assert_string_equal(
-        json_string_value(json_object_get(at(t, "metadata.labels"), OBJECTS_LABEL_ROLE)), "member");
+        json_string_value(json_object_get(at(t, "metadata.labels"), CLUSTER_LABEL_ROLE)), "member");
     assert_string_equal(text(t, "metadata.annotations.k"), "v");
     assert_string_equal(text(pod, "nodeSelector.disk"), "ssd");
     assert_null(at(pod, "topologySpreadConstraints"));
@@ -243,13 +244,13 @@ static void the_head_has_resources_of_its_own(void **state)
     json_t *o = with_template("{\"spec\": {\"nodeSelector\": {\"a\": \"b\"}, \"containers\": "
                               "[{\"name\": \"prted\", \"resources\": {\"limits\": {\"cpu\": "
                               "\"64\"}}}]}}",
-                              PLAN_HEAD_SET);
+                              CLUSTER_HEAD_SET);
     assert_null(at(o, "spec.template.spec.containers.0.resources.limits"));
     assert_string_equal(text(o, "spec.template.spec.nodeSelector.a"), "b");
     json_decref(o);
     struct cluster c = sample();
     c.head_resources = json_loads("{\"limits\": {\"cpu\": 1}}", 0, NULL);
-    o = objects_build(&c, PLAN_HEAD_SET, 1, "img");
+    o = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
     assert_int_equal(
         json_integer_value(at(o, "spec.template.spec.containers.0.resources.limits.cpu")), 1);
     json_decref(o);
@@ -259,9 +260,9 @@ static void the_head_has_resources_of_its_own(void **state)
 static void the_fingerprint_tells_of_everything_but_the_size(void **state)
 {
     struct cluster c = sample();
-    json_t *a = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
-    json_t *b = objects_build(&c, PLAN_MEMBER_SET, 9, "img");
-    json_t *d = objects_build(&c, PLAN_MEMBER_SET, 4, "other");
+    json_t *a = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
+    json_t *b = objects_build(&c, CLUSTER_MEMBER_SET, 9, "img");
+    json_t *d = objects_build(&c, CLUSTER_MEMBER_SET, 4, "other");
     assert_string_equal(objects_applied(a), objects_applied(b));
     assert_string_not_equal(objects_applied(a), objects_applied(d));
     json_decref(a);
@@ -289,7 +290,7 @@ static void certificates_name_what_their_daemon_is_called_by(void **state)
 static void a_probe_pod_is_the_template_under_a_name_of_its_own(void **state)
 {
     struct cluster c = sample();
-    json_t *set = objects_build(&c, PLAN_MEMBER_SET, 4, "img");
+    json_t *set = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
     json_t *pod = objects_probe_pod(set);
     assert_string_equal(text(pod, "metadata.name"), "x-dry-run");
     assert_string_equal(text(pod, "metadata.namespace"), "n");

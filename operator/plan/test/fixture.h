@@ -77,11 +77,11 @@ static inline void fix_settled(struct fix *f)
     f->in.pods = f->pods;
     f->in.answer = &f->answer;
     f->in.now_ms = FIX_NOW;
-    for (int i = 0; i < PLAN_CHILDREN; i++)
+    for (int i = 0; i < CLUSTER_CHILDREN; i++)
         f->in.child[i] = (struct plan_child_seen){
             .exists = true, .current = true, .uid = uids[i], .resource_version = "99"};
-    f->in.child[PLAN_HEAD_SET].replicas = 1;
-    f->in.child[PLAN_MEMBER_SET].replicas = 8;
+    f->in.child[CLUSTER_HEAD_SET].replicas = 1;
+    f->in.child[CLUSTER_MEMBER_SET].replicas = 8;
     snprintf(f->view.incarnation, sizeof f->view.incarnation, FIX_LIFE);
     f->view.size_sequence = 1;
     f->view.size_members = 8;
@@ -141,7 +141,7 @@ static inline char *fix_render(const struct plan *p)
         const struct plan_action *a = &p->actions[i];
         FREE_AUTO char *before = all;
         FREE_AUTO char *what = xstrdup("");
-        if (a->verb == PLAN_APPLY && a->child >= PLAN_HEAD_SET) {
+        if (a->verb == PLAN_APPLY && a->child >= CLUSTER_HEAD_SET) {
             free_ptr(&what);
             what = xasprintf(" %s=%u%s%s%s", kids[a->child], a->replicas, a->decrease ? "-" : "",
                              a->uid ? "" : " new", a->scale_only ? " only" : "");

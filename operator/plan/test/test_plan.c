@@ -65,7 +65,7 @@ static void nothing_is_done_for_a_cluster_that_is_being_deleted(void **state)
     fix_settled(&f);
     f.c.deleting = true;
     f.c.replicas = 2;
-    f.in.child[PLAN_SERVICE].current = false;
+    f.in.child[CLUSTER_SERVICE].current = false;
     PLAN(f);
     assert_actions(p, "");
 }
@@ -74,9 +74,9 @@ static void an_object_that_is_not_ours_or_is_being_deleted_is_left_alone(void **
 {
     struct fix f;
     fix_settled(&f);
-    f.in.child[PLAN_SERVICE] = (struct plan_child_seen){.foreign = true};
-    f.in.child[PLAN_MEMBER_SET].current = false;
-    f.in.child[PLAN_MEMBER_SET].deleting = true;
+    f.in.child[CLUSTER_SERVICE] = (struct plan_child_seen){.foreign = true};
+    f.in.child[CLUSTER_MEMBER_SET].current = false;
+    f.in.child[CLUSTER_MEMBER_SET].deleting = true;
     PLAN(f);
     assert_actions(p, "");
 }
@@ -88,7 +88,7 @@ static void a_new_life_of_the_head_is_recorded_before_anything_else(void **state
     snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
     f.view.size_members = 0;
     f.view.size_sequence = 0;
-    f.in.child[PLAN_PDB].current = false;
+    f.in.child[CLUSTER_PDB].current = false;
     PLAN(f);
     assert_actions(p, "Record");
     assert_string_equal(p->record.incarnation, FIX_OTHER_LIFE);
@@ -117,7 +117,8 @@ static void the_set_does_not_grow_again_while_parked_pods_are_left(void **state)
 {
     struct fix f;
     fix_settled(&f);
-    f.in.child[PLAN_MEMBER_SET].replicas = 4; /* reduced, but its controller has not seen it yet */
+    f.in.child[CLUSTER_MEMBER_SET].replicas =
+        4; /* reduced, but its controller has not seen it yet */
     fix_wire(&f, 4);
     PLAN(f);
     assert_actions(p, "");
@@ -203,11 +204,11 @@ static void what_was_refused_is_not_applied_again_but_can_be_scaled(void **state
 {
     struct fix f;
     fix_settled(&f);
-    f.in.child[PLAN_MEMBER_SET].current = false;
-    f.in.child[PLAN_MEMBER_SET].refused = true;
+    f.in.child[CLUSTER_MEMBER_SET].current = false;
+    f.in.child[CLUSTER_MEMBER_SET].refused = true;
     PLAN(f);
     assert_actions(p, "");
-    f.in.child[PLAN_MEMBER_SET].replicas = 6;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 6;
     f.in.npods = 7;
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Apply members=8 only");
@@ -219,7 +220,7 @@ static void a_changed_template_is_applied_without_changing_the_size(void **state
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
-    f.in.child[PLAN_MEMBER_SET].current = false;
+    f.in.child[CLUSTER_MEMBER_SET].current = false;
     PLAN(f);
     assert_actions(p, "Apply members=8");
 }
@@ -281,7 +282,7 @@ static void killed_after_reducing_it_closes_the_campaign_once(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_COMPLETE);
-    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     fix_pods(&f, 4);
     PLAN(f);
     assert_actions(p, "Record");
@@ -368,7 +369,7 @@ static void a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows(void *
     f.told[0].phase = API_PHASE_COMPLETE;
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Apply members=4-");
-    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     fix_pods(&f, 4);
     PLAN_AUTO struct plan *r = plan_make(&f.in);
     assert_actions(r, "Record"); /* closed, and the size of the growth in the same stroke */
@@ -409,7 +410,7 @@ static void a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one(void 
     PLAN(f);
     assert_actions(p, "");
     f.told[0].phase = API_PHASE_COMPLETE;
-    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Record");
     assert_int_equal(q->record.campaign.first, 3);
@@ -553,8 +554,8 @@ static void a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign(voi
 {
     struct fix f;
     fix_settled(&f);
-    f.in.child[PLAN_MEMBER_SET].replicas = 9;
-    f.in.child[PLAN_MEMBER_SET].current = false;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 9;
+    f.in.child[CLUSTER_MEMBER_SET].current = false;
     fix_pods(&f, 9);
     PLAN(f);
     assert_actions(p, "Record");

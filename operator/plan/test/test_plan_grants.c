@@ -40,7 +40,7 @@ static void fix_running(struct fix *f, uint64_t number, bool extend, int32_t mem
 
 static void fix_sized(struct fix *f, uint32_t n)
 {
-    f->in.child[PLAN_MEMBER_SET].replicas = n;
+    f->in.child[CLUSTER_MEMBER_SET].replicas = n;
     f->view.size_members = n;
     fix_wire(f, n);
     fix_pods(f, n);
@@ -126,7 +126,7 @@ static void an_extension_that_failed_leaves_nothing(void **state)
         struct fix f;
         fix_elastic(&f);
         fix_sized(&f, 8);
-        f.in.child[PLAN_MEMBER_SET].replicas = 10;
+        f.in.child[CLUSTER_MEMBER_SET].replicas = 10;
         fix_running(&f, 1, true, 2);
         fix_asked(&f, "alloc-1", API_KIND_GROW, 9, 10)->phase = ends[i];
         f.view.size_members = 8;
@@ -309,7 +309,7 @@ static void suspension_ends_all_grants(void **state)
     struct fix f;
     fix_elastic(&f);
     fix_sized(&f, 0);
-    f.in.child[PLAN_HEAD_SET].replicas = 0;
+    f.in.child[CLUSTER_HEAD_SET].replicas = 0;
     f.in.npods = 0;
     fix_head_down(&f, FIX_NOW - 1000);
     f.c.suspend = true;

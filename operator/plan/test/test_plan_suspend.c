@@ -71,7 +71,7 @@ static void the_sets_go_to_nothing_when_the_head_has_ended(void **state)
     fix_take_record(&f, p);
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Apply head=0-; Apply members=0-");
-    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    f.in.child[CLUSTER_HEAD_SET].replicas = f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
     PLAN_AUTO struct plan *r = plan_make(&f.in);
     assert_actions(r, "Record");
     assert_false(r->record.campaign.present);
@@ -145,7 +145,7 @@ static void resuming_brings_head_and_members_back(void **state)
     struct fix f;
     fix_settled(&f);
     f.c.record.incarnation[0] = '\0';
-    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    f.in.child[CLUSTER_HEAD_SET].replicas = f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
     f.in.npods = 0;
     fix_head_down(&f, FIX_NOW);
     PLAN(f);

@@ -137,7 +137,7 @@ static void a_foreign_object_is_named(void **state)
 {
     struct fix f;
     fix_settled(&f);
-    f.in.child[PLAN_HEAD_SET] = (struct plan_child_seen){.foreign = true};
+    f.in.child[CLUSTER_HEAD_SET] = (struct plan_child_seen){.foreign = true};
     json_t *s = build(&f, NULL);
     assert_condition(s, "Progressing", "False", "NotOwned");
     assert_non_null(strstr(word(s, "Progressing", "message"), "StatefulSet x-head"));
@@ -192,7 +192,7 @@ static void a_head_without_members_is_available(void **state)
     struct fix f;
     fix_settled(&f);
     f.c.replicas = 0;
-    f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
     f.view.size_members = 0;
     fix_wire(&f, 0);
     json_t *s = build(&f, NULL);
@@ -228,7 +228,7 @@ static void suspended_means_that_no_pod_is_left(void **state)
     fix_settled(&f);
     f.c.suspend = true;
     f.c.record.incarnation[0] = '\0';
-    f.in.child[PLAN_HEAD_SET].replicas = f.in.child[PLAN_MEMBER_SET].replicas = 0;
+    f.in.child[CLUSTER_HEAD_SET].replicas = f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
     fix_head_down(&f, FIX_NOW);
     f.in.npods = 2;
     json_t *s = build(&f, NULL);
@@ -348,7 +348,7 @@ static void what_applications_ask_for_and_get_is_news(void **state)
     assert_news(b, b, "");
     f.told[0].phase = API_PHASE_COMPLETE;
     *g = (struct cluster_grants){.members = 1, .seen = 1};
-    f.in.child[PLAN_MEMBER_SET].replicas = 9;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 9;
     fix_pods(&f, 9);
     f.view.size_members = 9;
     f.view.size_limits = f.c.record.size_limits = (struct api_size_limits){true, 8, 9};
@@ -376,7 +376,7 @@ static void a_campaign_is_news_when_recorded_accepted_and_ended(void **state)
     json_t *c = build(&f, NULL);
     assert_news(b, c, "ShrinkAccepted;");
     f.told[0].phase = API_PHASE_COMPLETE;
-    f.in.child[PLAN_MEMBER_SET].replicas = 4;
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     json_t *d = build(&f, NULL);
     assert_news(c, d, "ShrinkComplete;");
     json_decref(a);
