@@ -68,9 +68,10 @@ char *xasprintf(const char *fmt, ...)
 
 void free_ptr(void *pp)
 {
-    void *p;
+    void *p, *none = NULL;
 
     /* By copy: pp is the address of some T *, which may not be read as a void *. */
     memcpy(&p, pp, sizeof(p));
     free(p);
+    memcpy(pp, &none, sizeof(none));
 }

@@ -65,7 +65,8 @@ void *xcalloc(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((returns_nonnull, malloc));
 char *xasprintf(const char *fmt, ...) __attribute__((returns_nonnull, format(printf, 1, 2)));
-void free_ptr(void *pp); /* cleanup attribute: frees *(void **)pp */
+/* Frees *(void **)pp and sets it to NULL; also the function of the cleanup attribute. */
+void free_ptr(void *pp);
 #define FREE_AUTO __attribute__((cleanup(free_ptr)))
 
 #endif

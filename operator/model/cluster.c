@@ -4,72 +4,12 @@
 
 #include "base/buf/buf.h"
 #include "operator/model/cluster_private.h"
+#include "operator/model/field.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define IDENTITY_MAX 64 /* of an organization name, X.520 */
-
-void cluster_text_drop(char **text)
-{
-    free(*text);
-    *text = NULL;
-}
-
-int field_int(const json_t *o, const char *path, int64_t min, int64_t max, int64_t *out,
-              struct err *err)
-{
-    const char *key = strrchr(path, '.');
-    const json_t *v = json_object_get(o, key ? key + 1 : path);
-    if (!v || json_is_null(v))
-        return 0;
-    if (!json_is_integer(v))
-        return err_set(err, "%s must be a whole number", path);
-    json_int_t n = json_integer_value(v);
-    if (n < min || n > max)
-        return err_set(err, "%s is %lld, it must be between %lld and %lld", path, (long long)n,
-                       (long long)min, (long long)max);
-    *out = n;
-    return 0;
-}
-
-int field_str(const json_t *o, const char *path, size_t max, const char **out, struct err *err)
-{
-    const char *key = strrchr(path, '.');
-    const json_t *v = json_object_get(o, key ? key + 1 : path);
-    if (!v || json_is_null(v))
-        return 0;
-    if (!json_is_string(v))
-        return err_set(err, "%s must be a string", path);
-    if (json_string_length(v) > max)
-        return err_set(err, "%s is longer than %zu bytes", path, max);
-    *out = json_string_value(v);
-    return 0;
-}
-
-int field_bool(const json_t *o, const char *path, bool *out, struct err *err)
-{
-    const char *key = strrchr(path, '.');
-    const json_t *v = json_object_get(o, key ? key + 1 : path);
-    if (!v || json_is_null(v))
-        return 0;
-    if (!json_is_boolean(v))
-        return err_set(err, "%s must be true or false", path);
-    *out = json_is_true(v);
-    return 0;
-}
-
-int field_object(const json_t *o, const char *path, const json_t **out, struct err *err)
-{
-    const char *key = strrchr(path, '.');
-    const json_t *v = json_object_get(o, key ? key + 1 : path);
-    if (!v || json_is_null(v))
-        return 0;
-    if (!json_is_object(v))
-        return err_set(err, "%s must be an object", path);
-    *out = v;
-    return 0;
-}
 
 static void spec_defaults(struct cluster *c)
 {
@@ -79,7 +19,7 @@ static void spec_defaults(struct cluster *c)
     c->head_slots = 0;
     c->suspend = false;
     c->drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
-    cluster_text_drop(&c->image);
+    free_ptr(&c->image);
     json_decref(c->template);
     json_decref(c->head_resources);
     c->template = c->head_resources = NULL;
@@ -121,31 +61,13 @@ int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
         err_set(err, "a DvmCluster must be an object");
         goto error;
     }
-    if (decode_meta(object, out, err) || record_decode(object, out, err))
+    if (decode_meta(object, out, err) || cluster_record_decode(object, out, err))
         goto error;
     return 0;
 error:
     cluster_free(out);
     memset(out, 0, sizeof *out);
     return -1;
-}
-
-int drain_decode(const json_t *parent, const char *path, struct cluster_drain *out, struct err *err)
-{
-    const json_t *drain = NULL;
-    const char *mode = NULL;
-    struct cluster_drain d = {.mode = API_DRAIN_WAIT, .deadline_s = -1};
-    if (field_object(parent, path, &drain, err))
-        return -1;
-    if (field_str(drain, "drain.mode", 16, &mode, err) ||
-        field_int(drain, "drain.deadlineSeconds", 0, CLUSTER_DEADLINE_MAX_S, &d.deadline_s, err))
-        return -1;
-    if (mode && !strcmp(mode, "Kill"))
-        d.mode = API_DRAIN_KILL;
-    else if (mode && strcmp(mode, "Wait") != 0)
-        return err_set(err, "drain.mode is \"%s\", it must be Wait or Kill", mode);
-    *out = d;
-    return 0;
 }
 
 /* A user may shape the daemon's container, but not what the operator relies on. */
@@ -205,7 +127,7 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
         field_bool(spec, "spec.suspend", &c->suspend, err) ||
         field_str(spec, "spec.image", 1024, &image, err) ||
         field_object(spec, "spec.template", &template, err) ||
-        drain_decode(spec, "spec.drain", &c->drain, err) || decode_head(spec, c, err))
+        cluster_drain_decode(spec, "spec.drain", &c->drain, err) || decode_head(spec, c, err))
         return -1;
     if (min > replicas)
         return err_set(err, "spec.minReplicas is %lld, it must be at most spec.replicas, %lld",
@@ -255,10 +177,10 @@ void cluster_free(struct cluster *c)
     if (!c)
         return;
     spec_defaults(c);
-    cluster_text_drop(&c->ns);
-    cluster_text_drop(&c->name);
-    cluster_text_drop(&c->uid);
-    cluster_text_drop(&c->resource_version);
+    free_ptr(&c->ns);
+    free_ptr(&c->name);
+    free_ptr(&c->uid);
+    free_ptr(&c->resource_version);
     cluster_record_free(&c->record);
     json_decref(c->conditions);
     c->conditions = NULL;

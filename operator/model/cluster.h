@@ -160,15 +160,6 @@ const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out);
 
-/* Frees a text of the heap and sets it to NULL. */
-void cluster_text_drop(char **text);
-
-/* RFC 3339 in UTC: with milliseconds, and without (the form of metav1.Time). */
-char *cluster_time_ms(int64_t wall_ms);
-char *cluster_time_s(int64_t wall_ms);
-/* -1 if it is no such time. Fractions beyond milliseconds are dropped. */
-int cluster_time_parse(const char *text, int64_t *wall_ms) __attribute__((warn_unused_result));
-
 /* What the daemons and certificates call this cluster: "namespace/name", or the uid where that is
  * longer than a certificate's field may be (64 bytes, X.520). On the heap. */
 char *cluster_identity(const struct cluster *c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* status.grants: encode and decode side by side. */
 #include "operator/model/cluster_private.h"
+#include "operator/model/field.h"
 
 #include <string.h>
 
@@ -22,7 +23,7 @@ static int decode_running(const json_t *o, struct cluster_grant *out, struct err
     return 0;
 }
 
-int grants_decode(const json_t *status, struct cluster_grants *out, struct err *err)
+int cluster_grants_decode(const json_t *status, struct cluster_grants *out, struct err *err)
 {
     const json_t *o = NULL, *list, *one;
     int64_t members = 0, seen = 0;
@@ -48,7 +49,7 @@ int grants_decode(const json_t *status, struct cluster_grants *out, struct err *
     return 0;
 }
 
-json_t *grants_encode(const struct cluster_grants *g)
+json_t *cluster_grants_encode(const struct cluster_grants *g)
 {
     if (!g->members && !g->seen && !g->nrunning)
         return NULL;

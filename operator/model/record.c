@@ -2,10 +2,11 @@
 /* The part of the status that the operator itself relies on: campaigns, size message, sequence. */
 #include "base/buf/buf.h"
 #include "operator/model/cluster_private.h"
+#include "operator/model/field.h"
+#include "operator/model/timestamp.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static const char *const PHASES[] = {
     [CLUSTER_RECORDED] = "Recorded",     [CLUSTER_DRAINING] = "Draining",
@@ -25,52 +26,12 @@ bool cluster_phase_terminal(enum cluster_phase p)
     return p >= CLUSTER_COMPLETE;
 }
 
-const char *cluster_drain_mode_name(enum api_drain_mode m)
-{
-    return m == API_DRAIN_KILL ? "Kill" : "Wait";
-}
-
-char *cluster_time_ms(int64_t wall_ms)
-{
-    time_t s = (time_t)(wall_ms / 1000);
-    struct tm tm;
-    char day[32];
-    gmtime_r(&s, &tm);
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    return xasprintf("%s.%03dZ", day, (int)(wall_ms % 1000));
-}
-
-char *cluster_time_s(int64_t wall_ms)
-{
-    char *t = cluster_time_ms(wall_ms);
-    memcpy(strchr(t, '.'), "Z", 2);
-    return t;
-}
-
-int cluster_time_parse(const char *text, int64_t *wall_ms)
-{
-    struct tm tm = {0};
-    const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-    int64_t ms = 0;
-    if (!p)
-        return -1;
-    if (*p == '.') {
-        int scale = 100;
-        for (p++; *p >= '0' && *p <= '9'; p++, scale /= 10)
-            ms += (*p - '0') * scale;
-    }
-    if (strcmp(p, "Z") != 0)
-        return -1;
-    *wall_ms = (int64_t)timegm(&tm) * 1000 + ms;
-    return 0;
-}
-
 static int time_field(const json_t *o, const char *path, int64_t *out, struct err *err)
 {
     const char *text = NULL;
     if (field_str(o, path, 64, &text, err))
         return -1;
-    if (text && cluster_time_parse(text, out))
+    if (text && timestamp_parse(text, out))
         return err_set(err, "%s is no time: \"%s\"", path, text);
     return 0;
 }
@@ -134,7 +95,7 @@ static int decode_campaign(const json_t *o, struct cluster_campaign *c, struct e
     if (decode_words(o, c, err) || decode_targets(o, c, err) ||
         field_int(o, "sequence", 1, INT64_MAX, &sequence, err) ||
         field_int(o, "generation", 0, INT64_MAX, &c->generation, err) ||
-        drain_decode(o, "drain", &c->drain, err) ||
+        cluster_drain_decode(o, "drain", &c->drain, err) ||
         time_field(o, "recordedTime", &c->recorded_ms, err) ||
         time_field(o, "acceptedTime", &c->accepted_ms, err) ||
         time_field(o, "drainedTime", &c->drained_ms, err) ||
@@ -181,7 +142,7 @@ static int decode_size(const json_t *status, struct cluster_record *r, struct er
     return 0;
 }
 
-int record_decode(const json_t *object, struct cluster *out, struct err *err)
+int cluster_record_decode(const json_t *object, struct cluster *out, struct err *err)
 {
     struct cluster_record *r = &out->record;
     const json_t *status = NULL;
@@ -190,7 +151,7 @@ int record_decode(const json_t *object, struct cluster *out, struct err *err)
     if (field_object(object, "status", &status, err) ||
         field_int(status, "status.sequence", 0, INT64_MAX, &sequence, err) ||
         field_str(status, "status.incarnation", sizeof r->incarnation - 1, &incarnation, err) ||
-        decode_size(status, r, err) || grants_decode(status, &r->grants, err) ||
+        decode_size(status, r, err) || cluster_grants_decode(status, &r->grants, err) ||
         decode_slot(status, "status.campaign", &r->campaign, err) ||
         decode_slot(status, "status.lastCampaign", &r->last, err))
         return -1;
@@ -205,7 +166,7 @@ static void set_time(json_t *o, const char *key, int64_t wall_ms)
 {
     if (!wall_ms)
         return;
-    FREE_AUTO char *text = cluster_time_ms(wall_ms);
+    FREE_AUTO char *text = timestamp_ms(wall_ms);
     json_object_set_new(o, key, json_string(text));
 }
 
@@ -252,7 +213,7 @@ static json_t *encode_size(const struct cluster_record *r)
 
 json_t *cluster_record_encode(const struct cluster_record *r)
 {
-    json_t *o = json_object(), *grants = grants_encode(&r->grants);
+    json_t *o = json_object(), *grants = cluster_grants_encode(&r->grants);
     if (r->sequence)
         json_object_set_new(o, "sequence", json_integer((json_int_t)r->sequence));
     if (r->size_sequence)
@@ -269,7 +230,7 @@ json_t *cluster_record_encode(const struct cluster_record *r)
 
 void cluster_campaign_clear(struct cluster_campaign *c)
 {
-    cluster_text_drop(&c->result);
+    free_ptr(&c->result);
     json_decref(c->waiting);
     json_decref(c->ended);
     memset(c, 0, sizeof *c);

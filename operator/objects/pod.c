@@ -30,7 +30,7 @@ static void push(json_t *list, const char *flag, char *value)
 {
     json_array_append_new(list, json_string(flag));
     json_array_append_new(list, json_string(value));
-    cluster_text_drop(&value);
+    free_ptr(&value);
 }
 
 static int64_t grace_s(const struct cluster *c, bool head)

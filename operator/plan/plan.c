@@ -101,7 +101,7 @@ void plan_close_campaign(struct draft *d, enum cluster_phase phase, const char *
     if (phase == CLUSTER_COMPLETE || phase == CLUSTER_REJECTED)
         r->campaign.applied_ms = d->in->now_ms;
     if (result) {
-        cluster_text_drop(&r->campaign.result);
+        free_ptr(&r->campaign.result);
         r->campaign.result = xstrdup(result);
     }
     cluster_campaign_clear(&r->last);
@@ -116,7 +116,7 @@ void plan_complete(struct draft *d, const char *result)
     c->phase = CLUSTER_COMPLETE;
     if (!c->complete_ms)
         c->complete_ms = d->in->now_ms;
-    cluster_text_drop(&c->result);
+    free_ptr(&c->result);
     c->result = xstrdup(result);
     d->must_record = true;
 }

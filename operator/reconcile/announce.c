@@ -2,6 +2,7 @@
 /* Kubernetes Events: what a person reads at the end of `kubectl describe`. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ static void on_posted(int status, const json_t *body, const struct err *err, voi
 static json_t *event_of(const struct cluster *c, bool warning, const char *reason, const char *note)
 {
     int64_t now_ms = (int64_t)loop_wall_ms();
-    FREE_AUTO char *now = cluster_time_s(now_ms);
+    FREE_AUTO char *now = timestamp_s(now_ms);
     FREE_AUTO char *name = xasprintf("%s.%" PRIx64 ".", c->name, (uint64_t)now_ms);
     char host[64] = "";
     gethostname(host, sizeof host - 1);

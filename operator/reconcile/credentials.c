@@ -30,9 +30,9 @@ struct credentials_job {
 
 void credentials_clear(struct credentials *c)
 {
-    cluster_text_drop(&c->ca_pem);
-    cluster_text_drop(&c->cert_pem);
-    cluster_text_drop(&c->key_pem);
+    free_ptr(&c->ca_pem);
+    free_ptr(&c->cert_pem);
+    free_ptr(&c->key_pem);
 }
 
 static void job_free(struct credentials_job *j)
@@ -169,7 +169,7 @@ static int open_ca(struct credentials_job *j, struct err *err)
     }
     if (!j->ca)
         return -1;
-    cluster_text_drop(&j->ca_pem);
+    free_ptr(&j->ca_pem);
     j->ca_pem = tls_ca_cert_pem(j->ca);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gathers from caches, memory and head what a plan is made from. */
 #include "base/buf/buf.h"
+#include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
 
 #include <stdio.h>
@@ -125,7 +126,7 @@ static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
                              .message = json_string_value(json_object_get(waiting, "message")),
                              .image = daemon_image(pod)};
     out->outdated = outdated(pod, run->children[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET]);
-    if (started && cluster_time_parse(started, &out->running_since_ms))
+    if (started && timestamp_parse(started, &out->running_since_ms))
         out->running_since_ms = 1;
     return head || out->vpid > 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The four conditions: what is true, in one word and one sentence each. */
 #include "base/buf/buf.h"
+#include "operator/model/timestamp.h"
 #include "operator/status/status_private.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ char *text_jobs(const json_t *jobs)
 static char *text_down(const struct facts *f, const char *consequence)
 {
     const struct plan_head *h = &f->in->head;
-    FREE_AUTO char *since = cluster_time_s(h->down_since_ms);
+    FREE_AUTO char *since = timestamp_s(h->down_since_ms);
     return xasprintf(
         "The head cannot be asked since %s. %s Look at the pod %s-head-0; it goes on by "
         "itself when the head answers.",

@@ -3,6 +3,7 @@
 #include "operator/status/status.h"
 
 #include "base/buf/buf.h"
+#include "operator/model/timestamp.h"
 #include "operator/status/status_private.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ static void put_condition(json_t *list, const struct cluster *c, const char *typ
     static const char *const words[] = {"False", "True", "Unknown", "Unknown"};
     const json_t *old = find_condition(c->conditions, type);
     FREE_AUTO char *message = v.message;
-    FREE_AUTO char *now = cluster_time_s(now_ms);
+    FREE_AUTO char *now = timestamp_s(now_ms);
     if (v.value == STATUS_KEEP && old) {
         json_array_append_new(list, json_deep_copy(old));
         return;

@@ -260,6 +260,15 @@ static void text_can_be_copied_and_formatted(void **state)
     assert_string_equal(text, "abc-7");
 }
 
+static void a_freed_pointer_is_null(void **state)
+{
+    char *text = xstrdup("abc");
+
+    free_ptr(&text);
+    assert_null(text);
+    free_ptr(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +291,7 @@ int main(void)
         cmocka_unit_test(growing_out_of_memory_ends_the_program_with_one_line),
         cmocka_unit_test(nothing_can_be_allocated),
         cmocka_unit_test(text_can_be_copied_and_formatted),
+        cmocka_unit_test(a_freed_pointer_is_null),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/buf/buf.h"
 #include "operator/model/cluster.h"
+#include "operator/model/timestamp.h"
 
 #include <string.h>
 
@@ -271,13 +272,13 @@ static void killing_has_no_deadline(void **state)
 static void times_are_read_with_and_without_fractions(void **state)
 {
     int64_t ms = 0;
-    assert_int_equal(cluster_time_parse("2023-11-14T22:13:20Z", &ms), 0);
+    assert_int_equal(timestamp_parse("2023-11-14T22:13:20Z", &ms), 0);
     assert_int_equal(ms, 1700000000000);
-    assert_int_equal(cluster_time_parse("2023-11-14T22:13:20.123456Z", &ms), 0);
+    assert_int_equal(timestamp_parse("2023-11-14T22:13:20.123456Z", &ms), 0);
     assert_int_equal(ms, 1700000000123);
-    assert_int_equal(cluster_time_parse("2023-11-14T22:13:20+01:00", &ms), -1);
-    assert_int_equal(cluster_time_parse("", &ms), -1);
-    FREE_AUTO char *text = cluster_time_s(1700000000123);
+    assert_int_equal(timestamp_parse("2023-11-14T22:13:20+01:00", &ms), -1);
+    assert_int_equal(timestamp_parse("", &ms), -1);
+    FREE_AUTO char *text = timestamp_s(1700000000123);
     assert_string_equal(text, "2023-11-14T22:13:20Z");
 }
 
