@@ -40,25 +40,27 @@ OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := wire tree member link rml xcast gather state map queue launch errmgr core stage
-HOST_MODULES := cgroup net cred spawner odls iof stager pmix ctl replay cli submit ldvm
+CORE_MODULES := wire tree member link rml xcast gather state map launch errmgr core stage replay
+HOST_MODULES := cgroup net cred spawner odls iof stager pmix ctl
+TOOL_MODULES := cli submit ldvm
+DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
 base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))
-dvm_SRC := $(foreach m,$(HOST_MODULES),$(wildcard dvm/$(m)/*.c)) $(wildcard dvm/*.c)
+dvm_SRC := $(foreach m,$(HOST_MODULES) $(TOOL_MODULES),$(wildcard dvm/$(m)/*.c)) $(wildcard dvm/*.c)
 sim_SRC := $(wildcard dvm/sim/*.c)
 operator_SRC := $(wildcard operator/*/*.c)
 LIBS := base api core dvm sim operator
 DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
 PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
-TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/test/test_*.c dvm/*/test/test_*.c operator/*/test/test_*.c)
+TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/test/test_*.c dvm/sim/test/test_*.c $(DVM_DIRS:%=%/test/test_*.c) operator/*/test/test_*.c)
 # The core's own tests, for the coverage of it that they and the simulator give.
 COV_TESTS := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/test/test_*.c))
 COV_BINS := $(COV_TESTS:%.c=$(BUILD)/cov/%)
 COV_SEEDS ?= 300
 TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
 FUZZ_SECONDS ?= 240
-FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/test/fuzz_*.c dvm/*/test/fuzz_*.c)
+FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/test/fuzz_*.c $(DVM_DIRS:%=%/test/fuzz_*.c))
 FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
 # Programs of ci/contract.txt.
 CONTRACT_TESTS := $(shell awk '!/^\#/ { print $$1 }' ci/contract.txt | sort -u)

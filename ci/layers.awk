@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Reads C files and refuses includes against the layers of docs/architecture.md.
-# -v core=, host=: the modules of dvm/ in their order. -v edges=: a file that gets a line "from to" for
+# -v core=, host=, tool=: the modules of dvm/ in their order. -v edges=: a file that gets a line "from to" for
 # each include of another folder, for tsort.
 
 BEGIN {
@@ -10,10 +10,14 @@ BEGIN {
     nhost = split(host, name, " ")
     for (i = 1; i <= nhost; i++)
         rank["dvm/" name[i]] = 300 + i
+    ntool = split(tool, name, " ")
+    for (i = 1; i <= ntool; i++)
+        rank["dvm/" name[i]] = 500 + i
     rank["api"] = 10
     rank["dvm/sim"] = 200   # drives the core, knows nothing of the host
-    rank["dvm"] = 500       # daemon.c joins the parts
-    rank["dvm/bin"] = 600
+    rank["dvm/host"] = 400  # daemon.c joins the parts
+    rank["dvm"] = 600       # tests of whole DVMs
+    rank["dvm/bin"] = 700
 }
 
 function folder(path) {

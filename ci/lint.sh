@@ -103,7 +103,7 @@ gate_format() {
 gate_layers() {
     local edges rc=0
     edges=$(mktemp)
-    code_files | xargs -r awk -v core="$core_modules" -v host="$host_modules" -v edges="$edges" \
+    code_files | xargs -r awk -v core="$core_modules" -v host="$host_modules" -v tool="$tool_modules" -v edges="$edges" \
         -f "$here/layers.awk" || rc=1
     if ! tsort "$edges" >/dev/null 2>"$edges.loop"; then
         echo "layers: folders that include each other:"
@@ -224,6 +224,7 @@ main() {
     [ -n "$files" ] || die "there is no file to look at"
     core_modules=$(from_makefile CORE_MODULES)
     host_modules=$(from_makefile HOST_MODULES)
+    tool_modules=$(from_makefile TOOL_MODULES)
     packages=$(from_makefile PKGS)
     for gate in "$@"; do
         [[ " ${GATES[*]} " == *" $gate "* ]] || die "there is no gate $gate, only: ${GATES[*]}"

@@ -12,7 +12,7 @@ setup() {
     mkdir -p "$tree"
     cp "$ci/../.clang-format" "$ci/../.clang-tidy" "$tree"
     file Makefile '# SPDX-License-Identifier: BSD-3-Clause' 'PKGS := jansson' \
-        'CORE_MODULES := wire tree' 'HOST_MODULES := net pmix'
+        'CORE_MODULES := wire tree' 'HOST_MODULES := net pmix' 'TOOL_MODULES := cli'
     c_file base/one/one.h 'int one(void);'
     c_file base/one/one.c '#include "base/one/one.h"' '' 'int one(void)' '{' '    return 1;' '}'
     c_file api/api.h '#include "base/one/one.h"'
