@@ -40,7 +40,7 @@ OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := wire tree member link rml xcast gather state map launch errmgr core stage replay
+CORE_MODULES := protocol/wire tree member link rml xcast gather state map launch errmgr core stage replay
 HOST_MODULES := cgroup net cred spawner odls iof stager pmix ctl
 TOOL_MODULES := cli submit ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
@@ -111,7 +111,7 @@ $(eval $(call variant,asan))
 $(eval $(call variant,fuzz))
 $(eval $(call variant,cov))
 $(BUILD)/fuzz/%: override CC := $(FUZZ_CC)
-$(eval $(call variant,mutant)) # tests only: holds the deliberate mistakes of dvm/wire/mutant.h
+$(eval $(call variant,mutant)) # tests only: holds the deliberate mistakes of dvm/protocol/wire/mutant.h
 
 $(BUILD)/bin/%: $(BUILD)/release/bin/%
 	@mkdir -p $(@D)
@@ -126,9 +126,9 @@ $(foreach l,base api dvm operator,$(eval $(call test_layer,asan,$(l),$($(l)_USES
 $(eval $(call test_layer,cov,dvm,sim core api base))
 $(eval $(call test_layer,mutant,dvm,sim core api base))
 $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
-# The tests of dvm/wire share a sample of every message, one of dvm/core a daemon in the middle of its work.
-SCENE := dvm/core/test/scene.o dvm/wire/test/samples.o
-$(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/wire/test/samples.o))
+# The tests of dvm/protocol/wire share a sample of every message, one of dvm/core a daemon in the middle of its work.
+SCENE := dvm/core/test/scene.o dvm/protocol/wire/test/samples.o
+$(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/wire/test/samples.o))
 # All of dvm/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/core/test/test_*.c dvm/stage/test/test_staging.c)): $(BUILD)/$(v)/dvm/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/core/test/test_refuse $(BUILD)/$(v)/dvm/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
@@ -141,7 +141,7 @@ $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asa
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.
-FUZZ_WITH := $(BUILD)/fuzz/dvm/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/stager/words.o $(BUILD)/fuzz/dvm/cred/cred.o \
+FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/stager/words.o $(BUILD)/fuzz/dvm/cred/cred.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
@@ -263,7 +263,7 @@ docs-check: $(BUILD)/release/ci/graphs ## fail if docs/ is not what the source s
 	@diff -ru docs/graphs $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
 	@ci/docs.sh
 
-lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/wire" narrow it
+lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/protocol/wire" narrow it
 	@ci/lint.sh $(GATES)
 
 lint-test: ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The gates that need no build. `ci/lint.sh` runs all, `ci/lint.sh format layers` runs those named.
-# LINT_PATHS="dvm/wire base" narrows them to folders or files. Exit: 0 clean, 1 refused, 2 cannot run.
+# LINT_PATHS="dvm/protocol/wire base" narrows them to folders or files. Exit: 0 clean, 1 refused, 2 cannot run.
 set -euo pipefail
 shopt -s inherit_errexit
 

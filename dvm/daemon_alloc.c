@@ -3,8 +3,8 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
+#include "dvm/protocol/wire/msg.h"
 #include "dvm/submit/hosts.h"
-#include "dvm/wire/msg.h"
 
 #include <stdlib.h>
 

@@ -11,8 +11,8 @@
 #include "dvm/net/net.h"
 #include "dvm/odls/odls.h"
 #include "dvm/pmix/pmix_srv.h"
+#include "dvm/protocol/wire/client.h"
 #include "dvm/stage/stage.h"
-#include "dvm/wire/client.h"
 
 #include <uthash.h>
 

@@ -16,13 +16,13 @@ setup() {
     c_file base/one/one.h 'int one(void);'
     c_file base/one/one.c '#include "base/one/one.h"' '' 'int one(void)' '{' '    return 1;' '}'
     c_file api/api.h '#include "base/one/one.h"'
-    c_file dvm/wire/wire.h '#include "api/api.h"' '#include "base/one/one.h"'
-    c_file dvm/wire/wire_private.h
-    c_file dvm/tree/tree.h '#include "dvm/wire/wire.h"'
+    c_file dvm/protocol/wire/wire.h '#include "api/api.h"' '#include "base/one/one.h"'
+    c_file dvm/protocol/wire/wire_private.h
+    c_file dvm/tree/tree.h '#include "dvm/protocol/wire/wire.h"'
     c_file dvm/net/net.h '#include "dvm/tree/tree.h"'
     c_file dvm/sim/sim.h '#include "dvm/tree/tree.h"'
     c_file operator/kube/kube.h '#include "api/api.h"'
-    c_file dvm/wire/test/help.h '#include "dvm/sim/sim.h"' '#include "dvm/wire/wire_private.h"'
+    c_file dvm/protocol/wire/test/help.h '#include "dvm/sim/sim.h"' '#include "dvm/protocol/wire/wire_private.h"'
 }
 
 # file <path> <line>...
@@ -82,7 +82,7 @@ passes() {
 }
 
 @test "all gates run and all that refuse are named" {
-    c_file base/one/bad.c '#include "dvm/wire/wire.h"' 'int  one ( void );'
+    c_file base/one/bad.c '#include "dvm/protocol/wire/wire.h"' 'int  one ( void );'
     run lint format layers spdx
     [ "$status" -eq 1 ]
     [[ $output == *"lint: refused by: format layers"* ]]
@@ -105,13 +105,13 @@ passes() {
 }
 
 @test "layers: api does not include dvm" {
-    c_file api/bad.c '#include "dvm/wire/wire.h"'
-    refused layers "the layer dvm/wire is above api"
+    c_file api/bad.c '#include "dvm/protocol/wire/wire.h"'
+    refused layers "the layer dvm/protocol/wire is above api"
 }
 
 @test "layers: a core module does not include a later one" {
-    c_file dvm/wire/bad.c '#include "dvm/tree/tree.h"'
-    refused layers "the layer dvm/tree is above dvm/wire"
+    c_file dvm/protocol/wire/bad.c '#include "dvm/tree/tree.h"'
+    refused layers "the layer dvm/tree is above dvm/protocol/wire"
 }
 
 @test "layers: the core does not include a host module" {
@@ -136,7 +136,7 @@ passes() {
 }
 
 @test "layers: the operator does not include dvm" {
-    c_file operator/kube/bad.c '#include "dvm/wire/wire.h"'
+    c_file operator/kube/bad.c '#include "dvm/protocol/wire/wire.h"'
     refused layers "dvm/ and operator/ do not know each other"
 }
 
@@ -156,17 +156,17 @@ passes() {
 }
 
 @test "layers: a private header stays in its folder" {
-    c_file dvm/tree/bad.c '#include "dvm/wire/wire_private.h"'
-    refused layers "a private header of dvm/wire"
+    c_file dvm/tree/bad.c '#include "dvm/protocol/wire/wire_private.h"'
+    refused layers "a private header of dvm/protocol/wire"
 }
 
 @test "layers: a test's header is for tests" {
-    c_file dvm/wire/bad.c '#include "dvm/wire/test/help.h"'
+    c_file dvm/protocol/wire/bad.c '#include "dvm/protocol/wire/test/help.h"'
     refused layers "a header for tests only"
 }
 
 @test "layers: a path that does not begin at the root is refused" {
-    c_file dvm/wire/bad.c '#  include "wire.h"'
+    c_file dvm/protocol/wire/bad.c '#  include "wire.h"'
     refused layers "write the path from the root of the tree"
 }
 
@@ -199,21 +199,21 @@ passes() {
 }
 
 @test "pure: the core writes to no stream" {
-    c_file dvm/wire/bad.c 'void say(void)' '{' '    printf("x");' '}'
-    refused pure "dvm/wire/bad.c:4:"
-    c_file dvm/wire/bad.c 'void dump(FILE *out);'
-    refused pure "dvm/wire/bad.c:2:"
+    c_file dvm/protocol/wire/bad.c 'void say(void)' '{' '    printf("x");' '}'
+    refused pure "dvm/protocol/wire/bad.c:4:"
+    c_file dvm/protocol/wire/bad.c 'void dump(FILE *out);'
+    refused pure "dvm/protocol/wire/bad.c:2:"
 }
 
 @test "pure: format attributes, members, texts and comments pass" {
-    c_file dvm/wire/good.c '/* printf("x"), FILE */' 'void f(int x, ...) __attribute__((format(printf, 1, 2)));' \
+    c_file dvm/protocol/wire/good.c '/* printf("x"), FILE */' 'void f(int x, ...) __attribute__((format(printf, 1, 2)));' \
         'int g = x->printf(1) + my_printf(2) + h("FILE printf(");'
     passes pure
 }
 
 @test "pure: the host and tests may touch the world" {
     c_file dvm/net/good.c '#include <sys/socket.h>'
-    c_file dvm/wire/test/good.c '#include <unistd.h>'
+    c_file dvm/protocol/wire/test/good.c '#include <unistd.h>'
     passes pure
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection to a daemon: frames of dvm/net, messages of dvm/wire/client.h. */
+/* A connection to a daemon: frames of dvm/net, messages of dvm/protocol/wire/client.h. */
 #ifndef DVM_CLI_CONN_H
 #define DVM_CLI_CONN_H
 
 #include "base/err/err.h"
 #include "dvm/cli/find.h"
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"
 #include "dvm/net/tcp.h"
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <errno.h>
 #include <fcntl.h>

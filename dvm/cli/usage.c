@@ -2,7 +2,7 @@
 /* Errors and numbers of command lines. */
 #include "dvm/cli/usage.h"
 
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <ctype.h>
 #include <errno.h>

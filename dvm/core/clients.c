@@ -4,7 +4,7 @@
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <signal.h>
 #include <stdlib.h>

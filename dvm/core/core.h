@@ -10,9 +10,9 @@
 #include "api/size.h"
 #include "base/fsm/fsm.h"
 #include "dvm/launch/launch.h"
-#include "dvm/wire/alloc.h"
-#include "dvm/wire/job.h"
-#include "dvm/wire/out.h"
+#include "dvm/protocol/wire/alloc.h"
+#include "dvm/protocol/wire/job.h"
+#include "dvm/protocol/wire/out.h"
 
 #include <hwloc/bitmap.h>
 
@@ -46,9 +46,9 @@ struct core_opts {
 struct core *core_create(const struct core_opts *opts, uint64_t now_ms, uint64_t wall_ms);
 void core_destroy(struct core *c);
 
-/* After every input the driver takes the actions (dvm/wire/out.h) in order until there are none,
- * and arms one timer for core_deadline() (absolute milliseconds, UINT64_MAX: none), at which it
- * calls core_tick(). `now` is monotonic, `wall` since 1970. */
+/* After every input the driver takes the actions (dvm/protocol/wire/out.h) in order until there are
+ * none, and arms one timer for core_deadline() (absolute milliseconds, UINT64_MAX: none), at which
+ * it calls core_tick(). `now` is monotonic, `wall` since 1970. */
 void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms); /* before each input */
 bool core_next(struct core *c, struct out_act *act);               /* out_act_free() it */
 uint64_t core_deadline(const struct core *c);

@@ -3,7 +3,7 @@
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "dvm/core/core_private.h"
 
 #include "base/log/log.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * known here yet. The first participant decides how each ends. */
 #include "dvm/gather/gather.h"
 
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>

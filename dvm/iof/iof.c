@@ -5,7 +5,7 @@
 
 #include "base/log/log.h"
 #include "dvm/iof/tap.h"
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <hwloc/bitmap.h>
 #include <stdlib.h>

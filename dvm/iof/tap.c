@@ -3,7 +3,7 @@
 #include "dvm/iof/tap.h"
 
 #include "base/log/log.h"
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <hwloc/bitmap.h>
 #include <stdlib.h>

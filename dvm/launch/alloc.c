@@ -3,7 +3,7 @@
  * the answer, and one word to the asker at the end. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>

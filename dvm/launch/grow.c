@@ -4,7 +4,7 @@
 #include "dvm/launch/launch_private.h"
 
 #include "base/log/log.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>

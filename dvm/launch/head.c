@@ -2,7 +2,7 @@
 /* The head's record as a whole: life cycle, messages, size, shutdown, view. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <signal.h>
 #include <stdio.h>

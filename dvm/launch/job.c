@@ -2,7 +2,7 @@
 /* A job from its submission to its launch: queue, both hold points, mapping. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>

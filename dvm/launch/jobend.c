@@ -2,7 +2,7 @@
 /* A job from its launch to its end: reports of daemons, failures, deadlines, the final word. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <signal.h>
 #include <stdarg.h>

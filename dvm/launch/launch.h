@@ -9,8 +9,8 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "dvm/member/member.h"
+#include "dvm/protocol/wire/out.h"
 #include "dvm/rml/rml.h"
-#include "dvm/wire/out.h"
 
 #include <hwloc/bitmap.h>
 
@@ -75,7 +75,7 @@ void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char
 /* A target of a shrink has processed the command / its link is gone. */
 void launch_left(struct launch *l, uint32_t vpid, struct epoch epoch);
 void launch_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
-/* A message that is for the head (dvm/wire/msg.h). */
+/* A message that is for the head (dvm/protocol/wire/msg.h). */
 void launch_msg(struct launch *l, uint32_t from, struct msg *m);
 
 /* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; `vpid`

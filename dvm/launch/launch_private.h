@@ -5,8 +5,8 @@
 
 #include "dvm/launch/launch.h"
 #include "dvm/map/map.h"
+#include "dvm/protocol/wire/alloc.h"
 #include "dvm/state/state.h"
-#include "dvm/wire/alloc.h"
 
 #include <uthash.h>
 

@@ -2,7 +2,7 @@
 /* Joiners that live shortly, again and again: each further life is admitted later, so that they do
  * not keep the fence up. */
 #include "dvm/launch/launch_private.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 

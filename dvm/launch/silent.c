@@ -4,7 +4,7 @@
  * times the limit as it has daemons that nobody else hears. But each member reports every removal
  * to the head, so whoever has not reported one in time is silent, wherever it hangs. */
 #include "dvm/launch/launch_private.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 

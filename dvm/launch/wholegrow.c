@@ -3,7 +3,7 @@
  * or gives way to a shrink takes back what it has begun. */
 #include "base/log/log.h"
 #include "dvm/launch/launch_private.h"
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The list of links. */
 #include "dvm/link/link.h"
 
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <utlist.h>

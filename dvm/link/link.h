@@ -4,8 +4,8 @@
 #define DVM_LINK_LINK_H
 
 #include "dvm/member/member.h"
-#include "dvm/wire/msg.h"
-#include "dvm/wire/out.h"
+#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/out.h"
 
 /* Connection ids given by this module have this bit; the driver's own (incoming ones) do not. */
 #define LINK_OUTGOING (1ull << 63)

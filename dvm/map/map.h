@@ -5,7 +5,7 @@
 
 #include "base/err/err.h"
 #include "dvm/map/topo.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #define MAP_SHOW_MAX (192u << 10) /* bytes of map_show() */
 

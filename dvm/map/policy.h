@@ -4,7 +4,7 @@
 #define DVM_MAP_POLICY_H
 
 #include "base/err/err.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 /* "slot", "numa", "ppr:2:core", each with ":pe=N", ":oversubscribe", ":nolocal" (several qualifiers
  * between commas or colons). */

@@ -5,7 +5,7 @@
 #define DVM_MAP_TOPO_H
 
 #include "base/err/err.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <hwloc.h>
 

@@ -2,7 +2,7 @@
 /* The vpid table. */
 #include "dvm/member/member.h"
 
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>

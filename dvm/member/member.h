@@ -6,8 +6,8 @@
 
 #include "base/fsm/fsm.h"
 #include "dvm/member/facts.h"
+#include "dvm/protocol/wire/msg.h"
 #include "dvm/tree/tree.h"
-#include "dvm/wire/msg.h"
 
 enum member_state {
     MEMBER_ABSENT,

@@ -3,7 +3,7 @@
 #include "api/api.h"
 #include "base/log/log.h"
 #include "dvm/pmix/pmix_private.h"
-#include "dvm/wire/frame.h"
+#include "dvm/protocol/wire/frame.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef DVM_PMIX_CLEANUP_H
 #define DVM_PMIX_CLEANUP_H
 
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <pmix_common.h>
 #include <stdbool.h>

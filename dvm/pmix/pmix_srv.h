@@ -6,9 +6,9 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
-#include "dvm/wire/alloc.h"
-#include "dvm/wire/job.h"
-#include "dvm/wire/msg.h"
+#include "dvm/protocol/wire/alloc.h"
+#include "dvm/protocol/wire/job.h"
+#include "dvm/protocol/wire/msg.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,8 @@ struct pmix_srv_proc {
     char nspace[256];
     uint32_t rank; /* PMIX_SRV_RANK_ALL for all */
 };
-/* The library's numbers (PMIX_RANK_WILDCARD, PMIX_RANK_INVALID), not those of dvm/wire/job.h. */
+/* The library's numbers (PMIX_RANK_WILDCARD, PMIX_RANK_INVALID), not those of
+ * dvm/protocol/wire/job.h. */
 #define PMIX_SRV_RANK_ALL 0xfffffffeu
 #define PMIX_SRV_RANK_NONE 0xfffffffcu
 

@@ -2,7 +2,7 @@
 /* Upcalls of a rank's life and of the modex: connected, finalized, abort, fence, connect, direct
  * modex; and the serving of a peer's direct modex. */
 #include "dvm/pmix/pmix_private.h"
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

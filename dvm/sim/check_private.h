@@ -4,8 +4,8 @@
 #define DVM_SIM_CHECK_PRIVATE_H
 
 #include "dvm/core/core_inspect.h"
+#include "dvm/protocol/wire/msg.h"
 #include "dvm/sim/check.h"
-#include "dvm/wire/msg.h"
 
 #include <uthash.h>
 

@@ -2,7 +2,7 @@
 /* The names of the mutants, and the one that is chosen. */
 #include "dvm/sim/mutant.h"
 
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #ifdef DVM_MUTANTS
 

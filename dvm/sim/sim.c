@@ -3,7 +3,7 @@
 #include "dvm/core/core_inspect.h"
 #include "dvm/sim/sim_private.h"
 
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #define DVM_SIM_SIM_H
 
 #include "dvm/core/core.h"
+#include "dvm/protocol/wire/frame.h"
 #include "dvm/stage/stage.h"
-#include "dvm/wire/frame.h"
 
 #define SIM_NODES_MAX 2048
 #define SIM_SLOTS_MAX 8

@@ -3,8 +3,8 @@
 #ifndef DVM_SIM_SIM_PRIVATE_H
 #define DVM_SIM_SIM_PRIVATE_H
 
+#include "dvm/protocol/wire/msg.h"
 #include "dvm/sim/sim.h"
-#include "dvm/wire/msg.h"
 
 #include <uthash.h>
 #include <utlist.h>

@@ -5,7 +5,7 @@
 #define DVM_STAGE_STAGE_H
 
 #include "dvm/core/core.h"
-#include "dvm/wire/piece.h"
+#include "dvm/protocol/wire/piece.h"
 
 /* Kinds of application messages (OUT_APP) that belong to this module. */
 enum stage_kind {

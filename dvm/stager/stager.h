@@ -6,13 +6,13 @@
 
 #include "base/buf/buf.h"
 #include "base/err/err.h"
-#include "dvm/wire/piece.h"
+#include "dvm/protocol/wire/piece.h"
 
 #define STAGER_PROGRAM "dvm-stage" /* beside the other programs */
 #define STAGER_TEXT_MAX 8192
 #define STAGER_PATH_MAX 4095
-/* A frame is a 32-bit length and that many bytes: a list of paths, a piece (dvm/wire/piece.h) or a
- * word. */
+/* A frame is a 32-bit length and that many bytes: a list of paths, a piece
+ * (dvm/protocol/wire/piece.h) or a word. */
 #define STAGER_FRAME_MAX (2u << 20)
 
 enum stager_word_kind {

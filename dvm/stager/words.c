@@ -2,7 +2,7 @@
 /* What is said to and by the processes that read and write files. */
 #include "dvm/stager/stager.h"
 
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "dvm/submit/environ.h"
 
 #include "base/buf/buf.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define DVM_SUBMIT_ENVIRON_H
 
 #include "base/err/err.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #define DVM_SUBMIT_FILES_H
 
 #include "base/err/err.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <poll.h>
 #include <stdbool.h>

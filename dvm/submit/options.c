@@ -5,11 +5,11 @@
 #include "base/buf/buf.h"
 #include "dvm/cli/usage.h"
 #include "dvm/map/policy.h"
+#include "dvm/protocol/wire/client.h"
 #include "dvm/submit/environ.h"
 #include "dvm/submit/files.h"
 #include "dvm/submit/hosts.h"
 #include "dvm/submit/words.h"
-#include "dvm/wire/client.h"
 
 #include <getopt.h>
 #include <stdlib.h>

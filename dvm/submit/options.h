@@ -5,8 +5,8 @@
 
 #include "base/err/err.h"
 #include "dvm/cli/find.h"
+#include "dvm/protocol/wire/job.h"
 #include "dvm/submit/output.h"
-#include "dvm/wire/job.h"
 
 #include <stdbool.h>
 

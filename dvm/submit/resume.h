@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A connection to the DVM that is made again when it is lost: nothing that was said on either side
- * is lost or said twice (dvm/wire/client.h, sessions). */
+ * is lost or said twice (dvm/protocol/wire/client.h, sessions). */
 #ifndef DVM_SUBMIT_RESUME_H
 #define DVM_SUBMIT_RESUME_H
 

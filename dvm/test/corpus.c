@@ -3,8 +3,8 @@
  * type, made by the encoders. */
 #include "dvm/core/test/scene.h"
 #include "dvm/cred/cred.h"
-#include "dvm/wire/piece.h"
-#include "dvm/wire/test/samples.h"
+#include "dvm/protocol/wire/piece.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <errno.h>
 #include <stdio.h>

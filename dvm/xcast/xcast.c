@@ -2,7 +2,7 @@
 /* Forwarding, replay and acknowledgement of broadcasts. */
 #include "dvm/xcast/xcast.h"
 
-#include "dvm/wire/mutant.h"
+#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <utlist.h>

@@ -2,7 +2,7 @@
 /* Fuzz target of a whole daemon: whatever its neighbours say, it stays sane; what is no message at
  * all is refused with a reason and changes nothing. */
 #include "dvm/core/test/scene.h"
-#include "dvm/wire/test/reached.h"
+#include "dvm/protocol/wire/test/reached.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "dvm/core/test/scene.h"
 
 #include "base/log/log.h"
-#include "dvm/wire/test/samples.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <stdlib.h>
 #include <string.h>

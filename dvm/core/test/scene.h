@@ -5,8 +5,8 @@
 #define DVM_CORE_TEST_SCENE_H
 
 #include "dvm/core/core_inspect.h"
+#include "dvm/protocol/wire/msg.h"
 #include "dvm/sim/sim.h"
-#include "dvm/wire/msg.h"
 
 /* A head with four members in a tree of radix 2, a job that runs, a shrink that waits for it. */
 enum scene_kind {

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/dvm.h"
+#include "dvm/protocol/wire/msg.h"
 #include "dvm/sim/sim.h"
-#include "dvm/wire/msg.h"
 
 #include <stdio.h>
 #include <stdlib.h>

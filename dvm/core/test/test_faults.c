@@ -10,8 +10,8 @@
 
 #include "dvm/core/core_inspect.h"
 #include "dvm/core/test/dvm.h"
+#include "dvm/protocol/wire/msg.h"
 #include "dvm/sim/sim.h"
-#include "dvm/wire/msg.h"
 
 #include <stdio.h>
 #include <stdlib.h>

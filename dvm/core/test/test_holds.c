@@ -10,7 +10,7 @@
 
 #include "base/buf/buf.h"
 #include "dvm/core/test/dvm.h"
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <signal.h>
 #include <stdio.h>

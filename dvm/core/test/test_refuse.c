@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/scene.h"
-#include "dvm/wire/test/samples.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <string.h>
 

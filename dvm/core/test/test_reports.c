@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/dvm.h"
-#include "dvm/wire/msg.h"
+#include "dvm/protocol/wire/msg.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of credentials: what is accepted is encoded to the same bytes. */
 #include "dvm/cred/cred.h"
-#include "dvm/wire/test/reached.h"
+#include "dvm/protocol/wire/test/reached.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of what local clients and their daemon say: what is accepted is encoded to the same
  * bytes. */
-#include "dvm/wire/test/reached.h"
-#include "dvm/wire/test/samples.h"
+#include "dvm/protocol/wire/test/reached.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <stdlib.h>
 #include <string.h>

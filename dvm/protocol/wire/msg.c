@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The messages' codec: a letter per field, a word of letters per message. */
-#include "dvm/wire/msg.h"
+#include "dvm/protocol/wire/msg.h"
 
 #include "api/campaign.h"
-#include "dvm/wire/alloc.h"
+#include "dvm/protocol/wire/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

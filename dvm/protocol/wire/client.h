@@ -6,7 +6,7 @@
 
 #include "base/buf/buf.h"
 #include "base/err/err.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 /* One frame of dvm/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
  * carries either one job (SUBMIT or ATTACH first) or any number of calls. An unknown version or
@@ -40,7 +40,7 @@ enum client_type {
                     a connection */
     CLIENT_ACK,  /* u64 number of the last message that has come; both ways */
     CLIENT_BYE,  /* the session is over, and its job with it unless that is detached */
-    CLIENT_FILES, /* bytes: one piece of the job's files (dvm/wire/piece.h) */
+    CLIENT_FILES, /* bytes: one piece of the job's files (dvm/protocol/wire/piece.h) */
     /* daemon -> client */
     CLIENT_ACCEPTED = 64, /* str nspace */
     CLIENT_STATE,         /* str state ("WAITING_FOR_DAEMONS", "RUNNING", …), str reason */

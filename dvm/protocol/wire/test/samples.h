@@ -3,9 +3,9 @@
 #ifndef DVM_WIRE_TEST_SAMPLES_H
 #define DVM_WIRE_TEST_SAMPLES_H
 
-#include "dvm/wire/client.h"
-#include "dvm/wire/frame.h"
-#include "dvm/wire/msg.h"
+#include "dvm/protocol/wire/client.h"
+#include "dvm/protocol/wire/frame.h"
+#include "dvm/protocol/wire/msg.h"
 
 /* A valid message of the type: every field that a layout can name holds something. Borrowed. */
 struct msg sample_msg(unsigned type);

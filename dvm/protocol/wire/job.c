@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Codecs of jobs: as submitted (job_spec) and as launched (job_launch), with their helpers. */
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Codec of pieces of files, and the order in which they come. */
-#include "dvm/wire/piece.h"
+#include "dvm/protocol/wire/piece.h"
 
 void piece_encode(struct buf *b, const struct piece *p)
 {

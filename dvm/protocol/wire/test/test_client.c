@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the local clients' codec: bad input first, then round trips. */
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
-#include "dvm/wire/test/samples.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

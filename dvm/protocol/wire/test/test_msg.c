@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "dvm/wire/out.h"
-#include "dvm/wire/test/samples.h"
+#include "dvm/protocol/wire/out.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts per type, printed when the program ends; ci/fuzz.sh looks for "not reached". */
-#include "dvm/wire/test/reached.h"
+#include "dvm/protocol/wire/test/reached.h"
 
 #include <stdio.h>
 #include <stdlib.h>

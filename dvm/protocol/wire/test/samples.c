@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The samples: small, valid, and with something in every field. */
-#include "dvm/wire/test/samples.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #define BYTES(s) .data = (const uint8_t *)(s), .len = sizeof(s) - 1
 

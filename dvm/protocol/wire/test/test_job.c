@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the job codecs: round trips, truncation at every byte, counts that lie, bad values. */
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

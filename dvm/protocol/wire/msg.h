@@ -4,8 +4,8 @@
 #ifndef DVM_WIRE_MSG_H
 #define DVM_WIRE_MSG_H
 
-#include "dvm/wire/frame.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/frame.h"
+#include "dvm/protocol/wire/job.h"
 
 #define MSG_DATA_MAX (64u << 20)
 #define MSG_TEXT_MAX 16384u
@@ -76,7 +76,8 @@ enum msg_type {
                          that are to are, and when none is any more */
     MSG_CONTINUE_ASK, /* to the head: nspace, rank (or JOB_RANK_ALL): let it go on */
     MSG_CONTINUE,     /* to a member: the same */
-    /* An application's request for another size (dvm/wire/alloc.h): to the head, and its answers */
+    /* An application's request for another size (dvm/protocol/wire/alloc.h): to the head, and its
+       answers */
     MSG_ALLOC,        /* op: the daemon's number of it, nspace, rank: who asks; number: enum
                          alloc_kind, number2: seconds, -1: without end; text: the asker's own id,
                          text2: the campaign that is meant; client: how many, 0: vpids */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Codec of the frame header. */
-#include "dvm/wire/frame.h"
+#include "dvm/protocol/wire/frame.h"
 
-#include "dvm/wire/out.h"
+#include "dvm/protocol/wire/out.h"
 
 void frame_encode(struct buf *b, const struct frame *f)
 {

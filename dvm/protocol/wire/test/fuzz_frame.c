@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of frames and messages between daemons, with the jobs and the tables of members in
  * them: what is accepted survives encode and decode, what is refused leaves nothing. */
-#include "dvm/wire/test/reached.h"
+#include "dvm/protocol/wire/test/reached.h"
 
-#include "dvm/wire/msg.h"
+#include "dvm/protocol/wire/msg.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/wire/piece.h"
+#include "dvm/protocol/wire/piece.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Codec of the local clients' messages. */
-#include "dvm/wire/client.h"
+#include "dvm/protocol/wire/client.h"
 
 #include <stdlib.h>
 #include <string.h>

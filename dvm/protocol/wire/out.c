@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The outbox: appending, taking and freeing of actions. */
-#include "dvm/wire/out.h"
+#include "dvm/protocol/wire/out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

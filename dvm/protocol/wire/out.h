@@ -5,7 +5,7 @@
 #define DVM_WIRE_OUT_H
 
 #include "base/buf/buf.h"
-#include "dvm/wire/job.h"
+#include "dvm/protocol/wire/job.h"
 
 #include <stdarg.h>
 
@@ -24,7 +24,8 @@ enum out_kind {
     OUT_CONTINUE,  /* a: nspace, rank (or JOB_RANK_ALL): held ranks go on */
     OUT_JOB_GONE,  /* a: nspace: all local ranks terminated: clean up, then core_local_gone() */
     OUT_JOB_ENDED, /* a: nspace, number: exit code: the whole job is over (event for local tools) */
-    OUT_RANKS_LOST, /* data: the body of MSG_RANKS_LOST (dvm/wire/msg.h): to be told to local ranks
+    OUT_RANKS_LOST, /* data: the body of MSG_RANKS_LOST (dvm/protocol/wire/msg.h): to be told to
+                     * local ranks
                      */
     OUT_APP,        /* from vpid: kind, data */
     OUT_GATHER,     /* req, number: 0 or an outcome of dvm/gather/gather.h, data */
