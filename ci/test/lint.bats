@@ -18,9 +18,9 @@ setup() {
     c_file api/api.h '#include "base/one/one.h"'
     c_file dvm/protocol/wire/wire.h '#include "api/api.h"' '#include "base/one/one.h"'
     c_file dvm/protocol/wire/wire_private.h
-    c_file dvm/tree/tree.h '#include "dvm/protocol/wire/wire.h"'
-    c_file dvm/net/net.h '#include "dvm/tree/tree.h"'
-    c_file dvm/sim/sim.h '#include "dvm/tree/tree.h"'
+    c_file dvm/protocol/tree/tree.h '#include "dvm/protocol/wire/wire.h"'
+    c_file dvm/net/net.h '#include "dvm/protocol/tree/tree.h"'
+    c_file dvm/sim/sim.h '#include "dvm/protocol/tree/tree.h"'
     c_file operator/kube/kube.h '#include "api/api.h"'
     c_file dvm/protocol/wire/test/help.h '#include "dvm/sim/sim.h"' '#include "dvm/protocol/wire/wire_private.h"'
 }
@@ -110,13 +110,13 @@ passes() {
 }
 
 @test "layers: a core module does not include a later one" {
-    c_file dvm/protocol/wire/bad.c '#include "dvm/tree/tree.h"'
-    refused layers "the layer dvm/tree is above dvm/protocol/wire"
+    c_file dvm/protocol/wire/bad.c '#include "dvm/protocol/tree/tree.h"'
+    refused layers "the layer dvm/protocol/tree is above dvm/protocol/wire"
 }
 
 @test "layers: the core does not include a host module" {
-    c_file dvm/tree/bad.c '#include "dvm/net/net.h"'
-    refused layers "the layer dvm/net is above dvm/tree"
+    c_file dvm/protocol/tree/bad.c '#include "dvm/net/net.h"'
+    refused layers "the layer dvm/net is above dvm/protocol/tree"
 }
 
 @test "layers: a host module does not include a later one" {
@@ -156,7 +156,7 @@ passes() {
 }
 
 @test "layers: a private header stays in its folder" {
-    c_file dvm/tree/bad.c '#include "dvm/protocol/wire/wire_private.h"'
+    c_file dvm/protocol/tree/bad.c '#include "dvm/protocol/wire/wire_private.h"'
     refused layers "a private header of dvm/protocol/wire"
 }
 
@@ -184,7 +184,7 @@ passes() {
 }
 
 @test "layers: daemon.c and the programs include any part" {
-    c_file dvm/daemon.h '#include "dvm/net/net.h"' '#include "dvm/tree/tree.h"'
+    c_file dvm/daemon.h '#include "dvm/net/net.h"' '#include "dvm/protocol/tree/tree.h"'
     c_file dvm/bin/prted.c '#include "dvm/daemon.h"' '#include "dvm/net/net.h"'
     passes layers
 }
@@ -193,8 +193,8 @@ passes() {
     local header
     for header in '<event2/event.h>' '<sys/socket.h>' '<pmix.h>' '<pmix_server.h>' '<time.h>' \
         '<unistd.h>' '<sys/time.h>' '<pthread.h>' '<fcntl.h>' '"base/loop/loop.h"'; do
-        c_file dvm/tree/bad.c "#include $header"
-        refused pure "dvm/tree/bad.c:2:"
+        c_file dvm/protocol/tree/bad.c "#include $header"
+        refused pure "dvm/protocol/tree/bad.c:2:"
     done
 }
 

@@ -6,8 +6,8 @@
 
 #include "base/fsm/fsm.h"
 #include "dvm/member/facts.h"
+#include "dvm/protocol/tree/tree.h"
 #include "dvm/protocol/wire/msg.h"
-#include "dvm/tree/tree.h"
 
 enum member_state {
     MEMBER_ABSENT,

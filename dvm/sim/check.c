@@ -405,7 +405,7 @@ static bool current(const struct check *c, uint32_t vpid, struct epoch e)
     return x && epoch_eq(core_inspect_epoch(x), e);
 }
 
-/* What dvm/tree/tree.h states for this set of live vpids. */
+/* What dvm/protocol/tree/tree.h states for this set of live vpids. */
 static uint32_t children_max(const struct members *m)
 {
     int64_t pos = hwloc_bitmap_last(m->live);

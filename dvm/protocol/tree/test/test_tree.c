@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/tree/tree.h"
+#include "dvm/protocol/tree/tree.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parent, children and next hop in a radix tree with promotion. */
-#include "dvm/tree/tree.h"
+#include "dvm/protocol/tree/tree.h"
 
 #include <stdbool.h>
 
