@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One batch repair of the tree against as many single ones: time, and positions looked at. */
 #include "bench/figures.h"
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 #include <stdio.h>
 #include <stdlib.h>

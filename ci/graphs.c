@@ -3,7 +3,7 @@
  * usage: graphs DIR */
 #include "dvm/core/core.h"
 #include "dvm/errmgr/errmgr.h"
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 #include "dvm/state/state.h"
 
 #include <stdio.h>

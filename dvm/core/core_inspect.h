@@ -5,7 +5,7 @@
 
 #include "dvm/core/core.h"
 #include "dvm/launch/launch_inspect.h"
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 const struct members *core_inspect_members(const struct core *c);
 const struct launch *core_inspect_launch(const struct core *c); /* NULL on other daemons */

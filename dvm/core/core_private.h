@@ -8,7 +8,7 @@
 #include "dvm/gather/gather.h"
 #include "dvm/launch/launch.h"
 #include "dvm/link/link.h"
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 #include "dvm/rml/rml.h"
 #include "dvm/state/state.h"
 #include "dvm/xcast/xcast.h"

@@ -8,7 +8,7 @@
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/size.h"
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 #include "dvm/protocol/wire/out.h"
 #include "dvm/rml/rml.h"
 

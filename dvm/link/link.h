@@ -3,7 +3,7 @@
 #ifndef DVM_LINK_LINK_H
 #define DVM_LINK_LINK_H
 
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 #include "dvm/protocol/wire/msg.h"
 #include "dvm/protocol/wire/out.h"
 

@@ -5,7 +5,7 @@
 #define DVM_RML_RML_H
 
 #include "dvm/link/link.h"
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 #define RML_WINDOW_BYTES                                                                           \
     (4u << 20) /* on the way unacknowledged, per stream; more waits at the sender */

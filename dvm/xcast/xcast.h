@@ -5,7 +5,7 @@
 #define DVM_XCAST_XCAST_H
 
 #include "dvm/link/link.h"
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 /* Each operation has a number; it is also the membership version that it makes. An operation is
  * forwarded before it is handled (a parent must not cut a child off before it has told it why). A

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The compressed form of the vpid table: what members share once, then runs of neighbouring vpids
  * that share it. */
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define DVM_MEMBER_MEMBER_H
 
 #include "base/fsm/fsm.h"
-#include "dvm/member/facts.h"
+#include "dvm/protocol/member/facts.h"
 #include "dvm/protocol/tree/tree.h"
 #include "dvm/protocol/wire/msg.h"
 

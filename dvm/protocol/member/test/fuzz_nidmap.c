@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of the nidmap: what is accepted gives a table that survives encode and decode, what
  * is refused leaves an empty one. */
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 #include <stdlib.h>
 #include <string.h>

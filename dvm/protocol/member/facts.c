@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts to patterns and back, and the set of what is in use. */
-#include "dvm/member/facts.h"
+#include "dvm/protocol/member/facts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

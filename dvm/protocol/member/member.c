@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The vpid table. */
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 #include "dvm/protocol/wire/mutant.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The vpid table: what it keeps is what it was told, in any life; the nidmap gives the same table
  * back, and a malformed one none. */
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/member/member.h"
+#include "dvm/protocol/member/member.h"
 
 #include <stdio.h>
 #include <stdlib.h>
