@@ -7,7 +7,7 @@
 #include "dvm/errmgr/errmgr.h"
 #include "dvm/gather/gather.h"
 #include "dvm/launch/launch.h"
-#include "dvm/link/link.h"
+#include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/rml/rml.h"
 #include "dvm/state/state.h"

@@ -4,7 +4,7 @@
 #ifndef DVM_RML_RML_H
 #define DVM_RML_RML_H
 
-#include "dvm/link/link.h"
+#include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
 
 #define RML_WINDOW_BYTES                                                                           \

@@ -4,7 +4,7 @@
 #ifndef DVM_XCAST_XCAST_H
 #define DVM_XCAST_XCAST_H
 
-#include "dvm/link/link.h"
+#include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
 
 /* Each operation has a number; it is also the membership version that it makes. An operation is

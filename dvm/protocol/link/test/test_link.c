@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/link/link.h"
+#include "dvm/protocol/link/link.h"
 
 #include <string.h>
 

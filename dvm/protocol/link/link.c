@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of links. */
-#include "dvm/link/link.h"
+#include "dvm/protocol/link/link.h"
 
 #include "dvm/protocol/wire/mutant.h"
 
