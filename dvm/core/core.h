@@ -38,7 +38,7 @@ struct core_opts {
     bool parked;           /* a marker says that this daemon has left: stay parked */
     uint64_t reconnect_ms; /* grace for a broken link; 0: 2000 */
     uint64_t ack_ms;       /* a daemon that withholds an acknowledgement longer is lost; 0: 10000 */
-    size_t backlog_max;    /* dvm/rml/rml.h; 0: RML_BACKLOG_MAX */
+    size_t backlog_max;    /* dvm/protocol/rml/rml.h; 0: RML_BACKLOG_MAX */
     uint64_t orphan_ms;    /* a member without any way to the head ends its ranks; 0: 30000 */
     uint64_t leave_ms;     /* fallback of a leaving daemon that is not closed; 0: 10000 */
 };

@@ -9,7 +9,7 @@
 #include "dvm/launch/launch.h"
 #include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
-#include "dvm/rml/rml.h"
+#include "dvm/protocol/rml/rml.h"
 #include "dvm/state/state.h"
 #include "dvm/xcast/xcast.h"
 

@@ -4,7 +4,7 @@
 #ifndef DVM_GATHER_GATHER_H
 #define DVM_GATHER_GATHER_H
 
-#include "dvm/rml/rml.h"
+#include "dvm/protocol/rml/rml.h"
 
 #define GATHER_RUNNING_MAX 4096
 #define GATHER_ENDED_KEPT 256 /* jobs whose late messages are known as such */

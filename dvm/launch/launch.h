@@ -9,8 +9,8 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/rml/rml.h"
 #include "dvm/protocol/wire/out.h"
-#include "dvm/rml/rml.h"
 
 #include <hwloc/bitmap.h>
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/rml/rml.h"
+#include "dvm/protocol/rml/rml.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams with sequence numbers and cumulative acknowledgement, over next hops that may change at
  * any time. */
-#include "dvm/rml/rml.h"
+#include "dvm/protocol/rml/rml.h"
 
 #include "base/log/log.h"
 #include "dvm/protocol/wire/mutant.h"
