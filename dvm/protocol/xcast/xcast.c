@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forwarding, replay and acknowledgement of broadcasts. */
-#include "dvm/xcast/xcast.h"
+#include "dvm/protocol/xcast/xcast.h"
 
 #include "dvm/protocol/wire/mutant.h"
 

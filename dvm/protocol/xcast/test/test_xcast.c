@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/xcast/xcast.h"
+#include "dvm/protocol/xcast/xcast.h"
 
 #include <stdio.h>
 #include <stdlib.h>
