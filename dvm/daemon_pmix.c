@@ -3,7 +3,7 @@
  * store. */
 #include "dvm/daemon_private.h"
 
-#include "dvm/gather/gather.h"
+#include "dvm/protocol/gather/gather.h"
 
 #include "base/log/log.h"
 #include "dvm/submit/hosts.h"

@@ -128,7 +128,7 @@ bool core_stage_targets(const struct core *c, uint32_t client, const char **nspa
 bool core_live(const struct core *c, uint32_t vpid);
 bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch);
 
-/* One local contribution to a collective (dvm/gather/gather.h), answered by OUT_GATHER. */
+/* One local contribution to a collective (dvm/protocol/gather/gather.h), answered by OUT_GATHER. */
 void core_gather(struct core *c, const struct gather_call *call);
 
 /* PMIx_Allocation_request of a local rank or tool: OUT_ALLOC answers once. If that is ALLOC_OK in a

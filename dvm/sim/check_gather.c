@@ -2,7 +2,7 @@
 /* Collectives among members: who takes part hears of each end once, and all hear the same. */
 #include "dvm/sim/check_private.h"
 
-#include "dvm/gather/gather.h"
+#include "dvm/protocol/gather/gather.h"
 
 #include <stdlib.h>
 #include <string.h>

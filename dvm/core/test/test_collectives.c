@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/dvm.h"
-#include "dvm/gather/gather.h"
+#include "dvm/protocol/gather/gather.h"
 
 #include <stdlib.h>
 

@@ -28,7 +28,7 @@ enum out_kind {
                      * local ranks
                      */
     OUT_APP,        /* from vpid: kind, data */
-    OUT_GATHER,     /* req, number: 0 or an outcome of dvm/gather/gather.h, data */
+    OUT_GATHER,     /* req, number: 0 or an outcome of dvm/protocol/gather/gather.h, data */
     OUT_CLIENT, /* client (uint32 in conn), data: an encoded client_msg; number 1: close afterwards
                  */
     OUT_STAGE,  /* client (in conn): its job's files can go: core_stage_targets() */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/gather/gather.h"
+#include "dvm/protocol/gather/gather.h"
 
 #include <stdio.h>
 #include <string.h>

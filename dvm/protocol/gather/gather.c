@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives by (signature, sequence): contributions wait for each other, also for one that is not
  * known here yet. The first participant decides how each ends. */
-#include "dvm/gather/gather.h"
+#include "dvm/protocol/gather/gather.h"
 
 #include "dvm/protocol/wire/mutant.h"
 
