@@ -4,7 +4,7 @@
 #include "dvm/core/core.h"
 #include "dvm/errmgr/errmgr.h"
 #include "dvm/protocol/member/member.h"
-#include "dvm/state/state.h"
+#include "dvm/protocol/state/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "base/log/log.h"
 #include "dvm/pmix/jobtable.h"
-#include "dvm/state/state.h"
+#include "dvm/protocol/state/state.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>

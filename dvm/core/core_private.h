@@ -10,8 +10,8 @@
 #include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/rml/rml.h"
+#include "dvm/protocol/state/state.h"
 #include "dvm/protocol/xcast/xcast.h"
-#include "dvm/state/state.h"
 
 #include <hwloc/bitmap.h>
 

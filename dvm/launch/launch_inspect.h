@@ -4,7 +4,7 @@
 #define DVM_LAUNCH_LAUNCH_INSPECT_H
 
 #include "dvm/launch/launch.h"
-#include "dvm/state/state.h"
+#include "dvm/protocol/state/state.h"
 
 /* Everything is borrowed and valid during the call only. */
 struct inspect_job {

@@ -5,8 +5,8 @@
 
 #include "dvm/launch/launch.h"
 #include "dvm/map/map.h"
+#include "dvm/protocol/state/state.h"
 #include "dvm/protocol/wire/alloc.h"
-#include "dvm/state/state.h"
 
 #include <uthash.h>
 
@@ -286,7 +286,7 @@ bool shrink_running(const struct launch *l);
 /* By a shrink, or by a grow that takes itself back. */
 bool campaign_names(const struct launch *l, uint32_t vpid);
 void campaign_steps(struct launch *l);
-/* The one setter of its phase, by the table (dvm/state); a new one drains, or gathers. */
+/* The one setter of its phase, by the table (dvm/protocol/state); a new one drains, or gathers. */
 void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev);
 void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
 uint64_t campaign_next_deadline(const struct launch *l);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/dvm.h"
-#include "dvm/state/state.h"
+#include "dvm/protocol/state/state.h"
 
 #include <signal.h>
 #include <stdio.h>

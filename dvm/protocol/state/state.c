@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tables of the state machines of jobs, processes and campaigns. */
-#include "dvm/state/state.h"
+#include "dvm/protocol/state/state.h"
 
 #include "api/campaign.h"
 

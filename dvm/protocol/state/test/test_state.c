@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/state/state.h"
+#include "dvm/protocol/state/state.h"
 
 #include <string.h>
 
