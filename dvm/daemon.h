@@ -15,8 +15,8 @@ struct daemon_opts {
     const char *cluster;
     const char *host_name;           /* node name */
     struct hwloc_topology *topology; /* of the machine; borrowed until the end; NULL: unknown */
-    const char *cpus;                /* that ranks may use (dvm/map/topo.h); "": not known */
-    const char *address;             /* that others reach us at */
+    const char *cpus;    /* that ranks may use (dvm/protocol/map/topo.h); "": not known */
+    const char *address; /* that others reach us at */
     const char *head_host;
     uint16_t head_port;
     const char *tls_dir; /* ca.crt, tls.crt, tls.key */

@@ -3,7 +3,7 @@
 #include "dvm/cgroup/cgroup.h"
 
 #include "base/buf/buf.h"
-#include "dvm/map/topo.h"
+#include "dvm/protocol/map/topo.h"
 
 #include <errno.h>
 #include <fcntl.h>

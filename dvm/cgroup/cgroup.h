@@ -30,8 +30,8 @@ bool cgroup_limited(const struct cgroup_cpus *c);
 /* The machine, without its devices. NULL and a reason if it cannot be found out. The caller
  * destroys it. */
 hwloc_topology_t cgroup_topology(struct err *err);
-/* What the head is told of these CPUs (dvm/map/topo.h), "" and a reason if they are too many.
- * `alone`: no other container or daemon runs on the machine, as far as we know. */
+/* What the head is told of these CPUs (dvm/protocol/map/topo.h), "" and a reason if they are too
+ * many. `alone`: no other container or daemon runs on the machine, as far as we know. */
 char *cgroup_topo_text(hwloc_topology_t t, const struct cgroup_cpus *c, bool alone,
                        struct err *err);
 

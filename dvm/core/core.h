@@ -28,8 +28,8 @@ struct core_opts {
     const char *head_host; /* members: the head's stable name and join port */
     uint16_t head_port;
     uint32_t slots;
-    const char *cpus;      /* that ranks may use here (dvm/map/topo.h); "" or NULL: not known */
-    uint32_t radix;        /* head decides; 2..1024 */
+    const char *cpus; /* that ranks may use here (dvm/protocol/map/topo.h); "" or NULL: not known */
+    uint32_t radix;   /* head decides; 2..1024 */
     uint64_t incarnation;  /* head: random, not 0 */
     uint32_t size;         /* head: first size bound (0 on Kubernetes, N for prte) */
     bool park;             /* left: park (pods) instead of ending the program */

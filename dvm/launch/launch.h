@@ -41,7 +41,7 @@ struct launch_opts {
     uint32_t size;
     uint64_t ack_ms;
     uint64_t silent_ms; /* who has not reported a removal for so long is lost */
-    const char *cpus;   /* the head's own (dvm/map/topo.h); "" or NULL: not known */
+    const char *cpus;   /* the head's own (dvm/protocol/map/topo.h); "" or NULL: not known */
 };
 
 struct launch *launch_create(const struct launch_opts *o, struct out *out, struct members *members,

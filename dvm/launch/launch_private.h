@@ -4,7 +4,7 @@
 #define DVM_LAUNCH_LAUNCH_PRIVATE_H
 
 #include "dvm/launch/launch.h"
-#include "dvm/map/map.h"
+#include "dvm/protocol/map/map.h"
 #include "dvm/protocol/state/state.h"
 #include "dvm/protocol/wire/alloc.h"
 

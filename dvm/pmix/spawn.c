@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PMIx_Spawn: a request of a local rank becomes a job spec. */
-#include "dvm/map/policy.h"
 #include "dvm/pmix/pmix_private.h"
+#include "dvm/protocol/map/policy.h"
 
 #include <stdlib.h>
 #include <string.h>

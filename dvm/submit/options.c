@@ -4,7 +4,7 @@
 
 #include "base/buf/buf.h"
 #include "dvm/cli/usage.h"
-#include "dvm/map/policy.h"
+#include "dvm/protocol/map/policy.h"
 #include "dvm/protocol/wire/client.h"
 #include "dvm/submit/environ.h"
 #include "dvm/submit/files.h"

@@ -15,7 +15,7 @@
 enum msg_type {
     /* between neighbours, on the link that carries them */
     MSG_HELLO = 1, /* number: enum hello_why, text: cluster, one member, op: last broadcast
-                      processed, text2: the caller's CPUs (dvm/map/topo.h) if it joins */
+                      processed, text2: the caller's CPUs (dvm/protocol/map/topo.h) if it joins */
     MSG_WELCOME,   /* number: radix, epoch: the caller's life, one member: the answering daemon */
     MSG_REFUSE,    /* number: enum refuse_why, text */
     MSG_BYE,       /* nothing follows on this link from this side */

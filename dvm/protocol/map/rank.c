@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranker: numbers the places that the mapper has found, the ranks of each application together.
  */
-#include "dvm/map/map_private.h"
+#include "dvm/protocol/map/map_private.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #define DVM_MAP_MAP_H
 
 #include "base/err/err.h"
-#include "dvm/map/topo.h"
+#include "dvm/protocol/map/topo.h"
 #include "dvm/protocol/wire/job.h"
 
 #define MAP_SHOW_MAX (192u << 10) /* bytes of map_show() */

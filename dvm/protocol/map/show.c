@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A map as a table for humans. */
-#include "dvm/map/map.h"
+#include "dvm/protocol/map/map.h"
 
-#include "dvm/map/policy.h"
+#include "dvm/protocol/map/policy.h"
 
 #include <stdarg.h>
 #include <stdio.h>

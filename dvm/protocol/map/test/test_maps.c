@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Golden maps: every policy over hwloc's synthetic topologies, as maps.txt beside this file says.
  * GOLDEN_WRITE=FILE writes what is true now. */
-#include "dvm/map/map.h"
-#include "dvm/map/policy.h"
+#include "dvm/protocol/map/map.h"
+#include "dvm/protocol/map/policy.h"
 
 #include "base/buf/buf.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The mapper: deals ranks out to daemons and to parts of them. */
-#include "dvm/map/map_private.h"
+#include "dvm/protocol/map/map_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>

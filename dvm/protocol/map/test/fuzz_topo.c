@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of a daemon's CPUs as it tells them: what is accepted survives being written and read
  * again, what is refused says why. */
-#include "dvm/map/topo.h"
+#include "dvm/protocol/map/topo.h"
 
 #include <stdlib.h>
 #include <string.h>

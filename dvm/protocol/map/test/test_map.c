@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/map/map.h"
+#include "dvm/protocol/map/map.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of dvm/map share: a map while it is made. */
+/* What the files of dvm/protocol/map share: a map while it is made. */
 #ifndef DVM_MAP_MAP_PRIVATE_H
 #define DVM_MAP_MAP_PRIVATE_H
 
-#include "dvm/map/map.h"
+#include "dvm/protocol/map/map.h"
 
 #define WHY_MAX 256
 #define NO_LIMIT (UINT32_MAX / 2)

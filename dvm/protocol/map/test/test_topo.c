@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of a daemon's CPUs as a text: malformed ones first, then what hwloc's topologies become. */
-#include "dvm/map/topo.h"
+#include "dvm/protocol/map/topo.h"
 
 #include "base/buf/buf.h"
 

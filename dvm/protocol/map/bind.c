@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The binder: whether ranks are bound, to what, and which CPUs are idle for them. */
-#include "dvm/map/map_private.h"
+#include "dvm/protocol/map/map_private.h"
 
 #include <stdlib.h>
 #include <string.h>

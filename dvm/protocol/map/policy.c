@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads and writes the words for policies of mapping, ranking and binding. */
-#include "dvm/map/policy.h"
+#include "dvm/protocol/map/policy.h"
 
-#include "dvm/map/topo.h"
+#include "dvm/protocol/map/topo.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CPUs of a daemon: from hwloc, to text and back, and questions about their parts. */
-#include "dvm/map/topo.h"
+#include "dvm/protocol/map/topo.h"
 
 #include <stdlib.h>
 #include <string.h>
