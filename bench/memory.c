@@ -2,7 +2,7 @@
 /* Bytes per member at the head (table, and what launch keeps beside it), on other daemons, and in
  * the nidmap, for three ways in which daemons are named. */
 #include "bench/figures.h"
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 
 #include <malloc.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "base/fsm/fsm.h"
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 #include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/out.h"

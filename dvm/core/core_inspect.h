@@ -4,7 +4,7 @@
 #define DVM_CORE_CORE_INSPECT_H
 
 #include "dvm/core/core.h"
-#include "dvm/launch/launch_inspect.h"
+#include "dvm/protocol/launch/launch_inspect.h"
 #include "dvm/protocol/member/member.h"
 
 const struct members *core_inspect_members(const struct core *c);

@@ -5,8 +5,8 @@
 
 #include "dvm/core/core.h"
 #include "dvm/errmgr/errmgr.h"
-#include "dvm/launch/launch.h"
 #include "dvm/protocol/gather/gather.h"
+#include "dvm/protocol/launch/launch.h"
 #include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/rml/rml.h"

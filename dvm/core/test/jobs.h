@@ -12,7 +12,7 @@
 
 #include "dvm/core/core_private.h"
 #include "dvm/core/test/dvm.h"
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/dvm.h"
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include "dvm/core/core_inspect.h"
 #include "dvm/core/test/dvm.h"
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 #include "dvm/sim/check.h"
 #include "dvm/sim/sim.h"
 

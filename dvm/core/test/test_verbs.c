@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/core/test/scene.h"
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

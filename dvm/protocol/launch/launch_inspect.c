@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shows the head's records to a checker; changes nothing. */
-#include "dvm/launch/launch_inspect.h"
+#include "dvm/protocol/launch/launch_inspect.h"
 
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 
 #include <utlist.h>
 

@@ -3,7 +3,7 @@
  * of a job are sent for, and each of its daemons checks what its own ranks need; they start when
  * all have done so. */
 #include "base/log/log.h"
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>

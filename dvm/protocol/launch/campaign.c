@@ -2,7 +2,7 @@
 /* Shrink campaigns: admission, draining, one broadcast for all targets, one teardown, one terminal
  * event. */
 #include "base/log/log.h"
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Ranks that stop for a debugger, as the head sees them: when all of a job do, who asked is told,
  * and when they may go on, their daemons are. */
 #include "base/log/log.h"
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Campaigns that applications and tools ask for (PMIx_Allocation_request): which daemons are meant,
  * the answer, and one word to the asker at the end. */
 #include "base/log/log.h"
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>

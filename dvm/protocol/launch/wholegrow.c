@@ -2,7 +2,7 @@
 /* Grow campaigns: the daemons of all targets are wired at once, or none is; who fails, is cancelled
  * or gives way to a shrink takes back what it has begun. */
 #include "base/log/log.h"
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * and gets others when these are lost: one after the other, a silent subtree would take as many
  * times the limit as it has daemons that nobody else hears. But each member reports every removal
  * to the head, so whoever has not reported one in time is silent, wherever it hangs. */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* What mapping asks of each daemon, so that it need not be made of the table of members each time:
  * its host; its CPUs as it told them when it called home, and how many ranks have each for their
  * own. */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 
 #include <stdlib.h>
 #include <string.h>

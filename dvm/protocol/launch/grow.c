@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Grow campaigns: daemons that call home are admitted within the size bound and wired in batches as
  * they arrive. */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 
 #include "base/log/log.h"
 #include "dvm/protocol/wire/mutant.h"

@@ -2,7 +2,7 @@
 /* Ranks that have ended badly: what the end of their job says of them, and who is told meanwhile.
  */
 #include "base/log/log.h"
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Jobs that ranks of other jobs have spawned: they share the submitter's output, end with a parent
  * that fails, and keep the submitter waiting; and daemons that ask about a job that is not theirs.
  */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The launch fence: the sum of named holds; and the queue of membership operations. */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The numbered events of this incarnation, in a bounded ring. */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 
 #include <string.h>
 

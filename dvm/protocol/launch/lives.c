@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joiners that live shortly, again and again: each further life is admitted later, so that they do
  * not keep the fence up. */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>

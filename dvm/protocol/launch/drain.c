@@ -2,7 +2,7 @@
 /* Draining: what a shrink waits for, what it ends; and releases that daemons ask for themselves
  * (SIGTERM). */
 #include "base/log/log.h"
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * known; but nobody is passed more often than QUEUE_PASSES_MAX. (EASY backfill: D. Lifka, "The
  * ANL/IBM SP scheduling system", JSSPP 1995; here with the limit, since most ends are not known.)
  */
-#include "dvm/launch/launch_private.h"
+#include "dvm/protocol/launch/launch_private.h"
 
 #include <stdlib.h>
 #include <utlist.h>

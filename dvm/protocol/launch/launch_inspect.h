@@ -3,7 +3,7 @@
 #ifndef DVM_LAUNCH_LAUNCH_INSPECT_H
 #define DVM_LAUNCH_LAUNCH_INSPECT_H
 
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 #include "dvm/protocol/state/state.h"
 
 /* Everything is borrowed and valid during the call only. */

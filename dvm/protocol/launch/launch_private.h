@@ -3,7 +3,7 @@
 #ifndef DVM_LAUNCH_LAUNCH_PRIVATE_H
 #define DVM_LAUNCH_LAUNCH_PRIVATE_H
 
-#include "dvm/launch/launch.h"
+#include "dvm/protocol/launch/launch.h"
 #include "dvm/protocol/map/map.h"
 #include "dvm/protocol/state/state.h"
 #include "dvm/protocol/wire/alloc.h"
