@@ -2,7 +2,7 @@
 /* Writes the state machines as graphs, for Graphviz and for Markdown, and the table of losses;
  * usage: graphs DIR */
 #include "dvm/core/core.h"
-#include "dvm/errmgr/errmgr.h"
+#include "dvm/protocol/errmgr/errmgr.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/state/state.h"
 
@@ -46,7 +46,7 @@ static int write_file(const char *dir, const struct fsm *m, const char *ending,
     return -1;
 }
 
-/* What dvm/errmgr decides, as a table. */
+/* What dvm/protocol/errmgr decides, as a table. */
 static void dump_losses(const struct fsm *m, FILE *out)
 {
     static const char *const who[] = {[ERR_MEMBER] = "a member",
@@ -59,7 +59,7 @@ static void dump_losses(const struct fsm *m, FILE *out)
                                        [ERR_ROLLBACK] = "forget its admission",
                                        [ERR_DEPARTED] = "tell the head: departed"};
 
-    fputs("<!-- Generated from dvm/errmgr/errmgr.c by make docs-graphs. -->\n\n"
+    fputs("<!-- Generated from dvm/protocol/errmgr/errmgr.c by make docs-graphs. -->\n\n"
           "# What the loss of a neighbour means\n\n"
           "| whose link | broke | did not return | said BYE |\n| --- | --- | --- | --- |\n",
           out);

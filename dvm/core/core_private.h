@@ -4,7 +4,7 @@
 #define DVM_CORE_CORE_PRIVATE_H
 
 #include "dvm/core/core.h"
-#include "dvm/errmgr/errmgr.h"
+#include "dvm/protocol/errmgr/errmgr.h"
 #include "dvm/protocol/gather/gather.h"
 #include "dvm/protocol/launch/launch.h"
 #include "dvm/protocol/link/link.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of losses. */
-#include "dvm/errmgr/errmgr.h"
+#include "dvm/protocol/errmgr/errmgr.h"
 
 enum errmgr_do errmgr_decide(enum errmgr_who who, enum errmgr_what what)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/errmgr/errmgr.h"
+#include "dvm/protocol/errmgr/errmgr.h"
 
 static void nobody_that_is_known_is_ever_acted_upon(void **state)
 {
