@@ -3,7 +3,7 @@
  * leaver is parked, frames, and CPU time per daemon. Each frame takes one tick, which is one hop;
  * CPU time is that of the daemons' own calls, without this driver's. Usage: xcast [MOST [RADIX]] */
 #include "bench/figures.h"
-#include "dvm/core/core.h"
+#include "dvm/protocol/core/core.h"
 
 #include <malloc.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes the state machines as graphs, for Graphviz and for Markdown, and the table of losses;
  * usage: graphs DIR */
-#include "dvm/core/core.h"
+#include "dvm/protocol/core/core.h"
 #include "dvm/protocol/errmgr/errmgr.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/state/state.h"

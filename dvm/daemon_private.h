@@ -4,13 +4,13 @@
 #define DVM_DAEMON_PRIVATE_H
 
 #include "base/tls/tls.h"
-#include "dvm/core/core.h"
 #include "dvm/ctl/ctl.h"
 #include "dvm/daemon.h"
 #include "dvm/iof/iof.h"
 #include "dvm/net/net.h"
 #include "dvm/odls/odls.h"
 #include "dvm/pmix/pmix_srv.h"
+#include "dvm/protocol/core/core.h"
 #include "dvm/protocol/wire/client.h"
 #include "dvm/stage/stage.h"
 

@@ -19,7 +19,7 @@ setup() {
 }
 
 @test "a core object that comes from elsewhere is refused" {
-    echo "LOAD $BUILD/release/dvm/core/apply.o" >>"$BUILD/release/prted.map"
+    echo "LOAD $BUILD/release/dvm/protocol/core/apply.o" >>"$BUILD/release/prted.map"
     run ci/archives.sh core
     [ "$status" -eq 1 ]
     [[ $output == *"from elsewhere"* ]]

@@ -6,7 +6,7 @@
 #include "base/err/err.h"
 #include "base/loop/loop.h"
 #include "base/tls/tls.h"
-#include "dvm/core/core.h"
+#include "dvm/protocol/core/core.h"
 
 #include <stdint.h>
 

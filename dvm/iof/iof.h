@@ -4,8 +4,8 @@
 #ifndef DVM_IOF_IOF_H
 #define DVM_IOF_IOF_H
 
-#include "dvm/core/core.h"
 #include "dvm/odls/odls.h"
+#include "dvm/protocol/core/core.h"
 
 /* Kinds of application messages (OUT_APP) that belong to this module. */
 enum iof_kind {

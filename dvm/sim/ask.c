@@ -2,7 +2,7 @@
 /* Who asks, and what for. */
 #include "dvm/sim/ask.h"
 
-#include "dvm/core/core_inspect.h"
+#include "dvm/protocol/core/core_inspect.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #ifndef DVM_SIM_CHECK_PRIVATE_H
 #define DVM_SIM_CHECK_PRIVATE_H
 
-#include "dvm/core/core_inspect.h"
+#include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/wire/msg.h"
 #include "dvm/sim/check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix of what schedules have met: phase of a campaign, fault, state of jobs. */
-#include "dvm/core/core_inspect.h"
+#include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/script.h"
 
 #include <stddef.h>

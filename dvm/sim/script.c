@@ -3,7 +3,7 @@
  */
 #include "dvm/sim/script.h"
 
-#include "dvm/core/core_inspect.h"
+#include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/ask.h"
 #include "dvm/sim/check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The simulator: carries out what the cores want, in virtual time, reproducibly from a seed. */
-#include "dvm/core/core_inspect.h"
+#include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/sim_private.h"
 
 #include "dvm/protocol/wire/client.h"

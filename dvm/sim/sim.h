@@ -4,7 +4,7 @@
 #ifndef DVM_SIM_SIM_H
 #define DVM_SIM_SIM_H
 
-#include "dvm/core/core.h"
+#include "dvm/protocol/core/core.h"
 #include "dvm/protocol/wire/frame.h"
 #include "dvm/stage/stage.h"
 

@@ -4,7 +4,7 @@
 #ifndef DVM_STAGE_STAGE_H
 #define DVM_STAGE_STAGE_H
 
-#include "dvm/core/core.h"
+#include "dvm/protocol/core/core.h"
 #include "dvm/protocol/wire/piece.h"
 
 /* Kinds of application messages (OUT_APP) that belong to this module. */

@@ -4,8 +4,8 @@
 #ifndef DVM_TEST_ALONE_H
 #define DVM_TEST_ALONE_H
 
-#include "dvm/core/test/scene.h"
 #include "dvm/daemon_private.h"
+#include "dvm/protocol/core/test/scene.h"
 
 struct alone_sent { /* the last application message to another daemon */
     unsigned n;     /* so many there were */

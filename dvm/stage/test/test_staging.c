@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/core/test/dvm.h"
+#include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/state/state.h"
 
 #include <signal.h>

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Broadcast operations: forwarded first, then applied once and in order; one repair pass whatever
+ * their size. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+static void forget_peer(struct core *c, uint32_t vpid, enum remove_why why)
+{
+    struct out_act *act;
+
+    rml_forget(&c->rml, vpid);
+    gather_lost(&c->gather, vpid);
+    client_member_gone(c, vpid);
+    act = out_add(&c->out, OUT_MEMBER_GONE);
+    act->vpid = vpid;
+    act->number = why;
+    if (why == REMOVE_LOST && members_get(&c->members, vpid))
+        act->a = members_host(&c->members, vpid);
+}
+
+static bool names_us(const struct core *c, const struct msg *m)
+{
+    for (size_t i = 0; i < m->ntargets; i++) {
+        if (m->targets[i].vpid == c->opts.vpid && epoch_eq(m->targets[i].epoch, c->self.epoch))
+            return true;
+    }
+    return false;
+}
+
+/* Active close: a leaving neighbour below us is told BYE at once, so that nobody lingers on a
+ * timer. */
+static void close_leaving(struct core *c, const struct msg *m)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        for (size_t i = 0; i < m->ntargets; i++) {
+            if (k->incoming && k->vpid == m->targets[i].vpid &&
+                epoch_eq(k->epoch, m->targets[i].epoch)) {
+                if (MUTANT(CLOSE_WITHOUT_BYE))
+                    links_close(&c->links, k, false);
+                else
+                    neigh_bye(c, k);
+                break;
+            }
+        }
+    }
+}
+
+/* Those declared lost are cut off: if one only was silent, its next word is answered by the end of
+ * its epoch. */
+static void close_lost(struct core *c, const struct msg *m)
+{
+    struct msg no = {.type = MSG_REFUSE, .number = REFUSE_EPOCH_OVER, .text = "declared lost"};
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        for (size_t i = 0; i < m->ntargets; i++) {
+            if (k->vpid == m->targets[i].vpid && epoch_eq(k->epoch, m->targets[i].epoch)) {
+                neigh_say(c, k, &no);
+                if (k->conn == c->parent_conn)
+                    c->parent_conn = 0;
+                links_close(&c->links, k, true);
+                break;
+            }
+        }
+    }
+}
+
+static int after_leaving(const struct core *c)
+{
+    return c->opts.park && !c->sigterm ? AFTER_PARK : AFTER_EXIT;
+}
+
+static void leave(struct core *c, const struct msg *m)
+{
+    struct msg_target self = {c->opts.vpid, c->self.epoch};
+    struct msg left = {.type = MSG_LEFT, .number = 0, .ntargets = 1, .targets = &self};
+    struct link *up = links_by_conn(&c->links, c->parent_conn);
+
+    if (up)
+        neigh_say(c, up, &left);
+    close_leaving(c, m);
+    core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
+    finish_start(c, after_leaving(c), "left the DVM");
+}
+
+/* Nobody below has had the command from us either: they have to ask for it elsewhere. */
+void apply_left(struct core *c, const char *why)
+{
+    struct link *k, *tmp;
+
+    core_set_state(c, CORE_LEAVING, "leaving the DVM: %s", why);
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (k->incoming && k->state == LINK_UP)
+            neigh_bye(c, k);
+    }
+    finish_start(c, after_leaving(c), "left the DVM");
+}
+
+/* The head takes whoever does not for silent. */
+static void report(struct core *c)
+{
+    struct msg m = {
+        .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};
+
+    if (!core_is_head(c))
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
+}
+
+static void apply_remove(struct core *c, const struct msg *m)
+{
+    bool shrink = m->number == REMOVE_SHRINK;
+
+    members_remove(&c->members, m->targets, m->ntargets,
+                   shrink ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
+    if (names_us(c, m)) {
+        if (shrink)
+            leave(c, m);
+        else
+            core_reset(c, "declared lost by the head");
+        return;
+    }
+    for (size_t i = 0; i < m->ntargets; i++)
+        forget_peer(c, m->targets[i].vpid, (enum remove_why)m->number);
+    if (shrink)
+        close_leaving(c, m);
+    else
+        close_lost(c, m);
+    report(c);
+}
+
+/* New daemons get the table as of this operation over the connection by which they called home. */
+static void greet_joiners(struct core *c, const struct msg *m)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (!k->joining || !k->incoming || k->state != LINK_UP ||
+            !members_current(&c->members, k->vpid, k->epoch))
+            continue;
+        k->joining = false;
+        greet_snapshot(c, k);
+    }
+}
+
+static void apply_shutdown(struct core *c, const struct msg *m)
+{
+    if (core_is_head(c))
+        return; /* ends when everybody has processed it */
+    core_set_state(c, CORE_ENDING, "the head ends the DVM: %s", m->text);
+    local_drop_all(c);
+    finish_start(c,
+                 m->number == SHUTDOWN_INCARNATION && c->opts.park && !c->sigterm ? AFTER_REJOIN
+                 : c->opts.park && !c->sigterm                                    ? AFTER_PARK
+                                                                                  : AFTER_EXIT,
+                 "the DVM has ended");
+}
+
+void apply_op(struct core *c, struct msg *m)
+{
+    struct frame from = rml_from(&c->rml);
+
+    if (m->op != c->members.version + 1)
+        return; /* seen already, or replayed in order soon by the lifeline */
+    if (!MUTANT(HANDLE_BEFORE_FORWARD))
+        xcast_forward(&c->xcast, &from, m);
+    c->members.version = m->op;
+    switch (m->type) {
+    case MSG_ADD:
+        members_add(&c->members, m->members, m->nmembers);
+        greet_joiners(c, m);
+        break;
+    case MSG_REMOVE:
+        apply_remove(c, m);
+        break;
+    default:
+        apply_shutdown(c, m);
+        break;
+    }
+    if (MUTANT(HANDLE_BEFORE_FORWARD))
+        xcast_forward(&c->xcast, &from, m);
+    if (core_is_head(c))
+        launch_applied(c->launch, m);
+    neigh_update(c);
+}
+
+/* Who hangs on us would miss what we have skipped; who has it already takes no notice. */
+static void pass_snapshot(struct core *c)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (k->incoming && k->state == LINK_UP && !k->joining)
+            greet_snapshot(c, k);
+    }
+}
+
+int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *err)
+{
+    struct members old = c->members;
+    struct members now;
+    bool joined = k->joining;
+
+    if (m->op <= c->members.version && !k->joining)
+        return 0;
+    members_init(&now, c->opts.vpid, (uint32_t)m->number);
+    if (members_decode(&now, m->data, m->len, err) < 0) {
+        members_free(&now);
+        return -1;
+    }
+    now.repairs = old.repairs;
+    now.version = m->op;
+    c->members = now;
+    for (uint32_t v = 0; v < old.n; v++) {
+        if (members_live(&old, v) &&
+            !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))
+            forget_peer(c, v, REMOVE_SHRINK); /* or lost: the table does not say */
+    }
+    members_free(&old);
+    k->joining = false;
+    if (!members_current(&c->members, c->opts.vpid, c->self.epoch)) {
+        /* lost, or shrunk away: the head knows */
+        c->ask_head = true;
+        c->retry_at = c->out.now_ms;
+        return 0;
+    }
+    pass_snapshot(c);
+    neigh_update(c);
+    if (!joined) /* it may stand for removals */
+        report(c);
+    return 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Local clients (prun): their job's acceptance, states and end, which waits for the last of its
+ * output. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/wire/client.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static struct client *find(const struct core *c, uint32_t id)
+{
+    struct client *x;
+
+    DL_FOREACH(c->clients, x)
+    {
+        if (x->id == id)
+            return x;
+    }
+    return NULL;
+}
+
+static struct client *find_nspace(const struct core *c, const char *nspace)
+{
+    struct client *x;
+
+    DL_FOREACH(c->clients, x)
+    {
+        if (x->nspace && strcmp(x->nspace, nspace) == 0)
+            return x;
+    }
+    return NULL;
+}
+
+static void drop(struct core *c, struct client *x)
+{
+    DL_DELETE(c->clients, x);
+    c->nclients--;
+    free(x->nspace);
+    free(x->text);
+    free(x->stdin_vpids);
+    free(x->targets);
+    free(x->wait);
+    hwloc_bitmap_free(x->ended);
+    hwloc_bitmap_free(x->gone_early);
+    free(x);
+}
+
+void client_free_all(struct core *c)
+{
+    while (c->clients)
+        drop(c, c->clients);
+}
+
+static void say(struct core *c, uint32_t client, const struct client_msg *m, bool close)
+{
+    struct out_act *act = out_add(&c->out, OUT_CLIENT);
+
+    act->conn = client;
+    act->number = close;
+    client_msg_encode(&act->data, m);
+}
+
+static void fail(struct core *c, uint32_t client, uint32_t code, const char *text)
+{
+    struct client_msg m = {.type = CLIENT_ERROR, .number = code, .a = (char *)text};
+
+    say(c, client, &m, true);
+}
+
+void client_fail_all(struct core *c, const char *why)
+{
+    while (c->clients) {
+        if (!c->clients->gone)
+            fail(c, c->clients->id, EXIT_CODE_LOST, why);
+        drop(c, c->clients);
+    }
+}
+
+void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
+{
+    struct msg m = {.type = MSG_SUBMIT, .client = client, .spec = *spec};
+    struct client *x;
+
+    if (!members_live(&c->members, c->opts.vpid) || c->finishing) {
+        fail(c, client, EXIT_CODE_NOT_LAUNCHED, c->text);
+    } else if (c->nclients >= CORE_CLIENTS_MAX) {
+        fail(c, client, EXIT_CODE_NOT_LAUNCHED, "too many clients at this daemon");
+    } else if (core_send(c, VPID_HEAD, CLASS_LAUNCH, &m) < 0) {
+        fail(c, client, EXIT_CODE_NOT_LAUNCHED, "the job is too large to be sent");
+    } else {
+        x = xcalloc(1, sizeof *x);
+        x->id = client;
+        x->ended = hwloc_bitmap_alloc();
+        x->gone_early = hwloc_bitmap_alloc();
+        DL_APPEND(c->clients, x);
+        c->nclients++;
+    }
+    core_settle(c);
+}
+
+static void signal_job(struct core *c, const struct client *x, int signum)
+{
+    struct msg m = {.type = MSG_SIGNAL, .nspace = x->nspace, .number = signum};
+
+    if (x->nspace && !x->done)
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
+void core_client_signal(struct core *c, uint32_t client, int signum)
+{
+    const struct client *x = find(c, client);
+
+    if (x && signum > 0)
+        signal_job(c, x, signum);
+    core_settle(c);
+}
+
+void core_client_gone(struct core *c, uint32_t client)
+{
+    struct client *x = find(c, client);
+
+    if (x) {
+        x->gone = true;
+        signal_job(c, x, 0);
+        if (x->done)
+            drop(c, x);
+    }
+    core_settle(c);
+}
+
+bool core_client_of(const struct core *c, const char *nspace, uint32_t *client)
+{
+    const struct client *x = find_nspace(c, nspace);
+
+    if (!x || x->gone)
+        return false;
+    *client = x->id;
+    return true;
+}
+
+bool core_client_there(const struct core *c, uint32_t client)
+{
+    const struct client *x = find(c, client);
+
+    return x && !x->gone;
+}
+
+bool core_live(const struct core *c, uint32_t vpid)
+{
+    return members_live(&c->members, vpid);
+}
+
+bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch)
+{
+    return members_current(&c->members, vpid, (struct epoch){c->self.epoch.inc, epoch});
+}
+
+/* The end is told when each daemon named has said that there is no more output, or is gone itself.
+ */
+static void check_done(struct core *c, struct client *x)
+{
+    struct client_msg m = {.type = CLIENT_DONE, .number = (uint32_t)x->exit_code, .a = x->text};
+
+    if (!x->done)
+        return;
+    while (x->nwait > 0) {
+        uint32_t vpid = x->wait[x->nwait - 1];
+
+        if (!hwloc_bitmap_isset(x->ended, vpid) && members_live(&c->members, vpid))
+            return;
+        x->nwait--;
+    }
+    if (!x->gone)
+        say(c, x->id, &m, true);
+    drop(c, x);
+}
+
+/* By the client's own id: the job's name may not have come yet, on another stream. */
+static struct client *of_job(const struct core *c, const struct msg *m)
+{
+    struct client *x = find(c, m->client);
+
+    return x && x->nspace && strcmp(x->nspace, m->nspace) != 0 ? NULL : x;
+}
+
+bool client_waits_for_iof(struct core *c, uint32_t from, const struct msg *m)
+{
+    struct client *x = m->number ? of_job(c, m) : NULL;
+
+    if (!x || hwloc_bitmap_isset(x->ended, from))
+        return false;
+    hwloc_bitmap_set(x->gone_early, from);
+    return true;
+}
+
+void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
+{
+    struct client *x = of_job(c, m);
+    struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = m->nspace};
+
+    if (!x || hwloc_bitmap_isset(x->ended, from))
+        return;
+    hwloc_bitmap_set(x->ended, from);
+    if (hwloc_bitmap_isset(x->gone_early, from))
+        launch_msg(c->launch, from, &gone);
+    check_done(c, x);
+}
+
+void client_member_gone(struct core *c, uint32_t vpid)
+{
+    struct client *x, *tmp;
+
+    DL_FOREACH_SAFE(c->clients, x, tmp)
+    {
+        check_done(c, x);
+    }
+}
+
+static void accepted(struct core *c, struct client *x, const struct msg *m)
+{
+    struct client_msg out = {.type = CLIENT_ACCEPTED, .a = m->nspace};
+
+    x->nspace = xstrdup(m->nspace);
+    if (x->gone)
+        signal_job(c, x, 0);
+    else
+        say(c, x->id, &out, false);
+}
+
+static void state(struct core *c, struct client *x, const struct msg *m)
+{
+    struct client_msg out = {.type = CLIENT_STATE, .a = m->text, .b = m->text2};
+    bool first = !x->started && strcmp(m->text, "STARTED") == 0;
+
+    say(c, x->id, &out, false);
+    if (!first)
+        return;
+    x->started = true;
+    x->nstdin = m->nvpids;
+    x->stdin_vpids = xcalloc(m->nvpids + 1, sizeof *m->vpids);
+    memcpy(x->stdin_vpids, m->vpids, m->nvpids * sizeof *m->vpids);
+    out_add(&c->out, OUT_STDIN)->conn = x->id;
+}
+
+bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
+                size_t *n)
+{
+    const struct client *x = find(c, client);
+
+    if (!x || !x->started)
+        return false;
+    *nspace = x->nspace;
+    *vpids = x->stdin_vpids;
+    *n = x->nstdin;
+    return true;
+}
+
+static void stage(struct core *c, struct client *x, const struct msg *m)
+{
+    x->ntargets = m->ntargets;
+    x->targets = xcalloc(m->ntargets + 1, sizeof *x->targets);
+    memcpy(x->targets, m->targets, m->ntargets * sizeof *x->targets);
+    out_add(&c->out, OUT_STAGE)->conn = x->id;
+}
+
+bool core_stage_targets(const struct core *c, uint32_t client, const char **nspace,
+                        const struct msg_target **targets, size_t *n)
+{
+    const struct client *x = find(c, client);
+
+    if (!x || x->gone || !x->targets)
+        return false;
+    *nspace = x->nspace;
+    *targets = x->targets;
+    *n = x->ntargets;
+    return true;
+}
+
+static void map(struct core *c, const struct client *x, const struct msg *m)
+{
+    struct client_msg to = {.type = CLIENT_MAP, .data = m->data, .len = m->len};
+
+    say(c, x->id, &to, false);
+}
+
+static void done(struct core *c, struct client *x, const struct msg *m)
+{
+    x->done = true;
+    x->exit_code = (int)m->number;
+    x->text = xstrdup(m->text);
+    x->nwait = m->nvpids;
+    x->wait = xcalloc(m->nvpids + 1, sizeof *x->wait);
+    memcpy(x->wait, m->vpids, m->nvpids * sizeof *x->wait);
+    check_done(c, x);
+}
+
+void client_msg_in(struct core *c, const struct msg *m)
+{
+    struct client *x = find(c, m->client);
+
+    if (!x || (x->nspace && strcmp(x->nspace, m->nspace) != 0))
+        return;
+    if (m->type == MSG_ACCEPTED && !x->nspace) {
+        accepted(c, x, m);
+    } else if (m->type == MSG_JOB_STATE && !x->gone) {
+        state(c, x, m);
+    } else if (m->type == MSG_JOB_MAP && !x->gone) {
+        map(c, x, m);
+    } else if (m->type == MSG_STAGE && !x->gone && x->nspace && !x->targets) {
+        stage(c, x, m);
+    } else if (m->type == MSG_DONE && !x->done) {
+        done(c, x, m);
+    }
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon's inputs, and what follows from them until nothing more does. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool core_is_head(const struct core *c)
+{
+    return c->launch != NULL;
+}
+
+static const struct fsm_name core_states[] = {{CORE_JOINING, "joining"},
+                                              {CORE_WIRED, "wired"},
+                                              {CORE_LEAVING, "leaving"},
+                                              {CORE_PARKED, "parked"},
+                                              {CORE_ENDING, "ending"}};
+
+static const struct fsm_name core_events[] = {{CORE_JOINING, "this life is over"},
+                                              {CORE_WIRED, "has a lifeline"},
+                                              {CORE_LEAVING, "is told to leave"},
+                                              {CORE_PARKED, "has left, links closed"},
+                                              {CORE_ENDING, "the DVM ends"}};
+
+static const struct fsm_row core_rows[] = {
+    {CORE_JOINING, CORE_WIRED, CORE_WIRED, 0},   {CORE_JOINING, CORE_LEAVING, CORE_LEAVING, 0},
+    {CORE_JOINING, CORE_ENDING, CORE_ENDING, 0}, {CORE_WIRED, CORE_LEAVING, CORE_LEAVING, 0},
+    {CORE_WIRED, CORE_ENDING, CORE_ENDING, 0},   {CORE_WIRED, CORE_JOINING, CORE_JOINING, 0},
+    {CORE_LEAVING, CORE_PARKED, CORE_PARKED, 0}, {CORE_LEAVING, CORE_JOINING, CORE_JOINING, 0},
+    {CORE_ENDING, CORE_PARKED, CORE_PARKED, 0},  {CORE_ENDING, CORE_JOINING, CORE_JOINING, 0},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+const struct fsm core_fsm = {.name = "daemon",
+                             .states = core_states,
+                             .nstates = COUNT(core_states),
+                             .events = core_events,
+                             .nevents = COUNT(core_events),
+                             .rows = core_rows,
+                             .nrows = COUNT(core_rows)};
+
+static bool may_become(struct core *c, enum core_state s)
+{
+    int from = (int)c->state;
+    struct err err = {0};
+
+    if (!*c->text || fsm_step(&core_fsm, &from, (int)s, NULL, &err) == 0) /* born so, or legal */
+        return true;
+    out_log(&c->out, LOG_LEVEL_ERROR, "%s", err.msg);
+    return false;
+}
+
+/* The one setter; the same state once more only changes the text. */
+void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
+{
+    bool changed = !*c->text || c->state != s;
+    va_list ap;
+
+    if (changed && !may_become(c, s))
+        return;
+
+    va_start(ap, fmt);
+    vsnprintf(c->text, sizeof c->text, fmt, ap);
+    va_end(ap);
+    c->state = s;
+    if (changed)
+        out_add(&c->out, OUT_STATE)->number = s;
+    out_log(&c->out, changed ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "%s", c->text);
+}
+
+static void start_head(struct core *c)
+{
+    struct launch_opts o = {.cluster = c->opts.cluster,
+                            .cpus = c->opts.cpus,
+                            .incarnation = c->opts.incarnation,
+                            .size = c->opts.size,
+                            .ack_ms = c->opts.ack_ms,
+                            .silent_ms = c->opts.orphan_ms};
+
+    c->self.epoch = (struct epoch){c->opts.incarnation, 1};
+    c->rml.epoch = c->self.epoch;
+    members_add(&c->members, &c->self, 1);
+    c->launch = launch_create(&o, &c->out, &c->members, &c->rml);
+    snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
+             (unsigned long long)c->opts.incarnation);
+    core_set_state(c, CORE_WIRED, "head of %s, incarnation %s", c->opts.cluster, c->incarnation);
+}
+
+static void copy_opts(struct core *c, const struct core_opts *o)
+{
+    c->opts = *o;
+    c->opts.cluster = xstrdup(o->cluster);
+    c->opts.cpus = xstrdup(o->cpus ? o->cpus : "");
+    c->opts.head_host = xstrdup(o->head_host ? o->head_host : "");
+    c->opts.host = c->opts.address = NULL; /* in self */
+    c->opts.radix = o->radix ? o->radix : 64;
+    c->opts.reconnect_ms = o->reconnect_ms ? o->reconnect_ms : 2000;
+    c->opts.ack_ms = o->ack_ms ? o->ack_ms : 10000;
+    c->opts.leave_ms = o->leave_ms ? o->leave_ms : 10000;
+    c->opts.orphan_ms = o->orphan_ms ? o->orphan_ms : 30000;
+    c->self = (struct msg_member){.vpid = o->vpid,
+                                  .host = xstrdup(o->host ? o->host : ""),
+                                  .address = xstrdup(o->address ? o->address : ""),
+                                  .port = o->join_port,
+                                  .slots = o->slots};
+}
+
+static void start_rml(struct core *c)
+{
+    rml_init(&c->rml, &c->out, &c->members, &c->links);
+    if (c->opts.backlog_max)
+        c->rml.backlog_max = c->opts.backlog_max;
+}
+
+struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wall_ms)
+{
+    struct core *c = xcalloc(1, sizeof *c);
+
+    copy_opts(c, o);
+    core_time(c, now_ms, wall_ms);
+    members_init(&c->members, o->vpid, c->opts.radix);
+    links_init(&c->links, &c->out);
+    start_rml(c);
+    xcast_init(&c->xcast, &c->out, &c->members, &c->links);
+    gather_init(&c->gather, &c->out, &c->rml, &c->members);
+    c->retry_ms = CORE_RETRY_MIN_MS;
+    if (o->vpid == VPID_HEAD) {
+        start_head(c);
+    } else if (o->parked) {
+        core_set_state(c, CORE_PARKED,
+                       "parked: this daemon had left the DVM before it was restarted");
+    } else {
+        core_set_state(c, CORE_JOINING, "vpid %u calls home at %s:%u", o->vpid, c->opts.head_host,
+                       o->head_port);
+        c->retry_at = now_ms;
+    }
+    return c;
+}
+
+void core_destroy(struct core *c)
+{
+    if (!c)
+        return;
+    local_free(c);
+    client_free_all(c);
+    alloc_fail_all(c, NULL);
+    neigh_free(c);
+    launch_destroy(c->launch);
+    gather_free(&c->gather);
+    xcast_free(&c->xcast);
+    rml_free(&c->rml);
+    links_free(&c->links);
+    members_free(&c->members);
+    out_free(&c->out);
+    msg_member_free(&c->self);
+    free((char *)c->opts.cluster);
+    free((char *)c->opts.cpus);
+    free((char *)c->opts.head_host);
+    free(c);
+}
+
+void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms)
+{
+    c->out.now_ms = now_ms;
+    c->out.wall_ms = wall_ms;
+}
+
+bool core_next(struct core *c, struct out_act *act)
+{
+    return out_take(&c->out, act);
+}
+
+int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m)
+{
+    struct err err = {0};
+
+    if (rml_send(&c->rml, vpid, traffic, m, &err) == 0)
+        return 0;
+    out_log(&c->out, LOG_LEVEL_INFO, "%s", err.msg);
+    return -1;
+}
+
+void core_reset(struct core *c, const char *why)
+{
+    out_log(&c->out, LOG_LEVEL_WARN, "%s", why);
+    local_drop_all(c);
+    client_fail_all(c, why);
+    alloc_fail_all(c, why);
+    while (c->links.list)
+        links_close(&c->links, c->links.list, true);
+    neigh_free(c);
+    gather_free(&c->gather);
+    rml_free(&c->rml);
+    xcast_free(&c->xcast);
+    members_free(&c->members);
+    members_init(&c->members, c->opts.vpid, c->opts.radix);
+    start_rml(c);
+    xcast_init(&c->xcast, &c->out, &c->members, &c->links);
+    gather_init(&c->gather, &c->out, &c->rml, &c->members);
+    c->self.epoch = (struct epoch){0, 0};
+    c->parent_conn = 0;
+    c->finishing = c->ask_head = false;
+    c->lost_at = 0;
+    c->retry_ms = CORE_RETRY_MIN_MS;
+    c->retry_at = c->out.now_ms + c->retry_ms;
+    core_set_state(c, CORE_JOINING, "vpid %u joins anew: %s", c->opts.vpid, why);
+    if (c->sigterm) { /* on its way out anyway */
+        c->retry_at = 0;
+        out_add(&c->out, OUT_EXIT);
+    }
+}
+
+/* --- messages that came along the tree */
+
+static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
+{
+    switch (m->type) {
+    case MSG_LAUNCH:
+        local_launch(c, m);
+        break;
+    case MSG_START:
+        local_start(c, m);
+        break;
+    case MSG_KILL:
+        local_kill(c, m);
+        break;
+    case MSG_CONTINUE:
+        local_continue(c, m);
+        break;
+    case MSG_JOB_ENDED:
+        local_ended(c, m);
+        break;
+    case MSG_RANKS_LOST:
+        if (f->src == VPID_HEAD)
+            local_ranks_lost(c, m);
+        break;
+    case MSG_ASK:
+        if (f->src == VPID_HEAD)
+            local_tell_all(c);
+        break;
+    case MSG_ACCEPTED:
+    case MSG_JOB_STATE:
+    case MSG_JOB_MAP:
+    case MSG_STAGE:
+    case MSG_DONE:
+        client_msg_in(c, m);
+        break;
+    case MSG_IOF_END:
+        client_iof_end(c, f->src, m);
+        break;
+    case MSG_LOCAL_GONE:
+        if (core_is_head(c) && !client_waits_for_iof(c, f->src, m))
+            launch_msg(c->launch, f->src, m);
+        break;
+    case MSG_ALLOC_ANSWER:
+    case MSG_ALLOC_ENDED:
+        alloc_msg_in(c, f->src, m);
+        break;
+    case MSG_GATHER_UP:
+        gather_up(&c->gather, f->src, m);
+        break;
+    case MSG_GATHER_DOWN:
+        gather_down(&c->gather, m);
+        break;
+    case MSG_APP: {
+        struct out_act *act = out_add(&c->out, OUT_APP);
+
+        act->vpid = f->src;
+        act->kind_app = (uint32_t)m->number;
+        buf_put_raw(&act->data, m->data, m->len);
+        break;
+    }
+    default:
+        if (core_is_head(c))
+            launch_msg(c->launch, f->src, m);
+        else
+            out_log(&c->out, LOG_LEVEL_WARN, "vpid %u sent %s, which is for the head", f->src,
+                    msg_name(m->type));
+    }
+}
+
+static bool deliver(struct core *c)
+{
+    struct buf bytes;
+    struct err err = {0};
+    struct frame f = {0};
+    struct msg m;
+
+    if (!rml_next(&c->rml, &bytes))
+        return false;
+    struct cur cur = cur_of(bytes.data, bytes.len);
+    if (frame_decode(&cur, &f, &err) < 0 || msg_decode(&cur, f.type, &m, &err) < 0) {
+        out_log(&c->out, LOG_LEVEL_WARN, "refused from vpid %u: %s", f.src, err.msg);
+        c->stale++;
+    } else {
+        routed_msg(c, &f, &m);
+        msg_free(&m);
+    }
+    buf_free(&bytes);
+    return true;
+}
+
+static bool run_head(struct core *c)
+{
+    struct msg op;
+    bool moved = false;
+
+    launch_run(c->launch);
+    if (launch_turned_away(c->launch))
+        greet_turn_away(c);
+    while (launch_next_op(c->launch, &op)) {
+        apply_op(c, &op);
+        msg_free(&op);
+        moved = true;
+    }
+    moved |= launch_completed(c->launch, c->xcast.complete);
+    if (launch_ended(c->launch) && !c->finishing)
+        finish_start(c, AFTER_EXIT, "the DVM has ended"); /* who is to see it end, sees it exit */
+    return moved;
+}
+
+/* Who has let so much wait that the next word found no room has missed it: one of the two lives is
+ * over. */
+static bool give_up_behind(struct core *c)
+{
+    struct msg_target who = c->rml.behind;
+    char why[96];
+
+    if (who.vpid == VPID_NONE)
+        return false;
+    c->rml.behind.vpid = VPID_NONE;
+    snprintf(why, sizeof why, "more than %zu bytes wait for vpid %u", 2 * c->rml.backlog_max,
+             who.vpid);
+    if (core_is_head(c))
+        launch_lost(c->launch, who.vpid, who.epoch, why);
+    else
+        core_reset(c, why);
+    return true;
+}
+
+/* Everything that follows from an input, in one go: the outbox then holds all there is to do. */
+void core_settle(struct core *c)
+{
+    bool moved = true;
+
+    if (core_is_head(c))
+        launch_turn(c->launch);
+    while (moved) {
+        moved = false;
+        while (deliver(c))
+            moved = true;
+        local_reports(c);
+        moved |= give_up_behind(c);
+        if (core_is_head(c))
+            moved |= run_head(c);
+        moved |= c->rml.inbox != NULL;
+    }
+    finish_check(c);
+    rml_tick(&c->rml);
+}
+
+uint64_t core_deadline(const struct core *c)
+{
+    uint64_t due = neigh_deadline(c);
+    uint64_t rml = rml_deadline(&c->rml);
+    uint64_t gather = gather_deadline(&c->gather);
+
+    due = rml < due ? rml : due;
+    due = gather < due ? gather : due;
+    if (core_is_head(c)) {
+        uint64_t launch = launch_deadline(c->launch);
+
+        due = launch < due ? launch : due;
+    }
+    return due;
+}
+
+void core_tick(struct core *c)
+{
+    neigh_tick(c);
+    gather_tick(&c->gather);
+    core_settle(c);
+}
+
+void core_gather(struct core *c, const struct gather_call *call)
+{
+    gather_start(&c->gather, call);
+    core_settle(c);
+}
+
+int core_app_send(struct core *c, uint32_t vpid, enum out_class traffic, uint32_t kind,
+                  const void *data, size_t len, struct err *err)
+{
+    struct msg m = {.type = MSG_APP, .number = kind, .data = data, .len = len};
+
+    if (rml_send(&c->rml, vpid, traffic, &m, err) < 0)
+        return -1;
+    core_settle(c);
+    return 0;
+}
+
+size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class traffic)
+{
+    return rml_backlog(&c->rml, vpid, traffic);
+}
+
+void core_sigterm(struct core *c)
+{
+    struct msg m = {.type = MSG_RELEASE_ME, .number = -1};
+
+    c->sigterm = true;
+    if (core_is_head(c)) {
+        launch_shutdown(c->launch, SHUTDOWN_INCARNATION, 0);
+    } else if (c->state == CORE_WIRED) {
+        m.number = c->opts.drain_s;
+        m.number2 = c->opts.drain_kill;
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
+    } else if (c->state == CORE_JOINING || c->state == CORE_PARKED) {
+        out_add(&c->out, OUT_EXIT);
+    }
+    core_settle(c);
+}
+
+void core_fail(struct core *c, const char *why)
+{
+    struct msg_target self = {c->opts.vpid, c->self.epoch};
+    struct msg m = {.type = MSG_LOST, .ntargets = 1, .targets = &self, .text = (char *)why};
+
+    if (!core_is_head(c) && c->state == CORE_WIRED)
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
+    core_settle(c);
+    out_add(&c->out, OUT_EXIT)->number = EXIT_FAILURE;
+}
+
+enum core_state core_state(const struct core *c)
+{
+    return c->state;
+}
+
+const char *core_state_text(const struct core *c)
+{
+    return c->text;
+}
+
+const char *core_incarnation(const struct core *c)
+{
+    return c->incarnation;
+}
+
+struct core_stats core_stats(const struct core *c)
+{
+    struct core_stats s = {.repairs = c->members.repairs,
+                           .xcasts = c->members.version,
+                           .stale_frames = c->stale + c->rml.stale,
+                           .circled_frames = c->rml.circled,
+                           .routed_frames = c->routed,
+                           .backlog_most = c->rml.backlog_most,
+                           .version = c->members.version,
+                           .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};
+
+    if (core_is_head(c)) {
+        struct launch_stats l = launch_stats(c->launch);
+
+        s.jobs_started = l.jobs_started;
+        s.jobs_ended = l.jobs_ended;
+        s.held_map = l.held_map;
+        s.held_launch = l.held_launch;
+        s.remapped = l.remapped;
+    }
+    return s;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon as one object, shared by the files of this directory only. */
+#ifndef DVM_CORE_CORE_PRIVATE_H
+#define DVM_CORE_CORE_PRIVATE_H
+
+#include "dvm/protocol/core/core.h"
+#include "dvm/protocol/errmgr/errmgr.h"
+#include "dvm/protocol/gather/gather.h"
+#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/link/link.h"
+#include "dvm/protocol/member/member.h"
+#include "dvm/protocol/rml/rml.h"
+#include "dvm/protocol/state/state.h"
+#include "dvm/protocol/xcast/xcast.h"
+
+#include <hwloc/bitmap.h>
+
+#define CORE_RETRY_MIN_MS 50
+#define CORE_RETRY_MAX_MS 2000
+#define CORE_CLIENTS_MAX 4096
+#define CORE_ASKED_MAX 4096 /* requests of local processes that wait for the head's answer */
+
+struct missing { /* a child in the tree that has no link to us */
+    struct msg_target id;
+    uint64_t due_ms;
+    struct missing *next, *prev;
+};
+
+struct local_job { /* a job with ranks here */
+    struct job_launch map;
+    int node;
+    uint32_t nlocal, nattempted, nregistered, nover;
+    int *state;     /* [nranks] enum proc_state; other daemons' ranks stay 0 */
+    int *status;    /* [nranks] wait status */
+    uint8_t *how;   /* [nranks] enum rank_how */
+    uint8_t *early; /* [nranks] what PMIx has told before the spawner: bits 1 << core_proc_event */
+    struct msg_rank *attempts; /* the report of the launch */
+    bool staged;               /* its files are here, its ranks can start */
+    bool failed;               /* one of them cannot */
+    uint32_t nstop, nsettled,
+        nheld;     /* ranks that are to stop; have, or are over; stand still now */
+    bool *stopped; /* [nranks] has stopped once; NULL: none is to */
+    bool held_told, let_go;
+    bool gone; /* nothing of it is left here; the head is told when its output has arrived */
+    bool told;
+    uint64_t iof_end; /* number of the message that ended its output */
+    struct local_job *next, *prev;
+};
+
+struct client {
+    uint32_t id;
+    char *nspace; /* NULL until the head has accepted the job */
+    bool gone;
+    bool done;
+    int exit_code;
+    char *text;
+    size_t ntargets;
+    struct msg_target *targets; /* of its job's files */
+    bool started;               /* input can go to its daemons */
+    size_t nstdin;
+    uint32_t *stdin_vpids;
+    size_t nwait;
+    uint32_t *wait;            /* daemons whose output may still come */
+    hwloc_bitmap_t ended;      /* daemons that said that there is no more */
+    hwloc_bitmap_t gone_early; /* where the job is gone, says their word, which came before that */
+    struct client *next, *prev;
+};
+
+struct asked { /* a request for another size, on its way */
+    uint64_t op, req;
+    struct asked *next, *prev;
+};
+
+struct core {
+    struct core_opts opts;
+    struct out out;
+    struct members members;
+    struct links links;
+    struct rml rml;
+    struct xcast xcast;
+    struct gather gather;
+    struct launch *launch; /* the head's; else NULL */
+    struct msg_member self;
+    enum core_state state;
+    char text[256];
+    char incarnation[17];
+    /* towards the parent */
+    uint64_t parent_conn; /* the lifeline; 0: none */
+    uint64_t retry_at;    /* when to connect again; 0: nothing to do */
+    uint64_t retry_ms;
+    uint64_t lost_at; /* since when there is no lifeline to the parent; 0: there is */
+    bool ask_head;    /* the parent has gone in order, or our table is of no use: the head knows */
+    struct missing *missing;
+    /* the end */
+    bool sigterm;
+    bool finishing; /* leaving or ending: links are closed from the top down */
+    enum { AFTER_PARK, AFTER_EXIT, AFTER_REJOIN } after;
+    uint64_t finish_by;
+    struct local_job *jobs;
+    struct client *clients;
+    size_t nclients;
+    struct asked *asked;
+    size_t nasked;
+    uint64_t last_asked;
+    uint64_t stale;
+    uint64_t routed; /* frames of messages, ours or to be passed on */
+};
+
+/* core.c */
+void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void core_settle(struct core *c);
+bool core_is_head(const struct core *c);
+int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m);
+void core_reset(struct core *c, const char *why); /* this life is over: forget the DVM, join anew */
+/* neigh.c: links and the lifeline */
+void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg *m);
+void neigh_update(struct core *c); /* the tree has changed */
+void neigh_tick(struct core *c);
+uint64_t neigh_deadline(const struct core *c);
+void neigh_say(struct core *c, struct link *k, const struct msg *m);
+void neigh_bye(struct core *c, struct link *k);
+void neigh_free(struct core *c);
+/* greet.c: hello, welcome, refuse */
+void greet_open(struct core *c, struct link *k);
+void greet_msg(struct core *c, struct link *k, struct msg *m);
+void greet_snapshot(struct core *c, struct link *k);
+void greet_up(struct core *c, struct link *k, uint64_t have);
+void greet_turn_away(struct core *c); /* whose admission was taken back */
+/* apply.c: broadcasts */
+void apply_op(struct core *c, struct msg *m);
+void apply_left(struct core *c, const char *why); /* removed while we were cut off */
+/* -1, a reason and nothing changed if the table in it is malformed. */
+int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *err)
+    __attribute__((warn_unused_result));
+/* finish.c: leaving and ending */
+void finish_start(struct core *c, int after, const char *text);
+void finish_check(struct core *c);
+/* local.c, clients.c */
+void local_launch(struct core *c, struct msg *m);
+void local_start(struct core *c, const struct msg *m);
+void local_kill(struct core *c, const struct msg *m);
+void local_continue(struct core *c, const struct msg *m);
+void local_ended(struct core *c, const struct msg *m);
+void local_ranks_lost(struct core *c, const struct msg *m);
+void local_reports(struct core *c);
+void local_tell_all(struct core *c);
+void local_drop_all(struct core *c);
+void local_free(struct core *c);
+void client_msg_in(struct core *c, const struct msg *m);
+void client_iof_end(struct core *c, uint32_t from, const struct msg *m);
+/* At the head: whether LOCAL_GONE counts only when the output of that daemon has ended. */
+bool client_waits_for_iof(struct core *c, uint32_t from, const struct msg *m);
+void client_member_gone(struct core *c, uint32_t vpid);
+void client_fail_all(struct core *c, const char *why);
+void client_free_all(struct core *c);
+/* alloc.c */
+void alloc_msg_in(struct core *c, uint32_t from, const struct msg *m);
+void alloc_fail_all(struct core *c, const char *why); /* NULL: forgets them */
+
+#endif

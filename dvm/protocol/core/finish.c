@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The orderly end: links are closed from the top down and confirmed from the bottom up, with a
+ * bound. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+
+#include <utlist.h>
+
+void finish_start(struct core *c, int after, const char *text)
+{
+    struct link *k, *tmp;
+
+    if (c->finishing)
+        return;
+    c->finishing = true;
+    c->after = after;
+    c->retry_at = 0;
+    c->finish_by = c->out.now_ms + c->opts.leave_ms;
+    local_drop_all(c);
+    client_fail_all(c, text);
+    alloc_fail_all(c, text);
+    if (core_is_head(c)) {
+        DL_FOREACH_SAFE(c->links.list, k, tmp)
+        {
+            if (k->state == LINK_UP)
+                neigh_bye(c, k);
+        }
+    }
+}
+
+static void finish(struct core *c)
+{
+    struct link *up = links_by_conn(&c->links, c->parent_conn);
+
+    if (up)
+        neigh_bye(c, up);
+    while (c->links.list)
+        links_close(&c->links, c->links.list, true);
+    c->parent_conn = 0;
+    c->finishing = false;
+    if (c->after == AFTER_REJOIN) {
+        core_reset(c, "this incarnation of the head has ended");
+        return;
+    }
+    if (c->after == AFTER_PARK) {
+        out_add(&c->out, OUT_PARK);
+        core_set_state(c, CORE_PARKED, "parked: this daemon has left the DVM");
+        if (!c->sigterm)
+            return;
+    }
+    out_add(&c->out, OUT_EXIT);
+}
+
+/* Below: links of children, ours to close. The lifeline must have said BYE, or be gone, before we
+ * go. */
+void finish_check(struct core *c)
+{
+    struct link *up = links_by_conn(&c->links, c->parent_conn);
+    struct link *k, *tmp;
+    size_t below = 0;
+
+    if (!c->finishing)
+        return;
+    if (c->finish_by <= c->out.now_ms) {
+        out_log(&c->out, LOG_LEVEL_WARN, "%zu links were not closed within %llu ms", c->links.n,
+                (unsigned long long)c->opts.leave_ms);
+        finish(c);
+        return;
+    }
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (k == up)
+            continue;
+        below++;
+        /* ending as a whole: our part of the tree follows when we are told to go */
+        if (c->state == CORE_ENDING && k->incoming && k->state == LINK_UP && (!up || up->peer_bye))
+            neigh_bye(c, k);
+    }
+    if (below == 0 && (!up || up->peer_bye))
+        finish(c);
+}

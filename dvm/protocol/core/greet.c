@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Greetings: a new daemon calls home, a member links to its parent or comes back; welcome or
+ * refuse. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+static enum hello_why why_hello(const struct core *c, const struct link *k)
+{
+    if (epoch_none(c->self.epoch))
+        return HELLO_JOIN;
+    return k->vpid == members_parent(&c->members) ? HELLO_LINK : HELLO_RESUME;
+}
+
+/* Our own connection is open: say who we are. */
+void greet_open(struct core *c, struct link *k)
+{
+    enum hello_why why = why_hello(c, k);
+    struct msg m = {.type = MSG_HELLO,
+                    .number = why,
+                    .text = (char *)c->opts.cluster,
+                    .text2 = why == HELLO_JOIN ? (char *)c->opts.cpus : NULL,
+                    .op = c->members.version,
+                    .nmembers = 1,
+                    .members = &c->self};
+
+    k->state = LINK_GREETING;
+    k->opened_ms = c->out.now_ms;
+    neigh_say(c, k, &m);
+}
+
+static void refuse(struct core *c, struct link *k, enum refuse_why why, const char *text)
+{
+    struct msg m = {.type = MSG_REFUSE, .number = why, .text = (char *)text};
+
+    neigh_say(c, k, &m);
+    links_close(&c->links, k, true);
+}
+
+/* The link stays until the caller has answered or closed. */
+static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why, const char *text)
+{
+    struct msg m = {.type = MSG_REFUSE, .number = why, .text = (char *)text};
+
+    neigh_say(c, k, &m);
+    k->state = LINK_REFUSED;
+    k->opened_ms = c->out.now_ms;
+}
+static void welcome(struct core *c, struct link *k, struct epoch life)
+{
+    struct msg m = {.type = MSG_WELCOME,
+                    .number = c->members.radix,
+                    .epoch = life,
+                    .nmembers = 1,
+                    .members = &c->self};
+
+    neigh_say(c, k, &m);
+}
+
+/* An earlier link to the same daemon is replaced without being taken for a loss. */
+static void replace_older(struct core *c, const struct link *k)
+{
+    struct link *o, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, o, tmp)
+    {
+        if (o != k && o->vpid == k->vpid && o->incoming && o->state == LINK_UP)
+            links_close(&c->links, o, false);
+    }
+}
+
+static void join(struct core *c, struct link *k, const struct msg *m)
+{
+    struct epoch life;
+    struct err err = {0};
+
+    if (!core_is_head(c)) {
+        refuse(c, k, REFUSE_RETRY, "only the head admits new daemons");
+        return;
+    }
+    if (launch_admit(c->launch, &m->members[0], m->text2, &life, &err) < 0) {
+        k->vpid = m->members[0].vpid;
+        k->epoch = life;
+        if (epoch_none(life))
+            refuse(c, k, REFUSE_RETRY, err.msg);
+        else /* perhaps a late frame of a process that is long gone: the answer will tell */
+            refuse_and_wait(c, k, REFUSE_RETRY, err.msg);
+        return;
+    }
+    k->vpid = m->members[0].vpid;
+    k->epoch = life;
+    k->joining = true;
+    k->state = LINK_UP;
+    replace_older(c, k);
+    welcome(c, k, life);
+}
+
+void greet_up(struct core *c, struct link *k, uint64_t have)
+{
+    struct frame from = rml_from(&c->rml);
+
+    replace_older(c, k);
+    if (have < c->members.version && !MUTANT(NO_REPLAY) && !xcast_replay(&c->xcast, k, &from, have))
+        greet_snapshot(c, k);
+    neigh_update(c);
+}
+
+static bool has_left(const struct core *c, uint32_t vpid, struct epoch epoch)
+{
+    const struct member *m = members_get(&c->members, vpid);
+
+    return m && epoch_eq(members_epoch(&c->members, m), epoch) &&
+           (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED);
+}
+
+/* Who belonged to a grow that has failed leaves; others call again, and are told why. */
+void greet_turn_away(struct core *c)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (!k->joining || k->state != LINK_UP || members_current(&c->members, k->vpid, k->epoch) ||
+            launch_joining(c->launch, k->vpid, k->epoch))
+            continue;
+        if (has_left(c, k->vpid, k->epoch))
+            refuse_and_wait(c, k, REFUSE_LEFT, "the grow that it came for has failed");
+        else
+            links_close(&c->links, k, true);
+    }
+}
+
+static void not_a_member(struct core *c, struct link *k, const struct msg_member *who)
+{
+    out_log(&c->out, LOG_LEVEL_INFO, "vpid %u epoch %llu is not a member here (version %llu)",
+            who->vpid, (unsigned long long)who->epoch.ctr, (unsigned long long)c->members.version);
+    if (has_left(c, who->vpid, who->epoch)) {
+        k->vpid = who->vpid;
+        k->epoch = who->epoch;
+        refuse_and_wait(c, k, REFUSE_LEFT, "this daemon was removed");
+    } else if (core_is_head(c)) {
+        refuse(c, k, REFUSE_EPOCH_OVER, "this life of the vpid is over");
+    } else {
+        refuse(c, k, REFUSE_RETRY, "not known here yet");
+    }
+}
+
+static void come_back(struct core *c, struct link *k, const struct msg *m)
+{
+    const struct msg_member *who = &m->members[0];
+
+    if (!members_current(&c->members, who->vpid, who->epoch)) {
+        not_a_member(c, k, who);
+        return;
+    }
+    k->vpid = who->vpid;
+    k->epoch = who->epoch;
+    k->state = LINK_UP;
+    welcome(c, k, who->epoch);
+    greet_up(c, k, m->op);
+}
+
+static void on_hello(struct core *c, struct link *k, const struct msg *m)
+{
+    if (!k->incoming || k->state != LINK_GREETING || m->nmembers != 1) {
+        links_close(&c->links, k, false);
+        return;
+    }
+    if (!k->member_role || m->members[0].vpid == VPID_HEAD ||
+        strcmp(m->text, c->opts.cluster) != 0) {
+        refuse(c, k, REFUSE_NEVER,
+               "this is another cluster, or the certificate's role is not a daemon's");
+        return;
+    }
+    if (c->finishing || c->state == CORE_PARKED) {
+        refuse(c, k, REFUSE_RETRY, "this daemon is leaving");
+        return;
+    }
+    if (m->number == HELLO_JOIN)
+        join(c, k, m);
+    else
+        come_back(c, k, m);
+}
+
+static void on_welcome(struct core *c, struct link *k, const struct msg *m)
+{
+    if (k->incoming || k->state != LINK_GREETING || m->nmembers != 1 ||
+        (m->members[0].vpid == VPID_HEAD && !k->head_role)) {
+        links_close(&c->links, k, false);
+        return;
+    }
+    k->state = LINK_UP;
+    k->epoch = m->members[0].epoch;
+    k->vpid = m->members[0].vpid;
+    c->retry_ms = CORE_RETRY_MIN_MS;
+    c->retry_at = 0;
+    if (epoch_none(c->self.epoch)) {
+        c->self.epoch = c->rml.epoch = m->epoch;
+        c->members.radix = (uint32_t)m->number;
+        snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
+                 (unsigned long long)m->epoch.inc);
+        k->joining = true;
+        core_set_state(c, CORE_JOINING, "admitted as epoch %llu of vpid %u, waits to be wired",
+                       (unsigned long long)m->epoch.ctr, c->opts.vpid);
+        return;
+    }
+    neigh_update(c);
+}
+
+static void on_refuse(struct core *c, struct link *k, const struct msg *m)
+{
+    if (k->incoming) {
+        links_close(&c->links, k, false);
+        return;
+    }
+    neigh_bye(c, k); /* that we have read it */
+    links_close(&c->links, k, true);
+    if (m->number == REFUSE_EPOCH_OVER || (m->number == REFUSE_LEFT && MUTANT(REJOIN_AFTER_LEFT))) {
+        core_reset(c, m->text);
+        return;
+    }
+    if (m->number == REFUSE_LEFT) {
+        apply_left(c, m->text);
+        return;
+    }
+    c->retry_ms = m->number == REFUSE_NEVER || c->retry_ms > CORE_RETRY_MAX_MS / 2
+                      ? CORE_RETRY_MAX_MS
+                      : 2 * c->retry_ms;
+    c->retry_at = c->out.now_ms + c->retry_ms;
+    if (c->state == CORE_JOINING)
+        core_set_state(c, CORE_JOINING, "refused, tries again: %s", m->text);
+    if (m->number == REFUSE_NEVER)
+        out_log(&c->out, LOG_LEVEL_ERROR, "the head refuses this daemon: %s", m->text);
+}
+
+void greet_snapshot(struct core *c, struct link *k)
+{
+    struct msg m = {.type = MSG_SNAPSHOT, .op = c->members.version, .number = c->members.radix};
+    struct buf nidmap BUF_AUTO = {0};
+
+    buf_init(&nidmap, MSG_DATA_MAX);
+    members_encode(&c->members, &nidmap);
+    m.data = nidmap.data;
+    m.len = nidmap.len;
+    neigh_say(c, k, &m);
+}
+
+void greet_msg(struct core *c, struct link *k, struct msg *m)
+{
+    if (m->type == MSG_HELLO)
+        on_hello(c, k, m);
+    else if (m->type == MSG_WELCOME)
+        on_welcome(c, k, m);
+    else
+        on_refuse(c, k, m);
+}

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Links to the neighbours in the tree: the lifeline upwards, the children, heartbeats, and what
+ * their loss leads to. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+void neigh_say(struct core *c, struct link *k, const struct msg *m)
+{
+    struct frame from = rml_from(&c->rml);
+
+    links_send(&c->links, k, &from, m);
+}
+
+/* --- children that should be linked and are not */
+
+static struct missing *missing_find(const struct core *c, uint32_t vpid)
+{
+    struct missing *x;
+
+    DL_FOREACH(c->missing, x)
+    {
+        if (x->id.vpid == vpid)
+            return x;
+    }
+    return NULL;
+}
+
+static void missing_drop(struct core *c, struct missing *x)
+{
+    DL_DELETE(c->missing, x);
+    free(x);
+}
+
+void neigh_free(struct core *c)
+{
+    while (c->missing)
+        missing_drop(c, c->missing);
+}
+
+static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint64_t grace_ms)
+{
+    struct missing *x = missing_find(c, vpid);
+
+    if (!x) {
+        x = xcalloc(1, sizeof *x);
+        DL_APPEND(c->missing, x);
+    } else if (epoch_eq(x->id.epoch, epoch)) {
+        return; /* the first loss counts */
+    }
+    x->id = (struct msg_target){vpid, epoch};
+    x->due_ms = c->out.now_ms + (MUTANT(NO_GRACE) ? 0 : grace_ms);
+}
+
+static void tell_head(struct core *c, enum msg_type type, int64_t number, struct msg_target who,
+                      const char *text)
+{
+    struct msg m = {
+        .type = type, .number = number, .ntargets = 1, .targets = &who, .text = (char *)text};
+    struct link *up;
+
+    if (members_live(&c->members, c->opts.vpid)) {
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
+        return;
+    }
+    /* leaving ourselves: no route leads from here, the lifeline still stands */
+    up = links_by_conn(&c->links, c->parent_conn);
+    m.type = MSG_LEFT;
+    if (up && type == MSG_GONE)
+        neigh_say(c, up, &m);
+}
+
+static void update_children(struct core *c)
+{
+    struct tree t = members_tree(&c->members);
+    struct missing *x, *tmp;
+    uint32_t *kids FREE_AUTO = NULL;
+    size_t n;
+
+    if (!members_live(&c->members, c->opts.vpid))
+        return;
+    n = tree_children(&t, c->opts.vpid, NULL, 0);
+    kids = xmalloc((n + 1) * sizeof *kids);
+    tree_children(&t, c->opts.vpid, kids, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct member *kid = members_get(&c->members, kids[i]);
+
+        if (!links_up(&c->links, &c->members, kids[i]))
+            missing_set(c, kids[i], members_epoch(&c->members, kid), c->opts.ack_ms);
+    }
+    DL_FOREACH_SAFE(c->missing, x, tmp)
+    {
+        bool child = false;
+
+        for (size_t i = 0; i < n; i++)
+            child |= kids[i] == x->id.vpid;
+        if (!child || links_up(&c->links, &c->members, x->id.vpid) ||
+            !members_current(&c->members, x->id.vpid, x->id.epoch))
+            missing_drop(c, x);
+    }
+}
+
+/* --- the lifeline */
+
+static struct link *outgoing(const struct core *c, uint32_t vpid)
+{
+    struct link *k;
+
+    DL_FOREACH(c->links.list, k)
+    {
+        if (!k->incoming && k->vpid == vpid && k->state != LINK_CLOSING)
+            return k;
+    }
+    return NULL;
+}
+
+void neigh_bye(struct core *c, struct link *k)
+{
+    struct msg m = {.type = MSG_BYE};
+
+    if (k->state == LINK_CLOSING)
+        return;
+    neigh_say(c, k, &m);
+    k->state = LINK_CLOSING;
+    k->opened_ms = c->out.now_ms;
+}
+
+static void connect_parent(struct core *c, uint32_t parent)
+{
+    struct msg_member facts = {0};
+
+    if (parent == VPID_HEAD || !members_get(&c->members, parent)) {
+        links_connect(&c->links, parent, c->opts.head_host, c->opts.head_port);
+        return;
+    }
+    facts = members_facts(&c->members, parent);
+    links_connect(&c->links, parent, facts.address, facts.port);
+    msg_member_free(&facts);
+}
+
+/* The new lifeline is up: everything that hung on the old one goes over it. */
+static void use_lifeline(struct core *c, struct link *k)
+{
+    struct frame from = rml_from(&c->rml);
+    struct link *old;
+
+    c->lost_at = 0;
+    c->ask_head = false;
+    if (c->parent_conn == k->conn)
+        return;
+    DL_FOREACH(c->links.list, old)
+    {
+        if (old != k && !old->incoming && old->state == LINK_UP)
+            neigh_bye(c, old);
+    }
+    c->parent_conn = k->conn;
+    c->retry_at = 0;
+    c->retry_ms = CORE_RETRY_MIN_MS;
+    xcast_parent_changed(&c->xcast);
+    xcast_check(&c->xcast, &from);
+    if (MUTANT(RENUMBER))
+        rml_forget(&c->rml, VPID_HEAD);
+    rml_routes_changed(&c->rml);
+    if (c->state == CORE_JOINING)
+        core_set_state(c, CORE_WIRED, "wired as vpid %u, lifeline to vpid %u", c->opts.vpid,
+                       k->vpid);
+}
+
+/* If the peer is in a later life than the table says, the table is behind, and news come over this
+ * very link. */
+static bool of_former_life(const struct core *c, const struct link *k)
+{
+    struct epoch now = members_epoch(&c->members, members_get(&c->members, k->vpid));
+
+    return k->epoch.inc == now.inc && k->epoch.ctr < now.ctr;
+}
+
+static void update_parent(struct core *c)
+{
+    uint32_t parent = members_parent(&c->members);
+    struct link *k;
+
+    if (parent == TREE_NONE)
+        return;
+    k = outgoing(c, parent);
+    if (k && k->state == LINK_UP && !k->joining && of_former_life(c, k)) {
+        if (k->conn == c->parent_conn)
+            c->parent_conn = 0;
+        links_close(&c->links, k, false);
+        k = NULL;
+    }
+    if (k && members_current(&c->members, parent, k->epoch) && !k->joining) {
+        use_lifeline(c, k);
+        return;
+    }
+    if (c->lost_at == 0)
+        c->lost_at = c->out.now_ms;
+    if (!k && c->retry_at == 0)
+        connect_parent(c, parent);
+}
+
+void neigh_update(struct core *c)
+{
+    struct frame from = rml_from(&c->rml);
+
+    if (!c->finishing)
+        update_parent(c);
+    update_children(c);
+    rml_routes_changed(&c->rml);
+    xcast_check(&c->xcast, &from);
+}
+
+/* --- losses */
+
+static enum errmgr_who who_is(const struct core *c, const struct link *k)
+{
+    const struct member *m = members_get(&c->members, k->vpid);
+
+    if (members_current(&c->members, k->vpid, k->epoch))
+        return ERR_MEMBER;
+    if (k->joining)
+        return ERR_JOINING;
+    return m && epoch_eq(members_epoch(&c->members, m), k->epoch) &&
+                   (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED)
+               ? ERR_LEAVING
+               : ERR_STRANGER;
+}
+
+static bool is_child(const struct core *c, uint32_t vpid)
+{
+    struct tree t = members_tree(&c->members);
+
+    return members_live(&c->members, c->opts.vpid) && members_live(&c->members, vpid) &&
+           tree_parent(&t, vpid) == c->opts.vpid;
+}
+
+/* An incoming link is gone. */
+static void lost_below(struct core *c, const struct link *k, enum errmgr_what what)
+{
+    struct msg_target id = {k->vpid, k->epoch};
+
+    switch (errmgr_decide(who_is(c, k), what)) {
+    case ERR_WAIT:
+        if (is_child(c, k->vpid) && !links_up(&c->links, &c->members, k->vpid))
+            missing_set(c, k->vpid, k->epoch,
+                        what == ERR_SAID_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
+        break;
+    case ERR_ROLLBACK:
+        if (core_is_head(c))
+            launch_joiner_gone(c->launch, k->vpid, k->epoch);
+        break;
+    case ERR_DEPARTED:
+        tell_head(c, MSG_GONE, 1, id, "");
+        break;
+    case ERR_LOST:
+    case ERR_IGNORE:
+        break;
+    }
+}
+
+/* The lifeline stands, and leads where the tree wants it. */
+static bool on_parent(const struct core *c)
+{
+    const struct link *k = c->parent_conn ? links_by_conn(&c->links, c->parent_conn) : NULL;
+
+    return k && k->vpid == members_parent(&c->members);
+}
+
+/* The lifeline, or a connection that should become it, is gone. */
+static void lost_above(struct core *c, const struct link *k, const char *why)
+{
+    if (k->joining && !members_live(&c->members, c->opts.vpid)) {
+        core_reset(c, "the head closed the connection before this daemon was wired");
+        return;
+    }
+    if (k->conn == c->parent_conn)
+        c->parent_conn = 0;
+    if (c->finishing || c->state == CORE_PARKED || on_parent(c))
+        return;
+    if (c->lost_at == 0)
+        c->lost_at = c->out.now_ms;
+    c->retry_ms = c->retry_ms > CORE_RETRY_MAX_MS / 2 ? CORE_RETRY_MAX_MS : 2 * c->retry_ms;
+    c->retry_at = c->out.now_ms + c->retry_ms;
+    if (c->state == CORE_JOINING)
+        core_set_state(c, CORE_JOINING, "no connection to the head at %s:%u, tries again: %s",
+                       c->opts.head_host, c->opts.head_port, why);
+    else
+        out_log(&c->out, LOG_LEVEL_WARN, "lifeline to vpid %u: %s", k->vpid, why);
+}
+
+static void gone(struct core *c, struct link *k, enum errmgr_what what, const char *why)
+{
+    struct link copy = *k;
+
+    links_drop(&c->links, k);
+    if (copy.vpid == VPID_NONE || (copy.incoming && copy.state == LINK_GREETING) ||
+        (copy.state == LINK_REFUSED && who_is(c, &copy) != ERR_LEAVING))
+        return;
+    if (copy.incoming)
+        lost_below(c, &copy, what);
+    else
+        lost_above(c, &copy, why);
+}
+
+/* After the grace to the same parent, or if that one has gone, the head: it knows who has taken the
+ * parent's place. */
+static void retry(struct core *c)
+{
+    uint32_t parent = members_parent(&c->members);
+    bool long_lost =
+        c->ask_head || (c->lost_at && c->lost_at + c->opts.reconnect_ms <= c->out.now_ms);
+
+    c->retry_at = 0;
+    if (c->state == CORE_PARKED || c->finishing)
+        return;
+    if (c->sigterm && c->lost_at && c->lost_at + c->opts.ack_ms <= c->out.now_ms) {
+        core_reset(c, "told to leave, and the head is gone");
+        return;
+    }
+    if (c->lost_at && c->state != CORE_JOINING &&
+        c->lost_at + c->opts.orphan_ms <= c->out.now_ms) { /* the jobs' head has lost them too */
+        core_reset(c, "the head has been out of reach for too long");
+        return;
+    }
+    if ((parent == TREE_NONE || long_lost) && !outgoing(c, VPID_HEAD)) /* it has been asked */
+        parent = VPID_HEAD;
+    if (parent == TREE_NONE)
+        return;
+    if (!outgoing(c, parent))
+        connect_parent(c, parent);
+}
+
+/* Who is cut off itself judges nobody: its word would come late, and the child may be back by then.
+ */
+static void report_missing(struct core *c)
+{
+    bool cut_off = c->lost_at != 0;
+    struct missing *x, *tmp;
+
+    DL_FOREACH_SAFE(c->missing, x, tmp)
+    {
+        struct msg_target id = x->id;
+
+        if (x->due_ms > c->out.now_ms)
+            continue;
+        if (cut_off) {
+            x->due_ms = c->out.now_ms + c->opts.reconnect_ms;
+            continue;
+        }
+        missing_drop(c, x);
+        if (members_current(&c->members, id.vpid, id.epoch) &&
+            !links_up(&c->links, &c->members, id.vpid) &&
+            errmgr_decide(ERR_MEMBER, ERR_STILL_GONE) == ERR_LOST)
+            tell_head(c, MSG_LOST, 0, id, "its link broke and did not come back in time");
+    }
+}
+
+static uint64_t link_due(const struct core *c, const struct link *k)
+{
+    if (k->state == LINK_UP)
+        return k->heard_ms + (k->pinged ? c->opts.ack_ms : c->opts.ack_ms / 2);
+    return k->opened_ms + (k->state == LINK_CLOSING ? c->opts.leave_ms : c->opts.ack_ms);
+}
+
+static void heartbeats(struct core *c)
+{
+    struct msg ping = {.type = MSG_PING};
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    {
+        if (link_due(c, k) > c->out.now_ms)
+            continue;
+        if (k->state == LINK_UP && !k->pinged) {
+            k->pinged = true;
+            neigh_say(c, k, &ping);
+            continue;
+        }
+        out_add(&c->out, OUT_CLOSE)->conn = k->conn;
+        gone(c, k, k->state == LINK_CLOSING ? ERR_SAID_BYE : ERR_LINK_BROKE, "the peer is silent");
+        return; /* the list may have changed: the next tick goes on */
+    }
+}
+
+void neigh_tick(struct core *c)
+{
+    if (c->retry_at && c->retry_at <= c->out.now_ms)
+        retry(c);
+    report_missing(c);
+    heartbeats(c);
+}
+
+uint64_t neigh_deadline(const struct core *c)
+{
+    uint64_t due = c->retry_at ? c->retry_at : UINT64_MAX;
+    const struct missing *x;
+    const struct link *k;
+
+    if (c->finishing && c->finish_by < due)
+        due = c->finish_by;
+    DL_FOREACH(c->missing, x)
+    {
+        due = x->due_ms < due ? x->due_ms : due;
+    }
+    DL_FOREACH(c->links.list, k)
+    {
+        due = link_due(c, k) < due ? link_due(c, k) : due;
+    }
+    return due;
+}
+
+/* --- inputs */
+
+void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
+                    const char *cluster)
+{
+    struct link *k = incoming ? links_accept(&c->links, conn) : links_by_conn(&c->links, conn);
+    bool daemon = strcmp(role, "member") == 0 || strcmp(role, "head") == 0;
+
+    if (!k)
+        return;
+    k->head_role = strcmp(role, "head") == 0;
+    k->member_role = daemon && strcmp(cluster, c->opts.cluster) == 0;
+    k->heard_ms = c->out.now_ms;
+    if (!incoming && (!k->member_role || (k->vpid == VPID_HEAD && strcmp(role, "head") != 0))) {
+        out_log(&c->out, LOG_LEVEL_ERROR,
+                "the daemon at the other end shows a certificate of role %s, cluster %s", role,
+                cluster);
+        out_add(&c->out, OUT_CLOSE)->conn = conn;
+        gone(c, k, ERR_LINK_BROKE, "wrong certificate");
+    } else if (!incoming) {
+        greet_open(c, k);
+    }
+    core_settle(c);
+}
+
+void core_conn_closed(struct core *c, uint64_t conn, const char *why)
+{
+    struct link *k = links_by_conn(&c->links, conn);
+
+    if (k)
+        gone(c, k, k->state == LINK_CLOSING || k->peer_bye ? ERR_SAID_BYE : ERR_LINK_BROKE, why);
+    core_settle(c);
+}
+
+static void on_bye(struct core *c, struct link *k)
+{
+    bool lifeline = k->conn == c->parent_conn;
+
+    k->peer_bye = true;
+    if (lifeline && c->finishing)
+        return; /* finish.c answers when everything below is closed */
+    if (lifeline) {
+        c->ask_head = true;
+        out_log(&c->out, LOG_LEVEL_WARN, "vpid %u ended the lifeline", k->vpid);
+    }
+    if (k->state == LINK_UP)
+        neigh_bye(c, k);
+    struct out_act *act = out_add(&c->out, OUT_CLOSE);
+    act->conn = k->conn;
+    act->number = 1;
+    gone(c, k, ERR_SAID_BYE, "closed in order");
+}
+
+static void on_left(struct core *c, const struct msg *m)
+{
+    for (size_t i = 0; i < m->ntargets; i++) {
+        struct link *up = links_by_conn(&c->links, c->parent_conn);
+
+        if (members_live(&c->members, c->opts.vpid))
+            tell_head(c, MSG_GONE, m->number, m->targets[i], "");
+        else if (up)
+            neigh_say(c, up, m);
+    }
+}
+
+static void on_xack(struct core *c, const struct link *k, const struct msg *m)
+{
+    struct frame from = rml_from(&c->rml);
+
+    xcast_ack(&c->xcast, k->vpid, k->epoch, m->op);
+    xcast_check(&c->xcast, &from);
+}
+
+static void refuse_frame(struct core *c, struct link *k, const struct err *err)
+{
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
+            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
+    out_add(&c->out, OUT_CLOSE)->conn = k->conn;
+    gone(c, k, ERR_LINK_BROKE, err->msg);
+}
+
+/* What a neighbour says once both have greeted. */
+static void linked_msg(struct core *c, struct link *k, struct msg *m)
+{
+    struct msg pong = {.type = MSG_PONG};
+    struct err err = {0};
+
+    switch (m->type) {
+    case MSG_PING:
+        if (k->state == LINK_UP) /* after BYE a word could meet a closed end and reset the link */
+            neigh_say(c, k, &pong);
+        break;
+    case MSG_BYE:
+        on_bye(c, k);
+        break;
+    case MSG_ADD:
+    case MSG_REMOVE:
+    case MSG_SHUTDOWN:
+        /* broadcasts come from above only, and to whom has the table that they change */
+        if (!core_is_head(c) && !k->incoming && !k->joining)
+            apply_op(c, m);
+        break;
+    case MSG_SNAPSHOT:
+        if (!core_is_head(c) && !k->incoming && apply_snapshot(c, k, m, &err) < 0)
+            refuse_frame(c, k, &err);
+        break;
+    case MSG_XACK:
+        on_xack(c, k, m);
+        break;
+    case MSG_LEFT:
+        on_left(c, m);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The peer has read our REFUSE, so it was no late frame that we have refused. */
+static void on_refused(struct core *c, struct link *k)
+{
+    struct out_act *act = out_add(&c->out, OUT_CLOSE);
+
+    act->conn = k->conn;
+    act->number = 1;
+    if (core_is_head(c))
+        launch_lost(c->launch, k->vpid, k->epoch, "a new life of this vpid called home");
+    gone(c, k, ERR_SAID_BYE, "refused");
+}
+
+void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg *m)
+{
+    switch (m->type) {
+    case MSG_HELLO:
+    case MSG_WELCOME:
+    case MSG_REFUSE:
+        greet_msg(c, k, m);
+        return;
+    default:
+        break;
+    }
+    if (k->state == LINK_REFUSED && m->type == MSG_BYE)
+        on_refused(c, k);
+    else if (k->state == LINK_UP || k->state == LINK_CLOSING)
+        linked_msg(c, k, m);
+}
+
+/* On a link that is up speaks its peer, in the life in which it has greeted. */
+static bool is_peers(const struct link *k, const struct frame *f)
+{
+    return (k->state != LINK_UP && k->state != LINK_CLOSING) ||
+           (f->src == k->vpid && epoch_eq(f->src_epoch, k->epoch));
+}
+
+static void drop_frame(struct core *c, const struct link *k, const struct frame *f)
+{
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_INFO,
+            "%s from vpid %u epoch %llu refused: the link is that of vpid %u epoch %llu",
+            msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr, k->vpid,
+            (unsigned long long)k->epoch.ctr);
+}
+
+static void neigh_frame(struct core *c, struct link *k, const struct frame *f, struct cur *body)
+{
+    struct err err = {0};
+    struct msg m;
+
+    if (msg_decode(body, f->type, &m, &err) < 0) {
+        refuse_frame(c, k, &err);
+        return;
+    }
+    if (is_peers(k, f))
+        neigh_msg(c, k, f, &m);
+    else
+        drop_frame(c, k, f);
+    msg_free(&m);
+}
+
+static void take_routed(struct core *c, const struct frame *f, const uint8_t *data, size_t len)
+{
+    c->routed++;
+    rml_input(&c->rml, f, data, len);
+}
+
+void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct link *k = links_by_conn(&c->links, conn);
+    struct cur cur = cur_of(data, len);
+    struct err err = {0};
+    struct frame f;
+
+    if (!k)
+        return;
+    k->heard_ms = c->out.now_ms;
+    k->pinged = false;
+    if (frame_decode(&cur, &f, &err) < 0)
+        refuse_frame(c, k, &err);
+    else if (f.type < MSG_ROUTED)
+        neigh_frame(c, k, &f, &cur);
+    else if (f.src == VPID_HEAD && k->incoming)
+        drop_frame(c, k, &f); /* the head's word does not come from below */
+    else if (k->state == LINK_UP || k->state == LINK_CLOSING)
+        take_routed(c, &f, data, len);
+    core_settle(c);
+}

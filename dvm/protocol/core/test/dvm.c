@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts DVMs for tests and looks at their heads. */
+#include "dvm/protocol/core/test/dvm.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define SEED 42
+
+struct sim *dvm_boot(const struct dvm_shape *d)
+{
+    struct sim_opts o = {.nodes = d->members + d->more + 1,
+                         .radix = d->radix ? d->radix : 2,
+                         .slots = d->slots,
+                         .size = d->members,
+                         .seed = SEED,
+                         .delay_ms = d->delay_ms ? d->delay_ms : 3,
+                         .backlog_max = d->backlog_max,
+                         .trace = getenv("SIM_TRACE") != NULL};
+    struct sim *s = sim_create(&o);
+
+    for (uint32_t v = 0; v <= d->started; v++)
+        sim_start(s, v);
+    return s;
+}
+
+size_t dvm_in_state(struct sim *s, enum member_state state)
+{
+    const struct members *m = core_inspect_members(sim_core(s, 0));
+    size_t n = 0;
+
+    for (uint32_t v = 1; v < m->n; v++)
+        n += members_get(m, v) && members_get(m, v)->state == state;
+    return n;
+}
+
+static bool wired(struct sim *s, void *arg)
+{
+    return dvm_in_state(s, MEMBER_WIRED) == *(size_t *)arg;
+}
+
+void dvm_wait_wired(struct sim *s, size_t n, uint64_t within_ms)
+{
+    assert_true(sim_until(s, wired, &n, within_ms));
+}
+
+size_t dvm_events(struct sim *s, enum api_event_type type)
+{
+    size_t n = 0;
+
+    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++) {
+        const struct api_event *e = core_event(sim_core(s, 0), i);
+
+        n += e && e->type == type;
+    }
+    return n;
+}
+
+bool dvm_job_over(struct sim *s, void *arg)
+{
+    return sim_job(s, *(size_t *)arg)->done;
+}

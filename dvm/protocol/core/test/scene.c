@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Brings daemons into the state to be tested; reads what they make of an input. */
+#include "dvm/protocol/core/test/scene.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/wire/test/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS 4
+#define FIRST_CONN 1000000u
+
+static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct scene *s = arg;
+    struct cur c = cur_of(data, len);
+    struct frame f;
+
+    if (frame_decode(&c, &f, NULL) == 0 && f.src <= MEMBERS && f.type < MSG_ROUTED)
+        s->links[vpid][f.src] = conn;
+}
+
+static void start_work(struct sim *sim)
+{
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .ntargets = 1,
+                                     .targets = (uint32_t[]){MEMBERS}};
+    struct api_campaign c;
+    const char *reason;
+
+    sim_submit(sim, 1, MEMBERS, 1u << 30, 0);
+    sim_for(sim, 100);
+    if (core_campaign_put(sim_core(sim, 0), "c", &r, &c, &reason, NULL) < 0)
+        abort();
+    api_campaign_free(&c);
+    sim_drain(sim, 0);
+    sim_for(sim, 100);
+}
+
+static void open_sim(struct scene *s)
+{
+    struct sim_opts o = {
+        .nodes = MEMBERS + 1, .radix = 2, .slots = 1, .size = MEMBERS, .seed = 1, .delay_ms = 3};
+    struct sim_hooks h = {.arg = s, .frame = on_frame};
+
+    s->sim = sim_create(&o);
+    sim_watch(s->sim, &h);
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        sim_start(s->sim, v);
+    sim_for(s->sim, 500);
+    start_work(s->sim);
+    s->core = sim_core(s->sim, s->self);
+}
+
+static void drain(struct scene *s, struct scene_answer *a)
+{
+    struct out_act act;
+
+    while (core_next(s->core, &act)) {
+        a->acts++;
+        if (act.kind == OUT_CONNECT && !s->sim)
+            s->conn = act.conn;
+        if (act.kind == OUT_CLOSE && act.conn == s->conn)
+            a->closed = true;
+        if (act.kind == OUT_LOG && act.number <= LOG_LEVEL_INFO) {
+            size_t len = strlen(a->why);
+
+            snprintf(a->why + len, sizeof a->why - len, "%s; ", act.a);
+        }
+        out_act_free(&act);
+    }
+}
+
+static void open_joiner(struct scene *s)
+{
+    struct core_opts o = {.vpid = MEMBERS + 1,
+                          .cluster = "sim",
+                          .host = "n",
+                          .address = "a",
+                          .head_host = "h",
+                          .head_port = 1,
+                          .slots = 1,
+                          .radix = 2};
+    struct scene_answer a = {0};
+
+    s->core = core_create(&o, 1000, 1000);
+    core_tick(s->core);
+    drain(s, &a);
+    core_conn_open(s->core, s->conn, false, "head", "sim");
+    drain(s, &a);
+}
+
+static void open_stranger(struct scene *s)
+{
+    struct scene_answer a = {0};
+
+    s->conn = FIRST_CONN + ++s->conns;
+    core_conn_open(s->core, s->conn, true, "member", "sim");
+    drain(s, &a);
+}
+
+void scene_open(struct scene *s, enum scene_kind kind)
+{
+    static const struct {
+        uint32_t self, peer;
+        bool stranger;
+    } who[] = {{0, 1, false}, {0, MEMBERS + 1, true}, {1, 0, false},
+               {1, 3, false}, {1, 3, true},           {MEMBERS + 1, 0, false}};
+
+    memset(s, 0, sizeof *s);
+    s->kind = kind;
+    s->self = who[kind].self;
+    s->peer = who[kind].peer;
+    if (kind == SCENE_JOINER) {
+        s->peer_epoch = (struct epoch){0xabc1, 1};
+        open_joiner(s);
+        return;
+    }
+    open_sim(s);
+    if (s->peer <= MEMBERS)
+        s->peer_epoch = core_inspect_epoch(sim_core(s->sim, s->peer));
+    s->conn = s->peer <= MEMBERS ? s->links[s->self][s->peer] : 0;
+    if (who[kind].stranger)
+        open_stranger(s);
+}
+
+void scene_close(struct scene *s)
+{
+    if (s->sim)
+        sim_destroy(s->sim);
+    else
+        core_destroy(s->core);
+}
+
+void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    core_conn_frame(s->core, s->conn, data, len);
+    drain(s, a);
+}
+
+/* The peer comes back as it did the first time. */
+static void greet(struct scene *s)
+{
+    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1};
+    struct msg m = {.type = MSG_HELLO,
+                    .number = HELLO_RESUME,
+                    .text = "sim",
+                    .op = core_stats(s->core).version,
+                    .nmembers = 1,
+                    .members = &me};
+    struct frame f = {.type = MSG_HELLO,
+                      .src = s->peer,
+                      .dst = VPID_NONE,
+                      .src_epoch = s->peer_epoch,
+                      .version = m.op};
+    struct scene_answer a;
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, MSG_TEXT_MAX);
+    frame_encode(&b, &f);
+    msg_encode(&b, &m);
+    open_stranger(s);
+    scene_input(s, b.data, b.len, &a);
+}
+
+void scene_again(struct scene *s)
+{
+    enum scene_kind kind = s->kind;
+
+    if (kind == SCENE_HEAD_STRANGER || kind == SCENE_MEMBER_STRANGER) {
+        open_stranger(s);
+    } else if (kind == SCENE_HEAD_MEMBER || kind == SCENE_MEMBER_CHILD) {
+        greet(s);
+    } else {
+        scene_close(s);
+        scene_open(s, kind);
+    }
+}
+
+static void put_nidmap(struct buf *b, struct msg *m)
+{
+    struct msg_member list[] = {{0, {5, 1}, "n0", "x-0", 7000, 0},
+                                {3, {5, 9}, "n3", "10.0.0.3", 7001, 4},
+                                {4, {5, 12}, "n4", "10.0.0.4", 7001, 4}};
+    struct members t;
+
+    members_init(&t, 0, 2);
+    members_add(&t, list, sizeof list / sizeof *list);
+    buf_init(b, MSG_DATA_MAX);
+    members_encode(&t, b);
+    members_free(&t);
+    m->data = b->data;
+    m->len = b->len;
+}
+
+void scene_frame(const struct scene *s, unsigned type, struct buf *b)
+{
+    struct epoch own = core_inspect_epoch(s->core);
+    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1};
+    struct msg m = sample_msg(type);
+    struct frame f = {.traffic = CLASS_CONTROL,
+                      .type = (uint16_t)type,
+                      .src = s->peer,
+                      .dst = s->self,
+                      .src_epoch = s->peer_epoch,
+                      .dst_ctr = type < MSG_ROUTED ? 0 : (uint32_t)own.ctr,
+                      .version = core_stats(s->core).version,
+                      .seq = type < MSG_ROUTED ? 0 : 1};
+    struct buf nidmap BUF_AUTO = {0};
+
+    if (type == MSG_SNAPSHOT)
+        put_nidmap(&nidmap, &m);
+    m.op = core_stats(s->core).version + (type == MSG_XACK ? 0 : 1);
+    if (type == MSG_HELLO) {
+        m.text = "sim";
+        m.number = epoch_none(s->peer_epoch) ? HELLO_JOIN : HELLO_LINK;
+    }
+    if (type == MSG_HELLO || type == MSG_WELCOME)
+        m.members = &me;
+    if (type == MSG_WELCOME)
+        m.epoch = epoch_none(own) ? (struct epoch){s->peer_epoch.inc, 77} : own;
+    frame_encode(b, &f);
+    msg_encode(b, &m);
+}
+
+static void put_members(const struct members *t, struct buf *b)
+{
+    buf_put_u64(b, t->version);
+    buf_put_u64(b, t->repairs);
+    buf_put_u32(b, t->radix);
+    for (uint32_t v = 0; v < t->n; v++) {
+        const struct member *x = members_get(t, v);
+        struct msg_member facts;
+
+        if (!x)
+            continue;
+        buf_put_u32(b, v);
+        buf_put_u8(b, (uint8_t)x->state);
+        buf_put_u8(b, members_live(t, v));
+        facts = members_facts(t, v);
+        buf_put_u64(b, facts.epoch.inc);
+        buf_put_u64(b, facts.epoch.ctr);
+        buf_put_str(b, facts.host);
+        buf_put_str(b, facts.address);
+        buf_put_u16(b, facts.port);
+        buf_put_u32(b, facts.slots);
+        msg_member_free(&facts);
+        buf_put_u32(b, x->slots_used);
+    }
+}
+
+void scene_digest(const struct scene *s, struct buf *b)
+{
+    struct core_stats st = core_stats(s->core);
+    struct api_dvm d;
+    const char *reason;
+    json_t *json;
+    char *text;
+
+    put_members(core_inspect_members(s->core), b);
+    buf_put_u64(b, core_inspect_epoch(s->core).ctr);
+    buf_put_u64(b, core_inspect_complete(s->core));
+    buf_put_u32(b, core_state(s->core));
+    buf_put_u64(b, st.version);
+    buf_put_u64(b, st.repairs);
+    if (core_dvm(s->core, &d, &reason, NULL) < 0)
+        return;
+    json = api_dvm_encode(&d);
+    text = json_dumps(json, JSON_SORT_KEYS);
+    buf_put_str(b, text);
+    free(text);
+    json_decref(json);
+    api_dvm_free(&d);
+}

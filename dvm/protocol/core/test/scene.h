@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One daemon in the middle of its work, with one of its links held by the test: what is said on it,
+ * and what the daemon makes of that. */
+#ifndef DVM_CORE_TEST_SCENE_H
+#define DVM_CORE_TEST_SCENE_H
+
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/wire/msg.h"
+#include "dvm/sim/sim.h"
+
+/* A head with four members in a tree of radix 2, a job that runs, a shrink that waits for it. */
+enum scene_kind {
+    SCENE_HEAD_MEMBER,     /* the head; vpid 1 speaks, a member */
+    SCENE_HEAD_STRANGER,   /* the head; a daemon that has not greeted yet */
+    SCENE_MEMBER_PARENT,   /* vpid 1; the head speaks, its parent */
+    SCENE_MEMBER_CHILD,    /* vpid 1; vpid 3 speaks, its child */
+    SCENE_MEMBER_STRANGER, /* vpid 1; a daemon that has not greeted yet */
+    SCENE_JOINER,          /* vpid 5, which calls home; the head speaks, WELCOME is due */
+    SCENES
+};
+
+struct scene {
+    enum scene_kind kind;
+    struct sim *sim;   /* NULL: the core is on its own */
+    struct core *core; /* the sim's, or ours */
+    uint32_t self;
+    uint32_t peer; /* who speaks */
+    struct epoch peer_epoch;
+    uint64_t conn;
+    uint64_t conns; /* made by the test */
+    uint64_t links[8][8];
+};
+
+struct scene_answer { /* what one input led to */
+    char why[512];    /* what was logged, one text after the other */
+    bool closed;      /* the link */
+    size_t acts;
+};
+
+void scene_open(struct scene *s, enum scene_kind kind);
+void scene_close(struct scene *s);
+void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_answer *a);
+/* Opens the link again if the daemon has closed it. */
+void scene_again(struct scene *s);
+/* A frame of the sample of this type as the peer would send it. */
+void scene_frame(const struct scene *s, unsigned type, struct buf *b);
+/* Everything that a refused frame may not change: members, campaigns, jobs, events, versions. */
+void scene_digest(const struct scene *s, struct buf *b);
+
+#endif

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests of applications for another size: refused ones change nothing, accepted ones are told to
+ * their asker at the end, once, whatever becomes of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/sim/check.h"
+#include "dvm/sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REQUESTS_MAX 32
+
+struct heard { /* of one request, or of one end */
+    uint32_t vpid;
+    int64_t status;
+    enum api_phase phase;
+    char id[64], own[64], cause[256], nspace[64];
+    uint32_t rank;
+};
+
+struct world {
+    struct sim *sim;
+    uint64_t req;
+    struct heard answers[REQUESTS_MAX]; /* by request */
+    unsigned answered[REQUESTS_MAX];
+    size_t nends;
+    struct heard ends[REQUESTS_MAX];
+};
+
+static void copy(char *to, const char *from)
+{
+    strncpy(to, from, 63);
+}
+
+static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct world *w = arg;
+    struct cur c = cur_of(act->data.data, act->data.len);
+
+    if (act->kind == OUT_ALLOC) {
+        struct heard *h = &w->answers[act->req];
+
+        w->answered[act->req]++;
+        *h = (struct heard){.vpid = vpid, .status = act->number, .phase = act->kind_app};
+        copy(h->id, act->a);
+    } else if (act->kind == OUT_ALLOC_ENDED) {
+        struct heard *h = &w->ends[w->nends++];
+        char *id FREE_AUTO = cur_str(&c, 64);
+        char *own FREE_AUTO = cur_str(&c, 64);
+        char *cause FREE_AUTO = cur_str(&c, 256);
+
+        *h = (struct heard){.vpid = vpid, .status = act->number, .rank = act->rank};
+        copy(h->nspace, act->a);
+        copy(h->id, id);
+        copy(h->own, own);
+        copy(h->cause, cause);
+    }
+}
+
+/* The head and members 1..size, of `nodes` that there may be. */
+static struct world *boot(uint32_t nodes, uint32_t size)
+{
+    struct sim_opts o = {.nodes = nodes,
+                         .radix = 2,
+                         .slots = 2,
+                         .size = size,
+                         .seed = 5,
+                         .delay_ms = 5,
+                         .trace = getenv("SIM_TRACE") != NULL};
+    struct world *w = xcalloc(1, sizeof *w);
+    struct sim_hooks h = {.arg = w, .action = on_action};
+
+    w->sim = sim_create(&o);
+    sim_watch(w->sim, &h);
+    for (uint32_t v = 0; v <= size; v++)
+        sim_start(w->sim, v);
+    sim_for(w->sim, 2000);
+    return w;
+}
+
+static void end(struct world *w)
+{
+    for (uint64_t i = 1; i <= w->req; i++)
+        assert_int_equal(w->answered[i], 1);
+    sim_destroy(w->sim);
+    free(w);
+}
+
+/* Of a tool at that daemon, unless the request names somebody else. */
+static uint64_t ask(struct world *w, uint32_t vpid, struct alloc_ask a)
+{
+    struct core *c = sim_core(w->sim, vpid);
+
+    a.nspace = a.nspace ? a.nspace : "tool";
+    a.req_id = a.req_id ? a.req_id : "";
+    a.id = a.id ? a.id : "";
+    core_time(c, sim_now(w->sim), sim_now(w->sim));
+    core_alloc(c, ++w->req, &a);
+    sim_drain(w->sim, vpid);
+    return w->req;
+}
+
+static const struct heard *answer(struct world *w, uint64_t req)
+{
+    sim_for(w->sim, 200);
+    assert_int_equal(w->answered[req], 1);
+    return &w->answers[req];
+}
+
+static uint32_t bound(struct world *w)
+{
+    return launch_inspect_bound(core_inspect_launch(sim_core(w->sim, 0)));
+}
+
+static struct api_requester requester(struct world *w, const char *id, enum api_phase *phase)
+{
+    struct api_campaign c;
+    const char *reason;
+    struct api_requester r;
+
+    assert_int_equal(core_campaign_get(sim_core(w->sim, 0), id, &c, &reason, NULL), 0);
+    r = c.requester;
+    *phase = c.phase;
+    r.job = r.id = NULL;
+    api_campaign_free(&c);
+    return r;
+}
+
+static void assert_end(struct world *w, const char *id, enum api_phase phase, enum api_told told)
+{
+    enum api_phase is;
+    struct api_requester r = requester(w, id, &is);
+
+    assert_int_equal(is, phase);
+    assert_int_equal(r.told, told);
+}
+
+static struct alloc_ask extend(uint32_t count, int64_t deadline_s)
+{
+    return (struct alloc_ask){.kind = ALLOC_EXTEND, .count = count, .deadline_s = deadline_s};
+}
+
+static struct alloc_ask release(uint32_t count)
+{
+    return (struct alloc_ask){.kind = ALLOC_RELEASE, .count = count, .deadline_s = -1};
+}
+
+static void assert_refused(struct world *w, uint32_t vpid, struct alloc_ask a,
+                           enum alloc_status status)
+{
+    uint64_t events = core_event_next(sim_core(w->sim, 0));
+    const struct heard *h = answer(w, ask(w, vpid, a));
+
+    assert_int_equal(h->status, status);
+    assert_string_equal(h->id, "");
+    assert_int_equal(core_event_next(sim_core(w->sim, 0)), events);
+    assert_int_equal(bound(w), 4);
+}
+
+static void c12_a_refused_request_changes_nothing_and_no_end_follows(void **arg)
+{
+    static const uint32_t head[] = {0, 4}, middle[] = {2}, never[] = {4, 9}, own[] = {3, 4};
+    static char long_name[API_ID_MAX + 2];
+    struct world *w = boot(7, 4);
+    struct alloc_ask one = release(1);
+
+    memset(long_name, 'x', sizeof long_name - 1);
+    assert_refused(w, 1, extend(0, -1), ALLOC_BAD);
+    assert_refused(w, 1, release(0), ALLOC_BAD);
+    assert_refused(w, 1, extend(VPID_MAX, -1), ALLOC_NO_ROOM);
+    assert_refused(w, 1, release(5), ALLOC_NO_ROOM);
+    assert_refused(w, 1, release(4), ALLOC_BUSY);
+    one.req_id = long_name;
+    assert_refused(w, 1, one, ALLOC_BAD);
+    one = (struct alloc_ask){.kind = ALLOC_RELEASE, .deadline_s = -1, .nvpids = 2, .vpids = head};
+    assert_refused(w, 1, one, ALLOC_NOT_ALLOWED);
+    one.vpids = never;
+    assert_refused(w, 1, one, ALLOC_NOT_FOUND);
+    one.vpids = own;
+    assert_refused(w, 3, one, ALLOC_BUSY);
+    one = (struct alloc_ask){.kind = ALLOC_RELEASE, .deadline_s = -1, .nvpids = 1, .vpids = middle};
+    assert_refused(w, 1, one, ALLOC_BAD);
+    one = (struct alloc_ask){.kind = ALLOC_RELEASE, .deadline_s = -1, .id = "alloc-1"};
+    assert_refused(w, 1, one, ALLOC_NOT_FOUND);
+    one.kind = ALLOC_CANCEL;
+    assert_refused(w, 1, one, ALLOC_NOT_FOUND);
+    sim_for(w->sim, 20000);
+    assert_int_equal(w->nends, 0);
+    end(w);
+}
+
+static void put_size(struct world *w, struct api_size in)
+{
+    const char *reason;
+    struct api_size out;
+
+    assert_int_equal(core_size_put(sim_core(w->sim, 0), &in, &out, &reason, NULL), 0);
+    assert_true(api_size_limits_equal(&in.limits, &out.limits));
+    sim_drain(w->sim, 0);
+}
+
+static void c12_applications_stay_within_the_limits_of_the_size_message(void **arg)
+{
+    static const uint32_t beyond[] = {5, 7}, below[] = {2, 3, 4};
+    struct alloc_ask named = {.kind = ALLOC_EXTEND, .deadline_s = 60, .nvpids = 2, .vpids = beyond};
+    struct world *w = boot(8, 4);
+
+    put_size(w, (struct api_size){1001, 4, {true, 4, 4}}); /* as an operator says it by default */
+    assert_refused(w, 1, extend(1, 60), ALLOC_NO_ROOM);
+    assert_refused(w, 1, release(1), ALLOC_NOT_ALLOWED);
+    put_size(w, (struct api_size){1002, 4, {true, 2, 6}});
+    assert_refused(w, 1, extend(3, 60), ALLOC_NO_ROOM);
+    assert_refused(w, 1, named, ALLOC_NO_ROOM);
+    assert_refused(w, 1, release(3), ALLOC_NOT_ALLOWED);
+    named = (struct alloc_ask){
+        .kind = ALLOC_RELEASE_KILL, .deadline_s = -1, .nvpids = 3, .vpids = below};
+    assert_refused(w, 1, named, ALLOC_NOT_ALLOWED);
+    assert_int_equal(answer(w, ask(w, 1, release(2)))->status, ALLOC_OK);
+    sim_for(w->sim, 20000);
+    assert_int_equal(bound(w), 2);
+    assert_int_equal(answer(w, ask(w, 1, extend(4, 60)))->status, ALLOC_OK);
+    assert_int_equal(bound(w), 6);
+    put_size(w, (struct api_size){1003, 6, {false, 0, 0}});
+    assert_int_equal(answer(w, ask(w, 1, extend(2, 60)))->status, ALLOC_OK);
+    end(w);
+}
+
+static void a_size_message_with_other_limits_needs_another_number(void **arg)
+{
+    struct world *w = boot(5, 4);
+    struct api_size again = {1001, 4, {true, 2, 7}}, out;
+    const char *reason = "";
+    struct api_dvm d;
+
+    put_size(w, (struct api_size){1001, 4, {true, 2, 6}});
+    assert_int_equal(core_size_put(sim_core(w->sim, 0), &again, &out, &reason, NULL), -1);
+    assert_string_equal(reason, "SequenceTooOld");
+    put_size(w, (struct api_size){1001, 4, {true, 2, 6}});
+    assert_int_equal(core_dvm(sim_core(w->sim, 0), &d, &reason, NULL), 0);
+    assert_true(d.size_limits.set);
+    assert_int_equal(d.size_limits.min, 2);
+    assert_int_equal(d.size_limits.max, 6);
+    api_dvm_free(&d);
+    end(w);
+}
+
+static void c7_a_request_with_nothing_to_do_is_over_with_its_answer(void **arg)
+{
+    static const uint32_t there[] = {2, 3};
+    struct alloc_ask a = {
+        .kind = ALLOC_EXTEND, .deadline_s = -1, .nvpids = 2, .vpids = there, .req_id = "a"};
+    struct world *w = boot(5, 4);
+    const struct heard *h = answer(w, ask(w, 1, a));
+
+    assert_int_equal(h->status, ALLOC_OK);
+    assert_int_equal(h->phase, API_PHASE_COMPLETE);
+    assert_end(w, h->id, API_PHASE_COMPLETE, API_TOLD_ANSWER);
+    sim_for(w->sim, 20000);
+    assert_int_equal(w->nends, 0);
+    end(w);
+}
+
+static void c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is(void **arg)
+{
+    struct alloc_ask a = release(2);
+    struct world *w = boot(7, 6);
+    const struct heard *h;
+
+    a.req_id = "mine";
+    a.rank = 7;
+    h = answer(w, ask(w, 3, a));
+    assert_int_equal(h->status, ALLOC_OK);
+    assert_false(api_phase_terminal(h->phase));
+    sim_for(w->sim, 20000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].vpid, 3);
+    assert_int_equal(w->ends[0].status, ALLOC_OK);
+    assert_string_equal(w->ends[0].nspace, "tool");
+    assert_int_equal(w->ends[0].rank, 7);
+    assert_string_equal(w->ends[0].id, h->id);
+    assert_string_equal(w->ends[0].own, "mine");
+    assert_end(w, h->id, API_PHASE_COMPLETE, API_TOLD_EVENT);
+    assert_int_equal(bound(w), 4);
+    end(w);
+}
+
+static void c13_an_extension_is_all_or_nothing_and_its_asker_is_told_which(void **arg)
+{
+    struct world *w = boot(9, 4);
+    const struct heard *h = answer(w, ask(w, 2, extend(2, 60)));
+
+    assert_int_equal(bound(w), 6);
+    sim_start(w->sim, 6);
+    sim_for(w->sim, 2000);
+    assert_int_equal(w->nends, 0);
+    sim_start(w->sim, 5);
+    sim_for(w->sim, 2000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].status, ALLOC_OK);
+    assert_string_equal(w->ends[0].id, h->id);
+    (void)answer(w, ask(w, 2, extend(2, 3)));
+    sim_start(w->sim, 7);
+    sim_for(w->sim, 5000);
+    assert_int_equal(w->nends, 2);
+    assert_int_equal(w->ends[1].status, ALLOC_TIMEOUT);
+    assert_non_null(strstr(w->ends[1].cause, "deadline of 3 s"));
+    assert_int_equal(bound(w), 6);
+    end(w);
+}
+
+static void an_extension_without_a_deadline_has_one_all_the_same(void **arg)
+{
+    struct world *w = boot(5, 4);
+
+    (void)answer(w, ask(w, 2, extend(1, -1)));
+    sim_for(w->sim, (LAUNCH_EXTEND_S - 5) * 1000);
+    assert_int_equal(w->nends, 0);
+    sim_for(w->sim, 10000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].status, ALLOC_TIMEOUT);
+    end(w);
+}
+
+static void
+c13_a_request_goes_on_when_the_daemon_of_its_asker_is_lost_and_nobody_is_told(void **arg)
+{
+    struct world *w = boot(7, 6);
+    char id[64];
+
+    (void)sim_submit(w->sim, 0, 12, 15000, 0);
+    sim_for(w->sim, 500);
+    copy(id, answer(w, ask(w, 2, release(1)))->id);
+    sim_crash(w->sim, 2);
+    sim_for(w->sim, 5000);
+    sim_start(w->sim, 2); /* another life is not the asker */
+    sim_for(w->sim, 40000);
+    assert_int_equal(w->nends, 0);
+    assert_end(w, id, API_PHASE_COMPLETE, API_TOLD_GONE);
+    end(w);
+}
+
+/* The rank has ended by the time that its request has. */
+static void c13_a_request_goes_on_when_its_rank_has_ended_and_nobody_is_told(void **arg)
+{
+    struct alloc_ask a = extend(1, 5);
+    struct world *w = boot(7, 4);
+    const char *nspace;
+    char job[64], id[64];
+
+    (void)sim_submit(w->sim, 0, 8, 2000, 0);
+    sim_for(w->sim, 500);
+    assert_true(sim_some_rank(w->sim, 3, &nspace, &a.rank));
+    copy(job, nspace);
+    a.nspace = job;
+    copy(id, answer(w, ask(w, 3, a))->id);
+    sim_for(w->sim, 20000);
+    assert_int_equal(w->nends, 0);
+    assert_end(w, id, API_PHASE_FAILED, API_TOLD_GONE);
+    end(w);
+}
+
+static void c13_a_rank_that_runs_is_told(void **arg)
+{
+    struct alloc_ask a = extend(1, 2);
+    struct world *w = boot(7, 4);
+    const char *nspace;
+    char job[64];
+
+    (void)sim_submit(w->sim, 0, 8, 10000, 0);
+    sim_for(w->sim, 500);
+    assert_true(sim_some_rank(w->sim, 3, &nspace, &a.rank));
+    copy(job, nspace);
+    a.nspace = job;
+    (void)answer(w, ask(w, 3, a));
+    sim_for(w->sim, 5000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].vpid, 3);
+    assert_string_equal(w->ends[0].nspace, job);
+    assert_int_equal(w->ends[0].rank, a.rank);
+    end(w);
+}
+
+static void
+c12_the_same_request_again_is_the_same_one_and_another_by_its_name_is_refused(void **arg)
+{
+    struct alloc_ask a = extend(1, 3), other = extend(2, 3);
+    struct world *w = boot(7, 4);
+    char id[64];
+
+    a.req_id = other.req_id = "a";
+    copy(id, answer(w, ask(w, 2, a))->id);
+    assert_string_equal(answer(w, ask(w, 2, a))->id, id);
+    assert_int_equal(answer(w, ask(w, 2, other))->status, ALLOC_EXISTS);
+    assert_int_equal(bound(w), 5);
+    sim_for(w->sim, 5000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(answer(w, ask(w, 2, a))->status, ALLOC_FAILED);
+    assert_string_equal(answer(w, ask(w, 2, a))->id, id);
+    assert_int_equal(w->nends, 1);
+    end(w);
+}
+
+static void a_tool_that_asks_again_by_another_daemon_is_told_there(void **arg)
+{
+    struct alloc_ask a = extend(1, 20);
+    struct world *w = boot(7, 4);
+
+    a.req_id = "a";
+    (void)answer(w, ask(w, 2, a));
+    sim_crash(w->sim, 2);
+    sim_for(w->sim, 5000);
+    (void)answer(w, ask(w, 3, a));
+    sim_for(w->sim, 30000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].vpid, 3);
+    end(w);
+}
+
+static void c12_what_was_asked_for_can_be_cancelled_by_its_own_job_only(void **arg)
+{
+    struct alloc_ask a = extend(1, 30);
+    struct alloc_ask cancel = {.kind = ALLOC_CANCEL, .deadline_s = -1};
+    struct world *w = boot(7, 4);
+    char id[64];
+
+    copy(id, answer(w, ask(w, 2, a))->id);
+    cancel.id = id;
+    cancel.nspace = "stranger";
+    assert_int_equal(answer(w, ask(w, 3, cancel))->status, ALLOC_NOT_ALLOWED);
+    assert_int_equal(bound(w), 5);
+    cancel.nspace = "tool";
+    assert_int_equal(answer(w, ask(w, 3, cancel))->phase, API_PHASE_CANCELLED);
+    assert_int_equal(bound(w), 4);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].status, ALLOC_CANCELLED);
+    assert_int_equal(w->ends[0].vpid, 2);
+    end(w);
+}
+
+static void a_campaign_of_the_operator_is_not_an_application_s_to_cancel(void **arg)
+{
+    uint32_t targets[] = {5};
+    struct api_campaign_request r = {
+        .sequence = 1, .kind = API_KIND_GROW, .deadline_s = -1, .ntargets = 1, .targets = targets};
+    struct alloc_ask cancel = {.kind = ALLOC_CANCEL, .deadline_s = -1, .id = "g"};
+    struct world *w = boot(7, 4);
+    struct api_campaign out;
+    const char *reason;
+
+    assert_int_equal(core_campaign_put(sim_core(w->sim, 0), "g", &r, &out, &reason, NULL), 0);
+    api_campaign_free(&out);
+    sim_drain(w->sim, 0);
+    assert_int_equal(answer(w, ask(w, 3, cancel))->status, ALLOC_NOT_ALLOWED);
+    assert_int_equal(bound(w), 5);
+    end(w);
+}
+
+static void a_release_of_the_highest_names_those_who_could_come_above_them_too(void **arg)
+{
+    struct world *w = boot(7, 6);
+    struct api_campaign c;
+    const char *reason;
+    char id[64];
+
+    sim_crash(w->sim, 6);
+    sim_for(w->sim, 5000);
+    copy(id, answer(w, ask(w, 1, release(1)))->id);
+    assert_int_equal(core_campaign_get(sim_core(w->sim, 0), id, &c, &reason, NULL), 0);
+    assert_int_equal(c.ntargets, 2);
+    assert_int_equal(c.targets[0], 5);
+    assert_int_equal(c.targets[1], 6);
+    api_campaign_free(&c);
+    assert_int_equal(bound(w), 4);
+    end(w);
+}
+
+static void a_daemon_that_is_given_up_answers_for_the_head(void **arg)
+{
+    struct world *w = boot(5, 4);
+    uint64_t req;
+
+    sim_stop(w->sim, 0, true);
+    req = ask(w, 3, extend(1, 5));
+    sim_crash(w->sim, 0);
+    sim_start(w->sim, 0); /* another head: nothing of the former one is known */
+    sim_for(w->sim, 30000);
+    assert_int_equal(w->answered[req], 1);
+    assert_int_equal(w->answers[req].status, ALLOC_UNREACHABLE);
+    assert_int_equal(w->nends, 0);
+    end(w);
+}
+
+static void a_daemon_that_is_not_wired_refuses_at_once(void **arg)
+{
+    struct world *w = boot(5, 4);
+
+    sim_crash(w->sim, 0);
+    sim_for(w->sim, 60000);
+    sim_crash(w->sim, 4);
+    sim_start(w->sim, 4);
+    assert_int_equal(w->answered[ask(w, 4, extend(1, 5))], 1);
+    assert_int_equal(w->answers[1].status, ALLOC_UNREACHABLE);
+    end(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(c12_a_refused_request_changes_nothing_and_no_end_follows),
+        cmocka_unit_test(c12_applications_stay_within_the_limits_of_the_size_message),
+        cmocka_unit_test(a_size_message_with_other_limits_needs_another_number),
+        cmocka_unit_test(c7_a_request_with_nothing_to_do_is_over_with_its_answer),
+        cmocka_unit_test(c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is),
+        cmocka_unit_test(c13_an_extension_is_all_or_nothing_and_its_asker_is_told_which),
+        cmocka_unit_test(an_extension_without_a_deadline_has_one_all_the_same),
+        cmocka_unit_test(
+            c13_a_request_goes_on_when_the_daemon_of_its_asker_is_lost_and_nobody_is_told),
+        cmocka_unit_test(c13_a_request_goes_on_when_its_rank_has_ended_and_nobody_is_told),
+        cmocka_unit_test(c13_a_rank_that_runs_is_told),
+        cmocka_unit_test(
+            c12_the_same_request_again_is_the_same_one_and_another_by_its_name_is_refused),
+        cmocka_unit_test(a_tool_that_asks_again_by_another_daemon_is_told_there),
+        cmocka_unit_test(c12_what_was_asked_for_can_be_cancelled_by_its_own_job_only),
+        cmocka_unit_test(a_campaign_of_the_operator_is_not_an_application_s_to_cancel),
+        cmocka_unit_test(a_release_of_the_highest_names_those_who_could_come_above_them_too),
+        cmocka_unit_test(a_daemon_that_is_given_up_answers_for_the_head),
+        cmocka_unit_test(a_daemon_that_is_not_wired_refuses_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs that ranks have spawned, and their parents: what the one's end is for the other. */
+#include "dvm/protocol/core/test/jobs.h"
+
+#include <utlist.h>
+
+/* A job of one rank, as a rank on vpid 2 spawns it. */
+static void spawn_ending(struct dvm *d, uint32_t client, const char *parent, const char *ms,
+                         const char *code)
+{
+    char *argv[] = {(char *)ms, (char *)code, NULL};
+    char *env[] = {NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = 1};
+    struct job_spec spec = {.napps = 1, .apps = &app, .parent_nspace = (char *)parent};
+
+    core_submit(core_of(d, 2), client, &spec);
+    settle(d, 2);
+}
+
+static void spawn(struct dvm *d, uint32_t client, const char *parent, const char *ms)
+{
+    spawn_ending(d, client, parent, ms, "0");
+}
+
+/* The name of the next job, which anybody can count up. */
+static char *name_after(const char *nspace)
+{
+    const char *dot = strrchr(nspace, '.');
+
+    return xasprintf("%.*s.%lu", (int)(dot - nspace), nspace, strtoul(dot + 1, NULL, 10) + 1);
+}
+
+static void a_job_that_calls_itself_its_parent_has_none_and_ends(void **state)
+{
+    struct dvm *d = dvm_new();
+    char *next FREE_AUTO = NULL;
+
+    submit(d, 0, 1, "1", "0", plain);
+    assert_ends(d, 0, "");
+    next = name_after(job(d)->nspace);
+    spawn(d, 9, next, "5");
+    sim_for(d->sim, 1000);
+    assert_string_equal(sim_job(d->sim, 9)->nspace, next);
+    assert_true(sim_job(d->sim, 9)->done);
+    assert_int_equal(sim_job(d->sim, 9)->exit_code, 0);
+    dvm_free(d);
+}
+
+static void a_job_whose_parent_is_not_known_is_one_of_its_own(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    spawn(d, 9, "5.99", "5");
+    sim_for(d->sim, 1000);
+    assert_true(sim_job(d->sim, 9)->done);
+    dvm_free(d);
+}
+
+/* It does not become one afterwards either. */
+static void a_job_that_names_a_later_one_as_its_parent_stays_on_its_own(void **state)
+{
+    struct dvm *d = dvm_new();
+    char *next FREE_AUTO = NULL;
+    char *after FREE_AUTO = NULL;
+
+    submit(d, 0, 1, "1", "0", plain);
+    assert_ends(d, 0, "");
+    next = name_after(job(d)->nspace);
+    after = name_after(next);
+    spawn(d, 9, after, "500");
+    spawn(d, 10, "", "100000");
+    assert_string_equal(sim_job(d->sim, 10)->nspace, after);
+    sim_for(d->sim, 1000);
+    assert_true(sim_job(d->sim, 9)->done);
+    core_client_signal(core_of(d, 2), 10, SIGTERM);
+    settle(d, 2);
+    sim_for(d->sim, 3000);
+    assert_true(sim_job(d->sim, 10)->done);
+    assert_int_equal(sim_job(d->sim, 10)->exit_code, 143);
+    dvm_free(d);
+}
+
+static void a_submitter_hears_of_the_end_when_the_spawned_jobs_have_ended_too(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "4000");
+    spawn(d, 10, sim_job(d->sim, 9)->nspace, "5000");
+    sim_for(d->sim, 2000);
+    assert_int_equal(sim_ranks(d->sim, 1) + sim_ranks(d->sim, 2), 2);
+    assert_false(job(d)->done);
+    sim_for(d->sim, 2500);
+    assert_false(job(d)->done);
+    assert_ends(d, 0, "");
+    assert_true(sim_job(d->sim, 9)->done);
+    assert_true(sim_job(d->sim, 10)->done);
+    dvm_free(d);
+}
+
+static void spawned_jobs_end_with_a_parent_that_fails_and_after_it(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "100000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "100000");
+    spawn(d, 10, sim_job(d->sim, 9)->nspace, "100000");
+    core_client_signal(core_of(d, 0), CLIENT, SIGTERM);
+    sim_drain(d->sim, 0);
+    spawn(d, 11, job(d)->nspace, "100000"); /* too late */
+    assert_ends(d, 143, "ended by the user");
+    for (size_t child = 9; child <= 11; child++) {
+        assert_true(sim_job(d->sim, child)->done);
+        assert_int_equal(sim_job(d->sim, child)->exit_code, 122);
+    }
+    assert_non_null(strstr(sim_job(d->sim, 11)->text, "which has spawned it"));
+    dvm_free(d);
+}
+
+static void a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "100000");
+    spawn(d, 10, sim_job(d->sim, 9)->nspace, "100000");
+    sim_for(d->sim, 2000);
+    assert_false(job(d)->done);
+    core_client_signal(core_of(d, 0), CLIENT, SIGUSR1); /* ends nothing */
+    sim_for(d->sim, 500);
+    assert_false(sim_job(d->sim, 9)->done);
+    core_client_signal(core_of(d, 0), CLIENT, SIGINT);
+    settle(d, 0);
+    assert_ends(d, 130, "spawned jobs were ended: by the user");
+    assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
+    assert_int_equal(sim_job(d->sim, 10)->exit_code, 122);
+    dvm_free(d);
+}
+
+/* The job as a member has it once its ranks there and their output are over. */
+static const struct local_job *gone_at_member(struct dvm *d, const char *nspace)
+{
+    const struct local_job *j;
+
+    for (int ms = 0; ms < 5000; ms++, sim_for(d->sim, 1)) {
+        for (uint32_t v = 1; v <= MEMBERS; v++) {
+            DL_FOREACH(core_of(d, v)->jobs, j)
+            {
+                if (strcmp(j->map.nspace, nspace) == 0 && j->gone)
+                    return j;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void the_end_of_a_spawned_job_does_not_overtake_its_output(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct local_job *j;
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "2000");
+    j = gone_at_member(d, job(d)->nspace);
+    assert_non_null(j);
+    assert_true(j->told); /* the head puts its own client's job in order */
+    j = gone_at_member(d, sim_job(d->sim, 9)->nspace);
+    assert_non_null(j);
+    assert_false(j->told); /* before its output has arrived */
+    assert_ends(d, 0, "");
+    dvm_free(d);
+}
+
+static void the_time_of_a_job_is_that_of_what_it_has_spawned_too(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", (struct job_spec){.timeout_ms = 3000});
+    spawn(d, 9, job(d)->nspace, "100000");
+    sim_for(d->sim, 2000);
+    assert_false(job(d)->done);
+    assert_ends(d, 124, "spawned jobs were ended: its time of 3 s is over");
+    assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
+    dvm_free(d);
+}
+
+/* The first one that its parent hears of counts, however far down. */
+static void a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not(void **state)
+{
+    static const struct {
+        uint32_t flags;
+        int code;
+    } as[] = {{0, 5}, {JOB_RECOVERABLE, 0}, {JOB_RECOVERABLE | JOB_STRICT, 5}};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct dvm *d = dvm_new();
+
+        submit(d, 0, 1, "1000", "0", (struct job_spec){.flags = as[i].flags});
+        spawn(d, 9, job(d)->nspace, "4000");
+        spawn_ending(d, 10, sim_job(d->sim, 9)->nspace, "2000", "5");
+        spawn_ending(d, 11, job(d)->nspace, "6000", "6");
+        assert_ends(d, as[i].code, "rank 0 on node2 (vpid 2) exited with code ");
+        assert_int_equal(strncmp(job(d)->text, "spawned job ", 12), 0);
+        dvm_free(d);
+    }
+}
+
+static void a_spawned_job_that_is_ended_on_purpose_has_not_failed(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "100000");
+    core_client_signal(core_of(d, 2), 9, SIGTERM);
+    settle(d, 2);
+    assert_ends(d, 0, "");
+    assert_int_equal(sim_job(d->sim, 9)->exit_code, 143);
+    dvm_free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_that_calls_itself_its_parent_has_none_and_ends),
+        cmocka_unit_test(a_job_that_names_a_later_one_as_its_parent_stays_on_its_own),
+        cmocka_unit_test(a_job_whose_parent_is_not_known_is_one_of_its_own),
+        cmocka_unit_test(a_submitter_hears_of_the_end_when_the_spawned_jobs_have_ended_too),
+        cmocka_unit_test(spawned_jobs_end_with_a_parent_that_fails_and_after_it),
+        cmocka_unit_test(a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not),
+        cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),
+        cmocka_unit_test(the_end_of_a_spawned_job_does_not_overtake_its_output),
+        cmocka_unit_test(the_time_of_a_job_is_that_of_what_it_has_spawned_too),
+        cmocka_unit_test(a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

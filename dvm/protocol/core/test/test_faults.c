@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What broken links, late frames and shrinks in a bad moment do to membership; over virtual wires
+ * in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/wire/msg.h"
+#include "dvm/sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sim *boot(uint32_t members, uint32_t started, uint32_t radix)
+{
+    return dvm_boot(
+        &(struct dvm_shape){.members = members, .started = started, .radix = radix, .slots = 2});
+}
+
+static void wait_wired(struct sim *s, size_t n)
+{
+    dvm_wait_wired(s, n, 4000);
+}
+
+static enum api_phase shrink(struct sim *s, const char *id, const uint32_t *targets, size_t n)
+{
+    static uint64_t sequence;
+    struct api_campaign_request r = {.sequence = ++sequence,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .ntargets = n,
+                                     .targets = (uint32_t *)targets};
+    struct api_campaign c;
+    const char *reason = "";
+    enum api_phase phase;
+
+    assert_int_equal(core_campaign_put(sim_core(s, 0), id, &r, &c, &reason, NULL), 0);
+    phase = c.phase;
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    return phase;
+}
+
+static void cancel(struct sim *s, const char *id)
+{
+    struct api_campaign c;
+    const char *reason;
+
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), id, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+}
+
+static void a_shrink_turns_away_who_has_called_and_is_not_in_the_tree(void **state)
+{
+    struct sim *s = boot(5, 3, 2);
+    uint32_t target = 5;
+
+    wait_wired(s, 3);
+    sim_stop(s, 1, true); /* so that the operation of 4 stays on its way, and 5 waits its turn */
+    sim_start(s, 4);
+    sim_for(s, 50);
+    sim_start(s, 5);
+    sim_for(s, 50);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 2);
+    assert_int_equal(shrink(s, "c", &target, 1), API_PHASE_COMPLETE); /* nobody is there */
+    sim_stop(s, 1, false);
+    wait_wired(s, 4);
+    sim_for(s, 5000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    assert_int_equal(core_state(sim_core(s, 5)), CORE_JOINING);
+    assert_non_null(strstr(core_state_text(sim_core(s, 5)), "outside the size"));
+    sim_destroy(s);
+}
+
+static void who_is_wired_while_a_shrink_drains_it_takes_no_work(void **state)
+{
+    static const uint32_t targets[] = {3, 4};
+    struct sim *s = boot(4, 3, 64);
+
+    wait_wired(s, 3);
+    sim_submit(s, 0, 6, 60000, 0); /* vpid 3 has work, the drain waits */
+    sim_for(s, 50);
+    sim_stop(s, 1, true);
+    sim_start(s, 4);
+    sim_for(s, 50);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 1);
+    assert_int_equal(shrink(s, "c", targets, 2), API_PHASE_DRAINING);
+    sim_stop(s, 1, false);
+    sim_for(s, 500);
+    assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_DRAINING), 2);
+    cancel(s, "c");
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    sim_destroy(s);
+}
+
+/* 3 has stood in for 1, hangs on the head, and is to move below 1, which has come. */
+static void a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again(void **state)
+{
+    struct sim *s = boot(3, 0, 2);
+
+    sim_start(s, 2);
+    sim_start(s, 3);
+    wait_wired(s, 2);
+    sim_start(s, 1);
+    for (unsigned ms = 0; ms < 300; ms++) {
+        sim_for(s, 1);
+        sim_break(s, 3, 1);
+    }
+    sim_for(s, 20000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
+    sim_destroy(s);
+}
+
+static void a_daemon_whose_link_breaks_again_and_again_is_not_lost(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+
+    wait_wired(s, 4);
+    for (unsigned i = 0; i < 40; i++) {
+        sim_break(s, 4, 1);
+        sim_for(s, 500);
+    }
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    sim_destroy(s);
+}
+
+static void say(struct sim *s, uint32_t to, uint64_t conn, const struct frame *f,
+                const struct msg *m)
+{
+    struct buf b BUF_AUTO = {0};
+
+    buf_init(&b, 4096);
+    frame_encode(&b, f);
+    msg_encode(&b, m);
+    core_time(sim_core(s, to), sim_now(s), sim_now(s));
+    core_conn_frame(sim_core(s, to), conn, b.data, b.len);
+    sim_drain(s, to);
+}
+
+struct seen {
+    uint64_t conn; /* the head's, to vpid 1 */
+};
+
+static void note_conn(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct seen *x = arg;
+    struct cur c = cur_of(data, len);
+    struct frame f;
+
+    if (vpid == 0 && frame_decode(&c, &f, NULL) == 0 && f.src == 1 && f.type < MSG_ROUTED)
+        x->conn = conn;
+}
+
+static void only_the_parents_word_makes_a_daemon_lost(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+    struct seen x = {0};
+    struct sim_hooks h = {.arg = &x, .frame = note_conn};
+
+    sim_watch(s, &h);
+    wait_wired(s, 4);
+    sim_for(s, 100);
+    for (uint32_t from = 2; from >= 1; from--) { /* 1 is the parent of 4 */
+        struct msg_target four = {4, core_inspect_epoch(sim_core(s, 4))};
+        struct msg lost = {.type = MSG_LOST, .ntargets = 1, .targets = &four, .text = "test"};
+        struct frame f = {.type = MSG_LOST,
+                          .src = from,
+                          .dst = 0,
+                          .src_epoch = core_inspect_epoch(sim_core(s, from)),
+                          .version = core_stats(sim_core(s, 0)).version};
+
+        for (f.seq = 1; f.seq < 20; f.seq++) /* those that have come are dropped */
+            say(s, 0, x.conn, &f, &lost);
+        assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), from == 1);
+    }
+    sim_destroy(s);
+}
+
+static void who_was_cut_off_itself_gives_nobody_up(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+
+    wait_wired(s, 4);
+    sim_break_half(s, 1, 0, 1500);
+    sim_break(s, 1, 3);
+    sim_partition(s, 1, 1);
+    sim_for(s, 2300); /* 3 has been away from 1 for longer than the grace, and 1 from the head */
+    sim_heal(s);
+    sim_for(s, 20000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    sim_destroy(s);
+}
+
+struct said {
+    uint64_t conn; /* the head's, to vpid 1 */
+    bool bye;
+    unsigned after;
+};
+
+static void note_said(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct said *x = arg;
+    struct cur c = cur_of(act->data.data, act->data.len);
+    struct frame f;
+
+    if (vpid || act->kind != OUT_SEND || act->conn != x->conn || frame_decode(&c, &f, NULL) < 0)
+        return;
+    x->after += x->bye;
+    x->bye |= f.type == MSG_BYE;
+}
+
+static void nothing_is_said_on_a_link_after_bye(void **state)
+{
+    struct sim *s = boot(1, 1, 2);
+    struct seen x = {0};
+    struct said y = {0};
+    struct sim_hooks frames = {.arg = &x, .frame = note_conn};
+    struct sim_hooks actions = {.arg = &y, .action = note_said};
+    struct msg ping = {.type = MSG_PING};
+    struct frame f = {.type = MSG_PING, .src = 1, .dst = 0};
+    uint32_t one = 1;
+
+    sim_watch(s, &frames);
+    wait_wired(s, 1);
+    sim_for(s, 100);
+    f.src_epoch = core_inspect_epoch(sim_core(s, 1));
+    y.conn = x.conn;
+    sim_watch(s, &actions);
+    (void)shrink(s, "c", &one, 1);
+    assert_true(y.bye);
+    say(s, 0, x.conn, &f, &ping);
+    assert_int_equal(y.after, 0);
+    sim_destroy(s);
+}
+
+/* --- a call of a former life */
+
+struct late {
+    struct sim *sim;
+    unsigned calls;
+};
+
+static void cut_off_when_calling(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct late *x = arg;
+    struct cur c = cur_of(act->data.data, act->data.len);
+    struct frame f;
+
+    if (vpid != 1 || act->kind != OUT_SEND || frame_decode(&c, &f, NULL) < 0 || f.type != MSG_HELLO)
+        return;
+    if (x->calls++ == 0)
+        sim_partition(x->sim, 1, 1);
+}
+
+static void a_late_call_of_a_process_that_is_gone_ends_nobodys_life(void **state)
+{
+    struct sim *s = boot(1, 0, 2);
+    struct late x = {.sim = s};
+    struct sim_hooks h = {.arg = &x, .action = cut_off_when_calling};
+
+    sim_watch(s, &h);
+    sim_start(s, 1);
+    sim_for(s, 50); /* its call hangs in the network */
+    assert_int_equal(x.calls, 1);
+    sim_crash(s, 1);
+    sim_for(s, 50); /* and so does its end */
+    sim_partition(s, 1, 0);
+    sim_start(s, 1);
+    wait_wired(s, 1);
+    sim_heal(s); /* now it arrives */
+    sim_for(s, 5000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 1);
+    sim_destroy(s);
+}
+
+static void a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once(void **state)
+{
+    struct sim *s = boot(2, 2, 2);
+
+    wait_wired(s, 2);
+    sim_vanish(s, 1); /* nobody sees its links close */
+    sim_start(s, 1);
+    sim_for(s, 500);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
+    assert_int_equal(core_state(sim_core(s, 1)), CORE_WIRED);
+    sim_destroy(s);
+}
+
+/* --- removed while cut off */
+
+static bool is_parked(struct sim *s, void *arg)
+{
+    return sim_parked(s, *(uint32_t *)arg);
+}
+
+static void who_was_shrunk_while_cut_off_is_told_so_and_parks(void **state)
+{
+    static const uint32_t radixes[] = {2, 64}; /* its parent is another member, or the head */
+
+    for (size_t i = 0; i < 2; i++) {
+        struct sim *s = boot(4, 4, radixes[i]);
+        uint32_t four = 4;
+
+        wait_wired(s, 4);
+        sim_partition(s, 4, 1);
+        sim_break(s, 4, 1);
+        sim_break(s, 4, 0);
+        (void)shrink(s, "c", &four, 1);
+        sim_for(s, 12000); /* the shrink has not waited for it */
+        assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
+        assert_false(sim_parked(s, 4));
+        sim_heal(s);
+        assert_true(sim_until(s, is_parked, &four, 6000));
+        sim_for(s, 5000);
+        assert_int_equal(core_state(sim_core(s, 4)), CORE_PARKED);
+        assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+        assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 1);
+        sim_destroy(s);
+    }
+}
+
+static bool has_exited(struct sim *s, void *arg)
+{
+    return sim_exited(s, *(uint32_t *)arg);
+}
+
+static void the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once(void **state)
+{
+    struct sim *s = boot(6, 6, 2);
+    uint32_t one = 1;
+
+    wait_wired(s, 6);
+    core_sigterm(sim_core(s, 1)); /* leaves by a campaign of its own; 3 and 4 hang on it */
+    sim_drain(s, 1);
+    sim_for(s, 20);
+    sim_partition(s, 1, 1);
+    sim_break(s, 1, 0);
+    sim_for(s, 1000);
+    sim_heal(s);
+    assert_true(sim_until(s, has_exited, &one, 4000));
+    sim_for(s, 500); /* less than the grace for a broken link */
+    assert_int_equal(core_stats(sim_core(s, 3)).version, core_stats(sim_core(s, 0)).version);
+    assert_int_equal(core_stats(sim_core(s, 4)).version, core_stats(sim_core(s, 0)).version);
+    sim_for(s, 20000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 5);
+    sim_destroy(s);
+}
+
+/* --- what waits for a peer is bounded */
+
+static struct sim *boot_narrow(void)
+{
+    struct sim *s = dvm_boot(
+        &(struct dvm_shape){.members = 2, .started = 2, .slots = 2, .backlog_max = 64u << 10});
+
+    wait_wired(s, 2);
+    sim_for(s, 100);
+    return s;
+}
+
+static void a_launch_for_which_there_is_no_room_fails_its_job_and_no_other(void **state)
+{
+    struct sim *s = boot_narrow();
+    static const char block[1024];
+    struct err err = {0};
+    size_t first, second;
+    unsigned n = 0;
+
+    first = sim_submit(s, 0, 1, 1000, 0); /* runs on vpid 1 */
+    sim_for(s, 100);
+    sim_stop(s, 1, true);
+    for (size_t len = sizeof block; len; len = len == sizeof block ? 16 : 0) {
+        while (core_app_send(sim_core(s, 0), 1, CLASS_LAUNCH, 1, block, len, &err) == 0)
+            assert_true(++n < 100);
+    }
+    assert_non_null(strstr(err.msg, "wait for it already"));
+    second = sim_submit(s, 0, 3, 0, 0);
+    sim_for(s, 500); /* its ranks on vpid 2 have to end */
+    assert_true(sim_job(s, second)->done);
+    assert_int_equal(sim_job(s, second)->exit_code, 125);
+    assert_non_null(strstr(sim_job(s, second)->text, "wait for it already"));
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    sim_stop(s, 1, false);
+    sim_for(s, 20000);
+    assert_true(sim_job(s, first)->done);
+    assert_int_equal(sim_job(s, first)->exit_code, 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
+    sim_destroy(s);
+}
+
+static void signal_until_it_is_too_much(struct sim *s, uint32_t at, size_t job)
+{
+    core_time(sim_core(s, at), sim_now(s), sim_now(s));
+    for (unsigned i = 0; i < 3000; i++)
+        core_client_signal(sim_core(s, at), (uint32_t)job, 10);
+    sim_drain(s, at);
+}
+
+static void a_member_that_lets_too_much_wait_is_given_up(void **state)
+{
+    struct sim *s = boot_narrow();
+    size_t job = sim_submit(s, 0, 1, 60000, 0); /* runs on vpid 1 */
+
+    sim_for(s, 100);
+    sim_stop(s, 1, true);
+    signal_until_it_is_too_much(s, 0, job);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    sim_for(s, 10);
+    assert_int_equal(sim_job(s, job)->exit_code, 123);
+    sim_stop(s, 1, false);
+    wait_wired(s, 2);
+    sim_destroy(s);
+}
+
+static void a_member_that_is_not_heard_by_the_head_gives_its_life_up(void **state)
+{
+    struct sim *s = boot_narrow();
+    size_t job = sim_submit(s, 2, 1, 60000, 0);
+
+    sim_for(s, 100);
+    sim_stop(s, 0, true);
+    signal_until_it_is_too_much(s, 2, job);
+    assert_int_equal(core_state(sim_core(s, 2)), CORE_JOINING);
+    assert_int_equal(sim_job(s, job)->exit_code, 123);
+    assert_non_null(strstr(sim_job(s, job)->text, "bytes wait for vpid 0"));
+    sim_stop(s, 0, false);
+    wait_wired(s, 2);
+    sim_for(s, 3000);
+    assert_int_equal(core_state(sim_core(s, 2)), CORE_WIRED);
+    sim_destroy(s);
+}
+
+static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
+{
+    struct sim *s = boot(6, 6, 2);
+
+    wait_wired(s, 6); /* 3 to 6 hang on 1 and 2 */
+    sim_submit(s, 0, 12, 1u << 30, 0);
+    sim_for(s, 100);
+    sim_crash(s, 0);
+    sim_for(s, 20000);
+    assert_int_equal(sim_ranks(s, 1), 2); /* it may be back yet, */
+    sim_for(s, 80000);
+    for (uint32_t v = 1; v <= 6; v++)
+        assert_int_equal(sim_ranks(s, v), 0);
+    sim_start(s, 0);
+    wait_wired(s, 6); /* and a new one finds all of them */
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shrink_turns_away_who_has_called_and_is_not_in_the_tree),
+        cmocka_unit_test(who_is_wired_while_a_shrink_drains_it_takes_no_work),
+        cmocka_unit_test(a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again),
+        cmocka_unit_test(a_daemon_whose_link_breaks_again_and_again_is_not_lost),
+        cmocka_unit_test(only_the_parents_word_makes_a_daemon_lost),
+        cmocka_unit_test(who_was_cut_off_itself_gives_nobody_up),
+        cmocka_unit_test(nothing_is_said_on_a_link_after_bye),
+        cmocka_unit_test(a_late_call_of_a_process_that_is_gone_ends_nobodys_life),
+        cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
+        cmocka_unit_test(who_was_shrunk_while_cut_off_is_told_so_and_parks),
+        cmocka_unit_test(a_launch_for_which_there_is_no_room_fails_its_job_and_no_other),
+        cmocka_unit_test(a_member_that_lets_too_much_wait_is_given_up),
+        cmocka_unit_test(a_member_that_is_not_heard_by_the_head_gives_its_life_up),
+        cmocka_unit_test(members_whose_head_does_not_come_back_end_their_ranks),
+        cmocka_unit_test(the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

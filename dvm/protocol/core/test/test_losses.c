@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks that are lost while their job goes on, or make it end: what the job's end says of them, and
+ * which daemons are told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/launch/launch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS 3
+#define CLIENT 7 /* also its place among the simulator's jobs */
+
+/* A head and three members with two slots each: of a job of six, ranks 0 and 1 are on vpid 1, 2 and
+ * 3 on vpid 2, 4 and 5 on vpid 3. */
+struct dvm {
+    struct sim *sim;
+    unsigned messages[MEMBERS + 1]; /* about lost ranks */
+    char told[MEMBERS + 1][512];    /* what they said: "rank:how:status " */
+    bool go_on[MEMBERS + 1];
+    char parent[MEMBERS + 1][64];
+    bool ended_first; /* the job's end came before a loss */
+};
+
+static void on_lost(struct dvm *d, uint32_t vpid, const struct out_act *act)
+{
+    struct cur c = cur_of(act->data.data, act->data.len);
+    char *told = d->told[vpid];
+    struct msg m;
+
+    assert_int_equal(msg_decode(&c, MSG_RANKS_LOST, &m, NULL), 0);
+    d->messages[vpid]++;
+    d->go_on[vpid] = m.number;
+    snprintf(d->parent[vpid], sizeof d->parent[vpid], "%s.%u", m.text, m.rank);
+    for (size_t i = 0; i < m.nranks; i++)
+        snprintf(told + strlen(told), sizeof d->told[vpid] - strlen(told), "%u:%d:%d ",
+                 m.ranks[i].rank, m.ranks[i].how, m.ranks[i].value);
+    msg_free(&m);
+}
+
+static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct dvm *d = arg;
+
+    if (act->kind == OUT_RANKS_LOST)
+        on_lost(d, vpid, act);
+    if (act->kind == OUT_JOB_ENDED && vpid != VPID_HEAD && !d->messages[vpid]) /* it has no ranks */
+        d->ended_first = true;
+}
+
+static struct dvm *dvm_new(void)
+{
+    struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
+    struct dvm *d = xcalloc(1, sizeof *d);
+    struct sim_hooks h = {.arg = d, .action = on_action};
+
+    d->sim = dvm_boot(&shape);
+    sim_watch(d->sim, &h);
+    sim_for(d->sim, 500);
+    return d;
+}
+
+static void dvm_free(struct dvm *d)
+{
+    sim_destroy(d->sim);
+    free(d);
+}
+
+static const struct sim_job *job(struct dvm *d)
+{
+    return sim_job(d->sim, CLIENT);
+}
+
+/* Ranks that run for 20 s and exit with 0; `spec` is filled in. */
+static void submit(struct dvm *d, uint32_t vpid, uint32_t ranks, struct job_spec spec)
+{
+    char *argv[] = {"20000", "0", NULL};
+    char *env[] = {NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = ranks};
+
+    spec.napps = 1;
+    spec.apps = &app;
+    spec.parent_nspace = spec.parent_nspace ? spec.parent_nspace : "";
+    core_submit(sim_core(d->sim, vpid), CLIENT, &spec);
+    sim_drain(d->sim, vpid);
+    sim_for(d->sim, 200);
+    assert_string_equal(job(d)->state, "RUNNING");
+}
+
+/* The rank has ended; nobody has heard of it yet. */
+static void end_rank(struct dvm *d, uint32_t rank, int status, enum rank_how how)
+{
+    uint32_t vpid = 1 + rank / 2;
+    struct core *c = sim_core(d->sim, vpid);
+
+    core_proc(c, job(d)->nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
+    core_proc_ended(c, job(d)->nspace, rank, status, how);
+    sim_drain(d->sim, vpid);
+}
+
+static void lose_rank(struct dvm *d, uint32_t rank, int status, enum rank_how how)
+{
+    end_rank(d, rank, status, how);
+    sim_for(d->sim, 200);
+}
+
+static bool is_done(struct sim *s, void *arg)
+{
+    return sim_job(s, CLIENT)->done;
+}
+
+/* Process ids are the simulator's choice: each is written as N. */
+static void assert_says(const char *said, const char *text)
+{
+    char plain[2048];
+    size_t n = 0;
+
+    for (size_t i = 0; said[i] && n < sizeof plain - 1; i++) {
+        plain[n++] = said[i];
+        if (n < 4 || memcmp(plain + n - 4, "pid ", 4) != 0 || (n > 4 && plain[n - 5] == 'v'))
+            continue;
+        plain[n++] = 'N';
+        i += strspn(said + i + 1, "0123456789");
+    }
+    plain[n] = 0;
+    assert_string_equal(plain, text);
+}
+
+static void assert_ends(struct dvm *d, int code, const char *text)
+{
+    assert_true(sim_until(d->sim, is_done, NULL, 60000));
+    assert_int_equal(job(d)->exit_code, code);
+    assert_says(job(d)->text, text);
+}
+
+static void a_lost_rank_is_told_to_each_daemon_of_a_job_that_goes_on(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    lose_rank(d, 2, SIGKILL, RANK_WO_SYNC);
+    lose_rank(d, 4, 3 << 8, RANK_WO_SYNC);
+    lose_rank(d, 5, 0, RANK_WO_SYNC); /* no failure, but the others may wait for it */
+    lose_rank(d, 0, 0, RANK_PLAIN);
+    for (uint32_t v = 1; v <= MEMBERS; v++) {
+        assert_string_equal(d->told[v], "2:1:9 4:1:768 5:1:0 ");
+        assert_true(d->go_on[v]);
+    }
+    assert_int_equal(d->messages[0], 0); /* it has no ranks */
+    dvm_free(d);
+}
+
+static void of_a_job_that_ends_only_the_first_loss_is_told(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){0});
+    end_rank(d, 2, 3 << 8, RANK_PLAIN);
+    end_rank(d, 3, SIGSEGV, RANK_PLAIN);
+    assert_ends(d, 3, "rank 2 on node2 (vpid 2) exited with code 3, pid N");
+    for (uint32_t v = 1; v <= MEMBERS; v++) {
+        assert_string_equal(d->told[v], "2:0:768 ");
+        assert_false(d->go_on[v]);
+    }
+    assert_false(d->ended_first);
+    dvm_free(d);
+}
+
+static void who_calls_abort_is_told_and_no_other(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    core_abort(sim_core(d->sim, 1), job(d)->nspace, 1, 42, "no");
+    sim_drain(d->sim, 1);
+    assert_ends(d, 42, "rank 1 on node1 (vpid 1, pid N) aborted the job with code 42: no");
+    assert_string_equal(d->told[3], "1:3:42 ");
+    assert_false(d->go_on[3]);
+    dvm_free(d);
+}
+
+static void what_is_lost_at_a_time_is_told_at_a_time(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    for (uint32_t r = 0; r < 5; r++)
+        end_rank(d, r, SIGKILL, RANK_PLAIN);
+    sim_for(d->sim, 200);
+    for (uint32_t r = 0; r < 5; r++) {
+        char word[32];
+
+        snprintf(word, sizeof word, "%u:0:9 ", r);
+        assert_non_null(strstr(d->told[3], word));
+    }
+    assert_int_equal(strlen(d->told[3]), 5 * strlen("0:0:9 "));
+    assert_true(d->messages[3] <= 2);
+    dvm_free(d);
+}
+
+static void the_ranks_of_a_lost_daemon_are_told_once(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    lose_rank(d, 4, SIGKILL, RANK_PLAIN);
+    sim_crash(d->sim, 3);
+    sim_for(d->sim, 8000);
+    assert_string_equal(d->told[1], "4:0:9 5:4:0 ");
+    assert_string_equal(d->told[2], d->told[1]);
+    dvm_free(d);
+}
+
+static void the_daemon_of_who_has_spawned_a_job_is_told(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 3, 2, (struct job_spec){.parent_nspace = "5.9", .parent_rank = 6});
+    lose_rank(d, 0, SIGKILL, RANK_BY_CMD);
+    assert_string_equal(d->told[3], "0:2:9 ");
+    assert_string_equal(d->parent[3], "5.9.6");
+    assert_int_equal(d->messages[2], 0); /* nobody there has to do with it */
+    dvm_free(d);
+}
+
+static void the_daemon_that_has_asked_about_a_job_is_told(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 2, (struct job_spec){0});
+    assert_non_null(core_job_watch(sim_core(d->sim, 0), job(d)->nspace, 2));
+    lose_rank(d, 1, SIGKILL, RANK_PLAIN);
+    assert_string_equal(d->told[2], "1:0:9 ");
+    dvm_free(d);
+}
+
+static void daemons_of_a_rank_a_job_and_all_jobs_are_those_with_ranks_that_run(void **state)
+{
+    struct dvm *d = dvm_new();
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    char text[64];
+
+    submit(d, 0, 4, (struct job_spec){0});
+    core_daemons_of(sim_core(d->sim, 0), job(d)->nspace, 3, set);
+    hwloc_bitmap_list_snprintf(text, sizeof text, set);
+    assert_string_equal(text, "2");
+    core_daemons_of(sim_core(d->sim, 0), job(d)->nspace, 4, set); /* there is none */
+    core_daemons_of(sim_core(d->sim, 0), "no.such", JOB_RANK_ALL, set);
+    core_daemons_of(sim_core(d->sim, 1), NULL, JOB_RANK_ALL, set); /* not the head */
+    assert_int_equal(hwloc_bitmap_weight(set), 1);
+    core_daemons_of(sim_core(d->sim, 0), job(d)->nspace, JOB_RANK_ALL, set);
+    core_daemons_of(sim_core(d->sim, 0), NULL, JOB_RANK_ALL, set);
+    hwloc_bitmap_list_snprintf(text, sizeof text, set);
+    assert_string_equal(text, "1-2");
+    hwloc_bitmap_zero(set);
+    assert_ends(d, 0, "");
+    core_daemons_of(sim_core(d->sim, 0), NULL, JOB_RANK_ALL, set);
+    assert_true(hwloc_bitmap_iszero(set));
+    hwloc_bitmap_free(set);
+    dvm_free(d);
+}
+
+/* --- the job's end */
+
+#define SIGNALLED "rank 0 on node1 (vpid 1) was ended by signal 9 (Killed), pid N"
+#define EXITED "rank 2 on node2 (vpid 2) exited with code 3, pid N"
+
+static void run_with(struct dvm *d, uint32_t flags)
+{
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE | flags});
+    lose_rank(d, 0, SIGKILL, RANK_PLAIN);
+}
+
+static void lost_ranks_are_in_the_text_and_their_signals_not_in_the_code(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    run_with(d, 0);
+    assert_ends(d, 0, "1 of 6 ranks failed or were lost: " SIGNALLED);
+    dvm_free(d);
+}
+
+static void with_strict_the_first_loss_decides_the_code(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    run_with(d, JOB_STRICT);
+    lose_rank(d, 2, 3 << 8, RANK_PLAIN);
+    assert_ends(d, 137, "2 of 6 ranks failed or were lost: " SIGNALLED "; " EXITED);
+    dvm_free(d);
+}
+
+static void the_code_is_that_of_the_first_rank_that_exited_with_one(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    run_with(d, 0);
+    lose_rank(d, 2, 3 << 8, RANK_PLAIN);
+    lose_rank(d, 3, 4 << 8, RANK_PLAIN);
+    assert_ends(d, 3,
+                "3 of 6 ranks failed or were lost: " SIGNALLED "; " EXITED
+                "; rank 3 on node2 (vpid 2) exited with code 4, pid N");
+    dvm_free(d);
+}
+
+static void a_lost_daemon_makes_123_with_strict_only(void **state)
+{
+    static const struct {
+        uint32_t flags;
+        int code;
+    } rows[] = {{0, 0}, {JOB_STRICT, 123}};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct dvm *d = dvm_new();
+
+        submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE | rows[i].flags});
+        sim_crash(d->sim, 3);
+        assert_ends(d, rows[i].code,
+                    "2 of 6 ranks failed or were lost: 2 ranks on node3 were lost with their "
+                    "daemon (vpid 3): its link broke and did not come back in time");
+        dvm_free(d);
+    }
+}
+
+static void a_job_of_which_nobody_is_left_has_the_code_of_the_first(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 2, (struct job_spec){.flags = JOB_RECOVERABLE});
+    lose_rank(d, 1, SIGTERM, RANK_PLAIN);
+    lose_rank(d, 0, SIGKILL, RANK_PLAIN);
+    assert_ends(d, 143,
+                "2 of 2 ranks failed or were lost: rank 1 on node1 (vpid 1) was ended by signal "
+                "15 (Terminated), pid N; " SIGNALLED);
+    dvm_free(d);
+}
+
+static void a_failure_after_losses_tells_both(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    run_with(d, 0);
+    core_client_signal(sim_core(d->sim, 0), CLIENT, SIGTERM);
+    sim_drain(d->sim, 0);
+    assert_ends(d, 143, "ended by the user; before, 1 of 6 ranks failed or were lost: " SIGNALLED);
+    dvm_free(d);
+}
+
+static void what_is_lost_is_seen_while_the_job_runs_and_after_it(void **state)
+{
+    struct dvm *d = dvm_new();
+    const char *reason;
+    struct api_dvm view;
+
+    run_with(d, 0);
+    assert_int_equal(core_dvm(sim_core(d->sim, 0), &view, &reason, NULL), 0);
+    assert_string_equal(view.jobs[0].state, "RUNNING");
+    assert_says(view.jobs[0].reason, "1 of 6 ranks failed or were lost: " SIGNALLED);
+    api_dvm_free(&view);
+    assert_true(sim_until(d->sim, is_done, NULL, 60000));
+    assert_int_equal(core_dvm(sim_core(d->sim, 0), &view, &reason, NULL), 0);
+    assert_string_equal(view.jobs[0].state, "TERMINATED");
+    assert_says(view.jobs[0].reason, "1 of 6 ranks failed or were lost: " SIGNALLED);
+    assert_int_equal(view.jobs[0].exit_code, 0);
+    api_dvm_free(&view);
+    dvm_free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_rank_is_told_to_each_daemon_of_a_job_that_goes_on),
+        cmocka_unit_test(of_a_job_that_ends_only_the_first_loss_is_told),
+        cmocka_unit_test(who_calls_abort_is_told_and_no_other),
+        cmocka_unit_test(what_is_lost_at_a_time_is_told_at_a_time),
+        cmocka_unit_test(the_ranks_of_a_lost_daemon_are_told_once),
+        cmocka_unit_test(the_daemon_of_who_has_spawned_a_job_is_told),
+        cmocka_unit_test(the_daemon_that_has_asked_about_a_job_is_told),
+        cmocka_unit_test(daemons_of_a_rank_a_job_and_all_jobs_are_those_with_ranks_that_run),
+        cmocka_unit_test(lost_ranks_are_in_the_text_and_their_signals_not_in_the_code),
+        cmocka_unit_test(with_strict_the_first_loss_decides_the_code),
+        cmocka_unit_test(the_code_is_that_of_the_first_rank_that_exited_with_one),
+        cmocka_unit_test(a_lost_daemon_makes_123_with_strict_only),
+        cmocka_unit_test(a_job_of_which_nobody_is_left_has_the_code_of_the_first),
+        cmocka_unit_test(a_failure_after_losses_tells_both),
+        cmocka_unit_test(what_is_lost_is_seen_while_the_job_runs_and_after_it),
+    };
+
+    return cmocka_run_group_tests_name("losses", tests, NULL, NULL);
+}

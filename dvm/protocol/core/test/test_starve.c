@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nobody starves: held jobs go before new campaigns, joiners that live shortly wait; a shrink turns
+ * away who has only called. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/launch/launch.h"
+#include "dvm/sim/check.h"
+#include "dvm/sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS 20u
+#define STORM_MS 130000u
+
+static struct sim *boot(uint32_t nodes, uint32_t size, uint64_t delay_ms)
+{
+    return dvm_boot(&(struct dvm_shape){.members = size,
+                                        .started = size,
+                                        .more = nodes - size - 1,
+                                        .slots = 2,
+                                        .delay_ms = delay_ms});
+}
+
+static const struct member *member(struct sim *s, uint32_t vpid)
+{
+    return members_get(core_inspect_members(sim_core(s, 0)), vpid);
+}
+
+static bool is(struct sim *s, uint32_t vpid, enum member_state state)
+{
+    return member(s, vpid) && member(s, vpid)->state == state;
+}
+
+/* Members leave by SIGTERM and come back, so fast that the fence is never down by itself. */
+static void storm(struct sim *s, uint32_t turn)
+{
+    uint32_t v = 1 + turn % MEMBERS;
+
+    if (!sim_core(s, v)) {
+        sim_start(s, v);
+    } else if (core_state(sim_core(s, v)) == CORE_WIRED) {
+        core_time(sim_core(s, v), sim_now(s), sim_now(s));
+        core_sigterm(sim_core(s, v));
+        sim_drain(s, v);
+    }
+}
+
+static void nobody_starves_in_a_storm_of_campaigns(void **state)
+{
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 100);
+    struct check *c = check_create(s);
+    uint64_t end;
+    size_t done = 0;
+
+    sim_for(s, 4000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    end = sim_now(s) + STORM_MS;
+    for (uint32_t turn = 0; sim_now(s) < end; turn++) {
+        storm(s, turn);
+        if (turn % 200 == 0)
+            sim_submit(s, 0, 1, 20, 0);
+        sim_for(s, 10);
+        if (*check_failed(c))
+            fail_msg("%s: %s", check_failed(c), check_text(c));
+    }
+    assert_true(core_stats(sim_core(s, 0)).held_map > 0);
+    for (size_t i = 0; i < sim_njobs(s); i++)
+        done += sim_job(s, i)->done;
+    assert_true(done > 0);
+    sim_destroy(s);
+    check_destroy(c);
+}
+
+/* Lives that end as soon as they are admitted: the fence is not theirs. */
+static void a_crash_looping_joiner_is_admitted_ever_later(void **state)
+{
+    struct sim *s = boot(4, 3, 3);
+    uint64_t last = 0;
+    unsigned lives = 0;
+
+    sim_for(s, 2000);
+    for (uint64_t end = sim_now(s) + 60000; sim_now(s) < end;) {
+        if (member(s, 3)->ctr != last) {
+            last = member(s, 3)->ctr;
+            lives++;
+            sim_crash(s, 3);
+            sim_start(s, 3);
+        }
+        sim_for(s, 5);
+    }
+    assert_in_range(lives, 4, 9); /* after 0, 0, 1, 2, 4, 8, 16, 30 s */
+    sim_for(s, LAUNCH_BACKOFF_MAX_MS + 5000);
+    assert_true(is(s, 3, MEMBER_WIRED));
+    sim_for(s, LAUNCH_LIFE_SHORT_MS);
+    sim_crash(s, 3); /* that life was long: the next one begins at once */
+    sim_start(s, 3);
+    sim_for(s, 5000);
+    assert_true(is(s, 3, MEMBER_WIRED));
+    sim_destroy(s);
+}
+
+static void a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait(void **state)
+{
+    struct sim *s = boot(4, 3, 3);
+    uint32_t target = 3;
+    struct api_size size;
+    struct api_campaign out;
+    const char *reason;
+
+    sim_for(s, 2000);
+    for (uint64_t i = 1; i < 20; i++) {
+        struct api_campaign_request r = {
+            .sequence = i, .deadline_s = -1, .ntargets = 1, .targets = &target};
+        char id[2] = {(char)('a' + i), 0};
+
+        assert_int_equal(core_campaign_put(sim_core(s, 0), id, &r, &out, &reason, NULL), 0);
+        api_campaign_free(&out);
+        sim_drain(s, 0);
+        sim_for(s, 100);
+        assert_true(sim_parked(s, 3));
+        core_size_put(sim_core(s, 0), &(struct api_size){.sequence = i, .members = 3}, &size,
+                      &reason, NULL);
+        sim_drain(s, 0);
+        sim_crash(s, 3);
+        sim_start(s, 3);
+        sim_for(s, 100);
+        assert_true(is(s, 3, MEMBER_WIRED));
+    }
+    sim_destroy(s);
+}
+
+static void c2_a_shrink_turns_away_who_has_called_and_is_not_wired(void **state)
+{
+    struct sim *s = boot(6, 5, 3);
+    uint32_t targets[] = {4, 5};
+    struct api_campaign_request r = {
+        .sequence = 1, .deadline_s = -1, .ntargets = 2, .targets = targets};
+    struct api_campaign out;
+    const char *reason;
+
+    sim_crash(s, 4);
+    sim_crash(s, 5);
+    sim_for(s, 2000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
+    sim_stop(s, 2, true); /* it does not acknowledge that 4 joins, so 5 waits for its turn */
+    sim_start(s, 4);
+    sim_for(s, 100);
+    sim_start(s, 5);
+    sim_for(s, 200);
+    assert_true(is(s, 5, MEMBER_REPORTED));
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &out, &reason, NULL), 0);
+    api_campaign_free(&out);
+    sim_drain(s, 0);
+    assert_true(is(s, 5, MEMBER_ABSENT));
+    sim_for(s, 50);
+    assert_int_equal(core_state(sim_core(s, 5)), CORE_JOINING);
+    sim_stop(s, 2, false);
+    sim_for(s, 5000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
+    assert_true(sim_parked(s, 4));
+    assert_int_equal(core_state(sim_core(s, 5)), CORE_JOINING);
+    assert_non_null(strstr(core_state_text(sim_core(s, 5)), "outside the size"));
+    sim_destroy(s);
+}
+
+/* Its pod is started again while a job keeps the drain waiting: nobody waits for the heartbeat. */
+static void who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life(void **state)
+{
+    struct sim *s = boot(6, 5, 3);
+    uint32_t targets[] = {4, 5};
+    struct api_campaign_request r = {
+        .sequence = 1, .deadline_s = -1, .ntargets = 2, .targets = targets};
+    struct api_campaign out;
+    const char *reason;
+    uint64_t life;
+
+    dvm_wait_wired(s, 5, 4000);
+    sim_submit(s, 0, 10, 60000, 0);
+    sim_for(s, 1000);
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &out, &reason, NULL), 0);
+    api_campaign_free(&out);
+    sim_drain(s, 0);
+    assert_true(is(s, 4, MEMBER_DRAINING));
+    life = member(s, 4)->ctr;
+    sim_vanish(s, 4);
+    sim_start(s, 4);
+    sim_for(s, 1000);
+    assert_int_equal(member(s, 4)->ctr, life);
+    assert_true(is(s, 4, MEMBER_LOST));
+    sim_destroy(s);
+}
+
+/* A rack without power: parents and children at once, which nobody starts again. */
+static void those_that_fall_silent_together_are_judged_together(void **state)
+{
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    for (uint32_t v = 1; v < MEMBERS; v++)
+        sim_vanish(s, v);
+    dvm_wait_wired(s, 1, 45000); /* to notice the first, and that the others do not answer */
+    assert_true(is(s, MEMBERS, MEMBER_WIRED));
+    sim_destroy(s);
+}
+
+/* Half of the daemons hang on one that stands still: they call the head, and nobody is given up. */
+static void who_hangs_on_a_silent_daemon_is_heard_in_time(void **state)
+{
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    sim_stop(s, 1, true);
+    sim_crash(s, 20);
+    sim_for(s, 60000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS - 2);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 2);
+    sim_destroy(s);
+}
+
+static bool last_is_lost(struct sim *s, void *arg)
+{
+    (void)arg;
+    return is(s, MEMBERS, MEMBER_LOST);
+}
+
+/* Suspended between a broadcast and its answers, it finds the time over when it wakes. */
+static void a_head_that_was_away_takes_nobody_for_silent(void **state)
+{
+    struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    sim_crash(s, MEMBERS);
+    assert_true(sim_until(s, last_is_lost, NULL, 5000));
+    sim_stop(s, 0, true);
+    sim_for(s, 37000);
+    sim_stop(s, 0, false);
+    sim_for(s, 60000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS - 1);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_starves_in_a_storm_of_campaigns),
+        cmocka_unit_test(a_crash_looping_joiner_is_admitted_ever_later),
+        cmocka_unit_test(a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait),
+        cmocka_unit_test(c2_a_shrink_turns_away_who_has_called_and_is_not_wired),
+        cmocka_unit_test(who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life),
+        cmocka_unit_test(those_that_fall_silent_together_are_judged_together),
+        cmocka_unit_test(who_hangs_on_a_silent_daemon_is_heard_in_time),
+        cmocka_unit_test(a_head_that_was_away_takes_nobody_for_silent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

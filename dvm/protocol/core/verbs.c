@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head's verbs, as the control API calls them; on any other daemon they are refused. */
+#include "dvm/protocol/core/core_private.h"
+
+static int not_head(const struct core *c, const char **reason, struct err *err)
+{
+    *reason = "NotHead";
+    return err_code(err, 503, "vpid %u is not the head", c->opts.vpid);
+}
+
+int core_campaign_put(struct core *c, const char *id, const struct api_campaign_request *r,
+                      struct api_campaign *out, const char **reason, struct err *err)
+{
+    int rc;
+
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    rc = launch_campaign_put(c->launch, id, r, out, reason, err);
+    core_settle(c);
+    return rc;
+}
+
+int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *out,
+                         const char **reason, struct err *err)
+{
+    int rc;
+
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    rc = launch_campaign_cancel(c->launch, id, out, reason, err);
+    core_settle(c);
+    return rc;
+}
+
+int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, const char **reason,
+                      struct err *err)
+{
+    return core_is_head(c) ? launch_campaign_get(c->launch, id, out, reason, err)
+                           : not_head(c, reason, err);
+}
+
+int core_signal_put(struct core *c, const char *nspace, int signum, const char **reason,
+                    struct err *err)
+{
+    int rc;
+
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    rc = launch_signal_put(c->launch, nspace, signum, reason, err);
+    core_settle(c);
+    return rc;
+}
+
+int core_continue_put(struct core *c, const char *nspace, const char **reason, struct err *err)
+{
+    int rc;
+
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    rc = launch_continue_put(c->launch, nspace, reason, err);
+    core_settle(c);
+    return rc;
+}
+
+int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
+                  const char **reason, struct err *err)
+{
+    int rc;
+
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    rc = launch_size_put(c->launch, s, out, reason, err);
+    core_settle(c);
+    return rc;
+}
+
+int core_shutdown(struct core *c, const struct api_shutdown *s, const char **reason,
+                  struct err *err)
+{
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    launch_shutdown(c->launch, SHUTDOWN_DVM, s->deadline_s);
+    core_settle(c);
+    return 0;
+}
+
+int core_dvm(struct core *c, struct api_dvm *out, const char **reason, struct err *err)
+{
+    if (!core_is_head(c))
+        return not_head(c, reason, err);
+    launch_view(c->launch, out);
+    return 0;
+}
+
+const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid)
+{
+    return core_is_head(c) ? launch_job_watch(c->launch, nspace, vpid) : NULL;
+}
+
+void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
+{
+    if (core_is_head(c))
+        launch_daemons_of(c->launch, nspace, rank, to);
+}
+
+const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
+                                        const struct launch_rank **facts)
+{
+    return core_is_head(c) ? launch_job_ranks(c->launch, nspace, state, facts) : NULL;
+}
+
+const struct api_event *core_event(const struct core *c, uint64_t number)
+{
+    return core_is_head(c) ? launch_event(c->launch, number) : NULL;
+}
+
+uint64_t core_event_next(const struct core *c)
+{
+    return core_is_head(c) ? launch_event_next(c->launch) : 0;
+}
