@@ -40,7 +40,7 @@ OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/launch protocol/errmgr protocol/core stage replay
+CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/launch protocol/errmgr protocol/core protocol/stage replay
 HOST_MODULES := cgroup net cred spawner odls iof stager pmix ctl
 TOOL_MODULES := cli submit ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
@@ -130,7 +130,7 @@ $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 SCENE := dvm/protocol/core/test/scene.o dvm/protocol/wire/test/samples.o
 $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/wire/test/samples.o))
 # All of dvm/protocol/core, and more, start DVMs in the same way.
-$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/stage/test/test_staging.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
+$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/stage/test/test_staging.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(BUILD)/$(v)/dvm/protocol/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
 # These run the spawner's program.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/spawner/test/test_*.c dvm/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner

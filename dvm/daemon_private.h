@@ -11,8 +11,8 @@
 #include "dvm/odls/odls.h"
 #include "dvm/pmix/pmix_srv.h"
 #include "dvm/protocol/core/core.h"
+#include "dvm/protocol/stage/stage.h"
 #include "dvm/protocol/wire/client.h"
-#include "dvm/stage/stage.h"
 
 #include <uthash.h>
 

@@ -232,7 +232,7 @@ bool dstage_room(struct daemon *d, uint32_t client, uint64_t total)
     if (!r)
         return false;
     r->room = total;
-    loop_timer_arm(r->timer, 0); /* not from within dvm/stage */
+    loop_timer_arm(r->timer, 0); /* not from within dvm/protocol/stage */
     return true;
 }
 

@@ -132,7 +132,7 @@ void dstage_stop(struct daemon *d, const char *nspace)
     odls_end(d->odls, name, WRITER_RANK, 0);
 }
 
-/* --- for dvm/stage */
+/* --- for dvm/protocol/stage */
 
 static void on_room(uint32_t client, uint64_t total, void *arg)
 {

@@ -5,8 +5,8 @@
 #define DVM_SIM_SIM_H
 
 #include "dvm/protocol/core/core.h"
+#include "dvm/protocol/stage/stage.h"
 #include "dvm/protocol/wire/frame.h"
-#include "dvm/stage/stage.h"
 
 #define SIM_NODES_MAX 2048
 #define SIM_SLOTS_MAX 8

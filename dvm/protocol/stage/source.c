@@ -2,7 +2,7 @@
 /* Files of jobs where they come from: each piece goes to all daemons of the job at once, and the
  * client may send on when the slowest of them has written. */
 #include "base/log/log.h"
-#include "dvm/stage/stage_private.h"
+#include "dvm/protocol/stage/stage_private.h"
 
 #include <signal.h>
 #include <stdlib.h>

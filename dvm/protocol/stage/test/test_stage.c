@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/stage/stage.h"
+#include "dvm/protocol/stage/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of jobs where their ranks are to run, and what daemons say to each other about them. */
-#include "dvm/stage/stage.h"
+#include "dvm/protocol/stage/stage.h"
 
 #include "base/log/log.h"
-#include "dvm/stage/stage_private.h"
+#include "dvm/protocol/stage/stage_private.h"
 
 #include <stdlib.h>
 #include <string.h>

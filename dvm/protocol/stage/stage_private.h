@@ -3,7 +3,7 @@
 #ifndef DVM_STAGE_STAGE_PRIVATE_H
 #define DVM_STAGE_STAGE_PRIVATE_H
 
-#include "dvm/stage/stage.h"
+#include "dvm/protocol/stage/stage.h"
 
 #include <hwloc/bitmap.h>
 #include <uthash.h>
