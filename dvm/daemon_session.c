@@ -4,7 +4,7 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
-#include "dvm/replay/replay.h"
+#include "dvm/protocol/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/buf/buf.h"
 #include "dvm/net/net.h"
-#include "dvm/replay/replay.h"
+#include "dvm/protocol/replay/replay.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * every byte. */
 #include "dvm/submit/run.h"
 
-#include "dvm/replay/replay.h"
+#include "dvm/protocol/replay/replay.h"
 #include "dvm/submit/test/drain.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A list of numbered messages with a bound or an acknowledgement at its old end. */
-#include "dvm/replay/replay.h"
+#include "dvm/protocol/replay/replay.h"
 
 #include "base/buf/buf.h"
 
