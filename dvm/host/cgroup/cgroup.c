@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads CPU limits from the files of cgroup v1 and v2, and the topology of what they leave. */
-#include "dvm/cgroup/cgroup.h"
+#include "dvm/host/cgroup/cgroup.h"
 
 #include "base/buf/buf.h"
 #include "dvm/protocol/map/topo.h"

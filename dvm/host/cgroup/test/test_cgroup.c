@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of CPU limits: files of cgroup v1 and v2 as kernels and container runtimes lay them out,
  * below a directory of our own. */
-#include "dvm/cgroup/cgroup.h"
+#include "dvm/host/cgroup/cgroup.h"
 
 #include "base/buf/buf.h"
 #include "dvm/protocol/map/topo.h"
