@@ -55,7 +55,7 @@ void loop_signal_destroy(struct loop_signal *s);
  * What is still queued when the loop is destroyed is run by loop_destroy(), so nothing leaks. */
 void loop_post(struct loop *loop, void (*fn)(void *arg), void *arg);
 
-/* For base/httpd, dvm/net and operator/kube only, which drive libraries that bring their own
+/* For base/httpd, dvm/host/net and operator/kube only, which drive libraries that bring their own
  * events. */
 struct event_base *loop_base(struct loop *loop);
 

@@ -19,7 +19,7 @@ setup() {
     c_file dvm/protocol/wire/wire.h '#include "api/api.h"' '#include "base/one/one.h"'
     c_file dvm/protocol/wire/wire_private.h
     c_file dvm/protocol/tree/tree.h '#include "dvm/protocol/wire/wire.h"'
-    c_file dvm/net/net.h '#include "dvm/protocol/tree/tree.h"'
+    c_file dvm/host/net/net.h '#include "dvm/protocol/tree/tree.h"'
     c_file dvm/sim/sim.h '#include "dvm/protocol/tree/tree.h"'
     c_file operator/kube/kube.h '#include "api/api.h"'
     c_file dvm/protocol/wire/test/help.h '#include "dvm/sim/sim.h"' '#include "dvm/protocol/wire/wire_private.h"'
@@ -115,23 +115,23 @@ passes() {
 }
 
 @test "layers: the core does not include a host module" {
-    c_file dvm/protocol/tree/bad.c '#include "dvm/net/net.h"'
-    refused layers "the layer dvm/net is above dvm/protocol/tree"
+    c_file dvm/protocol/tree/bad.c '#include "dvm/host/net/net.h"'
+    refused layers "the layer dvm/host/net is above dvm/protocol/tree"
 }
 
 @test "layers: a host module does not include a later one" {
     c_file dvm/pmix/pmix.h
-    c_file dvm/net/bad.c '#include "dvm/pmix/pmix.h"'
-    refused layers "the layer dvm/pmix is above dvm/net"
+    c_file dvm/host/net/bad.c '#include "dvm/pmix/pmix.h"'
+    refused layers "the layer dvm/pmix is above dvm/host/net"
 }
 
 @test "layers: the simulation does not include the host" {
-    c_file dvm/sim/bad.c '#include "dvm/net/net.h"'
-    refused layers "the layer dvm/net is above dvm/sim"
+    c_file dvm/sim/bad.c '#include "dvm/host/net/net.h"'
+    refused layers "the layer dvm/host/net is above dvm/sim"
 }
 
 @test "layers: only tests include the simulation" {
-    c_file dvm/net/bad.c '#include "dvm/sim/sim.h"'
+    c_file dvm/host/net/bad.c '#include "dvm/sim/sim.h"'
     refused layers "dvm/sim is for tests only"
 }
 
@@ -141,7 +141,7 @@ passes() {
 }
 
 @test "layers: dvm does not include the operator" {
-    c_file dvm/net/bad.c '#include "operator/kube/kube.h"'
+    c_file dvm/host/net/bad.c '#include "operator/kube/kube.h"'
     refused layers "dvm/ and operator/ do not know each other"
 }
 
@@ -184,8 +184,8 @@ passes() {
 }
 
 @test "layers: daemon.c and the programs include any part" {
-    c_file dvm/daemon.h '#include "dvm/net/net.h"' '#include "dvm/protocol/tree/tree.h"'
-    c_file dvm/bin/prted.c '#include "dvm/daemon.h"' '#include "dvm/net/net.h"'
+    c_file dvm/daemon.h '#include "dvm/host/net/net.h"' '#include "dvm/protocol/tree/tree.h"'
+    c_file dvm/bin/prted.c '#include "dvm/daemon.h"' '#include "dvm/host/net/net.h"'
     passes layers
 }
 
@@ -212,7 +212,7 @@ passes() {
 }
 
 @test "pure: the host and tests may touch the world" {
-    c_file dvm/net/good.c '#include <sys/socket.h>'
+    c_file dvm/host/net/good.c '#include <sys/socket.h>'
     c_file dvm/protocol/wire/test/good.c '#include <unistd.h>'
     passes pure
 }

@@ -5,7 +5,7 @@
 #include "dvm/cli/conn.h"
 
 #include "dvm/cli/relay.h"
-#include "dvm/net/net.h"
+#include "dvm/host/net/net.h"
 
 #include <errno.h>
 #include <fcntl.h>

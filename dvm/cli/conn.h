@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection to a daemon: frames of dvm/net, messages of dvm/protocol/wire/client.h. */
+/* A connection to a daemon: frames of dvm/host/net, messages of dvm/protocol/wire/client.h. */
 #ifndef DVM_CLI_CONN_H
 #define DVM_CLI_CONN_H
 

@@ -4,7 +4,7 @@
 
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"
-#include "dvm/net/tcp.h"
+#include "dvm/host/net/tcp.h"
 #include "dvm/protocol/wire/client.h"
 
 #include <errno.h>

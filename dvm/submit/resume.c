@@ -3,7 +3,7 @@
 #include "dvm/submit/resume.h"
 
 #include "base/buf/buf.h"
-#include "dvm/net/net.h"
+#include "dvm/host/net/net.h"
 #include "dvm/protocol/replay/replay.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Tests of the clients' side of the local socket, over a socket pair. */
 #include "dvm/cli/conn.h"
 
-#include "dvm/net/net.h"
+#include "dvm/host/net/net.h"
 
 #include <errno.h>
 #include <setjmp.h>

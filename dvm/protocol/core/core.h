@@ -54,7 +54,7 @@ bool core_next(struct core *c, struct out_act *act);               /* out_act_fr
 uint64_t core_deadline(const struct core *c);
 void core_tick(struct core *c);
 
-/* Connections, by the ids of dvm/net. role and cluster: from the peer's certificate. */
+/* Connections, by the ids of dvm/host/net. role and cluster: from the peer's certificate. */
 void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
                     const char *cluster);
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len);

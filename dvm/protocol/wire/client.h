@@ -8,7 +8,7 @@
 #include "base/err/err.h"
 #include "dvm/protocol/wire/job.h"
 
-/* One frame of dvm/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
+/* One frame of dvm/host/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
  * carries either one job (SUBMIT or ATTACH first) or any number of calls. An unknown version or
  * type, or a malformed message, is answered ERROR and closed.
  *

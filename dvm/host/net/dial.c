@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Outgoing connections: resolve, then try each address in turn. */
 #include "base/buf/buf.h"
-#include "dvm/net/net_private.h"
-#include "dvm/net/tcp.h"
+#include "dvm/host/net/net_private.h"
+#include "dvm/host/net/tcp.h"
 
 #include <errno.h>
 #include <event2/util.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The gentle end of a connection: write all, shut our side, read and drop until the peer has closed
  * too. */
-#include "dvm/net/net_private.h"
+#include "dvm/host/net/net_private.h"
 
 #include <event2/bufferevent_ssl.h>
 #include <openssl/err.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames in a connection's buffers: a 32-bit big-endian length and that many bytes. */
 #include "base/buf/buf.h"
-#include "dvm/net/net_private.h"
+#include "dvm/host/net/net_private.h"
 
 #include <arpa/inet.h>
 #include <event2/bufferevent_struct.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames, limits, back pressure and ends, over local sockets. */
-#include "dvm/net/test/net_fixture.h"
+#include "dvm/host/net/test/net_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sockets that carry frames: the calls. */
-#include "dvm/net/net.h"
+#include "dvm/host/net/net.h"
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "dvm/net/net_private.h"
+#include "dvm/host/net/net_private.h"
 
 #include <signal.h>
 #include <stdlib.h>

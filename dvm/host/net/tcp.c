@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of TCP sockets. */
-#include "dvm/net/tcp.h"
+#include "dvm/host/net/tcp.h"
 
 #include "base/log/log.h"
 

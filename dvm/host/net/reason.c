@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Why a connection ended or was refused, in words. */
 #include "base/log/log.h"
-#include "dvm/net/net_private.h"
+#include "dvm/host/net/net_private.h"
 
 #include <errno.h>
 #include <event2/bufferevent_ssl.h>

@@ -2,8 +2,8 @@
 /* Listening sockets: who is let in, and how many. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "dvm/net/net_private.h"
-#include "dvm/net/tcp.h"
+#include "dvm/host/net/net_private.h"
+#include "dvm/host/net/tcp.h"
 
 #include <errno.h>
 #include <event2/util.h>

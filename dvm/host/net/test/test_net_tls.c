@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections over TLS: who gets in, what ends them, and that nothing is lost. */
 #include "base/tls/test/pki.h"
-#include "dvm/net/test/net_fixture.h"
+#include "dvm/host/net/test/net_fixture.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

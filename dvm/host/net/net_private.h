@@ -3,7 +3,7 @@
 #ifndef DVM_NET_NET_PRIVATE_H
 #define DVM_NET_NET_PRIVATE_H
 
-#include "dvm/net/net.h"
+#include "dvm/host/net/net.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers that are gone without a word: how long a connection to one lasts. */
 #include "base/tls/test/pki.h"
-#include "dvm/net/tcp.h"
-#include "dvm/net/test/net_fixture.h"
+#include "dvm/host/net/tcp.h"
+#include "dvm/host/net/test/net_fixture.h"
 
 #include <errno.h>
 #include <net/if.h>

@@ -2,7 +2,7 @@
 /* Names to addresses, without blocking: asked anew each time, for a pod's address changes. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "dvm/net/net_private.h"
+#include "dvm/host/net/net_private.h"
 
 #include <event2/dns.h>
 #include <event2/util.h>

@@ -4,7 +4,7 @@
  * afterwards. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "dvm/net/net_private.h"
+#include "dvm/host/net/net_private.h"
 
 #include <errno.h>
 #include <event2/bufferevent_ssl.h>

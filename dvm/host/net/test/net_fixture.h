@@ -4,7 +4,7 @@
 #define DVM_NET_TEST_NET_FIXTURE_H
 
 #include "base/buf/buf.h"
-#include "dvm/net/net.h"
+#include "dvm/host/net/net.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of all connections: each is flushed and closed, and the owner told when none is left. */
-#include "dvm/net/net_private.h"
+#include "dvm/host/net/net_private.h"
 
 void net_finish(struct net *n, void (*on_done)(void *arg), void *arg)
 {
