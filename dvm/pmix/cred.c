@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Credentials: for a process that is connected here, and of whom one speaks that somebody shows. */
-#include "dvm/cred/cred.h"
+#include "dvm/host/cred/cred.h"
 #include "dvm/pmix/pmix_private.h"
 
 #include <assert.h>

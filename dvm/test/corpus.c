@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes the seed corpora of the fuzz targets below the folder that is named: one entry per message
  * type, made by the encoders. */
-#include "dvm/cred/cred.h"
+#include "dvm/host/cred/cred.h"
 #include "dvm/protocol/core/test/scene.h"
 #include "dvm/protocol/wire/piece.h"
 #include "dvm/protocol/wire/test/samples.h"

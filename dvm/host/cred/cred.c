@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The bytes of a credential. */
-#include "dvm/cred/cred.h"
+#include "dvm/host/cred/cred.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of credentials: what is accepted is encoded to the same bytes. */
-#include "dvm/cred/cred.h"
+#include "dvm/host/cred/cred.h"
 #include "dvm/protocol/wire/test/reached.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signs credentials and checks them. */
-#include "dvm/cred/sign.h"
+#include "dvm/host/cred/sign.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/cred/cred.h"
+#include "dvm/host/cred/cred.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #define DVM_CRED_SIGN_H
 
 #include "base/tls/tls.h"
-#include "dvm/cred/cred.h"
+#include "dvm/host/cred/cred.h"
 
 #define CRED_LIFE_MS (3600u * 1000)
 #define CRED_SKEW_MS (300u * 1000) /* of clocks, as for certificates */

@@ -2,7 +2,7 @@
 /* Credentials: forged, altered, expired, another DVM's are refused; any daemon knows its own DVM's.
  */
 #include "base/tls/test/pki.h"
-#include "dvm/cred/sign.h"
+#include "dvm/host/cred/sign.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
