@@ -5,7 +5,7 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
-#include "dvm/spawner/spawner.h"
+#include "dvm/host/spawner/spawner.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
-#include "dvm/spawner/remove.h"
+#include "dvm/host/spawner/remove.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dvm-spawner: creates, reaps and cleans up after the ranks of a daemon. */
 #include "base/log/log.h"
-#include "dvm/spawner/spawner.h"
+#include "dvm/host/spawner/spawner.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "base/log/log.h"
 #include "dvm/daemon.h"
 #include "dvm/host/cgroup/cgroup.h"
-#include "dvm/spawner/spawner.h"
+#include "dvm/host/spawner/spawner.h"
 
 #include <errno.h>
 #include <getopt.h>

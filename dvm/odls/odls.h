@@ -5,7 +5,7 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
-#include "dvm/spawner/spawner.h"
+#include "dvm/host/spawner/spawner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,7 +79,8 @@ size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void 
 void odls_output_pause(struct odls *o, const char *nspace, bool paused);
 /* What is to be removed, in scopes whose numbers are the caller's: kept by the spawner, which
  * removes it when the scope is run, or when the daemon is gone. Flags are those of
- * dvm/spawner/remove.h; the same path of the same kind again changes them. A scope is run once. */
+ * dvm/host/spawner/remove.h; the same path of the same kind again changes them. A scope is run
+ * once. */
 void odls_clean_add(struct odls *o, uint64_t scope, unsigned flags, const char *path);
 void odls_clean_run(struct odls *o, uint64_t scope);
 

@@ -4,7 +4,7 @@
 #include "dvm/pmix/cleanup.h"
 
 #include "base/buf/buf.h"
-#include "dvm/spawner/remove.h"
+#include "dvm/host/spawner/remove.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 
 #define CLEANUP_PATHS_MAX 1024 /* of one request, and of one scope */
 
-/* A path with the flags of dvm/spawner/remove.h. */
+/* A path with the flags of dvm/host/spawner/remove.h. */
 struct cleanup_path {
     char *path;
     unsigned flags;

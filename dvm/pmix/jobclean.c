@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whose end is what registered for: scopes of ranks and jobs, told to the one who removes, and run
  * at those ends. */
+#include "dvm/host/spawner/remove.h"
 #include "dvm/pmix/pmix_private.h"
-#include "dvm/spawner/remove.h"
 
 #include <assert.h>
 #include <stdlib.h>

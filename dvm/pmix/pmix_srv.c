@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The PMIx server's life: start, stop, and the hand-over from the library's thread to the loop. */
 #include "base/log/log.h"
+#include "dvm/host/spawner/remove.h"
 #include "dvm/pmix/pmix_private.h"
 #include "dvm/pmix/session.h"
 #include "dvm/pmix/sessiondir.h"
-#include "dvm/spawner/remove.h"
 
 #include <assert.h>
 #include <errno.h>

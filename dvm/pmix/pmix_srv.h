@@ -90,7 +90,7 @@ struct pmix_srv_upcalls {
     void (*on_log)(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
                    void *arg);
     /* Keep a path to be removed when the scope is run, or when this daemon is gone. Flags are those
-     * of dvm/spawner/remove.h; the same path of the same kind again changes them. */
+     * of dvm/host/spawner/remove.h; the same path of the same kind again changes them. */
     void (*on_clean_add)(uint64_t scope, unsigned flags, const char *path, void *arg);
     /* Remove what the scope holds, then pmix_srv_cleaned(); it is not heard of again. */
     void (*on_clean_run)(uint64_t scope, void *arg);

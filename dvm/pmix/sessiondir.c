@@ -3,7 +3,7 @@
 #include "dvm/pmix/sessiondir.h"
 
 #include "base/buf/buf.h"
-#include "dvm/spawner/remove.h"
+#include "dvm/host/spawner/remove.h"
 
 #include <dirent.h>
 #include <errno.h>

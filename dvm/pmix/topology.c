@@ -3,8 +3,8 @@
  * their job info. The daemon's own reading is without devices, which ranks ask for to find the
  * network card next to them; so this is another one, made when the first rank connects. */
 #include "base/log/log.h"
+#include "dvm/host/spawner/remove.h"
 #include "dvm/pmix/pmix_private.h"
-#include "dvm/spawner/remove.h"
 
 #include <errno.h>
 #include <fcntl.h>

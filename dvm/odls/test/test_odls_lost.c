@@ -2,7 +2,7 @@
 /* A spawner that is killed, stopped, or silent: what becomes of its ranks, and who is told. */
 #include "dvm/odls/test/fixture.h"
 
-#include "dvm/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawn_sock.h"
 
 #include <cmocka.h>
 #include <errno.h>

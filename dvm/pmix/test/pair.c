@@ -4,9 +4,9 @@
 
 #include "base/buf/buf.h"
 #include "base/loop/loop.h"
+#include "dvm/host/spawner/remove.h"
 #include "dvm/pmix/pmix_srv.h"
 #include "dvm/pmix/test/full.h"
-#include "dvm/spawner/remove.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
 /* A library whose thread stands still: told once, and left behind. Each test has a process of its
  * own, since the library allows one server per process. */
 #include "base/buf/buf.h"
+#include "dvm/host/spawner/remove.h"
 #include "dvm/pmix/pmix_private.h"
 #include "dvm/pmix/test/pair.h"
-#include "dvm/spawner/remove.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

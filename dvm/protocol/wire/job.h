@@ -75,7 +75,7 @@ enum job_bind_to {
 #define JOB_DISPLAY_MAP 0x20000u /* the submitter is sent the map as a table */
 #define JOB_DISPLAY_BIND 0x40000u
 
-/* As in dvm/spawner/remove.h. */
+/* As in dvm/host/spawner/remove.h. */
 enum job_clean {
     JOB_CLEAN_DIR = 1, /* else a file */
     JOB_CLEAN_RECURSIVE = 2,

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/spawner/remove.h"
+#include "dvm/host/spawner/remove.h"
 #include "dvm/stager/stager.h"
 
 #include <errno.h>

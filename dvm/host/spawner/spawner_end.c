@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end: nobody commands any more, so every descendant is asked to go, then killed. */
 #include "base/log/log.h"
-#include "dvm/spawner/proc_tree.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/proc_tree.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <signal.h>

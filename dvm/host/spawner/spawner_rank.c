@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks as the spawner knows them: started, signalled, reaped, reported. */
 #include "base/log/log.h"
-#include "dvm/spawner/spawn_sock.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Splits the daemon's program in two: its process becomes the spawner, its child goes on. */
-#include "dvm/spawner/spawner.h"
+#include "dvm/host/spawner/spawner.h"
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

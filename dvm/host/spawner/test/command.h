@@ -4,9 +4,9 @@
 #define DVM_SPAWNER_TEST_COMMAND_H
 
 #include "base/buf/buf.h"
-#include "dvm/spawner/spawn_msg.h"
-#include "dvm/spawner/spawn_sock.h"
-#include "dvm/spawner/test/under_spawner.h"
+#include "dvm/host/spawner/spawn_msg.h"
+#include "dvm/host/spawner/spawn_sock.h"
+#include "dvm/host/spawner/test/under_spawner.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks that stop at their exec: looked up in /proc, debugged by somebody who is not their parent,
  * let go, ended. */
-#include "dvm/spawner/test/command.h"
+#include "dvm/host/spawner/test/command.h"
 
 #include <errno.h>
 #include <grp.h>

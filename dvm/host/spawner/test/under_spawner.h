@@ -3,8 +3,8 @@
 #ifndef DVM_SPAWNER_TEST_UNDER_SPAWNER_H
 #define DVM_SPAWNER_TEST_UNDER_SPAWNER_H
 
-#include "dvm/spawner/proc_tree.h"
-#include "dvm/spawner/spawner.h"
+#include "dvm/host/spawner/proc_tree.h"
+#include "dvm/host/spawner/spawner.h"
 
 #include <libgen.h>
 #include <limits.h>

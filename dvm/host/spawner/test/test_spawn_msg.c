@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the codec between daemon and spawner, and of its packets and memory files. */
-#include "dvm/spawner/spawn_msg.h"
-#include "dvm/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawn_msg.h"
+#include "dvm/host/spawner/spawn_sock.h"
 
 #include <errno.h>
 #include <fcntl.h>

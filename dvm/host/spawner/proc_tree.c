@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Walks /proc: by the kernel's lists of children where it has them, else by every process's parent.
  */
-#include "dvm/spawner/proc_tree.h"
+#include "dvm/host/spawner/proc_tree.h"
 
 #include "base/buf/buf.h"
 

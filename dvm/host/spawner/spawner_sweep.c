@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* At the end of a job: kills the descendants that its ranks left behind. */
 #include "base/log/log.h"
-#include "dvm/spawner/proc_tree.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/proc_tree.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <inttypes.h>
 #include <signal.h>

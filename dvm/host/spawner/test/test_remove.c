@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What removal touches, and what it never does. */
-#include "dvm/spawner/remove.h"
+#include "dvm/host/spawner/remove.h"
 
 #include "base/buf/buf.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The way of a forked child to its program, and how it tells why it did not get there. */
-#include "dvm/spawner/spawn_sock.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef DVM_SPAWNER_SPAWNER_PRIVATE_H
 #define DVM_SPAWNER_SPAWNER_PRIVATE_H
 
-#include "dvm/spawner/spawn_msg.h"
+#include "dvm/host/spawner/spawn_msg.h"
 
 #include <signal.h>
 #include <stdbool.h>

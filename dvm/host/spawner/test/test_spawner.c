@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the spawner process, commanded over its own socket. */
-#include "dvm/spawner/remove.h"
-#include "dvm/spawner/test/command.h"
+#include "dvm/host/spawner/remove.h"
+#include "dvm/host/spawner/test/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Codec between daemon and spawner: commands, reports, and the description of a rank to be. */
-#include "dvm/spawner/spawn_msg.h"
+#include "dvm/host/spawner/spawn_msg.h"
 
 #include <stdlib.h>
 #include <string.h>

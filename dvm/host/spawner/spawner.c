@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The spawner's loop. */
-#include "dvm/spawner/spawner.h"
+#include "dvm/host/spawner/spawner.h"
 
 #include "base/log/log.h"
-#include "dvm/spawner/spawn_sock.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends what the ranks of a spawner have left, found by the marks in their environment. */
-#include "dvm/spawner/orphans.h"
+#include "dvm/host/spawner/orphans.h"
 
 #include "base/buf/buf.h"
-#include "dvm/spawner/proc_tree.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/proc_tree.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds a rank's program as a shell would, and says what is wrong with one that cannot be run. */
 #include "base/buf/buf.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

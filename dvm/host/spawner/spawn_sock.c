@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets with descriptors over a local socket pair, and sealed memory files. */
-#include "dvm/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawn_sock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 
 #include "base/buf/buf.h"
 #include "base/err/err.h"
-#include "dvm/spawner/spawn_msg.h"
+#include "dvm/host/spawner/spawn_msg.h"
 
 #include <stddef.h>
 

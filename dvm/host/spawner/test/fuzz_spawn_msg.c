@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of the codec between daemon and spawner: what is accepted survives encode and decode.
  */
-/* clang -fsanitize=fuzzer,address,undefined; corpus: dvm/spawner/test/corpus/spawn_msg */
-#include "dvm/spawner/spawn_msg.h"
+/* clang -fsanitize=fuzzer,address,undefined; corpus: dvm/host/spawner/test/corpus/spawn_msg */
+#include "dvm/host/spawner/spawn_msg.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* The spawner's cleaners: how many at a time, how long, and what becomes of the others. The clock
  * is the test's; a child that removes is stopped at its first instruction, so that it takes as long
  * as the test wants. */
-#include "dvm/spawner/remove.h"
-#include "dvm/spawner/spawn_sock.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/remove.h"
+#include "dvm/host/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

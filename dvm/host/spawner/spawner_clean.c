@@ -2,9 +2,9 @@
 /* What is to be removed, in scopes: when the daemon says so, or when it is gone. A child does the
  * work, so that ranks are started and reaped meanwhile. */
 #include "base/log/log.h"
-#include "dvm/spawner/remove.h"
-#include "dvm/spawner/spawn_sock.h"
-#include "dvm/spawner/spawner_private.h"
+#include "dvm/host/spawner/remove.h"
+#include "dvm/host/spawner/spawn_sock.h"
+#include "dvm/host/spawner/spawner_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

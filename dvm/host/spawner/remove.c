@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk through what is to be removed: a descriptor for each level, names only below it. */
-#include "dvm/spawner/remove.h"
+#include "dvm/host/spawner/remove.h"
 
 #include "base/buf/buf.h"
 

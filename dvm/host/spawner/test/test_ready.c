@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks that wait before their exec: what is checked by then, what is not, how they are let go. */
-#include "dvm/spawner/test/command.h"
+#include "dvm/host/spawner/test/command.h"
 
 #include <dirent.h>
 #include <errno.h>
