@@ -41,7 +41,7 @@ OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpth
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/launch protocol/errmgr protocol/core protocol/stage protocol/replay
-HOST_MODULES := host/cgroup host/net host/cred host/spawner odls iof stager pmix ctl
+HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls iof stager pmix ctl
 TOOL_MODULES := cli submit ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
 base_SRC := $(wildcard base/*/*.c)
@@ -133,7 +133,7 @@ $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protoc
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/stage/test/test_staging.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(BUILD)/$(v)/dvm/protocol/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
 # These run the spawner's program.
-$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/host/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
 # What of a daemon is neither core nor a module of its own is tested with stand-ins for all modules.
 $(BUILD)/asan/dvm/test/test_app: $(BUILD)/asan/dvm/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
 # The tests of dvm/pmix share a fixture that runs servers and clients.

@@ -4,7 +4,7 @@
 #ifndef DVM_IOF_IOF_H
 #define DVM_IOF_IOF_H
 
-#include "dvm/odls/odls.h"
+#include "dvm/host/odls/odls.h"
 #include "dvm/protocol/core/core.h"
 
 /* Kinds of application messages (OUT_APP) that belong to this module. */

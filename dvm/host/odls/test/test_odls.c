@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of local launch: starts, ends, signals, cleanup. */
-#include "dvm/odls/test/fixture.h"
+#include "dvm/host/odls/test/fixture.h"
 
 static int body_missing(int sock, void *arg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A spawner that is killed, stopped, or silent: what becomes of its ranks, and who is told. */
-#include "dvm/odls/test/fixture.h"
+#include "dvm/host/odls/test/fixture.h"
 
 #include "dvm/host/spawner/spawn_sock.h"
 

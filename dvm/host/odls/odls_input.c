@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stdin of a rank: a bounded queue, written as the rank reads. */
 #include "base/log/log.h"
-#include "dvm/odls/odls_private.h"
+#include "dvm/host/odls/odls_private.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -4,9 +4,9 @@
 #define DVM_ODLS_TEST_FIXTURE_H
 
 #include "base/buf/buf.h"
+#include "dvm/host/odls/odls.h"
 #include "dvm/host/spawner/remove.h"
 #include "dvm/host/spawner/test/under_spawner.h"
-#include "dvm/odls/odls.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank's life as the daemon sees it, and that of its job: from start to told and forgotten. */
 #include "base/log/log.h"
-#include "dvm/odls/odls_private.h"
+#include "dvm/host/odls/odls_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The socket to the spawner: commands out in order, reports in. */
 #include "base/log/log.h"
+#include "dvm/host/odls/odls_private.h"
 #include "dvm/host/spawner/spawn_sock.h"
-#include "dvm/odls/odls_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #define DVM_ODLS_ODLS_PRIVATE_H
 
 #include "base/buf/buf.h"
+#include "dvm/host/odls/odls.h"
 #include "dvm/host/spawner/spawn_msg.h"
-#include "dvm/odls/odls.h"
 
 #include <uthash.h>
 

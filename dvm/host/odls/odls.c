@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Local launch, the calls: what they do is queued, upcalls come from the loop only. */
-#include "dvm/odls/odls.h"
+#include "dvm/host/odls/odls.h"
 
 #include "base/log/log.h"
-#include "dvm/odls/odls_private.h"
+#include "dvm/host/odls/odls_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether the spawner answers, while something is wanted of it; and what is done if it is lost. */
 #include "base/log/log.h"
+#include "dvm/host/odls/odls_private.h"
 #include "dvm/host/spawner/orphans.h"
-#include "dvm/odls/odls_private.h"
 
 #include <inttypes.h>
 #include <signal.h>

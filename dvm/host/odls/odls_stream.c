@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The output of a rank: read in turns, paused on demand, ended in bounded time. */
 #include "base/log/log.h"
-#include "dvm/odls/odls_private.h"
+#include "dvm/host/odls/odls_private.h"
 
 #include <errno.h>
 #include <sys/ioctl.h>

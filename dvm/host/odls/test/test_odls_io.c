@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of local launch: output and input of ranks. */
-#include "dvm/odls/test/fixture.h"
+#include "dvm/host/odls/test/fixture.h"
 
 #define NUMBERS 12500000 /* by seq: 101 MB */
 
