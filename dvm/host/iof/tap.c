@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which daemons get copies of which job's output, and who waits for whom. */
-#include "dvm/iof/tap.h"
+#include "dvm/host/iof/tap.h"
 
 #include "base/log/log.h"
 #include "dvm/protocol/wire/client.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output up to the submitter, input down to the ranks, and a stop for whoever is faster than the
  * other end. */
-#include "dvm/iof/iof.h"
+#include "dvm/host/iof/iof.h"
 
 #include "base/log/log.h"
-#include "dvm/iof/tap.h"
+#include "dvm/host/iof/tap.h"
 #include "dvm/protocol/wire/client.h"
 
 #include <hwloc/bitmap.h>

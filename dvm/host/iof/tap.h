@@ -5,7 +5,7 @@
 #ifndef DVM_IOF_TAP_H
 #define DVM_IOF_TAP_H
 
-#include "dvm/iof/iof.h"
+#include "dvm/host/iof/iof.h"
 
 struct taps;
 struct taps *taps_create(struct core *core);
