@@ -41,7 +41,7 @@ OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpth
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/launch protocol/errmgr protocol/core protocol/stage protocol/replay
-HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof stager pmix ctl
+HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager pmix ctl
 TOOL_MODULES := cli submit ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
 base_SRC := $(wildcard base/*/*.c)
@@ -141,7 +141,7 @@ $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asa
 $(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.
-FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
+FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"

@@ -4,7 +4,7 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
-#include "dvm/stager/stager.h"
+#include "dvm/host/stager/stager.h"
 #include "dvm/submit/files.h"
 
 #include <signal.h>

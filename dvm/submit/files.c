@@ -2,7 +2,7 @@
 /* Names of the files that a job brings along, and the process that reads them. */
 #include "dvm/submit/files.h"
 
-#include "dvm/stager/stager.h"
+#include "dvm/host/stager/stager.h"
 
 #include <errno.h>
 #include <fcntl.h>

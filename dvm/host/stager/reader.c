@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads files into pieces: each as it was when it was opened, or not at all. */
 #include "base/err/err.h"
-#include "dvm/stager/stager.h"
+#include "dvm/host/stager/stager.h"
 
 #include <errno.h>
 #include <fcntl.h>

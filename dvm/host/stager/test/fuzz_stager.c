@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of what the processes that read and write files say and hear. */
+#include "dvm/host/stager/stager.h"
 #include "dvm/protocol/wire/test/reached.h"
-#include "dvm/stager/stager.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is said to and by the processes that read and write files. */
-#include "dvm/stager/stager.h"
+#include "dvm/host/stager/stager.h"
 
 #include "dvm/protocol/wire/job.h"
 

@@ -2,8 +2,8 @@
 /* Writes files by descriptors, below a directory that no rank has seen yet: through no link, over
  * nothing, and whole or not at all by their checksums. */
 #include "base/err/err.h"
+#include "dvm/host/stager/stager.h"
 #include "dvm/protocol/wire/job.h"
-#include "dvm/stager/stager.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/host/spawner/remove.h"
-#include "dvm/stager/stager.h"
+#include "dvm/host/stager/stager.h"
 
 #include <errno.h>
 #include <fcntl.h>
