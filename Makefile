@@ -41,7 +41,7 @@ OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpth
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/launch protocol/errmgr protocol/core protocol/stage protocol/replay
-HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager pmix ctl
+HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/pmix ctl
 TOOL_MODULES := cli submit ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
 base_SRC := $(wildcard base/*/*.c)
@@ -136,9 +136,9 @@ $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(B
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/host/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
 # What of a daemon is neither core nor a module of its own is tested with stand-ins for all modules.
 $(BUILD)/asan/dvm/test/test_app: $(BUILD)/asan/dvm/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
-# The tests of dvm/pmix share a fixture that runs servers and clients.
-$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/pmix/test/test_*.c)): $(BUILD)/asan/dvm/pmix/test/pair.o $(BUILD)/asan/dvm/pmix/test/full.o $(BUILD)/asan/dvm/pmix/test/client.o
-$(BUILD)/asan/dvm/pmix/test/test_mpi: | examples
+# The tests of dvm/host/pmix share a fixture that runs servers and clients.
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/pmix/test/test_*.c)): $(BUILD)/asan/dvm/host/pmix/test/pair.o $(BUILD)/asan/dvm/host/pmix/test/full.o $(BUILD)/asan/dvm/host/pmix/test/client.o
+$(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.
 FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \

@@ -5,7 +5,7 @@
 # tests: a name in double quotes is a bats test or a heading, one in backticks with four underscores or with "…" is
 # one of cmocka, which stands for what is left out; so in docs/pmix.md, cleanup.md and prun.md. Files in backticks are there.
 # upcalls: each entry of the library's server module, and each that we set, is in the table of docs/pmix.md.
-# attributes: what dvm/pmix names is in a table with "attribute", "since" and "tested by", which tell the truth
+# attributes: what dvm/host/pmix names is in a table with "attribute", "since" and "tested by", which tell the truth
 # about the header that the compiler finds. Exit: 0 true, 1 not.
 set -euo pipefail
 shopt -s inherit_errexit
@@ -118,7 +118,7 @@ module_entries() {
 
 our_entries() {
     local entries
-    entries=$(sed -nE '/pmix_server_module_t module = \{/,/^\};/ s/^ *\.([a-z0-9_]+) = .*/\1/p; s/^ *module\.([a-z0-9_]+) = .*/\1/p' dvm/pmix/*.c)
+    entries=$(sed -nE '/pmix_server_module_t module = \{/,/^\};/ s/^ *\.([a-z0-9_]+) = .*/\1/p; s/^ *module\.([a-z0-9_]+) = .*/\1/p' dvm/host/pmix/*.c)
     [ -n "$entries" ] || echo "none"
     sort -u <<< "$entries"
 }
@@ -135,7 +135,7 @@ attributes() { sed -nE 's/^ *# *define +(PMIX_[A-Z0-9_]+) +"pmix\.[^"]+".*/\1/p'
 
 # Comments of the source are no use of a name.
 named_in_source() {
-    awk -f "$here/strip.awk" dvm/pmix/*.[ch] | grep -oE '\bPMIX_[A-Z0-9_]+' | LC_ALL=C sort -u
+    awk -f "$here/strip.awk" dvm/host/pmix/*.[ch] | grep -oE '\bPMIX_[A-Z0-9_]+' | LC_ALL=C sort -u
 }
 
 # "NAME TAB LINE TAB SINCE TAB TESTED BY" of each name in a column "attribute".
@@ -159,11 +159,11 @@ check_attributes() {
     local name line since by major
     major=$(header -dM | sed -nE 's/^#define PMIX_VERSION_MAJOR +([0-9]+).*/\1/p')
     header -dM | attributes > "$tmp/theirs"
-    cat dvm/pmix/*.[ch] | attributes | LC_ALL=C sort -u - "$tmp/theirs" > "$tmp/all"
+    cat dvm/host/pmix/*.[ch] | attributes | LC_ALL=C sort -u - "$tmp/theirs" > "$tmp/all"
     attribute_rows > "$tmp/rows"
     {
         named_in_source | LC_ALL=C join - "$tmp/all" | while IFS= read -r name; do
-            grep -q "^$name"$'\t' "$tmp/rows" || echo "$PMIX: the attribute $name of dvm/pmix is in no table"
+            grep -q "^$name"$'\t' "$tmp/rows" || echo "$PMIX: the attribute $name of dvm/host/pmix is in no table"
         done
         while IFS=$'\t' read -r name line since by; do
             [[ $by == *[a-z]* ]] || echo "$PMIX:$line: $name is tested by nothing"

@@ -65,7 +65,7 @@ inside() {
 # What `inside` leads to, in the tree itself: cmocka's and bats' own lines.
 tests() {
     local bins
-    mapfile -t bins < <(printf 'build/asan/%s\n' dvm/pmix/test/test_*.c dvm/host/spawner/test/test_*.c)
+    mapfile -t bins < <(printf 'build/asan/%s\n' dvm/host/pmix/test/test_*.c dvm/host/spawner/test/test_*.c)
     bins=("${bins[@]%.c}")
     make --silent -j"$(nproc)" all "${bins[@]}" build/probe/{pmix_probe,share_probe,event_probe,tool_probe,cred_probe,session_probe,ptrace_probe,session_shim.so,still_shim.so,cut_proxy,client_probe}
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"

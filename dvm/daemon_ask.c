@@ -4,7 +4,7 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
-#include "dvm/pmix/jobtable.h"
+#include "dvm/host/pmix/jobtable.h"
 #include "dvm/protocol/state/state.h"
 
 #include <pmix_common.h>

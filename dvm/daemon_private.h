@@ -9,7 +9,7 @@
 #include "dvm/host/iof/iof.h"
 #include "dvm/host/net/net.h"
 #include "dvm/host/odls/odls.h"
-#include "dvm/pmix/pmix_srv.h"
+#include "dvm/host/pmix/pmix_srv.h"
 #include "dvm/protocol/core/core.h"
 #include "dvm/protocol/stage/stage.h"
 #include "dvm/protocol/wire/client.h"

@@ -6,12 +6,12 @@
 setup() {
     docs=$BATS_TEST_DIRNAME/../docs.sh
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$DOCS_ROOT"/{docs,dvm/pmix/test,dvm/test}
+    mkdir -p "$DOCS_ROOT"/{docs,dvm/host/pmix/test,dvm/test}
     cd "$DOCS_ROOT" || exit
     : > docs/cleanup.md
     printf '# prun\n' > docs/prun.md
     printf '%s\n' '@test "a job that $runs is \"told\" about" {' '}' > dvm/test/local.bats
-    cat > dvm/pmix/test/test_one.c << 'C'
+    cat > dvm/host/pmix/test/test_one.c << 'C'
 static void a_rank_hears_of_its_end(void **state) {}
 static void a_test_that_nobody_runs_today(void **state) {}
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
@@ -22,7 +22,7 @@ int main(void)
     };
 }
 C
-    cat > dvm/pmix/srv.c << 'C'
+    cat > dvm/host/pmix/srv.c << 'C'
 /* PMIX_NODEID is only spoken of, and so is "PMIX_APPNUM". */
 static pmix_server_module_t module = {
     .fence_nb = on_fence,
@@ -86,7 +86,7 @@ refused() {
 }
 
 @test "a tree without tests is refused" {
-    rm dvm/pmix/test/test_one.c
+    rm dvm/host/pmix/test/test_one.c
     refused tests 'no tests are found'
 }
 
@@ -101,20 +101,20 @@ refused() {
 }
 
 @test "a source without a server module is refused" {
-    echo 'static const char *key = PMIX_JOB_SIZE;' > dvm/pmix/srv.c
+    echo 'static const char *key = PMIX_JOB_SIZE;' > dvm/host/pmix/srv.c
     refused upcalls 'our upcall none is not'
 }
 
 @test "an attribute of the source that no table has is refused, one that is spoken of is not" {
     sed -i 's/PMIX_JOB_SIZE`/PMIX_JOBID`/' docs/pmix.md
-    refused attributes 'the attribute PMIX_JOB_SIZE of dvm/pmix is in no table'
+    refused attributes 'the attribute PMIX_JOB_SIZE of dvm/host/pmix is in no table'
     [ "${#lines[@]}" -eq 1 ] || { echo "$output"; return 1; }
 }
 
 @test "an attribute of our own that no table has is refused" {
-    echo '#define PMIX_OF_TOMORROW "pmix.tomorrow"' >> dvm/pmix/srv.c
-    echo 'static const char *other = PMIX_OF_TOMORROW;' >> dvm/pmix/srv.c
-    refused attributes 'the attribute PMIX_OF_TOMORROW of dvm/pmix is in no table'
+    echo '#define PMIX_OF_TOMORROW "pmix.tomorrow"' >> dvm/host/pmix/srv.c
+    echo 'static const char *other = PMIX_OF_TOMORROW;' >> dvm/host/pmix/srv.c
+    refused attributes 'the attribute PMIX_OF_TOMORROW of dvm/host/pmix is in no table'
 }
 
 @test "an attribute that nothing tests is refused" {

@@ -120,9 +120,9 @@ passes() {
 }
 
 @test "layers: a host module does not include a later one" {
-    c_file dvm/pmix/pmix.h
-    c_file dvm/host/net/bad.c '#include "dvm/pmix/pmix.h"'
-    refused layers "the layer dvm/pmix is above dvm/host/net"
+    c_file dvm/host/pmix/pmix.h
+    c_file dvm/host/net/bad.c '#include "dvm/host/pmix/pmix.h"'
+    refused layers "the layer dvm/host/pmix is above dvm/host/net"
 }
 
 @test "layers: the simulation does not include the host" {

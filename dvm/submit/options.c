@@ -102,7 +102,7 @@ static const struct option longs[] = {
 #define EXPORTS_MAX 1024
 #define RECONNECT_MS 30000 /* unless said otherwise, to another host */
 /* Longer than all that the end of a job may take: the ranks' grace, their output, cleanups of a
- * minute each, a daemon that is found to hang (dvm/pmix/watch.c) and then lost. */
+ * minute each, a daemon that is found to hang (dvm/host/pmix/watch.c) and then lost. */
 #define END_WAIT_MS 180000
 
 /* While parsing: what has been given so far, for "given twice" and for what belongs to the job as a

@@ -2,8 +2,8 @@
 /* The stand-ins for all that a daemon has beside its core. */
 #include "dvm/test/alone.h"
 
-#include "dvm/pmix/jobtable.h"
-#include "dvm/pmix/store.h"
+#include "dvm/host/pmix/jobtable.h"
+#include "dvm/host/pmix/store.h"
 #include "dvm/submit/hosts.h"
 
 #include <pmix_common.h>

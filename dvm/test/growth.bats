@@ -27,7 +27,7 @@ heaps() {
 }
 
 # The C library's heaps breathe. A client's object that stays would be 2 MB here, what libpmix 4.2.2 loses in fences and
-# questions (dvm/pmix/losses.c) 0.3 MB in each member. With 5.0.7 a member keeps some 0.2 MB, by whose fault is not known.
+# questions (dvm/host/pmix/losses.c) 0.3 MB in each member. With 5.0.7 a member keeps some 0.2 MB, by whose fault is not known.
 @test "MPI: 200 jobs in a row, and daemons and spawners are as large as before, with the same descriptors" {
     start_dvm 2 --slots 2
     local i bound=80000

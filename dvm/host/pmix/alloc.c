@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PMIx_Allocation_request: what is asked for, the answer at once, and the event at the end. */
+#include "api/api.h"
+#include "base/log/log.h"
+#include "dvm/host/pmix/pmix_private.h"
+#include "dvm/protocol/wire/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Names that later headers have; the numbers are upstream's. */
+#ifndef PMIX_ALLOC_REQ_CANCEL
+#define PMIX_ALLOC_REQ_CANCEL 5
+#endif
+#ifndef PMIX_DVM_IS_READY
+#define PMIX_DVM_IS_READY (-195)
+#endif
+#ifndef PMIX_ERR_DVM_MOD
+#define PMIX_ERR_DVM_MOD (-196)
+#endif
+
+static const pmix_status_t statuses[ALLOC_STATUSES] = {
+    [ALLOC_OK] = PMIX_SUCCESS,
+    [ALLOC_BAD] = PMIX_ERR_BAD_PARAM,
+    [ALLOC_NOT_FOUND] = PMIX_ERR_NOT_FOUND,
+    [ALLOC_NO_ROOM] = PMIX_ERR_OUT_OF_RESOURCE,
+    [ALLOC_NOT_ALLOWED] = PMIX_ERR_NO_PERMISSIONS,
+    [ALLOC_BUSY] = PMIX_ERR_RESOURCE_BUSY,
+    [ALLOC_EXISTS] = PMIX_ERR_EXISTS,
+    [ALLOC_TOO_LATE] = PMIX_ERR_INVALID_OPERATION,
+    [ALLOC_UNREACHABLE] = PMIX_ERR_UNREACH,
+    [ALLOC_FAILED] = PMIX_ERR_DVM_MOD,
+    [ALLOC_TIMEOUT] = PMIX_ERR_TIMEOUT,
+    [ALLOC_CANCELLED] = PMIX_ERR_JOB_CANCELED,
+    [ALLOC_LOST] = PMIX_ERR_LOST_CONNECTION,
+};
+
+/* --- the request; on PMIx's thread */
+
+/* The attributes that say something to us, by directive. What the library adds by itself is no
+ * question of ours, and nothing to refuse. */
+static const char *const anywhere[] = {PMIX_ALLOC_REQ_ID, PMIX_ALLOC_ID, PMIX_USERID, PMIX_GRPID,
+                                       NULL};
+static const char *const in_extend[] = {PMIX_ALLOC_NUM_NODES, PMIX_ALLOC_NODE_LIST, PMIX_TIMEOUT,
+                                        PMIX_ALLOC_TIME, NULL};
+static const char *const in_release[] = {
+    PMIX_ALLOC_NUM_NODES, PMIX_ALLOC_NODE_LIST,    PMIX_TIMEOUT,
+    PMIX_JOB_CTRL_KILL,   PMIX_JOB_CTRL_TERMINATE, NULL};
+static const char *const in_cancel[] = {NULL};
+
+static bool has_key(const char *const *keys, const pmix_info_t *info)
+{
+    while (*keys && !PMIX_CHECK_KEY(info, *keys))
+        keys++;
+    return *keys != NULL;
+}
+
+static bool understood(const char *const *keys, const pmix_info_t *info, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (PMIX_INFO_IS_REQUIRED(&info[i]) && !has_key(keys, &info[i]) &&
+            !has_key(anywhere, &info[i]))
+            return false;
+    }
+    return true;
+}
+
+/* "" if it is not there. */
+static pmix_status_t read_text(const pmix_info_t *info, size_t n, const char *key, size_t max,
+                               char **out)
+{
+    const pmix_info_t *i = info_find(info, n, key);
+    const char *text = i && i->value.type == PMIX_STRING ? i->value.data.string : NULL;
+
+    if (i && (!text || !*text || strlen(text) > max))
+        return PMIX_ERR_BAD_PARAM;
+    *out = xstrdup(text ? text : "");
+    return PMIX_SUCCESS;
+}
+
+/* 0 if it is not there. */
+static pmix_status_t read_count(const pmix_info_t *info, size_t n, uint32_t *out)
+{
+    long count = info_int(info, n, PMIX_ALLOC_NUM_NODES, -1);
+
+    if (!info_find(info, n, PMIX_ALLOC_NUM_NODES))
+        count = 0;
+    else if (count < 1 || count > VPID_MAX)
+        return PMIX_ERR_BAD_PARAM;
+    *out = (uint32_t)count;
+    return PMIX_SUCCESS;
+}
+
+/* Months, days, hours, minutes, seconds, from the right, as the header of 5.0 says. -1: no time. */
+static long seconds_of(const char *text)
+{
+    static const long units[] = {1, 60, 3600, 86400, 30L * 86400};
+    char *copy FREE_AUTO = xstrdup(text);
+    long sum = 0;
+
+    for (size_t i = 0; *copy; i++) {
+        char *colon = strrchr(copy, ':');
+        const char *word = colon ? colon + 1 : copy;
+        char *end;
+        long n = strtol(word, &end, 10);
+
+        if (i == sizeof(units) / sizeof(*units) || *end || *word < '0' || *word > '9' ||
+            n > API_DEADLINE_MAX)
+            return -1;
+        sum += n * units[i];
+        *(colon ? colon : copy) = '\0';
+        if (!colon)
+            return sum <= API_DEADLINE_MAX ? sum : -1;
+    }
+    return -1;
+}
+
+/* Until when it has to be done; an extension that comes after the time for which it is wanted is of
+ * no use. -1: nothing is said; 0 is PMIX_TIMEOUT's word for that. */
+static pmix_status_t read_deadline(const pmix_info_t *info, size_t n, const char *const *keys,
+                                   int64_t *out)
+{
+    const char *both[] = {PMIX_TIMEOUT, PMIX_ALLOC_TIME};
+
+    *out = -1;
+    for (size_t k = 0; k < 2; k++) {
+        const pmix_info_t *i = info_find(info, n, both[k]);
+        long s;
+
+        if (!i || !has_key(keys, i))
+            continue;
+        if (k == 1 && i->value.type == PMIX_STRING)
+            s = i->value.data.string ? seconds_of(i->value.data.string) : -1;
+        else
+            s = info_int(info, n, both[k], -1);
+        if (s < 0 || s > API_DEADLINE_MAX)
+            return PMIX_ERR_BAD_PARAM;
+        if (s > 0 && (*out < 0 || s < *out))
+            *out = s;
+    }
+    return PMIX_SUCCESS;
+}
+
+static const char *const *keys_of(pmix_alloc_directive_t directive)
+{
+    switch (directive) {
+    case PMIX_ALLOC_EXTEND:
+        return in_extend;
+    case PMIX_ALLOC_RELEASE:
+        return in_release;
+    case PMIX_ALLOC_REQ_CANCEL:
+        return in_cancel;
+    default: /* there is one allocation, the DVM; nothing is lent */
+        return NULL;
+    }
+}
+
+static enum alloc_kind kind_of(pmix_alloc_directive_t directive, const pmix_info_t *info, size_t n)
+{
+    if (directive == PMIX_ALLOC_EXTEND)
+        return ALLOC_EXTEND;
+    if (directive == PMIX_ALLOC_REQ_CANCEL)
+        return ALLOC_CANCEL;
+    return info_true(info, n, PMIX_JOB_CTRL_KILL) || info_true(info, n, PMIX_JOB_CTRL_TERMINATE)
+               ? ALLOC_RELEASE_KILL
+               : ALLOC_RELEASE;
+}
+
+static pmix_status_t read_request(struct upcall *u, pmix_alloc_directive_t directive,
+                                  const pmix_info_t *info, size_t n)
+{
+    const char *const *keys = keys_of(directive);
+    pmix_status_t rc;
+
+    if (!keys || !understood(keys, info, n))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u->number = kind_of(directive, info, n);
+    rc = read_text(info, n, PMIX_ALLOC_REQ_ID, API_ID_MAX, &u->alloc.req_id);
+    if (rc == PMIX_SUCCESS)
+        rc = read_text(info, n, PMIX_ALLOC_ID, API_ID_MAX, &u->alloc.id);
+    if (rc == PMIX_SUCCESS && directive != PMIX_ALLOC_REQ_CANCEL)
+        rc = read_text(info, n, PMIX_ALLOC_NODE_LIST, ALLOC_LIST_MAX, &u->text);
+    if (rc == PMIX_SUCCESS && directive != PMIX_ALLOC_REQ_CANCEL)
+        rc = read_count(info, n, &u->alloc.count);
+    return rc == PMIX_SUCCESS ? read_deadline(info, n, keys, &u->alloc.deadline_s) : rc;
+}
+
+static void run_alloc(struct pmix_srv *p, struct upcall *u)
+{
+    struct alloc_ask ask = {.kind = (enum alloc_kind)u->number,
+                            .nspace = u->nspace,
+                            .rank = u->rank,
+                            .req_id = u->alloc.req_id,
+                            .id = u->alloc.id,
+                            .count = u->alloc.count,
+                            .deadline_s = u->alloc.deadline_s};
+    pmix_req req;
+
+    u->answer.req_id = xstrdup(u->alloc.req_id);
+    req = req_add(p, &u->answer);
+    if (p->up.on_alloc)
+        p->up.on_alloc(req, &ask, u->text ? u->text : "", p->arg);
+    else
+        pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+}
+
+pmix_status_t on_alloc(const pmix_proc_t *client, pmix_alloc_directive_t directive,
+                       const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb, void *cbdata)
+{
+    struct upcall *u = upcall_new(run_alloc);
+    pmix_status_t rc;
+
+    if (!u)
+        return PMIX_ERR_INIT;
+    rc = read_request(u, directive, info, ninfo);
+    if (rc != PMIX_SUCCESS) {
+        upcall_free(u);
+        return rc;
+    }
+    memcpy(u->nspace, client->nspace, sizeof(u->nspace) - 1);
+    u->rank = client->rank;
+    u->answer = (struct answer){.kind = ANSWER_ALLOC, .cb.info = cb, .cbdata = cbdata};
+    upcall_post(u);
+    return PMIX_SUCCESS;
+}
+
+/* --- the answer */
+
+void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status status,
+                           const char *id, const char *phase)
+{
+    BUF_AUTO struct buf b = {.max = PMIX_SRV_BLOB_MAX};
+
+    buf_put_str(&b, id);
+    buf_put_str(&b, phase);
+    pmix_srv_answer(p, req, statuses[status], b.data, b.len);
+}
+
+static void on_taken(void *cbdata)
+{
+    pmix_data_array_t *array = cbdata;
+
+    PMIX_DATA_ARRAY_DESTRUCT(array);
+    free(array);
+}
+
+void answer_alloc(const struct answer *a, int status, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    FREE_AUTO char *id = cur_str(&c, API_ID_MAX);
+    FREE_AUTO char *phase = cur_str(&c, API_ID_MAX);
+    pmix_data_array_t *array;
+    void *list;
+
+    if (status == PMIX_SUCCESS && !cur_done(&c))
+        status = PMIX_ERR_UNPACK_FAILURE;
+    if (status != PMIX_SUCCESS) {
+        a->cb.info(status, NULL, 0, a->cbdata, NULL, NULL);
+        return;
+    }
+    array = xcalloc(1, sizeof(*array));
+    list = PMIx_Info_list_start();
+    PMIx_Info_list_add(list, PMIX_ALLOC_ID, id, PMIX_STRING);
+    if (*a->req_id)
+        PMIx_Info_list_add(list, PMIX_ALLOC_REQ_ID, a->req_id, PMIX_STRING);
+    PMIx_Info_list_add(list, PMIX_QUERY_ALLOC_STATUS, phase, PMIX_STRING);
+    PMIx_Info_list_convert(list, array);
+    PMIx_Info_list_release(list);
+    a->cb.info(PMIX_SUCCESS, array->array, array->size, a->cbdata, on_taken, array);
+}
+
+/* --- the event */
+
+static bool is_here(struct pmix_srv *p, const struct pmix_srv_alloc_end *e)
+{
+    struct job *j = job_find(p, e->nspace);
+
+    return !j || (e->rank < j->launch.nranks && j->connected[e->rank]);
+}
+
+void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e)
+{
+    bool ready = e->status == ALLOC_OK;
+    pmix_status_t cause = statuses[e->status];
+    pmix_proc_t source, asker;
+    pmix_data_array_t range = {.type = PMIX_PROC, .size = 1, .array = &asker};
+    struct op *op;
+    void *list;
+
+    if (!is_here(p, e)) {
+        log_info("pmix: job %s rank %u has gone and is not told the end of %s", e->nspace, e->rank,
+                 e->id);
+        return;
+    }
+    op = op_new(p, e->nspace, e->rank);
+    list = PMIx_Info_list_start();
+    PMIX_LOAD_PROCID(&source, PMIX_SRV_NSPACE, p->vpid);
+    PMIX_LOAD_PROCID(&asker, e->nspace, e->rank);
+    /* Only for who asks for it by name: Open MPI's default handler takes any event for an error. */
+    PMIx_Info_list_add(list, PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    PMIx_Info_list_add(list, PMIX_EVENT_CUSTOM_RANGE, &range, PMIX_DATA_ARRAY);
+    PMIx_Info_list_add(list, PMIX_ALLOC_ID, e->id, PMIX_STRING);
+    if (*e->req_id)
+        PMIx_Info_list_add(list, PMIX_ALLOC_REQ_ID, e->req_id, PMIX_STRING);
+    PMIx_Info_list_add(list, PMIX_JOB_TERM_STATUS, &cause, PMIX_STATUS);
+    if (*e->cause)
+        PMIx_Info_list_add(list, PMIX_EVENT_TEXT_MESSAGE, e->cause, PMIX_STRING);
+    PMIx_Info_list_convert(list, &op->info);
+    PMIx_Info_list_release(list);
+    event_tell(op, ready ? PMIX_DVM_IS_READY : PMIX_ERR_DVM_MOD, &source, PMIX_RANGE_CUSTOM);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Publish, lookup and unpublish: requests of local ranks are packed for the head, its answers are
+ * unpacked for them. */
+#include "dvm/host/pmix/pmix_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Keys that say how, not what. */
+static bool is_directive(const pmix_info_t *i)
+{
+    static const char *const keys[] = {
+        PMIX_RANGE, PMIX_PERSISTENCE,       PMIX_USERID, PMIX_GRPID, PMIX_TIMEOUT,
+        PMIX_WAIT,  PMIX_ACCESS_PERMISSIONS};
+
+    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        if (PMIX_CHECK_KEY(i, keys[k]))
+            return true;
+    }
+    return false;
+}
+
+/* What a name that is not reserved says is the data. */
+static bool is_directive_or_data(const pmix_info_t *i)
+{
+    return is_directive(i) || !PMIX_CHECK_RESERVED_KEY(i->key);
+}
+
+static void put_head(struct buf *b, const pmix_proc_t *proc, const struct pmix_srv *p,
+                     const pmix_info_t *info, size_t ninfo)
+{
+    struct store_who who = {.rank = proc->rank, .vpid = p->vpid};
+
+    memcpy(who.nspace, proc->nspace, sizeof(who.nspace) - 1);
+    who.uid = (uint32_t)info_int(info, ninfo, PMIX_USERID, geteuid());
+    store_put_who(b, &who);
+    buf_put_u8(b, (uint8_t)info_int(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION));
+}
+
+/* The value in the library's own packing, which only its peers unpack. */
+static bool put_value(struct buf *b, pmix_value_t *v)
+{
+    pmix_data_buffer_t packed;
+    pmix_status_t rc;
+
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    rc = PMIx_Data_pack(NULL, &packed, v, 1, PMIX_VALUE);
+    if (rc == PMIX_SUCCESS)
+        buf_put_bytes(b, packed.base_ptr, packed.bytes_used);
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    return rc == PMIX_SUCCESS;
+}
+
+static void put_keys(struct buf *b, char **keys)
+{
+    uint32_t n = 0;
+
+    while (keys && keys[n])
+        n++;
+    buf_put_u32(b, n);
+    for (uint32_t i = 0; i < n; i++)
+        buf_put_str(b, keys[i]);
+}
+
+static void run_data(struct pmix_srv *p, struct upcall *u)
+{
+    pmix_req req = req_add(p, &u->answer);
+    const struct job *j = u->op == 'p' && u->number ? job_find(p, u->nspace) : NULL;
+
+    if (j && u->rank < j->launch.nranks)
+        j->publishes[u->rank] = true;
+    if (p->up.on_data)
+        p->up.on_data(req, u->op, u->data.data, u->data.len, p->arg);
+    else
+        pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+}
+
+static struct upcall *request(char op)
+{
+    struct upcall *u = upcall_new(run_data);
+
+    if (u)
+        u->op = op;
+    return u;
+}
+
+static pmix_status_t post(struct upcall *u, bool packed)
+{
+    if (!packed || u->data.failed) {
+        upcall_free(u);
+        return packed ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_PACK_FAILURE;
+    }
+    upcall_post(u);
+    return PMIX_SUCCESS;
+}
+
+/* Behind all that the rank has published: on the same way, in order. */
+void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+    struct answer none = {.kind = ANSWER_NONE};
+    struct store_who who = {.rank = rank, .vpid = p->vpid};
+    BUF_AUTO struct buf b = {.max = PMIX_SRV_BLOB_MAX};
+
+    memccpy(who.nspace, nspace, 0, sizeof(who.nspace) - 1);
+    store_put_who(&b, &who);
+    if (p->up.on_data)
+        p->up.on_data(req_add(p, &none), 'e', b.data, b.len, p->arg);
+}
+
+pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                         pmix_op_cbfunc_t cb, void *cbdata)
+{
+    struct upcall *u;
+    size_t count_at;
+    uint32_t n = 0;
+    bool ok = true;
+
+    if (!info_understood(info, ninfo, is_directive_or_data))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u = request('p');
+    if (!u)
+        return PMIX_ERR_INIT;
+    put_head(&u->data, proc, u->srv, info, ninfo);
+    buf_put_u8(&u->data, (uint8_t)info_int(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP));
+    u->number = info_int(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP) == PMIX_PERSIST_PROC;
+    memcpy(u->nspace, proc->nspace, sizeof(proc->nspace));
+    u->rank = proc->rank;
+    count_at = u->data.len;
+    buf_put_u32(&u->data, 0);
+    for (size_t i = 0; i < ninfo && ok; i++) {
+        pmix_value_t value = info[i].value;
+
+        if (is_directive(&info[i]))
+            continue;
+        buf_put_str(&u->data, info[i].key);
+        ok = put_value(&u->data, &value);
+        n++;
+    }
+    buf_patch_u32(&u->data, count_at, n);
+    u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
+    return post(u, ok);
+}
+
+pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                        size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata)
+{
+    struct upcall *u;
+    bool wait = info_find(info, ninfo, PMIX_WAIT) != NULL;
+
+    if (!info_understood(info, ninfo, is_directive))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u = request('l');
+    if (!u)
+        return PMIX_ERR_INIT;
+    put_head(&u->data, proc, u->srv, info, ninfo);
+    buf_put_u8(&u->data, wait);
+    buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_TIMEOUT, 0));
+    buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_WAIT, 0));
+    put_keys(&u->data, keys);
+    u->answer = (struct answer){.kind = ANSWER_LOOKUP, .cb.lookup = cb, .cbdata = cbdata};
+    return post(u, true);
+}
+
+pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                           size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
+{
+    struct upcall *u;
+
+    if (!info_understood(info, ninfo, is_directive))
+        return PMIX_ERR_NOT_SUPPORTED;
+    u = request('u');
+    if (!u)
+        return PMIX_ERR_INIT;
+    put_head(&u->data, proc, u->srv, info, ninfo);
+    put_keys(&u->data, keys);
+    u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
+    return post(u, true);
+}
+
+static bool get_pdata(struct cur *c, pmix_pdata_t *d)
+{
+    FREE_AUTO char *nspace = cur_str(c, PMIX_MAX_NSLEN);
+    uint32_t rank = cur_u32(c);
+    FREE_AUTO char *key = cur_str(c, PMIX_MAX_KEYLEN);
+    size_t len;
+    const uint8_t *bytes = cur_bytes(c, PMIX_SRV_BLOB_MAX, &len);
+    pmix_data_buffer_t packed;
+    pmix_byte_object_t bo;
+    pmix_status_t rc;
+    int32_t one = 1;
+
+    if (c->bad)
+        return false;
+    PMIX_LOAD_PROCID(&d->proc, nspace, rank);
+    PMIX_LOAD_KEY(d->key, key);
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    bo = (pmix_byte_object_t){.bytes = memcpy(xmalloc(len), bytes, len), .size = len};
+    rc = PMIx_Data_load(&packed, &bo);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Data_unpack(NULL, &packed, &d->value, &one, PMIX_VALUE);
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    return rc == PMIX_SUCCESS;
+}
+
+void answer_lookup(const struct answer *a, int status, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    pmix_pdata_t *found = NULL;
+    bool some = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+    uint32_t n = some ? cur_count(&c, PMIX_SRV_KEYS_MAX, 16) : 0;
+    bool whole = true;
+
+    if (n)
+        found = xcalloc(n, sizeof(*found));
+    for (uint32_t i = 0; whole && i < n; i++)
+        whole = get_pdata(&c, &found[i]);
+    if (some && !(whole && cur_done(&c)))
+        status = PMIX_ERR_UNPACK_FAILURE;
+    /* It packs its reply before it returns. */
+    a->cb.lookup(status, status == PMIX_ERR_UNPACK_FAILURE ? NULL : found,
+                 status == PMIX_ERR_UNPACK_FAILURE ? 0 : n, a->cbdata);
+    if (found)
+        PMIX_PDATA_FREE(found, n);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Environment of a rank beside PMIx's own variables: what Open MPI needs here and scripts expect.
+ */
+#include "dvm/host/pmix/pmix_private.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The place of NAME=... in env, or of the end. */
+static size_t place_of(char *const *env, const char *name)
+{
+    size_t n = strlen(name), i = 0;
+
+    while (env[i] && (strncmp(env[i], name, n) != 0 || env[i][n] != '='))
+        i++;
+    return i;
+}
+
+/* Takes `pair`, "NAME=value", and puts it where NAME is or at the end. */
+static void put(char ***env, const char *name, char *pair)
+{
+    size_t i = place_of(*env, name);
+
+    if (!(*env)[i]) {
+        *env = xrealloc(*env, (i + 2) * sizeof(**env));
+        (*env)[i + 1] = NULL;
+        (*env)[i] = NULL;
+    }
+    free((*env)[i]);
+    (*env)[i] = pair;
+}
+
+/* What the user has set stays. */
+static void put_default(char ***env, const char *name, const char *value)
+{
+    if (!(*env)[place_of(*env, name)])
+        put(env, name, xasprintf("%s=%s", name, value));
+}
+
+/* Over what is there: a rank may be started from an environment that is itself a rank's. */
+static void put_number(char ***env, const char *name, uint32_t v)
+{
+    put(env, name, xasprintf("%s=%u", name, v));
+}
+
+/* A rank that spawns hands on what we gave it: the directory of its own job, on its own daemon. */
+static bool is_parents(const char *value, const struct job *j)
+{
+    const char *parent = j->launch.spec.parent_nspace;
+    const char *last = strrchr(value, '/');
+
+    return parent && parent[0] && last && strcmp(last + 1, parent) == 0;
+}
+
+static void put_dir(char ***env, const struct job *j, const char *name, const char *dir)
+{
+    const char *pair = (*env)[place_of(*env, name)];
+
+    if (!pair || is_parents(pair, j))
+        put(env, name, xasprintf("%s=%s", name, dir));
+}
+
+/* Open MPI names its shared-memory files by the host's name and the local rank, so two daemons on
+ * one host would give two ranks one file: each daemon that does not bear its host's name keeps them
+ * in the job's directory. */
+static void put_backing_dir(char ***env, const struct pmix_srv *p, const struct job *j)
+{
+    FREE_AUTO char *dir = xasprintf("%s/%s", p->session_dir, j->nspace);
+
+    put_dir(env, j, "OMPI_MCA_btl_vader_backing_directory", dir);
+    put_dir(env, j, "OMPI_MCA_osc_sm_backing_directory", dir);
+}
+
+/* Ranks that start there find the files by their names; others are told where they are. */
+static void put_files_dir(char ***env, const struct pmix_srv *p, const struct job_launch *l,
+                          uint32_t app)
+{
+    FREE_AUTO char *dir = xasprintf("%s/%s/" JOB_FILES_DIR, p->session_dir, l->nspace);
+
+    put(env, "DVM_FILES_DIR", xasprintf("DVM_FILES_DIR=%s", dir));
+    if (!l->spec.apps[app].cwd[0])
+        put(env, "PWD", xasprintf("PWD=%s", dir));
+}
+
+/* The reasons are told in docs/pmix.md, "Environment of a rank". */
+void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank)
+{
+    const struct job_launch *l = &j->launch;
+    uint32_t slots = l->universe > l->nranks ? l->universe : l->nranks;
+
+    put_default(env, "OMPI_MCA_schizo", "^orte");
+    put_default(env, "OMPI_MCA_mpi_yield_when_idle", "1");
+    put_default(env, "OMPI_MCA_osc", "^ucx");
+    if (p->shares_host)
+        put_backing_dir(env, p, j);
+    if (l->spec.nfiles)
+        put_files_dir(env, p, l, l->rank_app[rank]);
+    if (p->only_loopback)
+        put_default(env, "OMPI_MCA_btl_tcp_if_include", "lo");
+    put_number(env, "OMPI_COMM_WORLD_SIZE", l->nranks);
+    put_number(env, "OMPI_COMM_WORLD_RANK", rank);
+    put_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", j->node_size[l->rank_node[rank]]);
+    put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->local_rank[rank]);
+    put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->local_rank[rank]);
+    put_number(env, "OMPI_UNIVERSE_SIZE", slots);
+}
+
+bool envdefault_shares_host(const char *host)
+{
+    char own[256] = "";
+    size_t n;
+
+    gethostname(own, sizeof(own) - 1);
+    n = strcspn(own, ".");
+    return strncmp(own, host, n) != 0 || (host[n] && host[n] != '.');
+}
+
+bool envdefault_only_loopback(void)
+{
+    struct ifaddrs *list = NULL;
+    bool only = true;
+
+    if (getifaddrs(&list) < 0)
+        return false;
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        bool ip = i->ifa_addr &&
+                  (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6);
+
+        if (ip && (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK))
+            only = false;
+    }
+    freeifaddrs(list);
+    return only;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of dvm/host/pmix share: the server object, upcalls on their way, pending
+ * operations. */
+#ifndef DVM_PMIX_PMIX_PRIVATE_H
+#define DVM_PMIX_PMIX_PRIVATE_H
+
+#include "base/buf/buf.h"
+#include "dvm/host/pmix/cleanup.h"
+#include "dvm/host/pmix/pmix_srv.h"
+#include "dvm/host/pmix/store.h"
+
+#include <dlfcn.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <stdatomic.h>
+#include <uthash.h>
+
+#define PMIX_SRV_NSPACE "dvm" /* the servers' own namespace; a server's rank is its vpid */
+#define PMIX_SRV_BLOB_MAX (64u << 20)
+#define PMIX_SRV_KEYS_MAX 65536
+#define ALLOC_LIST_MAX (1u << 20) /* bytes of a list of nodes */
+
+/* The library's own definition of a function that we replace, looked up once. */
+#define NEXT(type, name)                                                                           \
+    ({                                                                                             \
+        static _Atomic(void *) next;                                                               \
+        if (!atomic_load_explicit(&next, memory_order_relaxed))                                    \
+            atomic_store_explicit(&next, dlsym(RTLD_NEXT, name), memory_order_relaxed);            \
+        (type) atomic_load_explicit(&next, memory_order_relaxed);                                  \
+    })
+
+/* How a request of the library is answered: which callback it gave us. */
+enum answer_kind {
+    ANSWER_NONE,
+    ANSWER_OP,
+    ANSWER_MODEX,
+    ANSWER_LOOKUP,
+    ANSWER_SPAWN,
+    ANSWER_INFO,
+    ANSWER_GROUP,
+    ANSWER_QUERY,
+    ANSWER_EVENT,
+    ANSWER_ALLOC,
+    ANSWER_CRED,
+    ANSWER_CHECKED,
+    ANSWER_TOOL
+};
+struct answer {
+    enum answer_kind kind;
+    union {
+        pmix_op_cbfunc_t op;
+        pmix_modex_cbfunc_t modex;
+        pmix_lookup_cbfunc_t lookup;
+        pmix_spawn_cbfunc_t spawn;
+        pmix_info_cbfunc_t info;
+        pmix_credential_cbfunc_t cred;
+        pmix_validation_cbfunc_t checked;
+        pmix_tool_connection_cbfunc_t tool;
+    } cb;
+    void *cbdata;
+    struct pmix_srv_proc *members; /* ANSWER_GROUP, ANSWER_TOOL (one): owned */
+    size_t nmembers;
+    struct query *query; /* ANSWER_QUERY: owned */
+    size_t len;          /* ANSWER_EVENT */
+    char *req_id;        /* ANSWER_ALLOC: owned */
+    int64_t uid, gid;    /* ANSWER_CHECKED: the expected ones; -1: any */
+};
+
+/* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
+ * fields that its maker filled in. */
+struct upcall {
+    struct pmix_srv *srv;
+    void (*run)(struct pmix_srv *p, struct upcall *u);
+    struct answer answer;
+    char nspace[PMIX_MAX_NSLEN + 1];
+    uint32_t rank;
+    int number; /* status, exit code, signal, range */
+    int timeout_s;
+    char op;
+    uint64_t id; /* of an operation */
+    char *text;
+    struct pmix_srv_proc *procs;
+    size_t nprocs;
+    struct buf data;
+    struct job_spec spec;
+    struct cleanup_req cleanup;
+    struct { /* texts are owned */
+        char *req_id, *id;
+        uint32_t count;
+        int64_t deadline_s;
+    } alloc;
+};
+struct pmix_srv *srv_now(void); /* on PMIx's thread; NULL when none is running */
+/* On PMIx's thread. NULL when no server is running (the library is being shut down). */
+struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
+void upcall_post(struct upcall *u); /* takes */
+void upcall_free(struct upcall *u); /* for one that is not posted */
+void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n);
+struct upcall *upcall_collective(char op, const pmix_proc_t *procs, size_t nprocs,
+                                 const pmix_info_t *info, size_t ninfo);
+
+/* A call of ours into the library, or several that count as one, until it has called back. */
+struct op {
+    uint64_t id;
+    struct pmix_srv *srv;
+    unsigned left; /* callbacks still expected */
+    int status;    /* first failure */
+    char *nspace;
+    uint32_t rank;
+    void (*then)(struct pmix_srv *p, struct op *op); /* our own work between the last and done() */
+    void (*done)(int status, void *arg);
+    void (*done_data)(int status, const void *data, size_t len, void *arg);
+    void *arg;
+    pmix_data_array_t info; /* lent to the library meanwhile */
+    struct loop_timer *timer;
+    UT_hash_handle hh;
+};
+struct op *op_new(struct pmix_srv *p, const char *nspace, uint32_t rank);
+void *op_cbdata(const struct op *op);
+/* To be handed to the library with op_cbdata(). */
+void op_on_status(pmix_status_t status, void *cbdata);
+void op_on_data(pmix_status_t status, char *data, size_t len, void *cbdata);
+/* One of op->left that is not the library's. */
+void op_part_done(uint64_t id, int status);
+/* What a library call returned: success means that its callback comes, anything else that it does
+ * not. done() is called on a later turn in either case. */
+void op_returned(struct op *op, pmix_status_t rc);
+void op_finish(struct op *op, int status, const void *data, size_t len); /* done() now, and freed */
+void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
+
+/* Its ranks are registered with this as their object, which the library hands to on_connected().
+ * Only that reads it outside the loop's thread: what it reads does not change between registration
+ * and the end of deregistration, after which no rank can connect. */
+struct job {
+    struct pmix_srv *srv;
+    /* From registration to the end of deregistration these are the library's thread's alone. */
+    bool described;
+    bool made_dir; /* has tried to */
+    bool *has_dir; /* [nranks] */
+    uid_t uid;
+    gid_t gid;
+    char *nspace;
+    struct job_launch launch; /* a copy */
+    uint32_t node;            /* our index in launch.nodes; JOB_NO_VPID: no rank is here */
+    uint32_t *local_rank;     /* [nranks], on the rank's own node */
+    uint32_t *app_rank;       /* [nranks] */
+    uint32_t *node_size;      /* [nnodes] */
+    bool *gone;               /* [nranks] local ranks that have ended */
+    uint32_t ngone;
+    struct cleanup_scope cleanup;       /* for the end of the last rank here */
+    struct cleanup_scope *rank_cleanup; /* [nranks], NULL as long as there is none */
+    bool *connected;                    /* [nranks] local ranks that are PMIx clients now */
+    /* [nranks] between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is
+     * right when its end is heard of */
+    atomic_bool *in_session;
+    bool *publishes; /* [nranks] local ranks with values that go with them */
+    bool *waiting;   /* [nranks] local ranks that wait for PMIX_DEBUGGER_RELEASE */
+    UT_hash_handle hh;
+};
+struct job *job_find(struct pmix_srv *p, const char *nspace);
+struct job *job_add(struct pmix_srv *p, const struct job_launch *l);
+void job_remove(struct pmix_srv *p, struct job *j);
+bool job_is_local(const struct job *j, uint32_t rank);
+uint32_t job_local_size(const struct job *j);
+void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now);
+/* On PMIx's thread, for a rank that connects: the directories, and its job info, which is there
+ * before the rank can ask for it, since the library takes this request off its queue first. NULL: a
+ * client of no job. */
+pmix_status_t job_prepare(struct job *j, uint32_t rank);
+
+/* watch.c: whether the library's thread answers, while it is asked something. */
+struct watch {
+    struct loop_timer *timer;
+    uint64_t silent_ms;
+    uint64_t asked;                /* so often in all */
+    atomic_uint_fast64_t answered; /* by the library's thread */
+    uint64_t seen;                 /* of those, when last looked */
+    unsigned missed;
+    bool armed, lost;
+};
+void watch_start(struct pmix_srv *p, uint64_t silent_ms);
+void watch_stop(struct pmix_srv *p);
+void watch_asked(struct pmix_srv *p); /* the library will answer */
+void watch_answered(void);            /* on the library's thread */
+void watch_look(struct pmix_srv *p);
+/* PMIx_server_finalize(). False: it cannot be ended, its thread is still there. */
+bool watch_finalize(struct pmix_srv *p) __attribute__((warn_unused_result));
+
+struct req;
+struct waiter;
+struct cleaning;
+struct pmix_srv {
+    struct loop *loop;
+    struct pmix_srv_upcalls up;
+    void *arg;
+    char *host;
+    char *session_dir;
+    uint32_t vpid;
+    uint32_t ncpus;     /* that this process may use */
+    size_t nclients;    /* ranks that are connected */
+    bool tools;         /* may attach: by a loopback port that asks for no secret */
+    bool knows_library; /* library_is_known() */
+    bool shares_host;   /* with other daemons, or may */
+    bool only_loopback; /* there is no other network interface */
+    /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
+    atomic_uint refs;
+    bool closed;
+    atomic_uint events_out; /* of local ranks, on their way to other daemons */
+    atomic_size_t events_out_bytes;
+    uint64_t last_id;
+    struct req *reqs;
+    struct op *ops;
+    struct job *jobs;
+    struct store *store;
+    struct waiter *waiters; /* head: lookups that wait for a value */
+    size_t nwaiters;
+    struct cleaning *cleanings; /* scopes that are being removed */
+    atomic_bool session_told;   /* to the library */
+    struct watch watch;
+    struct { /* what ranks see of the machine */
+        char *path;
+        size_t address, size;
+        bool tried;        /* the library's thread's */
+        atomic_bool ready; /* address and size do not change any more */
+    } topology;
+};
+/* Takes a->members, a->query, a->req_id. */
+pmix_req req_add(struct pmix_srv *p, struct answer *a);
+void query_free(struct query *q);
+void answer_query(const struct answer *a, int status, const void *data, size_t len);
+
+/* dataserve.c: ends the waiting lookups of a job (NULL: all). */
+/* data.c: tells the head, whose store has what this rank has published for its own life. */
+void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
+void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);
+
+/* jobinfo.c: everything that the library and Open MPI want to know about a job. The caller releases
+ * *out by PMIX_DATA_ARRAY_DESTRUCT. */
+int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array_t *out,
+                  struct err *err) __attribute__((warn_unused_result));
+
+/* event.c: an event of so many bytes has arrived. */
+void event_out_done(struct pmix_srv *p, size_t len);
+
+/* jobctrl.c: whether the library that runs is the one of our headers and leaves cleanup to us; else
+ * it must not take requests. */
+bool library_is_known(void);
+/* control.c: PMIX_SUCCESS if these ask for a signal, PMIX_OPERATION_SUCCEEDED if for cleanup alone;
+ * else the request is to be refused as a whole. */
+pmix_status_t control_check(const pmix_info_t *info, size_t n);
+/* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
+void handback(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
+void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
+                    void (*drop)(void *arg), void *arg);
+void handback_end(void); /* after the library's thread */
+void forward_end(void);  /* forward.c: the same */
+/* rendezvous.c: the DVM's one place where tools look. */
+void rendezvous_open(const struct pmix_srv *p);
+void rendezvous_close(const struct pmix_srv *p);
+/* peers.c: for a client whose deregistration is on its way. */
+void peers_part(struct pmix_srv *p, const pmix_proc_t *proc);
+void peers_release(struct pmix_srv *p, const pmix_proc_t *proc);
+/* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
+pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
+/* What was asked for when the job was submitted. */
+void jobclean_spec(struct pmix_srv *p, struct job *j);
+/* At the end of the daemon, however it comes: what is left of jobs' directories. */
+void jobclean_sessions(struct pmix_srv *p);
+/* The operation then waits for what is removed. */
+void jobclean_dir(struct pmix_srv *p, const struct job *j, struct op *op); /* the job's own */
+void jobclean_rank_gone(struct pmix_srv *p, struct job *j, uint32_t rank, struct op *op);
+void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op);
+void jobclean_free(struct job *j);
+void jobclean_free_all(struct pmix_srv *p);
+
+/* envdefault.c: adds what Open MPI needs and the user has not set. */
+void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank);
+bool envdefault_shares_host(const char *host); /* our node name is not the host's */
+bool envdefault_only_loopback(void);
+
+/* Values of an info array, whatever integer type the client chose. */
+const pmix_info_t *info_find(const pmix_info_t *info, size_t n, const char *key);
+long info_int(const pmix_info_t *info, size_t n, const char *key, long otherwise);
+bool info_true(const pmix_info_t *info, size_t n, const char *key);
+/* None that is marked as required is unknown: PMIx standard, "pmix_info_t", PMIX_INFO_REQD. */
+bool info_understood(const pmix_info_t *info, size_t n, bool (*is_known)(const pmix_info_t *i));
+/* Of a value that is a process or an array of them; NULL: it is neither, or there are none. */
+const pmix_proc_t *info_procs(const pmix_info_t *i, size_t *n);
+
+/* The upcalls of the module table, by file; all on PMIx's thread. */
+pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
+                           pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb,
+                           void *cbdata);
+pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
+                       pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb, void *cbdata);
+void abort_unlaunched(const char *nspace, uint32_t rank, const char *why);
+pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                       size_t ninfo, char *data, size_t len, pmix_modex_cbfunc_t cb, void *cbdata);
+pmix_status_t on_dmodex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                        pmix_modex_cbfunc_t cb, void *cbdata);
+pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                         size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                            size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
+                       size_t nprocs, const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                       void *cbdata);
+pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                         pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                        size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata);
+pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                           size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                       const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata);
+pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
+                        pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+/* hold.c: where the ranks of a spawned job are to stop. */
+pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec);
+/* Whether it can be told for whom a PMIX_DEBUGGER_RELEASE is. */
+pmix_status_t hold_check_release(pmix_data_range_t range, const pmix_info_t *info, size_t ninfo);
+/* True if it is an event of a debugger's, which is not passed on; `rc` is the answer. */
+bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
+                const pmix_info_t info[], size_t ninfo, pmix_status_t *rc);
+/* event.c: tells local processes, with op->info. */
+void event_tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
+                pmix_data_range_t range);
+/* To a tool that has asked for a job's output and has not read so much of it. */
+void event_output_dropped(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
+                          uint64_t len);
+pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
+                                 size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,
+                                   void *cbdata);
+pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets[], size_t ntargets,
+                         const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                         void *cbdata);
+pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
+                       pmix_info_cbfunc_t cb, void *cbdata);
+pmix_status_t on_alloc(const pmix_proc_t *client, pmix_alloc_directive_t directive,
+                       const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb, void *cbdata);
+pmix_status_t on_cred_get(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                          pmix_credential_cbfunc_t cb, void *cbdata);
+pmix_status_t on_cred_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
+                            const pmix_info_t info[], size_t ninfo, pmix_validation_cbfunc_t cb,
+                            void *cbdata);
+/* "<incarnation>.<number>", a job's, also one that is over, or the servers' own: no tool's. */
+bool nspace_is_taken(const char *name);
+void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
+pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                      size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], size_t ntargets,
+                      const pmix_info_t info[], size_t ninfo, const pmix_byte_object_t *bo,
+                      pmix_op_cbfunc_t cb, void *cbdata);
+void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
+            const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata);
+
+/* Answers by kind, for pmix_srv_answer(). */
+void answer_lookup(const struct answer *a, int status, const void *data, size_t len);
+void answer_alloc(const struct answer *a, int status, const void *data, size_t len);
+void answer_tool(const struct answer *a);
+void answer_group(const struct answer *a, int status, const void *data, size_t len);
+void answer_cred(const struct answer *a, int status, void *data, size_t len);
+void answer_checked(const struct answer *a, int status, const void *data, size_t len);
+
+/* topology.c. Once, and at the end; and on PMIx's thread, before the first job is described. */
+void topology_start(struct pmix_srv *p);
+void topology_end(struct pmix_srv *p);
+void topology_share(struct pmix_srv *p);
+void topology_add(void *list, const struct pmix_srv *p, const struct job *j);
+/* losses.c: from now on; the library has started. */
+void losses_start(const struct pmix_srv *p);
+
+/* What groupguard.c has added to a request: nobody has asked for a context id. */
+#define GROUP_GUARD_FLAG 0x80000000u
+void groupguard_start(const struct pmix_srv *p);
+/* connectguard.c */
+void connectguard_start(const struct pmix_srv *p);
+/* trackguard.c: what a fence of the library is given to end it with, and what the host answers a
+ * collective with. */
+pmix_modex_cbfunc_t trackguard_fence(pmix_modex_cbfunc_t cb);
+pmix_modex_cbfunc_t trackguard_answer_fence(pmix_modex_cbfunc_t cb);
+pmix_op_cbfunc_t trackguard_answer(pmix_op_cbfunc_t cb);
+void trackguard_start(const struct pmix_srv *p);
+/* evguard.c: from now on, for the threads that the library starts; not for the one that calls. */
+void evguard_start(void);
+
+#endif

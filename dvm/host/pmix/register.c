@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs of this daemon: registration with the library, environments of ranks, their end. */
+#include "base/log/log.h"
+#include "dvm/host/pmix/pmix_private.h"
+#include "dvm/host/pmix/sessiondir.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job *job_find(struct pmix_srv *p, const char *nspace)
+{
+    struct job *j;
+
+    HASH_FIND_STR(p->jobs, nspace, j);
+    return j;
+}
+
+static void launch_copy(struct job_launch *to, const struct job_launch *from)
+{
+    size_t ranks_bytes = from->nranks * sizeof(uint32_t);
+
+    *to = *from;
+    to->nspace = xstrdup(from->nspace);
+    job_spec_copy(&to->spec, &from->spec);
+    to->nodes = xcalloc(from->nnodes, sizeof(*to->nodes));
+    for (size_t i = 0; i < from->nnodes; i++) {
+        to->nodes[i] = from->nodes[i];
+        to->nodes[i].host = xstrdup(from->nodes[i].host);
+    }
+    to->cpus = xcalloc(from->ncpus, sizeof(*to->cpus));
+    for (size_t i = 0; i < from->ncpus; i++)
+        to->cpus[i] = xstrdup(from->cpus[i]);
+    to->rank_node = xmalloc(ranks_bytes);
+    to->rank_app = xmalloc(ranks_bytes);
+    if (ranks_bytes) {
+        memcpy(to->rank_node, from->rank_node, ranks_bytes);
+        memcpy(to->rank_app, from->rank_app, ranks_bytes);
+    }
+}
+
+/* One pass over the ranks for all of them: jobs are large. */
+static void count_ranks(struct job *j)
+{
+    const struct job_launch *l = &j->launch;
+    FREE_AUTO uint32_t *app_size = xcalloc(l->spec.napps, sizeof(*app_size));
+
+    j->local_rank = xcalloc(l->nranks, sizeof(*j->local_rank));
+    j->app_rank = xcalloc(l->nranks, sizeof(*j->app_rank));
+    j->node_size = xcalloc(l->nnodes, sizeof(*j->node_size));
+    j->gone = xcalloc(l->nranks, sizeof(*j->gone));
+    j->connected = xcalloc(l->nranks, sizeof(*j->connected));
+    j->in_session = xcalloc(l->nranks, sizeof(*j->in_session));
+    j->waiting = xcalloc(l->nranks, sizeof(*j->waiting));
+    j->publishes = xcalloc(l->nranks, sizeof(*j->publishes));
+    j->has_dir = xcalloc(l->nranks, sizeof(*j->has_dir));
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        j->local_rank[r] = j->node_size[l->rank_node[r]]++;
+        j->app_rank[r] = app_size[l->rank_app[r]]++;
+    }
+}
+
+struct job *job_add(struct pmix_srv *p, const struct job_launch *l)
+{
+    struct job *j = xcalloc(1, sizeof(*j));
+    int node = job_launch_node(l, p->vpid);
+
+    j->srv = p;
+    launch_copy(&j->launch, l);
+    j->nspace = j->launch.nspace;
+    j->node = node < 0 ? JOB_NO_VPID : (uint32_t)node;
+    count_ranks(j);
+    HASH_ADD_KEYPTR(hh, p->jobs, j->nspace, strlen(j->nspace), j);
+    return j;
+}
+
+void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now)
+{
+    struct job *j = job_find(p, nspace);
+
+    if (!j || rank >= j->launch.nranks || j->connected[rank] == now)
+        return;
+    j->connected[rank] = now;
+    if (now)
+        p->nclients++;
+    else
+        p->nclients--;
+}
+
+bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+    const struct job *j = job_find(p, nspace);
+
+    return j && rank < j->launch.nranks && atomic_load(&j->in_session[rank]);
+}
+
+void job_remove(struct pmix_srv *p, struct job *j)
+{
+    for (uint32_t r = 0; r < j->launch.nranks; r++)
+        job_connected(p, j->nspace, r, false);
+    HASH_DEL(p->jobs, j);
+    job_launch_free(&j->launch);
+    free(j->local_rank);
+    free(j->app_rank);
+    free(j->node_size);
+    free(j->gone);
+    jobclean_free(j);
+    free(j->connected);
+    free(j->in_session);
+    free(j->waiting);
+    free(j->publishes);
+    free(j->has_dir);
+    free(j);
+}
+
+bool job_is_local(const struct job *j, uint32_t rank)
+{
+    return rank < j->launch.nranks && j->launch.rank_node[rank] == j->node;
+}
+
+uint32_t job_local_size(const struct job *j)
+{
+    return j->node == JOB_NO_VPID ? 0 : j->node_size[j->node];
+}
+
+/* A description of every rank costs a hundred times what the library needs to know to take a
+ * client, and a program that speaks no PMIx never asks: it waits for the first rank that connects
+ * (job_prepare()). Others may ask sooner about a job that a rank has spawned, or whose ranks are
+ * all elsewhere. */
+static bool describe_now(const struct job *j)
+{
+    const char *parent = j->launch.spec.parent_nspace;
+
+    return job_local_size(j) == 0 || (parent && parent[0]);
+}
+
+struct description {
+    pmix_data_array_t info;
+    char *nspace;
+};
+
+static void on_described(pmix_status_t status, void *cbdata)
+{
+    struct description *d = cbdata;
+
+    if (status != PMIX_SUCCESS)
+        log_error("pmix: job info of %s: %s", d->nspace, PMIx_Error_string(status));
+    PMIX_DATA_ARRAY_DESTRUCT(&d->info);
+    free(d->nspace);
+    free(d);
+}
+
+static pmix_status_t describe(struct job *j)
+{
+    struct description *d = xcalloc(1, sizeof(*d));
+    struct err err = {0};
+    pmix_nspace_t name;
+    pmix_status_t rc = PMIX_ERR_OUT_OF_RESOURCE;
+
+    d->nspace = xstrdup(j->nspace);
+    PMIX_LOAD_NSPACE(name, j->nspace);
+    if (jobinfo_build(j->srv, j, &d->info, &err) == 0)
+        rc = PMIx_server_register_nspace(name, (int)job_local_size(j), d->info.array, d->info.size,
+                                         on_described, d);
+    if (rc != PMIX_SUCCESS)
+        on_described(rc, d);
+    return rc;
+}
+
+/* PMIX_NSDIR and PMIX_PROCDIR, which a rank learns from its job info only: for a program that
+ * speaks no PMIx they are not made. */
+static pmix_status_t make_dirs(struct job *j, uint32_t rank)
+{
+    FREE_AUTO char *nsdir = xasprintf("%s/%s", j->srv->session_dir, j->nspace);
+    FREE_AUTO char *name = xasprintf("%u", rank);
+    struct err err = {0};
+
+    j->made_dir = true;
+    if (sessiondir_make(j->srv->session_dir, j->nspace, j->uid, j->gid, &err) == 0 &&
+        sessiondir_make(nsdir, name, j->uid, j->gid, &err) == 0)
+        return PMIX_SUCCESS;
+    log_error("pmix: rank %u of job %s connects: %s", rank, j->nspace, err.msg);
+    abort_unlaunched(j->nspace, rank, err.msg);
+    return PMIX_ERR_OUT_OF_RESOURCE;
+}
+
+pmix_status_t job_prepare(struct job *j, uint32_t rank)
+{
+    pmix_status_t rc = PMIX_SUCCESS;
+
+    if (!j || rank >= j->launch.nranks)
+        return PMIX_SUCCESS;
+    topology_share(j->srv);
+    if (!j->described)
+        rc = describe(j);
+    j->described |= rc == PMIX_SUCCESS;
+    /* Once: programs that a rank runs one after the other share it. */
+    if (rc == PMIX_SUCCESS && !j->has_dir[rank])
+        rc = make_dirs(j, rank);
+    j->has_dir[rank] |= rc == PMIX_SUCCESS;
+    return rc;
+}
+
+/* The library works its requests off in order, so none waits for the one before. */
+static void register_all(struct op *op, struct job *j)
+{
+    pmix_proc_t proc;
+
+    PMIX_LOAD_PROCID(&proc, j->nspace, PMIX_RANK_WILDCARD);
+    op_returned(op, PMIx_server_register_nspace(proc.nspace, (int)job_local_size(j), op->info.array,
+                                                op->info.size, op_on_status, op_cbdata(op)));
+    for (uint32_t r = 0; r < j->launch.nranks; r++) {
+        if (!job_is_local(j, r))
+            continue;
+        proc.rank = r;
+        op_returned(
+            op, PMIx_server_register_client(&proc, j->uid, j->gid, j, op_on_status, op_cbdata(op)));
+    }
+}
+
+void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid, gid_t gid,
+                       void (*done)(int status, void *arg), void *arg)
+{
+    struct op *op = op_new(p, l->nspace, PMIX_RANK_WILDCARD);
+    struct err err = {0};
+    struct job *j;
+
+    op->done = done;
+    op->arg = arg;
+    if (job_find(p, l->nspace)) {
+        op_returned(op, PMIX_ERR_EXISTS);
+        return;
+    }
+    j = job_add(p, l);
+    j->uid = uid;
+    j->gid = gid;
+    j->described = describe_now(j);
+    if (j->node != JOB_NO_VPID)
+        jobclean_spec(p, j);
+    if (!j->described || jobinfo_build(p, j, &op->info, &err) == 0) {
+        register_all(op, j);
+        return;
+    }
+    log_error("pmix: registering job %s: %s", l->nspace, err.msg);
+    jobclean_end(p, j, op);
+    job_remove(p, j);
+    op_returned(op, PMIX_ERROR);
+}
+
+int pmix_srv_make_dir(struct pmix_srv *p, const char *nspace, struct err *err)
+{
+    struct job *j = job_find(p, nspace);
+
+    if (!j)
+        return err_code(err, ENOENT, "job %s is not registered", nspace);
+    j->made_dir = true;
+    return sessiondir_make(p->session_dir, j->nspace, j->uid, j->gid, err);
+}
+
+char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,
+                    struct err *err)
+{
+    const struct job *j = job_find(p, nspace);
+    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
+    pmix_proc_t proc;
+    char **copy;
+    size_t n = 0;
+
+    while (env[n])
+        n++;
+    copy = xcalloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(env[i]);
+    PMIX_LOAD_PROCID(&proc, nspace, rank);
+    if (j && job_is_local(j, rank))
+        rc = PMIx_server_setup_fork(&proc, &copy);
+    if (rc != PMIX_SUCCESS) {
+        pmix_srv_env_free(copy);
+        err_set(err, "environment of rank %u of job %s: %s", rank, nspace, PMIx_Error_string(rc));
+        return NULL;
+    }
+    envdefault_add(&copy, p, j, rank);
+    return copy;
+}
+
+void pmix_srv_env_free(char **env)
+{
+    for (size_t i = 0; env && env[i]; i++)
+        free(env[i]);
+    free(env);
+}
+
+void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
+                        void (*done)(int status, void *arg), void *arg)
+{
+    struct op *op = op_new(p, nspace, rank);
+    struct job *j = job_find(p, nspace);
+    pmix_proc_t proc;
+
+    job_connected(p, nspace, rank, false);
+    if (j && rank < j->launch.nranks)
+        j->waiting[rank] = false;
+    if (j && rank < j->launch.nranks && j->publishes[rank])
+        data_rank_gone(p, nspace, rank);
+    op->done = done;
+    op->arg = arg;
+    op->left = 1;
+    if (j)
+        jobclean_rank_gone(p, j, rank, op);
+    PMIX_LOAD_PROCID(&proc, nspace, rank);
+    /* Whoever still waits for what this rank has not published will not get it. */
+    op_finish_all_of(p, nspace, rank, PMIX_ERR_NOT_FOUND);
+    watch_asked(p);
+    peers_part(p, &proc);
+    PMIx_server_deregister_client(&proc, op_on_status, op_cbdata(op));
+    peers_release(p, &proc);
+}
+
+static void remove_job(struct pmix_srv *p, struct op *op)
+{
+    struct job *j = job_find(p, op->nspace);
+
+    if (j)
+        job_remove(p, j);
+}
+
+/* No rank can connect any more, so nobody makes the job's directory any more. */
+static void remove_dir(struct pmix_srv *p, struct op *op)
+{
+    const struct job *j = job_find(p, op->nspace);
+    struct op *next;
+
+    if (!j || !j->made_dir || !p->up.on_clean_add || p->closed) {
+        remove_job(p, op);
+        return;
+    }
+    next = op_new(p, op->nspace, PMIX_RANK_WILDCARD);
+    next->status = op->status;
+    next->done = op->done;
+    next->arg = op->arg;
+    next->then = remove_job;
+    op->done = NULL;
+    jobclean_dir(p, j, next);
+}
+
+void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int status, void *arg),
+                       void *arg)
+{
+    struct op *op = op_new(p, nspace, PMIX_RANK_WILDCARD);
+    struct job *j = job_find(p, nspace);
+    pmix_nspace_t name;
+
+    op->done = done;
+    op->arg = arg;
+    op->then = remove_dir;
+    op->left = 1;
+    if (j)
+        jobclean_end(p, j, op);
+    PMIX_LOAD_NSPACE(name, nspace);
+    op_finish_all_of(p, nspace, PMIX_RANK_WILDCARD, PMIX_ERR_NOT_FOUND);
+    watch_asked(p);
+    PMIx_server_deregister_nspace(name, op_on_status, op_cbdata(op));
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PMIx_Spawn: a request of a local rank becomes a job spec. */
+#include "dvm/host/pmix/pmix_private.h"
+#include "dvm/protocol/map/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static void run_spawn(struct pmix_srv *p, struct upcall *u);
+
+static char **strings_of(char *const *list)
+{
+    size_t n = 0;
+    char **copy;
+
+    while (list && list[n])
+        n++;
+    copy = xcalloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(list[i]);
+    return copy;
+}
+
+static const char *info_str(const pmix_info_t *info, size_t n, const char *key)
+{
+    const pmix_info_t *i = info_find(info, n, key);
+
+    return i && i->value.type == PMIX_STRING ? i->value.data.string : NULL;
+}
+
+/* As they are named: what they are called there, and which of them is a program, is for the daemon
+ * to say. */
+static pmix_status_t files_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    const char *list = info_str(info, n, PMIX_PRELOAD_FILES);
+    FREE_AUTO char *copy = xstrdup(list ? list : "");
+    char *rest = copy;
+    const char *path;
+
+    while (list && (path = strsep(&rest, ","))) {
+        if (!path[0] || spec->nfiles == JOB_FILES_MAX)
+            return PMIX_ERR_BAD_PARAM;
+        spec->files = xrealloc(spec->files, (spec->nfiles + 1) * sizeof(*spec->files));
+        spec->files[spec->nfiles++] = xstrdup(path);
+    }
+    return PMIX_SUCCESS;
+}
+
+static void app_of(const pmix_app_t *from, struct job_app *to)
+{
+    char *only_cmd[] = {from->cmd, NULL};
+    const char *wdir = info_str(from->info, from->ninfo, PMIX_WDIR);
+
+    to->argv = strings_of(from->argv && from->argv[0] ? from->argv : only_cmd);
+    /* `cmd` is what is run; argv[0] may be a nickname, which a job spec has no place for. */
+    if (from->cmd && to->argv[0]) {
+        free(to->argv[0]);
+        to->argv[0] = xstrdup(from->cmd);
+    }
+    to->env = strings_of(from->env);
+    /* libpmix fills in `cwd` itself, with where the caller is: what is asked for comes first. */
+    if (info_true(from->info, from->ninfo, PMIX_SET_SESSION_CWD))
+        wdir = SPAWN_OWN_CWD;
+    else if (!wdir)
+        wdir = from->cwd ? from->cwd : "";
+    to->cwd = xstrdup(wdir);
+    to->program = info_true(from->info, from->ninfo, PMIX_PRELOAD_BIN);
+    to->nprocs = from->maxprocs > 0 ? (uint32_t)from->maxprocs : 1;
+}
+
+/* The words of prun's options. */
+static bool map_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    const char *map_by = info_str(info, n, PMIX_MAPBY);
+    const char *rank_by = info_str(info, n, PMIX_RANKBY);
+    const char *bind_to = info_str(info, n, PMIX_BINDTO);
+
+    return (!map_by || policy_map_by(map_by, spec, NULL) == 0) &&
+           (!rank_by || policy_rank_by(rank_by, spec, NULL) == 0) &&
+           (!bind_to || policy_bind_to(bind_to, spec, NULL) == 0) && policy_check(spec, NULL) == 0;
+}
+
+/* What becomes of the job when a process fails: in the words of prun's --rtos, or by attributes.
+ * Processes are not started again. */
+static pmix_status_t policy_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    const char *text = info_str(info, n, PMIX_RUNTIME_OPTIONS);
+    const pmix_info_t *abort_ = info_find(info, n, PMIX_ABORT_NON_ZERO_TERM);
+    long timeout_s = info_int(info, n, PMIX_JOB_TIMEOUT, 0);
+    unsigned words = 0;
+
+    if (info_true(info, n, PMIX_JOB_CONTINUOUS) || info_int(info, n, PMIX_MAX_RESTARTS, 0) > 0)
+        return PMIX_ERR_NOT_SUPPORTED;
+    if (text && policy_rtos(text, &words, NULL) < 0)
+        return PMIX_ERR_NOT_SUPPORTED;
+    if (info_true(info, n, PMIX_JOB_RECOVERABLE))
+        words |= POLICY_RECOVERABLE;
+    if (info_true(info, n, PMIX_ABORT_NON_ZERO_TERM))
+        words |= POLICY_ABORT;
+    else if (abort_ && !(words & POLICY_RECOVERABLE))
+        return PMIX_ERR_NOT_SUPPORTED; /* a code alone is no less a failure than a signal */
+    if (timeout_s < 0 || policy_rtos_set(words, spec, NULL) < 0)
+        return PMIX_ERR_BAD_PARAM;
+    spec->timeout_ms = (uint64_t)timeout_s * 1000;
+    return PMIX_SUCCESS;
+}
+
+/* As in a job control request, for the end of the new job. */
+static pmix_status_t cleanups_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    struct cleanup_req req;
+    pmix_status_t rc = cleanup_req_read(info, n, &req);
+
+    if (rc == PMIX_SUCCESS && req.n > JOB_CLEANUPS_MAX)
+        rc = PMIX_ERR_OUT_OF_RESOURCE;
+    if (rc == PMIX_SUCCESS && req.n > 0) {
+        spec->cleanups = xcalloc(req.n, sizeof(*spec->cleanups));
+        for (size_t i = 0; i < req.n; i++)
+            spec->cleanups[spec->ncleanups++] =
+                (struct job_cleanup){xstrdup(req.paths[i].path), req.paths[i].flags};
+    }
+    cleanup_req_free(&req);
+    return rc;
+}
+
+/* Which rank reads what a tool pushes. */
+static pmix_status_t stdin_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
+{
+    const pmix_info_t *to = info_find(info, n, PMIX_STDIN_TGT);
+
+    spec->stdin_rank = info_true(info, n, PMIX_FWD_STDIN) ? 0 : JOB_RANK_NONE;
+    if (!to)
+        return PMIX_SUCCESS;
+    if (to->value.type == PMIX_PROC && to->value.data.proc)
+        spec->stdin_rank = to->value.data.proc->rank;
+    else if (to->value.type == PMIX_PROC_RANK)
+        spec->stdin_rank = to->value.data.rank;
+    else
+        return PMIX_ERR_BAD_PARAM;
+    if (spec->stdin_rank == PMIX_RANK_WILDCARD)
+        spec->stdin_rank = JOB_RANK_ALL;
+    else if (spec->stdin_rank == PMIX_RANK_INVALID)
+        spec->stdin_rank = JOB_RANK_NONE;
+    return PMIX_SUCCESS;
+}
+
+/* False if it asks for members that the DVM does not have, which nobody brings with a job, or names
+ * them in a file: ignored, it would run elsewhere. */
+static bool hosts_are_ours(const pmix_info_t *info, size_t n)
+{
+    return !info_find(info, n, PMIX_ADD_HOST) && !info_find(info, n, PMIX_ADD_HOSTFILE) &&
+           !info_find(info, n, PMIX_HOSTFILE);
+}
+
+/* As they are named: which daemons they are is for our own to say. A job is limited as a whole, so
+ * its programs cannot differ. */
+static pmix_status_t hosts_of(const pmix_info_t *info, size_t ninfo, const pmix_app_t *apps,
+                              size_t napps, char **hosts)
+{
+    const char *of_job = info_str(info, ninfo, PMIX_HOST);
+
+    if (info_find(info, ninfo, PMIX_HOST) && !of_job)
+        return PMIX_ERR_BAD_PARAM;
+    if (!hosts_are_ours(info, ninfo))
+        return PMIX_ERR_NOT_SUPPORTED;
+    for (size_t i = 0; i < napps; i++) {
+        const char *own = info_str(apps[i].info, apps[i].ninfo, PMIX_HOST);
+        const char *list = own ? own : of_job;
+
+        if (info_find(apps[i].info, apps[i].ninfo, PMIX_HOST) && !own)
+            return PMIX_ERR_BAD_PARAM;
+        if (!hosts_are_ours(apps[i].info, apps[i].ninfo))
+            return PMIX_ERR_NOT_SUPPORTED;
+        if (i > 0 && (!list != !*hosts || (list && strcmp(list, *hosts) != 0)))
+            return PMIX_ERR_NOT_SUPPORTED;
+        if (i == 0 && list)
+            *hosts = xstrdup(list);
+    }
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo,
+                             const pmix_app_t *apps, size_t napps, struct job_spec *spec)
+{
+    pmix_status_t rc;
+
+    if (napps == 0 || napps > JOB_APPS_MAX)
+        return PMIX_ERR_BAD_PARAM;
+    if (!map_of(info, ninfo, spec))
+        return PMIX_ERR_NOT_SUPPORTED;
+    rc = policy_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = cleanups_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = files_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = hold_of(info, ninfo, spec);
+    if (rc == PMIX_SUCCESS)
+        rc = stdin_of(info, ninfo, spec);
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    spec->parent_nspace = xstrdup(proc->nspace);
+    spec->parent_rank = proc->rank;
+    spec->apps = xcalloc(napps, sizeof(*spec->apps));
+    spec->napps = napps;
+    for (size_t i = 0; i < napps; i++) {
+        struct job_spec of_app = {0};
+
+        app_of(&apps[i], &spec->apps[i]);
+        if (hold_of(apps[i].info, apps[i].ninfo, &of_app) != PMIX_SUCCESS || of_app.stop)
+            return PMIX_ERR_NOT_SUPPORTED; /* a job stops as a whole, or one rank of it */
+        rc = files_of(apps[i].info, apps[i].ninfo, spec);
+        if (rc != PMIX_SUCCESS)
+            return rc;
+        spec->apps[i].program |= info_true(info, ninfo, PMIX_PRELOAD_BIN);
+        if (!spec->apps[i].argv[0])
+            return PMIX_ERR_BAD_PARAM;
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                       const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata)
+{
+    struct upcall *u = upcall_new(run_spawn);
+    pmix_status_t rc;
+
+    if (!u)
+        return PMIX_ERR_INIT;
+    rc = spec_of(proc, info, ninfo, apps, napps, &u->spec);
+    if (rc == PMIX_SUCCESS)
+        rc = hosts_of(info, ninfo, apps, napps, &u->text);
+    if (rc != PMIX_SUCCESS) {
+        upcall_free(u);
+        return rc;
+    }
+    u->answer = (struct answer){.kind = ANSWER_SPAWN, .cb.spawn = cb, .cbdata = cbdata};
+    upcall_post(u);
+    return PMIX_SUCCESS;
+}
+
+static bool has_name(char *const *env, const char *pair)
+{
+    size_t n = strcspn(pair, "=");
+
+    for (size_t i = 0; env[i]; i++) {
+        if (strncmp(env[i], pair, n) == 0 && env[i][n] == '=')
+            return true;
+    }
+    return false;
+}
+
+/* A spawned program runs in the environment that its parent was submitted with, plus what the
+ * request says: PATH and the like are the same for both, as under mpirun. */
+static void env_inherit(struct job_app *app, char *const *parent)
+{
+    size_t n = 0, more = 0;
+
+    while (app->env[n])
+        n++;
+    while (parent[more])
+        more++;
+    app->env = xrealloc(app->env, (n + more + 1) * sizeof(*app->env));
+    for (size_t i = 0; i < more; i++) {
+        app->env[n] = NULL;
+        if (!has_name(app->env, parent[i]))
+            app->env[n++] = xstrdup(parent[i]);
+    }
+    app->env[n] = NULL;
+}
+
+static void run_spawn(struct pmix_srv *p, struct upcall *u)
+{
+    const struct job *parent = job_find(p, u->spec.parent_nspace);
+    uint32_t rank = u->spec.parent_rank;
+    pmix_req req = req_add(p, &u->answer);
+
+    if (!p->up.on_spawn) {
+        pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+        return;
+    }
+    if (parent) /* the input of a family is its submitter's */
+        u->spec.stdin_rank = JOB_RANK_NONE;
+    if (parent && rank < parent->launch.nranks) {
+        const struct job_app *app = &parent->launch.spec.apps[parent->launch.rank_app[rank]];
+
+        for (size_t i = 0; i < u->spec.napps; i++) {
+            env_inherit(&u->spec.apps[i], app->env);
+            if (!u->spec.apps[i].cwd[0]) {
+                free(u->spec.apps[i].cwd);
+                u->spec.apps[i].cwd = xstrdup(app->cwd);
+            }
+        }
+    }
+    p->up.on_spawn(req, &u->spec, u->text, p->arg);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers on their way to the library's thread. The library is not started here: its event base is
+ * one of the test's, and its thread runs when the test lets it. That the real one's is found is
+ * shown in test_server.c. */
+#include "dvm/host/pmix/pmix_private.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <src/include/pmix_config.h>
+
+#include <src/include/pmix_globals.h>
+
+#include <cmocka.h>
+
+#define ANSWERS 100
+
+/* In place of the library's own, for it and for us. */
+pmix_globals_t pmix_globals;
+
+static struct pmix_srv known = {.knows_library = true, .watch = {.lost = true}}; /* nobody waits */
+static struct pmix_srv unknown;
+
+struct answer_seen {
+    int ran, dropped, place;
+    pthread_t thread;
+};
+static int places;
+
+static void on_run(void *arg)
+{
+    struct answer_seen *a = arg;
+
+    a->ran++;
+    a->place = places++;
+    a->thread = pthread_self();
+}
+
+static void on_drop(void *arg)
+{
+    struct answer_seen *a = arg;
+
+    a->dropped++;
+}
+
+static int setup(void **state)
+{
+    places = 0;
+    pmix_globals.evbase = event_base_new();
+    return pmix_globals.evbase ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    event_base_free(pmix_globals.evbase);
+    pmix_globals.evbase = NULL;
+    return 0;
+}
+
+static void *library_thread(void *arg)
+{
+    event_base_loop(pmix_globals.evbase, EVLOOP_NO_EXIT_ON_EMPTY);
+    return NULL;
+}
+
+static void answers_run_on_the_library_s_thread_in_the_order_they_were_given(void **state)
+{
+    struct answer_seen seen[ANSWERS] = {0};
+    pthread_t thread;
+
+    for (int i = 0; i < ANSWERS; i++)
+        handback(&known, on_run, on_drop, &seen[i]);
+    assert_int_equal(places, 0);
+    assert_int_equal(event_base_loopexit(pmix_globals.evbase, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, library_thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < ANSWERS; i++) {
+        assert_int_equal(seen[i].ran, 1);
+        assert_int_equal(seen[i].place, i);
+        assert_true(pthread_equal(seen[i].thread, thread));
+        assert_false(pthread_equal(seen[i].thread, pthread_self()));
+    }
+    handback_end();
+    for (int i = 0; i < ANSWERS; i++)
+        assert_int_equal(seen[i].dropped, 0);
+}
+
+/* Each is on the heap of somebody: drop() is what frees it. */
+static void what_the_thread_has_not_run_when_it_ends_is_dropped_once(void **state)
+{
+    struct answer_seen seen[3] = {0};
+
+    handback(&known, on_run, on_drop, &seen[0]);
+    assert_true(event_base_loop(pmix_globals.evbase, EVLOOP_NONBLOCK) >= 0);
+    handback(&known, on_run, on_drop, &seen[1]);
+    handback(&known, on_run, on_drop, &seen[2]);
+    handback_end();
+    handback_end();
+    assert_int_equal(seen[0].ran, 1);
+    assert_int_equal(seen[0].dropped, 0);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(seen[i].ran, 0);
+        assert_int_equal(seen[i].dropped, 1);
+    }
+}
+
+static void with_a_library_that_is_not_known_they_run_at_once(void **state)
+{
+    struct answer_seen seen = {0};
+
+    handback(&unknown, on_run, on_drop, &seen);
+    assert_int_equal(seen.ran, 1);
+    assert_true(pthread_equal(seen.thread, pthread_self()));
+    handback_end();
+    assert_int_equal(seen.dropped, 0);
+}
+
+static void before_the_library_has_a_thread_they_run_at_once(void **state)
+{
+    pmix_event_base_t *base = pmix_globals.evbase;
+    struct answer_seen seen = {0};
+
+    pmix_globals.evbase = NULL;
+    handback(&known, on_run, on_drop, &seen);
+    pmix_globals.evbase = base;
+    assert_int_equal(seen.ran, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(answers_run_on_the_library_s_thread_in_the_order_they_were_given),
+        TEST(what_the_thread_has_not_run_when_it_ends_is_dropped_once),
+        TEST(with_a_library_that_is_not_known_they_run_at_once),
+        TEST(before_the_library_has_a_thread_they_run_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

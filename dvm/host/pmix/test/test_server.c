@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The server without clients: life cycle, registration, environments, what is refused. Each test
+ * has a process of its own, since the library allows one server per process. */
+#include "base/buf/buf.h"
+#include "dvm/host/pmix/pmix_private.h"
+#include "dvm/host/pmix/test/pair.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* gcc has no header for it. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+
+struct fix {
+    struct pair_keep keep;
+    struct loop *loop;
+    struct pmix_srv *pmix;
+    char dir[64];
+    int waiting; /* for so many done() calls */
+    int status;  /* of the last one */
+};
+
+static void on_done(int status, void *arg)
+{
+    struct fix *f = arg;
+
+    f->status = status;
+    if (--f->waiting == 0)
+        loop_stop(f->loop);
+}
+
+static void await(struct fix *f, int n)
+{
+    struct err err = {0};
+
+    f->waiting += n;
+    EXPECT(loop_run(f->loop, &err) == 0);
+}
+
+static void open_server(struct fix *f)
+{
+    static const struct pmix_srv_upcalls up = {.on_clean_add = pair_keep_add,
+                                               .on_clean_run = pair_keep_run};
+    struct pmix_srv_opts o = {.host = "node-a", .session_dir = f->dir, .vpid = 3};
+    struct err err = {0};
+
+    alarm(60);
+    *f = (struct fix){0};
+    snprintf(f->dir, sizeof(f->dir), "/tmp/pmix-server-XXXXXX");
+    EXPECT(mkdtemp(f->dir));
+    f->loop = loop_create(&err);
+    EXPECT(f->loop);
+    f->keep.pmix = &f->pmix;
+    f->pmix = pmix_srv_create(f->loop, &o, &up, &f->keep, &err);
+    EXPECT(f->pmix);
+}
+
+static void close_server(struct fix *f)
+{
+    pmix_srv_destroy(f->pmix);
+    loop_destroy(f->loop);
+    pair_keep_run(PAIR_KEEP_ALL, &f->keep);
+    EXPECT(rmdir(f->dir) == 0);
+}
+
+/* Two ranks here, two on a node of another daemon. */
+static struct job_launch sample(const char *nspace)
+{
+    static struct job_node nodes[] = {{.vpid = 3, .host = "node-a"}, {.vpid = 5, .host = "node-b"}};
+    static uint32_t rank_node[] = {0, 1, 0, 1}, rank_app[] = {0, 0, 1, 1};
+    static char *argv[] = {"prog", NULL};
+    static struct job_app apps[2] = {{.argv = argv, .cwd = "/tmp"}, {.argv = argv, .cwd = "/tmp"}};
+
+    return (struct job_launch){
+        .nspace = (char *)nspace,
+        .spec = {.parent_nspace = "", .napps = 2, .apps = apps},
+        .universe = 8,
+        .nnodes = 2,
+        .nodes = nodes,
+        .nranks = 4,
+        .rank_node = rank_node,
+        .rank_app = rank_app,
+    };
+}
+
+static void register_job(struct fix *f, const char *nspace)
+{
+    struct job_launch l = sample(nspace);
+
+    pmix_srv_register(f->pmix, &l, getuid(), getgid(), on_done, f);
+}
+
+static void end_job(struct fix *f, const char *nspace)
+{
+    pmix_srv_rank_gone(f->pmix, nspace, 0, on_done, f);
+    pmix_srv_rank_gone(f->pmix, nspace, 2, on_done, f);
+    pmix_srv_job_gone(f->pmix, nspace, on_done, f);
+}
+
+static void do_thousand_rounds(void)
+{
+    size_t before = 0, after;
+    struct fix f;
+
+    open_server(&f);
+    for (int i = 0; i < 1100; i++) {
+        char a[32], b[32];
+
+        /* What the library allocates once, it has allocated by then. */
+        if (i == 100)
+            before = __sanitizer_get_current_allocated_bytes();
+        snprintf(a, sizeof(a), "9.%d", 2 * i);
+        snprintf(b, sizeof(b), "9.%d", 2 * i + 1);
+        register_job(&f, a);
+        register_job(&f, b);
+        await(&f, 2);
+        EXPECT(f.status == 0);
+        end_job(&f, a);
+        end_job(&f, b);
+        await(&f, 6);
+        EXPECT(f.status == 0);
+    }
+    after = __sanitizer_get_current_allocated_bytes();
+    EXPECT(before > 0);
+    /* Less than a byte a job: caches may breathe, nothing may grow. */
+    EXPECT(after < before + 1024);
+    close_server(&f);
+}
+
+static void two_jobs_at_once_a_thousand_times_do_not_grow_the_server(void **state)
+{
+    in_child(do_thousand_rounds);
+}
+
+static void do_second_server(void)
+{
+    static const struct pmix_srv_upcalls none;
+    struct pmix_srv_opts o = {.host = "node-b", .vpid = 5};
+    struct err err = {0};
+    struct fix f;
+
+    open_server(&f);
+    o.session_dir = f.dir;
+    EXPECT(!pmix_srv_create(f.loop, &o, &none, NULL, &err));
+    EXPECT(strstr(err.msg, "has one already"));
+    close_server(&f);
+}
+
+static void a_second_server_in_one_process_is_refused(void **state)
+{
+    in_child(do_second_server);
+}
+
+static void do_no_session_dir(void)
+{
+    static const struct pmix_srv_upcalls none;
+    struct pmix_srv_opts o = {.host = "node-a", .session_dir = "/nonexistent/dir", .vpid = 3};
+    struct err err = {0};
+    struct loop *loop = loop_create(&err);
+
+    EXPECT(loop);
+    EXPECT(!pmix_srv_create(loop, &o, &none, NULL, &err));
+    EXPECT(strstr(err.msg, "/nonexistent/dir"));
+    loop_destroy(loop);
+}
+
+static void a_missing_session_directory_is_named(void **state)
+{
+    in_child(do_no_session_dir);
+}
+
+static void do_register_twice(void)
+{
+    struct fix f;
+
+    open_server(&f);
+    register_job(&f, "9.1");
+    await(&f, 1);
+    EXPECT(f.status == 0);
+    register_job(&f, "9.1");
+    await(&f, 1);
+    EXPECT(f.status != 0);
+    end_job(&f, "9.1");
+    await(&f, 3);
+    EXPECT(f.status == 0);
+    close_server(&f);
+}
+
+static void a_job_cannot_be_registered_twice(void **state)
+{
+    in_child(do_register_twice);
+}
+
+static void do_elsewhere(void)
+{
+    struct job_launch l = sample("9.1");
+    uint32_t rank_node[] = {1, 1, 1, 1};
+    struct fix f;
+
+    open_server(&f);
+    l.rank_node = rank_node;
+    pmix_srv_register(f.pmix, &l, getuid(), getgid(), on_done, &f);
+    await(&f, 1);
+    EXPECT(f.status == 0);
+    pmix_srv_job_gone(f.pmix, "9.1", on_done, &f);
+    await(&f, 1);
+    EXPECT(f.status == 0);
+    close_server(&f);
+}
+
+static void a_job_without_local_ranks_may_be_made_known(void **state)
+{
+    in_child(do_elsewhere);
+}
+
+static const char *value_of(char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; env[i]; i++) {
+        if (strncmp(env[i], name, n) == 0 && env[i][n] == '=')
+            return env[i] + n + 1;
+    }
+    return "";
+}
+
+static void do_environment(void)
+{
+    char *base[] = {"PATH=/bin", "OMPI_MCA_mpi_yield_when_idle=0", "OMPI_COMM_WORLD_RANK=77",
+                    "PMIX_RANK=77", NULL};
+    struct err err = {0};
+    struct fix f;
+    char **env;
+
+    open_server(&f);
+    register_job(&f, "9.1");
+    await(&f, 1);
+    env = pmix_srv_env(f.pmix, "9.1", 2, base, &err);
+    EXPECT(env);
+    EXPECT(strcmp(value_of(env, "PATH"), "/bin") == 0);
+    EXPECT(strcmp(value_of(env, "PMIX_NAMESPACE"), "9.1") == 0);
+    EXPECT(strcmp(value_of(env, "PMIX_RANK"), "2") == 0);
+    EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_RANK"), "2") == 0);
+    EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_SIZE"), "4") == 0);
+    EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_LOCAL_RANK"), "1") == 0);
+    EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_LOCAL_SIZE"), "2") == 0);
+    EXPECT(strcmp(value_of(env, "OMPI_MCA_schizo"), "^orte") == 0);
+    EXPECT(strcmp(value_of(env, "OMPI_MCA_mpi_yield_when_idle"), "0") == 0);
+    pmix_srv_env_free(env);
+    EXPECT(!pmix_srv_env(f.pmix, "9.1", 1, base, &err));
+    EXPECT(strstr(err.msg, "rank 1 of job 9.1"));
+    EXPECT(!pmix_srv_env(f.pmix, "9.1", 4, base, &err));
+    EXPECT(!pmix_srv_env(f.pmix, "9.2", 0, base, &err));
+    end_job(&f, "9.1");
+    await(&f, 3);
+    close_server(&f);
+}
+
+static void a_rank_s_environment_is_its_own_and_the_user_s_settings_stay(void **state)
+{
+    in_child(do_environment);
+}
+
+static void on_modex(int status, const void *data, size_t len, void *arg)
+{
+    on_done(status, arg);
+}
+
+static void do_modex_of_silent_ranks(void)
+{
+    struct fix f;
+
+    open_server(&f);
+    register_job(&f, "9.1");
+    await(&f, 1);
+    pmix_srv_dmodex_serve(f.pmix, "9.1", 0, 1, on_modex, &f);
+    await(&f, 1);
+    EXPECT(f.status == PMIX_ERR_TIMEOUT);
+    pmix_srv_dmodex_serve(f.pmix, "9.1", 0, 0, on_modex, &f);
+    pmix_srv_rank_gone(f.pmix, "9.1", 0, on_done, &f);
+    await(&f, 2);
+    pmix_srv_dmodex_serve(f.pmix, "9.1", 0, 0, on_modex, &f);
+    await(&f, 1);
+    EXPECT(f.status == PMIX_ERR_NOT_FOUND);
+    pmix_srv_job_gone(f.pmix, "9.1", on_done, &f);
+    await(&f, 1);
+    close_server(&f);
+}
+
+static void a_peer_that_asks_for_a_silent_rank_hears_of_it(void **state)
+{
+    in_child(do_modex_of_silent_ranks);
+}
+
+static void do_destroy_pending(void)
+{
+    struct fix f;
+
+    open_server(&f);
+    register_job(&f, "9.1");
+    await(&f, 1);
+    f.waiting = 10;
+    pmix_srv_dmodex_serve(f.pmix, "9.1", 0, 0, on_modex, &f);
+    pmix_srv_job_gone(f.pmix, "9.1", on_done, &f);
+    pmix_srv_notify_job_end(f.pmix, "9.1", 3);
+    close_server(&f);
+    EXPECT(f.waiting == 8);
+}
+
+static void a_server_that_ends_calls_back_for_what_is_pending(void **state)
+{
+    in_child(do_destroy_pending);
+}
+
+static void on_data_served(int status, const void *answer, size_t len, void *arg)
+{
+    on_done(status, arg);
+}
+
+/* --- whose thread answers are given on */
+
+static struct {
+    pthread_t of_library, of_answer;
+    sem_t done;
+} threads;
+
+static void on_registered(pmix_status_t status, void *cbdata)
+{
+    threads.of_library = pthread_self();
+    sem_post(&threads.done);
+}
+
+static void on_answer(void *arg)
+{
+    threads.of_answer = pthread_self();
+    sem_post(&threads.done);
+}
+
+static void do_answers(void)
+{
+    pmix_nspace_t nspace = "9.9";
+    pmix_info_t none[1];
+    struct fix f;
+
+    open_server(&f);
+    EXPECT(sem_init(&threads.done, 0, 0) == 0);
+    EXPECT(PMIx_server_register_nspace(nspace, 0, none, 0, on_registered, NULL) == PMIX_SUCCESS);
+    EXPECT(sem_wait(&threads.done) == 0);
+    handback(f.pmix, on_answer, on_answer, NULL);
+    EXPECT(sem_wait(&threads.done) == 0);
+    EXPECT(pthread_equal(threads.of_library, threads.of_answer));
+    EXPECT(!pthread_equal(threads.of_library, pthread_self()));
+    close_server(&f);
+}
+
+static void answers_are_given_on_the_library_s_own_thread(void **state)
+{
+    in_child(do_answers);
+}
+
+static void do_garbage(void)
+{
+    static const uint8_t junk[] = {0, 0, 0, 5, 'a', 0, 0, 0, 255, 255, 255, 255, 1, 2, 3};
+    size_t len;
+    void *answer;
+    struct fix f;
+
+    open_server(&f);
+    for (size_t n = 0; n <= sizeof(junk); n++) {
+        FREE_AUTO uint8_t *cut = xmalloc(n);
+
+        memcpy(cut, junk, n);
+        pmix_srv_notify(f.pmix, cut, n, NULL, NULL);
+        f.waiting = 1;
+        pmix_srv_data_ask(f.pmix, "plux"[n % 4], cut, n, on_data_served, &f);
+        EXPECT(f.waiting == 0 && f.status == PMIX_ERR_BAD_PARAM);
+        EXPECT(pmix_srv_data_serve(f.pmix, 'l', cut, n, &answer, &len) == PMIX_ERR_BAD_PARAM);
+        free(answer);
+    }
+    pmix_srv_answer(f.pmix, 12345, 0, junk, sizeof(junk));
+    close_server(&f);
+}
+
+static void malformed_blobs_and_answers_to_nothing_do_no_harm(void **state)
+{
+    in_child(do_garbage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_server_in_one_process_is_refused),
+        cmocka_unit_test(a_missing_session_directory_is_named),
+        cmocka_unit_test(a_job_cannot_be_registered_twice),
+        cmocka_unit_test(a_job_without_local_ranks_may_be_made_known),
+        cmocka_unit_test(a_rank_s_environment_is_its_own_and_the_user_s_settings_stay),
+        cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_hears_of_it),
+        cmocka_unit_test(a_server_that_ends_calls_back_for_what_is_pending),
+        cmocka_unit_test(answers_are_given_on_the_library_s_own_thread),
+        cmocka_unit_test(malformed_blobs_and_answers_to_nothing_do_no_harm),
+        cmocka_unit_test(two_jobs_at_once_a_thousand_times_do_not_grow_the_server),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A library whose thread stands still: told once, and left behind. Each test has a process of its
+ * own, since the library allows one server per process. */
+#include "base/buf/buf.h"
+#include "dvm/host/pmix/pmix_private.h"
+#include "dvm/host/pmix/test/pair.h"
+#include "dvm/host/spawner/remove.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct fix {
+    struct pair_keep keep; /* first: the upcalls of cleanup are given it */
+    struct loop *loop;
+    struct pmix_srv *pmix;
+    char dir[64];
+    int told;
+    char why[128];
+    int done, status; /* done() calls, and the status of the last one */
+    struct loop_timer *timer;
+    int gates[2]; /* the writing ends */
+    int opened;
+    int stop_after; /* so many done() calls */
+};
+
+static void on_silent(const char *why, void *arg)
+{
+    struct fix *f = arg;
+
+    f->told++;
+    snprintf(f->why, sizeof f->why, "%s", why);
+    loop_stop(f->loop);
+}
+
+static void on_done(int status, void *arg)
+{
+    struct fix *f = arg;
+
+    f->status = status;
+    if (++f->done == f->stop_after)
+        loop_stop(f->loop);
+}
+
+static void on_time(void *arg)
+{
+    struct fix *f = arg;
+
+    loop_stop(f->loop);
+}
+
+static void run(struct fix *f)
+{
+    struct err err = {0};
+
+    EXPECT(loop_run(f->loop, &err) == 0);
+}
+
+static void run_for(struct fix *f, uint64_t ms)
+{
+    loop_timer_arm(f->timer, ms);
+    run(f);
+}
+
+static void open_server(struct fix *f, uint64_t silent_ms)
+{
+    static const struct pmix_srv_upcalls up = {
+        .on_clean_add = pair_keep_add, .on_clean_run = pair_keep_run, .on_silent = on_silent};
+    struct pmix_srv_opts o = {.host = "node-a", .vpid = 3, .silent_ms = silent_ms};
+    struct err err = {0};
+
+    alarm(60);
+    *f = (struct fix){0};
+    snprintf(f->dir, sizeof f->dir, "/tmp/pmix-watch-XXXXXX");
+    EXPECT(mkdtemp(f->dir));
+    o.session_dir = f->dir;
+    f->loop = loop_create(&err);
+    EXPECT(f->loop);
+    f->keep.pmix = &f->pmix;
+    f->timer = loop_timer_create(f->loop, on_time, f);
+    f->pmix = pmix_srv_create(f->loop, &o, &up, f, &err);
+    EXPECT(f->pmix);
+}
+
+static void close_server(struct fix *f)
+{
+    pmix_srv_destroy(f->pmix);
+    loop_timer_destroy(f->timer);
+    loop_destroy(f->loop);
+    pair_keep_run(PAIR_KEEP_ALL, &f->keep);
+    /* A library that is left behind leaves its own files. */
+    remove_path(f->dir, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS, &(struct remove_rules){0});
+}
+
+/* On the library's thread, which stands still until the gate is opened. */
+static void on_gate(pmix_status_t status, void *cbdata)
+{
+    int fd = (int)(intptr_t)cbdata;
+
+    EXPECT(read(fd, &(char){0}, 1) == 1);
+    close(fd);
+}
+
+static void stand_still(struct fix *f, int gate)
+{
+    pmix_nspace_t nspace;
+    pmix_info_t none[1];
+    int fds[2];
+
+    snprintf(nspace, sizeof nspace, "gate.%d", gate);
+    EXPECT(pipe(fds) == 0);
+    f->gates[gate] = fds[1];
+    EXPECT(PMIx_server_register_nspace(nspace, 0, none, 0, on_gate, (void *)(intptr_t)fds[0]) ==
+           PMIX_SUCCESS);
+}
+
+static void open_gate(struct fix *f)
+{
+    int fd = f->gates[f->opened++];
+
+    EXPECT(write(fd, "", 1) == 1);
+    close(fd);
+}
+
+/* Two requests: the job, and its one rank. */
+static void register_job(struct fix *f, const char *nspace)
+{
+    static struct job_node node = {.vpid = 3, .host = "node-a"};
+    static uint32_t zero[1];
+    static char *argv[] = {"prog", NULL};
+    static struct job_app app = {.argv = argv, .cwd = "/tmp"};
+    struct job_launch l = {.nspace = (char *)nspace,
+                           .spec = {.parent_nspace = "", .napps = 1, .apps = &app},
+                           .universe = 1,
+                           .nnodes = 1,
+                           .nodes = &node,
+                           .nranks = 1,
+                           .rank_node = zero,
+                           .rank_app = zero};
+
+    pmix_srv_register(f->pmix, &l, getuid(), getgid(), on_done, f);
+}
+
+static void on_next_gate(void *arg)
+{
+    struct fix *f = arg;
+
+    open_gate(f);
+    if (f->opened < 2)
+        loop_timer_arm(f->timer, 1200);
+}
+
+/* The second job has waited for longer than the limit by then, but not since the last answer. */
+static void do_slow(void)
+{
+    struct fix f;
+
+    open_server(&f, 2000);
+    loop_timer_destroy(f.timer);
+    f.timer = loop_timer_create(f.loop, on_next_gate, &f);
+    stand_still(&f, 0);
+    register_job(&f, "9.1");
+    stand_still(&f, 1);
+    register_job(&f, "9.2");
+    f.stop_after = 2;
+    loop_timer_arm(f.timer, 1200);
+    run(&f);
+    EXPECT(f.told == 0 && f.done == 2 && f.status == 0);
+    EXPECT(!f.pmix->watch.armed);
+    close_server(&f);
+}
+
+static void an_answer_starts_the_clock_anew(void **state)
+{
+    in_child(do_slow);
+}
+
+static void do_nothing_asked(void)
+{
+    struct fix f;
+
+    open_server(&f, 200);
+    register_job(&f, "9.1");
+    f.stop_after = 1;
+    run(&f);
+    EXPECT(f.status == 0);
+    stand_still(&f, 0);
+    EXPECT(!f.pmix->watch.armed);
+    run_for(&f, 600);
+    EXPECT(f.told == 0);
+    open_gate(&f);
+    close_server(&f);
+}
+
+static void nobody_looks_while_nothing_is_asked(void **state)
+{
+    in_child(do_nothing_asked);
+}
+
+static void on_modex(int status, const void *data, size_t len, void *arg)
+{
+    on_done(status, arg);
+}
+
+static void do_modex(void)
+{
+    struct fix f;
+
+    open_server(&f, 200);
+    register_job(&f, "9.1");
+    f.stop_after = 1;
+    run(&f);
+    pmix_srv_dmodex_serve(f.pmix, "9.1", 0, 0, on_modex, &f);
+    run_for(&f, 600);
+    EXPECT(f.told == 0 && f.done == 1);
+    close_server(&f);
+    EXPECT(f.done == 2);
+}
+
+static void a_rank_may_be_silent_for_as_long_as_it_likes(void **state)
+{
+    in_child(do_modex);
+}
+
+static void do_still(void)
+{
+    struct fix f;
+
+    open_server(&f, 300);
+    stand_still(&f, 0);
+    register_job(&f, "9.1");
+    run(&f);
+    EXPECT(f.told == 1 && f.done == 0);
+    EXPECT(strcmp(f.why, "libpmix has not answered for 300 ms, 2 requests wait for it") == 0);
+    register_job(&f, "9.2");
+    run_for(&f, 900);
+    EXPECT(f.told == 1);
+    alarm(10);
+    close_server(&f);
+    EXPECT(f.done == 2 && f.status == PMIX_ERR_UNREACH);
+    /* What it finds when it goes on all the same is still there. */
+    open_gate(&f);
+    PMIx_server_finalize();
+}
+
+static void a_thread_that_stands_still_is_told_once_and_not_waited_for_at_the_end(void **state)
+{
+    in_child(do_still);
+}
+
+static void on_given(void *arg)
+{
+}
+
+static void do_answer_not_taken(void)
+{
+    struct fix f;
+
+    open_server(&f, 300);
+    stand_still(&f, 0);
+    handback(f.pmix, on_given, on_given, NULL);
+    run(&f);
+    EXPECT(f.told == 1);
+    EXPECT(strstr(f.why, ", 1 requests wait"));
+    close_server(&f);
+    open_gate(&f);
+    PMIx_server_finalize();
+}
+
+static void an_answer_that_the_library_does_not_take_counts_too(void **state)
+{
+    in_child(do_answer_not_taken);
+}
+
+static void do_end(void)
+{
+    struct fix f;
+
+    open_server(&f, 300);
+    stand_still(&f, 0);
+    alarm(10);
+    close_server(&f);
+    _exit(f.told); /* one thread of this process is in the library's end for good */
+}
+
+static void an_end_that_does_not_come_is_left(void **state)
+{
+    in_child(do_end);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_starts_the_clock_anew),
+        cmocka_unit_test(nobody_looks_while_nothing_is_asked),
+        cmocka_unit_test(a_rank_may_be_silent_for_as_long_as_it_likes),
+        cmocka_unit_test(a_thread_that_stands_still_is_told_once_and_not_waited_for_at_the_end),
+        cmocka_unit_test(an_answer_that_the_library_does_not_take_counts_too),
+        cmocka_unit_test(an_end_that_does_not_come_is_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the library's thread answers, while it is asked something; and the end of a library that
+ * may not. */
+#include "base/log/log.h"
+#include "dvm/host/pmix/pmix_private.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#define FINALIZE_MS 10000
+
+static uint64_t waiting(struct watch *w)
+{
+    return w->asked - atomic_load(&w->answered);
+}
+
+/* Time in which we were stopped ourselves is no silence of the library's: it counts as one look. */
+static void on_due(void *arg)
+{
+    struct pmix_srv *p = arg;
+    struct watch *w = &p->watch;
+    uint64_t answered = atomic_load(&w->answered);
+    char why[128];
+
+    w->armed = w->asked != answered;
+    if (!w->armed)
+        return;
+    w->missed = answered == w->seen ? w->missed + 1 : 0;
+    w->seen = answered;
+    if (w->missed < 2) {
+        loop_timer_arm(w->timer, w->silent_ms / 2);
+        return;
+    }
+    w->armed = false;
+    w->lost = true;
+    snprintf(why, sizeof why,
+             "libpmix has not answered for %" PRIu64 " ms, %" PRIu64 " requests wait for it",
+             w->silent_ms, waiting(w));
+    if (p->up.on_silent)
+        p->up.on_silent(why, p->arg);
+}
+
+void watch_start(struct pmix_srv *p, uint64_t silent_ms)
+{
+    p->watch.silent_ms = silent_ms;
+    p->watch.timer = loop_timer_create(p->loop, on_due, p);
+}
+
+void watch_stop(struct pmix_srv *p)
+{
+    loop_timer_destroy(p->watch.timer);
+    p->watch.timer = NULL;
+}
+
+void watch_asked(struct pmix_srv *p)
+{
+    struct watch *w = &p->watch;
+
+    w->asked++;
+    if (w->armed || w->lost)
+        return;
+    w->armed = true;
+    w->missed = 0;
+    w->seen = atomic_load(&w->answered);
+    loop_timer_arm(w->timer, w->silent_ms / 2);
+}
+
+void watch_answered(void)
+{
+    struct pmix_srv *p = srv_now();
+
+    if (p)
+        atomic_fetch_add(&p->watch.answered, 1);
+}
+
+void watch_look(struct pmix_srv *p)
+{
+    struct watch *w = &p->watch;
+
+    if (!w->armed || waiting(w))
+        return;
+    w->armed = false;
+    loop_timer_disarm(w->timer);
+}
+
+/* --- the end */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    bool done;
+} end = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+
+static void *finalize(void *arg)
+{
+    evguard_start();
+    PMIx_server_finalize();
+    pthread_mutex_lock(&end.lock);
+    end.done = true;
+    pthread_cond_signal(&end.cond);
+    pthread_mutex_unlock(&end.lock);
+    return NULL;
+}
+
+static bool is_done_within(uint64_t ms)
+{
+    struct timespec due;
+    bool done;
+
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    ms += (uint64_t)due.tv_nsec / 1000000;
+    due.tv_sec += (time_t)(ms / 1000);
+    due.tv_nsec = (long)(ms % 1000) * 1000000;
+    pthread_mutex_lock(&end.lock);
+    while (!end.done && pthread_cond_clockwait(&end.cond, &end.lock, CLOCK_MONOTONIC, &due) == 0)
+        ;
+    done = end.done;
+    pthread_mutex_unlock(&end.lock);
+    return done;
+}
+
+/* PMIx_server_finalize() waits for the library's thread, without a bound: hence on a thread of its
+ * own. */
+bool watch_finalize(struct pmix_srv *p)
+{
+    uint64_t most = p->watch.silent_ms < FINALIZE_MS ? p->watch.silent_ms : FINALIZE_MS;
+    pthread_t thread;
+
+    if (p->watch.lost)
+        return false;
+    end.done = false;
+    if (pthread_create(&thread, NULL, finalize, NULL) != 0) {
+        PMIx_server_finalize();
+        return true;
+    }
+    if (is_done_within(most)) {
+        pthread_join(thread, NULL);
+        return true;
+    }
+    log_error("pmix: libpmix has not ended within %" PRIu64 " ms, it is left as it is", most);
+    pthread_detach(thread);
+    return false;
+}
