@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PUT /v1/jobs/{id}/signal and /v1/jobs/{id}/continue. */
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 #include "api/fields.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The same calls over a daemon's local socket: method and path are matched here. */
 #include "base/buf/buf.h"
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 #include <stdlib.h>
 #include <string.h>

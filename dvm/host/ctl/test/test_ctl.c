@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the control API over the local socket's calls, with the real core of a head. */
-#include "dvm/ctl/ctl.h"
+#include "dvm/host/ctl/ctl.h"
 
 #include "base/buf/buf.h"
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plain port: /healthz, /readyz, /metrics. It tells nothing secret and changes nothing. */
 #include "base/buf/buf.h"
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GET /v1/dvm. */
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 void ctl_get_dvm(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PUT /v1/shutdown. */
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 void ctl_put_shutdown(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of dvm/ctl share: the verbs' interface, the table, the streams. */
+/* What the files of dvm/host/ctl share: the verbs' interface, the table, the streams. */
 #ifndef DVM_CTL_CTL_PRIVATE_H
 #define DVM_CTL_CTL_PRIVATE_H
 
 #include "api/api.h"
 #include "base/httpd/httpd.h"
-#include "dvm/ctl/ctl.h"
+#include "dvm/host/ctl/ctl.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Builds the two servers; calls over HTTPS. */
-#include "dvm/ctl/ctl.h"
+#include "dvm/host/ctl/ctl.h"
 
 #include "base/buf/buf.h"
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 #include <stdlib.h>
 #include <string.h>

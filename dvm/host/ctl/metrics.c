@@ -2,7 +2,7 @@
 /* The daemon's figures in Prometheus' text format; docs/control-api.md lists them. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GET /v1/events: who listens, and what is sent to them. */
 #include "base/log/log.h"
-#include "dvm/ctl/ctl_private.h"
+#include "dvm/host/ctl/ctl_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

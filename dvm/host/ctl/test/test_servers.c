@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the control API over HTTPS with real certificates, and of the plain port. */
-#include "dvm/ctl/ctl.h"
+#include "dvm/host/ctl/ctl.h"
 
 #include "base/buf/buf.h"
 
