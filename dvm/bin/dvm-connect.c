@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dvm-connect: passes bytes on between a program of the DVM and a daemon of another host. */
-#include "dvm/cli/relay.h"
-#include "dvm/cli/usage.h"
+#include "dvm/tools/cli/relay.h"
+#include "dvm/tools/cli/usage.h"
 
 #include <signal.h>
 #include <stdbool.h>

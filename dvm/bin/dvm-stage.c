@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dvm-stage: reads the files that prun or a rank wants preloaded, or writes them on a daemon. */
-#include "dvm/cli/usage.h"
 #include "dvm/host/stager/stager.h"
+#include "dvm/tools/cli/usage.h"
 
 #include <signal.h>
 #include <stdio.h>

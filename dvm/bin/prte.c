@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes. */
 #include "base/buf/buf.h"
-#include "dvm/cli/find.h"
-#include "dvm/cli/usage.h"
 #include "dvm/host/cgroup/cgroup.h"
 #include "dvm/ldvm/ldvm.h"
+#include "dvm/tools/cli/find.h"
+#include "dvm/tools/cli/usage.h"
 
 #include <errno.h>
 #include <getopt.h>

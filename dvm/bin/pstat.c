@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pstat: shows members, tree, jobs and campaigns of a DVM, and its events as they happen. */
-#include "dvm/cli/call.h"
-#include "dvm/cli/show.h"
-#include "dvm/cli/usage.h"
+#include "dvm/tools/cli/call.h"
+#include "dvm/tools/cli/show.h"
+#include "dvm/tools/cli/usage.h"
 
 #include <getopt.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/buf/buf.h"
 #include "base/conf/conf.h"
-#include "dvm/cli/find.h"
+#include "dvm/tools/cli/find.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "dvm/ldvm/ready.h"
 
 #include "base/buf/buf.h"
-#include "dvm/cli/call.h"
+#include "dvm/tools/cli/call.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* The text of prun --help. */
 #include "dvm/submit/options.h"
 
-#include "dvm/cli/find.h"
+#include "dvm/tools/cli/find.h"
 
 const char submit_help[] =
     "Usage: prun [options] program [args...] [: [options] program [args...]]...\n"

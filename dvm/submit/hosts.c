@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "base/buf/buf.h"
-#include "dvm/cli/usage.h"
+#include "dvm/tools/cli/usage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,13 +3,13 @@
 #include "dvm/submit/options.h"
 
 #include "base/buf/buf.h"
-#include "dvm/cli/usage.h"
 #include "dvm/protocol/map/policy.h"
 #include "dvm/protocol/wire/client.h"
 #include "dvm/submit/environ.h"
 #include "dvm/submit/files.h"
 #include "dvm/submit/hosts.h"
 #include "dvm/submit/words.h"
+#include "dvm/tools/cli/usage.h"
 
 #include <getopt.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #define DVM_SUBMIT_OPTIONS_H
 
 #include "base/err/err.h"
-#include "dvm/cli/find.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/submit/output.h"
+#include "dvm/tools/cli/find.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #ifndef DVM_SUBMIT_RESUME_H
 #define DVM_SUBMIT_RESUME_H
 
-#include "dvm/cli/conn.h"
+#include "dvm/tools/cli/conn.h"
 
 #include <poll.h>
 

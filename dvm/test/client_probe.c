@@ -8,7 +8,7 @@
  * refused hear NAME: prints what comes up to a message of that name    gone: up to the connection's
  * end use N: connection N from now on; a new one is made */
 #include "base/tls/tls.h"
-#include "dvm/cli/conn.h"
+#include "dvm/tools/cli/conn.h"
 
 #include <netinet/in.h>
 #include <openssl/ssl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What prun, pstat, pterm and prte say to a daemon: over its local socket (<session>/prted.sock),
- * or over mutual TLS at its join port, by way of a relay (dvm/cli/relay.h). */
+ * or over mutual TLS at its join port, by way of a relay (dvm/tools/cli/relay.h). */
 #ifndef DVM_WIRE_CLIENT_H
 #define DVM_WIRE_CLIENT_H
 

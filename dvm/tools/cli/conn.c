@@ -2,10 +2,10 @@
 /* A connection to a daemon, without an event loop: prun has to start fast. To a host it goes
  * through a relay, a program of its own: loading a TLS library takes a quarter of what a short job
  * takes. */
-#include "dvm/cli/conn.h"
+#include "dvm/tools/cli/conn.h"
 
-#include "dvm/cli/relay.h"
 #include "dvm/host/net/net.h"
+#include "dvm/tools/cli/relay.h"
 
 #include <errno.h>
 #include <fcntl.h>

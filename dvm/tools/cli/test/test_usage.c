@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of numbers on command lines, of where a daemon is looked for, and of tables. */
-#include "dvm/cli/usage.h"
+#include "dvm/tools/cli/usage.h"
 
 #include "base/buf/buf.h"
-#include "dvm/cli/find.h"
-#include "dvm/cli/table.h"
+#include "dvm/tools/cli/find.h"
+#include "dvm/tools/cli/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the daemon: its local socket, or its host and our credentials. */
-#include "dvm/cli/find.h"
+#include "dvm/tools/cli/find.h"
 
 #include "base/buf/buf.h"
-#include "dvm/cli/usage.h"
+#include "dvm/tools/cli/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends a DVM and waits for its head's end. */
-#include "dvm/cli/shutdown.h"
+#include "dvm/tools/cli/shutdown.h"
 
 #include "api/size.h"
-#include "dvm/cli/call.h"
+#include "dvm/tools/cli/call.h"
 
 #include <errno.h>
 #include <limits.h>

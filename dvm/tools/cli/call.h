@@ -6,7 +6,7 @@
 #include "api/dvm.h"
 #include "api/event.h"
 #include "base/err/err.h"
-#include "dvm/cli/conn.h"
+#include "dvm/tools/cli/conn.h"
 
 #include <jansson.h>
 

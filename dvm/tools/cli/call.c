@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of the control API over a daemon's local socket. */
-#include "dvm/cli/call.h"
+#include "dvm/tools/cli/call.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tree of daemons, drawn. */
 #include "base/buf/buf.h"
-#include "dvm/cli/show.h"
+#include "dvm/tools/cli/show.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

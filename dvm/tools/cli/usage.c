@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors and numbers of command lines. */
-#include "dvm/cli/usage.h"
+#include "dvm/tools/cli/usage.h"
 
 #include "dvm/protocol/wire/client.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of what pstat prints. */
-#include "dvm/cli/show.h"
+#include "dvm/tools/cli/show.h"
 
 #include "base/buf/buf.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head's view as tables; an event as a line. */
-#include "dvm/cli/show.h"
+#include "dvm/tools/cli/show.h"
 
 #include "base/buf/buf.h"
-#include "dvm/cli/table.h"
+#include "dvm/tools/cli/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

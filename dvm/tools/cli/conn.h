@@ -4,8 +4,8 @@
 #define DVM_CLI_CONN_H
 
 #include "base/err/err.h"
-#include "dvm/cli/find.h"
 #include "dvm/protocol/wire/client.h"
+#include "dvm/tools/cli/find.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef DVM_CLI_SHUTDOWN_H
 #define DVM_CLI_SHUTDOWN_H
 
-#include "dvm/cli/conn.h"
+#include "dvm/tools/cli/conn.h"
 
 #include <stdint.h>
 

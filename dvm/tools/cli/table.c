@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Text tables. */
-#include "dvm/cli/table.h"
+#include "dvm/tools/cli/table.h"
 
 #include "base/buf/buf.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connects to a daemon by mutual TLS and passes bytes on, both ways, with bounded buffers. */
-#include "dvm/cli/relay.h"
+#include "dvm/tools/cli/relay.h"
 
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"

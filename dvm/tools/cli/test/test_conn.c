@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the clients' side of the local socket, over a socket pair. */
-#include "dvm/cli/conn.h"
+#include "dvm/tools/cli/conn.h"
 
 #include "dvm/host/net/net.h"
 
