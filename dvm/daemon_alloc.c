@@ -4,7 +4,7 @@
 
 #include "base/log/log.h"
 #include "dvm/protocol/wire/msg.h"
-#include "dvm/submit/hosts.h"
+#include "dvm/tools/submit/hosts.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "dvm/daemon_private.h"
 
 #include "base/log/log.h"
-#include "dvm/submit/environ.h"
+#include "dvm/tools/submit/environ.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "base/log/log.h"
 #include "dvm/host/stager/stager.h"
-#include "dvm/submit/files.h"
+#include "dvm/tools/submit/files.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prun: runs a parallel job in a DVM and waits for its end. */
-#include "dvm/submit/files.h"
-#include "dvm/submit/options.h"
-#include "dvm/submit/run.h"
 #include "dvm/tools/cli/usage.h"
+#include "dvm/tools/submit/files.h"
+#include "dvm/tools/submit/options.h"
+#include "dvm/tools/submit/run.h"
 
 #include <errno.h>
 #include <signal.h>

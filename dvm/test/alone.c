@@ -4,7 +4,7 @@
 
 #include "dvm/host/pmix/jobtable.h"
 #include "dvm/host/pmix/store.h"
-#include "dvm/submit/hosts.h"
+#include "dvm/tools/submit/hosts.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>

@@ -176,7 +176,7 @@ refused() {
     run -0 "${bounded[@]}" "$bin/prun" --help
     while read -r option; do
         [[ "$output" == *"--$option"* ]]
-    done < <(grep -oP '^    \{"\K[a-z-]+(?=", [nr])' "$repo/dvm/submit/options.c")
+    done < <(grep -oP '^    \{"\K[a-z-]+(?=", [nr])' "$repo/dvm/tools/submit/options.c")
 }
 
 @test "manual pages tell what the help texts tell" {

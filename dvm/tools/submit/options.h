@@ -5,8 +5,8 @@
 
 #include "base/err/err.h"
 #include "dvm/protocol/wire/job.h"
-#include "dvm/submit/output.h"
 #include "dvm/tools/cli/find.h"
+#include "dvm/tools/submit/output.h"
 
 #include <stdbool.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parses the command line of prun. */
-#include "dvm/submit/options.h"
+#include "dvm/tools/submit/options.h"
 
 #include "base/buf/buf.h"
 #include "dvm/protocol/map/policy.h"
 #include "dvm/protocol/wire/client.h"
-#include "dvm/submit/environ.h"
-#include "dvm/submit/files.h"
-#include "dvm/submit/hosts.h"
-#include "dvm/submit/words.h"
 #include "dvm/tools/cli/usage.h"
+#include "dvm/tools/submit/environ.h"
+#include "dvm/tools/submit/files.h"
+#include "dvm/tools/submit/hosts.h"
+#include "dvm/tools/submit/words.h"
 
 #include <getopt.h>
 #include <stdlib.h>

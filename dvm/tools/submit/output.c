@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the ranks' output for two descriptors or hands it to files, by line if wanted. */
-#include "dvm/submit/output.h"
+#include "dvm/tools/submit/output.h"
 
 #include "base/buf/buf.h"
-#include "dvm/submit/output_files.h"
+#include "dvm/tools/submit/output_files.h"
 
 #include <errno.h>
 #include <limits.h>

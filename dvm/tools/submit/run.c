@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The life of one prun: a poll(2) loop between the daemon, the terminal and signals. */
-#include "dvm/submit/run.h"
+#include "dvm/tools/submit/run.h"
 
-#include "dvm/submit/files.h"
-#include "dvm/submit/output.h"
-#include "dvm/submit/resume.h"
+#include "dvm/tools/submit/files.h"
+#include "dvm/tools/submit/output.h"
+#include "dvm/tools/submit/resume.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #ifndef DVM_SUBMIT_RUN_H
 #define DVM_SUBMIT_RUN_H
 
-#include "dvm/submit/options.h"
 #include "dvm/tools/cli/conn.h"
+#include "dvm/tools/submit/options.h"
 
 /* Descriptors that stand for prun's own standard input, output and error; they stay the caller's.
  * `signals`: a signalfd of SIGINT, SIGTERM, SIGHUP (end the job), SIGUSR1, SIGUSR2 (passed on) and

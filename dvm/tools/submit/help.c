@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The text of prun --help. */
-#include "dvm/submit/options.h"
+#include "dvm/tools/submit/options.h"
 
 #include "dvm/tools/cli/find.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of prun's loop against a daemon that the test plays, and of its output. */
-#include "dvm/submit/run.h"
+#include "dvm/tools/submit/run.h"
 
-#include "dvm/submit/files.h"
-#include "dvm/submit/output.h"
-#include "dvm/submit/test/drain.h"
+#include "dvm/tools/submit/files.h"
+#include "dvm/tools/submit/output.h"
+#include "dvm/tools/submit/test/drain.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of connections that are lost: prun's loop against a daemon that the test plays, cut after
  * every byte. */
-#include "dvm/submit/run.h"
+#include "dvm/tools/submit/run.h"
 
 #include "dvm/protocol/replay/replay.h"
-#include "dvm/submit/test/drain.h"
+#include "dvm/tools/submit/test/drain.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Knows the words of mpirun, mpiexec and srun: those that mean the same, and what to say of those
  * that do not. */
-#include "dvm/submit/words.h"
+#include "dvm/tools/submit/words.h"
 
 #include "base/buf/buf.h"
 

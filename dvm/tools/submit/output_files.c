@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of the ranks' output, opened when something comes for them. */
-#include "dvm/submit/output_files.h"
+#include "dvm/tools/submit/output_files.h"
 
 #include "base/buf/buf.h"
 

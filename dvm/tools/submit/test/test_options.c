@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of prun's command line: what is refused first, then what is understood. */
-#include "dvm/submit/options.h"
+#include "dvm/tools/submit/options.h"
 
-#include "dvm/submit/environ.h"
+#include "dvm/tools/submit/environ.h"
 
 #include "base/buf/buf.h"
 

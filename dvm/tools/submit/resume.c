@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The client's side of a session, and the attempts to come back to it. */
-#include "dvm/submit/resume.h"
+#include "dvm/tools/submit/resume.h"
 
 #include "base/buf/buf.h"
 #include "dvm/host/net/net.h"
