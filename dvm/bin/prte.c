@@ -2,9 +2,9 @@
 /* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes. */
 #include "base/buf/buf.h"
 #include "dvm/host/cgroup/cgroup.h"
-#include "dvm/ldvm/ldvm.h"
 #include "dvm/tools/cli/find.h"
 #include "dvm/tools/cli/usage.h"
+#include "dvm/tools/ldvm/ldvm.h"
 
 #include <errno.h>
 #include <getopt.h>

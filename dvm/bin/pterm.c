@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pterm: ends a DVM and waits until it is gone; or ends or signals one job of it. */
 #include "base/buf/buf.h"
-#include "dvm/ldvm/ldvm.h"
 #include "dvm/tools/cli/call.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/cli/usage.h"
+#include "dvm/tools/ldvm/ldvm.h"
 
 #include <getopt.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes, reads and removes the directory of a local DVM. */
-#include "dvm/ldvm/dir.h"
+#include "dvm/tools/ldvm/dir.h"
 
 #include "base/buf/buf.h"
 #include "base/conf/conf.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts a local DVM, and attends to one in the foreground. */
 #include "base/buf/buf.h"
-#include "dvm/ldvm/certs.h"
-#include "dvm/ldvm/ldvm.h"
-#include "dvm/ldvm/ready.h"
 #include "dvm/tools/cli/shutdown.h"
+#include "dvm/tools/ldvm/certs.h"
+#include "dvm/tools/ldvm/ldvm.h"
+#include "dvm/tools/ldvm/ready.h"
 
 #include <errno.h>
 #include <libgen.h>

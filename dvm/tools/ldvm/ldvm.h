@@ -3,7 +3,7 @@
 #ifndef DVM_LDVM_LDVM_H
 #define DVM_LDVM_LDVM_H
 
-#include "dvm/ldvm/procs.h"
+#include "dvm/tools/ldvm/procs.h"
 
 #include <stdint.h>
 

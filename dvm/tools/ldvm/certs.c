@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes the certificates of a local DVM. */
-#include "dvm/ldvm/certs.h"
+#include "dvm/tools/ldvm/certs.h"
 
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends a local DVM so that nothing of it is left. */
 #include "base/buf/buf.h"
-#include "dvm/ldvm/ldvm.h"
 #include "dvm/tools/cli/shutdown.h"
+#include "dvm/tools/ldvm/ldvm.h"
 
 #include <signal.h>
 #include <stdio.h>

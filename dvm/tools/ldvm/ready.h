@@ -3,8 +3,8 @@
 #ifndef DVM_LDVM_READY_H
 #define DVM_LDVM_READY_H
 
-#include "dvm/ldvm/procs.h"
 #include "dvm/tools/cli/conn.h"
+#include "dvm/tools/ldvm/procs.h"
 
 /* Two connections to the head: events on one, calls on the other. */
 struct ldvm_head {

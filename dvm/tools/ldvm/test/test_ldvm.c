@@ -2,9 +2,9 @@
 /* Tests of a local DVM's directory, certificates and processes; shell scripts stand for prted. */
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"
-#include "dvm/ldvm/certs.h"
-#include "dvm/ldvm/procs.h"
-#include "dvm/ldvm/ready.h"
+#include "dvm/tools/ldvm/certs.h"
+#include "dvm/tools/ldvm/procs.h"
+#include "dvm/tools/ldvm/ready.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts the daemons of a local DVM and watches them by pidfds. */
-#include "dvm/ldvm/procs.h"
+#include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"
 

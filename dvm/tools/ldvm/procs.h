@@ -3,7 +3,7 @@
 #ifndef DVM_LDVM_PROCS_H
 #define DVM_LDVM_PROCS_H
 
-#include "dvm/ldvm/dir.h"
+#include "dvm/tools/ldvm/dir.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef DVM_LDVM_CERTS_H
 #define DVM_LDVM_CERTS_H
 
-#include "dvm/ldvm/dir.h"
+#include "dvm/tools/ldvm/dir.h"
 
 /* An authority of its own and one certificate per role under DIR/tls; good for a year. The
  * authority's key is not kept: nobody can make another certificate. */

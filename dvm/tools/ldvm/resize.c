@@ -2,10 +2,10 @@
 /* Resizes a local DVM: what an operator does on Kubernetes, for daemons on this host. */
 #include "api/size.h"
 #include "base/buf/buf.h"
-#include "dvm/ldvm/ldvm.h"
-#include "dvm/ldvm/ready.h"
 #include "dvm/tools/cli/call.h"
 #include "dvm/tools/cli/show.h"
+#include "dvm/tools/ldvm/ldvm.h"
+#include "dvm/tools/ldvm/ready.h"
 
 #include <errno.h>
 #include <inttypes.h>

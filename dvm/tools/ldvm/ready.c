@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits for daemons by inotify, pidfds and events; looks at nothing twice without a reason. */
-#include "dvm/ldvm/ready.h"
+#include "dvm/tools/ldvm/ready.h"
 
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/call.h"
