@@ -41,13 +41,13 @@ OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpth
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/launch protocol/errmgr protocol/core protocol/stage protocol/replay
-HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/pmix host/ctl
+HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/pmix host/ctl host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
 base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))
-dvm_SRC := $(foreach m,$(HOST_MODULES) $(TOOL_MODULES),$(wildcard dvm/$(m)/*.c)) $(wildcard dvm/*.c)
+dvm_SRC := $(foreach m,$(HOST_MODULES) $(TOOL_MODULES),$(wildcard dvm/$(m)/*.c))
 sim_SRC := $(wildcard dvm/sim/*.c)
 operator_SRC := $(wildcard operator/*/*.c)
 LIBS := base api core dvm sim operator
@@ -135,7 +135,7 @@ $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(B
 # These run the spawner's program.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/host/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
 # What of a daemon is neither core nor a module of its own is tested with stand-ins for all modules.
-$(BUILD)/asan/dvm/test/test_app: $(BUILD)/asan/dvm/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
+$(BUILD)/asan/dvm/host/test/test_app: $(BUILD)/asan/dvm/host/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
 # The tests of dvm/host/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/pmix/test/test_*.c)): $(BUILD)/asan/dvm/host/pmix/test/pair.o $(BUILD)/asan/dvm/host/pmix/test/full.o $(BUILD)/asan/dvm/host/pmix/test/client.o
 $(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
@@ -146,7 +146,7 @@ FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(SCENE:%=$(BUILD)/f
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
-$(BUILD)/fuzz/dvm/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
+$(BUILD)/fuzz/dvm/host/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/host/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
     $(addprefix daemon_,pmix event ask foreign call tool pull alloc cred))
 $(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/test/corpus.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"

@@ -15,7 +15,6 @@ BEGIN {
         rank["dvm/" name[i]] = 500 + i
     rank["api"] = 10
     rank["dvm/sim"] = 200   # drives the core, knows nothing of the host
-    rank["dvm/host"] = 400  # daemon.c joins the parts
     rank["dvm"] = 600       # tests of whole DVMs
     rank["dvm/bin"] = 700
 }

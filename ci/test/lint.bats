@@ -184,8 +184,8 @@ passes() {
 }
 
 @test "layers: daemon.c and the programs include any part" {
-    c_file dvm/daemon.h '#include "dvm/host/net/net.h"' '#include "dvm/protocol/tree/tree.h"'
-    c_file dvm/bin/prted.c '#include "dvm/daemon.h"' '#include "dvm/host/net/net.h"'
+    c_file dvm/host/daemon.h '#include "dvm/host/net/net.h"' '#include "dvm/protocol/tree/tree.h"'
+    c_file dvm/bin/prted.c '#include "dvm/host/daemon.h"' '#include "dvm/host/net/net.h"'
     passes layers
 }
 

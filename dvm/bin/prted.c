@@ -2,8 +2,8 @@
 /* prted: the daemon of a DVM: reads its options, splits off the spawner, runs the loop. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
-#include "dvm/daemon.h"
 #include "dvm/host/cgroup/cgroup.h"
+#include "dvm/host/daemon.h"
 #include "dvm/host/spawner/spawner.h"
 
 #include <errno.h>

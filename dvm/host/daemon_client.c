@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clients: programs at the local socket or from outside, and ranks that spawn; their jobs, input
  * and output. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 #include "dvm/tools/submit/environ.h"

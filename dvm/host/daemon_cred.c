@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Credentials of ranks and tools: made here for those that are connected here, checked for anybody.
  */
-#include "dvm/daemon_private.h"
 #include "dvm/host/cred/sign.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 

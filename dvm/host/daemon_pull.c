@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output of jobs that came by prun, or by tools of other daemons, for tools here: a copy of what
  * goes to the submitter, asked for at its daemon (dvm/host/iof/tap.h). */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stand-ins for all that a daemon has beside its core. */
-#include "dvm/test/alone.h"
+#include "dvm/host/test/alone.h"
 
 #include "dvm/host/pmix/jobtable.h"
 #include "dvm/host/pmix/store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of jobs on this daemon: their writers, which the spawner runs like ranks, and what becomes
  * of them. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 #include "dvm/host/stager/stager.h"

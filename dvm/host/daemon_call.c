@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of the control API by clients; on a member they go to the head. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 static void on_reply(uint64_t conn, int status, const char *body, void *arg)
 {

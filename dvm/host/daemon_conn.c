@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections: those between daemons by the core's ids, and whose input is a client's. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef DVM_TEST_ALONE_H
 #define DVM_TEST_ALONE_H
 
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 #include "dvm/protocol/core/test/scene.h"
 
 struct alone_sent { /* the last application message to another daemon */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The PMIx library's requests: answered by the core, by another daemon, or by the head's data
  * store. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "dvm/protocol/gather/gather.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events that concern more than one daemon: those of ranks on their way to others, the loss of
  * ranks, and who has connected to whom and is told of it. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 

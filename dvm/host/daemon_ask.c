@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests of ranks about jobs: what there is (the head knows), signals (the daemons of the ranks
  * send them), texts for their output. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 #include "dvm/host/pmix/jobtable.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Questions between daemons: each gets one answer, from the one that was asked. */
-#include "dvm/test/alone.h"
+#include "dvm/host/test/alone.h"
 
 #include <pmix_common.h>
 #include <setjmp.h>

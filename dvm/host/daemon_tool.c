@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tools that have spawned a job by PMIx: its output to them, their input to it. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 

@@ -4,8 +4,8 @@
 #define DVM_DAEMON_PRIVATE_H
 
 #include "base/tls/tls.h"
-#include "dvm/daemon.h"
 #include "dvm/host/ctl/ctl.h"
+#include "dvm/host/daemon.h"
 #include "dvm/host/iof/iof.h"
 #include "dvm/host/net/net.h"
 #include "dvm/host/odls/odls.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions: jobs that outlive a connection of their clients, for a time (the client comes back with
  * its token) or for good (detached: anybody attaches). What was said is kept to be said again. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 #include "dvm/protocol/replay/replay.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks on this daemon: registered with PMIx, created by the spawner, reported to the core, cleaned
  * up after. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 #include "dvm/host/spawner/remove.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs without ranks on this daemon that its own ranks connect to or ask about: their map is
  * fetched from the head, registered with the library, and kept until their end. */
-#include "dvm/daemon_private.h"
+#include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
 

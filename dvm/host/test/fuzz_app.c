@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of what daemons say to each other for their ranks: output, input, questions, answers,
  * events. A daemon that asks, a head that is asked. */
+#include "dvm/host/test/alone.h"
 #include "dvm/protocol/wire/test/reached.h"
-#include "dvm/test/alone.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
