@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prun: runs a parallel job in a DVM and waits for its end. */
+#include "dvm/host/jobspec/files.h"
 #include "dvm/tools/cli/usage.h"
-#include "dvm/tools/submit/files.h"
 #include "dvm/tools/submit/options.h"
 #include "dvm/tools/submit/run.h"
 

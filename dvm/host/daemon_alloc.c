@@ -3,8 +3,8 @@
 #include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
+#include "dvm/host/jobspec/hosts.h"
 #include "dvm/protocol/wire/msg.h"
-#include "dvm/tools/submit/hosts.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
-#include "dvm/tools/submit/environ.h"
+#include "dvm/host/jobspec/environ.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "dvm/protocol/gather/gather.h"
 
 #include "base/log/log.h"
-#include "dvm/tools/submit/hosts.h"
+#include "dvm/host/jobspec/hosts.h"
 
 #include <hwloc/bitmap.h>
 #include <pmix_common.h>

@@ -4,8 +4,8 @@
 #include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
+#include "dvm/host/jobspec/files.h"
 #include "dvm/host/stager/stager.h"
-#include "dvm/tools/submit/files.h"
 
 #include <signal.h>
 #include <stdio.h>

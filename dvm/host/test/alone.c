@@ -2,9 +2,9 @@
 /* The stand-ins for all that a daemon has beside its core. */
 #include "dvm/host/test/alone.h"
 
+#include "dvm/host/jobspec/hosts.h"
 #include "dvm/host/pmix/jobtable.h"
 #include "dvm/host/pmix/store.h"
-#include "dvm/tools/submit/hosts.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>

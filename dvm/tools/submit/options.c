@@ -3,12 +3,12 @@
 #include "dvm/tools/submit/options.h"
 
 #include "base/buf/buf.h"
+#include "dvm/host/jobspec/environ.h"
+#include "dvm/host/jobspec/files.h"
+#include "dvm/host/jobspec/hosts.h"
 #include "dvm/protocol/map/policy.h"
 #include "dvm/protocol/wire/client.h"
 #include "dvm/tools/cli/usage.h"
-#include "dvm/tools/submit/environ.h"
-#include "dvm/tools/submit/files.h"
-#include "dvm/tools/submit/hosts.h"
 #include "dvm/tools/submit/words.h"
 
 #include <getopt.h>

@@ -2,7 +2,7 @@
 /* The life of one prun: a poll(2) loop between the daemon, the terminal and signals. */
 #include "dvm/tools/submit/run.h"
 
-#include "dvm/tools/submit/files.h"
+#include "dvm/host/jobspec/files.h"
 #include "dvm/tools/submit/output.h"
 #include "dvm/tools/submit/resume.h"
 

@@ -2,7 +2,7 @@
 /* Tests of prun's command line: what is refused first, then what is understood. */
 #include "dvm/tools/submit/options.h"
 
-#include "dvm/tools/submit/environ.h"
+#include "dvm/host/jobspec/environ.h"
 
 #include "base/buf/buf.h"
 

@@ -2,7 +2,7 @@
 /* Tests of prun's loop against a daemon that the test plays, and of its output. */
 #include "dvm/tools/submit/run.h"
 
-#include "dvm/tools/submit/files.h"
+#include "dvm/host/jobspec/files.h"
 #include "dvm/tools/submit/output.h"
 #include "dvm/tools/submit/test/drain.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of the files that a job brings along, and the process that reads them. */
-#include "dvm/tools/submit/files.h"
+#include "dvm/host/jobspec/files.h"
 
 #include "dvm/host/stager/stager.h"
 

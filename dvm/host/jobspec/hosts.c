@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parses --host. */
-#include "dvm/tools/submit/hosts.h"
+#include "dvm/host/jobspec/hosts.h"
 
 #include "api/api.h"
 #include "base/buf/buf.h"

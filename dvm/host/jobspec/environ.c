@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chooses what of the environment goes with a job. */
-#include "dvm/tools/submit/environ.h"
+#include "dvm/host/jobspec/environ.h"
 
 #include "base/buf/buf.h"
 #include "dvm/protocol/wire/job.h"
