@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dvm-stage: reads the files that prun or a rank wants preloaded, or writes them on a daemon. */
+#include "base/conf/number.h"
 #include "dvm/host/stager/stager.h"
 #include "dvm/tools/cli/usage.h"
 
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
         return stager_write(argv[2], STDIN_FILENO, STDOUT_FILENO);
     if (argc != 3 || strcmp(argv[1], "read") != 0)
         return cli_usage("dvm-stage", "it is either 'read BYTES' or 'write DIR'");
-    if (cli_number(argv[2], "read", 1, PIECE_DATA_MAX, &bytes, &err) < 0)
+    if (number_parse(argv[2], "read", 1, PIECE_DATA_MAX, &bytes, &err) < 0)
         return cli_usage("dvm-stage", "%s", err.msg);
     signal(SIGINT, SIG_IGN); /* whoever has started us decides when it is over */
     signal(SIGHUP, SIG_IGN);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes. */
 #include "base/buf/buf.h"
+#include "base/conf/number.h"
 #include "dvm/host/cgroup/cgroup.h"
 #include "dvm/tools/cli/find.h"
 #include "dvm/tools/cli/usage.h"
@@ -191,7 +192,7 @@ static int do_resize(const struct args *a, struct err *err)
 
     if (a->nrest != 1)
         return wrong(err, "resize needs one number, that of members");
-    if (cli_number(a->rest[0], "resize", 0, LDVM_MEMBERS_MAX, &members, err) < 0)
+    if (number_parse(a->rest[0], "resize", 0, LDVM_MEMBERS_MAX, &members, err) < 0)
         return WRONG;
     if (a->kill && a->given & GIVEN(OPT_DEADLINE))
         return wrong(err, "--drain kill ends jobs at once: --deadline contradicts it");
@@ -289,15 +290,15 @@ static int set_option(struct args *a, int opt, const char *value, struct err *er
     a->given |= GIVEN(opt);
     switch (opt) {
     case OPT_MEMBERS:
-        return cli_number(value, "-n", 0, LDVM_MEMBERS_MAX, &a->members, err);
+        return number_parse(value, "-n", 0, LDVM_MEMBERS_MAX, &a->members, err);
     case OPT_SLOTS:
-        return cli_number(value, "--slots", 1, SLOTS_MAX, &a->slots, err);
+        return number_parse(value, "--slots", 1, SLOTS_MAX, &a->slots, err);
     case OPT_RADIX:
-        return cli_number(value, "--radix", 2, 1024, &a->radix, err);
+        return number_parse(value, "--radix", 2, 1024, &a->radix, err);
     case OPT_DRAIN:
         return set_drain(a, value, err);
     case OPT_DEADLINE:
-        return cli_number(value, "--deadline", 0, SECONDS_MAX, &a->deadline_s, err);
+        return number_parse(value, "--deadline", 0, SECONDS_MAX, &a->deadline_s, err);
     case OPT_DVM:
         a->dvm = value;
         return value[0] ? 0 : err_set(err, "--dvm: an empty path");

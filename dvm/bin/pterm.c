@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pterm: ends a DVM and waits until it is gone; or ends or signals one job of it. */
 #include "base/buf/buf.h"
+#include "base/conf/number.h"
 #include "dvm/tools/cli/call.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/cli/usage.h"
@@ -77,7 +78,7 @@ static int set_signal(struct args *a, const char *text, struct err *err)
         a->signum = (uint64_t)i;
         return 0;
     }
-    return cli_number(text, "--signal", 1, NSIG - 1, &a->signum, err);
+    return number_parse(text, "--signal", 1, NSIG - 1, &a->signum, err);
 }
 
 static int check(const struct args *a, int argc, char **argv, struct err *err)
@@ -104,7 +105,7 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
         if (opt == '?' || opt == ':')
             return cli_option_error(opt, argv, err);
         if (opt == OPT_DEADLINE &&
-            cli_number(optarg, "--deadline", 0, DEADLINE_MAX_S, &a->deadline_s, err) < 0)
+            number_parse(optarg, "--deadline", 0, DEADLINE_MAX_S, &a->deadline_s, err) < 0)
             return -1;
         if (opt == OPT_SIGNAL && set_signal(a, optarg, err) < 0)
             return -1;

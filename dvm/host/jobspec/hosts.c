@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "base/buf/buf.h"
-#include "dvm/tools/cli/usage.h"
+#include "base/conf/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +39,10 @@ static int add_numbers(struct vpid_list *l, char *word, struct err *err)
 
     if (dash)
         *dash = '\0';
-    if (cli_number(word, "--host", 0, VPID_MAX, &from, err) < 0)
+    if (number_parse(word, "--host", 0, VPID_MAX, &from, err) < 0)
         return -1;
     to = from;
-    if (dash && cli_number(dash + 1, "--host", 0, VPID_MAX, &to, err) < 0)
+    if (dash && number_parse(dash + 1, "--host", 0, VPID_MAX, &to, err) < 0)
         return -1;
     if (to < from)
         return err_set(err, "--host: the range %s-%s counts down", word, dash + 1);
@@ -62,7 +62,7 @@ static int add_name(struct vpid_list *l, const char *word, struct err *err)
     if (!digits || (word[len - digits - 1] != '-' && strncmp(word, "node", len - digits) != 0))
         return err_set(err, "--host: '%s' is neither a vpid nor a name that ends with one", word);
     number = xasprintf("%.*s", (int)digits, word + len - digits);
-    if (cli_number(number, "--host", 0, VPID_MAX, &vpid, err) < 0)
+    if (number_parse(number, "--host", 0, VPID_MAX, &vpid, err) < 0)
         return -1;
     return add_range(l, vpid, vpid, err);
 }

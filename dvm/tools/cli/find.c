@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the daemon: its local socket, or its host and our credentials. */
 #include "dvm/tools/cli/find.h"
+#include "base/conf/number.h"
 
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/usage.h"
@@ -80,7 +81,7 @@ static int split_host(const char *text, struct cli_where *out, struct err *err)
         end = host + strlen(host);
     if (!end || end == host || (port && *port != ':'))
         return err_set(err, "--dvm: '%s' is no HOST[:PORT]", text);
-    if (port && cli_number(port + 1, "--dvm: the port", 1, UINT16_MAX, &n, err) < 0)
+    if (port && number_parse(port + 1, "--dvm: the port", 1, UINT16_MAX, &n, err) < 0)
         return -1;
     out->host = xasprintf("%.*s", (int)(end - host), host);
     snprintf(out->port, sizeof out->port, "%u", (unsigned)n);

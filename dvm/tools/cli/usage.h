@@ -5,8 +5,6 @@
 
 #include "base/err/err.h"
 
-#include <stdint.h>
-
 /* First of all in main(): a descriptor 0..2 that the caller has closed would be given to the next
  * socket that is opened, and be read or written as standard input or output. Reading from it is the
  * end of input then, writing to it an error. */
@@ -19,12 +17,5 @@ int cli_fail(const char *prog, int code, const struct err *err);
  * Needs opterr = 0, an option string with ':' at its beginning (after '+'), and values over 255 for
  * all long options. Always -1. */
 int cli_option_error(int opt, char *const *argv, struct err *err);
-
-/* Whole decimal number within [min, max]; the message names `what`. */
-int cli_number(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
-               struct err *err) __attribute__((warn_unused_result));
-/* Seconds, with up to three decimals, above 0, as milliseconds. */
-int cli_seconds(const char *text, const char *what, uint64_t *ms, struct err *err)
-    __attribute__((warn_unused_result));
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parses the command line of prun. */
 #include "dvm/tools/submit/options.h"
+#include "base/conf/number.h"
 
 #include "base/buf/buf.h"
 #include "dvm/host/jobspec/environ.h"
@@ -149,7 +150,7 @@ static int set_reconnect(struct parse *p, const char *text, struct err *err)
     uint64_t s;
 
     if (once(&p->reconnect, "--reconnect", err) < 0 ||
-        cli_number(text, "--reconnect", 0, CLIENT_WINDOW_MAX_MS / 1000, &s, err) < 0)
+        number_parse(text, "--reconnect", 0, CLIENT_WINDOW_MAX_MS / 1000, &s, err) < 0)
         return -1;
     p->out->reconnect_ms = (int64_t)s * 1000;
     return 0;
@@ -163,7 +164,7 @@ static int set_per_node(struct parse *p, const char *text, struct err *err)
         return err_set(err, "-N and --map-by contradict each other: give one of them");
     if (once(&p->per_node, "-N", err) < 0)
         return -1;
-    if (cli_number(text, "-N", 1, JOB_RANKS_MAX, &n, err) < 0)
+    if (number_parse(text, "-N", 1, JOB_RANKS_MAX, &n, err) < 0)
         return -1;
     p->out->spec.map_by = JOB_MAP_BY_PPR;
     p->out->spec.ppr = (uint32_t)n;
@@ -259,7 +260,7 @@ static int set_stdin(struct parse *p, const char *text, struct err *err)
         p->out->spec.stdin_rank = JOB_RANK_NONE;
         return 0;
     }
-    if (cli_number(text, "--stdin", 0, JOB_RANKS_MAX - 1, &rank, NULL) < 0)
+    if (number_parse(text, "--stdin", 0, JOB_RANKS_MAX - 1, &rank, NULL) < 0)
         return err_set(err, "--stdin: '%s' is neither a rank nor all nor none", text);
     p->out->spec.stdin_rank = (uint32_t)rank;
     return 0;
@@ -278,14 +279,14 @@ static int set_timeout(struct parse *p, const char *text, struct err *err)
 {
     if (once(&p->timeout, "--timeout", err) < 0)
         return -1;
-    return cli_seconds(text, "--timeout", &p->out->spec.timeout_ms, err);
+    return number_parse_seconds(text, "--timeout", &p->out->spec.timeout_ms, err);
 }
 
 static int set_nprocs(struct parse *p, const char *text, struct err *err)
 {
     if (p->nprocs)
         return err_set(err, "option -n is given twice for one program");
-    return cli_number(text, "-n", 1, JOB_RANKS_MAX, &p->nprocs, err);
+    return number_parse(text, "-n", 1, JOB_RANKS_MAX, &p->nprocs, err);
 }
 
 static int set_wdir(struct parse *p, const char *text, struct err *err)

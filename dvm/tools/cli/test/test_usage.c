@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of numbers on command lines, of where a daemon is looked for, and of tables. */
+#include "base/conf/number.h"
 #include "dvm/tools/cli/usage.h"
 
 #include "base/buf/buf.h"
@@ -24,7 +25,7 @@ static void words_signs_and_trailing_text_are_no_numbers(void **state)
         struct err err = {0};
         uint64_t n;
 
-        assert_int_equal(cli_number(bad[i], "-n", 0, 100, &n, &err), -1);
+        assert_int_equal(number_parse(bad[i], "-n", 0, 100, &n, &err), -1);
         assert_non_null(strstr(err.msg, "is not a whole number"));
     }
 }
@@ -37,7 +38,7 @@ static void numbers_out_of_their_range_are_told_with_the_range(void **state)
         struct err err = {0};
         uint64_t n;
 
-        assert_int_equal(cli_number(bad[i], "-n", 1, 10, &n, &err), -1);
+        assert_int_equal(number_parse(bad[i], "-n", 1, 10, &n, &err), -1);
         assert_non_null(strstr(err.msg, "is not within 1..10"));
     }
 }
@@ -46,7 +47,7 @@ static void a_number_within_its_range_is_taken(void **state)
 {
     uint64_t n = 0;
 
-    assert_int_equal(cli_number("10", "-n", 1, 10, &n, NULL), 0);
+    assert_int_equal(number_parse("10", "-n", 1, 10, &n, NULL), 0);
     assert_int_equal(n, 10);
 }
 
@@ -58,7 +59,7 @@ static void times_of_nothing_and_texts_are_no_seconds(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         uint64_t ms;
 
-        if (cli_seconds(bad[i], "--timeout", &ms, NULL) == 0)
+        if (number_parse_seconds(bad[i], "--timeout", &ms, NULL) == 0)
             fail_msg("'%s' was taken as %lu ms", bad[i], (unsigned long)ms);
     }
 }
@@ -67,11 +68,11 @@ static void seconds_may_have_a_fraction(void **state)
 {
     uint64_t ms = 0;
 
-    assert_int_equal(cli_seconds("2", "--timeout", &ms, NULL), 0);
+    assert_int_equal(number_parse_seconds("2", "--timeout", &ms, NULL), 0);
     assert_int_equal(ms, 2000);
-    assert_int_equal(cli_seconds("1.25", "--timeout", &ms, NULL), 0);
+    assert_int_equal(number_parse_seconds("1.25", "--timeout", &ms, NULL), 0);
     assert_int_equal(ms, 1250);
-    assert_int_equal(cli_seconds("0.001", "--timeout", &ms, NULL), 0);
+    assert_int_equal(number_parse_seconds("0.001", "--timeout", &ms, NULL), 0);
     assert_int_equal(ms, 1);
 }
 
