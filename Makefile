@@ -6,6 +6,8 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 
 BUILD ?= build
+# A folder of this tree has one name, however it is given: link maps and dependency files hold that name.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= gcc

@@ -7,6 +7,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 BUILD=${BUILD:-build}
+BUILD=${BUILD#"$PWD"/} # the Makefile's name for it
 failed=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -26,7 +26,7 @@ trap clean_up EXIT
 trap on_signal INT TERM HUP
 
 as_seen "packages" deps "$ROOT/ci/deps.sh"
-long "the programs are built" build make -j "$(nproc)" BUILD="$BUILD" all
+long "the programs are built" build make -j "$(nproc)" all
 
 chapter "1. A DVM: a head (vpid 0) and seven members, each a process of its own on this host"
 show prte start -n 7 --slots 2 --radix 2

@@ -5,6 +5,7 @@
 setup() {
     cd "$BATS_TEST_DIRNAME/../.." || exit
     good=${BUILD:-build}
+    good=${good#"$PWD"/}
     export BUILD=$BATS_TEST_TMPDIR/build
     mkdir -p "$BUILD/release/bin" "$BUILD/asan" "$BUILD/mutant"
     cp -p "$good"/release/libcore.a "$good"/release/{sim,prted}.map "$BUILD/release/"
@@ -16,6 +17,13 @@ setup() {
 
 @test "a build as it is passes" {
     ci/archives.sh core mutants
+}
+
+@test "programs linked in a build folder given by its absolute path pass" {
+    rm -f "$good"/release/{bin/prted,prted.map}
+    make BUILD="$PWD/$good" all
+    BUILD=$good ci/archives.sh core
+    BUILD=$PWD/$good ci/archives.sh core
 }
 
 @test "a core object that comes from elsewhere is refused" {
