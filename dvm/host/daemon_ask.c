@@ -6,6 +6,7 @@
 #include "base/log/log.h"
 #include "dvm/host/pmix/jobtable.h"
 #include "dvm/protocol/state/state.h"
+#include "dvm/protocol/wire/exit_code.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
@@ -63,7 +64,8 @@ static uint8_t state_of(int state, int exit)
 
 static int exit_code(int wait_status)
 {
-    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    return WIFSIGNALED(wait_status) ? exit_code_of_signal(WTERMSIG(wait_status))
+                                    : WEXITSTATUS(wait_status);
 }
 
 static void add_procs(struct daemon *d, struct jobtable *t, uint32_t job)

@@ -311,7 +311,7 @@ static void check_held(struct check *c, struct seen_job *j, const struct inspect
 
     if (is && c->fence == 0)
         check_fail(c, "nobody-parked-forever", "job %s is held, nothing holds it", x->nspace);
-    if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == 123)
+    if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == EXIT_CODE_LOST)
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss: %s", x->nspace,
                    x->reason);
     if (was && !is && !job_state_over(x->state) && *c->holding)

@@ -9,7 +9,6 @@
 
 #define GRACE_MS 2000   /* core_opts.reconnect_ms; the simulated daemons have the default */
 #define SILENT_MS 30000 /* core_opts.orphan_ms */
-#define CODE_LOST 123
 
 static struct seen_life *life_of(struct check *c, uint32_t vpid, struct epoch e)
 {
@@ -206,7 +205,7 @@ bool check_excused(struct check *c, const struct sim_job *j)
     const struct seen_life *home = life_of(c, j->home, j->home_epoch);
     uint32_t vpid;
 
-    if (j->exit_code != CODE_LOST)
+    if (j->exit_code != EXIT_CODE_LOST)
         return false;
     if (home->lost || (home->left && strcmp(j->text, "left the DVM") == 0))
         return true;

@@ -4,6 +4,7 @@
 #define DVM_SIM_CHECK_PRIVATE_H
 
 #include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/wire/exit_code.h"
 #include "dvm/protocol/wire/msg.h"
 #include "dvm/sim/check.h"
 

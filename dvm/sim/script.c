@@ -4,6 +4,7 @@
 #include "dvm/sim/script.h"
 
 #include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/wire/exit_code.h"
 #include "dvm/sim/ask.h"
 #include "dvm/sim/check.h"
 
@@ -216,7 +217,7 @@ static int outlive(struct script *s, struct sim_want *w)
         return w->code;
     w->flags |= JOB_STRICT;
     w->code = 0;
-    return w->ranks > SIM_LOST_RANK ? 128 + SIGKILL : 0;
+    return w->ranks > SIM_LOST_RANK ? exit_code_of_signal(SIGKILL) : 0;
 }
 
 static void submit(struct script *s, uint32_t v)
@@ -247,7 +248,7 @@ static void submit(struct script *s, uint32_t v)
          : w.flags            ? ", recoverable"
                               : "",
          v);
-    s->expected[sim_njobs(s->sim)] = w.full || w.absent ? 125 : code;
+    s->expected[sim_njobs(s->sim)] = w.full || w.absent ? EXIT_CODE_NOT_LAUNCHED : code;
     sim_submit_job(s->sim, v, &w);
     s->result->jobs++;
 }
@@ -681,8 +682,9 @@ static void check_jobs(struct script *s)
         if (!j->done && sim_job_waits(s->sim, i))
             check_fail(s->check, "nobody-parked-forever", "the submitter of job %zu (%s) waits", i,
                        j->nspace);
-        if (j->done && s->profile < 2 && j->exit_code != s->expected[i] && j->exit_code != 125 &&
-            !(j->exit_code == 122 && s->kills) && !check_excused(s->check, j))
+        if (j->done && s->profile < 2 && j->exit_code != s->expected[i] &&
+            j->exit_code != EXIT_CODE_NOT_LAUNCHED &&
+            !(j->exit_code == EXIT_CODE_CANCELLED && s->kills) && !check_excused(s->check, j))
             check_fail(s->check, "unrelated-loss", "job %zu ended with %d instead of %d: %s", i,
                        j->exit_code, s->expected[i], j->text);
     }

@@ -3,6 +3,7 @@
  */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
+#include "dvm/protocol/wire/exit_code.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -409,7 +410,7 @@ static int exit_code_of(const struct msg_rank *r)
 {
     if (r->how == RANK_ABORTED)
         return r->value;
-    return WIFSIGNALED(r->value) ? 128 + WTERMSIG(r->value) : WEXITSTATUS(r->value);
+    return WIFSIGNALED(r->value) ? exit_code_of_signal(WTERMSIG(r->value)) : WEXITSTATUS(r->value);
 }
 
 void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct msg_rank *r,

@@ -71,7 +71,7 @@ void drain_end_jobs(struct launch *l, struct campaign *c)
             c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof *c->ended);
             c->ended[c->nended++] = ref_of(j, c);
         }
-        job_fail(l, j, JOB_EV_KILL, 122, "ended by the shrink %s (drain %s)", c->id,
+        job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended by the shrink %s (drain %s)", c->id,
                  c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
     }
 }

@@ -49,7 +49,7 @@ void family_join(struct launch *l, struct job *j)
         return;
     parent->nchildren++;
     if (parent->failure)
-        job_fail(l, j, JOB_EV_KILL, 122, "ended with job %s, which has spawned it",
+        job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended with job %s, which has spawned it",
                  parent->map.nspace);
 }
 
@@ -66,8 +66,8 @@ void family_end_children(struct launch *l, const struct job *parent)
         if (job_state_over(j->state))
             family_end_children(l, j);
         else
-            job_fail(l, j, JOB_EV_KILL, 122, "ended with job %s, which has spawned it",
-                     parent->map.nspace);
+            job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED,
+                     "ended with job %s, which has spawned it", parent->map.nspace);
     }
 }
 

@@ -142,7 +142,7 @@ static void shutdown_steps(struct launch *l)
     if (l->ending_at <= l->out->now_ms) {
         DL_FOREACH(l->jobs, j)
         {
-            job_fail(l, j, JOB_EV_KILL, 122, "ended: the DVM shuts down");
+            job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended: the DVM shuts down");
         }
     }
     if (l->jobs && l->out->now_ms < end_by(l))

@@ -129,7 +129,8 @@ void job_event(struct launch *l, struct job *j, enum job_event ev)
 
 static void refuse(struct launch *l, uint32_t from, uint32_t client, const char *why)
 {
-    struct msg m = {.type = MSG_DONE, .client = client, .number = 125, .text = (char *)why};
+    struct msg m = {
+        .type = MSG_DONE, .client = client, .number = EXIT_CODE_NOT_LAUNCHED, .text = (char *)why};
     struct err err = {0};
 
     if (rml_send(l->rml, from, CLASS_LAUNCH, &m, &err) < 0)
@@ -343,11 +344,12 @@ static void no_place(struct launch *l, struct job *j, enum map_result r, uint32_
         j->needs_grow = j->checked = true;
     set_reason(j, why->msg);
     if (j->map.spec.flags & JOB_NO_WAIT) {
-        job_fail(l, j, JOB_EV_NO_MAP, 125, "not launched: %s (--no-wait)", why->msg);
+        job_fail(l, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED, "not launched: %s (--no-wait)",
+                 why->msg);
         return;
     }
     if (never_fits(j, r, maximum, present)) {
-        job_fail(l, j, JOB_EV_NO_MAP, 125,
+        job_fail(l, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: %s; the DVM has %llu slots at its present size of %u members",
                  why->msg, (unsigned long long)maximum, l->bound);
         return;
@@ -461,7 +463,8 @@ static void wait_behind(struct launch *l, struct job *j, const struct job *first
         return;
     }
     if (j->map.spec.flags & JOB_NO_WAIT) {
-        job_fail(l, j, JOB_EV_NO_MAP, 125, "not launched: %s (--no-wait)", err.msg);
+        job_fail(l, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED, "not launched: %s (--no-wait)",
+                 err.msg);
         return;
     }
     wait_for_slots(j);
@@ -536,7 +539,7 @@ static void show_map(struct launch *l, struct job *j)
 /* A daemon cannot be sent its part: those before it are told to end theirs, the rest have none. */
 static void unlaunched(struct launch *l, struct job *j, const char *why)
 {
-    job_fail(l, j, JOB_EV_FAIL_START, 125, "not launched: %s", why);
+    job_fail(l, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", why);
     for (size_t i = 0; i < j->map.nnodes; i++) {
         if (!j->node_sent[i])
             job_lose_node(l, j, (int)i, NULL);

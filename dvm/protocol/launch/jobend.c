@@ -12,11 +12,6 @@
 #include <sys/wait.h>
 #include <utlist.h>
 
-#define CODE_CANCELLED 122
-#define CODE_LOST 123
-#define CODE_TIMEOUT 124
-#define CODE_NOT_LAUNCHED 125
-
 static void kill_ranks(struct launch *l, struct job *j, int signum, int64_t grace_ms)
 {
     struct msg m = {
@@ -122,7 +117,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
         if (m->ranks[i].failed) {
             rank_step(l, j, (uint32_t)rank, PROC_EV_FAIL);
             job_give_back(l, j, (uint32_t)rank);
-            job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED,
+            job_fail(l, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
                      "rank %u was not started on %s (vpid %u): %s: %s", m->ranks[i].rank,
                      host_of(j, (uint32_t)rank), from, m->ranks[i].text,
                      strerror(m->ranks[i].value));
@@ -153,7 +148,7 @@ void job_registered(struct launch *l, uint32_t from, const struct msg *m)
 static void rank_failed(struct launch *l, struct job *j, uint32_t from, uint32_t rank, int status)
 {
     bool lost = WIFSIGNALED(status);
-    int code = lost ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    int code = lost ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);
     int pid = j->rank_facts[rank].pid;
     char text[512];
 
@@ -243,16 +238,16 @@ void job_signal(struct launch *l, const struct msg *m)
         return;
     if (job_state_over(j->state)) {
         if (ends_jobs(signum)) /* prun waits for them */
-            family_end(l, j, 128 + (signum ? signum : SIGTERM), "by the user");
+            family_end(l, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
     } else if (signum == SIGKILL && j->sent) {
-        job_fail(l, j, JOB_EV_KILL, 128 + SIGKILL, "ended by the user");
+        job_fail(l, j, JOB_EV_KILL, exit_code_of_signal(SIGKILL), "ended by the user");
         if (j->failure == JOB_EV_KILL && j->exit_code > 128)
-            j->exit_code = 128 + SIGKILL; /* the second word */
+            j->exit_code = exit_code_of_signal(SIGKILL); /* the second word */
         kill_ranks(l, j, SIGKILL, 0);
     } else if (signum == 0) {
-        job_fail(l, j, JOB_EV_KILL, CODE_CANCELLED, "its submitter is gone");
+        job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter is gone");
     } else if (ends_jobs(signum)) {
-        job_fail(l, j, JOB_EV_KILL, 128 + signum, "ended by the user");
+        job_fail(l, j, JOB_EV_KILL, exit_code_of_signal(signum), "ended by the user");
     } else if (j->sent) {
         kill_ranks(l, j, signum, -1);
     }
@@ -289,9 +284,9 @@ void job_lose_node(struct launch *l, struct job *j, int node, const char *why)
              j->map.nodes[node].host, j->map.nodes[node].vpid, why && *why ? ": " : "",
              why ? why : "");
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
-        job_fail(l, j, JOB_EV_ABORT, CODE_LOST, "%s", text);
+        job_fail(l, j, JOB_EV_ABORT, EXIT_CODE_LOST, "%s", text);
     else if (!j->failure && nlost)
-        loss_outlived(j, nlost, CODE_LOST, true, text);
+        loss_outlived(j, nlost, EXIT_CODE_LOST, true, text);
     node_over(l, j, node);
 }
 
@@ -319,7 +314,8 @@ void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
     DL_FOREACH(l->jobs, j)
     {
         if (j->submit_vpid == vpid && epoch_eq(j->submit_epoch, epoch))
-            job_fail(l, j, JOB_EV_KILL, CODE_CANCELLED, "its submitter is gone with vpid %u", vpid);
+            job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter is gone with vpid %u",
+                     vpid);
     }
 }
 
@@ -329,9 +325,9 @@ static void time_over(struct launch *l, struct job *j)
         xasprintf("its time of %.10g s is over", (double)j->map.spec.timeout_ms / 1000);
 
     if (job_state_over(j->state))
-        family_end(l, j, CODE_TIMEOUT, why);
+        family_end(l, j, EXIT_CODE_TIMEOUT, why);
     else
-        job_fail(l, j, JOB_EV_KILL, CODE_TIMEOUT, "ended: %s", why);
+        job_fail(l, j, JOB_EV_KILL, EXIT_CODE_TIMEOUT, "ended: %s", why);
 }
 
 void job_deadlines(struct launch *l)

@@ -7,6 +7,7 @@
 #include "dvm/protocol/map/map.h"
 #include "dvm/protocol/state/state.h"
 #include "dvm/protocol/wire/alloc.h"
+#include "dvm/protocol/wire/exit_code.h"
 
 #include <uthash.h>
 

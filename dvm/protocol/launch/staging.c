@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODE_NOT_LAUNCHED 125
-
 void staging_begin(struct launch *l, struct job *j)
 {
     struct msg_target *targets FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *targets);
@@ -55,7 +53,7 @@ void staging_check(struct launch *l, struct job *j)
     for (size_t i = 0; i < j->map.nnodes; i++) {
         if (!j->node_gone[i] &&
             rml_send(l->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
-            job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
+            job_fail(l, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
             return;
         }
     }
@@ -69,7 +67,7 @@ void job_staged(struct launch *l, uint32_t from, const struct msg *m)
     if (node < 0 || j->node_gone[node] || !job_launch_waits(&j->map))
         return;
     if (m->number) {
-        job_fail(l, j, JOB_EV_FAIL_START, CODE_NOT_LAUNCHED,
+        job_fail(l, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: its files cannot be put on %s (vpid %u): %s: %s",
                  j->map.nodes[node].host, from, m->text, strerror((int)m->number));
         return;

@@ -96,8 +96,9 @@ static void abort_waiters(struct launch *l, const struct campaign *c)
         bool its_own = j->needs_grow && lacks(l, j, l->bound, true);
 
         if (!j->mapped && (its_own || MUTANT(ABORT_ALL_WAITERS)) && !MUTANT(WAITERS_STAY))
-            job_fail(l, j, JOB_EV_NEVER, 125, "not launched: it needs the grow %s, which %s%s",
-                     c->id, c->phase == API_PHASE_CANCELLED ? "was cancelled" : "has failed: ",
+            job_fail(l, j, JOB_EV_NEVER, EXIT_CODE_NOT_LAUNCHED,
+                     "not launched: it needs the grow %s, which %s%s", c->id,
+                     c->phase == API_PHASE_CANCELLED ? "was cancelled" : "has failed: ",
                      c->phase == API_PHASE_CANCELLED ? "" : c->cause);
     }
 }

@@ -6,6 +6,7 @@
 
 #include "base/buf/buf.h"
 #include "base/err/err.h"
+#include "dvm/protocol/wire/exit_code.h"
 #include "dvm/protocol/wire/job.h"
 
 /* One frame of dvm/host/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
@@ -85,14 +86,5 @@ int client_msg_decode(const void *data, size_t len, struct client_msg *out, stru
 void client_msg_free(struct client_msg *m);
 /* Whether a session numbers messages of the type. */
 bool client_msg_numbered(enum client_type type);
-
-/* Exit codes of prun beside those of the ranks (docs/prun.md). */
-#define EXIT_CODE_USAGE 2
-#define EXIT_CODE_LOST 123    /* a daemon with ranks of the job was lost */
-#define EXIT_CODE_TIMEOUT 124 /* --timeout */
-#define EXIT_CODE_NOT_LAUNCHED                                                                     \
-    125 /* refused, never fits, program cannot be executed, no daemon there */
-#define EXIT_CODE_CANCELLED                                                                        \
-    122 /* ended by a drain, a shutdown or the user's request before its end */
 
 #endif

@@ -2,7 +2,10 @@
 /* The text of prun --help. */
 #include "dvm/tools/submit/options.h"
 
+#include "dvm/protocol/wire/exit_code.h"
 #include "dvm/tools/cli/find.h"
+
+#define EXIT_CODE_LINE(id, code, text) "  " #code "  " text "\n"
 
 const char submit_help[] =
     "Usage: prun [options] program [args...] [: [options] program [args...]]...\n"
@@ -107,9 +110,4 @@ const char submit_help[] =
     "Exit code: 0 if every rank exited 0, else that of the first rank that failed (128 + signal;\n"
     "  with --recoverable: that exited with a code, if any is left), else of a spawned job that "
     "failed;\n"
-    "  2    the command line is wrong, nothing was started\n"
-    "  143  ended by the user (137: killed)\n"
-    "  122  cancelled: ended by a drain, a shutdown, or because its prun was killed\n"
-    "  123  a daemon with ranks of the job was lost, or the connection to the DVM\n"
-    "  124  --timeout is over\n"
-    "  125  not launched: refused, never fits, program not executable, no DVM there\n";
+    "  2    the command line is wrong, nothing was started\n" EXIT_CODES(EXIT_CODE_LINE);

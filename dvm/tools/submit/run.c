@@ -273,7 +273,7 @@ static void on_end_request(struct run *r, int signum)
     r->ends++;
     end_asked(r, signum);
     if (r->ends > 2) {
-        finish(r, 128 + signum, "left without waiting for the job's end");
+        finish(r, exit_code_of_signal(signum), "left without waiting for the job's end");
         return;
     }
     if (r->ends == 2)
@@ -387,7 +387,7 @@ static void leave_if_due(struct run *r)
     why = xasprintf("the job%s%s has not ended %" PRId64
                     " s after the DVM was told to end it: it is not waited for any longer",
                     r->nspace ? " " : "", r->nspace ? r->nspace : "", r->opts->end_wait_ms / 1000);
-    finish(r, 128 + r->ends_by, why);
+    finish(r, exit_code_of_signal(r->ends_by), why);
     free(why);
 }
 
