@@ -233,7 +233,7 @@ static void on_due(void *arg)
     daemon_drain(d);
 }
 
-static void ctl_drain(void *arg)
+static void drain_for_service(void *arg)
 {
     daemon_drain(arg);
 }
@@ -262,6 +262,30 @@ static void on_tls_due(void *arg)
 }
 
 /* --- construction */
+
+static void enter_for_service(void *arg)
+{
+    daemon_enter(arg);
+}
+
+static int send_for_service(uint32_t vpid, enum out_class traffic, uint32_t kind,
+                            const struct buf *b, void *arg)
+{
+    return daemon_send_app(arg, vpid, traffic, kind, b);
+}
+
+static void make_env(struct daemon *d)
+{
+    d->env = (struct host_env){.loop = d->loop,
+                               .vpid = d->opts.vpid,
+                               .cluster = d->opts.cluster,
+                               .host_name = d->opts.host_name,
+                               .session_dir = d->opts.session_dir,
+                               .enter = enter_for_service,
+                               .drain = drain_for_service,
+                               .send = send_for_service,
+                               .arg = d};
+}
 
 static int make_tls(struct daemon *d, struct err *err)
 {
@@ -336,7 +360,7 @@ static int make_ctl(struct daemon *d, struct err *err)
                          .control_port = d->opts.control_port,
                          .plain_addr = d->opts.bind_addr,
                          .plain_port = d->opts.plain_port,
-                         .drain = ctl_drain,
+                         .drain = drain_for_service,
                          .drain_arg = d};
 
     d->ctl = ctl_create(d->loop, d->core, &o, err);
@@ -384,6 +408,7 @@ struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o,
 
     d->opts = *o;
     d->loop = loop;
+    make_env(d);
     signal(SIGPIPE, SIG_IGN);
     if (build(d, spawner, err) < 0) {
         daemon_destroy(d);

@@ -6,6 +6,7 @@
 #include "base/tls/tls.h"
 #include "dvm/host/ctl/ctl.h"
 #include "dvm/host/daemon.h"
+#include "dvm/host/env/host_env.h"
 #include "dvm/host/iof/iof.h"
 #include "dvm/host/net/net.h"
 #include "dvm/host/odls/odls.h"
@@ -81,6 +82,7 @@ struct waiting {
 
 struct daemon {
     struct daemon_opts opts;
+    struct host_env env; /* for services */
     struct loop *loop;
     struct loop_timer *timer;
     struct loop_timer *tls_timer;
