@@ -14,7 +14,7 @@
  * whose subtree has a live vpid. So the tree is a function of (live, radix) alone: daemons with the
  * same set hold the same tree, whatever its history. Vpid 0 has to be live. Fan-out: if the deepest
  * live vpid's own position is on level d (vpid 0: level 0), nobody has more than radix +
- * (d-2)*(radix-1) children, radix if d <= 2; some set reaches it (docs/core.md has the proof).
+ * (d-2)*(radix-1) children, radix if d <= 2; some set reaches it (docs/protocol/tree.md has the proof).
  * `live` is borrowed. Cost of each call: O(radix * depth^2), no walk over the vpids. */
 struct tree {
     hwloc_const_bitmap_t live;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of losses, row by row as docs/core.md prints it. */
+/* The table of losses, row by row as docs/graphs/losses.md prints it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
