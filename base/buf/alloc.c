@@ -10,11 +10,9 @@
 #include <unistd.h>
 
 /* No exit(): handlers and flushes could want memory again. */
-static void out_of_memory(size_t n) __attribute__((noreturn, cold));
-
-static void out_of_memory(size_t n)
+void alloc_fail(size_t wanted_bytes)
 {
-    log_error("out of memory, the program ends wanted_bytes=%zu", n);
+    log_error("out of memory, the program ends wanted_bytes=%zu", wanted_bytes);
     _exit(EXIT_FAILURE);
 }
 
@@ -23,7 +21,7 @@ void *xmalloc(size_t n)
     void *p = malloc(n ? n : 1);
 
     if (!p)
-        out_of_memory(n);
+        alloc_fail(n);
     return p;
 }
 
@@ -32,7 +30,7 @@ void *xcalloc(size_t n, size_t size)
     void *p = n && size ? calloc(n, size) : calloc(1, 1);
 
     if (!p)
-        out_of_memory(size && n > (size_t)-1 / size ? (size_t)-1 : n * size);
+        alloc_fail(size && n > (size_t)-1 / size ? (size_t)-1 : n * size);
     return p;
 }
 
@@ -41,7 +39,7 @@ void *xrealloc(void *p, size_t n)
     void *q = realloc(p, n ? n : 1);
 
     if (!q)
-        out_of_memory(n);
+        alloc_fail(n);
     return q;
 }
 
@@ -62,7 +60,7 @@ char *xasprintf(const char *fmt, ...)
     n = vasprintf(&s, fmt, ap);
     va_end(ap);
     if (n < 0)
-        out_of_memory(strlen(fmt));
+        alloc_fail(strlen(fmt));
     return s;
 }
 

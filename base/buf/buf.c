@@ -25,7 +25,7 @@ void buf_reset(struct buf *b)
 }
 
 /* Room for n more bytes, or NULL and the buffer has failed. */
-static uint8_t *grow(struct buf *b, size_t n)
+static uint8_t *grow_by(struct buf *b, size_t n)
 {
     if (b->failed || b->len > b->max || n > b->max - b->len) {
         b->failed = true;
@@ -47,7 +47,7 @@ static uint8_t *grow(struct buf *b, size_t n)
 
 static void put_be(struct buf *b, uint64_t v, size_t width)
 {
-    uint8_t *p = grow(b, width);
+    uint8_t *p = grow_by(b, width);
 
     if (!p)
         return;
@@ -77,7 +77,7 @@ void buf_put_u64(struct buf *b, uint64_t v)
 
 void buf_put_raw(struct buf *b, const void *p, size_t len)
 {
-    uint8_t *to = grow(b, len);
+    uint8_t *to = grow_by(b, len);
 
     if (to && len)
         memcpy(to, p, len);

@@ -59,6 +59,8 @@ size_t cur_left(const struct cur *c);
 /* True if nothing was bad and nothing is left. */
 bool cur_done(const struct cur *c);
 
+/* Ends the program with one clear line: for a library call that fails for want of memory. */
+void alloc_fail(size_t wanted_bytes) __attribute__((noreturn, cold));
 /* malloc, realloc, strdup that end the program with one clear line when memory is out. */
 void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc));
 void *xcalloc(size_t n, size_t size) __attribute__((returns_nonnull, malloc));

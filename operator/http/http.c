@@ -6,6 +6,7 @@
 #include "base/buf/buf.h"
 
 #include <curl/curl.h>
+#include <event2/http.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdint.h>
@@ -55,12 +56,12 @@ struct http_call {
 
 /* --- lifetimes */
 
-static void enter(struct http *h)
+static void enter_callback(struct http *h)
 {
     h->depth++;
 }
 
-static void leave(struct http *h)
+static void leave_callback(struct http *h)
 {
     if (--h->depth > 0 || !h->dead)
         return;
@@ -177,7 +178,7 @@ static void call_finish(struct http_call *c)
         call_end(c, (int)status, "the answer has no status");
 }
 
-static void unpin(struct http_call *c)
+static void unpin_call(struct http_call *c)
 {
     c->pinned = false;
     if (c->cancelled)
@@ -196,10 +197,10 @@ static void call_tell(struct http_call *c)
         call_lines(c);
     if (!c->cancelled && (c->ended || c->why[0]))
         call_finish(c);
-    unpin(c);
+    unpin_call(c);
 }
 
-static void tell(struct http *h)
+static void report_done(struct http *h)
 {
     CURLMsg *msg;
     int left;
@@ -224,15 +225,15 @@ static void on_call_timeout(void *arg)
 {
     struct http_call *c = arg;
     struct http *h = c->http;
-    enter(h);
+    enter_callback(h);
     c->pinned = true;
     if (c->accepted)
         snprintf(c->why, sizeof(c->why), "nothing came for %" PRIu64 " ms", c->opts.silence_ms);
     else
         snprintf(c->why, sizeof(c->why), "no answer within %" PRIu64 " ms", c->opts.timeout_ms);
     call_end(c, 0, c->why);
-    unpin(c);
-    leave(h);
+    unpin_call(c);
+    leave_callback(h);
 }
 
 /* --- libcurl's callbacks: they take note and return */
@@ -281,20 +282,20 @@ static void on_ready(int fd, int events, void *arg)
     int running, mask = 0;
     mask |= events & LOOP_READ ? CURL_CSELECT_IN : 0;
     mask |= events & LOOP_WRITE ? CURL_CSELECT_OUT : 0;
-    enter(h);
+    enter_callback(h);
     curl_multi_socket_action(h->multi, fd, mask, &running);
-    tell(h);
-    leave(h);
+    report_done(h);
+    leave_callback(h);
 }
 
 static void on_curl_due(void *arg)
 {
     struct http *h = arg;
     int running;
-    enter(h);
+    enter_callback(h);
     curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    tell(h);
-    leave(h);
+    report_done(h);
+    leave_callback(h);
 }
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
@@ -363,13 +364,13 @@ void http_destroy(struct http *h)
     {
         http_cancel(c);
     }
-    enter(h);
+    enter_callback(h);
     /* Closing what is kept open may still ask for sockets to be forgotten, but not for a timer. */
     curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, NULL);
     loop_timer_destroy(h->timer);
     h->timer = NULL;
     h->dead = true;
-    leave(h);
+    leave_callback(h);
 }
 
 static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
@@ -488,4 +489,13 @@ struct http_call *http_start(struct http *h, const struct http_call_opts *opts, 
     c->opts.body = NULL;
     c->opts.peer = NULL;
     return c;
+}
+
+char *http_escape(const char *text)
+{
+    char *escaped = evhttp_uriencode(text, -1, 0);
+
+    if (!escaped)
+        alloc_fail(strlen(text));
+    return escaped;
 }

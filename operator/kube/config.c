@@ -167,7 +167,7 @@ static int material_of(const json_t *o, const char *key, const char *dir, struct
     if (text_of(o, key, &path, err) < 0 || text_of(o, data_key, &data, err) < 0)
         return -1;
     if (data) {
-        m->text = kube_base64_decode(data, NULL, err);
+        m->text = kube_base64_decode(data, err);
         return m->text ? 0 : err_wrap(err, "%s", data_key);
     }
     if (!path)
@@ -177,8 +177,8 @@ static int material_of(const json_t *o, const char *key, const char *dir, struct
 }
 
 /* The member `inner` of the element called `name` of the list `list`. */
-static const json_t *named(const json_t *root, const char *list, const char *name,
-                           const char *inner, struct err *err)
+static const json_t *find_named(const json_t *root, const char *list, const char *name,
+                                const char *inner, struct err *err)
 {
     const json_t *elements = json_object_get(root, list);
     for (size_t i = 0; i < json_array_size(elements); i++) {
@@ -253,7 +253,7 @@ static int config_fill(struct kube_config *c, const json_t *root, const char *co
         context = conf_str(root, "current-context");
     if (!context || !*context)
         return err_set(err, "current-context is not set");
-    const json_t *ctx = named(root, "contexts", context, "context", err);
+    const json_t *ctx = find_named(root, "contexts", context, "context", err);
     if (!ctx)
         return -1;
     if (text_of(ctx, "cluster", &cluster, err) < 0 || text_of(ctx, "user", &user, err) < 0 ||
@@ -261,7 +261,7 @@ static int config_fill(struct kube_config *c, const json_t *root, const char *co
         return err_wrap(err, "context \"%s\"", context);
     if (!cluster)
         return err_set(err, "context \"%s\": cluster is missing", context);
-    const json_t *o = named(root, "clusters", cluster, "cluster", err);
+    const json_t *o = find_named(root, "clusters", cluster, "cluster", err);
     if (!o)
         return -1;
     if (cluster_of(c, o, dir, err) < 0)
@@ -269,7 +269,7 @@ static int config_fill(struct kube_config *c, const json_t *root, const char *co
     c->ns = xstrdup(ns ? ns : "default");
     if (!user)
         return 0;
-    o = named(root, "users", user, "user", err);
+    o = find_named(root, "users", user, "user", err);
     if (!o)
         return -1;
     return user_of(c, o, dir, err) < 0 ? err_wrap(err, "user \"%s\"", user) : 0;

@@ -146,7 +146,7 @@ static void request_end(struct request *r, int status, const json_t *body, const
 }
 
 /* NUL characters are let through: one odd object must not hide a whole collection. */
-static json_t *decode(const char *text, size_t len, struct err *err)
+static json_t *decode_body(const char *text, size_t len, struct err *err)
 {
     json_error_t e;
     json_t *o = json_loadb(text, len, JSON_ALLOW_NUL, &e);
@@ -161,8 +161,8 @@ static json_t *decode(const char *text, size_t len, struct err *err)
 }
 
 /* The server's message of a refusal, or what there is of an answer that has none. */
-static void refusal(struct request *r, int status, const json_t *body, const struct http_answer *a,
-                    struct err *err)
+static void set_refusal(struct request *r, int status, const json_t *body,
+                        const struct http_answer *a, struct err *err)
 {
     const char *message = json_string_value(json_object_get(body, "message"));
     if (message)
@@ -181,9 +181,9 @@ static void on_answer(const struct http_answer *a, void *arg)
     if (status == 0)
         err_set(&err, "%s: %s", r->name, a->why);
     else if (a->len > 0)
-        body = decode(a->body, a->len, &err);
+        body = decode_body(a->body, a->len, &err);
     if (status >= 400) {
-        refusal(r, status, body, a, &err);
+        set_refusal(r, status, body, a, &err);
     } else if (status > 0 && a->len > 0 && !body) {
         err_wrap(&err, "%s", r->name);
         status = 0;
@@ -210,7 +210,7 @@ static void on_watch_line(char *line, size_t len, void *arg)
     struct err err = {0};
     if (len == 0)
         return;
-    json_t *o = decode(line, len, &err);
+    json_t *o = decode_body(line, len, &err);
     const char *type = json_string_value(json_object_get(o, "type"));
     const json_t *object = json_object_get(o, "object");
     if (o && (!type || !json_is_object(object)))

@@ -58,10 +58,10 @@ unsigned long kube_watch(struct kube *k, const char *path,
                          kube_done_fn *on_end, void *arg, struct err *err)
     __attribute__((warn_unused_result));
 
-/* Standard alphabet with padding, white space is skipped: the data of Secrets and kubeconfigs.
- * NUL-terminated heap strings; the decoder gives NULL and err for bad input, `len` may be NULL. */
-char *kube_base64_encode(const void *data, size_t len);
-char *kube_base64_decode(const char *text, size_t *len, struct err *err);
+/* Decodes base64 text (standard alphabet, padding; white space is skipped), as Secrets and
+ * kubeconfigs hold it. Returns a NUL-terminated string on the heap; NULL and err if the text is
+ * malformed. */
+char *kube_base64_decode(const char *text, struct err *err);
 
 /* Counters for /metrics: ended requests by method and class of status (index 0: no answer), streams
  * open. */

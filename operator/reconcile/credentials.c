@@ -7,7 +7,6 @@
 #include "base/tls/tls.h"
 #include "operator/objects/objects.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,30 +51,20 @@ void credentials_cancel(struct credentials_job *j)
     job_free(j);
 }
 
-static void finish(struct credentials_job *j, const struct credentials *creds,
-                   const struct status_trouble *trouble)
+static void finish_job(struct credentials_job *j, const struct credentials *creds,
+                       const struct status_trouble *trouble)
 {
     j->on_done(creds, trouble, j->arg);
     job_free(j);
 }
 
-/* NULL if the key is absent or no base64 text. */
+/* NULL if the key is absent or its value is not base64 text. */
 static char *secret_text(const json_t *secret, const char *key)
 {
     const json_t *v = json_object_get(json_object_get(secret, "data"), key);
-    size_t len = json_string_length(v);
-    if (!len || len % 4 || len > (1u << 20))
-        return NULL;
-    const char *text = json_string_value(v);
-    char *out = xcalloc(len, 1);
-    int n = EVP_DecodeBlock((unsigned char *)out, (const unsigned char *)text, (int)len);
-    if (n < 0) {
-        free(out);
-        return NULL;
-    }
-    n -= (text[len - 1] == '=') + (text[len - 2] == '=');
-    out[n] = '\0';
-    return out;
+    struct err err = {0};
+
+    return json_string_length(v) ? kube_base64_decode(json_string_value(v), &err) : NULL;
 }
 
 static int own_credentials(const struct credentials_job *j, struct credentials *out)
@@ -88,7 +77,7 @@ static int own_credentials(const struct credentials_job *j, struct credentials *
 }
 
 /* What is wrong with the Secret at hand. If our own is there we can go on with it. */
-static void fail(struct credentials_job *j, const char *reason, const char *message)
+static void fail_job(struct credentials_job *j, const char *reason, const char *message)
 {
     struct status_trouble t;
     struct credentials own = {0};
@@ -96,24 +85,25 @@ static void fail(struct credentials_job *j, const char *reason, const char *mess
     snprintf(t.reason, sizeof t.reason, "%s", reason);
     snprintf(t.message, sizeof t.message, "Secret %s-%s: %s", j->c->name,
              SUFFIX[j->at < NSECRETS ? j->at : 0], message);
-    finish(j, usable ? &own : NULL, &t);
+    finish_job(j, usable ? &own : NULL, &t);
     credentials_clear(&own);
 }
 
-static void step(struct credentials_job *j);
+static void step_job(struct credentials_job *j);
 static void make_next(struct credentials_job *j);
 
 static void hand_over(struct credentials_job *j)
 {
     struct credentials own = {0};
     if (own_credentials(j, &own) == 0) {
-        finish(j, &own, NULL);
+        finish_job(j, &own, NULL);
     } else {
         j->at = OPERATOR;
-        fail(j, "CertificateInvalid",
-             "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret to have it "
-             "made "
-             "anew.");
+        fail_job(
+            j, "CertificateInvalid",
+            "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret to have it "
+            "made "
+            "anew.");
     }
     credentials_clear(&own);
 }
@@ -134,13 +124,13 @@ static void on_made(int status, const json_t *body, const struct err *err, void 
         tls_ca_destroy(j->ca);
         j->ca = NULL;
         j->at = 0;
-        step(j);
+        step_job(j);
     } else {
-        fail(j, "SecretNotMade", err->msg);
+        fail_job(j, "SecretNotMade", err->msg);
     }
 }
 
-static void post(struct credentials_job *j, const char *cert, const char *key)
+static void post_secret(struct credentials_job *j, const char *cert, const char *key)
 {
     struct err err = {0};
     FREE_AUTO char *path =
@@ -150,7 +140,7 @@ static void post(struct credentials_job *j, const char *cert, const char *key)
     j->request = kube_request(j->kube, &v, on_made, j, &err);
     json_decref(body);
     if (!j->request)
-        fail(j, "SecretNotMade", err.msg);
+        fail_job(j, "SecretNotMade", err.msg);
 }
 
 static int open_ca(struct credentials_job *j, struct err *err)
@@ -174,19 +164,19 @@ static int open_ca(struct credentials_job *j, struct err *err)
     return 0;
 }
 
-static void make(struct credentials_job *j)
+static void make_secret(struct credentials_job *j)
 {
     struct err err = {0};
     FREE_AUTO char *cert = NULL;
     FREE_AUTO char *key = NULL;
     FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, SUFFIX[j->at]);
     if (open_ca(j, &err)) {
-        fail(j, "CertificateInvalid", err.msg);
+        fail_job(j, "CertificateInvalid", err.msg);
         return;
     }
     if (j->at == CA) {
         key = tls_ca_key_pem(j->ca);
-        post(j, j->ca_pem, key);
+        post_secret(j, j->ca_pem, key);
         return;
     }
     char **names = objects_cert_names(j->c, SUFFIX[j->at]);
@@ -194,9 +184,9 @@ static void make(struct credentials_job *j)
                           &cert, &key, &err);
     objects_names_free(names);
     if (rc)
-        fail(j, "CertificateInvalid", err.msg);
+        fail_job(j, "CertificateInvalid", err.msg);
     else
-        post(j, cert, key);
+        post_secret(j, cert, key);
 }
 
 enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS])
@@ -225,10 +215,11 @@ static void make_next(struct credentials_job *j)
     enum credentials_secret next = credentials_next(there);
     j->at = CA;
     if (next == CREDENTIALS_LOST) {
-        fail(j, "CertificateMissing",
-             "the authority is gone and certificates are missing. Suspend the DvmCluster, delete "
-             "its "
-             "Secrets and resume it to have all made anew.");
+        fail_job(
+            j, "CertificateMissing",
+            "the authority is gone and certificates are missing. Suspend the DvmCluster, delete "
+            "its "
+            "Secrets and resume it to have all made anew.");
         return;
     }
     if (next == CREDENTIALS_COMPLETE) {
@@ -236,25 +227,25 @@ static void make_next(struct credentials_job *j)
         return;
     }
     j->at = (int)next;
-    make(j);
+    make_secret(j);
 }
 
 static void on_read(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct credentials_job *j = arg;
     if (status == 200 && !objects_controlled(body, j->c)) {
-        fail(j, "NotOwned",
-             "it exists and is not controlled by this DvmCluster; it is left alone.");
+        fail_job(j, "NotOwned",
+                 "it exists and is not controlled by this DvmCluster; it is left alone.");
         return;
     }
     if (status != 200 && status != 404) {
-        fail(j, "SecretNotRead", err->msg);
+        fail_job(j, "SecretNotRead", err->msg);
         return;
     }
     if (status == 200)
         j->found[j->at] = json_incref((json_t *)body);
     j->at++;
-    step(j);
+    step_job(j);
 }
 
 static int read_one(struct credentials_job *j, struct err *err)
@@ -266,13 +257,13 @@ static int read_one(struct credentials_job *j, struct err *err)
     return j->request ? 0 : -1;
 }
 
-static void step(struct credentials_job *j)
+static void step_job(struct credentials_job *j)
 {
     struct err err = {0};
     if (j->at == NSECRETS)
         make_next(j);
     else if (read_one(j, &err))
-        fail(j, "SecretNotRead", err.msg);
+        fail_job(j, "SecretNotRead", err.msg);
 }
 
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,

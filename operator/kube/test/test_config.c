@@ -89,7 +89,7 @@ static void a_kubeconfig_that_cannot_be_followed_is_refused(void **state)
          "cluster \"k\": server \"10.0.0.1\" is no address like https://host:port"},
         {CONTEXTS "clusters:\n- name: k\n  cluster: {server: \"https://x\", "
                   "certificate-authority-data: \"!\"}\n",
-         "cluster \"k\": certificate-authority-data: no base64: unexpected character at offset 0"},
+         "cluster \"k\": certificate-authority-data: this is not base64 text"},
         {CONTEXTS "clusters:\n- name: k\n  cluster: {server: \"https://x\", "
                   "insecure-skip-tls-verify: true, certificate-authority-data: YQ==}\n",
          "cluster \"k\": insecure-skip-tls-verify and a certificate-authority exclude each other"},
