@@ -58,22 +58,22 @@ void fields_refuse(struct fields *f, const char *name, const char *fmt, ...)
     err_set(f->err, "%s: %s", name, why);
 }
 
-static const json_t *optional(struct fields *f, const char *name)
+static const json_t *find_optional(struct fields *f, const char *name)
 {
     const json_t *v = f->bad ? NULL : json_object_get(f->o, name);
     return v && !json_is_null(v) ? v : NULL;
 }
 
-static const json_t *required(struct fields *f, const char *name)
+static const json_t *find_required(struct fields *f, const char *name)
 {
-    const json_t *v = optional(f, name);
+    const json_t *v = find_optional(f, name);
     if (!v)
         fields_refuse(f, name, "missing");
     return v;
 }
 
-static int64_t integer(struct fields *f, const char *name, const json_t *v, int64_t min,
-                       int64_t max)
+static int64_t get_integer(struct fields *f, const char *name, const json_t *v, int64_t min,
+                           int64_t max)
 {
     if (!json_is_integer(v)) {
         fields_refuse(f, name, "%s where an integer is wanted", type_name(v));
@@ -96,26 +96,26 @@ static int64_t signed_max(uint64_t max)
 
 uint64_t fields_u64(struct fields *f, const char *name, uint64_t max)
 {
-    const json_t *v = required(f, name);
-    return v ? (uint64_t)integer(f, name, v, 0, signed_max(max)) : 0;
+    const json_t *v = find_required(f, name);
+    return v ? (uint64_t)get_integer(f, name, v, 0, signed_max(max)) : 0;
 }
 
 uint64_t fields_u64_or(struct fields *f, const char *name, uint64_t max, uint64_t absent)
 {
-    const json_t *v = optional(f, name);
-    return v ? (uint64_t)integer(f, name, v, 0, signed_max(max)) : absent;
+    const json_t *v = find_optional(f, name);
+    return v ? (uint64_t)get_integer(f, name, v, 0, signed_max(max)) : absent;
 }
 
 int64_t fields_i64_or(struct fields *f, const char *name, int64_t min, int64_t max, int64_t absent)
 {
-    const json_t *v = optional(f, name);
-    return v ? integer(f, name, v, min, max) : absent;
+    const json_t *v = find_optional(f, name);
+    return v ? get_integer(f, name, v, min, max) : absent;
 }
 
 /* Borrowed; NULL when bad. Texts with an embedded NUL have been refused by the JSON parser, or are
  * refused here. */
-static const char *string(struct fields *f, const char *name, const json_t *v, size_t min,
-                          size_t max)
+static const char *get_string(struct fields *f, const char *name, const json_t *v, size_t min,
+                              size_t max)
 {
     if (!json_is_string(v)) {
         fields_refuse(f, name, "%s where a string is wanted", type_name(v));
@@ -134,31 +134,31 @@ static const char *string(struct fields *f, const char *name, const json_t *v, s
 
 char *fields_str(struct fields *f, const char *name, size_t max)
 {
-    const json_t *v = required(f, name);
-    const char *s = v ? string(f, name, v, 1, max) : NULL;
+    const json_t *v = find_required(f, name);
+    const char *s = v ? get_string(f, name, v, 1, max) : NULL;
     return s ? xstrdup(s) : NULL;
 }
 
 char *fields_str_or(struct fields *f, const char *name, size_t max, const char *absent)
 {
-    const json_t *v = optional(f, name);
+    const json_t *v = find_optional(f, name);
     if (!v)
         return f->bad ? NULL : xstrdup(absent);
-    const char *s = string(f, name, v, 0, max);
+    const char *s = get_string(f, name, v, 0, max);
     return s ? xstrdup(s) : NULL;
 }
 
 void fields_word(struct fields *f, const char *name, char *out, size_t size)
 {
-    const json_t *v = required(f, name);
-    const char *s = v ? string(f, name, v, 1, size - 1) : NULL;
+    const json_t *v = find_required(f, name);
+    const char *s = v ? get_string(f, name, v, 1, size - 1) : NULL;
     snprintf(out, size, "%s", s ? s : "");
 }
 
-static size_t choice(struct fields *f, const char *name, const json_t *v, const char *const *words,
-                     size_t nwords)
+static size_t get_choice(struct fields *f, const char *name, const json_t *v,
+                         const char *const *words, size_t nwords)
 {
-    const char *s = string(f, name, v, 1, SIZE_MAX);
+    const char *s = get_string(f, name, v, 1, SIZE_MAX);
     for (size_t i = 0; s && i < nwords; i++)
         if (strcmp(s, words[i]) == 0)
             return i;
@@ -169,20 +169,20 @@ static size_t choice(struct fields *f, const char *name, const json_t *v, const 
 
 size_t fields_choice(struct fields *f, const char *name, const char *const *words, size_t nwords)
 {
-    const json_t *v = required(f, name);
-    return v ? choice(f, name, v, words, nwords) : 0;
+    const json_t *v = find_required(f, name);
+    return v ? get_choice(f, name, v, words, nwords) : 0;
 }
 
 size_t fields_choice_or(struct fields *f, const char *name, const char *const *words, size_t nwords,
                         size_t absent)
 {
-    const json_t *v = optional(f, name);
-    return v ? choice(f, name, v, words, nwords) : absent;
+    const json_t *v = find_optional(f, name);
+    return v ? get_choice(f, name, v, words, nwords) : absent;
 }
 
 const json_t *fields_object_or_null(struct fields *f, const char *name)
 {
-    const json_t *v = optional(f, name);
+    const json_t *v = find_optional(f, name);
     if (v && !json_is_object(v)) {
         fields_refuse(f, name, "%s where an object is wanted", type_name(v));
         return NULL;
@@ -190,7 +190,7 @@ const json_t *fields_object_or_null(struct fields *f, const char *name)
     return v;
 }
 
-static const json_t *array(struct fields *f, const char *name, const json_t *v, size_t max)
+static const json_t *get_array(struct fields *f, const char *name, const json_t *v, size_t max)
 {
     if (v && !json_is_array(v))
         fields_refuse(f, name, "%s where a list is wanted", type_name(v));
@@ -201,16 +201,16 @@ static const json_t *array(struct fields *f, const char *name, const json_t *v, 
 
 const json_t *fields_array(struct fields *f, const char *name, size_t max)
 {
-    return array(f, name, required(f, name), max);
+    return get_array(f, name, find_required(f, name), max);
 }
 
 const json_t *fields_array_or_null(struct fields *f, const char *name, size_t max)
 {
-    return array(f, name, optional(f, name), max);
+    return get_array(f, name, find_optional(f, name), max);
 }
 
-static uint32_t *u32s(struct fields *f, const char *name, const json_t *list, bool ascending,
-                      size_t *n)
+static uint32_t *get_u32s(struct fields *f, const char *name, const json_t *list, bool ascending,
+                          size_t *n)
 {
     size_t count = json_array_size(list); /* 0 for NULL */
     *n = 0;
@@ -218,7 +218,7 @@ static uint32_t *u32s(struct fields *f, const char *name, const json_t *list, bo
         return NULL;
     FREE_AUTO uint32_t *out = xcalloc(count, sizeof(*out));
     for (size_t i = 0; i < count && !f->bad; i++) {
-        out[i] = (uint32_t)integer(f, name, json_array_get(list, i), 0, UINT32_MAX);
+        out[i] = (uint32_t)get_integer(f, name, json_array_get(list, i), 0, UINT32_MAX);
         if (ascending && i > 0 && out[i] <= out[i - 1])
             fields_refuse(f, name, "%" PRIu32 " after %" PRIu32 ", ascending numbers are wanted",
                           out[i], out[i - 1]);
@@ -233,12 +233,12 @@ static uint32_t *u32s(struct fields *f, const char *name, const json_t *list, bo
 
 uint32_t *fields_u32s(struct fields *f, const char *name, size_t max, bool ascending, size_t *n)
 {
-    return u32s(f, name, fields_array(f, name, max), ascending, n);
+    return get_u32s(f, name, fields_array(f, name, max), ascending, n);
 }
 
 uint32_t *fields_u32s_or_none(struct fields *f, const char *name, size_t max, size_t *n)
 {
-    return u32s(f, name, fields_array_or_null(f, name, max), false, n);
+    return get_u32s(f, name, fields_array_or_null(f, name, max), false, n);
 }
 
 void fields_put_u64(json_t *o, const char *name, uint64_t v)

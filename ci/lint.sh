@@ -8,9 +8,11 @@ shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${LINT_ROOT:-$here/..}"
 
-readonly GATES=(format layers pure banned state sizes spdx shell tidy)
+readonly GATES=(format layers pure banned state names sizes spdx shell tidy)
 readonly CLANG_MAJOR=14
 readonly FILE_LINES_MAX=800
+# Folders whose functions are named by the rules of ci/names.awk.
+readonly NAMED='^(base|api|operator)/'
 # A name followed by "(" in code; lines of tests count too.
 readonly BANNED='strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|strtok|system|popen|sleep|usleep|nanosleep'
 
@@ -139,6 +141,16 @@ gate_banned() {
 gate_state() {
     local constant='extern (const [^*]*|[^*]*[*]+ *const [^*]*);'
     code_files | matching_code '[[:space:]]*extern [^(]*;' | no_match "$constant" | refuse "is exported state"
+}
+
+# What a function's name has to tell is written in ci/names.awk. Names of test functions are sentences.
+gate_names() {
+    local tags rc=0
+    command -v ctags >/dev/null || die "ctags is needed"
+    tags=$(code_files | grep -E "$NAMED" | grep -v /test/ |
+        xargs -r ctags --kinds-C=fp -x --_xformat='%N %F %n %{file} %K' | LC_ALL=C sort)
+    awk -f "$here/names.awk" <<<"$tags" || rc=1
+    return "$rc"
 }
 
 # Patterns for one of the names that is no part of a longer one and no member: as a word, or called.

@@ -35,7 +35,7 @@ struct program {
     struct loop_signal *term, *intr;
 };
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
     fputs("Usage: dvm-operator [options]\n"
           "  --kubeconfig FILE         access by this file (default: the pod's service account)\n"
@@ -99,7 +99,7 @@ static int take_flag(struct flags *f, int opt, struct err *err)
         puts("dvm-operator " DVM_VERSION);
         exit(0);
     case 'h':
-        usage(stdout);
+        print_usage(stdout);
         exit(0);
     default:
         return err_set(err, "see dvm-operator --help");

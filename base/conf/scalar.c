@@ -17,7 +17,7 @@ static bool is_one_of(const char *s, const char *const *words)
     return false;
 }
 
-static bool only(const char *s, const char *digits)
+static bool has_only(const char *s, const char *digits)
 {
     return *s && s[strspn(s, digits)] == '\0';
 }
@@ -25,16 +25,16 @@ static bool only(const char *s, const char *digits)
 /* The base of the integer `s` and where its digits begin; 0 if it is none. */
 static int int_base(const char *s, const char **digits)
 {
-    if (strncmp(s, "0o", 2) == 0 && only(s + 2, "01234567")) {
+    if (strncmp(s, "0o", 2) == 0 && has_only(s + 2, "01234567")) {
         *digits = s + 2;
         return 8;
     }
-    if (strncmp(s, "0x", 2) == 0 && only(s + 2, "0123456789abcdefABCDEF")) {
+    if (strncmp(s, "0x", 2) == 0 && has_only(s + 2, "0123456789abcdefABCDEF")) {
         *digits = s + 2;
         return 16;
     }
     *digits = s;
-    return only(s + (*s == '-' || *s == '+'), "0123456789") ? 10 : 0;
+    return has_only(s + (*s == '-' || *s == '+'), "0123456789") ? 10 : 0;
 }
 
 static bool is_real(const char *s)
@@ -54,12 +54,12 @@ static bool is_real(const char *s)
     if (*s == 'e' || *s == 'E') {
         s++;
         s += *s == '-' || *s == '+';
-        return only(s, "0123456789");
+        return has_only(s, "0123456789");
     }
     return *s == '\0';
 }
 
-static json_t *integer(const char *digits, int base, const char *s, struct err *err)
+static json_t *parse_integer(const char *digits, int base, const char *s, struct err *err)
 {
     long long v;
 
@@ -72,7 +72,7 @@ static json_t *integer(const char *digits, int base, const char *s, struct err *
     return json_integer(v);
 }
 
-static json_t *real(const char *s, struct err *err)
+static json_t *parse_real(const char *s, struct err *err)
 {
     double v = strtod(s, NULL);
 
@@ -106,6 +106,6 @@ json_t *conf_plain_scalar(const char *s, struct err *err)
     }
     base = int_base(s, &digits);
     if (base)
-        return integer(digits, base, s, err);
-    return is_real(s) ? real(s, err) : json_string(s);
+        return parse_integer(digits, base, s, err);
+    return is_real(s) ? parse_real(s, err) : json_string(s);
 }

@@ -31,13 +31,13 @@ static void free_event(yaml_event_t *ev)
 #define JSON_AUTO __attribute__((cleanup(free_json)))
 #define EVENT_AUTO __attribute__((cleanup(free_event)))
 
-static int refuse(struct reader *r, const yaml_event_t *ev, const char *why)
+static int refuse_event(struct reader *r, const yaml_event_t *ev, const char *why)
 {
     return err_set(r->err, "%s:%zu:%zu: %s", r->name, ev->start_mark.line + 1,
                    ev->start_mark.column + 1, why);
 }
 
-static int next(struct reader *r, yaml_event_t *ev)
+static int next_event(struct reader *r, yaml_event_t *ev)
 {
     const yaml_parser_t *p = &r->parser;
 
@@ -56,11 +56,11 @@ static int check_scalar(struct reader *r, const yaml_event_t *ev)
     const char *tag = (const char *)ev->data.scalar.tag;
 
     if (ev->data.scalar.anchor)
-        return refuse(r, ev, "anchors are not supported");
+        return refuse_event(r, ev, "anchors are not supported");
     if (tag && strcmp(tag, YAML_STR_TAG) != 0)
-        return refuse(r, ev, "tags other than !!str are not supported");
+        return refuse_event(r, ev, "tags other than !!str are not supported");
     if (memchr(ev->data.scalar.value, '\0', ev->data.scalar.length))
-        return refuse(r, ev, "a NUL character is not supported");
+        return refuse_event(r, ev, "a NUL character is not supported");
     return 0;
 }
 
@@ -77,7 +77,7 @@ static json_t *read_scalar(struct reader *r, const yaml_event_t *ev)
     else
         j = json_string(s);
     if (!j)
-        refuse(r, ev, why.msg[0] ? why.msg : "not valid UTF-8");
+        refuse_event(r, ev, why.msg[0] ? why.msg : "not valid UTF-8");
     return j;
 }
 
@@ -85,11 +85,11 @@ static int check_collection(struct reader *r, const yaml_event_t *ev, const yaml
                             const yaml_char_t *tag, int depth)
 {
     if (anchor)
-        return refuse(r, ev, "anchors are not supported");
+        return refuse_event(r, ev, "anchors are not supported");
     if (tag)
-        return refuse(r, ev, "tags other than !!str are not supported");
+        return refuse_event(r, ev, "tags other than !!str are not supported");
     if (depth > DEPTH_MAX)
-        return refuse(r, ev, "nested too deeply");
+        return refuse_event(r, ev, "nested too deeply");
     return 0;
 }
 
@@ -105,7 +105,7 @@ static json_t *read_sequence(struct reader *r, const yaml_event_t *start, int de
         EVENT_AUTO yaml_event_t ev;
         json_t *item;
 
-        if (next(r, &ev) < 0)
+        if (next_event(r, &ev) < 0)
             return NULL;
         if (ev.type == YAML_SEQUENCE_END_EVENT) {
             done = json_incref(list);
@@ -115,7 +115,7 @@ static json_t *read_sequence(struct reader *r, const yaml_event_t *start, int de
         if (!item)
             return NULL;
         if (json_array_append_new(list, item) < 0) {
-            refuse(r, &ev, "out of memory");
+            refuse_event(r, &ev, "out of memory");
             return NULL;
         }
     }
@@ -125,14 +125,14 @@ static json_t *read_sequence(struct reader *r, const yaml_event_t *start, int de
 static int check_key(struct reader *r, const yaml_event_t *key, const json_t *map)
 {
     if (key->type != YAML_SCALAR_EVENT)
-        return refuse(r, key, "a key must be a scalar");
+        return refuse_event(r, key, "a key must be a scalar");
     if (check_scalar(r, key) < 0)
         return -1;
     if (json_object_get(map, (const char *)key->data.scalar.value)) {
         FREE_AUTO char *why =
             xasprintf("the key \"%.64s\" is there twice", (const char *)key->data.scalar.value);
 
-        return refuse(r, key, why);
+        return refuse_event(r, key, why);
     }
     return 0;
 }
@@ -150,19 +150,19 @@ static json_t *read_mapping(struct reader *r, const yaml_event_t *start, int dep
         EVENT_AUTO yaml_event_t ev = {0};
         json_t *value;
 
-        if (next(r, &key) < 0)
+        if (next_event(r, &key) < 0)
             return NULL;
         if (key.type == YAML_MAPPING_END_EVENT) {
             done = json_incref(map);
             continue;
         }
-        if (check_key(r, &key, map) < 0 || next(r, &ev) < 0)
+        if (check_key(r, &key, map) < 0 || next_event(r, &ev) < 0)
             return NULL;
         value = read_value(r, &ev, depth);
         if (!value)
             return NULL;
         if (json_object_set_new(map, (const char *)key.data.scalar.value, value) < 0) {
-            refuse(r, &key, "the key is not valid UTF-8");
+            refuse_event(r, &key, "the key is not valid UTF-8");
             return NULL;
         }
     }
@@ -180,21 +180,21 @@ static json_t *read_value(struct reader *r, yaml_event_t *ev, int depth)
     case YAML_MAPPING_START_EVENT:
         return read_mapping(r, ev, depth + 1);
     case YAML_ALIAS_EVENT:
-        refuse(r, ev, "aliases are not supported");
+        refuse_event(r, ev, "aliases are not supported");
         return NULL;
     default:
-        refuse(r, ev, "a value is missing");
+        refuse_event(r, ev, "a value is missing");
         return NULL;
     }
 }
 
-static int expect(struct reader *r, yaml_event_type_t type, const char *otherwise)
+static int expect_event(struct reader *r, yaml_event_type_t type, const char *otherwise)
 {
     EVENT_AUTO yaml_event_t ev;
 
-    if (next(r, &ev) < 0)
+    if (next_event(r, &ev) < 0)
         return -1;
-    return ev.type == type ? 0 : refuse(r, &ev, otherwise);
+    return ev.type == type ? 0 : refuse_event(r, &ev, otherwise);
 }
 
 static json_t *read_stream(struct reader *r)
@@ -203,15 +203,15 @@ static json_t *read_stream(struct reader *r)
     EVENT_AUTO yaml_event_t root = {0};
     JSON_AUTO json_t *value = NULL;
 
-    if (expect(r, YAML_STREAM_START_EVENT, "no stream") < 0 || next(r, &start) < 0)
+    if (expect_event(r, YAML_STREAM_START_EVENT, "no stream") < 0 || next_event(r, &start) < 0)
         return NULL;
     if (start.type == YAML_STREAM_END_EVENT)
         return json_null();
-    if (next(r, &root) < 0)
+    if (next_event(r, &root) < 0)
         return NULL;
     value = read_value(r, &root, 0);
-    if (!value || expect(r, YAML_DOCUMENT_END_EVENT, "the document does not end") < 0 ||
-        expect(r, YAML_STREAM_END_EVENT, "more than one document") < 0)
+    if (!value || expect_event(r, YAML_DOCUMENT_END_EVENT, "the document does not end") < 0 ||
+        expect_event(r, YAML_STREAM_END_EVENT, "more than one document") < 0)
         return NULL;
     return json_incref(value);
 }

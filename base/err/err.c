@@ -19,7 +19,7 @@ static void set_va(struct err *err, int code, const char *fmt, va_list ap)
     memcpy(err->msg, msg, strlen(msg) + 1);
 }
 
-static void append(struct err *err, const char *text)
+static void append_text(struct err *err, const char *text)
 {
     size_t used = strlen(err->msg);
 
@@ -60,7 +60,7 @@ int err_sys(struct err *err, int errnum, const char *fmt, ...)
     va_start(ap, fmt);
     set_va(err, errnum, fmt, ap);
     va_end(ap);
-    append(err, strerror_r(errnum, text, sizeof(text)));
+    append_text(err, strerror_r(errnum, text, sizeof(text)));
     return -1;
 }
 
@@ -76,6 +76,6 @@ int err_wrap(struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     set_va(err, err->code, fmt, ap);
     va_end(ap);
-    append(err, cause);
+    append_text(err, cause);
     return -1;
 }

@@ -25,7 +25,7 @@ const char *fsm_event_name(const struct fsm *m, int event)
     return name ? name : "?";
 }
 
-static const struct fsm_row *find(const struct fsm *m, int state, int event)
+static const struct fsm_row *find_row(const struct fsm *m, int state, int event)
 {
     const struct fsm_row *any = NULL;
 
@@ -44,7 +44,7 @@ static const struct fsm_row *find(const struct fsm *m, int state, int event)
 
 int fsm_step(const struct fsm *m, int *state, int event, int *action, struct err *err)
 {
-    const struct fsm_row *row = find(m, *state, event);
+    const struct fsm_row *row = find_row(m, *state, event);
 
     if (!row)
         return err_set(err, "%s: event %s (%d) is illegal in state %s (%d)", m->name,

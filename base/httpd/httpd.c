@@ -243,7 +243,7 @@ static const char *method_name(enum evhttp_cmd_type type)
 }
 
 /* 0, or -1 and the request has been answered. */
-static int identify(const struct httpd *h, struct httpd_req *req)
+static int identify_client(const struct httpd *h, struct httpd_req *req)
 {
     struct err err = {0};
 
@@ -257,7 +257,7 @@ static int identify(const struct httpd *h, struct httpd_req *req)
     return 0;
 }
 
-static void route(const struct httpd *h, struct httpd_req *req)
+static void route_request(const struct httpd *h, struct httpd_req *req)
 {
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req->ev);
     const char *path = evhttp_uri_get_path(uri);
@@ -306,8 +306,8 @@ static void on_request(struct evhttp_request *ev, void *arg)
     conn->deadline_ms = 0;
     evhttp_connection_set_closecb(evcon, on_conn_closed, conn);
     evhttp_request_set_on_complete_cb(ev, on_reply_sent, conn);
-    if (identify(h, req) == 0)
-        route(h, req);
+    if (identify_client(h, req) == 0)
+        route_request(h, req);
 }
 
 /* A numeric address and port as the kernel takes it; its length, or 0. */

@@ -89,7 +89,8 @@ static void add_header(struct httpd_req *req, const char *name, const char *valu
     evhttp_add_header(evhttp_request_get_output_headers(req->ev), name, value);
 }
 
-static void reply(struct httpd_req *req, int status, const char *type, const void *data, size_t len)
+static void send_reply(struct httpd_req *req, int status, const char *type, const void *data,
+                       size_t len)
 {
     struct evhttp_request *ev = req->ev;
     struct evbuffer *out;
@@ -113,7 +114,7 @@ static void reply(struct httpd_req *req, int status, const char *type, const voi
 
 void httpd_reply_text(struct httpd_req *req, int status, const char *type, const char *text)
 {
-    reply(req, status, type, text, strlen(text));
+    send_reply(req, status, type, text, strlen(text));
 }
 
 void httpd_reply_json(struct httpd_req *req, int status, json_t *body)
@@ -126,10 +127,10 @@ void httpd_reply_json(struct httpd_req *req, int status, json_t *body)
         httpd_reply_text(req, HTTP_INTERNAL, "text/plain", "the answer could not be encoded\n");
         return;
     }
-    reply(req, status, "application/json", text, strlen(text));
+    send_reply(req, status, "application/json", text, strlen(text));
 }
 
-static json_t *refusal(int status, const char *reason, const char *message)
+static json_t *refusal_body(int status, const char *reason, const char *message)
 {
     return json_pack("{s:{s:i,s:s,s:s}}", "error", "status", status, "reason", reason, "message",
                      message);
@@ -152,11 +153,11 @@ void httpd_refuse(struct httpd_req *req, int status, const char *reason, const c
     va_start(ap, fmt);
     vsnprintf(message, sizeof(message), fmt, ap);
     va_end(ap);
-    body = refusal(status, reason, message);
+    body = refusal_body(status, reason, message);
     if (!body) {
         /* Not UTF-8: it quotes the request, or it was cut within a character. */
         make_ascii(message);
-        body = refusal(status, reason, message);
+        body = refusal_body(status, reason, message);
     }
     httpd_reply_json(req, status, body);
 }

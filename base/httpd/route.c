@@ -54,7 +54,7 @@ void httpd_params_clear(struct httpd_params *params)
 }
 
 /* A segment with its %xx decoded; NULL if that is empty or holds a NUL. */
-static char *decode(const char *segment, size_t len)
+static char *decode_segment(const char *segment, size_t len)
 {
     FREE_AUTO char *raw = xasprintf("%.*s", (int)len, segment);
     size_t size = 0;
@@ -76,7 +76,7 @@ static bool match_segment(const char *pattern, size_t pattern_len, const char *p
 
     if (!is_param && path_len == 0)
         return pattern_len == 0;
-    value = decode(path, path_len);
+    value = decode_segment(path, path_len);
     if (!value)
         return false;
     if (!is_param || params->n == HTTPD_PARAMS_MAX) {
@@ -93,7 +93,7 @@ static bool match_segment(const char *pattern, size_t pattern_len, const char *p
 }
 
 /* Fills params, also when it does not match. */
-static bool match(const char *pattern, const char *path, struct httpd_params *params)
+static bool match_pattern(const char *pattern, const char *path, struct httpd_params *params)
 {
     for (;;) {
         size_t pattern_len = strcspn(pattern, "/");
@@ -126,7 +126,7 @@ int httpd_routes_find(const struct httpd_routes *r, const char *method, const ch
         const struct route *route = &r->at[i];
 
         httpd_params_clear(params);
-        if (!match(route->pattern, path, params))
+        if (!match_pattern(route->pattern, path, params))
             continue;
         if (strcmp(route->method, method) == 0) {
             *fn = route->fn;

@@ -17,7 +17,7 @@ struct httpd_stream {
     void *arg;
 };
 
-static void destroy(struct httpd_stream *s)
+static void destroy_stream(struct httpd_stream *s)
 {
     loop_timer_destroy(s->gone);
     httpd_req_destroy(s->req);
@@ -29,7 +29,7 @@ void httpd_stream_on_gone(struct httpd_stream *s)
     void (*on_closed)(void *arg) = s->on_closed;
     void *arg = s->arg;
 
-    destroy(s);
+    destroy_stream(s);
     on_closed(arg);
 }
 
@@ -59,7 +59,7 @@ struct httpd_stream *httpd_stream_begin(struct httpd_req *req, const char *type,
     return s;
 }
 
-static size_t pending(const struct httpd_req *req)
+static size_t pending_bytes(const struct httpd_req *req)
 {
     struct evhttp_connection *conn = evhttp_request_get_connection(req->ev);
 
@@ -73,7 +73,7 @@ int httpd_stream_send(struct httpd_stream *s, const void *data, size_t len)
 
     if (!s->req->ev)
         return 0; /* on_closed is on its way */
-    if (len > PENDING_MAX || pending(s->req) > PENDING_MAX - len)
+    if (len > PENDING_MAX || pending_bytes(s->req) > PENDING_MAX - len)
         return -1;
     chunk = evbuffer_new();
     rc = chunk && evbuffer_add(chunk, data, len) == 0 ? 0 : -1;
@@ -90,7 +90,7 @@ void httpd_stream_end(struct httpd_stream *s)
 
     if (ev)
         httpd_conn_answered(s->req->conn);
-    destroy(s);
+    destroy_stream(s);
     if (ev)
         evhttp_send_reply_end(ev);
 }

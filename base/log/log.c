@@ -53,7 +53,7 @@ unsigned long log_lost(void)
 }
 
 /* Bytes of the printable UTF-8 sequence at p, 0 if there is none (control, malformed, overlong). */
-static size_t printable(const unsigned char *p)
+static size_t printable_bytes(const unsigned char *p)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
@@ -74,14 +74,14 @@ static size_t printable(const unsigned char *p)
 }
 
 /* Appends `text` escaped; false if it did not fit into size bytes with the cut mark and newline. */
-static bool escape(char *out, size_t *len, size_t size, const char *text)
+static bool escape_text(char *out, size_t *len, size_t size, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
     const size_t room = size - sizeof(CUT_MARK);
 
     while (*p) {
         char hex[8];
-        size_t n = printable(p);
+        size_t n = printable_bytes(p);
         size_t m = n;
         const char *src = (const char *)p;
 
@@ -99,7 +99,7 @@ static bool escape(char *out, size_t *len, size_t size, const char *text)
     return true;
 }
 
-static size_t format(char *out, size_t size, enum log_level level, const char *text)
+static size_t format_line(char *out, size_t size, enum log_level level, const char *text)
 {
     struct timespec now;
     struct tm tm;
@@ -117,7 +117,7 @@ static size_t format(char *out, size_t size, enum log_level level, const char *t
         len += (size_t)snprintf(head + len, sizeof(head) - len, ".%03ld", now.tv_nsec / 1000000);
     snprintf(head + len, sizeof(head) - len, "Z %s %s: ", level_names[level], logger.program);
     len = 0;
-    whole = escape(out, &len, size, head) && escape(out, &len, size, text);
+    whole = escape_text(out, &len, size, head) && escape_text(out, &len, size, text);
     if (!whole) {
         memcpy(out + len, CUT_MARK, sizeof(CUT_MARK) - 1);
         len += sizeof(CUT_MARK) - 1;
@@ -126,11 +126,11 @@ static size_t format(char *out, size_t size, enum log_level level, const char *t
     return len;
 }
 
-static bool put(enum log_level level, const char *text)
+static bool put_line(enum log_level level, const char *text)
 {
     char record[RECORD_MAX];
     size_t lead = atomic_exchange(&logger.torn, false) ? 1 : 0;
-    size_t len = lead + format(record + lead, sizeof(record) - lead, level, text);
+    size_t len = lead + format_line(record + lead, sizeof(record) - lead, level, text);
     ssize_t n;
 
     if (lead)
@@ -143,7 +143,7 @@ static bool put(enum log_level level, const char *text)
     return false;
 }
 
-static void emit(enum log_level level, const char *text)
+static void emit_line(enum log_level level, const char *text)
 {
     unsigned long untold = atomic_exchange(&logger.untold, 0);
 
@@ -151,10 +151,10 @@ static void emit(enum log_level level, const char *text)
         char notice[64];
 
         snprintf(notice, sizeof(notice), "records lost before this one count=%lu", untold);
-        if (!put(LOG_LEVEL_WARN, notice))
+        if (!put_line(LOG_LEVEL_WARN, notice))
             atomic_fetch_add(&logger.untold, untold);
     }
-    if (!put(level, text)) {
+    if (!put_line(level, text)) {
         atomic_fetch_add(&logger.lost, 1);
         atomic_fetch_add(&logger.untold, 1);
     }
@@ -168,7 +168,7 @@ static void log_va(enum log_level level, const char *fmt, va_list ap)
     char text[RECORD_MAX];
 
     vsnprintf(text, sizeof(text), fmt, ap);
-    emit(level, text);
+    emit_line(level, text);
 }
 
 void log_error(const char *fmt, ...)

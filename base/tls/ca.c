@@ -190,7 +190,7 @@ static int add_names(X509 *cert, const char *const *texts, struct err *err)
 }
 
 /* A certificate with everything but the subject, the extensions and the signature. */
-static X509 *draft(EVP_PKEY *key, int days, struct err *err)
+static X509 *draft_certificate(EVP_PKEY *key, int days, struct err *err)
 {
     X509 *cert = X509_new();
 
@@ -235,7 +235,7 @@ struct tls_ca *tls_ca_create(const char *cluster, int days, struct err *err)
         tls_err(err, "creating the key of a certificate authority");
         goto error;
     }
-    ca->cert = draft(ca->key, days, err);
+    ca->cert = draft_certificate(ca->key, days, err);
     if (!ca->cert || sign_ca(ca, err) < 0) {
         err_wrap(err, "creating a certificate authority for %s", cluster);
         goto error;
@@ -340,7 +340,7 @@ int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const ch
     key = EVP_EC_gen("P-256");
     if (!key)
         return tls_err(err, "creating a key for %s", name);
-    cert = draft(key, days, err);
+    cert = draft_certificate(key, days, err);
     if (!cert || set_subject(cert, ca->cluster, role, name, err) < 0 ||
         sign_leaf(ca, cert, names, err) < 0)
         return err_wrap(err, "issuing a certificate for %s %s", role, name);

@@ -28,8 +28,8 @@ static void free_store_ctx(X509_STORE_CTX **ctx)
 #define STORE_CTX_AUTO __attribute__((cleanup(free_store_ctx)))
 
 /* One run of bytes: the use with its NUL, the certificate with its length, the data. */
-static void content(struct buf *b, const char *use, const void *cert, size_t cert_len,
-                    const void *data, size_t len)
+static void put_content(struct buf *b, const char *use, const void *cert, size_t cert_len,
+                        const void *data, size_t len)
 {
     buf_init(b, strlen(use) + 1 + 4 + cert_len + len);
     buf_put_raw(b, use, strlen(use) + 1);
@@ -62,7 +62,7 @@ int tls_sign(const struct tls_ctx *t, const char *use, const void *data, size_t 
     ERR_clear_error();
     if (put_cert(SSL_CTX_get0_certificate(t->ssl), cert, err) < 0)
         return -1;
-    content(&all, use, cert->data + at, cert->len - at, data, len);
+    put_content(&all, use, cert->data + at, cert->len - at, data, len);
     /* No digest is named: each kind of key has its own. */
     if (!md || EVP_DigestSignInit(md, NULL, NULL, NULL, SSL_CTX_get0_privatekey(t->ssl)) != 1 ||
         EVP_DigestSign(md, sig, &sig_len, all.data, all.len) != 1)
@@ -72,7 +72,7 @@ int tls_sign(const struct tls_ctx *t, const char *use, const void *data, size_t 
 }
 
 /* As a peer's in a handshake, whichever side it is on. */
-static int trust(const struct tls_ctx *t, X509 *cert, struct err *err)
+static int verify_peer(const struct tls_ctx *t, X509 *cert, struct err *err)
 {
     STORE_CTX_AUTO X509_STORE_CTX *ctx = X509_STORE_CTX_new();
 
@@ -111,9 +111,9 @@ int tls_verify(const struct tls_ctx *t, const char *use, const void *data, size_
     ERR_clear_error();
     memset(signer, 0, sizeof(*signer));
     cert = cert_of(s, err);
-    if (!cert || trust(t, cert, err) < 0)
+    if (!cert || verify_peer(t, cert, err) < 0)
         return -1;
-    content(&all, use, s->cert, s->cert_len, data, len);
+    put_content(&all, use, s->cert, s->cert_len, data, len);
     if (!md || EVP_DigestVerifyInit(md, NULL, NULL, NULL, X509_get0_pubkey(cert)) != 1)
         return tls_err(err, "checking a signature");
     if (EVP_DigestVerify(md, s->signature, s->signature_len, all.data, all.len) != 1) {

@@ -13,8 +13,8 @@ setup() {
     cp "$ci/../.clang-format" "$ci/../.clang-tidy" "$tree"
     file Makefile '# SPDX-License-Identifier: BSD-3-Clause' 'PKGS := jansson' \
         'CORE_MODULES := wire tree' 'HOST_MODULES := net pmix' 'TOOL_MODULES := cli'
-    c_file base/one/one.h 'int one(void);'
-    c_file base/one/one.c '#include "base/one/one.h"' '' 'int one(void)' '{' '    return 1;' '}'
+    c_file base/one/one.h 'int one_get(void);'
+    c_file base/one/one.c '#include "base/one/one.h"' '' 'int one_get(void)' '{' '    return 1;' '}'
     c_file api/api.h '#include "base/one/one.h"'
     c_file dvm/protocol/wire/wire.h '#include "api/api.h"' '#include "base/one/one.h"'
     c_file dvm/protocol/wire/wire_private.h
@@ -253,6 +253,34 @@ passes() {
     passes state
 }
 
+@test "names: an exported function that does not begin with the noun of its place is refused" {
+    c_file operator/kube/bad.h 'int apply_patch(void);'
+    c_file operator/kube/bad.c '#include "operator/kube/bad.h"' '' 'int apply_patch(void)' '{' '    return 1;' '}'
+    refused names "operator/kube/bad.c:4: apply_patch: an exported function begins with the noun"
+    [[ $output == *"1 functions of "* ]]
+}
+
+@test "names: a function that only looks like the noun of its place is refused" {
+    c_file operator/kube/bad.c 'int kubernetes_go(void);' 'int kubernetes_go(void)' '{' '    return 1;' '}'
+    refused names kubernetes_go
+    c_file operator/kube/bad.c 'int kube(void);' 'int kube(void)' '{' '    return 1;' '}'
+    refused names "kube:"
+}
+
+@test "names: a static function of one word is refused" {
+    c_file base/one/bad.c 'static int drop(void)' '{' '    return 1;' '}'
+    refused names "base/one/bad.c:2: drop: a static function says what it does and to what"
+}
+
+@test "names: nouns of file, folder and header pass, and names of tests" {
+    c_file operator/kube/pods.h 'int pod_count(void);'
+    c_file operator/kube/list.c '#include "operator/kube/pods.h"' 'static int count_pods(void)' '{' '    return 1;' '}' \
+        'int pod_count(void)' '{' '    return count_pods();' '}' \
+        'int kube_list_one(void)' '{' '    return 1;' '}' 'int list_two(void)' '{' '    return 2;' '}'
+    c_file base/one/test/test_one.c 'static int works(void)' '{' '    return 1;' '}'
+    passes names
+}
+
 @test "sizes: a file of 801 lines is refused" {
     c_file base/one/bad.c
     yes '' | head -n 800 >>"$tree/base/one/bad.c"
@@ -319,7 +347,7 @@ passes() {
 
 @test "tidy: a file that passed is looked at again when its header changes" {
     passes tidy
-    c_file base/one/one.h 'int one(int x);'
+    c_file base/one/one.h 'int one_get(int x);'
     refused tidy "base/one/one.c"
 }
 

@@ -56,7 +56,7 @@ static void set_text(char **to, const char *text)
 
 /* A copy without what nobody reads; `kind` and `api_version` are filled in where absent (may be
  * NULL). */
-static json_t *trimmed(const json_t *object, const char *kind, const char *api_version)
+static json_t *trim_object(const json_t *object, const char *kind, const char *api_version)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)object);
     json_t *meta = json_copy(json_object_get(copy, "metadata"));
@@ -69,14 +69,14 @@ static json_t *trimmed(const json_t *object, const char *kind, const char *api_v
     return copy;
 }
 
-static void tell(struct cache *c, const json_t *object, bool deleted)
+static void report_change(struct cache *c, const json_t *object, bool deleted)
 {
     if (c->opts.on_change)
         c->opts.on_change(object, deleted, c->opts.arg);
 }
 
 /* Puts a trimmed copy in and tells of it. */
-static void take(struct cache *c, json_t *object, const struct store_how *how)
+static void take_object(struct cache *c, json_t *object, const struct store_how *how)
 {
     FREE_AUTO char *key = store_key_of(object);
     if (!key) {
@@ -85,7 +85,7 @@ static void take(struct cache *c, json_t *object, const struct store_how *how)
     }
     json_incref(object);
     if (store_put(&c->store, key, object, how))
-        tell(c, object, false);
+        report_change(c, object, false);
     json_decref(object);
 }
 
@@ -109,7 +109,7 @@ static void try_later(struct cache *c)
     c->failures++;
 }
 
-static void lost(struct cache *c, const char *why)
+static void note_loss(struct cache *c, const char *why)
 {
     c->connected = false;
     if (!c->lost_told)
@@ -117,7 +117,7 @@ static void lost(struct cache *c, const char *why)
     c->lost_told = true;
 }
 
-static void found(struct cache *c)
+static void note_success(struct cache *c)
 {
     c->connected = true;
     if (c->lost_told)
@@ -131,13 +131,13 @@ static void list_done(struct cache *c)
 {
     json_t *gone;
     while ((gone = store_sweep(&c->store, c->list_version, c->back))) {
-        tell(c, gone, true);
+        report_change(c, gone, true);
         json_decref(gone);
     }
     set_text(&c->version, c->list_version);
     c->must_list = false;
     c->refusals = 0;
-    found(c);
+    note_success(c);
     if (!c->synced) {
         c->synced = true;
         if (c->opts.on_synced)
@@ -146,7 +146,7 @@ static void list_done(struct cache *c)
     go_on(c);
 }
 
-static void list_page(struct cache *c, const json_t *body)
+static void store_page(struct cache *c, const json_t *body)
 {
     const json_t *meta = json_object_get(body, "metadata"), *items = json_object_get(body, "items");
     const char *kind = json_string_value(json_object_get(body, "kind"));
@@ -162,7 +162,7 @@ static void list_page(struct cache *c, const json_t *body)
     set_text(&c->token, json_string_value(json_object_get(meta, "continue")));
     const struct store_how how = {.listed = true, .force = c->back};
     for (size_t i = 0; i < json_array_size(items); i++)
-        take(c, trimmed(json_array_get(items, i), item_kind, api_version), &how);
+        take_object(c, trim_object(json_array_get(items, i), item_kind, api_version), &how);
 }
 
 static void on_list(int status, const json_t *body, const struct err *err, void *arg)
@@ -175,18 +175,18 @@ static void on_list(int status, const json_t *body, const struct err *err, void 
         /* 410: the pages took longer than the server remembers. In any case from the first page. */
         set_text(&c->list_version, NULL);
         set_text(&c->token, NULL);
-        lost(c, err->msg[0] ? err->msg : "what it has answered is no list");
+        note_loss(c, err->msg[0] ? err->msg : "what it has answered is no list");
         try_later(c);
         return;
     }
-    list_page(c, body);
+    store_page(c, body);
     if (c->token)
         go_on(c);
     else
         list_done(c);
 }
 
-static int list(struct cache *c, struct err *err)
+static int request_page(struct cache *c, struct err *err)
 {
     FREE_AUTO char *token = c->token ? http_escape(c->token) : NULL;
     FREE_AUTO char *path = xasprintf("%s?limit=%d%s%s%s", c->path, PAGE, c->query,
@@ -206,7 +206,7 @@ static void on_event(const char *type, const json_t *object, void *arg)
     struct cache *c = arg;
     if (!object) { /* "OPENED" */
         c->opened_ms = loop_now_ms(c->loop);
-        found(c);
+        note_success(c);
         return;
     }
     const char *version = store_version_of(object);
@@ -214,12 +214,12 @@ static void on_event(const char *type, const json_t *object, void *arg)
     if (strcmp(type, "DELETED") == 0) {
         FREE_AUTO char *key = store_key_of(object);
         if (key && store_remove(&c->store, key, version)) {
-            json_t *last = trimmed(object, NULL, NULL);
-            tell(c, last, true);
+            json_t *last = trim_object(object, NULL, NULL);
+            report_change(c, last, true);
             json_decref(last);
         }
     } else if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0) {
-        take(c, trimmed(object, NULL, NULL), &how);
+        take_object(c, trim_object(object, NULL, NULL), &how);
     }
     if (*version)
         set_text(&c->version, version);
@@ -238,13 +238,13 @@ static void on_watch_end(int status, const json_t *body, const struct err *err, 
         }
     }
     if (!clean && status != 410)
-        lost(c, err->msg);
+        note_loss(c, err->msg);
     if (status == 410 || (status >= 400 && ++c->refusals >= REFUSALS_MAX))
         c->must_list = true;
     try_later(c);
 }
 
-static int watch(struct cache *c, struct err *err)
+static int start_watch(struct cache *c, struct err *err)
 {
     FREE_AUTO char *version = http_escape(c->version);
     FREE_AUTO char *path = xasprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%s%s",
@@ -262,9 +262,9 @@ static void go_on(void *arg)
     bool listing = c->must_list || !c->version;
     if (listing && !c->token)
         set_text(&c->list_version, NULL);
-    if ((listing ? list(c, &err) : watch(c, &err)) == 0)
+    if ((listing ? request_page(c, &err) : start_watch(c, &err)) == 0)
         return;
-    lost(c, err.msg);
+    note_loss(c, err.msg);
     try_later(c);
 }
 
@@ -341,5 +341,5 @@ void cache_put(struct cache *c, const json_t *object)
     /* Unknown here and not newer than what the watch has told: it has been deleted since. */
     if (!store_get(&c->store, key) && store_version_cmp(store_version_of(object), c->version) <= 0)
         return;
-    store_put(&c->store, key, trimmed(object, NULL, NULL), &how);
+    store_put(&c->store, key, trim_object(object, NULL, NULL), &how);
 }

@@ -89,7 +89,7 @@ void queue_destroy(struct queue *q)
     free(q);
 }
 
-static struct item *find(const struct queue *q, const char *key)
+static struct item *find_item(const struct queue *q, const char *key)
 {
     struct item *it;
     HASH_FIND_STR(q->items, key, it);
@@ -98,7 +98,7 @@ static struct item *find(const struct queue *q, const char *key)
 
 static struct item *find_or_add(struct queue *q, const char *key)
 {
-    struct item *it = find(q, key);
+    struct item *it = find_item(q, key);
     if (it)
         return it;
     it = xcalloc(1, sizeof(*it));
@@ -180,7 +180,7 @@ static uint64_t backoff_ms(unsigned failures)
 
 void queue_done(struct queue *q, const char *key, bool ok)
 {
-    struct item *it = find(q, key);
+    struct item *it = find_item(q, key);
     if (!it || !it->running)
         return;
     it->running = false;
@@ -207,7 +207,7 @@ void queue_done(struct queue *q, const char *key, bool ok)
 
 void queue_forget(struct queue *q, const char *key)
 {
-    struct item *it = find(q, key);
+    struct item *it = find_item(q, key);
     if (!it)
         return;
     if (!it->running) {

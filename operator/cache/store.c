@@ -64,7 +64,7 @@ char *store_key_of(const json_t *object)
     return name && *name ? xasprintf("%s/%s", ns ? ns : "", name) : NULL;
 }
 
-static struct store_entry *find(const struct store *s, const char *key)
+static struct store_entry *find_entry(const struct store *s, const char *key)
 {
     struct store_entry *e;
     HASH_FIND_STR(s->entries, key, e);
@@ -73,7 +73,7 @@ static struct store_entry *find(const struct store *s, const char *key)
 
 const json_t *store_get(const struct store *s, const char *key)
 {
-    struct store_entry *e = find(s, key);
+    struct store_entry *e = find_entry(s, key);
     return e ? e->object : NULL;
 }
 
@@ -90,7 +90,7 @@ void store_each(const struct store *s, void (*fn)(const json_t *object, void *ar
 
 bool store_put(struct store *s, const char *key, json_t *object, const struct store_how *how)
 {
-    struct store_entry *e = find(s, key);
+    struct store_entry *e = find_entry(s, key);
     int newer = e ? store_version_cmp(store_version_of(object), store_version_of(e->object)) : 1;
     if (!e) {
         e = xcalloc(1, sizeof(*e));
@@ -110,7 +110,7 @@ bool store_put(struct store *s, const char *key, json_t *object, const struct st
 
 bool store_remove(struct store *s, const char *key, const char *version)
 {
-    struct store_entry *e = find(s, key);
+    struct store_entry *e = find_entry(s, key);
     if (!e || store_version_cmp(store_version_of(e->object), version) > 0)
         return false;
     entry_remove(s, e);

@@ -50,7 +50,7 @@ struct dvm_client {
 
 /* --- the stream of events */
 
-static void follow(void *arg);
+static void follow_events(void *arg);
 
 static void forget_position(struct dvm_client *c)
 {
@@ -186,7 +186,7 @@ static struct http_peer peer_of(const struct dvm_client *c)
                               .tls13_only = true};
 }
 
-static void follow(void *arg)
+static void follow_events(void *arg)
 {
     struct dvm_client *c = arg;
     struct err err = {0};
@@ -236,8 +236,8 @@ static void on_answer(const struct http_answer *answer, void *arg)
 }
 
 /* Takes `body` (may be NULL). */
-static int ask(struct dvm_client *c, const char *method, const char *path, json_t *body,
-               dvm_done_fn *on_done, void *arg, struct err *err)
+static int send_request(struct dvm_client *c, const char *method, const char *path, json_t *body,
+                        dvm_done_fn *on_done, void *arg, struct err *err)
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};
     FREE_AUTO char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
@@ -281,38 +281,38 @@ int dvm_client_put_campaign(struct dvm_client *c, const char *id,
                             struct err *err)
 {
     FREE_AUTO char *path = campaign_path(id, "");
-    return ask(c, "PUT", path, api_campaign_request_encode(r), on_done, arg, err);
+    return send_request(c, "PUT", path, api_campaign_request_encode(r), on_done, arg, err);
 }
 
 int dvm_client_cancel_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done,
                                void *arg, struct err *err)
 {
     FREE_AUTO char *path = campaign_path(id, "/cancel");
-    return ask(c, "PUT", path, NULL, on_done, arg, err);
+    return send_request(c, "PUT", path, NULL, on_done, arg, err);
 }
 
 int dvm_client_get_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done, void *arg,
                             struct err *err)
 {
     FREE_AUTO char *path = campaign_path(id, "");
-    return ask(c, "GET", path, NULL, on_done, arg, err);
+    return send_request(c, "GET", path, NULL, on_done, arg, err);
 }
 
 int dvm_client_put_size(struct dvm_client *c, const struct api_size *s, dvm_done_fn *on_done,
                         void *arg, struct err *err)
 {
-    return ask(c, "PUT", "/v1/size", api_size_encode(s), on_done, arg, err);
+    return send_request(c, "PUT", "/v1/size", api_size_encode(s), on_done, arg, err);
 }
 
 int dvm_client_put_shutdown(struct dvm_client *c, const struct api_shutdown *s,
                             dvm_done_fn *on_done, void *arg, struct err *err)
 {
-    return ask(c, "PUT", "/v1/shutdown", api_shutdown_encode(s), on_done, arg, err);
+    return send_request(c, "PUT", "/v1/shutdown", api_shutdown_encode(s), on_done, arg, err);
 }
 
 int dvm_client_get_dvm(struct dvm_client *c, dvm_done_fn *on_done, void *arg, struct err *err)
 {
-    return ask(c, "GET", "/v1/dvm", NULL, on_done, arg, err);
+    return send_request(c, "GET", "/v1/dvm", NULL, on_done, arg, err);
 }
 
 /* --- making and ending */
@@ -338,7 +338,7 @@ struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_
     c->cert_pem = xstrdup(opts->cert_pem);
     c->key_pem = xstrdup(opts->key_pem);
     c->opts.host = c->opts.connect = c->opts.ca_pem = c->opts.cert_pem = c->opts.key_pem = NULL;
-    c->retry = loop_timer_create(loop, follow, c);
+    c->retry = loop_timer_create(loop, follow_events, c);
     loop_timer_arm(c->retry, 0);
     return c;
 }

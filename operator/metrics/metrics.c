@@ -38,7 +38,7 @@ static const char *const CLASSES[6] = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"
 
 /* --- the text */
 
-__attribute__((format(printf, 2, 3))) static void put(struct buf *b, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void put_text(struct buf *b, const char *fmt, ...)
 {
     va_list ap;
     char *text = NULL;
@@ -50,42 +50,42 @@ __attribute__((format(printf, 2, 3))) static void put(struct buf *b, const char 
     free(text);
 }
 
-static void family(struct buf *b, const char *name, const char *type, const char *help)
+static void put_family(struct buf *b, const char *name, const char *type, const char *help)
 {
-    put(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    put_text(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 static void put_single(struct buf *b, const char *name, const char *type, const char *help,
                        uint64_t value)
 {
-    family(b, name, type, help);
-    put(b, "%s %" PRIu64 "\n", name, value);
+    put_family(b, name, type, help);
+    put_text(b, "%s %" PRIu64 "\n", name, value);
 }
 
 static void put_reconciles(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_reconciles_total";
-    family(b, name, "counter", "Reconciles that have ended, by result.");
-    put(b, "%s{result=\"ok\"} %" PRIu64 "\n", name, m->reconciles[1]);
-    put(b, "%s{result=\"error\"} %" PRIu64 "\n", name, m->reconciles[0]);
-    family(b, "dvm_operator_reconcile_seconds", "summary", "Time that reconciles took.");
-    put(b, "dvm_operator_reconcile_seconds_sum %" PRIu64 ".%03u\n", m->reconcile_ms / 1000,
-        (unsigned)(m->reconcile_ms % 1000));
-    put(b, "dvm_operator_reconcile_seconds_count %" PRIu64 "\n",
-        m->reconciles[0] + m->reconciles[1]);
+    put_family(b, name, "counter", "Reconciles that have ended, by result.");
+    put_text(b, "%s{result=\"ok\"} %" PRIu64 "\n", name, m->reconciles[1]);
+    put_text(b, "%s{result=\"error\"} %" PRIu64 "\n", name, m->reconciles[0]);
+    put_family(b, "dvm_operator_reconcile_seconds", "summary", "Time that reconciles took.");
+    put_text(b, "dvm_operator_reconcile_seconds_sum %" PRIu64 ".%03u\n", m->reconcile_ms / 1000,
+             (unsigned)(m->reconcile_ms % 1000));
+    put_text(b, "dvm_operator_reconcile_seconds_count %" PRIu64 "\n",
+             m->reconciles[0] + m->reconciles[1]);
 }
 
 static void put_kube(struct buf *b, const struct metrics_sample *s)
 {
     const char *name = "dvm_operator_kube_requests_total";
-    family(b, name, "counter",
-           "Requests to the API server that have ended, by method and class of status.");
+    put_family(b, name, "counter",
+               "Requests to the API server that have ended, by method and class of status.");
     for (int method = 0; method < KUBE_METHODS; method++)
         for (int class = 0; class < 6; class ++)
             if (s->kube.by_class[method][class])
-                put(b, "%s{method=\"%s\",status=\"%s\"} %lu\n", name,
-                    kube_method_name((enum kube_method)method), CLASSES[class],
-                    s->kube.by_class[method][class]);
+                put_text(b, "%s{method=\"%s\",status=\"%s\"} %lu\n", name,
+                         kube_method_name((enum kube_method)method), CLASSES[class],
+                         s->kube.by_class[method][class]);
     put_single(b, "dvm_operator_kube_requests_failed_total", "counter",
                "Requests without an answer, or answered 429 or 5xx.", s->kube.failed);
     put_single(b, "dvm_operator_kube_relists_total", "counter",
@@ -103,26 +103,26 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
 static void put_campaigns(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_campaigns_total";
-    family(b, name, "counter", "Campaigns put to heads, by what became of them.");
+    put_family(b, name, "counter", "Campaigns put to heads, by what became of them.");
     for (int i = 0; i < METRICS_OUTCOMES; i++)
-        put(b, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, OUTCOMES[i], m->campaigns[i]);
+        put_text(b, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, OUTCOMES[i], m->campaigns[i]);
 }
 
 static void put_clusters(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_cluster_members";
     const struct cluster *c;
-    family(b, name, "gauge", "Members of a cluster: wanted, aimed at, existing, wired.");
+    put_family(b, name, "gauge", "Members of a cluster: wanted, aimed at, existing, wired.");
     for (c = m->clusters; c; c = c->hh.next) {
-        put(b, "%s{%s,kind=\"spec\"} %" PRIu32 "\n", name, c->labels, c->sizes.spec);
-        put(b, "%s{%s,kind=\"desired\"} %" PRIu32 "\n", name, c->labels, c->sizes.desired);
-        put(b, "%s{%s,kind=\"current\"} %" PRIu32 "\n", name, c->labels, c->sizes.current);
-        put(b, "%s{%s,kind=\"ready\"} %" PRIu32 "\n", name, c->labels, c->sizes.ready);
+        put_text(b, "%s{%s,kind=\"spec\"} %" PRIu32 "\n", name, c->labels, c->sizes.spec);
+        put_text(b, "%s{%s,kind=\"desired\"} %" PRIu32 "\n", name, c->labels, c->sizes.desired);
+        put_text(b, "%s{%s,kind=\"current\"} %" PRIu32 "\n", name, c->labels, c->sizes.current);
+        put_text(b, "%s{%s,kind=\"ready\"} %" PRIu32 "\n", name, c->labels, c->sizes.ready);
     }
     name = "dvm_operator_cluster_head_up";
-    family(b, name, "gauge", "Whether the event stream of a cluster's head is open.");
+    put_family(b, name, "gauge", "Whether the event stream of a cluster's head is open.");
     for (c = m->clusters; c; c = c->hh.next)
-        put(b, "%s{%s} %d\n", name, c->labels, c->sizes.head_up);
+        put_text(b, "%s{%s} %d\n", name, c->labels, c->sizes.head_up);
     put_single(b, "dvm_operator_clusters", "gauge", "Clusters that are known.",
                HASH_COUNT(m->clusters));
 }
@@ -241,7 +241,7 @@ void metrics_campaign(struct metrics *m, enum metrics_outcome outcome)
         m->campaigns[outcome]++;
 }
 
-static struct cluster *find(struct metrics *m, const char *key)
+static struct cluster *find_cluster(struct metrics *m, const char *key)
 {
     struct cluster *c;
     HASH_FIND_STR(m->clusters, key, c);
@@ -252,7 +252,7 @@ void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
                          const struct metrics_cluster *sizes)
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
-    struct cluster *c = find(m, key);
+    struct cluster *c = find_cluster(m, key);
     if (!c) {
         c = xcalloc(1, sizeof(*c));
         c->key = key;
@@ -266,7 +266,7 @@ void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
 void metrics_cluster_gone(struct metrics *m, const char *ns, const char *name)
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
-    struct cluster *c = find(m, key);
+    struct cluster *c = find_cluster(m, key);
     if (c)
         cluster_free(m, c);
 }

@@ -70,7 +70,7 @@ json_t *objects_labels(const struct cluster *c, const char *role)
     return o;
 }
 
-static json_t *metadata(const struct cluster *c, const char *name, const char *role)
+static json_t *object_metadata(const struct cluster *c, const char *name, const char *role)
 {
     json_t *owner = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "apiVersion",
                               CLUSTER_GROUP "/" CLUSTER_VERSION, "kind", CLUSTER_KIND, "name",
@@ -79,7 +79,7 @@ static json_t *metadata(const struct cluster *c, const char *name, const char *r
                      objects_labels(c, role), "ownerReferences", owner);
 }
 
-static json_t *port(const char *name, int number)
+static json_t *service_port(const char *name, int number)
 {
     return json_pack("{s:s, s:i, s:s, s:s}", "name", name, "port", number, "protocol", "TCP",
                      "targetPort", name);
@@ -91,10 +91,10 @@ static json_t *service_spec(const struct cluster *c, enum cluster_child child)
     bool head = child == CLUSTER_HEAD_SERVICE;
     json_t *ports = json_array();
     if (head)
-        json_array_append_new(ports, port("control", API_PORT_CONTROL));
-    json_array_append_new(ports, port("join", API_PORT_JOIN));
+        json_array_append_new(ports, service_port("control", API_PORT_CONTROL));
+    json_array_append_new(ports, service_port("join", API_PORT_JOIN));
     if (!head)
-        json_array_append_new(ports, port("plain", API_PORT_PLAIN));
+        json_array_append_new(ports, service_port("plain", API_PORT_PLAIN));
     json_t *spec =
         json_pack("{s:o, s:b, s:o, s:s}", "selector", objects_match(c, CHILDREN[child].role),
                   "publishNotReadyAddresses", 1, "ports", ports, "type", "ClusterIP");
@@ -128,7 +128,7 @@ static json_t *set_spec(const struct cluster *c, enum cluster_child child, uint3
 }
 
 /* FNV-1a; tells that something differs, protects nothing. */
-static uint64_t fingerprint(const json_t *o)
+static uint64_t object_fingerprint(const json_t *o)
 {
     FREE_AUTO char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t h = 14695981039346656037u;
@@ -149,9 +149,10 @@ json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_
         spec = pdb_spec(c, child);
     else
         spec = service_spec(c, child);
-    json_t *o = json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", info->api_version, "kind",
-                          info->kind, "metadata", metadata(c, name, info->role), "spec", spec);
-    FREE_AUTO char *print = xasprintf("%016" PRIx64, fingerprint(o));
+    json_t *o =
+        json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", info->api_version, "kind", info->kind,
+                  "metadata", object_metadata(c, name, info->role), "spec", spec);
+    FREE_AUTO char *print = xasprintf("%016" PRIx64, object_fingerprint(o));
     json_object_set_new(json_object_get(o, "metadata"), "annotations",
                         json_pack("{s:s}", OBJECTS_APPLIED, print));
     if (json_object_get(spec, "replicas"))
@@ -190,8 +191,8 @@ json_t *objects_secret(const struct cluster *c, const char *suffix, const char *
     json_t *data =
         json_pack("{s:s, s:s, s:s}", "ca.crt", ca_pem, "tls.crt", cert_pem, "tls.key", key_pem);
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Secret", "type",
-                     "kubernetes.io/tls", "metadata", metadata(c, name, suffix), "stringData",
-                     data);
+                     "kubernetes.io/tls", "metadata", object_metadata(c, name, suffix),
+                     "stringData", data);
 }
 
 bool objects_controlled(const json_t *object, const struct cluster *c)

@@ -18,7 +18,7 @@ static json_t *field_env(const char *name, const char *path)
                      "v1", "fieldPath", path);
 }
 
-static json_t *env(void)
+static json_t *daemon_env(void)
 {
     return json_pack("[o, o, o, o, {s:s, s:s}]", field_env("POD_IP", "status.podIP"),
                      field_env("POD_NAME", "metadata.name"),
@@ -26,7 +26,7 @@ static json_t *env(void)
                      field_env("NODE_NAME", "spec.nodeName"), "name", "HOME", "value", "/tmp");
 }
 
-static void push(json_t *list, const char *flag, char *value)
+static void append_flag(json_t *list, const char *flag, char *value)
 {
     json_array_append_new(list, json_string(flag));
     json_array_append_new(list, json_string(value));
@@ -48,46 +48,47 @@ static json_t *command_line(const struct cluster *c, const char *role)
 {
     bool head = !strcmp(role, "head");
     json_t *a = json_array();
-    push(a, "--role", xstrdup(role));
-    push(a, "--cluster", cluster_identity(c));
-    push(a, "--head", xasprintf("%s-head.%s.svc:%d", c->name, c->ns, API_PORT_JOIN));
-    push(a, "--tls-dir", xstrdup("/etc/dvm/tls"));
-    push(a, "--session-dir", xstrdup("/run/dvm"));
-    push(a, "--control-port", xasprintf("%d", API_PORT_CONTROL));
-    push(a, "--join-port", xasprintf("%d", API_PORT_JOIN));
-    push(a, "--plain-port", xasprintf("%d", API_PORT_PLAIN));
+    append_flag(a, "--role", xstrdup(role));
+    append_flag(a, "--cluster", cluster_identity(c));
+    append_flag(a, "--head", xasprintf("%s-head.%s.svc:%d", c->name, c->ns, API_PORT_JOIN));
+    append_flag(a, "--tls-dir", xstrdup("/etc/dvm/tls"));
+    append_flag(a, "--session-dir", xstrdup("/run/dvm"));
+    append_flag(a, "--control-port", xasprintf("%d", API_PORT_CONTROL));
+    append_flag(a, "--join-port", xasprintf("%d", API_PORT_JOIN));
+    append_flag(a, "--plain-port", xasprintf("%d", API_PORT_PLAIN));
     if (head || c->slots)
-        push(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
+        append_flag(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
     json_array_append_new(a, json_string("--hostname-vpid"));
     if (!head && c->drain.mode == API_DRAIN_KILL)
         json_array_append_new(a, json_string("--drain-kill"));
     else if (!head) /* what is left then is for the ranks' end and the daemon's */
-        push(a, "--drain-seconds",
-             xasprintf("%lld", (long long)(grace_s(c, head) - GRACE_SLACK_S)));
+        append_flag(a, "--drain-seconds",
+                    xasprintf("%lld", (long long)(grace_s(c, head) - GRACE_SLACK_S)));
     return a;
 }
 
-static json_t *probe(const char *path, int period_s, int failures)
+static json_t *http_probe(const char *path, int period_s, int failures)
 {
     return json_pack("{s:{s:s, s:s, s:s}, s:i, s:i, s:i}", "httpGet", "path", path, "port", "plain",
                      "scheme", "HTTP", "periodSeconds", period_s, "timeoutSeconds", 5,
                      "failureThreshold", failures);
 }
 
-static json_t *port(const char *name, int number)
+static json_t *container_port(const char *name, int number)
 {
     return json_pack("{s:s, s:i, s:s}", "name", name, "containerPort", number, "protocol", "TCP");
 }
 
-static json_t *ports(bool head)
+static json_t *container_ports(bool head)
 {
-    json_t *a = json_pack("[o, o]", port("join", API_PORT_JOIN), port("plain", API_PORT_PLAIN));
+    json_t *a = json_pack("[o, o]", container_port("join", API_PORT_JOIN),
+                          container_port("plain", API_PORT_PLAIN));
     if (head)
-        json_array_append_new(a, port("control", API_PORT_CONTROL));
+        json_array_append_new(a, container_port("control", API_PORT_CONTROL));
     return a;
 }
 
-static json_t *mounts(void)
+static json_t *volume_mounts(void)
 {
     return json_pack("[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "name", "tls",
                      "mountPath", "/etc/dvm/tls", "readOnly", 1, "name", "run", "mountPath",
@@ -95,7 +96,7 @@ static json_t *mounts(void)
                      "/dev/shm");
 }
 
-static json_t *volumes(const struct cluster *c, const char *role)
+static json_t *pod_volumes(const struct cluster *c, const char *role)
 {
     FREE_AUTO char *secret = xasprintf("%s-%s", c->name, role);
     return json_pack("[{s:s, s:{s:s, s:i}}, {s:s, s:{}}, {s:s, s:{}}, {s:s, s:{s:s, s:s}}]", "name",
@@ -104,13 +105,14 @@ static json_t *volumes(const struct cluster *c, const char *role)
                      "Memory", "sizeLimit", "1Gi");
 }
 
-static json_t *container(const struct cluster *c, const char *role, const char *image)
+static json_t *daemon_container(const struct cluster *c, const char *role, const char *image)
 {
-    json_t *o = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER,
-                          "image", image, "command", "prted", "args", command_line(c, role), "env",
-                          env(), "ports", ports(!strcmp(role, "head")), "volumeMounts", mounts());
-    json_object_set_new(o, "livenessProbe", probe("/healthz", 10, 6));
-    json_object_set_new(o, "readinessProbe", probe("/readyz", 2, 1));
+    json_t *o =
+        json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER, "image",
+                  image, "command", "prted", "args", command_line(c, role), "env", daemon_env(),
+                  "ports", container_ports(!strcmp(role, "head")), "volumeMounts", volume_mounts());
+    json_object_set_new(o, "livenessProbe", http_probe("/healthz", 10, 6));
+    json_object_set_new(o, "readinessProbe", http_probe("/readyz", 2, 1));
     json_object_set_new(o, "resources",
                         json_pack("{s:{s:s, s:s}}", "requests", "cpu", "50m", "memory", "64Mi"));
     json_object_set_new(o, "securityContext",
@@ -123,8 +125,8 @@ static json_t *pod_spec(const struct cluster *c, const char *role, const char *i
 {
     bool head = !strcmp(role, "head");
     json_t *o = json_pack(
-        "{s:[o], s:o, s:b, s:b, s:I, s:s}", "containers", container(c, role, image), "volumes",
-        volumes(c, role), "automountServiceAccountToken", 0, "enableServiceLinks", 0,
+        "{s:[o], s:o, s:b, s:b, s:I, s:s}", "containers", daemon_container(c, role, image),
+        "volumes", pod_volumes(c, role), "automountServiceAccountToken", 0, "enableServiceLinks", 0,
         "terminationGracePeriodSeconds", (json_int_t)grace_s(c, head), "restartPolicy", "Always");
     json_object_set_new(o, "securityContext",
                         json_pack("{s:b, s:i, s:i, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser",

@@ -268,7 +268,7 @@ static bool rejected_lately(struct draft *d)
 }
 
 /* A parked pod that the StatefulSet has not removed yet would be kept if it grew again now. */
-static bool leftovers(const struct draft *d)
+static bool has_leftovers(const struct draft *d)
 {
     for (size_t i = 0; i < d->in->npods; i++)
         if (d->in->pods[i].vpid > d->members && !d->in->pods[i].deleting)
@@ -293,11 +293,11 @@ static void shrink_or_grow(struct draft *d)
     }
     /* Without the head pods may come: it refuses their daemons until the size message has arrived.
      */
-    if ((!up || size_agreed(d, staying)) && staying == d->p->target && !leftovers(d))
+    if ((!up || size_agreed(d, staying)) && staying == d->p->target && !has_leftovers(d))
         d->members = d->p->target;
 }
 
-static void resize(struct draft *d)
+static void plan_size(struct draft *d)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
     d->heads = 1;
@@ -436,7 +436,7 @@ struct plan *plan_make(const struct plan_input *in)
     if (c->suspend || plan_shutdown_runs(&d))
         plan_suspend(&d);
     else
-        resize(&d);
+        plan_size(&d);
     if (d.must_record) {
         p->n = 0;
         plan_add(&d, PLAN_RECORD)->resource_version = c->resource_version;

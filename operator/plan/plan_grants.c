@@ -19,7 +19,7 @@ struct api_size_limits plan_limits(const struct cluster *c)
     return l;
 }
 
-static uint32_t sum(const struct cluster *c, int64_t granted)
+static uint32_t granted_size(const struct cluster *c, int64_t granted)
 {
     struct api_size_limits l = plan_limits(c);
     int64_t n = (int64_t)c->replicas + granted;
@@ -32,7 +32,7 @@ uint32_t plan_granted_target(const struct cluster *c, const struct cluster_grant
     for (size_t i = 0; i < g->nrunning; i++)
         if (g->running[i].extend && g->running[i].members > granted)
             granted = g->running[i].members;
-    return sum(c, granted);
+    return granted_size(c, granted);
 }
 
 static uint64_t number_of(const struct api_campaign *c)
@@ -42,7 +42,7 @@ static uint64_t number_of(const struct api_campaign *c)
     return strtoull(c->id + sizeof PREFIX - 1, NULL, 10);
 }
 
-static struct cluster_grant *running(struct cluster_grants *g, uint64_t number)
+static struct cluster_grant *find_running(struct cluster_grants *g, uint64_t number)
 {
     for (size_t i = 0; i < g->nrunning; i++)
         if (g->running[i].number == number)
@@ -50,27 +50,27 @@ static struct cluster_grant *running(struct cluster_grants *g, uint64_t number)
     return NULL;
 }
 
-static void settle(struct draft *d, const struct cluster_grant *done)
+static void settle_request(struct draft *d, const struct cluster_grant *done)
 {
     const struct cluster *c = d->in->cluster;
     struct cluster_grants *g = &d->p->record.grants;
     /* What the limits have cut off is gone, or a release would bring it back. */
-    int32_t now = (int32_t)((int64_t)sum(c, g->members) - c->replicas);
+    int32_t now = (int32_t)((int64_t)granted_size(c, g->members) - c->replicas);
     bool more = done->members > now;
     g->members = done->extend == more ? done->members : now;
 }
 
-static void drop(struct cluster_grants *g, struct cluster_grant *one)
+static void drop_running(struct cluster_grants *g, struct cluster_grant *one)
 {
     *one = g->running[--g->nrunning];
     memset(&g->running[g->nrunning], 0, sizeof *one);
 }
 
 /* One that is new, or that was running when it was looked at last. */
-static void count(struct draft *d, const struct api_campaign *told, uint64_t number)
+static void count_request(struct draft *d, const struct api_campaign *told, uint64_t number)
 {
     struct cluster_grants *g = &d->p->record.grants;
-    struct cluster_grant *known = running(g, number);
+    struct cluster_grant *known = find_running(g, number);
     bool extend = told->kind == API_KIND_GROW, over = api_phase_terminal(told->phase);
     int64_t size = extend ? told->targets[told->ntargets - 1] : (int64_t)told->targets[0] - 1;
     struct cluster_grant now = {number, extend, (int32_t)(size - d->in->cluster->replicas)};
@@ -82,9 +82,9 @@ static void count(struct draft *d, const struct api_campaign *told, uint64_t num
     if (number > g->seen)
         g->seen = number;
     if (told->phase == API_PHASE_COMPLETE)
-        settle(d, known ? known : &now);
+        settle_request(d, known ? known : &now);
     if (known)
-        drop(g, known);
+        drop_running(g, known);
     else if (!over)
         g->running[g->nrunning++] = now;
     d->must_record = true;
@@ -104,12 +104,12 @@ void plan_grants_follow(struct draft *d, const struct api_dvm *v)
     for (size_t i = 0; i < v->ncampaigns; i++) {
         uint64_t number = number_of(&v->campaigns[i]);
         if (number)
-            count(d, &v->campaigns[i], number);
+            count_request(d, &v->campaigns[i], number);
     }
     for (size_t i = g->nrunning; i-- > 0;) {
         if (told_of(v, g->running[i].number))
             continue;
-        drop(g, &g->running[i]); /* ended so long ago that the head has no record of it */
+        drop_running(g, &g->running[i]); /* ended so long ago that the head has no record of it */
         d->must_record = true;
     }
 }

@@ -74,7 +74,7 @@ static void ask_to_end(struct draft *d)
 }
 
 /* Nothing runs any more: forget the life that has ended, so that the next start is a first one. */
-static void settle(struct draft *d)
+static void forget_life(struct draft *d)
 {
     struct cluster_record *r = &d->p->record;
     if (r->campaign.present)
@@ -105,7 +105,7 @@ void plan_suspend(struct draft *d)
                    (set[CLUSTER_MEMBER_SET].exists && set[CLUSTER_MEMBER_SET].replicas);
     if (!running) {
         d->heads = d->members = 0;
-        settle(d);
+        forget_life(d);
     } else if (!r->incarnation[0] || (r->campaign.present && r->campaign.kind == CLUSTER_SHUTDOWN &&
                                       r->campaign.phase == CLUSTER_COMPLETE)) {
         d->heads = d->members = 0;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct dvm_client *client(struct run *run)
+static struct dvm_client *head_client(struct run *run)
 {
     return run->e->head ? headlink_client(run->e->head) : NULL;
 }
@@ -17,7 +17,7 @@ static void give_up(struct run *run, const char *what, const char *why)
 {
     log_warn("%s failed cluster=%s: %s", what, run->e->key, why);
     run->failed = true;
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 static const char *reason_of(const json_t *body)
@@ -55,7 +55,7 @@ static void on_campaign(int status, const json_t *body, const struct err *err, v
         if (run->e->head)
             headlink_reread(run->e->head);
     }
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 static void put_campaign(struct run *run)
@@ -63,9 +63,9 @@ static void put_campaign(struct run *run)
     struct err err = {0};
     struct api_campaign_request body;
     cluster_campaign_request(&run->plan->record.campaign, &body);
-    int rc = client(run) ? dvm_client_put_campaign(client(run), run->action->id, &body, on_campaign,
-                                                   run, &err)
-                         : err_set(&err, "the head is not followed");
+    int rc = head_client(run) ? dvm_client_put_campaign(head_client(run), run->action->id, &body,
+                                                        on_campaign, run, &err)
+                              : err_set(&err, "the head is not followed");
     api_campaign_request_free(&body);
     if (rc)
         give_up(run, "putting the campaign", err.msg);
@@ -86,7 +86,7 @@ static void on_cancelled(int status, const json_t *body, const struct err *err, 
         run->failed = status != 409;
         headlink_reread(run->e->head);
     }
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 static void on_size(int status, const json_t *body, const struct err *err, void *arg)
@@ -112,7 +112,7 @@ static void on_size(int status, const json_t *body, const struct err *err, void 
         if (run->failed) /* a campaign has changed it since: only a later number can */
             run->e->size_refused = run->plan->record.size_sequence;
     }
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 static void put_size(struct run *run)
@@ -121,9 +121,9 @@ static void put_size(struct run *run)
     struct api_size s = {.sequence = run->plan->record.size_sequence,
                          .members = run->plan->record.size_members,
                          .limits = run->plan->record.size_limits};
-    if (!client(run))
+    if (!head_client(run))
         give_up(run, "putting the size", "the head is not followed");
-    else if (dvm_client_put_size(client(run), &s, on_size, run, &err))
+    else if (dvm_client_put_size(head_client(run), &s, on_size, run, &err))
         give_up(run, "putting the size", err.msg);
 }
 
@@ -134,25 +134,25 @@ static void on_shutdown(int status, const json_t *body, const struct err *err, v
     keep_answer(run, status, body, err);
     run->again = true;
     run->failed = status != 202 && status != 200 && status != 503;
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 static void put_shutdown(struct run *run)
 {
     struct err err = {0};
     struct api_shutdown s = {.deadline_s = run->action->deadline_s};
-    if (!client(run))
+    if (!head_client(run))
         give_up(run, "ending the DVM", "the head is not followed");
-    else if (dvm_client_put_shutdown(client(run), &s, on_shutdown, run, &err))
+    else if (dvm_client_put_shutdown(head_client(run), &s, on_shutdown, run, &err))
         give_up(run, "ending the DVM", err.msg);
 }
 
 static void cancel_campaign(struct run *run)
 {
     struct err err = {0};
-    if (!client(run))
+    if (!head_client(run))
         give_up(run, "cancelling the campaign", "the head is not followed");
-    else if (dvm_client_cancel_campaign(client(run), run->action->id, on_cancelled, run, &err))
+    else if (dvm_client_cancel_campaign(head_client(run), run->action->id, on_cancelled, run, &err))
         give_up(run, "cancelling the campaign", err.msg);
 }
 
@@ -164,7 +164,7 @@ static void on_deleted(int status, const json_t *body, const struct err *err, vo
     else
         log_info("pod deleted cluster=%s pod=%s", run->e->key, run->action->pod);
     run->failed = run->failed || status == 0 || status >= 500;
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 static void delete_pod(struct run *run)
@@ -212,7 +212,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
         e->creds_trouble = *trouble;
     }
     e->creds_complete = !trouble;
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 /* While something is wrong with them, every pass wants them; looking now and then is enough. */
@@ -222,7 +222,7 @@ static void ensure_credentials(struct run *run)
     int64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
     queue_add_after(run->e->r->queue, run->e->key, RECONCILE_CREDENTIALS_MS);
     if (run->e->creds_trouble.reason[0] && run->in.now_ms < next_ms) {
-        act_done(run);
+        reconcile_action_done(run);
         return;
     }
     run->creds = credentials_ensure(run->e->r->o.kube, &run->c, on_credentials, run, &err);
@@ -230,14 +230,14 @@ static void ensure_credentials(struct run *run)
         give_up(run, "reading the Secrets", err.msg);
 }
 
-void act(struct run *run)
+void act_begin(struct run *run)
 {
     switch (run->action->verb) {
     case PLAN_ENSURE_CREDENTIALS:
         ensure_credentials(run);
         return;
     case PLAN_APPLY:
-        act_apply(run);
+        apply_child(run);
         return;
     case PLAN_PUT_CAMPAIGN:
         put_campaign(run);
@@ -257,5 +257,5 @@ void act(struct run *run)
     case PLAN_RECORD: /* by whoever writes the status */
         break;
     }
-    act_done(run);
+    reconcile_action_done(run);
 }

@@ -40,8 +40,8 @@ static json_t *event_of(const struct cluster *c, bool warning, const char *reaso
     return o;
 }
 
-void announce(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,
-              const char *note)
+void announce_event(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,
+                    const char *note)
 {
     struct err err = {0};
     FREE_AUTO char *path = xasprintf("/api/v1/namespaces/%s/events", c->ns);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct child_memory *memory(struct run *run)
+static struct child_memory *memory_of(struct run *run)
 {
     return &run->e->child[run->action->child];
 }
@@ -23,7 +23,7 @@ static const char *meta_text(const json_t *o, const char *key)
     return json_string_value(json_object_get(json_object_get(o, "metadata"), key));
 }
 
-static void request(struct run *run, const struct kube_verb *v, kube_done_fn *on_done)
+static void send_request(struct run *run, const struct kube_verb *v, kube_done_fn *on_done)
 {
     struct err err = {0};
     run->request = kube_request(run->e->r->o.kube, v, on_done, run, &err);
@@ -31,14 +31,14 @@ static void request(struct run *run, const struct kube_verb *v, kube_done_fn *on
         return;
     log_warn("request not sent cluster=%s: %s", run->e->key, err.msg);
     run->failed = true;
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 /* A refusal stands until the wanted object changes, or some time has passed (a quota may have been
  * raised). */
-static void refused(struct run *run, int status, const struct err *err)
+static void note_refusal(struct run *run, int status, const struct err *err)
 {
-    struct child_memory *m = memory(run);
+    struct child_memory *m = memory_of(run);
     log_warn("object refused cluster=%s kind=%s status=%d: %s", run->e->key,
              objects_kind(run->action->child), status, err->msg);
     if (status == 400 || status == 403 || status == 422) {
@@ -52,15 +52,15 @@ static void refused(struct run *run, int status, const struct err *err)
         if (status != 409 && status != 0 && ++m->failures == APPLY_TOLD_AFTER)
             snprintf(m->message, sizeof m->message, "%s", err->msg);
     }
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 static void on_applied(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
-    struct child_memory *m = memory(run);
+    struct child_memory *m = memory_of(run);
     if (status != 200 && status != 201) {
-        refused(run, status, err);
+        note_refusal(run, status, err);
         return;
     }
     const json_t *meta = json_object_get(body, "metadata");
@@ -73,7 +73,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
              is_set(run) ? (int)run->action->replicas : -1);
     cache_put(reconcile_child_cache(run->e->r, run->action->child), body);
     run->again = true;
-    act_done(run);
+    reconcile_action_done(run);
 }
 
 /* What is expected of the object goes along: the server refuses if it is another one, or has
@@ -104,7 +104,7 @@ static json_t *apply_body(const struct run *run)
 }
 
 /* Force concerns single fields, and is used only on what is known to be ours. */
-static void send(struct run *run)
+static void send_apply(struct run *run)
 {
     const struct plan_action *a = run->action;
     FREE_AUTO char *path = objects_path(&run->c, a->child);
@@ -119,37 +119,37 @@ static void send(struct run *run)
                           .body = body,
                           .content_type = a->scale_only ? "application/merge-patch+json"
                                                         : "application/apply-patch+yaml"};
-    request(run, &v, on_applied);
+    send_request(run, &v, on_applied);
     json_decref(body);
 }
 
 static void on_probed(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
-    struct child_memory *m = memory(run);
+    struct child_memory *m = memory_of(run);
     if (status == 201 || status == 409) {
         snprintf(m->probed_print, sizeof m->probed_print, "%s",
                  objects_applied(run->wanted[run->action->child]));
-        send(run);
+        send_apply(run);
     } else {
-        refused(run, status, err);
+        note_refusal(run, status, err);
     }
 }
 
 /* A StatefulSet is taken with a template whose pods would be refused; better to know before. */
-static void probe(struct run *run)
+static void probe_template(struct run *run)
 {
     const json_t *wanted = run->wanted[run->action->child];
     if (!is_set(run) || run->action->scale_only ||
-        !strcmp(memory(run)->probed_print, objects_applied(wanted))) {
-        send(run);
+        !strcmp(memory_of(run)->probed_print, objects_applied(wanted))) {
+        send_apply(run);
         return;
     }
     FREE_AUTO char *path =
         xasprintf("/api/v1/namespaces/%s/pods?dryRun=All&fieldManager=" CLUSTER_MANAGER, run->c.ns);
     json_t *pod = objects_probe_pod(wanted);
     struct kube_verb v = {.method = "POST", .path = path, .body = pod};
-    request(run, &v, on_probed);
+    send_request(run, &v, on_probed);
     json_decref(pod);
 }
 
@@ -157,31 +157,31 @@ static void on_looked(int status, const json_t *body, const struct err *err, voi
 {
     struct run *run = arg;
     if (status == 404) {
-        probe(run);
+        probe_template(run);
     } else if (status != 200) {
-        refused(run, status, err);
+        note_refusal(run, status, err);
     } else if (objects_controlled(body, &run->c)) {
         run->looked = json_incref((json_t *)body);
-        probe(run);
+        probe_template(run);
     } else {
         log_warn("object is not ours cluster=%s kind=%s name=%s", run->e->key,
                  objects_kind(run->action->child), meta_text(body, "name"));
-        memory(run)->foreign_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
+        memory_of(run)->foreign_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
         run->in.child[run->action->child].foreign = true;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
-        act_done(run);
+        reconcile_action_done(run);
     }
 }
 
-void act_apply(struct run *run)
+void apply_child(struct run *run)
 {
     json_decref(run->looked);
     run->looked = NULL;
     if (run->action->uid) {
-        probe(run);
+        probe_template(run);
         return;
     }
     FREE_AUTO char *path = objects_path(&run->c, run->action->child);
     struct kube_verb v = {.method = "GET", .path = path};
-    request(run, &v, on_looked);
+    send_request(run, &v, on_looked);
 }

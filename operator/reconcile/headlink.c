@@ -28,7 +28,7 @@ struct headlink {
     void *arg;
 };
 
-void view_release(struct view *v)
+void headlink_view_release(struct view *v)
 {
     if (!v || --v->refs > 0)
         return;
@@ -38,7 +38,7 @@ void view_release(struct view *v)
 
 static void set_view(struct headlink *h, struct view *v)
 {
-    view_release(h->view);
+    headlink_view_release(h->view);
     h->view = v;
 }
 
@@ -70,7 +70,7 @@ static void on_view(int status, const json_t *body, const struct err *err, void 
         set_view(h, v);
         loop_timer_disarm(h->patience);
     } else {
-        view_release(v);
+        headlink_view_release(v);
     }
     if (h->dirty && h->up)
         loop_timer_arm(h->reread, HEADLINK_GATHER_MS);

@@ -23,14 +23,14 @@ struct headlink_opts {
 struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *o, struct err *err);
 void headlink_destroy(struct headlink *h);
 
-/* The view is shared: hold it with headlink_view(), give it back with view_release(). */
+/* The view is shared: hold it with headlink_view(), give it back with headlink_view_release(). */
 struct view {
     unsigned refs;
     struct api_dvm dvm;
 };
 /* Fills link, down_since_ms, why; *view is NULL unless up, else the caller's reference. */
 void headlink_look(struct headlink *h, struct plan_head *out, struct view **view);
-void view_release(struct view *v);
+void headlink_view_release(struct view *v);
 
 struct dvm_client *headlink_client(struct headlink *h);
 /* What a verb's answer has told: a campaign's record, the size in force. -1 if it cannot be

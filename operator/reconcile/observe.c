@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const json_t *path3(const json_t *o, const char *a, const char *b, const char *c)
+static const json_t *get_path(const json_t *o, const char *a, const char *b, const char *c)
 {
     o = json_object_get(json_object_get(o, a), b);
     return c ? json_object_get(o, c) : o;
 }
 
-static const char *text3(const json_t *o, const char *a, const char *b, const char *c)
+static const char *get_text(const json_t *o, const char *a, const char *b, const char *c)
 {
-    return json_string_value(path3(o, a, b, c));
+    return json_string_value(get_path(o, a, b, c));
 }
 
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child)
@@ -45,11 +45,11 @@ static void see_child(struct run *run, enum cluster_child child)
     run->children[child] = json_incref((json_t *)o);
     s->foreign = !objects_controlled(o, &run->c);
     s->exists = !s->foreign;
-    s->deleting = path3(o, "metadata", "deletionTimestamp", NULL) != NULL;
-    s->uid = text3(o, "metadata", "uid", NULL);
-    s->resource_version = text3(o, "metadata", "resourceVersion", NULL);
-    s->replicas = (uint32_t)json_integer_value(path3(o, "spec", "replicas", NULL));
-    int64_t generation = json_integer_value(path3(o, "metadata", "generation", NULL));
+    s->deleting = get_path(o, "metadata", "deletionTimestamp", NULL) != NULL;
+    s->uid = get_text(o, "metadata", "uid", NULL);
+    s->resource_version = get_text(o, "metadata", "resourceVersion", NULL);
+    s->replicas = (uint32_t)json_integer_value(get_path(o, "spec", "replicas", NULL));
+    int64_t generation = json_integer_value(get_path(o, "metadata", "generation", NULL));
     bool same = !strcmp(objects_applied(o), print);
     if (same && !m->generation)
         m->generation = generation;
@@ -58,7 +58,7 @@ static void see_child(struct run *run, enum cluster_child child)
 
 static const json_t *daemon_status(const json_t *pod)
 {
-    const json_t *list = path3(pod, "status", "containerStatuses", NULL), *s;
+    const json_t *list = get_path(pod, "status", "containerStatuses", NULL), *s;
     size_t i;
     json_array_foreach((json_t *)list, i, s)
     {
@@ -71,7 +71,7 @@ static const json_t *daemon_status(const json_t *pod)
 
 static const char *daemon_image(const json_t *pod)
 {
-    const json_t *list = path3(pod, "spec", "containers", NULL), *c;
+    const json_t *list = get_path(pod, "spec", "containers", NULL), *c;
     size_t i;
     json_array_foreach((json_t *)list, i, c)
     {
@@ -83,18 +83,18 @@ static const char *daemon_image(const json_t *pod)
 }
 
 /* The StatefulSet's controller has taken note of the newest template, and the pod is of another. */
-static bool outdated(const json_t *pod, const json_t *set)
+static bool pod_outdated(const json_t *pod, const json_t *set)
 {
-    const char *has = text3(pod, "metadata", "labels", "controller-revision-hash");
-    const char *update = text3(set, "status", "updateRevision", NULL);
-    json_int_t seen = json_integer_value(path3(set, "status", "observedGeneration", NULL));
-    json_int_t is = json_integer_value(path3(set, "metadata", "generation", NULL));
+    const char *has = get_text(pod, "metadata", "labels", "controller-revision-hash");
+    const char *update = get_text(set, "status", "updateRevision", NULL);
+    json_int_t seen = json_integer_value(get_path(set, "status", "observedGeneration", NULL));
+    json_int_t is = json_integer_value(get_path(set, "metadata", "generation", NULL));
     return has && update && seen == is && strcmp(has, update) != 0;
 }
 
 static bool condition_true(const json_t *pod, const char *type)
 {
-    const json_t *list = path3(pod, "status", "conditions", NULL), *c;
+    const json_t *list = get_path(pod, "status", "conditions", NULL), *c;
     size_t i;
     json_array_foreach((json_t *)list, i, c)
     {
@@ -108,24 +108,25 @@ static bool condition_true(const json_t *pod, const char *type)
 
 static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
 {
-    const char *role = text3(pod, "metadata", "labels", CLUSTER_LABEL_ROLE);
-    const char *name = text3(pod, "metadata", "name", NULL);
+    const char *role = get_text(pod, "metadata", "labels", CLUSTER_LABEL_ROLE);
+    const char *name = get_text(pod, "metadata", "name", NULL);
     const char *dash = name ? strrchr(name, '-') : NULL;
     if (!role || !dash)
         return false;
     bool head = !strcmp(role, "head");
     const json_t *status = daemon_status(pod);
-    const json_t *waiting = path3(status, "state", "waiting", NULL);
-    const char *started = text3(status, "state", "running", "startedAt");
-    *out = (struct plan_pod){.name = name,
-                             .uid = text3(pod, "metadata", "uid", NULL),
-                             .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10),
-                             .deleting = path3(pod, "metadata", "deletionTimestamp", NULL) != NULL,
-                             .ready = condition_true(pod, "Ready"),
-                             .waiting = json_string_value(json_object_get(waiting, "reason")),
-                             .message = json_string_value(json_object_get(waiting, "message")),
-                             .image = daemon_image(pod)};
-    out->outdated = outdated(pod, run->children[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET]);
+    const json_t *waiting = get_path(status, "state", "waiting", NULL);
+    const char *started = get_text(status, "state", "running", "startedAt");
+    *out =
+        (struct plan_pod){.name = name,
+                          .uid = get_text(pod, "metadata", "uid", NULL),
+                          .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10),
+                          .deleting = get_path(pod, "metadata", "deletionTimestamp", NULL) != NULL,
+                          .ready = condition_true(pod, "Ready"),
+                          .waiting = json_string_value(json_object_get(waiting, "reason")),
+                          .message = json_string_value(json_object_get(waiting, "message")),
+                          .image = daemon_image(pod)};
+    out->outdated = pod_outdated(pod, run->children[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET]);
     if (started && timestamp_parse(started, &out->running_since_ms))
         out->running_since_ms = 1;
     return head || out->vpid > 0;
@@ -185,7 +186,7 @@ static void see_credentials(struct run *run)
     run->in.credentials = e->creds_complete && !(run->pending && stale);
 }
 
-void observe(struct run *run)
+void observe_cluster(struct run *run)
 {
     run->in.cluster = &run->c;
     run->in.now_ms = (int64_t)loop_wall_ms();
@@ -195,7 +196,7 @@ void observe(struct run *run)
         see_child(run, (enum cluster_child)i);
     see_pods(run);
     see_credentials(run);
-    follow_head(run);
+    reconcile_follow_head(run);
     see_head(run);
 }
 
@@ -230,5 +231,5 @@ void observe_release(struct run *run)
         json_decref(run->pod_objects[i]);
     free(run->pod_objects);
     free(run->pods);
-    view_release(run->view);
+    headlink_view_release(run->view);
 }

@@ -104,7 +104,7 @@ static const char *override_of(const struct reconciler *r, const struct cluster 
 
 /* There is no use in asking before the head's container runs; an override may be reachable anyway.
  */
-static bool reachable(const struct run *run, const char *connect)
+static bool head_reachable(const struct run *run, const char *connect)
 {
     for (size_t i = 0; i < run->in.npods; i++)
         if (run->in.pods[i].vpid == 0 && run->in.pods[i].running_since_ms)
@@ -112,7 +112,7 @@ static bool reachable(const struct run *run, const char *connect)
     return connect != NULL;
 }
 
-void follow_head(struct run *run)
+void reconcile_follow_head(struct run *run)
 {
     struct entry *e = run->e;
     const struct plan_child_seen *s = &run->in.child[CLUSTER_HEAD_SET];
@@ -130,7 +130,7 @@ void follow_head(struct run *run)
         e->rested = e->creds_complete = false;
         queue_add(e->r->queue, e->key);
     }
-    if (!reachable(run, connect))
+    if (!head_reachable(run, connect))
         return;
     FREE_AUTO char *host = xasprintf("%s-head.%s.svc", run->c.name, run->c.ns);
     struct headlink_opts o = {.host = host,
@@ -200,7 +200,7 @@ static void on_news(bool warning, const char *reason, const char *note, void *ar
     struct run *run = arg;
     log_info("news cluster=%s reason=%s: %s", run->e->key, reason, note);
     count_campaign(run->e->r, reason);
-    announce(run->e->r, &run->c, warning, reason, note);
+    announce_event(run->e->r, &run->c, warning, reason, note);
 }
 
 static void on_status_written(int status, const json_t *body, const struct err *err, void *arg)
@@ -251,7 +251,7 @@ static void write_status(struct run *run)
     run_end(run);
 }
 
-static void measure(const struct run *run)
+static void measure_run(const struct run *run)
 {
     struct metrics *m = run->e->r->metrics;
     if (!m)
@@ -266,25 +266,25 @@ static void measure(const struct run *run)
     metrics_cluster_set(m, run->c.ns, run->c.name, &sizes);
 }
 
-static void tell(struct run *run)
+static void finish_run(struct run *run)
 {
     struct status_trouble trouble;
     observe_trouble(run, &trouble);
     run->status = status_build(&run->in, run->plan, &trouble);
-    measure(run);
+    measure_run(run);
     write_status(run);
 }
 
-void act_done(struct run *run)
+void reconcile_action_done(struct run *run)
 {
     run->request = 0;
     if (run->next == run->plan->n) {
-        tell(run);
+        finish_run(run);
         return;
     }
     run->action = &run->plan->actions[run->next++];
     log_debug("action cluster=%s verb=%s", run->e->key, plan_verb_name(run->action->verb));
-    act(run);
+    act_begin(run);
 }
 
 static void run_begin(struct entry *e, const json_t *object)
@@ -311,9 +311,9 @@ static void run_begin(struct entry *e, const json_t *object)
                                      (int64_t)loop_wall_ms());
         write_status(run);
     } else {
-        observe(run);
+        observe_cluster(run);
         run->plan = plan_make(&run->in);
-        act_done(run);
+        reconcile_action_done(run);
     }
 }
 

@@ -100,24 +100,24 @@ struct reconciler {
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child);
 
 /* Begins or ends to follow the head, as there is one. */
-void follow_head(struct run *run);
+void reconcile_follow_head(struct run *run);
 
 /* observe.c: fills run->in; the object has been decoded. */
-void observe(struct run *run);
+void observe_cluster(struct run *run);
 void observe_release(struct run *run);
 
 /* What kept objects from being made, told by the condition Progressing. */
 void observe_trouble(const struct run *run, struct status_trouble *out);
 
-/* act.c: carries out run->action and ends by act_done(), now or later. */
-void act(struct run *run);
-void act_done(struct run *run);
+/* act.c: carries out run->action and ends by reconcile_action_done(), now or later. */
+void act_begin(struct run *run);
+void reconcile_action_done(struct run *run);
 
 /* apply.c */
-void act_apply(struct run *run);
+void apply_child(struct run *run);
 
 /* announce.c: one Kubernetes Event about the cluster; a failure is logged and forgotten. */
-void announce(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,
-              const char *note);
+void announce_event(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,
+                    const char *note);
 
 #endif

@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-struct verdict verdict_of(enum status_value value, const char *reason, char *message)
+struct verdict condition_of(enum status_value value, const char *reason, char *message)
 {
     return (struct verdict){.value = value, .reason = reason, .message = message};
 }
 
-char *text_targets(const struct cluster_campaign *c)
+char *condition_targets_text(const struct cluster_campaign *c)
 {
     if (c->last < c->first)
         return xstrdup("no daemon");
@@ -20,7 +20,7 @@ char *text_targets(const struct cluster_campaign *c)
     return xasprintf("daemons %u to %u", c->first, c->last);
 }
 
-char *text_jobs(const json_t *jobs)
+char *condition_jobs_text(const json_t *jobs)
 {
     size_t n = json_array_size(jobs), i;
     const json_t *job;
@@ -72,20 +72,20 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
     static const char *const config[] = {"CreateContainerConfigError", "CreateContainerError",
                                          "RunContainerError", NULL};
     if (one_of(pod->waiting, image))
-        *v = verdict_of(
+        *v = condition_of(
             STATUS_FALSE, "ImagePullFailed",
             xasprintf("Pod %s: the image \"%s\" cannot be pulled. Correct spec.image, or "
                       "make the image available; it is tried again by itself.",
                       pod->name, pod->image ? pod->image : "?"));
     else if (one_of(pod->waiting, config))
-        *v = verdict_of(STATUS_FALSE, "PodCannotStart",
-                        xasprintf("Pod %s: %s (%s).", pod->name,
-                                  pod->message ? pod->message : "no message", pod->waiting));
+        *v = condition_of(STATUS_FALSE, "PodCannotStart",
+                          xasprintf("Pod %s: %s (%s).", pod->name,
+                                    pod->message ? pod->message : "no message", pod->waiting));
     else if (pod->waiting && !strcmp(pod->waiting, "CrashLoopBackOff"))
-        *v = verdict_of(STATUS_FALSE, "DaemonCrashes",
-                        xasprintf("Pod %s: its daemon ends again and again; kubectl logs %s "
-                                  "--previous says why.",
-                                  pod->name, pod->name));
+        *v = condition_of(STATUS_FALSE, "DaemonCrashes",
+                          xasprintf("Pod %s: its daemon ends again and again; kubectl logs %s "
+                                    "--previous says why.",
+                                    pod->name, pod->name));
     else
         return false;
     return true;
@@ -112,10 +112,11 @@ static bool any_foreign(const struct facts *f, struct verdict *v)
             [CLUSTER_PDB] = "PodDisruptionBudget", [CLUSTER_HEAD_PDB] = "PodDisruptionBudget",
             [CLUSTER_HEAD_SET] = "StatefulSet",    [CLUSTER_MEMBER_SET] = "StatefulSet",
         };
-        *v = verdict_of(STATUS_FALSE, "NotOwned",
-                        xasprintf("%s %s%s exists and is not controlled by this DvmCluster; it is "
-                                  "left alone. Delete or rename one of the two.",
-                                  kinds[i], f->in->cluster->name, head ? "-head" : ""));
+        *v =
+            condition_of(STATUS_FALSE, "NotOwned",
+                         xasprintf("%s %s%s exists and is not controlled by this DvmCluster; it is "
+                                   "left alone. Delete or rename one of the two.",
+                                   kinds[i], f->in->cluster->name, head ? "-head" : ""));
         return true;
     }
     return false;
@@ -145,60 +146,60 @@ static struct verdict available_down(const struct facts *f)
     if (any_pod_stuck(f, true, &v))
         return v;
     if (!f->p->record.incarnation[0])
-        return verdict_of(
+        return condition_of(
             STATUS_FALSE, "HeadNotReady",
             xasprintf("The head has not started yet (pod %s-head-0).", f->in->cluster->name));
-    return verdict_of(STATUS_FALSE, "HeadUnreachable",
-                      text_down(f, "Until it answers no daemon and no pod is removed."));
+    return condition_of(STATUS_FALSE, "HeadUnreachable",
+                        text_down(f, "Until it answers no daemon and no pod is removed."));
 }
 
-struct verdict verdict_available(const struct facts *f, bool was_available)
+struct verdict condition_available(const struct facts *f, bool was_available)
 {
     uint32_t target = f->p->target;
     if (f->in->cluster->suspend)
-        return verdict_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return verdict_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+        return condition_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
     if (f->in->head.link == PLAN_LINK_DOWN)
         return available_down(f);
     if (target == 0)
-        return verdict_of(STATUS_TRUE, "HeadOnly",
-                          xstrdup("The head takes jobs; they are queued while there are no "
-                                  "members."));
+        return condition_of(STATUS_TRUE, "HeadOnly",
+                            xstrdup("The head takes jobs; they are queued while there are no "
+                                    "members."));
     char *count = text_wired(f);
     if (f->wired >= target)
-        return verdict_of(STATUS_TRUE, "AllMembersWired", count);
+        return condition_of(STATUS_TRUE, "AllMembersWired", count);
     if (was_available && f->wired > 0)
-        return verdict_of(STATUS_TRUE, "SomeMembersWired", count);
-    return verdict_of(STATUS_FALSE, "Forming", count);
+        return condition_of(STATUS_TRUE, "SomeMembersWired", count);
+    return condition_of(STATUS_FALSE, "Forming", count);
 }
 
 static struct verdict campaign_verdict(const struct facts *f)
 {
     const struct cluster_campaign *c = &f->p->record.campaign;
-    FREE_AUTO char *who = text_targets(c);
+    FREE_AUTO char *who = condition_targets_text(c);
     if (f->p->blocked == PLAN_BLOCK_HEAD && f->in->head.link == PLAN_LINK_DOWN)
-        return verdict_of(STATUS_TRUE, "HeadUnreachable",
-                          text_down(f, "Daemons have to leave, and nothing is removed until it "
-                                       "answers or spec.drain.deadlineSeconds, if given, has "
-                                       "passed."));
+        return condition_of(STATUS_TRUE, "HeadUnreachable",
+                            text_down(f, "Daemons have to leave, and nothing is removed until it "
+                                         "answers or spec.drain.deadlineSeconds, if given, has "
+                                         "passed."));
     if (c->kind == CLUSTER_SHUTDOWN)
-        return verdict_of(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is being ended."));
+        return condition_of(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is being ended."));
     if (c->phase == CLUSTER_DRAINING && c->waiting) {
-        FREE_AUTO char *jobs = text_jobs(c->waiting);
-        return verdict_of(STATUS_TRUE, "Draining",
-                          xasprintf("%s: asked to leave, waiting for %s.", who, jobs));
+        FREE_AUTO char *jobs = condition_jobs_text(c->waiting);
+        return condition_of(STATUS_TRUE, "Draining",
+                            xasprintf("%s: asked to leave, waiting for %s.", who, jobs));
     }
     if (c->phase == CLUSTER_COMPLETE)
-        return verdict_of(STATUS_TRUE, "RemovingPods",
-                          xasprintf("%s: out of the DVM, pods are being removed.", who));
-    return verdict_of(STATUS_TRUE, cluster_phase_name(c->phase),
-                      xasprintf("%s: asked to leave.", who));
+        return condition_of(STATUS_TRUE, "RemovingPods",
+                            xasprintf("%s: out of the DVM, pods are being removed.", who));
+    return condition_of(STATUS_TRUE, cluster_phase_name(c->phase),
+                        xasprintf("%s: asked to leave.", who));
 }
 
-static struct verdict growing(const struct facts *f)
+static struct verdict progressing_growth(const struct facts *f)
 {
-    return verdict_of(
+    return condition_of(
         STATUS_TRUE, "Growing",
         xasprintf("%u of %u members are wired, %u pods exist.", f->wired, f->p->target, f->pods));
 }
@@ -214,76 +215,77 @@ static bool any_outdated(const struct facts *f)
 static struct verdict progressing_suspended(const struct facts *f)
 {
     if (f->stopped && f->in->npods == 0)
-        return verdict_of(STATUS_FALSE, "Suspended", xstrdup("Nothing runs."));
+        return condition_of(STATUS_FALSE, "Suspended", xstrdup("Nothing runs."));
     if (f->stopped)
-        return verdict_of(STATUS_TRUE, "Suspending",
-                          xasprintf("%zu pods are being removed.", f->in->npods));
+        return condition_of(STATUS_TRUE, "Suspending",
+                            xasprintf("%zu pods are being removed.", f->in->npods));
     if (f->p->record.campaign.present)
         return campaign_verdict(f);
-    return verdict_of(STATUS_TRUE, "Suspending", xstrdup("The DVM is being ended."));
+    return condition_of(STATUS_TRUE, "Suspending", xstrdup("The DVM is being ended."));
 }
 
-struct verdict verdict_progressing(const struct facts *f)
+struct verdict condition_progressing(const struct facts *f)
 {
     const struct plan *p = f->p;
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     struct verdict v;
     if (f->trouble && f->trouble->reason[0])
-        return verdict_of(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
+        return condition_of(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
     if (any_foreign(f, &v) || any_pod_stuck(f, false, &v))
         return v;
     if (p->blocked == PLAN_BLOCK_REJECTED)
-        return verdict_of(STATUS_FALSE, "CampaignRejected",
-                          xasprintf("The head refused the last campaign: %s",
-                                    p->record.last.result ? p->record.last.result : "?"));
+        return condition_of(STATUS_FALSE, "CampaignRejected",
+                            xasprintf("The head refused the last campaign: %s",
+                                      p->record.last.result ? p->record.last.result : "?"));
     if (f->in->cluster->suspend)
         return progressing_suspended(f);
     if (p->record.campaign.present)
         return campaign_verdict(f);
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return verdict_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+        return condition_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
     if (f->in->head.link == PLAN_LINK_DOWN && p->record.incarnation[0])
-        return verdict_of(STATUS_TRUE, "HeadUnreachable",
-                          text_down(f, "Until it answers nothing is removed."));
+        return condition_of(STATUS_TRUE, "HeadUnreachable",
+                            text_down(f, "Until it answers nothing is removed."));
     if (!set->exists || f->in->head.link != PLAN_LINK_UP)
-        return verdict_of(STATUS_TRUE, "Starting", xstrdup("The head is being started."));
+        return condition_of(STATUS_TRUE, "Starting", xstrdup("The head is being started."));
     if (set->replicas != p->target || f->wired < p->target)
-        return growing(f);
+        return progressing_growth(f);
     if (any_outdated(f))
-        return verdict_of(STATUS_FALSE, "OutdatedPods",
-                          xstrdup("Some pods run with an older image or template; delete them one "
-                                  "by one, or suspend and resume, to replace them."));
-    return verdict_of(STATUS_FALSE, "UpToDate", text_whole(f));
+        return condition_of(
+            STATUS_FALSE, "OutdatedPods",
+            xstrdup("Some pods run with an older image or template; delete them one "
+                    "by one, or suspend and resume, to replace them."));
+    return condition_of(STATUS_FALSE, "UpToDate", text_whole(f));
 }
 
-struct verdict verdict_resizing(const struct facts *f)
+struct verdict condition_resizing(const struct facts *f)
 {
     const struct plan *p = f->p;
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
         return campaign_verdict(f);
     if (f->in->cluster->suspend)
-        return verdict_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return verdict_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+        return condition_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
     if (set->exists && set->replicas != p->target)
-        return growing(f);
+        return progressing_growth(f);
     if (f->in->head.link == PLAN_LINK_DOWN)
-        return verdict_of(p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
-                          p->record.incarnation[0] ? "HeadUnreachable" : "Starting",
-                          xstrdup("The head tells which members are wired, and it does not "
-                                  "answer."));
+        return condition_of(p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
+                            p->record.incarnation[0] ? "HeadUnreachable" : "Starting",
+                            xstrdup("The head tells which members are wired, and it does not "
+                                    "answer."));
     if (f->wired < p->target)
-        return growing(f);
-    return verdict_of(STATUS_FALSE, "Stable", xstrdup("No member is joining or leaving."));
+        return progressing_growth(f);
+    return condition_of(STATUS_FALSE, "Stable", xstrdup("No member is joining or leaving."));
 }
 
-struct verdict verdict_suspended(const struct facts *f)
+struct verdict condition_suspended(const struct facts *f)
 {
     if (!f->in->cluster->suspend)
-        return verdict_of(STATUS_FALSE, "NotRequested", xstrdup("spec.suspend is false."));
+        return condition_of(STATUS_FALSE, "NotRequested", xstrdup("spec.suspend is false."));
     if (f->stopped && f->in->npods == 0)
-        return verdict_of(STATUS_TRUE, "Suspended", xstrdup("Nothing runs."));
+        return condition_of(STATUS_TRUE, "Suspended", xstrdup("Nothing runs."));
     struct verdict v = progressing_suspended(f);
     v.value = STATUS_FALSE;
     return v;

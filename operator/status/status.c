@@ -58,7 +58,7 @@ static uint32_t member_pods(const struct plan_input *in)
     return n;
 }
 
-static bool stopped(const struct plan_input *in)
+static bool is_stopped(const struct plan_input *in)
 {
     const struct plan_child_seen *s = in->child;
     return (!s[CLUSTER_HEAD_SET].exists || s[CLUSTER_HEAD_SET].replicas == 0) &&
@@ -74,14 +74,14 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
                       .trouble = trouble,
                       .wired = plan_wired(in->head.view),
                       .pods = member_pods(in),
-                      .stopped = stopped(in)};
+                      .stopped = is_stopped(in)};
     bool same_life = !strcmp(c->record.incarnation, p->record.incarnation);
     bool was = same_life && !strcmp(condition_status(c->conditions, "Available"), "True");
     json_t *list = json_array();
-    put_condition(list, c, "Available", verdict_available(&f, was), in->now_ms);
-    put_condition(list, c, "Progressing", verdict_progressing(&f), in->now_ms);
-    put_condition(list, c, "Resizing", verdict_resizing(&f), in->now_ms);
-    put_condition(list, c, "Suspended", verdict_suspended(&f), in->now_ms);
+    put_condition(list, c, "Available", condition_available(&f, was), in->now_ms);
+    put_condition(list, c, "Progressing", condition_progressing(&f), in->now_ms);
+    put_condition(list, c, "Resizing", condition_resizing(&f), in->now_ms);
+    put_condition(list, c, "Suspended", condition_suspended(&f), in->now_ms);
     FREE_AUTO char *selector = cluster_selector(c);
     json_t *status = cluster_record_encode(&p->record);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
@@ -106,8 +106,8 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
             json_array_append_new(list, json_deep_copy(old));
     }
     put_condition(list, c, "Progressing",
-                  verdict_of(STATUS_FALSE, "InvalidSpec",
-                             xasprintf("%s. Nothing is changed until it is corrected.", message)),
+                  condition_of(STATUS_FALSE, "InvalidSpec",
+                               xasprintf("%s. Nothing is changed until it is corrected.", message)),
                   now_ms);
     json_object_set_new(status, "conditions", list);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
@@ -115,7 +115,7 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
 }
 
 /* Without what changes all the time. */
-static json_t *essence(const json_t *status)
+static json_t *essential_part(const json_t *status)
 {
     json_t *o = status ? json_deep_copy(status) : json_object(), *c;
     size_t i;
@@ -131,7 +131,7 @@ static json_t *essence(const json_t *status)
 
 bool status_differs_slightly(const json_t *before, const json_t *after)
 {
-    json_t *a = essence(before), *b = essence(after);
+    json_t *a = essential_part(before), *b = essential_part(after);
     bool same = json_equal(a, b);
     json_decref(a);
     json_decref(b);
@@ -158,7 +158,7 @@ static char *targets_of(const json_t *campaign)
         c.first = (uint32_t)json_integer_value(json_array_get(list, 0));
         c.last = (uint32_t)json_integer_value(json_array_get(list, n - 1));
     }
-    return text_targets(&c);
+    return condition_targets_text(&c);
 }
 
 static void news_of_running(const struct news *n, const json_t *before, const json_t *now)
@@ -190,7 +190,7 @@ static void news_of_ended(const struct news *n, const json_t *before, const json
     bool shrink = !strcmp(text_of(now, "kind"), "Shrink");
     const json_t *ended = json_object_get(now, "endedJobs");
     FREE_AUTO char *who = targets_of(now);
-    FREE_AUTO char *jobs = text_jobs(ended);
+    FREE_AUTO char *jobs = condition_jobs_text(ended);
     FREE_AUTO char *note = NULL;
     if (shrink && !strcmp(phase, "Complete"))
         note = xasprintf("Campaign %s: %s left the DVM, their pods are removed%s%s%s%s",

@@ -23,15 +23,15 @@ struct facts {
     bool stopped;  /* both StatefulSets ask for nothing */
 };
 
-struct verdict verdict_of(enum status_value value, const char *reason, char *message);
-struct verdict verdict_available(const struct facts *f, bool was_available);
-struct verdict verdict_progressing(const struct facts *f);
-struct verdict verdict_resizing(const struct facts *f);
-struct verdict verdict_suspended(const struct facts *f);
+struct verdict condition_of(enum status_value value, const char *reason, char *message);
+struct verdict condition_available(const struct facts *f, bool was_available);
+struct verdict condition_progressing(const struct facts *f);
+struct verdict condition_resizing(const struct facts *f);
+struct verdict condition_suspended(const struct facts *f);
 
 /* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". Heap strings of the caller's.
  */
-char *text_targets(const struct cluster_campaign *c);
-char *text_jobs(const json_t *jobs);
+char *condition_targets_text(const struct cluster_campaign *c);
+char *condition_jobs_text(const json_t *jobs);
 
 #endif
