@@ -3,7 +3,7 @@
 # What docs/ says of tests and of PMIx against the source: docs.sh [tests] [upcalls] [attributes]
 #
 # tests: a name in double quotes is a bats test or a heading, one in backticks with four underscores or with "…" is
-# one of cmocka, which stands for what is left out; so in docs/pmix.md, cleanup.md and prun.md. Files in backticks are there.
+# one of cmocka, which stands for what is left out; so in PAGES. Files in backticks are there.
 # upcalls: each entry of the library's server module, and each that we set, is in the table of docs/pmix.md.
 # attributes: what dvm/host/pmix names is in a table with "attribute", "since" and "tested by", which tell the truth
 # about the header that the compiler finds. Exit: 0 true, 1 not.
@@ -12,7 +12,8 @@ shopt -s inherit_errexit
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${DOCS_ROOT:-$here/..}"
-readonly PAGES=(docs/pmix.md docs/cleanup.md docs/prun.md) PMIX=docs/pmix.md
+shopt -s nullglob
+readonly PAGES=(docs/pmix.md docs/cleanup.md docs/prun.md docs/prun/*.md docs/protocol/*.md) PMIX=docs/pmix.md
 CC=${CC:-gcc}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What describes the shell, the host or the rank that prun itself runs in. A word that ends with
- * '*' stands for all names that begin so. Keep in step with docs/prun.md. */
+ * '*' stands for all names that begin so. Keep in step with docs/prun/io.md. */
 static const char *const left_out[] = {
     "_",      "SHLVL", "PWD",    "OLDPWD", "HOSTNAME", "XDG_RUNTIME_DIR", "DVM_*",
     "PMIX_*", "PMI_*", "OMPI_*", "OPAL_*", "PRTE_*",   "ORTE_*",          NULL,

@@ -41,7 +41,7 @@ const char submit_help[] =
     "What the ranks get:\n"
     "  -x VAR[=VALUE]           set VAR for the ranks, or pass it on as it is here; may be given\n"
     "                           often. The rest of the environment goes along, but for what\n"
-    "                           describes this host and shell (docs/prun.md, Environment)\n"
+    "                           describes this host and shell (docs/prun/io.md, Environment)\n"
     "      --mca NAME VALUE, --pmixmca NAME VALUE\n"
     "                           the same as -x OMPI_MCA_NAME=VALUE, -x PMIX_MCA_NAME=VALUE\n"
     "      --wdir DIR           working directory (default: this one)\n"

@@ -54,7 +54,7 @@ static const struct missing {
     {"cpus-per-rank", "--map-by slot:pe=N gives each rank N cores"},
     {"cpus-per-task", "--map-by slot:pe=N gives each rank N cores"},
     {"-c", "--map-by slot:pe=N gives each rank N cores"},
-    {"use-hwthread-cpus", "slots are hardware threads already (docs/prun.md, Slots)"},
+    {"use-hwthread-cpus", "slots are hardware threads already (docs/prun/mapping.md, Slots)"},
     {"nooversubscribe", "that is so without --oversubscribe"},
     {"no-oversubscribe", "that is so without --oversubscribe"},
     {"kill-on-bad-exit", "that is so without --recoverable"},
