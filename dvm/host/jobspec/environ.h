@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A copy of `environ_` without what describes this shell, host or rank (docs/prun/io.md, Environment),
- * and, if the job runs elsewhere, without what says where things are here; with PWD=`wdir` unless
- * that is "", and the words of -x: "VAR=VAL" sets, "VAR" passes on, what was left out too. On the
- * heap, NULL-terminated; NULL: a word is malformed, VAR is not set or there are too many. */
+/* A copy of `environ_` without what describes this shell, host or rank (docs/prun/io.md,
+ * Environment), and, if the job runs elsewhere, without what says where things are here; with
+ * PWD=`wdir` unless that is "", and the words of -x: "VAR=VAL" sets, "VAR" passes on, what was left
+ * out too. On the heap, NULL-terminated; NULL: a word is malformed, VAR is not set or there are too
+ * many. */
 char **submit_environ(char *const *environ_, const char *const *exports, size_t nexports,
                       const char *wdir, bool elsewhere, struct err *err);
 /* At the daemon, of a program that was submitted elsewhere: `environ_`, the daemon's own, gives
