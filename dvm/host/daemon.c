@@ -129,7 +129,6 @@ static void carry_out(struct daemon *d, struct out_act *act)
         break;
     case OUT_LAUNCH:
         djob_launch(d, act->launch);
-        act->launch = NULL;
         break;
     case OUT_START:
         djob_start(d, act->a);

@@ -21,7 +21,7 @@ struct learner { /* waits until nothing is left to be learnt */
 
 struct foreign {
     char *nspace;
-    struct job_launch launch; /* nspace is NULL until the head has answered */
+    const struct job_launch *launch; /* shared; NULL until the head has answered */
     bool registered;
     bool ended; /* while the library still registers it */
     size_t nlearners;
@@ -42,7 +42,7 @@ const struct job_launch *foreign_job(const struct daemon *d, const char *nspace)
     const struct job_launch *l = core_job(d->core, nspace);
     const struct foreign *f = l ? NULL : find(d, nspace);
 
-    return f && f->registered ? &f->launch : l;
+    return f && f->registered ? f->launch : l;
 }
 
 static void learner_step(struct daemon *d, struct learner *w, bool known)
@@ -71,7 +71,7 @@ static void forget(struct daemon *d, struct foreign *f)
 {
     HASH_DEL(d->foreign, f);
     tell_learners(d, f, false);
-    job_launch_free(&f->launch);
+    job_launch_unref(f->launch);
     free(f->nspace);
     free(f);
 }
@@ -88,7 +88,7 @@ void foreign_free_all(struct daemon *d)
                 free(f->learners[i]);
         }
         free(f->learners);
-        job_launch_free(&f->launch);
+        job_launch_unref(f->launch);
         free(f->nspace);
         free(f);
     }
@@ -130,20 +130,21 @@ static void on_launch(struct daemon *d, int status, const void *data, size_t len
     struct foreign *f = find(d, nspace);
     struct cur c = cur_of(data, len);
     struct err err = {0};
+    struct job_launch launch;
     struct later *w;
 
-    if (!f || f->launch.nspace)
+    if (!f || f->launch)
         return;
-    if (status != PMIX_SUCCESS || job_launch_decode(&c, &f->launch, &err) < 0) {
+    if (status != PMIX_SUCCESS || job_launch_decode(&c, &launch, &err) < 0) {
         if (status == PMIX_SUCCESS)
             log_error("job %s as the head describes it: %s", nspace, err.msg);
-        memset(&f->launch, 0, sizeof f->launch);
         forget(d, f);
         return;
     }
+    f->launch = job_launch_share(&launch);
     w = xmalloc(sizeof *w);
     *w = (struct later){d, xstrdup(nspace)};
-    pmix_srv_register(d->pmix, &f->launch, getuid(), getgid(), on_registered, w);
+    pmix_srv_register(d->pmix, f->launch, getuid(), getgid(), on_registered, w);
 }
 
 static void ask_head(struct daemon *d, const char *nspace)

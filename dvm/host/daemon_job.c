@@ -26,8 +26,7 @@ static struct djob *find(const struct daemon *d, const char *nspace)
 static void djob_free(struct daemon *d, struct djob *j)
 {
     HASH_DEL(d->jobs, j);
-    job_launch_free(j->launch);
-    free(j->launch);
+    job_launch_unref(j->launch);
     free(j->nspace);
     free(j->eofs);
     free(j->ordered);
@@ -266,12 +265,12 @@ static void on_registered(int status, void *arg)
     later_free(l);
 }
 
-void djob_launch(struct daemon *d, struct job_launch *launch)
+void djob_launch(struct daemon *d, const struct job_launch *launch)
 {
     struct djob *j = xcalloc(1, sizeof *j);
 
     j->nspace = xstrdup(launch->nspace);
-    j->launch = launch;
+    j->launch = job_launch_ref(launch);
     j->eofs = xcalloc((size_t)launch->nranks + 1, 1);
     j->ordered = xcalloc((size_t)launch->nranks + 1, sizeof *j->ordered);
     HASH_ADD_KEYPTR(hh, d->jobs, j->nspace, strlen(j->nspace), j);

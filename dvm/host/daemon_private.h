@@ -55,7 +55,7 @@ struct dclient { /* a program that has connected, or what it has left: a job to 
 
 struct djob { /* a job with ranks here, from registration to clean-up */
     char *nspace;
-    struct job_launch *launch;
+    const struct job_launch *launch; /* shared */
     bool writing;   /* its files */
     bool started;   /* handed to odls, */
     bool waits;     /* where all its ranks wait until each daemon of the job has checked its own */
@@ -198,7 +198,7 @@ bool session_is_over(const struct session *s); /* its job has been told to be */
 /* Whether what waits for the client is acknowledged by it, not only written. */
 bool session_numbered(const struct session *s);
 /* daemon_job.c: ranks */
-void djob_launch(struct daemon *d, struct job_launch *launch); /* takes */
+void djob_launch(struct daemon *d, const struct job_launch *launch);
 void djob_start(struct daemon *d, const char *nspace);
 char *djob_own_dir(const struct daemon *d,
                    const struct job_launch *l); /* of those without --wdir */

@@ -55,7 +55,7 @@ static bool find_holder(struct pmix_srv *p, const struct upcall *u, struct pmix_
     if (j) {
         who->uid = j->uid;
         who->gid = j->gid;
-        return u->rank < j->launch.nranks && job_is_local(j, u->rank);
+        return u->rank < j->launch->nranks && job_is_local(j, u->rank);
     }
     who->tool = true;
     who->uid = geteuid();

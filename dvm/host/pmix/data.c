@@ -68,7 +68,7 @@ static void run_data(struct pmix_srv *p, struct upcall *u)
     pmix_req req = req_add(p, &u->answer);
     const struct job *j = u->op == 'p' && u->number ? job_find(p, u->nspace) : NULL;
 
-    if (j && u->rank < j->launch.nranks)
+    if (j && u->rank < j->launch->nranks)
         j->publishes[u->rank] = true;
     if (p->up.on_data)
         p->up.on_data(req, u->op, u->data.data, u->data.len, p->arg);

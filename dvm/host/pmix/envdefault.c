@@ -50,7 +50,7 @@ static void put_number(char ***env, const char *name, uint32_t v)
 /* A rank that spawns hands on what we gave it: the directory of its own job, on its own daemon. */
 static bool is_parents(const char *value, const struct job *j)
 {
-    const char *parent = j->launch.spec.parent_nspace;
+    const char *parent = j->launch->spec.parent_nspace;
     const char *last = strrchr(value, '/');
 
     return parent && parent[0] && last && strcmp(last + 1, parent) == 0;
@@ -89,7 +89,7 @@ static void put_files_dir(char ***env, const struct pmix_srv *p, const struct jo
 /* The reasons are told in docs/pmix.md, "Environment of a rank". */
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
-    const struct job_launch *l = &j->launch;
+    const struct job_launch *l = j->launch;
     uint32_t slots = l->universe > l->nranks ? l->universe : l->nranks;
 
     put_default(env, "OMPI_MCA_schizo", "^orte");

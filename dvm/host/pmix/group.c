@@ -18,7 +18,7 @@ static void list_members(struct pmix_srv *p, struct upcall *u)
     for (size_t i = 0; i < u->nprocs; i++) {
         const struct job *j = job_find(p, u->procs[i].nspace);
         bool all = u->procs[i].rank == PMIX_RANK_WILDCARD && j;
-        uint32_t n = all ? j->launch.nranks : 1;
+        uint32_t n = all ? j->launch->nranks : 1;
 
         cap += n;
         a->members = xrealloc(a->members, cap * sizeof(*a->members));

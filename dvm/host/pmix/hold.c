@@ -56,7 +56,7 @@ static void held(struct pmix_srv *p, struct job *j, uint32_t rank)
     if (!job_is_local(j, rank) || !j->connected[rank] || j->waiting[rank])
         return;
     j->waiting[rank] = true;
-    if (job_stops(&j->launch.spec, rank))
+    if (job_stops(&j->launch->spec, rank))
         p->up.on_held(j->nspace, rank, p->arg);
     else /* nobody wants it to (add_stop()) */
         pmix_srv_continue(p, j->nspace, rank);
@@ -67,11 +67,11 @@ static void held(struct pmix_srv *p, struct job *j, uint32_t rank)
 static void run_held(struct pmix_srv *p, struct upcall *u)
 {
     struct job *j = job_find(p, u->nspace);
-    uint32_t n = j && p->up.on_held ? j->launch.nranks : 0;
+    uint32_t n = j && p->up.on_held ? j->launch->nranks : 0;
 
     for (uint32_t r = 0; r < n; r++) {
         bool peers = u->rank > PMIX_RANK_VALID &&
-                     (j->launch.spec.stop == JOB_STOP_INIT || job_stops(&j->launch.spec, r));
+                     (j->launch->spec.stop == JOB_STOP_INIT || job_stops(&j->launch->spec, r));
 
         if (r == u->rank || peers)
             held(p, j, r);
@@ -184,8 +184,8 @@ void pmix_srv_continue(struct pmix_srv *p, const char *nspace, uint32_t rank)
 
     if (!j)
         return;
-    procs = xcalloc(j->launch.nranks, sizeof(*procs));
-    for (uint32_t r = 0; r < j->launch.nranks; r++) {
+    procs = xcalloc(j->launch->nranks, sizeof(*procs));
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
         if (!j->waiting[r] || (rank != PMIX_SRV_RANK_ALL && rank != r))
             continue;
         PMIX_LOAD_PROCID(&procs[to.size], nspace, r);

@@ -46,7 +46,7 @@ static struct cleanup_scope *scope_of(struct pmix_srv *p, const char *nspace, ui
                                           : !job_is_local(j, rank) || j->gone[rank]))
         return NULL;
     if (rank != PMIX_RANK_WILDCARD && !j->rank_cleanup)
-        j->rank_cleanup = xcalloc(j->launch.nranks, sizeof(*j->rank_cleanup));
+        j->rank_cleanup = xcalloc(j->launch->nranks, sizeof(*j->rank_cleanup));
     s = rank == PMIX_RANK_WILDCARD ? &j->cleanup : &j->rank_cleanup[rank];
     if (!s->id)
         s->id = ++p->last_id;
@@ -85,7 +85,7 @@ static_assert((int)JOB_CLEAN_DIR == (int)REMOVE_DIR &&
 
 void jobclean_spec(struct pmix_srv *p, struct job *j)
 {
-    const struct job_spec *s = &j->launch.spec;
+    const struct job_spec *s = &j->launch->spec;
     struct cleanup_req req;
 
     if (!p->up.on_clean_add || s->ncleanups == 0)
@@ -171,14 +171,14 @@ void jobclean_sessions(struct pmix_srv *p)
 
 void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op)
 {
-    for (uint32_t r = 0; j->rank_cleanup && r < j->launch.nranks; r++)
+    for (uint32_t r = 0; j->rank_cleanup && r < j->launch->nranks; r++)
         run(p, &j->rank_cleanup[r], op);
     run(p, &j->cleanup, op);
 }
 
 void jobclean_free(struct job *j)
 {
-    for (uint32_t r = 0; j->rank_cleanup && r < j->launch.nranks; r++)
+    for (uint32_t r = 0; j->rank_cleanup && r < j->launch->nranks; r++)
         cleanup_scope_clear(&j->rank_cleanup[r]);
     free(j->rank_cleanup);
     cleanup_scope_clear(&j->cleanup);

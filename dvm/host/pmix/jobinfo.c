@@ -52,7 +52,7 @@ static void put_text(struct buf *b, const char *s)
 /* "0,2,4": the ranks of each node, one string a node. */
 static void node_ranks(const struct job *j, struct buf *text)
 {
-    const struct job_launch *l = &j->launch;
+    const struct job_launch *l = j->launch;
 
     for (size_t i = 0; i < l->nnodes; i++)
         buf_init(&text[i], PMIX_SRV_BLOB_MAX);
@@ -81,11 +81,11 @@ static int add_maps(void *list, const struct job *j, const struct buf *ranks, st
     char *names_map = NULL, *procs_map = NULL;
     pmix_status_t rc;
 
-    for (size_t i = 0; i < j->launch.nnodes; i++) {
+    for (size_t i = 0; i < j->launch->nnodes; i++) {
         if (!j->node_size[i])
             continue;
         put_text(&names, names.len ? "," : "");
-        put_text(&names, j->launch.nodes[i].host);
+        put_text(&names, j->launch->nodes[i].host);
         put_text(&procs, procs.len ? ";" : "");
         put_text(&procs, text_of(&ranks[i]));
     }
@@ -106,7 +106,7 @@ static int add_maps(void *list, const struct job *j, const struct buf *ranks, st
 /* LOCAL_SIZE, LOCALLDR and LOCAL_PEERS are what the library makes of the maps. */
 static void add_node(void *list, const struct job *j, uint32_t node)
 {
-    const struct job_node *n = &j->launch.nodes[node];
+    const struct job_node *n = &j->launch->nodes[node];
     void *part = PMIx_Info_list_start();
 
     add_str(part, PMIX_HOSTNAME, n->host);
@@ -118,7 +118,7 @@ static void add_node(void *list, const struct job *j, uint32_t node)
 
 static int add_nodes(void *list, const struct job *j, struct err *err)
 {
-    size_t n = j->launch.nnodes;
+    size_t n = j->launch->nnodes;
     FREE_AUTO struct buf *ranks = xcalloc(n, sizeof(*ranks));
     int rc;
 
@@ -134,13 +134,13 @@ static int add_nodes(void *list, const struct job *j, struct err *err)
 
 static void add_app(void *list, const struct job *j, uint32_t app)
 {
-    const struct job_app *a = &j->launch.spec.apps[app];
+    const struct job_app *a = &j->launch->spec.apps[app];
     BUF_AUTO struct buf argv = {.max = PMIX_SRV_BLOB_MAX};
     uint32_t size = 0, leader = PMIX_RANK_INVALID;
     void *part = PMIx_Info_list_start();
 
-    for (uint32_t r = 0; r < j->launch.nranks; r++) {
-        if (j->launch.rank_app[r] == app && size++ == 0)
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
+        if (j->launch->rank_app[r] == app && size++ == 0)
             leader = r;
     }
     for (size_t i = 0; a->argv[i]; i++) {
@@ -189,7 +189,7 @@ static void add_cpus(void *part, const struct job_launch *l, uint32_t local_rank
 
 static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
-    const struct job_launch *l = &j->launch;
+    const struct job_launch *l = j->launch;
     uint32_t node = l->rank_node[rank];
     void *part = PMIx_Info_list_start();
 
@@ -216,7 +216,7 @@ static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, 
  * its own doing. */
 static void add_stop(void *list, const struct job *j)
 {
-    const struct job_spec *s = &j->launch.spec;
+    const struct job_spec *s = &j->launch->spec;
     bool all = s->stop_rank == JOB_RANK_ALL;
 
     if (s->stop == JOB_STOP_INIT && (all || job_is_local(j, s->stop_rank)))
@@ -241,7 +241,7 @@ static void add_session(void *list, const struct job *j, uint32_t slots)
 
 static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
 {
-    const struct job_launch *l = &j->launch;
+    const struct job_launch *l = j->launch;
     FREE_AUTO char *nsdir = xasprintf("%s/%s", p->session_dir, j->nspace);
     uint32_t slots = l->universe > l->nranks ? l->universe : l->nranks;
     uint32_t nodes_used = 0;
@@ -277,9 +277,9 @@ int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array
 
     add_job(list, p, j);
     rc = add_nodes(list, j, err);
-    for (uint32_t a = 0; rc == 0 && a < j->launch.spec.napps; a++)
+    for (uint32_t a = 0; rc == 0 && a < j->launch->spec.napps; a++)
         add_app(list, j, a);
-    for (uint32_t r = 0; rc == 0 && r < j->launch.nranks; r++)
+    for (uint32_t r = 0; rc == 0 && r < j->launch->nranks; r++)
         add_proc(list, p, j, r);
     if (rc == 0 && PMIx_Info_list_convert(list, out) != PMIX_SUCCESS)
         rc = err_set(err, "list of attributes: out of memory");

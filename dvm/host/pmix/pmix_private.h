@@ -140,12 +140,12 @@ struct job {
     uid_t uid;
     gid_t gid;
     char *nspace;
-    struct job_launch launch; /* a copy */
-    uint32_t node;            /* our index in launch.nodes; JOB_NO_VPID: no rank is here */
-    uint32_t *local_rank;     /* [nranks], on the rank's own node */
-    uint32_t *app_rank;       /* [nranks] */
-    uint32_t *node_size;      /* [nnodes] */
-    bool *gone;               /* [nranks] local ranks that have ended */
+    const struct job_launch *launch; /* shared: the library's thread reads it too */
+    uint32_t node;                   /* our index in its nodes; JOB_NO_VPID: no rank is here */
+    uint32_t *local_rank;            /* [nranks], on the rank's own node */
+    uint32_t *app_rank;              /* [nranks] */
+    uint32_t *node_size;             /* [nnodes] */
+    bool *gone;                      /* [nranks] local ranks that have ended */
     uint32_t ngone;
     struct cleanup_scope cleanup;       /* for the end of the last rank here */
     struct cleanup_scope *rank_cleanup; /* [nranks], NULL as long as there is none */

@@ -146,7 +146,7 @@ void pmix_srv_destroy(struct pmix_srv *p);
 
 /* Registers the namespace with everything that Open MPI asks of job info, and its local ranks as
  * clients of `uid`, `gid`; done(0 or a PMIx status). Makes the job's directory under the session
- * directory. */
+ * directory. Keeps a reference to the launch, which has to be a shared one. */
 void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid, gid_t gid,
                        void (*done)(int status, void *arg), void *arg);
 /* Makes the directory of a job with ranks here, which its first rank that connects would do. */

@@ -16,33 +16,10 @@ struct job *job_find(struct pmix_srv *p, const char *nspace)
     return j;
 }
 
-static void launch_copy(struct job_launch *to, const struct job_launch *from)
-{
-    size_t ranks_bytes = from->nranks * sizeof(uint32_t);
-
-    *to = *from;
-    to->nspace = xstrdup(from->nspace);
-    job_spec_copy(&to->spec, &from->spec);
-    to->nodes = xcalloc(from->nnodes, sizeof(*to->nodes));
-    for (size_t i = 0; i < from->nnodes; i++) {
-        to->nodes[i] = from->nodes[i];
-        to->nodes[i].host = xstrdup(from->nodes[i].host);
-    }
-    to->cpus = xcalloc(from->ncpus, sizeof(*to->cpus));
-    for (size_t i = 0; i < from->ncpus; i++)
-        to->cpus[i] = xstrdup(from->cpus[i]);
-    to->rank_node = xmalloc(ranks_bytes);
-    to->rank_app = xmalloc(ranks_bytes);
-    if (ranks_bytes) {
-        memcpy(to->rank_node, from->rank_node, ranks_bytes);
-        memcpy(to->rank_app, from->rank_app, ranks_bytes);
-    }
-}
-
 /* One pass over the ranks for all of them: jobs are large. */
 static void count_ranks(struct job *j)
 {
-    const struct job_launch *l = &j->launch;
+    const struct job_launch *l = j->launch;
     FREE_AUTO uint32_t *app_size = xcalloc(l->spec.napps, sizeof(*app_size));
 
     j->local_rank = xcalloc(l->nranks, sizeof(*j->local_rank));
@@ -66,8 +43,8 @@ struct job *job_add(struct pmix_srv *p, const struct job_launch *l)
     int node = job_launch_node(l, p->vpid);
 
     j->srv = p;
-    launch_copy(&j->launch, l);
-    j->nspace = j->launch.nspace;
+    j->launch = job_launch_ref(l);
+    j->nspace = l->nspace;
     j->node = node < 0 ? JOB_NO_VPID : (uint32_t)node;
     count_ranks(j);
     HASH_ADD_KEYPTR(hh, p->jobs, j->nspace, strlen(j->nspace), j);
@@ -78,7 +55,7 @@ void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool n
 {
     struct job *j = job_find(p, nspace);
 
-    if (!j || rank >= j->launch.nranks || j->connected[rank] == now)
+    if (!j || rank >= j->launch->nranks || j->connected[rank] == now)
         return;
     j->connected[rank] = now;
     if (now)
@@ -91,15 +68,14 @@ bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     const struct job *j = job_find(p, nspace);
 
-    return j && rank < j->launch.nranks && atomic_load(&j->in_session[rank]);
+    return j && rank < j->launch->nranks && atomic_load(&j->in_session[rank]);
 }
 
 void job_remove(struct pmix_srv *p, struct job *j)
 {
-    for (uint32_t r = 0; r < j->launch.nranks; r++)
+    for (uint32_t r = 0; r < j->launch->nranks; r++)
         job_connected(p, j->nspace, r, false);
     HASH_DEL(p->jobs, j);
-    job_launch_free(&j->launch);
     free(j->local_rank);
     free(j->app_rank);
     free(j->node_size);
@@ -110,12 +86,13 @@ void job_remove(struct pmix_srv *p, struct job *j)
     free(j->waiting);
     free(j->publishes);
     free(j->has_dir);
+    job_launch_unref(j->launch);
     free(j);
 }
 
 bool job_is_local(const struct job *j, uint32_t rank)
 {
-    return rank < j->launch.nranks && j->launch.rank_node[rank] == j->node;
+    return rank < j->launch->nranks && j->launch->rank_node[rank] == j->node;
 }
 
 uint32_t job_local_size(const struct job *j)
@@ -129,7 +106,7 @@ uint32_t job_local_size(const struct job *j)
  * all elsewhere. */
 static bool describe_now(const struct job *j)
 {
-    const char *parent = j->launch.spec.parent_nspace;
+    const char *parent = j->launch->spec.parent_nspace;
 
     return job_local_size(j) == 0 || (parent && parent[0]);
 }
@@ -188,7 +165,7 @@ pmix_status_t job_prepare(struct job *j, uint32_t rank)
 {
     pmix_status_t rc = PMIX_SUCCESS;
 
-    if (!j || rank >= j->launch.nranks)
+    if (!j || rank >= j->launch->nranks)
         return PMIX_SUCCESS;
     topology_share(j->srv);
     if (!j->described)
@@ -209,7 +186,7 @@ static void register_all(struct op *op, struct job *j)
     PMIX_LOAD_PROCID(&proc, j->nspace, PMIX_RANK_WILDCARD);
     op_returned(op, PMIx_server_register_nspace(proc.nspace, (int)job_local_size(j), op->info.array,
                                                 op->info.size, op_on_status, op_cbdata(op)));
-    for (uint32_t r = 0; r < j->launch.nranks; r++) {
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
         if (!job_is_local(j, r))
             continue;
         proc.rank = r;
@@ -298,9 +275,9 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     pmix_proc_t proc;
 
     job_connected(p, nspace, rank, false);
-    if (j && rank < j->launch.nranks)
+    if (j && rank < j->launch->nranks)
         j->waiting[rank] = false;
-    if (j && rank < j->launch.nranks && j->publishes[rank])
+    if (j && rank < j->launch->nranks && j->publishes[rank])
         data_rank_gone(p, nspace, rank);
     op->done = done;
     op->arg = arg;

@@ -282,8 +282,8 @@ static void run_spawn(struct pmix_srv *p, struct upcall *u)
     }
     if (parent) /* the input of a family is its submitter's */
         u->spec.stdin_rank = JOB_RANK_NONE;
-    if (parent && rank < parent->launch.nranks) {
-        const struct job_app *app = &parent->launch.spec.apps[parent->launch.rank_app[rank]];
+    if (parent && rank < parent->launch->nranks) {
+        const struct job_app *app = &parent->launch->spec.apps[parent->launch->rank_app[rank]];
 
         for (size_t i = 0; i < u->spec.napps; i++) {
             env_inherit(&u->spec.apps[i], app->env);

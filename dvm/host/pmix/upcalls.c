@@ -43,7 +43,7 @@ static pmix_status_t tell(const pmix_proc_t *proc, void (*run)(struct pmix_srv *
 
 static void session(struct job *j, uint32_t rank, bool now)
 {
-    if (j && rank < j->launch.nranks)
+    if (j && rank < j->launch->nranks)
         atomic_store(&j->in_session[rank], now);
 }
 
@@ -260,7 +260,7 @@ static bool is_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     const struct job *j = job_find(p, nspace);
 
-    return j && rank < j->launch.nranks && j->gone[rank];
+    return j && rank < j->launch->nranks && j->gone[rank];
 }
 
 void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank, int timeout_s,

@@ -27,7 +27,7 @@ struct missing { /* a child in the tree that has no link to us */
 };
 
 struct local_job { /* a job with ranks here */
-    struct job_launch map;
+    const struct job_launch *launch; /* shared */
     int node;
     uint32_t nlocal, nattempted, nregistered, nover;
     int *state;     /* [nranks] enum proc_state; other daemons' ranks stay 0 */

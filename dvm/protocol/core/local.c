@@ -16,7 +16,7 @@ static struct local_job *find(const struct core *c, const char *nspace)
 
     DL_FOREACH(c->jobs, j)
     {
-        if (strcmp(j->map.nspace, nspace) == 0)
+        if (strcmp(j->launch->nspace, nspace) == 0)
             return j;
     }
     return NULL;
@@ -33,7 +33,7 @@ static void drop(struct core *c, struct local_job *j)
     free(j->status);
     free(j->how);
     free(j->early);
-    job_launch_free(&j->map);
+    job_launch_unref(j->launch);
     free(j);
 }
 
@@ -54,27 +54,12 @@ void local_drop_all(struct core *c)
             struct out_act *end = out_add(&c->out, OUT_END_RANKS);
             struct out_act *gone;
 
-            end->a = xstrdup(j->map.nspace);
+            end->a = xstrdup(j->launch->nspace);
             gone = out_add(&c->out, OUT_JOB_GONE);
-            gone->a = xstrdup(j->map.nspace);
+            gone->a = xstrdup(j->launch->nspace);
         }
     }
     local_free(c);
-}
-
-static struct job_launch *copy_launch(const struct job_launch *l)
-{
-    struct job_launch *copy = xcalloc(1, sizeof *copy);
-    struct buf b BUF_AUTO = {0};
-    struct cur cur;
-
-    buf_init(&b, MSG_DATA_MAX + (1u << 20)); /* as rml takes it */
-    job_launch_encode(&b, l);
-    cur = cur_of(b.data, b.len);
-    if (job_launch_decode(&cur, copy, NULL) == 0)
-        return copy;
-    free(copy);
-    return NULL;
 }
 
 /* A daemon on its way out starts nothing more: the job fails at once. */
@@ -108,27 +93,26 @@ void local_launch(struct core *c, struct msg *m)
         return;
     }
     j = xcalloc(1, sizeof *j);
-    j->map = m->launch;
-    memset(&m->launch, 0, sizeof m->launch);
+    j->launch = job_launch_share(&m->launch);
     j->node = node;
-    j->nlocal = job_launch_local_size(&j->map, (uint32_t)node);
-    j->state = xcalloc((size_t)j->map.nranks + 1, sizeof *j->state);
-    j->status = xcalloc((size_t)j->map.nranks + 1, sizeof *j->status);
-    j->how = xcalloc((size_t)j->map.nranks + 1, sizeof *j->how);
-    j->early = xcalloc((size_t)j->map.nranks + 1, 1);
+    j->nlocal = job_launch_local_size(j->launch, (uint32_t)node);
+    j->state = xcalloc((size_t)j->launch->nranks + 1, sizeof *j->state);
+    j->status = xcalloc((size_t)j->launch->nranks + 1, sizeof *j->status);
+    j->how = xcalloc((size_t)j->launch->nranks + 1, sizeof *j->how);
+    j->early = xcalloc((size_t)j->launch->nranks + 1, 1);
     j->attempts = xcalloc((size_t)j->nlocal + 1, sizeof *j->attempts);
-    for (uint32_t r = 0; r < j->map.nranks; r++) {
-        if (j->map.rank_node[r] != (uint32_t)node)
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
+        if (j->launch->rank_node[r] != (uint32_t)node)
             continue;
         j->state[r] = PROC_INIT;
-        j->nstop += job_stops(&j->map.spec, r);
+        j->nstop += job_stops(&j->launch->spec, r);
     }
     if (j->nstop)
-        j->stopped = xcalloc(j->map.nranks, sizeof *j->stopped);
+        j->stopped = xcalloc(j->launch->nranks, sizeof *j->stopped);
     DL_APPEND(c->jobs, j);
-    out_add(&c->out, OUT_LAUNCH)->launch = copy_launch(&j->map);
-    if (MUTANT(START_UNSTAGED) && j->map.spec.nfiles)
-        out_add(&c->out, OUT_START)->a = xstrdup(j->map.nspace);
+    out_add(&c->out, OUT_LAUNCH)->launch = job_launch_ref(j->launch);
+    if (MUTANT(START_UNSTAGED) && j->launch->spec.nfiles)
+        out_add(&c->out, OUT_START)->a = xstrdup(j->launch->nspace);
 }
 
 void core_staged(struct core *c, const char *nspace, int errnum, const char *what)
@@ -189,7 +173,7 @@ void local_ranks_lost(struct core *c, const struct msg *m)
 static void report_launch(struct core *c, struct local_job *j)
 {
     struct msg m = {.type = MSG_LAUNCHED,
-                    .nspace = j->map.nspace,
+                    .nspace = j->launch->nspace,
                     .nranks = j->nattempted,
                     .ranks = j->attempts};
 
@@ -213,12 +197,12 @@ static void over(struct core *c, struct local_job *j)
 {
     if (++j->nover < j->nlocal)
         return;
-    out_add(&c->out, OUT_JOB_GONE)->a = xstrdup(j->map.nspace);
+    out_add(&c->out, OUT_JOB_GONE)->a = xstrdup(j->launch->nspace);
 }
 
 static void registered(struct core *c, struct local_job *j)
 {
-    struct msg m = {.type = MSG_REGISTERED, .nspace = j->map.nspace};
+    struct msg m = {.type = MSG_REGISTERED, .nspace = j->launch->nspace};
 
     if (++j->nregistered == j->nlocal)
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
@@ -228,7 +212,7 @@ static void registered(struct core *c, struct local_job *j)
  * first, since the head names its process. */
 static void tell_start(struct core *c, struct local_job *j, uint32_t rank)
 {
-    struct msg m = {.type = MSG_LAUNCHED, .nspace = j->map.nspace, .nranks = 1};
+    struct msg m = {.type = MSG_LAUNCHED, .nspace = j->launch->nspace, .nranks = 1};
 
     for (uint32_t i = 0; j->nattempted < j->nlocal && i < j->nattempted; i++) {
         if (j->attempts[i].rank != rank)
@@ -242,7 +226,7 @@ static void tell_start(struct core *c, struct local_job *j, uint32_t rank)
 static void terminated(struct core *c, struct local_job *j, uint32_t rank)
 {
     struct msg_rank r = {rank, false, j->how[rank], j->status[rank], ""};
-    struct msg m = {.type = MSG_EXITED, .nspace = j->map.nspace, .nranks = 1, .ranks = &r};
+    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .nranks = 1, .ranks = &r};
 
     if (r.value != 0)
         tell_start(c, j, rank);
@@ -256,7 +240,7 @@ static int step(struct core *c, struct local_job *j, uint32_t rank, enum proc_ev
 
     if (fsm_step(&proc_fsm, &j->state[rank], (int)ev, NULL, &err) == 0)
         return 0;
-    out_log(&c->out, LOG_LEVEL_WARN, "job %s rank %u: %s", j->map.nspace, rank, err.msg);
+    out_log(&c->out, LOG_LEVEL_WARN, "job %s rank %u: %s", j->launch->nspace, rank, err.msg);
     return -1;
 }
 
@@ -264,7 +248,7 @@ static int step(struct core *c, struct local_job *j, uint32_t rank, enum proc_ev
 
 static void tell_held(struct core *c, struct local_job *j)
 {
-    struct msg m = {.type = MSG_HELD, .nspace = j->map.nspace, .number = j->nheld};
+    struct msg m = {.type = MSG_HELD, .nspace = j->launch->nspace, .number = j->nheld};
 
     j->held_told = true;
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
@@ -273,7 +257,7 @@ static void tell_held(struct core *c, struct local_job *j)
 /* A rank that is over before it has stopped is not waited for. */
 static void settle_stop(struct core *c, struct local_job *j, uint32_t rank)
 {
-    if (!j->stopped || !job_stops(&j->map.spec, rank) || j->stopped[rank])
+    if (!j->stopped || !job_stops(&j->launch->spec, rank) || j->stopped[rank])
         return;
     j->stopped[rank] = true;
     if (++j->nsettled == j->nstop)
@@ -284,7 +268,7 @@ static void let_go(struct core *c, const struct local_job *j, uint32_t rank)
 {
     struct out_act *act = out_add(&c->out, OUT_CONTINUE);
 
-    act->a = xstrdup(j->map.nspace);
+    act->a = xstrdup(j->launch->nspace);
     act->rank = rank;
 }
 
@@ -317,7 +301,7 @@ static void go_on(struct core *c, struct local_job *j, uint32_t rank)
 {
     int before = j->state[rank];
 
-    if (before != PROC_READY_FOR_DEBUG || j->map.spec.stop == JOB_STOP_EXEC)
+    if (before != PROC_READY_FOR_DEBUG || j->launch->spec.stop == JOB_STOP_EXEC)
         return;
     if (step(c, j, rank, PROC_EV_GO_ON) == 0 && step(c, j, rank, PROC_EV_REGISTER) == 0)
         hold_changed(c, j, rank, before);
@@ -327,11 +311,11 @@ void local_continue(struct core *c, const struct msg *m)
 {
     struct local_job *j = find(c, m->nspace);
 
-    if (!j || !j->stopped || (m->rank != JOB_RANK_ALL && m->rank >= j->map.nranks))
+    if (!j || !j->stopped || (m->rank != JOB_RANK_ALL && m->rank >= j->launch->nranks))
         return;
     let_go(c, j, m->rank);
     j->let_go |= m->rank == JOB_RANK_ALL;
-    for (uint32_t r = 0; r < j->map.nranks; r++) {
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
         if (m->rank == JOB_RANK_ALL || m->rank == r)
             go_on(c, j, r);
     }
@@ -384,7 +368,7 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
 {
     struct local_job *j = find(c, nspace);
 
-    if (!j || rank >= j->map.nranks || j->state[rank] == 0)
+    if (!j || rank >= j->launch->nranks || j->state[rank] == 0)
         return;
     if (ev == CORE_PROC_HELD && !j->stopped) /* nobody has asked for it */
         return;
@@ -403,7 +387,7 @@ void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait
 {
     struct local_job *j = find(c, nspace);
 
-    if (j && rank < j->map.nranks)
+    if (j && rank < j->launch->nranks)
         j->how[rank] = (uint8_t)how;
     core_proc(c, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
 }
@@ -416,10 +400,10 @@ void core_local_gone(struct core *c, const char *nspace)
     if (!j || j->gone)
         return;
     j->gone = true;
-    end.client = j->map.home_client;
-    if (members_live(&c->members, j->map.home_vpid))
-        core_send(c, j->map.home_vpid, CLASS_BULK, &end);
-    j->iof_end = rml_sent(&c->rml, j->map.home_vpid, CLASS_BULK);
+    end.client = j->launch->home_client;
+    if (members_live(&c->members, j->launch->home_vpid))
+        core_send(c, j->launch->home_vpid, CLASS_BULK, &end);
+    j->iof_end = rml_sent(&c->rml, j->launch->home_vpid, CLASS_BULK);
     core_settle(c);
 }
 
@@ -427,15 +411,15 @@ void core_local_gone(struct core *c, const char *nspace)
  * known to have come, and word of the job's end may overtake it. */
 static bool head_orders(const struct local_job *j)
 {
-    return j->map.home_vpid == VPID_HEAD && j->map.spec.parent_nspace[0] == '\0';
+    return j->launch->home_vpid == VPID_HEAD && j->launch->spec.parent_nspace[0] == '\0';
 }
 
 static void tell_gone(struct core *c, const struct local_job *j)
 {
     struct msg m = {.type = MSG_LOCAL_GONE,
-                    .nspace = j->map.nspace,
+                    .nspace = j->launch->nspace,
                     .number = head_orders(j),
-                    .client = j->map.home_client};
+                    .client = j->launch->home_client};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
 }
@@ -449,7 +433,8 @@ void local_reports(struct core *c)
     DL_FOREACH(c->jobs, j)
     {
         if (!j->gone || j->told ||
-            (!head_orders(j) && !rml_arrived(&c->rml, j->map.home_vpid, CLASS_BULK, j->iof_end)))
+            (!head_orders(j) &&
+             !rml_arrived(&c->rml, j->launch->home_vpid, CLASS_BULK, j->iof_end)))
             continue;
         j->told = true;
         tell_gone(c, j);
@@ -459,9 +444,9 @@ void local_reports(struct core *c)
 static void tell_exited(struct core *c, const struct local_job *j)
 {
     struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)j->nlocal + 1, sizeof *ranks);
-    struct msg m = {.type = MSG_EXITED, .nspace = j->map.nspace, .ranks = ranks};
+    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .ranks = ranks};
 
-    for (uint32_t r = 0; r < j->map.nranks; r++) {
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
         if (j->state[r] == PROC_TERMINATED)
             ranks[m.nranks++] = (struct msg_rank){r, false, j->how[r], j->status[r], ""};
     }
@@ -471,9 +456,9 @@ static void tell_exited(struct core *c, const struct local_job *j)
 
 static void tell_job(struct core *c, struct local_job *j)
 {
-    struct msg job = {.type = MSG_LOCAL_JOB, .launch = j->map};
-    struct msg registered = {.type = MSG_REGISTERED, .nspace = j->map.nspace};
-    struct msg staged = {.type = MSG_STAGED, .nspace = j->map.nspace};
+    struct msg job = {.type = MSG_LOCAL_JOB, .launch = *j->launch};
+    struct msg registered = {.type = MSG_REGISTERED, .nspace = j->launch->nspace};
+    struct msg staged = {.type = MSG_STAGED, .nspace = j->launch->nspace};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &job);
     if (j->staged)
@@ -531,5 +516,5 @@ const struct job_launch *core_job(const struct core *c, const char *nspace)
 {
     const struct local_job *j = find(c, nspace);
 
-    return j ? &j->map : NULL;
+    return j ? j->launch : NULL;
 }

@@ -36,10 +36,7 @@ void out_act_free(struct out_act *act)
 {
     free(act->a);
     buf_free(&act->data);
-    if (act->launch) {
-        job_launch_free(act->launch);
-        free(act->launch);
-    }
+    job_launch_unref(act->launch);
 }
 
 void out_free(struct out *o)

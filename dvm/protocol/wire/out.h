@@ -55,7 +55,7 @@ struct out_act {
     int64_t number;
     char *a;
     struct buf data;
-    struct job_launch *launch; /* owned by the act */
+    const struct job_launch *launch; /* a reference, owned by the act */
     struct out_act *next, *prev;
 };
 

@@ -107,6 +107,24 @@ struct server {
 
 /* --- the job */
 
+void pair_register(struct pmix_srv *p, const struct job_launch *sample,
+                   void (*done)(int status, void *arg), void *arg)
+{
+    struct buf b BUF_AUTO = {0};
+    struct job_launch copy;
+    struct cur c;
+
+    buf_init(&b, 1u << 20);
+    job_launch_encode(&b, sample);
+    c = cur_of(b.data, b.len);
+    EXPECT(job_launch_decode(&c, &copy, NULL) == 0);
+
+    const struct job_launch *shared = job_launch_share(&copy);
+
+    pmix_srv_register(p, shared, getuid(), getgid(), done, arg);
+    job_launch_unref(shared);
+}
+
 static void launch_make(struct server *s)
 {
     static struct job_node nodes[2] = {{.vpid = 3, .host = "node-a"},
@@ -604,7 +622,7 @@ static int serve(const struct pair_plan *plan, unsigned me, int peer)
     alarm(LIMIT_S);
     s.keep.pmix = &s.pmix;
     server_open(&s);
-    pmix_srv_register(s.pmix, &s.launch, getuid(), getgid(), on_registered, &s);
+    pair_register(s.pmix, &s.launch, on_registered, &s);
     if (loop_run(s.loop, &err) < 0)
         s.failed++;
     return server_close(&s);

@@ -40,8 +40,13 @@ int pair_child(void (*fn)(void)); /* its wait status */
         }                                                                                          \
     } while (0)
 
-/* Upcalls of cleanup that keep and remove in this process; `arg` is this. */
 struct pmix_srv;
+/* Registers a copy of the sample, which the server then owns alone. */
+struct job_launch;
+void pair_register(struct pmix_srv *p, const struct job_launch *sample,
+                   void (*done)(int status, void *arg), void *arg);
+
+/* Upcalls of cleanup that keep and remove in this process; `arg` is this. */
 struct pair_kept;
 struct pair_keep {
     struct pmix_srv **pmix;

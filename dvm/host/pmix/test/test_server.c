@@ -97,7 +97,7 @@ static void register_job(struct fix *f, const char *nspace)
 {
     struct job_launch l = sample(nspace);
 
-    pmix_srv_register(f->pmix, &l, getuid(), getgid(), on_done, f);
+    pair_register(f->pmix, &l, on_done, f);
 }
 
 static void end_job(struct fix *f, const char *nspace)
@@ -209,7 +209,7 @@ static void do_elsewhere(void)
 
     open_server(&f);
     l.rank_node = rank_node;
-    pmix_srv_register(f.pmix, &l, getuid(), getgid(), on_done, &f);
+    pair_register(f.pmix, &l, on_done, &f);
     await(&f, 1);
     EXPECT(f.status == 0);
     pmix_srv_job_gone(f.pmix, "9.1", on_done, &f);

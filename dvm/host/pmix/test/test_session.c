@@ -118,7 +118,7 @@ static void register_job(void)
                            .rank_app = &zero};
     struct err err = {0};
 
-    pmix_srv_register(fix.pmix, &l, getuid(), getgid(), on_registered, NULL);
+    pair_register(fix.pmix, &l, on_registered, NULL);
     EXPECT(loop_run(fix.loop, &err) == 0);
 }
 

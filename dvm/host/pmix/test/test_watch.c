@@ -144,7 +144,7 @@ static void register_job(struct fix *f, const char *nspace)
                            .rank_node = zero,
                            .rank_app = zero};
 
-    pmix_srv_register(f->pmix, &l, getuid(), getgid(), on_done, f);
+    pair_register(f->pmix, &l, on_done, f);
 }
 
 static void on_next_gate(void *arg)

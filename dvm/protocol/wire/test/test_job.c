@@ -364,6 +364,26 @@ static void helpers_tell_node_local_size_and_local_rank(void **state)
     assert_int_equal(job_launch_local_rank(&l, 99), 0);
 }
 
+/* The sanitizers tell if it is freed too early, twice or never. */
+static void a_shared_launch_is_freed_by_its_last_owner(void **state)
+{
+    struct job_launch l = sample();
+    struct buf b BUF_AUTO = encoded(&l);
+    struct cur c = cur_of(b.data, b.len);
+    struct job_launch decoded;
+    const struct job_launch *first, *second;
+
+    assert_int_equal(job_launch_decode(&c, &decoded, NULL), 0);
+    first = job_launch_share(&decoded);
+    assert_null(decoded.nspace);
+    second = job_launch_ref(first);
+    assert_ptr_equal(first, second);
+    job_launch_unref(first);
+    assert_string_equal(second->nspace, l.nspace);
+    job_launch_unref(second);
+    job_launch_unref(NULL);
+}
+
 static void freeing_nothing_is_fine(void **state)
 {
     struct job_launch l = {0};
@@ -397,6 +417,7 @@ int main(void)
         cmocka_unit_test(encoding_what_was_decoded_gives_the_same_bytes),
         cmocka_unit_test(a_copy_of_a_spec_is_independent_and_equal),
         cmocka_unit_test(helpers_tell_node_local_size_and_local_rank),
+        cmocka_unit_test(a_shared_launch_is_freed_by_its_last_owner),
         cmocka_unit_test(freeing_nothing_is_fine),
     };
 
