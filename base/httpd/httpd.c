@@ -136,11 +136,6 @@ static void on_conn_closed(struct evhttp_connection *evcon, void *arg)
         httpd_req_on_gone(req);
 }
 
-void httpd_conn_answered(struct httpd_conn *conn)
-{
-    conn->req = NULL;
-}
-
 static void on_reply_sent(struct evhttp_request *ev, void *arg)
 {
     struct httpd_conn *conn = arg;
@@ -243,13 +238,13 @@ static const char *method_name(enum evhttp_cmd_type type)
 }
 
 /* 0, or -1 and the request has been answered. */
-static int identify_client(const struct httpd *h, struct httpd_req *req)
+static int identify_client(const struct httpd_conn *conn, struct httpd_req *req)
 {
     struct err err = {0};
 
-    if (!h->tls)
+    if (!conn->h->tls)
         return 0;
-    if (tls_peer(bufferevent_openssl_get_ssl(req->conn->bev), &req->peer, &err) < 0) {
+    if (tls_peer(bufferevent_openssl_get_ssl(conn->bev), &req->peer, &err) < 0) {
         httpd_refuse(req, 403, "BadCertificate", "%s", err.msg);
         return -1;
     }
@@ -300,13 +295,13 @@ static void on_request(struct evhttp_request *ev, void *arg)
     req = xcalloc(1, sizeof(*req));
     TAILQ_INIT(&req->query);
     req->loop = h->loop;
-    req->conn = conn;
+    req->slot = &conn->req;
     req->ev = ev;
     conn->req = req;
     conn->deadline_ms = 0;
     evhttp_connection_set_closecb(evcon, on_conn_closed, conn);
     evhttp_request_set_on_complete_cb(ev, on_reply_sent, conn);
-    if (identify_client(h, req) == 0)
+    if (identify_client(conn, req) == 0)
         route_request(h, req);
 }
 

@@ -11,8 +11,6 @@
 
 #define HTTPD_PARAMS_MAX 8
 
-struct httpd_conn;
-
 struct httpd_params {
     size_t n;
     struct {
@@ -21,13 +19,14 @@ struct httpd_params {
     } at[HTTPD_PARAMS_MAX];
 };
 
-/* Lives from dispatch until it is answered. `ev` and `conn` are NULL once the connection is gone:
- * the handler may still answer, into the void. */
+/* Lives from dispatch until it is answered. `ev` and `slot` are NULL once the connection is closed:
+ * the handler may still answer, and the answer is discarded. */
 struct httpd_req {
     struct loop *loop;
-    struct httpd_conn *conn;
+    struct httpd_req **slot; /* the connection's pointer to this request, NULL once answered */
     struct evhttp_request *ev;
-    struct httpd_stream *stream; /* set while the request is answered by a stream */
+    void (*on_gone)(void *arg); /* set while the request is answered by a stream */
+    void *gone_arg;
     struct httpd_params params;
     struct evkeyvalq query;
     bool has_peer;
@@ -46,11 +45,9 @@ int httpd_routes_find(const struct httpd_routes *r, const char *method, const ch
 void httpd_params_clear(struct httpd_params *params);
 
 void httpd_req_destroy(struct httpd_req *req);
-/* The connection is going down, `ev` with it unless libevent has left it to us. */
+/* The connection closes, and `ev` is freed with it unless libevent has left it to us. */
 void httpd_req_on_gone(struct httpd_req *req);
-void httpd_stream_on_gone(struct httpd_stream *s);
-
-/* The connection has no request to be answered any more. */
-void httpd_conn_answered(struct httpd_conn *conn);
+/* The request is answered: its connection may take the next one. */
+void httpd_req_answered(struct httpd_req *req);
 
 #endif

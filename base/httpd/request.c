@@ -27,9 +27,14 @@ void httpd_req_on_gone(struct httpd_req *req)
     if (!evhttp_request_get_connection(req->ev))
         evhttp_request_free(req->ev);
     req->ev = NULL;
-    req->conn = NULL;
-    if (req->stream)
-        httpd_stream_on_gone(req->stream);
+    req->slot = NULL;
+    if (req->on_gone)
+        req->on_gone(req->gone_arg);
+}
+
+void httpd_req_answered(struct httpd_req *req)
+{
+    *req->slot = NULL;
 }
 
 const char *httpd_param(const struct httpd_req *req, const char *name)
@@ -105,7 +110,7 @@ static void send_reply(struct httpd_req *req, int status, const char *type, cons
     /* A HEAD request must not get a body, and libevent would send it. */
     if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && out)
         evbuffer_add(out, data, len);
-    httpd_conn_answered(req->conn);
+    httpd_req_answered(req);
     httpd_req_destroy(req);
     evhttp_send_reply(ev, status, NULL, out);
     if (out)

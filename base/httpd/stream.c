@@ -24,18 +24,14 @@ static void destroy_stream(struct httpd_stream *s)
     free(s);
 }
 
-void httpd_stream_on_gone(struct httpd_stream *s)
+static void on_gone(void *arg)
 {
+    struct httpd_stream *s = arg;
     void (*on_closed)(void *arg) = s->on_closed;
-    void *arg = s->arg;
+    void *closed_arg = s->arg;
 
     destroy_stream(s);
-    on_closed(arg);
-}
-
-static void on_gone_due(void *arg)
-{
-    httpd_stream_on_gone(arg);
+    on_closed(closed_arg);
 }
 
 struct httpd_stream *httpd_stream_begin(struct httpd_req *req, const char *type,
@@ -46,10 +42,11 @@ struct httpd_stream *httpd_stream_begin(struct httpd_req *req, const char *type,
     s->req = req;
     s->on_closed = on_closed;
     s->arg = arg;
-    req->stream = s;
+    req->on_gone = on_gone;
+    req->gone_arg = s;
     if (!req->ev) {
         /* Not from here: the caller does not hold the stream yet. */
-        s->gone = loop_timer_create(req->loop, on_gone_due, s);
+        s->gone = loop_timer_create(req->loop, on_gone, s);
         loop_timer_arm(s->gone, 0);
         return s;
     }
@@ -89,7 +86,7 @@ void httpd_stream_end(struct httpd_stream *s)
     struct evhttp_request *ev = s->req->ev;
 
     if (ev)
-        httpd_conn_answered(s->req->conn);
+        httpd_req_answered(s->req);
     destroy_stream(s);
     if (ev)
         evhttp_send_reply_end(ev);

@@ -14,10 +14,13 @@ struct draft {
     bool must_record; /* an intention has changed: nothing else happens before it is written down */
 };
 
+/* draft.c */
 struct plan_action *plan_add(struct draft *d, enum plan_verb verb);
 void plan_again(struct draft *d, int64_t delay_ms);
 /* The head's record of a campaign, NULL if it has none. */
 const struct api_campaign *plan_known(const struct draft *d, const char *id);
+/* A sequence number above every one that operator or head are known to have used. */
+uint64_t plan_next_sequence(const struct draft *d);
 /* Puts a new campaign into the record, in place of one that may be there. */
 void plan_open_campaign(struct draft *d, enum cluster_kind kind, uint32_t first, uint32_t last);
 /* Moves the campaign to lastCampaign. `result` may be NULL. */

@@ -17,7 +17,7 @@ static void give_up(struct run *run, const char *what, const char *why)
 {
     log_warn("%s failed cluster=%s: %s", what, run->e->key, why);
     run->failed = true;
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 static const char *reason_of(const json_t *body)
@@ -55,7 +55,7 @@ static void on_campaign(int status, const json_t *body, const struct err *err, v
         if (run->e->head)
             headlink_reread(run->e->head);
     }
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 static void put_campaign(struct run *run)
@@ -86,7 +86,7 @@ static void on_cancelled(int status, const json_t *body, const struct err *err, 
         run->failed = status != 409;
         headlink_reread(run->e->head);
     }
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 static void on_size(int status, const json_t *body, const struct err *err, void *arg)
@@ -112,7 +112,7 @@ static void on_size(int status, const json_t *body, const struct err *err, void 
         if (run->failed) /* a campaign has changed it since: only a later number can */
             run->e->size_refused = run->plan->record.size_sequence;
     }
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 static void put_size(struct run *run)
@@ -134,7 +134,7 @@ static void on_shutdown(int status, const json_t *body, const struct err *err, v
     keep_answer(run, status, body, err);
     run->again = true;
     run->failed = status != 202 && status != 200 && status != 503;
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 static void put_shutdown(struct run *run)
@@ -164,7 +164,7 @@ static void on_deleted(int status, const json_t *body, const struct err *err, vo
     else
         log_info("pod deleted cluster=%s pod=%s", run->e->key, run->action->pod);
     run->failed = run->failed || status == 0 || status >= 500;
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 static void delete_pod(struct run *run)
@@ -212,7 +212,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
         e->creds_trouble = *trouble;
     }
     e->creds_complete = !trouble;
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 /* While something is wrong with them, every pass wants them; looking now and then is enough. */
@@ -222,7 +222,7 @@ static void ensure_credentials(struct run *run)
     int64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
     queue_add_after(run->e->r->queue, run->e->key, RECONCILE_CREDENTIALS_MS);
     if (run->e->creds_trouble.reason[0] && run->in.now_ms < next_ms) {
-        reconcile_action_done(run);
+        run->on_action_done(run);
         return;
     }
     run->creds = credentials_ensure(run->e->r->o.kube, &run->c, on_credentials, run, &err);
@@ -257,5 +257,5 @@ void act_begin(struct run *run)
     case PLAN_RECORD: /* by whoever writes the status */
         break;
     }
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }

@@ -31,7 +31,7 @@ static void send_request(struct run *run, const struct kube_verb *v, kube_done_f
         return;
     log_warn("request not sent cluster=%s: %s", run->e->key, err.msg);
     run->failed = true;
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 /* A refusal stands until the wanted object changes, or some time has passed (a quota may have been
@@ -52,7 +52,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
         if (status != 409 && status != 0 && ++m->failures == APPLY_TOLD_AFTER)
             snprintf(m->message, sizeof m->message, "%s", err->msg);
     }
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 static void on_applied(int status, const json_t *body, const struct err *err, void *arg)
@@ -73,7 +73,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
              is_set(run) ? (int)run->action->replicas : -1);
     cache_put(reconcile_child_cache(run->e->r, run->action->child), body);
     run->again = true;
-    reconcile_action_done(run);
+    run->on_action_done(run);
 }
 
 /* What is expected of the object goes along: the server refuses if it is another one, or has
@@ -169,7 +169,7 @@ static void on_looked(int status, const json_t *body, const struct err *err, voi
         memory_of(run)->foreign_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
         run->in.child[run->action->child].foreign = true;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
-        reconcile_action_done(run);
+        run->on_action_done(run);
     }
 }
 

@@ -196,7 +196,7 @@ void observe_cluster(struct run *run)
         see_child(run, (enum cluster_child)i);
     see_pods(run);
     see_credentials(run);
-    reconcile_follow_head(run);
+    follow_head(run);
     see_head(run);
 }
 

@@ -83,68 +83,6 @@ static void entry_free(struct entry *e)
     free(e);
 }
 
-/* --- the head ----------------------------------------------------------------------------------
- */
-
-static void on_head_change(void *arg)
-{
-    struct entry *e = arg;
-    queue_add(e->r->queue, e->key);
-}
-
-static const char *override_of(const struct reconciler *r, const struct cluster *c, const char *key)
-{
-    for (size_t i = 0; i < r->o.noverrides; i++) {
-        const struct reconcile_override *o = &r->o.overrides[i];
-        if (!strcmp(o->name, key) || !strcmp(o->name, c->name))
-            return o->connect;
-    }
-    return NULL;
-}
-
-/* There is no use in asking before the head's container runs; an override may be reachable anyway.
- */
-static bool head_reachable(const struct run *run, const char *connect)
-{
-    for (size_t i = 0; i < run->in.npods; i++)
-        if (run->in.pods[i].vpid == 0 && run->in.pods[i].running_since_ms)
-            return true;
-    return connect != NULL;
-}
-
-void reconcile_follow_head(struct run *run)
-{
-    struct entry *e = run->e;
-    const struct plan_child_seen *s = &run->in.child[CLUSTER_HEAD_SET];
-    struct err err = {0};
-    const char *connect = override_of(e->r, &run->c, e->key);
-    bool wanted = e->have_creds && s->exists && s->replicas > 0;
-    if (!wanted && e->head) {
-        headlink_destroy(e->head);
-        e->head = NULL;
-        e->rested = true;
-    }
-    if (!wanted || e->head)
-        return;
-    if (e->rested) { /* somebody may have deleted the Secrets meanwhile to have new ones */
-        e->rested = e->creds_complete = false;
-        queue_add(e->r->queue, e->key);
-    }
-    if (!head_reachable(run, connect))
-        return;
-    FREE_AUTO char *host = xasprintf("%s-head.%s.svc", run->c.name, run->c.ns);
-    struct headlink_opts o = {.host = host,
-                              .connect = connect,
-                              .ca_pem = e->creds.ca_pem,
-                              .cert_pem = e->creds.cert_pem,
-                              .key_pem = e->creds.key_pem,
-                              .on_change = on_head_change,
-                              .arg = e};
-    e->head = headlink_create(e->r->o.loop, &o, &err);
-    if (!e->head)
-        log_error("cannot follow the head cluster=%s: %s", e->key, err.msg);
-}
-
 /* --- one pass ----------------------------------------------------------------------------------
  */
 
@@ -275,7 +213,7 @@ static void finish_run(struct run *run)
     write_status(run);
 }
 
-void reconcile_action_done(struct run *run)
+static void finish_action(struct run *run)
 {
     run->request = 0;
     if (run->next == run->plan->n) {
@@ -294,6 +232,7 @@ static void run_begin(struct entry *e, const json_t *object)
     e->run = run;
     run->e = e;
     run->object = json_incref((json_t *)object);
+    run->on_action_done = finish_action;
     run->begun_ms = loop_now_ms(e->r->o.loop);
     if (cluster_decode(object, &run->c, &err)) {
         log_error("cannot work on cluster=%s: %s", e->key, err.msg);
@@ -313,7 +252,7 @@ static void run_begin(struct entry *e, const json_t *object)
     } else {
         observe_cluster(run);
         run->plan = plan_make(&run->in);
-        reconcile_action_done(run);
+        finish_action(run);
     }
 }
 

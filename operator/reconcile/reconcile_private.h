@@ -67,6 +67,7 @@ struct entry {
 /* One pass: observe, plan, act, tell. Owns everything that the plan borrows from. */
 struct run {
     struct entry *e;
+    void (*on_action_done)(struct run *run); /* begins the next action, or writes the status */
     json_t *object;
     struct cluster c;
     json_t *children[CLUSTER_CHILDREN]; /* as observed; NULL: absent */
@@ -99,8 +100,8 @@ struct reconciler {
 
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child);
 
-/* Begins or ends to follow the head, as there is one. */
-void reconcile_follow_head(struct run *run);
+/* follow.c: opens or closes the link to the head, as the cluster has a head or not. */
+void follow_head(struct run *run);
 
 /* observe.c: fills run->in; the object has been decoded. */
 void observe_cluster(struct run *run);
@@ -109,9 +110,8 @@ void observe_release(struct run *run);
 /* What kept objects from being made, told by the condition Progressing. */
 void observe_trouble(const struct run *run, struct status_trouble *out);
 
-/* act.c: carries out run->action and ends by reconcile_action_done(), now or later. */
+/* act.c: carries out run->action and calls run->on_action_done, now or later. */
 void act_begin(struct run *run);
-void reconcile_action_done(struct run *run);
 
 /* apply.c */
 void apply_child(struct run *run);
