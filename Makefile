@@ -42,7 +42,7 @@ OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/launch protocol/errmgr protocol/core protocol/stage protocol/replay
+CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head protocol/errmgr protocol/core protocol/stage protocol/replay
 HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)

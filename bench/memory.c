@@ -2,7 +2,7 @@
 /* Bytes per member at the head (table, and what launch keeps beside it), on other daemons, and in
  * the nidmap, for three ways in which daemons are named. */
 #include "bench/figures.h"
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -49,25 +49,25 @@ static void fill(struct members *m, enum names names, uint32_t n)
 }
 
 /* At the head each is admitted first. */
-static struct launch *admit(struct members *m, struct rml *rml, struct out *out, enum names names,
-                            uint32_t n)
+static struct head *admit(struct members *m, struct rml *rml, struct out *out, enum names names,
+                          uint32_t n)
 {
-    struct launch_opts o = {.cluster = "bench", .incarnation = 0x1234, .size = n};
+    struct head_opts o = {.cluster = "bench", .incarnation = 0x1234, .size = n};
     char host[64];
     char address[64];
     struct msg_member x = {.epoch = {0x1234, 1}, .port = 7400, .slots = 2};
-    struct launch *l;
+    struct head *l;
 
     members_init(m, 0, 64);
     name(&x, names, host, address);
     members_add(m, &x, 1);
-    l = launch_create(&o, out, m, rml);
+    l = head_create(&o, out, m, rml);
     for (uint32_t i = 0; i < n; i++) {
         x.vpid = nth(i, n);
         if (x.vpid == 0)
             continue;
         name(&x, names, host, address);
-        if (launch_admit(l, &x, "", &x.epoch, NULL) < 0)
+        if (head_admit(l, &x, "", &x.epoch, NULL) < 0)
             exit(1);
         members_add(m, &x, 1);
     }
@@ -90,7 +90,7 @@ static void measure(bool head, enum names names, uint32_t n)
     struct members m;
     struct out out = {0};
     struct rml rml = {0};
-    struct launch *l = NULL;
+    struct head *l = NULL;
 
     if (head)
         l = admit(&m, &rml, &out, names, n);
@@ -103,7 +103,7 @@ static void measure(bool head, enum names names, uint32_t n)
            (double)(self_kib("Rss:") - rss) * 1024 / n, nidmap_bytes(&m) / n);
     fflush(stdout);
     if (l)
-        launch_destroy(l);
+        head_destroy(l);
     members_free(&m);
     out_free(&out);
     malloc_trim(0);

@@ -70,7 +70,7 @@ static int exit_code(int wait_status)
 
 static void add_procs(struct daemon *d, struct jobtable *t, uint32_t job)
 {
-    const struct launch_rank *facts;
+    const struct rank_facts *facts;
     const int *state;
     const struct job_launch *l = core_job_ranks(d->core, t->jobs[job].nspace, &state, &facts);
 

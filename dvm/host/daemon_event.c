@@ -191,7 +191,7 @@ static void add_tools(const struct daemon *d, hwloc_bitmap_t to)
 /* Whose name is no job's may be a tool. */
 static bool is_job(const struct daemon *d, const char *nspace)
 {
-    const struct launch_rank *facts;
+    const struct rank_facts *facts;
     const int *state;
 
     return core_job_ranks(d->core, nspace, &state, &facts) != NULL;

@@ -6,7 +6,7 @@
 
 #include "dvm/sim/sim.h"
 
-/* No job is held longer than this (virtual time), whatever comes: LAUNCH_HOLD_MAX_MS, and then what
+/* No job is held longer than this (virtual time), whatever comes: HEAD_PARKED_MAX_MS, and then what
  * runs still ends; a chain of silent daemons, parent and child, delays that by 12 s each. */
 #define CHECK_HELD_MAX_MS 90000
 

@@ -142,7 +142,7 @@ static void check_whole(struct check *c, const struct inspect_campaign *x)
     const struct members *m = core_inspect_members(sim_core(c->sim, 0));
 
     for (size_t i = 0; i < x->ntargets && api_phase_terminal(x->phase); i++) {
-        struct inspect_target t = launch_inspect_target(x, i);
+        struct inspect_target t = head_inspect_target(x, i);
         bool live = members_current(m, t.vpid, t.epoch);
 
         if (x->phase == API_PHASE_COMPLETE ? !live && !c->lost_now : live && t.added)
@@ -210,9 +210,9 @@ static void on_hold(void *arg, const char *name, uint32_t count)
  * its own end then: a campaign is over, a batch of joiners has been processed by everybody (the
  * loss of one of them, or of a bystander who withheld the acknowledgement, is how that may come).
  */
-static void see_what_holds_still(struct check *c, const struct launch *l)
+static void see_what_holds_still(struct check *c, const struct head *l)
 {
-    struct inspect_batch now = launch_inspect_batch(l);
+    struct inspect_batch now = head_inspect_batch(l);
     struct seen_campaign *k, *tmp;
 
     *c->holding = 0;
@@ -228,21 +228,21 @@ static void see_what_holds_still(struct check *c, const struct launch *l)
     }
 }
 
-static void check_fence(struct check *c, const struct launch *l)
+static void check_fence(struct check *c, const struct head *l)
 {
     see_what_holds_still(c, l);
     c->holds_sum = c->growing_holds = c->changing_holds = 0;
-    launch_inspect_holds(l, on_hold, c);
-    c->fence = launch_inspect_fence(l);
+    head_inspect_fence_shares(l, on_hold, c);
+    c->fence = head_inspect_fence(l);
     if (c->fence != c->holds_sum)
         check_fail(c, "fence-sum", "the fence is %u, the holds sum up to %u", c->fence,
                    c->holds_sum);
     if (c->changing_holds != c->changing)
         check_fail(c, "fence-sum", "%u campaigns change members, %u of them hold", c->changing,
                    c->changing_holds);
-    if (c->growing_holds != (launch_inspect_growing(l) ? 1 : 0))
+    if (c->growing_holds != (head_inspect_growing(l) ? 1 : 0))
         check_fail(c, "fence-sum", "%u holds of grows, one is %srunning", c->growing_holds,
-                   launch_inspect_growing(l) ? "" : "not ");
+                   head_inspect_growing(l) ? "" : "not ");
 }
 
 /* --- jobs */
@@ -360,10 +360,10 @@ static void on_job(void *arg, const struct inspect_job *x)
 }
 
 /* Nobody oversubscribes in a simulation: a CPU has one holder at the most, whom the head knows. */
-static void check_cpus(struct check *c, const struct launch *l, uint32_t vpid)
+static void check_cpus(struct check *c, const struct head *l, uint32_t vpid)
 {
     uint32_t n;
-    const uint16_t *load = launch_inspect_load(l, vpid, &n);
+    const uint16_t *load = head_inspect_load(l, vpid, &n);
 
     for (uint32_t i = 0; i < n && i < SIM_SLOTS_MAX; i++) {
         uint32_t now = load ? load[i] : 0;
@@ -406,7 +406,7 @@ static void check_gone(struct check *c, const struct members *m, const struct se
 
 void check_head(struct check *c, const struct core *core)
 {
-    const struct launch *l = core_inspect_launch(core);
+    const struct head *l = core_inspect_launch(core);
     const struct members *m = core_inspect_members(core);
     struct seen_job *j, *tmp;
 
@@ -418,7 +418,7 @@ void check_head(struct check *c, const struct core *core)
             check_event(c, e);
     }
     c->changing = 0;
-    launch_inspect_campaigns(l, on_campaign, c);
+    head_inspect_campaigns(l, on_campaign, c);
     check_fence(c, l);
     memset(c->held, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->held);
     memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->used);
@@ -426,7 +426,7 @@ void check_head(struct check *c, const struct core *core)
     {
         j->seen = false;
     }
-    launch_inspect_jobs(l, on_job, c);
+    head_inspect_jobs(l, on_job, c);
     HASH_ITER(hh, c->jobs, j, tmp)
     {
         if (j->seen)
@@ -462,6 +462,6 @@ void check_let_go(struct check *c, bool all)
     if (!head || sim_stopped(c->sim, 0))
         return;
     core_time(head, sim_now(c->sim), sim_now(c->sim));
-    launch_inspect_jobs(core_inspect_launch(head), let_go, &x);
+    head_inspect_jobs(core_inspect_launch(head), let_go, &x);
     sim_drain(c->sim, 0);
 }

@@ -35,9 +35,9 @@ struct script_seen script_look(const struct core *head)
 {
     struct script_seen x = {.phase = PHASE_NONE};
 
-    launch_inspect_campaigns(core_inspect_launch(head), see_campaign, &x);
-    launch_inspect_jobs(core_inspect_launch(head), see_job, &x);
-    if (x.phase == PHASE_NONE && launch_inspect_growing(core_inspect_launch(head)))
+    head_inspect_campaigns(core_inspect_launch(head), see_campaign, &x);
+    head_inspect_jobs(core_inspect_launch(head), see_job, &x);
+    if (x.phase == PHASE_NONE && head_inspect_growing(core_inspect_launch(head)))
         x.phase = PHASE_GROWING;
     x.jobs[JOBS_NONE] = !x.jobs[JOBS_HELD] && !x.jobs[JOBS_QUEUED] && !x.jobs[JOBS_RUNNING];
     return x;

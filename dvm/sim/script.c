@@ -146,9 +146,9 @@ static void follow_failures(struct script *s)
         return;
     if (since(s, 8))
         s->replicas = ask_follow(s->sim, s->nodes, s->replicas, s->resting);
-    launch_inspect_campaigns(core_inspect_launch(head), see_failure, &any);
-    if (any && launch_inspect_bound(core_inspect_launch(head)) < s->replicas)
-        s->replicas = launch_inspect_bound(core_inspect_launch(head));
+    head_inspect_campaigns(core_inspect_launch(head), see_failure, &any);
+    if (any && head_inspect_bound(core_inspect_launch(head)) < s->replicas)
+        s->replicas = head_inspect_bound(core_inspect_launch(head));
 }
 
 static bool contributes(void *arg, uint64_t *timeout_ms)
@@ -610,8 +610,8 @@ static struct rest what_is_left(const struct script *s)
     struct rest r = {0, 0};
     const struct core *head = sim_core(s->sim, 0);
 
-    launch_inspect_jobs(core_inspect_launch(head), rest_job, &r);
-    launch_inspect_campaigns(core_inspect_launch(head), rest_campaign, &r);
+    head_inspect_jobs(core_inspect_launch(head), rest_job, &r);
+    head_inspect_campaigns(core_inspect_launch(head), rest_campaign, &r);
     return r;
 }
 

@@ -190,7 +190,7 @@ void apply_op(struct core *c, struct msg *m)
     if (MUTANT(HANDLE_BEFORE_FORWARD))
         xcast_forward(&c->xcast, &from, m);
     if (core_is_head(c))
-        launch_applied(c->launch, m);
+        head_applied(c->head, m);
     neigh_update(c);
 }
 

@@ -206,7 +206,7 @@ void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
         return;
     hwloc_bitmap_set(x->ended, from);
     if (hwloc_bitmap_isset(x->gone_early, from))
-        launch_msg(c->launch, from, &gone);
+        head_msg(c->head, from, &gone);
     check_done(c, x);
 }
 

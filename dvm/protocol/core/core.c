@@ -11,7 +11,7 @@
 
 bool core_is_head(const struct core *c)
 {
-    return c->launch != NULL;
+    return c->head != NULL;
 }
 
 static const struct fsm_name core_states[] = {{CORE_JOINING, "joining"},
@@ -75,17 +75,17 @@ void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
 
 static void start_head(struct core *c)
 {
-    struct launch_opts o = {.cluster = c->opts.cluster,
-                            .cpus = c->opts.cpus,
-                            .incarnation = c->opts.incarnation,
-                            .size = c->opts.size,
-                            .ack_ms = c->opts.ack_ms,
-                            .silent_ms = c->opts.orphan_ms};
+    struct head_opts o = {.cluster = c->opts.cluster,
+                          .cpus = c->opts.cpus,
+                          .incarnation = c->opts.incarnation,
+                          .size = c->opts.size,
+                          .ack_ms = c->opts.ack_ms,
+                          .silent_ms = c->opts.orphan_ms};
 
     c->self.epoch = (struct epoch){c->opts.incarnation, 1};
     c->rml.epoch = c->self.epoch;
     members_add(&c->members, &c->self, 1);
-    c->launch = launch_create(&o, &c->out, &c->members, &c->rml);
+    c->head = head_create(&o, &c->out, &c->members, &c->rml);
     snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
              (unsigned long long)c->opts.incarnation);
     core_set_state(c, CORE_WIRED, "head of %s, incarnation %s", c->opts.cluster, c->incarnation);
@@ -150,7 +150,7 @@ void core_destroy(struct core *c)
     client_free_all(c);
     alloc_fail_all(c, NULL);
     neigh_free(c);
-    launch_destroy(c->launch);
+    head_destroy(c->head);
     gather_free(&c->gather);
     xcast_free(&c->xcast);
     rml_free(&c->rml);
@@ -255,7 +255,7 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
         break;
     case MSG_LOCAL_GONE:
         if (core_is_head(c) && !client_waits_for_iof(c, f->src, m))
-            launch_msg(c->launch, f->src, m);
+            head_msg(c->head, f->src, m);
         break;
     case MSG_ALLOC_ANSWER:
     case MSG_ALLOC_ENDED:
@@ -277,7 +277,7 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
     }
     default:
         if (core_is_head(c))
-            launch_msg(c->launch, f->src, m);
+            head_msg(c->head, f->src, m);
         else
             out_log(&c->out, LOG_LEVEL_WARN, "vpid %u sent %s, which is for the head", f->src,
                     msg_name(m->type));
@@ -310,16 +310,16 @@ static bool run_head(struct core *c)
     struct msg op;
     bool moved = false;
 
-    launch_run(c->launch);
-    if (launch_turned_away(c->launch))
+    head_run(c->head);
+    if (head_turned_away(c->head))
         greet_turn_away(c);
-    while (launch_next_op(c->launch, &op)) {
+    while (head_next_op(c->head, &op)) {
         apply_op(c, &op);
         msg_free(&op);
         moved = true;
     }
-    moved |= launch_completed(c->launch, c->xcast.complete);
-    if (launch_ended(c->launch) && !c->finishing)
+    moved |= head_completed(c->head, c->xcast.complete);
+    if (head_ended(c->head) && !c->finishing)
         finish_start(c, AFTER_EXIT, "the DVM has ended"); /* who is to see it end, sees it exit */
     return moved;
 }
@@ -337,7 +337,7 @@ static bool give_up_behind(struct core *c)
     snprintf(why, sizeof why, "more than %zu bytes wait for vpid %u", 2 * c->rml.backlog_max,
              who.vpid);
     if (core_is_head(c))
-        launch_lost(c->launch, who.vpid, who.epoch, why);
+        head_lost(c->head, who.vpid, who.epoch, why);
     else
         core_reset(c, why);
     return true;
@@ -349,7 +349,7 @@ void core_settle(struct core *c)
     bool moved = true;
 
     if (core_is_head(c))
-        launch_turn(c->launch);
+        head_turn(c->head);
     while (moved) {
         moved = false;
         while (deliver(c))
@@ -373,7 +373,7 @@ uint64_t core_deadline(const struct core *c)
     due = rml < due ? rml : due;
     due = gather < due ? gather : due;
     if (core_is_head(c)) {
-        uint64_t launch = launch_deadline(c->launch);
+        uint64_t launch = head_deadline(c->head);
 
         due = launch < due ? launch : due;
     }
@@ -415,7 +415,7 @@ void core_sigterm(struct core *c)
 
     c->sigterm = true;
     if (core_is_head(c)) {
-        launch_shutdown(c->launch, SHUTDOWN_INCARNATION, 0);
+        head_shutdown(c->head, SHUTDOWN_INCARNATION, 0);
     } else if (c->state == CORE_WIRED) {
         m.number = c->opts.drain_s;
         m.number2 = c->opts.drain_kill;
@@ -464,7 +464,7 @@ struct core_stats core_stats(const struct core *c)
                            .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};
 
     if (core_is_head(c)) {
-        struct launch_stats l = launch_stats(c->launch);
+        struct head_stats l = head_stats(c->head);
 
         s.jobs_started = l.jobs_started;
         s.jobs_ended = l.jobs_ended;

@@ -9,7 +9,7 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "base/fsm/fsm.h"
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 #include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/out.h"
@@ -99,7 +99,7 @@ void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hw
 /* Head only: states (enum proc_state), process ids and wait statuses of a job's ranks (borrowed).
  */
 const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
-                                        const struct launch_rank **facts);
+                                        const struct rank_facts **facts);
 
 /* Local clients (prun): submit, signals; answers are OUT_CLIENT actions. */
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec);

@@ -11,9 +11,9 @@ const struct members *core_inspect_members(const struct core *c)
     return &c->members;
 }
 
-const struct launch *core_inspect_launch(const struct core *c)
+const struct head *core_inspect_launch(const struct core *c)
 {
-    return c->launch;
+    return c->head;
 }
 
 struct epoch core_inspect_epoch(const struct core *c)

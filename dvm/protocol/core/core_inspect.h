@@ -4,14 +4,14 @@
 #define DVM_CORE_CORE_INSPECT_H
 
 #include "dvm/protocol/core/core.h"
-#include "dvm/protocol/launch/launch_inspect.h"
+#include "dvm/protocol/head/head_inspect.h"
 #include "dvm/protocol/member/member.h"
 
 const struct members *core_inspect_members(const struct core *c);
-const struct launch *core_inspect_launch(const struct core *c); /* NULL on other daemons */
-struct epoch core_inspect_epoch(const struct core *c);          /* of this life */
-uint64_t core_inspect_complete(const struct core *c);           /* head: broadcasts known done */
-uint32_t core_inspect_lifeline(const struct core *c);           /* VPID_NONE: there is none */
+const struct head *core_inspect_launch(const struct core *c); /* NULL on other daemons */
+struct epoch core_inspect_epoch(const struct core *c);        /* of this life */
+uint64_t core_inspect_complete(const struct core *c);         /* head: broadcasts known done */
+uint32_t core_inspect_lifeline(const struct core *c);         /* VPID_NONE: there is none */
 /* Each link that is up, by who is at its other end. */
 void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
                         void *arg);

@@ -6,7 +6,7 @@
 #include "dvm/protocol/core/core.h"
 #include "dvm/protocol/errmgr/errmgr.h"
 #include "dvm/protocol/gather/gather.h"
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 #include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/rml/rml.h"
@@ -79,7 +79,7 @@ struct core {
     struct rml rml;
     struct xcast xcast;
     struct gather gather;
-    struct launch *launch; /* the head's; else NULL */
+    struct head *head; /* the head's; else NULL */
     struct msg_member self;
     enum core_state state;
     char text[256];

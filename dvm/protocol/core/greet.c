@@ -83,7 +83,7 @@ static void join(struct core *c, struct link *k, const struct msg *m)
         refuse(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
-    if (launch_admit(c->launch, &m->members[0], m->text2, &life, &err) < 0) {
+    if (head_admit(c->head, &m->members[0], m->text2, &life, &err) < 0) {
         k->vpid = m->members[0].vpid;
         k->epoch = life;
         if (epoch_none(life))
@@ -126,7 +126,7 @@ void greet_turn_away(struct core *c)
     DL_FOREACH_SAFE(c->links.list, k, tmp)
     {
         if (!k->joining || k->state != LINK_UP || members_current(&c->members, k->vpid, k->epoch) ||
-            launch_joining(c->launch, k->vpid, k->epoch))
+            head_joining(c->head, k->vpid, k->epoch))
             continue;
         if (has_left(c, k->vpid, k->epoch))
             refuse_and_wait(c, k, REFUSE_LEFT, "the grow that it came for has failed");

@@ -253,7 +253,7 @@ static void lost_below(struct core *c, const struct link *k, enum errmgr_what wh
         break;
     case ERR_ROLLBACK:
         if (core_is_head(c))
-            launch_joiner_gone(c->launch, k->vpid, k->epoch);
+            head_joiner_gone(c->head, k->vpid, k->epoch);
         break;
     case ERR_DEPARTED:
         tell_head(c, MSG_GONE, 1, id, "");
@@ -541,7 +541,7 @@ static void on_refused(struct core *c, struct link *k)
     act->conn = k->conn;
     act->number = 1;
     if (core_is_head(c))
-        launch_lost(c->launch, k->vpid, k->epoch, "a new life of this vpid called home");
+        head_lost(c->head, k->vpid, k->epoch, "a new life of this vpid called home");
     gone(c, k, ERR_SAID_BYE, "refused");
 }
 

@@ -15,7 +15,7 @@ int core_campaign_put(struct core *c, const char *id, const struct api_campaign_
 
     if (!core_is_head(c))
         return not_head(c, reason, err);
-    rc = launch_campaign_put(c->launch, id, r, out, reason, err);
+    rc = head_campaign_put(c->head, id, r, out, reason, err);
     core_settle(c);
     return rc;
 }
@@ -27,7 +27,7 @@ int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *ou
 
     if (!core_is_head(c))
         return not_head(c, reason, err);
-    rc = launch_campaign_cancel(c->launch, id, out, reason, err);
+    rc = head_campaign_cancel(c->head, id, out, reason, err);
     core_settle(c);
     return rc;
 }
@@ -35,7 +35,7 @@ int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *ou
 int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, const char **reason,
                       struct err *err)
 {
-    return core_is_head(c) ? launch_campaign_get(c->launch, id, out, reason, err)
+    return core_is_head(c) ? head_campaign_get(c->head, id, out, reason, err)
                            : not_head(c, reason, err);
 }
 
@@ -46,7 +46,7 @@ int core_signal_put(struct core *c, const char *nspace, int signum, const char *
 
     if (!core_is_head(c))
         return not_head(c, reason, err);
-    rc = launch_signal_put(c->launch, nspace, signum, reason, err);
+    rc = head_signal_put(c->head, nspace, signum, reason, err);
     core_settle(c);
     return rc;
 }
@@ -57,7 +57,7 @@ int core_continue_put(struct core *c, const char *nspace, const char **reason, s
 
     if (!core_is_head(c))
         return not_head(c, reason, err);
-    rc = launch_continue_put(c->launch, nspace, reason, err);
+    rc = head_continue_put(c->head, nspace, reason, err);
     core_settle(c);
     return rc;
 }
@@ -69,7 +69,7 @@ int core_size_put(struct core *c, const struct api_size *s, struct api_size *out
 
     if (!core_is_head(c))
         return not_head(c, reason, err);
-    rc = launch_size_put(c->launch, s, out, reason, err);
+    rc = head_size_put(c->head, s, out, reason, err);
     core_settle(c);
     return rc;
 }
@@ -79,7 +79,7 @@ int core_shutdown(struct core *c, const struct api_shutdown *s, const char **rea
 {
     if (!core_is_head(c))
         return not_head(c, reason, err);
-    launch_shutdown(c->launch, SHUTDOWN_DVM, s->deadline_s);
+    head_shutdown(c->head, SHUTDOWN_DVM, s->deadline_s);
     core_settle(c);
     return 0;
 }
@@ -88,33 +88,33 @@ int core_dvm(struct core *c, struct api_dvm *out, const char **reason, struct er
 {
     if (!core_is_head(c))
         return not_head(c, reason, err);
-    launch_view(c->launch, out);
+    head_view(c->head, out);
     return 0;
 }
 
 const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid)
 {
-    return core_is_head(c) ? launch_job_watch(c->launch, nspace, vpid) : NULL;
+    return core_is_head(c) ? head_job_watch(c->head, nspace, vpid) : NULL;
 }
 
 void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
 {
     if (core_is_head(c))
-        launch_daemons_of(c->launch, nspace, rank, to);
+        head_daemons_of(c->head, nspace, rank, to);
 }
 
 const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
-                                        const struct launch_rank **facts)
+                                        const struct rank_facts **facts)
 {
-    return core_is_head(c) ? launch_job_ranks(c->launch, nspace, state, facts) : NULL;
+    return core_is_head(c) ? head_job_ranks(c->head, nspace, state, facts) : NULL;
 }
 
 const struct api_event *core_event(const struct core *c, uint64_t number)
 {
-    return core_is_head(c) ? launch_event(c->launch, number) : NULL;
+    return core_is_head(c) ? head_event(c->head, number) : NULL;
 }
 
 uint64_t core_event_next(const struct core *c)
 {
-    return core_is_head(c) ? launch_event_next(c->launch) : 0;
+    return core_is_head(c) ? head_event_next(c->head) : 0;
 }

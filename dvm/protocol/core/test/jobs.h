@@ -12,7 +12,7 @@
 
 #include "dvm/protocol/core/core_private.h"
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 
 #include <errno.h>
 #include <signal.h>

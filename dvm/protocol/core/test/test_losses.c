@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 
 #include <signal.h>
 #include <stdio.h>

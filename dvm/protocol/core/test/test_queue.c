@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs that wait for slots: their order, and who may pass. Four slots on two members. */
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 #include "dvm/sim/sim.h"
 
 #include <setjmp.h>

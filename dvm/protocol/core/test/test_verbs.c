@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/core/test/scene.h"
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static void a_campaign_over_the_limit_of_those_that_run_is_refused(void **state)
     char id[16];
 
     scene_open(&s, SCENE_HEAD_MEMBER);
-    for (unsigned i = 1; i < LAUNCH_CAMPAIGNS_MAX; i++) {
+    for (unsigned i = 1; i < HEAD_CAMPAIGNS_MAX; i++) {
         snprintf(id, sizeof id, "x%u", i);
         a = put(&s, id, 2, (uint32_t[]){4}, 1);
         assert_int_equal(a.rc, 0);

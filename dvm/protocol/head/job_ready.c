@@ -3,13 +3,13 @@
  * of a job are sent for, and each of its daemons checks what its own ranks need; they start when
  * all have done so. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void staging_begin(struct launch *l, struct job *j)
+void job_ready_begin(struct head *l, struct job *j)
 {
     struct msg_target *targets FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *targets);
     struct msg m = {.type = MSG_STAGE, .targets = targets, .ntargets = j->map.nnodes};
@@ -28,10 +28,10 @@ void staging_begin(struct launch *l, struct job *j)
     job_tell(l, j, &m);
 }
 
-static bool all_staged(const struct job *j)
+static bool all_nodes_ready(const struct job *j)
 {
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (!j->node_staged[i] && !j->node_gone[i])
+        if (!j->node_ready[i] && !j->node_gone[i])
             return false;
         if (MUTANT(START_EARLY) || (MUTANT(START_UNCHECKED) && !j->map.spec.nfiles))
             return true;
@@ -40,12 +40,12 @@ static bool all_staged(const struct job *j)
 }
 
 /* Daemons that are lost are not waited for: the others go on if the job is recoverable. */
-void staging_check(struct launch *l, struct job *j)
+void job_ready_check(struct head *l, struct job *j)
 {
     struct msg m = {.type = MSG_START, .nspace = j->map.nspace};
     struct err err = {0};
 
-    if (j->state != JOB_STAGING || j->failure || j->started || !all_staged(j))
+    if (j->state != JOB_STAGING || j->failure || j->started || !all_nodes_ready(j))
         return;
     j->started = true;
     free(j->reason);
@@ -59,9 +59,9 @@ void staging_check(struct launch *l, struct job *j)
     }
 }
 
-void job_staged(struct launch *l, uint32_t from, const struct msg *m)
+void job_ready_report(struct head *l, uint32_t from, const struct msg *m)
 {
-    struct job *j = launch_job_find(l, m->nspace);
+    struct job *j = head_job_find(l, m->nspace);
     int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;
 
     if (node < 0 || j->node_gone[node] || !job_launch_waits(&j->map))
@@ -72,6 +72,6 @@ void job_staged(struct launch *l, uint32_t from, const struct msg *m)
                  j->map.nodes[node].host, from, m->text, strerror((int)m->number));
         return;
     }
-    j->node_staged[node] = true;
-    staging_check(l, j);
+    j->node_ready[node] = true;
+    job_ready_check(l, j);
 }

@@ -2,7 +2,7 @@
 /* Grow campaigns: the daemons of all targets are wired at once, or none is; who fails, is cancelled
  * or gives way to a shrink takes back what it has begun. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static bool runs(const struct campaign *c)
 }
 
 /* A running grow that has yet to wire this vpid, or NULL: nobody else wires it. */
-const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid)
+const struct campaign *grow_atomic_claims(const struct head *l, uint32_t vpid)
 {
     const struct member *m = members_get(l->members, vpid);
     const struct campaign *c;
@@ -34,7 +34,7 @@ const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid)
 
 /* --- jobs that wait for it */
 
-static uint64_t present_slots(const struct launch *l)
+static uint64_t present_slots(const struct head *l)
 {
     uint64_t sum = 0;
 
@@ -48,7 +48,7 @@ static uint64_t present_slots(const struct launch *l)
 
 /* Whether the job lacks something that only a grow could bring: slots at a size of `bound`, or a
  * host that is not there and that no running grow brings (`hoped`: one does count). */
-static bool lacks(const struct launch *l, const struct job *j, uint32_t bound, bool hoped)
+static bool lacks(const struct head *l, const struct job *j, uint32_t bound, bool hoped)
 {
     const struct job_spec *spec = &j->map.spec;
     uint64_t maximum = job_maximum_slots(l, bound);
@@ -58,7 +58,7 @@ static bool lacks(const struct launch *l, const struct job *j, uint32_t bound, b
 
         if ((!m || m->state == MEMBER_ABSENT || m->state == MEMBER_REPORTED ||
              m->state == MEMBER_PARKED) &&
-            !(hoped && wholegrow_claims(l, spec->hosts[i])))
+            !(hoped && grow_atomic_claims(l, spec->hosts[i])))
             return true;
     }
     if (bound == 0 && (l->size_sequence || l->opts.size)) /* and not for want of a word on it */
@@ -68,14 +68,14 @@ static bool lacks(const struct launch *l, const struct job *j, uint32_t bound, b
 
 /* Asked once, when a job is first to be mapped and does not fit: does it do so with the grows that
  * run? */
-bool wholegrow_will_do(const struct launch *l, const struct job *j)
+bool grow_atomic_will_do(const struct head *l, const struct job *j)
 {
     if (j->map.spec.nhosts == 0 && job_maximum_slots(l, l->bound) == 0)
         return false; /* nobody has come yet to judge by */
     return lacks(l, j, bound_now(l, true), false) && !lacks(l, j, l->bound, true);
 }
 
-static void spare_waiters(struct launch *l)
+static void spare_waiters(struct head *l)
 {
     struct job *j;
 
@@ -87,7 +87,7 @@ static void spare_waiters(struct launch *l)
 
 /* C1, C8: its own waiters are the jobs at the map boundary that were accepted only because a grow
  * was under way, and that do not fit without this one. */
-static void abort_waiters(struct launch *l, const struct campaign *c)
+static void abort_waiters(struct head *l, const struct campaign *c)
 {
     struct job *j;
 
@@ -106,9 +106,9 @@ static void abort_waiters(struct launch *l, const struct campaign *c)
 /* --- the end */
 
 /* It has entered its last phase. */
-static void end(struct launch *l, struct campaign *c, enum api_event_type event)
+static void end(struct head *l, struct campaign *c, enum api_event_type event)
 {
-    char name[HOLD_NAME_MAX];
+    char name[FENCE_NAME_MAX];
 
     c->complete_wall = (int64_t)l->out->wall_ms;
     if (c->phase == API_PHASE_COMPLETE)
@@ -116,25 +116,25 @@ static void end(struct launch *l, struct campaign *c, enum api_event_type event)
     else
         abort_waiters(l, c);
     if (c->phase != API_PHASE_COMPLETE)
-        launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+        head_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
     if (c->has_requester && !(MUTANT(FAIL_UNTOLD) && c->phase == API_PHASE_FAILED) &&
         !(MUTANT(GROW_UNTOLD) && c->phase == API_PHASE_COMPLETE))
-        launch_event_add(l, event, 0, 0, c);
+        head_event_add(l, event, 0, 0, c);
     if (MUTANT(GROW_TWICE) && c->phase == API_PHASE_COMPLETE)
-        launch_event_add(l, event, 0, 0, c);
+        head_event_add(l, event, 0, 0, c);
     out_log(l->out, LOG_LEVEL_INFO, "campaign %s: %s%s%s", c->id, api_phase_name(c->phase),
             c->cause ? ": " : "", c->cause ? c->cause : "");
     l->kick = true;
-    fence_lower(l, campaign_hold(c, name));
+    fence_lower(l, campaign_fence_name(c, name));
 }
 
-static void complete(struct launch *l, struct campaign *c)
+static void complete(struct head *l, struct campaign *c)
 {
     campaign_enter(l, c, CAMPAIGN_EV_WIRED);
     end(l, c, API_EVENT_CAMPAIGN_COMPLETE);
 }
 
-static void failed(struct launch *l, struct campaign *c)
+static void failed(struct head *l, struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
         struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
@@ -147,7 +147,7 @@ static void failed(struct launch *l, struct campaign *c)
 }
 
 /* Who has called and is not wired is told to leave. */
-static void turn_away(struct launch *l, const struct campaign *c)
+static void turn_away(struct head *l, const struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
         struct member *m = members_get(l->members, c->targets[i].id.vpid);
@@ -159,7 +159,7 @@ static void turn_away(struct launch *l, const struct campaign *c)
 
 /* One removal of all that are in the tree by this campaign, after the broadcast that adds them: so
  * each has its place in the tree, and hears it. */
-static size_t roll_back(struct launch *l, struct campaign *c)
+static size_t roll_back(struct head *l, struct campaign *c)
 {
     struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
 
@@ -172,7 +172,7 @@ static size_t roll_back(struct launch *l, struct campaign *c)
         c->nout += t->out;
         if (t->out)
             continue;
-        lives_forget(l, t->id.vpid);
+        join_backoff_forget(l, t->id.vpid);
         member_event(l, member_now(l, t->id.vpid, t->id.epoch), MEMBER_EV_REMOVE);
         m.targets[m.ntargets++] = t->id;
     }
@@ -185,8 +185,8 @@ static size_t roll_back(struct launch *l, struct campaign *c)
     return m.ntargets;
 }
 
-void wholegrow_fail(struct launch *l, struct campaign *c, enum alloc_status why, const char *fmt,
-                    ...)
+void grow_atomic_fail(struct head *l, struct campaign *c, enum alloc_status why, const char *fmt,
+                      ...)
 {
     char text[256];
     va_list ap;
@@ -202,12 +202,12 @@ void wholegrow_fail(struct launch *l, struct campaign *c, enum alloc_status why,
         l->bound = bound_now(l, false);
     turn_away(l, c);
     if (roll_back(l, c))
-        launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
+        head_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
     else
         failed(l, c);
 }
 
-void wholegrow_cancel(struct launch *l, struct campaign *c)
+void grow_atomic_cancel(struct head *l, struct campaign *c)
 {
     campaign_enter(l, c, CAMPAIGN_EV_CANCEL);
     c->why = ALLOC_CANCELLED;
@@ -218,7 +218,7 @@ void wholegrow_cancel(struct launch *l, struct campaign *c)
 }
 
 /* A size or a shrink that leaves no room for its targets goes before a grow. */
-void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why)
+void grow_atomic_give_way(struct head *l, uint32_t highest, const char *why)
 {
     struct campaign *c;
 
@@ -226,8 +226,8 @@ void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why)
     {
         if (runs(c) && c->phase != API_PHASE_ROLLING_BACK && !MUTANT(GROW_STAYS) &&
             c->targets[c->ntargets - 1].id.vpid > highest)
-            wholegrow_fail(l, c, ALLOC_NO_ROOM, "%s leaves no room for vpid %u", why,
-                           c->targets[c->ntargets - 1].id.vpid);
+            grow_atomic_fail(l, c, ALLOC_NO_ROOM, "%s leaves no room for vpid %u", why,
+                             c->targets[c->ntargets - 1].id.vpid);
     }
 }
 
@@ -239,7 +239,7 @@ struct gathered {
     const struct target *lost;
 };
 
-static void look(const struct launch *l, struct target *t, struct gathered *g)
+static void look(const struct head *l, struct target *t, struct gathered *g)
 {
     const struct member *m = members_get(l->members, t->id.vpid);
     bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED ||
@@ -261,7 +261,7 @@ static void look(const struct launch *l, struct target *t, struct gathered *g)
     }
 }
 
-static struct gathered look_at_all(const struct launch *l, struct campaign *c)
+static struct gathered look_at_all(const struct head *l, struct campaign *c)
 {
     struct gathered g = {0, 0, NULL};
 
@@ -270,10 +270,10 @@ static struct gathered look_at_all(const struct launch *l, struct campaign *c)
     return g;
 }
 
-static void start_wiring(struct launch *l, struct campaign *c, size_t n)
+static void start_wiring(struct head *l, struct campaign *c, size_t n)
 {
     struct msg add = {.type = MSG_ADD, .members = xcalloc(n, sizeof *add.members)};
-    char name[HOLD_NAME_MAX];
+    char name[FENCE_NAME_MAX];
 
     for (size_t i = 0; i < c->ntargets; i++) {
         const struct member *m = members_get(l->members, c->targets[i].id.vpid);
@@ -284,15 +284,15 @@ static void start_wiring(struct launch *l, struct campaign *c, size_t n)
     }
     campaign_enter(l, c, CAMPAIGN_EV_COME);
     c->fence_wall = (int64_t)l->out->wall_ms;
-    fence_raise(l, campaign_hold(c, name), (uint32_t)n);
-    launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
+    fence_raise(l, campaign_fence_name(c, name), (uint32_t)n);
+    head_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
     op_queue(l, &add, false, c);
     for (size_t i = 0; i < add.nmembers; i++)
         msg_member_free(&add.members[i]);
     free(add.members);
 }
 
-static void gather(struct launch *l, struct campaign *c, const struct gathered *g)
+static void gather(struct head *l, struct campaign *c, const struct gathered *g)
 {
     if (g->missing && !(MUTANT(WIRE_SOME) && g->reported))
         return;
@@ -302,7 +302,7 @@ static void gather(struct launch *l, struct campaign *c, const struct gathered *
         start_wiring(l, c, g->reported);
 }
 
-static void wiring(struct launch *l, struct campaign *c)
+static void wiring(struct head *l, struct campaign *c)
 {
     if (!c->op || c->op > l->complete)
         return;
@@ -310,7 +310,7 @@ static void wiring(struct launch *l, struct campaign *c)
     complete(l, c);
 }
 
-void wholegrow_step(struct launch *l, struct campaign *c)
+void grow_atomic_step(struct head *l, struct campaign *c)
 {
     struct gathered g;
 
@@ -321,14 +321,14 @@ void wholegrow_step(struct launch *l, struct campaign *c)
     }
     g = look_at_all(l, c);
     if (g.lost)
-        wholegrow_fail(l, c, ALLOC_LOST, "the daemon of vpid %u (epoch %llu) is gone",
-                       g.lost->id.vpid, (unsigned long long)g.lost->id.epoch.ctr);
+        grow_atomic_fail(l, c, ALLOC_LOST, "the daemon of vpid %u (epoch %llu) is gone",
+                         g.lost->id.vpid, (unsigned long long)g.lost->id.epoch.ctr);
     else if (c->deadline_ms && c->deadline_ms <= l->out->now_ms)
-        wholegrow_fail(l, c, ALLOC_TIMEOUT,
-                       "its deadline of %lld s is over, %zu of %zu daemons have not come",
-                       (long long)c->req.deadline_s, g.missing, c->ntargets);
+        grow_atomic_fail(l, c, ALLOC_TIMEOUT,
+                         "its deadline of %lld s is over, %zu of %zu daemons have not come",
+                         (long long)c->req.deadline_s, g.missing, c->ntargets);
     else if (l->ending && c->phase == API_PHASE_GATHERING)
-        wholegrow_fail(l, c, ALLOC_UNREACHABLE, "the DVM shuts down");
+        grow_atomic_fail(l, c, ALLOC_UNREACHABLE, "the DVM shuts down");
     else if (c->phase == API_PHASE_GATHERING)
         gather(l, c, &g);
     else
@@ -337,8 +337,8 @@ void wholegrow_step(struct launch *l, struct campaign *c)
 
 /* --- admission */
 
-int wholegrow_check(const struct launch *l, const struct api_campaign_request *r,
-                    const char **reason, struct err *err)
+int grow_atomic_check(const struct head *l, const struct api_campaign_request *r,
+                      const char **reason, struct err *err)
 {
     for (size_t i = 0; i < r->ntargets; i++) {
         const struct campaign *c;
@@ -359,7 +359,7 @@ int wholegrow_check(const struct launch *l, const struct api_campaign_request *r
     return 0;
 }
 
-void wholegrow_accept(struct launch *l, struct campaign *c)
+void grow_atomic_accept(struct head *l, struct campaign *c)
 {
     struct gathered g;
 
@@ -376,5 +376,5 @@ void wholegrow_accept(struct launch *l, struct campaign *c)
         return;
     }
     l->kick = true;
-    launch_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
+    head_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The numbered events of this incarnation, in a bounded ring. */
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 
 #include <string.h>
 
@@ -16,8 +16,8 @@ static void leave_offered_out(const struct campaign *c, struct api_campaign *out
     out->ntargets = kept;
 }
 
-void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
-                      struct campaign *c)
+void head_event_add(struct head *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
+                    struct campaign *c)
 {
     struct api_event *e = &l->events[l->next_event % API_EVENTS_KEPT];
 
@@ -31,7 +31,7 @@ void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid,
     e->vpid = vpid;
     e->epoch = epoch;
     if (type >= API_EVENT_CAMPAIGN_COMPLETE && type <= API_EVENT_CAMPAIGN_CANCELLED)
-        alloc_ended(l, c);
+        resize_request_ended(l, c);
     if (c) {
         e->has_campaign = true;
         campaign_fill(l, c, &e->campaign);
@@ -41,14 +41,14 @@ void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid,
     out_add(l->out, OUT_EVENT)->req = e->number;
 }
 
-const struct api_event *launch_event(const struct launch *l, uint64_t number)
+const struct api_event *head_event(const struct head *l, uint64_t number)
 {
     const struct api_event *e = &l->events[number % API_EVENTS_KEPT];
 
     return number && e->number == number ? e : NULL;
 }
 
-uint64_t launch_event_next(const struct launch *l)
+uint64_t head_event_next(const struct head *l)
 {
     return l->next_event;
 }

@@ -2,7 +2,7 @@
 /* Shrink campaigns: admission, draining, one broadcast for all targets, one teardown, one terminal
  * event. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <utlist.h>
 
-bool shrink_running(const struct launch *l)
+bool shrink_running(const struct head *l)
 {
     const struct campaign *c;
 
@@ -36,7 +36,7 @@ struct target *campaign_target(const struct campaign *c, uint32_t vpid)
     return bsearch(&vpid, c->targets, c->ntargets, sizeof *c->targets, by_vpid);
 }
 
-bool campaign_names(const struct launch *l, uint32_t vpid)
+bool campaign_names(const struct head *l, uint32_t vpid)
 {
     const struct campaign *c;
 
@@ -68,7 +68,7 @@ void campaign_free(struct campaign *c)
 }
 
 /* What a campaign makes of the size bound. */
-static uint32_t bound_after(const struct launch *l, const struct campaign *c, uint32_t bound)
+static uint32_t bound_after(const struct head *l, const struct campaign *c, uint32_t bound)
 {
     uint32_t first = c->ntargets ? c->targets[0].id.vpid : 0;
     uint32_t last = c->ntargets ? c->targets[c->ntargets - 1].id.vpid : 0;
@@ -82,7 +82,7 @@ static uint32_t bound_after(const struct launch *l, const struct campaign *c, ui
     return first <= bound ? first - 1 : bound;
 }
 
-uint32_t bound_now(const struct launch *l, bool settled)
+uint32_t bound_now(const struct head *l, bool settled)
 {
     uint32_t bound = l->base;
     const struct campaign *c;
@@ -95,7 +95,7 @@ uint32_t bound_now(const struct launch *l, bool settled)
     return bound;
 }
 
-static struct campaign *oldest_ended(const struct launch *l)
+static struct campaign *oldest_ended(const struct head *l)
 {
     struct campaign *c;
 
@@ -107,7 +107,7 @@ static struct campaign *oldest_ended(const struct launch *l)
     return NULL;
 }
 
-static void forget(struct launch *l, struct campaign *c)
+static void forget(struct head *l, struct campaign *c)
 {
     l->base = bound_after(l, c, l->base);
     DL_DELETE(l->campaigns, c);
@@ -115,12 +115,12 @@ static void forget(struct launch *l, struct campaign *c)
     l->ncampaigns--;
 }
 
-struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n)
+struct campaign *campaign_new(struct head *l, const char *id, const uint32_t *vpids, size_t n)
 {
     struct campaign *c = xcalloc(1, sizeof *c);
     struct campaign *old = oldest_ended(l);
 
-    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX && old)
+    if (l->ncampaigns >= HEAD_CAMPAIGNS_MAX && old)
         forget(l, old);
     c->id = xstrdup(id);
     c->targets = xcalloc(n + 1, sizeof *c->targets);
@@ -134,8 +134,7 @@ struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *
     return c;
 }
 
-static struct campaign *shrink_new(struct launch *l, const char *id, const uint32_t *vpids,
-                                   size_t n)
+static struct campaign *shrink_new(struct head *l, const char *id, const uint32_t *vpids, size_t n)
 {
     struct campaign *c = campaign_new(l, id, vpids, n);
 
@@ -154,7 +153,7 @@ static struct campaign *shrink_new(struct launch *l, const char *id, const uint3
 
 /* --- the record for the control API */
 
-void campaign_fill(const struct launch *l, const struct campaign *c, struct api_campaign *out)
+void campaign_fill(const struct head *l, const struct campaign *c, struct api_campaign *out)
 {
     memset(out, 0, sizeof *out);
     out->id = xstrdup(c->id);
@@ -194,7 +193,7 @@ void campaign_fill(const struct launch *l, const struct campaign *c, struct api_
 
 /* --- admission */
 
-struct campaign *campaign_by_id(const struct launch *l, const char *id)
+struct campaign *campaign_by_id(const struct head *l, const char *id)
 {
     struct campaign *c;
 
@@ -236,21 +235,21 @@ static bool named(const struct api_campaign_request *r, uint32_t vpid)
 }
 
 /* The resource manager can only take members from the top. */
-static int check_trailing(const struct launch *l, const struct api_campaign_request *r,
+static int check_trailing(const struct head *l, const struct api_campaign_request *r,
                           const char **reason, struct err *err)
 {
     for (uint32_t v = r->targets[0]; v < l->members->n; v++) {
         const struct member *m = members_get(l->members, v);
 
         if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) && !named(r, v) &&
-            !wholegrow_claims(l, v)) /* a grow gives way */
+            !grow_atomic_claims(l, v)) /* a grow gives way */
             return reject(reason, "NotTrailing", 422, err,
                           "vpid %u lies above the first target and is not among the targets", v);
     }
     return 0;
 }
 
-static int check_targets(const struct launch *l, const struct api_campaign_request *r, bool asked,
+static int check_targets(const struct head *l, const struct api_campaign_request *r, bool asked,
                          const char **reason, struct err *err)
 {
     uint32_t known = l->size > l->bound ? l->size : l->bound;
@@ -278,7 +277,7 @@ static bool nobody_there(const struct campaign *c)
 
 /* Targets that another campaign removes already: this one waits for that one's end. Not for one
  * that drains still, or two that name the same daemon would wait for each other. */
-static bool others_remove(const struct launch *l, const struct campaign *c)
+static bool others_remove(const struct head *l, const struct campaign *c)
 {
     const struct campaign *o;
 
@@ -296,7 +295,7 @@ static bool others_remove(const struct launch *l, const struct campaign *c)
     return false;
 }
 
-void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev)
+void campaign_enter(struct head *l, struct campaign *c, enum campaign_event ev)
 {
     int phase = (int)c->phase;
     struct err err = {0};
@@ -306,7 +305,7 @@ void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev
     c->phase = (enum api_phase)phase;
 }
 
-static void accept_targets(struct launch *l, struct campaign *c)
+static void accept_targets(struct head *l, struct campaign *c)
 {
     if (c->req.deadline_s >= 0)
         c->deadline_ms = l->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
@@ -318,11 +317,11 @@ static void accept_targets(struct launch *l, struct campaign *c)
         c->complete_wall = (int64_t)l->out->wall_ms;
         return;
     }
-    launch_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
+    head_event_add(l, API_EVENT_CAMPAIGN_ACCEPTED, 0, 0, c);
 }
 
-static void accept(struct launch *l, const char *id, const struct api_campaign_request *r,
-                   bool asked, struct asker *asker)
+static void accept(struct head *l, const char *id, const struct api_campaign_request *r, bool asked,
+                   struct asker *asker)
 {
     bool grow = r->kind == API_KIND_GROW;
     char why[API_ID_MAX + 16];
@@ -330,7 +329,7 @@ static void accept(struct launch *l, const char *id, const struct api_campaign_r
 
     snprintf(why, sizeof why, "the shrink %s", id);
     if (!grow && asked)
-        wholegrow_give_way(l, r->targets[0] - 1, why);
+        grow_atomic_give_way(l, r->targets[0] - 1, why);
     c = (grow ? campaign_new : shrink_new)(l, id, r->targets, r->ntargets);
     c->has_requester = asked;
     if (asker) {
@@ -341,7 +340,7 @@ static void accept(struct launch *l, const char *id, const struct api_campaign_r
     c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
     memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
     if (grow)
-        wholegrow_accept(l, c);
+        grow_atomic_accept(l, c);
     else
         accept_targets(l, c);
 }
@@ -352,7 +351,7 @@ static bool heads_own(const char *id)
            strncmp(id, ALLOC_PREFIX, sizeof ALLOC_PREFIX - 1) == 0;
 }
 
-static int check_sequence(const struct launch *l, const char *id,
+static int check_sequence(const struct head *l, const char *id,
                           const struct api_campaign_request *r, const char **reason,
                           struct err *err)
 {
@@ -367,8 +366,8 @@ static int check_sequence(const struct launch *l, const char *id,
     return 0;
 }
 
-int campaign_admit(struct launch *l, const char *id, const struct api_campaign_request *r,
-                   bool asked, struct asker *asker, const char **reason, struct err *err)
+int campaign_admit(struct head *l, const char *id, const struct api_campaign_request *r, bool asked,
+                   struct asker *asker, const char **reason, struct err *err)
 {
     if (asked && !asker && check_sequence(l, id, r, reason, err) < 0)
         return -1;
@@ -376,12 +375,12 @@ int campaign_admit(struct launch *l, const char *id, const struct api_campaign_r
         return reject(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
     if (r->ntargets == 0)
         return reject(reason, "BadRequest", 400, err, "targets: at least one vpid");
-    if (l->ncampaigns >= LAUNCH_CAMPAIGNS_MAX && !oldest_ended(l))
+    if (l->ncampaigns >= HEAD_CAMPAIGNS_MAX && !oldest_ended(l))
         return reject(reason, "TooManyCampaigns", 503, err, "%zu campaigns are running",
                       l->ncampaigns);
     if (MUTANT(REJECTED_COUNTS))
         l->bound = r->targets[0];
-    if (r->kind == API_KIND_GROW ? wholegrow_check(l, r, reason, err) < 0
+    if (r->kind == API_KIND_GROW ? grow_atomic_check(l, r, reason, err) < 0
                                  : check_targets(l, r, asked, reason, err) < 0)
         return -1;
     if (asked)
@@ -390,8 +389,8 @@ int campaign_admit(struct launch *l, const char *id, const struct api_campaign_r
     return 0;
 }
 
-int launch_campaign_put(struct launch *l, const char *id, const struct api_campaign_request *r,
-                        struct api_campaign *out, const char **reason, struct err *err)
+int head_campaign_put(struct head *l, const char *id, const struct api_campaign_request *r,
+                      struct api_campaign *out, const char **reason, struct err *err)
 {
     struct campaign *c = MUTANT(PUT_AGAIN_IS_NEW) ? NULL : campaign_by_id(l, id);
 
@@ -404,8 +403,8 @@ int launch_campaign_put(struct launch *l, const char *id, const struct api_campa
     return 0;
 }
 
-int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *out,
-                        const char **reason, struct err *err)
+int head_campaign_get(struct head *l, const char *id, struct api_campaign *out, const char **reason,
+                      struct err *err)
 {
     const struct campaign *c = campaign_by_id(l, id);
 
@@ -417,15 +416,15 @@ int launch_campaign_get(struct launch *l, const char *id, struct api_campaign *o
     return 0;
 }
 
-int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign *out,
-                           const char **reason, struct err *err)
+int head_campaign_cancel(struct head *l, const char *id, struct api_campaign *out,
+                         const char **reason, struct err *err)
 {
     struct campaign *c = campaign_by_id(l, id);
 
     if (!c)
-        return launch_campaign_get(l, id, out, reason, err);
+        return head_campaign_get(l, id, out, reason, err);
     if (c->phase == API_PHASE_GATHERING || (c->phase == API_PHASE_WIRING && MUTANT(CANCEL_LATE))) {
-        wholegrow_cancel(l, c);
+        grow_atomic_cancel(l, c);
     } else if (c->phase != API_PHASE_DRAINING && !api_phase_terminal(c->phase)) {
         *reason = "TooLate";
         return err_code(err, 409, "campaign %s is %s already", id, api_phase_name(c->phase));
@@ -442,7 +441,7 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
                 member_event(l, m, MEMBER_EV_CANCEL);
         }
         l->kick = true;
-        launch_event_add(l, API_EVENT_CAMPAIGN_CANCELLED, 0, 0, c);
+        head_event_add(l, API_EVENT_CAMPAIGN_CANCELLED, 0, 0, c);
     }
     campaign_fill(l, c, out);
     return 0;
@@ -450,13 +449,13 @@ int launch_campaign_cancel(struct launch *l, const char *id, struct api_campaign
 
 /* --- removing */
 
-const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX])
+const char *campaign_fence_name(const struct campaign *c, char name[FENCE_NAME_MAX])
 {
-    snprintf(name, HOLD_NAME_MAX, "campaign %s", c->id);
+    snprintf(name, FENCE_NAME_MAX, "campaign %s", c->id);
     return name;
 }
 
-static void queue_removal(struct launch *l, struct campaign *c, const struct msg *m)
+static void queue_removal(struct head *l, struct campaign *c, const struct msg *m)
 {
     struct msg one = *m;
 
@@ -469,7 +468,7 @@ static void queue_removal(struct launch *l, struct campaign *c, const struct msg
 }
 
 /* What a target's node is offered for is its last life: another campaign may have done so. */
-static bool offered_already(const struct launch *l, const struct campaign *c,
+static bool offered_already(const struct head *l, const struct campaign *c,
                             const struct target *own)
 {
     const struct campaign *o;
@@ -487,7 +486,7 @@ static bool offered_already(const struct launch *l, const struct campaign *c,
     return false;
 }
 
-static void note_life(const struct launch *l, const struct campaign *c, struct target *t)
+static void note_life(const struct head *l, const struct campaign *c, struct target *t)
 {
     const struct member *m = members_get(l->members, t->id.vpid);
 
@@ -496,9 +495,9 @@ static void note_life(const struct launch *l, const struct campaign *c, struct t
     t->offered = offered_already(l, c, t);
 }
 
-static void start_removing(struct launch *l, struct campaign *c)
+static void start_removing(struct head *l, struct campaign *c)
 {
-    char name[HOLD_NAME_MAX];
+    char name[FENCE_NAME_MAX];
     struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
     uint32_t count = 0;
 
@@ -507,7 +506,7 @@ static void start_removing(struct launch *l, struct campaign *c)
         struct target *t = &c->targets[i];
         struct member *x = member_now(l, t->id.vpid, t->id.epoch);
 
-        lives_forget(l, t->id.vpid);
+        join_backoff_forget(l, t->id.vpid);
         note_life(l, c, t);
         if (x && members_current(l->members, t->id.vpid, t->id.epoch)) {
             member_event(l, x, MEMBER_EV_REMOVE);
@@ -521,37 +520,37 @@ static void start_removing(struct launch *l, struct campaign *c)
     campaign_enter(l, c, CAMPAIGN_EV_DRAINED);
     c->drained_wall = c->fence_wall = (int64_t)l->out->wall_ms;
     if (!MUTANT(NO_HOLD))
-        fence_raise(l, campaign_hold(c, name), count);
-    launch_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
+        fence_raise(l, campaign_fence_name(c, name), count);
+    head_event_add(l, API_EVENT_CAMPAIGN_CHANGED, 0, 0, c);
     if (count)
         queue_removal(l, c, &m);
     free(m.targets);
 }
 
-void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op)
+void campaign_op_started(struct head *l, struct campaign *c, uint64_t op)
 {
     c->op = op;
     c->ack_by_ms = l->out->now_ms + l->opts.ack_ms;
     if (MUTANT(RELEASE_BEFORE_TEARDOWN))
-        fence_lower(l, campaign_hold(c, (char[HOLD_NAME_MAX]){0}));
+        fence_lower(l, campaign_fence_name(c, (char[FENCE_NAME_MAX]){0}));
 }
 
 /* Each node once for each life: not again by a shrink that was accepted while another removed it.
  */
-static void offer(struct launch *l, struct campaign *c)
+static void offer(struct head *l, struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
         if (!c->targets[i].offered) {
-            launch_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
+            head_event_add(l, API_EVENT_NODES_OFFERED, 0, 0, c);
             return;
         }
     }
 }
 
 /* Teardown for all targets, then the offer, then the event, then the fence: in this order. */
-static void finish(struct launch *l, struct campaign *c)
+static void finish(struct head *l, struct campaign *c)
 {
-    char name[HOLD_NAME_MAX];
+    char name[FENCE_NAME_MAX];
 
     for (size_t i = 0; i < c->ntargets; i++) {
         struct member *m = member_now(l, c->targets[i].id.vpid, c->targets[i].id.epoch);
@@ -565,14 +564,14 @@ static void finish(struct launch *l, struct campaign *c)
     if (!MUTANT(OFFER_LATE))
         offer(l, c);
     if ((c->has_requester && !MUTANT(NO_EVENT)) || MUTANT(EVENT_FOR_NOBODY))
-        launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
+        head_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
     if (MUTANT(SECOND_EVENT))
-        launch_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
+        head_event_add(l, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, c);
     if (MUTANT(OFFER_LATE))
         offer(l, c);
     out_log(l->out, LOG_LEVEL_INFO, "campaign %s: complete, %zu daemons have left", c->id,
             c->ntargets);
-    fence_lower(l, campaign_hold(c, name));
+    fence_lower(l, campaign_fence_name(c, name));
 }
 
 void campaign_target_out(struct campaign *c, struct target *t)
@@ -586,7 +585,7 @@ static bool all_out(const struct campaign *c)
     return c->nout == c->ntargets;
 }
 
-bool campaign_all_out(struct launch *l, struct campaign *c)
+bool campaign_all_out(struct head *l, struct campaign *c)
 {
     bool late = c->op && c->ack_by_ms <= l->out->now_ms && !all_out(c);
 
@@ -601,7 +600,7 @@ bool campaign_all_out(struct launch *l, struct campaign *c)
 }
 
 /* Jobs are many, and few inputs change any. */
-static bool drained(struct launch *l, struct campaign *c)
+static bool drained(struct head *l, struct campaign *c)
 {
     bool ends =
         c->req.drain_mode == API_DRAIN_KILL || (c->deadline_ms && c->deadline_ms <= l->out->now_ms);
@@ -615,7 +614,7 @@ static bool drained(struct launch *l, struct campaign *c)
     return c->drain_waits == 0;
 }
 
-static void step(struct launch *l, struct campaign *c)
+static void step(struct head *l, struct campaign *c)
 {
     if (c->phase == API_PHASE_DRAINING && drained(l, c) && !others_remove(l, c) && !fence_defers(l))
         start_removing(l, c);
@@ -625,7 +624,7 @@ static void step(struct launch *l, struct campaign *c)
         finish(l, c);
 }
 
-void campaign_steps(struct launch *l)
+void campaign_steps(struct head *l)
 {
     struct campaign *c, *tmp;
 
@@ -634,11 +633,11 @@ void campaign_steps(struct launch *l)
         if (c->req.kind == API_KIND_SHRINK)
             step(l, c);
         else if (!api_phase_terminal(c->phase))
-            wholegrow_step(l, c);
+            grow_atomic_step(l, c);
     }
 }
 
-uint64_t campaign_next_deadline(const struct launch *l)
+uint64_t campaign_next_deadline(const struct head *l)
 {
     uint64_t due = UINT64_MAX;
     const struct campaign *c;
@@ -659,7 +658,7 @@ uint64_t campaign_next_deadline(const struct launch *l)
 }
 
 /* True if its departure is news. */
-static bool mark(struct launch *l, uint32_t vpid, struct epoch epoch, bool departed)
+static bool mark(struct head *l, uint32_t vpid, struct epoch epoch, bool departed)
 {
     struct campaign *c;
     bool news = false;
@@ -677,13 +676,13 @@ static bool mark(struct launch *l, uint32_t vpid, struct epoch epoch, bool depar
     return news;
 }
 
-void launch_left(struct launch *l, uint32_t vpid, struct epoch epoch)
+void head_left(struct head *l, uint32_t vpid, struct epoch epoch)
 {
     (void)mark(l, vpid, epoch, false);
 }
 
-void launch_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
+void head_gone(struct head *l, uint32_t vpid, struct epoch epoch)
 {
     if (mark(l, vpid, epoch, true))
-        launch_event_add(l, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
+        head_event_add(l, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A job from its launch to its end: reports of daemons, failures, deadlines, the final word. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <utlist.h>
 
-static void kill_ranks(struct launch *l, struct job *j, int signum, int64_t grace_ms)
+static void kill_ranks(struct head *l, struct job *j, int signum, int64_t grace_ms)
 {
     struct msg m = {
         .type = MSG_KILL, .nspace = j->map.nspace, .number = signum, .number2 = grace_ms};
@@ -30,7 +30,7 @@ static bool not_running_yet(const struct job *j)
     return j->state == JOB_SEND_LAUNCH_MSG || j->state == JOB_STAGING;
 }
 
-static void check_over(struct launch *l, struct job *j)
+static void check_over(struct head *l, struct job *j)
 {
     if (job_state_over(j->state) || !j->sent || j->nnodes_gone < j->map.nnodes)
         return;
@@ -41,7 +41,7 @@ static void check_over(struct launch *l, struct job *j)
 
 /* The first failure decides code and text; the other ranks are ended, and the job is over when all
  * are gone. */
-void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
+void job_fail(struct head *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
               ...)
 {
     char text[2048];
@@ -59,18 +59,18 @@ void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code
                                       j->nbad, j->map.nranks, j->losses)
                           : xstrdup(text);
     j->queued = false;
-    j->held_ms = 0;
+    j->parked_ms = 0;
     out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
     if (j->sent)
-        kill_ranks(l, j, SIGTERM, LAUNCH_GRACE_MS);
+        kill_ranks(l, j, SIGTERM, HEAD_GRACE_MS);
     else
         job_event(l, j, how);
-    family_end_children(l, j);
+    job_family_end_children(l, j);
 }
 
-static struct job *find(struct launch *l, const struct msg *m)
+static struct job *find(struct head *l, const struct msg *m)
 {
-    struct job *j = launch_job_find(l, m->nspace);
+    struct job *j = head_job_find(l, m->nspace);
 
     return j && j->sent && !job_state_over(j->state) ? j : NULL;
 }
@@ -88,7 +88,7 @@ static const char *host_of(const struct job *j, uint32_t rank)
     return j->map.nodes[j->map.rank_node[rank]].host;
 }
 
-static void rank_step(struct launch *l, struct job *j, uint32_t rank, enum proc_event ev)
+static void rank_step(struct head *l, struct job *j, uint32_t rank, enum proc_event ev)
 {
     struct err err = {0};
 
@@ -105,7 +105,7 @@ static bool start_is_news(const struct job *j, int64_t rank, bool failed)
            (!failed && j->rank_state[rank] == PROC_TERMINATED && !j->rank_facts[rank].pid);
 }
 
-void job_launched(struct launch *l, uint32_t from, const struct msg *m)
+void job_launched(struct head *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
 
@@ -133,7 +133,7 @@ void job_launched(struct launch *l, uint32_t from, const struct msg *m)
         job_event(l, j, JOB_EV_ALL_RUN);
 }
 
-void job_registered(struct launch *l, uint32_t from, const struct msg *m)
+void job_registered(struct head *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
     int node = j ? job_launch_node(&j->map, from) : -1;
@@ -145,7 +145,7 @@ void job_registered(struct launch *l, uint32_t from, const struct msg *m)
         job_event(l, j, JOB_EV_REGISTERED);
 }
 
-static void rank_failed(struct launch *l, struct job *j, uint32_t from, uint32_t rank, int status)
+static void rank_failed(struct head *l, struct job *j, uint32_t from, uint32_t rank, int status)
 {
     bool lost = WIFSIGNALED(status);
     int code = lost ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);
@@ -162,10 +162,10 @@ static void rank_failed(struct launch *l, struct job *j, uint32_t from, uint32_t
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
         job_fail(l, j, JOB_EV_ABORT, code, "%s", text);
     else if (!j->failure)
-        loss_outlived(j, 1, code, lost, text);
+        rank_news_outlived(j, 1, code, lost, text);
 }
 
-void job_exited(struct launch *l, uint32_t from, const struct msg *m)
+void job_exited(struct head *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
 
@@ -181,25 +181,25 @@ void job_exited(struct launch *l, uint32_t from, const struct msg *m)
         j->rank_facts[rank].exit = m->ranks[i].value;
         job_give_back(l, j, (uint32_t)rank);
         if (m->ranks[i].value != 0 || m->ranks[i].how != RANK_PLAIN)
-            loss_add(l, j, (uint32_t)rank, m->ranks[i].value, m->ranks[i].how);
+            rank_news_add(l, j, (uint32_t)rank, m->ranks[i].value, m->ranks[i].how);
         if (m->ranks[i].value != 0)
             rank_failed(l, j, from, (uint32_t)rank, m->ranks[i].value);
     }
 }
 
-static void node_over(struct launch *l, struct job *j, int node)
+static void node_over(struct head *l, struct job *j, int node)
 {
     if (j->node_gone[node])
         return;
     j->node_gone[node] = true;
     l->job_changes++;
     j->nnodes_gone++;
-    hold_node_over(l, j, node);
+    debug_stop_node_over(l, j, node);
     check_over(l, j);
-    staging_check(l, j);
+    job_ready_check(l, j);
 }
 
-void job_local_gone(struct launch *l, uint32_t from, const struct msg *m)
+void job_local_gone(struct head *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
     int node = j ? job_launch_node(&j->map, from) : -1;
@@ -208,7 +208,7 @@ void job_local_gone(struct launch *l, uint32_t from, const struct msg *m)
         node_over(l, j, node);
 }
 
-void job_aborted(struct launch *l, uint32_t from, const struct msg *m)
+void job_aborted(struct head *l, uint32_t from, const struct msg *m)
 {
     struct job *j = find(l, m);
 
@@ -216,7 +216,7 @@ void job_aborted(struct launch *l, uint32_t from, const struct msg *m)
 
     if (!j || own_rank(j, from, m->rank) < 0)
         return;
-    loss_add(l, j, m->rank, code, RANK_ABORTED);
+    rank_news_add(l, j, m->rank, code, RANK_ABORTED);
     job_fail(l, j, JOB_EV_ABORT, code,
              "rank %u on %s (vpid %u, pid %d) aborted the job with code %lld%s%s", m->rank,
              host_of(j, m->rank), from, j->rank_facts[m->rank].pid, (long long)m->number,
@@ -229,16 +229,16 @@ static bool ends_jobs(int signum)
 }
 
 /* The submitter's word: a signal for the ranks, or that it is gone (0). */
-void job_signal(struct launch *l, const struct msg *m)
+void job_signal(struct head *l, const struct msg *m)
 {
-    struct job *j = launch_job_find(l, m->nspace);
+    struct job *j = head_job_find(l, m->nspace);
     int signum = (int)m->number;
 
     if (!j)
         return;
     if (job_state_over(j->state)) {
         if (ends_jobs(signum)) /* prun waits for them */
-            family_end(l, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
+            job_family_end(l, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
     } else if (signum == SIGKILL && j->sent) {
         job_fail(l, j, JOB_EV_KILL, exit_code_of_signal(SIGKILL), "ended by the user");
         if (j->failure == JOB_EV_KILL && j->exit_code > 128)
@@ -253,10 +253,10 @@ void job_signal(struct launch *l, const struct msg *m)
     }
 }
 
-int launch_signal_put(struct launch *l, const char *nspace, int signum, const char **reason,
-                      struct err *err)
+int head_signal_put(struct head *l, const char *nspace, int signum, const char **reason,
+                    struct err *err)
 {
-    const struct job *j = launch_job_find(l, nspace);
+    const struct job *j = head_job_find(l, nspace);
     struct msg m = {.nspace = (char *)nspace, .number = signum};
 
     if (!j || (job_state_over(j->state) && !j->nchildren)) {
@@ -267,7 +267,7 @@ int launch_signal_put(struct launch *l, const char *nspace, int signum, const ch
     return 0;
 }
 
-void job_lose_node(struct launch *l, struct job *j, int node, const char *why)
+void job_lose_node(struct head *l, struct job *j, int node, const char *why)
 {
     char text[512];
     uint32_t nlost = 0;
@@ -277,7 +277,7 @@ void job_lose_node(struct launch *l, struct job *j, int node, const char *why)
             continue;
         rank_step(l, j, r, PROC_EV_LOST);
         job_give_back(l, j, r);
-        loss_add(l, j, r, 0, RANK_LOST);
+        rank_news_add(l, j, r, 0, RANK_LOST);
         nlost++;
     }
     snprintf(text, sizeof text, "%u ranks on %s were lost with their daemon (vpid %u)%s%s", nlost,
@@ -286,13 +286,13 @@ void job_lose_node(struct launch *l, struct job *j, int node, const char *why)
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
         job_fail(l, j, JOB_EV_ABORT, EXIT_CODE_LOST, "%s", text);
     else if (!j->failure && nlost)
-        loss_outlived(j, nlost, EXIT_CODE_LOST, true, text);
+        rank_news_outlived(j, nlost, EXIT_CODE_LOST, true, text);
     node_over(l, j, node);
 }
 
 /* A held or queued job is mapped anew when it goes on; one that runs there ends by its own policy.
  */
-void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why)
+void job_daemon_lost(struct head *l, uint32_t vpid, struct epoch epoch, const char *why)
 {
     struct job *j;
 
@@ -307,7 +307,7 @@ void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const 
 }
 
 /* The daemon whose client has submitted a job is out: so is the client. */
-void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
+void job_home_gone(struct head *l, uint32_t vpid, struct epoch epoch)
 {
     struct job *j;
 
@@ -319,18 +319,18 @@ void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
     }
 }
 
-static void time_over(struct launch *l, struct job *j)
+static void time_over(struct head *l, struct job *j)
 {
     char *why FREE_AUTO =
         xasprintf("its time of %.10g s is over", (double)j->map.spec.timeout_ms / 1000);
 
     if (job_state_over(j->state))
-        family_end(l, j, EXIT_CODE_TIMEOUT, why);
+        job_family_end(l, j, EXIT_CODE_TIMEOUT, why);
     else
         job_fail(l, j, JOB_EV_KILL, EXIT_CODE_TIMEOUT, "ended: %s", why);
 }
 
-void job_deadlines(struct launch *l)
+void job_deadlines(struct head *l)
 {
     struct job *j;
 
@@ -343,7 +343,7 @@ void job_deadlines(struct launch *l)
     }
 }
 
-uint64_t job_next_deadline(const struct launch *l)
+uint64_t job_next_deadline(const struct head *l)
 {
     uint64_t due = UINT64_MAX;
     const struct job *j;
@@ -358,7 +358,7 @@ uint64_t job_next_deadline(const struct launch *l)
     return due;
 }
 
-static void tell_ended(struct launch *l, const struct job *j, uint32_t vpid)
+static void tell_ended(struct head *l, const struct job *j, uint32_t vpid)
 {
     struct msg ended = {.type = MSG_JOB_ENDED, .nspace = j->map.nspace, .number = j->exit_code};
     struct err err = {0};
@@ -367,7 +367,7 @@ static void tell_ended(struct launch *l, const struct job *j, uint32_t vpid)
         out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
 }
 
-static bool node_current(const struct launch *l, const struct job_node *n)
+static bool node_current(const struct head *l, const struct job_node *n)
 {
     return members_current(l->members, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
 }
@@ -383,12 +383,12 @@ static bool watches(const struct job *j, uint32_t vpid)
 
 /* Every daemon concerned, and those that have asked about the job; and the head, which has what its
  * ranks have published. */
-static void tell_all_ended(struct launch *l, struct job *j)
+static void tell_all_ended(struct head *l, struct job *j)
 {
     if (j->ended_told)
         return;
     j->ended_told = true;
-    loss_tell(l, j);
+    rank_news_tell(l, j);
     for (size_t i = 0; j->sent && i < j->map.nnodes; i++) {
         if (node_current(l, &j->map.nodes[i]))
             tell_ended(l, j, j->map.nodes[i].vpid);
@@ -413,7 +413,7 @@ static char *final_text(const struct job *j)
 
 /* The final word goes to the submitter, with the daemons whose output it has to wait for; when the
  * job is not the last of its family, the family's last member calls again. */
-void job_notify(struct launch *l, struct job *j)
+void job_notify(struct head *l, struct job *j)
 {
     uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
     char *text FREE_AUTO = final_text(j);
@@ -433,10 +433,10 @@ void job_notify(struct launch *l, struct job *j)
     job_tell(l, j, &done);
     l->stats.jobs_ended++;
     job_event(l, j, JOB_EV_DONE);
-    family_left(l, j);
+    job_family_left(l, j);
 }
 
-static void history_add(struct launch *l, const struct job *j)
+static void history_add(struct head *l, const struct job *j)
 {
     struct history *h = xcalloc(1, sizeof *h);
 
@@ -456,7 +456,7 @@ static void history_add(struct launch *l, const struct job *j)
     for (size_t i = 0; i < j->map.nnodes; i++)
         h->job.vpids[h->job.nvpids++] = j->map.nodes[i].vpid;
     DL_APPEND(l->history, h);
-    if (++l->nhistory > LAUNCH_HISTORY_MAX) {
+    if (++l->nhistory > HEAD_HISTORY_MAX) {
         h = l->history;
         DL_DELETE(l->history, h);
         free(h->job.id);
@@ -467,7 +467,7 @@ static void history_add(struct launch *l, const struct job *j)
     }
 }
 
-void job_retire(struct launch *l, struct job *j)
+void job_retire(struct head *l, struct job *j)
 {
     history_add(l, j);
     if (j->mapped)

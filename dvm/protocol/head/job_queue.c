@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs that wait for slots: first come first served, and backfill. A job whose end is known, by its
  * --timeout, may start before an earlier one if it ends before that could start by all that is
- * known; but nobody is passed more often than QUEUE_PASSES_MAX. (EASY backfill: D. Lifka, "The
+ * known; but nobody is passed more often than JOB_QUEUE_PASSES_MAX. (EASY backfill: D. Lifka, "The
  * ANL/IBM SP scheduling system", JSSPP 1995; here with the limit, since most ends are not known.)
  */
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
-struct job *queue_before(const struct launch *l, const struct job *j)
+struct job *job_queue_before(const struct head *l, const struct job *j)
 {
     struct job *k;
 
@@ -23,7 +23,7 @@ struct job *queue_before(const struct launch *l, const struct job *j)
     return NULL;
 }
 
-static uint64_t free_slots(const struct launch *l)
+static uint64_t free_slots(const struct head *l)
 {
     uint64_t n = 0;
 
@@ -46,7 +46,7 @@ static uint64_t held_slots(const struct job *j)
 }
 
 /* When the job is over at the latest if it starts now, or has started; UINT64_MAX: not known. */
-static uint64_t end_of(const struct launch *l, const struct job *j)
+static uint64_t end_of(const struct head *l, const struct job *j)
 {
     if (j->deadline_ms)
         return j->deadline_ms;
@@ -54,7 +54,7 @@ static uint64_t end_of(const struct launch *l, const struct job *j)
 }
 
 /* The end after `after` that comes first, of a job that holds slots; UINT64_MAX: none is known. */
-static uint64_t next_end(const struct launch *l, uint64_t after, uint64_t *slots)
+static uint64_t next_end(const struct head *l, uint64_t after, uint64_t *slots)
 {
     uint64_t end = UINT64_MAX;
     const struct job *j;
@@ -74,7 +74,7 @@ static uint64_t next_end(const struct launch *l, uint64_t after, uint64_t *slots
 
 /* When there will be enough slots for the job by the ends that are known; UINT64_MAX: nobody knows.
  */
-static uint64_t reservation(const struct launch *l, const struct job *first)
+static uint64_t reservation(const struct head *l, const struct job *first)
 {
     uint64_t wanted = job_slots_wanted(first);
     uint64_t slots = free_slots(l);
@@ -89,15 +89,15 @@ static uint64_t reservation(const struct launch *l, const struct job *first)
     return at;
 }
 
-bool queue_may_pass(const struct launch *l, const struct job *first, const struct job *j)
+bool job_queue_may_pass(const struct head *l, const struct job *first, const struct job *j)
 {
-    return j->map.spec.timeout_ms && first->passed < QUEUE_PASSES_MAX &&
+    return j->map.spec.timeout_ms && first->passed < JOB_QUEUE_PASSES_MAX &&
            end_of(l, j) <= reservation(l, first);
 }
 
-void queue_mapped(struct launch *l, const struct job *j)
+void job_queue_mapped(struct head *l, const struct job *j)
 {
-    struct job *first = queue_before(l, j);
+    struct job *first = job_queue_before(l, j);
 
     if (first)
         first->passed++;

@@ -2,18 +2,18 @@
 /* Ranks that stop for a debugger, as the head sees them: when all of a job do, who asked is told,
  * and when they may go on, their daemons are. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-void hold_prepare(struct job *j)
+void debug_stop_prepare(struct job *j)
 {
     j->nnodes_stop = j->nnodes_settled = 0;
-    j->nheld = 0;
+    j->nstopped = 0;
     if (j->map.spec.stop == JOB_STOP_NONE)
         return;
-    j->node_held = xcalloc(j->map.nnodes + 1, sizeof *j->node_held);
+    j->node_nstopped = xcalloc(j->map.nnodes + 1, sizeof *j->node_nstopped);
     j->node_settled = xcalloc(j->map.nnodes + 1, sizeof *j->node_settled);
     for (size_t i = 0; i < j->map.nnodes; i++)
         j->node_settled[i] = true;
@@ -27,19 +27,19 @@ void hold_prepare(struct job *j)
     }
 }
 
-void hold_forget(struct job *j)
+void debug_stop_forget(struct job *j)
 {
-    free(j->node_held);
+    free(j->node_nstopped);
     free(j->node_settled);
-    j->node_held = NULL;
+    j->node_nstopped = NULL;
     j->node_settled = NULL;
 }
 
-void hold_check(struct launch *l, struct job *j)
+void debug_stop_check(struct head *l, struct job *j)
 {
     bool runs = j->state == JOB_RUNNING || j->state == JOB_REGISTERED;
 
-    if (!runs || j->due || j->let_go || j->failure || j->nheld == 0 ||
+    if (!runs || j->due || j->continued || j->failure || j->nstopped == 0 ||
         j->nnodes_settled < j->nnodes_stop)
         return;
     free(j->reason);
@@ -47,7 +47,7 @@ void hold_check(struct launch *l, struct job *j)
     job_event(l, j, JOB_EV_HELD);
 }
 
-static void go_on(struct launch *l, struct job *j)
+static void go_on(struct head *l, struct job *j)
 {
     if (j->state != JOB_READY_FOR_DEBUG || j->failure)
         return;
@@ -65,32 +65,32 @@ static void settled(struct job *j, int node)
 }
 
 /* All ranks going on without our word is one too: a debugger has sent SIGCONT. */
-static void count(struct launch *l, struct job *j, int node, uint32_t held)
+static void count(struct head *l, struct job *j, int node, uint32_t held)
 {
-    bool none = j->nheld > 0;
+    bool none = j->nstopped > 0;
 
-    j->nheld += held;
-    j->nheld -= j->node_held[node];
-    j->node_held[node] = held;
+    j->nstopped += held;
+    j->nstopped -= j->node_nstopped[node];
+    j->node_nstopped[node] = held;
     settled(j, node);
-    none = none && j->nheld == 0;
+    none = none && j->nstopped == 0;
     if (none && j->state == JOB_READY_FOR_DEBUG) {
-        j->let_go = true;
+        j->continued = true;
         go_on(l, j);
     }
-    hold_check(l, j);
+    debug_stop_check(l, j);
 }
 
-void hold_node_over(struct launch *l, struct job *j, int node)
+void debug_stop_node_over(struct head *l, struct job *j, int node)
 {
-    if (j->node_held)
+    if (j->node_nstopped)
         count(l, j, node, 0);
 }
 
-void hold_told(struct launch *l, uint32_t from, const struct msg *m)
+void debug_stop_report(struct head *l, uint32_t from, const struct msg *m)
 {
-    struct job *j = launch_job_find(l, m->nspace);
-    int node = j && j->sent && j->node_held ? job_launch_node(&j->map, from) : -1;
+    struct job *j = head_job_find(l, m->nspace);
+    int node = j && j->sent && j->node_nstopped ? job_launch_node(&j->map, from) : -1;
 
     if (node < 0 || job_state_over(j->state) || j->node_gone[node] || m->number < 0 ||
         m->number > j->map.nranks)
@@ -98,7 +98,7 @@ void hold_told(struct launch *l, uint32_t from, const struct msg *m)
     count(l, j, node, (uint32_t)m->number);
 }
 
-static void tell_daemons(struct launch *l, const struct job *j, uint32_t rank)
+static void tell_daemons(struct head *l, const struct job *j, uint32_t rank)
 {
     struct msg m = {.type = MSG_CONTINUE, .nspace = j->map.nspace, .rank = rank};
     struct err err = {0};
@@ -111,12 +111,12 @@ static void tell_daemons(struct launch *l, const struct job *j, uint32_t rank)
 }
 
 /* False: there is nothing that could go on. A job that waits yet will not stop. */
-static bool let_go(struct launch *l, struct job *j, uint32_t rank)
+static bool let_go(struct head *l, struct job *j, uint32_t rank)
 {
     if (!j || job_state_over(j->state) || j->map.spec.stop == JOB_STOP_NONE)
         return false;
     if (rank == JOB_RANK_ALL) {
-        j->let_go = true;
+        j->continued = true;
         if (!j->sent)
             j->map.spec.stop = JOB_STOP_NONE;
     }
@@ -127,17 +127,17 @@ static bool let_go(struct launch *l, struct job *j, uint32_t rank)
     return true;
 }
 
-void hold_asked(struct launch *l, const struct msg *m)
+void debug_stop_continue(struct head *l, const struct msg *m)
 {
-    struct job *j = launch_job_find(l, m->nspace);
+    struct job *j = head_job_find(l, m->nspace);
 
     if (!let_go(l, j, m->rank))
         out_log(l->out, LOG_LEVEL_INFO, "job %s does not stop for a debugger", m->nspace);
 }
 
-int launch_continue_put(struct launch *l, const char *nspace, const char **reason, struct err *err)
+int head_continue_put(struct head *l, const char *nspace, const char **reason, struct err *err)
 {
-    struct job *j = launch_job_find(l, nspace);
+    struct job *j = head_job_find(l, nspace);
 
     if (!j || job_state_over(j->state)) {
         *reason = "NotFound";

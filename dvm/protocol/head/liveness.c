@@ -3,12 +3,12 @@
  * and gets others when these are lost: one after the other, a silent subtree would take as many
  * times the limit as it has daemons that nobody else hears. But each member reports every removal
  * to the head, so whoever has not reported one in time is silent, wherever it hangs. */
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 
-static void heard(struct silent *s, uint32_t vpid, uint64_t op)
+static void heard(struct liveness *s, uint32_t vpid, uint64_t op)
 {
     if (vpid >= s->n) {
         uint32_t n = vpid + vpid / 2 + 1;
@@ -21,21 +21,21 @@ static void heard(struct silent *s, uint32_t vpid, uint64_t op)
         s->heard[vpid] = op;
 }
 
-void silent_reported(struct launch *l, uint32_t vpid, uint64_t op)
+void liveness_reported(struct head *l, uint32_t vpid, uint64_t op)
 {
-    heard(&l->silent, vpid, op);
+    heard(&l->liveness, vpid, op);
 }
 
-static void wait_for(struct launch *l, uint64_t op)
+static void wait_for(struct head *l, uint64_t op)
 {
-    l->silent.op = op;
-    l->silent.due_ms = l->out->now_ms + l->opts.silent_ms;
+    l->liveness.op = op;
+    l->liveness.due_ms = l->out->now_ms + l->opts.silent_ms;
 }
 
 /* Who joins now has had what was before it. */
-void silent_applied(struct launch *l, const struct msg *op)
+void liveness_applied(struct head *l, const struct msg *op)
 {
-    struct silent *s = &l->silent;
+    struct liveness *s = &l->liveness;
 
     if (op->type == MSG_ADD) {
         for (size_t i = 0; i < op->nmembers; i++)
@@ -48,9 +48,9 @@ void silent_applied(struct launch *l, const struct msg *op)
         wait_for(l, op->op);
 }
 
-static void next(struct launch *l)
+static void next(struct head *l)
 {
-    struct silent *s = &l->silent;
+    struct liveness *s = &l->liveness;
 
     if (s->last_op > l->complete && s->last_op > s->op)
         wait_for(l, s->last_op);
@@ -58,16 +58,16 @@ static void next(struct launch *l)
         s->due_ms = 0;
 }
 
-void silent_completed(struct launch *l)
+void liveness_completed(struct head *l)
 {
-    if (l->silent.due_ms && l->silent.op <= l->complete)
+    if (l->liveness.due_ms && l->liveness.op <= l->complete)
         next(l);
 }
 
 /* A tick that comes late tells of this daemon's own absence, not of others'. */
-void silent_steps(struct launch *l)
+void liveness_steps(struct head *l)
 {
-    struct silent *s = &l->silent;
+    struct liveness *s = &l->liveness;
     uint64_t now = l->out->now_ms;
     uint64_t op = s->op;
 
@@ -80,17 +80,17 @@ void silent_steps(struct launch *l)
     next(l);
     for (uint32_t v = 1; v < l->members->n; v++) {
         if (members_live(l->members, v) && (v >= s->n || s->heard[v] < op))
-            launch_lost(l, v, members_epoch(l->members, members_get(l->members, v)),
-                        "it has not answered a broadcast in time");
+            head_lost(l, v, members_epoch(l->members, members_get(l->members, v)),
+                      "it has not answered a broadcast in time");
     }
 }
 
-uint64_t silent_next_deadline(const struct launch *l)
+uint64_t liveness_next_deadline(const struct head *l)
 {
-    return l->silent.due_ms ? l->silent.due_ms : UINT64_MAX;
+    return l->liveness.due_ms ? l->liveness.due_ms : UINT64_MAX;
 }
 
-void silent_free(struct launch *l)
+void liveness_free(struct head *l)
 {
-    free(l->silent.heard);
+    free(l->liveness.heard);
 }

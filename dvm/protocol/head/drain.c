@@ -2,7 +2,7 @@
 /* Draining: what a shrink waits for, what it ends; and releases that daemons ask for themselves
  * (SIGTERM). */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static struct api_job_ref ref_of(const struct job *j, const struct campaign *c)
 }
 
 /* How many jobs have ranks on the targets; their names and ranks, if out is not NULL. */
-size_t drain_waits(const struct launch *l, const struct campaign *c, struct api_job_ref **out)
+size_t drain_waits(const struct head *l, const struct campaign *c, struct api_job_ref **out)
 {
     const struct job *j;
     size_t n = 0;
@@ -58,7 +58,7 @@ size_t drain_waits(const struct launch *l, const struct campaign *c, struct api_
     return n;
 }
 
-void drain_end_jobs(struct launch *l, struct campaign *c)
+void drain_end_jobs(struct head *l, struct campaign *c)
 {
     struct job *j;
 
@@ -76,10 +76,10 @@ void drain_end_jobs(struct launch *l, struct campaign *c)
     }
 }
 
-void release_ask(struct launch *l, uint32_t from, const struct msg *m)
+void release_ask(struct head *l, uint32_t from, const struct msg *m)
 {
     const struct member *x = members_get(l->members, from);
-    struct release *r;
+    struct release_request *r;
 
     if (!x || x->state != MEMBER_WIRED || l->ending)
         return;
@@ -94,7 +94,7 @@ void release_ask(struct launch *l, uint32_t from, const struct msg *m)
     r->mode = m->number2 == API_DRAIN_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT;
     DL_APPEND(l->releases, r);
     if (!l->release_at)
-        l->release_at = l->out->now_ms + LAUNCH_RELEASE_WINDOW_MS;
+        l->release_at = l->out->now_ms + HEAD_RELEASE_WINDOW_MS;
 }
 
 static int by_number(const void *a, const void *b)
@@ -106,9 +106,9 @@ static int by_number(const void *a, const void *b)
 }
 
 /* What those want who have asked and are there still; the nearest deadline counts. */
-static void gather(const struct launch *l, struct api_campaign_request *r)
+static void gather(const struct head *l, struct api_campaign_request *r)
 {
-    const struct release *x;
+    const struct release_request *x;
 
     DL_FOREACH(l->releases, x)
     {
@@ -123,9 +123,9 @@ static void gather(const struct launch *l, struct api_campaign_request *r)
     qsort(r->targets, r->ntargets, sizeof *r->targets, by_number);
 }
 
-static void releases_drop(struct launch *l)
+static void releases_drop(struct head *l)
 {
-    struct release *r, *tmp;
+    struct release_request *r, *tmp;
 
     DL_FOREACH_SAFE(l->releases, r, tmp)
     {
@@ -136,7 +136,7 @@ static void releases_drop(struct launch *l)
 
 /* Everybody who asked within the window leaves in one campaign; the size bound stays, so that they
  * may come back. When there is no room for one more campaign they wait. */
-void release_steps(struct launch *l)
+void release_steps(struct head *l)
 {
     struct api_campaign_request r = {
         .kind = API_KIND_SHRINK, .deadline_s = -1, .drain_mode = API_DRAIN_WAIT};
@@ -155,7 +155,7 @@ void release_steps(struct launch *l)
     if (r.ntargets && !l->ending && campaign_admit(l, id, &r, false, NULL, &reason, &err) < 0) {
         out_log(l->out, LOG_LEVEL_WARN, "%zu daemons that want to leave have to wait: %s",
                 r.ntargets, err.msg);
-        l->release_at = l->out->now_ms + LAUNCH_RELEASE_WINDOW_MS;
+        l->release_at = l->out->now_ms + HEAD_RELEASE_WINDOW_MS;
         return;
     }
     l->next_release += r.ntargets != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Grow campaigns: daemons that call home are admitted within the size bound and wired in batches as
  * they arrive. */
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 
 #include "base/log/log.h"
 #include "dvm/protocol/wire/mutant.h"
@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW_HOLD "grow"
+#define GROW_FENCE_NAME "grow"
 
-struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch)
+struct member *member_now(const struct head *l, uint32_t vpid, struct epoch epoch)
 {
     struct member *m = members_get(l->members, vpid);
 
     return m && epoch_eq(members_epoch(l->members, m), epoch) ? m : NULL;
 }
 
-void member_event(struct launch *l, struct member *m, enum member_event ev)
+void member_event(struct head *l, struct member *m, enum member_event ev)
 {
     struct err err = {0};
 
@@ -26,12 +26,12 @@ void member_event(struct launch *l, struct member *m, enum member_event ev)
         out_log(l->out, LOG_LEVEL_ERROR, "vpid %u: %s", (unsigned)(m - l->members->tab), err.msg);
 }
 
-int launch_admit(struct launch *l, const struct msg_member *facts, const char *cpus,
-                 struct epoch *epoch, struct err *err)
+int head_admit(struct head *l, const struct msg_member *facts, const char *cpus,
+               struct epoch *epoch, struct err *err)
 {
     struct member *m = members_get(l->members, facts->vpid);
     struct msg_member mine = *facts;
-    uint64_t pause = lives_pause(l, facts->vpid);
+    uint64_t pause = join_backoff_pause(l, facts->vpid);
 
     *epoch = (struct epoch){0, 0};
     if (l->ending)
@@ -51,9 +51,9 @@ int launch_admit(struct launch *l, const struct msg_member *facts, const char *c
     if (pause)
         return err_set(err, "vpid %u: its lives are short, the next begins in %llu ms", facts->vpid,
                        (unsigned long long)pause);
-    if (nodecpus_put(l, facts->vpid, facts->host, cpus, err) < 0)
+    if (cpu_ledger_put(l, facts->vpid, facts->host, cpus, err) < 0)
         return -1;
-    lives_admitted(l, facts->vpid);
+    join_backoff_admitted(l, facts->vpid);
     mine.epoch = *epoch = (struct epoch){l->opts.incarnation, ++l->next_epoch};
     m = members_put(l->members, &mine);
     member_event(l, m, MEMBER_EV_CALL);
@@ -62,32 +62,32 @@ int launch_admit(struct launch *l, const struct msg_member *facts, const char *c
     return 0;
 }
 
-bool launch_joining(const struct launch *l, uint32_t vpid, struct epoch epoch)
+bool head_joining(const struct head *l, uint32_t vpid, struct epoch epoch)
 {
     const struct member *m = member_now(l, vpid, epoch);
 
     return m && m->state == MEMBER_REPORTED && !members_live(l->members, vpid);
 }
 
-void launch_joiner_gone(struct launch *l, uint32_t vpid, struct epoch epoch)
+void head_joiner_gone(struct head *l, uint32_t vpid, struct epoch epoch)
 {
-    if (launch_joining(l, vpid, epoch))
+    if (head_joining(l, vpid, epoch))
         member_event(l, members_get(l->members, vpid), MEMBER_EV_TURN_AWAY);
 }
 
-bool grow_turn_away(struct launch *l, uint32_t vpid, bool leave)
+bool grow_turn_away(struct head *l, uint32_t vpid, bool leave)
 {
     struct member *m = members_get(l->members, vpid);
 
     if (m->state != MEMBER_REPORTED || members_live(l->members, vpid) || MUTANT(KEEP_JOINER))
         return false;
     member_event(l, m, leave ? MEMBER_EV_LEFT : MEMBER_EV_TURN_AWAY);
-    lives_forget(l, vpid);
+    join_backoff_forget(l, vpid);
     l->turned_away = true;
     return true;
 }
 
-bool launch_turned_away(struct launch *l)
+bool head_turned_away(struct head *l)
 {
     bool any = l->turned_away;
 
@@ -96,13 +96,13 @@ bool launch_turned_away(struct launch *l)
 }
 
 /* Those that a grow campaign gathers are wired by it. */
-static bool joins_alone(const struct launch *l, uint32_t vpid)
+static bool joins_alone(const struct head *l, uint32_t vpid)
 {
-    return members_get(l->members, vpid)->state == MEMBER_REPORTED && !wholegrow_claims(l, vpid);
+    return members_get(l->members, vpid)->state == MEMBER_REPORTED && !grow_atomic_claims(l, vpid);
 }
 
 /* Everybody who has reported by now is one batch; while one is being wired the next gathers. */
-void grow_steps(struct launch *l)
+void grow_steps(struct head *l)
 {
     struct msg add = {.type = MSG_ADD};
 
@@ -124,7 +124,7 @@ void grow_steps(struct launch *l)
         if (m && joins_alone(l, v))
             add.members[add.nmembers++] = members_facts(l->members, v);
     }
-    fence_raise(l, GROW_HOLD, (uint32_t)add.nmembers);
+    fence_raise(l, GROW_FENCE_NAME, (uint32_t)add.nmembers);
     l->batches++;
     l->grow_op = UINT64_MAX; /* queued; its number comes when it starts */
     op_queue(l, &add, false, NULL);
@@ -135,7 +135,7 @@ void grow_steps(struct launch *l)
 
 /* members_add() has put them into the tree as wired; for mapping they count from completion on. A
  * shrink may have named them in between. */
-void grow_wired(struct launch *l)
+void grow_wired(struct head *l)
 {
     for (uint32_t v = 1; v < l->members->n; v++) {
         struct member *m = members_get(l->members, v);
@@ -143,14 +143,14 @@ void grow_wired(struct launch *l)
         if (!m || m->state != MEMBER_REPORTED || !members_live(l->members, v))
             continue;
         member_event(l, m, campaign_names(l, v) ? MEMBER_EV_NAME : MEMBER_EV_WIRE);
-        launch_event_add(l, API_EVENT_DAEMON_WIRED, v, m->ctr, NULL);
+        head_event_add(l, API_EVENT_DAEMON_WIRED, v, m->ctr, NULL);
     }
     l->kick = true;
 }
 
-void grow_completed(struct launch *l)
+void grow_completed(struct head *l)
 {
     l->grow_op = 0;
     grow_wired(l);
-    fence_lower(l, GROW_HOLD);
+    fence_lower(l, GROW_FENCE_NAME);
 }

@@ -2,7 +2,7 @@
 /* What mapping asks of each daemon, so that it need not be made of the table of members each time:
  * its host; its CPUs as it told them when it called home, and how many ranks have each for their
  * own. */
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +15,19 @@ struct cpus_kind {
     UT_hash_handle hh;
 };
 
-struct node_cpus {
+struct cpu_account {
     char *host;
     struct cpus_kind *kind; /* NULL: it has told none */
     uint16_t *load;         /* [kind->topo->npus]; NULL: none is taken */
 };
 
-static void let_go(struct launch *l, struct node_cpus *c)
+static void let_go(struct head *l, struct cpu_account *c)
 {
     struct cpus_kind *k = c->kind;
 
     free(c->host);
     free(c->load);
-    *c = (struct node_cpus){0};
+    *c = (struct cpu_account){0};
     if (!k || --k->users)
         return;
     HASH_DEL(l->cpus_kinds, k);
@@ -36,7 +36,7 @@ static void let_go(struct launch *l, struct node_cpus *c)
     free(k);
 }
 
-static struct cpus_kind *kind_of(struct launch *l, const char *text, struct err *err)
+static struct cpus_kind *kind_of(struct head *l, const char *text, struct err *err)
 {
     struct cpus_kind *k;
     struct topo *t;
@@ -54,8 +54,8 @@ static struct cpus_kind *kind_of(struct launch *l, const char *text, struct err 
     return k;
 }
 
-int nodecpus_put(struct launch *l, uint32_t vpid, const char *host, const char *text,
-                 struct err *err)
+int cpu_ledger_put(struct head *l, uint32_t vpid, const char *host, const char *text,
+                   struct err *err)
 {
     struct cpus_kind *k = NULL;
 
@@ -76,24 +76,24 @@ int nodecpus_put(struct launch *l, uint32_t vpid, const char *host, const char *
     return 0;
 }
 
-const char *nodecpus_host(const struct launch *l, uint32_t vpid)
+const char *cpu_ledger_host(const struct head *l, uint32_t vpid)
 {
     return vpid < l->ncpus && l->cpus[vpid].host ? l->cpus[vpid].host : "";
 }
 
-const struct topo *nodecpus_topo(const struct launch *l, uint32_t vpid)
+const struct topo *cpu_ledger_topo(const struct head *l, uint32_t vpid)
 {
     return vpid < l->ncpus && l->cpus[vpid].kind ? l->cpus[vpid].kind->topo : NULL;
 }
 
-const uint16_t *nodecpus_load(const struct launch *l, uint32_t vpid)
+const uint16_t *cpu_ledger_load(const struct head *l, uint32_t vpid)
 {
     return vpid < l->ncpus ? l->cpus[vpid].load : NULL;
 }
 
-void nodecpus_take(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus)
+void cpu_ledger_take(struct head *l, uint32_t vpid, hwloc_const_bitmap_t pus)
 {
-    struct node_cpus *c = &l->cpus[vpid];
+    struct cpu_account *c = &l->cpus[vpid];
     int i;
 
     if (!c->load)
@@ -102,16 +102,16 @@ void nodecpus_take(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus)
         c->load[i]++;
 }
 
-void nodecpus_give(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus)
+void cpu_ledger_give(struct head *l, uint32_t vpid, hwloc_const_bitmap_t pus)
 {
-    struct node_cpus *c = &l->cpus[vpid];
+    struct cpu_account *c = &l->cpus[vpid];
     int i;
 
     for (i = hwloc_bitmap_first(pus); i >= 0; i = hwloc_bitmap_next(pus, i))
         c->load[i]--;
 }
 
-void nodecpus_free_all(struct launch *l)
+void cpu_ledger_free_all(struct head *l)
 {
     for (uint32_t v = 0; v < l->ncpus; v++)
         let_go(l, &l->cpus[v]);

@@ -2,7 +2,7 @@
 /* Ranks that have ended badly: what the end of their job says of them, and who is told meanwhile.
  */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool goes_on(const struct job *j)
     return (j->map.spec.flags & JOB_RECOVERABLE) && !j->failure;
 }
 
-void loss_add(struct launch *l, struct job *j, uint32_t rank, int status, enum rank_how how)
+void rank_news_add(struct head *l, struct job *j, uint32_t rank, int status, enum rank_how how)
 {
     if (job_state_over(j->state) || j->failure)
         return;
@@ -39,7 +39,7 @@ static int exit_code(const struct job *j)
     return any ? j->first_code : j->own_code;
 }
 
-void loss_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text)
+void rank_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text)
 {
     char *named = j->losses;
 
@@ -57,7 +57,7 @@ void loss_outlived(struct job *j, uint32_t nranks, int code, bool lost, const ch
     j->exit_code = exit_code(j);
 }
 
-static void tell(struct launch *l, const struct job *j, uint32_t vpid, const struct msg *m)
+static void tell(struct head *l, const struct job *j, uint32_t vpid, const struct msg *m)
 {
     struct err err = {0};
 
@@ -65,7 +65,7 @@ static void tell(struct launch *l, const struct job *j, uint32_t vpid, const str
         out_log(l->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
 }
 
-void loss_tell(struct launch *l, struct job *j)
+void rank_news_tell(struct head *l, struct job *j)
 {
     struct msg m = {.type = MSG_RANKS_LOST,
                     .nspace = j->map.nspace,
@@ -91,12 +91,12 @@ void loss_tell(struct launch *l, struct job *j)
     j->told_ms = l->out->now_ms;
 }
 
-static bool is_due(const struct launch *l, const struct job *j)
+static bool is_due(const struct head *l, const struct job *j)
 {
     return j->told_ms == 0 || j->told_ms + TELL_EVERY_MS <= l->out->now_ms;
 }
 
-void loss_steps(struct launch *l)
+void rank_news_steps(struct head *l)
 {
     struct job *j;
 
@@ -106,12 +106,12 @@ void loss_steps(struct launch *l)
     DL_FOREACH(l->jobs, j)
     {
         if (j->nnews && is_due(l, j))
-            loss_tell(l, j);
+            rank_news_tell(l, j);
         l->news |= j->nnews > 0;
     }
 }
 
-uint64_t loss_next_deadline(const struct launch *l)
+uint64_t rank_news_next_deadline(const struct head *l)
 {
     uint64_t due = UINT64_MAX;
     const struct job *j;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head's records, shared by the files of this directory only. */
-#ifndef DVM_LAUNCH_LAUNCH_PRIVATE_H
-#define DVM_LAUNCH_LAUNCH_PRIVATE_H
+#ifndef DVM_HEAD_HEAD_PRIVATE_H
+#define DVM_HEAD_HEAD_PRIVATE_H
 
-#include "dvm/protocol/launch/launch.h"
+#include "dvm/protocol/head/head.h"
 #include "dvm/protocol/map/map.h"
 #include "dvm/protocol/state/state.h"
 #include "dvm/protocol/wire/alloc.h"
@@ -13,14 +13,14 @@
 
 #define RELEASE_PREFIX "release-"
 #define ALLOC_PREFIX "alloc-"
-#define HOLD_NAME_MAX 192
+#define FENCE_NAME_MAX 192
 
-enum hold_at { HOLD_NONE, HOLD_MAP, HOLD_LAUNCH };
+enum parked_at { PARKED_NONE, PARKED_MAP, PARKED_LAUNCH };
 
 struct job {
     uint64_t number;
     int state;
-    enum hold_at hold;
+    enum parked_at parked;
     struct job_launch map; /* nspace, spec, and the map while mapped */
     bool mapped;
     bool sent;       /* launch messages have gone out: it can no longer be remapped */
@@ -30,7 +30,7 @@ struct job {
     bool ended_told;
     bool due;             /* has a step to take, */
     uint64_t not_in_turn; /* but not in this one */
-    uint64_t held_ms;     /* since when it is held and has not gone on; 0: it is not */
+    uint64_t parked_ms;   /* since when it is held and has not gone on; 0: it is not */
     /* Whom acceptance, states and end are told: the daemon and client that submitted it. Its output
      * goes to the home in `map`, which is that of its parent for a job that a rank has spawned. */
     uint32_t submit_vpid, submit_client;
@@ -42,8 +42,8 @@ struct job {
     int kin_code;
     size_t nwatchers; /* daemons beside its own that are told its end */
     uint32_t *watchers;
-    int *rank_state;                /* [nranks] enum proc_state */
-    struct launch_rank *rank_facts; /* [nranks] */
+    int *rank_state;               /* [nranks] enum proc_state */
+    struct rank_facts *rank_facts; /* [nranks] */
     bool *rank_slot; /* [nranks] holds slots of its node, as many as map_rank_slots() says */
     hwloc_bitmap_t *rank_taken; /* [nranks] hardware threads that it holds; NULL: none */
     char *note;                 /* why ranks are not bound, or NULL */
@@ -51,14 +51,14 @@ struct job {
     bool *node_sent;            /* [nnodes] the launch is on its way there, or arrived */
     bool *node_gone;            /* [nnodes] nothing of it is left there */
     bool *node_registered;
-    bool *node_staged; /* [nnodes] has the job's files */
-    bool started;      /* its ranks were told to start, when all had */
+    bool *node_ready; /* [nnodes] has the job's files */
+    bool started;     /* its ranks were told to start, when all had */
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     uint32_t nnodes_stop, nnodes_settled; /* with ranks that are to stop; where they have */
-    uint64_t nheld;                       /* ranks that stand still for a debugger */
-    uint32_t *node_held;                  /* [nnodes] of them; NULL: none is to stop */
+    uint64_t nstopped;                    /* ranks that stand still for a debugger */
+    uint32_t *node_nstopped;              /* [nnodes] of them; NULL: none is to stop */
     bool *node_settled;
-    bool let_go;            /* none is to stop any more */
+    bool continued;         /* none is to stop any more */
     enum job_event failure; /* 0: none; how it will end */
     int exit_code;
     /* Ranks that failed while the others go on (JOB_RECOVERABLE); of these the lost ones: ended by
@@ -124,10 +124,10 @@ struct campaign {
     struct campaign *next, *prev;
 };
 
-struct hold {
+struct fence_share {
     char *name;
     uint32_t count;
-    struct hold *next, *prev;
+    struct fence_share *next, *prev;
 };
 
 struct pending_op {
@@ -142,14 +142,14 @@ struct history {
     struct history *next, *prev;
 };
 
-struct release { /* daemons that asked for their own release within the window */
+struct release_request { /* daemons that asked for their own release within the window */
     struct msg_target id;
     int64_t seconds;
     enum api_drain_mode mode;
-    struct release *next, *prev;
+    struct release_request *next, *prev;
 };
 
-struct silent {      /* who has not reported a removal (silent.c) */
+struct liveness {    /* who has not reported a removal (liveness.c) */
     uint64_t op;     /* that removal, */
     uint64_t due_ms; /* and by when; 0: none is waited for */
     uint64_t last_op;
@@ -157,8 +157,8 @@ struct silent {      /* who has not reported a removal (silent.c) */
     uint32_t n;
 };
 
-struct launch {
-    struct launch_opts opts;
+struct head {
+    struct head_opts opts;
     char *cluster;
     char incarnation[17];
     struct out *out;
@@ -168,14 +168,14 @@ struct launch {
     struct job *by_nspace;
     size_t njobs;
     struct cpus_kind *cpus_kinds; /* by text */
-    struct node_cpus *cpus;       /* [ncpus] by vpid */
+    struct cpu_account *cpus;     /* [ncpus] by vpid */
     uint32_t ncpus;
     uint32_t fence; /* the sum of the holds */
     struct history *history;
     size_t nhistory;
     struct campaign *campaigns;
     size_t ncampaigns;
-    struct hold *holds;
+    struct fence_share *fence_shares;
     struct pending_op *ops;
     uint64_t last_op, complete;
     uint64_t normal_op;
@@ -186,9 +186,9 @@ struct launch {
     uint32_t size, bound;
     struct api_size_limits limits; /* of what applications may ask for */
     uint32_t base;                 /* bound by the size and by campaigns that are forgotten since */
-    struct life *lives;            /* of vpids admitted not long ago */
-    struct silent silent;
-    struct release *releases;
+    struct joiner *join_backoff;   /* of vpids admitted not long ago */
+    struct liveness liveness;
+    struct release_request *releases;
     uint64_t release_at;
     uint64_t turn; /* inputs so far */
     /* Of states, maps and daemons of jobs so far, and 1: what drains wait for may be another. */
@@ -203,157 +203,158 @@ struct launch {
     uint64_t end_op;
     struct api_event *events; /* ring of API_EVENTS_KEPT */
     uint64_t next_event;
-    struct launch_stats stats;
+    struct head_stats stats;
 };
 
 /* job.c */
-struct job *launch_job_find(const struct launch *l, const char *nspace);
-void job_submit(struct launch *l, uint32_t from, struct msg *m);
-void job_event(struct launch *l, struct job *j, enum job_event ev);
-void job_steps(struct launch *l);
-void job_release_held(struct launch *l);
-void job_unmap(struct launch *l, struct job *j);
+struct job *head_job_find(const struct head *l, const char *nspace);
+void job_submit(struct head *l, uint32_t from, struct msg *m);
+void job_event(struct head *l, struct job *j, enum job_event ev);
+void job_steps(struct head *l);
+void job_release_parked(struct head *l);
+void job_unmap(struct head *l, struct job *j);
 /* A rank gives back what it holds of its node, exactly as it was taken. */
-void job_give_back(struct launch *l, struct job *j, uint32_t rank);
+void job_give_back(struct head *l, struct job *j, uint32_t rank);
 uint64_t job_slots_wanted(const struct job *j);
 /* Slots of a DVM of `bound` members if everybody were here; 0: nobody has come yet to judge by. */
-uint64_t job_maximum_slots(const struct launch *l, uint32_t bound);
+uint64_t job_maximum_slots(const struct head *l, uint32_t bound);
 void job_free(struct job *j);
-void job_tell(struct launch *l, const struct job *j, struct msg *m);
-/* family.c: jobs that were spawned by ranks of another */
-void family_join(struct launch *l, struct job *j);
-void family_end_children(struct launch *l, const struct job *parent);
-void family_end(struct launch *l, struct job *parent, int code, const char *why);
-void family_left(struct launch *l, const struct job *j);
-/* nodecpus.c. A daemon (in a new life) has told its host and its CPUs; "" or NULL: none. */
-int nodecpus_put(struct launch *l, uint32_t vpid, const char *host, const char *text,
-                 struct err *err) __attribute__((warn_unused_result));
-const char *nodecpus_host(const struct launch *l, uint32_t vpid);
-const struct topo *nodecpus_topo(const struct launch *l, uint32_t vpid);
-const uint16_t *nodecpus_load(const struct launch *l, uint32_t vpid);
-void nodecpus_take(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus);
-void nodecpus_give(struct launch *l, uint32_t vpid, hwloc_const_bitmap_t pus);
-void nodecpus_free_all(struct launch *l);
-/* queue.c */
-#define QUEUE_PASSES_MAX 16
-struct job *queue_before(const struct launch *l, const struct job *j); /* the first that waits */
-bool queue_may_pass(const struct launch *l, const struct job *first, const struct job *j);
-void queue_mapped(struct launch *l, const struct job *j);
-/* jobend.c */
-void job_fail(struct launch *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
+void job_tell(struct head *l, const struct job *j, struct msg *m);
+/* job_family.c: jobs that were spawned by ranks of another */
+void job_family_join(struct head *l, struct job *j);
+void job_family_end_children(struct head *l, const struct job *parent);
+void job_family_end(struct head *l, struct job *parent, int code, const char *why);
+void job_family_left(struct head *l, const struct job *j);
+/* cpu_ledger.c. A daemon (in a new life) has told its host and its CPUs; "" or NULL: none. */
+int cpu_ledger_put(struct head *l, uint32_t vpid, const char *host, const char *text,
+                   struct err *err) __attribute__((warn_unused_result));
+const char *cpu_ledger_host(const struct head *l, uint32_t vpid);
+const struct topo *cpu_ledger_topo(const struct head *l, uint32_t vpid);
+const uint16_t *cpu_ledger_load(const struct head *l, uint32_t vpid);
+void cpu_ledger_take(struct head *l, uint32_t vpid, hwloc_const_bitmap_t pus);
+void cpu_ledger_give(struct head *l, uint32_t vpid, hwloc_const_bitmap_t pus);
+void cpu_ledger_free_all(struct head *l);
+/* job_queue.c */
+#define JOB_QUEUE_PASSES_MAX 16
+struct job *job_queue_before(const struct head *l, const struct job *j); /* the first that waits */
+bool job_queue_may_pass(const struct head *l, const struct job *first, const struct job *j);
+void job_queue_mapped(struct head *l, const struct job *j);
+/* job_end.c */
+void job_fail(struct head *l, struct job *j, enum job_event how, int exit_code, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));
-void job_launched(struct launch *l, uint32_t from, const struct msg *m);
-void job_registered(struct launch *l, uint32_t from, const struct msg *m);
-void job_exited(struct launch *l, uint32_t from, const struct msg *m);
-/* hold.c: ranks that stop for a debugger */
-void hold_prepare(struct job *j); /* it has been mapped */
-void hold_forget(struct job *j);
-void hold_check(struct launch *l, struct job *j); /* it may be READY_FOR_DEBUG now */
-void hold_node_over(struct launch *l, struct job *j, int node);
-void hold_told(struct launch *l, uint32_t from, const struct msg *m);
-void hold_asked(struct launch *l, const struct msg *m);
-void job_local_gone(struct launch *l, uint32_t from, const struct msg *m);
-void job_aborted(struct launch *l, uint32_t from, const struct msg *m);
-void job_signal(struct launch *l, const struct msg *m);
+void job_launched(struct head *l, uint32_t from, const struct msg *m);
+void job_registered(struct head *l, uint32_t from, const struct msg *m);
+void job_exited(struct head *l, uint32_t from, const struct msg *m);
+/* debug_stop.c: ranks that stop for a debugger */
+void debug_stop_prepare(struct job *j); /* it has been mapped */
+void debug_stop_forget(struct job *j);
+void debug_stop_check(struct head *l, struct job *j); /* it may be READY_FOR_DEBUG now */
+void debug_stop_node_over(struct head *l, struct job *j, int node);
+void debug_stop_report(struct head *l, uint32_t from, const struct msg *m);
+void debug_stop_continue(struct head *l, const struct msg *m);
+void job_local_gone(struct head *l, uint32_t from, const struct msg *m);
+void job_aborted(struct head *l, uint32_t from, const struct msg *m);
+void job_signal(struct head *l, const struct msg *m);
 /* It has not had the launch. `why` may be NULL or "", as below. */
-void job_lose_node(struct launch *l, struct job *j, int node, const char *why);
-void job_daemon_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why);
-void job_home_gone(struct launch *l, uint32_t vpid, struct epoch epoch);
-void job_deadlines(struct launch *l);
-uint64_t job_next_deadline(const struct launch *l);
-void job_notify(struct launch *l, struct job *j);
-void job_retire(struct launch *l, struct job *j);
-/* staging.c */
-void staging_begin(struct launch *l, struct job *j);
-void staging_check(struct launch *l, struct job *j); /* a daemon has its files, or is gone */
-void job_staged(struct launch *l, uint32_t from, const struct msg *m);
-/* loss.c. A rank's end is news for others, while its job has not failed. */
-void loss_add(struct launch *l, struct job *j, uint32_t rank, int status, enum rank_how how);
+void job_lose_node(struct head *l, struct job *j, int node, const char *why);
+void job_daemon_lost(struct head *l, uint32_t vpid, struct epoch epoch, const char *why);
+void job_home_gone(struct head *l, uint32_t vpid, struct epoch epoch);
+void job_deadlines(struct head *l);
+uint64_t job_next_deadline(const struct head *l);
+void job_notify(struct head *l, struct job *j);
+void job_retire(struct head *l, struct job *j);
+/* job_ready.c */
+void job_ready_begin(struct head *l, struct job *j);
+void job_ready_check(struct head *l, struct job *j); /* a daemon has its files, or is gone */
+void job_ready_report(struct head *l, uint32_t from, const struct msg *m);
+/* rank_news.c. A rank's end is news for others, while its job has not failed. */
+void rank_news_add(struct head *l, struct job *j, uint32_t rank, int status, enum rank_how how);
 /* So many ranks of a job that goes on without them. */
-void loss_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text);
-void loss_tell(struct launch *l, struct job *j); /* now */
-void loss_steps(struct launch *l);
-uint64_t loss_next_deadline(const struct launch *l);
+void rank_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text);
+void rank_news_tell(struct head *l, struct job *j); /* now */
+void rank_news_steps(struct head *l);
+uint64_t rank_news_next_deadline(const struct head *l);
 /* fence.c */
-void fence_raise(struct launch *l, const char *name, uint32_t count);
-void fence_lower(struct launch *l, const char *name);
+void fence_raise(struct head *l, const char *name, uint32_t count);
+void fence_lower(struct head *l, const char *name);
 /* Nothing new may raise the fence: a job has been held for too long. */
-bool fence_defers(const struct launch *l);
+bool fence_defers(const struct head *l);
 /* The campaign ends without its operation, which has not started. */
-void op_drop(struct launch *l, const struct campaign *c);
-void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c);
+void op_drop(struct head *l, const struct campaign *c);
+void op_queue(struct head *l, const struct msg *m, bool urgent, struct campaign *c);
 /* campaign.c, drain.c */
-bool shrink_running(const struct launch *l);
+bool shrink_running(const struct head *l);
 /* By a shrink, or by a grow that takes itself back. */
-bool campaign_names(const struct launch *l, uint32_t vpid);
-void campaign_steps(struct launch *l);
+bool campaign_names(const struct head *l, uint32_t vpid);
+void campaign_steps(struct head *l);
 /* The one setter of its phase, by the table (dvm/protocol/state); a new one drains, or gathers. */
-void campaign_enter(struct launch *l, struct campaign *c, enum campaign_event ev);
-void campaign_op_started(struct launch *l, struct campaign *c, uint64_t op);
-uint64_t campaign_next_deadline(const struct launch *l);
-struct campaign *campaign_new(struct launch *l, const char *id, const uint32_t *vpids, size_t n);
+void campaign_enter(struct head *l, struct campaign *c, enum campaign_event ev);
+void campaign_op_started(struct head *l, struct campaign *c, uint64_t op);
+uint64_t campaign_next_deadline(const struct head *l);
+struct campaign *campaign_new(struct head *l, const char *id, const uint32_t *vpids, size_t n);
 /* Admission of whatever asks for a resize. `asked`: by the control API or an application, so its
  * sequence counts, its targets have to be the highest, and its end is told; else by daemons for
  * their own release. asker: an application's process, by which it is asked for like that; its
  * content is taken. -1 and a reason: nothing has changed. */
-int campaign_admit(struct launch *l, const char *id, const struct api_campaign_request *r,
-                   bool asked, struct asker *asker, const char **reason, struct err *err)
+int campaign_admit(struct head *l, const char *id, const struct api_campaign_request *r, bool asked,
+                   struct asker *asker, const char **reason, struct err *err)
     __attribute__((warn_unused_result));
-struct campaign *campaign_by_id(const struct launch *l, const char *id);
+struct campaign *campaign_by_id(const struct head *l, const char *id);
 /* The fence's hold of a campaign; those of the runtime itself have other names. */
-const char *campaign_hold(const struct campaign *c, char name[HOLD_NAME_MAX]);
+const char *campaign_fence_name(const struct campaign *c, char name[FENCE_NAME_MAX]);
 struct target *campaign_target(const struct campaign *c, uint32_t vpid); /* NULL: not named */
 void campaign_target_out(struct campaign *c, struct target *t);
 /* True if all targets have processed the command, are lost, or have been silent for too long. */
-bool campaign_all_out(struct launch *l, struct campaign *c);
+bool campaign_all_out(struct head *l, struct campaign *c);
 /* The size in force as the campaigns accepted under it have changed it; settled: without grows that
  * run. */
-uint32_t bound_now(const struct launch *l, bool settled);
+uint32_t bound_now(const struct head *l, bool settled);
 void campaign_free(struct campaign *c);
-void campaign_fill(const struct launch *l, const struct campaign *c, struct api_campaign *out);
-size_t drain_waits(const struct launch *l, const struct campaign *c, struct api_job_ref **out);
-void drain_end_jobs(struct launch *l, struct campaign *c);
-void release_ask(struct launch *l, uint32_t from, const struct msg *m);
-void release_steps(struct launch *l);
-/* alloc.c */
+void campaign_fill(const struct head *l, const struct campaign *c, struct api_campaign *out);
+size_t drain_waits(const struct head *l, const struct campaign *c, struct api_job_ref **out);
+void drain_end_jobs(struct head *l, struct campaign *c);
+void release_ask(struct head *l, uint32_t from, const struct msg *m);
+void release_steps(struct head *l);
+/* resize_request.c */
 void asker_free(struct asker *a);
-void alloc_asked(struct launch *l, uint32_t from, const struct msg *m);
-void alloc_ended(struct launch *l, struct campaign *c); /* its terminal event is being made */
+void resize_request_take(struct head *l, uint32_t from, const struct msg *m);
+void resize_request_ended(struct head *l,
+                          struct campaign *c); /* its terminal event is being made */
 /* grow.c */
-void grow_steps(struct launch *l);
-void grow_completed(struct launch *l);
+void grow_steps(struct head *l);
+void grow_completed(struct head *l);
 /* True, and its admission is forgotten, if it has called home and no broadcast has named it yet.
  * leave: it is not to call again. */
-bool grow_turn_away(struct launch *l, uint32_t vpid, bool leave);
+bool grow_turn_away(struct head *l, uint32_t vpid, bool leave);
 /* What has been added counts as wired from now on. */
-void grow_wired(struct launch *l);
-/* wholegrow.c */
-const struct campaign *wholegrow_claims(const struct launch *l, uint32_t vpid);
-bool wholegrow_will_do(const struct launch *l, const struct job *j);
-int wholegrow_check(const struct launch *l, const struct api_campaign_request *r,
-                    const char **reason, struct err *err);
-void wholegrow_accept(struct launch *l, struct campaign *c);
-void wholegrow_step(struct launch *l, struct campaign *c);
-void wholegrow_cancel(struct launch *l, struct campaign *c);
-void wholegrow_fail(struct launch *l, struct campaign *c, enum alloc_status why, const char *fmt,
-                    ...) __attribute__((format(printf, 4, 5)));
-void wholegrow_give_way(struct launch *l, uint32_t highest, const char *why);
-/* lives.c */
-uint64_t lives_pause(struct launch *l, uint32_t vpid);
-void lives_admitted(struct launch *l, uint32_t vpid);
-void lives_forget(struct launch *l, uint32_t vpid);
-void lives_free(struct launch *l);
-/* silent.c */
-void silent_reported(struct launch *l, uint32_t vpid, uint64_t op);
-void silent_applied(struct launch *l, const struct msg *op);
-void silent_completed(struct launch *l);
-void silent_steps(struct launch *l);
-uint64_t silent_next_deadline(const struct launch *l);
-void silent_free(struct launch *l);
+void grow_wired(struct head *l);
+/* grow_atomic.c */
+const struct campaign *grow_atomic_claims(const struct head *l, uint32_t vpid);
+bool grow_atomic_will_do(const struct head *l, const struct job *j);
+int grow_atomic_check(const struct head *l, const struct api_campaign_request *r,
+                      const char **reason, struct err *err);
+void grow_atomic_accept(struct head *l, struct campaign *c);
+void grow_atomic_step(struct head *l, struct campaign *c);
+void grow_atomic_cancel(struct head *l, struct campaign *c);
+void grow_atomic_fail(struct head *l, struct campaign *c, enum alloc_status why, const char *fmt,
+                      ...) __attribute__((format(printf, 4, 5)));
+void grow_atomic_give_way(struct head *l, uint32_t highest, const char *why);
+/* join_backoff.c */
+uint64_t join_backoff_pause(struct head *l, uint32_t vpid);
+void join_backoff_admitted(struct head *l, uint32_t vpid);
+void join_backoff_forget(struct head *l, uint32_t vpid);
+void join_backoff_free(struct head *l);
+/* liveness.c */
+void liveness_reported(struct head *l, uint32_t vpid, uint64_t op);
+void liveness_applied(struct head *l, const struct msg *op);
+void liveness_completed(struct head *l);
+void liveness_steps(struct head *l);
+uint64_t liveness_next_deadline(const struct head *l);
+void liveness_free(struct head *l);
 /* event.c */
-void launch_event_add(struct launch *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
-                      struct campaign *c);
-void member_event(struct launch *l, struct member *m, enum member_event ev);
-struct member *member_now(const struct launch *l, uint32_t vpid, struct epoch epoch);
+void head_event_add(struct head *l, enum api_event_type type, uint32_t vpid, uint64_t epoch,
+                    struct campaign *c);
+void member_event(struct head *l, struct member *m, enum member_event ev);
+struct member *member_now(const struct head *l, uint32_t vpid, struct epoch epoch);
 
 #endif

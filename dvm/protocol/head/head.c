@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head's record as a whole: life cycle, messages, size, shutdown, view. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <signal.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <utlist.h>
 
-struct launch *launch_create(const struct launch_opts *o, struct out *out, struct members *members,
-                             struct rml *rml)
+struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
+                         struct rml *rml)
 {
-    struct launch *l = xcalloc(1, sizeof *l);
+    struct head *l = xcalloc(1, sizeof *l);
     char *host FREE_AUTO = members_host(members, VPID_HEAD);
     struct err err = {0};
 
@@ -28,13 +28,13 @@ struct launch *launch_create(const struct launch_opts *o, struct out *out, struc
     l->next_epoch = 1; /* the head's own */
     l->next_event = 1;
     l->events = xcalloc(API_EVENTS_KEPT, sizeof *l->events);
-    if (nodecpus_put(l, VPID_HEAD, host, o->cpus, &err) < 0)
+    if (cpu_ledger_put(l, VPID_HEAD, host, o->cpus, &err) < 0)
         out_log(out, LOG_LEVEL_WARN, "%s", err.msg);
     l->opts.cpus = NULL; /* borrowed */
     return l;
 }
 
-static void history_free(struct launch *l)
+static void history_free(struct head *l)
 {
     struct history *h, *tmp;
 
@@ -47,14 +47,14 @@ static void history_free(struct launch *l)
     }
 }
 
-static void lists_free(struct launch *l)
+static void lists_free(struct head *l)
 {
-    struct hold *h, *htmp;
+    struct fence_share *h, *htmp;
     struct pending_op *p, *ptmp;
-    struct release *r, *rtmp;
+    struct release_request *r, *rtmp;
     struct campaign *c, *ctmp;
 
-    DL_FOREACH_SAFE(l->holds, h, htmp)
+    DL_FOREACH_SAFE(l->fence_shares, h, htmp)
     {
         free(h->name);
         free(h);
@@ -74,7 +74,7 @@ static void lists_free(struct launch *l)
     }
 }
 
-void launch_destroy(struct launch *l)
+void head_destroy(struct head *l)
 {
     struct job *j, *tmp;
 
@@ -87,9 +87,9 @@ void launch_destroy(struct launch *l)
     }
     history_free(l);
     lists_free(l);
-    lives_free(l);
-    silent_free(l);
-    nodecpus_free_all(l);
+    join_backoff_free(l);
+    liveness_free(l);
+    cpu_ledger_free_all(l);
     for (size_t i = 0; i < API_EVENTS_KEPT; i++) {
         if (l->events[i].number)
             api_event_free(&l->events[i]);
@@ -101,7 +101,7 @@ void launch_destroy(struct launch *l)
 
 /* --- shutdown */
 
-void launch_shutdown(struct launch *l, enum shutdown_why why, int64_t deadline_s)
+void head_shutdown(struct head *l, enum shutdown_why why, int64_t deadline_s)
 {
     uint64_t at = l->out->now_ms + (deadline_s > 0 ? (uint64_t)deadline_s * 1000 : 0);
 
@@ -112,27 +112,27 @@ void launch_shutdown(struct launch *l, enum shutdown_why why, int64_t deadline_s
     l->ending = true;
     l->ending_why = why;
     l->ending_at = at;
-    launch_event_add(l, API_EVENT_SHUTDOWN, 0, 0, NULL);
+    head_event_add(l, API_EVENT_SHUTDOWN, 0, 0, NULL);
 }
 
-bool launch_ending(const struct launch *l)
+bool head_ending(const struct head *l)
 {
     return l->ending;
 }
 
-bool launch_ended(const struct launch *l)
+bool head_ended(const struct head *l)
 {
     return l->ended;
 }
 
 /* Daemons that do not tell the end of their ranks by then are not waited for: the broadcast ends
  * what runs there. */
-static uint64_t end_by(const struct launch *l)
+static uint64_t end_by(const struct head *l)
 {
-    return l->ending_at + LAUNCH_GRACE_MS + l->opts.ack_ms;
+    return l->ending_at + HEAD_GRACE_MS + l->opts.ack_ms;
 }
 
-static void shutdown_steps(struct launch *l)
+static void shutdown_steps(struct head *l)
 {
     struct msg m = {.type = MSG_SHUTDOWN, .number = l->ending_why, .text = "the DVM is shut down"};
     struct job *j;
@@ -158,30 +158,30 @@ static void shutdown_steps(struct launch *l)
 
 /* --- the turn */
 
-void launch_turn(struct launch *l)
+void head_turn(struct head *l)
 {
     l->turn++;
 }
 
-void launch_run(struct launch *l)
+void head_run(struct head *l)
 {
-    silent_steps(l);
+    liveness_steps(l);
     release_steps(l);
     campaign_steps(l);
     job_deadlines(l);
     job_steps(l);
-    loss_steps(l);
+    rank_news_steps(l);
     campaign_steps(l); /* a job that has ended may be what a drain waited for */
     grow_steps(l);
     shutdown_steps(l);
 }
 
-uint64_t launch_deadline(const struct launch *l)
+uint64_t head_deadline(const struct head *l)
 {
     uint64_t due = job_next_deadline(l);
     uint64_t campaigns = campaign_next_deadline(l);
-    uint64_t losses = loss_next_deadline(l);
-    uint64_t silent = silent_next_deadline(l);
+    uint64_t losses = rank_news_next_deadline(l);
+    uint64_t silent = liveness_next_deadline(l);
 
     due = campaigns < due ? campaigns : due;
     due = losses < due ? losses : due;
@@ -196,9 +196,9 @@ uint64_t launch_deadline(const struct launch *l)
     return due;
 }
 
-void launch_applied(struct launch *l, const struct msg *op)
+void head_applied(struct head *l, const struct msg *op)
 {
-    silent_applied(l, op);
+    liveness_applied(l, op);
     for (size_t i = 0; i < op->ntargets; i++) {
         const struct msg_target *t = &op->targets[i];
 
@@ -206,19 +206,19 @@ void launch_applied(struct launch *l, const struct msg *op)
             job_home_gone(l, t->vpid, t->epoch);
         if (op->type != MSG_REMOVE || op->number != REMOVE_LOST)
             continue;
-        launch_event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
-        if (MUTANT(LOSS_RELEASES_HELD) && l->holds)
-            fence_lower(l, l->holds->name);
+        head_event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
+        if (MUTANT(LOSS_RELEASES_HELD) && l->fence_shares)
+            fence_lower(l, l->fence_shares->name);
         if (MUTANT(LOSS_ENDS_BATCH) && l->grow_op && l->grow_op != UINT64_MAX)
             grow_completed(l);
         if (MUTANT(LOSS_FAILS_GROW))
-            wholegrow_give_way(l, 0, "a loss");
+            grow_atomic_give_way(l, 0, "a loss");
         job_daemon_lost(l, t->vpid, t->epoch, op->ntargets == 1 ? op->text : NULL);
-        launch_left(l, t->vpid, t->epoch);
+        head_left(l, t->vpid, t->epoch);
     }
 }
 
-void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char *why)
+void head_lost(struct head *l, uint32_t vpid, struct epoch epoch, const char *why)
 {
     struct msg_target t = {vpid, epoch};
     struct msg m = {.type = MSG_REMOVE, .number = REMOVE_LOST, .ntargets = 1, .targets = &t};
@@ -246,14 +246,14 @@ void launch_lost(struct launch *l, uint32_t vpid, struct epoch epoch, const char
 
 /* A parent's word counts while it is the parent: later the child has another, who waits for it. A
  * daemon that cannot go on says so itself. */
-static bool is_parent(const struct launch *l, uint32_t from, uint32_t vpid)
+static bool is_parent(const struct head *l, uint32_t from, uint32_t vpid)
 {
     struct tree t = members_tree(l->members);
 
     return vpid != VPID_HEAD && members_live(l->members, vpid) && tree_parent(&t, vpid) == from;
 }
 
-static void lost_or_gone(struct launch *l, uint32_t from, const struct msg *m)
+static void lost_or_gone(struct head *l, uint32_t from, const struct msg *m)
 {
     for (size_t i = 0; i < m->ntargets; i++) {
         if (m->type == MSG_LOST && from != m->targets[i].vpid &&
@@ -262,15 +262,15 @@ static void lost_or_gone(struct launch *l, uint32_t from, const struct msg *m)
                     "vpid %u reports the loss of vpid %u, which has left it", from,
                     m->targets[i].vpid);
         else if (m->type == MSG_LOST)
-            launch_lost(l, m->targets[i].vpid, m->targets[i].epoch, m->text);
+            head_lost(l, m->targets[i].vpid, m->targets[i].epoch, m->text);
         else if (m->number == 0)
-            launch_left(l, m->targets[i].vpid, m->targets[i].epoch);
+            head_left(l, m->targets[i].vpid, m->targets[i].epoch);
         else
-            launch_gone(l, m->targets[i].vpid, m->targets[i].epoch);
+            head_gone(l, m->targets[i].vpid, m->targets[i].epoch);
     }
 }
 
-void launch_msg(struct launch *l, uint32_t from, struct msg *m)
+void head_msg(struct head *l, uint32_t from, struct msg *m)
 {
     struct member *x = members_get(l->members, from);
 
@@ -294,16 +294,16 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
         job_local_gone(l, from, m);
         break;
     case MSG_STAGED:
-        job_staged(l, from, m);
+        job_ready_report(l, from, m);
         break;
     case MSG_ABORT:
         job_aborted(l, from, m);
         break;
     case MSG_HELD:
-        hold_told(l, from, m);
+        debug_stop_report(l, from, m);
         break;
     case MSG_CONTINUE_ASK:
-        hold_asked(l, m);
+        debug_stop_continue(l, m);
         break;
     case MSG_LOST:
     case MSG_GONE:
@@ -313,17 +313,17 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
         release_ask(l, from, m);
         break;
     case MSG_ALLOC:
-        alloc_asked(l, from, m);
+        resize_request_take(l, from, m);
         break;
     case MSG_LOCAL_JOB:
-        if (!launch_job_find(l, m->launch.nspace))
+        if (!head_job_find(l, m->launch.nspace))
             out_log(l->out, LOG_LEVEL_WARN, "vpid %u has ranks of job %s, which is not known", from,
                     m->launch.nspace);
         break;
     case MSG_REPORT:
         if (x) {
             x->repairs = (uint32_t)m->number;
-            silent_reported(l, from, m->op);
+            liveness_reported(l, from, m->op);
         }
         break;
     default:
@@ -333,8 +333,8 @@ void launch_msg(struct launch *l, uint32_t from, struct msg *m)
 
 /* --- size and view */
 
-int launch_size_put(struct launch *l, const struct api_size *s, struct api_size *out,
-                    const char **reason, struct err *err)
+int head_size_put(struct head *l, const struct api_size *s, struct api_size *out,
+                  const char **reason, struct err *err)
 {
     if (s->sequence < l->size_sequence) {
         *reason = "SequenceTooOld";
@@ -361,15 +361,15 @@ int launch_size_put(struct launch *l, const struct api_size *s, struct api_size 
     l->limits = s->limits;
     if (l->bound != s->members) {
         l->bound = s->members;
-        wholegrow_give_way(l, s->members, "the size in force");
-        launch_event_add(l, API_EVENT_SIZE, 0, 0, NULL);
+        grow_atomic_give_way(l, s->members, "the size in force");
+        head_event_add(l, API_EVENT_SIZE, 0, 0, NULL);
         l->kick = true;
     }
     *out = (struct api_size){l->size_sequence, l->bound, l->limits};
     return 0;
 }
 
-static void view_members(const struct launch *l, struct api_dvm *out)
+static void view_members(const struct head *l, struct api_dvm *out)
 {
     struct tree t = members_tree(l->members);
 
@@ -409,7 +409,7 @@ static void view_job(const struct job *j, struct api_dvm_job *x)
         x->vpids[x->nvpids++] = j->map.nodes[i].vpid;
 }
 
-static void view_jobs(const struct launch *l, struct api_dvm *out)
+static void view_jobs(const struct head *l, struct api_dvm *out)
 {
     const struct history *h;
     const struct job *j;
@@ -431,15 +431,15 @@ static void view_jobs(const struct launch *l, struct api_dvm *out)
     }
 }
 
-static void view_campaigns(const struct launch *l, struct api_dvm *out)
+static void view_campaigns(const struct head *l, struct api_dvm *out)
 {
     const struct campaign *c;
-    const struct hold *h;
+    const struct fence_share *h;
     size_t n = 0;
 
-    DL_COUNT(l->holds, h, n);
+    DL_COUNT(l->fence_shares, h, n);
     out->holds = xcalloc(n + 1, sizeof *out->holds);
-    DL_FOREACH(l->holds, h)
+    DL_FOREACH(l->fence_shares, h)
     {
         out->holds[out->nholds++] = (struct api_dvm_hold){xstrdup(h->name), h->count};
     }
@@ -451,7 +451,7 @@ static void view_campaigns(const struct launch *l, struct api_dvm *out)
     }
 }
 
-void launch_view(const struct launch *l, struct api_dvm *out)
+void head_view(const struct head *l, struct api_dvm *out)
 {
     memset(out, 0, sizeof *out);
     memcpy(out->incarnation, l->incarnation, sizeof out->incarnation);
@@ -468,7 +468,7 @@ void launch_view(const struct launch *l, struct api_dvm *out)
     view_campaigns(l, out);
 }
 
-struct launch_stats launch_stats(const struct launch *l)
+struct head_stats head_stats(const struct head *l)
 {
     return l->stats;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shows the head's records to a checker; changes nothing. */
-#include "dvm/protocol/launch/launch_inspect.h"
+#include "dvm/protocol/head/head_inspect.h"
 
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 
 #include <utlist.h>
 
-void launch_inspect_jobs(const struct launch *l, void (*on)(void *arg, const struct inspect_job *j),
-                         void *arg)
+void head_inspect_jobs(const struct head *l, void (*on)(void *arg, const struct inspect_job *j),
+                       void *arg)
 {
     const struct job *j;
 
@@ -33,8 +33,8 @@ void launch_inspect_jobs(const struct launch *l, void (*on)(void *arg, const str
     }
 }
 
-void launch_inspect_campaigns(const struct launch *l,
-                              void (*on)(void *arg, const struct inspect_campaign *c), void *arg)
+void head_inspect_campaigns(const struct head *l,
+                            void (*on)(void *arg, const struct inspect_campaign *c), void *arg)
 {
     const struct campaign *c;
 
@@ -52,49 +52,49 @@ void launch_inspect_campaigns(const struct launch *l,
     }
 }
 
-void launch_inspect_holds(const struct launch *l,
-                          void (*on)(void *arg, const char *name, uint32_t count), void *arg)
+void head_inspect_fence_shares(const struct head *l,
+                               void (*on)(void *arg, const char *name, uint32_t count), void *arg)
 {
-    const struct hold *h;
+    const struct fence_share *h;
 
-    DL_FOREACH(l->holds, h)
+    DL_FOREACH(l->fence_shares, h)
     {
         on(arg, h->name, h->count);
     }
 }
 
-const uint16_t *launch_inspect_load(const struct launch *l, uint32_t vpid, uint32_t *n)
+const uint16_t *head_inspect_load(const struct head *l, uint32_t vpid, uint32_t *n)
 {
-    const struct topo *t = nodecpus_topo(l, vpid);
+    const struct topo *t = cpu_ledger_topo(l, vpid);
 
     *n = t ? t->npus : 0;
-    return nodecpus_load(l, vpid);
+    return cpu_ledger_load(l, vpid);
 }
 
-uint32_t launch_inspect_fence(const struct launch *l)
+uint32_t head_inspect_fence(const struct head *l)
 {
     return l->fence;
 }
 
-bool launch_inspect_growing(const struct launch *l)
+bool head_inspect_growing(const struct head *l)
 {
     return l->grow_op != 0;
 }
 
-struct inspect_batch launch_inspect_batch(const struct launch *l)
+struct inspect_batch head_inspect_batch(const struct head *l)
 {
     return l->grow_op ? (struct inspect_batch){l->batches, l->grow_op}
                       : (struct inspect_batch){0, 0};
 }
 
-struct inspect_target launch_inspect_target(const struct inspect_campaign *c, size_t i)
+struct inspect_target head_inspect_target(const struct inspect_campaign *c, size_t i)
 {
     const struct target *t = &c->record->targets[i];
 
     return (struct inspect_target){t->id.vpid, t->id.epoch, t->added};
 }
 
-uint32_t launch_inspect_bound(const struct launch *l)
+uint32_t head_inspect_bound(const struct head *l)
 {
     return l->bound;
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The launch fence: the sum of named holds; and the queue of membership operations. */
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-void fence_raise(struct launch *l, const char *name, uint32_t count)
+void fence_raise(struct head *l, const char *name, uint32_t count)
 {
-    struct hold *h = xcalloc(1, sizeof *h);
+    struct fence_share *h = xcalloc(1, sizeof *h);
 
     h->name = xstrdup(name);
     h->count = count;
-    DL_APPEND(l->holds, h);
+    DL_APPEND(l->fence_shares, h);
     l->fence += count;
 }
 
-void fence_lower(struct launch *l, const char *name)
+void fence_lower(struct head *l, const char *name)
 {
-    struct hold *h;
+    struct fence_share *h;
 
-    DL_FOREACH(l->holds, h)
+    DL_FOREACH(l->fence_shares, h)
     {
         if (strcmp(h->name, name) == 0)
             break;
@@ -29,16 +29,16 @@ void fence_lower(struct launch *l, const char *name)
     if (!h || MUTANT(FORGET_HOLD))
         return;
     l->fence -= MUTANT(DECREMENT_TWICE) ? 2 * h->count : h->count;
-    DL_DELETE(l->holds, h);
+    DL_DELETE(l->fence_shares, h);
     free(h->name);
     free(h);
-    if (MUTANT(LOWER_ALL) && l->holds)
-        fence_lower(l, l->holds->name);
+    if (MUTANT(LOWER_ALL) && l->fence_shares)
+        fence_lower(l, l->fence_shares->name);
     if (l->fence == 0)
-        job_release_held(l);
+        job_release_parked(l);
 }
 
-bool fence_defers(const struct launch *l)
+bool fence_defers(const struct head *l)
 {
     const struct job *j;
 
@@ -46,14 +46,14 @@ bool fence_defers(const struct launch *l)
         return false;
     DL_FOREACH(l->jobs, j)
     {
-        if (j->held_ms && l->out->now_ms - j->held_ms >= LAUNCH_HOLD_MAX_MS)
+        if (j->parked_ms && l->out->now_ms - j->parked_ms >= HEAD_PARKED_MAX_MS)
             return true;
     }
     return false;
 }
 
 /* The message's lists are copied by way of its own codec. */
-void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaign *c)
+void op_queue(struct head *l, const struct msg *m, bool urgent, struct campaign *c)
 {
     struct pending_op *p = xcalloc(1, sizeof *p);
     struct buf b BUF_AUTO = {0};
@@ -71,7 +71,7 @@ void op_queue(struct launch *l, const struct msg *m, bool urgent, struct campaig
     DL_APPEND(l->ops, p);
 }
 
-void op_drop(struct launch *l, const struct campaign *c)
+void op_drop(struct head *l, const struct campaign *c)
 {
     struct pending_op *p, *tmp;
 
@@ -87,13 +87,13 @@ void op_drop(struct launch *l, const struct campaign *c)
 
 /* A joiner may have gone, or come again in another life, or a grow campaign may have claimed it,
  * while its batch waited. */
-static bool drop_stale_joiners(struct launch *l, struct msg *m)
+static bool drop_stale_joiners(struct head *l, struct msg *m)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < m->nmembers; i++) {
-        if (launch_joining(l, m->members[i].vpid, m->members[i].epoch) &&
-            !wholegrow_claims(l, m->members[i].vpid))
+        if (head_joining(l, m->members[i].vpid, m->members[i].epoch) &&
+            !grow_atomic_claims(l, m->members[i].vpid))
             m->members[kept++] = m->members[i];
         else
             msg_member_free(&m->members[i]);
@@ -104,7 +104,7 @@ static bool drop_stale_joiners(struct launch *l, struct msg *m)
 
 /* One normal operation at a time; news of losses overtake, or the one before could wait for the
  * dead. */
-bool launch_next_op(struct launch *l, struct msg *op)
+bool head_next_op(struct head *l, struct msg *op)
 {
     struct pending_op *p;
 
@@ -120,7 +120,7 @@ bool launch_next_op(struct launch *l, struct msg *op)
         msg_free(&p->msg);
         free(p);
         grow_completed(l);
-        return launch_next_op(l, op);
+        return head_next_op(l, op);
     }
     *op = p->msg;
     op->op = ++l->last_op;
@@ -138,12 +138,12 @@ bool launch_next_op(struct launch *l, struct msg *op)
     return true;
 }
 
-bool launch_completed(struct launch *l, uint64_t version)
+bool head_completed(struct head *l, uint64_t version)
 {
     if (version <= l->complete)
         return false;
     l->complete = version;
-    silent_completed(l);
+    liveness_completed(l);
     if (l->normal_running && l->normal_op <= version)
         l->normal_running = false;
     if (l->grow_op && l->grow_op <= version)

@@ -2,7 +2,7 @@
 /* Jobs that ranks of other jobs have spawned: they share the submitter's output, end with a parent
  * that fails, and keep the submitter waiting; and daemons that ask about a job that is not theirs.
  */
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@ static bool is_child(const struct job *j, const struct job *parent)
     return j->adopted && strcmp(name, parent->map.nspace) == 0;
 }
 
-static struct job *family_parent(const struct launch *l, const struct job *j)
+static struct job *job_family_parent(const struct head *l, const struct job *j)
 {
     const char *name = j->map.spec.parent_nspace;
 
-    return j->adopted ? launch_job_find(l, name) : NULL;
+    return j->adopted ? head_job_find(l, name) : NULL;
 }
 
 static void watch(struct job *j, uint32_t vpid)
@@ -33,10 +33,10 @@ static void watch(struct job *j, uint32_t vpid)
 }
 
 /* A new job: whose output goes where its parent's does, and who keeps its parent waiting. */
-void family_join(struct launch *l, struct job *j)
+void job_family_join(struct head *l, struct job *j)
 {
     const char *name = j->map.spec.parent_nspace;
-    struct job *parent = name && name[0] ? launch_job_find(l, name) : NULL;
+    struct job *parent = name && name[0] ? head_job_find(l, name) : NULL;
 
     if (parent == j) /* names can be foretold */
         parent = NULL;
@@ -53,7 +53,7 @@ void family_join(struct launch *l, struct job *j)
                  parent->map.nspace);
 }
 
-void family_end_children(struct launch *l, const struct job *parent)
+void job_family_end_children(struct head *l, const struct job *parent)
 {
     struct job *j;
 
@@ -64,7 +64,7 @@ void family_end_children(struct launch *l, const struct job *parent)
         if (!is_child(j, parent))
             continue;
         if (job_state_over(j->state))
-            family_end_children(l, j);
+            job_family_end_children(l, j);
         else
             job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED,
                      "ended with job %s, which has spawned it", parent->map.nspace);
@@ -72,13 +72,13 @@ void family_end_children(struct launch *l, const struct job *parent)
 }
 
 /* A job that is over has no exit code of its own for this. */
-void family_end(struct launch *l, struct job *parent, int code, const char *why)
+void job_family_end(struct head *l, struct job *parent, int code, const char *why)
 {
     if (parent->nchildren && !parent->kin_text) {
         parent->kin_code = code;
         parent->kin_text = xasprintf("spawned jobs were ended: %s", why);
     }
-    family_end_children(l, parent);
+    job_family_end_children(l, parent);
 }
 
 /* Not one that was ended on purpose, nor one that was not started: the request for it is answered
@@ -103,9 +103,9 @@ static void remember(struct job *parent, const struct job *j)
 }
 
 /* A parent that is over itself waited for this one. */
-void family_left(struct launch *l, const struct job *j)
+void job_family_left(struct head *l, const struct job *j)
 {
-    struct job *parent = family_parent(l, j);
+    struct job *parent = job_family_parent(l, j);
 
     if (!parent)
         return;
@@ -115,10 +115,10 @@ void family_left(struct launch *l, const struct job *j)
         job_notify(l, parent);
 }
 
-const struct job_launch *launch_job_ranks(const struct launch *l, const char *nspace,
-                                          const int **state, const struct launch_rank **facts)
+const struct job_launch *head_job_ranks(const struct head *l, const char *nspace, const int **state,
+                                        const struct rank_facts **facts)
 {
-    const struct job *j = launch_job_find(l, nspace);
+    const struct job *j = head_job_find(l, nspace);
 
     if (!j || !j->mapped)
         return NULL;
@@ -127,9 +127,9 @@ const struct job_launch *launch_job_ranks(const struct launch *l, const char *ns
     return &j->map;
 }
 
-const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, uint32_t vpid)
+const struct job_launch *head_job_watch(struct head *l, const char *nspace, uint32_t vpid)
 {
-    struct job *j = launch_job_find(l, nspace);
+    struct job *j = head_job_find(l, nspace);
 
     if (!j || !j->sent || j->ended_told)
         return NULL;
@@ -137,8 +137,7 @@ const struct job_launch *launch_job_watch(struct launch *l, const char *nspace, 
     return &j->map;
 }
 
-static void add_daemons(const struct launch *l, const struct job *j, uint32_t rank,
-                        hwloc_bitmap_t to)
+static void add_daemons(const struct head *l, const struct job *j, uint32_t rank, hwloc_bitmap_t to)
 {
     size_t first = 0, end = j->map.nnodes;
 
@@ -155,9 +154,9 @@ static void add_daemons(const struct launch *l, const struct job *j, uint32_t ra
     }
 }
 
-void launch_daemons_of(const struct launch *l, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
+void head_daemons_of(const struct head *l, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
 {
-    const struct job *only = nspace ? launch_job_find(l, nspace) : NULL;
+    const struct job *only = nspace ? head_job_find(l, nspace) : NULL;
     const struct job *j;
 
     if (nspace) {

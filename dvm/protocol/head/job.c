@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A job from its submission to its launch: queue, both hold points, mapping. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <utlist.h>
 
-struct job *launch_job_find(const struct launch *l, const char *nspace)
+struct job *head_job_find(const struct head *l, const char *nspace)
 {
     struct job *j;
 
@@ -37,15 +37,15 @@ static void forget_map(struct job *j)
     free(j->node_gone);
     free(j->node_sent);
     free(j->node_registered);
-    free(j->node_staged);
-    hold_forget(j);
+    free(j->node_ready);
+    debug_stop_forget(j);
     j->map.nodes = NULL;
     j->map.rank_node = j->map.rank_app = NULL;
     j->rank_state = NULL;
     j->rank_facts = NULL;
     j->rank_taken = NULL;
     j->note = j->table = NULL;
-    j->rank_slot = j->node_sent = j->node_gone = j->node_registered = j->node_staged = NULL;
+    j->rank_slot = j->node_sent = j->node_gone = j->node_registered = j->node_ready = NULL;
     j->map.nnodes = j->map.nranks = 0;
 }
 
@@ -63,7 +63,7 @@ void job_free(struct job *j)
 }
 
 /* Tells the daemon whose client submitted the job. */
-void job_tell(struct launch *l, const struct job *j, struct msg *m)
+void job_tell(struct head *l, const struct job *j, struct msg *m)
 {
     struct err err = {0};
 
@@ -91,7 +91,7 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
     return list;
 }
 
-static void tell_state(struct launch *l, const struct job *j)
+static void tell_state(struct head *l, const struct job *j)
 {
     struct msg m = {.type = MSG_JOB_STATE,
                     .text = (char *)fsm_state_name(&job_fsm, j->state),
@@ -111,7 +111,7 @@ static void set_reason(struct job *j, const char *text)
     j->reason = xstrdup(text);
 }
 
-void job_event(struct launch *l, struct job *j, enum job_event ev)
+void job_event(struct head *l, struct job *j, enum job_event ev)
 {
     struct err err = {0};
     int from = j->state;
@@ -127,7 +127,7 @@ void job_event(struct launch *l, struct job *j, enum job_event ev)
             fsm_event_name(&job_fsm, ev));
 }
 
-static void refuse(struct launch *l, uint32_t from, uint32_t client, const char *why)
+static void refuse(struct head *l, uint32_t from, uint32_t client, const char *why)
 {
     struct msg m = {
         .type = MSG_DONE, .client = client, .number = EXIT_CODE_NOT_LAUNCHED, .text = (char *)why};
@@ -137,14 +137,14 @@ static void refuse(struct launch *l, uint32_t from, uint32_t client, const char 
         out_log(l->out, LOG_LEVEL_WARN, "%s", err.msg);
 }
 
-void job_submit(struct launch *l, uint32_t from, struct msg *m)
+void job_submit(struct head *l, uint32_t from, struct msg *m)
 {
     const struct member *home = members_get(l->members, from);
     struct msg accepted = {.type = MSG_ACCEPTED};
     struct job *j;
 
-    const char *no = l->ending                     ? "the DVM is shutting down"
-                     : l->njobs >= LAUNCH_JOBS_MAX ? "too many jobs"
+    const char *no = l->ending                   ? "the DVM is shutting down"
+                     : l->njobs >= HEAD_JOBS_MAX ? "too many jobs"
                      : home->state != MEMBER_WIRED
                          ? "this daemon leaves the DVM, submit at another one"
                          : NULL;
@@ -170,7 +170,7 @@ void job_submit(struct launch *l, uint32_t from, struct msg *m)
     HASH_ADD_KEYPTR(hh, l->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
     l->njobs++;
     job_tell(l, j, &accepted);
-    family_join(l, j);
+    job_family_join(l, j);
 }
 
 /* --- mapping */
@@ -182,7 +182,7 @@ static bool maps_there(const struct member *m)
     return m->state == MEMBER_WIRED || (MUTANT(MAP_TO_DRAINING) && m->state == MEMBER_DRAINING);
 }
 
-static struct map_node *usable_nodes(const struct launch *l, const struct job *j, size_t *n,
+static struct map_node *usable_nodes(const struct head *l, const struct job *j, size_t *n,
                                      uint32_t *slots)
 {
     struct map_node *nodes = xcalloc(l->members->n + 1, sizeof *nodes);
@@ -200,14 +200,14 @@ static struct map_node *usable_nodes(const struct launch *l, const struct job *j
         nodes[(*n)++] = (struct map_node){.vpid = v,
                                           .slots = members_slots(l->members, m),
                                           .used = m->slots_used,
-                                          .host = nodecpus_host(l, v),
-                                          .topo = nodecpus_topo(l, v),
-                                          .load = nodecpus_load(l, v)};
+                                          .host = cpu_ledger_host(l, v),
+                                          .topo = cpu_ledger_topo(l, v),
+                                          .load = cpu_ledger_load(l, v)};
     }
     return nodes;
 }
 
-uint64_t job_maximum_slots(const struct launch *l, uint32_t bound)
+uint64_t job_maximum_slots(const struct head *l, uint32_t bound)
 {
     uint64_t present = 0;
     uint32_t most = 0;
@@ -238,17 +238,17 @@ uint64_t job_slots_wanted(const struct job *j)
     return slots;
 }
 
-static void take(struct launch *l, struct job *j, uint32_t rank, uint32_t vpid)
+static void take(struct head *l, struct job *j, uint32_t rank, uint32_t vpid)
 {
     if (j->map.spec.flags & JOB_TOOL)
         return;
     j->rank_slot[rank] = true;
     members_get(l->members, vpid)->slots_used += map_rank_slots(&j->map.spec);
     if (j->rank_taken && j->rank_taken[rank])
-        nodecpus_take(l, vpid, j->rank_taken[rank]);
+        cpu_ledger_take(l, vpid, j->rank_taken[rank]);
 }
 
-void job_give_back(struct launch *l, struct job *j, uint32_t rank)
+void job_give_back(struct head *l, struct job *j, uint32_t rank)
 {
     const struct job_node *n = &j->map.nodes[j->map.rank_node[rank]];
     struct member *m = member_now(l, n->vpid, (struct epoch){l->opts.incarnation, n->epoch});
@@ -256,14 +256,14 @@ void job_give_back(struct launch *l, struct job *j, uint32_t rank)
     if (j->rank_slot[rank] && m) {
         m->slots_used -= map_rank_slots(&j->map.spec);
         if (j->rank_taken && j->rank_taken[rank] && !MUTANT(CPUS_KEPT))
-            nodecpus_give(l, n->vpid, j->rank_taken[rank]);
+            cpu_ledger_give(l, n->vpid, j->rank_taken[rank]);
     }
     j->rank_slot[rank] = MUTANT(SLOT_TWICE);
     l->kick = true;
 }
 
 /* Takes what is in the map, whose nodes are indexes into `nodes`. */
-static void adopt_map(struct launch *l, struct job *j, const struct map_node *nodes, size_t n,
+static void adopt_map(struct head *l, struct job *j, const struct map_node *nodes, size_t n,
                       struct map *map)
 {
     uint32_t *index = xmalloc((n + 1) * sizeof *index);
@@ -298,16 +298,16 @@ static void adopt_map(struct launch *l, struct job *j, const struct map_node *no
     j->node_sent = xcalloc(j->map.nnodes + 1, sizeof *j->node_sent);
     j->node_gone = xcalloc(j->map.nnodes + 1, sizeof *j->node_gone);
     j->node_registered = xcalloc(j->map.nnodes + 1, sizeof *j->node_registered);
-    j->node_staged = xcalloc(j->map.nnodes + 1, sizeof *j->node_staged);
+    j->node_ready = xcalloc(j->map.nnodes + 1, sizeof *j->node_ready);
     j->map.nranks = ranks;
     j->map.version = l->members->version;
     j->mapped = true;
     l->job_changes++;
-    hold_prepare(j);
+    debug_stop_prepare(j);
     free(index);
 }
 
-void job_unmap(struct launch *l, struct job *j)
+void job_unmap(struct head *l, struct job *j)
 {
     for (uint32_t r = 0; r < j->map.nranks; r++) {
         if (!MUTANT(SLOTS_KEPT))
@@ -323,7 +323,7 @@ void job_unmap(struct launch *l, struct job *j)
 static void wait_for_slots(struct job *j)
 {
     j->queued = true;
-    j->held_ms = 0;
+    j->parked_ms = 0;
 }
 
 /* Whether it can be said now that the job will never fit. */
@@ -335,12 +335,12 @@ static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum,
            j->map.spec.nhosts;
 }
 
-static void no_place(struct launch *l, struct job *j, enum map_result r, uint32_t present,
+static void no_place(struct head *l, struct job *j, enum map_result r, uint32_t present,
                      const struct err *why)
 {
     uint64_t maximum = job_maximum_slots(l, l->bound);
 
-    if (!j->checked && r != MAP_HOPELESS && wholegrow_will_do(l, j))
+    if (!j->checked && r != MAP_HOPELESS && grow_atomic_will_do(l, j))
         j->needs_grow = j->checked = true;
     set_reason(j, why->msg);
     if (j->map.spec.flags & JOB_NO_WAIT) {
@@ -361,7 +361,7 @@ static void no_place(struct launch *l, struct job *j, enum map_result r, uint32_
     tell_state(l, j);
 }
 
-static void do_map(struct launch *l, struct job *j)
+static void do_map(struct head *l, struct job *j)
 {
     struct err err = {0};
     struct map map;
@@ -376,7 +376,7 @@ static void do_map(struct launch *l, struct job *j)
         j->checked = true;
         j->needs_grow = false;
         set_reason(j, "");
-        queue_mapped(l, j);
+        job_queue_mapped(l, j);
         job_event(l, j, JOB_EV_DONE);
     } else {
         no_place(l, j, r, universe, &err);
@@ -386,21 +386,21 @@ static void do_map(struct launch *l, struct job *j)
 
 /* --- hold points */
 
-static void hold(struct launch *l, struct job *j, enum hold_at at)
+static void park_job(struct head *l, struct job *j, enum parked_at at)
 {
-    j->hold = at;
-    if (!j->held_ms)
-        j->held_ms = l->out->now_ms;
-    set_reason(j, at == HOLD_MAP ? "held before mapping: the DVM changes its size"
-                                 : "held before launch: daemons are leaving the DVM");
-    *(at == HOLD_MAP ? &l->stats.held_map : &l->stats.held_launch) += 1;
+    j->parked = at;
+    if (!j->parked_ms)
+        j->parked_ms = l->out->now_ms;
+    set_reason(j, at == PARKED_MAP ? "held before mapping: the DVM changes its size"
+                                   : "held before launch: daemons are leaving the DVM");
+    *(at == PARKED_MAP ? &l->stats.held_map : &l->stats.held_launch) += 1;
     job_event(l, j, JOB_EV_HOLD);
     j->due = false;
     tell_state(l, j);
 }
 
 /* Remap if and only if one of the mapped (vpid, epoch) is not wired now. */
-static bool needs_remap(const struct launch *l, const struct job *j)
+static bool needs_remap(const struct head *l, const struct job *j)
 {
     for (size_t i = 0; i < j->map.nnodes; i++) {
         const struct job_node *n = &j->map.nodes[i];
@@ -413,14 +413,14 @@ static bool needs_remap(const struct launch *l, const struct job *j)
     return false;
 }
 
-static void remap(struct launch *l, struct job *j)
+static void remap(struct head *l, struct job *j)
 {
     job_unmap(l, j);
     l->stats.remapped++;
     job_event(l, j, JOB_EV_REMAP);
 }
 
-void job_release_held(struct launch *l)
+void job_release_parked(struct head *l)
 {
     struct job *j;
 
@@ -428,13 +428,13 @@ void job_release_held(struct launch *l)
         return;
     DL_FOREACH(l->jobs, j)
     {
-        enum hold_at at = j->hold;
+        enum parked_at at = j->parked;
 
         if (j->state != JOB_WAITING_FOR_DAEMONS)
             continue;
-        j->hold = HOLD_NONE;
+        j->parked = PARKED_NONE;
         set_reason(j, "");
-        if (at == HOLD_MAP)
+        if (at == PARKED_MAP)
             job_event(l, j, JOB_EV_RELEASE);
         else if (needs_remap(l, j))
             remap(l, j);
@@ -444,7 +444,7 @@ void job_release_held(struct launch *l)
 }
 
 /* What can never fit is not left waiting, and --no-wait does not wait here either. */
-static void wait_behind(struct launch *l, struct job *j, const struct job *first)
+static void wait_behind(struct head *l, struct job *j, const struct job *first)
 {
     struct err err = {0}, behind = {0};
     uint32_t present;
@@ -473,34 +473,34 @@ static void wait_behind(struct launch *l, struct job *j, const struct job *first
     tell_state(l, j);
 }
 
-static void vm_ready(struct launch *l, struct job *j)
+static void vm_ready(struct head *l, struct job *j)
 {
-    const struct job *first = queue_before(l, j);
+    const struct job *first = job_queue_before(l, j);
 
     if (l->fence > 0 && !MUTANT(MAP_IGNORES_FENCE)) {
-        hold(l, j, HOLD_MAP);
-    } else if (first && !queue_may_pass(l, first, j)) {
+        park_job(l, j, PARKED_MAP);
+    } else if (first && !job_queue_may_pass(l, first, j)) {
         wait_behind(l, j, first);
     } else {
         job_event(l, j, JOB_EV_DONE);
     }
 }
 
-static void launch_apps(struct launch *l, struct job *j)
+static void launch_apps(struct head *l, struct job *j)
 {
     if (needs_remap(l, j) && !MUTANT(SEND_TO_LEAVING))
         remap(l, j);
     else if ((shrink_running(l) && !MUTANT(SEND_TO_LEAVING)) ||
              (MUTANT(GROW_HOLDS_LAUNCH) && l->fence))
-        hold(l, j, HOLD_LAUNCH);
+        park_job(l, j, PARKED_LAUNCH);
     else
         job_event(l, j, JOB_EV_DONE);
 }
 
 /* What each rank of a node is bound to, for the daemon there. */
-static char **cpus_of(const struct launch *l, const struct job *j, uint32_t node, size_t *n)
+static char **cpus_of(const struct head *l, const struct job *j, uint32_t node, size_t *n)
 {
-    const struct topo *t = nodecpus_topo(l, j->map.nodes[node].vpid);
+    const struct topo *t = cpu_ledger_topo(l, j->map.nodes[node].vpid);
     char **list;
 
     *n = 0;
@@ -522,7 +522,7 @@ static void cpus_free(char **list, size_t n)
 }
 
 /* Before any rank is started, so that the table comes before their output. */
-static void show_map(struct launch *l, struct job *j)
+static void show_map(struct head *l, struct job *j)
 {
     struct msg m = {.type = MSG_JOB_MAP, .data = (const uint8_t *)j->table};
 
@@ -537,7 +537,7 @@ static void show_map(struct launch *l, struct job *j)
 }
 
 /* A daemon cannot be sent its part: those before it are told to end theirs, the rest have none. */
-static void unlaunched(struct launch *l, struct job *j, const char *why)
+static void unlaunched(struct head *l, struct job *j, const char *why)
 {
     job_fail(l, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", why);
     for (size_t i = 0; i < j->map.nnodes; i++) {
@@ -546,14 +546,14 @@ static void unlaunched(struct launch *l, struct job *j, const char *why)
     }
 }
 
-static void send_launch(struct launch *l, struct job *j)
+static void send_launch(struct head *l, struct job *j)
 {
     struct msg m = {.type = MSG_LAUNCH, .launch = j->map};
     struct err err = {0};
 
     j->sent = true;
     l->job_changes++;
-    j->held_ms = 0;
+    j->parked_ms = 0;
     if (j->map.spec.timeout_ms)
         j->deadline_ms = l->out->now_ms + j->map.spec.timeout_ms;
     l->stats.jobs_started++;
@@ -574,7 +574,7 @@ static void send_launch(struct launch *l, struct job *j)
 
 /* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes with the next
  * input finds the job mapped and not sent. */
-static void enter(struct launch *l, struct job *j)
+static void enter(struct head *l, struct job *j)
 {
     switch ((enum job_state)j->state) {
     case JOB_INIT:
@@ -604,7 +604,7 @@ static void enter(struct launch *l, struct job *j)
         send_launch(l, j);
         break;
     case JOB_STAGING:
-        staging_begin(l, j);
+        job_ready_begin(l, j);
         if (j->map.spec.nfiles)
             tell_state(l, j);
         break;
@@ -621,11 +621,11 @@ static void enter(struct launch *l, struct job *j)
         if (j->nnodes_registered == j->map.nnodes)
             job_event(l, j, JOB_EV_REGISTERED);
         else
-            hold_check(l, j);
+            debug_stop_check(l, j);
         break;
     case JOB_REGISTERED:
         tell_state(l, j);
-        hold_check(l, j);
+        debug_stop_check(l, j);
         break;
     case JOB_READY_FOR_DEBUG:
         tell_state(l, j);
@@ -635,7 +635,7 @@ static void enter(struct launch *l, struct job *j)
     }
 }
 
-static void kick_queue(struct launch *l)
+static void kick_queue(struct head *l)
 {
     struct job *j;
 
@@ -651,7 +651,7 @@ static void kick_queue(struct launch *l)
     }
 }
 
-void job_steps(struct launch *l)
+void job_steps(struct head *l)
 {
     struct job *j, *tmp;
 

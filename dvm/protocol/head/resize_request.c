@@ -2,7 +2,7 @@
 /* Campaigns that applications and tools ask for (PMIx_Allocation_request): which daemons are meant,
  * the answer, and one word to the asker at the end. */
 #include "base/log/log.h"
-#include "dvm/protocol/launch/launch_private.h"
+#include "dvm/protocol/head/head_private.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ void asker_free(struct asker *a)
 
 /* --- the answer */
 
-static void answer(struct launch *l, const struct request *r, enum alloc_status status,
+static void answer(struct head *l, const struct request *r, enum alloc_status status,
                    const struct campaign *c, const char *why)
 {
     struct msg m = {.type = MSG_ALLOC_ANSWER,
@@ -69,7 +69,7 @@ static enum alloc_status status_of(const char *reason)
 }
 
 /* The record, again, for whoever asks again. */
-static void answer_record(struct launch *l, const struct request *r, const struct campaign *c)
+static void answer_record(struct head *l, const struct request *r, const struct campaign *c)
 {
     bool failed = c->phase == API_PHASE_FAILED || c->phase == API_PHASE_CANCELLED;
 
@@ -85,14 +85,14 @@ static bool asked_by(const struct campaign *c, const struct msg *m)
 }
 
 /* The allocation that a request names is one that its job has asked for. */
-static bool asked_in_job(const struct launch *l, const struct msg *m)
+static bool asked_in_job(const struct head *l, const struct msg *m)
 {
     const struct campaign *c = campaign_by_id(l, m->text2);
 
     return c && c->asker.nspace && strcmp(c->asker.nspace, m->nspace) == 0;
 }
 
-static struct campaign *by_own_id(const struct launch *l, const struct msg *m)
+static struct campaign *by_own_id(const struct head *l, const struct msg *m)
 {
     struct campaign *c;
 
@@ -113,13 +113,13 @@ static bool same_ask(const struct campaign *c, const struct msg *m)
            (m->nvpids == 0 || memcmp(a->vpids, m->vpids, m->nvpids * sizeof *m->vpids) == 0);
 }
 
-static struct asker asker_of(const struct launch *l, const struct request *r)
+static struct asker asker_of(const struct head *l, const struct request *r)
 {
     const struct member *x = members_get(l->members, r->from);
     struct asker a = {.daemon = {r->from, members_epoch(l->members, x)},
                       .nspace = xstrdup(r->m->nspace),
                       .rank = r->m->rank,
-                      .is_rank = launch_job_find(l, r->m->nspace) != NULL,
+                      .is_rank = head_job_find(l, r->m->nspace) != NULL,
                       .req_id = xstrdup(r->m->text),
                       .of = xstrdup(r->m->text2),
                       .kind = r->kind,
@@ -132,9 +132,9 @@ static struct asker asker_of(const struct launch *l, const struct request *r)
     return a;
 }
 
-static bool still_there(const struct launch *l, const struct asker *a)
+static bool still_there(const struct head *l, const struct asker *a)
 {
-    const struct job *j = launch_job_find(l, a->nspace);
+    const struct job *j = head_job_find(l, a->nspace);
 
     if (!members_current(l->members, a->daemon.vpid, a->daemon.epoch))
         return false;
@@ -145,23 +145,23 @@ static bool still_there(const struct launch *l, const struct asker *a)
 /* --- which daemons */
 
 /* Above all that are there or on their way. */
-static void next_free(const struct launch *l, struct request *r, uint32_t count)
+static void next_free(const struct head *l, struct request *r, uint32_t count)
 {
     r->vpids = xcalloc(count, sizeof *r->vpids);
     for (r->n = 0; r->n < count; r->n++)
         r->vpids[r->n] = l->bound + 1 + (uint32_t)r->n;
 }
 
-static bool may_go(const struct launch *l, uint32_t vpid)
+static bool may_go(const struct head *l, uint32_t vpid)
 {
     const struct member *m = members_get(l->members, vpid);
 
     return m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) &&
-           !wholegrow_claims(l, vpid);
+           !grow_atomic_claims(l, vpid);
 }
 
 /* The highest ones that are there, and with them the vpids above, which could come. */
-static void highest(const struct launch *l, struct request *r, uint32_t count)
+static void highest(const struct head *l, struct request *r, uint32_t count)
 {
     uint32_t top = bound_now(l, true);
     uint32_t first = l->members->n;
@@ -186,7 +186,7 @@ static void these(struct request *r, const uint32_t *vpids, size_t n)
         memcpy(r->vpids, vpids, n * sizeof *vpids);
 }
 
-static void choose(const struct launch *l, struct request *r)
+static void choose(const struct head *l, struct request *r)
 {
     const struct msg *m = r->m;
     const struct campaign *of = *m->text2 ? campaign_by_id(l, m->text2) : NULL;
@@ -201,7 +201,7 @@ static void choose(const struct launch *l, struct request *r)
         these(r, of->req.targets, of->req.ntargets);
 }
 
-static bool known(const struct launch *l, uint32_t vpid)
+static bool known(const struct head *l, uint32_t vpid)
 {
     const struct member *m = members_get(l->members, vpid);
 
@@ -235,7 +235,7 @@ static uint32_t edge(const struct request *r, bool high)
 }
 
 /* What the size message lets applications do. */
-static const char *beyond_limits(const struct launch *l, const struct request *r,
+static const char *beyond_limits(const struct head *l, const struct request *r,
                                  enum alloc_status *status)
 {
     *status = ALLOC_NO_ROOM;
@@ -248,7 +248,7 @@ static const char *beyond_limits(const struct launch *l, const struct request *r
 }
 
 /* What the rules for everybody (campaign_admit) do not say. NULL: nothing is wrong. */
-static const char *wrong(const struct launch *l, const struct request *r, enum alloc_status *status)
+static const char *wrong(const struct head *l, const struct request *r, enum alloc_status *status)
 {
     const struct member *x = members_get(l->members, r->from);
 
@@ -279,7 +279,7 @@ static const char *wrong(const struct launch *l, const struct request *r, enum a
 
 /* --- what is asked for */
 
-static void resize(struct launch *l, const struct request *r)
+static void resize(struct head *l, const struct request *r)
 {
     struct api_campaign_request body = {
         .sequence = l->campaign_sequence,
@@ -295,7 +295,7 @@ static void resize(struct launch *l, const struct request *r)
 
     /* Nobody else would ever end it. */
     if (r->kind == ALLOC_EXTEND && body.deadline_s < 0)
-        body.deadline_s = LAUNCH_EXTEND_S;
+        body.deadline_s = HEAD_EXTEND_S;
     snprintf(id, sizeof id, ALLOC_PREFIX "%llu", (unsigned long long)l->next_alloc + 1);
     if (campaign_admit(l, id, &body, true, &asker, &reason, &err) == 0) {
         l->next_alloc++;
@@ -306,7 +306,7 @@ static void resize(struct launch *l, const struct request *r)
     asker_free(&asker);
 }
 
-static void cancel(struct launch *l, const struct request *r)
+static void cancel(struct head *l, const struct request *r)
 {
     struct campaign *c = *r->m->text2 ? campaign_by_id(l, r->m->text2) : by_own_id(l, r->m);
     struct api_campaign record;
@@ -317,7 +317,7 @@ static void cancel(struct launch *l, const struct request *r)
         answer(l, r, ALLOC_NOT_FOUND, NULL, "no such request is known");
     } else if (!c->asker.nspace || strcmp(c->asker.nspace, r->m->nspace) != 0) {
         answer(l, r, ALLOC_NOT_ALLOWED, NULL, "another job, or the operator, has asked for it");
-    } else if (launch_campaign_cancel(l, c->id, &record, &reason, &err) < 0) {
+    } else if (head_campaign_cancel(l, c->id, &record, &reason, &err) < 0) {
         answer(l, r, status_of(reason), NULL, err.msg);
     } else {
         api_campaign_free(&record);
@@ -326,7 +326,7 @@ static void cancel(struct launch *l, const struct request *r)
 }
 
 /* A tool may have lost its daemon and have attached to another one: the end is told there. */
-static void ask_again(struct launch *l, const struct request *r, struct campaign *c)
+static void ask_again(struct head *l, const struct request *r, struct campaign *c)
 {
     const struct member *x = members_get(l->members, r->from);
 
@@ -335,7 +335,7 @@ static void ask_again(struct launch *l, const struct request *r, struct campaign
     answer_record(l, r, c);
 }
 
-void alloc_asked(struct launch *l, uint32_t from, const struct msg *m)
+void resize_request_take(struct head *l, uint32_t from, const struct msg *m)
 {
     struct request r = {.from = from, .m = m, .kind = (enum alloc_kind)m->number};
     struct campaign *before = r.kind == ALLOC_CANCEL ? NULL : by_own_id(l, m);
@@ -359,7 +359,7 @@ void alloc_asked(struct launch *l, uint32_t from, const struct msg *m)
 
 /* --- the end */
 
-static void tell(struct launch *l, const struct campaign *c, enum alloc_status status)
+static void tell(struct head *l, const struct campaign *c, enum alloc_status status)
 {
     struct msg m = {.type = MSG_ALLOC_ENDED,
                     .nspace = c->asker.nspace,
@@ -375,7 +375,7 @@ static void tell(struct launch *l, const struct campaign *c, enum alloc_status s
 }
 
 /* An asker that has gone is not told, and the record says so; the campaign was not stopped. */
-void alloc_ended(struct launch *l, struct campaign *c)
+void resize_request_ended(struct head *l, struct campaign *c)
 {
     if (!c->asker.nspace)
         return;
