@@ -40,6 +40,15 @@ LDFLAGS_spawner_asan := $(LDFLAGS_asan)
 # The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
 OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
+# What a program of dvm/bin is linked with beside libc; ci/libraries.sh holds them to it.
+PKGS_prted := $(PKGS)
+PKGS_prte := hwloc jansson openssl
+PKGS_prun := # libc alone
+PKGS_pstat := jansson
+PKGS_pterm := jansson
+PKGS_dvm-connect := openssl
+PKGS_dvm-stage := libcrypto
+program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev/null)) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head protocol/errmgr protocol/core protocol/stage protocol/replay
@@ -49,10 +58,13 @@ DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm
 base_SRC := $(wildcard base/*/*.c)
 api_SRC := $(wildcard api/*.c)
 core_SRC := $(foreach m,$(CORE_MODULES),$(wildcard dvm/$(m)/*.c))
-dvm_SRC := $(foreach m,$(HOST_MODULES) $(TOOL_MODULES),$(wildcard dvm/$(m)/*.c))
+# Only prted has these objects; the other programs are linked without their libraries.
+DAEMON_MODULES := host/pmix host
+daemon_SRC := $(foreach m,$(DAEMON_MODULES),$(wildcard dvm/$(m)/*.c))
+dvm_SRC := $(foreach m,$(filter-out $(DAEMON_MODULES),$(HOST_MODULES)) $(TOOL_MODULES),$(wildcard dvm/$(m)/*.c))
 sim_SRC := $(wildcard dvm/sim/*.c)
 operator_SRC := $(wildcard operator/*/*.c)
-LIBS := base api core dvm sim operator
+LIBS := base api core dvm daemon sim operator
 DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
 PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
 TESTS := $(wildcard base/*/test/test_*.c api/test/test_*.c dvm/test/test_*.c dvm/sim/test/test_*.c $(DVM_DIRS:%=%/test/test_*.c) operator/*/test/test_*.c)
@@ -77,7 +89,7 @@ all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin 
 # What the programs and tests of a layer are linked with, in the linker's order: dvm and operator know nothing of each other.
 base_USES := base
 api_USES := api base
-dvm_USES := sim dvm core api base
+dvm_USES := sim daemon dvm core api base
 operator_USES := operator api base
 
 define variant
@@ -93,7 +105,9 @@ $$(BUILD)/$(1)/lib$(l).a: $$($(l)_SRC:%.c=$$(BUILD)/$(1)/%.o)
 $$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $(foreach l,dvm core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
-	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$^ $$(LDLIBS)
+	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$(filter %.o %/libdaemon.a,$$^) \
+	    $$(filter-out %.o %/libdaemon.a,$$^) $$(call program_ldlibs,$$*)
+$$(BUILD)/$(1)/bin/prted: $$(BUILD)/$(1)/libdaemon.a
 $$(BUILD)/$(1)/sim: $$(BUILD)/$(1)/dvm/sim/test/sim.o $$(BUILD)/$(1)/dvm/sim/test/explain.o $(foreach l,sim core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
@@ -265,11 +279,12 @@ docs-check: $(BUILD)/release/ci/graphs ## fail if docs/ is not what the source s
 	@diff -ru docs/graphs $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
 	@ci/docs.sh
 
-lint: ## style, layers, sizes, clang-tidy; GATES="format tidy" and LINT_PATHS="dvm/protocol/wire" narrow it
+lint: $(if $(GATES),,all) ## style, layers, sizes, clang-tidy, libraries of programs; GATES="format tidy" and LINT_PATHS="dvm/protocol/wire" narrow it
 	@ci/lint.sh $(GATES)
+	@$(if $(GATES),,ci/libraries.sh)
 
-lint-test: ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended
-	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/steps.bats
+lint-test: all ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended
+	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/steps.bats
 
 clean: ## remove build/
 	rm -rf $(BUILD)

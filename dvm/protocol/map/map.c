@@ -2,6 +2,8 @@
 /* The mapper: deals ranks out to daemons and to parts of them. */
 #include "dvm/protocol/map/map_private.h"
 
+#include "dvm/protocol/map/level.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +83,8 @@ static void open_bin(struct work *w, uint32_t node)
                  n->host);
     bind_node(w, node);
     if (b->left && pe_too_large(w, node)) {
-        work_why(w, "no %s of %s has %u %ss for one rank", topo_level_name(w->level), n->host,
-                 w->pe, topo_level_name(w->unit));
+        work_why(w, "no %s of %s has %u %ss for one rank", level_name(w->level), n->host, w->pe,
+                 level_name(w->unit));
         b->left = 0;
     }
 }
@@ -101,7 +103,7 @@ static bool place(struct work *w, uint32_t node, uint32_t part)
         s.taken = bind_take(w, node, part);
         if (!s.taken) {
             work_why(w, "%s has no idle %s left to bind to", w->nodes[node].host,
-                     topo_level_name(w->unit));
+                     level_name(w->unit));
             return false;
         }
     }
@@ -203,7 +205,7 @@ static void deal_ppr(struct work *w)
         undo(w, from);
         if (host_allowed(w->spec, w->nodes[i].vpid) && w->nodes[i].slots)
             work_why(w, "ppr:%u:%s puts %u ranks on %s, which has slots for %u", w->spec->ppr,
-                     topo_level_name(w->level), need, w->nodes[i].host, w->bins[i].left);
+                     level_name(w->level), need, w->nodes[i].host, w->bins[i].left);
     }
 }
 
@@ -347,7 +349,7 @@ static void explain(const struct work *now, const struct work *idle, const char 
         needs = xasprintf("%s", why);
     else if (now->spec->map_by == JOB_MAP_BY_PPR)
         needs = xasprintf("ppr:%u:%s has places for %u of %u ranks", now->spec->ppr,
-                          topo_level_name(now->level), now->nspots, now->want);
+                          level_name(now->level), now->nspots, now->want);
     else if (now->pe > 1)
         needs = xasprintf("%u %s %u slots each", now->want, verb, now->pe);
     else

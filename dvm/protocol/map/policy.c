@@ -2,7 +2,7 @@
 /* Reads and writes the words for policies of mapping, ranking and binding. */
 #include "dvm/protocol/map/policy.h"
 
-#include "dvm/protocol/map/topo.h"
+#include "dvm/protocol/map/level.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static int level_of(const char *text)
 {
     text = modern(text);
     for (int level = JOB_LEVEL_NODE; level < JOB_LEVELS; level++) {
-        if (strcasecmp(text, topo_level_name((enum job_level)level)) == 0)
+        if (strcasecmp(text, level_name((enum job_level)level)) == 0)
             return level;
     }
     return -1;
@@ -166,7 +166,7 @@ int policy_check(const struct job_spec *s, struct err *err)
                        s->pe);
     if (s->pe > 1 && by_parts(s) && s->level >= JOB_LEVEL_CORE)
         return err_set(err, "pe=%u: one %s holds no more than one CPU of a rank; map by %s", s->pe,
-                       topo_level_name(s->level), "slot, node, numa or package");
+                       level_name(s->level), "slot, node, numa or package");
     return 0;
 }
 
@@ -207,10 +207,10 @@ int policy_rtos_set(unsigned words, struct job_spec *s, struct err *err)
 char *policy_text(const struct job_spec *s)
 {
     FREE_AUTO char *ppr = s->map_by == JOB_MAP_BY_PPR
-                              ? xasprintf("ppr:%u:%s", s->ppr, topo_level_name(s->level))
+                              ? xasprintf("ppr:%u:%s", s->ppr, level_name(s->level))
                               : xstrdup(s->map_by == JOB_MAP_BY_SLOT   ? "slot"
                                         : s->map_by == JOB_MAP_BY_NODE ? "node"
-                                                                       : topo_level_name(s->level));
+                                                                       : level_name(s->level));
     FREE_AUTO char *pe = s->pe ? xasprintf(":pe=%u", s->pe) : xstrdup("");
 
     return xasprintf("map-by %s%s%s%s%s%s%s%s", ppr, pe,

@@ -9,13 +9,6 @@
 
 static const char *const use_names[] = {"own:", "shared:", "quota:"};
 
-const char *topo_level_name(enum job_level level)
-{
-    static const char *const names[] = {"node", "package", "numa", "core", "hwthread"};
-
-    return names[level];
-}
-
 /* What separates two cores says what they share: NUMA node, package. */
 static const char separators[2][2] = {{';', '/'}, {'|', ' '}};
 

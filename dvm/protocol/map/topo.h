@@ -43,8 +43,6 @@ char *topo_text(const struct topo *t);
 struct topo *topo_of_text(const char *text, struct err *err);
 void topo_free(struct topo *t);
 
-/* The word of --map-by and --bind-to for a level: "numa". */
-const char *topo_level_name(enum job_level level);
 /* Cores or hardware threads (`unit`) that are in part `id` of the level. */
 uint32_t topo_units(const struct topo *t, enum job_level level, uint32_t id, enum job_level unit);
 /* The kernel's numbers, as an hwloc list, of all parts of the level that `pus` (indexes) touch. */

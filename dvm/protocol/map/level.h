@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The words for the levels of a topology. Apart from topo.h, so that tools need no hwloc. Pure. */
+#ifndef DVM_MAP_LEVEL_H
+#define DVM_MAP_LEVEL_H
+
+#include "dvm/protocol/wire/job.h"
+
+/* The word of --map-by and --bind-to for a level: "numa". Static storage. */
+const char *level_name(enum job_level level);
+
+#endif
