@@ -79,8 +79,7 @@ FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
 # Programs of ci/contract.txt.
 CONTRACT_TESTS := $(shell awk '!/^\#/ { print $$1 }' ci/contract.txt | sort -u)
 MUTANT_TESTS := $(BUILD)/mutant/dvm/sim/test/mutants
-# session.bats needs a library whose server module has that entry: ci/trixie.sh runs it.
-LOCAL_BATS := $(filter-out dvm/test/session.bats,$(wildcard dvm/test/*.bats))
+LOCAL_BATS := $(wildcard dvm/test/*.bats)
 BENCHES := floor launcher memory repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 

@@ -265,7 +265,6 @@ void devent_free_all(struct daemon *d);
 void ask_query(pmix_req req, const char *nspaces, void *arg);
 void ask_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
                  void *arg);
-void ask_session(pmix_req req, int signum, void *arg);
 void ask_log(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
              void *arg);
 void ask_query_in(struct daemon *d, uint32_t from, struct cur *c);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a job is to its ranks: sizes, maps, ranks and directories, as PMIx attributes. */
 #include "dvm/host/pmix/pmix_private.h"
-#include "dvm/host/pmix/session.h"
 
 #include <hwloc.h>
 #include <string.h>
@@ -234,7 +233,7 @@ static void add_session(void *list, const struct job *j, uint32_t slots)
     if (atomic_exchange(&j->srv->session_told, true))
         return;
     part = PMIx_Info_list_start();
-    add_u32(part, PMIX_SESSION_ID, SESSION_OURS);
+    add_u32(part, PMIX_SESSION_ID, 0);
     add_u32(part, PMIX_UNIV_SIZE, slots);
     add_part(list, PMIX_SESSION_INFO_ARRAY, part);
 }

@@ -2,7 +2,6 @@
 /* The PMIx server's life: start, stop, and the hand-over from the library's thread to the loop. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
-#include "dvm/host/pmix/session.h"
 #include "dvm/host/pmix/sessiondir.h"
 #include "dvm/host/spawner/remove.h"
 
@@ -51,9 +50,6 @@ static pmix_server_module_t module = {
     .group = on_group,
     .get_credential = on_cred_get,
     .validate_credential = on_cred_check,
-#ifdef SESSION_CONTROL_IS_CALLED
-    .session_control = on_session,
-#endif
 };
 
 static void srv_unref(struct pmix_srv *p)

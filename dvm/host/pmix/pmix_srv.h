@@ -97,8 +97,6 @@ struct pmix_srv_upcalls {
     /* Job control of the host: kill, signal, terminate for procs. */
     void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
                        void *arg);
-    /* PMIx_Session_control: a signal for all jobs, or, 0 and from a tool only, the DVM's end. */
-    void (*on_session)(pmix_req req, int signum, void *arg);
     /* PMIx_Allocation_request. `nodes` are names as the client has written them, for ask->vpids,
      * which are not filled in; "": none. Answer by pmix_srv_alloc_answer(). */
     void (*on_alloc)(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg);

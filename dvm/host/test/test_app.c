@@ -245,46 +245,6 @@ a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed(void
     alone_close(&a);
 }
 
-static void assert_answered(const struct alone *a, unsigned n, int status)
-{
-    assert_int_equal(a->answered.n, n);
-    assert_int_equal(a->answered.req, REQ);
-    assert_int_equal(a->answered.status, status);
-}
-
-static void only_the_heads_daemon_ends_the_dvm(void **state)
-{
-    struct alone a;
-
-    alone_open(&a, SCENE_MEMBER_PARENT);
-    dpmix_upcalls.on_session(REQ, 0, &a.d);
-    assert_answered(&a, 1, PMIX_ERR_NO_PERMISSIONS);
-    assert_int_equal(a.sent.n, 0);
-    alone_close(&a);
-    alone_open(&a, SCENE_HEAD_MEMBER);
-    dpmix_upcalls.on_session(REQ, 0, &a.d);
-    assert_answered(&a, 1, PMIX_SUCCESS);
-    assert_int_equal(core_event(a.d.core, core_event_next(a.d.core) - 1)->type, API_EVENT_SHUTDOWN);
-    alone_close(&a);
-}
-
-static void a_signal_for_the_session_ends_with_the_heads_word(void **state)
-{
-    struct alone a;
-
-    alone_open(&a, SCENE_MEMBER_PARENT);
-    dpmix_upcalls.on_session(REQ, SIGSTOP, &a.d);
-    assert_int_equal(a.sent.kind, APP_QUERY_ASK);
-    assert_int_equal(a.sent.vpid, 0);
-    answer(&a, 0, number_of(&a.sent)); /* that is no table */
-    assert_answered(&a, 1, PMIX_ERR_UNPACK_FAILURE);
-    dpmix_upcalls.on_session(REQ, SIGSTOP, &a.d);
-    dpmix_member_gone(&a.d, 0);
-    assert_answered(&a, 2, PMIX_ERR_LOST_CONNECTION);
-    dpmix_upcalls.on_session(REQ, SIGSTOP, &a.d);
-    alone_close(&a); /* with one that is never answered */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,8 +255,6 @@ int main(void)
         cmocka_unit_test(
             a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed),
         cmocka_unit_test(a_client_is_passed_output_of_its_two_streams_only),
-        cmocka_unit_test(only_the_heads_daemon_ends_the_dvm),
-        cmocka_unit_test(a_signal_for_the_session_ends_with_the_heads_word),
         cmocka_unit_test(a_question_that_is_cut_short_is_answered_too),
     };
 
