@@ -23,7 +23,7 @@ static const char help[] =
     "\n"
     "Exit code: 0, 1 if the daemon cannot be reached, 2 if the command line is wrong.\n";
 
-static bool is(const char *word, const char *a, const char *b)
+static bool is_option(const char *word, const char *a, const char *b)
 {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
@@ -34,11 +34,11 @@ int main(int argc, char **argv)
     int type = 0;
     socklen_t len = sizeof type;
 
-    if (argc == 2 && is(argv[1], "-h", "--help")) {
+    if (argc == 2 && is_option(argv[1], "-h", "--help")) {
         fputs(help, stdout);
         return 0;
     }
-    if (argc == 2 && is(argv[1], "--version", "--version")) {
+    if (argc == 2 && is_option(argv[1], "--version", "--version")) {
         puts("dvm-connect " DVM_VERSION);
         return 0;
     }

@@ -31,13 +31,13 @@ static const char usage_text[] =
     "Exit code: that of the daemon, 128 + its number if a signal has ended it; 2 for a wrong\n"
     "command line.\n";
 
-static int usage(const char *why)
+static int report_usage(const char *why)
 {
     fprintf(stderr, "dvm-spawner: %s; see 'dvm-spawner --help'\n", why);
     return EXIT_USAGE;
 }
 
-static int number(const char *text)
+static int parse_number(const char *text)
 {
     char *end;
     long n;
@@ -47,7 +47,7 @@ static int number(const char *text)
     return errno || end == text || *end || n < 0 || n > INT32_MAX ? -1 : (int)n;
 }
 
-static bool token(const char *text, uint64_t *out)
+static bool parse_token(const char *text, uint64_t *out)
 {
     char *end;
 
@@ -80,15 +80,15 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return puts("dvm-spawner " DVM_VERSION) < 0;
     if (argc < 5)
-        return usage("socket, daemon, token and level are needed");
-    if (!is_packets(number(argv[1])))
-        return usage("the socket is none of packets");
-    if (!is_child(number(argv[2])))
-        return usage("the daemon is no child of this process");
-    if (!token(argv[3], &mark))
-        return usage("the token has not 16 hex digits");
+        return report_usage("socket, daemon, token and level are needed");
+    if (!is_packets(parse_number(argv[1])))
+        return report_usage("the socket is none of packets");
+    if (!is_child(parse_number(argv[2])))
+        return report_usage("the daemon is no child of this process");
+    if (!parse_token(argv[3], &mark))
+        return report_usage("the token has not 16 hex digits");
     if (log_level_parse(argv[4], &level) < 0)
-        return usage("no such level");
+        return report_usage("no such level");
     log_init("dvm-spawner", level);
-    spawner_run(number(argv[1]), number(argv[2]), mark);
+    spawner_run(parse_number(argv[1]), parse_number(argv[2]), mark);
 }

@@ -107,8 +107,8 @@ struct verb {
 
 /* The command line is wrong after all. */
 #define WRONG (-2)
-static int wrong(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int wrong(struct err *err, const char *fmt, ...)
+static int usage_error(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int usage_error(struct err *err, const char *fmt, ...)
 {
     va_list ap;
 
@@ -118,7 +118,7 @@ static int wrong(struct err *err, const char *fmt, ...)
     return WRONG;
 }
 
-static uint64_t cpus(void)
+static uint64_t count_cpus(void)
 {
     struct cgroup_cpus c;
     uint64_t n;
@@ -130,7 +130,7 @@ static uint64_t cpus(void)
     return n < SLOTS_MAX ? n : SLOTS_MAX;
 }
 
-static char *absolute(const char *path)
+static char *absolute_path(const char *path)
 {
     char *cwd FREE_AUTO = path[0] == '/' ? NULL : getcwd(NULL, 0);
 
@@ -140,7 +140,7 @@ static char *absolute(const char *path)
 static char *dir_of(const struct args *a)
 {
     char *dir FREE_AUTO = cli_new_dir(a->dvm);
-    char *full = absolute(dir);
+    char *full = absolute_path(dir);
     size_t len = strlen(full);
 
     while (len > 1 && full[len - 1] == '/')
@@ -148,7 +148,8 @@ static char *dir_of(const struct args *a)
     return full;
 }
 
-static struct procs *start(const struct args *a, const char *dir, bool catch, struct err *err)
+static struct procs *start_members(const struct args *a, const char *dir, bool catch,
+                                   struct err *err)
 {
     struct ldvm_start_opts o = {.dir = dir,
                                 .members = (uint32_t)a->members,
@@ -170,10 +171,10 @@ static int do_start(const struct args *a, struct err *err)
     int rc = 0;
 
     if (!(a->given & GIVEN(OPT_MEMBERS)))
-        return wrong(err, "start needs -n, the number of members");
+        return usage_error(err, "start needs -n, the number of members");
     if (stay && a->given & GIVEN(OPT_DAEMONIZE))
-        return wrong(err, "--foreground and --daemonize contradict each other");
-    p = start(a, dir, stay, err);
+        return usage_error(err, "--foreground and --daemonize contradict each other");
+    p = start_members(a, dir, stay, err);
     if (!p)
         return -1;
     printf("DVM ready: %u members\n", (unsigned)a->members);
@@ -191,11 +192,11 @@ static int do_resize(const struct args *a, struct err *err)
     uint64_t members;
 
     if (a->nrest != 1)
-        return wrong(err, "resize needs one number, that of members");
+        return usage_error(err, "resize needs one number, that of members");
     if (number_parse(a->rest[0], "resize", 0, LDVM_MEMBERS_MAX, &members, err) < 0)
         return WRONG;
     if (a->kill && a->given & GIVEN(OPT_DEADLINE))
-        return wrong(err, "--drain kill ends jobs at once: --deadline contradicts it");
+        return usage_error(err, "--drain kill ends jobs at once: --deadline contradicts it");
     o.members = (uint32_t)members;
     o.drain_given = a->given & (GIVEN(OPT_DRAIN) | GIVEN(OPT_DEADLINE));
     if (a->given & GIVEN(OPT_DEADLINE))
@@ -247,11 +248,11 @@ static int do_run(const struct args *a, struct err *err)
     int code;
 
     if (!a->nrest)
-        return wrong(err, "run needs a program after '--'");
+        return usage_error(err, "run needs a program after '--'");
     dir = xasprintf("%s/dvm-run-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (!mkdtemp(dir))
         return err_sys(err, errno, "making %s", dir);
-    p = start(a, dir, false, err);
+    p = start_members(a, dir, false, err);
     if (!p) {
         rmdir(dir);
         return -1;
@@ -319,7 +320,7 @@ static int check_taken(const struct args *a, const struct verb *v, struct err *e
 }
 
 /* argv[0] is the verb. Those of 'run' end at its first other word, as what follows is prun's. */
-static int parse(int argc, char **argv, const struct verb *v, struct args *a, struct err *err)
+static int parse_args(int argc, char **argv, const struct verb *v, struct args *a, struct err *err)
 {
     int opt;
 
@@ -354,7 +355,7 @@ static const struct verb *find_verb(const char *name)
 
 int main(int argc, char **argv)
 {
-    struct args a = {.members = 1, .slots = cpus(), .radix = 64};
+    struct args a = {.members = 1, .slots = count_cpus(), .radix = 64};
     const struct verb *v;
     struct err err = {0};
     int code;
@@ -373,7 +374,7 @@ int main(int argc, char **argv)
     v = find_verb(argv[1]);
     if (!v)
         return cli_usage("prte", "'%s' is none of start, resize, stop, run", argv[1]);
-    if (parse(argc - 1, argv + 1, v, &a, &err) < 0)
+    if (parse_args(argc - 1, argv + 1, v, &a, &err) < 0)
         return cli_usage("prte", "%s", err.msg);
     code = v->fn(&a, &err);
     if (code == WRONG)

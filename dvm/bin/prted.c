@@ -64,20 +64,20 @@ struct cmdline {
     hwloc_topology_t topology; /* NULL: could not be read */
 };
 
-static int fail(struct err *err, const char *option, const char *value)
+static int refuse_value(struct err *err, const char *option, const char *value)
 {
     return err_set(err, "--%s: \"%s\" is not allowed", option, value);
 }
 
-static int number(const char *option, const char *text, uint64_t max, uint64_t *out,
-                  struct err *err)
+static int parse_number(const char *option, const char *text, uint64_t max, uint64_t *out,
+                        struct err *err)
 {
     char *end;
 
     errno = 0;
     *out = strtoull(text, &end, 10);
     if (errno || end == text || *end || *text == '-' || *out > max)
-        return fail(err, option, text);
+        return refuse_value(err, option, text);
     return 0;
 }
 
@@ -87,8 +87,8 @@ static int parse_head(struct cmdline *c, const char *text, struct err *err)
     uint64_t port;
 
     if (!colon || colon == text || (size_t)(colon - text) >= sizeof c->head_host ||
-        number("head", colon + 1, 65535, &port, err) < 0)
-        return fail(err, "head", text);
+        parse_number("head", colon + 1, 65535, &port, err) < 0)
+        return refuse_value(err, "head", text);
     memcpy(c->head_host, text, (size_t)(colon - text));
     c->o.head_host = c->head_host;
     c->o.head_port = (uint16_t)port;
@@ -152,7 +152,7 @@ static int parse_text(struct cmdline *c, int opt, char *v, struct err *err)
     case O_ROLE:
         c->head = strcmp(v, "head") == 0;
         c->member = strcmp(v, "member") == 0;
-        return c->head || c->member ? 0 : fail(err, "role", v);
+        return c->head || c->member ? 0 : refuse_value(err, "role", v);
     case O_HOSTVPID:
         c->hostname_vpid = true;
         break;
@@ -183,15 +183,14 @@ static int parse_text(struct cmdline *c, int opt, char *v, struct err *err)
         c->o.drain_kill = true;
         break;
     case O_LOG:
-        return log_level_parse(v, &c->level) == 0 ? 0 : fail(err, "log-level", v);
+        return log_level_parse(v, &c->level) == 0 ? 0 : refuse_value(err, "log-level", v);
     default:
         return err_set(err, "unknown option");
     }
     return 0;
 }
 
-static int parse_number(struct cmdline *c, int opt, const char *name, const char *v,
-                        struct err *err)
+static int set_number(struct cmdline *c, int opt, const char *name, const char *v, struct err *err)
 {
     uint64_t max = opt == O_CONTROL || opt == O_JOIN || opt == O_PLAIN ? 65535
                    : opt == O_RADIX                                    ? 1024
@@ -199,7 +198,7 @@ static int parse_number(struct cmdline *c, int opt, const char *name, const char
                                                                        : 1048575;
     uint64_t n;
 
-    if (number(name, v, max, &n, err) < 0)
+    if (parse_number(name, v, max, &n, err) < 0)
         return -1;
     switch (opt) {
     case O_VPID:
@@ -221,7 +220,7 @@ static int parse_number(struct cmdline *c, int opt, const char *name, const char
         break;
     case O_RADIX:
         c->o.radix = (uint32_t)n;
-        return n >= 2 ? 0 : fail(err, name, v);
+        return n >= 2 ? 0 : refuse_value(err, name, v);
     case O_SIZE:
         c->o.size = (uint32_t)n;
         break;
@@ -251,12 +250,12 @@ static int parse_environment(struct cmdline *c, struct err *err)
 
     if (level && log_level_parse(level, &c->level) < 0)
         return err_set(err, "$DVM_LOG_LEVEL: \"%s\" is not allowed", level);
-    if (silent && (number("", silent, UINT32_MAX, ms, &(struct err){0}) < 0 || *ms == 0))
+    if (silent && (parse_number("", silent, UINT32_MAX, ms, &(struct err){0}) < 0 || *ms == 0))
         return err_set(err, "$DVM_PMIX_SILENT_MS: \"%s\" is not allowed", silent);
     return 0;
 }
 
-static int parse(struct cmdline *c, int argc, char **argv, struct err *err)
+static int parse_cmdline(struct cmdline *c, int argc, char **argv, struct err *err)
 {
     int index = 0;
     int opt;
@@ -269,19 +268,20 @@ static int parse(struct cmdline *c, int argc, char **argv, struct err *err)
         }
         if (opt == '?')
             return err_set(err, "%s: no such option, or its value is missing", argv[optind - 1]);
-        if ((takes_number(opt) ? parse_number(c, opt, options[index].name, optarg, err)
+        if ((takes_number(opt) ? set_number(c, opt, options[index].name, optarg, err)
                                : parse_text(c, opt, optarg, err)) < 0)
             return -1;
     }
     return optind == argc ? 0 : err_set(err, "%s: unexpected argument", argv[optind]);
 }
 
-static int ordinal(struct cmdline *c, struct err *err)
+static int read_ordinal(struct cmdline *c, struct err *err)
 {
     const char *dash = strrchr(c->host, '-');
     uint64_t n;
 
-    if (!dash || number("hostname-vpid", dash + 1, 1048575, &n, err) < 0 || (c->member && n == 0))
+    if (!dash || parse_number("hostname-vpid", dash + 1, 1048575, &n, err) < 0 ||
+        (c->member && n == 0))
         return err_set(err, "--hostname-vpid: the host name %s does not end in -N, N from 1 on",
                        c->host);
     c->o.vpid = (uint32_t)n;
@@ -289,7 +289,7 @@ static int ordinal(struct cmdline *c, struct err *err)
     return 0;
 }
 
-static int complete(struct cmdline *c, struct err *err)
+static int complete_cmdline(struct cmdline *c, struct err *err)
 {
     const char *pod_ip = getenv("POD_IP");
 
@@ -298,7 +298,7 @@ static int complete(struct cmdline *c, struct err *err)
         return err_set(err, "--role head or --role member is needed");
     if (!c->o.cluster || !c->o.tls_dir || !c->o.session_dir)
         return err_set(err, "--cluster, --tls-dir and --session-dir are needed");
-    if (c->member && c->hostname_vpid && ordinal(c, err) < 0)
+    if (c->member && c->hostname_vpid && read_ordinal(c, err) < 0)
         return -1;
     if (c->member && (!c->vpid_given || c->o.vpid == 0 || !c->o.head_host))
         return err_set(err, "a member needs --vpid (from 1 on) or --hostname-vpid, and --head");
@@ -315,7 +315,7 @@ static int complete(struct cmdline *c, struct err *err)
 
 /* On Kubernetes other pods are on the node; daemons that do not bear their host's name have others
  * of the DVM beside them. */
-static bool alone(const struct cmdline *c, const struct cgroup_cpus *cpus)
+static bool is_alone(const struct cmdline *c, const struct cgroup_cpus *cpus)
 {
     size_t n = strcspn(c->host, ".");
     bool shares =
@@ -336,7 +336,7 @@ static void find_cpus(struct cmdline *c)
         c->topology = cgroup_topology(&err);
         if (c->topology) {
             free(c->cpus);
-            c->cpus = cgroup_topo_text(c->topology, &cpus, alone(c, &cpus), &err);
+            c->cpus = cgroup_topo_text(c->topology, &cpus, is_alone(c, &cpus), &err);
         }
         if (!c->slots_given && c->member && cgroup_limited(&cpus))
             c->o.slots = cgroup_slots(&cpus);
@@ -361,21 +361,21 @@ static int prepare_session(struct cmdline *c, struct err *err)
     return 0;
 }
 
-static int split(const struct cmdline *c, struct spawner_handle *spawner, struct err *err)
+static int split_spawner(const struct cmdline *c, struct spawner_handle *spawner, struct err *err)
 {
     FREE_AUTO char *program = spawner_program(err);
 
     return program ? spawner_split(program, log_level_name(c->level), c->argv, spawner, err) : -1;
 }
 
-static int run(struct cmdline *c, struct err *err)
+static int run_daemon(struct cmdline *c, struct err *err)
 {
     struct spawner_handle spawner;
     struct loop *loop;
     struct daemon *d;
     int code = 1;
 
-    if (split(c, &spawner, err) < 0)
+    if (split_spawner(c, &spawner, err) < 0)
         return -1;
     find_cpus(c);
     loop = loop_create(err);
@@ -407,13 +407,13 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code;
 
-    if (parse_environment(&c, &err) < 0 || parse(&c, argc, argv, &err) < 0 ||
-        complete(&c, &err) < 0) {
+    if (parse_environment(&c, &err) < 0 || parse_cmdline(&c, argc, argv, &err) < 0 ||
+        complete_cmdline(&c, &err) < 0) {
         fprintf(stderr, "prted: %s (prted --help explains)\n", err.msg);
         return EXIT_USAGE;
     }
     log_init("prted", c.level);
-    if (prepare_session(&c, &err) < 0 || (code = run(&c, &err)) < 0) {
+    if (prepare_session(&c, &err) < 0 || (code = run_daemon(&c, &err)) < 0) {
         log_error("%s", err.msg);
         return 1;
     }

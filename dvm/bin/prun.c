@@ -36,7 +36,7 @@ static struct cli_conn *dial_again(void *arg, struct err *err)
 }
 
 /* A host may take long to answer: a signal ends us until then, nothing is submitted yet. */
-static struct cli_conn *begin(struct cli_where *where, int *signals, struct err *err)
+static struct cli_conn *begin_connection(struct cli_where *where, int *signals, struct err *err)
 {
     struct cli_conn *c = where->host ? cli_connect(where, err) : NULL;
 
@@ -51,7 +51,7 @@ static struct cli_conn *begin(struct cli_where *where, int *signals, struct err 
     return c ? c : cli_connect(where, err);
 }
 
-static int run(struct submit_opts *opts)
+static int run_job(struct submit_opts *opts)
 {
     struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, -1};
     struct err err = {0};
@@ -61,7 +61,7 @@ static int run(struct submit_opts *opts)
         return cli_fail("prun", EXIT_CODE_USAGE, &err);
     if (files_check(opts->sources, opts->spec.nfiles, &err) < 0)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
-    c = begin(&opts->where, &fds.signals, &err);
+    c = begin_connection(&opts->where, &fds.signals, &err);
     if (!c)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
     return submit_run(c, dial_again, &opts->where, opts, &fds);
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     else if (opts.what == SUBMIT_VERSION)
         puts("prun " DVM_VERSION);
     else
-        code = run(&opts);
+        code = run_job(&opts);
     submit_opts_free(&opts);
     return code;
 }

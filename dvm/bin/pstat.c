@@ -68,7 +68,7 @@ static int set_part(struct args *a, const char *name, struct err *err)
     return a->part ? 0 : err_set(err, "'%s' is none of members, tree, jobs, campaigns", name);
 }
 
-static int parse(int argc, char **argv, struct args *a, struct err *err)
+static int parse_args(int argc, char **argv, struct args *a, struct err *err)
 {
     int opt;
 
@@ -112,7 +112,7 @@ static int print_line(const struct args *a, const char *line, struct err *err)
     return fflush(stdout) == 0 ? 0 : err_set(err, "standard output cannot be written");
 }
 
-static int watch(struct cli_conn *c, const struct args *a, struct err *err)
+static int watch_dvm(struct cli_conn *c, const struct args *a, struct err *err)
 {
     char *line;
     int got;
@@ -167,7 +167,7 @@ static int print_text(struct cli_conn *c, const struct args *a, struct err *err)
     return 0;
 }
 
-static int run(const struct args *a, struct cli_where *where, struct err *err)
+static int run_command(const struct args *a, struct cli_where *where, struct err *err)
 {
     struct cli_conn *c = cli_connect(where, err);
     int rc;
@@ -175,7 +175,7 @@ static int run(const struct args *a, struct cli_where *where, struct err *err)
     if (!c)
         return -1;
     if (a->watch)
-        rc = watch(c, a, err);
+        rc = watch_dvm(c, a, err);
     else
         rc = a->json ? print_json(c, a, err) : print_text(c, a, err);
     cli_conn_free(c);
@@ -189,13 +189,13 @@ int main(int argc, char **argv)
     struct err err = {0};
 
     cli_open_std();
-    if (parse(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
+    if (parse_args(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
         return cli_usage("pstat", "%s", err.msg);
     if (a.help)
         fputs(help, stdout);
     else if (a.version)
         puts("pstat " DVM_VERSION);
-    else if (run(&a, &where, &err) < 0)
+    else if (run_command(&a, &where, &err) < 0)
         return cli_fail("pstat", EXIT_FAILURE, &err);
     return fflush(stdout) == 0 ? 0 : EXIT_FAILURE;
 }

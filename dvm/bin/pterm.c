@@ -81,7 +81,7 @@ static int set_signal(struct args *a, const char *text, struct err *err)
     return number_parse(text, "--signal", 1, NSIG - 1, &a->signum, err);
 }
 
-static int check(const struct args *a, int argc, char **argv, struct err *err)
+static int check_args(const struct args *a, int argc, char **argv, struct err *err)
 {
     if (optind < argc)
         return err_set(err, "'%s' has no meaning here", argv[optind]);
@@ -96,7 +96,7 @@ static int check(const struct args *a, int argc, char **argv, struct err *err)
     return 0;
 }
 
-static int parse(int argc, char **argv, struct args *a, struct err *err)
+static int parse_args(int argc, char **argv, struct args *a, struct err *err)
 {
     int opt;
 
@@ -120,7 +120,7 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
         a->help = a->help || opt == OPT_HELP || opt == 'h';
         a->version = a->version || opt == OPT_VERSION;
     }
-    return check(a, argc, argv, err);
+    return check_args(a, argc, argv, err);
 }
 
 static int signal_job(struct cli_conn *c, const struct args *a, struct err *err)
@@ -142,7 +142,7 @@ static int continue_job(struct cli_conn *c, const struct args *a, struct err *er
     return reply ? 0 : -1;
 }
 
-static int run(const struct args *a, struct cli_where *where, struct err *err)
+static int run_command(const struct args *a, struct cli_where *where, struct err *err)
 {
     struct cli_conn *c = cli_connect(where, err);
     int rc;
@@ -165,13 +165,13 @@ int main(int argc, char **argv)
     struct err err = {0};
 
     cli_open_std();
-    if (parse(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
+    if (parse_args(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
         return cli_usage("pterm", "%s", err.msg);
     if (a.help)
         fputs(help, stdout);
     else if (a.version)
         puts("pterm " DVM_VERSION);
-    else if (run(&a, &where, &err) < 0)
+    else if (run_command(&a, &where, &err) < 0)
         return cli_fail("pterm", EXIT_FAILURE, &err);
     return 0;
 }

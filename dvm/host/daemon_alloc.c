@@ -23,7 +23,7 @@ void alloc_ask(pmix_req req, const struct alloc_ask *a, const char *nodes, void 
     uint32_t *vpids FREE_AUTO = NULL;
     struct err err = {0};
 
-    if (*nodes && submit_hosts(nodes, &vpids, &ask.nvpids, &err) < 0) {
+    if (*nodes && hosts_parse(nodes, &vpids, &ask.nvpids, &err) < 0) {
         refuse(d, req, ALLOC_BAD, a, err.msg);
         return;
     }

@@ -264,7 +264,7 @@ static void submit(struct daemon *d, struct dclient *k, struct client_msg *m)
     }
     k->submitted = true;
     for (size_t i = 0; k->role && i < m->spec.napps; i++)
-        submit_environ_complete(&m->spec.apps[i], environ, m->spec.nfiles > 0);
+        environ_complete(&m->spec.apps[i], environ, m->spec.nfiles > 0);
     if (m->spec.flags & JOB_DETACH)
         session_detach(d, k);
     stage_source(d->stage, k->id, (uint32_t)m->spec.nfiles);

@@ -420,7 +420,7 @@ void dpmix_msg(struct daemon *d, uint32_t from, uint32_t kind, const void *data,
 
 static int limit_to(struct job_spec *spec, const char *hosts, struct err *err)
 {
-    return hosts ? submit_hosts(hosts, &spec->hosts, &spec->nhosts, err) : 0;
+    return hosts ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err) : 0;
 }
 
 static void on_spawn(pmix_req req, const struct job_spec *spec, const char *hosts, void *arg)

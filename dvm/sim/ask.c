@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static void choose(struct sim *s, struct alloc_ask *a)
+static void choose_request(struct sim *s, struct alloc_ask *a)
 {
     uint64_t d = sim_random(s, 8);
 
@@ -42,7 +42,7 @@ bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *
     tool = tool || !sim_some_rank(s, vpid, &a.nspace, &a.rank);
     snprintf(nspace, sizeof nspace, "%s", a.nspace);
     a.nspace = nspace;
-    choose(s, &a);
+    choose_request(s, &a);
     *out = (struct asked_some){.kills = ends_jobs(&a)};
     snprintf(out->text, sizeof out->text,
              "%s rank %u at vpid %u asks: kind %d, %u daemons, %lld s, id '%s'", nspace, a.rank,

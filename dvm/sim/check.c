@@ -398,7 +398,7 @@ void check_destroy(struct check *c)
 
 /* --- at rest */
 
-static bool current(const struct check *c, uint32_t vpid, struct epoch e)
+static bool is_current(const struct check *c, uint32_t vpid, struct epoch e)
 {
     const struct core *x = sim_core(c->sim, vpid);
 
@@ -458,8 +458,8 @@ void check_rest(struct check *c)
     hwloc_bitmap_foreach_end();
     HASH_ITER(hh, c->streams, s, tmp)
     {
-        if (s->got != s->sent && current(c, s->key.src, s->key.src_epoch) &&
-            current(c, s->key.dst, s->key.dst_epoch))
+        if (s->got != s->sent && is_current(c, s->key.src, s->key.src_epoch) &&
+            is_current(c, s->key.dst, s->key.dst_epoch))
             check_fail(c, "link-exactly-once",
                        "%llu messages from vpid %u to %u (class %u), %llu have arrived",
                        (unsigned long long)s->sent, s->key.src, s->key.dst, s->key.traffic,

@@ -31,7 +31,7 @@ struct seen_gather { /* collectives of one signature, one after the other */
     UT_hash_handle hh;
 };
 
-static bool lives(const struct check *c, const struct seen_gather *g, uint32_t i)
+static bool is_alive(const struct check *c, const struct seen_gather *g, uint32_t i)
 {
     const struct core *x = sim_core(c->sim, g->vpids[i]);
 
@@ -39,11 +39,11 @@ static bool lives(const struct check *c, const struct seen_gather *g, uint32_t i
 }
 
 /* The participant is a member by the head's table, in its life. */
-static bool counts(const struct check *c, const struct seen_gather *g, uint32_t i)
+static bool is_member(const struct check *c, const struct seen_gather *g, uint32_t i)
 {
     const struct core *head = sim_core(c->sim, 0);
 
-    return head && lives(c, g, i) &&
+    return head && is_alive(c, g, i) &&
            members_current(core_inspect_members(head), g->vpids[i], g->lives[i]);
 }
 
@@ -61,7 +61,8 @@ void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t r
     HASH_ADD(hh, c->gathers, id, sizeof g->id, g);
 }
 
-static void contribute(struct check *c, struct seen_gather *g, uint32_t i, uint64_t timeout_ms)
+static void note_contribution(struct check *c, struct seen_gather *g, uint32_t i,
+                              uint64_t timeout_ms)
 {
     struct core *x = sim_core(c->sim, g->vpids[i]);
     struct part part = {g->id, g->begun[i], i};
@@ -82,9 +83,9 @@ static void contribute(struct check *c, struct seen_gather *g, uint32_t i, uint6
     sim_drain(c->sim, g->vpids[i]);
 }
 
-static bool ready(const struct check *c, const struct seen_gather *g, uint32_t i)
+static bool is_ready(const struct check *c, const struct seen_gather *g, uint32_t i)
 {
-    const struct core *x = lives(c, g, i) ? sim_core(c->sim, g->vpids[i]) : NULL;
+    const struct core *x = is_alive(c, g, i) ? sim_core(c->sim, g->vpids[i]) : NULL;
 
     return x && !sim_stopped(c->sim, g->vpids[i]) && core_state(x) == CORE_WIRED &&
            core_stats(x).version >= g->version;
@@ -99,9 +100,9 @@ void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_m
         for (uint32_t i = 0; i < g->n; i++) {
             uint64_t timeout_ms = 0;
 
-            if (g->begun[i] < g->rounds && g->ended[i] == g->begun[i] && ready(c, g, i) &&
+            if (g->begun[i] < g->rounds && g->ended[i] == g->begun[i] && is_ready(c, g, i) &&
                 now(arg, &timeout_ms))
-                contribute(c, g, i, timeout_ms);
+                note_contribution(c, g, i, timeout_ms);
         }
     }
 }
@@ -131,7 +132,7 @@ void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act)
     struct outcome *end;
 
     HASH_FIND(hh, c->gathers, &id, sizeof id, g);
-    if (!g || i >= g->n || g->vpids[i] != vpid || !lives(c, g, i) || round >= g->begun[i] ||
+    if (!g || i >= g->n || g->vpids[i] != vpid || !is_alive(c, g, i) || round >= g->begun[i] ||
         round != g->ended[i]) {
         check_fail(c, "gather-outcome", "vpid %u hears of collective %llu.%u, not asked or again",
                    vpid, (unsigned long long)id, round);
@@ -143,7 +144,8 @@ void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act)
         check_data(c, g, round, act);
     if (!end->known)
         *end = (struct outcome){true, act->number};
-    else if (end->status != act->number && counts(c, g, 0)) /* if the decider is lost, some know */
+    else if (end->status != act->number &&
+             is_member(c, g, 0)) /* if the decider is lost, some know */
         check_fail(
             c, "gather-outcome", "collective %llu.%u ends with %lld at vpid %u, elsewhere %lld",
             (unsigned long long)id, round, (long long)act->number, vpid, (long long)end->status);
@@ -156,7 +158,7 @@ void check_gather_rest(struct check *c)
     HASH_ITER(hh, c->gathers, g, tmp)
     {
         for (uint32_t i = 0; i < g->n; i++) {
-            if (counts(c, g, i) && g->ended[i] < g->rounds)
+            if (is_member(c, g, i) && g->ended[i] < g->rounds)
                 check_fail(c, "gather-outcome", "vpid %u waits for collective %llu.%u", g->vpids[i],
                            (unsigned long long)g->id, g->ended[i]);
         }

@@ -86,8 +86,8 @@ static bool offered_before(const struct check *c, const struct api_campaign *x)
 
 /* The offers of nodes that there have been when this event comes: the nodes that a shrink or a
  * failed grow frees are offered once, before its end is told; none if others have offered all. */
-static unsigned frees(const struct check *c, const struct seen_campaign *k,
-                      const struct api_event *e)
+static unsigned count_freed(const struct check *c, const struct seen_campaign *k,
+                            const struct api_event *e)
 {
     bool grow = e->campaign.kind == API_KIND_GROW;
 
@@ -122,7 +122,7 @@ static void check_event(struct check *c, const struct api_event *e)
     k->cancelled += e->type == API_EVENT_CAMPAIGN_CANCELLED;
     if (e->type == API_EVENT_NODES_OFFERED)
         check_offer(c, &e->campaign);
-    if (k->offered != frees(c, k, e))
+    if (k->offered != count_freed(c, k, e))
         check_fail(c, "one-terminal-event", "campaign %s: %s after %u offers", k->id,
                    api_event_type_name(e->type), k->offered);
     if (k->complete + k->failed + k->cancelled > 1)
@@ -131,7 +131,7 @@ static void check_event(struct check *c, const struct api_event *e)
 }
 
 /* The phases in which a campaign has the fence up. */
-static bool changes(enum api_phase p)
+static bool raises_fence(enum api_phase p)
 {
     return p == API_PHASE_REMOVING || p == API_PHASE_WIRING || p == API_PHASE_ROLLING_BACK;
 }
@@ -175,7 +175,7 @@ static void on_campaign(void *arg, const struct inspect_campaign *x)
         check_fail(c, "one-repair", "campaign %s: its broadcast was %llu and is %llu", x->id,
                    (unsigned long long)*op, (unsigned long long)x->op);
     *op = x->op;
-    c->changing += changes(x->phase);
+    c->changing += raises_fence(x->phase);
     if (!k->ended && ends)
         check_fail(c, "one-terminal-event", "campaign %s: its end was told and it runs", x->id);
     if (k->ended && ends != (effective && (x->has_requester || k->cancelled) ? 1 : 0))
@@ -200,7 +200,7 @@ static void on_hold(void *arg, const char *name, uint32_t count)
         name += sizeof prefix - 1;
     c->changing_holds++;
     HASH_FIND_STR(c->campaigns, name, k);
-    if (!k || !changes(k->phase))
+    if (!k || !raises_fence(k->phase))
         check_fail(c, "fence-sum", "%s holds %u and changes nothing", name, count);
     else
         k->held = true;
@@ -258,7 +258,7 @@ static uint64_t digest_of(const struct inspect_job *x)
 
 /* Wired now, or when this event began: what an event does later in its turn is not held against it.
  */
-static bool usable(const struct check *c, const struct job_node *n)
+static bool is_usable(const struct check *c, const struct job_node *n)
 {
     const struct member *m = members_get(core_inspect_members(sim_core(c->sim, 0)), n->vpid);
 
@@ -272,7 +272,7 @@ static void check_map(struct check *c, const struct seen_job *j, const struct in
     bool sends = x->sent && !j->sent;
 
     for (size_t i = 0; i < x->nnodes; i++) {
-        if (usable(c, &x->nodes[i]))
+        if (is_usable(c, &x->nodes[i]))
             continue;
         if (anew)
             check_fail(c, "mapped-ready", "job %s is mapped to vpid %u, which is not wired",

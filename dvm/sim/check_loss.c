@@ -79,7 +79,7 @@ void check_links(struct check *c, uint32_t vpid)
 
 /* The daemon at `at` has had no link to that life for the grace, or has waited so long for its
  * first. */
-static bool waited(struct check *c, uint32_t at, const struct msg_target *t)
+static bool was_waited_for(struct check *c, uint32_t at, const struct msg_target *t)
 {
     const struct seen_link *x = link_of(c, at, t->vpid, t->epoch);
     uint64_t since = x->seen ? x->up_ms : life_of(c, t->vpid, t->epoch)->since_ms;
@@ -107,7 +107,7 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
             continue; /* sent again */
         x->report = f.seq;
         life_of(c, m.targets[i].vpid, m.targets[i].epoch)->reported = true;
-        if (!waited(c, from, &m.targets[i]))
+        if (!was_waited_for(c, from, &m.targets[i]))
             check_fail(c, "unrelated-loss", "vpid %u gives vpid %u up, %llu ms after its last link",
                        from, m.targets[i].vpid, (unsigned long long)(sim_now(c->sim) - x->up_ms));
     }
@@ -133,7 +133,7 @@ void check_removed(struct check *c, uint64_t version)
 }
 
 /* Of a removal that the life has seen begin, its report has not come in time. */
-static bool silent(const struct check *c, const struct seen_life *life)
+static bool is_silent(const struct check *c, const struct seen_life *life)
 {
     for (size_t i = 0; i < c->nremovals; i++) {
         const struct seen_removal *r = &c->removals[i];
@@ -152,8 +152,8 @@ void check_loss(struct check *c, uint32_t vpid, uint64_t ctr)
     struct seen_life *life = life_of(c, vpid, t.epoch);
 
     life->lost = true;
-    if (!x || !epoch_eq(core_inspect_epoch(x), t.epoch) || life->reported || waited(c, 0, &t) ||
-        silent(c, life))
+    if (!x || !epoch_eq(core_inspect_epoch(x), t.epoch) || life->reported ||
+        was_waited_for(c, 0, &t) || is_silent(c, life))
         return;
     check_fail(c, "unrelated-loss", "vpid %u runs, nobody has reported it, and it is declared lost",
                vpid);

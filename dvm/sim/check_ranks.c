@@ -29,7 +29,7 @@ static bool was_told(const struct check *c, uint32_t vpid, const char *nspace, u
     return x;
 }
 
-static void note(struct check *c, uint32_t vpid, const char *nspace, uint32_t rank)
+static void note_rank(struct check *c, uint32_t vpid, const char *nspace, uint32_t rank)
 {
     struct seen_told *x = xcalloc(1, sizeof *x);
 
@@ -56,7 +56,7 @@ void check_ranks_lost(struct check *c, uint32_t vpid, const struct out_act *act)
             check_fail(c, "loss-once", "vpid %u is told twice of rank %u of job %s", vpid, rank,
                        m.nspace);
         else
-            note(c, vpid, m.nspace, rank);
+            note_rank(c, vpid, m.nspace, rank);
     }
     msg_free(&m);
 }
@@ -64,7 +64,7 @@ void check_ranks_lost(struct check *c, uint32_t vpid, const struct out_act *act)
 void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace)
 {
     if (!was_told(c, vpid, nspace, THE_JOB))
-        note(c, vpid, nspace, THE_JOB);
+        note_rank(c, vpid, nspace, THE_JOB);
 }
 
 void check_ranks_free(struct check *c)

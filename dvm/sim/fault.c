@@ -108,7 +108,7 @@ void sim_heal(struct sim *s)
     let_in(s, &s->blocked);
 }
 
-static bool joins(const struct wire *w, uint32_t a, uint32_t b)
+static bool joins_pair(const struct wire *w, uint32_t a, uint32_t b)
 {
     return (w->a == a && w->b == b) || (w->a == b && w->b == a);
 }
@@ -119,7 +119,7 @@ void sim_break(struct sim *s, uint32_t a, uint32_t b)
 
     DL_FOREACH_SAFE(s->wires, w, tmp)
     {
-        if (!joins(w, a, b))
+        if (!joins_pair(w, a, b))
             continue;
         if (w->open_a)
             sim_schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
@@ -135,7 +135,7 @@ void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms)
 
     DL_FOREACH(s->wires, w)
     {
-        if (!joins(w, a, b) || !w->open_a || !w->open_b)
+        if (!joins_pair(w, a, b) || !w->open_a || !w->open_b)
             continue;
         sim_schedule(s, s->now, EV_CLOSED, a, w->a == a ? w->a_conn : w->b_conn);
         *(w->a == a ? &w->last_b : &w->last_a) += late_ms;

@@ -13,7 +13,7 @@
 #define FILE_BYTES 350u /* the first is so long, each other one by as much longer */
 #define PIECE_BYTES 300u
 
-static struct writer *find(const struct sim *s, uint32_t vpid, const char *nspace)
+static struct writer *find_writer(const struct sim *s, uint32_t vpid, const char *nspace)
 {
     struct writer *w;
 
@@ -25,7 +25,7 @@ static struct writer *find(const struct sim *s, uint32_t vpid, const char *nspac
     return NULL;
 }
 
-static void drop(struct sim *s, struct writer *w)
+static void drop_writer(struct sim *s, struct writer *w)
 {
     DL_DELETE(s->writers, w);
     LL_DELETE2(s->nodes[w->vpid].writers, w, next_here);
@@ -49,7 +49,7 @@ static void on_write(const char *nspace, const void *piece, size_t len, void *ar
 {
     struct node *n = arg;
     struct sim *s = n->sim;
-    struct writer *w = find(s, (uint32_t)(n - s->nodes), nspace);
+    struct writer *w = find_writer(s, (uint32_t)(n - s->nodes), nspace);
     struct err err = {0};
     struct piece p;
 
@@ -81,7 +81,7 @@ void sim_files_end(struct sim *s, uint32_t vpid)
     DL_FOREACH_SAFE(s->writers, w, tmp)
     {
         if (w->vpid == vpid)
-            drop(s, w);
+            drop_writer(s, w);
     }
     stage_destroy(s->nodes[vpid].stage);
     s->nodes[vpid].stage = NULL;
@@ -89,14 +89,14 @@ void sim_files_end(struct sim *s, uint32_t vpid)
 
 /* --- ranks' side */
 
-static bool absent(const struct job_launch *l, uint32_t vpid)
+static bool is_absent(const struct job_launch *l, uint32_t vpid)
 {
     return strcmp(l->spec.apps[0].cwd, SIM_ABSENT) == 0 && l->nodes[l->nnodes - 1].vpid == vpid;
 }
 
 bool sim_files_waits(const struct job_launch *l, uint32_t vpid)
 {
-    return job_launch_waits(l) || absent(l, vpid);
+    return job_launch_waits(l) || is_absent(l, vpid);
 }
 
 void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
@@ -107,7 +107,7 @@ void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
     w->vpid = vpid;
     w->nfiles = (uint32_t)l->spec.nfiles;
     w->full = w->nfiles && strcmp(l->spec.files[0], SIM_FULL) == 0;
-    w->absent = absent(l, vpid);
+    w->absent = is_absent(l, vpid);
     w->at = s->now + sim_random(s, 20);
     DL_APPEND(s->writers, w);
     LL_PREPEND2(s->nodes[vpid].writers, w, next_here);
@@ -115,14 +115,14 @@ void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
 
 bool sim_files_pending(const struct sim *s, uint32_t vpid, const char *nspace)
 {
-    const struct writer *w = find(s, vpid, nspace);
+    const struct writer *w = find_writer(s, vpid, nspace);
 
     return w && !w->started && !w->over;
 }
 
 void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace)
 {
-    struct writer *w = find(s, vpid, nspace);
+    struct writer *w = find_writer(s, vpid, nspace);
 
     if (w)
         w->started = true;
@@ -131,7 +131,7 @@ void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace)
 /* What it has written is remembered until the whole job is over. */
 void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace)
 {
-    struct writer *w = find(s, vpid, nspace);
+    struct writer *w = find_writer(s, vpid, nspace);
 
     stage_forget(s->nodes[vpid].stage, nspace);
     if (!w)
@@ -142,10 +142,10 @@ void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace)
 
 void sim_files_forget(struct sim *s, uint32_t vpid, const char *nspace)
 {
-    struct writer *w = find(s, vpid, nspace);
+    struct writer *w = find_writer(s, vpid, nspace);
 
     if (w)
-        drop(s, w);
+        drop_writer(s, w);
 }
 
 /* The n-th rank on the daemon; -1: there is none. */
@@ -163,7 +163,7 @@ static int64_t nth_rank(const struct sim *s, uint32_t vpid, const char *nspace, 
 /* No rank of the job starts here. */
 void sim_files_fail(struct sim *s, uint32_t vpid, const char *nspace, int errnum)
 {
-    const struct writer *w = find(s, vpid, nspace);
+    const struct writer *w = find_writer(s, vpid, nspace);
     uint32_t n = w ? w->nfailed : 0;
     int64_t r;
 
@@ -189,7 +189,7 @@ static void check_ranks(struct sim *s, struct writer *w, const char *nspace)
 
 bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace)
 {
-    const struct writer *w = find(s, vpid, nspace);
+    const struct writer *w = find_writer(s, vpid, nspace);
 
     return w && w->staged;
 }

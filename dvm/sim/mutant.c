@@ -27,7 +27,7 @@ bool mutant_is(enum mutant m)
     return m == chosen;
 }
 
-static void spell(const char *id, char name[NAME_MAX_BYTES])
+static void spell_name(const char *id, char name[NAME_MAX_BYTES])
 {
     size_t i = 0;
 
@@ -44,7 +44,7 @@ int mutant_choose(const char *name, struct err *err)
     if (!name || !*name)
         return 0;
     for (int i = 1; i < MUTANT_COUNT; i++) {
-        spell(names[i].id, spelt);
+        spell_name(names[i].id, spelt);
         if (strcmp(spelt, name) != 0)
             continue;
         chosen = (enum mutant)i;
@@ -58,7 +58,7 @@ void mutant_list(void)
     char spelt[NAME_MAX_BYTES];
 
     for (int i = 1; i < MUTANT_COUNT; i++) {
-        spell(names[i].id, spelt);
+        spell_name(names[i].id, spelt);
         printf("%-24s %s\n", spelt, names[i].text);
     }
 }

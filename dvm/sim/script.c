@@ -31,7 +31,7 @@ struct script {
     uint32_t nodes, replicas;
     unsigned profile; /* 0: no faults, 1: links, 2: daemons too, 3: the head too */
     bool kills;
-    enum script_phase until; /* what pass() stops at; 0: nothing */
+    enum script_phase until; /* what pass_time() stops at; 0: nothing */
     bool resting;
     uint64_t sequence;
     uint64_t heal_at;
@@ -41,17 +41,17 @@ struct script {
 };
 
 /* What came with that generation is done. */
-static bool since(const struct script *s, unsigned generation)
+static bool done_since(const struct script *s, unsigned generation)
 {
     return s->opts.generation == 0 || s->opts.generation >= generation;
 }
 
-static uint64_t dice(struct script *s, uint64_t below)
+static uint64_t roll_dice(struct script *s, uint64_t below)
 {
     return sim_random(s->sim, below);
 }
 
-static void __attribute__((format(printf, 2, 3))) tell(struct script *s, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) trace_line(struct script *s, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
@@ -81,15 +81,15 @@ static void count_fault(struct script *s, enum script_fault f)
 
 /* --- time and pods */
 
-static bool failed(struct sim *sim, void *arg)
+static bool has_failed(struct sim *sim, void *arg)
 {
     return *check_failed(arg) != 0;
 }
 
-static void resume(struct script *s, uint32_t v)
+static void resume_daemon(struct script *s, uint32_t v)
 {
     s->pods[v].resume_at = 0;
-    tell(s, "vpid %u goes on", v);
+    trace_line(s, "vpid %u goes on", v);
     sim_stop(s->sim, v, false);
 }
 
@@ -101,17 +101,17 @@ static void pod_step(struct script *s, uint32_t v)
     bool wanted = v <= s->replicas;
 
     if (p->resume_at && p->resume_at <= now)
-        resume(s, v);
+        resume_daemon(s, v);
     if (sim_core(s->sim, v)) {
         bool parked = sim_parked(s->sim, v);
 
         p->start_at = 0;
         if (parked && !p->kill_at)
-            p->kill_at = now + 1 + dice(s, 1000);
+            p->kill_at = now + 1 + roll_dice(s, 1000);
         if (p->kill_at && p->kill_at <= now) {
             p->kill_at = 0;
             if (!wanted || parked) {
-                tell(s, "pod %u is removed", v);
+                trace_line(s, "pod %u is removed", v);
                 sim_crash(s->sim, v);
             }
         }
@@ -120,11 +120,11 @@ static void pod_step(struct script *s, uint32_t v)
     if (!wanted || p->start_at > now)
         return;
     if (p->start_at == 0) {
-        p->start_at = now + 1 + dice(s, 3) * dice(s, 1500);
+        p->start_at = now + 1 + roll_dice(s, 3) * roll_dice(s, 1500);
         return;
     }
     p->start_at = p->kill_at = 0;
-    tell(s, "pod %u starts", v);
+    trace_line(s, "pod %u starts", v);
     sim_start(s->sim, v);
 }
 
@@ -142,52 +142,52 @@ static void follow_failures(struct script *s)
     const struct core *head = sim_core(s->sim, 0);
     bool any = false;
 
-    if (!head || !since(s, 2))
+    if (!head || !done_since(s, 2))
         return;
-    if (since(s, 8))
+    if (done_since(s, 8))
         s->replicas = ask_follow(s->sim, s->nodes, s->replicas, s->resting);
     head_inspect_campaigns(core_inspect_launch(head), see_failure, &any);
     if (any && head_inspect_bound(core_inspect_launch(head)) < s->replicas)
         s->replicas = head_inspect_bound(core_inspect_launch(head));
 }
 
-static bool contributes(void *arg, uint64_t *timeout_ms)
+static bool rank_contributes(void *arg, uint64_t *timeout_ms)
 {
     struct script *s = arg;
 
-    if (!s->resting && dice(s, 3))
+    if (!s->resting && roll_dice(s, 3))
         return false;
-    if (dice(s, 6) == 0)
-        *timeout_ms = 1 + dice(s, 4000);
+    if (roll_dice(s, 6) == 0)
+        *timeout_ms = 1 + roll_dice(s, 4000);
     return true;
 }
 
 /* The schedule waits for nothing else than time, unless it has set `until`. */
-static bool stops(struct sim *sim, void *arg)
+static bool may_stop(struct sim *sim, void *arg)
 {
     const struct script *s = arg;
 
-    return failed(sim, s->check) ||
+    return has_failed(sim, s->check) ||
            (s->until && sim_core(sim, 0) && script_look(sim_core(sim, 0)).phase == s->until);
 }
 
-static void pass(struct script *s, uint64_t ms)
+static void pass_time(struct script *s, uint64_t ms)
 {
     uint64_t end = sim_now(s->sim) + ms;
 
-    while (sim_now(s->sim) < end && !stops(s->sim, s)) {
+    while (sim_now(s->sim) < end && !may_stop(s->sim, s)) {
         uint64_t step = end - sim_now(s->sim);
 
-        (void)sim_until(s->sim, stops, s, step > 250 ? 250 : step);
+        (void)sim_until(s->sim, may_stop, s, step > 250 ? 250 : step);
         if (s->heal_at && s->heal_at <= sim_now(s->sim)) {
             s->heal_at = 0;
-            tell(s, "the partition is healed");
+            trace_line(s, "the partition is healed");
             sim_heal(s->sim);
         }
         follow_failures(s);
-        if (since(s, 7) && (s->resting || dice(s, 4) == 0))
+        if (done_since(s, 7) && (s->resting || roll_dice(s, 4) == 0))
             check_let_go(s->check, s->resting);
-        check_gather_go(s->check, contributes, s);
+        check_gather_go(s->check, rank_contributes, s);
         for (uint32_t v = 0; v < s->nodes; v++)
             pod_step(s, v);
     }
@@ -195,73 +195,73 @@ static void pass(struct script *s, uint64_t ms)
 
 /* --- work */
 
-static void crash(struct script *s, uint32_t v);
-static void fault(struct script *s);
+static void crash_daemon(struct script *s, uint32_t v);
+static void inject_fault(struct script *s);
 
 static uint32_t some_node(struct script *s)
 {
-    return (uint32_t)dice(s, s->nodes);
+    return (uint32_t)roll_dice(s, s->nodes);
 }
 
 static uint32_t some_member(struct script *s)
 {
-    return 1 + (uint32_t)dice(s, s->nodes - 1);
+    return 1 + (uint32_t)roll_dice(s, s->nodes - 1);
 }
 
 /* A job that goes on without the ranks that it loses; the exit code that it has then. */
-static int outlive(struct script *s, struct sim_want *w)
+static int submit_outliving(struct script *s, struct sim_want *w)
 {
     w->flags = JOB_RECOVERABLE;
     w->loses = true;
-    if (dice(s, 2))
+    if (roll_dice(s, 2))
         return w->code;
     w->flags |= JOB_STRICT;
     w->code = 0;
     return w->ranks > SIM_LOST_RANK ? exit_code_of_signal(SIGKILL) : 0;
 }
 
-static void submit(struct script *s, uint32_t v)
+static void submit_job(struct script *s, uint32_t v)
 {
-    struct sim_want w = {.ranks = 1 + (uint32_t)dice(s, s->replicas + 1)};
+    struct sim_want w = {.ranks = 1 + (uint32_t)roll_dice(s, s->replicas + 1)};
     int code;
 
-    w.run_ms = dice(s, 4) ? dice(s, 300) : dice(s, 3000);
-    w.code = dice(s, 8) ? 0 : 3;
+    w.run_ms = roll_dice(s, 4) ? roll_dice(s, 300) : roll_dice(s, 3000);
+    w.code = roll_dice(s, 8) ? 0 : 3;
     code = w.code;
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v) || sim_njobs(s->sim) >= SIM_JOBS_MAX)
         return;
-    if (since(s, 5) && dice(s, 3) == 0) {
-        w.nfiles = 1 + (uint32_t)dice(s, SIM_FILES_MAX);
-        w.full = dice(s, 12) == 0;
+    if (done_since(s, 5) && roll_dice(s, 3) == 0) {
+        w.nfiles = 1 + (uint32_t)roll_dice(s, SIM_FILES_MAX);
+        w.full = roll_dice(s, 12) == 0;
     }
-    if (since(s, 6) && dice(s, 4) == 0)
-        code = outlive(s, &w);
-    if (since(s, 7) && !w.flags && dice(s, 4) == 0) {
-        w.stop = dice(s, 2) ? JOB_STOP_EXEC : JOB_STOP_INIT;
-        w.stop_rank = dice(s, 3) ? JOB_RANK_ALL : (uint32_t)dice(s, w.ranks);
+    if (done_since(s, 6) && roll_dice(s, 4) == 0)
+        code = submit_outliving(s, &w);
+    if (done_since(s, 7) && !w.flags && roll_dice(s, 4) == 0) {
+        w.stop = roll_dice(s, 2) ? JOB_STOP_EXEC : JOB_STOP_INIT;
+        w.stop_rank = roll_dice(s, 3) ? JOB_RANK_ALL : (uint32_t)roll_dice(s, w.ranks);
     }
-    w.absent = since(s, 9) && dice(s, 16) == 0;
-    tell(s, "job of %u ranks, %llu ms, code %d, %u files%s%s%s at vpid %u", w.ranks,
-         (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "",
-         w.absent ? ", in a directory that is not everywhere" : "",
-         w.flags & JOB_STRICT ? ", strict"
-         : w.flags            ? ", recoverable"
-                              : "",
-         v);
+    w.absent = done_since(s, 9) && roll_dice(s, 16) == 0;
+    trace_line(s, "job of %u ranks, %llu ms, code %d, %u files%s%s%s at vpid %u", w.ranks,
+               (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "",
+               w.absent ? ", in a directory that is not everywhere" : "",
+               w.flags & JOB_STRICT ? ", strict"
+               : w.flags            ? ", recoverable"
+                                    : "",
+               v);
     s->expected[sim_njobs(s->sim)] = w.full || w.absent ? EXIT_CODE_NOT_LAUNCHED : code;
     sim_submit_job(s->sim, v, &w);
     s->result->jobs++;
 }
 
-static void message(struct script *s)
+static void send_message(struct script *s)
 {
     uint32_t from = some_node(s);
 
     if (!sim_stopped(s->sim, from))
-        check_send(s->check, from, some_node(s), (enum out_class)dice(s, CLASSES));
+        check_send(s->check, from, some_node(s), (enum out_class)roll_dice(s, CLASSES));
 }
 
-static void grow(struct script *s, uint32_t to)
+static void grow_dvm(struct script *s, uint32_t to)
 {
     struct api_size in = {.sequence = ++s->sequence, .members = to};
     uint32_t slack = (uint32_t)(in.sequence % 5); /* of a third: applications are within limits */
@@ -270,7 +270,7 @@ static void grow(struct script *s, uint32_t to)
 
     if (in.sequence % 3 == 0)
         in.limits = (struct api_size_limits){true, to > slack ? to - slack : 0, to + slack};
-    tell(s, "size %u", to);
+    trace_line(s, "size %u", to);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_size_put(sim_core(s->sim, 0), &in, &out, &reason, NULL) == 0 && to > s->replicas)
         s->replicas = to;
@@ -282,11 +282,11 @@ static void grow(struct script *s, uint32_t to)
 static void grow_whole(struct script *s)
 {
     uint32_t targets[SIM_NODES_MAX];
-    uint32_t first = 1 + (uint32_t)dice(s, s->replicas + 1);
-    uint32_t last = first + (uint32_t)dice(s, s->nodes);
+    uint32_t first = 1 + (uint32_t)roll_dice(s, s->replicas + 1);
+    uint32_t last = first + (uint32_t)roll_dice(s, s->nodes);
     struct api_campaign_request r = {.sequence = ++s->sequence,
                                      .kind = API_KIND_GROW,
-                                     .deadline_s = dice(s, 2) ? (int64_t)dice(s, 8) : -1,
+                                     .deadline_s = roll_dice(s, 2) ? (int64_t)roll_dice(s, 8) : -1,
                                      .targets = targets};
     struct api_campaign out;
     const char *reason;
@@ -300,24 +300,25 @@ static void grow_whole(struct script *s)
     snprintf(id, sizeof id, "c%llu", (unsigned long long)++s->ncampaigns);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
-        tell(s, "grow %u..%u refused: %s", first, last, reason);
+        trace_line(s, "grow %u..%u refused: %s", first, last, reason);
         return;
     }
     s->replicas = last > s->replicas ? last : s->replicas;
     s->result->campaigns++;
-    tell(s, "grow %s %u..%u, deadline %lld s: %s", id, first, last, (long long)r.deadline_s,
-         api_phase_name(out.phase));
+    trace_line(s, "grow %s %u..%u, deadline %lld s: %s", id, first, last, (long long)r.deadline_s,
+               api_phase_name(out.phase));
     api_campaign_free(&out);
     sim_drain(s->sim, 0);
 }
 
 /* The operator removes the pods when the campaign is complete: here a parked daemon tells it. */
-static void shrink(struct script *s, uint32_t to)
+static void shrink_dvm(struct script *s, uint32_t to)
 {
     uint32_t targets[SIM_NODES_MAX];
     struct api_campaign_request r = {.sequence = ++s->sequence,
-                                     .drain_mode = dice(s, 4) ? API_DRAIN_WAIT : API_DRAIN_KILL,
-                                     .deadline_s = dice(s, 3) ? -1 : (int64_t)dice(s, 3),
+                                     .drain_mode =
+                                         roll_dice(s, 4) ? API_DRAIN_WAIT : API_DRAIN_KILL,
+                                     .deadline_s = roll_dice(s, 3) ? -1 : (int64_t)roll_dice(s, 3),
                                      .targets = targets};
     struct api_campaign out;
     const char *reason;
@@ -330,55 +331,55 @@ static void shrink(struct script *s, uint32_t to)
     snprintf(id, sizeof id, "c%llu", (unsigned long long)++s->ncampaigns);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
-        tell(s, "shrink to %u refused: %s", to, reason);
+        trace_line(s, "shrink to %u refused: %s", to, reason);
         return;
     }
     s->kills |= r.drain_mode == API_DRAIN_KILL || r.deadline_s >= 0;
     s->replicas = to < s->replicas ? to : s->replicas;
     s->result->campaigns++;
-    tell(s, "shrink %s to %u", id, to);
+    trace_line(s, "shrink %s to %u", id, to);
     api_campaign_free(&out);
     sim_drain(s->sim, 0);
 }
 
 /* A fault while a grow campaign wires its daemons, which takes moments only. */
-static void strike(struct script *s)
+static void strike_grow(struct script *s)
 {
     s->until = PHASE_WIRING;
-    pass(s, 3000);
+    pass_time(s, 3000);
     s->until = PHASE_NONE;
-    if (failed(s->sim, s->check) || !sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
+    if (has_failed(s->sim, s->check) || !sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
         return;
-    if (s->profile == 3 && dice(s, 3) == 0)
-        crash(s, 0);
-    else if (s->profile >= 2 && dice(s, 2))
-        crash(s, some_member(s));
+    if (s->profile == 3 && roll_dice(s, 3) == 0)
+        crash_daemon(s, 0);
+    else if (s->profile >= 2 && roll_dice(s, 2))
+        crash_daemon(s, some_member(s));
     else
-        fault(s);
+        inject_fault(s);
 }
 
-static void resize(struct script *s)
+static void resize_dvm(struct script *s)
 {
-    uint32_t to = (uint32_t)dice(s, s->nodes);
-    bool midway = dice(s, 3) == 0;
+    uint32_t to = (uint32_t)roll_dice(s, s->nodes);
+    bool midway = roll_dice(s, 3) == 0;
 
     if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
         return;
     if (midway)
-        submit(s, 0); /* mapped, and not sent yet, when the campaign comes */
-    if (since(s, 2) && dice(s, 3) == 0)
+        submit_job(s, 0); /* mapped, and not sent yet, when the campaign comes */
+    if (done_since(s, 2) && roll_dice(s, 3) == 0)
         grow_whole(s);
-    else if (to >= s->replicas && dice(s, 4))
-        grow(s, to);
+    else if (to >= s->replicas && roll_dice(s, 4))
+        grow_dvm(s, to);
     else
-        shrink(s, to);
-    if (s->profile && since(s, 4) && dice(s, 4) == 0)
-        strike(s);
-    if (s->profile >= 2 && dice(s, midway ? 3 : 16) == 0)
-        crash(s, some_member(s)); /* the campaign has to wait for the news of it */
+        shrink_dvm(s, to);
+    if (s->profile && done_since(s, 4) && roll_dice(s, 4) == 0)
+        strike_grow(s);
+    if (s->profile >= 2 && roll_dice(s, midway ? 3 : 16) == 0)
+        crash_daemon(s, some_member(s)); /* the campaign has to wait for the news of it */
 }
 
-static void cancel(struct script *s)
+static void cancel_campaign(struct script *s)
 {
     struct api_campaign out;
     const char *reason;
@@ -386,18 +387,18 @@ static void cancel(struct script *s)
 
     if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0) || s->ncampaigns == 0)
         return;
-    snprintf(id, sizeof id, "c%llu", (unsigned long long)(s->ncampaigns - dice(s, 2)));
+    snprintf(id, sizeof id, "c%llu", (unsigned long long)(s->ncampaigns - roll_dice(s, 2)));
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_cancel(sim_core(s->sim, 0), id, &out, &reason, NULL) < 0)
         return;
-    tell(s, "cancel %s: %s", id, api_phase_name(out.phase));
+    trace_line(s, "cancel %s: %s", id, api_phase_name(out.phase));
     api_campaign_free(&out);
     sim_drain(s->sim, 0);
-    if (dice(s, 2))
-        grow(s, s->nodes - 1);
+    if (roll_dice(s, 2))
+        grow_dvm(s, s->nodes - 1);
 }
 
-static void ask(struct script *s)
+static void ask_resize(struct script *s)
 {
     struct asked_some a;
 
@@ -405,16 +406,16 @@ static void ask(struct script *s)
         return;
     s->kills |= a.kills;
     s->result->asks++;
-    tell(s, "%s", a.text);
+    trace_line(s, "%s", a.text);
 }
 
-static void sigterm(struct script *s)
+static void send_sigterm(struct script *s)
 {
     uint32_t v = some_member(s);
 
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v))
         return;
-    tell(s, "SIGTERM to vpid %u", v);
+    trace_line(s, "SIGTERM to vpid %u", v);
     if (core_state(sim_core(s->sim, v)) == CORE_JOINING)
         check_healthy(s->check, false); /* its greeting may be on its way still */
     core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
@@ -429,20 +430,20 @@ static void client_gone(struct script *s)
 
     if (n == 0 || !sim_core(s->sim, v) || sim_stopped(s->sim, v))
         return;
-    n = n - 1 - dice(s, n < 4 ? n : 4);
+    n = n - 1 - roll_dice(s, n < 4 ? n : 4);
     if (sim_job(s->sim, n)->done || sim_job_home(s->sim, n) != v)
         return;
-    tell(s, "the submitter of job %zu is gone", n);
+    trace_line(s, "the submitter of job %zu is gone", n);
     sim_job_forget(s->sim, n);
     core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
     core_client_gone(sim_core(s->sim, v), (uint32_t)n);
     sim_drain(s->sim, v);
 }
 
-static void gather(struct script *s)
+static void begin_gather(struct script *s)
 {
     uint32_t vpids[SIM_NODES_MAX];
-    uint64_t odds = 1 + dice(s, 3);
+    uint64_t odds = 1 + roll_dice(s, 3);
     uint32_t n = 0;
 
     for (uint32_t v = 0; v < s->nodes; v++) {
@@ -450,13 +451,13 @@ static void gather(struct script *s)
 
         if (x && core_state(x) == CORE_WIRED && sim_core(s->sim, 0) &&
             core_live_in(sim_core(s->sim, 0), v, core_inspect_epoch(x).ctr) &&
-            dice(s, 1 + odds) != 0)
+            roll_dice(s, 1 + odds) != 0)
             vpids[n++] = v;
     }
     if (n == 0)
         return;
-    tell(s, "a collective of %u members, the first is vpid %u", n, vpids[0]);
-    check_gather(s->check, vpids, n, 1 + (uint32_t)dice(s, 4));
+    trace_line(s, "a collective of %u members, the first is vpid %u", n, vpids[0]);
+    check_gather(s->check, vpids, n, 1 + (uint32_t)roll_dice(s, 4));
 }
 
 /* --- faults */
@@ -467,73 +468,73 @@ static void break_link(struct script *s)
 
     if (!sim_some_wire(s->sim, &a, &b))
         return;
-    if (dice(s, 2)) {
+    if (roll_dice(s, 2)) {
         count_fault(s, FAULT_BREAK);
-        tell(s, "the link of vpids %u and %u breaks", a, b);
+        trace_line(s, "the link of vpids %u and %u breaks", a, b);
         sim_break(s->sim, a, b);
     } else {
-        uint64_t late = 1 + dice(s, 1500);
+        uint64_t late = 1 + roll_dice(s, 1500);
 
         count_fault(s, FAULT_HALF);
-        tell(s, "the link of vpids %u and %u breaks, %u sees it %llu ms later", a, b, b,
-             (unsigned long long)late);
+        trace_line(s, "the link of vpids %u and %u breaks, %u sees it %llu ms later", a, b, b,
+                   (unsigned long long)late);
         sim_break_half(s->sim, a, b, late);
     }
 }
 
-static void crash(struct script *s, uint32_t v)
+static void crash_daemon(struct script *s, uint32_t v)
 {
     if (!sim_core(s->sim, v))
         return;
     s->pods[v] = (struct pod){0};
     if (v == 0)
         count_fault(s, FAULT_HEAD);
-    if (dice(s, 3) == 0) {
+    if (roll_dice(s, 3) == 0) {
         count_fault(s, FAULT_VANISH);
-        tell(s, "vpid %u vanishes", v);
+        trace_line(s, "vpid %u vanishes", v);
         sim_vanish(s->sim, v);
-    } else if (!sim_stopped(s->sim, v) && dice(s, 3) == 0) {
+    } else if (!sim_stopped(s->sim, v) && roll_dice(s, 3) == 0) {
         count_fault(s, FAULT_CRASH);
-        tell(s, "vpid %u cannot go on", v);
+        trace_line(s, "vpid %u cannot go on", v);
         core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
         core_fail(sim_core(s->sim, v), "it cannot go on");
         sim_drain(s->sim, v);
     } else {
         count_fault(s, FAULT_CRASH);
-        tell(s, "vpid %u crashes", v);
+        trace_line(s, "vpid %u crashes", v);
         sim_crash(s->sim, v);
     }
-    if (dice(s, 3) == 0) { /* back before anybody has noticed */
+    if (roll_dice(s, 3) == 0) { /* back before anybody has noticed */
         count_fault(s, FAULT_RESTART);
-        tell(s, "pod %u starts at once", v);
+        trace_line(s, "pod %u starts at once", v);
         sim_start(s->sim, v);
     }
 }
 
-static void stop(struct script *s)
+static void stop_daemon(struct script *s)
 {
     uint32_t v = s->profile < 3 ? some_member(s) : some_node(s);
 
     if (!sim_core(s->sim, v) || sim_stopped(s->sim, v))
         return;
     count_fault(s, FAULT_STOP);
-    s->pods[v].resume_at = sim_now(s->sim) + (v == 0       ? 1 + dice(s, 3000)
-                                              : dice(s, 2) ? 1 + dice(s, 3000)
-                                                           : 5000 + dice(s, 30000));
-    tell(s, "vpid %u stops until %llu", v, (unsigned long long)s->pods[v].resume_at);
+    s->pods[v].resume_at = sim_now(s->sim) + (v == 0            ? 1 + roll_dice(s, 3000)
+                                              : roll_dice(s, 2) ? 1 + roll_dice(s, 3000)
+                                                                : 5000 + roll_dice(s, 30000));
+    trace_line(s, "vpid %u stops until %llu", v, (unsigned long long)s->pods[v].resume_at);
     sim_stop(s->sim, v, true);
 }
 
-static void partition(struct script *s)
+static void cut_network(struct script *s)
 {
     if (s->heal_at)
         return;
     count_fault(s, FAULT_PARTITION);
-    s->heal_at = sim_now(s->sim) + 1 + (dice(s, 2) ? dice(s, 3000) : dice(s, 25000));
-    tell(s, "a partition until %llu", (unsigned long long)s->heal_at);
+    s->heal_at = sim_now(s->sim) + 1 + (roll_dice(s, 2) ? roll_dice(s, 3000) : roll_dice(s, 25000));
+    trace_line(s, "a partition until %llu", (unsigned long long)s->heal_at);
     for (uint32_t v = 1; v < s->nodes; v++) {
-        if (dice(s, 3) == 0) {
-            tell(s, "  without vpid %u", v);
+        if (roll_dice(s, 3) == 0) {
+            trace_line(s, "  without vpid %u", v);
             sim_partition(s->sim, v, 1);
         }
     }
@@ -545,9 +546,9 @@ static void late_frame(struct script *s)
     sim_replay(s->sim);
 }
 
-static void fault(struct script *s)
+static void inject_fault(struct script *s)
 {
-    uint64_t d = dice(s, 20);
+    uint64_t d = roll_dice(s, 20);
 
     if (s->profile == 0)
         return;
@@ -556,36 +557,36 @@ static void fault(struct script *s)
     else if (d < 12 || s->profile == 1)
         break_link(s);
     else if (d < 15)
-        crash(s, s->profile == 3 && dice(s, 6) == 0 ? 0 : some_member(s));
+        crash_daemon(s, s->profile == 3 && roll_dice(s, 6) == 0 ? 0 : some_member(s));
     else if (d < 18)
-        stop(s);
+        stop_daemon(s);
     else
-        partition(s);
+        cut_network(s);
 }
 
-static void step(struct script *s)
+static void take_step(struct script *s)
 {
-    uint64_t d = dice(s, 20);
+    uint64_t d = roll_dice(s, 20);
 
-    if (since(s, 3) && dice(s, 8) == 0)
-        gather(s);
-    if (since(s, 8) && dice(s, 8) == 0)
-        ask(s);
+    if (done_since(s, 3) && roll_dice(s, 8) == 0)
+        begin_gather(s);
+    if (done_since(s, 8) && roll_dice(s, 8) == 0)
+        ask_resize(s);
 
     if (d < 6)
-        submit(s, some_node(s));
+        submit_job(s, some_node(s));
     else if (d < 10)
-        message(s);
+        send_message(s);
     else if (d < 13)
-        resize(s);
+        resize_dvm(s);
     else if (d < 14)
-        cancel(s);
+        cancel_campaign(s);
     else if (d < 15)
-        sigterm(s);
+        send_sigterm(s);
     else if (d < 16)
         client_gone(s);
     else
-        fault(s);
+        inject_fault(s);
     count_fault(s, FAULT_NONE);
 }
 
@@ -633,25 +634,25 @@ static void come_to_rest(struct script *s)
 {
     uint64_t end;
 
-    tell(s, "no more faults, no more work");
+    trace_line(s, "no more faults, no more work");
     sim_heal(s->sim);
     s->heal_at = 0;
     s->resting = true;
     for (uint32_t v = 0; v < s->nodes; v++) {
         if (sim_stopped(s->sim, v))
-            resume(s, v);
+            resume_daemon(s, v);
     }
     end = sim_now(s->sim) + REST_MAX_MS;
     for (;;) {
         struct rest r = {0, 0};
 
-        pass(s, 500);
-        if (failed(s->sim, s->check))
+        pass_time(s, 500);
+        if (has_failed(s->sim, s->check))
             return;
         if (sim_core(s->sim, 0)) {
             r = what_is_left(s);
             if (r.campaigns == 0 && s->replicas < s->nodes - 1)
-                grow(s, s->nodes - 1); /* so that every job finds its slots */
+                grow_dvm(s, s->nodes - 1); /* so that every job finds its slots */
             else if (r.jobs == 0 && r.campaigns == 0 && missing_members(s) == 0)
                 break;
         }
@@ -666,7 +667,7 @@ static void come_to_rest(struct script *s)
                        missing_members(s), s->replicas);
         return;
     }
-    pass(s, 20000);
+    pass_time(s, 20000);
 }
 
 static void check_jobs(struct script *s)
@@ -690,26 +691,26 @@ static void check_jobs(struct script *s)
     }
 }
 
-static void begin(struct script *s)
+static void begin_schedule(struct script *s)
 {
     static const uint32_t radixes[] = {2, 2, 3, 4, 32, 64};
     struct sim_opts o = {.seed = (unsigned)s->opts.seed, .uneven = true, .trace = s->opts.trace};
 
     s->sim = sim_create(&o);
     for (unsigned i = 0; i < 3; i++)
-        (void)dice(s, 2); /* neighbouring seeds have little in common from here on */
-    s->nodes = s->opts.nodes ? s->opts.nodes : 3 + (uint32_t)dice(s, dice(s, 2) ? 8 : 23);
-    s->profile = (unsigned)dice(s, 4);
+        (void)roll_dice(s, 2); /* neighbouring seeds have little in common from here on */
+    s->nodes = s->opts.nodes ? s->opts.nodes : 3 + (uint32_t)roll_dice(s, roll_dice(s, 2) ? 8 : 23);
+    s->profile = (unsigned)roll_dice(s, 4);
     s->replicas = s->nodes - 1;
     o.nodes = s->nodes;
     o.size = s->replicas;
-    o.radix = radixes[dice(s, 6)];
-    o.slots = 1 + (uint32_t)dice(s, 3);
-    o.delay_ms = 1 + dice(s, 3) * dice(s, 30);
+    o.radix = radixes[roll_dice(s, 6)];
+    o.slots = 1 + (uint32_t)roll_dice(s, 3);
+    o.delay_ms = 1 + roll_dice(s, 3) * roll_dice(s, 30);
     sim_configure(s->sim, &o);
-    tell(s, "seed %llu: %u nodes, radix %u, slots %u, delay %llu ms, profile %u",
-         (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots,
-         (unsigned long long)o.delay_ms, s->profile);
+    trace_line(s, "seed %llu: %u nodes, radix %u, slots %u, delay %llu ms, profile %u",
+               (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots,
+               (unsigned long long)o.delay_ms, s->profile);
     s->check = check_create(s->sim);
     check_healthy(s->check, s->profile == 0);
     for (uint32_t v = 0; v < s->nodes; v++)
@@ -731,13 +732,14 @@ static void tell_nodes(struct script *s)
         const struct core *x = sim_core(s->sim, v);
 
         if (x)
-            tell(s,
-                 "vpid %u: %s, epoch %llu, version %llu, complete %llu, live %u, lifeline %d: "
-                 "%.80s",
-                 v, state_at_head(s, v), (unsigned long long)core_inspect_epoch(x).ctr,
-                 (unsigned long long)core_stats(x).version,
-                 (unsigned long long)core_inspect_complete(x), core_stats(x).live,
-                 (int)core_inspect_lifeline(x), core_state_text(x));
+            trace_line(
+                s,
+                "vpid %u: %s, epoch %llu, version %llu, complete %llu, live %u, lifeline %d: "
+                "%.80s",
+                v, state_at_head(s, v), (unsigned long long)core_inspect_epoch(x).ctr,
+                (unsigned long long)core_stats(x).version,
+                (unsigned long long)core_inspect_complete(x), core_stats(x).live,
+                (int)core_inspect_lifeline(x), core_state_text(x));
     }
 }
 
@@ -760,20 +762,22 @@ void script_run(const struct script_opts *o, struct script_result *r)
 
     s->opts = *o;
     s->result = r;
-    begin(s);
-    pass(s, dice(s, 2) ? 2000 : dice(s, 500));
-    steps = 20 + (unsigned)dice(s, 120);
-    while (steps-- && !failed(s->sim, s->check)) {
-        step(s);
-        pass(s, dice(s, 3) ? dice(s, 60) : dice(s, 8) ? dice(s, 500) : dice(s, 5000));
+    begin_schedule(s);
+    pass_time(s, roll_dice(s, 2) ? 2000 : roll_dice(s, 500));
+    steps = 20 + (unsigned)roll_dice(s, 120);
+    while (steps-- && !has_failed(s->sim, s->check)) {
+        take_step(s);
+        pass_time(s, roll_dice(s, 3)   ? roll_dice(s, 60)
+                     : roll_dice(s, 8) ? roll_dice(s, 500)
+                                       : roll_dice(s, 5000));
     }
-    if (!failed(s->sim, s->check))
+    if (!has_failed(s->sim, s->check))
         come_to_rest(s);
-    if (!failed(s->sim, s->check)) {
+    if (!has_failed(s->sim, s->check)) {
         check_rest(s->check);
         check_jobs(s);
     }
-    if (failed(s->sim, s->check))
+    if (has_failed(s->sim, s->check))
         tell_nodes(s);
     r->nodes = s->nodes;
     snprintf(r->name, sizeof r->name, "%s", check_failed(s->check));

@@ -71,7 +71,7 @@ void sim_destroy(struct sim *s)
     free(s);
 }
 
-static bool before(const struct ev *a, const struct ev *b)
+static bool event_before(const struct ev *a, const struct ev *b)
 {
     return a->at != b->at ? a->at < b->at : a->number < b->number;
 }
@@ -84,7 +84,7 @@ void sim_heap_put(struct sim *s, struct ev *e)
         s->heap_max = s->heap_max ? 2 * s->heap_max : 256;
         s->heap = xrealloc(s->heap, s->heap_max * sizeof(struct ev *));
     }
-    for (; i > 0 && before(e, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && event_before(e, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
         s->heap[i] = s->heap[(i - 1) / 2];
     s->heap[i] = e;
 }
@@ -96,9 +96,9 @@ static struct ev *heap_take(struct sim *s)
     size_t i = 0;
 
     for (size_t c = 1; c < s->nheap; c = 2 * i + 1) {
-        if (c + 1 < s->nheap && before(s->heap[c + 1], s->heap[c]))
+        if (c + 1 < s->nheap && event_before(s->heap[c + 1], s->heap[c]))
             c++;
-        if (!before(s->heap[c], e))
+        if (!event_before(s->heap[c], e))
             break;
         s->heap[i] = s->heap[c];
         i = c;
@@ -133,7 +133,7 @@ struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t 
     return e;
 }
 
-static uint64_t delay(struct sim *s)
+static uint64_t draw_delay(struct sim *s)
 {
     return 1 + sim_random(s, s->opts.delay_ms ? s->opts.delay_ms : 1);
 }
@@ -179,7 +179,7 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
     struct ev *e;
 
     if (!sim_running(s, to)) {
-        sim_schedule(s, s->now + delay(s), EV_CLOSED, vpid, act->conn);
+        sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn);
         return;
     }
     w = xcalloc(1, sizeof *w);
@@ -191,11 +191,11 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
                        .open_b = true};
     wire_add(s, w);
     w->slow = s->opts.uneven && sim_random(s, 4) == 0 ? 10 : 1;
-    w->last_b = s->now + delay(s);
+    w->last_b = s->now + draw_delay(s);
     e = sim_schedule(s, w->last_b, EV_OPEN, to, w->b_conn);
     e->incoming = true;
     e->from = vpid;
-    w->last_a = w->last_b + delay(s);
+    w->last_a = w->last_b + draw_delay(s);
     sim_schedule(s, w->last_a, EV_OPEN, vpid, w->a_conn)->from = to;
 }
 
@@ -203,7 +203,7 @@ struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kin
 {
     bool from_a = w->a == from;
     uint64_t *last = from_a ? &w->last_b : &w->last_a;
-    uint64_t at = s->now + delay(s) * w->slow;
+    uint64_t at = s->now + draw_delay(s) * w->slow;
     struct ev *e;
 
     *last = at > *last ? at : *last;
@@ -237,7 +237,7 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
         buf_put_raw(&e->data, act->data.data, act->data.len);
     } else if (sim_running(s, w->a == vpid ? w->b : w->a)) {
         /* the other end knows nothing of this connection and says so */
-        sim_schedule(s, s->now + delay(s), EV_CLOSED, vpid, act->conn)->from =
+        sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn)->from =
             w->a == vpid ? w->b : w->a;
     }
 }
@@ -351,7 +351,7 @@ static void act_client(struct sim *s, const struct out_act *act)
     client_msg_free(&m);
 }
 
-static void act(struct sim *s, uint32_t vpid, struct out_act *a)
+static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
 {
     struct wire *w;
 
@@ -421,7 +421,7 @@ void sim_drain(struct sim *s, uint32_t vpid)
     while (sim_running(s, vpid) && core_next(s->nodes[vpid].core, &a)) {
         if (s->hooks.action)
             s->hooks.action(s->hooks.arg, vpid, &a);
-        act(s, vpid, &a);
+        carry_out(s, vpid, &a);
         out_act_free(&a);
     }
     if (sim_running(s, vpid))
@@ -597,7 +597,7 @@ bool sim_rank_lives(const struct sim *s, uint32_t vpid, const char *nspace, uint
 
 /* --- the turn */
 
-static void deliver(struct sim *s, struct ev *e)
+static void deliver_event(struct sim *s, struct ev *e)
 {
     struct node *n = &s->nodes[e->vpid];
     struct wire *w;
@@ -630,7 +630,7 @@ static void deliver(struct sim *s, struct ev *e)
     sim_drain(s, e->vpid);
 }
 
-static void stops(struct sim *s)
+static void note_stops(struct sim *s)
 {
     struct rank_proc *p;
 
@@ -647,12 +647,12 @@ static void stops(struct sim *s)
             core_proc(c, p->nspace, p->rank, CORE_PROC_REGISTERED, 0, NULL);
         core_proc(c, p->nspace, p->rank, CORE_PROC_HELD, 0, NULL);
         sim_drain(s, p->vpid);
-        stops(s); /* the list may have changed */
+        note_stops(s); /* the list may have changed */
         return;
     }
 }
 
-static void exits(struct sim *s)
+static void note_exits(struct sim *s)
 {
     struct rank_proc *p, *tmp;
 
@@ -668,12 +668,12 @@ static void exits(struct sim *s)
         core_proc(c, p->nspace, p->rank, CORE_PROC_WAITPID, p->status, NULL);
         sim_proc_free(s, p);
         sim_drain(s, vpid);
-        exits(s); /* the list may have changed */
+        note_exits(s); /* the list may have changed */
         return;
     }
 }
 
-static void ticks(struct sim *s)
+static void run_ticks(struct sim *s)
 {
     for (uint32_t v = 0; v < s->opts.nodes; v++) {
         struct core *c = s->nodes[v].core;
@@ -707,7 +707,7 @@ static uint64_t next_time(const struct sim *s)
     return at;
 }
 
-static void turn(struct sim *s)
+static void run_turn(struct sim *s)
 {
     while (s->nheap && s->heap[0]->at <= s->now) {
         struct ev *e = heap_take(s);
@@ -720,13 +720,13 @@ static void turn(struct sim *s)
             DL_APPEND(s->nodes[e->vpid].held, e);
             continue;
         }
-        deliver(s, e);
+        deliver_event(s, e);
         sim_ev_free(e);
     }
-    stops(s);
-    exits(s);
+    note_stops(s);
+    note_exits(s);
     sim_files_turn(s);
-    ticks(s);
+    run_ticks(s);
 }
 
 bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg, uint64_t for_ms)
@@ -741,7 +741,7 @@ bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg,
         if (at > end)
             break;
         s->now = at > s->now ? at : s->now;
-        turn(s);
+        run_turn(s);
     }
     s->now = end;
     return false;

@@ -12,7 +12,7 @@ static int check_id(const char *id, struct ctl_reply *rp)
     return -1;
 }
 
-static void answer(struct ctl_reply *rp, int status, struct api_campaign *c)
+static void answer_campaign(struct ctl_reply *rp, int status, struct api_campaign *c)
 {
     rp->status = status;
     rp->body = api_campaign_encode(c);
@@ -36,7 +36,7 @@ void ctl_put_campaign(struct ctl *ctl, const struct ctl_request *rq, struct ctl_
     if (core_campaign_put(ctl->core, rq->id, &r, &c, &reason, &err) < 0)
         ctl_refuse_err(rp, reason, &err);
     else
-        answer(rp, api_phase_terminal(c.phase) ? 200 : 202, &c);
+        answer_campaign(rp, api_phase_terminal(c.phase) ? 200 : 202, &c);
     api_campaign_request_free(&r);
 }
 
@@ -52,7 +52,7 @@ void ctl_cancel_campaign(struct ctl *ctl, const struct ctl_request *rq, struct c
     if (core_campaign_cancel(ctl->core, rq->id, &c, &reason, &err) < 0)
         ctl_refuse_err(rp, reason, &err);
     else
-        answer(rp, 200, &c);
+        answer_campaign(rp, 200, &c);
 }
 
 void ctl_get_campaign(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
@@ -66,5 +66,5 @@ void ctl_get_campaign(struct ctl *ctl, const struct ctl_request *rq, struct ctl_
     if (core_campaign_get(ctl->core, rq->id, &c, &reason, &err) < 0)
         ctl_refuse_err(rp, reason, &err);
     else
-        answer(rp, 200, &c);
+        answer_campaign(rp, 200, &c);
 }

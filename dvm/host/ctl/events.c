@@ -52,7 +52,7 @@ void ctl_get_events(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
 
 /* --- the streams */
 
-static void forget(struct ctl_stream *s)
+static void forget_stream(struct ctl_stream *s)
 {
     struct ctl *ctl = s->ctl;
 
@@ -65,7 +65,7 @@ static void end_stream(struct ctl_stream *s)
 {
     if (s->http)
         httpd_stream_end(s->http);
-    forget(s);
+    forget_stream(s);
 }
 
 static struct ctl_stream *stream_create(struct ctl *ctl, uint64_t from)
@@ -127,7 +127,7 @@ void ctl_on_event(struct ctl *ctl, uint64_t number)
 
 static void on_http_closed(void *arg)
 {
-    forget(arg);
+    forget_stream(arg);
 }
 
 void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, uint64_t from)
@@ -157,7 +157,7 @@ void ctl_local_gone(struct ctl *ctl, uint64_t conn)
     DL_FOREACH_SAFE2(ctl->streams, s, tmp, next_stream)
     {
         if (!s->http && s->conn == conn)
-            forget(s);
+            forget_stream(s);
     }
 }
 

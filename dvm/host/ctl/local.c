@@ -14,7 +14,7 @@ struct local_path {
 };
 
 /* True if the path is the pattern's; "{id}" takes one segment that is not empty. */
-static bool matches(const char *pattern, const char *path, char **id)
+static bool matches_pattern(const char *pattern, const char *path, char **id)
 {
     const char *brace = strchr(pattern, '{');
     size_t before = brace ? (size_t)(brace - pattern) : strlen(pattern);
@@ -36,7 +36,7 @@ static const struct ctl_verb *find_verb(const char *method, struct local_path *p
 {
     *path_known = false;
     for (size_t i = 0; i < ctl_nverbs; i++) {
-        if (!matches(ctl_verbs[i].pattern, p->text, &p->id))
+        if (!matches_pattern(ctl_verbs[i].pattern, p->text, &p->id))
             continue;
         *path_known = true;
         if (strcmp(ctl_verbs[i].method, method) == 0)

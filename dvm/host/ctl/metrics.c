@@ -17,7 +17,7 @@ static void head_of(FILE *f, const char *name, const char *type, const char *hel
     fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void single(FILE *f, const char *name, const char *type, const char *help, uint64_t v)
+static void put_metric(FILE *f, const char *name, const char *type, const char *help, uint64_t v)
 {
     head_of(f, name, type, help);
     fprintf(f, "%s %" PRIu64 "\n", name, v);
@@ -35,24 +35,24 @@ static void put_states(FILE *f, const struct ctl *ctl)
 
 static void put_stats(FILE *f, const struct core_stats *s)
 {
-    single(f, "dvm_tree_repairs_total", "counter", "Repair passes of the tree.", s->repairs);
-    single(f, "dvm_broadcasts_total", "counter", "Broadcasts processed.", s->xcasts);
-    single(f, "dvm_stale_frames_total", "counter",
-           "Frames refused: of an earlier epoch, or malformed.", s->stale_frames);
-    single(f, "dvm_routed_frames_total", "counter",
-           "Frames of messages received, its own and those passed on.", s->routed_frames);
-    single(f, "dvm_circled_frames_total", "counter",
-           "Frames that were not passed on after too many hops.", s->circled_frames);
-    single(f, "dvm_jobs_started_total", "counter", "Jobs started.", s->jobs_started);
-    single(f, "dvm_jobs_ended_total", "counter", "Jobs ended.", s->jobs_ended);
+    put_metric(f, "dvm_tree_repairs_total", "counter", "Repair passes of the tree.", s->repairs);
+    put_metric(f, "dvm_broadcasts_total", "counter", "Broadcasts processed.", s->xcasts);
+    put_metric(f, "dvm_stale_frames_total", "counter",
+               "Frames refused: of an earlier epoch, or malformed.", s->stale_frames);
+    put_metric(f, "dvm_routed_frames_total", "counter",
+               "Frames of messages received, its own and those passed on.", s->routed_frames);
+    put_metric(f, "dvm_circled_frames_total", "counter",
+               "Frames that were not passed on after too many hops.", s->circled_frames);
+    put_metric(f, "dvm_jobs_started_total", "counter", "Jobs started.", s->jobs_started);
+    put_metric(f, "dvm_jobs_ended_total", "counter", "Jobs ended.", s->jobs_ended);
     head_of(f, "dvm_jobs_held_total", "counter", "Times that a resize held a job, by boundary.");
     fprintf(f, "dvm_jobs_held_total{boundary=\"map\"} %" PRIu64 "\n", s->held_map);
     fprintf(f, "dvm_jobs_held_total{boundary=\"launch\"} %" PRIu64 "\n", s->held_launch);
-    single(f, "dvm_jobs_remapped_total", "counter", "Jobs mapped again after a resize.",
-           s->remapped);
-    single(f, "dvm_daemons_live", "gauge", "Daemons in the tree, as this one knows.", s->live);
-    single(f, "dvm_membership_version", "gauge", "Number of the last membership broadcast.",
-           s->version);
+    put_metric(f, "dvm_jobs_remapped_total", "counter", "Jobs mapped again after a resize.",
+               s->remapped);
+    put_metric(f, "dvm_daemons_live", "gauge", "Daemons in the tree, as this one knows.", s->live);
+    put_metric(f, "dvm_membership_version", "gauge", "Number of the last membership broadcast.",
+               s->version);
 }
 
 static void put_members(FILE *f, const struct api_dvm *d)
@@ -75,8 +75,8 @@ static void put_members(FILE *f, const struct api_dvm *d)
         slots += d->members[m].slots;
         used += d->members[m].slots_used;
     }
-    single(f, "dvm_slots", "gauge", "Slots of wired daemons.", slots);
-    single(f, "dvm_slots_used", "gauge", "Slots in use on wired daemons.", used);
+    put_metric(f, "dvm_slots", "gauge", "Slots of wired daemons.", slots);
+    put_metric(f, "dvm_slots_used", "gauge", "Slots in use on wired daemons.", used);
 }
 
 static void put_campaigns(FILE *f, const struct api_dvm *d)
@@ -101,10 +101,10 @@ static void put_head(FILE *f, const struct ctl *ctl)
         return; /* only the head knows more */
     put_members(f, &d);
     put_campaigns(f, &d);
-    single(f, "dvm_size_members", "gauge", "Members that may join.", d.size_members);
-    single(f, "dvm_fence", "gauge", "Launch fence: 0 lets jobs through.", d.fence_total);
-    single(f, "dvm_events_total", "counter", "Events of this incarnation.", d.next_event - 1);
-    single(f, "dvm_event_streams", "gauge", "Open event streams.", ctl->nstreams);
+    put_metric(f, "dvm_size_members", "gauge", "Members that may join.", d.size_members);
+    put_metric(f, "dvm_fence", "gauge", "Launch fence: 0 lets jobs through.", d.fence_total);
+    put_metric(f, "dvm_events_total", "counter", "Events of this incarnation.", d.next_event - 1);
+    put_metric(f, "dvm_event_streams", "gauge", "Open event streams.", ctl->nstreams);
     api_dvm_free(&d);
 }
 
@@ -155,11 +155,11 @@ char *ctl_metrics_text(const struct ctl *ctl)
     put_states(f, ctl);
     put_stats(f, &stats);
     put_head(f, ctl);
-    single(f, "dvm_log_records_lost_total", "counter", "Log records that could not be written.",
-           log_lost());
-    single(f, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
-    single(f, "process_heap_bytes", "gauge", "Memory that is allocated.", heap_bytes());
-    single(f, "process_open_fds", "gauge", "Open descriptors.", open_fds());
+    put_metric(f, "dvm_log_records_lost_total", "counter", "Log records that could not be written.",
+               log_lost());
+    put_metric(f, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
+    put_metric(f, "process_heap_bytes", "gauge", "Memory that is allocated.", heap_bytes());
+    put_metric(f, "process_open_fds", "gauge", "Open descriptors.", open_fds());
     fclose(f);
     return text;
 }

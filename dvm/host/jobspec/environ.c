@@ -18,7 +18,7 @@ static const char *const left_out[] = {
 /* Settings that a user makes for the ranks, although they look like one of the above. */
 static const char *const kept[] = {"PMIX_MCA_*", "OMPI_MCA_*", "OPAL_MCA_*", NULL};
 
-static bool listed(const char *const *list, const char *entry)
+static bool is_listed(const char *const *list, const char *entry)
 {
     size_t len = strcspn(entry, "=");
 
@@ -46,7 +46,7 @@ struct env_list {
 };
 
 /* `entry` is VAR=VAL; a later one replaces an earlier one of the same name. */
-static void put(struct env_list *l, const char *entry)
+static void put_entry(struct env_list *l, const char *entry)
 {
     size_t len = strcspn(entry, "=") + 1;
 
@@ -67,12 +67,12 @@ static int export_one(struct env_list *l, char *const *environ_, const char *wor
     if (!len)
         return err_set(err, "-x '%s': no name of a variable", word);
     if (word[len]) {
-        put(l, word);
+        put_entry(l, word);
         return 0;
     }
     for (; *environ_; environ_++) {
         if (strncmp(*environ_, word, len) == 0 && (*environ_)[len] == '=') {
-            put(l, *environ_);
+            put_entry(l, *environ_);
             return 0;
         }
     }
@@ -83,9 +83,9 @@ static int export_one(struct env_list *l, char *const *environ_, const char *wor
 
 static bool goes_along(const char *entry, bool elsewhere)
 {
-    if (elsewhere && listed(of_host, entry))
+    if (elsewhere && is_listed(of_host, entry))
         return false;
-    return !listed(left_out, entry) || listed(kept, entry);
+    return !is_listed(left_out, entry) || is_listed(kept, entry);
 }
 
 static void free_list(struct env_list *l)
@@ -95,8 +95,8 @@ static void free_list(struct env_list *l)
     free(l->v);
 }
 
-char **submit_environ(char *const *environ_, const char *const *exports, size_t nexports,
-                      const char *wdir, bool elsewhere, struct err *err)
+char **environ_for_job(char *const *environ_, const char *const *exports, size_t nexports,
+                       const char *wdir, bool elsewhere, struct err *err)
 {
     struct env_list l = {0};
     char *pwd FREE_AUTO = xasprintf("PWD=%s", wdir);
@@ -105,13 +105,13 @@ char **submit_environ(char *const *environ_, const char *const *exports, size_t 
     while (environ_[count])
         count++;
     l.v = xcalloc(count + nexports + 2, sizeof(*l.v));
-    /* Unlike put(): a long environment must not take quadratic time at every start. */
+    /* Unlike put_entry(): a long environment must not take quadratic time at every start. */
     for (size_t i = 0; i < count; i++) {
         if (strchr(environ_[i], '=') && goes_along(environ_[i], elsewhere))
             l.v[l.n++] = xstrdup(environ_[i]);
     }
     if (wdir[0])
-        put(&l, pwd);
+        put_entry(&l, pwd);
     for (size_t i = 0; i < nexports; i++) {
         if (export_one(&l, environ_, exports[i], err) < 0) {
             free_list(&l);
@@ -137,14 +137,14 @@ static bool is_set(char *const *env, const char *entry)
     return false;
 }
 
-static void add(struct job_app *a, size_t *n, char *entry)
+static void append_entry(struct job_app *a, size_t *n, char *entry)
 {
     a->env = xrealloc((void *)a->env, (*n + 2) * sizeof(*a->env));
     a->env[(*n)++] = entry;
     a->env[*n] = NULL;
 }
 
-void submit_environ_complete(struct job_app *a, char *const *environ_, bool has_files)
+void environ_complete(struct job_app *a, char *const *environ_, bool has_files)
 {
     const char *home = "/";
     size_t n = 0;
@@ -154,14 +154,14 @@ void submit_environ_complete(struct job_app *a, char *const *environ_, bool has_
     for (; *environ_; environ_++) {
         if (strncmp(*environ_, "HOME=/", 6) == 0)
             home = *environ_ + 5;
-        if (n < JOB_ARGS_MAX && listed(of_host, *environ_) && !listed(left_out, *environ_) &&
+        if (n < JOB_ARGS_MAX && is_listed(of_host, *environ_) && !is_listed(left_out, *environ_) &&
             !is_set(a->env, *environ_))
-            add(a, &n, xstrdup(*environ_));
+            append_entry(a, &n, xstrdup(*environ_));
     }
     if (a->cwd[0] || has_files)
         return;
     free(a->cwd);
     a->cwd = xstrdup(home);
     if (n < JOB_ARGS_MAX && !is_set(a->env, "PWD="))
-        add(a, &n, xasprintf("PWD=%s", home));
+        append_entry(a, &n, xasprintf("PWD=%s", home));
 }

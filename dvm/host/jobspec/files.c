@@ -21,7 +21,7 @@
 /* --- names */
 
 /* Without "." and doubled slashes. */
-static char *tidied(const char *path)
+static char *tidied_path(const char *path)
 {
     char *out = xcalloc(strlen(path) + 1, 1);
     size_t n = 0;
@@ -48,7 +48,7 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static int refuse(const char *path, const char *there, const char *why, struct err *err)
+static int refuse_path(const char *path, const char *there, const char *why, struct err *err)
 {
     if (strcmp(why, "leads up by '..'") == 0 && path[0] != '/')
         return err_set(err, "file '%s' %s; by its absolute path it would come as '%s'", path, why,
@@ -68,7 +68,7 @@ static uint32_t place_of(const struct job_spec *spec, const char *there)
 
 uint32_t files_place(const struct job_spec *spec, const char *path)
 {
-    FREE_AUTO char *there = tidied(path);
+    FREE_AUTO char *there = tidied_path(path);
 
     return place_of(spec, there);
 }
@@ -76,7 +76,7 @@ uint32_t files_place(const struct job_spec *spec, const char *path)
 int files_add(struct job_spec *spec, char ***sources, const char *path, const char *cwd,
               uint32_t *number, struct err *err)
 {
-    FREE_AUTO char *tidy = tidied(path);
+    FREE_AUTO char *tidy = tidied_path(path);
     const char *there = path[0] == '/' ? last_name(tidy) : tidy;
     FREE_AUTO char *source =
         path[0] == '/' ? xasprintf("/%s", tidy) : xasprintf("%s/%s", cwd, tidy);
@@ -84,7 +84,7 @@ int files_add(struct job_spec *spec, char ***sources, const char *path, const ch
     uint32_t at = place_of(spec, there);
 
     if (why)
-        return refuse(path, there, there[0] ? why : "has no name", err);
+        return refuse_path(path, there, there[0] ? why : "has no name", err);
     if (path[0] != '/' && !cwd[0])
         return err_set(err, "file '%s': the working directory is gone", path);
     if (at && strcmp((*sources)[at - 1], source) != 0)
@@ -216,7 +216,7 @@ void files_sender_destroy(struct files_sender *s)
     free(s);
 }
 
-static int spawn(struct files_sender *s, int in, int out, struct err *err)
+static int spawn_reader(struct files_sender *s, int in, int out, struct err *err)
 {
     FREE_AUTO char *path = stager_path(err);
     FREE_AUTO char *bytes = xasprintf("%zu", stager_piece_data(s->room));
@@ -267,7 +267,7 @@ static void close_one(int *fd)
     *fd = -1;
 }
 
-static int start(struct files_sender *s, struct err *err)
+static int start_reader(struct files_sender *s, struct err *err)
 {
     int in[2] = {-1, -1};
     int out[2] = {-1, -1};
@@ -276,7 +276,7 @@ static int start(struct files_sender *s, struct err *err)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0 || pipe2(out, O_CLOEXEC) < 0)
         rc = err_sys(err, errno, "a pipe");
     else
-        rc = spawn(s, in[0], out[1], err);
+        rc = spawn_reader(s, in[0], out[1], err);
     close_one(&in[0]); /* what it does not read any more must not be waited for */
     close_one(&out[1]);
     if (rc == 0)
@@ -291,7 +291,7 @@ static int start(struct files_sender *s, struct err *err)
 int files_sender_room(struct files_sender *s, uint64_t total, struct err *err)
 {
     s->room = total > s->room ? total : s->room;
-    return s->pid || s->done ? 0 : start(s, err);
+    return s->pid || s->done ? 0 : start_reader(s, err);
 }
 
 /* What is there is sent before more is read. */
@@ -311,7 +311,7 @@ static int on_word(struct files_sender *s, const struct stager_word *w, struct e
                                                       : err_sys(err, w->errnum, "%s", w->text);
 }
 
-static int look(struct files_sender *s, struct err *err)
+static int look_for_words(struct files_sender *s, struct err *err)
 {
     int rc = stager_next(&s->in, &s->said, err);
 
@@ -338,7 +338,7 @@ int files_sender_pump(struct files_sender *s, struct err *err)
     }
     if (s->fd < 0 || s->has_piece)
         return 0;
-    if (look(s, err) < 0)
+    if (look_for_words(s, err) < 0)
         return -1;
     if (s->fd < 0 || s->has_piece)
         return 0;
@@ -351,7 +351,7 @@ int files_sender_pump(struct files_sender *s, struct err *err)
         return err_set(err, "the program " STAGER_PROGRAM " has ended without a word");
     }
     buf_put_raw(&s->in, chunk, (size_t)n);
-    return look(s, err);
+    return look_for_words(s, err);
 }
 
 bool files_sender_next(struct files_sender *s, const uint8_t **piece, size_t *len)

@@ -100,7 +100,7 @@ static size_t sort_unique(uint32_t *v, size_t n)
     return kept;
 }
 
-int submit_hosts(const char *list, uint32_t **vpids, size_t *n, struct err *err)
+int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
 {
     char *copy FREE_AUTO = xstrdup(list);
     struct vpid_list l = {0};

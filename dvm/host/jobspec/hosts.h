@@ -12,7 +12,7 @@
  * (x-3, also with a domain) and of a local DVM's daemons (node3). Ascending, each once; on the
  * heap.
  */
-int submit_hosts(const char *list, uint32_t **vpids, size_t *n, struct err *err)
+int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -62,7 +62,7 @@ void net_conn_soon(struct net_conn *c)
     loop_timer_arm(c->soon, 0);
 }
 
-static void stop(struct net_conn *c)
+static void stop_conn(struct net_conn *c)
 {
     c->phase = NET_DEAD;
     net_dial_free(c->dial);
@@ -77,7 +77,7 @@ void net_conn_drop(struct net_conn *c)
 {
     free(c->why);
     c->why = NULL;
-    stop(c);
+    stop_conn(c);
 }
 
 static void set_why(struct net_conn *c, const char *fmt, va_list ap)
@@ -99,11 +99,11 @@ void net_conn_fail(struct net_conn *c, const char *fmt, ...)
     va_start(ap, fmt);
     set_why(c, fmt, ap);
     va_end(ap);
-    stop(c);
+    stop_conn(c);
 }
 
 /* A stranger that did not get in has no id that anybody knows: it is logged, not told. */
-static void bury(struct net_conn *c)
+static void bury_conn(struct net_conn *c)
 {
     struct net *n = c->net;
     FREE_AUTO char *why = c->why;
@@ -142,7 +142,7 @@ static void on_soon(void *arg)
     if (c->phase == NET_FLUSHING)
         net_closing_turn(c);
     if (c->phase == NET_DEAD)
-        bury(c);
+        bury_conn(c);
 }
 
 static void on_deadline(void *arg)
@@ -158,7 +158,7 @@ static void on_deadline(void *arg)
                       c->phase == NET_DIALING ? "could not connect" : "no TLS handshake");
 }
 
-static void refuse(struct net_conn *c, const char *why)
+static void refuse_conn(struct net_conn *c, const char *why)
 {
     if (!c->incoming) {
         net_conn_fail(c, "%s", why);
@@ -174,7 +174,7 @@ static void on_handshake(struct net_conn *c)
     struct err err = {0};
 
     if (tls_peer(bufferevent_openssl_get_ssl(c->bev), &peer, &err) < 0)
-        refuse(c, err.msg);
+        refuse_conn(c, err.msg);
     else
         set_open(c, &peer);
 }
@@ -194,7 +194,7 @@ static void on_end(struct net_conn *c, short what)
         if (c->incoming && plain)
             net_conn_drop(c); /* a probe that only knocks */
         else
-            refuse(c, why);
+            refuse_conn(c, why);
         return;
     }
     c->peer_ended = true;

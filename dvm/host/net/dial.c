@@ -43,7 +43,7 @@ void net_dial_free(struct net_dial *d)
     free(d);
 }
 
-static void connected(struct net_conn *c)
+static void on_connected(struct net_conn *c)
 {
     struct net_dial *d = c->dial;
     int fd = d->fd;
@@ -66,7 +66,7 @@ static void on_connect(int fd, int events, void *arg)
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &d->errnum, &len) < 0)
         d->errnum = errno;
     if (!d->errnum) {
-        connected(c);
+        on_connected(c);
         return;
     }
     close_fd(d);

@@ -37,7 +37,7 @@ static bool is_ours(int fd)
     return cred.uid == geteuid() || cred.uid == 0;
 }
 
-static void admit(struct net_listener *l, int fd)
+static void admit_fd(struct net_listener *l, int fd)
 {
     struct net *n = l->net;
     struct net_conn *c;
@@ -68,7 +68,7 @@ static void on_acceptable(int fd, int events, void *arg)
         int conn = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (conn >= 0) {
-            admit(l, conn);
+            admit_fd(l, conn);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {

@@ -54,7 +54,7 @@ static void on_orphans(void *arg)
         free(o);
 }
 
-static struct evdns_base *resolver(struct net *n)
+static struct evdns_base *get_resolver(struct net *n)
 {
     if (n->dns)
         return n->dns;
@@ -82,7 +82,7 @@ void net_lookup_start(struct net *n, uint64_t conn, const char *host, uint16_t p
         fn(n, conn, 0, list);
         return;
     }
-    if (!resolver(n)) {
+    if (!get_resolver(n)) {
         fn(n, conn, EVUTIL_EAI_MEMORY, NULL);
         return;
     }

@@ -273,7 +273,7 @@ size_t net_pending(const struct net *n, uint64_t conn)
     return 0;
 }
 
-int submit_hosts(const char *list, uint32_t **vpids, size_t *n, struct err *err)
+int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
 {
     return -1;
 }

@@ -45,13 +45,13 @@ void bind_node(struct work *w, uint32_t node)
     b->bind = w->mode;
     if (!n->topo) {
         if (b->left && (parts || w->mode == BIND_MUST)) {
-            work_why(w, "%s has told no CPUs to map or bind to", n->host);
+            map_work_why(w, "%s has told no CPUs to map or bind to", n->host);
             b->left = 0;
         }
         b->bind = BIND_OFF;
     } else if (n->topo->use == TOPO_QUOTA && w->mode == BIND_MUST && b->left) {
-        work_why(w, "ranks cannot be bound on %s, which has a CPU quota on CPUs that it shares",
-                 n->host);
+        map_work_why(w, "ranks cannot be bound on %s, which has a CPU quota on CPUs that it shares",
+                     n->host);
         b->left = 0;
     } else if (n->topo->use != TOPO_OWN && w->mode == BIND_IF_ROOM) {
         b->bind = BIND_OFF;
@@ -73,8 +73,8 @@ static uint32_t load_of(const struct work *w, uint32_t node, uint32_t i, uint32_
 }
 
 /* Adds to `set` up to `want` units of the part that have just this load; returns how many. */
-static uint32_t collect(const struct work *w, uint32_t node, uint32_t part, uint32_t want,
-                        uint32_t load, hwloc_bitmap_t set)
+static uint32_t collect_units(const struct work *w, uint32_t node, uint32_t part, uint32_t want,
+                              uint32_t load, hwloc_bitmap_t set)
 {
     const struct topo *t = w->nodes[node].topo;
     uint32_t got = 0;
@@ -112,7 +112,7 @@ hwloc_bitmap_t bind_take(struct work *w, uint32_t node, uint32_t part)
 
     copy_load(w, node);
     for (uint32_t load = 0; load <= most && got < w->pe; load++)
-        got += collect(w, node, part, w->pe - got, load, set);
+        got += collect_units(w, node, part, w->pe - got, load, set);
     if (got < w->pe) {
         hwloc_bitmap_free(set);
         return NULL;
@@ -134,7 +134,7 @@ void bind_give(struct work *w, const struct spot *s)
 }
 
 /* Says once why ranks are not bound where they would be by default. */
-static void note(struct work *w, uint32_t node)
+static void note_unbound(struct work *w, uint32_t node)
 {
     static const char *const words[] = {
         [TOPO_OWN] = "has fewer idle CPUs than ranks",
@@ -166,7 +166,7 @@ void bind_rest(struct work *w)
         if (w->bins[s->node].bind == BIND_OFF) {
             bind_give(w, s);
             s->taken = NULL;
-            note(w, s->node);
+            note_unbound(w, s->node);
         }
     }
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void work_why(struct work *w, const char *fmt, ...)
+void map_work_why(struct work *w, const char *fmt, ...)
 {
     va_list ap;
 
@@ -79,17 +79,17 @@ static void open_bin(struct work *w, uint32_t node)
         return;
     b->left = counts_slots(w->spec) ? free_slots(w, node) / w->pe : NO_LIMIT;
     if (w->idle && b->left == 0)
-        work_why(w, "%u CPUs for one rank are more than the %u slots of %s", w->pe, n->slots,
-                 n->host);
+        map_work_why(w, "%u CPUs for one rank are more than the %u slots of %s", w->pe, n->slots,
+                     n->host);
     bind_node(w, node);
     if (b->left && pe_too_large(w, node)) {
-        work_why(w, "no %s of %s has %u %ss for one rank", level_name(w->level), n->host, w->pe,
-                 level_name(w->unit));
+        map_work_why(w, "no %s of %s has %u %ss for one rank", level_name(w->level), n->host, w->pe,
+                     level_name(w->unit));
         b->left = 0;
     }
 }
 
-static bool place(struct work *w, uint32_t node, uint32_t part)
+static bool place_rank(struct work *w, uint32_t node, uint32_t part)
 {
     struct bin *b = &w->bins[node];
     const struct topo *t = w->nodes[node].topo;
@@ -102,8 +102,8 @@ static bool place(struct work *w, uint32_t node, uint32_t part)
     if (b->bind == BIND_MUST) {
         s.taken = bind_take(w, node, part);
         if (!s.taken) {
-            work_why(w, "%s has no idle %s left to bind to", w->nodes[node].host,
-                     level_name(w->unit));
+            map_work_why(w, "%s has no idle %s left to bind to", w->nodes[node].host,
+                         level_name(w->unit));
             return false;
         }
     }
@@ -120,7 +120,7 @@ static void deal_nodes(struct work *w, uint32_t chunk)
     while (moved && w->nspots < w->want) {
         moved = false;
         for (uint32_t i = 0; i < w->n; i++) {
-            for (uint32_t c = 0; c < chunk && place(w, i, 0); c++)
+            for (uint32_t c = 0; c < chunk && place_rank(w, i, 0); c++)
                 moved = true;
         }
     }
@@ -148,7 +148,7 @@ static uint32_t deal_parts(struct work *w, uint32_t node, uint32_t budget)
     do {
         before = given;
         for (uint32_t p = 0; p < parts && given < budget; p++)
-            given += place(w, node, p);
+            given += place_rank(w, node, p);
     } while (given != before);
     return given;
 }
@@ -168,7 +168,7 @@ static void deal_objects(struct work *w)
     }
 }
 
-static void undo(struct work *w, uint32_t from)
+static void undo_places(struct work *w, uint32_t from)
 {
     while (w->nspots > from) {
         const struct spot *s = &w->spots[--w->nspots];
@@ -196,16 +196,16 @@ static void deal_ppr(struct work *w)
         need = need < w->want - from ? need : w->want - from;
         if (w->bins[i].left >= need) {
             for (uint32_t p = 0; p < parts_of(w, i); p++) {
-                for (uint32_t c = 0; c < w->spec->ppr && place(w, i, p); c++)
+                for (uint32_t c = 0; c < w->spec->ppr && place_rank(w, i, p); c++)
                     ;
             }
         }
         if (w->nspots - from == need)
             continue;
-        undo(w, from);
+        undo_places(w, from);
         if (host_allowed(w->spec, w->nodes[i].vpid) && w->nodes[i].slots)
-            work_why(w, "ppr:%u:%s puts %u ranks on %s, which has slots for %u", w->spec->ppr,
-                     level_name(w->level), need, w->nodes[i].host, w->bins[i].left);
+            map_work_why(w, "ppr:%u:%s puts %u ranks on %s, which has slots for %u", w->spec->ppr,
+                         level_name(w->level), need, w->nodes[i].host, w->bins[i].left);
     }
 }
 
@@ -263,7 +263,7 @@ static void work_close(struct work *w)
     free(w->spots);
 }
 
-static bool deal(struct work *w)
+static bool deal_ranks(struct work *w)
 {
     switch (w->spec->map_by) {
     case JOB_MAP_BY_SLOT:
@@ -294,7 +294,7 @@ static void fill_apps(struct work *w)
     }
 }
 
-static void finish(struct work *w, struct map *out)
+static void finish_map(struct work *w, struct map *out)
 {
     uint32_t *order = xcalloc(w->nspots, sizeof *order);
     bool bound = false;
@@ -324,8 +324,8 @@ static void finish(struct work *w, struct map *out)
     free(order);
 }
 
-static void explain(const struct work *now, const struct work *idle, const char *why,
-                    struct err *err)
+static void explain_refusal(const struct work *now, const struct work *idle, const char *why,
+                            struct err *err)
 {
     const char *where = now->spec->nhosts ? " on the daemons that --host names" : "";
     const char *verb = now->want == 1 ? "rank needs" : "ranks need";
@@ -359,18 +359,18 @@ static void explain(const struct work *now, const struct work *idle, const char 
             needs, free_sum, total, where);
 }
 
-static enum map_result judge(const struct work *now, struct err *err)
+static enum map_result judge_fit(const struct work *now, struct err *err)
 {
     bool all_of_ppr = now->spec->map_by == JOB_MAP_BY_PPR && !now->spec->apps[0].nprocs;
     enum map_result r = MAP_NEVER;
     struct work idle;
 
     work_open(&idle, now->spec, now->nodes, now->n, true);
-    if (deal(&idle))
+    if (deal_ranks(&idle))
         r = MAP_NO_SLOTS;
     else if (idle.why[0] && (idle.nspots == 0 || all_of_ppr))
         r = MAP_HOPELESS;
-    explain(now, &idle, r == MAP_NO_SLOTS ? now->why : idle.why, err);
+    explain_refusal(now, &idle, r == MAP_NO_SLOTS ? now->why : idle.why, err);
     work_close(&idle);
     return r;
 }
@@ -383,10 +383,10 @@ enum map_result map_job(const struct job_spec *s, const struct map_node *nodes, 
 
     *out = (struct map){0};
     work_open(&w, s, nodes, n, false);
-    if (deal(&w))
-        finish(&w, out);
+    if (deal_ranks(&w))
+        finish_map(&w, out);
     else
-        r = judge(&w, err);
+        r = judge_fit(&w, err);
     work_close(&w);
     return r;
 }

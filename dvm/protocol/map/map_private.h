@@ -51,6 +51,6 @@ void bind_give(struct work *w, const struct spot *s);
 void bind_rest(struct work *w);
 /* rank.c: numbers the places: order[rank] is the place's index. */
 void rank_order(const struct work *w, uint32_t *order);
-void work_why(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void map_work_why(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -21,7 +21,8 @@ static unsigned word_of(const char *text, const char *const *words, unsigned n)
     return 0;
 }
 
-static int number(const char *text, const char *of, uint32_t max, uint32_t *out, struct err *err)
+static int parse_number(const char *text, const char *of, uint32_t max, uint32_t *out,
+                        struct err *err)
 {
     char *end = NULL;
     unsigned long n = strspn(text, "0123456789") == strlen(text) ? strtoul(text, &end, 10) : 0;
@@ -33,7 +34,7 @@ static int number(const char *text, const char *of, uint32_t max, uint32_t *out,
 }
 
 /* Open MPI's older word. */
-static const char *modern(const char *text)
+static const char *modern_word(const char *text)
 {
     return strcasecmp(text, "socket") == 0 ? "package" : text;
 }
@@ -41,7 +42,7 @@ static const char *modern(const char *text)
 /* -1: no such part. */
 static int level_of(const char *text)
 {
-    text = modern(text);
+    text = modern_word(text);
     for (int level = JOB_LEVEL_NODE; level < JOB_LEVELS; level++) {
         if (strcasecmp(text, level_name((enum job_level)level)) == 0)
             return level;
@@ -68,7 +69,7 @@ static int set_ppr(const char *count, const char *part, struct job_spec *s, stru
                        part);
     s->map_by = JOB_MAP_BY_PPR;
     s->level = (enum job_level)level;
-    return number(count, "ppr:", JOB_RANKS_MAX, &s->ppr, err);
+    return parse_number(count, "ppr:", JOB_RANKS_MAX, &s->ppr, err);
 }
 
 static int set_policy(const char *word, char **rest, struct job_spec *s, struct err *err)
@@ -102,7 +103,7 @@ static int set_qualifier(const char *word, struct job_spec *s, struct err *err)
     } else if (strncasecmp(word, "pe=", 3) == 0) {
         if (s->pe)
             return err_set(err, "--map-by: pe= is given twice");
-        return number(word + 3, "pe=", JOB_PE_MAX, &s->pe, err);
+        return parse_number(word + 3, "pe=", JOB_PE_MAX, &s->pe, err);
     } else {
         return err_set(err, "--map-by: '%s' is none of pe=N, oversubscribe, nolocal", word);
     }
@@ -136,7 +137,7 @@ int policy_rank_by(const char *text, struct job_spec *s, struct err *err)
 
 int policy_bind_to(const char *text, struct job_spec *s, struct err *err)
 {
-    s->bind_to = word_of(modern(text), bind_words, 6);
+    s->bind_to = word_of(modern_word(text), bind_words, 6);
     if (s->bind_to == 0 && strchr(text, ':'))
         return err_set(err, "--bind-to %s: it takes no qualifiers; %s", text,
                        "with --oversubscribe ranks may share what they are bound to");

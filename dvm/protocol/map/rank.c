@@ -25,7 +25,7 @@ static int by_key(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static enum job_rank_by policy(const struct job_spec *s)
+static enum job_rank_by policy_of(const struct job_spec *s)
 {
     if (s->rank_by != JOB_RANK_BY_DEFAULT)
         return s->rank_by;
@@ -62,7 +62,7 @@ static void count_before(const struct work *w, bool on_part, struct keyed *v)
 
 void rank_order(const struct work *w, uint32_t *order)
 {
-    enum job_rank_by by = policy(w->spec);
+    enum job_rank_by by = policy_of(w->spec);
     struct keyed *v = xcalloc(w->nspots, sizeof *v);
 
     for (uint32_t k = 0; k < w->nspots; k++) {

@@ -11,8 +11,8 @@
 
 #define LINE_BYTES 512
 
-static void add(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct buf *b, const char *fmt, ...)
+static void append_text(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void append_text(struct buf *b, const char *fmt, ...)
 {
     char line[LINE_BYTES];
     va_list ap;
@@ -25,7 +25,8 @@ static void add(struct buf *b, const char *fmt, ...)
         buf_put_raw(b, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
-static void title(struct buf *b, const char *nspace, const struct job_spec *s, const struct map *m)
+static void append_title(struct buf *b, const char *nspace, const struct job_spec *s,
+                         const struct map *m)
 {
     FREE_AUTO char *policy = policy_text(s);
     hwloc_bitmap_t on = hwloc_bitmap_alloc();
@@ -35,8 +36,8 @@ static void title(struct buf *b, const char *nspace, const struct job_spec *s, c
         hwloc_bitmap_set(on, m->rank_node[r]);
     used = hwloc_bitmap_weight(on);
     hwloc_bitmap_free(on);
-    add(b, "job %s: %u rank%s on %d daemon%s, %s\n", nspace, m->nranks, m->nranks > 1 ? "s" : "",
-        used, used > 1 ? "s" : "", policy);
+    append_text(b, "job %s: %u rank%s on %d daemon%s, %s\n", nspace, m->nranks,
+                m->nranks > 1 ? "s" : "", used, used > 1 ? "s" : "", policy);
 }
 
 static int host_width(const struct map_node *nodes, const struct map *m)
@@ -51,21 +52,21 @@ static int host_width(const struct map_node *nodes, const struct map *m)
     return width < 64 ? (int)width : 64;
 }
 
-static void row(struct buf *b, uint32_t r, int width, bool cpus, const struct map_node *nodes,
-                const struct map *m)
+static void append_row(struct buf *b, uint32_t r, int width, bool cpus,
+                       const struct map_node *nodes, const struct map *m)
 {
     const struct map_node *n = &nodes[m->rank_node[r]];
 
-    add(b, "%6u  %3u  %-*.*s  %5u", r, m->rank_app[r], width, width, n->host, n->vpid);
+    append_text(b, "%6u  %3u  %-*.*s  %5u", r, m->rank_app[r], width, width, n->host, n->vpid);
     if (cpus && m->taken && m->taken[r]) {
         FREE_AUTO char *list = topo_cpus(n->topo, m->taken[r], m->bind);
         FREE_AUTO char *where = topo_where(n->topo, m->taken[r]);
 
-        add(b, "  %-10.400s  %.64s", list, where);
+        append_text(b, "  %-10.400s  %.64s", list, where);
     } else if (cpus) {
-        add(b, "  not bound");
+        append_text(b, "  not bound");
     }
-    add(b, "\n");
+    append_text(b, "\n");
 }
 
 char *map_show(const char *nspace, const struct job_spec *s, const struct map_node *nodes,
@@ -76,15 +77,15 @@ char *map_show(const char *nspace, const struct job_spec *s, const struct map_no
     int width = host_width(nodes, m);
     uint32_t r = 0;
 
-    title(&b, nspace, s, m);
-    add(&b, "%6s  %3s  %-*s  %5s%s\n", "RANK", "APP", width, "NODE", "VPID",
-        cpus ? "  CPUS        OF" : "");
+    append_title(&b, nspace, s, m);
+    append_text(&b, "%6s  %3s  %-*s  %5s%s\n", "RANK", "APP", width, "NODE", "VPID",
+                cpus ? "  CPUS        OF" : "");
     for (; r < m->nranks && b.len < MAP_SHOW_MAX - 2 * LINE_BYTES; r++)
-        row(&b, r, width, cpus, nodes, m);
+        append_row(&b, r, width, cpus, nodes, m);
     if (r < m->nranks)
-        add(&b, "and %u more\n", m->nranks - r);
+        append_text(&b, "and %u more\n", m->nranks - r);
     if (cpus && m->note)
-        add(&b, "%s\n", m->note);
+        append_text(&b, "%s\n", m->note);
     buf_put_u8(&b, 0);
     return xstrdup((const char *)b.data);
 }

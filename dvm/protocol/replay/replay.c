@@ -40,7 +40,7 @@ static size_t size_of(const struct word *w)
     return REPLAY_OVERHEAD + w->len;
 }
 
-static void drop(struct replay *r, struct word *w)
+static void drop_word(struct replay *r, struct word *w)
 {
     r->kept -= size_of(w);
     if (w->number > r->acked)
@@ -56,12 +56,12 @@ void replay_destroy(struct replay *r)
     if (!r)
         return;
     while (r->words)
-        drop(r, r->words);
+        drop_word(r, r->words);
     free(r);
 }
 
 /* The oldest of the kind; NULL: none. */
-static struct word *first(const struct replay *r, enum replay_kind kind)
+static struct word *first_of_kind(const struct replay *r, enum replay_kind kind)
 {
     struct word *w;
 
@@ -75,14 +75,14 @@ static struct word *first(const struct replay *r, enum replay_kind kind)
 
 static void make_room(struct replay *r, enum replay_kind kind, size_t size)
 {
-    struct word *w = kind == REPLAY_STATE ? first(r, kind) : NULL;
+    struct word *w = kind == REPLAY_STATE ? first_of_kind(r, kind) : NULL;
 
     if (w)
-        drop(r, w);
+        drop_word(r, w);
     while (kind == REPLAY_OUTPUT && r->output + size > r->latest_max &&
-           (w = first(r, REPLAY_OUTPUT))) {
+           (w = first_of_kind(r, REPLAY_OUTPUT))) {
         r->dropped += w->len;
-        drop(r, w);
+        drop_word(r, w);
     }
 }
 
@@ -112,7 +112,7 @@ int replay_ack(struct replay *r, uint64_t number)
         if (w->number > number)
             break;
         if (!r->latest_max)
-            drop(r, w);
+            drop_word(r, w);
         else if (w->number > r->acked)
             r->owed -= size_of(w);
     }

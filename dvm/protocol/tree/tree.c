@@ -40,7 +40,7 @@ static bool subtree_live(const struct view *w, uint64_t pos)
 }
 
 /* Who fills a position whose subtree has a live vpid. */
-static uint32_t occupant(const struct view *w, uint64_t pos)
+static uint32_t occupant_of(const struct view *w, uint64_t pos)
 {
     while (!is_live(w->t, pos)) {
         uint64_t child = pos * w->t->radix + 1;
@@ -57,7 +57,7 @@ static uint64_t top_position(const struct view *w, uint32_t vpid)
 {
     uint64_t pos = vpid;
 
-    while (pos > 0 && occupant(w, (pos - 1) / w->t->radix) == vpid)
+    while (pos > 0 && occupant_of(w, (pos - 1) / w->t->radix) == vpid)
         pos = (pos - 1) / w->t->radix;
     return pos;
 }
@@ -66,7 +66,7 @@ static uint32_t parent_of(const struct view *w, uint32_t vpid)
 {
     uint64_t top = top_position(w, vpid);
 
-    return top == 0 ? TREE_NONE : occupant(w, (top - 1) / w->t->radix);
+    return top == 0 ? TREE_NONE : occupant_of(w, (top - 1) / w->t->radix);
 }
 
 uint32_t tree_parent(const struct tree *t, uint32_t vpid)
@@ -90,7 +90,7 @@ size_t tree_children(const struct tree *t, uint32_t vpid, uint32_t *out, size_t 
                 break;
             if (!subtree_live(&w, child))
                 continue;
-            who = occupant(&w, child);
+            who = occupant_of(&w, child);
             if (who == vpid)
                 continue;
             if (out && n < max)

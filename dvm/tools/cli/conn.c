@@ -201,7 +201,7 @@ struct cli_conn *cli_connect(struct cli_where *w, struct err *err)
 }
 
 /* The relay sends what it has before it goes, for a second at the most. */
-static void reap(pid_t relay)
+static void reap_relay(pid_t relay)
 {
     while (waitpid(relay, NULL, 0) < 0 && errno == EINTR)
         ;
@@ -215,7 +215,7 @@ void cli_conn_free(struct cli_conn *c)
     if (c->relay && !c->address) /* it has nothing to send, and may wait long for an answer */
         kill(c->relay, SIGKILL);
     if (c->relay)
-        reap(c->relay);
+        reap_relay(c->relay);
     free(c->address);
     buf_free(&c->out);
     buf_free(&c->in);

@@ -26,7 +26,7 @@ static char *user_dir(void)
     return xasprintf("%s/dvm-%u", base ? base : "/tmp", (unsigned)geteuid());
 }
 
-static bool exists(const char *path)
+static bool path_exists(const char *path)
 {
     struct stat st;
 
@@ -57,7 +57,7 @@ static void find_socket(const char *dvm, struct cli_where *out)
     }
     if (said)
         out->dir = xstrdup(said);
-    else if (exists(CLI_POD_DIR "/" CLI_SOCKET_NAME))
+    else if (path_exists(CLI_POD_DIR "/" CLI_SOCKET_NAME))
         out->dir = xstrdup(CLI_POD_DIR);
     else
         out->dir = user_dir();
@@ -109,7 +109,7 @@ static int find_host(const char *dvm, const char *tls_dir, struct cli_where *out
 int cli_find(const char *dvm, const char *tls_dir, struct cli_where *out, struct err *err)
 {
     *out = (struct cli_where){0};
-    if (dvm && dvm[0] && !strchr(dvm, '/') && !exists(dvm))
+    if (dvm && dvm[0] && !strchr(dvm, '/') && !path_exists(dvm))
         return find_host(dvm, tls_dir, out, err);
     if (tls_dir)
         return err_set(err, "--tls-dir is for a daemon at a host: name that with --dvm");

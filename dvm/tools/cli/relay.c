@@ -53,7 +53,7 @@ static int64_t now_ms(void)
 
 /* --- what the program is told */
 
-static void say(struct relay *r, const struct client_msg *m)
+static void send_msg(struct relay *r, const struct client_msg *m)
 {
     struct buf body BUF_AUTO = {0};
 
@@ -67,7 +67,7 @@ static int give_up(struct relay *r, const struct err *err)
     struct client_msg m = {
         .type = CLIENT_UNREACHED, .number = err->code == EACCES, .a = (char *)err->msg};
 
-    say(r, &m);
+    send_msg(r, &m);
     (void)!write(r->fd, r->down.b.data, r->down.b.len);
     return EXIT_FAILURE;
 }
@@ -217,7 +217,7 @@ static int check_peer(const struct relay *r, struct err *err)
     return 0;
 }
 
-static int peek(SSL *ssl)
+static int peek_peer(SSL *ssl)
 {
     uint8_t byte;
 
@@ -227,10 +227,10 @@ static int peek(SSL *ssl)
 /* Only after the daemon's first word it is sure that it takes our certificate. */
 static int hear_first(struct relay *r, struct err *err)
 {
-    return until_done(r, peek, err);
+    return until_done(r, peek_peer, err);
 }
 
-static int load(struct relay *r, struct err *err)
+static int load_credentials(struct relay *r, struct err *err)
 {
     char *ca FREE_AUTO = xasprintf("%s/ca.crt", r->o->tls_dir);
     char *cert FREE_AUTO = xasprintf("%s/tls.crt", r->o->tls_dir);
@@ -245,9 +245,9 @@ static int load(struct relay *r, struct err *err)
     return 0;
 }
 
-static int reach(struct relay *r, struct err *err)
+static int reach_daemon(struct relay *r, struct err *err)
 {
-    if (load(r, err) < 0) {
+    if (load_credentials(r, err) < 0) {
         err->code = EACCES;
         return -1;
     }
@@ -259,7 +259,7 @@ static int reach(struct relay *r, struct err *err)
 
 /* --- passing on */
 
-static size_t left(const struct way *w)
+static size_t bytes_left(const struct way *w)
 {
     return w->b.len - w->sent;
 }
@@ -273,7 +273,7 @@ static bool has_room(const struct way *w)
 static void was_sent(struct way *w, size_t n)
 {
     w->sent += n;
-    if (left(w) && w->sent < BUFFER_MAX / 2)
+    if (bytes_left(w) && w->sent < BUFFER_MAX / 2)
         return;
     buf_consume(&w->b, w->sent);
     w->sent = 0;
@@ -306,16 +306,16 @@ static int to_daemon(struct relay *r)
 {
     int rc;
 
-    if (!left(&r->up))
+    if (!bytes_left(&r->up))
         return 0;
-    rc = SSL_write(r->ssl, r->up.b.data + r->up.sent, (int)left(&r->up));
+    rc = SSL_write(r->ssl, r->up.b.data + r->up.sent, (int)bytes_left(&r->up));
     if (rc <= 0)
         return ssl_result(r, rc);
     was_sent(&r->up, (size_t)rc);
     return 1;
 }
 
-static int result(ssize_t n)
+static int io_result(ssize_t n)
 {
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
@@ -332,25 +332,25 @@ static int from_program(struct relay *r)
     n = recv(r->fd, chunk, sizeof chunk, 0);
     if (n > 0)
         buf_put_raw(&r->up.b, chunk, (size_t)n);
-    return result(n);
+    return io_result(n);
 }
 
 static int to_program(struct relay *r)
 {
     ssize_t n;
 
-    if (!left(&r->down))
+    if (!bytes_left(&r->down))
         return 0;
-    n = send(r->fd, r->down.b.data + r->down.sent, left(&r->down), MSG_NOSIGNAL);
+    n = send(r->fd, r->down.b.data + r->down.sent, bytes_left(&r->down), MSG_NOSIGNAL);
     if (n > 0)
         was_sent(&r->down, (size_t)n);
-    return result(n);
+    return io_result(n);
 }
 
 static void wait_both(const struct relay *r)
 {
-    short up = (short)((has_room(&r->down) ? POLLIN : 0) | (left(&r->up) ? POLLOUT : 0));
-    short down = (short)((has_room(&r->up) ? POLLIN : 0) | (left(&r->down) ? POLLOUT : 0));
+    short up = (short)((has_room(&r->down) ? POLLIN : 0) | (bytes_left(&r->up) ? POLLOUT : 0));
+    short down = (short)((has_room(&r->up) ? POLLIN : 0) | (bytes_left(&r->down) ? POLLOUT : 0));
     /* An end that cannot be acted on would make the loop spin. */
     struct pollfd p[2] = {{.fd = up ? r->sock : -1, .events = up},
                           {.fd = down ? r->fd : -1, .events = down}};
@@ -384,17 +384,17 @@ static void wait_to_write(int fd, int64_t until)
 }
 
 /* What one side has said before its end reaches the other; the program reads it, or closes. */
-static void finish(struct relay *r, int ended)
+static void finish_relay(struct relay *r, int ended)
 {
     int64_t until = now_ms() + LEAVE_MS;
     int done = 0;
 
-    while (ended == 1 && done >= 0 && left(&r->up) && now_ms() < until) {
+    while (ended == 1 && done >= 0 && bytes_left(&r->up) && now_ms() < until) {
         done = to_daemon(r);
         if (done == 0)
             wait_to_write(r->sock, until);
     }
-    while (ended == 2 && done >= 0 && left(&r->down)) {
+    while (ended == 2 && done >= 0 && bytes_left(&r->down)) {
         done = to_program(r);
         if (done == 0)
             wait_to_write(r->fd, -1);
@@ -402,7 +402,7 @@ static void finish(struct relay *r, int ended)
     SSL_shutdown(r->ssl);
 }
 
-static void release(struct relay *r)
+static void release_relay(struct relay *r)
 {
     SSL_free(r->ssl);
     if (r->sock >= 0)
@@ -422,13 +422,13 @@ int relay_run(const struct relay_opts *o, int fd)
     signal(SIGPIPE, SIG_IGN);
     buf_init(&r.up.b, BUFFER_MAX);
     buf_init(&r.down.b, BUFFER_MAX);
-    if (reach(&r, &err) < 0) {
+    if (reach_daemon(&r, &err) < 0) {
         code = give_up(&r, &err);
     } else {
-        say(&r, &m);
+        send_msg(&r, &m);
         (void)fcntl(fd, F_SETFL, O_NONBLOCK);
-        finish(&r, pass_on(&r));
+        finish_relay(&r, pass_on(&r));
     }
-    release(&r);
+    release_relay(&r);
     return code;
 }

@@ -19,7 +19,7 @@ struct table {
 };
 
 /* Characters, not bytes, of UTF-8 text. */
-static size_t columns(const char *s)
+static size_t count_columns(const char *s)
 {
     size_t n = 0;
 
@@ -28,10 +28,10 @@ static size_t columns(const char *s)
     return n;
 }
 
-static void add(struct table *t, char *text)
+static void add_cell(struct table *t, char *text)
 {
     size_t col = t->ncells % t->ncols;
-    size_t w = columns(text);
+    size_t w = count_columns(text);
 
     if (t->ncells == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 64;
@@ -52,7 +52,7 @@ struct table *table_create(const char *const *heads)
     t->width = xcalloc(t->ncols, sizeof(*t->width));
     for (size_t i = 0; i < t->ncols; i++) {
         t->right[i] = heads[i][0] == '>';
-        add(t, xstrdup(heads[i] + t->right[i]));
+        add_cell(t, xstrdup(heads[i] + t->right[i]));
     }
     return t;
 }
@@ -78,7 +78,7 @@ void table_cell(struct table *t, const char *fmt, ...)
     if (vasprintf(&text, fmt, ap) < 0)
         text = xstrdup("");
     va_end(ap);
-    add(t, text);
+    add_cell(t, text);
 }
 
 void table_print(const struct table *t, FILE *out)
@@ -86,7 +86,7 @@ void table_print(const struct table *t, FILE *out)
     for (size_t i = 0; i < t->ncells; i++) {
         size_t col = i % t->ncols;
         bool last = col + 1 == t->ncols;
-        int pad = (int)(t->width[col] - columns(t->cells[i]));
+        int pad = (int)(t->width[col] - count_columns(t->cells[i]));
 
         if (t->right[col])
             fprintf(out, "%*s%s", pad, "", t->cells[i]);

@@ -37,7 +37,7 @@ static int write_file(const char *dir, const char *name, const char *text, struc
     return 0;
 }
 
-static int issue(const struct ldvm *l, struct tls_ca *ca, const char *role, struct err *err)
+static int issue_cert(const struct ldvm *l, struct tls_ca *ca, const char *role, struct err *err)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", NULL};
     char *dir FREE_AUTO = xasprintf("%s/tls/%s", l->dir, role);
@@ -65,7 +65,7 @@ int ldvm_certs(const struct ldvm *l, struct err *err)
         return err_wrap(err, "certificate authority of %s", l->cluster);
     rc = make_dir(dir, err);
     for (size_t i = 0; rc == 0 && i < sizeof(roles) / sizeof(roles[0]); i++)
-        rc = issue(l, ca, roles[i], err);
+        rc = issue_cert(l, ca, roles[i], err);
     tls_ca_destroy(ca);
     return rc;
 }

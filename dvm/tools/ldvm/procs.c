@@ -34,7 +34,7 @@ struct procs {
     size_t n;
 };
 
-static int watch(struct procs *p, int fd, void *tag, struct err *err)
+static int watch_fd(struct procs *p, int fd, void *tag, struct err *err)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.ptr = tag};
 
@@ -55,7 +55,7 @@ static int catch_them(struct procs *p, struct err *err)
     p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (p->signals < 0)
         return err_sys(err, errno, "signalfd");
-    return watch(p, p->signals, NULL, err);
+    return watch_fd(p, p->signals, NULL, err);
 }
 
 struct procs *procs_create(bool catch_signals, struct err *err)
@@ -76,7 +76,7 @@ error:
     return NULL;
 }
 
-static void forget(struct procs *p, struct proc *x)
+static void forget_proc(struct procs *p, struct proc *x)
 {
     DL_DELETE(p->list, x);
     p->n--;
@@ -91,7 +91,7 @@ void procs_destroy(struct procs *p)
     if (!p)
         return;
     while (p->list)
-        forget(p, p->list);
+        forget_proc(p, p->list);
     if (p->signals >= 0)
         close(p->signals);
     if (p->epoll >= 0)
@@ -109,7 +109,7 @@ int procs_fd(const struct procs *p)
     return p->epoll;
 }
 
-static int add(struct procs *p, uint32_t vpid, pid_t pid, bool own, struct err *err)
+static int add_proc(struct procs *p, uint32_t vpid, pid_t pid, bool own, struct err *err)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     struct proc *x;
@@ -123,12 +123,12 @@ static int add(struct procs *p, uint32_t vpid, pid_t pid, bool own, struct err *
     *x = (struct proc){.vpid = vpid, .pid = pid, .pidfd = fd, .own = own};
     DL_APPEND(p->list, x);
     p->n++;
-    return watch(p, fd, x, err);
+    return watch_fd(p, fd, x, err);
 }
 
 int procs_adopt(struct procs *p, const struct ldvm_daemon *d, struct err *err)
 {
-    return add(p, d->vpid, d->pid, false, err);
+    return add_proc(p, d->vpid, d->pid, false, err);
 }
 
 /* --- starting */
@@ -140,7 +140,7 @@ struct args {
     int n;
 };
 
-static void arg(struct args *a, const char *name, char *value)
+static void add_arg(struct args *a, const char *name, char *value)
 {
     a->v[a->n++] = xstrdup(name);
     if (value)
@@ -152,30 +152,30 @@ static struct args prted_args(const struct ldvm *l, uint32_t vpid, uint32_t memb
     struct args a = {0};
     bool head = vpid == 0;
 
-    arg(&a, l->prted, NULL);
-    arg(&a, "--role", xstrdup(head ? "head" : "member"));
-    arg(&a, "--vpid", xasprintf("%u", vpid));
-    arg(&a, "--cluster", xstrdup(l->cluster));
+    add_arg(&a, l->prted, NULL);
+    add_arg(&a, "--role", xstrdup(head ? "head" : "member"));
+    add_arg(&a, "--vpid", xasprintf("%u", vpid));
+    add_arg(&a, "--cluster", xstrdup(l->cluster));
     if (!head)
-        arg(&a, "--head", xasprintf("127.0.0.1:%u", join));
-    arg(&a, "--tls-dir", xasprintf("%s/tls/%s", l->dir, head ? "head" : "member"));
-    arg(&a, "--session-dir", xasprintf("%s/%u", l->dir, vpid));
-    arg(&a, "--host-name", xasprintf("node%u", vpid));
-    arg(&a, "--address", xstrdup("127.0.0.1"));
+        add_arg(&a, "--head", xasprintf("127.0.0.1:%u", join));
+    add_arg(&a, "--tls-dir", xasprintf("%s/tls/%s", l->dir, head ? "head" : "member"));
+    add_arg(&a, "--session-dir", xasprintf("%s/%u", l->dir, vpid));
+    add_arg(&a, "--host-name", xasprintf("node%u", vpid));
+    add_arg(&a, "--address", xstrdup("127.0.0.1"));
     /* As on Kubernetes, the head runs no ranks. */
-    arg(&a, "--slots", xasprintf("%u", head ? 0 : l->slots));
+    add_arg(&a, "--slots", xasprintf("%u", head ? 0 : l->slots));
     if (head) {
-        arg(&a, "--size", xasprintf("%u", members));
-        arg(&a, "--radix", xasprintf("%u", l->radix));
-        arg(&a, "--control-port", xstrdup("0"));
+        add_arg(&a, "--size", xasprintf("%u", members));
+        add_arg(&a, "--radix", xasprintf("%u", l->radix));
+        add_arg(&a, "--control-port", xstrdup("0"));
     }
-    arg(&a, "--join-port", xstrdup("0"));
-    arg(&a, "--plain-port", xstrdup("0"));
-    arg(&a, "--exit-on-leave", NULL);
+    add_arg(&a, "--join-port", xstrdup("0"));
+    add_arg(&a, "--plain-port", xstrdup("0"));
+    add_arg(&a, "--exit-on-leave", NULL);
     return a;
 }
 
-static void child(const struct args *a, int log_fd)
+static void exec_child(const struct args *a, int log_fd)
 {
     sigset_t none;
     int null_fd = open("/dev/null", O_RDONLY);
@@ -202,7 +202,7 @@ static pid_t fork_daemon(const struct ldvm *l, uint32_t vpid, const struct args 
         return err_sys(err, errno, "opening %s", log);
     pid = fork();
     if (pid == 0)
-        child(a, log_fd);
+        exec_child(a, log_fd);
     close(log_fd);
     return pid < 0 ? err_sys(err, errno, "starting the daemon of vpid %u", vpid) : pid;
 }
@@ -219,7 +219,7 @@ int procs_start(struct procs *p, const struct ldvm *l, uint32_t vpid, uint32_t m
     pid = fork_daemon(l, vpid, &a, err);
     while (a.n > 0)
         free(a.v[--a.n]);
-    if (pid < 0 || add(p, vpid, pid, true, err) < 0)
+    if (pid < 0 || add_proc(p, vpid, pid, true, err) < 0)
         return -1;
     return ldvm_pid_write(l->dir, vpid, pid, err);
 }
@@ -231,7 +231,7 @@ static void read_end(struct procs *p, struct proc *x, struct procs_event *e)
     *e = (struct procs_event){.kind = PROCS_ENDED, .vpid = x->vpid, .own = x->own};
     if (x->own && waitpid(x->pid, &e->wait_status, 0) != x->pid)
         e->own = false;
-    forget(p, x);
+    forget_proc(p, x);
 }
 
 int procs_next(struct procs *p, int timeout_ms, struct procs_event *e, struct err *err)

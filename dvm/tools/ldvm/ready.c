@@ -109,7 +109,7 @@ static void set_wired(struct wired *w, uint32_t vpid, bool is)
     w->missing += is ? -1u : 1u;
 }
 
-static int look(struct wired *w, struct ldvm_head *h, struct err *err)
+static int look_at_members(struct wired *w, struct ldvm_head *h, struct err *err)
 {
     struct api_dvm d;
 
@@ -146,7 +146,7 @@ int ldvm_wait_wired(struct procs *p, struct ldvm_head *h, uint32_t members, stru
     int rc;
 
     w.is = xcalloc(members + 1, sizeof(*w.is));
-    rc = look(&w, h, err);
+    rc = look_at_members(&w, h, err);
     while (rc == 0 && w.missing)
         rc = next_event(&w, p, h, err);
     free(w.is);

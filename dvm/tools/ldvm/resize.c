@@ -30,9 +30,9 @@ struct resize {
     size_t ntargets;
 };
 
-static void tell(const struct resize *r, const char *fmt, ...)
+static void print_event(const struct resize *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static void tell(const struct resize *r, const char *fmt, ...)
+static void print_event(const struct resize *r, const char *fmt, ...)
 {
     struct timespec now;
     double ms;
@@ -56,7 +56,7 @@ static bool is_there(const char *state)
 }
 
 /* Who is too much, and which sequence comes next. */
-static int look(struct resize *r, struct err *err)
+static int look_up_members(struct resize *r, struct err *err)
 {
     struct api_dvm d;
 
@@ -84,8 +84,8 @@ static void tell_campaign(const struct resize *r, const char *what, const struct
     char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
     char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
 
-    tell(r, "%s: %s%s%s%s%s", what, api_phase_name(c->phase), waiting[0] ? ", waits for " : "",
-         waiting, ended[0] ? ", has ended " : "", ended);
+    print_event(r, "%s: %s%s%s%s%s", what, api_phase_name(c->phase),
+                waiting[0] ? ", waits for " : "", waiting, ended[0] ? ", has ended " : "", ended);
 }
 
 static int put_campaign(struct resize *r, struct api_campaign *c, struct err *err)
@@ -102,7 +102,7 @@ static int put_campaign(struct resize *r, struct api_campaign *c, struct err *er
 
     r->id = xasprintf("prte-%" PRIu64, rq.sequence);
     path = xasprintf("/v1/campaigns/%s", r->id);
-    tell(r, "asked for campaign %s: remove vpids %s", r->id, vpids);
+    print_event(r, "asked for campaign %s: remove vpids %s", r->id, vpids);
     reply = cli_call(r->head.calls, "PUT", path, api_campaign_request_encode(&rq), NULL, err);
     if (!reply)
         return -1;
@@ -118,7 +118,7 @@ struct follow {
     uint32_t departures; /* still to come */
 };
 
-static bool names(const struct resize *r, uint32_t vpid)
+static bool is_named(const struct resize *r, uint32_t vpid)
 {
     for (size_t i = 0; i < r->ntargets; i++) {
         if (r->targets[i] == vpid)
@@ -139,21 +139,21 @@ static void on_event(struct resize *r, struct follow *f, const struct api_event 
         f->terminal = f->terminal ||
                       (e->type != API_EVENT_NODES_OFFERED && api_phase_terminal(e->campaign.phase));
         f->complete = f->complete || e->type == API_EVENT_CAMPAIGN_COMPLETE;
-    } else if (e->type == API_EVENT_DAEMON_DEPARTED && names(r, e->vpid)) {
-        tell(r, "%s: vpid %u", type, e->vpid);
+    } else if (e->type == API_EVENT_DAEMON_DEPARTED && is_named(r, e->vpid)) {
+        print_event(r, "%s: vpid %u", type, e->vpid);
         if (f->departures)
             f->departures--;
     }
 }
 
-static int follow(struct resize *r, struct follow *f, struct err *err)
+static int follow_events(struct resize *r, struct follow *f, struct err *err)
 {
     while (!f->terminal || (f->complete && f->departures)) {
         struct api_event e;
         int got = cli_events_next(r->head.events, f->terminal ? DEPART_MS : -1, &e, err);
 
         if (got < 0 && f->terminal && err->code == ETIMEDOUT) {
-            tell(r, "%u daemons have not said good-bye", f->departures);
+            print_event(r, "%u daemons have not said good-bye", f->departures);
             return 0;
         }
         if (got < 0)
@@ -182,12 +182,12 @@ static int wait_processes(struct resize *r, struct err *err)
             return -1;
         if (e.kind == PROCS_TIMEOUT)
             return err_set(err, "%zu removed daemons do not end", procs_living(r->procs));
-        tell(r, "process of vpid %u has ended", e.vpid);
+        print_event(r, "process of vpid %u has ended", e.vpid);
     }
     return 0;
 }
 
-static int shrink(struct resize *r, struct err *err)
+static int shrink_dvm(struct resize *r, struct err *err)
 {
     struct api_campaign c = {0};
     struct follow f = {.departures = (uint32_t)r->ntargets};
@@ -198,7 +198,7 @@ static int shrink(struct resize *r, struct err *err)
     if (api_phase_terminal(c.phase))
         tell_campaign(r, "answered", &c); /* no event follows */
     else
-        rc = follow(r, &f, err);
+        rc = follow_events(r, &f, err);
     api_campaign_free(&c);
     return rc < 0 ? -1 : wait_processes(r, err);
 }
@@ -230,33 +230,33 @@ static int start_missing(struct resize *r, uint32_t *started, struct err *err)
     return 0;
 }
 
-static int grow(struct resize *r, struct err *err)
+static int grow_dvm(struct resize *r, struct err *err)
 {
     uint32_t started = 0;
 
     if (start_missing(r, &started, err) < 0)
         return -1;
     if (started)
-        tell(r, "started %u daemons", started);
+        print_event(r, "started %u daemons", started);
     if (ldvm_wait_wired(r->procs, &r->head, r->opts->members, err) < 0)
         return -1;
-    tell(r, "%u members are wired", r->opts->members);
+    print_event(r, "%u members are wired", r->opts->members);
     return 0;
 }
 
-static int resize(struct resize *r, struct err *err)
+static int resize_members(struct resize *r, struct err *err)
 {
     r->procs = procs_create(false, err);
-    if (!r->procs || ldvm_head_open(r->l.dir, &r->head, err) < 0 || look(r, err) < 0)
+    if (!r->procs || ldvm_head_open(r->l.dir, &r->head, err) < 0 || look_up_members(r, err) < 0)
         return -1;
     if (!r->ntargets && r->opts->drain_given)
         return err_set(err,
                        "nobody is to be removed: --drain and --deadline are for a smaller size");
-    if (r->ntargets && shrink(r, err) < 0)
+    if (r->ntargets && shrink_dvm(r, err) < 0)
         return -1;
     if (put_size(r, err) < 0)
         return -1;
-    return grow(r, err);
+    return grow_dvm(r, err);
 }
 
 int ldvm_resize(const struct ldvm_resize_opts *o, struct err *err)
@@ -267,7 +267,7 @@ int ldvm_resize(const struct ldvm_resize_opts *o, struct err *err)
 
     clock_gettime(CLOCK_MONOTONIC, &r.start);
     if (ldvm_load(o->dir, &r.l, err) == 0 && (lock = ldvm_lock(o->dir, err)) >= 0)
-        rc = resize(&r, err);
+        rc = resize_members(&r, err);
     if (lock >= 0)
         close(lock);
     ldvm_head_close(&r.head);

@@ -37,7 +37,7 @@ static char *find_prted(struct err *err)
     return NULL;
 }
 
-static int fill(const struct ldvm_start_opts *o, struct ldvm *l, struct err *err)
+static int fill_options(const struct ldvm_start_opts *o, struct ldvm *l, struct err *err)
 {
     const char *slash = strrchr(o->dir, '/');
 
@@ -107,7 +107,7 @@ struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, ch
     int lock;
 
     *log = xstrdup("");
-    if (fill(o, &l, err) < 0 || (lock = ldvm_lock(l.dir, err)) < 0)
+    if (fill_options(o, &l, err) < 0 || (lock = ldvm_lock(l.dir, err)) < 0)
         return NULL;
     p = procs_create(catch_signals, err);
     if (!p || ldvm_make(&l, err) < 0)

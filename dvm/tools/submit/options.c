@@ -125,7 +125,7 @@ struct parse {
     bool has_wdir[JOB_APPS_MAX]; /* of each application */
 };
 
-static int once(bool *given, const char *option, struct err *err)
+static int given_once(bool *given, const char *option, struct err *err)
 {
     if (*given)
         return err_set(err, "option %s is given twice", option);
@@ -149,7 +149,7 @@ static int set_reconnect(struct parse *p, const char *text, struct err *err)
 {
     uint64_t s;
 
-    if (once(&p->reconnect, "--reconnect", err) < 0 ||
+    if (given_once(&p->reconnect, "--reconnect", err) < 0 ||
         number_parse(text, "--reconnect", 0, CLIENT_WINDOW_MAX_MS / 1000, &s, err) < 0)
         return -1;
     p->out->reconnect_ms = (int64_t)s * 1000;
@@ -162,7 +162,7 @@ static int set_per_node(struct parse *p, const char *text, struct err *err)
 
     if (p->map_by)
         return err_set(err, "-N and --map-by contradict each other: give one of them");
-    if (once(&p->per_node, "-N", err) < 0)
+    if (given_once(&p->per_node, "-N", err) < 0)
         return -1;
     if (number_parse(text, "-N", 1, JOB_RANKS_MAX, &n, err) < 0)
         return -1;
@@ -175,21 +175,21 @@ static int set_map_by(struct parse *p, const char *text, struct err *err)
 {
     if (p->per_node)
         return err_set(err, "-N and --map-by contradict each other: give one of them");
-    if (once(&p->map_by, "--map-by", err) < 0)
+    if (given_once(&p->map_by, "--map-by", err) < 0)
         return -1;
     return policy_map_by(text, &p->out->spec, err);
 }
 
 static int set_rank_by(struct parse *p, const char *text, struct err *err)
 {
-    if (once(&p->rank_by, "--rank-by", err) < 0)
+    if (given_once(&p->rank_by, "--rank-by", err) < 0)
         return -1;
     return policy_rank_by(text, &p->out->spec, err);
 }
 
 static int set_bind_to(struct parse *p, const char *text, struct err *err)
 {
-    if (once(&p->bind_to, "--bind-to", err) < 0)
+    if (given_once(&p->bind_to, "--bind-to", err) < 0)
         return -1;
     return policy_bind_to(text, &p->out->spec, err);
 }
@@ -250,7 +250,7 @@ static int set_stdin(struct parse *p, const char *text, struct err *err)
 {
     uint64_t rank;
 
-    if (once(&p->stdin_, "--stdin", err) < 0)
+    if (given_once(&p->stdin_, "--stdin", err) < 0)
         return -1;
     if (strcasecmp(text, "all") == 0) {
         p->out->spec.stdin_rank = JOB_RANK_ALL;
@@ -270,14 +270,14 @@ static int set_host(struct parse *p, const char *text, struct err *err)
 {
     if (p->out->spec.napps)
         return err_set(err, "--host holds for the whole job: give it before the first program");
-    if (once(&p->host, "--host", err) < 0)
+    if (given_once(&p->host, "--host", err) < 0)
         return -1;
-    return submit_hosts(text, &p->out->spec.hosts, &p->out->spec.nhosts, err);
+    return hosts_parse(text, &p->out->spec.hosts, &p->out->spec.nhosts, err);
 }
 
 static int set_timeout(struct parse *p, const char *text, struct err *err)
 {
-    if (once(&p->timeout, "--timeout", err) < 0)
+    if (given_once(&p->timeout, "--timeout", err) < 0)
         return -1;
     return number_parse_seconds(text, "--timeout", &p->out->spec.timeout_ms, err);
 }
@@ -312,7 +312,7 @@ static int set_attach(struct parse *p, const char *text, struct err *err)
     if (!text[0] || strlen(text) > JOB_NSPACE_MAX)
         return err_set(err, "--attach: '%s' is no name of a job", text);
     p->out->attach = text;
-    return once(&p->attach, "--attach", err);
+    return given_once(&p->attach, "--attach", err);
 }
 
 /* Words that commas separate: tag, timestamp, merge, dir=PATH. */
@@ -322,7 +322,7 @@ static int set_output(struct parse *p, char *text, struct err *err)
     char *rest = text;
     char *word;
 
-    if (once(&p->output, "--output", err) < 0)
+    if (given_once(&p->output, "--output", err) < 0)
         return -1;
     while ((word = strsep(&rest, ","))) {
         if (strcmp(word, "tag") == 0)
@@ -341,7 +341,7 @@ static int set_output(struct parse *p, char *text, struct err *err)
 
 static int set_rtos(struct parse *p, const char *text, struct err *err)
 {
-    if (once(&p->rtos, "--rtos", err) < 0)
+    if (given_once(&p->rtos, "--rtos", err) < 0)
         return -1;
     return policy_rtos(text, &p->rtos_words, err);
 }
@@ -467,7 +467,7 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
 }
 
 /* Takes `word`; it lives as long as the options. */
-static char *keep(struct parse *p, char *word)
+static char *keep_word(struct parse *p, char *word)
 {
     struct submit_opts *o = p->out;
 
@@ -487,7 +487,8 @@ static int set_parameter(struct parse *p, int opt, const char *name, const char 
     if (!name[0] || strchr(name, '='))
         return err_set(err, "%s: '%s' is no name of a parameter", option, name);
     return add_export(
-        p, keep(p, xasprintf("%s_MCA_%s=%s", opt == OPT_MCA ? "OMPI" : "PMIX", name, value)), err);
+        p, keep_word(p, xasprintf("%s_MCA_%s=%s", opt == OPT_MCA ? "OMPI" : "PMIX", name, value)),
+        err);
 }
 
 static int take_option(struct parse *p, int opt, char **argv, struct err *err)
@@ -515,7 +516,7 @@ static int parse_options(struct parse *p, int argc, char **argv, struct err *err
         if (next < argc && submit_word(argv[next], longs, &word, err) < 0)
             return -1;
         if (word)
-            argv[next] = keep(p, word);
+            argv[next] = keep_word(p, word);
         opt = getopt_long(argc, argv, "+:n:N:x:H:svh", longs, NULL);
         if (opt == -1)
             return optind;
@@ -613,8 +614,8 @@ static int add_app(struct parse *p, char *const *words, size_t n, struct err *er
     p->has_wdir[s->napps - 1] = p->wdir != NULL;
     if (p->binary && add_program(p, a, err) < 0)
         return -1;
-    a->env = submit_environ(p->environ_, p->exports, p->nexports, a->cwd,
-                            p->out->where.host != NULL, err);
+    a->env = environ_for_job(p->environ_, p->exports, p->nexports, a->cwd,
+                             p->out->where.host != NULL, err);
     return a->env ? 0 : -1;
 }
 
@@ -645,7 +646,7 @@ static int check_detach(struct parse *p, struct err *err)
     return 0;
 }
 
-static int find(struct parse *p, struct err *err)
+static int find_program(struct parse *p, struct err *err)
 {
     struct submit_opts *o = p->out;
 
@@ -670,7 +671,7 @@ static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
     first = parse_options(p, argc, argv, err);
     if (first < 0 || p->out->what != SUBMIT_RUN)
         return first;
-    if (!p->found && find(p, err) < 0)
+    if (!p->found && find_program(p, err) < 0)
         return -1;
     if (p->attach)
         return first == argc ? check_attach(p, err) < 0 ? -1 : argc

@@ -113,7 +113,8 @@ static void put_timestamp(struct buf *q)
 }
 
 /* To where the rank's stream goes: a file or one of the two descriptors. */
-static void deliver(struct output *o, uint32_t rank, int stream, const void *data, size_t len)
+static void deliver_output(struct output *o, uint32_t rank, int stream, const void *data,
+                           size_t len)
 {
     struct sink *s = &o->sinks[o->style.merge ? 0 : stream - 1];
 
@@ -141,7 +142,7 @@ static void deliver_line(struct output *o, uint32_t rank, int stream, struct lin
     buf_put_raw(&b, l->text.data, l->text.len);
     if (l->text.data[l->text.len - 1] != '\n')
         buf_put_u8(&b, '\n');
-    deliver(o, rank, stream, b.data, b.len);
+    deliver_output(o, rank, stream, b.data, b.len);
     buf_reset(&l->text);
 }
 
@@ -170,7 +171,7 @@ void output_add(struct output *o, uint32_t rank, int stream, const void *data, s
     if (o->style.tag || o->style.timestamp)
         add_by_line(o, rank, stream, data, len);
     else
-        deliver(o, rank, stream, data, len);
+        deliver_output(o, rank, stream, data, len);
 }
 
 void output_finish(struct output *o)

@@ -47,7 +47,7 @@ struct output_files *output_files_create(const char *dir)
     return f;
 }
 
-static void drop(struct output_files *f, struct file *x)
+static void drop_file(struct output_files *f, struct file *x)
 {
     close(x->fd);
     HASH_DEL(f->open, x);
@@ -59,7 +59,7 @@ void output_files_destroy(struct output_files *f)
     if (!f)
         return;
     while (f->open)
-        drop(f, f->open);
+        drop_file(f, f->open);
     if (f->job >= 0)
         close(f->job);
     free(f);
@@ -89,7 +89,7 @@ static struct file *file_of(struct output_files *f, uint32_t rank, int stream, s
         return x;
     }
     if (HASH_COUNT(f->open) == OUTPUT_FILES_OPEN_MAX)
-        drop(f, f->open);
+        drop_file(f, f->open);
     snprintf(name, sizeof(name), "rank.%u.%s", rank, stream == 1 ? "out" : "err");
     fd = openat(f->job, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) {

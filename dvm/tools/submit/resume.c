@@ -134,7 +134,7 @@ size_t resume_pending(const struct resume *r)
 
 /* --- the connection goes and comes */
 
-static void lost(struct resume *r, int64_t now_ms, const struct err *why)
+static void note_lost(struct resume *r, int64_t now_ms, const struct err *why)
 {
     struct err line = {0};
 
@@ -153,13 +153,13 @@ static void lost(struct resume *r, int64_t now_ms, const struct err *why)
     r->retry_ms = 2 * r->retry_ms < RETRY_MAX_MS ? 2 * r->retry_ms : RETRY_MAX_MS;
 }
 
-static void dial(struct resume *r, int64_t now_ms)
+static void dial_daemon(struct resume *r, int64_t now_ms)
 {
     struct err err = {0};
 
     r->c = r->o->dial(r->o->arg, &err);
     if (!r->c) {
-        lost(r, now_ms, &err);
+        note_lost(r, now_ms, &err);
         return;
     }
     r->alive = true;
@@ -201,7 +201,7 @@ void resume_turn(struct resume *r, const struct pollfd *p, int64_t now_ms)
     int rc;
 
     if (!r->c && has_session(r) && !is_over(r, now_ms) && now_ms >= r->retry_at)
-        dial(r, now_ms);
+        dial_daemon(r, now_ms);
     if (!r->c || !p->revents)
         return;
     rc = cli_conn_pump(r->c, p->revents & ~POLLOUT, &r->why);
@@ -242,7 +242,7 @@ static int on_opened(struct resume *r, const struct client_msg *m, struct err *e
     return rc;
 }
 
-static void count(struct resume *r)
+static void count_attempt(struct resume *r)
 {
     struct client_msg m = {.type = CLIENT_ACK};
 
@@ -261,7 +261,7 @@ static int take_one(struct resume *r, struct client_msg *m, int64_t now_ms, stru
     int got = cli_conn_take(r->c, m, err);
 
     if (got < 1 && has_session(r) && (err->code == EACCES || err->code == ECONNREFUSED)) {
-        lost(r, now_ms, err);
+        note_lost(r, now_ms, err);
         return 0;
     }
     if (got < 1 || !has_session(r))
@@ -271,7 +271,7 @@ static int take_one(struct resume *r, struct client_msg *m, int64_t now_ms, stru
     if (m->type == CLIENT_ACK)
         return on_acked(r, m, err);
     if (client_msg_numbered(m->type))
-        count(r);
+        count_attempt(r);
     return 1;
 }
 
@@ -283,7 +283,7 @@ static int no_more(struct resume *r, int64_t now_ms, struct err *err)
         return r->alive ? 0 : -1;
     }
     if (r->c && !r->alive)
-        lost(r, now_ms, &r->why);
+        note_lost(r, now_ms, &r->why);
     if (r->failed)
         return err_set(err, "the connection to the DVM is lost and cannot be made again: %s",
                        r->why.msg);

@@ -61,8 +61,8 @@ static int64_t now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static void say(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct run *r, const char *fmt, ...)
+static void print_note(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void print_note(struct run *r, const char *fmt, ...)
 {
     char *text = NULL;
     va_list ap;
@@ -74,7 +74,7 @@ static void say(struct run *r, const char *fmt, ...)
     free(text);
 }
 
-static void finish(struct run *r, int code, const char *why)
+static void finish_run(struct run *r, int code, const char *why)
 {
     if (r->code >= 0)
         return;
@@ -88,7 +88,7 @@ static void send_or_finish(struct run *r, const struct client_msg *m)
     struct err err = {0};
 
     if (resume_send(r->conn, m, &err) < 0)
-        finish(r, EXIT_CODE_NOT_LAUNCHED, err.msg);
+        finish_run(r, EXIT_CODE_NOT_LAUNCHED, err.msg);
 }
 
 /* The DVM has been told to end the job, and is given its time for that. */
@@ -139,7 +139,7 @@ static void send_files(struct run *r)
 
 /* --- what the daemon says */
 
-static void replace(char **p, char **with)
+static void replace_text(char **p, char **with)
 {
     free(*p);
     *p = *with;
@@ -159,20 +159,20 @@ static bool has_all(const struct run *r)
 
 static void on_state(struct run *r, struct client_msg *m)
 {
-    replace(&r->state, &m->a);
-    replace(&r->reason, &m->b);
+    replace_text(&r->state, &m->a);
+    replace_text(&r->reason, &m->b);
     if (r->opts->spec.flags & JOB_DETACH && r->nspace &&
         has_all(r)) { /* it waits or runs: it was not refused */
         dprintf(r->fds->out, "%s\n", r->nspace);
-        finish(r, 0, NULL);
+        finish_run(r, 0, NULL);
         return;
     }
     r->running = r->running || strcmp(r->state, "RUNNING") == 0;
     if (strcmp(r->state, "READY_FOR_DEBUG") == 0 && !r->opts->verbose)
-        say(r, "job %s: %s", r->nspace ? r->nspace : "?", r->reason);
+        print_note(r, "job %s: %s", r->nspace ? r->nspace : "?", r->reason);
     if (r->opts->verbose)
-        say(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", r->state, r->reason[0] ? ": " : "",
-            r->reason);
+        print_note(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", r->state,
+                   r->reason[0] ? ": " : "", r->reason);
     else if (!r->running && r->reason[0])
         r->notice_at = now_ms() + WAIT_NOTICE_MS;
     if (r->running)
@@ -183,12 +183,12 @@ static void on_accepted(struct run *r, struct client_msg *m)
 {
     struct err err = {0};
 
-    replace(&r->nspace, &m->a);
+    replace_text(&r->nspace, &m->a);
     if (r->opts->verbose)
-        say(r, "job %s: accepted", r->nspace);
+        print_note(r, "job %s: accepted", r->nspace);
     if (output_job(r->output, r->nspace, &err) < 0) {
         r->output_lost = true;
-        say(r, "%s", err.msg);
+        print_note(r, "%s", err.msg);
     }
 }
 
@@ -199,7 +199,7 @@ static void on_message(struct run *r, struct client_msg *m)
         on_accepted(r, m);
         break;
     case CLIENT_NOTE:
-        say(r, "%s", m->a);
+        print_note(r, "%s", m->a);
         break;
     case CLIENT_STATE:
         on_state(r, m);
@@ -219,22 +219,23 @@ static void on_message(struct run *r, struct client_msg *m)
         break;
     case CLIENT_DONE:
     case CLIENT_ERROR:
-        finish(r, (int)m->number, m->a);
+        finish_run(r, (int)m->number, m->a);
         break;
     default:
-        finish(r, EXIT_CODE_LOST, "the daemon sent a message that has no place here");
+        finish_run(r, EXIT_CODE_LOST, "the daemon sent a message that has no place here");
     }
 }
 
 static void on_lost(struct run *r, const struct err *why)
 {
     if (why->code == ECONNRESET && !r->nspace)
-        finish(r, EXIT_CODE_NOT_LAUNCHED,
-               "the daemon closed the connection before it had taken the job");
+        finish_run(r, EXIT_CODE_NOT_LAUNCHED,
+                   "the daemon closed the connection before it had taken the job");
     else
-        finish(r, EXIT_CODE_LOST,
-               why->code == ECONNRESET ? "the connection to the DVM is lost, and with it the job"
-                                       : why->msg);
+        finish_run(r, EXIT_CODE_LOST,
+                   why->code == ECONNRESET
+                       ? "the connection to the DVM is lost, and with it the job"
+                       : why->msg);
 }
 
 /* All that is in the buffer; it is not more than one read and what was left of a frame. */
@@ -252,16 +253,16 @@ static void on_connection(struct run *r)
         on_lost(r, &err);
 }
 
-static struct cli_conn *dial(void *arg, struct err *err)
+static struct cli_conn *dial_again(void *arg, struct err *err)
 {
     const struct run *r = arg;
 
     return r->dial(r->dial_arg, err);
 }
 
-static void tell(void *arg, const char *text)
+static void print_text(void *arg, const char *text)
 {
-    say(arg, "%s", text);
+    print_note(arg, "%s", text);
 }
 
 /* --- what the user says */
@@ -273,13 +274,13 @@ static void on_end_request(struct run *r, int signum)
     r->ends++;
     end_asked(r, signum);
     if (r->ends > 2) {
-        finish(r, exit_code_of_signal(signum), "left without waiting for the job's end");
+        finish_run(r, exit_code_of_signal(signum), "left without waiting for the job's end");
         return;
     }
     if (r->ends == 2)
         m.number = SIGKILL;
     if (isatty(r->fds->err))
-        say(r, r->ends == 1 ? "ending the job; once more to kill it" : "killing the job");
+        print_note(r, r->ends == 1 ? "ending the job; once more to kill it" : "killing the job");
     send_or_finish(r, &m);
 }
 
@@ -362,7 +363,7 @@ static int64_t left_until(int64_t at)
 }
 
 /* Of two times to wait; -1: none. */
-static int64_t sooner(int64_t a, int64_t b)
+static int64_t sooner_of(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -373,9 +374,9 @@ static int poll_timeout(const struct run *r)
 
     if (r->code >= 0)
         return -1;
-    most = sooner(most, resume_timeout(r->conn, now_ms()));
-    most = sooner(most, left_until(r->leave_at));
-    return (int)sooner(most, left_until(r->notice_at));
+    most = sooner_of(most, resume_timeout(r->conn, now_ms()));
+    most = sooner_of(most, left_until(r->leave_at));
+    return (int)sooner_of(most, left_until(r->notice_at));
 }
 
 static void leave_if_due(struct run *r)
@@ -387,7 +388,7 @@ static void leave_if_due(struct run *r)
     why = xasprintf("the job%s%s has not ended %" PRId64
                     " s after the DVM was told to end it: it is not waited for any longer",
                     r->nspace ? " " : "", r->nspace ? r->nspace : "", r->opts->end_wait_ms / 1000);
-    finish(r, exit_code_of_signal(r->ends_by), why);
+    finish_run(r, exit_code_of_signal(r->ends_by), why);
     free(why);
 }
 
@@ -405,10 +406,10 @@ static void tell_wait(struct run *r)
     if (r->notice_at < 0 || now_ms() < r->notice_at)
         return;
     r->notice_at = -1;
-    say(r, "job %s waits: %s", r->nspace ? r->nspace : "?", r->reason);
+    print_note(r, "job %s waits: %s", r->nspace ? r->nspace : "?", r->reason);
 }
 
-static void turn(struct run *r)
+static void run_turn(struct run *r)
 {
     struct pollfd p[P_COUNT];
     struct err err = {0};
@@ -422,7 +423,7 @@ static void turn(struct run *r)
         postpone_leaving(r);
     if (output_pump(r->output, &p[P_OUT], &err) < 0) {
         r->output_lost = true;
-        say(r, "%s", err.msg);
+        print_note(r, "%s", err.msg);
     }
     if (r->code < 0) {
         resume_turn(r->conn, &p[P_CONN], now_ms());
@@ -457,7 +458,7 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
                     .leave_at = -1,
                     .code = -1};
     struct resume_opts again = {
-        .window_ms = opts->reconnect_ms, .dial = dial, .say = tell, .arg = &r};
+        .window_ms = opts->reconnect_ms, .dial = dial_again, .say = print_text, .arg = &r};
 
     r.conn = resume_create(c, &again);
     r.output = output_create((int[2]){fds->out, fds->err}, &opts->output);
@@ -469,7 +470,7 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
     else
         send_or_finish(&r, &(struct client_msg){.type = CLIENT_SUBMIT, .spec = opts->spec});
     while (r.code < 0 || (output_pending(r.output) && r.ends < 3))
-        turn(&r);
+        run_turn(&r);
     resume_destroy(r.conn);
     last_words(&r);
     files_sender_destroy(r.files);

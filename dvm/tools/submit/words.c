@@ -82,7 +82,7 @@ static size_t name_len(const char *word, size_t *dashes)
     return *dashes == 1 || *dashes == 2 ? strcspn(word + *dashes, "=") : 0;
 }
 
-static bool is(const char *word, const char *known)
+static bool is_word(const char *word, const char *known)
 {
     size_t dashes;
     size_t len = name_len(word, &dashes);
@@ -101,19 +101,19 @@ int submit_word(const char *word, const struct option *ours, char **instead, str
     if (!len)
         return 0;
     for (; ours->name; ours++) {
-        if (!is(word, ours->name))
+        if (!is_word(word, ours->name))
             continue;
         *instead = dashes == 1 ? xasprintf("-%s", word) : NULL;
         return 0;
     }
     for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
-        if (!is(word, same[i].theirs))
+        if (!is_word(word, same[i].theirs))
             continue;
         *instead = xasprintf("%s%s", same[i].ours, word + dashes + len);
         return 0;
     }
     for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++) {
-        if (is(word, missing[i].theirs))
+        if (is_word(word, missing[i].theirs))
             return err_set(err, "there is no option %.*s: %s", (int)(dashes + len), word,
                            missing[i].advice);
     }

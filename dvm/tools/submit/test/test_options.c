@@ -359,9 +359,9 @@ static void what_describes_this_host_does_not_go_to_another(void **state)
     assert_null(a->env[2]);
     assert_string_equal(a->cwd, "");
     assert_int_equal(o.reconnect_ms, 30000);
-    submit_environ_complete(a, daemons, true);
+    environ_complete(a, daemons, true);
     assert_string_equal(a->cwd, ""); /* where its files are */
-    submit_environ_complete(a, daemons, false);
+    environ_complete(a, daemons, false);
     assert_true(has(a, "PATH=/its") && has(a, "HOME=/its/home") && has(a, "PWD=/its/home"));
     assert_true(has(a, "COLOUR=blue") && has(a, "TMPDIR=/my/tmp"));
     assert_null(a->env[5]);
