@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,7 +28,7 @@
         }                                                                                          \
     } while (0)
 
-/* The program that the tests are built with. */
+/* The program that the tests are built with: bin/ of the build folder that holds this test. */
 static inline void find_spawner(char *path, size_t size)
 {
     char self[PATH_MAX];
@@ -35,7 +36,10 @@ static inline void find_spawner(char *path, size_t size)
 
     CHECK(n > 0);
     self[n] = '\0';
-    snprintf(path, size, "%s/../../../bin/" SPAWNER_PROGRAM, dirname(self));
+    do {
+        CHECK(strlen(self) > 1);
+        snprintf(path, size, "%s/bin/" SPAWNER_PROGRAM, dirname(self));
+    } while (access(path, X_OK) != 0);
 }
 
 static inline struct spawner_handle split(const char *program)
