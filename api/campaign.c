@@ -85,6 +85,7 @@ int api_campaign_request_decode(const json_t *body, struct api_campaign_request 
 json_t *api_campaign_request_encode(const struct api_campaign_request *r)
 {
     json_t *o = json_object(), *drain;
+
     fields_put_u64(o, "sequence", r->sequence);
     json_object_set_new(o, "kind", json_string(KINDS[r->kind]));
     fields_put_u32s(o, "targets", r->targets, r->ntargets);
@@ -120,12 +121,14 @@ static struct api_job_ref *refs_decode(struct fields *f, const char *name, size_
 {
     const json_t *list = fields_array_or_null(f, name, REFS_MAX);
     size_t count = json_array_size(list);
+
     *n = 0;
     if (count == 0)
         return NULL;
     struct api_job_ref *refs = xcalloc(count, sizeof(*refs));
     for (size_t i = 0; i < count && !f->bad; i++) {
         struct fields e = fields_of(json_array_get(list, i), f->err);
+
         refs[i].job = fields_str(&e, "job", API_NAME_MAX);
         refs[i].ranks = fields_u32s(&e, "ranks", RANKS_MAX, false, &refs[i].nranks);
         if (e.bad) {
@@ -140,8 +143,10 @@ static struct api_job_ref *refs_decode(struct fields *f, const char *name, size_
 static json_t *refs_encode(const struct api_job_ref *refs, size_t n)
 {
     json_t *list = json_array();
+
     for (size_t i = 0; i < n; i++) {
         json_t *o = json_object();
+
         fields_put_str(o, "job", refs[i].job, API_NAME_MAX);
         fields_put_u32s(o, "ranks", refs[i].ranks, refs[i].nranks);
         json_array_append_new(list, o);
@@ -152,6 +157,7 @@ static json_t *refs_encode(const struct api_job_ref *refs, size_t n)
 static void requester_decode(struct fields *f, struct api_requester *out)
 {
     const json_t *o = fields_object_or_null(f, "requester");
+
     if (!o)
         return;
     struct fields d = fields_of(o, f->err);
@@ -169,6 +175,7 @@ static void requester_decode(struct fields *f, struct api_requester *out)
 static json_t *requester_encode(const struct api_requester *r)
 {
     json_t *o = json_object();
+
     fields_put_str(o, "job", r->job, API_NAME_MAX);
     fields_put_u64(o, "rank", r->rank);
     fields_put_u64(o, "vpid", r->vpid);
@@ -204,6 +211,7 @@ int api_campaign_decode(const json_t *body, struct api_campaign *out, struct err
 json_t *api_campaign_encode(const struct api_campaign *c)
 {
     json_t *o = json_object();
+
     fields_put_str(o, "id", c->id, API_ID_MAX);
     fields_put_u64(o, "sequence", c->sequence);
     json_object_set_new(o, "kind", json_string(KINDS[c->kind]));

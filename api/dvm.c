@@ -29,6 +29,7 @@ static void member_decode(struct fields *f, struct api_dvm_member *m)
 static json_t *member_encode(const struct api_dvm_member *m)
 {
     json_t *o = json_object();
+
     fields_put_u64(o, "vpid", m->vpid);
     fields_put_u64(o, "epoch", m->epoch);
     fields_put_str(o, "state", m->state, sizeof(m->state) - 1);
@@ -55,6 +56,7 @@ static void job_decode(struct fields *f, struct api_dvm_job *j)
 static json_t *job_encode(const struct api_dvm_job *j)
 {
     json_t *o = json_object();
+
     fields_put_str(o, "id", j->id, API_NAME_MAX);
     fields_put_str(o, "state", j->state, sizeof(j->state) - 1);
     fields_put_str(o, "reason", j->reason, API_TEXT_MAX);
@@ -81,10 +83,12 @@ static void members_decode(struct fields *f, struct api_dvm *out)
 {
     const json_t *list = fields_array(f, "members", MEMBERS_MAX);
     size_t n = json_array_size(list);
+
     out->members = n ? xcalloc(n, sizeof(*out->members)) : NULL;
     out->nmembers = n;
     for (size_t i = 0; i < n && !f->bad; i++) {
         struct fields e = fields_of(json_array_get(list, i), f->err);
+
         member_decode(&e, &out->members[i]);
         if (e.bad)
             element_bad(f, "members", i);
@@ -95,10 +99,12 @@ static void jobs_decode(struct fields *f, struct api_dvm *out)
 {
     const json_t *list = fields_array_or_null(f, "jobs", JOBS_MAX);
     size_t n = json_array_size(list);
+
     out->jobs = n ? xcalloc(n, sizeof(*out->jobs)) : NULL;
     out->njobs = n;
     for (size_t i = 0; i < n && !f->bad; i++) {
         struct fields e = fields_of(json_array_get(list, i), f->err);
+
         job_decode(&e, &out->jobs[i]);
         if (e.bad)
             element_bad(f, "jobs", i);
@@ -109,16 +115,19 @@ static void campaigns_decode(struct fields *f, struct api_dvm *out)
 {
     const json_t *list = fields_array_or_null(f, "campaigns", CAMPAIGNS_MAX);
     size_t n = json_array_size(list);
+
     out->campaigns = n ? xcalloc(n, sizeof(*out->campaigns)) : NULL;
     out->ncampaigns = n;
-    for (size_t i = 0; i < n && !f->bad; i++)
+    for (size_t i = 0; i < n && !f->bad; i++) {
         if (api_campaign_decode(json_array_get(list, i), &out->campaigns[i], f->err) < 0)
             element_bad(f, "campaigns", i);
+    }
 }
 
 static void fence_decode(struct fields *f, struct api_dvm *out)
 {
     const json_t *fence = fields_object_or_null(f, "fence");
+
     if (!fence)
         return;
     struct fields g = fields_of(fence, f->err);
@@ -129,6 +138,7 @@ static void fence_decode(struct fields *f, struct api_dvm *out)
     out->nholds = n;
     for (size_t i = 0; i < n && !g.bad; i++) {
         struct fields e = fields_of(json_array_get(list, i), f->err);
+
         hold_decode(&e, &out->holds[i]);
         if (e.bad)
             element_bad(&g, "holds", i);
@@ -144,8 +154,10 @@ static void numbers_decode(struct fields *f, struct api_dvm *out)
 {
     const json_t *size = fields_object_or_null(f, "size");
     const json_t *events = fields_object_or_null(f, "events");
+
     if (size && !f->bad) {
         struct fields s = fields_of(size, f->err);
+
         out->size_sequence = fields_u64(&s, "sequence", INT64_MAX);
         out->size_members = (uint32_t)fields_u64(&s, "members", API_TARGETS_MAX);
         api_size_limits_decode(&s, &out->size_limits);
@@ -156,6 +168,7 @@ static void numbers_decode(struct fields *f, struct api_dvm *out)
     }
     if (events && !f->bad) {
         struct fields s = fields_of(events, f->err);
+
         out->next_event = fields_u64(&s, "next", INT64_MAX);
         if (s.bad) {
             err_wrap(f->err, "events");
@@ -191,9 +204,11 @@ int api_dvm_decode(const json_t *o, struct api_dvm *out, struct err *err)
 static json_t *fence_encode(const struct api_dvm *d)
 {
     json_t *fence = json_object(), *holds = json_array();
+
     fields_put_u64(fence, "total", d->fence_total);
     for (size_t i = 0; i < d->nholds; i++) {
         json_t *h = json_object();
+
         fields_put_str(h, "name", d->holds[i].name, API_NAME_MAX);
         fields_put_u64(h, "count", d->holds[i].count);
         json_array_append_new(holds, h);
@@ -206,6 +221,7 @@ json_t *api_dvm_encode(const struct api_dvm *d)
 {
     json_t *o = json_object(), *size = json_object(), *events = json_object();
     json_t *members = json_array(), *jobs = json_array(), *campaigns = json_array();
+
     fields_put_str(o, "incarnation", d->incarnation, sizeof(d->incarnation) - 1);
     fields_put_str(o, "cluster", d->cluster, API_NAME_MAX);
     fields_put_u64(o, "version", d->version);

@@ -43,6 +43,7 @@ static bool of_campaign(enum api_event_type t)
 static uint64_t epoch_decode(struct fields *f, const char *incarnation)
 {
     char text[64];
+
     fields_word(f, "epoch", text, sizeof(text));
     if (f->bad)
         return 0;
@@ -59,6 +60,7 @@ static uint64_t epoch_decode(struct fields *f, const char *incarnation)
 static void campaign_decode(struct fields *f, struct api_event *out)
 {
     const json_t *c = fields_object_or_null(f, "campaign");
+
     if (!c) {
         fields_refuse(f, "campaign", "missing");
         return;
@@ -96,12 +98,14 @@ int api_event_decode(const json_t *o, struct api_event *out, struct err *err)
 json_t *api_event_encode(const struct api_event *e)
 {
     json_t *o = json_object();
+
     fields_put_str(o, "incarnation", e->incarnation, sizeof(e->incarnation) - 1);
     fields_put_u64(o, "number", e->number);
     fields_put_i64(o, "timeMs", e->time_ms);
     json_object_set_new(o, "type", json_string(api_event_type_name(e->type)));
     if (of_daemon(e->type)) {
         char epoch[64];
+
         snprintf(epoch, sizeof(epoch), "%s.%" PRIu64, e->incarnation, e->epoch);
         fields_put_u64(o, "vpid", e->vpid);
         json_object_set_new(o, "epoch", json_string(epoch));

@@ -35,6 +35,7 @@ static const char *type_name(const json_t *v)
 struct fields fields_of(const json_t *o, struct err *err)
 {
     struct fields f = {.o = o, .err = err};
+
     if (!o) {
         f.bad = true;
         err_set(err, "no JSON value where an object is wanted");
@@ -61,12 +62,14 @@ void fields_refuse(struct fields *f, const char *name, const char *fmt, ...)
 static const json_t *find_optional(struct fields *f, const char *name)
 {
     const json_t *v = f->bad ? NULL : json_object_get(f->o, name);
+
     return v && !json_is_null(v) ? v : NULL;
 }
 
 static const json_t *find_required(struct fields *f, const char *name)
 {
     const json_t *v = find_optional(f, name);
+
     if (!v)
         fields_refuse(f, name, "missing");
     return v;
@@ -97,18 +100,21 @@ static int64_t signed_max(uint64_t max)
 uint64_t fields_u64(struct fields *f, const char *name, uint64_t max)
 {
     const json_t *v = find_required(f, name);
+
     return v ? (uint64_t)get_integer(f, name, v, 0, signed_max(max)) : 0;
 }
 
 uint64_t fields_u64_or(struct fields *f, const char *name, uint64_t max, uint64_t absent)
 {
     const json_t *v = find_optional(f, name);
+
     return v ? (uint64_t)get_integer(f, name, v, 0, signed_max(max)) : absent;
 }
 
 int64_t fields_i64_or(struct fields *f, const char *name, int64_t min, int64_t max, int64_t absent)
 {
     const json_t *v = find_optional(f, name);
+
     return v ? get_integer(f, name, v, min, max) : absent;
 }
 
@@ -136,12 +142,14 @@ char *fields_str(struct fields *f, const char *name, size_t max)
 {
     const json_t *v = find_required(f, name);
     const char *s = v ? get_string(f, name, v, 1, max) : NULL;
+
     return s ? xstrdup(s) : NULL;
 }
 
 char *fields_str_or(struct fields *f, const char *name, size_t max, const char *absent)
 {
     const json_t *v = find_optional(f, name);
+
     if (!v)
         return f->bad ? NULL : xstrdup(absent);
     const char *s = get_string(f, name, v, 0, max);
@@ -152,6 +160,7 @@ void fields_word(struct fields *f, const char *name, char *out, size_t size)
 {
     const json_t *v = find_required(f, name);
     const char *s = v ? get_string(f, name, v, 1, size - 1) : NULL;
+
     snprintf(out, size, "%s", s ? s : "");
 }
 
@@ -159,9 +168,11 @@ static size_t get_choice(struct fields *f, const char *name, const json_t *v,
                          const char *const *words, size_t nwords)
 {
     const char *s = get_string(f, name, v, 1, SIZE_MAX);
-    for (size_t i = 0; s && i < nwords; i++)
+
+    for (size_t i = 0; s && i < nwords; i++) {
         if (strcmp(s, words[i]) == 0)
             return i;
+    }
     if (s)
         fields_refuse(f, name, "\"%.64s\" is not known here", s);
     return 0;
@@ -170,6 +181,7 @@ static size_t get_choice(struct fields *f, const char *name, const json_t *v,
 size_t fields_choice(struct fields *f, const char *name, const char *const *words, size_t nwords)
 {
     const json_t *v = find_required(f, name);
+
     return v ? get_choice(f, name, v, words, nwords) : 0;
 }
 
@@ -177,12 +189,14 @@ size_t fields_choice_or(struct fields *f, const char *name, const char *const *w
                         size_t absent)
 {
     const json_t *v = find_optional(f, name);
+
     return v ? get_choice(f, name, v, words, nwords) : absent;
 }
 
 const json_t *fields_object_or_null(struct fields *f, const char *name)
 {
     const json_t *v = find_optional(f, name);
+
     if (v && !json_is_object(v)) {
         fields_refuse(f, name, "%s where an object is wanted", type_name(v));
         return NULL;
@@ -213,6 +227,7 @@ static uint32_t *get_u32s(struct fields *f, const char *name, const json_t *list
                           size_t *n)
 {
     size_t count = json_array_size(list); /* 0 for NULL */
+
     *n = 0;
     if (count == 0)
         return NULL;
@@ -259,9 +274,10 @@ static size_t utf8_len(const unsigned char *p)
     size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
     if (p[0] < 0xc2 || p[0] > 0xf4)
         return 0;
-    for (size_t i = 1; i < n; i++)
+    for (size_t i = 1; i < n; i++) {
         if ((p[i] & 0xc0) != 0x80)
             return 0;
+    }
     bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
     bool surrogate = p[0] == 0xed && p[1] >= 0xa0;
     bool too_high = p[0] == 0xf4 && p[1] >= 0x90;
@@ -273,8 +289,10 @@ void fields_put_str(json_t *o, const char *name, const char *s, size_t max)
     const unsigned char *p = (const unsigned char *)(s ? s : "");
     size_t len = strlen((const char *)p), used = 0;
     FREE_AUTO char *clean = xmalloc((len < max ? len : max) + 1);
+
     while (*p && used < max) {
         size_t n = utf8_len(p);
+
         if (used + n > max)
             break;
         if (n == 0)
@@ -290,6 +308,7 @@ void fields_put_str(json_t *o, const char *name, const char *s, size_t max)
 void fields_put_u32s(json_t *o, const char *name, const uint32_t *v, size_t n)
 {
     json_t *list = json_array();
+
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, json_integer(v[i]));
     json_object_set_new(o, name, list);

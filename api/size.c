@@ -14,6 +14,7 @@ void api_size_limits_decode(struct fields *f, struct api_size_limits *out)
     uint64_t none = (uint64_t)API_TARGETS_MAX + 1;
     uint64_t min = fields_u64_or(f, "min", API_TARGETS_MAX, none);
     uint64_t max = fields_u64_or(f, "max", API_TARGETS_MAX, none);
+
     *out = (struct api_size_limits){.set = !f->bad && (min != none || max != none)};
     if (!out->set)
         return;
@@ -47,6 +48,7 @@ int api_size_decode(const json_t *body, struct api_size *out, struct err *err)
 json_t *api_size_encode(const struct api_size *s)
 {
     json_t *o = json_object();
+
     fields_put_u64(o, "sequence", s->sequence);
     fields_put_u64(o, "members", s->members);
     api_size_limits_encode(o, &s->limits);
@@ -67,6 +69,7 @@ int api_shutdown_decode(const json_t *body, struct api_shutdown *out, struct err
 json_t *api_shutdown_encode(const struct api_shutdown *s)
 {
     json_t *o = json_object();
+
     fields_put_i64(o, "deadlineSeconds", s->deadline_s);
     return o;
 }

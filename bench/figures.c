@@ -36,7 +36,7 @@ static int by_value(const void *a, const void *b)
 
 void sort_doubles(double *v, size_t n)
 {
-    qsort(v, n, sizeof *v, by_value);
+    qsort(v, n, sizeof(*v), by_value);
 }
 
 double quantile(const double *v, size_t n, double q)
@@ -50,7 +50,7 @@ long self_kib(const char *field)
     char line[256];
     long kib = 0;
 
-    while (f && fgets(line, sizeof line, f)) {
+    while (f && fgets(line, sizeof(line), f)) {
         if (strncmp(line, field, strlen(field)) == 0)
             kib = strtol(line + strlen(field), NULL, 10);
     }

@@ -87,14 +87,14 @@ static void one_job(unsigned number, double took[STEPS], bool spawns)
 {
     double t[STEPS + 1];
     char *argv[] = {"true", NULL};
-    char **env = calloc(1, sizeof *env);
+    char **env = calloc(1, sizeof(*env));
     uint32_t size = 1;
     pmix_info_t info;
     pmix_proc_t proc;
     pid_t pid = 0;
     char name[32];
 
-    snprintf(name, sizeof name, "floor.%u", number);
+    snprintf(name, sizeof(name), "floor.%u", number);
     PMIX_LOAD_PROCID(&proc, name, PMIX_RANK_WILDCARD);
     PMIX_INFO_LOAD(&info, PMIX_JOB_SIZE, &size, PMIX_UINT32);
     t[REGISTER] = now_ms();

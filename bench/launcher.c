@@ -183,8 +183,8 @@ int main(int argc, char **argv)
     posix_spawn_file_actions_init(&b.files);
     posix_spawn_file_actions_addopen(&b.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&b.files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    b.took_ms = calloc(b.runs + b.warm_up, sizeof *b.took_ms);
-    b.rss_kib = calloc(b.runs + b.warm_up, sizeof *b.rss_kib);
+    b.took_ms = calloc(b.runs + b.warm_up, sizeof(*b.took_ms));
+    b.rss_kib = calloc(b.runs + b.warm_up, sizeof(*b.rss_kib));
     if (!b.took_ms || !b.rss_kib || (b.warm_up && run_all(&b, b.warm_up) < 0))
         return 1;
     start_ms = now_ms();

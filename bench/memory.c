@@ -76,7 +76,7 @@ static struct head *admit(struct members *m, struct rml *rml, struct out *out, e
 
 static double nidmap_bytes(const struct members *m)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1u << 30);
     members_encode(m, &b);

@@ -77,7 +77,7 @@ static uint32_t branch(struct run *r)
 
 static uint32_t scattered(struct run *r)
 {
-    uint32_t *all = malloc(r->n * sizeof *all);
+    uint32_t *all = malloc(r->n * sizeof(*all));
     unsigned seed = 1;
 
     for (uint32_t v = 0; v < r->n; v++)
@@ -204,7 +204,7 @@ static void run(struct members *m, uint32_t n, uint32_t k, enum shape shape, uin
 {
     struct run r = {.m = m, .n = n, .k = k, .shape = shape};
 
-    r.targets = calloc(k, sizeof *r.targets);
+    r.targets = calloc(k, sizeof(*r.targets));
     if (shape == BRANCH)
         r.k = branch(&r);
     else if (shape == SCATTERED)
@@ -238,7 +238,7 @@ static void run_all(uint32_t n, uint32_t *children)
 int main(int argc, char **argv)
 {
     uint32_t max = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
-    uint32_t *children = calloc(CHILDREN_MAX, sizeof *children);
+    uint32_t *children = calloc(CHILDREN_MAX, sizeof(*children));
 
     for (uint32_t n = 1000; n <= max; n *= 10)
         run_all(n, children);

@@ -56,13 +56,13 @@ static struct side *side_of(struct net *t, uint32_t vpid, uint64_t conn)
     uint64_t key[2] = {vpid, conn};
     struct side *s;
 
-    HASH_FIND(hh, t->sides, key, sizeof key, s);
+    HASH_FIND(hh, t->sides, key, sizeof(key), s);
     return s;
 }
 
 static void side_add(struct net *t, uint32_t vpid, uint64_t conn, uint32_t peer, uint64_t peer_conn)
 {
-    struct side *s = calloc(1, sizeof *s);
+    struct side *s = calloc(1, sizeof(*s));
 
     if (!s)
         abort();
@@ -70,7 +70,7 @@ static void side_add(struct net *t, uint32_t vpid, uint64_t conn, uint32_t peer,
     s->key[1] = conn;
     s->peer = peer;
     s->peer_conn = peer_conn;
-    HASH_ADD(hh, t->sides, key, sizeof s->key, s);
+    HASH_ADD(hh, t->sides, key, sizeof(s->key), s);
 }
 
 static void side_free(struct net *t, struct side *s)
@@ -81,7 +81,7 @@ static void side_free(struct net *t, struct side *s)
 
 static struct ev *post(struct net *t, enum kind kind, uint32_t vpid, uint64_t conn)
 {
-    struct ev *e = calloc(1, sizeof *e);
+    struct ev *e = calloc(1, sizeof(*e));
 
     if (!e)
         abort();
@@ -115,7 +115,7 @@ static void act(struct net *t, uint32_t vpid, struct out_act *a)
             struct ev *e = post(t, FRAME, s->peer, s->peer_conn);
 
             e->data = a->data;
-            memset(&a->data, 0, sizeof a->data);
+            memset(&a->data, 0, sizeof(a->data));
             t->frames++;
         }
         break;
@@ -210,7 +210,7 @@ static void turn(struct net *t, bool jump)
 
 static struct net *boot(uint32_t members, uint32_t radix)
 {
-    struct net *t = calloc(1, sizeof *t);
+    struct net *t = calloc(1, sizeof(*t));
     char host[32];
     struct core_opts o = {.cluster = "bench",
                           .address = host,
@@ -225,12 +225,12 @@ static struct net *boot(uint32_t members, uint32_t radix)
                           .park = true,
                           .ack_ms = 100000000}; /* hops, not milliseconds: no heartbeats */
 
-    if (!t || !(t->nodes = calloc(members + 1, sizeof *t->nodes)))
+    if (!t || !(t->nodes = calloc(members + 1, sizeof(*t->nodes))))
         abort();
     t->n = members + 1;
     t->now = 1000;
     for (o.vpid = 0; o.vpid <= members; o.vpid++) {
-        snprintf(host, sizeof host, HOST, o.vpid);
+        snprintf(host, sizeof(host), HOST, o.vpid);
         o.slots = o.vpid ? 1 : 0;
         t->nodes[o.vpid].core = core_create(&o, t->now, t->now);
         drain(t, o.vpid);
@@ -266,7 +266,7 @@ static void halt(struct net *t)
 
 static int put(struct net *t, uint32_t k, struct err *err)
 {
-    uint32_t *targets = calloc(k, sizeof *targets);
+    uint32_t *targets = calloc(k, sizeof(*targets));
     struct api_campaign_request r = {
         .sequence = 1, .drain_mode = API_DRAIN_WAIT, .deadline_s = -1, .ntargets = k};
     struct api_campaign c;
@@ -314,10 +314,10 @@ static int shrink(uint32_t members, uint32_t k, uint32_t radix, struct result *r
     struct net *t = boot(members, radix);
     struct mallinfo2 mem = mallinfo2();
     struct err err = {0};
-    double *cpu = calloc(members, sizeof *cpu);
+    double *cpu = calloc(members, sizeof(*cpu));
     uint64_t begun = t->now;
 
-    memset(res, 0, sizeof *res);
+    memset(res, 0, sizeof(*res));
     res->boot_ms = now_ms() - boot_start;
     res->heap_mib = (double)(mem.uordblks + mem.hblkhd) / (1 << 20);
     for (uint32_t v = 0; v < t->n; v++) {

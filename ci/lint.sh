@@ -8,11 +8,13 @@ shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${LINT_ROOT:-$here/..}"
 
-readonly GATES=(format layers pure banned state names sizes spdx shell tidy)
+readonly GATES=(format layers pure banned state names style sizes spdx shell tidy)
 readonly CLANG_MAJOR=14
 readonly FILE_LINES_MAX=800
 # Folders whose functions are named by the rules of ci/names.awk.
 readonly NAMED='^(base|api|operator)/'
+# Folders whose code follows ci/style.awk.
+readonly STYLED='^(base|api|operator|bench)/'
 # A name followed by "(" in code; lines of tests count too.
 readonly BANNED='strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|strtok|system|popen|sleep|usleep|nanosleep'
 
@@ -151,6 +153,11 @@ gate_names() {
         xargs -r ctags --kinds-C=fp -x --_xformat='%N %F %n %{file} %K' | LC_ALL=C sort)
     awk -f "$here/names.awk" <<<"$tags" || rc=1
     return "$rc"
+}
+
+# What clang-format leaves open: comparisons, braces, blank lines (docs/style.md).
+gate_style() {
+    c_files | grep -E "$STYLED" | xargs -r awk -f "$here/strip.awk" | awk -f "$here/style.awk"
 }
 
 # Patterns for one of the names that is no part of a longer one and no member: as a word, or called.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Refuses names of functions that do not tell in a backtrace where they belong (docs/howto.md, Names).
+# Refuses names of functions that do not tell in a backtrace where they belong (docs/style.md).
 # Input, from ctags, one line for a definition or a prototype: name, file, line, "file" for a static one or
 # "-", kind ("function" or "prototype").
 # - An exported function begins with the noun of its file, of its header or of a folder above. The noun may

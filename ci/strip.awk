@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # C sources without comments and with empty texts, so that a search finds code only. Include lines keep
-# their names. Prints "file:line:text".
+# their names. Prints "file:line:text"; a line of a comment alone is one space or more, a blank line is empty.
 
 # The length of the text literal that `rest` goes on with, its closing quote included; 0: it has none.
 function text_length(quote, rest) {
@@ -17,7 +17,7 @@ function code_of(line,    out, at, two, len) {
         if (in_comment) {
             at = index(line, "*/")
             if (!at)
-                return out
+                return out " "
             in_comment = 0
             line = substr(line, at + 2)
             continue

@@ -57,6 +57,7 @@ static void print_usage(FILE *out)
 static int add_override(struct flags *f, char *text, struct err *err)
 {
     char *eq = strchr(text, '=');
+
     if (!eq || eq == text || !strchr(eq, ':'))
         return err_set(err, "--head-connect needs NAME=ADDR:PORT, not \"%s\"", text);
     if (f->noverrides == RECONCILE_OVERRIDES_MAX)
@@ -120,9 +121,11 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int opt;
-    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
+
+    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (take_flag(f, opt, err))
             return -1;
+    }
     if (optind < argc)
         return err_set(err, "unexpected argument \"%s\"", argv[optind]);
     if (f->ns && f->all_namespaces)
@@ -133,6 +136,7 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
 static void on_signal(int signum, void *arg)
 {
     struct program *p = arg;
+
     log_info("ending on signal %d", signum);
     loop_stop(p->loop);
 }
@@ -145,6 +149,7 @@ static void on_synced(void *arg)
 static void on_scrape(struct metrics_sample *out, void *arg)
 {
     struct program *p = arg;
+
     out->kube = kube_stats(p->kube);
     out->queue_depth = reconciler_queue_depth(p->reconciler);
 }
@@ -152,6 +157,7 @@ static void on_scrape(struct metrics_sample *out, void *arg)
 static const char *not_ready(void *arg)
 {
     struct program *p = arg;
+
     return p->reconciler && reconciler_synced(p->reconciler) ? NULL : "the caches are not filled";
 }
 
@@ -159,6 +165,7 @@ static int open_kube(struct program *p, const struct flags *f, struct err *err)
 {
     struct kube_config *config = f->kubeconfig ? kube_config_load(f->kubeconfig, f->context, err)
                                                : kube_config_in_cluster(err);
+
     if (!config)
         return err_wrap(err, "access to the API server");
     log_info("API server %s", kube_config_server(config));
@@ -169,6 +176,7 @@ static int open_kube(struct program *p, const struct flags *f, struct err *err)
 static int open_metrics(struct program *p, const char *where, struct err *err)
 {
     const char *colon = strrchr(where, ':');
+
     if (!*where)
         return 0;
     if (!colon || strtoul(colon + 1, NULL, 10) > 65535)
@@ -191,6 +199,7 @@ static int open_metrics(struct program *p, const char *where, struct err *err)
 static void raise_limits(void)
 {
     struct rlimit l;
+
     if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur == l.rlim_max)
         return;
     l.rlim_cur = l.rlim_max;
@@ -242,6 +251,7 @@ int main(int argc, char **argv)
         .metrics_addr = "0.0.0.0:8080", .image = DEFAULT_IMAGE, .level = LOG_LEVEL_INFO};
     struct program p = {0};
     struct err err = {0};
+
     if (parse_flags(argc, argv, &f, &err)) {
         fprintf(stderr, "dvm-operator: %s\n", err.msg);
         return 2;

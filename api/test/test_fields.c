@@ -17,6 +17,7 @@ static json_t *json(const char *text)
 {
     json_error_t e;
     json_t *o = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
+
     assert_non_null(o);
     return o;
 }
@@ -26,6 +27,7 @@ static void a_value_that_is_no_object_is_refused(void **state)
     json_t *list = json("[1]");
     struct err err = {0};
     struct fields f = fields_of(list, &err);
+
     assert_true(f.bad);
     assert_string_equal(err.msg, "a list where an object is wanted");
     f = fields_of(NULL, &err);
@@ -39,6 +41,7 @@ static void the_first_bad_field_is_the_one_that_is_named(void **state)
     json_t *o = json("{\"a\": \"text\", \"b\": -1}");
     struct err err = {0};
     struct fields f = fields_of(o, &err);
+
     fields_u64(&f, "a", 10);
     fields_u64(&f, "b", 10);
     fields_u64(&f, "c", 10);
@@ -51,10 +54,12 @@ static void numbers_outside_their_limits_are_refused(void **state)
 {
     static const char *const bad[] = {"{\"n\": -1}",   "{\"n\": 11}",   "{\"n\": 1.0}",
                                       "{\"n\": true}", "{\"n\": null}", "{}"};
+
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         json_t *o = json(bad[i]);
         struct err err = {0};
         struct fields f = fields_of(o, &err);
+
         fields_u64(&f, "n", 10);
         assert_true(f.bad);
         assert_int_equal(strncmp(err.msg, "n: ", 3), 0);
@@ -67,6 +72,7 @@ static void texts_with_a_nul_or_too_long_are_refused(void **state)
     json_t *o = json("{\"nul\": \"a\\u0000b\", \"long\": \"abcdef\", \"none\": \"\"}");
     struct err err = {0};
     struct fields f = fields_of(o, &err);
+
     assert_null(fields_str(&f, "nul", 10));
     assert_string_equal(err.msg, "nul: holds a NUL character");
     f = fields_of(o, &err);
@@ -89,6 +95,7 @@ static void lists_that_do_not_ascend_are_refused_where_they_must(void **state)
     struct err err = {0};
     struct fields f = fields_of(o, &err);
     size_t n = 7;
+
     assert_null(fields_u32s(&f, "l", 10, true, &n));
     assert_int_equal(n, 0);
     assert_string_equal(err.msg, "l: 3 after 3, ascending numbers are wanted");
@@ -108,6 +115,7 @@ static void an_optional_field_that_is_null_counts_as_absent(void **state)
     json_t *o = json("{\"n\": null, \"s\": null, \"o\": null, \"l\": null, \"c\": null}");
     struct err err = {0};
     struct fields f = fields_of(o, &err);
+
     assert_int_equal(fields_u64_or(&f, "n", 10, 7), 7);
     assert_int_equal(fields_i64_or(&f, "n", -5, 10, -2), -2);
     FREE_AUTO char *s = fields_str_or(&f, "s", 10, "none");
@@ -122,6 +130,7 @@ static void an_optional_field_that_is_null_counts_as_absent(void **state)
 static void what_is_written_is_cut_and_valid_utf8(void **state)
 {
     json_t *o = json_object();
+
     fields_put_str(o, "cut", "abcdef", 3);
     fields_put_str(o, "whole", "gr\xc3\xbc\xc3\x9f", 10);
     fields_put_str(o, "split", "ab\xc3\xbc", 3);
@@ -146,5 +155,6 @@ int main(void)
         cmocka_unit_test(an_optional_field_that_is_null_counts_as_absent),
         cmocka_unit_test(what_is_written_is_cut_and_valid_utf8),
     };
+
     return cmocka_run_group_tests_name("fields", tests, NULL, NULL);
 }

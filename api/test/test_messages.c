@@ -17,6 +17,7 @@ static json_t *json(const char *text)
 {
     json_error_t e;
     json_t *o = json_loads(text, JSON_DECODE_ANY, &e);
+
     assert_non_null(o);
     return o;
 }
@@ -31,6 +32,7 @@ static void check_request(const struct refusal *r)
     json_t *o = json(r->text);
     struct api_campaign_request q;
     struct err err = {0};
+
     assert_int_equal(api_campaign_request_decode(o, &q, &err), -1);
     assert_string_equal(err.msg, r->message);
     assert_null(q.targets);
@@ -64,6 +66,7 @@ static void a_bad_campaign_request_is_refused_by_the_name_of_its_field(void **st
          " \"drain\": {\"deadlineSeconds\": -1}}",
          "drain: deadlineSeconds: -1 is not within 0 to 315360000"},
     };
+
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
         check_request(&refusals[i]);
 }
@@ -71,6 +74,7 @@ static void a_bad_campaign_request_is_refused_by_the_name_of_its_field(void **st
 static void a_request_with_more_targets_than_allowed_is_refused(void **state)
 {
     json_t *list = json_array();
+
     for (int i = 0; i <= API_TARGETS_MAX; i++)
         json_array_append_new(list, json_integer(i));
     json_t *o = json_pack("{s:s, s:i, s:o}", "kind", "shrink", "sequence", 1, "targets", list);
@@ -86,6 +90,7 @@ static void a_request_without_drain_waits_without_a_deadline(void **state)
     json_t *o = json("{\"kind\": \"shrink\", \"sequence\": 3, \"targets\": [], \"new\": {}}");
     struct api_campaign_request q;
     struct err err = {0};
+
     assert_int_equal(api_campaign_request_decode(o, &q, &err), 0);
     assert_int_equal(q.drain_mode, API_DRAIN_WAIT);
     assert_int_equal(q.deadline_s, -1);
@@ -106,6 +111,7 @@ static void a_campaign_request_survives_the_round_trip(void **state)
     json_t *o = api_campaign_request_encode(&in);
     struct api_campaign_request out;
     struct err err = {0};
+
     assert_int_equal(api_campaign_request_decode(o, &out, &err), 0);
     assert_true(out.sequence == in.sequence);
     assert_int_equal(out.drain_mode, API_DRAIN_KILL);
@@ -124,6 +130,7 @@ static void a_grow_request_survives_the_round_trip(void **state)
     json_t *o = api_campaign_request_encode(&in);
     struct api_campaign_request out;
     struct err err = {0};
+
     assert_null(json_object_get(o, "drain"));
     assert_int_equal(api_campaign_request_decode(o, &out, &err), 0);
     assert_int_equal(out.kind, API_KIND_GROW);
@@ -198,10 +205,12 @@ static void a_bad_campaign_record_is_refused_with_the_path_to_its_field(void **s
          " \"requester\": {\"job\": \"j\", \"rank\": 0, \"vpid\": 2, \"told\": \"Maybe\"}}",
          "requester: told: \"Maybe\" is not known here"},
     };
+
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         json_t *o = json(refusals[i].text);
         struct api_campaign c;
         struct err err = {0};
+
         assert_int_equal(api_campaign_decode(o, &c, &err), -1);
         assert_string_equal(err.msg, refusals[i].message);
         json_decref(o);
@@ -213,6 +222,7 @@ static void an_application_s_campaign_tells_who_asked(void **state)
     struct api_campaign in = some_campaign(), out;
     struct err err = {0};
     json_t *o;
+
     in.requester = (struct api_requester){"5f.1", 3, 2, "mine", API_TOLD_GONE};
     o = api_campaign_encode(&in);
     assert_int_equal(api_campaign_decode(o, &out, &err), 0);
@@ -233,6 +243,7 @@ static void a_failed_grow_tells_its_cause(void **state)
 {
     struct api_campaign in = some_campaign(), out;
     struct err err = {0};
+
     in.kind = API_KIND_GROW;
     in.phase = API_PHASE_FAILED;
     in.cause = "vpid 6 was lost";
@@ -251,6 +262,7 @@ static void a_campaign_record_survives_the_round_trip(void **state)
     struct api_campaign in = some_campaign(), out;
     struct err err = {0};
     json_t *o = api_campaign_encode(&in);
+
     assert_int_equal(api_campaign_decode(o, &out, &err), 0);
     check_campaign(&out);
     api_campaign_free(&out);
@@ -287,10 +299,12 @@ static void a_bad_event_is_refused_by_the_name_of_its_field(void **state)
         {"{\"incarnation\": \"a\", \"number\": 1, \"type\": \"NodesOffered\", \"campaign\": {}}",
          "campaign: id: missing"},
     };
+
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         json_t *o = json(refusals[i].text);
         struct api_event e;
         struct err err = {0};
+
         assert_int_equal(api_event_decode(o, &e, &err), -1);
         assert_string_equal(err.msg, refusals[i].message);
         json_decref(o);
@@ -309,6 +323,7 @@ static void every_type_of_event_survives_the_round_trip(void **state)
                                .vpid = daemon ? 5 : 0,
                                .epoch = daemon ? 9 : 0,
                                .has_campaign = campaign};
+
         if (campaign)
             in.campaign = some_campaign();
         struct api_event out;
@@ -334,6 +349,7 @@ static void the_epoch_of_a_daemon_is_written_with_its_incarnation(void **state)
     struct api_event e = {
         .incarnation = "5f3a", .number = 1, .type = API_EVENT_DAEMON_LOST, .vpid = 5, .epoch = 9};
     json_t *o = api_event_encode(&e);
+
     assert_string_equal(json_string_value(json_object_get(o, "epoch")), "5f3a.9");
     json_decref(o);
 }
@@ -344,6 +360,7 @@ static void sizes_and_shutdowns_out_of_their_limits_are_refused(void **state)
     struct api_size size;
     struct api_shutdown shutdown;
     struct err err = {0};
+
     assert_int_equal(api_size_decode(o, &size, &err), -1);
     assert_string_equal(err.msg, "members: 65537 is not within 0 to 65536");
     assert_int_equal(api_shutdown_decode(o, &shutdown, &err), -1);
@@ -361,10 +378,12 @@ static void limits_for_applications_that_cannot_be_are_refused(void **state)
          "max: 65537 is not within 0 to 65536"},
         {"{\"sequence\": 1, \"members\": 4, \"min\": -1}", "min: -1 is not within 0 to 65536"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         json_t *o = json(bad[i].text);
         struct api_size size = {.limits = {true, 7, 7}};
         struct err err = {0};
+
         assert_int_equal(api_size_decode(o, &size, &err), -1);
         assert_string_equal(err.msg, bad[i].why);
         assert_false(size.limits.set);
@@ -383,10 +402,12 @@ static void limits_for_applications_may_be_absent_one_or_both(void **state)
         {"{\"sequence\": 1, \"members\": 4, \"min\": 2}", {true, 2, API_TARGETS_MAX}},
         {"{\"sequence\": 1, \"members\": 4, \"min\": 0, \"max\": 0}", {true, 0, 0}},
     };
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         json_t *o = json(good[i].text), *again;
         struct api_size size, back;
         struct err err = {0};
+
         assert_int_equal(api_size_decode(o, &size, &err), 0);
         assert_true(api_size_limits_equal(&size.limits, &good[i].want));
         again = api_size_encode(&size);
@@ -403,6 +424,7 @@ static void sizes_and_shutdowns_survive_the_round_trip(void **state)
     struct api_shutdown shutdown = {.deadline_s = 30};
     struct err err = {0};
     json_t *a = api_size_encode(&size), *b = api_shutdown_encode(&shutdown);
+
     size = (struct api_size){0};
     shutdown = (struct api_shutdown){0};
     assert_int_equal(api_size_decode(a, &size, &err), 0);
@@ -437,6 +459,7 @@ static void a_bad_view_is_refused_with_the_path_to_its_field(void **state)
         json_t *o = json(refusals[i].text);
         struct api_dvm d;
         struct err err = {0};
+
         assert_int_equal(api_dvm_decode(o, &d, &err), -1);
         assert_string_equal(err.msg, refusals[i].message);
         json_decref(o);
@@ -487,6 +510,7 @@ static void a_view_survives_the_round_trip(void **state)
     json_t *a = api_dvm_encode(&in);
     struct api_dvm out;
     struct err err = {0};
+
     assert_int_equal(api_dvm_decode(a, &out, &err), 0);
     assert_string_equal(out.members[1].state, "leaving");
     assert_int_equal(out.members[0].parent, -1);
@@ -523,5 +547,6 @@ int main(void)
         cmocka_unit_test(a_bad_view_is_refused_with_the_path_to_its_field),
         cmocka_unit_test(a_view_survives_the_round_trip),
     };
+
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

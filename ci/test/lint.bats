@@ -281,6 +281,74 @@ passes() {
     passes names
 }
 
+# styled <line>...: a file with these lines in a function
+styled() {
+    c_file base/one/bad.c 'int one_two(void)' '{' "$@" '}'
+}
+
+@test "style: a result of strcmp that is not compared with 0 is refused" {
+    styled '    if (!strcmp(a, b))' '        go();'
+    refused style "base/one/bad.c:4: if (!strcmp(a, b))  <- compare its result with 0"
+    styled '    if (x && strncmp(a, b, 3))' '        go();'
+    refused style "compare its result with 0"
+    styled '    return strcmp(get(a, b),' '                  c)' '               ? 1' '               : 2;'
+    refused style "compare its result with 0"
+}
+
+@test "style: compared, returned and handed on results of strcmp pass" {
+    styled '    if (strcmp(a, b) == 0 || 0 < strcmp(a,' '                                        b) != 1)' '        go();' \
+        '    return strcmp(a, b);'
+    passes style
+}
+
+@test "style: a loop in a loop without braces is refused" {
+    styled '    for (;;)' '        if (x)' '            go();'
+    refused style "base/one/bad.c:4: for (;;)  <- a body that is not one simple statement has braces"
+}
+
+@test "style: a simple statement in braces is refused" {
+    styled '    if (x) {' '        go(a,' '           b);' '    }'
+    refused style "a body of one simple statement has no braces"
+}
+
+@test "style: an if with braces on one branch is refused" {
+    styled '    if (x) {' '        go();' '        run();' '    } else' '        go();'
+    refused style "braces on all branches or on none"
+    styled '    if (x)' '        go();' '    else {' '        go();' '        run();' '    }'
+    refused style "braces on all branches or on none"
+}
+
+@test "style: a loop macro without braces is refused" {
+    styled '    HASH_ITER(hh, all, one, next)' '    go(one);'
+    refused style "a loop macro has braces"
+}
+
+@test "style: a statement right after the declarations is refused" {
+    styled '    struct one *o = find(' '        1);' '    /* why */' '    go(o);'
+    refused style "base/one/bad.c:7: go(o);  <- a blank line goes before the first statement"
+}
+
+@test "style: a cleanup macro after the name is refused, and the attribute itself" {
+    styled '    char *text FREE_AUTO = NULL;' '' '    go(text);'
+    refused style "the macro of a cleanup attribute stands before the type"
+    styled '    __attribute__((cleanup(free_it))) char *text = NULL;' '' '    go(text);'
+    refused style "the macro of a cleanup attribute stands before the type"
+}
+
+@test "style: sizeof without parentheses is refused" {
+    styled '    return sizeof *x;'
+    refused style "sizeof has parentheses"
+}
+
+@test "style: what the house writes passes, and so do other folders' files of no C" {
+    styled '    FREE_AUTO char *text = NULL;' '    struct one o = {' '        .a = sizeof(int), /* !strcmp(a, b) */' '    };' '' \
+        '    if (x) {' '        go("else {");' '    } else if (y) {' '        int z = 1;' '' '        run(z);' '    }' \
+        '    for (;;) {' '        if (x)' '            go();' '    }' '    if (x)' '        go(a,' '           b);' \
+        '    else' '        run();' '    HASH_ITER(hh, all, one, next)' '    {' '        go(one);' '    }' \
+        '    do {' '        go();' '    } while (x);' '    while (x)' '        ;'
+    passes style
+}
+
 @test "sizes: a file of 801 lines is refused" {
     c_file base/one/bad.c
     yes '' | head -n 800 >>"$tree/base/one/bad.c"

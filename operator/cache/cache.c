@@ -48,6 +48,7 @@ static void go_on(void *arg);
 static void set_text(char **to, const char *text)
 {
     char *copy = text && *text ? xstrdup(text) : NULL;
+
     free(*to);
     *to = copy;
 }
@@ -60,6 +61,7 @@ static json_t *trim_object(const json_t *object, const char *kind, const char *a
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)object);
     json_t *meta = json_copy(json_object_get(copy, "metadata"));
+
     json_object_del(meta, "managedFields");
     json_object_set_new(copy, "metadata", meta);
     if (kind && !json_object_get(copy, "kind"))
@@ -79,6 +81,7 @@ static void report_change(struct cache *c, const json_t *object, bool deleted)
 static void take_object(struct cache *c, json_t *object, const struct store_how *how)
 {
     FREE_AUTO char *key = store_key_of(object);
+
     if (!key) {
         json_decref(object);
         return;
@@ -96,6 +99,7 @@ static uint64_t backoff_ms(struct cache *c)
     uint32_t dice = 0;
     unsigned shift = c->failures < 10 ? c->failures : 10;
     uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
+
     if (ms > BACKOFF_MAX_MS)
         ms = BACKOFF_MAX_MS;
     if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
@@ -130,6 +134,7 @@ static void note_success(struct cache *c)
 static void list_done(struct cache *c)
 {
     json_t *gone;
+
     while ((gone = store_sweep(&c->store, c->list_version, c->back))) {
         report_change(c, gone, true);
         json_decref(gone);
@@ -154,6 +159,7 @@ static void store_page(struct cache *c, const json_t *body)
     size_t len = kind ? strlen(kind) : 0;
     bool named = len > 4 && strcmp(kind + len - 4, "List") == 0;
     FREE_AUTO char *item_kind = named ? xasprintf("%.*s", (int)(len - 4), kind) : NULL;
+
     if (!c->list_version) {
         set_text(&c->list_version, store_version_of(body));
         c->back = store_version_cmp(c->list_version, c->version) < 0;
@@ -168,6 +174,7 @@ static void store_page(struct cache *c, const json_t *body)
 static void on_list(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct cache *c = arg;
+
     c->request = 0;
     bool good = status >= 200 && status < 300 && *store_version_of(body) &&
                 json_is_array(json_object_get(body, "items"));
@@ -192,6 +199,7 @@ static int request_page(struct cache *c, struct err *err)
     FREE_AUTO char *path = xasprintf("%s?limit=%d%s%s%s", c->path, PAGE, c->query,
                                      token ? "&continue=" : "", token ? token : "");
     struct kube_verb v = {.method = "GET", .path = path};
+
     if (!token && c->version)
         kube_count_relist(c->kube);
     c->request = kube_request(c->kube, &v, on_list, c, err);
@@ -204,6 +212,7 @@ static void on_event(const char *type, const json_t *object, void *arg)
 {
     static const struct store_how how = {0};
     struct cache *c = arg;
+
     if (!object) { /* "OPENED" */
         c->opened_ms = loop_now_ms(c->loop);
         note_success(c);
@@ -213,8 +222,10 @@ static void on_event(const char *type, const json_t *object, void *arg)
     c->failures = c->refusals = 0;
     if (strcmp(type, "DELETED") == 0) {
         FREE_AUTO char *key = store_key_of(object);
+
         if (key && store_remove(&c->store, key, version)) {
             json_t *last = trim_object(object, NULL, NULL);
+
             report_change(c, last, true);
             json_decref(last);
         }
@@ -229,6 +240,7 @@ static void on_watch_end(int status, const json_t *body, const struct err *err, 
 {
     struct cache *c = arg;
     bool clean = status >= 200 && status < 300;
+
     c->request = 0;
     if (c->opened_ms && loop_now_ms(c->loop) - c->opened_ms >= LIVED_MS) {
         c->failures = c->refusals = 0;
@@ -249,6 +261,7 @@ static int start_watch(struct cache *c, struct err *err)
     FREE_AUTO char *version = http_escape(c->version);
     FREE_AUTO char *path = xasprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%s%s",
                                      c->path, version, c->query);
+
     c->opened_ms = 0;
     c->request = kube_watch(c->kube, path, on_event, on_watch_end, c, err);
     return c->request ? 0 : -1;
@@ -260,6 +273,7 @@ static void go_on(void *arg)
     struct cache *c = arg;
     struct err err = {0};
     bool listing = c->must_list || !c->version;
+
     if (listing && !c->token)
         set_text(&c->list_version, NULL);
     if ((listing ? request_page(c, &err) : start_watch(c, &err)) == 0)
@@ -319,6 +333,7 @@ bool cache_connected(const struct cache *c)
 const json_t *cache_get(const struct cache *c, const char *ns, const char *name)
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns ? ns : "", name);
+
     return store_get(&c->store, key);
 }
 
@@ -336,6 +351,7 @@ void cache_put(struct cache *c, const json_t *object)
 {
     static const struct store_how how = {0};
     FREE_AUTO char *key = store_key_of(object);
+
     if (!key)
         return;
     /* Unknown here and not newer than what the watch has told: it has been deleted since. */

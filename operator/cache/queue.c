@@ -42,6 +42,7 @@ static void on_pump(void *arg);
 struct queue *queue_create(struct loop *loop, void (*work)(const char *key, void *arg), void *arg)
 {
     struct queue *q = xcalloc(1, sizeof(*q));
+
     q->loop = loop;
     q->work = work;
     q->arg = arg;
@@ -79,6 +80,7 @@ static void item_free(struct item *it)
 void queue_destroy(struct queue *q)
 {
     struct item *it, *tmp;
+
     if (!q)
         return;
     HASH_ITER(hh, q->items, it, tmp)
@@ -92,6 +94,7 @@ void queue_destroy(struct queue *q)
 static struct item *find_item(const struct queue *q, const char *key)
 {
     struct item *it;
+
     HASH_FIND_STR(q->items, key, it);
     return it;
 }
@@ -99,6 +102,7 @@ static struct item *find_item(const struct queue *q, const char *key)
 static struct item *find_or_add(struct queue *q, const char *key)
 {
     struct item *it = find_item(q, key);
+
     if (it)
         return it;
     it = xcalloc(1, sizeof(*it));
@@ -112,6 +116,7 @@ static struct item *find_or_add(struct queue *q, const char *key)
 static void item_ready(struct item *it)
 {
     struct queue *q = it->queue;
+
     item_unwait(it);
     if (it->ready)
         return;
@@ -130,6 +135,7 @@ static void on_due(void *arg)
 static void item_wait(struct item *it, uint64_t due_ms)
 {
     uint64_t now = loop_now_ms(it->queue->loop);
+
     if (due_ms < it->due_ms)
         it->due_ms = due_ms;
     if (it->running)
@@ -142,6 +148,7 @@ static void item_wait(struct item *it, uint64_t due_ms)
 void queue_add(struct queue *q, const char *key)
 {
     struct item *it = find_or_add(q, key);
+
     it->forgotten = false;
     if (it->running)
         it->again = true;
@@ -152,6 +159,7 @@ void queue_add(struct queue *q, const char *key)
 void queue_add_after(struct queue *q, const char *key, uint64_t delay_ms)
 {
     struct item *it = find_or_add(q, key);
+
     it->forgotten = false;
     if (!it->ready)
         item_wait(it, loop_now_ms(q->loop) + delay_ms);
@@ -160,9 +168,11 @@ void queue_add_after(struct queue *q, const char *key, uint64_t delay_ms)
 static void on_pump(void *arg)
 {
     struct queue *q = arg;
+
     /* What work() adds is for the next turn, so that nobody keeps the loop. */
     for (size_t n = q->nready; n > 0 && q->ready && q->nrunning < RUNNING_MAX; n--) {
         struct item *it = q->ready;
+
         item_unready(it);
         it->running = true;
         q->nrunning++;
@@ -175,12 +185,14 @@ static void on_pump(void *arg)
 static uint64_t backoff_ms(unsigned failures)
 {
     uint64_t ms = (uint64_t)BACKOFF_MIN_MS << (failures < 12 ? failures : 12);
+
     return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
 }
 
 void queue_done(struct queue *q, const char *key, bool ok)
 {
     struct item *it = find_item(q, key);
+
     if (!it || !it->running)
         return;
     it->running = false;
@@ -208,6 +220,7 @@ void queue_done(struct queue *q, const char *key, bool ok)
 void queue_forget(struct queue *q, const char *key)
 {
     struct item *it = find_item(q, key);
+
     if (!it)
         return;
     if (!it->running) {

@@ -26,6 +26,7 @@ static void entry_remove(struct store *s, struct store_entry *e)
 void store_free(struct store *s)
 {
     struct store_entry *e, *tmp;
+
     HASH_ITER(hh, s->entries, e, tmp)
     {
         entry_remove(s, e);
@@ -53,6 +54,7 @@ const char *store_version_of(const json_t *object)
 {
     const json_t *meta = json_object_get(object, "metadata");
     const char *version = json_string_value(json_object_get(meta, "resourceVersion"));
+
     return version ? version : "";
 }
 
@@ -61,12 +63,14 @@ char *store_key_of(const json_t *object)
     const json_t *meta = json_object_get(object, "metadata");
     const char *ns = json_string_value(json_object_get(meta, "namespace"));
     const char *name = json_string_value(json_object_get(meta, "name"));
+
     return name && *name ? xasprintf("%s/%s", ns ? ns : "", name) : NULL;
 }
 
 static struct store_entry *find_entry(const struct store *s, const char *key)
 {
     struct store_entry *e;
+
     HASH_FIND_STR(s->entries, key, e);
     return e;
 }
@@ -74,6 +78,7 @@ static struct store_entry *find_entry(const struct store *s, const char *key)
 const json_t *store_get(const struct store *s, const char *key)
 {
     struct store_entry *e = find_entry(s, key);
+
     return e ? e->object : NULL;
 }
 
@@ -92,6 +97,7 @@ bool store_put(struct store *s, const char *key, json_t *object, const struct st
 {
     struct store_entry *e = find_entry(s, key);
     int newer = e ? store_version_cmp(store_version_of(object), store_version_of(e->object)) : 1;
+
     if (!e) {
         e = xcalloc(1, sizeof(*e));
         e->key = xstrdup(key);
@@ -111,6 +117,7 @@ bool store_put(struct store *s, const char *key, json_t *object, const struct st
 bool store_remove(struct store *s, const char *key, const char *version)
 {
     struct store_entry *e = find_entry(s, key);
+
     if (!e || store_version_cmp(store_version_of(e->object), version) > 0)
         return false;
     entry_remove(s, e);
@@ -121,6 +128,7 @@ json_t *store_sweep(struct store *s, const char *list_version, bool force)
 {
     for (struct store_entry *e = s->entries; e; e = e->hh.next) {
         bool newer = store_version_cmp(store_version_of(e->object), list_version) > 0;
+
         if (e->generation == s->generation || (newer && !force))
             continue;
         json_t *object = json_incref(e->object);

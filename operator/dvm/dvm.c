@@ -64,6 +64,7 @@ static void stream_down(struct dvm_client *c, const char *why)
     unsigned shift = c->failures < 6 ? c->failures : 6;
     uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
     bool tell = c->up || !c->down_told;
+
     http_cancel(c->stream);
     c->stream = NULL;
     c->failures++;
@@ -78,6 +79,7 @@ static void stream_down(struct dvm_client *c, const char *why)
 static void on_open(void *arg)
 {
     struct dvm_client *c = arg;
+
     c->up = true;
     c->why[0] = '\0';
     if (c->opts.on_link)
@@ -97,6 +99,7 @@ static int take_event(struct dvm_client *c, const json_t *o, struct api_event *e
 {
     const char *incarnation = json_string_value(json_object_get(o, "incarnation"));
     uint64_t number = (uint64_t)json_integer_value(json_object_get(o, "number"));
+
     if (!incarnation || strlen(incarnation) >= sizeof(c->incarnation) || number == 0)
         return err_set(err, "an event has no incarnation or number");
     if (c->number > 0 && strcmp(incarnation, c->incarnation) != 0)
@@ -122,6 +125,7 @@ static void on_line(char *line, size_t len, void *arg)
     struct err err = {0};
     struct api_event e = {0};
     json_error_t jerr;
+
     c->failures = 0;
     if (len == 0)
         return;
@@ -144,6 +148,7 @@ static json_t *answer_of(const char *name, const struct http_answer *a, int *sta
     const json_t *e = json_object_get(o, "error");
     const char *reason = json_string_value(json_object_get(e, "reason"));
     const char *message = json_string_value(json_object_get(e, "message"));
+
     *status = a->status;
     if (a->status == 0)
         err_set(err, "%s: %s", name, a->why);
@@ -166,6 +171,7 @@ static void on_stream_end(const struct http_answer *a, void *arg)
     struct dvm_client *c = arg;
     struct err err = {0};
     int status = a->status;
+
     c->stream = NULL;
     if (c->up && status)
         err_set(&err, "the head has ended the stream");
@@ -205,6 +211,7 @@ static void follow_events(void *arg)
                                .on_open = on_open,
                                .on_end = on_stream_end,
                                .arg = c};
+
     c->stream = http_start(c->http, &o, &err);
     if (!c->stream)
         stream_down(c, err.msg);
@@ -229,6 +236,7 @@ static void on_answer(const struct http_answer *answer, void *arg)
     json_t *body = answer_of(a->name, answer, &status, &err);
     dvm_done_fn *on_done = a->on_done;
     void *done_arg = a->arg;
+
     a->call = NULL;
     ask_free(a);
     on_done(status, body, &err, done_arg);
@@ -242,6 +250,7 @@ static int send_request(struct dvm_client *c, const char *method, const char *pa
     static const char *const headers[] = {"Content-Type: application/json", NULL};
     FREE_AUTO char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     FREE_AUTO char *url = xasprintf("%s%s", c->base, path);
+
     json_decref(body);
     if (c->nasks >= ASKS_MAX)
         return err_set(err, "%s %s: %d requests have no answer yet", method, path, ASKS_MAX);
@@ -273,6 +282,7 @@ static int send_request(struct dvm_client *c, const char *method, const char *pa
 static char *campaign_path(const char *id, const char *verb)
 {
     FREE_AUTO char *escaped = http_escape(id);
+
     return xasprintf("/v1/campaigns/%s%s", escaped, verb);
 }
 
@@ -281,6 +291,7 @@ int dvm_client_put_campaign(struct dvm_client *c, const char *id,
                             struct err *err)
 {
     FREE_AUTO char *path = campaign_path(id, "");
+
     return send_request(c, "PUT", path, api_campaign_request_encode(r), on_done, arg, err);
 }
 
@@ -288,6 +299,7 @@ int dvm_client_cancel_campaign(struct dvm_client *c, const char *id, dvm_done_fn
                                void *arg, struct err *err)
 {
     FREE_AUTO char *path = campaign_path(id, "/cancel");
+
     return send_request(c, "PUT", path, NULL, on_done, arg, err);
 }
 
@@ -295,6 +307,7 @@ int dvm_client_get_campaign(struct dvm_client *c, const char *id, dvm_done_fn *o
                             struct err *err)
 {
     FREE_AUTO char *path = campaign_path(id, "");
+
     return send_request(c, "GET", path, NULL, on_done, arg, err);
 }
 
@@ -346,6 +359,7 @@ struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_
 void dvm_client_destroy(struct dvm_client *c)
 {
     struct ask *a, *tmp;
+
     if (!c)
         return;
     DL_FOREACH_SAFE(c->asks, a, tmp)

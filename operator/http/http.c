@@ -121,6 +121,7 @@ void http_cancel(struct http_call *c)
 static void call_end(struct http_call *c, int status, const char *why)
 {
     struct http_answer answer = {.status = status, .why = status ? "" : why, .body = ""};
+
     if (status && !c->accepted && c->in.len > 0) {
         answer.body = (const char *)c->in.data;
         answer.len = c->in.len;
@@ -143,10 +144,12 @@ static void call_lines(struct http_call *c)
 {
     size_t start = 0;
     char *data = (char *)c->in.data, *nl;
+
     while (!c->cancelled && !c->why[0] && c->scanned < c->in.len &&
            (nl = memchr(data + c->scanned, '\n', c->in.len - c->scanned))) {
         char *line = data + start;
         size_t len = (size_t)(nl - line);
+
         start = c->scanned = (size_t)(nl - data) + 1;
         if (len > 0 && line[len - 1] == '\r')
             len--;
@@ -167,6 +170,7 @@ static void call_lines(struct http_call *c)
 static void call_finish(struct http_call *c)
 {
     long status = 0;
+
     curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
     if (c->why[0])
         call_end(c, 0, c->why);
@@ -204,8 +208,10 @@ static void report_done(struct http *h)
 {
     CURLMsg *msg;
     int left;
+
     while ((msg = curl_multi_info_read(h->multi, &left))) {
         struct http_call *c = NULL;
+
         if (msg->msg != CURLMSG_DONE)
             continue;
         curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&c);
@@ -215,6 +221,7 @@ static void report_done(struct http *h)
     }
     while (!h->dead && h->ready) {
         struct http_call *c = h->ready;
+
         DL_DELETE2(h->ready, c, ready_prev, ready_next);
         c->queued = false;
         call_tell(c);
@@ -225,6 +232,7 @@ static void on_call_timeout(void *arg)
 {
     struct http_call *c = arg;
     struct http *h = c->http;
+
     enter_callback(h);
     c->pinned = true;
     if (c->accepted)
@@ -243,6 +251,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
     struct http_call *c = arg;
     size_t len = size * n;
     bool blank = len == 2 && data[0] == '\r';
+
     if (!c->opts.on_line || c->accepted || !blank)
         return len;
     long status = 0;
@@ -263,6 +272,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *arg)
 {
     struct http_call *c = arg;
     size_t len = size * n;
+
     buf_put_raw(&c->in, data, len);
     if (c->in.failed) {
         call_too_long(c, c->accepted ? "a line" : "the answer");
@@ -280,6 +290,7 @@ static void on_ready(int fd, int events, void *arg)
 {
     struct http *h = arg;
     int running, mask = 0;
+
     mask |= events & LOOP_READ ? CURL_CSELECT_IN : 0;
     mask |= events & LOOP_WRITE ? CURL_CSELECT_OUT : 0;
     enter_callback(h);
@@ -292,6 +303,7 @@ static void on_curl_due(void *arg)
 {
     struct http *h = arg;
     int running;
+
     enter_callback(h);
     curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     report_done(h);
@@ -302,6 +314,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
 {
     struct http *h = arg;
     struct loop_fd *f = socket_arg;
+
     if (what == CURL_POLL_REMOVE) {
         loop_fd_destroy(f);
         return 0;
@@ -319,6 +332,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
 static int on_timer(CURLM *multi, long timeout_ms, void *arg)
 {
     struct http *h = arg;
+
     if (timeout_ms < 0)
         loop_timer_disarm(h->timer);
     else
@@ -358,6 +372,7 @@ struct http *http_create(struct loop *loop, struct err *err)
 void http_destroy(struct http *h)
 {
     struct http_call *c, *tmp;
+
     if (!h)
         return;
     DL_FOREACH_SAFE(h->calls, c, tmp)
@@ -377,12 +392,14 @@ static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
 {
     struct curl_blob blob = {
         .data = (void *)(uintptr_t)pem, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+
     return curl_easy_setopt(easy, option, &blob);
 }
 
 static CURLcode set_peer(struct http_call *c, const struct http_peer *p)
 {
     CURLcode rc = CURLE_OK;
+
     if (p->ca_pem) {
         rc = rc ? rc : set_blob(c->easy, CURLOPT_CAINFO_BLOB, p->ca_pem);
         /* Otherwise the system's directory of authorities would be trusted as well. */
@@ -413,8 +430,10 @@ static CURLcode set_request(struct http_call *c, const struct http_call_opts *o)
 {
     CURLcode rc = curl_easy_setopt(c->easy, CURLOPT_URL, o->url);
     bool empty_body = !o->body && strcmp(o->method, "GET") != 0 && strcmp(o->method, "DELETE") != 0;
+
     if (o->body || empty_body) {
         curl_off_t len = o->body ? (curl_off_t)o->body_len : 0;
+
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, len);
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_COPYPOSTFIELDS, o->body ? o->body : "");
     }
@@ -446,6 +465,7 @@ static CURLcode set_manners(struct http_call *c)
         {CURLOPT_QUICK_EXIT, 1},
     };
     CURLcode rc = CURLE_OK;
+
     for (size_t i = 0; i < sizeof(longs) / sizeof(longs[0]); i++)
         rc = rc ? rc : curl_easy_setopt(c->easy, longs[i].option, longs[i].value);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -462,6 +482,7 @@ struct http_call *http_start(struct http *h, const struct http_call_opts *opts, 
 {
     struct http_call *c = xcalloc(1, sizeof(*c));
     CURLcode rc;
+
     c->http = h;
     c->opts = *opts;
     buf_init(&c->in, opts->max_body);

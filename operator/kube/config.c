@@ -20,6 +20,7 @@
 static void trim_end(char *text)
 {
     size_t n = strlen(text);
+
     while (n > 0 && strchr(" \t\r\n", text[n - 1]))
         text[--n] = '\0';
 }
@@ -28,6 +29,7 @@ static void trim_end(char *text)
 static int material_refresh(struct kube_material *m, struct err *err)
 {
     struct stat st;
+
     if (!m->path)
         return 0;
     if (stat(m->path, &st) < 0)
@@ -61,12 +63,14 @@ int kube_config_refresh(struct kube_config *c, uint64_t now_ms, struct err *err)
 {
     struct kube_material *all[] = {&c->ca, &c->cert, &c->key, &c->token};
     int ret = 0;
+
     if (c->checked_ms && now_ms < c->checked_ms + LOOK_EVERY_MS)
         return 0;
     c->checked_ms = now_ms ? now_ms : 1;
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (material_refresh(all[i], err) < 0)
             ret = -1;
+    }
     return ret;
 }
 
@@ -105,6 +109,7 @@ static void rename_server(struct kube_config *c, CURLU *url, const char *tls_nam
     CURL_TEXT_AUTO char *port = NULL;
     CURL_TEXT_AUTO char *scheme = NULL;
     CURL_TEXT_AUTO char *path = NULL;
+
     curl_url_get(url, CURLUPART_HOST, &host, 0);
     curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
     curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
@@ -123,6 +128,7 @@ static int set_server(struct kube_config *c, const char *server, const char *tls
     CURL_TEXT_AUTO char *scheme = NULL;
     CURL_TEXT_AUTO char *query = NULL;
     CURLUcode rc = curl_url_set(url, CURLUPART_URL, server, 0);
+
     if (!rc)
         rc = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
     if (rc || !is_web(scheme) || !curl_url_get(url, CURLUPART_QUERY, &query, 0)) {
@@ -147,6 +153,7 @@ static int set_server(struct kube_config *c, const char *server, const char *tls
 static int text_of(const json_t *o, const char *key, const char **out, struct err *err)
 {
     const json_t *v = json_object_get(o, key);
+
     *out = NULL;
     if (!v || json_is_null(v))
         return 0;
@@ -164,6 +171,7 @@ static int material_of(const json_t *o, const char *key, const char *dir, struct
 {
     FREE_AUTO char *data_key = xasprintf("%s-data", key);
     const char *path, *data;
+
     if (text_of(o, key, &path, err) < 0 || text_of(o, data_key, &data, err) < 0)
         return -1;
     if (data) {
@@ -181,9 +189,11 @@ static const json_t *find_named(const json_t *root, const char *list, const char
                                 const char *inner, struct err *err)
 {
     const json_t *elements = json_object_get(root, list);
+
     for (size_t i = 0; i < json_array_size(elements); i++) {
         const json_t *e = json_array_get(elements, i);
         const char *n = conf_str(e, "name");
+
         if (!n || strcmp(n, name) != 0)
             continue;
         const json_t *o = json_object_get(e, inner);
@@ -200,6 +210,7 @@ static int cluster_of(struct kube_config *c, const json_t *o, const char *dir, s
 {
     const char *server, *tls_name, *proxy;
     const json_t *insecure = json_object_get(o, "insecure-skip-tls-verify");
+
     if (text_of(o, "server", &server, err) < 0 ||
         text_of(o, "tls-server-name", &tls_name, err) < 0 ||
         text_of(o, "proxy-url", &proxy, err) < 0 ||
@@ -224,8 +235,10 @@ static int user_of(struct kube_config *c, const json_t *o, const char *dir, stru
     static const char *const refused[] = {"exec", "auth-provider", "username",  "password",
                                           "as",   "as-uid",        "as-groups", "as-user-extra"};
     const char *token, *token_file;
+
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         const json_t *v = json_object_get(o, refused[i]);
+
         if (v && !json_is_null(v))
             return err_set(err,
                            "%s is not supported: use a token, a token file or a client certificate",
@@ -249,6 +262,7 @@ static int config_fill(struct kube_config *c, const json_t *root, const char *co
                        const char *dir, struct err *err)
 {
     const char *cluster, *user, *ns;
+
     if (!context)
         context = conf_str(root, "current-context");
     if (!context || !*context)
@@ -279,6 +293,7 @@ static int config_fill(struct kube_config *c, const json_t *root, const char *co
 static char *default_path(struct err *err)
 {
     const char *path = getenv("KUBECONFIG"), *home = getenv("HOME");
+
     if (path && strchr(path, ':')) {
         err_set(err, "KUBECONFIG names several files, which are not merged here: \"%s\"", path);
         return NULL;
@@ -295,6 +310,7 @@ struct kube_config *kube_config_load(const char *path, const char *context, stru
 {
     FREE_AUTO char *file = path ? xstrdup(path) : default_path(err);
     json_t *root = file ? conf_load_yaml(file, err) : NULL;
+
     if (!root)
         return NULL;
     struct kube_config *c = xcalloc(1, sizeof(*c));
@@ -315,6 +331,7 @@ struct kube_config *kube_config_in_cluster_from(const char *dir, struct err *err
 {
     const char *host = getenv("KUBERNETES_SERVICE_HOST");
     const char *port = getenv("KUBERNETES_SERVICE_PORT");
+
     if (!host || !*host || !port || !*port) {
         err_set(err,
                 "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");

@@ -60,6 +60,7 @@ static void on_pump(void *arg);
 struct kube *kube_create(struct loop *loop, struct kube_config *config, struct err *err)
 {
     struct http *http = http_create(loop, err);
+
     if (!http) {
         kube_config_destroy(config);
         return NULL;
@@ -75,6 +76,7 @@ struct kube *kube_create(struct loop *loop, struct kube_config *config, struct e
 static void request_free(struct request *r)
 {
     struct kube *k = r->kube;
+
     if (r->call) {
         http_cancel(r->call);
         *(r->on_event ? &k->stats.watches_open : &k->stats.running) -= 1;
@@ -94,6 +96,7 @@ static void request_free(struct request *r)
 void kube_destroy(struct kube *k)
 {
     struct request *r, *tmp;
+
     if (!k)
         return;
     HASH_ITER(hh, k->requests, r, tmp)
@@ -127,6 +130,7 @@ static void count_end(struct request *r, int status)
 {
     struct kube_stats *s = &r->kube->stats;
     unsigned class = (unsigned)status / 100;
+
     s->requests++;
     s->by_class[r->method][class < 6 ? class : 0]++;
     if (status == 0 || status == 429 || status >= 500)
@@ -138,6 +142,7 @@ static void request_end(struct request *r, int status, const json_t *body, const
 {
     kube_done_fn *on_done = r->on_done;
     void *arg = r->arg;
+
     count_end(r, status);
     if (status == 401)
         kube_config_distrust(r->kube->config);
@@ -150,6 +155,7 @@ static json_t *decode_body(const char *text, size_t len, struct err *err)
 {
     json_error_t e;
     json_t *o = json_loadb(text, len, JSON_ALLOW_NUL, &e);
+
     if (!o)
         err_set(err, "the answer is no JSON: %s at offset %d", e.text, e.position);
     else if (!json_is_object(o))
@@ -165,6 +171,7 @@ static void set_refusal(struct request *r, int status, const json_t *body,
                         const struct http_answer *a, struct err *err)
 {
     const char *message = json_string_value(json_object_get(body, "message"));
+
     if (message)
         err_code(err, status, "%s: %s (%d)", r->name, message, status);
     else
@@ -178,6 +185,7 @@ static void on_answer(const struct http_answer *a, void *arg)
     struct err err = {0};
     int status = a->status;
     json_t *body = NULL;
+
     if (status == 0)
         err_set(&err, "%s: %s", r->name, a->why);
     else if (a->len > 0)
@@ -198,6 +206,7 @@ static void watch_error(struct request *r, const json_t *object)
     struct err err = {0};
     int code = (int)json_integer_value(json_object_get(object, "code"));
     const char *message = json_string_value(json_object_get(object, "message"));
+
     if (code < 400 || code > 599)
         code = 500;
     err_code(&err, code, "%s: %s (%d)", r->name, message ? message : "error event", code);
@@ -208,6 +217,7 @@ static void on_watch_line(char *line, size_t len, void *arg)
 {
     struct request *r = arg;
     struct err err = {0};
+
     if (len == 0)
         return;
     json_t *o = decode_body(line, len, &err);
@@ -229,6 +239,7 @@ static void on_watch_line(char *line, size_t len, void *arg)
 static void on_watch_open(void *arg)
 {
     struct request *r = arg;
+
     r->on_event("OPENED", NULL, r->arg);
 }
 
@@ -238,6 +249,7 @@ static void refresh_config(struct kube *k)
 {
     struct err err = {0};
     bool stale = kube_config_refresh(k->config, loop_now_ms(k->loop), &err) < 0;
+
     if (stale && !k->stale_told)
         log_warn("cannot renew the access to the API server, going on with the old one: %s",
                  err.msg);
@@ -252,6 +264,7 @@ static int request_send(struct request *r, struct err *err)
     FREE_AUTO char *type = NULL;
     FREE_AUTO char *auth = NULL;
     size_t n = 1;
+
     refresh_config(k);
     struct http_peer peer = kube_config_peer(k->config);
     FREE_AUTO char *url = xasprintf("%s%s", k->config->base, r->path);
@@ -287,9 +300,11 @@ static int request_send(struct request *r, struct err *err)
 static void on_pump(void *arg)
 {
     struct kube *k = arg;
+
     while (k->waiting && k->stats.running < RUNNING_MAX) {
         struct request *r = k->waiting;
         struct err err = {0};
+
         if (request_send(r, &err) < 0) {
             /* It may end the kube: the others are for the next turn, which this arms. */
             request_end(r, 0, NULL, &err);
@@ -303,6 +318,7 @@ static void on_pump(void *arg)
 static struct request *request_create(struct kube *k, enum kube_method method, const char *path)
 {
     struct request *r = xcalloc(1, sizeof(*r));
+
     r->kube = k;
     r->id = ++k->next_id;
     r->method = method;
@@ -317,9 +333,10 @@ static struct request *request_create(struct kube *k, enum kube_method method, c
 
 static int method_of(const char *name)
 {
-    for (int m = 0; m < KUBE_WATCH; m++)
+    for (int m = 0; m < KUBE_WATCH; m++) {
         if (strcmp(METHODS[m], name) == 0)
             return m;
+    }
     return -1;
 }
 
@@ -327,6 +344,7 @@ unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_
                            void *arg, struct err *err)
 {
     int method = method_of(v->method);
+
     if (method < 0 || v->path[0] != '/') {
         err_set(err, "%s %s is no request", v->method, v->path);
         return 0;
@@ -353,6 +371,7 @@ unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_
 void kube_cancel(struct kube *k, unsigned long id)
 {
     struct request *r = NULL;
+
     HASH_FIND(hh, k->requests, &id, sizeof(id), r);
     if (r)
         request_free(r);

@@ -42,6 +42,7 @@ __attribute__((format(printf, 2, 3))) static void put_text(struct buf *b, const 
 {
     va_list ap;
     char *text = NULL;
+
     va_start(ap, fmt);
     int len = vasprintf(&text, fmt, ap);
     va_end(ap);
@@ -65,6 +66,7 @@ static void put_single(struct buf *b, const char *name, const char *type, const 
 static void put_reconciles(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_reconciles_total";
+
     put_family(b, name, "counter", "Reconciles that have ended, by result.");
     put_text(b, "%s{result=\"ok\"} %" PRIu64 "\n", name, m->reconciles[1]);
     put_text(b, "%s{result=\"error\"} %" PRIu64 "\n", name, m->reconciles[0]);
@@ -78,14 +80,17 @@ static void put_reconciles(struct buf *b, const struct metrics *m)
 static void put_kube(struct buf *b, const struct metrics_sample *s)
 {
     const char *name = "dvm_operator_kube_requests_total";
+
     put_family(b, name, "counter",
                "Requests to the API server that have ended, by method and class of status.");
-    for (int method = 0; method < KUBE_METHODS; method++)
-        for (int class = 0; class < 6; class ++)
+    for (int method = 0; method < KUBE_METHODS; method++) {
+        for (int class = 0; class < 6; class ++) {
             if (s->kube.by_class[method][class])
                 put_text(b, "%s{method=\"%s\",status=\"%s\"} %lu\n", name,
                          kube_method_name((enum kube_method)method), CLASSES[class],
                          s->kube.by_class[method][class]);
+        }
+    }
     put_single(b, "dvm_operator_kube_requests_failed_total", "counter",
                "Requests without an answer, or answered 429 or 5xx.", s->kube.failed);
     put_single(b, "dvm_operator_kube_relists_total", "counter",
@@ -103,6 +108,7 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
 static void put_campaigns(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_campaigns_total";
+
     put_family(b, name, "counter", "Campaigns put to heads, by what became of them.");
     for (int i = 0; i < METRICS_OUTCOMES; i++)
         put_text(b, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, OUTCOMES[i], m->campaigns[i]);
@@ -112,6 +118,7 @@ static void put_clusters(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_cluster_members";
     const struct cluster *c;
+
     put_family(b, name, "gauge", "Members of a cluster: wanted, aimed at, existing, wired.");
     for (c = m->clusters; c; c = c->hh.next) {
         put_text(b, "%s{%s,kind=\"spec\"} %" PRIu32 "\n", name, c->labels, c->sizes.spec);
@@ -132,6 +139,7 @@ static void put_process(struct buf *b)
 {
     char line[256] = "";
     FILE *f = fopen("/proc/self/statm", "re");
+
     if (!f)
         return;
     const char *second = fgets(line, sizeof(line), f) ? strchr(line, ' ') : NULL;
@@ -145,6 +153,7 @@ char *metrics_text(struct metrics *m)
 {
     BUF_AUTO struct buf b;
     struct metrics_sample sample = {0};
+
     buf_init(&b, TEXT_MAX);
     if (m->opts.on_scrape)
         m->opts.on_scrape(&sample, m->opts.arg);
@@ -162,6 +171,7 @@ char *metrics_text(struct metrics *m)
 static void get_metrics(struct httpd_req *req, void *arg)
 {
     FREE_AUTO char *text = metrics_text(arg);
+
     httpd_reply_text(req, 200, TEXT_TYPE, text);
 }
 
@@ -176,6 +186,7 @@ static void get_readyz(struct httpd_req *req, void *arg)
     struct metrics *m = arg;
     const char *why = m->opts.not_ready ? m->opts.not_ready(m->opts.arg) : NULL;
     FREE_AUTO char *text = xasprintf("%s\n", why ? why : "ok");
+
     httpd_reply_text(req, why ? 503 : 200, "text/plain", text);
 }
 
@@ -187,6 +198,7 @@ struct metrics *metrics_create(struct loop *loop, const struct metrics_opts *opt
                            .max_body = 1024,
                            .max_conns = 32,
                            .idle_timeout_s = 60};
+
     m->opts = *opts;
     m->opts.addr = NULL;
     m->httpd = httpd_create(loop, &o, err);
@@ -212,6 +224,7 @@ static void cluster_free(struct metrics *m, struct cluster *c)
 void metrics_destroy(struct metrics *m)
 {
     struct cluster *c, *tmp;
+
     if (!m)
         return;
     HASH_ITER(hh, m->clusters, c, tmp)
@@ -244,6 +257,7 @@ void metrics_campaign(struct metrics *m, enum metrics_outcome outcome)
 static struct cluster *find_cluster(struct metrics *m, const char *key)
 {
     struct cluster *c;
+
     HASH_FIND_STR(m->clusters, key, c);
     return c;
 }
@@ -253,6 +267,7 @@ void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
     struct cluster *c = find_cluster(m, key);
+
     if (!c) {
         c = xcalloc(1, sizeof(*c));
         c->key = key;
@@ -267,6 +282,7 @@ void metrics_cluster_gone(struct metrics *m, const char *ns, const char *name)
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
     struct cluster *c = find_cluster(m, key);
+
     if (c)
         cluster_free(m, c);
 }

@@ -28,6 +28,7 @@ static void spec_defaults(struct cluster *c)
 static int need_str(const json_t *meta, const char *path, char **out, struct err *err)
 {
     const char *s = NULL;
+
     if (field_str(meta, path, API_NAME_MAX, &s, err))
         return -1;
     if (!s || !*s)
@@ -39,6 +40,7 @@ static int need_str(const json_t *meta, const char *path, char **out, struct err
 static int decode_meta(const json_t *object, struct cluster *c, struct err *err)
 {
     const json_t *meta = NULL;
+
     if (field_object(object, "metadata", &meta, err))
         return -1;
     if (!meta)
@@ -55,7 +57,7 @@ static int decode_meta(const json_t *object, struct cluster *c, struct err *err)
 
 int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     spec_defaults(out);
     if (!json_is_object(object)) {
         err_set(err, "a DvmCluster must be an object");
@@ -66,7 +68,7 @@ int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
     return 0;
 error:
     cluster_free(out);
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     return -1;
 }
 
@@ -76,6 +78,7 @@ static int check_template(const json_t *template, struct err *err)
     static const char *const fixed[] = {"command", "args", "image"};
     const json_t *spec = NULL, *meta = NULL, *c;
     size_t i;
+
     if (field_object(template, "template.spec", &spec, err) ||
         field_object(template, "template.metadata", &meta, err))
         return -1;
@@ -85,14 +88,16 @@ static int check_template(const json_t *template, struct err *err)
     json_array_foreach((json_t *)containers, i, c)
     {
         const char *name = json_string_value(json_object_get(c, "name"));
+
         if (!name)
             return err_set(err, "spec.template.spec.containers[%zu] has no name", i);
-        for (size_t k = 0; !strcmp(name, "prted") && k < sizeof fixed / sizeof *fixed; k++)
+        for (size_t k = 0; strcmp(name, "prted") == 0 && k < sizeof(fixed) / sizeof(*fixed); k++) {
             if (json_object_get(c, fixed[k]))
                 return err_set(err,
                                "spec.template.spec.containers[%zu].%s: the daemon's container "
                                "cannot have one here%s",
                                i, fixed[k], k == 2 ? "; use spec.image" : "");
+        }
     }
     return 0;
 }
@@ -101,6 +106,7 @@ static int decode_head(const json_t *spec, struct cluster *c, struct err *err)
 {
     const json_t *head = NULL, *resources = NULL;
     int64_t slots = 0;
+
     if (field_object(spec, "spec.head", &head, err))
         return -1;
     if (field_int(head, "spec.head.slots", 0, CLUSTER_SLOTS_MAX, &slots, err) ||
@@ -116,6 +122,7 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
     const json_t *spec = NULL, *template = NULL;
     const char *image = NULL;
     int64_t replicas = 1, slots = 0, min = -1, max = -1;
+
     if (field_object(object, "spec", &spec, err))
         return -1;
     if (!spec)
@@ -152,13 +159,14 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
 static int check_name(const char *name, struct err *err)
 {
     size_t len = strlen(name);
+
     if (len > CLUSTER_NAME_MAX)
         return err_set(err, "metadata.name has %zu characters, at most %d are possible", len,
                        CLUSTER_NAME_MAX);
     if (name[0] < 'a' || name[0] > 'z' ||
         strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != len || name[len - 1] == '-')
         return err_set(err, "metadata.name \"%s\" cannot be the name of a Service", name);
-    if (len >= 5 && !strcmp(name + len - 5, "-head"))
+    if (len >= 5 && strcmp(name + len - 5, "-head") == 0)
         return err_set(err, "metadata.name may not end in \"-head\"");
     return 0;
 }

@@ -17,12 +17,13 @@ int cluster_drain_decode(const json_t *parent, const char *path, struct cluster_
     const json_t *drain = NULL;
     const char *mode = NULL;
     struct cluster_drain d = {.mode = API_DRAIN_WAIT, .deadline_s = -1};
+
     if (field_object(parent, path, &drain, err))
         return -1;
     if (field_str(drain, "drain.mode", 16, &mode, err) ||
         field_int(drain, "drain.deadlineSeconds", 0, CLUSTER_DEADLINE_MAX_S, &d.deadline_s, err))
         return -1;
-    if (mode && !strcmp(mode, "Kill"))
+    if (mode && strcmp(mode, "Kill") == 0)
         d.mode = API_DRAIN_KILL;
     else if (mode && strcmp(mode, "Wait") != 0)
         return err_set(err, "drain.mode is \"%s\", it must be Wait or Kill", mode);

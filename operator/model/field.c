@@ -9,6 +9,7 @@ int field_int(const json_t *o, const char *path, int64_t min, int64_t max, int64
 {
     const char *key = strrchr(path, '.');
     const json_t *v = json_object_get(o, key ? key + 1 : path);
+
     if (!v || json_is_null(v))
         return 0;
     if (!json_is_integer(v))
@@ -25,6 +26,7 @@ int field_str(const json_t *o, const char *path, size_t max, const char **out, s
 {
     const char *key = strrchr(path, '.');
     const json_t *v = json_object_get(o, key ? key + 1 : path);
+
     if (!v || json_is_null(v))
         return 0;
     if (!json_is_string(v))
@@ -39,6 +41,7 @@ int field_bool(const json_t *o, const char *path, bool *out, struct err *err)
 {
     const char *key = strrchr(path, '.');
     const json_t *v = json_object_get(o, key ? key + 1 : path);
+
     if (!v || json_is_null(v))
         return 0;
     if (!json_is_boolean(v))
@@ -51,6 +54,7 @@ int field_object(const json_t *o, const char *path, const json_t **out, struct e
 {
     const char *key = strrchr(path, '.');
     const json_t *v = json_object_get(o, key ? key + 1 : path);
+
     if (!v || json_is_null(v))
         return 0;
     if (!json_is_object(v))

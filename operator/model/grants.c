@@ -9,6 +9,7 @@ static int decode_running(const json_t *o, struct cluster_grant *out, struct err
 {
     const char *kind = NULL;
     int64_t number = 0, members = 0;
+
     if (!json_is_object(o))
         return err_set(err, "it must be an object");
     if (field_int(o, "number", 1, INT64_MAX, &number, err) ||
@@ -28,6 +29,7 @@ int cluster_grants_decode(const json_t *status, struct cluster_grants *out, stru
     const json_t *o = NULL, *list, *one;
     int64_t members = 0, seen = 0;
     size_t i;
+
     *out = (struct cluster_grants){0};
     if (field_object(status, "status.grants", &o, err) ||
         field_int(o, "status.grants.members", -CLUSTER_MEMBERS_MAX, CLUSTER_MEMBERS_MAX, &members,

@@ -14,7 +14,7 @@ static const char *const PHASES[] = {
     [CLUSTER_CANCELLED] = "Cancelled",   [CLUSTER_REJECTED] = "Rejected",
     [CLUSTER_SUPERSEDED] = "Superseded",
 };
-#define NPHASES ((int)(sizeof PHASES / sizeof *PHASES))
+#define NPHASES ((int)(sizeof(PHASES) / sizeof(*PHASES)))
 
 const char *cluster_phase_name(enum cluster_phase p)
 {
@@ -29,6 +29,7 @@ bool cluster_phase_terminal(enum cluster_phase p)
 static int time_field(const json_t *o, const char *path, int64_t *out, struct err *err)
 {
     const char *text = NULL;
+
     if (field_str(o, path, 64, &text, err))
         return -1;
     if (text && timestamp_parse(text, out))
@@ -41,6 +42,7 @@ static int decode_targets(const json_t *o, struct cluster_campaign *c, struct er
 {
     const json_t *list = json_object_get(o, "targets"), *v;
     size_t i;
+
     if (!json_is_array(list) || json_array_size(list) > API_TARGETS_MAX)
         return err_set(err, "targets must be a list of at most %d vpids", API_TARGETS_MAX);
     c->first = 1;
@@ -48,6 +50,7 @@ static int decode_targets(const json_t *o, struct cluster_campaign *c, struct er
     json_array_foreach((json_t *)list, i, v)
     {
         json_int_t n = json_integer_value(v);
+
         if (!json_is_integer(v) || n < 1 || n > API_TARGETS_MAX)
             return err_set(err, "targets[%zu] is no vpid of a member", i);
         if (i > 0 && n != (json_int_t)c->last + 1)
@@ -61,30 +64,32 @@ static int decode_targets(const json_t *o, struct cluster_campaign *c, struct er
 
 static int decode_phase(const char *text, enum cluster_phase *out, struct err *err)
 {
-    for (int i = 0; text && i < NPHASES; i++)
-        if (!strcmp(text, PHASES[i])) {
+    for (int i = 0; text && i < NPHASES; i++) {
+        if (strcmp(text, PHASES[i]) == 0) {
             *out = (enum cluster_phase)i;
             return 0;
         }
+    }
     return err_set(err, "phase \"%s\" is unknown", text ? text : "");
 }
 
 static int decode_words(const json_t *o, struct cluster_campaign *c, struct err *err)
 {
     const char *id = NULL, *kind = NULL, *phase = NULL, *result = NULL, *incarnation = NULL;
+
     if (field_str(o, "id", API_ID_MAX, &id, err) || field_str(o, "kind", 16, &kind, err) ||
         field_str(o, "phase", 16, &phase, err) ||
         field_str(o, "result", API_TEXT_MAX, &result, err) ||
-        field_str(o, "incarnation", sizeof c->incarnation - 1, &incarnation, err) ||
+        field_str(o, "incarnation", sizeof(c->incarnation) - 1, &incarnation, err) ||
         decode_phase(phase, &c->phase, err))
         return -1;
     if (!id || !*id)
         return err_set(err, "id is missing");
     if (!kind || (strcmp(kind, "Shrink") != 0 && strcmp(kind, "Shutdown") != 0))
         return err_set(err, "kind \"%s\" is unknown", kind ? kind : "");
-    snprintf(c->id, sizeof c->id, "%s", id);
-    snprintf(c->incarnation, sizeof c->incarnation, "%s", incarnation ? incarnation : "");
-    c->kind = strcmp(kind, "Shrink") ? CLUSTER_SHUTDOWN : CLUSTER_SHRINK;
+    snprintf(c->id, sizeof(c->id), "%s", id);
+    snprintf(c->incarnation, sizeof(c->incarnation), "%s", incarnation ? incarnation : "");
+    c->kind = strcmp(kind, "Shrink") != 0 ? CLUSTER_SHUTDOWN : CLUSTER_SHRINK;
     c->result = result ? xstrdup(result) : NULL;
     return 0;
 }
@@ -92,6 +97,7 @@ static int decode_words(const json_t *o, struct cluster_campaign *c, struct err 
 static int decode_campaign(const json_t *o, struct cluster_campaign *c, struct err *err)
 {
     int64_t sequence = 0;
+
     if (decode_words(o, c, err) || decode_targets(o, c, err) ||
         field_int(o, "sequence", 1, INT64_MAX, &sequence, err) ||
         field_int(o, "generation", 0, INT64_MAX, &c->generation, err) ||
@@ -117,6 +123,7 @@ static int decode_slot(const json_t *status, const char *path, struct cluster_ca
                        struct err *err)
 {
     const json_t *o = NULL;
+
     if (field_object(status, path, &o, err))
         return -1;
     if (o && decode_campaign(o, c, err))
@@ -128,6 +135,7 @@ static int decode_size(const json_t *status, struct cluster_record *r, struct er
 {
     const json_t *size = NULL;
     int64_t sequence = 0, members = 0, min = -1, max = -1;
+
     if (field_object(status, "status.size", &size, err) ||
         field_int(size, "status.size.sequence", 1, INT64_MAX, &sequence, err) ||
         field_int(size, "status.size.members", 0, CLUSTER_MEMBERS_MAX, &members, err) ||
@@ -148,15 +156,16 @@ int cluster_record_decode(const json_t *object, struct cluster *out, struct err 
     const json_t *status = NULL;
     const char *incarnation = NULL;
     int64_t sequence = 0;
+
     if (field_object(object, "status", &status, err) ||
         field_int(status, "status.sequence", 0, INT64_MAX, &sequence, err) ||
-        field_str(status, "status.incarnation", sizeof r->incarnation - 1, &incarnation, err) ||
+        field_str(status, "status.incarnation", sizeof(r->incarnation) - 1, &incarnation, err) ||
         decode_size(status, r, err) || cluster_grants_decode(status, &r->grants, err) ||
         decode_slot(status, "status.campaign", &r->campaign, err) ||
         decode_slot(status, "status.lastCampaign", &r->last, err))
         return -1;
     r->sequence = (uint64_t)sequence;
-    snprintf(r->incarnation, sizeof r->incarnation, "%s", incarnation ? incarnation : "");
+    snprintf(r->incarnation, sizeof(r->incarnation), "%s", incarnation ? incarnation : "");
     json_t *conditions = json_object_get(status, "conditions");
     out->conditions = json_is_array(conditions) ? json_deep_copy(conditions) : NULL;
     return 0;
@@ -180,6 +189,7 @@ static json_t *encode_campaign(const struct cluster_campaign *c)
 {
     json_t *targets = json_array();
     json_t *drain = json_pack("{s:s}", "mode", cluster_drain_mode_name(c->drain.mode));
+
     for (uint32_t v = c->first; v <= c->last; v++)
         json_array_append_new(targets, json_integer(v));
     if (c->drain.deadline_s >= 0)
@@ -207,6 +217,7 @@ static json_t *encode_size(const struct cluster_record *r)
 {
     json_t *o = json_pack("{s:I, s:i}", "sequence", (json_int_t)r->size_sequence, "members",
                           (int)r->size_members);
+
     api_size_limits_encode(o, &r->size_limits);
     return o;
 }
@@ -214,6 +225,7 @@ static json_t *encode_size(const struct cluster_record *r)
 json_t *cluster_record_encode(const struct cluster_record *r)
 {
     json_t *o = json_object(), *grants = cluster_grants_encode(&r->grants);
+
     if (r->sequence)
         json_object_set_new(o, "sequence", json_integer((json_int_t)r->sequence));
     if (r->size_sequence)
@@ -233,7 +245,7 @@ void cluster_campaign_clear(struct cluster_campaign *c)
     free_ptr(&c->result);
     json_decref(c->waiting);
     json_decref(c->ended);
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
 }
 
 void cluster_campaign_copy(struct cluster_campaign *to, const struct cluster_campaign *from)
@@ -253,7 +265,7 @@ void cluster_record_copy(struct cluster_record *to, const struct cluster_record 
     to->size_members = from->size_members;
     to->size_limits = from->size_limits;
     to->grants = from->grants;
-    memcpy(to->incarnation, from->incarnation, sizeof to->incarnation);
+    memcpy(to->incarnation, from->incarnation, sizeof(to->incarnation));
     cluster_campaign_copy(&to->campaign, &from->campaign);
     cluster_campaign_copy(&to->last, &from->last);
 }
@@ -262,13 +274,14 @@ void cluster_record_free(struct cluster_record *r)
 {
     cluster_campaign_clear(&r->campaign);
     cluster_campaign_clear(&r->last);
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
 }
 
 bool cluster_record_equal(const struct cluster_record *a, const struct cluster_record *b)
 {
     json_t *ja = cluster_record_encode(a), *jb = cluster_record_encode(b);
     bool equal = json_equal(ja, jb);
+
     json_decref(ja);
     json_decref(jb);
     return equal;
@@ -277,8 +290,10 @@ bool cluster_record_equal(const struct cluster_record *a, const struct cluster_r
 static json_t *job_list(const struct api_job_ref *jobs, size_t n)
 {
     json_t *list = n ? json_array() : NULL;
+
     for (size_t i = 0; i < n && i < CLUSTER_JOBS_MAX; i++) {
         json_t *ranks = json_array();
+
         for (size_t k = 0; k < jobs[i].nranks && k < CLUSTER_RANKS_MAX; k++)
             json_array_append_new(ranks, json_integer(jobs[i].ranks[k]));
         json_array_append_new(list, json_pack("{s:s, s:o}", "job", jobs[i].job, "ranks", ranks));
@@ -294,6 +309,7 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
         [API_PHASE_COMPLETE] = CLUSTER_COMPLETE,
         [API_PHASE_CANCELLED] = CLUSTER_CANCELLED,
     };
+
     if (told->kind != API_KIND_SHRINK) /* somebody else's, of the same id */
         return;
     if (cluster_phase_terminal(c->phase) || phases[told->phase] < c->phase)
@@ -311,12 +327,12 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
 
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->sequence = c->sequence;
     out->drain_mode = c->drain.mode;
     out->deadline_s = c->drain.mode == API_DRAIN_KILL ? -1 : c->drain.deadline_s;
     out->ntargets = c->last >= c->first ? c->last - c->first + 1 : 0;
-    out->targets = xcalloc(out->ntargets ? out->ntargets : 1, sizeof *out->targets);
+    out->targets = xcalloc(out->ntargets ? out->ntargets : 1, sizeof(*out->targets));
     for (size_t i = 0; i < out->ntargets; i++)
         out->targets[i] = c->first + (uint32_t)i;
 }

@@ -13,14 +13,16 @@ char *timestamp_ms(int64_t wall_ms)
     time_t s = (time_t)(wall_ms / 1000);
     struct tm tm;
     char day[32];
+
     gmtime_r(&s, &tm);
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
     return xasprintf("%s.%03dZ", day, (int)(wall_ms % 1000));
 }
 
 char *timestamp_s(int64_t wall_ms)
 {
     char *t = timestamp_ms(wall_ms);
+
     memcpy(strchr(t, '.'), "Z", 2);
     return t;
 }
@@ -30,10 +32,12 @@ int timestamp_parse(const char *text, int64_t *wall_ms)
     struct tm tm = {0};
     const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
     int64_t ms = 0;
+
     if (!p)
         return -1;
     if (*p == '.') {
         int scale = 100;
+
         for (p++; *p >= '0' && *p <= '9'; p++, scale /= 10)
             ms += (*p - '0') * scale;
     }

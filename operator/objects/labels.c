@@ -5,6 +5,7 @@
 json_t *objects_match(const struct cluster *c, const char *role)
 {
     json_t *o = json_pack("{s:s}", CLUSTER_LABEL_NAME, c->name);
+
     if (role)
         json_object_set_new(o, CLUSTER_LABEL_ROLE, json_string(role));
     return o;
@@ -13,6 +14,7 @@ json_t *objects_match(const struct cluster *c, const char *role)
 json_t *objects_labels(const struct cluster *c, const char *role)
 {
     json_t *o = objects_match(c, role);
+
     json_object_set_new(o, "app.kubernetes.io/name", json_string("dvm"));
     json_object_set_new(o, "app.kubernetes.io/instance", json_string(c->name));
     json_object_set_new(o, "app.kubernetes.io/component", json_string(role ? role : "daemons"));

@@ -22,9 +22,10 @@ static const struct keyed KEYED[] = {
 
 static const struct keyed *keyed_of(const char *list)
 {
-    for (size_t i = 0; i < sizeof KEYED / sizeof *KEYED; i++)
-        if (!strcmp(KEYED[i].list, list))
+    for (size_t i = 0; i < sizeof(KEYED) / sizeof(*KEYED); i++) {
+        if (strcmp(KEYED[i].list, list) == 0)
             return &KEYED[i];
+    }
     return NULL;
 }
 
@@ -33,6 +34,7 @@ static ssize_t find_item(const json_t *list, const char *key, const json_t *item
 {
     const json_t *want = json_object_get(item, key), *have;
     size_t i;
+
     json_array_foreach((json_t *)list, i, have)
     {
         if (want && json_equal(json_object_get(have, key), want))
@@ -45,9 +47,11 @@ static void merge_list(json_t *base, const json_t *over, const struct keyed *k)
 {
     const json_t *item;
     size_t i;
+
     json_array_foreach((json_t *)over, i, item)
     {
         ssize_t at = find_item(base, k->key, item);
+
         if (at < 0)
             json_array_append_new(base, json_deep_copy(item));
         else if (k->deep)
@@ -62,10 +66,12 @@ void objects_merge(json_t *base, const json_t *over)
 {
     const char *key;
     json_t *value;
+
     json_object_foreach((json_t *)over, key, value)
     {
         json_t *have = json_object_get(base, key);
         const struct keyed *k = keyed_of(key);
+
         if (json_is_null(value))
             json_object_del(base, key);
         else if (json_is_object(have) && json_is_object(value))

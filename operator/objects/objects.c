@@ -40,6 +40,7 @@ char *objects_name(const struct cluster *c, enum cluster_child child)
 char *objects_collection(const char *ns, enum cluster_child child)
 {
     const struct child_info *i = &CHILDREN[child];
+
     return xasprintf("/%s/%s/namespaces/%s/%s", strchr(i->api_version, '/') ? "apis" : "api",
                      i->api_version, ns, i->plural);
 }
@@ -48,6 +49,7 @@ char *objects_path(const struct cluster *c, enum cluster_child child)
 {
     FREE_AUTO char *collection = objects_collection(c->ns, child);
     FREE_AUTO char *name = objects_name(c, child);
+
     return xasprintf("%s/%s", collection, name);
 }
 
@@ -56,6 +58,7 @@ static json_t *object_metadata(const struct cluster *c, const char *name, const 
     json_t *owner = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "apiVersion",
                               CLUSTER_GROUP "/" CLUSTER_VERSION, "kind", CLUSTER_KIND, "name",
                               c->name, "uid", c->uid, "controller", 1, "blockOwnerDeletion", 1);
+
     return json_pack("{s:s, s:s, s:o, s:[o]}", "name", name, "namespace", c->ns, "labels",
                      objects_labels(c, role), "ownerReferences", owner);
 }
@@ -71,6 +74,7 @@ static json_t *service_spec(const struct cluster *c, enum cluster_child child)
 {
     bool head = child == CLUSTER_HEAD_SERVICE;
     json_t *ports = json_array();
+
     if (head)
         json_array_append_new(ports, service_port("control", API_PORT_CONTROL));
     json_array_append_new(ports, service_port("join", API_PORT_JOIN));
@@ -103,6 +107,7 @@ static json_t *set_spec(const struct cluster *c, enum cluster_child child, uint3
                   "serviceName", c->name, "podManagementPolicy", "Parallel", "updateStrategy",
                   "type", "OnDelete", "revisionHistoryLimit", 3, "selector", "matchLabels",
                   objects_match(c, role), "template", objects_pod(c, role, image));
+
     if (child == CLUSTER_MEMBER_SET)
         json_object_set_new(spec, "ordinals", json_pack("{s:i}", "start", 1));
     return spec;
@@ -113,6 +118,7 @@ static uint64_t object_fingerprint(const json_t *o)
 {
     FREE_AUTO char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t h = 14695981039346656037u;
+
     for (const char *p = text; p && *p; p++)
         h = (h ^ (unsigned char)*p) * 1099511628211u;
     return h;
@@ -124,6 +130,7 @@ json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_
     const struct child_info *info = &CHILDREN[child];
     FREE_AUTO char *name = objects_name(c, child);
     json_t *spec;
+
     if (child == CLUSTER_HEAD_SET || child == CLUSTER_MEMBER_SET)
         spec = set_spec(c, child, 0, image);
     else if (child == CLUSTER_PDB || child == CLUSTER_HEAD_PDB)
@@ -146,6 +153,7 @@ const char *objects_applied(const json_t *object)
     const json_t *meta = json_object_get(object, "metadata");
     const char *s =
         json_string_value(json_object_get(json_object_get(meta, "annotations"), OBJECTS_APPLIED));
+
     return s ? s : "";
 }
 
@@ -159,6 +167,7 @@ json_t *objects_probe_pod(const json_t *set)
     json_t *m = json_copy(json_object_get(pod, "metadata"));
     FREE_AUTO char *name =
         xasprintf("%s-dry-run", json_string_value(json_object_get(meta, "name")));
+
     json_object_set_new(m, "name", json_string(name));
     json_object_set(m, "namespace", json_object_get(meta, "namespace"));
     json_object_set_new(pod, "metadata", m);
@@ -171,6 +180,7 @@ json_t *objects_secret(const struct cluster *c, const char *suffix, const char *
     FREE_AUTO char *name = xasprintf("%s-%s", c->name, suffix);
     json_t *data =
         json_pack("{s:s, s:s, s:s}", "ca.crt", ca_pem, "tls.crt", cert_pem, "tls.key", key_pem);
+
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Secret", "type",
                      "kubernetes.io/tls", "metadata", object_metadata(c, name, suffix),
                      "stringData", data);
@@ -181,10 +191,12 @@ bool objects_controlled(const json_t *object, const struct cluster *c)
     const json_t *owners = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
     const json_t *o;
     size_t i;
+
     json_array_foreach((json_t *)owners, i, o)
     {
         const char *uid = json_string_value(json_object_get(o, "uid"));
-        if (json_is_true(json_object_get(o, "controller")) && uid && !strcmp(uid, c->uid))
+
+        if (json_is_true(json_object_get(o, "controller")) && uid && strcmp(uid, c->uid) == 0)
             return true;
     }
     return false;
@@ -192,15 +204,16 @@ bool objects_controlled(const json_t *object, const struct cluster *c)
 
 char **objects_cert_names(const struct cluster *c, const char *role)
 {
-    char **n = xcalloc(8, sizeof *n);
-    if (!strcmp(role, TLS_ROLE_HEAD)) {
+    char **n = xcalloc(8, sizeof(*n));
+
+    if (strcmp(role, TLS_ROLE_HEAD) == 0) {
         n[0] = xasprintf("%s-head", c->name);
         n[1] = xasprintf("%s-head.%s", c->name, c->ns);
         n[2] = xasprintf("%s-head.%s.svc", c->name, c->ns);
         n[3] = xasprintf("%s-head-0.%s", c->name, c->name);
         n[4] = xasprintf("%s-head-0.%s.%s", c->name, c->name, c->ns);
         n[5] = xasprintf("%s-head-0.%s.%s.svc", c->name, c->name, c->ns);
-    } else if (!strcmp(role, TLS_ROLE_MEMBER)) {
+    } else if (strcmp(role, TLS_ROLE_MEMBER) == 0) {
         n[0] = xasprintf("*.%s.%s.svc", c->name, c->ns);
         n[1] = xasprintf("%s.%s.svc", c->name, c->ns);
         n[2] = xasprintf("*.%s.%s", c->name, c->ns);

@@ -46,8 +46,9 @@ static int64_t grace_s(const struct cluster *c, bool head)
 
 static json_t *command_line(const struct cluster *c, const char *role)
 {
-    bool head = !strcmp(role, "head");
+    bool head = strcmp(role, "head") == 0;
     json_t *a = json_array();
+
     append_flag(a, "--role", xstrdup(role));
     append_flag(a, "--cluster", cluster_identity(c));
     append_flag(a, "--head", xasprintf("%s-head.%s.svc:%d", c->name, c->ns, API_PORT_JOIN));
@@ -83,6 +84,7 @@ static json_t *container_ports(bool head)
 {
     json_t *a = json_pack("[o, o]", container_port("join", API_PORT_JOIN),
                           container_port("plain", API_PORT_PLAIN));
+
     if (head)
         json_array_append_new(a, container_port("control", API_PORT_CONTROL));
     return a;
@@ -99,6 +101,7 @@ static json_t *volume_mounts(void)
 static json_t *pod_volumes(const struct cluster *c, const char *role)
 {
     FREE_AUTO char *secret = xasprintf("%s-%s", c->name, role);
+
     return json_pack("[{s:s, s:{s:s, s:i}}, {s:s, s:{}}, {s:s, s:{}}, {s:s, s:{s:s, s:s}}]", "name",
                      "tls", "secret", "secretName", secret, "defaultMode", 0440, "name", "run",
                      "emptyDir", "name", "tmp", "emptyDir", "name", "shm", "emptyDir", "medium",
@@ -107,10 +110,11 @@ static json_t *pod_volumes(const struct cluster *c, const char *role)
 
 static json_t *daemon_container(const struct cluster *c, const char *role, const char *image)
 {
-    json_t *o =
-        json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER, "image",
-                  image, "command", "prted", "args", command_line(c, role), "env", daemon_env(),
-                  "ports", container_ports(!strcmp(role, "head")), "volumeMounts", volume_mounts());
+    json_t *o = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER,
+                          "image", image, "command", "prted", "args", command_line(c, role), "env",
+                          daemon_env(), "ports", container_ports(strcmp(role, "head") == 0),
+                          "volumeMounts", volume_mounts());
+
     json_object_set_new(o, "livenessProbe", http_probe("/healthz", 10, 6));
     json_object_set_new(o, "readinessProbe", http_probe("/readyz", 2, 1));
     json_object_set_new(o, "resources",
@@ -123,11 +127,12 @@ static json_t *daemon_container(const struct cluster *c, const char *role, const
 
 static json_t *pod_spec(const struct cluster *c, const char *role, const char *image)
 {
-    bool head = !strcmp(role, "head");
+    bool head = strcmp(role, "head") == 0;
     json_t *o = json_pack(
         "{s:[o], s:o, s:b, s:b, s:I, s:s}", "containers", daemon_container(c, role, image),
         "volumes", pod_volumes(c, role), "automountServiceAccountToken", 0, "enableServiceLinks", 0,
         "terminationGracePeriodSeconds", (json_int_t)grace_s(c, head), "restartPolicy", "Always");
+
     json_object_set_new(o, "securityContext",
                         json_pack("{s:b, s:i, s:i, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser",
                                   POD_UID, "runAsGroup", POD_UID, "fsGroup", POD_UID,
@@ -148,10 +153,12 @@ static json_t *template_for(const struct cluster *c, bool head)
     json_t *t = json_deep_copy(json_object_get(c->template, "spec"));
     json_t *item;
     size_t i;
+
     json_array_foreach(json_object_get(t, "containers"), i, item)
     {
         const char *name = json_string_value(json_object_get(item, "name"));
-        if (head && name && !strcmp(name, OBJECTS_CONTAINER))
+
+        if (head && name && strcmp(name, OBJECTS_CONTAINER) == 0)
             json_object_del(item, "resources");
     }
     return t;
@@ -162,6 +169,7 @@ static json_t *pod_metadata(const struct cluster *c, const char *role)
     json_t *meta = json_pack("{s:{}}", "labels");
     json_t *own = objects_labels(c, role);
     const json_t *user = json_object_get(c->template, "metadata");
+
     if (json_object_get(user, "labels"))
         json_object_update(json_object_get(meta, "labels"), json_object_get(user, "labels"));
     json_object_update(json_object_get(meta, "labels"), own);
@@ -173,14 +181,16 @@ static json_t *pod_metadata(const struct cluster *c, const char *role)
 
 json_t *objects_pod(const struct cluster *c, const char *role, const char *image)
 {
-    bool head = !strcmp(role, "head");
+    bool head = strcmp(role, "head") == 0;
     json_t *spec = pod_spec(c, role, image);
     json_t *user = template_for(c, head);
+
     if (user)
         objects_merge(spec, user);
     json_decref(user);
     if (head && c->head_resources) {
         json_t *first = json_array_get(json_object_get(spec, "containers"), 0);
+
         json_object_set(first, "resources", c->head_resources);
     }
     return json_pack("{s:o, s:o}", "metadata", pod_metadata(c, role), "spec", spec);

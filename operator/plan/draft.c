@@ -10,6 +10,7 @@ struct plan_action *plan_add(struct draft *d, enum plan_verb verb)
 {
     struct plan *p = d->p;
     struct plan_action *a = p->n < PLAN_ACTIONS_MAX ? &p->actions[p->n++] : &d->scratch;
+
     *a = (struct plan_action){.verb = verb};
     return a;
 }
@@ -25,9 +26,11 @@ void plan_again(struct draft *d, int64_t delay_ms)
 const struct api_campaign *plan_known(const struct draft *d, const char *id)
 {
     const struct api_dvm *v = d->in->head.view;
-    for (size_t i = 0; v && i < v->ncampaigns; i++)
-        if (!strcmp(v->campaigns[i].id, id))
+
+    for (size_t i = 0; v && i < v->ncampaigns; i++) {
+        if (strcmp(v->campaigns[i].id, id) == 0)
             return &v->campaigns[i];
+    }
     return NULL;
 }
 
@@ -35,13 +38,15 @@ uint64_t plan_next_sequence(const struct draft *d)
 {
     const struct api_dvm *v = d->in->head.view;
     uint64_t top = d->p->record.sequence;
+
     if (d->p->record.campaign.sequence > top)
         top = d->p->record.campaign.sequence;
     if (v && v->size_sequence > top)
         top = v->size_sequence;
-    for (size_t i = 0; v && i < v->ncampaigns; i++)
+    for (size_t i = 0; v && i < v->ncampaigns; i++) {
         if (v->campaigns[i].sequence > top)
             top = v->campaigns[i].sequence;
+    }
     return top + 1;
 }
 
@@ -50,6 +55,7 @@ void plan_open_campaign(struct draft *d, enum cluster_kind kind, uint32_t first,
     const struct cluster *c = d->in->cluster;
     struct cluster_campaign *n = &d->p->record.campaign;
     uint64_t sequence = plan_next_sequence(d);
+
     cluster_campaign_clear(n);
     n->present = true;
     n->kind = kind;
@@ -59,7 +65,7 @@ void plan_open_campaign(struct draft *d, enum cluster_kind kind, uint32_t first,
     n->generation = c->generation;
     n->drain = c->drain;
     n->recorded_ms = d->in->now_ms;
-    snprintf(n->id, sizeof n->id, "%s-%llu-%.8s", kind == CLUSTER_SHRINK ? "shrink" : "shutdown",
+    snprintf(n->id, sizeof(n->id), "%s-%llu-%.8s", kind == CLUSTER_SHRINK ? "shrink" : "shutdown",
              (unsigned long long)sequence, c->uid);
     d->p->record.sequence = sequence;
     d->must_record = true;
@@ -68,6 +74,7 @@ void plan_open_campaign(struct draft *d, enum cluster_kind kind, uint32_t first,
 void plan_close_campaign(struct draft *d, enum cluster_phase phase, const char *result)
 {
     struct cluster_record *r = &d->p->record;
+
     r->campaign.phase = phase;
     if (phase == CLUSTER_COMPLETE || phase == CLUSTER_REJECTED)
         r->campaign.applied_ms = d->in->now_ms;
@@ -77,13 +84,14 @@ void plan_close_campaign(struct draft *d, enum cluster_phase phase, const char *
     }
     cluster_campaign_clear(&r->last);
     r->last = r->campaign;
-    memset(&r->campaign, 0, sizeof r->campaign);
+    memset(&r->campaign, 0, sizeof(r->campaign));
     d->must_record = true;
 }
 
 void plan_complete(struct draft *d, const char *result)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
+
     c->phase = CLUSTER_COMPLETE;
     if (!c->complete_ms)
         c->complete_ms = d->in->now_ms;
@@ -97,6 +105,7 @@ bool plan_deadline_passed(struct draft *d)
     const struct cluster_campaign *c = &d->p->record.campaign;
     const struct plan_head *h = &d->in->head;
     int64_t deadline_s = d->in->cluster->drain.deadline_s;
+
     if (h->link == PLAN_LINK_CONNECTING || deadline_s < 0)
         return false;
     int64_t since = h->down_since_ms > c->recorded_ms ? h->down_since_ms : c->recorded_ms;

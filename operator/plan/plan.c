@@ -21,35 +21,40 @@ static const char *const VERBS[] = {
 
 const char *plan_verb_name(enum plan_verb v)
 {
-    return (size_t)v < sizeof VERBS / sizeof *VERBS ? VERBS[v] : "?";
+    return (size_t)v < sizeof(VERBS) / sizeof(*VERBS) ? VERBS[v] : "?";
 }
 
 uint32_t plan_wired(const struct api_dvm *view)
 {
     uint32_t n = 0;
-    for (size_t i = 0; view && i < view->nmembers; i++)
-        if (view->members[i].vpid > 0 && (!strcmp(view->members[i].state, "wired") ||
-                                          !strcmp(view->members[i].state, "draining")))
+
+    for (size_t i = 0; view && i < view->nmembers; i++) {
+        if (view->members[i].vpid > 0 && (strcmp(view->members[i].state, "wired") == 0 ||
+                                          strcmp(view->members[i].state, "draining") == 0))
             n++;
+    }
     return n;
 }
 
 static bool present_at_head(const struct api_dvm_member *m)
 {
     static const char *const states[] = {"reported", "wired", "draining", "leaving"};
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (!strcmp(m->state, states[i]))
+
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
+        if (strcmp(m->state, states[i]) == 0)
             return true;
+    }
     return false;
 }
 
 /* No target is a member, and none can become one. */
 static bool targets_out(const struct api_dvm *v, const struct cluster_campaign *c)
 {
-    for (size_t i = 0; i < v->nmembers; i++)
+    for (size_t i = 0; i < v->nmembers; i++) {
         if (v->members[i].vpid >= c->first && v->members[i].vpid <= c->last &&
             present_at_head(&v->members[i]))
             return false;
+    }
     return v->size_members < c->first;
 }
 
@@ -58,11 +63,12 @@ static bool shrink_refused(struct draft *d)
 {
     const struct plan_answer *f = d->in->answer;
     struct cluster_campaign *c = &d->p->record.campaign;
+
     if (!f || strcmp(f->id, c->id) != 0 || f->status < 400 || f->status == 503)
         return false;
-    if (!strcmp(f->reason, "SequenceTooOld") || !strcmp(f->reason, "IdReused"))
+    if (strcmp(f->reason, "SequenceTooOld") == 0 || strcmp(f->reason, "IdReused") == 0)
         plan_open_campaign(d, CLUSTER_SHRINK, c->first, c->last);
-    else if (!strcmp(f->reason, "UnknownVpid") && targets_out(d->in->head.view, c))
+    else if (strcmp(f->reason, "UnknownVpid") == 0 && targets_out(d->in->head.view, c))
         plan_complete(d, "nothing was left to remove in the head's present life");
     else
         plan_close_campaign(d, CLUSTER_REJECTED, f->message);
@@ -80,6 +86,7 @@ static void shrink_ask(struct draft *d)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
     bool unwanted = d->p->target >= c->first || !same_drain(&c->drain, &d->in->cluster->drain);
+
     if (shrink_refused(d))
         return;
     if (!plan_known(d, c->id)) {
@@ -97,6 +104,7 @@ static void shrink_ask(struct draft *d)
 static void shrink_step(struct draft *d)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
+
     switch (c->phase) {
     case CLUSTER_COMPLETE:
         if (d->in->child[CLUSTER_MEMBER_SET].exists && d->members > c->first - 1)
@@ -125,6 +133,7 @@ static bool limits_agreed(const struct draft *d, const struct api_size_limits *l
 {
     const struct api_dvm *v = d->in->head.view;
     const struct cluster_record *r = &d->p->record;
+
     return api_size_limits_equal(&v->size_limits, limits) ||
            (v->size_sequence && v->size_sequence == r->size_sequence &&
             api_size_limits_equal(&r->size_limits, limits));
@@ -139,6 +148,7 @@ static bool size_agreed(struct draft *d, uint32_t members)
     struct cluster_record *r = &d->p->record;
     struct api_size_limits limits = plan_limits(d->in->cluster);
     bool recorded = api_size_limits_equal(&r->size_limits, &limits);
+
     if (v->size_members == members && limits_agreed(d, &limits))
         return true;
     if (r->size_members == members && recorded && r->size_sequence == r->sequence &&
@@ -158,6 +168,7 @@ static bool rejected_lately(struct draft *d)
 {
     const struct cluster_campaign *l = &d->p->record.last;
     int64_t left = l->applied_ms + PLAN_REJECTED_PAUSE_MS - d->in->now_ms;
+
     if (!l->present || l->phase != CLUSTER_REJECTED || left <= 0 ||
         l->generation != d->in->cluster->generation)
         return false;
@@ -169,9 +180,10 @@ static bool rejected_lately(struct draft *d)
 /* A parked pod that the StatefulSet has not removed yet would be kept if it grew again now. */
 static bool has_leftovers(const struct draft *d)
 {
-    for (size_t i = 0; i < d->in->npods; i++)
+    for (size_t i = 0; i < d->in->npods; i++) {
         if (d->in->pods[i].vpid > d->members && !d->in->pods[i].deleting)
             return true;
+    }
     return false;
 }
 
@@ -181,6 +193,7 @@ static void shrink_or_grow(struct draft *d)
     bool formed = d->p->record.incarnation[0] != '\0';
     /* A new life of the head lets nobody in: the ones that stay first, then the ones that go. */
     uint32_t staying = plan_staying(d);
+
     if (up && d->in->head.view->size_members < staying && !size_agreed(d, staying))
         return;
     if (d->members > d->p->target) {
@@ -199,6 +212,7 @@ static void shrink_or_grow(struct draft *d)
 static void plan_size(struct draft *d)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
+
     d->heads = 1;
     if (c->present && c->kind == CLUSTER_SHUTDOWN) /* not accepted yet, or plan_suspend() had it */
         plan_close_campaign(d, CLUSTER_CANCELLED, "the DVM was resumed");
@@ -212,6 +226,7 @@ static void apply_set(struct draft *d, enum cluster_child child, uint32_t replic
 {
     const struct plan_child_seen *s = &d->in->child[child];
     bool differs = s->exists && s->replicas != replicas;
+
     if (s->exists && s->current && !differs)
         return;
     if (s->refused && !differs)
@@ -231,6 +246,7 @@ static void apply_children(struct draft *d)
 {
     for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         const struct plan_child_seen *s = &d->in->child[i];
+
         if (s->foreign || s->deleting)
             continue;
         if (i == CLUSTER_HEAD_SET) {
@@ -239,6 +255,7 @@ static void apply_children(struct draft *d)
             apply_set(d, i, d->members);
         } else if ((!s->exists || !s->current) && !s->refused) {
             struct plan_action *a = plan_add(d, PLAN_APPLY);
+
             a->child = (enum cluster_child)i;
             a->uid = s->exists ? s->uid : NULL;
         }
@@ -247,17 +264,19 @@ static void apply_children(struct draft *d)
 
 static const struct api_dvm_member *member_of(const struct api_dvm *v, uint32_t vpid)
 {
-    for (size_t i = 0; v && i < v->nmembers; i++)
+    for (size_t i = 0; v && i < v->nmembers; i++) {
         if (v->members[i].vpid == vpid)
             return &v->members[i];
+    }
     return NULL;
 }
 
 static bool view_busy(const struct api_dvm *v)
 {
-    for (size_t i = 0; i < v->ncampaigns; i++)
+    for (size_t i = 0; i < v->ncampaigns; i++) {
         if (!api_phase_terminal(v->campaigns[i].phase))
             return true;
+    }
     return false;
 }
 
@@ -267,6 +286,7 @@ static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
 {
     const struct api_dvm *v = d->in->head.view;
     const struct api_dvm_member *m = member_of(v, pod->vpid);
+
     if (!m || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
         d->p->record.campaign.present || view_busy(v) || strcmp(m->state, "parked") != 0)
         return false;
@@ -282,6 +302,7 @@ static bool never_starts(const struct draft *d, const struct plan_pod *pod)
     const struct plan_child_seen *s =
         &d->in->child[pod->vpid ? CLUSTER_MEMBER_SET : CLUSTER_HEAD_SET];
     const struct api_dvm_member *m = member_of(d->in->head.view, pod->vpid);
+
     if (!pod->outdated || pod->running_since_ms || !s->current)
         return false;
     return pod->vpid ? !m || !present_at_head(m) : d->in->head.link != PLAN_LINK_UP;
@@ -291,6 +312,7 @@ static void replace_pods(struct draft *d)
 {
     for (size_t i = 0; i < d->in->npods; i++) {
         const struct plan_pod *pod = &d->in->pods[i];
+
         if (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod)))
             continue;
         struct plan_action *a = plan_add(d, PLAN_DELETE_POD);
@@ -304,6 +326,7 @@ static void take_over(struct draft *d)
 {
     const struct api_dvm *v = d->in->head.view;
     struct cluster_record *r = &d->p->record;
+
     if (!v || d->in->head.link != PLAN_LINK_UP || !d->heads)
         return;
     const struct api_campaign *told = r->campaign.present ? plan_known(d, r->campaign.id) : NULL;
@@ -311,7 +334,7 @@ static void take_over(struct draft *d)
         cluster_campaign_merge(&r->campaign, told);
     if (strcmp(r->incarnation, v->incarnation) != 0) {
         plan_grants_new_life(d);
-        memcpy(r->incarnation, v->incarnation, sizeof r->incarnation);
+        memcpy(r->incarnation, v->incarnation, sizeof(r->incarnation));
         d->must_record = true;
     }
     plan_grants_follow(d, v);
@@ -320,8 +343,9 @@ static void take_over(struct draft *d)
 struct plan *plan_make(const struct plan_input *in)
 {
     const struct cluster *c = in->cluster;
-    struct plan *p = xcalloc(1, sizeof *p);
+    struct plan *p = xcalloc(1, sizeof(*p));
     struct draft d = {.in = in, .p = p};
+
     cluster_record_copy(&p->record, &c->record);
     if (c->deleting)
         return p; /* owner references remove the rest */

@@ -23,30 +23,34 @@ static uint32_t granted_size(const struct cluster *c, int64_t granted)
 {
     struct api_size_limits l = plan_limits(c);
     int64_t n = (int64_t)c->replicas + granted;
+
     return n < l.min ? l.min : n > l.max ? l.max : (uint32_t)n;
 }
 
 uint32_t plan_granted_target(const struct cluster *c, const struct cluster_grants *g)
 {
     int64_t granted = g->members;
-    for (size_t i = 0; i < g->nrunning; i++)
+
+    for (size_t i = 0; i < g->nrunning; i++) {
         if (g->running[i].extend && g->running[i].members > granted)
             granted = g->running[i].members;
+    }
     return granted_size(c, granted);
 }
 
 static uint64_t number_of(const struct api_campaign *c)
 {
-    if (!c->requester.job || !c->ntargets || strncmp(c->id, PREFIX, sizeof PREFIX - 1) != 0)
+    if (!c->requester.job || !c->ntargets || strncmp(c->id, PREFIX, sizeof(PREFIX) - 1) != 0)
         return 0;
-    return strtoull(c->id + sizeof PREFIX - 1, NULL, 10);
+    return strtoull(c->id + sizeof(PREFIX) - 1, NULL, 10);
 }
 
 static struct cluster_grant *find_running(struct cluster_grants *g, uint64_t number)
 {
-    for (size_t i = 0; i < g->nrunning; i++)
+    for (size_t i = 0; i < g->nrunning; i++) {
         if (g->running[i].number == number)
             return &g->running[i];
+    }
     return NULL;
 }
 
@@ -57,13 +61,14 @@ static void settle_request(struct draft *d, const struct cluster_grant *done)
     /* What the limits have cut off is gone, or a release would bring it back. */
     int32_t now = (int32_t)((int64_t)granted_size(c, g->members) - c->replicas);
     bool more = done->members > now;
+
     g->members = done->extend == more ? done->members : now;
 }
 
 static void drop_running(struct cluster_grants *g, struct cluster_grant *one)
 {
     *one = g->running[--g->nrunning];
-    memset(&g->running[g->nrunning], 0, sizeof *one);
+    memset(&g->running[g->nrunning], 0, sizeof(*one));
 }
 
 /* One that is new, or that was running when it was looked at last. */
@@ -92,17 +97,20 @@ static void count_request(struct draft *d, const struct api_campaign *told, uint
 
 static bool told_of(const struct api_dvm *v, uint64_t number)
 {
-    for (size_t i = 0; i < v->ncampaigns; i++)
+    for (size_t i = 0; i < v->ncampaigns; i++) {
         if (number_of(&v->campaigns[i]) == number)
             return true;
+    }
     return false;
 }
 
 void plan_grants_follow(struct draft *d, const struct api_dvm *v)
 {
     struct cluster_grants *g = &d->p->record.grants;
+
     for (size_t i = 0; i < v->ncampaigns; i++) {
         uint64_t number = number_of(&v->campaigns[i]);
+
         if (number)
             count_request(d, &v->campaigns[i], number);
     }
@@ -117,12 +125,14 @@ void plan_grants_follow(struct draft *d, const struct api_dvm *v)
 void plan_grants_new_life(struct draft *d)
 {
     struct cluster_grants *g = &d->p->record.grants;
+
     *g = (struct cluster_grants){.members = g->members};
 }
 
 void plan_grants_reset(struct draft *d)
 {
     struct cluster_grants *g = &d->p->record.grants;
+
     if (!g->members && !g->seen && !g->nrunning)
         return;
     *g = (struct cluster_grants){0};
@@ -132,6 +142,7 @@ void plan_grants_reset(struct draft *d)
 void plan_grants_void(struct draft *d)
 {
     struct cluster_grants *g = &d->p->record.grants;
+
     if (d->in->cluster->replicas || !g->members)
         return;
     g->members = 0;
@@ -142,8 +153,10 @@ uint32_t plan_staying(const struct draft *d)
 {
     const struct api_dvm *v = d->in->head.link == PLAN_LINK_UP ? d->in->head.view : NULL;
     uint32_t stay = d->p->target;
+
     for (size_t i = 0; v && i < v->ncampaigns; i++) {
         const struct api_campaign *c = &v->campaigns[i];
+
         if (number_of(c) && c->kind == API_KIND_SHRINK && !api_phase_terminal(c->phase) &&
             c->targets[0] && c->targets[0] - 1 < stay)
             stay = c->targets[0] - 1;

@@ -8,6 +8,7 @@
 bool plan_shutdown_runs(const struct draft *d)
 {
     const struct cluster_campaign *c = &d->p->record.campaign;
+
     return c->present && c->kind == CLUSTER_SHUTDOWN && c->phase != CLUSTER_RECORDED;
 }
 
@@ -21,9 +22,10 @@ static int64_t shutdown_deadline_s(const struct cluster_drain *drain)
 
 static bool head_runs(const struct draft *d)
 {
-    for (size_t i = 0; i < d->in->npods; i++)
+    for (size_t i = 0; i < d->in->npods; i++) {
         if (d->in->pods[i].vpid == 0 && d->in->pods[i].running_since_ms)
             return true;
+    }
     return false;
 }
 
@@ -34,6 +36,7 @@ static void await_end(struct draft *d)
     const struct cluster_campaign *c = &d->p->record.campaign;
     const struct plan_head *h = &d->in->head;
     int64_t end = c->accepted_ms + shutdown_deadline_s(&c->drain) * 1000 + PLAN_SHUTDOWN_SLACK_MS;
+
     if (h->link == PLAN_LINK_UP && strcmp(h->view->incarnation, c->incarnation) != 0)
         plan_complete(d, "the head's life has ended");
     else if (h->link != PLAN_LINK_UP && !head_runs(d))
@@ -49,7 +52,9 @@ static void ask_to_end(struct draft *d)
     struct cluster_campaign *c = &d->p->record.campaign;
     const struct plan_head *h = &d->in->head;
     const struct plan_answer *f = d->in->answer;
-    if (f && !strcmp(f->id, c->id) && (f->status == 202 || f->status == 200 || f->status == 503)) {
+
+    if (f && strcmp(f->id, c->id) == 0 &&
+        (f->status == 202 || f->status == 200 || f->status == 503)) {
         c->phase = CLUSTER_DRAINING; /* 503: it is shutting down already */
         c->accepted_ms = f->at_ms;
         d->must_record = true;
@@ -64,7 +69,7 @@ static void ask_to_end(struct draft *d)
         return;
     }
     if (strcmp(h->view->incarnation, c->incarnation) != 0) {
-        memcpy(c->incarnation, h->view->incarnation, sizeof c->incarnation);
+        memcpy(c->incarnation, h->view->incarnation, sizeof(c->incarnation));
         d->must_record = true;
         return;
     }
@@ -77,6 +82,7 @@ static void ask_to_end(struct draft *d)
 static void forget_life(struct draft *d)
 {
     struct cluster_record *r = &d->p->record;
+
     if (r->campaign.present)
         plan_close_campaign(
             d, r->campaign.kind == CLUSTER_SHUTDOWN ? CLUSTER_COMPLETE : CLUSTER_SUPERSEDED, NULL);
@@ -90,11 +96,12 @@ static void forget_life(struct draft *d)
 static void open_shutdown(struct draft *d)
 {
     struct cluster_record *r = &d->p->record;
+
     if (r->campaign.present)
         plan_close_campaign(d, CLUSTER_SUPERSEDED, "the DVM is being suspended");
     uint32_t all = d->in->child[CLUSTER_MEMBER_SET].exists ? d->members : 0;
     plan_open_campaign(d, CLUSTER_SHUTDOWN, 1, all);
-    memcpy(r->campaign.incarnation, r->incarnation, sizeof r->incarnation);
+    memcpy(r->campaign.incarnation, r->incarnation, sizeof(r->incarnation));
 }
 
 void plan_suspend(struct draft *d)
@@ -103,6 +110,7 @@ void plan_suspend(struct draft *d)
     const struct plan_child_seen *set = d->in->child;
     bool running = (set[CLUSTER_HEAD_SET].exists && set[CLUSTER_HEAD_SET].replicas) ||
                    (set[CLUSTER_MEMBER_SET].exists && set[CLUSTER_MEMBER_SET].replicas);
+
     if (!running) {
         d->heads = d->members = 0;
         forget_life(d);

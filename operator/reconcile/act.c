@@ -23,6 +23,7 @@ static void give_up(struct run *run, const char *what, const char *why)
 static const char *reason_of(const json_t *body)
 {
     const char *s = json_string_value(json_object_get(json_object_get(body, "error"), "reason"));
+
     return s ? s : "";
 }
 
@@ -30,9 +31,10 @@ static const char *reason_of(const json_t *body)
 static void keep_answer(struct run *run, int status, const json_t *body, const struct err *err)
 {
     struct plan_answer *a = &run->e->answer;
-    snprintf(a->id, sizeof a->id, "%s", run->action->id);
-    snprintf(a->reason, sizeof a->reason, "%s", reason_of(body));
-    snprintf(a->message, sizeof a->message, "%s", status >= 200 && status < 300 ? "" : err->msg);
+
+    snprintf(a->id, sizeof(a->id), "%s", run->action->id);
+    snprintf(a->reason, sizeof(a->reason), "%s", reason_of(body));
+    snprintf(a->message, sizeof(a->message), "%s", status >= 200 && status < 300 ? "" : err->msg);
     a->status = status;
     a->at_ms = (int64_t)loop_wall_ms();
 }
@@ -41,6 +43,7 @@ static void on_campaign(int status, const json_t *body, const struct err *err, v
 {
     struct run *run = arg;
     struct err why = {0};
+
     run->again = true;
     keep_answer(run, status, body, err);
     if (status == 200 || status == 202) {
@@ -62,6 +65,7 @@ static void put_campaign(struct run *run)
 {
     struct err err = {0};
     struct api_campaign_request body;
+
     cluster_campaign_request(&run->plan->record.campaign, &body);
     int rc = head_client(run) ? dvm_client_put_campaign(head_client(run), run->action->id, &body,
                                                         on_campaign, run, &err)
@@ -75,6 +79,7 @@ static void on_cancelled(int status, const json_t *body, const struct err *err, 
 {
     struct run *run = arg;
     struct err why = {0};
+
     log_info("campaign cancel cluster=%s campaign=%s status=%d", run->e->key, run->action->id,
              status);
     if (!run->e->head) {
@@ -94,6 +99,7 @@ static void on_size(int status, const json_t *body, const struct err *err, void 
     struct run *run = arg;
     struct err why = {0};
     struct api_size now = {0};
+
     run->again = true;
     if (status != 200 || !run->e->head) {
         log_warn("size not accepted cluster=%s status=%d: %s", run->e->key, status, err->msg);
@@ -121,6 +127,7 @@ static void put_size(struct run *run)
     struct api_size s = {.sequence = run->plan->record.size_sequence,
                          .members = run->plan->record.size_members,
                          .limits = run->plan->record.size_limits};
+
     if (!head_client(run))
         give_up(run, "putting the size", "the head is not followed");
     else if (dvm_client_put_size(head_client(run), &s, on_size, run, &err))
@@ -130,6 +137,7 @@ static void put_size(struct run *run)
 static void on_shutdown(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
+
     log_info("shutdown put cluster=%s status=%d", run->e->key, status);
     keep_answer(run, status, body, err);
     run->again = true;
@@ -141,6 +149,7 @@ static void put_shutdown(struct run *run)
 {
     struct err err = {0};
     struct api_shutdown s = {.deadline_s = run->action->deadline_s};
+
     if (!head_client(run))
         give_up(run, "ending the DVM", "the head is not followed");
     else if (dvm_client_put_shutdown(head_client(run), &s, on_shutdown, run, &err))
@@ -150,6 +159,7 @@ static void put_shutdown(struct run *run)
 static void cancel_campaign(struct run *run)
 {
     struct err err = {0};
+
     if (!head_client(run))
         give_up(run, "cancelling the campaign", "the head is not followed");
     else if (dvm_client_cancel_campaign(head_client(run), run->action->id, on_cancelled, run, &err))
@@ -159,6 +169,7 @@ static void cancel_campaign(struct run *run)
 static void on_deleted(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
+
     if (status != 200 && status != 202 && status != 404 && status != 409)
         log_warn("pod not deleted cluster=%s pod=%s: %s", run->e->key, run->action->pod, err->msg);
     else
@@ -174,6 +185,7 @@ static void delete_pod(struct run *run)
     json_t *body = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                              "preconditions", "uid", run->action->uid);
     struct kube_verb v = {.method = "DELETE", .path = path, .body = body};
+
     run->request = kube_request(run->e->r->o.kube, &v, on_deleted, run, &err);
     json_decref(body);
     if (!run->request)
@@ -198,6 +210,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
 {
     struct run *run = arg;
     struct entry *e = run->e;
+
     run->creds = NULL;
     e->creds_checked_ms = (int64_t)loop_wall_ms();
     run->again = creds && !e->have_creds;
@@ -220,6 +233,7 @@ static void ensure_credentials(struct run *run)
 {
     struct err err = {0};
     int64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
+
     queue_add_after(run->e->r->queue, run->e->key, RECONCILE_CREDENTIALS_MS);
     if (run->e->creds_trouble.reason[0] && run->in.now_ms < next_ms) {
         run->on_action_done(run);

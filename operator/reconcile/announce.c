@@ -20,7 +20,8 @@ static json_t *event_of(const struct cluster *c, bool warning, const char *reaso
     FREE_AUTO char *now = timestamp_s(now_ms);
     FREE_AUTO char *name = xasprintf("%s.%" PRIx64 ".", c->name, (uint64_t)now_ms);
     char host[64] = "";
-    gethostname(host, sizeof host - 1);
+
+    gethostname(host, sizeof(host) - 1);
     json_t *about =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "apiVersion", CLUSTER_GROUP "/" CLUSTER_VERSION,
                   "kind", CLUSTER_KIND, "name", c->name, "namespace", c->ns, "uid", c->uid,
@@ -47,6 +48,7 @@ void announce_event(struct reconciler *r, const struct cluster *c, bool warning,
     FREE_AUTO char *path = xasprintf("/api/v1/namespaces/%s/events", c->ns);
     json_t *body = event_of(c, warning, reason, note);
     struct kube_verb v = {.method = "POST", .path = path, .body = body};
+
     if (!kube_request(r->o.kube, &v, on_posted, NULL, &err))
         log_warn("an event could not be posted cluster=%s/%s: %s", c->ns, c->name, err.msg);
     json_decref(body);

@@ -26,6 +26,7 @@ static const char *meta_text(const json_t *o, const char *key)
 static void send_request(struct run *run, const struct kube_verb *v, kube_done_fn *on_done)
 {
     struct err err = {0};
+
     run->request = kube_request(run->e->r->o.kube, v, on_done, run, &err);
     if (run->request)
         return;
@@ -39,18 +40,19 @@ static void send_request(struct run *run, const struct kube_verb *v, kube_done_f
 static void note_refusal(struct run *run, int status, const struct err *err)
 {
     struct child_memory *m = memory_of(run);
+
     log_warn("object refused cluster=%s kind=%s status=%d: %s", run->e->key,
              objects_kind(run->action->child), status, err->msg);
     if (status == 400 || status == 403 || status == 422) {
-        snprintf(m->refused_print, sizeof m->refused_print, "%s",
+        snprintf(m->refused_print, sizeof(m->refused_print), "%s",
                  objects_applied(run->wanted[run->action->child]));
-        snprintf(m->message, sizeof m->message, "%s", err->msg);
+        snprintf(m->message, sizeof(m->message), "%s", err->msg);
         m->refused_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
     } else { /* perhaps gone the next time; told only when it lasts */
         run->failed = true;
         if (status != 409 && status != 0 && ++m->failures == APPLY_TOLD_AFTER)
-            snprintf(m->message, sizeof m->message, "%s", err->msg);
+            snprintf(m->message, sizeof(m->message), "%s", err->msg);
     }
     run->on_action_done(run);
 }
@@ -59,6 +61,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
 {
     struct run *run = arg;
     struct child_memory *m = memory_of(run);
+
     if (status != 200 && status != 201) {
         note_refusal(run, status, err);
         return;
@@ -86,6 +89,7 @@ static json_t *apply_body(const struct run *run)
     const char *uid = run->looked ? meta_text(run->looked, "uid") : a->uid;
     const char *version =
         run->looked ? meta_text(run->looked, "resourceVersion") : a->resource_version;
+
     if (is_set(run))
         json_object_set_new(spec, "replicas", json_integer(a->replicas));
     if (is_set(run) && run->looked) /* the cache knew nothing of it: no word about its size */
@@ -119,6 +123,7 @@ static void send_apply(struct run *run)
                           .body = body,
                           .content_type = a->scale_only ? "application/merge-patch+json"
                                                         : "application/apply-patch+yaml"};
+
     send_request(run, &v, on_applied);
     json_decref(body);
 }
@@ -127,8 +132,9 @@ static void on_probed(int status, const json_t *body, const struct err *err, voi
 {
     struct run *run = arg;
     struct child_memory *m = memory_of(run);
+
     if (status == 201 || status == 409) {
-        snprintf(m->probed_print, sizeof m->probed_print, "%s",
+        snprintf(m->probed_print, sizeof(m->probed_print), "%s",
                  objects_applied(run->wanted[run->action->child]));
         send_apply(run);
     } else {
@@ -140,8 +146,9 @@ static void on_probed(int status, const json_t *body, const struct err *err, voi
 static void probe_template(struct run *run)
 {
     const json_t *wanted = run->wanted[run->action->child];
+
     if (!is_set(run) || run->action->scale_only ||
-        !strcmp(memory_of(run)->probed_print, objects_applied(wanted))) {
+        strcmp(memory_of(run)->probed_print, objects_applied(wanted)) == 0) {
         send_apply(run);
         return;
     }
@@ -156,6 +163,7 @@ static void probe_template(struct run *run)
 static void on_looked(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
+
     if (status == 404) {
         probe_template(run);
     } else if (status != 200) {

@@ -70,6 +70,7 @@ static char *secret_text(const json_t *secret, const char *key)
 static int own_credentials(const struct credentials_job *j, struct credentials *out)
 {
     const json_t *s = j->found[OPERATOR];
+
     *out = (struct credentials){.ca_pem = secret_text(s, "ca.crt"),
                                 .cert_pem = secret_text(s, "tls.crt"),
                                 .key_pem = secret_text(s, "tls.key")};
@@ -82,8 +83,9 @@ static void fail_job(struct credentials_job *j, const char *reason, const char *
     struct status_trouble t;
     struct credentials own = {0};
     bool usable = own_credentials(j, &own) == 0;
-    snprintf(t.reason, sizeof t.reason, "%s", reason);
-    snprintf(t.message, sizeof t.message, "Secret %s-%s: %s", j->c->name,
+
+    snprintf(t.reason, sizeof(t.reason), "%s", reason);
+    snprintf(t.message, sizeof(t.message), "Secret %s-%s: %s", j->c->name,
              SUFFIX[j->at < NSECRETS ? j->at : 0], message);
     finish_job(j, usable ? &own : NULL, &t);
     credentials_clear(&own);
@@ -95,6 +97,7 @@ static void make_next(struct credentials_job *j);
 static void hand_over(struct credentials_job *j)
 {
     struct credentials own = {0};
+
     if (own_credentials(j, &own) == 0) {
         finish_job(j, &own, NULL);
     } else {
@@ -111,6 +114,7 @@ static void hand_over(struct credentials_job *j)
 static void on_made(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct credentials_job *j = arg;
+
     if (status == 201) {
         log_info("secret made cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
                  SUFFIX[j->at]);
@@ -137,6 +141,7 @@ static void post_secret(struct credentials_job *j, const char *cert, const char 
         xasprintf("/api/v1/namespaces/%s/secrets?fieldManager=" CLUSTER_MANAGER, j->c->ns);
     json_t *body = objects_secret(j->c, SUFFIX[j->at], j->ca_pem, cert, key);
     struct kube_verb v = {.method = "POST", .path = path, .body = body};
+
     j->request = kube_request(j->kube, &v, on_made, j, &err);
     json_decref(body);
     if (!j->request)
@@ -146,6 +151,7 @@ static void post_secret(struct credentials_job *j, const char *cert, const char 
 static int open_ca(struct credentials_job *j, struct err *err)
 {
     FREE_AUTO char *id = cluster_identity(j->c);
+
     if (j->ca)
         return 0;
     if (!j->found[CA]) {
@@ -153,6 +159,7 @@ static int open_ca(struct credentials_job *j, struct err *err)
     } else {
         FREE_AUTO char *cert = secret_text(j->found[CA], "tls.crt");
         FREE_AUTO char *key = secret_text(j->found[CA], "tls.key");
+
         if (!cert || !key)
             return err_set(err, "tls.crt or tls.key of the authority is missing or unreadable");
         j->ca = tls_ca_load(cert, key, err);
@@ -170,6 +177,7 @@ static void make_secret(struct credentials_job *j)
     FREE_AUTO char *cert = NULL;
     FREE_AUTO char *key = NULL;
     FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, SUFFIX[j->at]);
+
     if (open_ca(j, &err)) {
         fail_job(j, "CertificateInvalid", err.msg);
         return;
@@ -210,6 +218,7 @@ enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS])
 static void make_next(struct credentials_job *j)
 {
     bool there[NSECRETS];
+
     for (int i = 0; i < NSECRETS; i++)
         there[i] = j->found[i] != NULL;
     enum credentials_secret next = credentials_next(there);
@@ -233,6 +242,7 @@ static void make_next(struct credentials_job *j)
 static void on_read(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct credentials_job *j = arg;
+
     if (status == 200 && !objects_controlled(body, j->c)) {
         fail_job(j, "NotOwned",
                  "it exists and is not controlled by this DvmCluster; it is left alone.");
@@ -253,6 +263,7 @@ static int read_one(struct credentials_job *j, struct err *err)
     FREE_AUTO char *path =
         xasprintf("/api/v1/namespaces/%s/secrets/%s-%s", j->c->ns, j->c->name, SUFFIX[j->at]);
     struct kube_verb v = {.method = "GET", .path = path};
+
     j->request = kube_request(j->kube, &v, on_read, j, err);
     return j->request ? 0 : -1;
 }
@@ -260,6 +271,7 @@ static int read_one(struct credentials_job *j, struct err *err)
 static void step_job(struct credentials_job *j)
 {
     struct err err = {0};
+
     if (j->at == NSECRETS)
         make_next(j);
     else if (read_one(j, &err))
@@ -269,7 +281,8 @@ static void step_job(struct credentials_job *j)
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
                                            credentials_fn *on_done, void *arg, struct err *err)
 {
-    struct credentials_job *j = xcalloc(1, sizeof *j);
+    struct credentials_job *j = xcalloc(1, sizeof(*j));
+
     j->kube = kube;
     j->c = c;
     j->on_done = on_done;

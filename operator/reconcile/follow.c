@@ -13,6 +13,7 @@
 static void on_head_change(void *arg)
 {
     struct entry *e = arg;
+
     queue_add(e->r->queue, e->key);
 }
 
@@ -20,7 +21,8 @@ static const char *override_of(const struct reconciler *r, const struct cluster 
 {
     for (size_t i = 0; i < r->o.noverrides; i++) {
         const struct reconcile_override *o = &r->o.overrides[i];
-        if (!strcmp(o->name, key) || !strcmp(o->name, c->name))
+
+        if (strcmp(o->name, key) == 0 || strcmp(o->name, c->name) == 0)
             return o->connect;
     }
     return NULL;
@@ -30,9 +32,10 @@ static const char *override_of(const struct reconciler *r, const struct cluster 
  */
 static bool head_reachable(const struct run *run, const char *connect)
 {
-    for (size_t i = 0; i < run->in.npods; i++)
+    for (size_t i = 0; i < run->in.npods; i++) {
         if (run->in.pods[i].vpid == 0 && run->in.pods[i].running_since_ms)
             return true;
+    }
     return connect != NULL;
 }
 
@@ -43,6 +46,7 @@ void follow_head(struct run *run)
     struct err err = {0};
     const char *connect = override_of(e->r, &run->c, e->key);
     bool wanted = e->have_creds && s->exists && s->replicas > 0;
+
     if (!wanted && e->head) {
         headlink_destroy(e->head);
         e->head = NULL;

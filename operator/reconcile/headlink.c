@@ -55,7 +55,8 @@ static void on_view(int status, const json_t *body, const struct err *err, void 
 {
     struct headlink *h = arg;
     struct err why = {0};
-    struct view *v = xcalloc(1, sizeof *v);
+    struct view *v = xcalloc(1, sizeof(*v));
+
     h->reading = false;
     if (status != 200 || api_dvm_decode(body, &v->dvm, &why)) {
         log_warn("reading the head's view failed head=%s status=%d: %s", h->host, status,
@@ -81,6 +82,7 @@ static void read_now(void *arg)
 {
     struct headlink *h = arg;
     struct err err = {0};
+
     if (!h->up)
         return;
     if (h->reading) {
@@ -110,6 +112,7 @@ static void move_bound(struct api_dvm *d, const struct api_campaign *c)
     uint32_t first = c->targets[0], last = c->targets[c->ntargets - 1];
     bool back = c->phase == API_PHASE_CANCELLED || c->phase == API_PHASE_ROLLING_BACK ||
                 c->phase == API_PHASE_FAILED;
+
     if (c->kind == API_KIND_SHRINK && !back && d->size_members >= first)
         d->size_members = first - 1;
     if (c->kind == API_KIND_GROW && !api_phase_terminal(c->phase) && !back &&
@@ -122,6 +125,7 @@ static void move_bound(struct api_dvm *d, const struct api_campaign *c)
 static void put_campaign(struct view *v, struct api_campaign *c)
 {
     struct api_dvm *d = &v->dvm;
+
     if (c->ntargets)
         move_bound(d, c);
     for (size_t i = 0; i < d->ncampaigns; i++) {
@@ -131,13 +135,14 @@ static void put_campaign(struct view *v, struct api_campaign *c)
         d->campaigns[i] = *c;
         return;
     }
-    d->campaigns = xrealloc(d->campaigns, (d->ncampaigns + 1) * sizeof *d->campaigns);
+    d->campaigns = xrealloc(d->campaigns, (d->ncampaigns + 1) * sizeof(*d->campaigns));
     d->campaigns[d->ncampaigns++] = *c;
 }
 
 int headlink_note_campaign(struct headlink *h, const json_t *body, struct err *err)
 {
     struct api_campaign c;
+
     if (api_campaign_decode(body, &c, err))
         return err_wrap(err, "the head's answer");
     if (h->view)
@@ -165,11 +170,13 @@ int headlink_note_size(struct headlink *h, const json_t *body, struct api_size *
 static void on_event(const struct api_event *e, void *arg)
 {
     struct headlink *h = arg;
+
     if (h->view && strcmp(h->view->dvm.incarnation, e->incarnation) != 0)
         start_patience(h);
     if (e->has_campaign && h->view) {
         struct err err = {0};
         json_t *copy = api_campaign_encode(&e->campaign);
+
         if (headlink_note_campaign(h, copy, &err))
             log_warn("event not understood head=%s: %s", h->host, err.msg);
         json_decref(copy);
@@ -184,6 +191,7 @@ static void on_event(const struct api_event *e, void *arg)
 static void on_link(bool up, const char *why, void *arg)
 {
     struct headlink *h = arg;
+
     if (up) {
         log_info("head can be asked head=%s", h->host);
         h->up = true;
@@ -191,12 +199,12 @@ static void on_link(bool up, const char *why, void *arg)
         return;
     }
     if (!h->up) { /* another attempt that failed: down since the first */
-        snprintf(h->why, sizeof h->why, "%s", why ? why : "");
+        snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
         return;
     }
     log_warn("head cannot be asked head=%s: %s", h->host, why ? why : "");
     h->up = false;
-    snprintf(h->why, sizeof h->why, "%s", why ? why : "");
+    snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
     loop_timer_disarm(h->reread);
     start_patience(h);
     h->on_change(h->arg);
@@ -205,13 +213,15 @@ static void on_link(bool up, const char *why, void *arg)
 static void on_patience_over(void *arg)
 {
     struct headlink *h = arg;
+
     h->impatient = true;
     h->on_change(h->arg);
 }
 
 struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *o, struct err *err)
 {
-    struct headlink *h = xcalloc(1, sizeof *h);
+    struct headlink *h = xcalloc(1, sizeof(*h));
+
     h->loop = loop;
     h->host = xstrdup(o->host);
     h->on_change = o->on_change;
@@ -250,6 +260,7 @@ void headlink_destroy(struct headlink *h)
 void headlink_look(struct headlink *h, struct plan_head *out, struct view **view)
 {
     bool ready = h->up && h->view;
+
     *view = NULL;
     *out = (struct plan_head){.link = ready          ? PLAN_LINK_UP
                                       : h->impatient ? PLAN_LINK_DOWN

@@ -35,9 +35,10 @@ static void see_child(struct run *run, enum cluster_child child)
     struct plan_child_seen *s = &run->in.child[child];
     FREE_AUTO char *name = objects_name(&run->c, child);
     const char *image = run->c.image ? run->c.image : e->r->o.default_image;
+
     run->wanted[child] = objects_build(&run->c, child, 0, image);
     const char *print = objects_applied(run->wanted[child]);
-    s->refused = !strcmp(m->refused_print, print) && run->in.now_ms < m->refused_until_ms;
+    s->refused = strcmp(m->refused_print, print) == 0 && run->in.now_ms < m->refused_until_ms;
     s->foreign = run->in.now_ms < m->foreign_until_ms;
     const json_t *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
     if (!o)
@@ -50,7 +51,7 @@ static void see_child(struct run *run, enum cluster_child child)
     s->resource_version = get_text(o, "metadata", "resourceVersion", NULL);
     s->replicas = (uint32_t)json_integer_value(get_path(o, "spec", "replicas", NULL));
     int64_t generation = json_integer_value(get_path(o, "metadata", "generation", NULL));
-    bool same = !strcmp(objects_applied(o), print);
+    bool same = strcmp(objects_applied(o), print) == 0;
     if (same && !m->generation)
         m->generation = generation;
     s->current = same && m->generation == generation;
@@ -60,10 +61,12 @@ static const json_t *daemon_status(const json_t *pod)
 {
     const json_t *list = get_path(pod, "status", "containerStatuses", NULL), *s;
     size_t i;
+
     json_array_foreach((json_t *)list, i, s)
     {
         const char *name = json_string_value(json_object_get(s, "name"));
-        if (name && !strcmp(name, OBJECTS_CONTAINER))
+
+        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
             return s;
     }
     return NULL;
@@ -73,10 +76,12 @@ static const char *daemon_image(const json_t *pod)
 {
     const json_t *list = get_path(pod, "spec", "containers", NULL), *c;
     size_t i;
+
     json_array_foreach((json_t *)list, i, c)
     {
         const char *name = json_string_value(json_object_get(c, "name"));
-        if (name && !strcmp(name, OBJECTS_CONTAINER))
+
+        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
             return json_string_value(json_object_get(c, "image"));
     }
     return NULL;
@@ -89,6 +94,7 @@ static bool pod_outdated(const json_t *pod, const json_t *set)
     const char *update = get_text(set, "status", "updateRevision", NULL);
     json_int_t seen = json_integer_value(get_path(set, "status", "observedGeneration", NULL));
     json_int_t is = json_integer_value(get_path(set, "metadata", "generation", NULL));
+
     return has && update && seen == is && strcmp(has, update) != 0;
 }
 
@@ -96,12 +102,14 @@ static bool condition_true(const json_t *pod, const char *type)
 {
     const json_t *list = get_path(pod, "status", "conditions", NULL), *c;
     size_t i;
+
     json_array_foreach((json_t *)list, i, c)
     {
         const char *t = json_string_value(json_object_get(c, "type"));
         const char *s = json_string_value(json_object_get(c, "status"));
-        if (t && s && !strcmp(t, type))
-            return !strcmp(s, "True");
+
+        if (t && s && strcmp(t, type) == 0)
+            return strcmp(s, "True") == 0;
     }
     return false;
 }
@@ -111,9 +119,10 @@ static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
     const char *role = get_text(pod, "metadata", "labels", CLUSTER_LABEL_ROLE);
     const char *name = get_text(pod, "metadata", "name", NULL);
     const char *dash = name ? strrchr(name, '-') : NULL;
+
     if (!role || !dash)
         return false;
-    bool head = !strcmp(role, "head");
+    bool head = strcmp(role, "head") == 0;
     const json_t *status = daemon_status(pod);
     const json_t *waiting = get_path(status, "state", "waiting", NULL);
     const char *started = get_text(status, "state", "running", "startedAt");
@@ -135,6 +144,7 @@ static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
 static int by_vpid(const void *a, const void *b)
 {
     const struct plan_pod *x = a, *y = b;
+
     return x->vpid < y->vpid ? -1 : x->vpid > y->vpid;
 }
 
@@ -142,14 +152,15 @@ static void see_pods(struct run *run)
 {
     struct pod_entry *p, *tmp;
     size_t n = HASH_COUNT(run->e->pods), i = 0, refs = 0;
-    run->pods = xcalloc(n ? n : 1, sizeof *run->pods);
+
+    run->pods = xcalloc(n ? n : 1, sizeof(*run->pods));
     run->pod_objects = xcalloc(n + 1, sizeof(json_t *));
     HASH_ITER(hh, run->e->pods, p, tmp)
     {
         run->pod_objects[refs++] = json_incref(p->object);
         i += see_pod(run, p->object, &run->pods[i]);
     }
-    qsort(run->pods, i, sizeof *run->pods, by_vpid);
+    qsort(run->pods, i, sizeof(*run->pods), by_vpid);
     run->in.pods = run->pods;
     run->in.npods = i;
 }
@@ -160,6 +171,7 @@ static void see_head(struct run *run)
     struct plan_head *h = &run->in.head;
     bool runs = false;
     bool early = run->in.now_ms < run->e->known_since_ms + HEADLINK_PATIENCE_MS;
+
     *h = (struct plan_head){.link = early ? PLAN_LINK_CONNECTING : PLAN_LINK_DOWN,
                             .down_since_ms = run->e->known_since_ms};
     if (run->e->head)
@@ -174,12 +186,13 @@ static void see_head(struct run *run)
 static bool waits_for_volumes(const struct plan_pod *pod)
 {
     return !pod->deleting && !pod->running_since_ms &&
-           (!pod->waiting || !strcmp(pod->waiting, "ContainerCreating"));
+           (!pod->waiting || strcmp(pod->waiting, "ContainerCreating") == 0);
 }
 
 static void see_credentials(struct run *run)
 {
     struct entry *e = run->e;
+
     for (size_t i = 0; i < run->in.npods; i++)
         run->pending = run->pending || waits_for_volumes(&run->pods[i]);
     bool stale = run->in.now_ms >= e->creds_checked_ms + RECONCILE_RETRY_MS;
@@ -207,15 +220,16 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
         const struct child_memory *m = &run->e->child[i];
         bool set = i == CLUSTER_HEAD_SET || i == CLUSTER_MEMBER_SET;
         bool refused =
-            m->refused_print[0] && !strcmp(m->refused_print, objects_applied(run->wanted[i]));
+            m->refused_print[0] && strcmp(m->refused_print, objects_applied(run->wanted[i])) == 0;
+
         if (!refused && m->failures < APPLY_TOLD_AFTER)
             continue;
         FREE_AUTO char *name = objects_name(&run->c, (enum cluster_child)i);
-        snprintf(out->reason, sizeof out->reason, "%s",
+        snprintf(out->reason, sizeof(out->reason), "%s",
                  !refused ? "ObjectNotApplied"
                  : set    ? "TemplateRefused"
                           : "ObjectRefused");
-        snprintf(out->message, sizeof out->message, "%s %s %s: %s",
+        snprintf(out->message, sizeof(out->message), "%s %s %s: %s",
                  objects_kind((enum cluster_child)i), name,
                  refused ? "is refused by the API server" : "cannot be applied", m->message);
     }

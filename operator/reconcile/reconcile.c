@@ -13,6 +13,7 @@
 static const char *meta_text(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(json_object_get(o, "metadata"), key));
+
     return s ? s : "";
 }
 
@@ -28,18 +29,19 @@ static void entry_reset(struct entry *e, const char *uid)
     e->creds_checked_ms = 0;
     e->size_refused = 0;
     e->status_ms = 0;
-    memset(e->child, 0, sizeof e->child);
-    memset(&e->creds_trouble, 0, sizeof e->creds_trouble);
-    memset(&e->answer, 0, sizeof e->answer);
+    memset(e->child, 0, sizeof(e->child));
+    memset(&e->creds_trouble, 0, sizeof(e->creds_trouble));
+    memset(&e->answer, 0, sizeof(e->answer));
 }
 
 static struct entry *entry_get(struct reconciler *r, const char *key)
 {
     struct entry *e;
+
     HASH_FIND_STR(r->entries, key, e);
     if (e)
         return e;
-    e = xcalloc(1, sizeof *e);
+    e = xcalloc(1, sizeof(*e));
     e->key = xstrdup(key);
     e->r = r;
     entry_reset(e, "");
@@ -69,8 +71,11 @@ static void pod_forget(struct entry *e, struct pod_entry *p)
 static void entry_free(struct entry *e)
 {
     struct pod_entry *p, *tmp;
+
     HASH_ITER(hh, e->pods, p, tmp)
-    pod_forget(e, p);
+    {
+        pod_forget(e, p);
+    }
     if (e->run) {
         kube_cancel(e->r->o.kube, e->run->request);
         credentials_cancel(e->run->creds);
@@ -91,10 +96,12 @@ static void entry_free(struct entry *e)
 static void retry_children(const struct run *run)
 {
     int64_t now_ms = (int64_t)loop_wall_ms();
+
     for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         const struct child_memory *m = &run->e->child[i];
         int64_t until =
             m->foreign_until_ms > m->refused_until_ms ? m->foreign_until_ms : m->refused_until_ms;
+
         if (until > now_ms)
             queue_add_after(run->e->r->queue, run->e->key, (uint64_t)(until - now_ms) + 1);
     }
@@ -105,6 +112,7 @@ static void run_end(struct run *run)
     struct entry *e = run->e;
     struct reconciler *r = e->r;
     bool ok = !run->failed;
+
     if (run->plan && run->plan->again_ms)
         queue_add_after(r->queue, e->key, (uint64_t)run->plan->again_ms);
     if (run->pending)
@@ -128,14 +136,17 @@ static void count_campaign(struct reconciler *r, const char *reason)
                {"ShrinkComplete", METRICS_CAMPAIGN_COMPLETE},
                {"ShrinkCancelled", METRICS_CAMPAIGN_CANCELLED},
                {"ShrinkRejected", METRICS_CAMPAIGN_REFUSED}};
-    for (size_t i = 0; r->metrics && i < sizeof map / sizeof *map; i++)
-        if (!strcmp(reason, map[i].reason))
+
+    for (size_t i = 0; r->metrics && i < sizeof(map) / sizeof(*map); i++) {
+        if (strcmp(reason, map[i].reason) == 0)
             metrics_campaign(r->metrics, map[i].outcome);
+    }
 }
 
 static void on_news(bool warning, const char *reason, const char *note, void *arg)
 {
     struct run *run = arg;
+
     log_info("news cluster=%s reason=%s: %s", run->e->key, reason, note);
     count_campaign(run->e->r, reason);
     announce_event(run->e->r, &run->c, warning, reason, note);
@@ -144,6 +155,7 @@ static void on_news(bool warning, const char *reason, const char *note, void *ar
 static void on_status_written(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
+
     if (status == 200) {
         status_news(json_object_get(run->object, "status"), run->status, on_news, run);
         cache_put(run->e->r->cache[CACHE_CLUSTERS], body);
@@ -163,6 +175,7 @@ static void write_status(struct run *run)
     const json_t *old = json_object_get(run->object, "status");
     uint64_t next_ms = run->e->status_ms + RECONCILE_STATUS_MS,
              now_ms = loop_now_ms(run->e->r->o.loop);
+
     if (json_equal(run->status, old)) {
         run_end(run);
         return;
@@ -192,6 +205,7 @@ static void write_status(struct run *run)
 static void measure_run(const struct run *run)
 {
     struct metrics *m = run->e->r->metrics;
+
     if (!m)
         return;
     const json_t *s = run->status;
@@ -207,6 +221,7 @@ static void measure_run(const struct run *run)
 static void finish_run(struct run *run)
 {
     struct status_trouble trouble;
+
     observe_trouble(run, &trouble);
     run->status = status_build(&run->in, run->plan, &trouble);
     measure_run(run);
@@ -228,7 +243,8 @@ static void finish_action(struct run *run)
 static void run_begin(struct entry *e, const json_t *object)
 {
     struct err err = {0};
-    struct run *run = xcalloc(1, sizeof *run);
+    struct run *run = xcalloc(1, sizeof(*run));
+
     e->run = run;
     run->e = e;
     run->object = json_incref((json_t *)object);
@@ -261,7 +277,8 @@ static void on_work(const char *key, void *arg)
     struct reconciler *r = arg;
     char ns[API_NAME_MAX + 1];
     const char *slash = strchr(key, '/');
-    snprintf(ns, sizeof ns, "%.*s", (int)(slash - key), key);
+
+    snprintf(ns, sizeof(ns), "%.*s", (int)(slash - key), key);
     const json_t *object = cache_get(r->cache[CACHE_CLUSTERS], ns, slash + 1);
     struct entry *e = entry_get(r, key);
     if (object) {
@@ -287,12 +304,14 @@ static void add_cluster(const json_t *object, void *arg)
     struct reconciler *r = arg;
     FREE_AUTO char *key =
         xasprintf("%s/%s", meta_text(object, "namespace"), meta_text(object, "name"));
+
     queue_add(r->queue, key);
 }
 
 static void on_cluster(const json_t *object, bool deleted, void *arg)
 {
     struct reconciler *r = arg;
+
     if (r->started)
         add_cluster(object, r);
 }
@@ -301,6 +320,7 @@ static char *owner_key(const json_t *object)
 {
     const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
     const char *cluster = json_string_value(json_object_get(labels, CLUSTER_LABEL_NAME));
+
     return cluster ? xasprintf("%s/%s", meta_text(object, "namespace"), cluster) : NULL;
 }
 
@@ -308,6 +328,7 @@ static void on_child(const json_t *object, bool deleted, void *arg)
 {
     struct reconciler *r = arg;
     FREE_AUTO char *key = owner_key(object);
+
     if (r->started && key)
         queue_add(r->queue, key);
 }
@@ -317,7 +338,8 @@ static void poke_head(struct entry *e, const json_t *pod)
 {
     const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
     const char *role = json_string_value(json_object_get(labels, CLUSTER_LABEL_ROLE));
-    if (e->head && role && !strcmp(role, "head"))
+
+    if (e->head && role && strcmp(role, "head") == 0)
         dvm_client_poke(headlink_client(e->head));
 }
 
@@ -326,6 +348,7 @@ static void on_pod(const json_t *object, bool deleted, void *arg)
     struct reconciler *r = arg;
     struct pod_entry *p;
     FREE_AUTO char *key = owner_key(object);
+
     if (!key)
         return;
     struct entry *e = entry_get(r, key);
@@ -334,7 +357,7 @@ static void on_pod(const json_t *object, bool deleted, void *arg)
     if (p)
         pod_forget(e, p);
     if (!deleted) {
-        p = xcalloc(1, sizeof *p);
+        p = xcalloc(1, sizeof(*p));
         p->name = xstrdup(name);
         p->object = json_incref((json_t *)object);
         HASH_ADD_KEYPTR(hh, e->pods, p->name, strlen(p->name), p);
@@ -346,15 +369,17 @@ static void on_pod(const json_t *object, bool deleted, void *arg)
 
 bool reconciler_synced(const struct reconciler *r)
 {
-    for (int i = 0; i < CACHES; i++)
+    for (int i = 0; i < CACHES; i++) {
         if (!r->cache[i] || !cache_synced(r->cache[i]))
             return false;
+    }
     return true;
 }
 
 static void on_synced(void *arg)
 {
     struct reconciler *r = arg;
+
     if (r->started || !reconciler_synced(r))
         return;
     r->started = true;
@@ -388,18 +413,21 @@ static int open_cache(struct reconciler *r, int which, struct err *err)
                            .on_change = info[which].on_change,
                            .on_synced = on_synced,
                            .arg = r};
+
     r->cache[which] = cache_create(r->o.loop, r->o.kube, &o, err);
     return r->cache[which] ? 0 : err_wrap(err, "watching %s", info[which].plural);
 }
 
 struct reconciler *reconciler_create(const struct reconciler_opts *o, struct err *err)
 {
-    struct reconciler *r = xcalloc(1, sizeof *r);
+    struct reconciler *r = xcalloc(1, sizeof(*r));
+
     r->o = *o;
     r->queue = queue_create(o->loop, on_work, r);
-    for (int i = 0; i < CACHES; i++)
+    for (int i = 0; i < CACHES; i++) {
         if (open_cache(r, i, err))
             goto error;
+    }
     return r;
 error:
     reconciler_destroy(r);
@@ -409,10 +437,13 @@ error:
 void reconciler_destroy(struct reconciler *r)
 {
     struct entry *e, *tmp;
+
     if (!r)
         return;
     HASH_ITER(hh, r->entries, e, tmp)
-    entry_free(e);
+    {
+        entry_free(e);
+    }
     for (int i = 0; i < CACHES; i++)
         cache_destroy(r->cache[i]);
     queue_destroy(r->queue);

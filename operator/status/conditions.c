@@ -25,11 +25,13 @@ char *condition_jobs_text(const json_t *jobs)
     size_t n = json_array_size(jobs), i;
     const json_t *job;
     char *text = xasprintf("%zu job%s", n, n == 1 ? "" : "s");
+
     json_array_foreach((json_t *)jobs, i, job)
     {
         FREE_AUTO char *before = text;
         size_t ranks = json_array_size(json_object_get(job, "ranks"));
         const char *name = json_string_value(json_object_get(job, "job"));
+
         if (i == 3) {
             text = xasprintf("%s, ...", before);
             break;
@@ -44,6 +46,7 @@ static char *text_down(const struct facts *f, const char *consequence)
 {
     const struct plan_head *h = &f->in->head;
     FREE_AUTO char *since = timestamp_s(h->down_since_ms);
+
     return xasprintf(
         "The head cannot be asked since %s. %s Look at the pod %s-head-0; it goes on by "
         "itself when the head answers.",
@@ -52,9 +55,10 @@ static char *text_down(const struct facts *f, const char *consequence)
 
 static bool one_of(const char *word, const char *const *list)
 {
-    for (; word && *list; list++)
-        if (!strcmp(word, *list))
+    for (; word && *list; list++) {
+        if (strcmp(word, *list) == 0)
             return true;
+    }
     return false;
 }
 
@@ -71,6 +75,7 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
                                         NULL};
     static const char *const config[] = {"CreateContainerConfigError", "CreateContainerError",
                                          "RunContainerError", NULL};
+
     if (one_of(pod->waiting, image))
         *v = condition_of(
             STATUS_FALSE, "ImagePullFailed",
@@ -81,7 +86,7 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
         *v = condition_of(STATUS_FALSE, "PodCannotStart",
                           xasprintf("Pod %s: %s (%s).", pod->name,
                                     pod->message ? pod->message : "no message", pod->waiting));
-    else if (pod->waiting && !strcmp(pod->waiting, "CrashLoopBackOff"))
+    else if (pod->waiting && strcmp(pod->waiting, "CrashLoopBackOff") == 0)
         *v = condition_of(STATUS_FALSE, "DaemonCrashes",
                           xasprintf("Pod %s: its daemon ends again and again; kubectl logs %s "
                                     "--previous says why.",
@@ -95,6 +100,7 @@ static bool any_pod_stuck(const struct facts *f, bool head_only, struct verdict 
 {
     for (size_t i = 0; i < f->in->npods; i++) {
         const struct plan_pod *pod = &f->in->pods[i];
+
         if ((!head_only || pod->vpid == 0) && !pod->deleting && pod_stuck(pod, v))
             return true;
     }
@@ -133,6 +139,7 @@ static char *text_wired(const struct facts *f)
 static char *text_whole(const struct facts *f)
 {
     uint32_t asked = f->in->cluster->replicas;
+
     if (f->p->target == asked)
         return text_wired(f);
     return xasprintf(
@@ -143,6 +150,7 @@ static char *text_whole(const struct facts *f)
 static struct verdict available_down(const struct facts *f)
 {
     struct verdict v;
+
     if (any_pod_stuck(f, true, &v))
         return v;
     if (!f->p->record.incarnation[0])
@@ -156,6 +164,7 @@ static struct verdict available_down(const struct facts *f)
 struct verdict condition_available(const struct facts *f, bool was_available)
 {
     uint32_t target = f->p->target;
+
     if (f->in->cluster->suspend)
         return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
@@ -178,6 +187,7 @@ static struct verdict campaign_verdict(const struct facts *f)
 {
     const struct cluster_campaign *c = &f->p->record.campaign;
     FREE_AUTO char *who = condition_targets_text(c);
+
     if (f->p->blocked == PLAN_BLOCK_HEAD && f->in->head.link == PLAN_LINK_DOWN)
         return condition_of(STATUS_TRUE, "HeadUnreachable",
                             text_down(f, "Daemons have to leave, and nothing is removed until it "
@@ -187,6 +197,7 @@ static struct verdict campaign_verdict(const struct facts *f)
         return condition_of(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is being ended."));
     if (c->phase == CLUSTER_DRAINING && c->waiting) {
         FREE_AUTO char *jobs = condition_jobs_text(c->waiting);
+
         return condition_of(STATUS_TRUE, "Draining",
                             xasprintf("%s: asked to leave, waiting for %s.", who, jobs));
     }
@@ -206,9 +217,10 @@ static struct verdict progressing_growth(const struct facts *f)
 
 static bool any_outdated(const struct facts *f)
 {
-    for (size_t i = 0; i < f->in->npods; i++)
+    for (size_t i = 0; i < f->in->npods; i++) {
         if (f->in->pods[i].outdated && !f->in->pods[i].deleting)
             return true;
+    }
     return false;
 }
 
@@ -229,6 +241,7 @@ struct verdict condition_progressing(const struct facts *f)
     const struct plan *p = f->p;
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     struct verdict v;
+
     if (f->trouble && f->trouble->reason[0])
         return condition_of(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
     if (any_foreign(f, &v) || any_pod_stuck(f, false, &v))
@@ -262,6 +275,7 @@ struct verdict condition_resizing(const struct facts *f)
 {
     const struct plan *p = f->p;
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
+
     if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
         return campaign_verdict(f);
     if (f->in->cluster->suspend)

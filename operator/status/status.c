@@ -12,10 +12,12 @@ static const json_t *find_condition(const json_t *conditions, const char *type)
 {
     const json_t *c;
     size_t i;
+
     json_array_foreach((json_t *)conditions, i, c)
     {
         const char *t = json_string_value(json_object_get(c, "type"));
-        if (t && !strcmp(t, type))
+
+        if (t && strcmp(t, type) == 0)
             return c;
     }
     return NULL;
@@ -24,6 +26,7 @@ static const json_t *find_condition(const json_t *conditions, const char *type)
 static const char *condition_status(const json_t *conditions, const char *type)
 {
     const char *s = json_string_value(json_object_get(find_condition(conditions, type), "status"));
+
     return s ? s : "";
 }
 
@@ -35,13 +38,15 @@ static void put_condition(json_t *list, const struct cluster *c, const char *typ
     const json_t *old = find_condition(c->conditions, type);
     FREE_AUTO char *message = v.message;
     FREE_AUTO char *now = timestamp_s(now_ms);
+
     if (v.value == STATUS_KEEP && old) {
         json_array_append_new(list, json_deep_copy(old));
         return;
     }
     const char *since = now;
-    if (old && !strcmp(condition_status(c->conditions, type), words[v.value])) {
+    if (old && strcmp(condition_status(c->conditions, type), words[v.value]) == 0) {
         const char *t = json_string_value(json_object_get(old, "lastTransitionTime"));
+
         since = t ? t : now;
     }
     json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "type", type, "status",
@@ -53,6 +58,7 @@ static void put_condition(json_t *list, const struct cluster *c, const char *typ
 static uint32_t member_pods(const struct plan_input *in)
 {
     uint32_t n = 0;
+
     for (size_t i = 0; i < in->npods; i++)
         n += in->pods[i].vpid > 0;
     return n;
@@ -61,6 +67,7 @@ static uint32_t member_pods(const struct plan_input *in)
 static bool is_stopped(const struct plan_input *in)
 {
     const struct plan_child_seen *s = in->child;
+
     return (!s[CLUSTER_HEAD_SET].exists || s[CLUSTER_HEAD_SET].replicas == 0) &&
            (!s[CLUSTER_MEMBER_SET].exists || s[CLUSTER_MEMBER_SET].replicas == 0);
 }
@@ -75,9 +82,10 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
                       .wired = plan_wired(in->head.view),
                       .pods = member_pods(in),
                       .stopped = is_stopped(in)};
-    bool same_life = !strcmp(c->record.incarnation, p->record.incarnation);
-    bool was = same_life && !strcmp(condition_status(c->conditions, "Available"), "True");
+    bool same_life = strcmp(c->record.incarnation, p->record.incarnation) == 0;
+    bool was = same_life && strcmp(condition_status(c->conditions, "Available"), "True") == 0;
     json_t *list = json_array();
+
     put_condition(list, c, "Available", condition_available(&f, was), in->now_ms);
     put_condition(list, c, "Progressing", condition_progressing(&f), in->now_ms);
     put_condition(list, c, "Resizing", condition_resizing(&f), in->now_ms);
@@ -99,9 +107,11 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
     json_t *status = old_status ? json_deep_copy(old_status) : json_object();
     json_t *list = json_array(), *old;
     size_t i;
+
     json_array_foreach(c->conditions, i, old)
     {
         const char *type = json_string_value(json_object_get(old, "type"));
+
         if (!type || strcmp(type, "Progressing") != 0)
             json_array_append_new(list, json_deep_copy(old));
     }
@@ -119,6 +129,7 @@ static json_t *essential_part(const json_t *status)
 {
     json_t *o = status ? json_deep_copy(status) : json_object(), *c;
     size_t i;
+
     json_object_del(o, "replicas");
     json_object_del(o, "readyReplicas");
     json_object_del(json_object_get(o, "campaign"), "waitingFor");
@@ -133,6 +144,7 @@ bool status_differs_slightly(const json_t *before, const json_t *after)
 {
     json_t *a = essential_part(before), *b = essential_part(after);
     bool same = json_equal(a, b);
+
     json_decref(a);
     json_decref(b);
     return same;
@@ -146,6 +158,7 @@ struct news {
 static const char *text_of(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
+
     return s ? s : "";
 }
 
@@ -154,6 +167,7 @@ static char *targets_of(const json_t *campaign)
     const json_t *list = json_object_get(campaign, "targets");
     size_t n = json_array_size(list);
     struct cluster_campaign c = {.first = 1, .last = 0};
+
     if (n) {
         c.first = (uint32_t)json_integer_value(json_array_get(list, 0));
         c.last = (uint32_t)json_integer_value(json_array_get(list, n - 1));
@@ -165,11 +179,12 @@ static void news_of_running(const struct news *n, const json_t *before, const js
 {
     const char *phase = text_of(now, "phase");
     bool is_new = strcmp(text_of(before, "id"), text_of(now, "id")) != 0;
-    if (!now || (!is_new && !strcmp(text_of(before, "phase"), phase)))
+
+    if (!now || (!is_new && strcmp(text_of(before, "phase"), phase) == 0))
         return;
     FREE_AUTO char *who = targets_of(now);
     FREE_AUTO char *note = NULL;
-    bool shrink = !strcmp(text_of(now, "kind"), "Shrink");
+    bool shrink = strcmp(text_of(now, "kind"), "Shrink") == 0;
     if (!shrink)
         note = xasprintf("Campaign %s: the DVM is being ended", text_of(now, "id"));
     else if (is_new)
@@ -178,21 +193,21 @@ static void news_of_running(const struct news *n, const json_t *before, const js
         note = xasprintf("Campaign %s: %s, phase %s", text_of(now, "id"), who, phase);
     if (is_new)
         n->fn(false, shrink ? "ShrinkRecorded" : "ShutdownRecorded", note, n->arg);
-    else if (!strcmp(phase, "Draining"))
+    else if (strcmp(phase, "Draining") == 0)
         n->fn(false, shrink ? "ShrinkAccepted" : "ShutdownAccepted", note, n->arg);
 }
 
 static void news_of_ended(const struct news *n, const json_t *before, const json_t *now)
 {
-    if (!now || !strcmp(text_of(before, "id"), text_of(now, "id")))
+    if (!now || strcmp(text_of(before, "id"), text_of(now, "id")) == 0)
         return;
     const char *phase = text_of(now, "phase"), *result = text_of(now, "result");
-    bool shrink = !strcmp(text_of(now, "kind"), "Shrink");
+    bool shrink = strcmp(text_of(now, "kind"), "Shrink") == 0;
     const json_t *ended = json_object_get(now, "endedJobs");
     FREE_AUTO char *who = targets_of(now);
     FREE_AUTO char *jobs = condition_jobs_text(ended);
     FREE_AUTO char *note = NULL;
-    if (shrink && !strcmp(phase, "Complete"))
+    if (shrink && strcmp(phase, "Complete") == 0)
         note = xasprintf("Campaign %s: %s left the DVM, their pods are removed%s%s%s%s",
                          text_of(now, "id"), who, ended ? "; ended with them: " : "",
                          ended ? jobs : "", *result ? "; " : "", result);
@@ -200,16 +215,18 @@ static void news_of_ended(const struct news *n, const json_t *before, const json
         note = xasprintf("Campaign %s: %s%s%s", text_of(now, "id"), phase, *result ? ": " : "",
                          result);
     FREE_AUTO char *reason = xasprintf("%s%s", shrink ? "Shrink" : "Shutdown", phase);
-    n->fn(ended || !strcmp(phase, "Rejected"), reason, note, n->arg);
+    n->fn(ended || strcmp(phase, "Rejected") == 0, reason, note, n->arg);
 }
 
 static bool is_calm(const char *reason)
 {
     static const char *const calm[] = {"Forming",  "Suspended",  "HeadNotReady",
                                        "UpToDate", "Connecting", "OutdatedPods"};
-    for (size_t i = 0; i < sizeof calm / sizeof *calm; i++)
-        if (!strcmp(calm[i], reason))
+
+    for (size_t i = 0; i < sizeof(calm) / sizeof(*calm); i++) {
+        if (strcmp(calm[i], reason) == 0)
             return true;
+    }
     return false;
 }
 
@@ -217,20 +234,21 @@ static void news_of_conditions(const struct news *n, const json_t *before, const
 {
     const json_t *old = find_condition(json_object_get(before, "conditions"), "Available");
     const json_t *now = find_condition(json_object_get(after, "conditions"), "Available");
-    bool yes = !strcmp(text_of(now, "status"), "True");
+    bool yes = strcmp(text_of(now, "status"), "True") == 0;
     bool changed = strcmp(text_of(old, "status"), text_of(now, "status")) != 0;
+
     if (changed && (yes || old) && strcmp(text_of(now, "reason"), "Suspended") != 0)
         n->fn(!yes && !is_calm(text_of(now, "reason")), yes ? "Available" : text_of(now, "reason"),
               text_of(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Progressing");
     now = find_condition(json_object_get(after, "conditions"), "Progressing");
     if (strcmp(text_of(old, "reason"), text_of(now, "reason")) != 0 &&
-        !strcmp(text_of(now, "status"), "False") && !is_calm(text_of(now, "reason")))
+        strcmp(text_of(now, "status"), "False") == 0 && !is_calm(text_of(now, "reason")))
         n->fn(true, text_of(now, "reason"), text_of(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Suspended");
     now = find_condition(json_object_get(after, "conditions"), "Suspended");
     if (old && strcmp(text_of(old, "status"), text_of(now, "status")) != 0) {
-        yes = !strcmp(text_of(now, "status"), "True");
+        yes = strcmp(text_of(now, "status"), "True") == 0;
         n->fn(false, yes ? "Suspended" : "Resumed", text_of(now, "message"), n->arg);
     }
 }
@@ -239,6 +257,7 @@ static void news_of_size(const struct news *n, const json_t *before, const json_
 {
     json_int_t was = json_integer_value(json_object_get(before, "desiredReplicas"));
     json_int_t is = json_integer_value(json_object_get(after, "desiredReplicas"));
+
     if (!json_object_get(before, "desiredReplicas") || is <= was)
         return;
     FREE_AUTO char *note = xasprintf("From %lld to %lld members", (long long)was, (long long)is);
@@ -249,6 +268,7 @@ static bool has_grant(const json_t *list, json_int_t number)
 {
     const json_t *one;
     size_t i;
+
     json_array_foreach((json_t *)list, i, one)
     {
         if (json_integer_value(json_object_get(one, "number")) == number)
@@ -265,10 +285,12 @@ static void news_of_grants(const struct news *n, const json_t *before, const jso
     json_int_t old = json_integer_value(json_object_get(was, "members"));
     json_int_t now = json_integer_value(json_object_get(is, "members"));
     size_t i;
+
     json_array_foreach(json_object_get(is, "running"), i, one)
     {
         json_int_t number = json_integer_value(json_object_get(one, "number"));
-        bool extend = !strcmp(text_of(one, "kind"), "Extend");
+        bool extend = strcmp(text_of(one, "kind"), "Extend") == 0;
+
         if (has_grant(known, number))
             continue;
         FREE_AUTO char *note =
@@ -288,8 +310,10 @@ void status_news(const json_t *before, const json_t *after, status_news_fn *fn, 
 {
     struct news n = {.fn = fn, .arg = arg};
     const char *life = text_of(after, "incarnation");
+
     if (*life && strcmp(text_of(before, "incarnation"), life) != 0) {
         FREE_AUTO char *note = xasprintf("The head is up (incarnation %s)", life);
+
         fn(false, "HeadUp", note, arg);
     }
     news_of_grants(&n, before, after);

@@ -61,6 +61,7 @@ static void note(struct fake *f, struct httpd_req *req, const char *what)
     json_t *sent = json_loadb(body ? body : "", len, 0, NULL);
     const struct tls_peer *peer = httpd_peer(req);
     const char *id = httpd_param(req, "id");
+
     json_array_append_new(f->log, json_pack("{s:s, s:s, s:s, s:o}", "what", what, "id",
                                             id ? id : "", "role", peer ? peer->role : "", "body",
                                             sent ? sent : json_null()));
@@ -72,16 +73,18 @@ static void send_event(struct fake *f, enum api_event_type type, const struct ap
                           .time_ms = (int64_t)loop_wall_ms(),
                           .type = type,
                           .has_campaign = c != NULL};
-    memcpy(e.incarnation, f->incarnation, sizeof e.incarnation);
+
+    memcpy(e.incarnation, f->incarnation, sizeof(e.incarnation));
     if (c)
         e.campaign = *c;
     json_t *o = api_event_encode(&e);
     FREE_AUTO char *text = json_dumps(o, JSON_COMPACT);
     FREE_AUTO char *line = xasprintf("%s\n", text);
     json_decref(o);
-    for (int i = 0; i < STREAMS_MAX; i++)
+    for (int i = 0; i < STREAMS_MAX; i++) {
         if (f->streams[i] && httpd_stream_send(f->streams[i], line, strlen(line)))
             log_warn("slow reader");
+    }
 }
 
 static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase phase)
@@ -97,6 +100,7 @@ static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase pha
         [API_PHASE_FAILED] = API_EVENT_CAMPAIGN_FAILED,
     };
     int64_t now = (int64_t)loop_wall_ms();
+
     c->phase = phase;
     if (phase == API_PHASE_REMOVING || phase == API_PHASE_COMPLETE)
         c->drained_ms = c->fence_ms = c->drained_ms ? c->drained_ms : now;
@@ -120,7 +124,7 @@ static void new_life(struct fake *f)
     f->asked = 0;
     f->next_event = 1;
     f->ending = false;
-    snprintf(f->incarnation, sizeof f->incarnation, "%08x%08x", (unsigned)loop_wall_ms(),
+    snprintf(f->incarnation, sizeof(f->incarnation), "%08x%08x", (unsigned)loop_wall_ms(),
              (unsigned)++f->lives);
 }
 
@@ -137,9 +141,10 @@ static void end_streams(struct fake *f)
 
 static struct api_campaign *find(struct fake *f, const char *id)
 {
-    for (size_t i = 0; i < f->ncampaigns; i++)
-        if (!strcmp(f->campaigns[i].id, id))
+    for (size_t i = 0; i < f->ncampaigns; i++) {
+        if (strcmp(f->campaigns[i].id, id) == 0)
             return &f->campaigns[i];
+    }
     return NULL;
 }
 
@@ -149,6 +154,7 @@ static void on_campaign(struct httpd_req *req, void *arg)
     struct err err = {0};
     struct api_campaign_request r;
     const char *id = httpd_param(req, "id");
+
     note(f, req, "PUT campaign");
     if (f->refuse_status) {
         httpd_refuse(req, f->refuse_status, f->refuse_reason, "refused on order");
@@ -190,6 +196,7 @@ static void on_campaign(struct httpd_req *req, void *arg)
 static void on_cancel(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
+
     note(f, req, "PUT cancel");
     struct api_campaign *c = find(f, httpd_param(req, "id"));
     if (!c) {
@@ -210,13 +217,14 @@ static void on_size(struct httpd_req *req, void *arg)
     struct fake *f = arg;
     struct err err = {0};
     struct api_size s;
+
     note(f, req, "PUT size");
     json_t *body = httpd_body_json(req, &err);
-    if (!body || api_size_decode(body, &s, &err))
+    if (!body || api_size_decode(body, &s, &err)) {
         httpd_refuse(req, 400, "BadRequest", "%s", err.msg);
-    else if (s.sequence < f->size.sequence || s.sequence < f->sequence)
+    } else if (s.sequence < f->size.sequence || s.sequence < f->sequence) {
         httpd_refuse(req, 409, "SequenceTooOld", "too old");
-    else {
+    } else {
         if (s.sequence > f->size.sequence)
             f->size = s, f->told = s.members;
         httpd_reply_json(req, 200, api_size_encode(&f->size));
@@ -228,6 +236,7 @@ static void on_size(struct httpd_req *req, void *arg)
 static void on_shutdown(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
+
     note(f, req, "PUT shutdown");
     f->ending = true;
     httpd_reply_json(req, 202, json_pack("{s:i}", "deadlineSeconds", 0));
@@ -238,24 +247,27 @@ static void on_shutdown(struct httpd_req *req, void *arg)
 static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
 {
     uint32_t n = f->cap >= 0 && f->size.members > f->cap ? (uint32_t)f->cap : f->size.members;
+
     for (size_t i = 0; i < f->ncampaigns; i++) {
         const struct api_campaign *c = &f->campaigns[i];
         bool grow = c->kind == API_KIND_GROW;
+
         if (!api_phase_terminal(c->phase) && !grow && c->targets[c->ntargets - 1] > n)
             n = c->targets[c->ntargets - 1];
         if (!api_phase_terminal(c->phase) && grow && c->targets[0] <= n)
             n = c->targets[0] - 1;
     }
-    *out = xcalloc(n + 1, sizeof **out);
+    *out = xcalloc(n + 1, sizeof(**out));
     for (uint32_t i = 0; i < n; i++) {
         struct api_dvm_member *m = &(*out)[i];
+
         *m = (struct api_dvm_member){.vpid = i + 1,
                                      .epoch = 1,
                                      .host = (char *)"h",
                                      .address = (char *)"a",
                                      .slots = 1,
                                      .depth = 1};
-        snprintf(m->state, sizeof m->state, "%s", i < f->size.members ? "wired" : "draining");
+        snprintf(m->state, sizeof(m->state), "%s", i < f->size.members ? "wired" : "draining");
     }
     return n;
 }
@@ -272,7 +284,8 @@ static void on_dvm(struct httpd_req *req, void *arg)
                         .next_event = f->next_event,
                         .ncampaigns = f->ncampaigns,
                         .campaigns = f->campaigns};
-    memcpy(d.incarnation, f->incarnation, sizeof d.incarnation);
+
+    memcpy(d.incarnation, f->incarnation, sizeof(d.incarnation));
     d.nmembers = fill_members(f, &d.members);
     httpd_reply_json(req, 200, api_dvm_encode(&d));
     free(d.members);
@@ -281,6 +294,7 @@ static void on_dvm(struct httpd_req *req, void *arg)
 static void on_stream_closed(void *arg)
 {
     struct stream_ref *s = arg;
+
     s->f->streams[s->at] = NULL;
 }
 
@@ -288,6 +302,7 @@ static void on_events(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
     const char *life = httpd_query(req, "incarnation"), *from = httpd_query(req, "from");
+
     if ((life && *life && strcmp(life, f->incarnation) != 0) ||
         (from && strtoull(from, NULL, 10) != f->next_event)) {
         httpd_refuse(req, 410, "Gone", "not kept");
@@ -314,6 +329,7 @@ static int open_control(struct fake *f, struct err *err)
                            .max_body = API_BODY_MAX,
                            .max_conns = 64,
                            .idle_timeout_s = 600};
+
     f->control = httpd_create(f->loop, &o, err);
     if (!f->control)
         return -1;
@@ -333,6 +349,7 @@ static void on_hold(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
     const char *on = httpd_query(req, "on");
+
     f->hold = on && *on == '1';
     httpd_reply_text(req, 200, "text/plain", "ok\n");
 }
@@ -341,16 +358,20 @@ static void on_advance(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
     const char *name = httpd_query(req, "phase");
-    for (int p = 0; p < API_PHASES; p++)
-        for (size_t i = 0; name && !strcmp(name, api_phase_name(p)) && i < f->ncampaigns; i++)
+
+    for (int p = 0; p < API_PHASES; p++) {
+        for (size_t i = 0; name && strcmp(name, api_phase_name(p)) == 0 && i < f->ncampaigns; i++) {
             if (!api_phase_terminal(f->campaigns[i].phase))
                 set_phase(f, &f->campaigns[i], p);
+        }
+    }
     httpd_reply_text(req, 200, "text/plain", "ok\n");
 }
 
 static void on_restart(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
+
     end_streams(f);
     new_life(f);
     httpd_reply_text(req, 200, "text/plain", "ok\n");
@@ -359,6 +380,7 @@ static void on_restart(struct httpd_req *req, void *arg)
 static void on_away(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
+
     end_streams(f);
     httpd_destroy(f->control);
     f->control = NULL;
@@ -369,6 +391,7 @@ static void on_back(struct httpd_req *req, void *arg)
 {
     struct err err = {0};
     struct fake *f = arg;
+
     if (!f->control && open_control(f, &err))
         httpd_refuse(req, 500, "NotBack", "%s", err.msg);
     else
@@ -379,8 +402,9 @@ static void on_refuse(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
     const char *status = httpd_query(req, "status"), *reason = httpd_query(req, "reason");
+
     f->refuse_status = status ? (int)strtol(status, NULL, 10) : 422;
-    snprintf(f->refuse_reason, sizeof f->refuse_reason, "%s", reason ? reason : "NotTrailing");
+    snprintf(f->refuse_reason, sizeof(f->refuse_reason), "%s", reason ? reason : "NotTrailing");
     httpd_reply_text(req, 200, "text/plain", "ok\n");
 }
 
@@ -388,6 +412,7 @@ static void on_cap(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
     const char *n = httpd_query(req, "n");
+
     f->cap = n ? strtol(n, NULL, 10) : -1;
     send_event(f, API_EVENT_SIZE, NULL);
     httpd_reply_text(req, 200, "text/plain", "ok\n");
@@ -398,6 +423,7 @@ static void on_lower(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
     const char *n = httpd_query(req, "n");
+
     f->size.members = n ? (uint32_t)strtoul(n, NULL, 10) : 0;
     send_event(f, API_EVENT_SIZE, NULL);
     httpd_reply_text(req, 200, "text/plain", "ok\n");
@@ -411,11 +437,12 @@ static void on_ask(struct httpd_req *req, void *arg)
     long n = text ? strtol(text, NULL, 10) : 1;
     uint32_t count = (uint32_t)labs(n), first = f->size.members + 1 - (n < 0 ? count : 0);
     struct api_campaign *c = &f->campaigns[f->ncampaigns++];
+
     *c = (struct api_campaign){.id = xasprintf("alloc-%d", ++f->asked),
                                .sequence = f->sequence,
                                .kind = n > 0 ? API_KIND_GROW : API_KIND_SHRINK,
                                .ntargets = count,
-                               .targets = xcalloc(count, sizeof *c->targets),
+                               .targets = xcalloc(count, sizeof(*c->targets)),
                                .accepted_ms = (int64_t)loop_wall_ms()};
     c->requester = (struct api_requester){.job = xstrdup("job"), .vpid = 1, .id = xstrdup("")};
     for (uint32_t i = 0; i < count; i++)
@@ -427,6 +454,7 @@ static void on_ask(struct httpd_req *req, void *arg)
 static void on_log(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
+
     httpd_reply_json(req, 200,
                      json_pack("{s:s, s:O}", "incarnation", f->incarnation, "log", f->log));
 }
@@ -435,6 +463,7 @@ static int open_orders(struct fake *f, struct err *err)
 {
     struct httpd_opts o = {
         .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_s = 600};
+
     f->orders = httpd_create(f->loop, &o, err);
     if (!f->orders)
         return -1;
@@ -456,6 +485,7 @@ static int tell_ports(const struct fake *f, const char *dir, struct err *err)
     FREE_AUTO char *path = xasprintf("%s/ports.new", dir);
     FREE_AUTO char *final = xasprintf("%s/ports", dir);
     FILE *out = fopen(path, "w");
+
     if (!out)
         return err_set(err, "cannot write %s", path);
     fprintf(out, "CONTROL=%u\nORDERS=%u\n", f->port, httpd_port(f->orders));
@@ -469,6 +499,7 @@ static int open_all(struct fake *f, const char *dir, struct err *err)
     FREE_AUTO char *cert = xasprintf("%s/tls.crt", dir);
     FREE_AUTO char *key = xasprintf("%s/tls.key", dir);
     struct tls_files files = {.ca = ca, .cert = cert, .key = key};
+
     f->cap = -1;
     f->log = json_array();
     f->loop = loop_create(err);
@@ -482,6 +513,7 @@ static int open_all(struct fake *f, const char *dir, struct err *err)
 static void on_signal(int signum, void *arg)
 {
     struct fake *f = arg;
+
     loop_stop(f->loop);
 }
 
@@ -489,6 +521,7 @@ int main(int argc, char **argv)
 {
     static struct fake f;
     struct err err = {0};
+
     if (argc < 2 || argc > 3) {
         fprintf(stderr, "usage: fakehead DIR [PORT]\n");
         return 2;

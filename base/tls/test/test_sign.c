@@ -109,7 +109,7 @@ static void a_certificate_that_has_ended_is_refused(void **state)
 static void another_holder_of_the_same_authority_cannot_sign_for_it(void **state)
 {
     struct fixture *f = *state;
-    struct buf cert BUF_AUTO = {0};
+    BUF_AUTO struct buf cert = {0};
     struct tls_signed s;
 
     buf_init(&cert, TLS_CERT_MAX);
@@ -156,7 +156,7 @@ static void a_statement_is_known_to_be_its_signers(void **state)
 static void what_does_not_fit_is_refused(void **state)
 {
     const struct fixture *f = *state;
-    struct buf cert BUF_AUTO = {0}, signature BUF_AUTO = {0};
+    BUF_AUTO struct buf cert = {0}, signature = {0};
     struct err err = {0};
 
     buf_init(&cert, 16);

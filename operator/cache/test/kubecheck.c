@@ -36,6 +36,7 @@ static void on_answer(int status, const json_t *body, const struct err *err, voi
     struct program *p = arg;
     FREE_AUTO char *text = body ? json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     FREE_AUTO char *line = xasprintf("%d %s", status, err->msg[0] ? err->msg : text ? text : "");
+
     say(line);
     loop_stop(p->loop);
 }
@@ -43,6 +44,7 @@ static void on_answer(int status, const json_t *body, const struct err *err, voi
 static int request(struct program *p, int argc, char **argv, struct err *err)
 {
     json_error_t jerr;
+
     if (argc < 4)
         return err_set(err, "METHOD and PATH are needed");
     json_t *body = argc > 5 ? json_loads(argv[5], 0, &jerr) : NULL;
@@ -60,6 +62,7 @@ static int request(struct program *p, int argc, char **argv, struct err *err)
 static void on_filled(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct program *p = arg;
+
     if (status != 201) {
         log_error("%s", err->msg);
         p->failed++;
@@ -74,6 +77,7 @@ static void on_filled(int status, const json_t *body, const struct err *err, voi
 static int fill(struct program *p, int argc, char **argv, struct err *err)
 {
     unsigned long count = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+
     if (count == 0)
         return err_set(err, "COUNT is a number above 0");
     for (p->left = 0; p->left < count; p->left++) {
@@ -82,6 +86,7 @@ static int fill(struct program *p, int argc, char **argv, struct err *err)
                                  "metadata", "name", name);
         struct kube_verb v = {.method = "POST", .path = argv[2], .body = body};
         unsigned long id = kube_request(p->kube, &v, on_filled, p, err);
+
         json_decref(body);
         if (!id)
             return -1;
@@ -98,6 +103,7 @@ static void on_change(const json_t *object, bool deleted, void *arg)
         "%c%s/%s %s %s", deleted ? '-' : '+', json_string_value(json_object_get(meta, "namespace")),
         json_string_value(json_object_get(meta, "name")),
         json_string_value(json_object_get(object, "kind")), value ? value : "");
+
     say(line);
 }
 
@@ -105,6 +111,7 @@ static void on_synced(void *arg)
 {
     struct program *p = arg;
     FREE_AUTO char *line = xasprintf("synced %zu", cache_count(p->cache));
+
     say(line);
 }
 
@@ -113,6 +120,7 @@ static void on_term(int signum, void *arg)
     struct program *p = arg;
     FREE_AUTO char *line =
         xasprintf("relists %lu count %zu", kube_stats(p->kube).relists, cache_count(p->cache));
+
     say(line);
     loop_stop(p->loop);
 }
@@ -121,6 +129,7 @@ static void on_term(int signum, void *arg)
 static void on_look(void *arg)
 {
     struct program *p = arg;
+
     if (cache_connected(p->cache) != p->connected) {
         p->connected = !p->connected;
         say(p->connected ? "connected" : "lost");
@@ -135,6 +144,7 @@ static int follow(struct program *p, int argc, char **argv, struct err *err)
                            .on_change = on_change,
                            .on_synced = on_synced,
                            .arg = p};
+
     p->cache = cache_create(p->loop, p->kube, &o, err);
     if (!p->cache)
         return -1;
@@ -146,6 +156,7 @@ static int follow(struct program *p, int argc, char **argv, struct err *err)
 static int start(struct program *p, int argc, char **argv, struct err *err)
 {
     struct kube_config *config = kube_config_load(NULL, getenv("KUBE_CONTEXT"), err);
+
     if (!config)
         return -1;
     p->loop = loop_create(err);
@@ -169,6 +180,7 @@ int main(int argc, char **argv)
 {
     struct program p = {0};
     struct err err = {0};
+
     if (argc < 3) {
         fputs(USAGE, stderr);
         return 2;

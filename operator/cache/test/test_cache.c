@@ -44,6 +44,7 @@ static void on_guard(void *arg)
 static void run(struct world *w)
 {
     struct err err = {0};
+
     loop_timer_arm(w->guard, GUARD_MS);
     assert_int_equal(loop_run(w->loop, &err), 0);
     loop_timer_disarm(w->guard);
@@ -52,6 +53,7 @@ static void run(struct world *w)
 static void on_turn(void *arg)
 {
     struct world *w = arg;
+
     loop_stop(w->loop);
 }
 
@@ -82,6 +84,7 @@ static void on_request(struct fake_conn *c, const char *method, const char *targ
 {
     struct world *w = arg;
     int n = 0;
+
     assert_string_equal(method, "GET");
     while (n < w->requests && w->script[n + 1])
         n++;
@@ -102,6 +105,7 @@ static void on_change(const json_t *object, bool deleted, void *arg)
         deleted ? xasprintf("-%s ", json_string_value(json_object_get(meta, "name")))
                 : xasprintf("+%s=%s ", json_string_value(json_object_get(meta, "name")),
                             json_string_value(json_object_get(meta, "resourceVersion")));
+
     assert_null(json_object_get(meta, "managedFields"));
     strncat(w->order, word, sizeof(w->order) - strlen(w->order) - 1);
     if (w->stop_when[0] && strstr(w->order, w->stop_when))
@@ -111,6 +115,7 @@ static void on_change(const json_t *object, bool deleted, void *arg)
 static void on_synced(void *arg)
 {
     struct world *w = arg;
+
     w->synced++;
     strncat(w->order, "synced ", sizeof(w->order) - strlen(w->order) - 1);
     if (strcmp(w->stop_when, "synced") == 0)
@@ -141,6 +146,7 @@ static struct kube_config *config_for(int port)
 static void setup(struct world *w, answer_fn *const *script)
 {
     struct err err = {0};
+
     *w = (struct world){.script = script};
     w->loop = loop_create(&err);
     assert_non_null(w->loop);
@@ -262,6 +268,7 @@ static void a_path_that_is_no_collection_is_refused(void **state)
 {
     struct err err = {0};
     struct cache_opts o = {.path = "/api/v1/pods?limit=1"};
+
     assert_null(cache_create(NULL, NULL, &o, &err));
     assert_string_equal(err.msg, "/api/v1/pods?limit=1 is no path of a collection");
 }
@@ -270,6 +277,7 @@ static void a_list_that_fails_is_tried_again_until_it_comes(void **state)
 {
     static answer_fn *const script[] = {refuse_500, hang_up, no_list, list_a_b, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 3);
     assert_false(cache_synced(w.cache));
@@ -284,6 +292,7 @@ static void pages_are_followed_to_the_last(void **state)
 {
     static answer_fn *const script[] = {page_one, page_two, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 3);
     assert_string_equal(w.order, "+a=1 +b=2 synced ");
@@ -299,6 +308,7 @@ static void a_token_that_has_expired_starts_the_list_over(void **state)
 {
     static answer_fn *const script[] = {page_one, refuse_410, list_b_newer, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 4);
     assert_null(strstr(w.targets[2], "continue"));
@@ -311,6 +321,7 @@ static void events_change_the_store_in_order(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_events, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_told(&w, "-b");
     assert_string_equal(w.order, "+a=1 +b=2 synced +c=11 +a=12 -b ");
@@ -325,6 +336,7 @@ static void objects_of_a_list_have_their_kind(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_told(&w, "synced");
     const json_t *a = cache_get(w.cache, "ns", "a");
@@ -337,6 +349,7 @@ static void a_broken_watch_resumes_where_it_stopped(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_events_then_close, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 3);
     assert_non_null(strstr(w.targets[2], "resourceVersion=19"));
@@ -349,6 +362,7 @@ static void garbage_in_a_watch_makes_it_resume(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_garbage, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 3);
     assert_non_null(strstr(w.targets[2], "resourceVersion=11"));
@@ -360,8 +374,10 @@ static void a_version_too_old_lists_anew_and_tells_the_difference(void **state)
     static answer_fn *const scripts[][5] = {
         {list_a_b, watch_410, list_b_newer, watch_silent, NULL},
         {list_a_b, refuse_410, list_b_newer, watch_silent, NULL}};
+
     for (size_t i = 0; i < 2; i++) {
         struct world w;
+
         setup(&w, scripts[i]);
         run_until_told(&w, "-a");
         assert_string_equal(w.order, "+a=1 +b=2 synced +b=15 -a ");
@@ -377,6 +393,7 @@ static void a_version_that_is_refused_again_and_again_is_dropped(void **state)
     static answer_fn *const script[] = {list_a_b,       watch_504,    watch_504, watch_504,
                                         list_gone_back, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 6);
     /* The server has been set back in time: its list is the truth. */
@@ -389,6 +406,7 @@ static void a_server_that_comes_back_is_found_again(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 2);
     unsigned short port = w.server.port;
@@ -408,6 +426,7 @@ static void our_own_write_is_seen_at_once_and_not_told_twice(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_silent, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_asked(&w, 2);
     json_t *newer = json_loads(OBJECT("a", "12"), 0, NULL),
@@ -428,6 +447,7 @@ static void a_write_that_has_been_deleted_since_does_not_come_back(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_events, NULL};
     struct world w;
+
     setup(&w, script);
     run_until_told(&w, "-b");
     json_t *ghost = json_loads(OBJECT("b", "12"), 0, NULL);
@@ -458,5 +478,6 @@ int main(void)
         cmocka_unit_test(our_own_write_is_seen_at_once_and_not_told_twice),
         cmocka_unit_test(a_write_that_has_been_deleted_since_does_not_come_back),
     };
+
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ static void on_guard(void *arg)
 static void on_work(const char *key, void *arg)
 {
     struct world *w = arg;
+
     if (w->runs < 64)
         w->ran_ms[w->runs] = loop_now_ms(w->loop);
     w->runs++;
@@ -46,6 +47,7 @@ static void on_work(const char *key, void *arg)
 static void setup(struct world *w, void (*work)(struct world *w, const char *key))
 {
     struct err err = {0};
+
     *w = (struct world){.on_work = work};
     w->loop = loop_create(&err);
     assert_non_null(w->loop);
@@ -63,6 +65,7 @@ static void teardown(struct world *w)
 static void run_until(struct world *w, int runs)
 {
     struct err err = {0};
+
     w->stop_at = runs;
     loop_timer_arm(w->guard, GUARD_MS);
     assert_int_equal(loop_run(w->loop, &err), 0);
@@ -73,6 +76,7 @@ static void run_until(struct world *w, int runs)
 static void on_turn(void *arg)
 {
     struct world *w = arg;
+
     loop_stop(w->loop);
 }
 
@@ -80,6 +84,7 @@ static void on_turn(void *arg)
 static void turns(struct world *w)
 {
     struct err err = {0};
+
     for (int i = 0; i < 5; i++) {
         loop_post(w->loop, on_turn, w);
         assert_int_equal(loop_run(w->loop, &err), 0);
@@ -99,6 +104,7 @@ static void done_failed(struct world *w, const char *key)
 static void work_is_never_called_by_the_one_who_adds(void **state)
 {
     struct world w;
+
     setup(&w, done_ok);
     queue_add(w.queue, "a");
     assert_int_equal(w.runs, 0);
@@ -111,6 +117,7 @@ static void work_is_never_called_by_the_one_who_adds(void **state)
 static void keys_run_once_in_the_order_of_their_first_add(void **state)
 {
     struct world w;
+
     setup(&w, done_ok);
     queue_add(w.queue, "b");
     queue_add(w.queue, "a");
@@ -125,6 +132,7 @@ static void keys_run_once_in_the_order_of_their_first_add(void **state)
 static void a_key_that_comes_while_it_runs_runs_again_and_never_twice_at_once(void **state)
 {
     struct world w;
+
     setup(&w, NULL);
     queue_add(w.queue, "a");
     run_until(&w, 1);
@@ -143,6 +151,7 @@ static void a_key_that_comes_while_it_runs_runs_again_and_never_twice_at_once(vo
 static void failures_back_off_and_a_success_forgets_them(void **state)
 {
     struct world w;
+
     setup(&w, done_failed);
     queue_add(w.queue, "a");
     run_until(&w, 4);
@@ -162,6 +171,7 @@ static void failures_back_off_and_a_success_forgets_them(void **state)
 static void an_add_cuts_the_back_off_short(void **state)
 {
     struct world w;
+
     setup(&w, done_failed);
     queue_add(w.queue, "a");
     run_until(&w, 4); /* the next would come 400 ms later */
@@ -174,6 +184,7 @@ static void an_add_cuts_the_back_off_short(void **state)
 static void of_several_delays_the_earliest_wins(void **state)
 {
     struct world w;
+
     setup(&w, done_ok);
     queue_add_after(w.queue, "a", 60000);
     queue_add_after(w.queue, "a", 30);
@@ -187,6 +198,7 @@ static void of_several_delays_the_earliest_wins(void **state)
 static void a_delay_asked_for_while_running_counts_from_the_asking(void **state)
 {
     struct world w;
+
     setup(&w, NULL);
     queue_add(w.queue, "a");
     run_until(&w, 1);
@@ -203,6 +215,7 @@ static void a_delay_asked_for_while_running_counts_from_the_asking(void **state)
 static void a_forgotten_key_does_not_run_unless_it_is_added_again(void **state)
 {
     struct world w;
+
     setup(&w, NULL);
     queue_add(w.queue, "a");
     queue_add_after(w.queue, "b", 1);
@@ -229,9 +242,11 @@ static void a_forgotten_key_does_not_run_unless_it_is_added_again(void **state)
 static void at_most_sixty_four_keys_run_at_once(void **state)
 {
     struct world w;
+
     setup(&w, NULL);
     for (int i = 0; i < 70; i++) {
         FREE_AUTO char *key = xasprintf("k%d", i);
+
         queue_add(w.queue, key);
     }
     run_until(&w, 64);
@@ -246,6 +261,7 @@ static void at_most_sixty_four_keys_run_at_once(void **state)
 static void what_is_done_twice_or_unknown_does_no_harm(void **state)
 {
     struct world w;
+
     setup(&w, NULL);
     queue_done(w.queue, "a", true);
     queue_add(w.queue, "a");
@@ -272,5 +288,6 @@ int main(void)
         cmocka_unit_test(at_most_sixty_four_keys_run_at_once),
         cmocka_unit_test(what_is_done_twice_or_unknown_does_no_harm),
     };
+
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }

@@ -36,6 +36,7 @@ static void versions_are_numbers_of_any_length(void **state)
 static void an_object_without_a_name_has_no_key(void **state)
 {
     json_t *o = json_pack("{s:{s:s}}", "metadata", "namespace", "ns");
+
     assert_null(store_key_of(o));
     assert_string_equal(store_version_of(o), "");
     json_decref(o);
@@ -48,6 +49,7 @@ static void an_object_without_a_name_has_no_key(void **state)
 static void an_older_or_the_same_version_changes_nothing(void **state)
 {
     struct store s = {.generation = 1};
+
     assert_true(store_put(&s, "ns/x", object("10"), &watched));
     assert_false(store_put(&s, "ns/x", object("9"), &watched));
     assert_false(store_put(&s, "ns/x", object("10"), &watched));
@@ -63,6 +65,7 @@ static void an_older_or_the_same_version_changes_nothing(void **state)
 static void an_older_version_counts_when_the_server_has_gone_back(void **state)
 {
     struct store s = {.generation = 1};
+
     assert_true(store_put(&s, "ns/x", object("10"), &watched));
     assert_true(store_put(&s, "ns/x", object("5"), &forced));
     assert_string_equal(store_version_of(store_get(&s, "ns/x")), "5");
@@ -72,6 +75,7 @@ static void an_older_version_counts_when_the_server_has_gone_back(void **state)
 static void a_list_takes_out_what_it_does_not_show_and_spares_what_is_newer(void **state)
 {
     struct store s = {.generation = 1};
+
     assert_true(store_put(&s, "ns/shown", object("1"), &listed));
     assert_true(store_put(&s, "ns/gone", object("2"), &listed));
     s.generation++;
@@ -80,6 +84,7 @@ static void a_list_takes_out_what_it_does_not_show_and_spares_what_is_newer(void
     assert_true(store_put(&s, "ns/ghost", object("3"), &watched));
     for (int i = 0; i < 2; i++) {
         json_t *gone = store_sweep(&s, "20", false);
+
         assert_non_null(gone);
         json_decref(gone);
     }
@@ -102,5 +107,6 @@ int main(void)
         cmocka_unit_test(an_older_version_counts_when_the_server_has_gone_back),
         cmocka_unit_test(a_list_takes_out_what_it_does_not_show_and_spares_what_is_newer),
     };
+
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

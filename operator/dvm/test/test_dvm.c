@@ -57,6 +57,7 @@ static void on_pipe(int fd, int events, void *arg)
     char data[65536];
     int other = fd == p->fd[0] ? p->fd[1] : p->fd[0];
     ssize_t n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
+
     if (n <= 0 || send(other, data, (size_t)n, MSG_NOSIGNAL) != n)
         pipe_cut(p);
 }
@@ -68,6 +69,7 @@ static int listen_or_connect(unsigned short port, bool do_connect)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int rc = do_connect ? connect(fd, (struct sockaddr *)&a, sizeof(a))
                         : bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 16);
+
     assert_int_equal(rc, 0);
     return fd;
 }
@@ -76,6 +78,7 @@ static void on_accept(int fd, int events, void *arg)
 {
     struct relay *r = arg;
     struct pipe_end *p = xcalloc(1, sizeof(*p));
+
     p->relay = r;
     p->fd[0] = accept(fd, NULL, NULL);
     p->fd[1] = listen_or_connect(r->to, true);
@@ -89,6 +92,7 @@ static void relay_start(struct relay *r, struct loop *loop, unsigned short to)
 {
     struct sockaddr_in a = {0};
     socklen_t len = sizeof(a);
+
     *r = (struct relay){.loop = loop, .to = to};
     r->fd = listen_or_connect(0, false);
     assert_int_equal(getsockname(r->fd, (struct sockaddr *)&a, &len), 0);
@@ -99,6 +103,7 @@ static void relay_start(struct relay *r, struct loop *loop, unsigned short to)
 static void relay_cut(struct relay *r)
 {
     struct pipe_end *p, *tmp;
+
     DL_FOREACH_SAFE(r->pipes, p, tmp)
     {
         pipe_cut(p);
@@ -140,12 +145,14 @@ struct world {
 static void on_guard(void *arg)
 {
     struct world *w = arg;
+
     fail_msg("nothing happened for %d ms, so far: %s", GUARD_MS, w->order);
 }
 
 static void run(struct world *w)
 {
     struct err err = {0};
+
     loop_timer_arm(w->guard, GUARD_MS);
     assert_int_equal(loop_run(w->loop, &err), 0);
     loop_timer_disarm(w->guard);
@@ -170,6 +177,7 @@ static void run_until(struct world *w, const char *order)
 static void on_event(const struct api_event *e, void *arg)
 {
     char word[32];
+
     snprintf(word, sizeof(word), "%d", (int)e->number);
     note(arg, word);
 }
@@ -177,6 +185,7 @@ static void on_event(const struct api_event *e, void *arg)
 static void on_link(bool up, const char *why, void *arg)
 {
     struct world *w = arg;
+
     assert_int_equal(up, !*why);
     snprintf(w->message, sizeof(w->message), "%s", why);
     note(w, up ? "up" : "down");
@@ -185,6 +194,7 @@ static void on_link(bool up, const char *why, void *arg)
 static void on_done(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct world *w = arg;
+
     w->answers++;
     w->status = status;
     snprintf(w->message, sizeof(w->message), "%s", err->msg);
@@ -194,6 +204,7 @@ static void on_done(int status, const json_t *body, const struct err *err, void 
 static void on_closed(void *arg)
 {
     struct world *w = arg;
+
     w->stream = NULL;
 }
 
@@ -201,6 +212,7 @@ static void get_events(struct httpd_req *req, void *arg)
 {
     struct world *w = arg;
     const char *incarnation = httpd_query(req, "incarnation"), *from = httpd_query(req, "from");
+
     assert_string_equal(httpd_peer(req)->role, TLS_ROLE_OPERATOR);
     snprintf(w->query, sizeof(w->query), "%s/%s", incarnation ? incarnation : "", from ? from : "");
     if (w->refuse_stream) {
@@ -217,6 +229,7 @@ static void echo(struct httpd_req *req, void *arg)
     struct world *w = arg;
     size_t len;
     const char *body = httpd_body(req, &len), *id = httpd_param(req, "id");
+
     snprintf(w->last, sizeof(w->last), "%s %.*s", id ? id : "-", (int)len, body ? body : "");
     httpd_reply_json(req, 200, json_object());
 }
@@ -229,6 +242,7 @@ static void refuse(struct httpd_req *req, void *arg)
 static void never(struct httpd_req *req, void *arg)
 {
     struct world *w = arg;
+
     relay_cut(&w->relay);
     httpd_reply_json(req, 200, json_object());
 }
@@ -248,6 +262,7 @@ static void say_event(struct world *w, const char *incarnation, int number)
 {
     FREE_AUTO char *line = xasprintf(
         "{\"incarnation\": \"%s\", \"number\": %d, \"type\": \"Size\"}\n", incarnation, number);
+
     say(w, line);
 }
 
@@ -255,6 +270,7 @@ static void write_file(struct world *w, const char *name, const char *text)
 {
     FREE_AUTO char *path = xasprintf("%s/%s", w->dir, name);
     FILE *f = fopen(path, "w");
+
     assert_non_null(f);
     assert_true(fputs(text, f) >= 0);
     assert_int_equal(fclose(f), 0);
@@ -265,6 +281,7 @@ static void make_certificates(struct world *w)
     struct err err = {0};
     const char *const names[] = {HOST, NULL};
     struct tls_ca *ca = tls_ca_create("ns/x", 30, &err);
+
     assert_non_null(ca);
     w->ca = tls_ca_cert_pem(ca);
     assert_int_equal(
@@ -294,6 +311,7 @@ static void start_client(struct world *w, const char *host, const char *ca)
 {
     struct err err = {0};
     char connect[64];
+
     snprintf(connect, sizeof(connect), "127.0.0.1:%d", w->relay.port);
     struct dvm_client_opts o = {.host = host,
                                 .connect = connect,
@@ -311,6 +329,7 @@ static void start_client(struct world *w, const char *host, const char *ca)
 static void setup_head(struct world *w)
 {
     struct err err = {0};
+
     *w = (struct world){.status = -1};
     w->loop = loop_create(&err);
     assert_non_null(w->loop);
@@ -361,6 +380,7 @@ static void a_client_without_its_keys_is_refused(void **state)
 {
     struct err err = {0};
     struct dvm_client_opts o = {.host = HOST, .ca_pem = "ca", .cert_pem = "cert"};
+
     assert_null(dvm_client_create(NULL, &o, &err));
     assert_non_null(strstr(err.msg, "authority, certificate and key are needed"));
 }
@@ -368,6 +388,7 @@ static void a_client_without_its_keys_is_refused(void **state)
 static void a_head_of_another_name_is_not_believed(void **state)
 {
     struct world w;
+
     setup_head(&w);
     start_client(&w, "y-head.ns.svc", w.ca);
     run_until(&w, "down");
@@ -380,6 +401,7 @@ static void a_head_of_another_authority_is_not_believed(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup_head(&w);
     struct tls_ca *other = tls_ca_create("ns/y", 30, &err);
     FREE_AUTO char *pem = tls_ca_cert_pem(other);
@@ -394,6 +416,7 @@ static void a_head_of_another_authority_is_not_believed(void **state)
 static void events_come_once_and_in_order(void **state)
 {
     struct world w;
+
     setup(&w);
     assert_true(dvm_client_up(w.client));
     assert_string_equal(w.query, "/");
@@ -409,6 +432,7 @@ static void events_come_once_and_in_order(void **state)
 static void a_broken_stream_resumes_after_the_last_event(void **state)
 {
     struct world w;
+
     setup(&w);
     say_event(&w, "abc", 5);
     run_until(&w, "5");
@@ -424,6 +448,7 @@ static void a_broken_stream_resumes_after_the_last_event(void **state)
 static void an_unknown_incarnation_is_followed_from_anew(void **state)
 {
     struct world w;
+
     setup(&w);
     say_event(&w, "abc", 5);
     run_until(&w, "5");
@@ -449,8 +474,10 @@ static void what_cannot_be_followed_starts_over(void **state)
         "{\"incarnation\"\n",
         "[]\n",
     };
+
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct world w;
+
         setup(&w);
         say_event(&w, "abc", 5);
         run_until(&w, "5");
@@ -465,6 +492,7 @@ static void what_cannot_be_followed_starts_over(void **state)
 static void an_event_of_an_unknown_type_is_passed_over(void **state)
 {
     struct world w;
+
     setup(&w);
     say_event(&w, "abc", 5);
     say(&w, "{\"incarnation\": \"abc\", \"number\": 6, \"type\": \"Party\"}\n");
@@ -477,6 +505,7 @@ static void an_event_of_an_unknown_type_is_passed_over(void **state)
 static void a_head_that_is_away_is_told_once_and_poked_back(void **state)
 {
     struct world w;
+
     setup(&w);
     w.refuse_stream = 503;
     relay_cut(&w.relay);
@@ -495,6 +524,7 @@ static void a_question_carries_its_body_and_id(void **state)
     uint32_t targets[] = {5, 6};
     struct api_campaign_request r = {
         .sequence = 7, .deadline_s = -1, .ntargets = 2, .targets = targets};
+
     setup(&w);
     assert_int_equal(dvm_client_put_campaign(w.client, "a/b", &r, on_done, &w, &err), 0);
     run_until(&w, "answer");
@@ -516,6 +546,7 @@ static void a_refusal_carries_the_heads_words(void **state)
     struct world w;
     struct err err = {0};
     struct api_size s = {.sequence = 7, .members = 1};
+
     setup(&w);
     assert_int_equal(dvm_client_put_size(w.client, &s, on_done, &w, &err), 0);
     run_until(&w, "answer");
@@ -528,6 +559,7 @@ static void an_answer_that_breaks_or_is_no_json_has_no_status(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w);
     assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), 0);
     run_until(&w, "answer");
@@ -546,6 +578,7 @@ static void too_many_questions_are_refused_and_forgotten_with_the_client(void **
 {
     struct world w;
     struct err err = {0};
+
     setup(&w);
     for (int i = 0; i < 64; i++)
         assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), 0);
@@ -558,6 +591,7 @@ static void too_many_questions_are_refused_and_forgotten_with_the_client(void **
 static void on_link_destroy(bool up, const char *why, void *arg)
 {
     struct world *w = arg;
+
     dvm_client_destroy(w->client);
     w->client = NULL;
     loop_stop(w->loop);
@@ -566,10 +600,12 @@ static void on_link_destroy(bool up, const char *why, void *arg)
 static void the_client_may_be_destroyed_in_its_callbacks(void **state)
 {
     struct world w;
+
     setup_head(&w);
     for (int i = 0; i < 2; i++) {
         struct err err = {0};
         char connect[64];
+
         snprintf(connect, sizeof(connect), "127.0.0.1:%d", i ? w.relay.port : 1);
         struct dvm_client_opts o = {.host = HOST,
                                     .connect = connect,
@@ -591,6 +627,7 @@ static void clients_that_share_their_sockets_end_by_themselves(void **state)
     struct world w;
     struct err err = {0};
     char connect[64];
+
     setup_head(&w);
     struct http *http = http_create(w.loop, &err);
     snprintf(connect, sizeof(connect), "127.0.0.1:%d", w.relay.port);
@@ -636,5 +673,6 @@ int main(void)
         cmocka_unit_test(the_client_may_be_destroyed_in_its_callbacks),
         cmocka_unit_test(clients_that_share_their_sockets_end_by_themselves),
     };
+
     return cmocka_run_group_tests_name("dvm", tests, NULL, NULL);
 }

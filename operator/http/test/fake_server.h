@@ -57,6 +57,7 @@ static inline void fake_flush(struct fake_conn *c)
 {
     while (c->out.len > 0) {
         ssize_t n = send(c->fd, c->out.data, c->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
         if (n <= 0)
             break;
         buf_consume(&c->out, (size_t)n);
@@ -87,6 +88,7 @@ static inline void fake_reply(struct fake_conn *c, int status, const char *body)
     FREE_AUTO char *text = xasprintf("HTTP/1.1 %d Word\r\nContent-Type: application/json\r\n"
                                      "Content-Length: %zu\r\n\r\n%s",
                                      status, strlen(body), body);
+
     fake_text(c, text);
 }
 
@@ -99,6 +101,7 @@ static inline void fake_stream(struct fake_conn *c)
 static inline void fake_chunk(struct fake_conn *c, const char *text)
 {
     FREE_AUTO char *chunk = xasprintf("%zx\r\n%s\r\n", strlen(text), text);
+
     fake_text(c, chunk);
 }
 
@@ -112,6 +115,7 @@ static inline bool fake_take(struct fake_conn *c)
 {
     char *data = (char *)c->in.data;
     char *end = c->in.len ? memmem(data, c->in.len, "\r\n\r\n", 4) : NULL;
+
     if (!end)
         return false;
     FREE_AUTO char *head = strndup(data, (size_t)(end - data));
@@ -134,6 +138,7 @@ static inline void fake_on_ready(int fd, int events, void *arg)
     struct fake_conn *c = arg;
     char data[65536];
     ssize_t n = events & LOOP_READ ? recv(fd, data, sizeof(data), MSG_DONTWAIT) : 1;
+
     if (n <= 0) {
         fake_drop(c);
         return;
@@ -155,6 +160,7 @@ static inline void fake_on_accept(int fd, int events, void *arg)
 {
     struct fake *f = arg;
     struct fake_conn *c = xcalloc(1, sizeof(*c));
+
     c->fake = f;
     c->fd = accept(fd, NULL, NULL);
     if (c->fd < 0)
@@ -174,6 +180,7 @@ static inline void fake_start(struct fake *f, struct loop *loop, unsigned short 
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(a);
     int on = 1;
+
     *f = (struct fake){.loop = loop, .on_request = on_request, .arg = arg};
     f->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(f->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -187,6 +194,7 @@ static inline void fake_start(struct fake *f, struct loop *loop, unsigned short 
 static inline void fake_stop(struct fake *f)
 {
     struct fake_conn *c, *tmp;
+
     DL_FOREACH_SAFE(f->conns, c, tmp)
     {
         fake_drop(c);

@@ -42,6 +42,7 @@ static void on_guard(void *arg)
 static void run(struct world *w)
 {
     struct err err = {0};
+
     loop_timer_arm(w->guard, GUARD_MS);
     assert_int_equal(loop_run(w->loop, &err), 0);
     loop_timer_disarm(w->guard);
@@ -50,12 +51,14 @@ static void run(struct world *w)
 static void on_open(void *arg)
 {
     struct world *w = arg;
+
     w->opens++;
 }
 
 static void on_line(char *line, size_t len, void *arg)
 {
     struct world *w = arg;
+
     assert_int_equal(strlen(line), len);
     w->lines++;
     size_t used = strlen(w->body);
@@ -67,6 +70,7 @@ static void on_line(char *line, size_t len, void *arg)
 static void on_end(const struct http_answer *a, void *arg)
 {
     struct world *w = arg;
+
     w->ends++;
     w->status = a->status;
     snprintf(w->why, sizeof(w->why), "%s", a->why);
@@ -83,6 +87,7 @@ static void on_end(const struct http_answer *a, void *arg)
 static void setup(struct world *w, fake_fn *on_request)
 {
     struct err err = {0};
+
     *w = (struct world){.status = -1};
     w->loop = loop_create(&err);
     assert_non_null(w->loop);
@@ -104,6 +109,7 @@ static void teardown(struct world *w)
 static struct http_call_opts options(struct world *w)
 {
     static const struct http_peer peer = {0};
+
     return (struct http_call_opts){.method = "GET",
                                    .url = w->url,
                                    .peer = &peer,
@@ -116,6 +122,7 @@ static struct http_call_opts options(struct world *w)
 static void start(struct world *w, const struct http_call_opts *o)
 {
     struct err err = {0};
+
     w->call = http_start(w->http, o, &err);
     assert_non_null(w->call);
     assert_int_equal(w->ends, 0);
@@ -134,6 +141,7 @@ static void serve_ok(struct fake_conn *c, const char *method, const char *target
                      const char *body, void *arg)
 {
     struct world *w = arg;
+
     snprintf(w->method, sizeof(w->method), "%s", method);
     snprintf(w->head, sizeof(w->head), "%s", head);
     snprintf(w->request_body, sizeof(w->request_body), "%s", body);
@@ -168,6 +176,7 @@ static void serve_long(struct fake_conn *c, const char *method, const char *targ
                        const char *head, const char *body, void *arg)
 {
     char text[1002];
+
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     fake_reply(c, 200, text);
@@ -208,6 +217,7 @@ static void serve_endless_line(struct fake_conn *c, const char *method, const ch
                                const char *head, const char *body, void *arg)
 {
     FREE_AUTO char *text = xmalloc((8u << 20) + 1);
+
     memset(text, 'x', 8u << 20);
     text[8u << 20] = '\0';
     fake_stream(c);
@@ -226,6 +236,7 @@ static void serve_one_line_then_silence(struct fake_conn *c, const char *method,
 static void a_refused_connection_is_an_end_without_status(void **state)
 {
     struct world w;
+
     setup(&w, serve_ok);
     fake_stop(&w.server);
     struct http_call_opts o = options(&w);
@@ -240,8 +251,10 @@ static void a_refused_connection_is_an_end_without_status(void **state)
 static void a_server_that_hangs_up_is_an_end_without_status(void **state)
 {
     fake_fn *const servers[] = {serve_close, serve_garbage, serve_short};
+
     for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
         struct world w;
+
         setup(&w, servers[i]);
         struct http_call_opts o = options(&w);
         start(&w, &o);
@@ -255,6 +268,7 @@ static void a_server_that_hangs_up_is_an_end_without_status(void **state)
 static void an_answer_over_the_limit_is_not_kept(void **state)
 {
     struct world w;
+
     setup(&w, serve_long);
     struct http_call_opts o = options(&w);
     start(&w, &o);
@@ -267,6 +281,7 @@ static void an_answer_over_the_limit_is_not_kept(void **state)
 static void a_server_that_says_nothing_is_given_up_on_time(void **state)
 {
     struct world w;
+
     setup(&w, serve_nothing);
     struct http_call_opts o = options(&w);
     o.timeout_ms = 50;
@@ -280,6 +295,7 @@ static void a_server_that_says_nothing_is_given_up_on_time(void **state)
 static void a_bad_address_is_an_end_without_status(void **state)
 {
     struct world w;
+
     setup(&w, serve_ok);
     snprintf(w.url, sizeof(w.url), "ftp://127.0.0.1/");
     struct http_call_opts o = options(&w);
@@ -293,6 +309,7 @@ static void an_answer_comes_whole_with_its_status(void **state)
 {
     static const char *const headers[] = {"X-One: 1", "Content-Type: application/json", NULL};
     struct world w;
+
     setup(&w, serve_ok);
     struct http_call_opts o = options(&w);
     o.method = "PATCH";
@@ -314,6 +331,7 @@ static void an_answer_comes_whole_with_its_status(void **state)
 static void a_put_without_a_body_says_so(void **state)
 {
     struct world w;
+
     setup(&w, serve_ok);
     struct http_call_opts o = options(&w);
     o.method = "PUT";
@@ -329,9 +347,11 @@ static void a_put_without_a_body_says_so(void **state)
 static void a_second_call_uses_the_first_ones_connection(void **state)
 {
     struct world w;
+
     setup(&w, serve_ok);
     for (int i = 0; i < 2; i++) {
         struct http_call_opts o = options(&w);
+
         w.ends = 0;
         start(&w, &o);
         run(&w);
@@ -345,6 +365,7 @@ static void a_connection_may_lead_elsewhere_than_the_url(void **state)
 {
     struct world w;
     char connect[64];
+
     setup(&w, serve_ok);
     snprintf(connect, sizeof(connect), "127.0.0.1:%d", w.server.port);
     snprintf(w.url, sizeof(w.url), "http://x-head.ns.svc:7443/");
@@ -361,6 +382,7 @@ static void a_connection_may_lead_elsewhere_than_the_url(void **state)
 static void a_stream_that_is_refused_has_an_answer_like_any_other(void **state)
 {
     struct world w;
+
     setup(&w, serve_410);
     start_stream(&w, options(&w));
     run(&w);
@@ -374,6 +396,7 @@ static void a_stream_that_is_refused_has_an_answer_like_any_other(void **state)
 static void a_stream_comes_line_by_line(void **state)
 {
     struct world w;
+
     setup(&w, serve_lines);
     start_stream(&w, options(&w));
     run(&w);
@@ -387,8 +410,10 @@ static void a_stream_comes_line_by_line(void **state)
 static void a_stream_that_ends_within_a_line_is_broken(void **state)
 {
     fake_fn *const servers[] = {serve_half_line, serve_broken_stream};
+
     for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
         struct world w;
+
         setup(&w, servers[i]);
         start_stream(&w, options(&w));
         run(&w);
@@ -402,6 +427,7 @@ static void a_stream_that_ends_within_a_line_is_broken(void **state)
 static void a_line_over_the_limit_ends_the_stream(void **state)
 {
     struct world w;
+
     setup(&w, serve_endless_line);
     start_stream(&w, options(&w));
     run(&w);
@@ -414,6 +440,7 @@ static void a_line_over_the_limit_ends_the_stream(void **state)
 static void a_stream_without_headers_is_given_up_on_time(void **state)
 {
     struct world w;
+
     setup(&w, serve_nothing);
     struct http_call_opts o = options(&w);
     o.timeout_ms = 50;
@@ -427,6 +454,7 @@ static void a_stream_without_headers_is_given_up_on_time(void **state)
 static void a_stream_that_falls_silent_is_given_up_on_time(void **state)
 {
     struct world w;
+
     setup(&w, serve_one_line_then_silence);
     struct http_call_opts o = options(&w);
     o.silence_ms = 50;
@@ -448,6 +476,7 @@ static void cancel_here(struct world *w)
 static void a_stream_cancelled_in_its_own_callback_says_no_more(void **state)
 {
     struct world w;
+
     setup(&w, serve_lines);
     w.on_line_do = cancel_here;
     start_stream(&w, options(&w));
@@ -468,6 +497,7 @@ static void destroy_here(struct world *w)
 static void the_client_may_be_destroyed_in_any_callback(void **state)
 {
     struct world w;
+
     setup(&w, serve_lines);
     w.on_line_do = destroy_here;
     start_stream(&w, options(&w));
@@ -499,6 +529,7 @@ static void start_another(struct world *w)
 {
     struct err err = {0};
     struct http_call_opts o = options(w);
+
     if (w->ends == 1)
         w->call = http_start(w->http, &o, &err);
 }
@@ -506,6 +537,7 @@ static void start_another(struct world *w)
 static void a_new_call_may_be_started_in_a_callback(void **state)
 {
     struct world w;
+
     setup(&w, serve_ok);
     struct http_call_opts o = options(&w);
     w.on_end_do = start_another;
@@ -521,6 +553,7 @@ static void a_new_call_may_be_started_in_a_callback(void **state)
 static void running_calls_end_silently_with_the_client(void **state)
 {
     struct world w;
+
     setup(&w, serve_nothing);
     struct http_call_opts o = options(&w);
     start(&w, &o);
@@ -551,6 +584,7 @@ int getaddrinfo(const char *__name, const char *__service, const struct addrinfo
 static void a_name_that_is_slow_to_resolve_holds_nobody_up(void **state)
 {
     struct world w;
+
     setup(&w, serve_ok);
     resolver_held = true;
     snprintf(w.url, sizeof(w.url), "http://slow.invalid/");
@@ -574,6 +608,7 @@ static void a_name_that_is_slow_to_resolve_holds_nobody_up(void **state)
 static void what_may_not_stand_in_a_query_is_escaped(void **state)
 {
     FREE_AUTO char *text = http_escape("a=b,c in (d&e)/\xc3\xbc-._~");
+
     assert_string_equal(text, "a%3Db%2Cc%20in%20%28d%26e%29%2F%C3%BC-._~");
 }
 
@@ -602,5 +637,6 @@ int main(void)
         cmocka_unit_test(what_may_not_stand_in_a_query_is_escaped),
         cmocka_unit_test(a_name_that_is_slow_to_resolve_holds_nobody_up),
     };
+
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);
 }

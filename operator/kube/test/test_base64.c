@@ -62,9 +62,10 @@ static void a_long_text_is_decoded(void **state)
     char text[4097];
     struct err err = {0};
 
-    for (size_t i = 0; i < 4096; i += 4)
+    for (size_t i = 0; i < 4096; i += 4) {
         for (size_t k = 0; k < 4; k++)
             text[i + k] = "Zm9v"[k];
+    }
     text[4096] = '\0';
     FREE_AUTO char *got = kube_base64_decode(text, &err);
     assert_int_equal(strlen(got), 3072);

@@ -28,6 +28,7 @@ static void write_file(const char *name, const char *text)
     FREE_AUTO char *path = path_of(name);
     FREE_AUTO char *tmp = path_of("tmp");
     FILE *f = fopen(tmp, "w");
+
     assert_non_null(f);
     assert_true(fputs(text, f) >= 0);
     assert_int_equal(fclose(f), 0);
@@ -43,8 +44,10 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
     static const char *const names[] = {"config", "ca.crt", "token", "namespace", "crt", "key"};
+
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         FREE_AUTO char *path = path_of(names[i]);
+
         unlink(path);
     }
     return rmdir(dir);
@@ -61,6 +64,7 @@ static int remove_dir(void **state)
 static struct kube_config *load(const char *text, const char *context, struct err *err)
 {
     FREE_AUTO char *path = path_of("config");
+
     write_file("config", text);
     return kube_config_load(path, context, err);
 }
@@ -102,9 +106,11 @@ static void a_kubeconfig_that_cannot_be_followed_is_refused(void **state)
         {CONTEXTS CLUSTER "users:\n- name: u\n  user: {token: 12}\n",
          "user \"u\": token is no text (quote it)"},
     };
+
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         struct err err = {0};
         FREE_AUTO char *message = xasprintf("kubeconfig %s/config: %s", dir, refusals[i].message);
+
         assert_null(load(refusals[i].text, NULL, &err));
         assert_string_equal(err.msg, message);
     }
@@ -113,6 +119,7 @@ static void a_kubeconfig_that_cannot_be_followed_is_refused(void **state)
 static void a_file_that_is_not_there_is_named(void **state)
 {
     struct err err = {0};
+
     assert_null(
         load(CONTEXTS CLUSTER "users:\n- name: u\n  user: {tokenFile: none}\n", NULL, &err));
     assert_non_null(strstr(err.msg, "tokenFile"));
@@ -125,6 +132,7 @@ static void the_current_context_is_used_unless_one_is_named(void **state)
 {
     struct err err = {0};
     struct kube_config *c = load(CONTEXTS CLUSTER USER, NULL, &err);
+
     assert_non_null(c);
     assert_string_equal(kube_config_server(c), "https://10.0.0.1:6443");
     assert_string_equal(kube_config_namespace(c), "hpc");
@@ -145,6 +153,7 @@ static void inline_data_is_decoded_and_wins_over_files(void **state)
                       "users:\n- name: u\n  user: {client-certificate-data: Y2VydA==, "
                       "client-key-data: a2V5}\n",
              NULL, &err);
+
     assert_non_null(c);
     struct http_peer p = kube_config_peer(c);
     assert_string_equal(p.ca_pem, "ca");
@@ -158,6 +167,7 @@ static void inline_data_is_decoded_and_wins_over_files(void **state)
 static void relative_files_are_beside_the_kubeconfig(void **state)
 {
     struct err err = {0};
+
     write_file("ca.crt", "ca\n");
     write_file("crt", "cert\n");
     write_file("key", "key\n");
@@ -180,6 +190,7 @@ static void another_tls_name_changes_the_url_but_not_where_it_leads(void **state
         load(CONTEXTS "clusters:\n- name: k\n  cluster: {server: \"https://10.0.0.1/p/\", "
                       "tls-server-name: kube.local, proxy-url: \"http://p:1\"}\n" USER,
              NULL, &err);
+
     assert_non_null(c);
     assert_string_equal(c->base, "https://kube.local:443/p");
     struct http_peer p = kube_config_peer(c);
@@ -192,6 +203,7 @@ static void without_a_path_the_environment_says_which_file(void **state)
 {
     struct err err = {0};
     FREE_AUTO char *path = path_of("config");
+
     write_file("config", CONTEXTS CLUSTER USER);
     setenv("KUBECONFIG", path, 1);
     struct kube_config *c = kube_config_load(NULL, NULL, &err);
@@ -206,6 +218,7 @@ static void without_a_path_the_environment_says_which_file(void **state)
 static void outside_of_a_pod_there_is_no_service_account(void **state)
 {
     struct err err = {0};
+
     unsetenv("KUBERNETES_SERVICE_HOST");
     assert_null(kube_config_in_cluster(&err));
     assert_non_null(strstr(err.msg, "not in a pod"));
@@ -218,6 +231,7 @@ static void outside_of_a_pod_there_is_no_service_account(void **state)
 static void a_service_account_is_read_from_its_files(void **state)
 {
     struct err err = {0};
+
     write_file("ca.crt", "ca");
     write_file("token", "one\n");
     write_file("namespace", "hpc\n");
@@ -235,6 +249,7 @@ static void a_service_account_is_read_from_its_files(void **state)
 static void a_token_file_that_changes_is_read_again_but_not_all_the_time(void **state)
 {
     struct err err = {0};
+
     write_file("token", "one");
     struct kube_config *c =
         load(CONTEXTS CLUSTER "users:\n- name: u\n  user: {tokenFile: token}\n", NULL, &err);
@@ -256,6 +271,7 @@ static void a_token_file_that_vanishes_leaves_the_old_token(void **state)
 {
     struct err err = {0};
     FREE_AUTO char *path = path_of("token");
+
     write_file("token", "one");
     struct kube_config *c =
         load(CONTEXTS CLUSTER "users:\n- name: u\n  user: {tokenFile: token}\n", NULL, &err);
@@ -284,5 +300,6 @@ int main(void)
         cmocka_unit_test(a_token_file_that_changes_is_read_again_but_not_all_the_time),
         cmocka_unit_test(a_token_file_that_vanishes_leaves_the_old_token),
     };
+
     return cmocka_run_group_tests_name("config", tests, make_dir, remove_dir);
 }

@@ -36,6 +36,7 @@ static void on_guard(void *arg)
 static void run(struct world *w)
 {
     struct err err = {0};
+
     loop_timer_arm(w->guard, GUARD_MS);
     assert_int_equal(loop_run(w->loop, &err), 0);
     loop_timer_disarm(w->guard);
@@ -44,6 +45,7 @@ static void run(struct world *w)
 static void on_turn(void *arg)
 {
     struct world *w = arg;
+
     loop_stop(w->loop);
 }
 
@@ -57,6 +59,7 @@ static void turn(struct world *w)
 static struct kube_config *config_of(struct world *w)
 {
     struct kube_config *c = xcalloc(1, sizeof(*c));
+
     c->server = xasprintf("http://127.0.0.1:%d", w->server.port);
     c->base = xstrdup(c->server);
     c->ns = xstrdup("hpc");
@@ -67,6 +70,7 @@ static struct kube_config *config_of(struct world *w)
 static void setup(struct world *w, fake_fn *on_request)
 {
     struct err err = {0};
+
     *w = (struct world){.stop_after = 1, .status = -1};
     w->loop = loop_create(&err);
     assert_non_null(w->loop);
@@ -88,6 +92,7 @@ static void on_done(int status, const json_t *body, const struct err *err, void 
 {
     struct world *w = arg;
     const char *word = json_string_value(json_object_get(body, "word"));
+
     w->ends++;
     w->status = status;
     w->code = err->code;
@@ -101,6 +106,7 @@ static void on_event(const char *type, const json_t *object, void *arg)
 {
     struct world *w = arg;
     const char *word = json_string_value(json_object_get(object, "word"));
+
     w->events++;
     size_t used = strlen(w->order);
     snprintf(w->order + used, sizeof(w->order) - used, "%s%s|", type, word ? word : "");
@@ -111,6 +117,7 @@ static unsigned long get(struct world *w, const char *path)
     struct err err = {0};
     struct kube_verb v = {.method = "GET", .path = path};
     unsigned long id = kube_request(w->kube, &v, on_done, w, &err);
+
     assert_true(id > 0);
     return id;
 }
@@ -119,6 +126,7 @@ static unsigned long watch(struct world *w)
 {
     struct err err = {0};
     unsigned long id = kube_watch(w->kube, "/api/v1/pods?watch=1", on_event, on_done, w, &err);
+
     assert_true(id > 0);
     return id;
 }
@@ -133,6 +141,7 @@ SERVER(serve_echo)
 {
     struct world *w = arg;
     FREE_AUTO char *answer = xasprintf("{\"word\": \"%s\"}", target + strlen(target) - 1);
+
     snprintf(w->head, sizeof(w->head), "%s\n\n%s", head, body);
     w->requests++;
     fake_reply(c, 200, answer);
@@ -171,6 +180,7 @@ SERVER(serve_close)
 SERVER(serve_later)
 {
     struct world *w = arg;
+
     w->requests++;
     w->held[w->nheld++] = c;
     if (w->nheld == 32)
@@ -215,6 +225,7 @@ SERVER(serve_watch_broken)
 SERVER(serve_watch_huge)
 {
     FREE_AUTO char *line = xmalloc((17u << 20) + 1);
+
     memset(line, 'x', 17u << 20);
     line[17u << 20] = '\0';
     fake_stream(c);
@@ -237,6 +248,7 @@ static void what_is_no_request_is_refused_at_once(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w, serve_echo);
     struct kube_verb trace = {.method = "TRACE", .path = "/"};
     assert_int_equal(kube_request(w.kube, &trace, on_done, &w, &err), 0);
@@ -251,8 +263,10 @@ static void what_is_no_request_is_refused_at_once(void **state)
 static void an_answer_that_is_no_json_object_is_none(void **state)
 {
     fake_fn *const servers[] = {serve_garbage, serve_list};
+
     for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
         struct world w;
+
         setup(&w, servers[i]);
         get(&w, "/api/x");
         run(&w);
@@ -266,6 +280,7 @@ static void an_answer_that_is_no_json_object_is_none(void **state)
 static void a_server_that_hangs_up_gives_no_status(void **state)
 {
     struct world w;
+
     setup(&w, serve_close);
     get(&w, "/api/x");
     run(&w);
@@ -279,6 +294,7 @@ static void a_server_that_is_slow_is_given_up(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w, serve_later);
     struct kube_verb v = {.method = "GET", .path = "/api/x", .timeout_ms = 50};
     assert_true(kube_request(w.kube, &v, on_done, &w, &err) > 0);
@@ -299,8 +315,10 @@ static void a_refusal_carries_the_servers_own_words(void **state)
         {serve_429, 429, "GET /api/x: HTTP status 429: too many requests"},
         {serve_500, 500, "GET /api/x: HTTP status 500: "},
     };
+
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world w;
+
         setup(&w, cases[i].server);
         get(&w, "/api/x");
         run(&w);
@@ -315,6 +333,7 @@ static void a_request_says_who_asks_and_what(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w, serve_echo);
     json_t *body = json_pack("{s:i}", "a", 1);
     struct kube_verb v = {.method = "PATCH",
@@ -337,6 +356,7 @@ static void a_request_says_who_asks_and_what(void **state)
 static void the_thirty_third_request_waits_for_an_answer(void **state)
 {
     struct world w;
+
     setup(&w, serve_later);
     for (int i = 0; i < 40; i++)
         get(&w, "/api/x");
@@ -357,6 +377,7 @@ static void a_queue_that_is_full_refuses_with_a_reason(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w, serve_later);
     struct kube_verb v = {.method = "GET", .path = "/api/x"};
     for (int i = 0; i < 4096; i++)
@@ -370,6 +391,7 @@ static void a_queue_that_is_full_refuses_with_a_reason(void **state)
 static void a_cancelled_request_is_not_heard_of_again(void **state)
 {
     struct world w;
+
     setup(&w, serve_echo);
     unsigned long id = get(&w, "/api/1");
     get(&w, "/api/2");
@@ -385,6 +407,7 @@ static void a_cancelled_request_is_not_heard_of_again(void **state)
 static void destroy_kube(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct world *w = arg;
+
     kube_destroy(w->kube);
     w->kube = NULL;
     on_done(status, body, err, arg);
@@ -394,6 +417,7 @@ static void the_kube_may_be_destroyed_by_an_answer(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w, serve_echo);
     struct kube_verb v = {.method = "GET", .path = "/api/x"};
     assert_true(kube_request(w.kube, &v, destroy_kube, &w, &err) > 0);
@@ -406,6 +430,7 @@ static void the_kube_may_be_destroyed_by_an_answer(void **state)
 static void a_watch_tells_its_events_in_order_and_its_end(void **state)
 {
     struct world w;
+
     setup(&w, serve_watch);
     watch(&w);
     assert_int_equal(kube_stats(w.kube).watches_open, 1);
@@ -419,6 +444,7 @@ static void a_watch_tells_its_events_in_order_and_its_end(void **state)
 static void an_error_event_is_the_end_with_its_code(void **state)
 {
     struct world w;
+
     setup(&w, serve_watch_410);
     watch(&w);
     run(&w);
@@ -432,6 +458,7 @@ static void an_error_event_is_the_end_with_its_code(void **state)
 static void a_watch_that_is_refused_ends_with_the_status(void **state)
 {
     struct world w;
+
     setup(&w, serve_409);
     watch(&w);
     run(&w);
@@ -444,8 +471,10 @@ static void a_watch_that_is_refused_ends_with_the_status(void **state)
 static void a_broken_watch_ends_without_a_status(void **state)
 {
     fake_fn *const servers[] = {serve_watch_garbage, serve_watch_broken};
+
     for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
         struct world w;
+
         setup(&w, servers[i]);
         watch(&w);
         run(&w);
@@ -459,6 +488,7 @@ static void a_broken_watch_ends_without_a_status(void **state)
 static void an_event_without_an_object_ends_the_watch(void **state)
 {
     struct world w;
+
     setup(&w, serve_watch_no_object);
     watch(&w);
     run(&w);
@@ -471,6 +501,7 @@ static void an_event_without_an_object_ends_the_watch(void **state)
 static void a_huge_line_ends_the_watch(void **state)
 {
     struct world w;
+
     setup(&w, serve_watch_huge);
     watch(&w);
     run(&w);
@@ -483,6 +514,7 @@ static void a_huge_line_ends_the_watch(void **state)
 static void on_event_cancel(const char *type, const json_t *object, void *arg)
 {
     struct world *w = arg;
+
     w->events++;
     if (object) {
         kube_cancel(w->kube, 1);
@@ -494,6 +526,7 @@ static void a_watch_may_be_cancelled_by_its_own_event(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w, serve_watch);
     assert_int_equal(kube_watch(w.kube, "/x?watch=1", on_event_cancel, on_done, &w, &err), 1);
     run(&w);
@@ -505,6 +538,7 @@ static void a_watch_may_be_cancelled_by_its_own_event(void **state)
 static void open_watches_do_not_hold_up_requests(void **state)
 {
     struct world w;
+
     setup(&w, serve_watch_open);
     for (int i = 0; i < 40; i++)
         watch(&w);
@@ -538,5 +572,6 @@ int main(void)
         cmocka_unit_test(a_watch_may_be_cancelled_by_its_own_event),
         cmocka_unit_test(open_watches_do_not_hold_up_requests),
     };
+
     return cmocka_run_group_tests_name("kube", tests, NULL, NULL);
 }

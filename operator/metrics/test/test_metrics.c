@@ -36,18 +36,21 @@ static void on_guard(void *arg)
 static void on_scrape(struct metrics_sample *out, void *arg)
 {
     struct world *w = arg;
+
     *out = w->sample;
 }
 
 static const char *not_ready(void *arg)
 {
     struct world *w = arg;
+
     return w->why;
 }
 
 static void on_end(const struct http_answer *a, void *arg)
 {
     struct world *w = arg;
+
     w->status = a->status;
     free(w->body);
     w->body = strndup(a->body, a->len);
@@ -57,6 +60,7 @@ static void on_end(const struct http_answer *a, void *arg)
 static void setup(struct world *w)
 {
     struct err err = {0};
+
     *w = (struct world){0};
     w->loop = loop_create(&err);
     assert_non_null(w->loop);
@@ -90,6 +94,7 @@ static void get(struct world *w, const char *path)
                                .timeout_ms = GUARD_MS,
                                .on_end = on_end,
                                .arg = w};
+
     assert_non_null(http_start(w->http, &o, &err));
     loop_timer_arm(w->guard, GUARD_MS);
     assert_int_equal(loop_run(w->loop, &err), 0);
@@ -99,6 +104,7 @@ static void get(struct world *w, const char *path)
 static void assert_line(const char *text, const char *line)
 {
     FREE_AUTO char *whole = xasprintf("\n%s\n", line);
+
     if (!strstr(text, whole))
         fail_msg("no line \"%s\" in:\n%s", line, text);
 }
@@ -107,6 +113,7 @@ static void a_port_that_is_taken_is_an_error_with_a_reason(void **state)
 {
     struct world w;
     struct err err = {0};
+
     setup(&w);
     struct metrics_opts o = {.addr = "127.0.0.1", .port = metrics_port(w.metrics)};
     assert_null(metrics_create(w.loop, &o, &err));
@@ -117,6 +124,7 @@ static void a_port_that_is_taken_is_an_error_with_a_reason(void **state)
 static void an_unknown_path_is_not_found(void **state)
 {
     struct world w;
+
     setup(&w);
     get(&w, "/other");
     assert_int_equal(w.status, 404);
@@ -126,6 +134,7 @@ static void an_unknown_path_is_not_found(void **state)
 static void readiness_tells_what_is_missing(void **state)
 {
     struct world w;
+
     setup(&w);
     w.why = "the list of clusters has not come yet";
     get(&w, "/readyz");
@@ -142,6 +151,7 @@ static void readiness_tells_what_is_missing(void **state)
 static void what_was_counted_is_told(void **state)
 {
     struct world w;
+
     setup(&w);
     metrics_reconcile(w.metrics, true, 1500);
     metrics_reconcile(w.metrics, true, 7);
@@ -172,6 +182,7 @@ static void a_clusters_sizes_are_told_until_it_is_gone(void **state)
 {
     struct world w;
     struct metrics_cluster sizes = {.spec = 8, .desired = 7, .current = 6, .ready = 5};
+
     setup(&w);
     metrics_cluster_set(w.metrics, "hpc", "x", &sizes);
     sizes.ready = 6;
@@ -197,6 +208,7 @@ static void every_family_is_described_once_before_its_samples(void **state)
     struct world w;
     char seen[64][128];
     int n = 0;
+
     setup(&w);
     FREE_AUTO char *text = metrics_text(w.metrics);
     char *save = NULL, family[128] = "";
@@ -224,5 +236,6 @@ int main(void)
         cmocka_unit_test(a_clusters_sizes_are_told_until_it_is_gone),
         cmocka_unit_test(every_family_is_described_once_before_its_samples),
     };
+
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ static json_t *parse(const char *text)
 {
     json_error_t e;
     json_t *o = json_loads(text, 0, &e);
+
     if (!o)
         fail_msg("%s in %s", e.text, text);
     return o;
@@ -32,6 +33,7 @@ static void assert_spec_refused(const char *spec, const char *why)
     json_t *o = parse(text);
     struct cluster c;
     struct err err = {0};
+
     assert_int_equal(cluster_decode(o, &c, &err), 0);
     if (cluster_decode_spec(o, &c, &err) == 0)
         fail_msg("accepted: %s", spec);
@@ -85,6 +87,7 @@ static void assert_name(const char *name, bool fine)
     json_t *o = parse(text);
     struct cluster c;
     struct err err = {0};
+
     assert_int_equal(cluster_decode(o, &c, &err), 0);
     if ((cluster_decode_spec(o, &c, &err) == 0) != fine)
         fail_msg("%s: %s", name, err.msg);
@@ -107,10 +110,12 @@ static void an_object_without_metadata_is_refused(void **state)
 {
     static const char *const bad[] = {"[]", "{}", "{\"metadata\": {}}",
                                       "{\"metadata\": {\"name\": \"x\", \"namespace\": \"n\"}}"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         json_t *o = parse(bad[i]);
         struct cluster c;
         struct err err = {0};
+
         assert_int_equal(cluster_decode(o, &c, &err), -1);
         assert_true(err.msg[0]);
         json_decref(o);
@@ -123,6 +128,7 @@ static void assert_status_refused(const char *status, const char *why)
     json_t *o = parse(text);
     struct cluster c;
     struct err err = {0};
+
     assert_int_equal(cluster_decode(o, &c, &err), -1);
     if (!strstr(err.msg, why))
         fail_msg("\"%s\" does not say \"%s\"", err.msg, why);
@@ -168,6 +174,7 @@ static void a_whole_spec_is_decoded(void **state)
         "\"deadlineSeconds\": 9}, \"template\": {\"spec\": {}}}}");
     struct cluster c;
     struct err err = {0};
+
     assert_int_equal(cluster_decode(o, &c, &err), 0);
     assert_int_equal(cluster_decode_spec(o, &c, &err), 0);
     assert_int_equal(c.replicas, 5);
@@ -188,12 +195,13 @@ static void a_whole_spec_is_decoded(void **state)
 static void a_record_survives_the_way_through_json(void **state)
 {
     struct cluster_record r = {.sequence = 9, .size_sequence = 8, .size_members = 5};
+
     r.size_limits = (struct api_size_limits){true, 0, 12};
     r.grants = (struct cluster_grants){.members = -2, .seen = 8, .nrunning = 2};
     r.grants.running[0] = (struct cluster_grant){6, true, 3};
     r.grants.running[1] = (struct cluster_grant){8, false, -1};
     struct cluster_campaign *g = &r.campaign;
-    memcpy(r.incarnation, "0123456789abcdef", sizeof r.incarnation);
+    memcpy(r.incarnation, "0123456789abcdef", sizeof(r.incarnation));
     *g = (struct cluster_campaign){.present = true,
                                    .sequence = 9,
                                    .kind = CLUSTER_SHRINK,
@@ -204,7 +212,7 @@ static void a_record_survives_the_way_through_json(void **state)
                                    .phase = CLUSTER_DRAINING,
                                    .recorded_ms = 1700000000123,
                                    .accepted_ms = 1700000000456};
-    memcpy(g->id, "shrink-9", sizeof "shrink-9");
+    memcpy(g->id, "shrink-9", sizeof("shrink-9"));
     g->waiting = parse("[{\"job\": \"j\", \"ranks\": [1, 2]}]");
     json_t *o = parse("{" META "}");
     json_object_set_new(o, "status", cluster_record_encode(&r));
@@ -230,6 +238,7 @@ static void an_older_answer_does_not_turn_a_campaign_back(void **state)
 {
     struct cluster_campaign c = {.present = true, .phase = CLUSTER_REMOVING};
     struct api_campaign told = {.phase = API_PHASE_DRAINING};
+
     cluster_campaign_merge(&c, &told);
     assert_int_equal(c.phase, CLUSTER_REMOVING);
     told.phase = API_PHASE_COMPLETE;
@@ -244,6 +253,7 @@ static void the_jobs_that_a_status_names_are_bounded(void **state)
 {
     struct api_job_ref jobs[CLUSTER_JOBS_MAX + 10];
     uint32_t ranks[CLUSTER_RANKS_MAX + 10] = {0};
+
     for (size_t i = 0; i < CLUSTER_JOBS_MAX + 10; i++)
         jobs[i] = (struct api_job_ref){
             .job = (char *)"j", .nranks = CLUSTER_RANKS_MAX + 10, .ranks = ranks};
@@ -262,6 +272,7 @@ static void killing_has_no_deadline(void **state)
     struct cluster_campaign c = {
         .first = 2, .last = 4, .sequence = 3, .drain = {.mode = API_DRAIN_KILL, .deadline_s = 30}};
     struct api_campaign_request r;
+
     cluster_campaign_request(&c, &r);
     assert_int_equal(r.deadline_s, -1);
     assert_int_equal(r.ntargets, 3);
@@ -272,6 +283,7 @@ static void killing_has_no_deadline(void **state)
 static void times_are_read_with_and_without_fractions(void **state)
 {
     int64_t ms = 0;
+
     assert_int_equal(timestamp_parse("2023-11-14T22:13:20Z", &ms), 0);
     assert_int_equal(ms, 1700000000000);
     assert_int_equal(timestamp_parse("2023-11-14T22:13:20.123456Z", &ms), 0);
@@ -286,6 +298,7 @@ static void an_identity_fits_a_certificate_however_long_the_names_are(void **sta
 {
     struct cluster c = {.ns = "hpc", .name = "a", .uid = "0e8c4f6a-2f0b-4a53-9f3f-0d4c5f6a7b8c"};
     FREE_AUTO char *short_one = cluster_identity(&c);
+
     assert_string_equal(short_one, "hpc/a");
     c.ns = "a-namespace-of-sixty-three-bytes-which-is-as-long-as-it-may-be0";
     FREE_AUTO char *long_one = cluster_identity(&c);
@@ -308,5 +321,6 @@ int main(void)
         cmocka_unit_test(an_identity_fits_a_certificate_however_long_the_names_are),
         cmocka_unit_test(times_are_read_with_and_without_fractions),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ static json_t *at(json_t *o, const char *path)
 {
     FREE_AUTO char *copy = xstrdup(path);
     char *save = NULL;
+
     for (char *k = strtok_r(copy, ".", &save); k && o; k = strtok_r(NULL, ".", &save))
         o = json_is_array(o) ? json_array_get(o, strtoul(k, NULL, 10)) : json_object_get(o, k);
     return o;
@@ -35,6 +36,7 @@ static json_t *at(json_t *o, const char *path)
 static const char *text(json_t *o, const char *path)
 {
     const char *s = json_string_value(at(o, path));
+
     return s ? s : "(none)";
 }
 
@@ -42,9 +44,10 @@ static json_t *by_name(json_t *list, const char *name)
 {
     json_t *o;
     size_t i;
+
     json_array_foreach(list, i, o)
     {
-        if (!strcmp(text(o, "name"), name))
+        if (strcmp(text(o, "name"), name) == 0)
             return o;
     }
     return NULL;
@@ -53,24 +56,29 @@ static json_t *by_name(json_t *list, const char *name)
 static bool has_arg(json_t *set, const char *flag, const char *value)
 {
     json_t *args = at(set, "spec.template.spec.containers.0.args");
-    for (size_t i = 0; i + 1 < json_array_size(args); i++)
-        if (!strcmp(json_string_value(json_array_get(args, i)), flag))
-            return !strcmp(json_string_value(json_array_get(args, i + 1)), value);
+
+    for (size_t i = 0; i + 1 < json_array_size(args); i++) {
+        if (strcmp(json_string_value(json_array_get(args, i)), flag) == 0)
+            return strcmp(json_string_value(json_array_get(args, i + 1)), value) == 0;
+    }
     return false;
 }
 
 static bool names_arg(json_t *set, const char *flag)
 {
     json_t *args = at(set, "spec.template.spec.containers.0.args");
-    for (size_t i = 0; i < json_array_size(args); i++)
-        if (!strcmp(json_string_value(json_array_get(args, i)), flag))
+
+    for (size_t i = 0; i < json_array_size(args); i++) {
+        if (strcmp(json_string_value(json_array_get(args, i)), flag) == 0)
             return true;
+    }
     return false;
 }
 
 static void slots_that_nobody_names_are_the_daemons_to_find_out(void **state)
 {
     struct cluster c = sample();
+
     c.slots = 0;
     json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
     assert_false(names_arg(o, "--slots"));
@@ -84,6 +92,7 @@ static void the_members_ordinals_are_their_vpids(void **state)
 {
     struct cluster c = sample();
     json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
+
     assert_string_equal(text(o, "metadata.name"), "x");
     assert_int_equal(json_integer_value(at(o, "spec.ordinals.start")), 1);
     assert_int_equal(json_integer_value(at(o, "spec.replicas")), 4);
@@ -106,9 +115,11 @@ static void the_members_ordinals_are_their_vpids(void **state)
 static void everything_is_owned_by_the_cluster(void **state)
 {
     struct cluster c = sample(), other = sample();
+
     other.uid = (char *)"u2";
     for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         json_t *o = objects_build(&c, (enum cluster_child)i, 1, "img");
+
         assert_true(objects_controlled(o, &c));
         assert_false(objects_controlled(o, &other));
         assert_string_equal(text(o, "metadata.ownerReferences.0.kind"), "DvmCluster");
@@ -121,6 +132,7 @@ static void selectors_use_only_what_never_changes(void **state)
     struct cluster c = sample();
     json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
     json_t *match = at(o, "spec.selector.matchLabels");
+
     assert_int_equal(json_object_size(match), 2);
     assert_string_equal(text(at(o, "spec.template.metadata"), "labels.app"), "(none)");
     json_decref(o);
@@ -133,6 +145,7 @@ static void budgets_never_overlap(void **state)
     struct cluster c = sample();
     json_t *a = objects_build(&c, CLUSTER_PDB, 0, "i"),
            *b = objects_build(&c, CLUSTER_HEAD_PDB, 0, "i");
+
     assert_false(json_equal(at(a, "spec.selector"), at(b, "spec.selector")));
     assert_string_equal(text(a, "spec.unhealthyPodEvictionPolicy"), "AlwaysAllow");
     json_decref(a);
@@ -143,6 +156,7 @@ static void addresses_are_published_before_readiness(void **state)
 {
     struct cluster c = sample();
     json_t *o = objects_build(&c, CLUSTER_SERVICE, 0, "i");
+
     assert_string_equal(text(o, "spec.clusterIP"), "None");
     assert_true(json_is_true(at(o, "spec.publishNotReadyAddresses")));
     json_decref(o);
@@ -157,9 +171,11 @@ static void pods_are_of_the_restricted_level(void **state)
 {
     struct cluster c = sample();
     static const enum cluster_child sets[] = {CLUSTER_HEAD_SET, CLUSTER_MEMBER_SET};
+
     for (int i = 0; i < 2; i++) {
         json_t *o = objects_build(&c, sets[i], 1, "img");
         json_t *pod = at(o, "spec.template.spec"), *k = at(pod, "containers.0");
+
         assert_true(json_is_true(at(pod, "securityContext.runAsNonRoot")));
         assert_true(json_integer_value(at(pod, "securityContext.runAsUser")) > 0);
         assert_string_equal(text(pod, "securityContext.seccompProfile.type"), "RuntimeDefault");
@@ -177,6 +193,7 @@ static void pods_are_of_the_restricted_level(void **state)
 static int64_t grace(enum api_drain_mode mode, int64_t deadline_s)
 {
     struct cluster c = sample();
+
     c.drain = (struct cluster_drain){.mode = mode, .deadline_s = deadline_s};
     json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
     int64_t s = json_integer_value(at(o, "spec.template.spec.terminationGracePeriodSeconds"));
@@ -195,6 +212,7 @@ static void the_termination_grace_follows_from_the_drain(void **state)
 static json_t *with_template(const char *template, enum cluster_child child)
 {
     struct cluster c = sample();
+
     c.template = json_loads(template, 0, NULL);
     assert_non_null(c.template);
     json_t *o = objects_build(&c, child, 1, "img");
@@ -219,6 +237,7 @@ static void a_template_adds_and_replaces_by_name(void **state)
         "    {\"name\": \"side\", \"image\": \"s\"}]}}",
         CLUSTER_MEMBER_SET);
     json_t *t = at(o, "spec.template"), *pod = at(t, "spec"), *k = at(pod, "containers.0");
+
     assert_string_equal(text(at(t, "metadata.labels"), "team"), "a");
     assert_string_equal(
         json_string_value(json_object_get(at(t, "metadata.labels"), CLUSTER_LABEL_ROLE)), "member");
@@ -245,6 +264,7 @@ static void the_head_has_resources_of_its_own(void **state)
                               "[{\"name\": \"prted\", \"resources\": {\"limits\": {\"cpu\": "
                               "\"64\"}}}]}}",
                               CLUSTER_HEAD_SET);
+
     assert_null(at(o, "spec.template.spec.containers.0.resources.limits"));
     assert_string_equal(text(o, "spec.template.spec.nodeSelector.a"), "b");
     json_decref(o);
@@ -263,6 +283,7 @@ static void the_fingerprint_tells_of_everything_but_the_size(void **state)
     json_t *a = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
     json_t *b = objects_build(&c, CLUSTER_MEMBER_SET, 9, "img");
     json_t *d = objects_build(&c, CLUSTER_MEMBER_SET, 4, "other");
+
     assert_string_equal(objects_applied(a), objects_applied(b));
     assert_string_not_equal(objects_applied(a), objects_applied(d));
     json_decref(a);
@@ -275,8 +296,9 @@ static void certificates_name_what_their_daemon_is_called_by(void **state)
     struct cluster c = sample();
     char **n = objects_cert_names(&c, "head");
     bool service = false;
+
     for (int i = 0; n[i]; i++)
-        service = service || !strcmp(n[i], "x-head.n.svc");
+        service = service || strcmp(n[i], "x-head.n.svc") == 0;
     assert_true(service);
     objects_names_free(n);
     n = objects_cert_names(&c, "member");
@@ -292,6 +314,7 @@ static void a_probe_pod_is_the_template_under_a_name_of_its_own(void **state)
     struct cluster c = sample();
     json_t *set = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
     json_t *pod = objects_probe_pod(set);
+
     assert_string_equal(text(pod, "metadata.name"), "x-dry-run");
     assert_string_equal(text(pod, "metadata.namespace"), "n");
     assert_true(json_equal(at(pod, "spec"), at(set, "spec.template.spec")));
@@ -317,5 +340,6 @@ int main(void)
         cmocka_unit_test(certificates_name_what_their_daemon_is_called_by),
         cmocka_unit_test(a_probe_pod_is_the_template_under_a_name_of_its_own),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static inline void fix_wire(struct fix *f, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         f->members[i] = (struct api_dvm_member){.vpid = i + 1, .epoch = 1};
-        snprintf(f->members[i].state, sizeof f->members[i].state, "wired");
+        snprintf(f->members[i].state, sizeof(f->members[i].state), "wired");
     }
     f->view.nmembers = n;
 }
@@ -45,6 +45,7 @@ static inline void fix_pods(struct fix *f, uint32_t n)
 {
     static const char *const names[] = {"x-head-0", "x-1", "x-2", "x-3",  "x-4",  "x-5", "x-6",
                                         "x-7",      "x-8", "x-9", "x-10", "x-11", "x-12"};
+
     for (uint32_t i = 0; i <= n; i++)
         f->pods[i] = (struct plan_pod){.name = names[i],
                                        .uid = names[i],
@@ -59,7 +60,8 @@ static inline void fix_pods(struct fix *f, uint32_t n)
 static inline void fix_settled(struct fix *f)
 {
     static const char *const uids[] = {"u0", "u1", "u2", "u3", "u4", "u5"};
-    memset(f, 0, sizeof *f);
+
+    memset(f, 0, sizeof(*f));
     f->c.ns = (char *)"n";
     f->c.name = (char *)"x";
     f->c.uid = (char *)"0123456789";
@@ -71,7 +73,7 @@ static inline void fix_settled(struct fix *f)
     f->c.drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
     f->c.record.sequence = f->c.record.size_sequence = 1;
     f->c.record.size_members = 8;
-    snprintf(f->c.record.incarnation, sizeof f->c.record.incarnation, FIX_LIFE);
+    snprintf(f->c.record.incarnation, sizeof(f->c.record.incarnation), FIX_LIFE);
     f->in.cluster = &f->c;
     f->in.credentials = true;
     f->in.pods = f->pods;
@@ -82,7 +84,7 @@ static inline void fix_settled(struct fix *f)
             .exists = true, .current = true, .uid = uids[i], .resource_version = "99"};
     f->in.child[CLUSTER_HEAD_SET].replicas = 1;
     f->in.child[CLUSTER_MEMBER_SET].replicas = 8;
-    snprintf(f->view.incarnation, sizeof f->view.incarnation, FIX_LIFE);
+    snprintf(f->view.incarnation, sizeof(f->view.incarnation), FIX_LIFE);
     f->view.size_sequence = 1;
     f->view.size_members = 8;
     f->view.size_limits = f->c.record.size_limits = (struct api_size_limits){true, 8, 8};
@@ -104,6 +106,7 @@ static inline void fix_shrink(struct fix *f, uint32_t first, uint32_t last,
                               enum cluster_phase recorded, int phase)
 {
     struct cluster_campaign *c = &f->c.record.campaign;
+
     c->present = true;
     c->kind = CLUSTER_SHRINK;
     c->sequence = f->c.record.sequence = 2;
@@ -113,7 +116,7 @@ static inline void fix_shrink(struct fix *f, uint32_t first, uint32_t last,
     c->drain = f->c.drain;
     c->phase = recorded;
     c->recorded_ms = FIX_NOW - 5000;
-    snprintf(c->id, sizeof c->id, "shrink-2");
+    snprintf(c->id, sizeof(c->id), "shrink-2");
     if (phase < 0)
         return;
     struct api_campaign *t = &f->told[f->view.ncampaigns++];
@@ -137,10 +140,12 @@ static inline char *fix_render(const struct plan *p)
 {
     static const char *const kids[] = {"svc", "head-svc", "pdb", "head-pdb", "head", "members"};
     char *all = xstrdup("");
+
     for (size_t i = 0; i < p->n; i++) {
         const struct plan_action *a = &p->actions[i];
         FREE_AUTO char *before = all;
         FREE_AUTO char *what = xstrdup("");
+
         if (a->verb == PLAN_APPLY && a->child >= CLUSTER_HEAD_SET) {
             free_ptr(&what);
             what = xasprintf(" %s=%u%s%s%s", kids[a->child], a->replicas, a->decrease ? "-" : "",
@@ -162,6 +167,7 @@ static inline char *fix_render(const struct plan *p)
 static inline void assert_actions(const struct plan *p, const char *want)
 {
     FREE_AUTO char *got = fix_render(p);
+
     assert_string_equal(got, want);
 }
 
@@ -169,9 +175,9 @@ static inline void assert_actions(const struct plan *p, const char *want)
 static inline void fix_answer(struct fix *f, int status, const char *reason)
 {
     f->answer = (struct plan_answer){.status = status, .at_ms = FIX_NOW};
-    snprintf(f->answer.id, sizeof f->answer.id, "shrink-2");
-    snprintf(f->answer.reason, sizeof f->answer.reason, "%s", reason);
-    snprintf(f->answer.message, sizeof f->answer.message, "because");
+    snprintf(f->answer.id, sizeof(f->answer.id), "shrink-2");
+    snprintf(f->answer.reason, sizeof(f->answer.reason), "%s", reason);
+    snprintf(f->answer.message, sizeof(f->answer.message), "because");
 }
 
 #endif

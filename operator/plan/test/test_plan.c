@@ -7,6 +7,7 @@
 static void nothing_is_done_when_all_is_settled(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     PLAN(f);
     assert_actions(p, "");
@@ -16,6 +17,7 @@ static void nothing_is_done_when_all_is_settled(void **state)
 static void the_set_is_not_reduced_before_the_campaign_is_recorded(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     PLAN(f);
@@ -32,6 +34,7 @@ static void the_set_is_not_reduced_while_the_head_drains_or_removes(void **state
 {
     for (int phase = API_PHASE_DRAINING; phase <= API_PHASE_REMOVING; phase++) {
         struct fix f;
+
         fix_settled(&f);
         f.c.replicas = 4;
         fix_shrink(&f, 5, 8, CLUSTER_DRAINING, phase);
@@ -45,9 +48,11 @@ static void nothing_is_removed_while_the_head_is_unreachable(void **state)
     static const enum plan_link links[] = {PLAN_LINK_DOWN, PLAN_LINK_CONNECTING};
     static const enum cluster_phase phases[] = {CLUSTER_RECORDED, CLUSTER_DRAINING,
                                                 CLUSTER_REMOVING};
-    for (int l = 0; l < 2; l++)
+
+    for (int l = 0; l < 2; l++) {
         for (int i = 0; i < 3; i++) {
             struct fix f;
+
             fix_settled(&f);
             f.c.replicas = 4;
             fix_shrink(&f, 5, 8, phases[i], -1);
@@ -57,11 +62,13 @@ static void nothing_is_removed_while_the_head_is_unreachable(void **state)
             assert_actions(p, "");
             assert_int_equal(p->blocked, PLAN_BLOCK_HEAD);
         }
+    }
 }
 
 static void nothing_is_done_for_a_cluster_that_is_being_deleted(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.deleting = true;
     f.c.replicas = 2;
@@ -73,6 +80,7 @@ static void nothing_is_done_for_a_cluster_that_is_being_deleted(void **state)
 static void an_object_that_is_not_ours_or_is_being_deleted_is_left_alone(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.in.child[CLUSTER_SERVICE] = (struct plan_child_seen){.foreign = true};
     f.in.child[CLUSTER_MEMBER_SET].current = false;
@@ -84,8 +92,9 @@ static void an_object_that_is_not_ours_or_is_being_deleted_is_left_alone(void **
 static void a_new_life_of_the_head_is_recorded_before_anything_else(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
+    snprintf(f.view.incarnation, sizeof(f.view.incarnation), FIX_OTHER_LIFE);
     f.view.size_members = 0;
     f.view.size_sequence = 0;
     f.in.child[CLUSTER_PDB].current = false;
@@ -98,6 +107,7 @@ static void a_new_life_of_the_head_is_recorded_before_anything_else(void **state
 static void the_set_does_not_grow_before_the_head_lets_the_new_members_in(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 9;
     PLAN(f);
@@ -116,6 +126,7 @@ static void the_set_does_not_grow_before_the_head_lets_the_new_members_in(void *
 static void the_set_does_not_grow_again_while_parked_pods_are_left(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.in.child[CLUSTER_MEMBER_SET].replicas =
         4; /* reduced, but its controller has not seen it yet */
@@ -131,6 +142,7 @@ static void the_set_does_not_grow_again_while_parked_pods_are_left(void **state)
 static void a_pod_of_an_older_template_is_left_alone_while_it_runs(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.pods[3].outdated = true;
     PLAN(f);
@@ -140,9 +152,10 @@ static void a_pod_of_an_older_template_is_left_alone_while_it_runs(void **state)
 static void the_sets_are_not_made_without_certificates(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    memset(&f.c.record, 0, sizeof f.c.record);
-    memset(f.in.child, 0, sizeof f.in.child);
+    memset(&f.c.record, 0, sizeof(f.c.record));
+    memset(f.in.child, 0, sizeof(f.in.child));
     f.in.credentials = false;
     f.in.npods = 0;
     fix_head_down(&f, FIX_NOW);
@@ -154,6 +167,7 @@ static void the_sets_are_not_made_without_certificates(void **state)
 static void a_rejected_campaign_is_not_tried_again_at_once(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     f.view.size_members = 4;
@@ -177,9 +191,10 @@ static void a_rejected_campaign_is_not_tried_again_at_once(void **state)
 static void a_new_cluster_gets_all_its_objects(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    memset(&f.c.record, 0, sizeof f.c.record);
-    memset(f.in.child, 0, sizeof f.in.child);
+    memset(&f.c.record, 0, sizeof(f.c.record));
+    memset(f.in.child, 0, sizeof(f.in.child));
     f.in.npods = 0;
     fix_head_down(&f, FIX_NOW);
     PLAN(f);
@@ -190,8 +205,9 @@ static void a_new_cluster_gets_all_its_objects(void **state)
 static void a_cluster_of_no_members_has_a_head(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    memset(f.in.child, 0, sizeof f.in.child);
+    memset(f.in.child, 0, sizeof(f.in.child));
     f.c.replicas = 0;
     f.in.npods = 0;
     fix_head_down(&f, FIX_NOW);
@@ -203,6 +219,7 @@ static void a_cluster_of_no_members_has_a_head(void **state)
 static void what_was_refused_is_not_applied_again_but_can_be_scaled(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.in.child[CLUSTER_MEMBER_SET].current = false;
     f.in.child[CLUSTER_MEMBER_SET].refused = true;
@@ -217,6 +234,7 @@ static void what_was_refused_is_not_applied_again_but_can_be_scaled(void **state
 static void a_changed_template_is_applied_without_changing_the_size(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
@@ -228,13 +246,14 @@ static void a_changed_template_is_applied_without_changing_the_size(void **state
 static void a_pod_that_cannot_start_with_its_old_template_is_replaced(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.pods[3].outdated = true;
     f.pods[3].running_since_ms = 0;
     f.pods[3].waiting = "ImagePullBackOff";
     PLAN(f);
     assert_actions(p, ""); /* the head says that it is there, and it is the one to know */
-    snprintf(f.members[2].state, sizeof f.members[2].state, "absent");
+    snprintf(f.members[2].state, sizeof(f.members[2].state), "absent");
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "DeletePod x-3");
     assert_string_equal(q->actions[0].uid, "x-3");
@@ -245,6 +264,7 @@ static void a_pod_that_cannot_start_with_its_old_template_is_replaced(void **sta
 static void killed_after_recording_it_puts_the_same_campaign(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
@@ -256,6 +276,7 @@ static void killed_after_recording_it_puts_the_same_campaign(void **state)
 static void killed_after_putting_it_waits_for_the_same_campaign(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, API_PHASE_DRAINING);
@@ -267,6 +288,7 @@ static void killed_after_putting_it_waits_for_the_same_campaign(void **state)
 static void killed_before_reducing_it_reduces_with_a_precondition(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, API_PHASE_COMPLETE);
@@ -279,6 +301,7 @@ static void killed_before_reducing_it_reduces_with_a_precondition(void **state)
 static void killed_after_reducing_it_closes_the_campaign_once(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_COMPLETE);
@@ -304,6 +327,7 @@ static void killed_after_reducing_it_closes_the_campaign_once(void **state)
 static void a_complete_campaign_is_applied_without_asking_the_head_again(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_COMPLETE, -1);
@@ -315,10 +339,11 @@ static void a_complete_campaign_is_applied_without_asking_the_head_again(void **
 static void a_head_of_a_new_life_is_told_the_size_and_the_campaign_again(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, -1);
-    snprintf(f.c.record.incarnation, sizeof f.c.record.incarnation, FIX_OTHER_LIFE);
+    snprintf(f.c.record.incarnation, sizeof(f.c.record.incarnation), FIX_OTHER_LIFE);
     PLAN(f);
     assert_actions(p, "Record");
     fix_take_record(&f, p);
@@ -329,6 +354,7 @@ static void a_head_of_a_new_life_is_told_the_size_and_the_campaign_again(void **
 static void before_a_campaign_a_new_life_lets_those_in_that_stay(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     f.view.size_members = 0;
@@ -352,6 +378,7 @@ static void before_a_campaign_a_new_life_lets_those_in_that_stay(void **state)
 static void a_draining_campaign_that_is_not_wanted_any_more_is_cancelled(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 6;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
@@ -362,6 +389,7 @@ static void a_draining_campaign_that_is_not_wanted_any_more_is_cancelled(void **
 static void a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_REMOVING);
     PLAN(f);
@@ -381,6 +409,7 @@ static void a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows(void *
 static void a_cancelled_campaign_is_closed_and_the_bound_is_set_again(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_CANCELLED);
     f.view.size_members = 4;
@@ -393,6 +422,7 @@ static void a_cancelled_campaign_is_closed_and_the_bound_is_set_again(void **sta
 static void an_unwanted_campaign_that_the_head_never_knew_is_just_closed(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
     PLAN(f);
@@ -404,6 +434,7 @@ static void an_unwanted_campaign_that_the_head_never_knew_is_just_closed(void **
 static void a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 2;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
@@ -421,6 +452,7 @@ static void a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one(void 
 static void a_changed_drain_policy_starts_the_campaign_anew(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
@@ -434,6 +466,7 @@ static void a_changed_drain_policy_starts_the_campaign_anew(void **state)
 static void a_sequence_that_is_too_old_is_given_anew(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     f.view.size_sequence = 40;
@@ -448,6 +481,7 @@ static void a_sequence_that_is_too_old_is_given_anew(void **state)
 static void a_campaign_that_the_head_refuses_is_given_up_with_its_reason(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
@@ -462,6 +496,7 @@ static void a_campaign_that_the_head_refuses_is_given_up_with_its_reason(void **
 static void vpids_that_the_head_does_not_know_and_lets_not_in_are_out(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
@@ -476,11 +511,12 @@ static void vpids_that_the_head_does_not_know_and_lets_not_in_are_out(void **sta
 static void an_answer_to_another_campaign_is_not_taken_for_this_one(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
     fix_answer(&f, 422, "NotTrailing");
-    snprintf(f.answer.id, sizeof f.answer.id, "shrink-1");
+    snprintf(f.answer.id, sizeof(f.answer.id), "shrink-1");
     PLAN(f);
     assert_actions(p, "PutCampaign");
 }
@@ -488,6 +524,7 @@ static void an_answer_to_another_campaign_is_not_taken_for_this_one(void **state
 static void a_head_that_is_ending_is_asked_again_later(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
@@ -499,6 +536,7 @@ static void a_head_that_is_ending_is_asked_again_later(void **state)
 static void a_size_that_is_called_too_old_is_numbered_anew(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.view.size_members = 0;
     f.c.record.sequence = f.c.record.size_sequence = 5;
@@ -513,6 +551,7 @@ static void a_size_that_is_called_too_old_is_numbered_anew(void **state)
 static void the_users_own_deadline_ends_the_waiting_for_the_head(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     f.c.drain.deadline_s = 30;
@@ -532,8 +571,9 @@ static void the_users_own_deadline_ends_the_waiting_for_the_head(void **state)
 static void a_dvm_that_never_formed_is_scaled_down_at_once(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    memset(&f.c.record, 0, sizeof f.c.record);
+    memset(&f.c.record, 0, sizeof(f.c.record));
     f.c.replicas = 3;
     fix_head_down(&f, FIX_NOW - 60000);
     PLAN(f);
@@ -543,6 +583,7 @@ static void a_dvm_that_never_formed_is_scaled_down_at_once(void **state)
 static void pods_may_come_before_the_head_answers(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 9;
     fix_head_down(&f, FIX_NOW - 60000);
@@ -553,6 +594,7 @@ static void pods_may_come_before_the_head_answers(void **state)
 static void a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.in.child[CLUSTER_MEMBER_SET].replicas = 9;
     f.in.child[CLUSTER_MEMBER_SET].current = false;
@@ -566,8 +608,9 @@ static void a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign(voi
 static void a_wanted_daemon_that_stays_parked_gets_a_new_pod(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    snprintf(f.members[2].state, sizeof f.members[2].state, "parked");
+    snprintf(f.members[2].state, sizeof(f.members[2].state), "parked");
     f.pods[3].ready = false;
     f.pods[3].running_since_ms = FIX_NOW - 10000;
     PLAN(f);
@@ -583,6 +626,7 @@ static void a_wanted_daemon_that_stays_parked_gets_a_new_pod(void **state)
 static void the_same_situation_gives_the_same_plan(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 4;
     PLAN(f);
@@ -638,5 +682,6 @@ int main(void)
         T(a_wanted_daemon_that_stays_parked_gets_a_new_pod),
         T(the_same_situation_gives_the_same_plan),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ static struct api_campaign *fix_asked(struct fix *f, const char *id, enum api_ki
                                       uint32_t first, uint32_t last)
 {
     size_t i = f->view.ncampaigns++;
+
     f->told[i] = (struct api_campaign){.id = (char *)id,
                                        .kind = kind,
                                        .phase = kind == API_KIND_GROW ? API_PHASE_GATHERING
@@ -34,6 +35,7 @@ static struct api_campaign *fix_asked(struct fix *f, const char *id, enum api_ki
 static void fix_running(struct fix *f, uint64_t number, bool extend, int32_t members)
 {
     struct cluster_grants *g = &f->c.record.grants;
+
     g->running[g->nrunning++] = (struct cluster_grant){number, extend, members};
     g->seen = number > g->seen ? number : g->seen;
 }
@@ -52,6 +54,7 @@ static void a_campaign_of_nobody_s_or_of_a_tool_s_is_no_grant(void **state)
 {
     for (int i = 0; i < 2; i++) {
         struct fix f;
+
         fix_elastic(&f);
         struct api_campaign *c = fix_asked(&f, i ? "mine" : "alloc-1", API_KIND_GROW, 9, 9);
         if (!i)
@@ -66,6 +69,7 @@ static void a_campaign_of_nobody_s_or_of_a_tool_s_is_no_grant(void **state)
 static void the_set_is_not_enlarged_before_the_request_is_written_down(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_asked(&f, "alloc-3", API_KIND_GROW, 9, 10);
     PLAN(f);
@@ -83,6 +87,7 @@ static void the_set_is_not_enlarged_before_the_request_is_written_down(void **st
 static void a_release_that_runs_removes_no_pod_and_lets_nobody_in_again(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_asked(&f, "alloc-1", API_KIND_SHRINK, 8, 8);
     fix_running(&f, 1, false, -1);
@@ -95,6 +100,7 @@ static void a_release_that_runs_removes_no_pod_and_lets_nobody_in_again(void **s
 static void while_a_release_runs_the_set_does_not_grow(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_asked(&f, "alloc-1", API_KIND_SHRINK, 8, 8);
     fix_running(&f, 1, false, -1);
@@ -107,6 +113,7 @@ static void while_a_release_runs_the_set_does_not_grow(void **state)
 static void a_grant_never_goes_beyond_the_limits(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     f.c.record.grants.members = 100;
     PLAN(f);
@@ -122,8 +129,10 @@ static void a_grant_never_goes_beyond_the_limits(void **state)
 static void an_extension_that_failed_leaves_nothing(void **state)
 {
     static const enum api_phase ends[] = {API_PHASE_FAILED, API_PHASE_CANCELLED};
+
     for (int i = 0; i < 2; i++) {
         struct fix f;
+
         fix_elastic(&f);
         fix_sized(&f, 8);
         f.in.child[CLUSTER_MEMBER_SET].replicas = 10;
@@ -143,6 +152,7 @@ static void an_extension_that_failed_leaves_nothing(void **state)
 static void nothing_is_counted_twice(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 10);
     f.c.record.grants = (struct cluster_grants){.members = 2, .seen = 1};
@@ -155,6 +165,7 @@ static void nothing_is_counted_twice(void **state)
 static void the_size_stays_while_the_head_cannot_be_asked(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 10);
     fix_running(&f, 1, true, 2);
@@ -169,6 +180,7 @@ static void the_size_stays_while_the_head_cannot_be_asked(void **state)
 static void a_complete_extension_stays_a_grant(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 10);
     fix_running(&f, 1, true, 2);
@@ -186,6 +198,7 @@ static void a_complete_extension_stays_a_grant(void **state)
 static void what_ended_while_the_operator_was_away_is_counted_when_it_is_back(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 9);
     fix_asked(&f, "alloc-1", API_KIND_GROW, 9, 11)->phase = API_PHASE_COMPLETE;
@@ -200,6 +213,7 @@ static void what_ended_while_the_operator_was_away_is_counted_when_it_is_back(vo
 static void pods_of_a_complete_release_are_removed_by_a_campaign_and_do_not_come_back(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_running(&f, 1, false, -2);
     fix_asked(&f, "alloc-1", API_KIND_SHRINK, 7, 8)->phase = API_PHASE_COMPLETE;
@@ -218,6 +232,7 @@ static void pods_of_a_complete_release_are_removed_by_a_campaign_and_do_not_come
 static void a_release_takes_effect_although_the_limit_had_cut_the_grants(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 12);
     f.c.replicas = 10;
@@ -232,6 +247,7 @@ static void a_release_takes_effect_although_the_limit_had_cut_the_grants(void **
 static void what_a_user_scales_is_added_to_the_grants(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 10);
     f.c.record.grants = (struct cluster_grants){.members = 2, .seen = 1};
@@ -246,6 +262,7 @@ static void what_a_user_scales_is_added_to_the_grants(void **state)
 static void two_extensions_at_once_count_by_the_larger_one(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_running(&f, 1, true, 1);
     fix_running(&f, 2, true, 3);
@@ -261,11 +278,12 @@ static void two_extensions_at_once_count_by_the_larger_one(void **state)
 static void a_new_life_of_the_head_ends_requests_and_keeps_grants(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 10);
     f.c.record.grants.members = 1;
     fix_running(&f, 7, true, 2);
-    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
+    snprintf(f.view.incarnation, sizeof(f.view.incarnation), FIX_OTHER_LIFE);
     f.view.size_members = 0;
     f.view.size_sequence = 0;
     PLAN(f);
@@ -279,6 +297,7 @@ static void a_new_life_of_the_head_ends_requests_and_keeps_grants(void **state)
 static void a_request_that_the_head_has_forgotten_is_over(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_running(&f, 7, true, 2);
     PLAN(f);
@@ -291,6 +310,7 @@ static void a_request_that_the_head_has_forgotten_is_over(void **state)
 static void no_replicas_mean_no_members_whatever_was_granted(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 0);
     f.c.replicas = 0;
@@ -307,6 +327,7 @@ static void no_replicas_mean_no_members_whatever_was_granted(void **state)
 static void suspension_ends_all_grants(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     fix_sized(&f, 0);
     f.in.child[CLUSTER_HEAD_SET].replicas = 0;
@@ -325,6 +346,7 @@ static void suspension_ends_all_grants(void **state)
 static void changed_limits_are_told_to_the_head_by_a_size_message(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     f.c.max_replicas = 16;
     PLAN(f);
@@ -342,6 +364,7 @@ static void changed_limits_are_told_to_the_head_by_a_size_message(void **state)
 static void an_older_head_that_tells_no_limits_is_asked_once(void **state)
 {
     struct fix f;
+
     fix_elastic(&f);
     f.view.size_limits = (struct api_size_limits){0};
     PLAN(f);
@@ -373,5 +396,6 @@ int main(void)
         T(changed_limits_are_told_to_the_head_by_a_size_message),
         T(an_older_head_that_tells_no_limits_is_asked_once),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 static void suspend_records_the_shutdown_first(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.suspend = true;
     PLAN(f);
@@ -35,13 +36,14 @@ static void fix_shutdown(struct fix *f, enum cluster_phase phase)
 static void a_suspended_head_is_asked_to_end_within_the_users_deadline(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shutdown(&f, CLUSTER_RECORDED);
     PLAN(f);
     assert_actions(p, "PutShutdown");
     assert_int_equal(p->actions[0].deadline_s, 20);
     fix_answer(&f, 202, "");
-    snprintf(f.answer.id, sizeof f.answer.id, "shutdown-2");
+    snprintf(f.answer.id, sizeof(f.answer.id), "shutdown-2");
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Record");
     assert_int_equal(q->record.campaign.phase, CLUSTER_DRAINING);
@@ -50,6 +52,7 @@ static void a_suspended_head_is_asked_to_end_within_the_users_deadline(void **st
 static void a_broken_link_is_not_the_end_of_the_head(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shutdown(&f, CLUSTER_DRAINING);
     fix_head_down(&f, FIX_NOW - 100);
@@ -61,6 +64,7 @@ static void a_broken_link_is_not_the_end_of_the_head(void **state)
 static void the_sets_go_to_nothing_when_the_head_has_ended(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shutdown(&f, CLUSTER_DRAINING);
     fix_head_down(&f, FIX_NOW - 100);
@@ -85,9 +89,10 @@ static void the_sets_go_to_nothing_when_the_head_has_ended(void **state)
 static void another_life_of_the_head_means_that_the_old_one_has_ended(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shutdown(&f, CLUSTER_DRAINING);
-    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
+    snprintf(f.view.incarnation, sizeof(f.view.incarnation), FIX_OTHER_LIFE);
     PLAN(f);
     assert_actions(p, "Record");
     assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
@@ -96,6 +101,7 @@ static void another_life_of_the_head_means_that_the_old_one_has_ended(void **sta
 static void a_suspension_while_the_head_is_away_removes_nothing(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shutdown(&f, CLUSTER_RECORDED);
     fix_head_down(&f, FIX_NOW - 3600000);
@@ -107,6 +113,7 @@ static void a_suspension_while_the_head_is_away_removes_nothing(void **state)
 static void a_suspension_takes_the_place_of_a_shrink(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.suspend = true;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
@@ -119,8 +126,9 @@ static void a_suspension_takes_the_place_of_a_shrink(void **state)
 static void a_dvm_that_never_formed_is_suspended_at_once(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    memset(&f.c.record, 0, sizeof f.c.record);
+    memset(&f.c.record, 0, sizeof(f.c.record));
     f.c.suspend = true;
     fix_head_down(&f, FIX_NOW - 1000);
     PLAN(f);
@@ -130,6 +138,7 @@ static void a_dvm_that_never_formed_is_suspended_at_once(void **state)
 static void a_shutdown_that_was_accepted_is_finished_before_resuming(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shutdown(&f, CLUSTER_DRAINING);
     f.c.suspend = false;
@@ -143,6 +152,7 @@ static void a_shutdown_that_was_accepted_is_finished_before_resuming(void **stat
 static void resuming_brings_head_and_members_back(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.record.incarnation[0] = '\0';
     f.in.child[CLUSTER_HEAD_SET].replicas = f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
@@ -155,6 +165,7 @@ static void resuming_brings_head_and_members_back(void **state)
 static void a_shutdown_that_the_head_never_saw_is_called_off_by_resuming(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_shutdown(&f, CLUSTER_RECORDED);
     f.c.suspend = false;
@@ -179,5 +190,6 @@ int main(void)
         cmocka_unit_test(resuming_brings_head_and_members_back),
         cmocka_unit_test(a_shutdown_that_the_head_never_saw_is_called_off_by_resuming),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

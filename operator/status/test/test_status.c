@@ -6,6 +6,7 @@
 static json_t *build(struct fix *f, const struct status_trouble *trouble)
 {
     PLAN_AUTO struct plan *p = plan_make(&f->in);
+
     return status_build(&f->in, p, trouble);
 }
 
@@ -13,9 +14,10 @@ static const json_t *condition(const json_t *status, const char *type)
 {
     const json_t *list = json_object_get(status, "conditions"), *c;
     size_t i;
+
     json_array_foreach((json_t *)list, i, c)
     {
-        if (!strcmp(json_string_value(json_object_get(c, "type")), type))
+        if (strcmp(json_string_value(json_object_get(c, "type")), type) == 0)
             return c;
     }
     return NULL;
@@ -24,6 +26,7 @@ static const json_t *condition(const json_t *status, const char *type)
 static const char *word(const json_t *status, const char *type, const char *key)
 {
     const char *s = json_string_value(json_object_get(condition(status, type), key));
+
     return s ? s : "(none)";
 }
 
@@ -50,6 +53,7 @@ static void unsettle(struct fix *f)
 static void it_never_tells_what_is_only_wished(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 9;
     f.in.npods = 6; /* the head and five members */
@@ -66,6 +70,7 @@ static void it_never_tells_what_is_only_wished(void **state)
 static void an_unreachable_head_is_told_with_since_when_and_what_to_do(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_head_down(&f, 1699999999000);
     json_t *s = build(&f, NULL);
@@ -80,6 +85,7 @@ static void an_unreachable_head_is_told_with_since_when_and_what_to_do(void **st
 static void a_message_does_not_change_while_the_situation_lasts(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     fix_head_down(&f, 1699999999000);
     json_t *a = build(&f, NULL);
@@ -95,6 +101,7 @@ static void a_message_does_not_change_while_the_situation_lasts(void **state)
 static void while_connecting_nothing_is_said_anew(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     settle(&f, build(&f, NULL));
     f.in.head = (struct plan_head){.link = PLAN_LINK_CONNECTING};
@@ -108,8 +115,9 @@ static void while_connecting_nothing_is_said_anew(void **state)
 static void an_image_that_cannot_be_pulled_is_named(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
-    memset(&f.c.record, 0, sizeof f.c.record);
+    memset(&f.c.record, 0, sizeof(f.c.record));
     fix_head_down(&f, FIX_NOW);
     f.pods[0].running_since_ms = 0;
     f.pods[0].waiting = "ImagePullBackOff";
@@ -125,6 +133,7 @@ static void trouble_with_the_api_server_is_told_in_its_words(void **state)
 {
     struct fix f;
     struct status_trouble t = {.reason = "TemplateRefused", .message = "violates PodSecurity"};
+
     fix_settled(&f);
     json_t *s = build(&f, &t);
     assert_condition(s, "Progressing", "False", "TemplateRefused");
@@ -136,6 +145,7 @@ static void trouble_with_the_api_server_is_told_in_its_words(void **state)
 static void a_foreign_object_is_named(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.in.child[CLUSTER_HEAD_SET] = (struct plan_child_seen){.foreign = true};
     json_t *s = build(&f, NULL);
@@ -147,6 +157,7 @@ static void a_foreign_object_is_named(void **state)
 static void a_settled_cluster_is_available(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     json_t *s = build(&f, NULL);
     assert_condition(s, "Available", "True", "AllMembersWired");
@@ -161,6 +172,7 @@ static void a_settled_cluster_is_available(void **state)
 static void it_stays_available_while_it_grows_or_has_lost_a_member(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     settle(&f, build(&f, NULL));
     fix_wire(&f, 7);
@@ -177,9 +189,10 @@ static void it_stays_available_while_it_grows_or_has_lost_a_member(void **state)
 static void in_a_new_life_of_the_head_it_is_available_when_all_are_back(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     settle(&f, build(&f, NULL));
-    snprintf(f.view.incarnation, sizeof f.view.incarnation, FIX_OTHER_LIFE);
+    snprintf(f.view.incarnation, sizeof(f.view.incarnation), FIX_OTHER_LIFE);
     fix_wire(&f, 7);
     json_t *s = build(&f, NULL);
     assert_condition(s, "Available", "False", "Forming");
@@ -190,6 +203,7 @@ static void in_a_new_life_of_the_head_it_is_available_when_all_are_back(void **s
 static void a_head_without_members_is_available(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.replicas = 0;
     f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
@@ -205,6 +219,7 @@ static void a_drain_says_who_is_waited_for(void **state)
     struct fix f;
     uint32_t ranks[] = {4, 5};
     struct api_job_ref job = {.job = (char *)"sim-7", .nranks = 2, .ranks = ranks};
+
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
@@ -225,6 +240,7 @@ static void a_drain_says_who_is_waited_for(void **state)
 static void suspended_means_that_no_pod_is_left(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     f.c.suspend = true;
     f.c.record.incarnation[0] = '\0';
@@ -244,6 +260,7 @@ static void suspended_means_that_no_pod_is_left(void **state)
 static void a_transition_time_moves_only_with_the_status(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     settle(&f, build(&f, NULL));
     f.in.now_ms += 5000;
@@ -258,6 +275,7 @@ static void a_transition_time_moves_only_with_the_status(void **state)
 static void an_invalid_spec_is_told_and_nothing_else_changes(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     json_t *old = build(&f, NULL);
     f.c.conditions = json_incref(json_object_get(old, "conditions"));
@@ -273,6 +291,7 @@ static void an_invalid_spec_is_told_and_nothing_else_changes(void **state)
 static void counts_and_waiting_are_slight_and_phases_are_not(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     json_t *a = build(&f, NULL);
     fix_wire(&f, 9);
@@ -298,12 +317,14 @@ static void on_news(bool warning, const char *reason, const char *note, void *ar
 {
     struct told *t = arg;
     size_t n = strlen(t->text);
-    snprintf(t->text + n, sizeof t->text - n, "%s%s;", warning ? "!" : "", reason);
+
+    snprintf(t->text + n, sizeof(t->text) - n, "%s%s;", warning ? "!" : "", reason);
 }
 
 static void assert_news(const json_t *before, const json_t *after, const char *want)
 {
     struct told t = {""};
+
     status_news(before, after, on_news, &t);
     assert_string_equal(t.text, want);
 }
@@ -311,6 +332,7 @@ static void assert_news(const json_t *before, const json_t *after, const char *w
 static void nothing_new_is_no_news(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     json_t *s = build(&f, NULL);
     assert_news(s, s, "");
@@ -320,6 +342,7 @@ static void nothing_new_is_no_news(void **state)
 static void a_first_status_tells_of_the_head(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     json_t *s = build(&f, NULL);
     assert_news(NULL, s, "HeadUp;Available;");
@@ -329,6 +352,7 @@ static void a_first_status_tells_of_the_head(void **state)
 static void what_applications_ask_for_and_get_is_news(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     struct cluster_grants *g = &f.c.record.grants;
     f.c.max_replicas = 9;
@@ -365,6 +389,7 @@ static void what_applications_ask_for_and_get_is_news(void **state)
 static void a_campaign_is_news_when_recorded_accepted_and_ended(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     json_t *a = build(&f, NULL);
     f.c.replicas = 4;
@@ -392,6 +417,7 @@ static void ended_jobs_make_the_end_of_a_campaign_a_warning(void **state)
                    "\"Complete\", \"targets\": [3], \"endedJobs\": [{\"job\": \"j\", "
                    "\"ranks\": [0]}]}}",
                    0, NULL);
+
     assert_news(NULL, after, "!ShrinkComplete;");
     json_decref(after);
 }
@@ -399,6 +425,7 @@ static void ended_jobs_make_the_end_of_a_campaign_a_warning(void **state)
 static void a_lost_head_is_a_warning(void **state)
 {
     struct fix f;
+
     fix_settled(&f);
     json_t *a = build(&f, NULL);
     fix_head_down(&f, FIX_NOW);
@@ -434,5 +461,6 @@ int main(void)
         cmocka_unit_test(ended_jobs_make_the_end_of_a_campaign_a_warning),
         cmocka_unit_test(a_lost_head_is_a_warning),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
