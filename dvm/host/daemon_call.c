@@ -5,7 +5,7 @@
 static void on_reply(uint64_t conn, int status, const char *body, void *arg)
 {
     struct daemon *d = arg;
-    struct client_msg m = {.type = CLIENT_REPLY, .number = (uint32_t)status, .a = (char *)body};
+    struct client_msg m = {.type = CLIENT_REPLY, .reply = {(uint32_t)status, (char *)body}};
     const struct dclient *k = dclient_by_id(d, (uint32_t)conn);
 
     if (k)
@@ -15,7 +15,7 @@ static void on_reply(uint64_t conn, int status, const char *body, void *arg)
 static int on_line(uint64_t conn, const char *event, void *arg)
 {
     struct daemon *d = arg;
-    struct client_msg m = {.type = CLIENT_LINE, .a = (char *)event};
+    struct client_msg m = {.type = CLIENT_LINE, .line = {(char *)event}};
     const struct dclient *k = dclient_by_id(d, (uint32_t)conn);
 
     if (!k || net_pending(d->net, k->net_id) > (1u << 20))
@@ -24,7 +24,7 @@ static int on_line(uint64_t conn, const char *event, void *arg)
     return 0;
 }
 
-void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m)
+void dcall(struct daemon *d, const struct dclient *k, const struct client_call *m)
 {
     struct ctl_local answer = {.reply = on_reply,
                                .line = on_line,
@@ -33,7 +33,7 @@ void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m
     struct buf b BUF_AUTO = {0};
 
     if (d->opts.vpid == 0) {
-        ctl_local_call(d->ctl, k->id, m->a, m->b, m->c, &answer);
+        ctl_local_call(d->ctl, k->id, m->method, m->path, m->body, &answer);
         return;
     }
     if (!core_live(d->core, 0)) {
@@ -45,9 +45,9 @@ void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m
     }
     buf_init(&b, CLIENT_BODY_MAX);
     buf_put_u32(&b, k->id);
-    buf_put_str(&b, m->a);
-    buf_put_str(&b, m->b);
-    buf_put_str(&b, m->c);
+    buf_put_str(&b, m->method);
+    buf_put_str(&b, m->path);
+    buf_put_str(&b, m->body);
     if (daemon_send_app(d, 0, CLASS_CONTROL, APP_CALL, &b) < 0)
         on_reply(k->id, 413,
                  "{\"error\": {\"status\": 413, \"reason\": \"TooLong\", \"message\": "

@@ -107,7 +107,7 @@ void dclient_end(struct daemon *d, struct dclient *k)
 
 void dclient_refuse(struct daemon *d, struct dclient *k, int code, const char *why)
 {
-    struct client_msg m = {.type = CLIENT_ERROR, .number = (uint32_t)code, .a = (char *)why};
+    struct client_msg m = {.type = CLIENT_ERROR, .error = {(uint32_t)code, (char *)why}};
 
     dclient_say(d, k, &m);
     dclient_disconnect(d, k, true);
@@ -118,7 +118,7 @@ void dclient_refuse(struct daemon *d, struct dclient *k, int code, const char *w
 
 void dclient_files_room(struct daemon *d, uint32_t id, uint64_t total)
 {
-    struct client_msg m = {.type = CLIENT_FILES_ROOM, .room = total};
+    struct client_msg m = {.type = CLIENT_FILES_ROOM, .room = {total}};
     const struct dclient *k = dclient_by_id(d, id);
 
     if (k)
@@ -153,7 +153,7 @@ void dclient_open(struct daemon *d, uint64_t net, const struct tls_peer *peer)
     if (why)
         dclient_refuse(d, k, EXIT_CODE_NOT_LAUNCHED, why);
     else /* now the other side knows that its certificate is good enough */
-        dclient_say(d, k, &(struct client_msg){.type = CLIENT_REACHED, .a = ""});
+        dclient_say(d, k, &(struct client_msg){.type = CLIENT_REACHED, .reached = {""}});
 }
 
 void dclient_closed(struct daemon *d, struct dclient *k, const char *why)
@@ -181,11 +181,11 @@ static void tell(struct daemon *d, struct dclient *k, const void *data, size_t l
 }
 
 /* The exit codes of a submission that came to nothing, as the requester's library knows them. */
-static int spawn_failure(const struct client_msg *m)
+static int spawn_failure(uint32_t code)
 {
-    if (m->number == EXIT_CODE_NOT_LAUNCHED)
+    if (code == EXIT_CODE_NOT_LAUNCHED)
         return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
-    return m->number == EXIT_CODE_CANCELLED ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_JOB_ABORTED;
+    return code == EXIT_CODE_CANCELLED ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_JOB_ABORTED;
 }
 
 /* An application that spawned a job has no connection: it gets the new namespace's name when the
@@ -193,21 +193,25 @@ static int spawn_failure(const struct client_msg *m)
 static void spawn_answer(struct daemon *d, struct dclient *k, const struct out_act *act)
 {
     struct client_msg m;
+    const struct client_end *end;
     int status = PMIX_SUCCESS;
+    enum job_state state;
     bool over, started;
 
     if (client_msg_decode(act->data.data, act->data.len, &m, NULL) < 0)
         return;
+    end = m.type == CLIENT_DONE ? &m.done : &m.error;
     over = m.type == CLIENT_DONE || m.type == CLIENT_ERROR;
+    state = m.type == CLIENT_STATE ? m.state.state : 0;
     if (m.type == CLIENT_ACCEPTED && !k->spawned)
-        k->spawned = xstrdup(m.a);
-    if (m.type == CLIENT_STATE && k->spawned && strcmp(m.a, "READY_FOR_DEBUG") == 0)
+        k->spawned = xstrdup(m.accepted.nspace);
+    if (k->spawned && state == JOB_READY_FOR_DEBUG)
         pmix_srv_notify_held(d->pmix, &k->spawner, k->spawned, k->stop);
-    if (over && m.number != 0) {
-        log_info("a job that was spawned by a rank here: %s", m.a);
-        status = spawn_failure(&m);
+    if (over && end->code != EXIT_CODE_OK) {
+        log_info("a job that was spawned by a rank here: %s", end->text);
+        status = spawn_failure(end->code);
     }
-    started = m.type == CLIENT_STATE && k->spawned && strcmp(m.a, "STARTED") == 0;
+    started = k->spawned && state == JOB_STARTED;
     if (started)
         pmix_srv_notify_job_start(d->pmix, k->spawned, &k->spawner);
     if (k->spawn_req && k->spawned && (over || started)) {
@@ -256,22 +260,22 @@ uint32_t dclient_of_spawn(struct daemon *d, pmix_req req, const struct job_spec 
 
 /* --- what they say */
 
-static void submit(struct daemon *d, struct dclient *k, struct client_msg *m)
+static void submit(struct daemon *d, struct dclient *k, struct job_spec *spec)
 {
     if (k->submitted) {
         dclient_refuse(d, k, EXIT_CODE_USAGE, "one job per connection");
         return;
     }
     k->submitted = true;
-    for (size_t i = 0; k->role && i < m->spec.napps; i++)
-        environ_complete(&m->spec.apps[i], environ, m->spec.nfiles > 0);
-    if (m->spec.flags & JOB_DETACH)
+    for (size_t i = 0; k->role && i < spec->napps; i++)
+        environ_complete(&spec->apps[i], environ, spec->nfiles > 0);
+    if (spec->flags & JOB_DETACH)
         session_detach(d, k);
-    stage_source(d->stage, k->id, (uint32_t)m->spec.nfiles);
-    core_submit(d->core, k->id, &m->spec);
+    stage_source(d->stage, k->id, (uint32_t)spec->nfiles);
+    core_submit(d->core, k->id, spec);
 }
 
-static void files(struct daemon *d, struct dclient *k, const struct client_msg *m)
+static void files(struct daemon *d, struct dclient *k, const struct client_bytes *m)
 {
     struct err err = {0};
 
@@ -285,25 +289,25 @@ static void input(struct daemon *d, struct dclient *k, struct client_msg *m)
 {
     switch (m->type) {
     case CLIENT_SUBMIT:
-        submit(d, k, m);
+        submit(d, k, &m->submit.spec);
         break;
     case CLIENT_ATTACH:
-        session_attach(d, k, m->a);
+        session_attach(d, k, m->attach.nspace);
         break;
     case CLIENT_STDIN:
-        iof_client_stdin(d->iof, k->id, m->data, m->len);
+        iof_client_stdin(d->iof, k->id, m->input.data, m->input.len);
         break;
     case CLIENT_FILES:
-        files(d, k, m);
+        files(d, k, &m->files);
         break;
     case CLIENT_SIGNAL:
-        core_client_signal(d->core, k->id, (int)m->number);
+        core_client_signal(d->core, k->id, (int)m->signal.signum);
         break;
     case CLIENT_CALL:
-        dcall(d, k, m);
+        dcall(d, k, &m->call);
         break;
     case CLIENT_OPEN:
-        session_open(d, k, m);
+        session_open(d, k, &m->open);
         break;
     case CLIENT_BYE:
         session_bye(d, k);
@@ -327,7 +331,7 @@ void dclient_frame(struct daemon *d, struct dclient *k, const uint8_t *data, siz
         dclient_refuse(d, k, EXIT_CODE_USAGE, "more input than was asked for");
     else if (m.type != CLIENT_ACK)
         input(d, k, &m);
-    else if (session_ack(d, k, m.have) < 0)
+    else if (session_ack(d, k, m.ack.have) < 0)
         dclient_refuse(d, k, EXIT_CODE_USAGE, "what was never said cannot be acknowledged");
     client_msg_free(&m);
 }

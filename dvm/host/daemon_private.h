@@ -173,7 +173,7 @@ void pull_job_ended(struct daemon *d, const char *nspace, int exit_code);
 void pull_member_gone(struct daemon *d, uint32_t vpid);
 void pull_free_all(struct daemon *d);
 /* daemon_call.c: the control API by clients; members pass calls on */
-void dcall(struct daemon *d, const struct dclient *k, const struct client_msg *m);
+void dcall(struct daemon *d, const struct dclient *k, const struct client_call *m);
 void dcall_from_member(struct daemon *d, uint32_t from, const void *data, size_t len);
 void dcall_reply(struct daemon *d, const void *data, size_t len);
 /* daemon_session.c: jobs whose clients come back, or others in their place */
@@ -181,8 +181,9 @@ void dcall_reply(struct daemon *d, const void *data, size_t len);
 #define DETACH_OUTPUT_MAX (256u << 10) /* the latest output of one detached job that is kept */
 #define DETACH_OVER_MAX 64             /* such jobs that are over whose last words are kept */
 void session_free(struct session *s);
-void session_open(struct daemon *d, struct dclient *k, const struct client_msg *m); /* may free k */
-void session_attach(struct daemon *d, struct dclient *k, const char *nspace);       /* frees k */
+void session_open(struct daemon *d, struct dclient *k,
+                  const struct client_open *m);                               /* may free k */
+void session_attach(struct daemon *d, struct dclient *k, const char *nspace); /* frees k */
 void session_detach(struct daemon *d, struct dclient *k);
 /* The client has said something that is numbered. -1: more than it may. */
 int session_heard(struct daemon *d, const struct dclient *k, size_t len);

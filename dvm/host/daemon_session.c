@@ -74,7 +74,7 @@ bool session_is_over(const struct session *s)
 
 static void say_opened(struct daemon *d, const struct dclient *k, uint64_t next)
 {
-    struct client_msg m = {.type = CLIENT_OPENED, .have = k->session->heard, .next = next};
+    struct client_msg m = {.type = CLIENT_OPENED, .opened = {k->session->heard, next}};
 
     dclient_say(d, k, &m);
 }
@@ -84,7 +84,7 @@ static void say_dropped(struct daemon *d, const struct dclient *k)
     uint64_t dropped = replay_dropped(k->session->said);
     char *text FREE_AUTO =
         xasprintf("about %llu bytes of earlier output were not kept", (unsigned long long)dropped);
-    struct client_msg m = {.type = CLIENT_NOTE, .a = text};
+    struct client_msg m = {.type = CLIENT_NOTE, .note = {text}};
 
     if (dropped > k->session->dropped_told)
         dclient_say(d, k, &m);
@@ -146,26 +146,26 @@ static struct dclient *by_token(const struct daemon *d, const uint8_t *token, si
     return found;
 }
 
-static void begin(struct daemon *d, struct dclient *k, const struct client_msg *m)
+static void begin(struct daemon *d, struct dclient *k, const struct client_open *m)
 {
     struct session *s = create(d, k, 0);
 
     s->open = true;
     memcpy(s->token, m->token, sizeof s->token);
-    s->attempt = m->number;
+    s->attempt = m->attempt;
     s->window_ms = m->window_ms;
     k->session = s;
     say_opened(d, k, 1);
 }
 
 static void resume(struct daemon *d, struct dclient *newcomer, struct dclient *k,
-                   const struct client_msg *m)
+                   const struct client_open *m)
 {
     struct session *s = k->session;
 
     loop_timer_destroy(s->window);
     s->window = NULL;
-    s->attempt = m->number;
+    s->attempt = m->attempt;
     s->window_ms = m->window_ms;
     s->followed = s->detached;
     dclient_hand_over(d, newcomer, k);
@@ -176,7 +176,7 @@ static void resume(struct daemon *d, struct dclient *newcomer, struct dclient *k
         iof_client_drained(d->iof, k->id);
 }
 
-void session_open(struct daemon *d, struct dclient *k, const struct client_msg *m)
+void session_open(struct daemon *d, struct dclient *k, const struct client_open *m)
 {
     size_t nopen;
     struct dclient *known = by_token(d, m->token, &nopen);
@@ -186,7 +186,7 @@ void session_open(struct daemon *d, struct dclient *k, const struct client_msg *
     if (k->submitted || k->session) {
         code = EXIT_CODE_USAGE;
         why = "a session is opened once, before its job";
-    } else if (known && m->number <= known->session->attempt) {
+    } else if (known && m->attempt <= known->session->attempt) {
         why = "the session has a later connection";
     } else if (known && replay_ack(known->session->said, m->have) < 0) {
         why = "what was never said cannot have come";
@@ -303,7 +303,7 @@ static void forget_oldest_over(struct daemon *d)
 
 static void acknowledge(struct daemon *d, const struct dclient *k)
 {
-    struct client_msg m = {.type = CLIENT_ACK, .have = k->session->heard};
+    struct client_msg m = {.type = CLIENT_ACK, .ack = {k->session->heard}};
 
     k->session->unacked = 0;
     dclient_say(d, k, &m);
@@ -356,8 +356,8 @@ static void learn_name(struct session *s, const uint8_t *data, size_t len)
     if (client_msg_decode(data, len, &m, NULL) < 0)
         return;
     free(s->nspace);
-    s->nspace = m.a;
-    m.a = NULL;
+    s->nspace = m.accepted.nspace;
+    m.accepted.nspace = NULL;
     client_msg_free(&m);
 }
 

@@ -51,10 +51,11 @@ static void output(struct daemon *d, struct dclient *k, const void *data, size_t
     if (client_msg_decode(data, len, &m, NULL) < 0)
         return;
     if (m.type == CLIENT_OUTPUT &&
-        pmix_srv_output(d->pmix, k->id, &k->spawner, k->spawned, m.number, m.stream, m.data, m.len))
-        k->tool->unread += m.len;
+        pmix_srv_output(d->pmix, k->id, &k->spawner, k->spawned, m.output.rank, m.output.stream,
+                        m.output.data, m.output.len))
+        k->tool->unread += m.output.len;
     else if (m.type == CLIENT_NOTE)
-        log_info("job %s: %s", k->spawned, m.a);
+        log_info("job %s: %s", k->spawned, m.note.text);
     client_msg_free(&m);
 }
 

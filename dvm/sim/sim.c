@@ -337,16 +337,18 @@ static void act_client(struct sim *s, const struct out_act *act)
         return;
     if (m.type == CLIENT_ACCEPTED) {
         j->accepted = true;
-        snprintf(j->nspace, sizeof j->nspace, "%s", m.a);
+        snprintf(j->nspace, sizeof j->nspace, "%s", m.accepted.nspace);
     } else if (m.type == CLIENT_STATE) {
-        snprintf(j->state, sizeof j->state, "%s", m.a);
+        snprintf(j->state, sizeof j->state, "%s", job_state_word(m.state.state));
     } else if (m.type == CLIENT_DONE || m.type == CLIENT_ERROR) {
+        const struct client_end *end = m.type == CLIENT_DONE ? &m.done : &m.error;
+
         j->done = true;
         j->reads_at = UINT64_MAX;
         if (j->nfiles)
             stage_client_gone(s->nodes[j->home].stage, (uint32_t)act->conn);
-        j->exit_code = (int)m.number;
-        snprintf(j->text, sizeof j->text, "%s", m.a);
+        j->exit_code = (int)end->code;
+        snprintf(j->text, sizeof j->text, "%s", end->text);
     }
     client_msg_free(&m);
 }

@@ -76,11 +76,24 @@ static void show(const struct client_msg *m)
 {
     printf("%s", name(m->type));
     if (m->type == CLIENT_OPENED)
-        printf(" have=%llu next=%llu", (unsigned long long)m->have, (unsigned long long)m->next);
+        printf(" have=%llu next=%llu", (unsigned long long)m->opened.have,
+               (unsigned long long)m->opened.next);
     else if (m->type == CLIENT_OUTPUT)
-        printf(" %.*s", (int)m->len, (const char *)m->data);
-    else if (m->type != CLIENT_STATE && m->type != CLIENT_ACK)
-        printf(" %u %s", m->number, m->a ? m->a : "");
+        printf(" %.*s", (int)m->output.len, (const char *)m->output.data);
+    else if (m->type == CLIENT_ACCEPTED)
+        printf(" 0 %s", m->accepted.nspace);
+    else if (m->type == CLIENT_DONE)
+        printf(" %u %s", m->done.code, m->done.text);
+    else if (m->type == CLIENT_ERROR)
+        printf(" %u %s", m->error.code, m->error.text);
+    else if (m->type == CLIENT_REPLY)
+        printf(" %u %s", m->reply.status, m->reply.body);
+    else if (m->type == CLIENT_NOTE)
+        printf(" 0 %s", m->note.text);
+    else if (m->type == CLIENT_STDIN_PAUSE)
+        printf(" %u ", m->pause.paused);
+    else if (m->type == CLIENT_MAP || m->type == CLIENT_REACHED)
+        printf(" 0 ");
     printf("\n");
 }
 
@@ -113,10 +126,10 @@ static void hear(struct probe *p, const char *until)
 static void open_session(struct probe *p, const char *token, uint32_t attempt, uint64_t have,
                          uint32_t window_ms)
 {
-    struct client_msg m = {
-        .type = CLIENT_OPEN, .number = attempt, .have = have, .window_ms = window_ms};
+    struct client_msg m = {.type = CLIENT_OPEN,
+                           .open = {.attempt = attempt, .have = have, .window_ms = window_ms}};
 
-    snprintf((char *)m.token, sizeof m.token, "%s", token);
+    snprintf((char *)m.open.token, sizeof m.open.token, "%s", token);
     say(p, &m);
 }
 
@@ -126,7 +139,7 @@ static void submit(struct probe *p, char *command)
     char *env[] = {"PATH=/usr/bin:/bin", NULL};
     struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = 1};
     struct client_msg m = {.type = CLIENT_SUBMIT,
-                           .spec = {.parent_nspace = "", .napps = 1, .apps = &app}};
+                           .submit = {{.parent_nspace = "", .napps = 1, .apps = &app}}};
 
     say(p, &m);
 }
@@ -137,7 +150,7 @@ static void feed(struct probe *p, size_t bytes)
 
     for (size_t n; bytes; bytes -= n) {
         n = bytes < sizeof zeros ? bytes : sizeof zeros;
-        say(p, &(struct client_msg){.type = CLIENT_STDIN, .data = zeros, .len = n});
+        say(p, &(struct client_msg){.type = CLIENT_STDIN, .input = {zeros, n}});
     }
 }
 
@@ -170,7 +183,7 @@ static enum client_type knock(struct tls_ctx *tls, uint16_t port, char why[256])
         return 0;
     n = SSL_read(ssl, frame, sizeof frame);
     if (n > 4 && client_msg_decode(frame + 4, (size_t)n - 4, &m, NULL) == 0)
-        snprintf(why, 256, "%s", m.a);
+        snprintf(why, 256, "%s", m.type == CLIENT_ERROR ? m.error.text : "");
     n = (int)m.type;
     client_msg_free(&m);
     return (enum client_type)n;
@@ -213,15 +226,15 @@ static void step(struct probe *p, char *text)
     else if (strcmp(verb, "stdin") == 0)
         feed(p, n);
     else if (strcmp(verb, "signal") == 0)
-        say(p, &(struct client_msg){.type = CLIENT_SIGNAL, .number = (uint32_t)n});
+        say(p, &(struct client_msg){.type = CLIENT_SIGNAL, .signal = {(uint32_t)n}});
     else if (strcmp(verb, "ack") == 0)
-        say(p, &(struct client_msg){.type = CLIENT_ACK, .have = n});
+        say(p, &(struct client_msg){.type = CLIENT_ACK, .ack = {n}});
     else if (strcmp(verb, "bye") == 0)
         say(p, &(struct client_msg){.type = CLIENT_BYE});
     else if (strcmp(verb, "attach") == 0)
-        say(p, &(struct client_msg){.type = CLIENT_ATTACH, .a = a});
+        say(p, &(struct client_msg){.type = CLIENT_ATTACH, .attach = {a}});
     else if (strcmp(verb, "call") == 0)
-        say(p, &(struct client_msg){.type = CLIENT_CALL, .a = a, .b = b, .c = c});
+        say(p, &(struct client_msg){.type = CLIENT_CALL, .call = {a, b, c}});
     else if (strcmp(verb, "crowd") == 0)
         crowd(p);
     else if (strcmp(verb, "outside") == 0)

@@ -277,20 +277,21 @@ static void pause_source(struct iof *f, struct sink *k, uint32_t from, const cha
 static void output_in(struct iof *f, uint32_t from, const char *nspace, struct cur *c)
 {
     struct client_msg m = {.type = CLIENT_OUTPUT};
+    struct client_output *o = &m.output;
     struct buf b BUF_AUTO = {0};
     uint32_t client = cur_u32(c);
     struct sink *k;
 
-    m.number = cur_u32(c);
-    m.stream = cur_u8(c);
-    m.data = cur_bytes(c, CLIENT_DATA_MAX, &m.len);
-    if (!cur_done(c) || (m.stream != ODLS_STDOUT && m.stream != ODLS_STDERR))
+    o->rank = cur_u32(c);
+    o->stream = cur_u8(c);
+    o->data = cur_bytes(c, CLIENT_DATA_MAX, &o->len);
+    if (!cur_done(c) || (o->stream != ODLS_STDOUT && o->stream != ODLS_STDERR))
         return;
-    taps_output(f->taps, from, nspace, m.number, m.stream, m.data, m.len);
+    taps_output(f->taps, from, nspace, o->rank, o->stream, o->data, o->len);
     if (!core_client_there(f->core, client))
         return;
     k = sink(f, client);
-    buf_init(&b, m.len + 1024);
+    buf_init(&b, o->len + 1024);
     client_msg_encode(&b, &m);
     f->io.client_send(client, b.data, b.len, f->io.arg);
     k->slow |= f->io.client_pending(client, f->io.arg) > IOF_CLIENT_HIGH;
@@ -302,7 +303,7 @@ static void note_in(struct iof *f, struct cur *c)
 {
     uint32_t client = cur_u32(c);
     char *text FREE_AUTO = cur_str(c, CLIENT_TEXT_MAX);
-    struct client_msg m = {.type = CLIENT_NOTE, .a = text};
+    struct client_msg m = {.type = CLIENT_NOTE, .note = {text}};
     struct buf b BUF_AUTO = {0};
 
     if (!cur_done(c) || !core_client_there(f->core, client))
@@ -333,7 +334,7 @@ void iof_client_drained(struct iof *f, uint32_t client)
 
 static void tell_client_pause(struct iof *f, struct sink *k, bool on)
 {
-    struct client_msg m = {.type = CLIENT_STDIN_PAUSE, .number = on};
+    struct client_msg m = {.type = CLIENT_STDIN_PAUSE, .pause = {on}};
     struct buf b BUF_AUTO = {0};
 
     if (k->told_pause == on)

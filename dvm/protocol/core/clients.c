@@ -64,9 +64,9 @@ static void say(struct core *c, uint32_t client, const struct client_msg *m, boo
     client_msg_encode(&act->data, m);
 }
 
-static void fail(struct core *c, uint32_t client, uint32_t code, const char *text)
+static void fail(struct core *c, uint32_t client, enum exit_code code, const char *text)
 {
-    struct client_msg m = {.type = CLIENT_ERROR, .number = code, .a = (char *)text};
+    struct client_msg m = {.type = CLIENT_ERROR, .error = {code, (char *)text}};
 
     say(c, client, &m, true);
 }
@@ -163,7 +163,7 @@ bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch)
  */
 static void check_done(struct core *c, struct client *x)
 {
-    struct client_msg m = {.type = CLIENT_DONE, .number = (uint32_t)x->exit_code, .a = x->text};
+    struct client_msg m = {.type = CLIENT_DONE, .done = {(uint32_t)x->exit_code, x->text}};
 
     if (!x->done)
         return;
@@ -222,7 +222,7 @@ void client_member_gone(struct core *c, uint32_t vpid)
 
 static void accepted(struct core *c, struct client *x, const struct msg *m)
 {
-    struct client_msg out = {.type = CLIENT_ACCEPTED, .a = m->nspace};
+    struct client_msg out = {.type = CLIENT_ACCEPTED, .accepted = {m->nspace}};
 
     x->nspace = xstrdup(m->nspace);
     if (x->gone)
@@ -233,8 +233,8 @@ static void accepted(struct core *c, struct client *x, const struct msg *m)
 
 static void state(struct core *c, struct client *x, const struct msg *m)
 {
-    struct client_msg out = {.type = CLIENT_STATE, .a = m->text, .b = m->text2};
-    bool first = !x->started && strcmp(m->text, "STARTED") == 0;
+    struct client_msg out = {.type = CLIENT_STATE, .state = {(enum job_state)m->number, m->text2}};
+    bool first = !x->started && m->number == JOB_STARTED;
 
     say(c, x->id, &out, false);
     if (!first)
@@ -282,7 +282,7 @@ bool core_stage_targets(const struct core *c, uint32_t client, const char **nspa
 
 static void map(struct core *c, const struct client *x, const struct msg *m)
 {
-    struct client_msg to = {.type = CLIENT_MAP, .data = m->data, .len = m->len};
+    struct client_msg to = {.type = CLIENT_MAP, .map = {m->data, m->len}};
 
     say(c, x->id, &to, false);
 }

@@ -94,7 +94,7 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
 static void tell_state(struct head *l, const struct job *j)
 {
     struct msg m = {.type = MSG_JOB_STATE,
-                    .text = (char *)fsm_state_name(&job_fsm, j->state),
+                    .number = j->state,
                     .text2 = j->state == JOB_RUNNING && j->note ? j->note : j->reason};
     uint32_t *vpids FREE_AUTO = NULL;
 

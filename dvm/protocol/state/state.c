@@ -6,32 +6,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const struct fsm_name job_states[] = {
-    {JOB_INIT, "INIT"},
-    {JOB_INIT_COMPLETE, "INIT_COMPLETE"},
-    {JOB_ALLOCATE, "ALLOCATE"},
-    {JOB_ALLOCATION_COMPLETE, "ALLOCATION_COMPLETE"},
-    {JOB_MAP, "MAP"},
-    {JOB_MAP_COMPLETE, "MAP_COMPLETE"},
-    {JOB_SYSTEM_PREP, "SYSTEM_PREP"},
-    {JOB_VM_READY, "VM_READY"},
-    {JOB_LAUNCH_APPS, "LAUNCH_APPS"},
-    {JOB_SEND_LAUNCH_MSG, "SEND_LAUNCH_MSG"},
-    {JOB_RUNNING, "RUNNING"},
-    {JOB_REGISTERED, "REGISTERED"},
-    {JOB_WAITING_FOR_DAEMONS, "WAITING_FOR_DAEMONS"},
-    {JOB_STARTED, "STARTED"},
-    {JOB_STAGING, "STAGING"},
-    {JOB_READY_FOR_DEBUG, "READY_FOR_DEBUG"},
-    {JOB_TERMINATED, "TERMINATED"},
-    {JOB_NOTIFY_COMPLETED, "NOTIFY_COMPLETED"},
-    {JOB_NOTIFIED, "NOTIFIED"},
-    {JOB_KILLED_BY_CMD, "KILLED_BY_CMD"},
-    {JOB_ABORTED, "ABORTED"},
-    {JOB_FAILED_TO_START, "FAILED_TO_START"},
-    {JOB_NEVER_LAUNCHED, "NEVER_LAUNCHED"},
-    {JOB_MAP_FAILED, "MAP_FAILED"},
-};
+#define JOB_STATE_NAME(state, number) {JOB_##state, #state},
+static const struct fsm_name job_states[] = {JOB_STATES(JOB_STATE_NAME)};
+#undef JOB_STATE_NAME
 
 static const struct fsm_name job_events[] = {
     {JOB_EV_DONE, "done"},

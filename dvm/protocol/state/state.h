@@ -5,40 +5,9 @@
 #define DVM_STATE_STATE_H
 
 #include "base/fsm/fsm.h"
+#include "dvm/protocol/wire/job_state.h"
 
 #include <stdbool.h>
-
-/* Deviations from the numbers' source, and why: docs/states.md. 8, 9 and 10 (daemons) belong to the
- * DVM, not to a job, because Kubernetes or prte starts the daemons. */
-enum job_state {
-    JOB_INIT = 1,
-    JOB_INIT_COMPLETE = 2,
-    JOB_ALLOCATE = 3,
-    JOB_ALLOCATION_COMPLETE = 4,
-    JOB_MAP = 5,
-    JOB_MAP_COMPLETE = 6,
-    JOB_SYSTEM_PREP = 7,
-    JOB_VM_READY = 11,
-    JOB_LAUNCH_APPS = 12,
-    JOB_SEND_LAUNCH_MSG = 13,
-    JOB_RUNNING = 14,
-    JOB_REGISTERED = 16,
-    JOB_WAITING_FOR_DAEMONS = 17,
-    JOB_LOCAL_LAUNCH_COMPLETE = 18,
-    JOB_READY_FOR_DEBUG = 19,
-    JOB_STARTED = 20,
-    JOB_STAGING = 21,
-    JOB_UNTERMINATED = 30, /* boundary: below, the job still runs */
-    JOB_TERMINATED = 31,
-    JOB_NOTIFY_COMPLETED = 34,
-    JOB_NOTIFIED = 35,
-    JOB_ERROR = 50, /* boundary */
-    JOB_KILLED_BY_CMD = 51,
-    JOB_ABORTED = 52,
-    JOB_FAILED_TO_START = 53,
-    JOB_NEVER_LAUNCHED = 60,
-    JOB_MAP_FAILED = 69,
-};
 
 enum job_event {
     JOB_EV_DONE = 1,   /* what the state does is done */
@@ -102,10 +71,5 @@ enum campaign_event {
 };
 
 extern const struct fsm campaign_fsm;
-
-static inline bool job_state_over(int s)
-{
-    return s >= JOB_UNTERMINATED;
-}
 
 #endif

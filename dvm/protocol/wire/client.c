@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codec of the local clients' messages. */
+/* Codec of the clients' messages: for each kind of fields an encoder and a decoder side by side. A
+ * decoder reads its fields, then refuses values out of their limits; it need not look at c->bad. */
 #include "dvm/protocol/wire/client.h"
 
 #include <stdlib.h>
@@ -7,251 +8,400 @@
 
 #define METHOD_MAX 16
 #define PATH_MAX_BYTES 4096
-#define STATE_MAX 64
 #define SIGNAL_MAX 64
+#define ATTEMPT_FIRST 1
 
-static void put_data(struct buf *b, const struct client_msg *m)
+/* What no decoder accepts, no encoder makes. */
+static void put_data(struct buf *b, const uint8_t *data, size_t len)
 {
-    /* One rule for both directions: what no decoder takes, no encoder makes. */
-    if (m->len > CLIENT_DATA_MAX)
+    if (len > CLIENT_DATA_MAX)
         b->failed = true;
     else
-        buf_put_bytes(b, m->data, m->len);
+        buf_put_bytes(b, data, len);
 }
 
-/* What sessions are made of. */
-static void put_session(struct buf *b, const struct client_msg *m)
+static int get_flag(struct cur *c, bool *flag, const char *name, struct err *err)
 {
-    switch (m->type) {
-    case CLIENT_OPEN:
-        buf_put_raw(b, m->token, sizeof m->token);
-        buf_put_u32(b, m->number);
-        buf_put_u64(b, m->have);
-        buf_put_u32(b, m->window_ms);
-        break;
-    case CLIENT_ACK:
-        buf_put_u64(b, m->have);
-        break;
-    case CLIENT_OPENED:
-        buf_put_u64(b, m->have);
-        buf_put_u64(b, m->next);
-        break;
-    case CLIENT_BYE:
-        break;
-    default:
-        b->failed = true;
-    }
+    uint8_t value = cur_u8(c);
+
+    *flag = value == 1;
+    return value > 1 ? err_set(err, "%s %u is neither 0 nor 1", name, value) : 0;
 }
 
-static void put_fields(struct buf *b, const struct client_msg *m)
+static void put_none(struct buf *b, const struct client_none *m)
 {
-    switch (m->type) {
-    case CLIENT_SUBMIT:
-        job_spec_encode(b, &m->spec);
-        break;
-    case CLIENT_STDIN:
-    case CLIENT_FILES:
-    case CLIENT_MAP:
-        put_data(b, m);
-        break;
-    case CLIENT_SIGNAL:
-        buf_put_u32(b, m->number);
-        break;
-    case CLIENT_CALL:
-        buf_put_str(b, m->a);
-        buf_put_str(b, m->b);
-        buf_put_str(b, m->c);
-        break;
-    case CLIENT_ATTACH:
-    case CLIENT_ACCEPTED:
-    case CLIENT_LINE:
-    case CLIENT_NOTE:
-    case CLIENT_REACHED:
-        buf_put_str(b, m->a);
-        break;
-    case CLIENT_STATE:
-        buf_put_str(b, m->a);
-        buf_put_str(b, m->b);
-        break;
-    case CLIENT_OUTPUT:
-        buf_put_u32(b, m->number);
-        buf_put_u8(b, m->stream);
-        put_data(b, m);
-        break;
-    case CLIENT_DONE:
-    case CLIENT_ERROR:
-    case CLIENT_REPLY:
-        buf_put_u32(b, m->number);
-        buf_put_str(b, m->a);
-        break;
-    case CLIENT_STDIN_PAUSE:
-        buf_put_u8(b, m->number ? 1 : 0);
-        break;
-    case CLIENT_UNREACHED:
-        buf_put_u8(b, m->number ? 1 : 0);
-        buf_put_str(b, m->a);
-        break;
-    case CLIENT_FILES_ROOM:
-        buf_put_u64(b, m->room);
-        break;
+}
+
+static int get_none(struct cur *c, struct client_none *m, struct err *err)
+{
+    return 0;
+}
+
+static void put_submit(struct buf *b, const struct client_submit *m)
+{
+    job_spec_encode(b, &m->spec);
+}
+
+static int get_submit(struct cur *c, struct client_submit *m, struct err *err)
+{
+    if (job_spec_decode(c, &m->spec, err) == 0)
+        return 0;
+    memset(m, 0, sizeof *m); /* it has left nothing to free */
+    return err_wrap(err, "job");
+}
+
+static void free_submit(struct client_submit *m)
+{
+    job_spec_free(&m->spec);
+}
+
+static void put_bytes(struct buf *b, const struct client_bytes *m)
+{
+    put_data(b, m->data, m->len);
+}
+
+static int get_bytes(struct cur *c, struct client_bytes *m, struct err *err)
+{
+    m->data = cur_bytes(c, CLIENT_DATA_MAX, &m->len);
+    return 0;
+}
+
+static void put_signal(struct buf *b, const struct client_signal *m)
+{
+    buf_put_u32(b, m->signum);
+}
+
+static int get_signal(struct cur *c, struct client_signal *m, struct err *err)
+{
+    m->signum = cur_u32(c);
+    if (!m->signum || m->signum > SIGNAL_MAX)
+        return err_set(err, "signal %u is none of 1..%d", m->signum, SIGNAL_MAX);
+    return 0;
+}
+
+static void put_call(struct buf *b, const struct client_call *m)
+{
+    buf_put_str(b, m->method);
+    buf_put_str(b, m->path);
+    buf_put_str(b, m->body);
+}
+
+static int get_call(struct cur *c, struct client_call *m, struct err *err)
+{
+    m->method = cur_str(c, METHOD_MAX);
+    m->path = cur_str(c, PATH_MAX_BYTES);
+    m->body = cur_str(c, CLIENT_BODY_MAX);
+    if (!c->bad && (!m->method[0] || m->path[0] != '/'))
+        return err_set(err, "a call needs a method and a path that begins with '/'");
+    return 0;
+}
+
+static void free_call(struct client_call *m)
+{
+    free(m->method);
+    free(m->path);
+    free(m->body);
+}
+
+static void put_job(struct buf *b, const struct client_job *m)
+{
+    buf_put_str(b, m->nspace);
+}
+
+static int get_job(struct cur *c, struct client_job *m, struct err *err)
+{
+    m->nspace = cur_str(c, JOB_NSPACE_MAX);
+    return !c->bad && !m->nspace[0] ? err_set(err, "a job without a name") : 0;
+}
+
+static void free_job(struct client_job *m)
+{
+    free(m->nspace);
+}
+
+static void put_open(struct buf *b, const struct client_open *m)
+{
+    buf_put_raw(b, m->token, sizeof m->token);
+    buf_put_u32(b, m->attempt);
+    buf_put_u64(b, m->have);
+    buf_put_u32(b, m->window_ms);
+}
+
+static int get_open(struct cur *c, struct client_open *m, struct err *err)
+{
+    const uint8_t *token = cur_raw(c, sizeof m->token);
+
+    if (token)
+        memcpy(m->token, token, sizeof m->token);
+    m->attempt = cur_u32(c);
+    m->have = cur_u64(c);
+    m->window_ms = cur_u32(c);
+    if (m->attempt < ATTEMPT_FIRST)
+        return err_set(err, "attempt 0 of a session");
+    if (m->window_ms > CLIENT_WINDOW_MAX_MS)
+        return err_set(err, "a job cannot go on for %u ms without a connection, the limit is %u",
+                       m->window_ms, CLIENT_WINDOW_MAX_MS);
+    return 0;
+}
+
+static void put_ack(struct buf *b, const struct client_ack *m)
+{
+    buf_put_u64(b, m->have);
+}
+
+static int get_ack(struct cur *c, struct client_ack *m, struct err *err)
+{
+    m->have = cur_u64(c);
+    return 0;
+}
+
+static void put_opened(struct buf *b, const struct client_opened *m)
+{
+    buf_put_u64(b, m->have);
+    buf_put_u64(b, m->next);
+}
+
+static int get_opened(struct cur *c, struct client_opened *m, struct err *err)
+{
+    m->have = cur_u64(c);
+    m->next = cur_u64(c);
+    return m->next ? 0 : err_set(err, "messages are numbered from 1 on");
+}
+
+static void put_state(struct buf *b, const struct client_state *m)
+{
+    buf_put_u8(b, (uint8_t)m->state);
+    buf_put_str(b, m->reason);
+}
+
+static int get_state(struct cur *c, struct client_state *m, struct err *err)
+{
+    uint8_t state = cur_u8(c);
+
+    m->state = state;
+    m->reason = cur_str(c, CLIENT_TEXT_MAX);
+    return job_state_word(state) ? 0 : err_set(err, "%u is no state of a job", state);
+}
+
+static void free_state(struct client_state *m)
+{
+    free(m->reason);
+}
+
+static void put_output(struct buf *b, const struct client_output *m)
+{
+    buf_put_u32(b, m->rank);
+    buf_put_u8(b, m->stream);
+    put_data(b, m->data, m->len);
+}
+
+static int get_output(struct cur *c, struct client_output *m, struct err *err)
+{
+    m->rank = cur_u32(c);
+    m->stream = cur_u8(c);
+    m->data = cur_bytes(c, CLIENT_DATA_MAX, &m->len);
+    if (m->stream != 1 && m->stream != 2)
+        return err_set(err, "output of stream %u, which is neither 1 nor 2", m->stream);
+    return 0;
+}
+
+static void put_end(struct buf *b, const struct client_end *m)
+{
+    buf_put_u32(b, m->code);
+    buf_put_str(b, m->text);
+}
+
+static int get_end(struct cur *c, struct client_end *m, struct err *err)
+{
+    m->code = cur_u32(c);
+    m->text = cur_str(c, CLIENT_TEXT_MAX);
+    if (m->code > EXIT_CODE_MAX)
+        return err_set(err, "exit code %u is over %d", m->code, EXIT_CODE_MAX);
+    return 0;
+}
+
+static void free_end(struct client_end *m)
+{
+    free(m->text);
+}
+
+static void put_reply(struct buf *b, const struct client_reply *m)
+{
+    buf_put_u32(b, m->status);
+    buf_put_str(b, m->body);
+}
+
+static int get_reply(struct cur *c, struct client_reply *m, struct err *err)
+{
+    m->status = cur_u32(c);
+    m->body = cur_str(c, CLIENT_BODY_MAX);
+    if (m->status < 100 || m->status > 599)
+        return err_set(err, "%u is no HTTP status", m->status);
+    return 0;
+}
+
+static void free_reply(struct client_reply *m)
+{
+    free(m->body);
+}
+
+static void put_line(struct buf *b, const struct client_line *m)
+{
+    buf_put_str(b, m->event);
+}
+
+static int get_line(struct cur *c, struct client_line *m, struct err *err)
+{
+    m->event = cur_str(c, CLIENT_BODY_MAX);
+    return 0;
+}
+
+static void free_line(struct client_line *m)
+{
+    free(m->event);
+}
+
+static void put_pause(struct buf *b, const struct client_pause *m)
+{
+    buf_put_u8(b, m->paused);
+}
+
+static int get_pause(struct cur *c, struct client_pause *m, struct err *err)
+{
+    return get_flag(c, &m->paused, "pause", err);
+}
+
+static void put_note(struct buf *b, const struct client_note *m)
+{
+    buf_put_str(b, m->text);
+}
+
+static int get_note(struct cur *c, struct client_note *m, struct err *err)
+{
+    m->text = cur_str(c, CLIENT_TEXT_MAX);
+    return 0;
+}
+
+static void free_note(struct client_note *m)
+{
+    free(m->text);
+}
+
+static void put_room(struct buf *b, const struct client_room *m)
+{
+    buf_put_u64(b, m->total);
+}
+
+static int get_room(struct cur *c, struct client_room *m, struct err *err)
+{
+    m->total = cur_u64(c);
+    return 0;
+}
+
+static void put_reached(struct buf *b, const struct client_reached *m)
+{
+    buf_put_str(b, m->address);
+}
+
+static int get_reached(struct cur *c, struct client_reached *m, struct err *err)
+{
+    m->address = cur_str(c, CLIENT_TEXT_MAX);
+    return 0;
+}
+
+static void free_reached(struct client_reached *m)
+{
+    free(m->address);
+}
+
+static void put_unreached(struct buf *b, const struct client_unreached *m)
+{
+    buf_put_u8(b, m->final);
+    buf_put_str(b, m->why);
+}
+
+static int get_unreached(struct cur *c, struct client_unreached *m, struct err *err)
+{
+    int rc = get_flag(c, &m->final, "final", err);
+
+    m->why = cur_str(c, CLIENT_TEXT_MAX);
+    return rc;
+}
+
+static void free_unreached(struct client_unreached *m)
+{
+    free(m->why);
+}
+
+/* --- by type */
+
+static void free_nothing(const void *m)
+{
+}
+
+const char *client_msg_name(unsigned type)
+{
+#define NAME_CASE(ID, number, member, kind, owned)                                                 \
+    case CLIENT_##ID:                                                                              \
+        return #ID;
+    switch (type) {
+        CLIENT_MSGS(NAME_CASE)
     default:
-        put_session(b, m);
+        return "?";
     }
+#undef NAME_CASE
 }
 
 void client_msg_encode(struct buf *b, const struct client_msg *m)
 {
     buf_put_u8(b, CLIENT_VERSION);
     buf_put_u8(b, (uint8_t)m->type);
-    put_fields(b, m);
+#define PUT_CASE(ID, number, member, kind, owned)                                                  \
+    case CLIENT_##ID:                                                                              \
+        put_##kind(b, &m->member);                                                                 \
+        break;
+    switch (m->type) {
+        CLIENT_MSGS(PUT_CASE)
+    default:
+        b->failed = true;
+    }
+#undef PUT_CASE
 }
 
-static int get_session(struct cur *c, struct client_msg *m)
+static int get_fields(struct cur *c, struct client_msg *m, struct err *err)
 {
-    const uint8_t *token;
-
+#define GET_CASE(ID, number, member, kind, owned)                                                  \
+    case CLIENT_##ID:                                                                              \
+        return get_##kind(c, &m->member, err);
     switch (m->type) {
-    case CLIENT_OPEN:
-        token = cur_raw(c, sizeof m->token);
-        if (token)
-            memcpy(m->token, token, sizeof m->token);
-        m->number = cur_u32(c);
-        m->have = cur_u64(c);
-        m->window_ms = cur_u32(c);
-        return 0;
-    case CLIENT_ACK:
-        m->have = cur_u64(c);
-        return 0;
-    case CLIENT_OPENED:
-        m->have = cur_u64(c);
-        m->next = cur_u64(c);
-        return 0;
-    case CLIENT_BYE:
-        return 0;
+        CLIENT_MSGS(GET_CASE)
     default:
-        return -1;
+        return err_set(err, "unknown message type %d", (int)m->type);
     }
+#undef GET_CASE
 }
 
-/* Reads the fields of every type but SUBMIT; -1: no such type. */
-static int get_fields(struct cur *c, struct client_msg *m)
+void client_msg_free(struct client_msg *m)
 {
+#define FREE_CASE(ID, number, member, kind, owned)                                                 \
+    case CLIENT_##ID:                                                                              \
+        free_##owned(&m->member);                                                                  \
+        break;
     switch (m->type) {
-    case CLIENT_STDIN:
-    case CLIENT_FILES:
-    case CLIENT_MAP:
-        m->data = cur_bytes(c, CLIENT_DATA_MAX, &m->len);
-        return 0;
-    case CLIENT_SIGNAL:
-        m->number = cur_u32(c);
-        return 0;
-    case CLIENT_CALL:
-        m->a = cur_str(c, METHOD_MAX);
-        m->b = cur_str(c, PATH_MAX_BYTES);
-        m->c = cur_str(c, CLIENT_BODY_MAX);
-        return 0;
-    case CLIENT_ATTACH:
-    case CLIENT_ACCEPTED:
-        m->a = cur_str(c, JOB_NSPACE_MAX);
-        return 0;
-    case CLIENT_STATE:
-        m->a = cur_str(c, STATE_MAX);
-        m->b = cur_str(c, CLIENT_TEXT_MAX);
-        return 0;
-    case CLIENT_OUTPUT:
-        m->number = cur_u32(c);
-        m->stream = cur_u8(c);
-        m->data = cur_bytes(c, CLIENT_DATA_MAX, &m->len);
-        return 0;
-    case CLIENT_DONE:
-    case CLIENT_ERROR:
-        m->number = cur_u32(c);
-        m->a = cur_str(c, CLIENT_TEXT_MAX);
-        return 0;
-    case CLIENT_REPLY:
-        m->number = cur_u32(c);
-        m->a = cur_str(c, CLIENT_BODY_MAX);
-        return 0;
-    case CLIENT_LINE:
-        m->a = cur_str(c, CLIENT_BODY_MAX);
-        return 0;
-    case CLIENT_NOTE:
-    case CLIENT_REACHED:
-        m->a = cur_str(c, CLIENT_TEXT_MAX);
-        return 0;
-    case CLIENT_STDIN_PAUSE:
-        m->number = cur_u8(c);
-        return 0;
-    case CLIENT_UNREACHED:
-        m->number = cur_u8(c);
-        m->a = cur_str(c, CLIENT_TEXT_MAX);
-        return 0;
-    case CLIENT_FILES_ROOM:
-        m->room = cur_u64(c);
-        return 0;
+        CLIENT_MSGS(FREE_CASE)
     default:
-        return get_session(c, m);
+        break;
     }
-}
-
-static int check_values(const struct client_msg *m, struct err *err)
-{
-    switch (m->type) {
-    case CLIENT_SIGNAL:
-        if (!m->number || m->number > SIGNAL_MAX)
-            return err_set(err, "signal %u is none of 1..%d", m->number, SIGNAL_MAX);
-        return 0;
-    case CLIENT_CALL:
-        if (!m->a[0] || m->b[0] != '/')
-            return err_set(err, "a call needs a method and a path that begins with '/'");
-        return 0;
-    case CLIENT_ATTACH:
-    case CLIENT_ACCEPTED:
-        if (!m->a[0])
-            return err_set(err, "a job without a name");
-        return 0;
-    case CLIENT_OUTPUT:
-        if (m->stream != 1 && m->stream != 2)
-            return err_set(err, "output of stream %u, which is neither 1 nor 2", m->stream);
-        return 0;
-    case CLIENT_DONE:
-    case CLIENT_ERROR:
-        if (m->number > 255)
-            return err_set(err, "exit code %u is over 255", m->number);
-        return 0;
-    case CLIENT_REPLY:
-        if (m->number < 100 || m->number > 599)
-            return err_set(err, "%u is no HTTP status", m->number);
-        return 0;
-    case CLIENT_STDIN_PAUSE:
-        if (m->number > 1)
-            return err_set(err, "pause %u is neither 0 nor 1", m->number);
-        return 0;
-    case CLIENT_UNREACHED:
-        if (m->number > 1)
-            return err_set(err, "final %u is neither 0 nor 1", m->number);
-        return 0;
-    case CLIENT_OPEN:
-        if (!m->number)
-            return err_set(err, "attempt 0 of a session");
-        if (m->window_ms > CLIENT_WINDOW_MAX_MS)
-            return err_set(err,
-                           "a job cannot go on for %u ms without a connection, the limit is %u",
-                           m->window_ms, CLIENT_WINDOW_MAX_MS);
-        return 0;
-    case CLIENT_OPENED:
-        if (!m->next)
-            return err_set(err, "messages are numbered from 1 on");
-        return 0;
-    default:
-        return 0;
-    }
+#undef FREE_CASE
+    *m = (struct client_msg){0};
 }
 
 static int decode(struct cur *c, struct client_msg *m, struct err *err)
 {
     uint8_t version = cur_u8(c);
     uint8_t type = cur_u8(c);
+    bool job = type == CLIENT_SUBMIT; /* its decoder tells more than its length */
+    int rc;
 
     if (c->bad)
         return err_set(err, "message of less than 2 bytes");
@@ -259,17 +409,10 @@ static int decode(struct cur *c, struct client_msg *m, struct err *err)
         return err_set(err, "version %u of the local protocol, this program speaks %d", version,
                        CLIENT_VERSION);
     m->type = type;
-    if (m->type == CLIENT_SUBMIT) {
-        if (job_spec_decode(c, &m->spec, err) < 0) {
-            m->type = 0; /* it has left nothing to free */
-            return err_wrap(err, "job");
-        }
-    } else if (get_fields(c, m) < 0) {
-        return err_set(err, "unknown message type %u", type);
-    }
-    if (!cur_done(c))
+    rc = get_fields(c, m, err);
+    if ((c->bad && !job) || (rc == 0 && !cur_done(c)))
         return err_set(err, "message of type %u is cut short, too long or over a limit", type);
-    return check_values(m, err);
+    return rc;
 }
 
 int client_msg_decode(const void *data, size_t len, struct client_msg *out, struct err *err)
@@ -281,16 +424,6 @@ int client_msg_decode(const void *data, size_t len, struct client_msg *out, stru
         return 0;
     client_msg_free(out);
     return err_wrap(err, "client message");
-}
-
-void client_msg_free(struct client_msg *m)
-{
-    if (m->type == CLIENT_SUBMIT)
-        job_spec_free(&m->spec);
-    free(m->a);
-    free(m->b);
-    free(m->c);
-    *m = (struct client_msg){0};
 }
 
 bool client_msg_numbered(enum client_type type)

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What prun, pstat, pterm and prte say to a daemon: over its local socket (<session>/prted.sock),
- * or over mutual TLS at its join port, by way of a relay (dvm/tools/cli/relay.h). */
+/* The messages between prun, pstat, pterm or prte and a daemon: over its local socket
+ * (<session>/prted.sock), or over mutual TLS at its join port, through a relay
+ * (dvm/tools/cli/relay.h).
+ *
+ * One frame of dvm/host/net carries one message: u8 CLIENT_VERSION, u8 type, then the fields of the
+ * type's struct in order. A connection carries either one job (SUBMIT or ATTACH first) or any
+ * number of calls. An unknown version or type, or a malformed message, is answered with ERROR, and
+ * the connection is closed.
+ *
+ * OPEN before SUBMIT or ATTACH puts the connection into a session, which outlives it (docs/prun.md,
+ * Lost connections). Each side of a session numbers its messages from 1, except OPEN, OPENED, ACK,
+ * NOTE, FILES_ROOM and BYE, and keeps each until the other side has acknowledged it. Later
+ * connections of the session begin with the same token and a higher attempt; messages that the
+ * other side does not have are sent again. The numbers themselves are not sent: OPENED gives that
+ * of the daemon's next message, and comes again where messages are left out.
+ *
+ * To add a message: its struct here, one line in CLIENT_MSGS, its put_ and get_ function in
+ * client.c, a sample in test/samples.c. */
 #ifndef DVM_WIRE_CLIENT_H
 #define DVM_WIRE_CLIENT_H
 
@@ -8,18 +24,9 @@
 #include "base/err/err.h"
 #include "dvm/protocol/wire/exit_code.h"
 #include "dvm/protocol/wire/job.h"
+#include "dvm/protocol/wire/job_state.h"
 
-/* One frame of dvm/host/net carries one message: u8 CLIENT_VERSION, u8 type, fields. A connection
- * carries either one job (SUBMIT or ATTACH first) or any number of calls. An unknown version or
- * type, or a malformed message, is answered ERROR and closed.
- *
- * OPEN before SUBMIT or ATTACH makes the connection a session's, which outlives it (docs/prun.md,
- * Lost connections). Each side numbers what it says in a session from 1 on, without OPEN, OPENED,
- * ACK, NOTE, FILES_ROOM (told anew) and BYE, and keeps it until the other has acknowledged it.
- * Later connections of the session begin with the same token and a higher attempt; what the other
- * does not have yet is said again. Numbers are not sent: OPENED tells that of the daemon's next
- * message, again where some are left out. */
-#define CLIENT_VERSION 1
+#define CLIENT_VERSION 2
 #define CLIENT_TOKEN_BYTES 16
 #define CLIENT_WINDOW_MAX_MS 600000u
 /* Bytes of messages after which an ACK is due, each message counted with so many more. */
@@ -29,58 +36,145 @@
 #define CLIENT_TEXT_MAX (16u << 10)
 #define CLIENT_BODY_MAX (64u << 20)
 
-enum client_type {
-    /* client -> daemon */
-    CLIENT_SUBMIT = 1, /* job_spec */
-    CLIENT_STDIN,      /* bytes; none: end of input */
-    CLIENT_SIGNAL,     /* u32 signal number for all ranks of the job */
-    CLIENT_CALL,   /* the control API: str method, str path (with ?query), str body ("" or JSON) */
-    CLIENT_ATTACH, /* str nspace: follows a detached job from now on, as its submitter would */
-    CLIENT_OPEN, /* 16 bytes token (random, secret), u32 attempt (1: the session is new), u64 number
-                    of the daemon's last message that has come, u32 ms that the job goes on without
-                    a connection */
-    CLIENT_ACK,  /* u64 number of the last message that has come; both ways */
-    CLIENT_BYE,  /* the session is over, and its job with it unless that is detached */
-    CLIENT_FILES, /* bytes: one piece of the job's files (dvm/protocol/wire/piece.h) */
-    /* daemon -> client */
-    CLIENT_ACCEPTED = 64, /* str nspace */
-    CLIENT_STATE,         /* str state ("WAITING_FOR_DAEMONS", "RUNNING", …), str reason */
-    CLIENT_OUTPUT,        /* u32 rank, u8 stream (1, 2), bytes */
-    CLIENT_DONE,          /* u32 exit code (0..255), str text: who, where, why; "" if all is well */
-    CLIENT_ERROR,         /* u32 exit code, str text; the daemon closes */
-    CLIENT_REPLY,         /* u32 HTTP status, str body (JSON) */
-    CLIENT_LINE,          /* answer of GET /v1/events: str one event as JSON; after REPLY 200 */
-    CLIENT_STDIN_PAUSE,   /* u8 1: stop sending STDIN, 0: go on */
-    CLIENT_NOTE,          /* str text for the user that says nothing about the job's end */
-    CLIENT_MAP,           /* bytes: where the ranks are, as a table; before their output */
-    CLIENT_OPENED, /* u64 number of the client's last message that has come, u64 of the next from
-                    * here
-                    */
-    CLIENT_FILES_ROOM, /* u64: so many bytes of FILES may be sent, in all, from the begin */
-    /* relay -> client */
-    CLIENT_REACHED,   /* str numeric address of the daemon; everything later is the daemon's */
-    CLIENT_UNREACHED, /* u8 1: trying again is of no use, str why */
+/* X(TYPE, number, member of struct client_msg's union, kind of its fields, what client_msg_free()
+ * frees of them) */
+#define CLIENT_MSGS(X)                                                                             \
+    /* client -> daemon */                                                                         \
+    X(SUBMIT, 1, submit, submit, submit)                                                           \
+    X(STDIN, 2, input, bytes, nothing) /* no bytes: end of input */                                \
+    X(SIGNAL, 3, signal, signal, nothing)                                                          \
+    X(CALL, 4, call, call, call)                                                                   \
+    X(ATTACH, 5, attach, job,                                                                      \
+      job) /* follows a detached job from now on, as its submitter would */                        \
+    X(OPEN, 6, open, open, nothing)                                                                \
+    X(ACK, 7, ack, ack, nothing)  /* both ways */                                                  \
+    X(BYE, 8, bye, none, nothing) /* ends the session, and its job unless that is detached */      \
+    X(FILES, 9, files, bytes,                                                                      \
+      nothing) /* a piece of the job's files (dvm/protocol/wire/piece.h) */                        \
+    /* daemon -> client */                                                                         \
+    X(ACCEPTED, 64, accepted, job, job)                                                            \
+    X(STATE, 65, state, state, state)                                                              \
+    X(OUTPUT, 66, output, output, nothing)                                                         \
+    X(DONE, 67, done, end, end)                                                                    \
+    X(ERROR, 68, error, end, end) /* the daemon closes the connection */                           \
+    X(REPLY, 69, reply, reply, reply)                                                              \
+    X(LINE, 70, line, line, line)                                                                  \
+    X(STDIN_PAUSE, 71, pause, pause, nothing)                                                      \
+    X(NOTE, 72, note, note, note)                                                                  \
+    X(MAP, 73, map, bytes, nothing) /* where the ranks are, as a table; before their output */     \
+    X(OPENED, 74, opened, opened, nothing)                                                         \
+    X(FILES_ROOM, 75, room, room, nothing)                                                         \
+    /* relay -> client */                                                                          \
+    X(REACHED, 76, reached, reached, reached)                                                      \
+    X(UNREACHED, 77, unreached, unreached, unreached)
+
+#define CLIENT_MSG_TYPE(ID, number, member, kind, owned) CLIENT_##ID = (number),
+enum client_type { CLIENT_NO_TYPE, CLIENT_MSGS(CLIENT_MSG_TYPE) };
+#undef CLIENT_MSG_TYPE
+
+struct client_none {
+    char unused;
 };
 
+struct client_submit {
+    struct job_spec spec;
+};
+
+struct client_bytes {
+    const uint8_t *data; /* borrowed, from the input after decoding */
+    size_t len;          /* at most CLIENT_DATA_MAX */
+};
+
+struct client_signal { /* to all ranks of the job */
+    uint32_t signum;
+};
+
+struct client_call { /* of the control API */
+    char *method;
+    char *path; /* with ?query */
+    char *body; /* "" or JSON */
+};
+
+struct client_job {
+    char *nspace;
+};
+
+struct client_open {
+    uint8_t token[CLIENT_TOKEN_BYTES]; /* random, secret */
+    uint32_t attempt;                  /* 1: the session is new */
+    uint64_t have;                     /* number of the daemon's last message that has come */
+    uint32_t window_ms;                /* the job goes on so long without a connection */
+};
+
+struct client_ack {
+    uint64_t have; /* number of the last message that has come */
+};
+
+struct client_opened {
+    uint64_t have; /* number of the client's last message that has come */
+    uint64_t next; /* number of the daemon's next message */
+};
+
+struct client_state {
+    enum job_state state;
+    char *reason;
+};
+
+struct client_output {
+    uint32_t rank;
+    uint8_t stream;      /* 1, 2 */
+    const uint8_t *data; /* as in struct client_bytes */
+    size_t len;
+};
+
+struct client_end {
+    uint32_t code; /* enum exit_code, or a rank's; at most EXIT_CODE_MAX */
+    char *text;    /* who, where, why; "" if all is well */
+};
+
+struct client_reply {
+    uint32_t status; /* HTTP */
+    char *body;      /* JSON */
+};
+
+struct client_line { /* after REPLY 200 to GET /v1/events */
+    char *event;     /* JSON */
+};
+
+struct client_pause {
+    bool paused; /* no STDIN until it is false again */
+};
+
+struct client_note {
+    char *text; /* for the user; says nothing about the job's end */
+};
+
+struct client_room {
+    uint64_t total; /* bytes of FILES that may be sent, from the first */
+};
+
+struct client_reached { /* every later message is the daemon's */
+    char *address;      /* numeric address of the daemon */
+};
+
+struct client_unreached {
+    bool final; /* another attempt is of no use */
+    char *why;
+};
+
+#define CLIENT_MSG_MEMBER(ID, number, member, kind, owned) struct client_##kind member;
 struct client_msg {
     enum client_type type;
-    struct job_spec spec; /* SUBMIT */
-    const uint8_t *data;  /* STDIN, OUTPUT, MAP, FILES: borrowed from the input */
-    size_t len;
-    uint32_t number;    /* signal, exit code, status, rank, pause, attempt, final */
-    uint8_t stream;     /* OUTPUT */
-    uint64_t room;      /* FILES_ROOM */
-    uint64_t have;      /* OPEN, OPENED, ACK: number of the last message that has come */
-    uint64_t next;      /* OPENED */
-    uint32_t window_ms; /* OPEN */
-    uint8_t token[CLIENT_TOKEN_BYTES];
-    char *a; /* method, nspace, state, text, address, body of REPLY, LINE */
-    char *b; /* path, reason */
-    char *c; /* body of CALL */
+    union {
+        CLIENT_MSGS(CLIENT_MSG_MEMBER)
+    };
 };
+#undef CLIENT_MSG_MEMBER
 
-/* Encodes into b, which the caller has initialised; unused fields are ignored. */
+const char *client_msg_name(unsigned type); /* "SUBMIT"; "?": no such type */
+/* Encodes into b, which the caller has initialised; b->failed if a limit is exceeded. */
 void client_msg_encode(struct buf *b, const struct client_msg *m);
+/* -1, a reason and a zeroed message if the bytes are malformed or a field is out of its limits. */
 int client_msg_decode(const void *data, size_t len, struct client_msg *out, struct err *err)
     __attribute__((warn_unused_result));
 void client_msg_free(struct client_msg *m);

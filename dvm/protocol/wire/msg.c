@@ -4,6 +4,7 @@
 
 #include "api/campaign.h"
 #include "dvm/protocol/wire/alloc.h"
+#include "dvm/protocol/wire/job_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static const struct layout layouts[MSG_TYPES] = {
     [MSG_LAUNCH] = {"LAUNCH", "L"},
     [MSG_KILL] = {"KILL", "niI"},
     [MSG_ACCEPTED] = {"ACCEPTED", "nc"},
-    [MSG_JOB_STATE] = {"JOB_STATE", "nctuv"},
+    [MSG_JOB_STATE] = {"JOB_STATE", "nciuv"},
     [MSG_JOB_MAP] = {"JOB_MAP", "ncd"},
     [MSG_DONE] = {"DONE", "ncitv"},
     [MSG_JOB_ENDED] = {"JOB_ENDED", "ni"},
@@ -403,6 +404,10 @@ static int check(const struct msg *m, struct err *err)
         return check_no_head(m, err) < 0 ? -1 : check_lives(m, err);
     case MSG_SNAPSHOT:
         return check_radix(m, err); /* the table is for members_decode() */
+    case MSG_JOB_STATE:
+        if (m->number < 0 || !job_state_word((unsigned)m->number))
+            return err_set(err, "%lld is no state of a job", (long long)m->number);
+        return 0;
     case MSG_ALLOC:
         return check_alloc(m, err);
     case MSG_ALLOC_ANSWER:

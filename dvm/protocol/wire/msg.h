@@ -53,8 +53,8 @@ enum msg_type {
     MSG_LAUNCH, /* launch */
     MSG_KILL, /* nspace, number: signal; number2: ms of grace before SIGKILL, -1: only the signal */
     MSG_ACCEPTED,  /* nspace, client */
-    MSG_JOB_STATE, /* nspace, client, text: state, text2: reason, vpids: who takes input, once
-                      started */
+    MSG_JOB_STATE, /* nspace, client, number: enum job_state, text2: reason, vpids: who takes input,
+                      once started */
     MSG_JOB_MAP,   /* nspace, client, data: a table, before any rank starts */
     MSG_DONE, /* nspace, client, number: exit code, text, vpids whose output is still to come */
     MSG_JOB_ENDED, /* nspace, number: exit code */

@@ -17,15 +17,15 @@ static void set_refusal(const json_t *reply, int status, struct err *err)
 static json_t *parse_reply(const struct client_msg *m, struct err *err)
 {
     json_error_t je;
-    json_t *o = json_loads(m->a, JSON_REJECT_DUPLICATES, &je);
+    json_t *o = json_loads(m->reply.body, JSON_REJECT_DUPLICATES, &je);
 
     if (!o) {
         err_set(err, "the daemon's answer is no JSON: %s", je.text);
         return NULL;
     }
-    if (m->number < 400)
+    if (m->reply.status < 400)
         return o;
-    set_refusal(o, (int)m->number, err);
+    set_refusal(o, (int)m->reply.status, err);
     json_decref(o);
     return NULL;
 }
@@ -34,7 +34,7 @@ static int send_call(struct cli_conn *c, const char *method, const char *path, j
                      struct err *err)
 {
     char *text FREE_AUTO = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    struct client_msg m = {.type = CLIENT_CALL, .a = (char *)method, .b = (char *)path, .c = text};
+    struct client_msg m = {.type = CLIENT_CALL, .call = {(char *)method, (char *)path, text}};
 
     json_decref(body);
     return cli_conn_send(c, &m, err);
@@ -61,9 +61,9 @@ json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_
     if (m.type == CLIENT_REPLY) {
         reply = parse_reply(&m, err);
         if (status)
-            *status = (int)m.number;
+            *status = (int)m.reply.status;
     } else if (m.type == CLIENT_ERROR) {
-        err_set(err, "%s", m.a);
+        err_set(err, "%s", m.error.text);
     } else {
         err_set(err, "%s %s: message of type %d in place of an answer", method, path, (int)m.type);
     }
@@ -100,8 +100,8 @@ static int next_line(struct cli_conn *c, int other_fd, int timeout_ms, char **li
     if (got != 1)
         return got;
     if (m.type == CLIENT_LINE) {
-        *line = m.a;
-        m.a = NULL;
+        *line = m.line.event;
+        m.line.event = NULL;
     } else {
         got = err_set(err, "message of type %d in an event stream", (int)m.type);
     }

@@ -340,11 +340,11 @@ static int hear_relay(struct cli_conn *c, struct client_msg *m, struct err *err)
     int rc = 0;
 
     if (m->type == CLIENT_UNREACHED) {
-        rc = err_code(err, m->number ? EACCES : ECONNREFUSED, "%s", m->a);
-    } else if (m->a[0]) {
+        rc = err_code(err, m->unreached.final ? EACCES : ECONNREFUSED, "%s", m->unreached.why);
+    } else if (m->reached.address[0]) {
         free(c->address);
-        c->address = m->a;
-        m->a = NULL;
+        c->address = m->reached.address;
+        m->reached.address = NULL;
     }
     client_msg_free(m);
     return rc;

@@ -64,8 +64,8 @@ static void send_msg(struct relay *r, const struct client_msg *m)
 
 static int give_up(struct relay *r, const struct err *err)
 {
-    struct client_msg m = {
-        .type = CLIENT_UNREACHED, .number = err->code == EACCES, .a = (char *)err->msg};
+    struct client_msg m = {.type = CLIENT_UNREACHED,
+                           .unreached = {err->code == EACCES, (char *)err->msg}};
 
     send_msg(r, &m);
     (void)!write(r->fd, r->down.b.data, r->down.b.len);
@@ -415,7 +415,7 @@ static void release_relay(struct relay *r)
 int relay_run(const struct relay_opts *o, int fd)
 {
     struct relay r = {.o = o, .fd = fd, .sock = -1};
-    struct client_msg m = {.type = CLIENT_REACHED, .a = r.address};
+    struct client_msg m = {.type = CLIENT_REACHED, .reached = {r.address}};
     struct err err = {0};
     int code = EXIT_SUCCESS;
 

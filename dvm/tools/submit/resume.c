@@ -50,12 +50,11 @@ static void say_now(struct resume *r, const struct client_msg *m)
 
 static void say_open(struct resume *r)
 {
-    struct client_msg m = {.type = CLIENT_OPEN,
-                           .number = ++r->attempt,
-                           .have = r->have,
-                           .window_ms = (uint32_t)r->o->window_ms};
+    struct client_msg m = {
+        .type = CLIENT_OPEN,
+        .open = {.attempt = ++r->attempt, .have = r->have, .window_ms = (uint32_t)r->o->window_ms}};
 
-    memcpy(m.token, r->token, sizeof m.token);
+    memcpy(m.open.token, r->token, sizeof m.open.token);
     say_now(r, &m);
 }
 
@@ -221,16 +220,16 @@ static void put_one(uint64_t number, const void *data, size_t len, void *arg)
         r->failed = true;
 }
 
-static int on_acked(struct resume *r, const struct client_msg *m, struct err *err)
+static int on_acked(struct resume *r, uint64_t have, struct err *err)
 {
-    if (replay_ack(r->said, m->have) < 0)
+    if (replay_ack(r->said, have) < 0)
         return err_set(err, "the daemon has more of this session than was said");
     return 2;
 }
 
-static int on_opened(struct resume *r, const struct client_msg *m, struct err *err)
+static int on_opened(struct resume *r, const struct client_opened *m, struct err *err)
 {
-    int rc = on_acked(r, m, err);
+    int rc = on_acked(r, m->have, err);
 
     r->have = m->next - 1;
     if (rc < 0 || r->opened)
@@ -251,7 +250,7 @@ static void count_attempt(struct resume *r)
     if (r->unacked < CLIENT_ACK_EVERY)
         return;
     r->unacked = 0;
-    m.have = r->have;
+    m.ack.have = r->have;
     say_now(r, &m);
 }
 
@@ -267,9 +266,9 @@ static int take_one(struct resume *r, struct client_msg *m, int64_t now_ms, stru
     if (got < 1 || !has_session(r))
         return got;
     if (m->type == CLIENT_OPENED)
-        return on_opened(r, m, err);
+        return on_opened(r, &m->opened, err);
     if (m->type == CLIENT_ACK)
-        return on_acked(r, m, err);
+        return on_acked(r, m->ack.have, err);
     if (client_msg_numbered(m->type))
         count_attempt(r);
     return 1;

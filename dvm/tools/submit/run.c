@@ -38,8 +38,8 @@ struct run {
     char *files_why;            /* why not: the job is being ended */
     const struct submit_opts *opts;
     const struct run_fds *fds;
-    char *nspace; /* NULL: not accepted yet */
-    char *state;
+    char *nspace;         /* NULL: not accepted yet */
+    enum job_state state; /* 0: not told yet */
     char *reason;
     int64_t notice_at; /* when to tell why it waits; -1: nothing to tell */
     bool running;
@@ -104,7 +104,7 @@ static void end_asked(struct run *r, int signum)
 
 static void files_failed(struct run *r, const struct err *err)
 {
-    struct client_msg m = {.type = CLIENT_SIGNAL, .number = SIGTERM};
+    struct client_msg m = {.type = CLIENT_SIGNAL, .signal = {SIGTERM}};
 
     r->files_why = xstrdup(err->msg);
     files_sender_destroy(r->files);
@@ -131,7 +131,7 @@ static void send_files(struct run *r)
             files_failed(r, &err);
             return;
         }
-        if (!files_sender_next(r->files, &m.data, &m.len))
+        if (!files_sender_next(r->files, &m.files.data, &m.files.len))
             return;
         send_or_finish(r, &m);
     }
@@ -149,29 +149,25 @@ static void replace_text(char **p, char **with)
 /* What the job wants of us is there: its ranks would not start otherwise. */
 static bool has_all(const struct run *r)
 {
-    static const char *const later[] = {"STARTED", "RUNNING", "REGISTERED"};
-    bool has = r->opts->spec.nfiles == 0;
-
-    for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++)
-        has = has || strcmp(r->state, later[i]) == 0;
-    return has;
+    return r->opts->spec.nfiles == 0 || r->state == JOB_STARTED || r->state == JOB_RUNNING ||
+           r->state == JOB_REGISTERED;
 }
 
-static void on_state(struct run *r, struct client_msg *m)
+static void on_state(struct run *r, struct client_state *m)
 {
-    replace_text(&r->state, &m->a);
-    replace_text(&r->reason, &m->b);
+    r->state = m->state;
+    replace_text(&r->reason, &m->reason);
     if (r->opts->spec.flags & JOB_DETACH && r->nspace &&
         has_all(r)) { /* it waits or runs: it was not refused */
         dprintf(r->fds->out, "%s\n", r->nspace);
         finish_run(r, 0, NULL);
         return;
     }
-    r->running = r->running || strcmp(r->state, "RUNNING") == 0;
-    if (strcmp(r->state, "READY_FOR_DEBUG") == 0 && !r->opts->verbose)
+    r->running = r->running || r->state == JOB_RUNNING;
+    if (r->state == JOB_READY_FOR_DEBUG && !r->opts->verbose)
         print_note(r, "job %s: %s", r->nspace ? r->nspace : "?", r->reason);
     if (r->opts->verbose)
-        print_note(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", r->state,
+        print_note(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", job_state_word(r->state),
                    r->reason[0] ? ": " : "", r->reason);
     else if (!r->running && r->reason[0])
         r->notice_at = now_ms() + WAIT_NOTICE_MS;
@@ -179,11 +175,11 @@ static void on_state(struct run *r, struct client_msg *m)
         r->notice_at = -1;
 }
 
-static void on_accepted(struct run *r, struct client_msg *m)
+static void on_accepted(struct run *r, struct client_job *m)
 {
     struct err err = {0};
 
-    replace_text(&r->nspace, &m->a);
+    replace_text(&r->nspace, &m->nspace);
     if (r->opts->verbose)
         print_note(r, "job %s: accepted", r->nspace);
     if (output_job(r->output, r->nspace, &err) < 0) {
@@ -196,30 +192,32 @@ static void on_message(struct run *r, struct client_msg *m)
 {
     switch (m->type) {
     case CLIENT_ACCEPTED:
-        on_accepted(r, m);
+        on_accepted(r, &m->accepted);
         break;
     case CLIENT_NOTE:
-        print_note(r, "%s", m->a);
+        print_note(r, "%s", m->note.text);
         break;
     case CLIENT_STATE:
-        on_state(r, m);
+        on_state(r, &m->state);
         break;
     case CLIENT_OUTPUT:
         if (!(r->opts->spec.flags & JOB_DETACH)) /* it is kept for whoever attaches */
-            output_add(r->output, m->number, m->stream, m->data, m->len);
+            output_add(r->output, m->output.rank, m->output.stream, m->output.data, m->output.len);
         break;
     case CLIENT_MAP:
-        output_text(r->output, m->data, m->len);
+        output_text(r->output, m->map.data, m->map.len);
         break;
     case CLIENT_FILES_ROOM:
-        on_room(r, m->room);
+        on_room(r, m->room.total);
         break;
     case CLIENT_STDIN_PAUSE:
-        r->stdin_paused = m->number;
+        r->stdin_paused = m->pause.paused;
         break;
     case CLIENT_DONE:
+        finish_run(r, (int)m->done.code, m->done.text);
+        break;
     case CLIENT_ERROR:
-        finish_run(r, (int)m->number, m->a);
+        finish_run(r, (int)m->error.code, m->error.text);
         break;
     default:
         finish_run(r, EXIT_CODE_LOST, "the daemon sent a message that has no place here");
@@ -269,7 +267,7 @@ static void print_text(void *arg, const char *text)
 
 static void on_end_request(struct run *r, int signum)
 {
-    struct client_msg m = {.type = CLIENT_SIGNAL, .number = SIGTERM};
+    struct client_msg m = {.type = CLIENT_SIGNAL, .signal = {SIGTERM}};
 
     r->ends++;
     end_asked(r, signum);
@@ -278,7 +276,7 @@ static void on_end_request(struct run *r, int signum)
         return;
     }
     if (r->ends == 2)
-        m.number = SIGKILL;
+        m.signal.signum = SIGKILL;
     if (isatty(r->fds->err))
         print_note(r, r->ends == 1 ? "ending the job; once more to kill it" : "killing the job");
     send_or_finish(r, &m);
@@ -298,7 +296,7 @@ static void on_signals(struct run *r)
         break;
     case SIGUSR1:
     case SIGUSR2:
-        send_or_finish(r, &(struct client_msg){.type = CLIENT_SIGNAL, .number = info.ssi_signo});
+        send_or_finish(r, &(struct client_msg){.type = CLIENT_SIGNAL, .signal = {info.ssi_signo}});
         break;
     default: /* SIGCONT: back in the foreground, perhaps; the next turn looks */
         break;
@@ -316,7 +314,7 @@ static void on_stdin(struct run *r)
         n = 0;
         r->stdin_open = false;
     }
-    send_or_finish(r, &(struct client_msg){.type = CLIENT_STDIN, .data = chunk, .len = (size_t)n});
+    send_or_finish(r, &(struct client_msg){.type = CLIENT_STDIN, .input = {chunk, (size_t)n}});
 }
 
 static bool stdin_due(const struct run *r)
@@ -466,9 +464,10 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
     if (opts->spec.nfiles)
         r.files = files_sender_create(opts->sources, opts->spec.nfiles);
     if (opts->attach)
-        send_or_finish(&r, &(struct client_msg){.type = CLIENT_ATTACH, .a = (char *)opts->attach});
+        send_or_finish(
+            &r, &(struct client_msg){.type = CLIENT_ATTACH, .attach = {(char *)opts->attach}});
     else
-        send_or_finish(&r, &(struct client_msg){.type = CLIENT_SUBMIT, .spec = opts->spec});
+        send_or_finish(&r, &(struct client_msg){.type = CLIENT_SUBMIT, .submit = {opts->spec}});
     while (r.code < 0 || (output_pending(r.output) && r.ends < 3))
         run_turn(&r);
     resume_destroy(r.conn);
@@ -477,7 +476,6 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
     free(r.files_why);
     output_destroy(r.output);
     free(r.nspace);
-    free(r.state);
     free(r.reason);
     free(r.why);
     return r.code;

@@ -38,7 +38,7 @@ static void see_client(struct world *w, const struct out_act *act)
     struct client_msg m;
 
     assert_int_equal(client_msg_decode(act->data.data, act->data.len, &m, NULL), 0);
-    w->ready += m.type == CLIENT_STATE && strcmp(m.a, "READY_FOR_DEBUG") == 0;
+    w->ready += m.type == CLIENT_STATE && m.state.state == JOB_READY_FOR_DEBUG;
     client_msg_free(&m);
 }
 

@@ -122,35 +122,33 @@ const struct client_msg *sample_clients(size_t *n)
 {
     static struct client_msg list[] = {
         {.type = CLIENT_SUBMIT},
-        {.type = CLIENT_STDIN, BYTES("in\0put")},
-        {.type = CLIENT_SIGNAL, .number = 15},
-        {.type = CLIENT_CALL, .a = "GET", .b = "/v1/dvm?x=y", .c = "{}"},
-        {.type = CLIENT_ACCEPTED, .a = "5.12"},
-        {.type = CLIENT_STATE, .a = "RUNNING", .b = "why"},
-        {.type = CLIENT_OUTPUT, .number = 7, .stream = 2, BYTES("out\0put")},
-        {.type = CLIENT_DONE, .number = 255, .a = "rank 3 failed"},
-        {.type = CLIENT_ERROR, .number = 125, .a = "no"},
-        {.type = CLIENT_REPLY, .number = 404, .a = "{\"error\":{}}"},
-        {.type = CLIENT_LINE, .a = "{\"number\":1}"},
-        {.type = CLIENT_STDIN_PAUSE, .number = 1},
-        {.type = CLIENT_ATTACH, .a = "5.12"},
-        {.type = CLIENT_NOTE, .a = "7 bytes are gone"},
-        {.type = CLIENT_MAP, BYTES("RANK  NODE\n")},
+        {.type = CLIENT_STDIN, .input = {BYTES("in\0put")}},
+        {.type = CLIENT_SIGNAL, .signal = {15}},
+        {.type = CLIENT_CALL, .call = {"GET", "/v1/dvm?x=y", "{}"}},
+        {.type = CLIENT_ACCEPTED, .accepted = {"5.12"}},
+        {.type = CLIENT_STATE, .state = {JOB_RUNNING, "why"}},
+        {.type = CLIENT_OUTPUT, .output = {.rank = 7, .stream = 2, BYTES("out\0put")}},
+        {.type = CLIENT_DONE, .done = {255, "rank 3 failed"}},
+        {.type = CLIENT_ERROR, .error = {125, "no"}},
+        {.type = CLIENT_REPLY, .reply = {404, "{\"error\":{}}"}},
+        {.type = CLIENT_LINE, .line = {"{\"number\":1}"}},
+        {.type = CLIENT_STDIN_PAUSE, .pause = {true}},
+        {.type = CLIENT_ATTACH, .attach = {"5.12"}},
+        {.type = CLIENT_NOTE, .note = {"7 bytes are gone"}},
+        {.type = CLIENT_MAP, .map = {BYTES("RANK  NODE\n")}},
         {.type = CLIENT_OPEN,
-         .number = 2,
-         .have = 1ull << 40,
-         .window_ms = 30000,
-         .token = "sixteen secrets"},
-        {.type = CLIENT_ACK, .have = 1ull << 41},
+         .open =
+             {.attempt = 2, .have = 1ull << 40, .window_ms = 30000, .token = "sixteen secrets"}},
+        {.type = CLIENT_ACK, .ack = {1ull << 41}},
         {.type = CLIENT_BYE},
-        {.type = CLIENT_OPENED, .have = 3, .next = 1ull << 42},
-        {.type = CLIENT_REACHED, .a = "127.0.0.1"},
-        {.type = CLIENT_UNREACHED, .number = 1, .a = "no"},
-        {.type = CLIENT_FILES, BYTES("\2\0\0\0\0\0\0\0\1x")},
-        {.type = CLIENT_FILES_ROOM, .room = 1ull << 33},
+        {.type = CLIENT_OPENED, .opened = {.have = 3, .next = 1ull << 42}},
+        {.type = CLIENT_REACHED, .reached = {"127.0.0.1"}},
+        {.type = CLIENT_UNREACHED, .unreached = {true, "no"}},
+        {.type = CLIENT_FILES, .files = {BYTES("\2\0\0\0\0\0\0\0\1x")}},
+        {.type = CLIENT_FILES_ROOM, .room = {1ull << 33}},
     };
 
-    list[0].spec = sample_spec();
+    list[0].submit.spec = sample_spec();
     *n = sizeof list / sizeof *list;
     return list;
 }

@@ -34,8 +34,8 @@ static void assert_bytes_refused(const void *data, size_t len, const char *why)
     assert_int_equal(client_msg_decode(data, len, &m, &err), -1);
     if (!strstr(err.msg, why))
         fail_msg("'%s' does not say '%s'", err.msg, why);
-    assert_null(m.a);
-    assert_null(m.spec.apps);
+    assert_int_equal(m.type, 0);
+    assert_null(m.submit.spec.apps);
 }
 
 static void assert_refused(const struct client_msg *m, const char *why)
@@ -87,14 +87,14 @@ static void another_version_is_refused_and_both_versions_named(void **state)
 {
     static const uint8_t bytes[] = {CLIENT_VERSION + 1, CLIENT_STDIN, 0, 0, 0, 0};
 
-    assert_bytes_refused(bytes, sizeof(bytes), "version 2 of the local protocol");
-    assert_bytes_refused(bytes, sizeof(bytes), "speaks 1");
+    assert_bytes_refused(bytes, sizeof(bytes), "version 3 of the local protocol");
+    assert_bytes_refused(bytes, sizeof(bytes), "speaks 2");
 }
 
 static void more_data_than_the_limit_is_refused_by_both_sides(void **state)
 {
     static uint8_t zeros[CLIENT_DATA_MAX + 1];
-    struct client_msg m = {.type = CLIENT_STDIN, .data = zeros, .len = sizeof(zeros)};
+    struct client_msg m = {.type = CLIENT_STDIN, .input = {zeros, sizeof(zeros)}};
     struct buf b BUF_AUTO = {0};
 
     buf_init(&b, BUF_MAX);
@@ -110,12 +110,13 @@ static void more_data_than_the_limit_is_refused_by_both_sides(void **state)
 static void data_of_just_the_limit_is_taken(void **state)
 {
     static uint8_t zeros[CLIENT_DATA_MAX];
-    struct client_msg m = {.type = CLIENT_OUTPUT, .stream = 1, .data = zeros, .len = sizeof(zeros)};
+    struct client_msg m = {.type = CLIENT_OUTPUT,
+                           .output = {.stream = 1, .data = zeros, .len = sizeof(zeros)}};
     struct buf b BUF_AUTO = encoded(&m);
     struct client_msg back;
 
     assert_int_equal(client_msg_decode(b.data, b.len, &back, NULL), 0);
-    assert_int_equal(back.len, CLIENT_DATA_MAX);
+    assert_int_equal(back.output.len, CLIENT_DATA_MAX);
     client_msg_free(&back);
 }
 
@@ -123,13 +124,12 @@ static void texts_over_their_limits_are_refused(void **state)
 {
     static char text[CLIENT_TEXT_MAX + 2];
     struct client_msg long_ones[] = {
-        {.type = CLIENT_DONE, .a = text},
-        {.type = CLIENT_ERROR, .a = text},
-        {.type = CLIENT_ACCEPTED, .a = text},
-        {.type = CLIENT_STATE, .a = "RUNNING", .b = text},
-        {.type = CLIENT_STATE, .a = text, .b = ""},
-        {.type = CLIENT_CALL, .a = "GET", .b = text, .c = ""},
-        {.type = CLIENT_CALL, .a = text, .b = "/", .c = ""},
+        {.type = CLIENT_DONE, .done = {0, text}},
+        {.type = CLIENT_ERROR, .error = {0, text}},
+        {.type = CLIENT_ACCEPTED, .accepted = {text}},
+        {.type = CLIENT_STATE, .state = {JOB_RUNNING, text}},
+        {.type = CLIENT_CALL, .call = {"GET", text, ""}},
+        {.type = CLIENT_CALL, .call = {text, "/", ""}},
     };
 
     memset(text, 'x', sizeof(text) - 1);
@@ -139,33 +139,36 @@ static void texts_over_their_limits_are_refused(void **state)
 
 static void a_signal_that_does_not_exist_is_refused(void **state)
 {
-    assert_refused(&(struct client_msg){.type = CLIENT_SIGNAL, .number = 0}, "signal 0");
-    assert_refused(&(struct client_msg){.type = CLIENT_SIGNAL, .number = 65}, "signal 65");
+    assert_refused(&(struct client_msg){.type = CLIENT_SIGNAL, .signal = {0}}, "signal 0");
+    assert_refused(&(struct client_msg){.type = CLIENT_SIGNAL, .signal = {65}}, "signal 65");
 }
 
 static void output_of_another_stream_than_1_or_2_is_refused(void **state)
 {
-    assert_refused(&(struct client_msg){.type = CLIENT_OUTPUT, .stream = 0}, "stream 0");
-    assert_refused(&(struct client_msg){.type = CLIENT_OUTPUT, .stream = 3}, "stream 3");
+    assert_refused(&(struct client_msg){.type = CLIENT_OUTPUT, .output = {.stream = 0}},
+                   "stream 0");
+    assert_refused(&(struct client_msg){.type = CLIENT_OUTPUT, .output = {.stream = 3}},
+                   "stream 3");
 }
 
 static void an_exit_code_over_255_is_refused(void **state)
 {
-    assert_refused(&(struct client_msg){.type = CLIENT_DONE, .number = 256}, "exit code 256");
-    assert_refused(&(struct client_msg){.type = CLIENT_ERROR, .number = 256}, "exit code 256");
+    assert_refused(&(struct client_msg){.type = CLIENT_DONE, .done = {256, ""}}, "exit code 256");
+    assert_refused(&(struct client_msg){.type = CLIENT_ERROR, .error = {256, ""}}, "exit code 256");
 }
 
 static void a_status_that_is_none_of_http_is_refused(void **state)
 {
-    assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .number = 99}, "no HTTP status");
-    assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .number = 600}, "no HTTP status");
+    assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .reply = {99, ""}}, "no HTTP status");
+    assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .reply = {600, ""}},
+                   "no HTTP status");
 }
 
 static void a_call_without_method_or_absolute_path_is_refused(void **state)
 {
-    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .a = "", .b = "/v1"}, "method");
-    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .a = "GET", .b = "v1"}, "begins");
-    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .a = "GET", .b = ""}, "begins");
+    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .call = {"", "/v1", ""}}, "method");
+    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .call = {"GET", "v1", ""}}, "begins");
+    assert_refused(&(struct client_msg){.type = CLIENT_CALL, .call = {"GET", "", ""}}, "begins");
 }
 
 static void a_pause_other_than_0_or_1_is_refused(void **state)
@@ -177,17 +180,19 @@ static void a_pause_other_than_0_or_1_is_refused(void **state)
 
 static void a_session_without_sense_is_refused(void **state)
 {
-    assert_refused(&(struct client_msg){.type = CLIENT_OPEN, .number = 0}, "attempt 0");
-    assert_refused(&(struct client_msg){.type = CLIENT_OPEN, .number = 1, .window_ms = 600001},
-                   "the limit is 600000");
-    assert_refused(&(struct client_msg){.type = CLIENT_OPENED, .next = 0}, "from 1 on");
+    assert_refused(&(struct client_msg){.type = CLIENT_OPEN, .open = {.attempt = 0}}, "attempt 0");
+    assert_refused(
+        &(struct client_msg){.type = CLIENT_OPEN, .open = {.attempt = 1, .window_ms = 600001}},
+        "the limit is 600000");
+    assert_refused(&(struct client_msg){.type = CLIENT_OPENED, .opened = {.next = 0}}, "from 1 on");
 }
 
 /* It would be any that has not got its name yet. */
 static void a_job_without_a_name_is_refused(void **state)
 {
-    assert_refused(&(struct client_msg){.type = CLIENT_ATTACH, .a = ""}, "without a name");
-    assert_refused(&(struct client_msg){.type = CLIENT_ACCEPTED, .a = ""}, "without a name");
+    assert_refused(&(struct client_msg){.type = CLIENT_ATTACH, .attach = {""}}, "without a name");
+    assert_refused(&(struct client_msg){.type = CLIENT_ACCEPTED, .accepted = {""}},
+                   "without a name");
 }
 
 static void a_text_with_a_nul_inside_is_refused(void **state)
@@ -210,35 +215,65 @@ static void an_unknown_type_cannot_be_encoded(void **state)
     assert_true(b.failed);
 }
 
-static void assert_str(const char *want, const char *got)
-{
-    assert_string_equal(want ? want : "", got ? got : "");
-}
-
 static void every_type_comes_back_as_it_was_sent(void **state)
 {
     for (size_t i = 0; i < nsamples; i++) {
         struct buf b BUF_AUTO = encoded(&samples[i]);
+        struct buf again BUF_AUTO = {0};
         struct client_msg m;
         struct err err = {0};
 
         if (client_msg_decode(b.data, b.len, &m, &err) < 0)
-            fail_msg("type %d: %s", (int)samples[i].type, err.msg);
-        assert_int_equal(m.type, samples[i].type);
-        assert_int_equal(m.number, samples[i].number);
-        assert_int_equal(m.stream, samples[i].stream);
-        assert_int_equal(m.len, samples[i].len);
-        assert_int_equal(m.have, samples[i].have);
-        assert_int_equal(m.next, samples[i].next);
-        assert_int_equal(m.window_ms, samples[i].window_ms);
-        assert_memory_equal(m.token, samples[i].token, sizeof m.token);
-        if (m.len)
-            assert_memory_equal(m.data, samples[i].data, m.len);
-        assert_str(samples[i].a, m.a);
-        assert_str(samples[i].b, m.b);
-        assert_str(samples[i].c, m.c);
+            fail_msg("%s: %s", client_msg_name(samples[i].type), err.msg);
+        again = encoded(&m);
+        assert_int_equal(again.len, b.len);
+        assert_memory_equal(again.data, b.data, b.len);
         client_msg_free(&m);
     }
+}
+
+static void fields_come_back_under_their_names(void **state)
+{
+    struct client_msg open = {
+        .type = CLIENT_OPEN,
+        .open = {.attempt = 2, .have = 1ull << 40, .window_ms = 30000, .token = "sixteen secrets"}};
+    struct buf b BUF_AUTO = encoded(&open);
+    struct client_msg m;
+
+    assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);
+    assert_int_equal(m.open.attempt, 2);
+    assert_int_equal(m.open.have, 1ull << 40);
+    assert_int_equal(m.open.window_ms, 30000);
+    assert_string_equal((const char *)m.open.token, "sixteen secrets");
+    client_msg_free(&m);
+}
+
+static void a_state_that_no_job_has_is_refused(void **state)
+{
+    assert_refused(&(struct client_msg){.type = CLIENT_STATE, .state = {JOB_UNTERMINATED, ""}},
+                   "30 is no state of a job");
+    assert_refused(&(struct client_msg){.type = CLIENT_STATE, .state = {0, ""}}, "0 is no state");
+}
+
+static void every_state_of_a_job_is_accepted(void **state)
+{
+    unsigned n = 0;
+
+    for (unsigned s = 0; s < 256; s++) {
+        struct client_msg m = {.type = CLIENT_STATE, .state = {(enum job_state)s, "why"}};
+        struct client_msg back;
+
+        if (!job_state_word(s))
+            continue;
+        struct buf b BUF_AUTO = encoded(&m);
+
+        assert_int_equal(client_msg_decode(b.data, b.len, &back, NULL), 0);
+        assert_int_equal(back.state.state, s);
+        assert_string_equal(back.state.reason, "why");
+        client_msg_free(&back);
+        n++;
+    }
+    assert_int_equal(n, 24);
 }
 
 static void a_submitted_job_comes_back_whole(void **state)
@@ -247,10 +282,10 @@ static void a_submitted_job_comes_back_whole(void **state)
     struct client_msg m;
 
     assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);
-    assert_int_equal(m.spec.timeout_ms, 1500);
-    assert_int_equal(m.spec.hosts[1], 3);
-    assert_string_equal(m.spec.apps[0].argv[1], "-v");
-    assert_string_equal(m.spec.apps[0].env[0], "PATH=/bin");
+    assert_int_equal(m.submit.spec.timeout_ms, 1500);
+    assert_int_equal(m.submit.spec.hosts[1], 3);
+    assert_string_equal(m.submit.spec.apps[0].argv[1], "-v");
+    assert_string_equal(m.submit.spec.apps[0].env[0], "PATH=/bin");
     client_msg_free(&m);
 }
 
@@ -260,7 +295,7 @@ static void end_of_input_is_stdin_without_bytes(void **state)
     struct client_msg m;
 
     assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);
-    assert_int_equal(m.len, 0);
+    assert_int_equal(m.input.len, 0);
     client_msg_free(&m);
 }
 
@@ -284,7 +319,10 @@ int main(void)
         cmocka_unit_test(a_job_without_a_name_is_refused),
         cmocka_unit_test(a_text_with_a_nul_inside_is_refused),
         cmocka_unit_test(an_unknown_type_cannot_be_encoded),
+        cmocka_unit_test(a_state_that_no_job_has_is_refused),
         cmocka_unit_test(every_type_comes_back_as_it_was_sent),
+        cmocka_unit_test(fields_come_back_under_their_names),
+        cmocka_unit_test(every_state_of_a_job_is_accepted),
         cmocka_unit_test(a_submitted_job_comes_back_whole),
         cmocka_unit_test(end_of_input_is_stdin_without_bytes),
     };

@@ -113,7 +113,7 @@ static void a_silent_daemon_is_given_up_after_the_time_asked_for(void **state)
 static void what_the_daemon_said_before_closing_is_still_read(void **state)
 {
     struct pair *p = *state;
-    struct buf b BUF_AUTO = frame(&(struct client_msg){.type = CLIENT_DONE, .number = 3, .a = "x"});
+    struct buf b BUF_AUTO = frame(&(struct client_msg){.type = CLIENT_DONE, .done = {3, "x"}});
     struct client_msg m;
     struct err err = {0};
 
@@ -122,7 +122,7 @@ static void what_the_daemon_said_before_closing_is_still_read(void **state)
     /* Something of ours waits to be written, too. */
     assert_int_equal(cli_conn_send(p->c, &(struct client_msg){.type = CLIENT_STDIN}, &err), 0);
     assert_int_equal(cli_conn_wait(p->c, &m, 1000, &err), 1);
-    assert_int_equal(m.number, 3);
+    assert_int_equal(m.done.code, 3);
     client_msg_free(&m);
     assert_int_equal(cli_conn_wait(p->c, &m, 1000, &err), 0);
 }
@@ -130,7 +130,8 @@ static void what_the_daemon_said_before_closing_is_still_read(void **state)
 static void a_frame_that_comes_byte_by_byte_is_put_together(void **state)
 {
     struct pair *p = *state;
-    struct buf b BUF_AUTO = frame(&(struct client_msg){.type = CLIENT_ACCEPTED, .a = "5.1"});
+    struct buf b BUF_AUTO =
+        frame(&(struct client_msg){.type = CLIENT_ACCEPTED, .accepted = {"5.1"}});
     struct client_msg m;
     struct err err = {0};
 
@@ -140,7 +141,7 @@ static void a_frame_that_comes_byte_by_byte_is_put_together(void **state)
         assert_int_equal(cli_conn_pump(p->c, true, &err), 1);
     }
     assert_int_equal(cli_conn_take(p->c, &m, &err), 1);
-    assert_string_equal(m.a, "5.1");
+    assert_string_equal(m.accepted.nspace, "5.1");
     client_msg_free(&m);
 }
 
@@ -150,7 +151,7 @@ static void frames_that_come_together_are_taken_one_by_one(void **state)
     struct err err = {0};
 
     for (uint32_t i = 0; i < 3; i++) {
-        struct buf b BUF_AUTO = frame(&(struct client_msg){.type = CLIENT_DONE, .number = i});
+        struct buf b BUF_AUTO = frame(&(struct client_msg){.type = CLIENT_DONE, .done = {i, ""}});
 
         daemon_writes(p, b.data, b.len);
     }
@@ -158,7 +159,7 @@ static void frames_that_come_together_are_taken_one_by_one(void **state)
         struct client_msg m;
 
         assert_int_equal(cli_conn_wait(p->c, &m, 1000, &err), 1);
-        assert_int_equal(m.number, i);
+        assert_int_equal(m.done.code, i);
         client_msg_free(&m);
     }
 }
@@ -166,7 +167,7 @@ static void frames_that_come_together_are_taken_one_by_one(void **state)
 static void what_is_sent_arrives_as_one_frame(void **state)
 {
     struct pair *p = *state;
-    struct client_msg m = {.type = CLIENT_SIGNAL, .number = 15};
+    struct client_msg m = {.type = CLIENT_SIGNAL, .signal = {15}};
     struct buf want BUF_AUTO = frame(&m);
     struct err err = {0};
     uint8_t got[64];

@@ -82,39 +82,41 @@ static struct client_msg hear(struct world *w, uint8_t **frame)
     return m;
 }
 
+/* number: of a signal; else 0. */
 static void hear_type(struct world *w, enum client_type type, uint32_t number)
 {
     uint8_t *frame FREE_AUTO = NULL;
     struct client_msg m = hear(w, &frame);
 
     assert_int_equal(m.type, type);
-    assert_int_equal(m.number, number);
+    if (type == CLIENT_SIGNAL)
+        assert_int_equal(m.signal.signum, number);
     client_msg_free(&m);
 }
 
 static void accept_job(struct world *w)
 {
     hear_type(w, CLIENT_SUBMIT, 0);
-    tell(w, (struct client_msg){.type = CLIENT_ACCEPTED, .a = "5.1"});
+    tell(w, (struct client_msg){.type = CLIENT_ACCEPTED, .accepted = {"5.1"}});
 }
 
 static void tell_running(struct world *w)
 {
-    tell(w, (struct client_msg){.type = CLIENT_STATE, .a = "RUNNING"});
+    tell(w, (struct client_msg){.type = CLIENT_STATE, .state = {JOB_RUNNING, ""}});
 }
 
 static void tell_output(struct world *w, uint32_t rank, uint8_t stream, const char *text)
 {
     tell(w, (struct client_msg){.type = CLIENT_OUTPUT,
-                                .number = rank,
-                                .stream = stream,
-                                .data = (const uint8_t *)text,
-                                .len = strlen(text)});
+                                .output = {.rank = rank,
+                                           .stream = stream,
+                                           .data = (const uint8_t *)text,
+                                           .len = strlen(text)}});
 }
 
 static void tell_done(struct world *w, uint32_t code, char *text)
 {
-    tell(w, (struct client_msg){.type = CLIENT_DONE, .number = code, .a = text});
+    tell(w, (struct client_msg){.type = CLIENT_DONE, .done = {code, text}});
 }
 
 static int setup(void **state)
@@ -178,8 +180,7 @@ static int run(struct world *w, void (*play)(struct world *w))
 static void play_refuse(struct world *w)
 {
     hear_type(w, CLIENT_SUBMIT, 0);
-    tell(w,
-         (struct client_msg){.type = CLIENT_ERROR, .number = 125, .a = "needs 9 slots, 4 exist"});
+    tell(w, (struct client_msg){.type = CLIENT_ERROR, .error = {125, "needs 9 slots, 4 exist"}});
 }
 
 static void a_refused_job_gives_the_code_and_the_reason(void **state)
@@ -220,7 +221,7 @@ static void a_connection_lost_in_mid_job_has_its_own_code(void **state)
 static void play_nonsense(struct world *w)
 {
     accept_job(w);
-    tell(w, (struct client_msg){.type = CLIENT_REPLY, .number = 200, .a = "{}"});
+    tell(w, (struct client_msg){.type = CLIENT_REPLY, .reply = {200, "{}"}});
 }
 
 static void a_message_out_of_place_ends_it(void **state)
@@ -261,10 +262,10 @@ static void play_stdin(struct world *w)
         struct client_msg m = hear(w, &frame);
 
         assert_int_equal(m.type, CLIENT_STDIN);
-        if (!m.len)
+        if (!m.input.len)
             break;
-        memcpy(got + len, m.data, m.len);
-        len += m.len;
+        memcpy(got + len, m.input.data, m.input.len);
+        len += m.input.len;
     }
     tell_done(w, strcmp(got, "to the ranks") == 0 ? 0 : 1, "");
 }
@@ -282,7 +283,7 @@ static void standard_input_is_sent_with_its_end(void **state)
 static void play_files(struct world *w)
 {
     accept_job(w);
-    tell(w, (struct client_msg){.type = CLIENT_FILES_ROOM, .room = 4096});
+    tell(w, (struct client_msg){.type = CLIENT_FILES_ROOM, .room = {4096}});
     hear_type(w, CLIENT_SIGNAL, SIGTERM);
     tell_done(w, 128 + SIGTERM, "ended by the user");
 }
@@ -399,13 +400,13 @@ static void a_reader_that_does_not_end_is_left_behind(void **state)
 static void play_paused(struct world *w)
 {
     accept_job(w);
-    tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .number = 1});
+    tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .pause = {true}});
     tell_running(w);
     assert_int_equal(write(w->in[1], "x", 1), 1);
     /* Answered although input waits: so prun has passed over it. */
     kill(getpid(), SIGUSR1);
     hear_type(w, CLIENT_SIGNAL, SIGUSR1);
-    tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .number = 0});
+    tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .pause = {false}});
     hear_type(w, CLIENT_STDIN, 0);
     tell_done(w, 0, "");
 }
@@ -562,7 +563,8 @@ static void an_end_behind_output_that_nobody_reads_is_still_heard_of(void **stat
 static void play_verbose(struct world *w)
 {
     accept_job(w);
-    tell(w, (struct client_msg){.type = CLIENT_STATE, .a = "WAITING_FOR_DAEMONS", .b = "resize"});
+    tell(w,
+         (struct client_msg){.type = CLIENT_STATE, .state = {JOB_WAITING_FOR_DAEMONS, "resize"}});
     tell_running(w);
     tell_done(w, 0, "");
 }
@@ -582,7 +584,8 @@ static void play_quick_output(struct world *w)
 {
     accept_job(w);
     tell(w, (struct client_msg){
-                .type = CLIENT_OUTPUT, .stream = 1, .data = (const uint8_t *)"quick\n", .len = 6});
+                .type = CLIENT_OUTPUT,
+                .output = {.stream = 1, .data = (const uint8_t *)"quick\n", .len = 6}});
     tell_running(w);
 }
 
