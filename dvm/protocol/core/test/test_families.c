@@ -146,7 +146,7 @@ static const struct local_job *gone_at_member(struct dvm *d, const char *nspace)
         for (uint32_t v = 1; v <= MEMBERS; v++) {
             DL_FOREACH(core_of(d, v)->jobs, j)
             {
-                if (strcmp(j->map.nspace, nspace) == 0 && j->gone)
+                if (strcmp(j->launch->nspace, nspace) == 0 && j->gone)
                     return j;
             }
         }
