@@ -14,7 +14,7 @@ json_t *conf_load_yaml(const char *path, struct err *err)
     return text ? conf_parse_yaml(text, len, path, err) : NULL;
 }
 
-const json_t *conf_get(const json_t *o, const char *path)
+static const json_t *get_path(const json_t *o, const char *path)
 {
     while (o) {
         const char *dot = strchrnul(path, '.');
@@ -29,5 +29,5 @@ const json_t *conf_get(const json_t *o, const char *path)
 
 const char *conf_str(const json_t *o, const char *path)
 {
-    return json_string_value(conf_get(o, path));
+    return json_string_value(get_path(o, path));
 }

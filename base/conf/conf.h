@@ -20,6 +20,5 @@ json_t *conf_load_yaml(const char *path, struct err *err);
 char *conf_read_file(const char *path, size_t max, size_t *len, struct err *err);
 /* By dotted path, e.g. conf_str(o, "a.b.c"): borrowed, NULL if absent or no string. */
 const char *conf_str(const json_t *o, const char *path);
-const json_t *conf_get(const json_t *o, const char *path);
 
 #endif

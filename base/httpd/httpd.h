@@ -43,7 +43,6 @@ const char *httpd_param(const struct httpd_req *req,
                         const char *name); /* decoded; NULL if absent */
 const char *httpd_query(const struct httpd_req *req,
                         const char *name); /* decoded; NULL if absent */
-const char *httpd_header(const struct httpd_req *req, const char *name);
 /* The whole body; not NUL-terminated. */
 const void *httpd_body(const struct httpd_req *req, size_t *len);
 /* The body as a JSON object, a new reference; NULL and the reason if it is none. */

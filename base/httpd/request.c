@@ -51,11 +51,6 @@ const char *httpd_query(const struct httpd_req *req, const char *name)
     return evhttp_find_header(&req->query, name);
 }
 
-const char *httpd_header(const struct httpd_req *req, const char *name)
-{
-    return req->ev ? evhttp_find_header(evhttp_request_get_input_headers(req->ev), name) : NULL;
-}
-
 const void *httpd_body(const struct httpd_req *req, size_t *len)
 {
     struct evbuffer *in = req->ev ? evhttp_request_get_input_buffer(req->ev) : NULL;

@@ -354,20 +354,3 @@ int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const ch
     key_text = NULL;
     return 0;
 }
-
-int tls_cert_days_left(const char *cert_pem, int *days, struct err *err)
-{
-    CERT_AUTO X509 *cert = NULL;
-    int whole;
-    int seconds;
-
-    ERR_clear_error();
-    cert = cert_of_pem(cert_pem);
-    if (!cert)
-        return tls_err(err, "reading a certificate");
-    if (ASN1_TIME_diff(&whole, &seconds, NULL, X509_get0_notAfter(cert)) != 1)
-        return tls_err(err, "reading the end of a certificate");
-    /* A part of a day that is over counts as a day that is over. */
-    *days = seconds < 0 ? whole - 1 : whole;
-    return 0;
-}

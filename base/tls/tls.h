@@ -84,9 +84,5 @@ char *tls_ca_key_pem(const struct tls_ca *ca);
 int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const char *const *names,
                  int days, char **cert_pem, char **key_pem, struct err *err)
     __attribute__((warn_unused_result));
-/* Days until the first certificate of a PEM text ends (negative: it has ended); -1 and err
- * otherwise via return. */
-int tls_cert_days_left(const char *cert_pem, int *days, struct err *err)
-    __attribute__((warn_unused_result));
 
 #endif

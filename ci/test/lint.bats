@@ -12,7 +12,8 @@ setup() {
     mkdir -p "$tree"
     cp "$ci/../.clang-format" "$ci/../.clang-tidy" "$tree"
     file Makefile '# SPDX-License-Identifier: BSD-3-Clause' 'PKGS := jansson' \
-        'CORE_MODULES := wire tree' 'HOST_MODULES := net pmix' 'TOOL_MODULES := cli'
+        'CORE_MODULES := protocol/wire protocol/tree' 'HOST_MODULES := host/net host/pmix host' \
+        'TOOL_MODULES := tools/cli'
     c_file base/one/one.h 'int one_get(void);'
     c_file base/one/one.c '#include "base/one/one.h"' '' 'int one_get(void)' '{' '    return 1;' '}'
     c_file api/api.h '#include "base/one/one.h"'
@@ -22,7 +23,7 @@ setup() {
     c_file dvm/host/net/net.h '#include "dvm/protocol/tree/tree.h"'
     c_file dvm/sim/sim.h '#include "dvm/protocol/tree/tree.h"'
     c_file operator/kube/kube.h '#include "api/api.h"'
-    c_file dvm/protocol/wire/test/help.h '#include "dvm/sim/sim.h"' '#include "dvm/protocol/wire/wire_private.h"'
+    c_file dvm/protocol/wire/test/help.h '#include "dvm/protocol/wire/wire_private.h"' '#include "dvm/sim/sim.h"'
 }
 
 # file <path> <line>...

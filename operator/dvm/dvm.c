@@ -40,7 +40,6 @@ struct dvm_client {
     unsigned failures; /* in a row */
     bool up;
     bool down_told;
-    char why[ERR_MSG_MAX];
     /* The last event that has been told; "" and 0: none that could be resumed after */
     char incarnation[17];
     uint64_t number;
@@ -70,10 +69,9 @@ static void stream_down(struct dvm_client *c, const char *why)
     c->failures++;
     c->up = false;
     c->down_told = true;
-    snprintf(c->why, sizeof(c->why), "%s", why);
     loop_timer_arm(c->retry, ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
     if (tell && c->opts.on_link)
-        c->opts.on_link(false, c->why, c->opts.arg);
+        c->opts.on_link(false, why, c->opts.arg);
 }
 
 static void on_open(void *arg)
@@ -81,7 +79,6 @@ static void on_open(void *arg)
     struct dvm_client *c = arg;
 
     c->up = true;
-    c->why[0] = '\0';
     if (c->opts.on_link)
         c->opts.on_link(true, "", c->opts.arg);
 }
@@ -303,14 +300,6 @@ int dvm_client_cancel_campaign(struct dvm_client *c, const char *id, dvm_done_fn
     return send_request(c, "PUT", path, NULL, on_done, arg, err);
 }
 
-int dvm_client_get_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done, void *arg,
-                            struct err *err)
-{
-    FREE_AUTO char *path = campaign_path(id, "");
-
-    return send_request(c, "GET", path, NULL, on_done, arg, err);
-}
-
 int dvm_client_put_size(struct dvm_client *c, const struct api_size *s, dvm_done_fn *on_done,
                         void *arg, struct err *err)
 {
@@ -376,16 +365,6 @@ void dvm_client_destroy(struct dvm_client *c)
     free(c->cert_pem);
     free(c->key_pem);
     free(c);
-}
-
-bool dvm_client_up(const struct dvm_client *c)
-{
-    return c->up;
-}
-
-const char *dvm_client_why(const struct dvm_client *c)
-{
-    return c->why;
 }
 
 void dvm_client_poke(struct dvm_client *c)

@@ -23,7 +23,7 @@ struct dvm_client_opts {
      * The callbacks may destroy the client. */
     void (*on_event)(const struct api_event *e, void *arg);
     /* The stream came up (up = true; what was missed has to be read by dvm_client_get_dvm), or
-     * broke, or could not be had at first (later failures change dvm_client_why() only). */
+     * broke, or could not be had at first (later failures are not reported). */
     void (*on_link)(bool up, const char *why, void *arg);
     void *arg;
 };
@@ -32,8 +32,6 @@ struct dvm_client_opts {
 struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_opts *opts,
                                      struct err *err);
 void dvm_client_destroy(struct dvm_client *c); /* answers still due are not called */
-bool dvm_client_up(const struct dvm_client *c);
-const char *dvm_client_why(const struct dvm_client *c); /* the last failure; "" while up */
 /* Forgets the back-off: try to connect now. */
 void dvm_client_poke(struct dvm_client *c);
 
@@ -45,8 +43,6 @@ int dvm_client_put_campaign(struct dvm_client *c, const char *id,
                             struct err *err);
 int dvm_client_cancel_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done,
                                void *arg, struct err *err); /* PUT /v1/campaigns/{id}/cancel */
-int dvm_client_get_campaign(struct dvm_client *c, const char *id, dvm_done_fn *on_done, void *arg,
-                            struct err *err);
 int dvm_client_put_size(struct dvm_client *c, const struct api_size *s, dvm_done_fn *on_done,
                         void *arg, struct err *err);
 int dvm_client_put_shutdown(struct dvm_client *c, const struct api_shutdown *s,

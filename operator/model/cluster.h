@@ -148,14 +148,11 @@ void cluster_free(struct cluster *c);
 json_t *cluster_record_encode(const struct cluster_record *r);
 void cluster_record_copy(struct cluster_record *to, const struct cluster_record *from);
 void cluster_record_free(struct cluster_record *r);
-bool cluster_record_equal(const struct cluster_record *a, const struct cluster_record *b);
 
-void cluster_campaign_copy(struct cluster_campaign *to, const struct cluster_campaign *from);
 void cluster_campaign_clear(struct cluster_campaign *c);
 /* Takes over what the head tells: phase, times, who is waited for, who was ended. */
 void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *told);
 const char *cluster_phase_name(enum cluster_phase p);
-bool cluster_phase_terminal(enum cluster_phase p);
 const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out);

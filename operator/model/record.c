@@ -21,7 +21,7 @@ const char *cluster_phase_name(enum cluster_phase p)
     return (int)p >= 0 && (int)p < NPHASES ? PHASES[p] : "?";
 }
 
-bool cluster_phase_terminal(enum cluster_phase p)
+static bool is_terminal(enum cluster_phase p)
 {
     return p >= CLUSTER_COMPLETE;
 }
@@ -248,7 +248,7 @@ void cluster_campaign_clear(struct cluster_campaign *c)
     memset(c, 0, sizeof(*c));
 }
 
-void cluster_campaign_copy(struct cluster_campaign *to, const struct cluster_campaign *from)
+static void copy_campaign(struct cluster_campaign *to, const struct cluster_campaign *from)
 {
     cluster_campaign_clear(to);
     *to = *from;
@@ -266,8 +266,8 @@ void cluster_record_copy(struct cluster_record *to, const struct cluster_record 
     to->size_limits = from->size_limits;
     to->grants = from->grants;
     memcpy(to->incarnation, from->incarnation, sizeof(to->incarnation));
-    cluster_campaign_copy(&to->campaign, &from->campaign);
-    cluster_campaign_copy(&to->last, &from->last);
+    copy_campaign(&to->campaign, &from->campaign);
+    copy_campaign(&to->last, &from->last);
 }
 
 void cluster_record_free(struct cluster_record *r)
@@ -275,16 +275,6 @@ void cluster_record_free(struct cluster_record *r)
     cluster_campaign_clear(&r->campaign);
     cluster_campaign_clear(&r->last);
     memset(r, 0, sizeof(*r));
-}
-
-bool cluster_record_equal(const struct cluster_record *a, const struct cluster_record *b)
-{
-    json_t *ja = cluster_record_encode(a), *jb = cluster_record_encode(b);
-    bool equal = json_equal(ja, jb);
-
-    json_decref(ja);
-    json_decref(jb);
-    return equal;
 }
 
 static json_t *job_list(const struct api_job_ref *jobs, size_t n)
@@ -312,7 +302,7 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
 
     if (told->kind != API_KIND_SHRINK) /* somebody else's, of the same id */
         return;
-    if (cluster_phase_terminal(c->phase) || phases[told->phase] < c->phase)
+    if (is_terminal(c->phase) || phases[told->phase] < c->phase)
         return; /* an older answer that came late */
     c->phase = phases[told->phase];
     c->accepted_ms = told->accepted_ms;

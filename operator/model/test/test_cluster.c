@@ -219,7 +219,9 @@ static void a_record_survives_the_way_through_json(void **state)
     struct cluster c;
     struct err err = {0};
     assert_int_equal(cluster_decode(o, &c, &err), 0);
-    assert_true(cluster_record_equal(&r, &c.record));
+    json_t *again = cluster_record_encode(&c.record);
+    assert_true(json_equal(json_object_get(o, "status"), again));
+    json_decref(again);
     assert_true(api_size_limits_equal(&r.size_limits, &c.record.size_limits));
     assert_int_equal(c.record.grants.members, -2);
     assert_int_equal(c.record.grants.seen, 8);
