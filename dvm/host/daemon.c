@@ -378,11 +378,11 @@ static int build(struct daemon *d, const struct spawner_handle *spawner, struct 
 {
     struct iof_io io = dclient_iof_io;
     struct stage_io stage_io = dstage_io;
+    const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
     uint16_t join_port;
 
     io.arg = stage_io.arg = d;
-    d->odls = odls_create(d->loop, spawner, d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS,
-                          &djob_odls_upcalls, d, err);
+    d->odls = odls_create(d->loop, spawner, &times, &djob_odls_upcalls, d, err);
     if (!d->odls || make_tls(d, err) < 0 || make_sockets(d, &join_port, err) < 0 ||
         make_pmix(d, err) < 0 || make_core(d, join_port, err) < 0)
         return -1;

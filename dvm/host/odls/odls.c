@@ -31,7 +31,7 @@ static void raise_nofile(void)
 }
 
 struct odls *odls_create(struct loop *loop, const struct spawner_handle *spawner,
-                         uint64_t silent_ms, const struct odls_upcalls *up, void *arg,
+                         const struct odls_times *times, const struct odls_upcalls *up, void *arg,
                          struct err *err)
 {
     struct odls *o = xcalloc(1, sizeof(*o));
@@ -43,7 +43,7 @@ struct odls *odls_create(struct loop *loop, const struct spawner_handle *spawner
     o->sock = spawner->sock;
     o->spawner = spawner->pid;
     o->token = spawner->token;
-    o->silent_ms = silent_ms;
+    o->times = *times;
     o->ping = loop_timer_create(loop, odls_watch_on_due, o);
     o->chunk = xmalloc(ODLS_READ_MAX);
     o->retry = loop_timer_create(loop, odls_send_on_retry, o);

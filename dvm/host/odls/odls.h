@@ -40,13 +40,19 @@ struct odls_upcalls {
     void (*on_ready)(const char *nspace, uint32_t rank, void *arg);
 };
 
+struct odls_times {
+    uint64_t silent_ms; /* for an answer of the spawner */
+    uint64_t linger_ms; /* for a process that a rank has left and that holds the rank's output */
+};
+#define ODLS_LINGER_MS 2000 /* in a daemon */
+
 struct odls;
 /* The spawner from spawner_split(); its socket is taken. While something is wanted of it, it has to
  * answer: after half of silent_ms without a word it gets SIGCONT, after all of it SIGKILL (to
  * no effect from inside a pod, where it is process 1), and is lost. All processes of its ranks are
  * then ended before on_spawner_lost. */
 struct odls *odls_create(struct loop *loop, const struct spawner_handle *spawner,
-                         uint64_t silent_ms, const struct odls_upcalls *up, void *arg,
+                         const struct odls_times *times, const struct odls_upcalls *up, void *arg,
                          struct err *err);
 /* Not from within an upcall. What still runs is ended by the spawner. */
 void odls_destroy(struct odls *o);

@@ -17,10 +17,6 @@
 #define ODLS_SENDS_MAX 64   /* commands of one turn */
 #define ODLS_RETRY_MS 2     /* when the kernel has too many descriptors under way */
 #define ODLS_NSPACE_MAX 255 /* what PMIx allows */
-/* After a rank has ended, a process that it left may hold its output open for this long. */
-#ifndef ODLS_LINGER_MS
-#define ODLS_LINGER_MS 2000
-#endif
 
 struct odls_proc;
 
@@ -90,7 +86,7 @@ struct odls {
     bool lost;
     pid_t spawner;
     uint64_t token;
-    uint64_t silent_ms;
+    struct odls_times times;
     struct loop_timer *ping;
     bool watching;    /* `ping` is armed */
     bool heard;       /* something of the spawner since */

@@ -34,7 +34,7 @@ void odls_stream_linger(struct odls_stream *s)
     if (s->fd < 0)
         return;
     s->linger = loop_timer_create(s->proc->o->loop, on_linger, s);
-    loop_timer_arm(s->linger, ODLS_LINGER_MS);
+    loop_timer_arm(s->linger, s->proc->o->times.linger_ms);
 }
 
 void odls_stream_close(struct odls_stream *s)
@@ -112,7 +112,7 @@ static void on_linger(void *arg)
     int bytes = 0;
 
     if (s->proc->job->paused && !s->proc->ordered) {
-        loop_timer_arm(s->linger, ODLS_LINGER_MS);
+        loop_timer_arm(s->linger, s->proc->o->times.linger_ms);
         return;
     }
     if (ioctl(s->fd, FIONREAD, &bytes) < 0 || bytes <= 0) {

@@ -23,7 +23,7 @@ void odls_watch_start(struct odls *o)
     o->watching = true;
     o->heard = true;
     o->missed = 0;
-    loop_timer_arm(o->ping, o->silent_ms / 2);
+    loop_timer_arm(o->ping, o->times.silent_ms / 2);
 }
 
 void odls_watch_heard(struct odls *o)
@@ -40,7 +40,7 @@ static void missed(struct odls *o)
         kill(o->spawner, SIGCONT); /* perhaps it was stopped */
         return;
     }
-    snprintf(why, sizeof why, "it has not answered for %" PRIu64 " ms", o->silent_ms);
+    snprintf(why, sizeof why, "it has not answered for %" PRIu64 " ms", o->times.silent_ms);
     /* With the ranks, which would not be waited for. As process 1 of a pod it is out of reach: the
      * ranks are ended below, and the container by the kubelet, when we no longer answer it. */
     kill(o->spawner, SIGKILL);
@@ -62,7 +62,7 @@ void odls_watch_on_due(void *arg)
         missed(o);
     }
     if (!o->lost)
-        loop_timer_arm(o->ping, o->silent_ms / 2);
+        loop_timer_arm(o->ping, o->times.silent_ms / 2);
 }
 
 /* No process of ours outlives it. Of a rank that has been reaped only the mark tells what it has

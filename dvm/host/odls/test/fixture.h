@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #define NS "1.1"
+#define LINGER_MS 100
 #define SH(script) ((const char *const[]){"/bin/sh", "-c", script, NULL})
 
 static const char *const plain_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
@@ -184,7 +185,8 @@ static inline void set_up_with(struct t *t, const struct spawner_handle *spawner
     t->deadline = loop_timer_create(t->loop, on_deadline, t);
     t->tick = loop_timer_create(t->loop, on_tick, t);
     loop_timer_arm(t->deadline, 60000);
-    t->o = odls_create(t->loop, spawner, silent_ms, &upcalls, t, &err);
+    t->o = odls_create(t->loop, spawner, &(struct odls_times){silent_ms, LINGER_MS}, &upcalls, t,
+                       &err);
     CHECK(t->o);
 }
 

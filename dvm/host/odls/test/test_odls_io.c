@@ -60,7 +60,7 @@ static int body_paused_end(int sock, void *arg)
     start_sh(&t, "echo late", false);
     CALL(&t, odls_output_pause(t.o, NS, true));
     run_until(&t, one_exited);
-    run_for(&t, 2300); /* longer than a held stream is waited for */
+    run_for(&t, 3 * LINGER_MS); /* longer than a held stream is waited for */
     CHECK(!t.out_bytes && !t.ends);
     CALL(&t, odls_output_pause(t.o, NS, false));
     run_until(&t, one_over);
@@ -102,7 +102,7 @@ static int body_paused_then_ended(int sock, void *arg)
     start_sh(&t, "echo late", false);
     CALL(&t, odls_output_pause(t.o, NS, true));
     run_until(&t, one_exited);
-    run_for(&t, 2300);
+    run_for(&t, 3 * LINGER_MS);
     CHECK(!t.out_bytes && !t.ends);
     CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
     run_until(&t, one_over);
