@@ -34,14 +34,14 @@ over() {
 state_of() { awk '/^State:/ { print $2 }' "/proc/$1/status"; }
 job_state() { view ".jobs[] | select(.id == \"$job\") | .state"; }
 job_runs() { [ "$(job_state)" = RUNNING ]; }
-no_sleeper() { ! pgrep -x -f "sleep 13579"; }
+no_sleeper() { ! own -x -f "sleep 13579"; }
 
 @test "--stop-on-exec: each rank stands still in its program, and goes on when pterm says so" {
     start_dvm 2 --slots 2
     stopped_job --stop-on-exec -n 3 sleep 0.1357
     [ "$(job_state)" = READY_FOR_DEBUG ]
     local pids pid
-    pids=$(pgrep -x -f "sleep 0.1357")
+    pids=$(own -x -f "sleep 0.1357")
     [ "$(wc -l <<< "$pids")" -eq 3 ]
     for pid in $pids; do
         [ "$(state_of "$pid")" = T ]
@@ -58,13 +58,12 @@ no_sleeper() { ! pgrep -x -f "sleep 13579"; }
 @test "--stop-on-exec: SIGCONT from anybody is as good, and the state is left" {
     start_dvm 2 --slots 1
     stopped_job --stop-on-exec -n 2 sleep 13579
-    # shellcheck disable=SC2046
-    kill -CONT $(pgrep -x -f "sleep 13579")
+    own_kill CONT -x -f "sleep 13579"
     eventually job_runs
     pterm --job "$job"
     over
     [ "$code" -eq 143 ]
-    run ! pgrep -x -f "sleep 13579"
+    run ! own -x -f "sleep 13579"
 }
 
 @test "--stop-in-init: no rank comes out of PMIx_Init before pterm says so" {
@@ -111,10 +110,10 @@ no_sleeper() { ! pgrep -x -f "sleep 13579"; }
     [ "$code" -eq 124 ]
     rm "$BATS_TEST_TMPDIR/err"
     stopped_job --stop-on-exec -n 2 sleep 13579
-    pkill -KILL -x -f "$bin/prun --stop-on-exec -n 2 sleep 13579"
+    own_kill KILL -x -f "$bin/prun --stop-on-exec -n 2 sleep 13579"
     over
     eventually no_sleeper
-    run ! pgrep -x -f "$probe hello"
+    run ! own -x -f "$probe hello"
     [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
 }
 

@@ -27,6 +27,26 @@ new_dvm_dir() {
 # Processes whose command line names this test's directory, apart from those that look.
 daemons() { pgrep -f -- "prted .*--session-dir $DVM_SESSION_DIR/" || true; }
 
+# own PGREP-OPTION... PATTERN: the processes that pgrep finds and that belong to this test. They have the DVM's directory
+# in their environment: tools by DVM_SESSION_DIR, ranks by the PMIx server's variables.
+own() {
+    local pid found=1
+    for pid in $(pgrep "$@"); do
+        grep -qzF "=${DVM_DIR:-$DVM_SESSION_DIR}" "/proc/$pid/environ" 2> /dev/null || continue
+        echo "$pid"
+        found=0
+    done
+    return "$found"
+}
+
+# own_kill SIGNAL PGREP-OPTION... PATTERN: sends it to each of them; fails if there is none.
+own_kill() {
+    local pids
+    pids=$(own "${@:2}") || return 1
+    # shellcheck disable=SC2086 # numbers
+    kill -"$1" $pids
+}
+
 end_dvm() {
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then
         tail -n 20 "$DVM_SESSION_DIR"/*/prted.log >&2 2> /dev/null || true

@@ -94,7 +94,7 @@ teardown() { end_dvm; }
     start_dvm 4 --slots 2
     run -42 prun -n 8 "$examples/mpi_abort" 3 42
     [[ "$output" == *"rank 3"* ]]
-    [ -z "$(pgrep -f "$examples/mpi_abort 3 42" || true)" ]
+    [ -z "$(own -f "$examples/mpi_abort 3 42")" ]
     [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
 }
 

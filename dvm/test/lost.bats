@@ -77,7 +77,7 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
 
 spawner_of() { cut -d' ' -f1 "$DVM_SESSION_DIR/$1/pid"; }
 daemon_of() { pgrep -P "$(spawner_of "$1")" -x prted; }
-family=9$$$RANDOM # seconds that nobody else sleeps
+family=900000 # seconds that the family sleeps, with a digit more for each
 # start_family RANKS [OPTION…]: each rank leaves a child, and another in a session of its own; returns when all are there.
 start_family() {
     local n=$1
@@ -88,7 +88,7 @@ start_family() {
     prun_pid=$!
     eventually all_there "$((2 * n))"
 }
-all_there() { [ "$(pgrep -fc "^sleep ${family}[12]$" || true)" -eq "$1" ]; }
+all_there() { [ "$(own -f "^sleep ${family}[12]$" | wc -l)" -eq "$1" ]; }
 end_family() { code=0; wait "$prun_pid" || code=$?; }
 
 @test "a spawner that is killed: no process of the job is left, prun says who, where and why, and the daemon ends" {

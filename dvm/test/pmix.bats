@@ -737,8 +737,8 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     eventually grep -q 'pull: SUCCESS' "$out"
     pkill -STOP -f "^$tool run .* $gate\$"
     echo > "$gate"
-    eventually pgrep -f '^head -c 100000000 /dev/zero$'
-    pid=$(pgrep -f '^head -c 100000000 /dev/zero$')
+    eventually own -f '^head -c 100000000 /dev/zero$'
+    pid=$(own -f '^head -c 100000000 /dev/zero$')
     eventually stands_still "$pid" # its reader is stopped
     bytes=$(written "$pid")
     after=$(hwm)
@@ -758,7 +758,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     eventually grep -q 'pull: SUCCESS' "$out"
     pkill -STOP -f "^$tool run .* $gate\$"
     echo > "$gate"
-    much() { [ "$(written "$(pgrep -f '^head -c 30000000 /dev/zero$')")" -ge 1000000 ]; } # less than what may be kept for it
+    much() { [ "$(written "$(own -f '^head -c 30000000 /dev/zero$')")" -ge 1000000 ]; } # less than what may be kept for it
     eventually much
     pkill -KILL -f "^$tool run .* $gate\$"
     read -r -t "$limit" _ < "$over"

@@ -385,7 +385,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
         sh -c "head -c 30000 /dev/zero; exec sleep 1000.$BATS_TEST_NUMBER"
     [[ "$stderr" == *"not made again within 1 s"* ]]
     job=$(grep -m1 -oP 'job \K[0-9a-f.]+(?=: accepted)' <<< "$stderr")
-    pids=$(pgrep -f "^sleep 1000.$BATS_TEST_NUMBER\$" || true)
+    pids=$(own -f "^sleep 1000.$BATS_TEST_NUMBER\$" || true)
     # shellcheck disable=SC2086
     wait_end $pids
     [ "$(job_state "$job")" != RUNNING ]

@@ -97,10 +97,10 @@ type_in() {
     [ "$output" = "$(printf 'said\nsaid')" ]
     [[ "$stderr" == "prun: rank "[01]" on node1 (vpid 1) has ended, but a process that it left holds its standard "* ]]
     [ "${#stderr_lines[@]}" -eq 1 ]
-    run ! pgrep -f '^sleep 1000$'
+    run ! own -f '^sleep 1000$'
     run --separate-stderr -0 prun -n 2 sh -c 'sleep 1000 > /dev/null 2>&1 & echo said'
     [ -z "$stderr" ]
-    run ! pgrep -f '^sleep 1000$'
+    run ! own -f '^sleep 1000$'
 }
 
 @test "the end of a job says which rank, where, why, and whether it dumped core" {
@@ -109,7 +109,7 @@ type_in() {
     [[ "$output" =~ ^prun:\ rank\ 1\ on\ node2\ \(vpid\ 2\)\ was\ ended\ by\ signal\ 11\ \(Segmentation\ fault\)(, core dumped)?,\ pid\ [0-9]+$ ]]
     run -7 prun -n 2 sh -c '[ "$PMIX_RANK" = 0 ] || exit 7; exec sleep 1000'
     [[ "$output" =~ ^prun:\ rank\ 1\ on\ node2\ \(vpid\ 2\)\ exited\ with\ code\ 7,\ pid\ [0-9]+$ ]]
-    run ! pgrep -f '^sleep 1000$'
+    run ! own -f '^sleep 1000$'
 }
 
 @test "programs that cannot be run are named with what they lack" {

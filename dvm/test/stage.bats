@@ -29,7 +29,7 @@ leftovers() {
 # A file of holes: as long as one likes, made at once.
 large() { truncate -s "$2" "$1"; }
 
-no_reader() { [ -z "$(pgrep -f 'dvm-stage read' || true)" ]; } # it notices when it writes
+no_reader() { ! own -f 'dvm-stage read'; } # it notices when it writes
 
 # --- what is refused
 
@@ -198,7 +198,7 @@ ended() { # CODE
 @test "Ctrl-C while files are on their way ends the job" {
     start_dvm 2
     start_large true
-    pkill -INT -f "^$bin/prun -N 1 --preload-files big"
+    own_kill INT -f "^$bin/prun -N 1 --preload-files big"
     ended 143
     grep -q 'ended by the user' err
 }
@@ -212,7 +212,8 @@ ended() { # CODE
 @test "a prun that is killed while it sends files leaves nothing" {
     start_dvm 2
     start_large true
-    pkill -KILL -f "^$bin/prun -N 1 --preload-files big"
+    own -f 'dvm-stage read'
+    own_kill KILL -f "^$bin/prun -N 1 --preload-files big"
     wait "$pid" || true
     eventually no_staging
     [ "$(view '.jobs[0].exitCode')" -eq 122 ]
@@ -336,7 +337,7 @@ open_are() { [ "$(open_of_1)" -eq "$1" ]; }
     eventually staging
     pkill -STOP -f "dvm-stage write $DVM_SESSION_DIR/1/"
     # More than the room for its pieces: the daemon has read one for which there is none, and reads no more.
-    eventually written_by "$(pgrep -f 'dvm-stage read')" 700000
+    eventually written_by "$(own -f 'dvm-stage read')" 700000
     pstat --dvm "$DVM_SESSION_DIR/1" > seen
     pterm --job "$(view '.jobs[] | select(.state == "STAGING") | .id')"
     wait "$pid" || true

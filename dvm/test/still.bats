@@ -28,7 +28,7 @@ start_still() {
     prun=$!
     read -r -t "$limit" line < "$STILL"
     [ "$line" = still ]
-    rank=$(pgrep -f "^$probe late\$")
+    rank=$(own -f "^$probe late\$")
     daemon=$(pgrep -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)" | paste -sd ' ')
 }
 

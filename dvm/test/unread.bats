@@ -13,7 +13,7 @@ teardown() { end_dvm; }
 
 # unread_job [PRUN-OPTION...]: one rank writes more than anybody keeps, and its prun's output is not read.
 unread_job() {
-    bytes=$((100000000 + BASHPID)) # nobody else's
+    bytes=100000000
     mkfifo "$BATS_TEST_TMPDIR/unread"
     exec {unread}<> "$BATS_TEST_TMPDIR/unread"
     timeout --kill-after=10 "$limit" "$bin/prun" --stdin none "$@" -n 1 head -c "$bytes" /dev/zero > "$BATS_TEST_TMPDIR/unread" 2> /dev/null 3>&- {unread}>&- &
@@ -23,7 +23,7 @@ unread_job() {
 
 unread_stands() {
     local pid reader
-    pid=$(pgrep -xf "head -c $bytes /dev/zero") && reader=$(pgrep -f "^$bin/prun .* head -c $bytes /dev/zero\$") &&
+    pid=$(own -xf "head -c $bytes /dev/zero") && reader=$(own -f "^$bin/prun .* head -c $bytes /dev/zero\$") &&
         stands_still "$pid" "$reader"
 }
 
@@ -32,10 +32,10 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
 @test "a job whose output nobody reads is over when its prun is killed" {
     start_dvm 2 --slots 1
     unread_job
-    pkill -KILL -f "^$bin/prun .* head -c $bytes /dev/zero\$"
+    own_kill KILL -f "^$bin/prun .* head -c $bytes /dev/zero\$"
     eventually all_over
     [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone"* ]]
-    run ! pgrep -xf "head -c $bytes /dev/zero"
+    run ! own -xf "head -c $bytes /dev/zero"
     exec {unread}>&-
 }
 
@@ -45,7 +45,7 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)"
     eventually all_over
     [[ "$(view '.jobs[-1].reason')" == *"its submitter is gone with vpid 1"* ]]
-    run ! pgrep -xf "head -c $bytes /dev/zero"
+    run ! own -xf "head -c $bytes /dev/zero"
     exec {unread}>&-
 }
 
