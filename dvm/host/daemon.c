@@ -83,20 +83,6 @@ static void end_program(struct daemon *d, int code)
     net_finish(d->net, on_flushed, d); /* what was queued leaves the sockets first */
 }
 
-static void app(struct daemon *d, const struct out_act *act)
-{
-    if (act->kind_app < IOF_KINDS)
-        iof_msg(d->iof, act->vpid, act->kind_app, act->data.data, act->data.len);
-    else if (act->kind_app >= STAGE_READY && act->kind_app < STAGE_KINDS)
-        stage_msg(d->stage, act->vpid, act->kind_app, act->data.data, act->data.len);
-    else if (act->kind_app == APP_CALL)
-        dcall_from_member(d, act->vpid, act->data.data, act->data.len);
-    else if (act->kind_app == APP_REPLY)
-        dcall_reply(d, act->data.data, act->data.len);
-    else
-        dpmix_msg(d, act->vpid, act->kind_app, act->data.data, act->data.len);
-}
-
 static void log_act(const struct out_act *act)
 {
     switch ((enum log_level)act->number) {
@@ -119,13 +105,13 @@ static void carry_out(struct daemon *d, struct out_act *act)
 {
     switch (act->kind) {
     case OUT_CONNECT:
-        conn_connect(d, act);
+        peers_connect(d->peers, act->conn, act->a, (uint16_t)act->number);
         break;
     case OUT_SEND:
-        conn_send(d, act);
+        peers_send(d->peers, act->conn, act->data.data, act->data.len);
         break;
     case OUT_CLOSE:
-        conn_close(d, act);
+        peers_close(d->peers, act->conn, act->number == 1);
         break;
     case OUT_LAUNCH:
         djob_launch(d, act->launch);
@@ -147,18 +133,19 @@ static void carry_out(struct daemon *d, struct out_act *act)
         break;
     case OUT_JOB_ENDED:
         pmix_srv_job_over(d->pmix, act->a);
-        pull_job_ended(d, act->a, (int)act->number);
-        foreign_ended(d, act->a);
-        devent_job_ended(d, act->a);
+        pulled_output_job_ended(d->pulled_output, act->a, (int)act->number);
+        foreign_jobs_ended(d->foreign_jobs, act->a);
+        assemblies_job_ended(d->assemblies, act->a);
         break;
     case OUT_RANKS_LOST:
-        devent_ranks_lost(d, act);
+        assemblies_ranks_lost(d->assemblies, act->data.data, act->data.len);
         break;
     case OUT_APP:
-        app(d, act);
+        host_app_message(d, act->vpid, act->kind_app, act->data.data, act->data.len);
         break;
     case OUT_GATHER:
-        dpmix_gather(d, act);
+        collectives_ended(d->collectives, act->req, (int)act->number, act->data.data,
+                          act->data.len);
         break;
     case OUT_CLIENT:
         dclient_act(d, act);
@@ -184,17 +171,19 @@ static void carry_out(struct daemon *d, struct out_act *act)
         log_act(act);
         break;
     case OUT_MEMBER_GONE:
-        dpmix_member_gone(d, act->vpid);
+        questions_member_gone(d->questions, act->vpid);
         iof_member_gone(d->iof, act->vpid);
-        pull_member_gone(d, act->vpid);
-        devent_member_gone(d, act);
+        pulled_output_member_gone(d->pulled_output, act->vpid);
+        events_member_gone(d->events, act->vpid);
+        if (act->number == REMOVE_LOST)
+            pmix_srv_notify_offline(d->pmix, act->vpid, act->a);
         stage_member_gone(d->stage, act->vpid);
         break;
     case OUT_ALLOC:
-        alloc_answered(d, act);
+        resize_requests_answered(d->resize_requests, act);
         break;
     case OUT_ALLOC_ENDED:
-        alloc_over(d, act);
+        resize_requests_ended(d->resize_requests, act);
         break;
     }
 }
@@ -301,7 +290,7 @@ static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
 {
     char *path FREE_AUTO = session_path(d, "prted.sock");
 
-    d->net = net_create(d->loop, d->tls, &conn_upcalls, d, err);
+    d->net = net_create(d->loop, d->tls, &host_net_upcalls, d, err);
     if (!d->net)
         return -1;
     *join_port = d->opts.join_port;
@@ -318,7 +307,7 @@ static int make_pmix(struct daemon *d, struct err *err)
                               .topology = d->opts.topology,
                               .silent_ms = d->opts.pmix_silent_ms};
 
-    d->pmix = pmix_srv_create(d->loop, &o, &dpmix_upcalls, d, err);
+    d->pmix = pmix_srv_create(d->loop, &o, &host_pmix_upcalls, d, err);
     return d->pmix ? 0 : -1;
 }
 
@@ -388,6 +377,7 @@ static int build(struct daemon *d, const struct spawner_handle *spawner, struct 
         return -1;
     d->iof = iof_create(d->core, d->odls, &io);
     d->stage = stage_create(d->core, &stage_io);
+    host_join(d);
     d->timer = loop_timer_create(d->loop, on_due, d);
     d->tls_timer = loop_timer_create(d->loop, on_tls_due, d);
     d->sigterm = loop_signal_create(d->loop, SIGTERM, on_term, d);
@@ -428,10 +418,9 @@ void daemon_destroy(struct daemon *d)
     net_destroy(d->net);
     odls_destroy(d->odls);
     dclient_free_all(d);
-    conn_free_all(d);
     djob_free_all(d);
     dstage_free_all(d);
-    dpmix_free_all(d);
+    host_part(d);
     core_destroy(d->core);
     tls_ctx_destroy(d->tls);
     loop_timer_destroy(d->timer);

@@ -43,11 +43,7 @@ void dcall(struct daemon *d, const struct dclient *k, const struct client_call *
                  d);
         return;
     }
-    buf_init(&b, CLIENT_BODY_MAX);
-    buf_put_u32(&b, k->id);
-    buf_put_str(&b, m->method);
-    buf_put_str(&b, m->path);
-    buf_put_str(&b, m->body);
+    app_call_encode(&b, &(struct app_call){k->id, m->method, m->path, m->body});
     if (daemon_send_app(d, 0, CLASS_CONTROL, APP_CALL, &b) < 0)
         on_reply(k->id, 413,
                  "{\"error\": {\"status\": 413, \"reason\": \"TooLong\", \"message\": "
@@ -64,10 +60,7 @@ static int send_reply(const struct remote_call *r, int status, const char *body)
 {
     struct buf b BUF_AUTO = {0};
 
-    buf_init(&b, CLIENT_BODY_MAX);
-    buf_put_u32(&b, r->client);
-    buf_put_u32(&b, (uint32_t)status);
-    buf_put_str(&b, body);
+    app_reply_encode(&b, &(struct app_reply){r->client, (uint32_t)status, (char *)body});
     return daemon_send_app(r->d, r->from, CLASS_CONTROL, APP_REPLY, &b);
 }
 
@@ -82,26 +75,23 @@ static void on_remote_reply(uint64_t conn, int status, const char *body, void *a
                          "\"the head's answer is too long to be passed on\"}}");
 }
 
-void dcall_from_member(struct daemon *d, uint32_t from, const void *data, size_t len)
+void dcall_from_member(struct daemon *d, uint32_t from, struct cur *c)
 {
-    struct cur c = cur_of(data, len);
-    struct remote_call r = {.d = d, .from = from, .client = cur_u32(&c)};
-    char *method FREE_AUTO = cur_str(&c, 16);
-    char *path FREE_AUTO = cur_str(&c, CLIENT_TEXT_MAX);
-    char *body FREE_AUTO = cur_str(&c, CLIENT_BODY_MAX);
+    struct app_call m;
+    bool ok = app_call_decode(c, &m) == 0;
+    struct remote_call r = {.d = d, .from = from, .client = m.client};
     struct ctl_local answer = {.reply = on_remote_reply, .role = TLS_ROLE_MEMBER, .arg = &r};
 
-    if (cur_done(&c))
-        ctl_local_call(d->ctl, UINT64_MAX, method, path, body, &answer);
+    if (ok)
+        ctl_local_call(d->ctl, UINT64_MAX, m.method, m.path, m.body, &answer);
+    app_call_free(&m);
 }
 
-void dcall_reply(struct daemon *d, const void *data, size_t len)
+void dcall_reply(struct daemon *d, struct cur *c)
 {
-    struct cur c = cur_of(data, len);
-    uint32_t id = cur_u32(&c);
-    uint32_t status = cur_u32(&c);
-    char *body FREE_AUTO = cur_str(&c, CLIENT_BODY_MAX);
+    struct app_reply m;
 
-    if (cur_done(&c))
-        on_reply(id, (int)status, body, d);
+    if (app_reply_decode(c, &m) == 0)
+        on_reply(m.client, (int)m.status, m.body, d);
+    app_reply_free(&m);
 }

@@ -375,7 +375,16 @@ static void iof_pause(uint32_t id, bool paused, void *arg)
         net_pause(d->net, k->net_id, paused);
 }
 
+/* From the daemon of a job's submitter, for tools here. */
+static void iof_copy(enum iof_kind kind, const char *nspace, uint32_t rank, int stream,
+                     const void *data, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+
+    pulled_output_copy(d->pulled_output, kind, nspace, rank, stream, data, len);
+}
+
 const struct iof_io dclient_iof_io = {.client_send = iof_send,
                                       .client_pending = iof_pending,
                                       .client_pause = iof_pause,
-                                      .copy = pull_copy};
+                                      .copy = iof_copy};

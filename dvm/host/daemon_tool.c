@@ -89,13 +89,9 @@ size_t toolio_pending(const struct dclient *k)
     return k->tool->unread + k->tool->early.len;
 }
 
-void toolio_output_read(uint32_t client, const char *nspace, size_t len, bool wanted, void *arg)
+void toolio_output_read(struct daemon *d, uint32_t client, size_t len)
 {
-    struct daemon *d = arg;
     const struct dclient *k = dclient_by_id(d, client);
-
-    if (client == 0)
-        pull_read(d, nspace, len, wanted);
 
     if (!k || !k->tool)
         return;

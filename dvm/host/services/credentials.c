@@ -1,83 +1,107 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credentials of ranks and tools: made here for those that are connected here, checked for anybody.
- */
-#include "dvm/host/cred/sign.h"
-#include "dvm/host/daemon_private.h"
+/* Credentials of ranks and tools: made here for processes that are connected here, checked for
+ * anybody. */
+#include "dvm/host/services/credentials.h"
 
 #include "base/log/log.h"
+#include "dvm/host/cred/sign.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-void dcred_get(pmix_req req, const struct pmix_srv_holder *who, void *arg)
+struct check { /* of a credential that is well signed: does its holder's job run? */
+    struct credentials *s;
+    pmix_req req;
+    struct pmix_srv_holder who;
+    struct check *next, *prev;
+};
+
+struct credentials {
+    const struct host_env *env;
+    const struct tls_ctx *tls;
+    struct core *core;
+    struct pmix_srv *pmix;
+    const struct host_jobs *jobs;
+    struct check *checks;
+};
+
+void credentials_make(struct credentials *s, pmix_req req, const struct pmix_srv_holder *who)
 {
-    struct daemon *d = arg;
     struct cred k = {.rank = who->proc.rank, .uid = who->uid, .gid = who->gid, .tool = who->tool};
     struct buf b BUF_AUTO = {0};
     struct err err = {0};
 
     buf_init(&b, CRED_MAX);
-    memccpy(k.incarnation, core_incarnation(d->core), 0, sizeof k.incarnation - 1);
+    memccpy(k.incarnation, core_incarnation(s->core), 0, sizeof k.incarnation - 1);
     memccpy(k.nspace, who->proc.nspace, 0, sizeof k.nspace - 1);
     if (!*k.incarnation) {
-        pmix_srv_answer(d->pmix, req, PMIX_ERR_UNREACH, NULL, 0);
-    } else if (cred_sign(d->tls, &k, loop_wall_ms(), &b, &err) < 0) {
+        pmix_srv_answer(s->pmix, req, PMIX_ERR_UNREACH, NULL, 0);
+    } else if (cred_sign(s->tls, &k, loop_wall_ms(), &b, &err) < 0) {
         log_error("for job %s rank %u: %s", k.nspace, k.rank, err.msg);
-        pmix_srv_answer(d->pmix, req, PMIX_ERROR, NULL, 0);
+        pmix_srv_answer(s->pmix, req, PMIX_ERROR, NULL, 0);
     } else {
-        pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, b.data, b.len);
+        pmix_srv_answer(s->pmix, req, PMIX_SUCCESS, b.data, b.len);
     }
 }
 
-struct cred_check { /* a good credential of a rank, whose job may be over */
-    pmix_req req;
-    struct pmix_srv_holder who;
-    struct cred_check *next, *prev;
-};
-
-static void forget(struct daemon *d, struct cred_check *c)
+static void free_check(struct check *c)
 {
-    DL_DELETE(d->cred_checks, c);
+    DL_DELETE(c->s->checks, c);
     free(c);
 }
 
-void dcred_free_all(struct daemon *d)
+static void on_job_known(bool known, void *waiter)
 {
-    while (d->cred_checks)
-        forget(d, d->cred_checks);
+    struct check *c = waiter;
+    const struct job_launch *l = host_job_find(c->s->jobs, c->who.proc.nspace);
+    bool runs = c->who.tool || (known && l && c->who.proc.rank < l->nranks);
+
+    pmix_srv_cred_answer(c->s->pmix, c->req, runs ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, &c->who);
+    free_check(c);
 }
 
-static void on_job_known(struct daemon *d, bool known, void *arg)
+/* The signature is checked first: a stranger's bytes make nobody ask the head. */
+void credentials_check(struct credentials *s, pmix_req req, const void *data, size_t len)
 {
-    struct cred_check *c = arg;
-    const struct job_launch *l = foreign_job(d, c->who.proc.nspace);
-    bool there = c->who.tool || (known && l && c->who.proc.rank < l->nranks);
-
-    pmix_srv_cred_answer(d->pmix, c->req, there ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, &c->who);
-    forget(d, c);
-}
-
-/* The head is asked about a job only on the word of a daemon. */
-void dcred_check(pmix_req req, const void *data, size_t len, void *arg)
-{
-    struct daemon *d = arg;
     struct err err = {0};
-    struct cred_check *c;
+    struct check *c;
     struct cred k;
 
-    if (cred_check(d->tls, d->opts.cluster, core_incarnation(d->core), loop_wall_ms(), data, len,
+    if (cred_check(s->tls, s->env->cluster, core_incarnation(s->core), loop_wall_ms(), data, len,
                    &k, &err) < 0) {
         log_info("a credential is refused: %s", err.msg);
-        pmix_srv_cred_answer(d->pmix, req, PMIX_ERR_INVALID_CRED, NULL);
+        pmix_srv_cred_answer(s->pmix, req, PMIX_ERR_INVALID_CRED, NULL);
         return;
     }
     c = xcalloc(1, sizeof *c);
+    c->s = s;
     c->req = req;
     c->who =
         (struct pmix_srv_holder){.proc.rank = k.rank, .uid = k.uid, .gid = k.gid, .tool = k.tool};
     memccpy(c->who.proc.nspace, k.nspace, 0, sizeof c->who.proc.nspace - 1);
-    DL_APPEND(d->cred_checks, c);
-    foreign_learn(d, &c->who.proc, k.tool ? 0 : 1, on_job_known, c);
+    DL_APPEND(s->checks, c);
+    host_jobs_learn(s->jobs, &c->who.proc, k.tool ? 0 : 1, on_job_known, c);
+}
+
+/* --- life */
+
+struct credentials *credentials_create(const struct host_env *env, const struct tls_ctx *tls,
+                                       struct core *core, struct pmix_srv *pmix,
+                                       const struct host_jobs *jobs)
+{
+    struct credentials *s = xcalloc(1, sizeof *s);
+
+    *s = (struct credentials){.env = env, .tls = tls, .core = core, .pmix = pmix, .jobs = jobs};
+    return s;
+}
+
+void credentials_destroy(struct credentials *s)
+{
+    if (!s)
+        return;
+    while (s->checks)
+        free_check(s->checks);
+    free(s);
 }

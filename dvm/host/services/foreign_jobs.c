@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs without ranks on this daemon that its own ranks connect to or ask about: their map is
- * fetched from the head, registered with the library, and kept until their end. */
-#include "dvm/host/daemon_private.h"
+/* Jobs without ranks on this daemon that its own ranks connect to or ask about.
+ *
+ * In: learn() of other services; the head's answer to APP_JOB_ASK; the library's registration; the
+ * end of a job.
+ * Out: APP_JOB_ASK to the head; registrations with the PMIx library; learnt() to those who wait.
+ *
+ * A job is asked for (it has no launch), then registering, then registered. Whoever wants to
+ * learn it before that waits. All who wait are told once: when it is registered, or when the head
+ * does not know it or the registration fails, which forgets it. A job that ends is forgotten, after
+ * its registration if that is under way. The head remembers who has asked for a job and tells the
+ * end of it to them (core_job_watch()), so nothing is kept for longer than the job. */
+#include "dvm/host/services/foreign_jobs.h"
 
 #include "base/log/log.h"
 
@@ -9,14 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <uthash.h>
 
 #define LAUNCH_MAX (64u << 20)
 
 struct learner { /* waits until nothing is left to be learnt */
     unsigned left;
     bool known;
-    void (*then)(struct daemon *d, bool known, void *arg);
-    void *arg;
+    host_jobs_learnt learnt;
+    void *waiter;
 };
 
 struct foreign {
@@ -29,32 +39,42 @@ struct foreign {
     UT_hash_handle hh;
 };
 
-static struct foreign *find(const struct daemon *d, const char *nspace)
+struct foreign_jobs {
+    const struct host_env *env;
+    struct core *core;
+    struct pmix_srv *pmix;
+    const struct host_ask *ask;
+    struct host_jobs known;
+    struct foreign *jobs;
+};
+
+static struct foreign *find_job(const struct foreign_jobs *s, const char *nspace)
 {
     struct foreign *f;
 
-    HASH_FIND_STR(d->foreign, nspace, f);
+    HASH_FIND_STR(s->jobs, nspace, f);
     return f;
 }
 
-const struct job_launch *foreign_job(const struct daemon *d, const char *nspace)
+static const struct job_launch *find_launch(const char *nspace, void *arg)
 {
-    const struct job_launch *l = core_job(d->core, nspace);
-    const struct foreign *f = l ? NULL : find(d, nspace);
+    const struct foreign_jobs *s = arg;
+    const struct job_launch *l = core_job(s->core, nspace);
+    const struct foreign *f = l ? NULL : find_job(s, nspace);
 
     return f && f->registered ? f->launch : l;
 }
 
-static void learner_step(struct daemon *d, struct learner *w, bool known)
+static void step_learner(struct learner *w, bool known)
 {
     w->known &= known;
     if (--w->left > 0)
         return;
-    w->then(d, w->known, w->arg);
+    w->learnt(w->known, w->waiter);
     free(w);
 }
 
-static void tell_learners(struct daemon *d, struct foreign *f, bool known)
+static void notify_learners(struct foreign *f, bool known)
 {
     size_t n = f->nlearners;
     struct learner **list = f->learners;
@@ -62,162 +82,178 @@ static void tell_learners(struct daemon *d, struct foreign *f, bool known)
     f->nlearners = 0;
     f->learners = NULL;
     for (size_t i = 0; i < n; i++)
-        learner_step(d, list[i], known);
+        step_learner(list[i], known);
     free(list);
 }
 
-/* Whoever waits hears it after the record is gone: it may ask again. */
-static void forget(struct daemon *d, struct foreign *f)
+static void free_job(struct foreign *f)
 {
-    HASH_DEL(d->foreign, f);
-    tell_learners(d, f, false);
+    free(f->learners);
     job_launch_unref(f->launch);
     free(f->nspace);
     free(f);
 }
 
-void foreign_free_all(struct daemon *d)
+/* The learners are notified when the record is out of the table: they may ask again. */
+static void forget_job(struct foreign_jobs *s, struct foreign *f)
 {
-    struct foreign *f, *tmp;
-
-    HASH_ITER(hh, d->foreign, f, tmp)
-    {
-        HASH_DEL(d->foreign, f);
-        for (size_t i = 0; i < f->nlearners; i++) {
-            if (--f->learners[i]->left == 0)
-                free(f->learners[i]);
-        }
-        free(f->learners);
-        job_launch_unref(f->launch);
-        free(f->nspace);
-        free(f);
-    }
+    HASH_DEL(s->jobs, f);
+    notify_learners(f, false);
+    free_job(f);
 }
 
-struct later { /* a callback that may come after the job is gone: it carries the name */
-    struct daemon *d;
+/* --- the head's answer */
+
+struct later { /* a callback that may come after the job is forgotten: it carries the name */
+    struct foreign_jobs *s;
     char *nspace;
 };
 
-static void no_matter(int status, void *arg)
+static struct later *later_create(struct foreign_jobs *s, const char *nspace)
+{
+    size_t len = strlen(nspace) + 1;
+    struct later *w = xmalloc(sizeof *w + len);
+
+    w->s = s;
+    w->nspace = memcpy(w + 1, nspace, len); /* one block: free() releases it */
+    return w;
+}
+
+static void ignore_status(int status, void *arg)
 {
 }
 
 static void on_registered(int status, void *arg)
 {
-    struct later *w = arg;
-    struct daemon *d = w->d;
-    struct foreign *f = find(d, w->nspace);
+    FREE_AUTO struct later *w = arg;
+    struct foreign_jobs *s = w->s;
+    struct foreign *f = find_job(s, w->nspace);
 
-    free(w->nspace);
-    free(w);
     if (!f)
         return;
-    daemon_enter(d);
+    host_enter(s->env);
     f->registered = status == PMIX_SUCCESS;
     if (f->ended && f->registered)
-        pmix_srv_job_gone(d->pmix, f->nspace, no_matter, NULL);
+        pmix_srv_job_gone(s->pmix, f->nspace, ignore_status, NULL);
     if (f->ended || !f->registered)
-        forget(d, f);
+        forget_job(s, f);
     else
-        tell_learners(d, f, true);
-    daemon_drain(d);
+        notify_learners(f, true);
+    host_drain(s->env);
 }
 
-static void on_launch(struct daemon *d, int status, const void *data, size_t len, void *arg)
+static void on_launch(int status, const void *data, size_t len, void *asker)
 {
-    FREE_AUTO char *nspace = arg;
-    struct foreign *f = find(d, nspace);
+    FREE_AUTO struct later *w = asker;
+    struct foreign_jobs *s = w->s;
+    struct foreign *f = find_job(s, w->nspace);
     struct cur c = cur_of(data, len);
     struct err err = {0};
     struct job_launch launch;
-    struct later *w;
 
     if (!f || f->launch)
         return;
     if (status != PMIX_SUCCESS || job_launch_decode(&c, &launch, &err) < 0) {
         if (status == PMIX_SUCCESS)
-            log_error("job %s as the head describes it: %s", nspace, err.msg);
-        forget(d, f);
+            log_error("job %s as the head describes it: %s", w->nspace, err.msg);
+        forget_job(s, f);
         return;
     }
     f->launch = job_launch_share(&launch);
-    w = xmalloc(sizeof *w);
-    *w = (struct later){d, xstrdup(nspace)};
-    pmix_srv_register(d->pmix, f->launch, getuid(), getgid(), on_registered, w);
+    pmix_srv_register(s->pmix, f->launch, getuid(), getgid(), on_registered,
+                      later_create(s, w->nspace));
 }
 
-static void ask_head(struct daemon *d, const char *nspace)
+/* --- services that want to know a job */
+
+static void ask_head(struct foreign_jobs *s, char *nspace)
 {
+    struct app_job_ask m = {.nspace = nspace};
     struct buf b BUF_AUTO = {0};
 
-    buf_init(&b, 4096);
-    buf_put_u64(&b, 0);
-    buf_put_str(&b, nspace);
-    dpmix_ask(d, 0, APP_JOB_ASK, &b, on_launch, xstrdup(nspace));
+    app_job_ask_encode(&b, &m);
+    host_ask(s->ask, 0, APP_JOB_ASK, &b, on_launch, later_create(s, nspace));
 }
 
-static void learn(struct daemon *d, const char *nspace, struct learner *w)
+static void learn_job(struct foreign_jobs *s, const char *nspace, struct learner *w)
 {
-    struct foreign *f = find(d, nspace);
+    struct foreign *f = find_job(s, nspace);
     bool asked = f != NULL;
 
     if (!f) {
         f = xcalloc(1, sizeof *f);
         f->nspace = xstrdup(nspace);
-        HASH_ADD_KEYPTR(hh, d->foreign, f->nspace, strlen(f->nspace), f);
+        HASH_ADD_KEYPTR(hh, s->jobs, f->nspace, strlen(f->nspace), f);
     }
     w->left++;
     f->learners = xrealloc(f->learners, (f->nlearners + 1) * sizeof(struct learner *));
     f->learners[f->nlearners++] = w;
     if (!asked)
-        ask_head(d, nspace);
+        ask_head(s, f->nspace);
 }
 
-void foreign_learn(struct daemon *d, const struct pmix_srv_proc *procs, size_t nprocs,
-                   void (*then)(struct daemon *d, bool known, void *arg), void *arg)
+static void learn_jobs(const struct pmix_srv_proc *procs, size_t nprocs, host_jobs_learnt learnt,
+                       void *waiter, void *arg)
 {
+    struct foreign_jobs *s = arg;
     struct learner *w = xcalloc(1, sizeof *w);
 
-    *w = (struct learner){.left = 1, .known = true, .then = then, .arg = arg};
+    *w = (struct learner){.left = 1, .known = true, .learnt = learnt, .waiter = waiter};
     for (size_t i = 0; i < nprocs; i++) {
         bool again = i > 0 && strcmp(procs[i].nspace, procs[i - 1].nspace) == 0;
 
-        if (procs[i].rank != PMIX_SRV_RANK_NONE && !again && !foreign_job(d, procs[i].nspace))
-            learn(d, procs[i].nspace, w);
+        if (procs[i].rank != PMIX_SRV_RANK_NONE && !again && !find_launch(procs[i].nspace, s))
+            learn_job(s, procs[i].nspace, w);
     }
-    learner_step(d, w, true);
+    step_learner(w, true);
 }
 
-/* At the head. Environments and the like are nobody else's business. */
-void foreign_asked(struct daemon *d, uint32_t from, struct cur *c)
+/* --- at the head */
+
+/* Without the environments, which may hold secrets of the job's owner. */
+static void reply_launch(struct foreign_jobs *s, uint32_t to, uint64_t question,
+                         const struct job_launch *l)
 {
-    uint64_t id = cur_u64(c);
-    char *nspace FREE_AUTO = cur_str(c, JOB_NSPACE_MAX);
-    const struct job_launch *l = cur_done(c) ? core_job_watch(d->core, nspace, from) : NULL;
-    struct job_app *apps FREE_AUTO = NULL;
-    struct job_launch bare;
+    struct job_app *apps FREE_AUTO = xcalloc(l->spec.napps, sizeof *apps);
+    struct job_launch bare = *l;
     struct buf b BUF_AUTO = {0};
     char *none[] = {NULL};
 
-    if (!l) {
-        dpmix_reply(d, from, id, PMIX_ERR_NOT_FOUND, NULL, 0);
-        return;
-    }
-    bare = *l;
-    apps = xcalloc(l->spec.napps, sizeof *apps);
     memcpy(apps, l->spec.apps, l->spec.napps * sizeof *apps);
     for (size_t i = 0; i < l->spec.napps; i++)
         apps[i].env = none;
     bare.spec.apps = apps;
     buf_init(&b, LAUNCH_MAX);
     job_launch_encode(&b, &bare);
-    dpmix_reply(d, from, id, PMIX_SUCCESS, b.data, b.len);
+    host_reply(s->ask, to, question, PMIX_SUCCESS, b.data, b.len);
 }
 
-void foreign_ended(struct daemon *d, const char *nspace)
+static void on_job_ask(uint32_t from, struct cur *c, void *service)
 {
-    struct foreign *f = find(d, nspace);
+    struct foreign_jobs *s = service;
+    struct app_job_ask m;
+    bool ok = app_job_ask_decode(c, &m) == 0;
+    const struct job_launch *l = ok ? core_job_watch(s->core, m.nspace, from) : NULL;
+
+    if (l)
+        reply_launch(s, from, m.question, l);
+    else
+        host_reply(s->ask, from, m.question, PMIX_ERR_NOT_FOUND, NULL, 0);
+    app_job_ask_free(&m);
+}
+
+void foreign_jobs_handle(struct foreign_jobs *s, struct app_table *t)
+{
+    static const struct app_handler handlers[] = {{APP_JOB_ASK, on_job_ask}};
+
+    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, s);
+}
+
+/* --- life */
+
+void foreign_jobs_ended(struct foreign_jobs *s, const char *nspace)
+{
+    struct foreign *f = find_job(s, nspace);
 
     if (!f)
         return;
@@ -225,6 +261,39 @@ void foreign_ended(struct daemon *d, const char *nspace)
         f->ended = true;
         return;
     }
-    pmix_srv_job_gone(d->pmix, nspace, no_matter, NULL);
-    forget(d, f);
+    pmix_srv_job_gone(s->pmix, nspace, ignore_status, NULL);
+    forget_job(s, f);
+}
+
+const struct host_jobs *foreign_jobs_known(struct foreign_jobs *s)
+{
+    return &s->known;
+}
+
+struct foreign_jobs *foreign_jobs_create(const struct host_env *env, struct core *core,
+                                         struct pmix_srv *pmix, const struct host_ask *ask)
+{
+    struct foreign_jobs *s = xcalloc(1, sizeof *s);
+
+    *s = (struct foreign_jobs){.env = env, .core = core, .pmix = pmix, .ask = ask};
+    s->known = (struct host_jobs){.find = find_launch, .learn = learn_jobs, .arg = s};
+    return s;
+}
+
+void foreign_jobs_destroy(struct foreign_jobs *s)
+{
+    struct foreign *f, *tmp;
+
+    if (!s)
+        return;
+    HASH_ITER(hh, s->jobs, f, tmp)
+    {
+        HASH_DEL(s->jobs, f);
+        for (size_t i = 0; i < f->nlearners; i++) {
+            if (--f->learners[i]->left == 0)
+                free(f->learners[i]);
+        }
+        free_job(f);
+    }
+    free(s);
 }

@@ -1,142 +1,138 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: those between daemons by the core's ids, and whose input is a client's. */
-#include "dvm/host/daemon_private.h"
+/* Connections to other daemons. The core gives an outgoing connection an id of its own, an incoming
+ * one has that of dvm/host/net. */
+#include "dvm/host/services/peers.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
-/* --- between daemons */
+#define CONNECT_TIMEOUT_MS 5000
 
-static struct conn *by_core(const struct daemon *d, uint64_t id)
+struct outgoing {
+    uint64_t core_id, net_id;
+    UT_hash_handle hh, hh2;
+};
+
+struct peers {
+    struct net *net;
+    struct core *core;
+    struct outgoing *by_core, *by_net;
+};
+
+static struct outgoing *find_by_core(const struct peers *s, uint64_t id)
 {
-    struct conn *c;
+    struct outgoing *c;
 
-    HASH_FIND(hh, d->by_core, &id, sizeof id, c);
+    HASH_FIND(hh, s->by_core, &id, sizeof id, c);
     return c;
 }
 
-static struct conn *by_net(const struct daemon *d, uint64_t id)
+static struct outgoing *find_by_net(const struct peers *s, uint64_t id)
 {
-    struct conn *c;
+    struct outgoing *c;
 
-    HASH_FIND(hh2, d->by_net, &id, sizeof id, c);
+    HASH_FIND(hh2, s->by_net, &id, sizeof id, c);
     return c;
 }
 
-static void conn_forget(struct daemon *d, struct conn *c)
+static void forget_outgoing(struct peers *s, struct outgoing *c)
 {
-    HASH_DELETE(hh, d->by_core, c);
-    HASH_DELETE(hh2, d->by_net, c);
+    HASH_DELETE(hh, s->by_core, c);
+    HASH_DELETE(hh2, s->by_net, c);
     free(c);
 }
 
-/* Outgoing connections have an id of the core's own; incoming ones the net's. */
-static uint64_t net_id(const struct daemon *d, uint64_t core_id)
+static uint64_t net_id_of(const struct peers *s, uint64_t core_id)
 {
-    const struct conn *c = by_core(d, core_id);
+    const struct outgoing *c = find_by_core(s, core_id);
 
     return c ? c->net_id : core_id;
 }
 
-void conn_connect(struct daemon *d, const struct out_act *act)
+static uint64_t core_id_of(const struct peers *s, uint64_t net_id)
 {
-    struct conn *c = xcalloc(1, sizeof *c);
+    const struct outgoing *c = find_by_net(s, net_id);
 
-    c->core_id = act->conn;
-    c->net_id = net_connect_tls(d->net, act->a, (uint16_t)act->number, 5000);
-    HASH_ADD(hh, d->by_core, core_id, sizeof c->core_id, c);
-    HASH_ADD(hh2, d->by_net, net_id, sizeof c->net_id, c);
+    return c ? c->core_id : net_id;
 }
 
-void conn_send(struct daemon *d, const struct out_act *act)
+/* --- the core's actions */
+
+void peers_connect(struct peers *s, uint64_t conn, const char *host, uint16_t port)
 {
-    net_send(d->net, net_id(d, act->conn), act->data.data, act->data.len);
+    struct outgoing *c = xcalloc(1, sizeof *c);
+
+    c->core_id = conn;
+    c->net_id = net_connect_tls(s->net, host, port, CONNECT_TIMEOUT_MS);
+    HASH_ADD(hh, s->by_core, core_id, sizeof c->core_id, c);
+    HASH_ADD(hh2, s->by_net, net_id, sizeof c->net_id, c);
 }
 
-void conn_close(struct daemon *d, const struct out_act *act)
+void peers_send(struct peers *s, uint64_t conn, const void *data, size_t len)
 {
-    struct conn *c = by_core(d, act->conn);
+    net_send(s->net, net_id_of(s, conn), data, len);
+}
 
-    net_close(d->net, net_id(d, act->conn), act->number == 1);
+void peers_close(struct peers *s, uint64_t conn, bool flush)
+{
+    struct outgoing *c = find_by_core(s, conn);
+
+    net_close(s->net, net_id_of(s, conn), flush);
     if (c)
-        conn_forget(d, c);
+        forget_outgoing(s, c);
 }
 
-void conn_free_all(struct daemon *d)
-{
-    struct conn *c, *tmp;
+/* --- upcalls of the network */
 
-    HASH_CLEAR(hh2, d->by_net);
-    HASH_ITER(hh, d->by_core, c, tmp)
-    {
-        HASH_DELETE(hh, d->by_core, c);
-        free(c);
-    }
-}
-
-/* --- what comes in */
-
-/* Who shows a daemon's certificate is one, for the core to judge; others are programs. */
-static bool is_daemon(const struct tls_peer *peer)
+bool peers_is_daemon(const struct tls_peer *peer)
 {
     return peer && strcmp(peer->role, TLS_ROLE_USER) != 0 &&
            strcmp(peer->role, TLS_ROLE_OPERATOR) != 0;
 }
 
-static void on_open(uint64_t conn, bool incoming, const struct tls_peer *peer, void *arg)
+void peers_opened(struct peers *s, uint64_t net_id, bool incoming, const struct tls_peer *peer)
 {
-    struct daemon *d = arg;
-    struct conn *c = by_net(d, conn);
-
-    daemon_enter(d);
-    if (is_daemon(peer) || !incoming)
-        core_conn_open(d->core, c ? c->core_id : conn, incoming, peer->role, peer->cluster);
-    else
-        dclient_open(d, conn, peer);
-    daemon_drain(d);
+    core_conn_open(s->core, core_id_of(s, net_id), incoming, peer->role, peer->cluster);
 }
 
-static void on_frame(uint64_t conn, const uint8_t *data, size_t len, void *arg)
+void peers_frame(struct peers *s, uint64_t net_id, const uint8_t *data, size_t len)
 {
-    struct daemon *d = arg;
-    struct dclient *k = dclient_by_net(d, conn);
-    struct conn *c = by_net(d, conn);
-
-    daemon_enter(d);
-    if (k)
-        dclient_frame(d, k, data, len);
-    else
-        core_conn_frame(d->core, c ? c->core_id : conn, data, len);
-    daemon_drain(d);
+    core_conn_frame(s->core, core_id_of(s, net_id), data, len);
 }
 
-static void on_closed(uint64_t conn, const char *why, void *arg)
+void peers_closed(struct peers *s, uint64_t net_id, const char *why)
 {
-    struct daemon *d = arg;
-    struct dclient *k = dclient_by_net(d, conn);
-    struct conn *c = by_net(d, conn);
-    uint64_t core_id = c ? c->core_id : conn;
+    uint64_t core_id = core_id_of(s, net_id);
+    struct outgoing *c = find_by_net(s, net_id);
 
-    daemon_enter(d);
     if (c)
-        conn_forget(d, c);
-    if (k)
-        dclient_closed(d, k, why);
-    else
-        core_conn_closed(d->core, core_id, why);
-    daemon_drain(d);
+        forget_outgoing(s, c);
+    core_conn_closed(s->core, core_id, why);
 }
 
-static void on_drained(uint64_t conn, void *arg)
+/* --- life */
+
+struct peers *peers_create(struct net *net, struct core *core)
 {
-    struct daemon *d = arg;
-    struct dclient *k = dclient_by_net(d, conn);
+    struct peers *s = xcalloc(1, sizeof *s);
 
-    daemon_enter(d);
-    if (k)
-        dclient_drained(d, k);
-    daemon_drain(d);
+    s->net = net;
+    s->core = core;
+    return s;
 }
 
-const struct net_upcalls conn_upcalls = {
-    .on_open = on_open, .on_frame = on_frame, .on_closed = on_closed, .on_drained = on_drained};
+void peers_destroy(struct peers *s)
+{
+    struct outgoing *c, *tmp;
+
+    if (!s)
+        return;
+    HASH_CLEAR(hh2, s->by_net);
+    HASH_ITER(hh, s->by_core, c, tmp)
+    {
+        HASH_DELETE(hh, s->by_core, c);
+        free(c);
+    }
+    free(s);
+}

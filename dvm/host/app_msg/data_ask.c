@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* APP_DATA_ASK: u64 question, u8 op, bytes. */
+#include "dvm/host/app_msg/app_msg.h"
+
+void app_data_ask_encode(struct buf *b, const struct app_data_ask *m)
+{
+    buf_init(b, APP_BLOB_MAX);
+    buf_put_u64(b, m->question);
+    buf_put_u8(b, (uint8_t)m->op);
+    buf_put_bytes(b, m->blob, m->len);
+}
+
+int app_data_ask_decode(struct cur *c, struct app_data_ask *m)
+{
+    m->question = cur_u64(c);
+    m->op = (char)cur_u8(c);
+    m->blob = cur_bytes(c, APP_BLOB_MAX, &m->len);
+    return cur_done(c) ? 0 : -1;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Joins the services of a daemon: creates each with what it needs of others, and passes upcalls of
+ * the PMIx library, of the network and of other daemons to the service that they are for. No
+ * service names another one: all that they have to do with each other is here. */
+#include "dvm/host/daemon_private.h"
+
+#include "base/log/log.h"
+#include "dvm/host/jobspec/hosts.h"
+
+#include <pmix_common.h>
+#include <stdlib.h>
+
+/* --- connections: a daemon's certificate makes a peer, anything else a client */
+
+static void on_open(uint64_t conn, bool incoming, const struct tls_peer *peer, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    if (peers_is_daemon(peer) || !incoming)
+        peers_opened(d->peers, conn, incoming, peer);
+    else
+        dclient_open(d, conn, peer);
+    daemon_drain(d);
+}
+
+static void on_frame(uint64_t conn, const uint8_t *data, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+    struct dclient *k = dclient_by_net(d, conn);
+
+    daemon_enter(d);
+    if (k)
+        dclient_frame(d, k, data, len);
+    else
+        peers_frame(d->peers, conn, data, len);
+    daemon_drain(d);
+}
+
+static void on_closed(uint64_t conn, const char *why, void *arg)
+{
+    struct daemon *d = arg;
+    struct dclient *k = dclient_by_net(d, conn);
+
+    daemon_enter(d);
+    if (k)
+        dclient_closed(d, k, why);
+    else
+        peers_closed(d->peers, conn, why);
+    daemon_drain(d);
+}
+
+static void on_drained(uint64_t conn, void *arg)
+{
+    struct daemon *d = arg;
+    struct dclient *k = dclient_by_net(d, conn);
+
+    daemon_enter(d);
+    if (k)
+        dclient_drained(d, k);
+    daemon_drain(d);
+}
+
+const struct net_upcalls host_net_upcalls = {
+    .on_open = on_open, .on_frame = on_frame, .on_closed = on_closed, .on_drained = on_drained};
+
+/* --- the PMIx library: ranks come, go and stand still */
+
+static void on_connected(const char *nspace, uint32_t rank, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_proc(d->core, nspace, rank, CORE_PROC_REGISTERED, 0, NULL);
+    daemon_drain(d);
+}
+
+static void on_finalized(const char *nspace, uint32_t rank, void *arg)
+{
+    log_debug("job %s rank %u has finalized", nspace, rank);
+}
+
+static void on_abort(pmix_req req, const char *nspace, uint32_t rank, int code, const char *text,
+                     void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_abort(d->core, nspace, rank, code, text);
+    pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
+    daemon_drain(d);
+}
+
+static void on_held(const char *nspace, uint32_t rank, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_proc(d->core, nspace, rank, CORE_PROC_HELD, 0, NULL);
+    daemon_drain(d);
+}
+
+static void on_continue(const char *nspace, uint32_t rank, void *arg)
+{
+    struct daemon *d = arg;
+
+    daemon_enter(d);
+    core_job_continue(d->core, nspace, rank == PMIX_SRV_RANK_ALL ? JOB_RANK_ALL : rank);
+    daemon_drain(d);
+}
+
+static void on_clean_add(uint64_t scope, unsigned flags, const char *path, void *arg)
+{
+    struct daemon *d = arg;
+
+    odls_clean_add(d->odls, scope, flags, path);
+}
+
+static void on_clean_run(uint64_t scope, void *arg)
+{
+    struct daemon *d = arg;
+
+    odls_clean_run(d->odls, scope);
+}
+
+static void on_silent(const char *why, void *arg)
+{
+    struct daemon *d = arg;
+    FREE_AUTO char *text = xasprintf("its PMIx server stands still: %s", why);
+
+    log_error("the PMIx server stands still, this daemon ends with all ranks here: %s", why);
+    daemon_enter(d);
+    core_fail(d->core, text);
+    daemon_drain(d);
+}
+
+static int limit_to(struct job_spec *spec, const char *hosts, struct err *err)
+{
+    return hosts ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err) : 0;
+}
+
+static void on_spawn(pmix_req req, const struct job_spec *spec, const char *hosts, void *arg)
+{
+    struct daemon *d = arg;
+    struct job_spec named = *spec, own = {0};
+    char **sources = NULL;
+    struct err err = {0};
+
+    daemon_enter(d);
+    if (limit_to(&named, hosts, &err) == 0 && dstage_spec(d, &named, &own, &sources, &err) == 0) {
+        uint32_t client = dclient_of_spawn(d, req, &own);
+
+        dstage_source(d, client, sources, own.nfiles);
+        core_submit(d->core, client, &own);
+    } else {
+        log_info("%s[%u] spawns: %s", spec->parent_nspace, spec->parent_rank, err.msg);
+        pmix_srv_answer(d->pmix, req, PMIX_ERR_BAD_PARAM, NULL, 0);
+    }
+    job_spec_free(&own);
+    free(named.hosts);
+    daemon_drain(d);
+}
+
+/* --- the PMIx library: requests for a service */
+
+static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
+                     const void *data, size_t len, int timeout_s, void *arg)
+{
+    struct daemon *d = arg;
+
+    collectives_join(d->collectives, req, kind, procs, nprocs, data, len, timeout_s);
+}
+
+static void on_dmodex(pmix_req req, const char *nspace, uint32_t rank, int timeout_s, void *arg)
+{
+    struct daemon *d = arg;
+
+    modex_fetch(d->modex, req, nspace, rank, timeout_s);
+}
+
+static void on_data(pmix_req req, char op, const void *blob, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+
+    modex_data(d->modex, req, op, blob, len);
+}
+
+static void on_notify(pmix_req req, const char *nspace, const struct pmix_srv_reach *to,
+                      const void *blob, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+
+    events_notify(d->events, req, nspace, to, blob, len);
+}
+
+static void on_tool(pmix_req req, void *arg)
+{
+    struct daemon *d = arg;
+
+    events_tool_attached(d->events, req);
+}
+
+static void on_query(pmix_req req, const char *nspaces, void *arg)
+{
+    struct daemon *d = arg;
+
+    queries_ask(d->queries, req, nspaces);
+}
+
+static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
+                       void *arg)
+{
+    struct daemon *d = arg;
+
+    control_signal(d->control, req, procs, nprocs, signum);
+}
+
+static void on_log(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
+                   void *arg)
+{
+    struct daemon *d = arg;
+
+    control_log(d->control, req, nspace, rank, stream, text);
+}
+
+static void on_alloc(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg)
+{
+    struct daemon *d = arg;
+
+    resize_requests_ask(d->resize_requests, req, ask, nodes);
+}
+
+static void on_cred_get(pmix_req req, const struct pmix_srv_holder *who, void *arg)
+{
+    struct daemon *d = arg;
+
+    credentials_make(d->credentials, req, who);
+}
+
+static void on_cred_check(pmix_req req, const void *data, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+
+    credentials_check(d->credentials, req, data, len);
+}
+
+static void on_pull(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, void *arg)
+{
+    struct daemon *d = arg;
+
+    pulled_output_ask(d->pulled_output, req, procs, nprocs);
+}
+
+static void on_output_read(uint32_t client, const char *nspace, size_t len, bool wanted, void *arg)
+{
+    struct daemon *d = arg;
+
+    if (client == 0)
+        pulled_output_read(d->pulled_output, nspace, len, wanted);
+    else
+        toolio_output_read(d, client, len);
+}
+
+static void on_output_over(const char *nspace, void *arg)
+{
+    struct daemon *d = arg;
+
+    pulled_output_over(d->pulled_output, nspace);
+}
+
+const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
+                                                   .on_finalized = on_finalized,
+                                                   .on_abort = on_abort,
+                                                   .on_fence = on_fence,
+                                                   .on_dmodex = on_dmodex,
+                                                   .on_data = on_data,
+                                                   .on_spawn = on_spawn,
+                                                   .on_notify = on_notify,
+                                                   .on_held = on_held,
+                                                   .on_continue = on_continue,
+                                                   .on_clean_add = on_clean_add,
+                                                   .on_clean_run = on_clean_run,
+                                                   .on_control = on_control,
+                                                   .on_alloc = on_alloc,
+                                                   .on_cred_get = on_cred_get,
+                                                   .on_cred_check = on_cred_check,
+                                                   .on_query = on_query,
+                                                   .on_log = on_log,
+                                                   .on_tool = on_tool,
+                                                   .on_pull = on_pull,
+                                                   .on_output_read = on_output_read,
+                                                   .on_output_over = on_output_over,
+                                                   .on_push = toolio_push,
+                                                   .on_silent = on_silent};
+
+/* --- other daemons */
+
+static void on_call(uint32_t from, struct cur *c, void *service)
+{
+    dcall_from_member(service, from, c);
+}
+
+static void on_reply(uint32_t from, struct cur *c, void *service)
+{
+    dcall_reply(service, c);
+}
+
+void host_app_message(struct daemon *d, uint32_t from, uint32_t kind, const void *data, size_t len)
+{
+    if (kind < IOF_KINDS)
+        iof_msg(d->iof, from, kind, data, len);
+    else if (kind >= STAGE_READY && kind < STAGE_KINDS)
+        stage_msg(d->stage, from, kind, data, len);
+    else
+        app_table_dispatch(&d->app_messages, from, kind, data, len);
+}
+
+static void handle_app_messages(struct daemon *d)
+{
+    static const struct app_handler calls[] = {{APP_CALL, on_call}, {APP_REPLY, on_reply}};
+    struct app_table *t = &d->app_messages;
+
+    questions_handle(d->questions, t);
+    foreign_jobs_handle(d->foreign_jobs, t);
+    modex_handle(d->modex, t);
+    events_handle(d->events, t);
+    queries_handle(d->queries, t);
+    control_handle(d->control, t);
+    app_table_add(t, calls, sizeof calls / sizeof *calls, d);
+}
+
+/* --- what one service tells another */
+
+static void connected(const struct pmix_srv_proc *procs, size_t n, void *arg)
+{
+    struct daemon *d = arg;
+
+    assemblies_connect(d->assemblies, procs, n);
+}
+
+static void disconnected(const struct pmix_srv_proc *procs, size_t n, void *arg)
+{
+    struct daemon *d = arg;
+
+    assemblies_disconnect(d->assemblies, procs, n);
+}
+
+static void signal_rank(const char *nspace, uint32_t rank, int signum, void *arg)
+{
+    djob_signal_rank(arg, nspace, rank, signum);
+}
+
+static void write_output(const char *nspace, uint32_t rank, int stream, const void *data,
+                         size_t len, void *arg)
+{
+    djob_write(arg, nspace, rank, stream, data, len);
+}
+
+static bool is_spawned_here(const char *nspace, void *arg)
+{
+    return toolio_spawned_as(arg, nspace) != NULL;
+}
+
+/* --- life */
+
+void host_join(struct daemon *d)
+{
+    struct collectives_io collectives_io = {
+        .connected = connected, .disconnected = disconnected, .arg = d};
+    struct control_io control_io = {
+        .signal_rank = signal_rank, .write_output = write_output, .arg = d};
+    struct pulled_output_io pulled_io = {.is_spawned_here = is_spawned_here, .arg = d};
+    const struct host_env *env = &d->env;
+    const struct host_ask *ask;
+    const struct host_jobs *jobs;
+
+    d->peers = peers_create(d->net, d->core);
+    d->questions = questions_create(env, d->core, d->pmix);
+    ask = questions_asking(d->questions);
+    d->foreign_jobs = foreign_jobs_create(env, d->core, d->pmix, ask);
+    jobs = foreign_jobs_known(d->foreign_jobs);
+    d->assemblies = assemblies_create(d->pmix);
+    d->collectives = collectives_create(env, d->core, d->pmix, jobs, &collectives_io);
+    d->modex = modex_create(d->pmix, ask, jobs);
+    d->events = events_create(env, d->core, d->pmix, ask);
+    d->queries = queries_create(env, d->core, d->pmix, ask);
+    d->control = control_create(env, d->core, d->pmix, ask, jobs, &control_io);
+    d->credentials = credentials_create(env, d->tls, d->core, d->pmix, jobs);
+    d->resize_requests = resize_requests_create(env, d->core, d->pmix);
+    d->pulled_output = pulled_output_create(env, d->core, d->pmix, d->iof, jobs, &pulled_io);
+    handle_app_messages(d);
+}
+
+void host_part(struct daemon *d)
+{
+    foreign_jobs_destroy(d->foreign_jobs);
+    questions_destroy(d->questions);
+    assemblies_destroy(d->assemblies);
+    collectives_destroy(d->collectives);
+    modex_destroy(d->modex);
+    events_destroy(d->events);
+    queries_destroy(d->queries);
+    control_destroy(d->control);
+    credentials_destroy(d->credentials);
+    resize_requests_destroy(d->resize_requests);
+    pulled_output_destroy(d->pulled_output);
+    peers_destroy(d->peers);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Assemblies: processes that PMIx_Connect has joined, and who is notified of a rank's loss. */
+#include "dvm/host/services/assemblies.h"
+
+#include "base/log/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct assembly {
+    size_t n;
+    struct pmix_srv_proc *procs;
+    struct assembly *next, *prev;
+};
+
+struct assemblies {
+    struct pmix_srv *pmix;
+    struct assembly *list;
+    size_t n;
+};
+
+static bool covers_rank(const struct pmix_srv_proc *p, const char *nspace, uint32_t rank)
+{
+    return strcmp(p->nspace, nspace) == 0 && (p->rank == PMIX_SRV_RANK_ALL || p->rank == rank);
+}
+
+static bool any_covers(const struct pmix_srv_proc *procs, size_t n, const char *nspace,
+                       uint32_t rank)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (covers_rank(&procs[i], nspace, rank))
+            return true;
+    }
+    return false;
+}
+
+static void drop_assembly(struct assemblies *a, struct assembly *m)
+{
+    DL_DELETE(a->list, m);
+    a->n--;
+    free(m->procs);
+    free(m);
+}
+
+void assemblies_connect(struct assemblies *a, const struct pmix_srv_proc *procs, size_t n)
+{
+    struct assembly *m;
+
+    if (a->n >= ASSEMBLIES_MAX) {
+        log_warn("pmix: ranks here have connected %u times and not disconnected: processes that "
+                 "connect now are not notified of each other's loss",
+                 ASSEMBLIES_MAX);
+        return;
+    }
+    m = xcalloc(1, sizeof *m);
+    m->n = n;
+    m->procs = memcpy(xmalloc((n + 1) * sizeof *procs), procs, n * sizeof *procs);
+    DL_APPEND(a->list, m);
+    a->n++;
+}
+
+/* All assemblies that the disconnect names wholly: parents and children that were connected rank by
+ * rank disconnect as jobs. */
+void assemblies_disconnect(struct assemblies *a, const struct pmix_srv_proc *procs, size_t n)
+{
+    struct assembly *m, *tmp;
+
+    DL_FOREACH_SAFE(a->list, m, tmp)
+    {
+        size_t i = 0;
+
+        while (i < m->n && any_covers(procs, n, m->procs[i].nspace, m->procs[i].rank))
+            i++;
+        if (i == m->n)
+            drop_assembly(a, m);
+    }
+}
+
+void assemblies_job_ended(struct assemblies *a, const char *nspace)
+{
+    struct assembly *m, *tmp;
+
+    DL_FOREACH_SAFE(a->list, m, tmp)
+    {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < m->n; i++) {
+            if (strcmp(m->procs[i].nspace, nspace) != 0)
+                m->procs[kept++] = m->procs[i];
+        }
+        m->n = kept;
+        if (kept == 0)
+            drop_assembly(a, m);
+    }
+}
+
+/* The ranks of its job if they go on, the spawner of the job, and the assemblies of the rank. */
+static struct pmix_srv_proc *list_targets(const struct assemblies *a, const struct msg *m,
+                                          uint32_t rank, size_t *n)
+{
+    const struct assembly *s;
+    struct pmix_srv_proc *to;
+
+    *n = 2;
+    DL_FOREACH(a->list, s)
+    {
+        *n += s->n;
+    }
+    to = xcalloc(*n, sizeof *to);
+    *n = 0;
+    if (m->number)
+        to[(*n)++].rank = PMIX_SRV_RANK_ALL;
+    if (m->number)
+        memccpy(to[0].nspace, m->nspace, 0, sizeof to[0].nspace - 1);
+    if (m->text[0]) {
+        to[*n].rank = m->rank;
+        memccpy(to[(*n)++].nspace, m->text, 0, sizeof to[0].nspace - 1);
+    }
+    DL_FOREACH(a->list, s)
+    {
+        if (!any_covers(s->procs, s->n, m->nspace, rank))
+            continue;
+        memcpy(to + *n, s->procs, s->n * sizeof *to);
+        *n += s->n;
+    }
+    return to;
+}
+
+void assemblies_ranks_lost(struct assemblies *a, const void *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct msg m;
+
+    if (msg_decode(&c, MSG_RANKS_LOST, &m, NULL) < 0)
+        return; /* our own core has packed it */
+    for (size_t i = 0; i < m.nranks; i++) {
+        size_t n;
+        struct pmix_srv_proc *to FREE_AUTO = list_targets(a, &m, m.ranks[i].rank, &n);
+
+        pmix_srv_notify_lost(a->pmix, m.nspace, &m.ranks[i], to, n);
+    }
+    msg_free(&m);
+}
+
+struct assemblies *assemblies_create(struct pmix_srv *pmix)
+{
+    struct assemblies *a = xcalloc(1, sizeof *a);
+
+    a->pmix = pmix;
+    return a;
+}
+
+void assemblies_destroy(struct assemblies *a)
+{
+    if (!a)
+        return;
+    while (a->list)
+        drop_assembly(a, a->list);
+    free(a);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Questions between daemons.
+ *
+ * In: a question of a service for another daemon; APP_ANSWER of that daemon; the loss of a daemon.
+ * Out: the question on its way, in the class of modex data; the answer to the service that asked.
+ *
+ * A question waits from ask() until its answer. It has a number that is never used again, which the
+ * answer carries. An answer counts only from the daemon that was asked: others, and a second one,
+ * are dropped. A question to a daemon that is not a member, or whose queue is full, is answered at
+ * once with an error. The loss of a daemon answers all questions to it. So every question gets one
+ * answer, as long as this daemon lives, and waits no longer than the other daemon does. */
+#include "dvm/host/services/questions.h"
+
+#include <pmix_common.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+struct question {
+    uint64_t id;
+    uint32_t vpid;
+    host_answer answered; /* NULL: the answer is that of `req` */
+    void *asker;
+    pmix_req req;
+    UT_hash_handle hh;
+};
+
+struct questions {
+    const struct host_env *env;
+    struct core *core;
+    struct pmix_srv *pmix;
+    struct host_ask asking;
+    struct question *waiting;
+    uint64_t last_id;
+};
+
+static void answer_question(struct questions *q, struct question *w, int status, const void *data,
+                            size_t len)
+{
+    HASH_DEL(q->waiting, w);
+    if (w->answered)
+        w->answered(status, data, len, w->asker);
+    else
+        pmix_srv_answer(q->pmix, w->req, status, data, len);
+    free(w);
+}
+
+/* `w` is no longer there if it could not be sent. */
+static void send_question(struct questions *q, struct question *w, uint32_t kind, struct buf *b)
+{
+    w->id = ++q->last_id;
+    HASH_ADD(hh, q->waiting, id, sizeof w->id, w);
+    if (!b->failed) {
+        buf_patch_u32(b, 0, (uint32_t)(w->id >> 32));
+        buf_patch_u32(b, 4, (uint32_t)w->id);
+    }
+    if (!core_live(q->core, w->vpid))
+        answer_question(q, w, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    else if (host_send(q->env, w->vpid, CLASS_MODEX, kind, b) < 0)
+        answer_question(q, w, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0);
+}
+
+static void ask_daemon(uint32_t vpid, uint32_t kind, struct buf *b, host_answer answered,
+                       void *asker, void *arg)
+{
+    struct question *w = xcalloc(1, sizeof *w);
+
+    *w = (struct question){.vpid = vpid, .answered = answered, .asker = asker};
+    send_question(arg, w, kind, b);
+}
+
+static void ask_for_request(pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b, void *arg)
+{
+    struct question *w = xcalloc(1, sizeof *w);
+
+    *w = (struct question){.vpid = vpid, .req = req};
+    send_question(arg, w, kind, b);
+}
+
+static int send_answer(struct questions *q, uint32_t vpid, const struct app_answer *m)
+{
+    struct buf b BUF_AUTO = {0};
+
+    app_answer_encode(&b, m);
+    return host_send(q->env, vpid, CLASS_MODEX, APP_ANSWER, &b);
+}
+
+static void reply_to_daemon(uint32_t vpid, uint64_t question, int status, const void *data,
+                            size_t len, void *arg)
+{
+    struct questions *q = arg;
+    struct app_answer m = {question, status, data, len};
+    struct app_answer too_long = {question, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0};
+
+    if (core_live(q->core, vpid) && send_answer(q, vpid, &m) < 0 && len)
+        (void)send_answer(q, vpid, &too_long);
+}
+
+static void on_answer(uint32_t from, struct cur *c, void *service)
+{
+    struct questions *q = service;
+    struct app_answer m;
+    struct question *w;
+
+    if (app_answer_decode(c, &m) < 0)
+        return;
+    HASH_FIND(hh, q->waiting, &m.question, sizeof m.question, w);
+    if (w && w->vpid == from)
+        answer_question(q, w, m.status, m.data, m.len);
+}
+
+void questions_handle(struct questions *q, struct app_table *t)
+{
+    static const struct app_handler handlers[] = {{APP_ANSWER, on_answer}};
+
+    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, q);
+}
+
+void questions_member_gone(struct questions *q, uint32_t vpid)
+{
+    struct question *w, *tmp;
+
+    HASH_ITER(hh, q->waiting, w, tmp)
+    {
+        if (w->vpid == vpid)
+            answer_question(q, w, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    }
+}
+
+const struct host_ask *questions_asking(struct questions *q)
+{
+    return &q->asking;
+}
+
+struct questions *questions_create(const struct host_env *env, struct core *core,
+                                   struct pmix_srv *pmix)
+{
+    struct questions *q = xcalloc(1, sizeof *q);
+
+    *q = (struct questions){.env = env, .core = core, .pmix = pmix};
+    q->asking = (struct host_ask){
+        .ask = ask_daemon, .ask_for = ask_for_request, .reply = reply_to_daemon, .arg = q};
+    return q;
+}
+
+void questions_destroy(struct questions *q)
+{
+    struct question *w, *tmp;
+
+    if (!q)
+        return;
+    HASH_ITER(hh, q->waiting, w, tmp)
+    {
+        HASH_DEL(q->waiting, w);
+        if (w->answered)
+            free(w->asker);
+        free(w);
+    }
+    free(q);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Questions between daemons: each gets one answer, from the daemon that was asked, or the loss of
+ * that daemon as its answer. */
+#ifndef DVM_SERVICES_QUESTIONS_H
+#define DVM_SERVICES_QUESTIONS_H
+
+#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/env/host_ask.h"
+#include "dvm/host/env/host_env.h"
+#include "dvm/protocol/core/core.h"
+
+struct questions;
+/* Borrows all until questions_destroy(). */
+struct questions *questions_create(const struct host_env *env, struct core *core,
+                                   struct pmix_srv *pmix);
+/* Those who wait are not called; their data is freed. */
+void questions_destroy(struct questions *q);
+/* For other services, as long as `q` is there. */
+const struct host_ask *questions_asking(struct questions *q);
+/* The daemon has left or is lost: what it has not answered is PMIX_ERR_LOST_CONNECTION. */
+void questions_member_gone(struct questions *q, uint32_t vpid);
+void questions_handle(struct questions *q, struct app_table *t); /* APP_ANSWER */
+
+#endif
