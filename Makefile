@@ -162,8 +162,8 @@ $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
 $(BUILD)/fuzz/dvm/host/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/host/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
-    daemon_call daemon_tool \
-    $(addprefix services/,collectives events queries foreign_jobs pulled_output resize_requests credentials))
+    clients/calls $(patsubst dvm/host/%.c,%,$(wildcard dvm/host/app_msg/*.c)) \
+    $(addprefix services/,collectives control events foreign_jobs modex pulled_output queries questions))
 $(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/test/corpus.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -o $@ $^ $(OPERATOR_LDLIBS) -lhwloc

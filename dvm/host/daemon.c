@@ -377,7 +377,6 @@ static int build(struct daemon *d, const struct spawner_handle *spawner, struct 
         return -1;
     d->iof = iof_create(d->core, d->odls, &io);
     d->stage = stage_create(d->core, &stage_io);
-    host_join(d);
     d->timer = loop_timer_create(d->loop, on_due, d);
     d->tls_timer = loop_timer_create(d->loop, on_tls_due, d);
     d->sigterm = loop_signal_create(d->loop, SIGTERM, on_term, d);
@@ -385,6 +384,7 @@ static int build(struct daemon *d, const struct spawner_handle *spawner, struct 
     loop_timer_arm(d->tls_timer, TLS_REFRESH_MS);
     if (make_ctl(d, err) < 0 || write_ports(d, join_port, err) < 0)
         return -1;
+    host_join(d);
     log_info("vpid %u listens: join %u control %u plain %u", d->opts.vpid, join_port,
              ctl_control_port(d->ctl), ctl_plain_port(d->ctl));
     return 0;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LINES_HIGH (1u << 20) /* of an event stream, unwritten, at which it is ended */
+
 struct dclient *dclient_by_net(const struct daemon *d, uint64_t id)
 {
     struct dclient *k;
@@ -123,6 +125,29 @@ void dclient_files_room(struct daemon *d, uint32_t id, uint64_t total)
 
     if (k)
         dclient_say(d, k, &m);
+}
+
+/* --- for calls */
+
+void dclient_reply(uint32_t client, int status, const char *body, void *arg)
+{
+    struct client_msg m = {.type = CLIENT_REPLY, .reply = {(uint32_t)status, (char *)body}};
+    const struct dclient *k = dclient_by_id(arg, client);
+
+    if (k)
+        dclient_say(arg, k, &m);
+}
+
+int dclient_line(uint32_t client, const char *event, void *arg)
+{
+    const struct daemon *d = arg;
+    struct client_msg m = {.type = CLIENT_LINE, .line = {(char *)event}};
+    const struct dclient *k = dclient_by_id(d, client);
+
+    if (!k || net_pending(d->net, k->net_id) > LINES_HIGH)
+        return -1;
+    dclient_say(arg, k, &m);
+    return 0;
 }
 
 /* --- connections */
@@ -304,7 +329,7 @@ static void input(struct daemon *d, struct dclient *k, struct client_msg *m)
         core_client_signal(d->core, k->id, (int)m->signal.signum);
         break;
     case CLIENT_CALL:
-        dcall(d, k, &m->call);
+        calls_make(d->calls, k->id, k->role ? k->role : TLS_ROLE_OPERATOR, &m->call);
         break;
     case CLIENT_OPEN:
         session_open(d, k, &m->open);

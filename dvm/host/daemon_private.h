@@ -5,6 +5,7 @@
 
 #include "base/tls/tls.h"
 #include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/clients/calls.h"
 #include "dvm/host/ctl/ctl.h"
 #include "dvm/host/daemon.h"
 #include "dvm/host/env/host_env.h"
@@ -83,6 +84,7 @@ struct daemon {
     uint32_t next_client;
     struct djob *jobs;
     struct app_table app_messages;
+    struct calls *calls;
     struct peers *peers;
     struct questions *questions;
     struct foreign_jobs *foreign_jobs;
@@ -143,10 +145,8 @@ void toolio_output_read(struct daemon *d, uint32_t client, size_t len);
 struct dclient *toolio_spawned_as(const struct daemon *d, const char *nspace); /* by a tool here */
 void toolio_push(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
                  const void *data, size_t len, bool end, void *arg);
-/* daemon_call.c: the control API by clients; members pass calls on */
-void dcall(struct daemon *d, const struct dclient *k, const struct client_call *m);
-void dcall_from_member(struct daemon *d, uint32_t from, struct cur *c);
-void dcall_reply(struct daemon *d, struct cur *c);
+void dclient_reply(uint32_t client, int status, const char *body, void *arg);
+int dclient_line(uint32_t client, const char *event, void *arg);
 /* daemon_session.c: jobs whose clients come back, or others in their place */
 #define SESSIONS_MAX 256               /* of clients that may come back */
 #define DETACH_OUTPUT_MAX (256u << 10) /* the latest output of one detached job that is kept */

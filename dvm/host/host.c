@@ -295,16 +295,6 @@ const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
 
 /* --- other daemons */
 
-static void on_call(uint32_t from, struct cur *c, void *service)
-{
-    dcall_from_member(service, from, c);
-}
-
-static void on_reply(uint32_t from, struct cur *c, void *service)
-{
-    dcall_reply(service, c);
-}
-
 void host_app_message(struct daemon *d, uint32_t from, uint32_t kind, const void *data, size_t len)
 {
     if (kind < IOF_KINDS)
@@ -317,7 +307,6 @@ void host_app_message(struct daemon *d, uint32_t from, uint32_t kind, const void
 
 static void handle_app_messages(struct daemon *d)
 {
-    static const struct app_handler calls[] = {{APP_CALL, on_call}, {APP_REPLY, on_reply}};
     struct app_table *t = &d->app_messages;
 
     questions_handle(d->questions, t);
@@ -326,7 +315,7 @@ static void handle_app_messages(struct daemon *d)
     events_handle(d->events, t);
     queries_handle(d->queries, t);
     control_handle(d->control, t);
-    app_table_add(t, calls, sizeof calls / sizeof *calls, d);
+    calls_handle(d->calls, t);
 }
 
 /* --- what one service tells another */
@@ -370,10 +359,12 @@ void host_join(struct daemon *d)
     struct control_io control_io = {
         .signal_rank = signal_rank, .write_output = write_output, .arg = d};
     struct pulled_output_io pulled_io = {.is_spawned_here = is_spawned_here, .arg = d};
+    struct calls_io calls_io = {.reply = dclient_reply, .line = dclient_line, .arg = d};
     const struct host_env *env = &d->env;
     const struct host_ask *ask;
     const struct host_jobs *jobs;
 
+    d->calls = calls_create(env, d->core, d->ctl, &calls_io);
     d->peers = peers_create(d->net, d->core);
     d->questions = questions_create(env, d->core, d->pmix);
     ask = questions_asking(d->questions);
@@ -393,6 +384,7 @@ void host_join(struct daemon *d)
 
 void host_part(struct daemon *d)
 {
+    calls_destroy(d->calls);
     foreign_jobs_destroy(d->foreign_jobs);
     questions_destroy(d->questions);
     assemblies_destroy(d->assemblies);

@@ -2,7 +2,6 @@
 /* The stand-ins for all that a daemon has beside its core. */
 #include "dvm/host/test/alone.h"
 
-#include "dvm/host/jobspec/hosts.h"
 #include "dvm/host/pmix/jobtable.h"
 #include "dvm/host/pmix/store.h"
 
@@ -10,10 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct alone *of(struct daemon *d)
+/* --- other daemons */
+
+static void ignore_turn(void *arg)
 {
-    return (struct alone *)((char *)d - offsetof(struct alone, d));
 }
+
+static int send_app(uint32_t vpid, enum out_class traffic, uint32_t kind, const struct buf *b,
+                    void *arg)
+{
+    struct alone_sent *s = &((struct alone *)arg)->sent;
+
+    if (b->failed)
+        return -1;
+    s->n++;
+    s->vpid = vpid;
+    s->kind = kind;
+    buf_free(&s->data);
+    buf_init(&s->data, MSG_DATA_MAX);
+    buf_put_raw(&s->data, b->data, b->len);
+    return 0;
+}
+
+static void drain_core(struct alone *a)
+{
+    struct out_act act;
+
+    while (core_next(a->scene.core, &act))
+        out_act_free(&act);
+}
+
+/* --- clients and ranks */
 
 /* A client that reads nothing, and takes only what is a message. */
 static void client_send(uint32_t client, const void *data, size_t len, void *arg)
@@ -41,7 +67,68 @@ static void copy(enum iof_kind kind, const char *nspace, uint32_t rank, int stre
 {
     struct alone *a = arg;
 
-    pull_copy(kind, nspace, rank, stream, data, len, &a->d);
+    pulled_output_copy(a->pulled_output, kind, nspace, rank, stream, data, len);
+}
+
+/* Nobody waits for this reply. */
+static void reply(uint32_t client, int status, const char *body, void *arg)
+{
+}
+
+static int line(uint32_t client, const char *event, void *arg)
+{
+    return -1;
+}
+
+static void signal_rank(const char *nspace, uint32_t rank, int signum, void *arg)
+{
+}
+
+static void write_output(const char *nspace, uint32_t rank, int stream, const void *data,
+                         size_t len, void *arg)
+{
+}
+
+static bool is_spawned_here(const char *nspace, void *arg)
+{
+    return false;
+}
+
+static void connected(const struct pmix_srv_proc *procs, size_t n, void *arg)
+{
+}
+
+/* --- life */
+
+static void join_services(struct alone *a)
+{
+    struct core *core = a->scene.core;
+    struct pmix_srv *pmix = (struct pmix_srv *)a;
+    struct calls_io calls_io = {.reply = reply, .line = line};
+    struct collectives_io collectives_io = {.connected = connected, .disconnected = connected};
+    struct control_io control_io = {.signal_rank = signal_rank, .write_output = write_output};
+    struct pulled_output_io pulled_io = {.is_spawned_here = is_spawned_here};
+    const struct host_ask *asking;
+    const struct host_jobs *jobs;
+
+    a->calls = calls_create(&a->env, core, NULL, &calls_io);
+    a->questions = questions_create(&a->env, core, pmix);
+    asking = questions_asking(a->questions);
+    a->foreign_jobs = foreign_jobs_create(&a->env, core, pmix, asking);
+    jobs = foreign_jobs_known(a->foreign_jobs);
+    a->collectives = collectives_create(&a->env, core, pmix, jobs, &collectives_io);
+    a->modex = modex_create(pmix, asking, jobs);
+    a->events = events_create(&a->env, core, pmix, asking);
+    a->queries = queries_create(&a->env, core, pmix, asking);
+    a->control = control_create(&a->env, core, pmix, asking, jobs, &control_io);
+    a->pulled_output = pulled_output_create(&a->env, core, pmix, a->iof, jobs, &pulled_io);
+    questions_handle(a->questions, &a->app_messages);
+    foreign_jobs_handle(a->foreign_jobs, &a->app_messages);
+    modex_handle(a->modex, &a->app_messages);
+    events_handle(a->events, &a->app_messages);
+    queries_handle(a->queries, &a->app_messages);
+    control_handle(a->control, &a->app_messages);
+    calls_handle(a->calls, &a->app_messages);
 }
 
 void alone_open(struct alone *a, enum scene_kind kind)
@@ -54,17 +141,28 @@ void alone_open(struct alone *a, enum scene_kind kind)
 
     memset(a, 0, sizeof *a);
     scene_open(&a->scene, kind);
-    a->d.core = a->scene.core;
-    a->d.opts.vpid = a->scene.self;
-    a->d.pmix = (struct pmix_srv *)a;
+    a->env = (struct host_env){.vpid = a->scene.self,
+                               .enter = ignore_turn,
+                               .drain = ignore_turn,
+                               .send = send_app,
+                               .arg = a};
     a->store = store_create();
-    a->d.iof = iof_create(a->d.core, NULL, &io);
+    a->iof = iof_create(a->scene.core, NULL, &io);
+    join_services(a);
 }
 
 void alone_close(struct alone *a)
 {
-    iof_destroy(a->d.iof);
-    dpmix_free_all(&a->d);
+    iof_destroy(a->iof);
+    foreign_jobs_destroy(a->foreign_jobs);
+    questions_destroy(a->questions);
+    collectives_destroy(a->collectives);
+    modex_destroy(a->modex);
+    events_destroy(a->events);
+    queries_destroy(a->queries);
+    control_destroy(a->control);
+    pulled_output_destroy(a->pulled_output);
+    calls_destroy(a->calls);
     store_destroy(a->store);
     buf_free(&a->sent.data);
     scene_close(&a->scene);
@@ -73,44 +171,10 @@ void alone_close(struct alone *a)
 void alone_hear(struct alone *a, uint32_t from, uint32_t kind, const void *data, size_t len)
 {
     if (kind < IOF_KINDS)
-        iof_msg(a->d.iof, from, kind, data, len);
-    else if (kind == APP_CALL)
-        dcall_from_member(&a->d, from, data, len);
-    else if (kind == APP_REPLY)
-        dcall_reply(&a->d, data, len);
+        iof_msg(a->iof, from, kind, data, len);
     else
-        dpmix_msg(&a->d, from, kind, data, len);
-    daemon_drain(&a->d);
-}
-
-/* --- daemon.c */
-
-void daemon_enter(struct daemon *d)
-{
-}
-
-int daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
-                    const struct buf *b)
-{
-    struct alone_sent *s = &of(d)->sent;
-
-    if (b->failed)
-        return -1;
-    s->n++;
-    s->vpid = vpid;
-    s->kind = kind;
-    buf_free(&s->data);
-    buf_init(&s->data, MSG_DATA_MAX);
-    buf_put_raw(&s->data, b->data, b->len);
-    return 0;
-}
-
-void daemon_drain(struct daemon *d)
-{
-    struct out_act act;
-
-    while (core_next(d->core, &act))
-        out_act_free(&act);
+        app_table_dispatch(&a->app_messages, from, kind, data, len);
+    drain_core(a);
 }
 
 /* --- the library */
@@ -177,30 +241,6 @@ void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, void (*done)(int 
     done(PMIX_SUCCESS, arg);
 }
 
-void pmix_srv_notify_offline(struct pmix_srv *p, uint32_t vpid, const char *host)
-{
-}
-
-void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct msg_rank *r,
-                          const struct pmix_srv_proc *to, size_t nto)
-{
-}
-
-void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status status,
-                           const char *id, const char *phase)
-{
-}
-
-void pmix_srv_cred_answer(struct pmix_srv *p, pmix_req req, int status,
-                          const struct pmix_srv_holder *who)
-{
-    pmix_srv_answer(p, req, status, NULL, 0);
-}
-
-void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e)
-{
-}
-
 bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_proc *owner,
                      const char *nspace, uint32_t rank, int stream, const void *data, size_t len)
 {
@@ -216,7 +256,7 @@ void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_co
 {
 }
 
-/* --- ranks, clients, files, the control API: there are none */
+/* --- ranks and the control API */
 
 size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void *data, size_t len)
 {
@@ -225,57 +265,6 @@ size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void 
 
 void odls_output_pause(struct odls *o, const char *nspace, bool paused)
 {
-}
-
-void odls_clean_add(struct odls *o, uint64_t scope, unsigned flags, const char *path)
-{
-}
-
-void odls_clean_run(struct odls *o, uint64_t scope)
-{
-}
-
-void djob_signal_rank(struct daemon *d, const char *nspace, uint32_t rank, int signum)
-{
-}
-
-void djob_write(struct daemon *d, const char *nspace, uint32_t rank, int stream, const void *data,
-                size_t len)
-{
-}
-
-struct dclient *dclient_by_id(const struct daemon *d, uint32_t id)
-{
-    return NULL;
-}
-
-uint32_t dclient_of_spawn(struct daemon *d, pmix_req req, const struct job_spec *spec)
-{
-    return 0;
-}
-
-void dclient_say(struct daemon *d, const struct dclient *k, const struct client_msg *m)
-{
-}
-
-int dstage_spec(struct daemon *d, const struct job_spec *spec, struct job_spec *own,
-                char ***sources, struct err *err)
-{
-    return -1;
-}
-
-void dstage_source(struct daemon *d, uint32_t client, char **sources, size_t n)
-{
-}
-
-size_t net_pending(const struct net *n, uint64_t conn)
-{
-    return 0;
-}
-
-int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
-{
-    return -1;
 }
 
 void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const char *path,

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests: what a daemon makes of other daemons' application messages, without sockets, ranks and
- * the PMIx library; these are the test's. */
+/* For tests: the services of a daemon that hear other daemons' application messages, joined to a
+ * core and to stand-ins for sockets, ranks, clients and the PMIx library. */
 #ifndef DVM_TEST_ALONE_H
 #define DVM_TEST_ALONE_H
 
-#include "dvm/host/daemon_private.h"
+#include "dvm/host/clients/calls.h"
+#include "dvm/host/services/collectives.h"
+#include "dvm/host/services/control.h"
+#include "dvm/host/services/events.h"
+#include "dvm/host/services/foreign_jobs.h"
+#include "dvm/host/services/modex.h"
+#include "dvm/host/services/pulled_output.h"
+#include "dvm/host/services/queries.h"
+#include "dvm/host/services/questions.h"
 #include "dvm/protocol/core/test/scene.h"
 
 struct alone_sent { /* the last application message to another daemon */
@@ -22,7 +30,18 @@ struct alone_answered { /* the library's last request that has got its answer */
 
 struct alone {
     struct scene scene; /* whose core it has */
-    struct daemon d;
+    struct host_env env;
+    struct iof *iof;
+    struct app_table app_messages;
+    struct calls *calls;
+    struct questions *questions;
+    struct foreign_jobs *foreign_jobs;
+    struct collectives *collectives;
+    struct modex *modex;
+    struct events *events;
+    struct queries *queries;
+    struct control *control;
+    struct pulled_output *pulled_output;
     struct alone_sent sent;
     struct alone_answered answered;
     unsigned said; /* messages to clients */

@@ -19,9 +19,9 @@ static void ask(struct alone *a)
 {
     struct pmix_srv_proc procs[] = {{"7.8", PMIX_SRV_RANK_ALL}, {"7.9", 0}};
 
-    dpmix_upcalls.on_data(1, 'l', "x", 1, &a->d);
-    dpmix_upcalls.on_query(2, "7.8", &a->d);
-    dpmix_upcalls.on_fence(3, 'c', procs, 2, "x", 1, 0, &a->d);
+    modex_data(a->modex, 1, 'l', "x", 1);
+    queries_ask(a->queries, 2, "7.8");
+    collectives_join(a->collectives, 3, 'c', procs, 2, "x", 1, 0);
 }
 
 /* Each: kind, who says it, 16 bits of length, the message. The first byte chooses the daemon. */
@@ -67,7 +67,7 @@ static const char *name(unsigned type)
         [IOF_COPY_PAUSE] = "COPY_PAUSE",
         [IOF_COPY_STOP] = "COPY_STOP",
         [IOF_COPY_END] = "COPY_END",
-        [APP_DMODEX_ASK] = "DMODEX_ASK",
+        [APP_MODEX_ASK] = "MODEX_ASK",
         [APP_DATA_ASK] = "DATA_ASK",
         [APP_ANSWER] = "ANSWER",
         [APP_NOTIFY] = "NOTIFY",

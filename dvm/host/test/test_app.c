@@ -54,7 +54,7 @@ static void only_who_was_asked_can_answer_and_once(void **state)
     struct alone a;
 
     alone_open(&a, SCENE_MEMBER_PARENT);
-    dpmix_upcalls.on_data(REQ, 'l', "x", 1, &a.d);
+    modex_data(a.modex, REQ, 'l', "x", 1);
     assert_int_equal(a.sent.kind, APP_DATA_ASK);
     assert_int_equal(a.sent.vpid, 0);
     answer(&a, 3, number_of(&a.sent));
@@ -73,10 +73,10 @@ static void who_is_lost_has_answered(void **state)
     struct alone a;
 
     alone_open(&a, SCENE_MEMBER_PARENT);
-    dpmix_upcalls.on_data(REQ, 'l', "x", 1, &a.d);
-    dpmix_member_gone(&a.d, 3);
+    modex_data(a.modex, REQ, 'l', "x", 1);
+    questions_member_gone(a.questions, 3);
     assert_int_equal(a.answered.n, 0);
-    dpmix_member_gone(&a.d, 0);
+    questions_member_gone(a.questions, 0);
     assert_int_equal(a.answered.n, 1);
     assert_int_equal(a.answered.status, PMIX_ERR_LOST_CONNECTION);
     alone_close(&a);
@@ -90,7 +90,7 @@ static void ask_modex(struct alone *a, uint64_t id)
     buf_put_str(&b, "7.1");
     buf_put_u32(&b, 0);
     buf_put_u32(&b, 0);
-    alone_hear(a, 1, APP_DMODEX_ASK, b.data, b.len);
+    alone_hear(a, 1, APP_MODEX_ASK, b.data, b.len);
 }
 
 static void an_answer_that_is_too_long_is_an_error_to_who_waits_for_it(void **state)
@@ -153,7 +153,7 @@ static void a_question_that_is_cut_short_is_answered_too(void **state)
     static const struct {
         enum app_kind kind;
         int status;
-    } rows[] = {{APP_DMODEX_ASK, PMIX_ERR_BAD_PARAM}, {APP_DATA_ASK, PMIX_ERR_BAD_PARAM},
+    } rows[] = {{APP_MODEX_ASK, PMIX_ERR_BAD_PARAM},  {APP_DATA_ASK, PMIX_ERR_BAD_PARAM},
                 {APP_NOTIFY, PMIX_SUCCESS},           {APP_QUERY_ASK, PMIX_ERR_NOT_FOUND},
                 {APP_SIGNAL_ASK, PMIX_ERR_NOT_FOUND}, {APP_JOB_ASK, PMIX_ERR_NOT_FOUND},
                 {APP_NOTIFY_ALL, PMIX_ERR_BAD_PARAM}, {APP_TOOL_HERE, PMIX_SUCCESS}};
@@ -230,7 +230,7 @@ a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed(void
 
     alone_open(&a, SCENE_MEMBER_PARENT);
     hear_copy(&a, ODLS_STDOUT, 0); /* nobody has asked */
-    dpmix_upcalls.on_pull(REQ, &all, 1, &a.d);
+    pulled_output_ask(a.pulled_output, REQ, &all, 1);
     hear_flag(&a, IOF_COPY_STARTED, 1);
     assert_int_equal(a.answered.n, 0);
     hear_flag(&a, IOF_COPY_STARTED, 0);

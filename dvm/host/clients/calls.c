@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of the control API by clients: served at the head, passed on to it by members. */
+#include "dvm/host/clients/calls.h"
+
+#include <stdlib.h>
+
+struct calls {
+    const struct host_env *env;
+    struct core *core;
+    struct ctl *ctl;
+    struct calls_io io;
+};
+
+/* --- of a client here */
+
+static void on_reply(uint64_t conn, int status, const char *body, void *arg)
+{
+    const struct calls *s = arg;
+
+    s->io.reply((uint32_t)conn, status, body, s->io.arg);
+}
+
+static int on_line(uint64_t conn, const char *event, void *arg)
+{
+    const struct calls *s = arg;
+
+    return s->io.line((uint32_t)conn, event, s->io.arg);
+}
+
+static void pass_to_head(struct calls *s, uint32_t client, const struct client_call *call)
+{
+    struct app_call m = {client, call->method, call->path, call->body};
+    struct buf b BUF_AUTO = {0};
+
+    app_call_encode(&b, &m);
+    if (host_send(s->env, 0, CLASS_CONTROL, APP_CALL, &b) < 0)
+        on_reply(client, 413,
+                 "{\"error\": {\"status\": 413, \"reason\": \"TooLong\", \"message\": "
+                 "\"the head cannot be sent that much at once\"}}",
+                 s);
+}
+
+void calls_make(struct calls *s, uint32_t client, const char *role, const struct client_call *call)
+{
+    struct ctl_local answer = {.reply = on_reply, .line = on_line, .role = role, .arg = s};
+
+    if (s->env->vpid == 0)
+        ctl_local_call(s->ctl, client, call->method, call->path, call->body, &answer);
+    else if (core_live(s->core, 0))
+        pass_to_head(s, client, call);
+    else
+        on_reply(client, 503,
+                 "{\"error\": {\"status\": 503, \"reason\": \"NotWired\", \"message\": "
+                 "\"this daemon is not wired to its head\"}}",
+                 s);
+}
+
+static void on_head_reply(uint32_t from, struct cur *c, void *service)
+{
+    struct app_reply m;
+
+    if (app_reply_decode(c, &m) == 0)
+        on_reply(m.client, (int)m.status, m.body, service);
+    app_reply_free(&m);
+}
+
+/* --- at the head, of a member's client */
+
+struct remote_call {
+    const struct calls *s;
+    uint32_t from, client;
+};
+
+static int send_reply(const struct remote_call *r, int status, const char *body)
+{
+    struct app_reply m = {r->client, (uint32_t)status, (char *)body};
+    struct buf b BUF_AUTO = {0};
+
+    app_reply_encode(&b, &m);
+    return host_send(r->s->env, r->from, CLASS_CONTROL, APP_REPLY, &b);
+}
+
+/* The client waits for an answer of some kind. */
+static void on_remote_reply(uint64_t conn, int status, const char *body, void *arg)
+{
+    const struct remote_call *r = arg;
+
+    if (send_reply(r, status, body) < 0)
+        (void)send_reply(r, 500,
+                         "{\"error\": {\"status\": 500, \"reason\": \"TooLong\", \"message\": "
+                         "\"the head's answer is too long to be passed on\"}}");
+}
+
+static void on_call(uint32_t from, struct cur *c, void *service)
+{
+    struct calls *s = service;
+    struct app_call m;
+    bool ok = app_call_decode(c, &m) == 0;
+    struct remote_call r = {.s = s, .from = from, .client = m.client};
+    struct ctl_local answer = {.reply = on_remote_reply, .role = TLS_ROLE_MEMBER, .arg = &r};
+
+    if (ok)
+        ctl_local_call(s->ctl, UINT64_MAX, m.method, m.path, m.body, &answer);
+    app_call_free(&m);
+}
+
+/* --- life */
+
+void calls_handle(struct calls *s, struct app_table *t)
+{
+    static const struct app_handler handlers[] = {{APP_CALL, on_call}, {APP_REPLY, on_head_reply}};
+
+    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, s);
+}
+
+struct calls *calls_create(const struct host_env *env, struct core *core, struct ctl *ctl,
+                           const struct calls_io *io)
+{
+    struct calls *s = xcalloc(1, sizeof *s);
+
+    *s = (struct calls){.env = env, .core = core, .ctl = ctl, .io = *io};
+    return s;
+}
+
+void calls_destroy(struct calls *s)
+{
+    free(s);
+}
