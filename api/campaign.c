@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A record tells of at most so many jobs, and of so many ranks of each. */
+/* Limits of a record: jobs, and ranks of each job. */
 #define REFS_MAX 65536
 #define RANKS_MAX (1u << 20)
 
@@ -56,7 +56,7 @@ static void drain_decode(struct fields *f, struct api_campaign_request *out)
     }
 }
 
-/* Nobody runs where nobody is yet. */
+/* A grow has no drain: no rank runs yet on the daemons that it adds. */
 static void deadline_decode(struct fields *f, struct api_campaign_request *out)
 {
     if (fields_object_or_null(f, "drain"))

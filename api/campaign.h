@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A campaign as the control API tells it: PUT /v1/campaigns/{id}, GET, and inside events. */
+/* A campaign (one shrink or grow of the DVM) in the control API: the request and the record. */
 #ifndef API_CAMPAIGN_H
 #define API_CAMPAIGN_H
 
@@ -16,12 +16,12 @@ enum api_drain_mode { API_DRAIN_WAIT, API_DRAIN_KILL };
 
 /* Body of PUT /v1/campaigns/{id}:
  * {"sequence": 7, "kind": "shrink", "targets": [5, 6],
- *  "drain": {"mode": "Wait" | "Kill", "deadlineSeconds": 30}}        drain and deadlineSeconds
- * optional
- * {"sequence": 8, "kind": "grow", "targets": [5, 6], "deadlineSeconds": 60}     all of them are
- * wired, or none; deadlineSeconds optional, from acceptance to completion
- * Idempotent by id: the same id with the same body answers the present record; with another body
- * 409. */
+ *  "drain": {"mode": "Wait" | "Kill", "deadlineSeconds": 30}}
+ * {"sequence": 8, "kind": "grow", "targets": [5, 6], "deadlineSeconds": 60}
+ * `drain` and `deadlineSeconds` are optional. A grow wires all its targets or none; its deadline
+ * runs from acceptance to completion.
+ * A repeated request with the same id and body is answered with the present record; with another
+ * body it is answered 409. */
 struct api_campaign_request {
     uint64_t sequence;
     enum api_kind kind;
@@ -32,42 +32,45 @@ struct api_campaign_request {
 };
 
 enum api_phase {
-    API_PHASE_DRAINING,  /* running work on the targets is waited for or ended; can be cancelled */
-    API_PHASE_REMOVING,  /* fence up, the command is on its way; cannot be turned back */
+    API_PHASE_DRAINING,  /* ranks on the targets are waited for or ended; can be cancelled */
+    API_PHASE_REMOVING,  /* the fence is raised and the command is sent; can no longer be cancelled
+                          */
     API_PHASE_COMPLETE,  /* terminal: no rank runs there, no route leads there, no job maps there */
     API_PHASE_CANCELLED, /* terminal: nothing has changed */
-    /* of grows */
-    API_PHASE_GATHERING, /* waits until the daemons of all targets have called; can be cancelled */
-    API_PHASE_WIRING,    /* fence up, all are being wired at once */
-    API_PHASE_ROLLING_BACK, /* fence up, those that were being wired are removed again */
+    /* phases of a grow */
+    API_PHASE_GATHERING, /* waits until the daemons of all targets have connected; can be cancelled
+                          */
+    API_PHASE_WIRING,    /* the fence is raised, all targets are being wired at once */
+    API_PHASE_ROLLING_BACK, /* the fence is raised, targets that were being wired are removed again
+                             */
     API_PHASE_FAILED,       /* terminal: membership and size are as before; see cause */
     API_PHASES
 };
 
-struct api_job_ref { /* a job of which ranks are waited for, or were ended */
+struct api_job_ref { /* a job whose ranks a drain waits for, or has ended */
     char *job;
     size_t nranks;
     uint32_t *ranks;
 };
 
-enum api_told { /* how an application has heard of the end of what it asked for */
+enum api_told { /* how the requesting application was notified of the end of its request */
                 API_TOLD_NOT_YET,
                 API_TOLD_ANSWER, /* there was nothing to do */
                 API_TOLD_EVENT,
-                API_TOLD_GONE, /* it could not be told: the process or its daemon had gone */
+                API_TOLD_GONE, /* it was not notified: the process or its daemon had ended */
                 API_TOLDS
 };
 
-struct api_requester { /* a process that asked by PMIx_Allocation_request */
-    char *job;         /* namespace; NULL: nobody did */
+struct api_requester { /* a process that called PMIx_Allocation_request */
+    char *job;         /* namespace; NULL: no application asked */
     uint32_t rank;
     uint32_t vpid;
-    char *id; /* its own, "": none */
+    char *id; /* the request's id, given by the application; "": none */
     enum api_told told;
 };
 
-/* The answer, and `campaign` inside events. Times are wall clock milliseconds since 1970, 0: not
- * yet. */
+/* The answer of the head, and `campaign` inside events. Times are milliseconds since 1970, wall
+ * clock; 0: not reached yet. */
 struct api_campaign {
     char *id;
     uint64_t sequence;
@@ -80,9 +83,9 @@ struct api_campaign {
     size_t nwaiting;
     struct api_job_ref *waiting; /* while draining */
     size_t nended;
-    struct api_job_ref *ended; /* C15: jobs whose ranks the drain has ended */
+    struct api_job_ref *ended; /* jobs whose ranks the drain has ended (contract, C15) */
     size_t ndeparted;
-    uint32_t *departed; /* targets whose link is gone */
+    uint32_t *departed; /* targets whose connection has closed */
     int64_t accepted_ms, drained_ms, fence_ms, complete_ms;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GET /v1/dvm: the head's whole view in one answer; also what pstat prints with --json. */
+/* The head's whole view: the answer to GET /v1/dvm, which pstat --json prints too. */
 #ifndef API_DVM_H
 #define API_DVM_H
 
@@ -32,10 +32,10 @@ struct api_dvm_member {
 struct api_dvm_job {
     char *id;
     char state[32];
-    char *reason; /* why it is held, queued or failed; "" if nothing is to be said */
+    char *reason; /* why it is held, queued or failed; "": no reason */
     uint32_t ranks;
     size_t nvpids;
-    uint32_t *vpids; /* where it is mapped */
+    uint32_t *vpids; /* the daemons that it is mapped to */
     int exit_code;
 };
 

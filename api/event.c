@@ -39,7 +39,7 @@ static bool of_campaign(enum api_event_type t)
     return t >= API_EVENT_CAMPAIGN_ACCEPTED && t <= API_EVENT_CAMPAIGN_CANCELLED;
 }
 
-/* "<incarnation>.<counter>"; the counter alone is kept, as the incarnation is the event's own. */
+/* Reads "<incarnation>.<counter>" and keeps the counter: the incarnation is the event's own. */
 static uint64_t epoch_decode(struct fields *f, const char *incarnation)
 {
     char text[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GET /v1/events?incarnation=I&from=N: newline-delimited JSON, one event a line, kept open. */
+/* The event stream, GET /v1/events?incarnation=I&from=N: one JSON object a line, without an end. */
 #ifndef API_EVENT_H
 #define API_EVENT_H
 
@@ -16,13 +16,14 @@ enum api_event_type {
     API_EVENT_DAEMON_LOST,
     API_EVENT_DAEMON_DEPARTED,
     API_EVENT_CAMPAIGN_ACCEPTED,
-    API_EVENT_CAMPAIGN_CHANGED,  /* phase or what is waited for */
-    API_EVENT_NODES_OFFERED,     /* C14: before the terminal one */
-    API_EVENT_CAMPAIGN_COMPLETE, /* terminal, exactly one of the three */
+    API_EVENT_CAMPAIGN_CHANGED,  /* the phase, or the ranks that a drain waits for */
+    API_EVENT_NODES_OFFERED,     /* the nodes of a shrink are free; sent before the terminal event
+                                    (contract, C14) */
+    API_EVENT_CAMPAIGN_COMPLETE, /* terminal: a campaign has exactly one of these three */
     API_EVENT_CAMPAIGN_FAILED,
     API_EVENT_CAMPAIGN_CANCELLED,
-    API_EVENT_SIZE,     /* the size bound has changed */
-    API_EVENT_SHUTDOWN, /* this incarnation ends */
+    API_EVENT_SIZE,     /* the bound on the members has changed */
+    API_EVENT_SHUTDOWN, /* this incarnation of the head ends */
     API_EVENT_TYPES
 };
 

@@ -118,8 +118,8 @@ int64_t fields_i64_or(struct fields *f, const char *name, int64_t min, int64_t m
     return v ? get_integer(f, name, v, min, max) : absent;
 }
 
-/* Borrowed; NULL when bad. Texts with an embedded NUL have been refused by the JSON parser, or are
- * refused here. */
+/* Borrowed; NULL when bad. The JSON parser refuses an embedded NUL, and so does this function for
+ * values that were made otherwise. */
 static const char *get_string(struct fields *f, const char *name, const json_t *v, size_t min,
                               size_t max)
 {
@@ -226,7 +226,7 @@ const json_t *fields_array_or_null(struct fields *f, const char *name, size_t ma
 static uint32_t *get_u32s(struct fields *f, const char *name, const json_t *list, bool ascending,
                           size_t *n)
 {
-    size_t count = json_array_size(list); /* 0 for NULL */
+    size_t count = json_array_size(list); /* list is NULL: 0 */
 
     *n = 0;
     if (count == 0)
@@ -266,7 +266,7 @@ void fields_put_i64(json_t *o, const char *name, int64_t v)
     json_object_set_new(o, name, json_integer(v));
 }
 
-/* Length of the UTF-8 sequence at p, 0 if it is none (of those that JSON texts may hold). */
+/* Length of the UTF-8 sequence at p; 0: malformed, or no character of a JSON text. */
 static size_t utf8_len(const unsigned char *p)
 {
     if (p[0] < 0x80)

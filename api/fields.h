@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Typed, limited fields of JSON objects: a read that fails is remembered and names the field. */
+/* Reads fields of JSON objects with their type and limits; the first failure is kept and names the
+ * field. */
 #ifndef API_FIELDS_H
 #define API_FIELDS_H
 
@@ -10,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Like a cursor: the first bad field sets `bad` and err, later reads give 0, NULL or the default
- * and leave err alone, so that a decoder reads everything and checks once. Fields that nobody reads
- * are ignored. An optional field that is null counts as absent. */
+/* The first bad field sets `bad` and err. Later reads give 0, NULL or the default and leave err
+ * alone, so a decoder reads everything and checks once at the end. Fields that no decoder reads are
+ * ignored. An optional field whose value is null counts as absent. */
 struct fields {
     const json_t *o;
     struct err *err;
     bool bad;
 };
 struct fields fields_of(const json_t *o, struct err *err); /* bad if `o` is no object */
-/* Refuses `name` with "<name>: <fmt>" unless something was bad before. */
+/* Refuses `name` with "<name>: <fmt>", unless an earlier field was bad. */
 void fields_refuse(struct fields *f, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -46,8 +47,8 @@ uint32_t *fields_u32s_or_none(struct fields *f, const char *name, size_t max, si
 
 void fields_put_u64(json_t *o, const char *name, uint64_t v); /* v <= INT64_MAX */
 void fields_put_i64(json_t *o, const char *name, int64_t v);
-/* Cut at `max` bytes, bytes that are no UTF-8 become '?', NULL is "": what is written can be read.
- */
+/* Cuts the text at `max` bytes, replaces bytes that are not UTF-8 by '?', and writes NULL as "".
+ * Every text that this function writes can be read. */
 void fields_put_str(json_t *o, const char *name, const char *s, size_t max);
 void fields_put_u32s(json_t *o, const char *name, const uint32_t *v, size_t n);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PUT /v1/size: the operator's numbered word on how many members may join; PUT /v1/shutdown. */
+/* The size message (PUT /v1/size), by which the operator bounds the members, and PUT
+ * /v1/shutdown. */
 #ifndef API_SIZE_H
 #define API_SIZE_H
 
@@ -10,15 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* {"sequence": 8, "members": 5}: vpids 1..members may join from now on. A sequence lower than the
- * last one seen, or the last one with another number of members, is refused (409 SequenceTooOld). A
- * running or completed shrink has lowered the bound below its targets until a later size message
- * raises it; the same message again changes nothing. The answer is the same shape, with what is in
- * force.
- * Optional "min" and "max": how far applications may release and extend by themselves; without
- * either, as far as there are vpids. They bind neither `members` nor campaigns of tools. */
+/* {"sequence": 8, "members": 5}: vpids 1 to `members` may join from now on.
+ * A sequence below the last one is refused (409 SequenceTooOld), and so is the last one with
+ * another number of members. A shrink that runs or is complete has lowered the bound below its
+ * targets; only a later size message raises it. The same message again changes nothing. The answer
+ * has the same shape and holds the values in force.
+ * Optional "min" and "max" bound the releases and extensions that applications ask for; without
+ * them every vpid may be used. They bind neither `members` nor the campaigns of tools. */
 struct api_size_limits {
-    bool set; /* false: none, and the two are 0 */
+    bool set; /* false: no limits, and both are 0 */
     uint32_t min, max;
 };
 struct api_size {
@@ -30,13 +31,13 @@ bool api_size_limits_equal(const struct api_size_limits *a, const struct api_siz
 int api_size_decode(const json_t *body, struct api_size *out, struct err *err)
     __attribute__((warn_unused_result));
 json_t *api_size_encode(const struct api_size *s);
-/* The two as members of a larger object. */
+/* Writes and reads both limits as members of a larger object. */
 struct fields;
 void api_size_limits_decode(struct fields *f, struct api_size_limits *out);
 void api_size_limits_encode(json_t *o, const struct api_size_limits *l);
 
-/* {"deadlineSeconds": 30}: jobs still running at the deadline are ended, members park, the head
- * exits 0. Answer 202 {"deadlineSeconds": 30}. */
+/* {"deadlineSeconds": 30}: jobs that still run at the deadline are ended, then members park and the
+ * head exits with 0. The answer is 202 {"deadlineSeconds": 30}. */
 struct api_shutdown {
     int64_t deadline_s;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation that ends the program with one line when memory is out. */
+/* Allocation; the program ends with one line when memory runs out. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* No exit(): handlers and flushes could want memory again. */
+/* Not exit(): exit handlers and flushes could allocate again. */
 void alloc_fail(size_t wanted_bytes)
 {
     log_error("out of memory, the program ends wanted_bytes=%zu", wanted_bytes);
@@ -68,7 +68,7 @@ void free_ptr(void *pp)
 {
     void *p, *none = NULL;
 
-    /* By copy: pp is the address of some T *, which may not be read as a void *. */
+    /* By memcpy: pp is the address of some T *, and reading it as a void * is undefined. */
     memcpy(&p, pp, sizeof(p));
     free(p);
     memcpy(pp, &none, sizeof(none));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The growable byte buffer: what is encoded, is encoded here. */
+/* The growable byte buffer that every encoder writes to. */
 #include "base/buf/buf.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void buf_reset(struct buf *b)
     b->failed = false;
 }
 
-/* Room for n more bytes, or NULL and the buffer has failed. */
+/* Returns the place of n more bytes; NULL: there is no room, and the buffer is marked failed. */
 static uint8_t *grow_by(struct buf *b, size_t n)
 {
     if (b->failed || b->len > b->max || n > b->max - b->len) {
@@ -85,7 +85,7 @@ void buf_put_raw(struct buf *b, const void *p, size_t len)
 
 void buf_put_bytes(struct buf *b, const void *p, size_t len)
 {
-    /* The whole run or nothing: a length without its bytes would be a broken message. */
+    /* All or nothing: a length without its bytes would make a malformed message. */
     if (b->failed || len > UINT32_MAX || b->max < 4 || b->len > b->max - 4 ||
         len > b->max - 4 - b->len) {
         b->failed = true;

@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Integers are big-endian. Strings and byte runs carry a 32-bit length. A put that would pass `max`
- * sets `failed` and writes nothing; so does every later put: check once, at the end.
- * Out of memory ends the program with one line (docs/architecture.md, Memory). */
+/* Integers are big-endian. Strings and byte runs have a 32-bit length before them. A put beyond
+ * `max` bytes sets `failed` and writes nothing, and so does every later put: an encoder checks
+ * once, at the end.
+ * When memory runs out the program ends with one line (docs/architecture.md, Memory). */
 struct buf {
     uint8_t *data;
     size_t len;
@@ -19,7 +20,7 @@ struct buf {
 };
 
 void buf_init(struct buf *b, size_t max_bytes);
-void buf_free(struct buf *b); /* also the cleanup attribute's function; NULL data is fine */
+void buf_free(struct buf *b); /* also the function of the cleanup attribute; NULL data is fine */
 void buf_reset(struct buf *b);
 void buf_put_u8(struct buf *b, uint8_t v);
 void buf_put_u16(struct buf *b, uint16_t v);
@@ -28,15 +29,16 @@ void buf_put_u64(struct buf *b, uint64_t v);
 void buf_put_raw(struct buf *b, const void *p, size_t len);
 void buf_put_bytes(struct buf *b, const void *p, size_t len);
 void buf_put_str(struct buf *b, const char *s); /* NULL is encoded as "" */
-/* Overwrites 4 bytes already written, for length fields known late. */
+/* Overwrites 4 bytes that were written before, for a length that is known only later. */
 void buf_patch_u32(struct buf *b, size_t off, uint32_t v);
-/* Drops the first n bytes (n <= len). */
+/* Removes the first n bytes (n <= len). */
 void buf_consume(struct buf *b, size_t n);
 
 #define BUF_AUTO __attribute__((cleanup(buf_free)))
 
-/* Reads past the end, or a string with an embedded NUL or longer than `max`, set `bad` and give 0,
- * "" or NULL; every later read does too. Pointers that are returned borrow from the input. */
+/* A read beyond the end sets `bad`, and so does a string with an embedded NUL or with more than
+ * `max` bytes. It gives 0, "" or NULL, and so does every later read. Pointers that are returned
+ * borrow from the input. */
 struct cur {
     const uint8_t *p;
     const uint8_t *end;
@@ -52,16 +54,17 @@ const uint8_t *cur_raw(struct cur *c, size_t len);
 const uint8_t *cur_bytes(struct cur *c, size_t max, size_t *len);
 /* A copy on the heap, never NULL ("" when bad). The caller frees it. */
 char *cur_str(struct cur *c, size_t max);
-/* A count of elements that take at least `elem_min` bytes each: bad if it is over `max` or cannot
- * fit in what is left, so that nobody allocates on a stranger's word. */
+/* A count of elements that take at least `elem_min` bytes each. It is bad above `max`, or when so
+ * many elements cannot fit in the rest of the input. So the peer cannot make the decoder allocate
+ * more than it has sent. */
 uint32_t cur_count(struct cur *c, uint32_t max, size_t elem_min);
 size_t cur_left(const struct cur *c);
 /* True if nothing was bad and nothing is left. */
 bool cur_done(const struct cur *c);
 
-/* Ends the program with one clear line: for a library call that fails for want of memory. */
+/* Ends the program with one line, for a library call that fails when memory runs out. */
 void alloc_fail(size_t wanted_bytes) __attribute__((noreturn, cold));
-/* malloc, realloc, strdup that end the program with one clear line when memory is out. */
+/* malloc, realloc, strdup; the program ends with one line when memory runs out. */
 void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc));
 void *xcalloc(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));

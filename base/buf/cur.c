@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bounds-checked cursor: what comes from outside, is read here. */
+/* The bounds-checked cursor that every decoder reads from. */
 #include "base/buf/buf.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ struct cur cur_of(const void *p, size_t len)
 {
     static const uint8_t nothing[1];
 
-    /* Never NULL inside, so that a run of no bytes differs from a failed read. */
+    /* Not NULL: a run of no bytes must differ from a failed read. */
     if (!p)
         return (struct cur){.p = nothing, .end = nothing, .bad = len > 0};
     return (struct cur){.p = p, .end = (const uint8_t *)p + len};

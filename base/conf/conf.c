@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* YAML files, and lookups in what was read. */
+/* Loading of YAML files, and lookup by path in the result. */
 #include "base/conf/conf.h"
 
 #include "base/buf/buf.h"

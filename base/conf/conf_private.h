@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the YAML reader's two halves share. */
+/* What the parser of events (yaml.c) and the parser of scalars (scalar.c) share. */
 #ifndef BASE_CONF_CONF_PRIVATE_H
 #define BASE_CONF_CONF_PRIVATE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A whole file as text; apart from conf.c, so that a program that reads files is not linked with
- * the YAML parser. */
+/* Reads a whole file as text. It is apart from conf.c, so that a program that reads files need not
+ * be linked with the YAML parser. */
 #include "base/conf/conf.h"
 
 #include "base/buf/buf.h"
@@ -34,7 +34,7 @@ static int check_regular(int fd, const char *path, struct err *err)
     return 0;
 }
 
-/* Until the end, whatever size the file claims: under /proc and /sys that is 0 or 4096. */
+/* Reads to the end of the file: the size that stat() gives is 0 or 4096 under /proc and /sys. */
 static char *read_all(int fd, size_t max, size_t *len, struct err *err)
 {
     size_t cap = 0;
@@ -69,7 +69,7 @@ error:
 
 char *conf_read_file(const char *path, size_t max, size_t *len, struct err *err)
 {
-    /* O_NONBLOCK: a FIFO is refused, not waited for. */
+    /* O_NONBLOCK: the open of a FIFO returns at once, and the check of its type refuses it. */
     FD_AUTO int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     size_t ignored;
     char *text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers in texts that a user has written. */
+/* Parses numbers that a user has written. */
 #include "base/conf/number.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers in texts that a user has written: option values, lists of vpids. */
+/* Parses numbers that a user has written: values of options, lists of vpids. */
 #ifndef BASE_CONF_NUMBER_H
 #define BASE_CONF_NUMBER_H
 
@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-/* Whole decimal number within [min, max]; the message names `what`. */
+/* A whole decimal number from min to max; `what` names the number in the message. */
 int number_parse(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
                  struct err *err) __attribute__((warn_unused_result));
-/* Seconds, with up to three decimals, above 0, as milliseconds. */
+/* Seconds above 0 with up to three decimals; the result is in milliseconds. */
 int number_parse_seconds(const char *text, const char *what, uint64_t *ms, struct err *err)
     __attribute__((warn_unused_result));
 

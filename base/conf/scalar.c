@@ -22,7 +22,7 @@ static bool has_only(const char *s, const char *digits)
     return *s && s[strspn(s, digits)] == '\0';
 }
 
-/* The base of the integer `s` and where its digits begin; 0 if it is none. */
+/* Gives the base of the integer `s` and the start of its digits; 0: `s` is not an integer. */
 static int int_base(const char *s, const char **digits)
 {
     if (strncmp(s, "0o", 2) == 0 && has_only(s + 2, "01234567")) {

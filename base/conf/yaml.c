@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libyaml's events turned into jansson values; what a configuration does not need is refused. */
+/* Turns libyaml's events into jansson values and refuses the parts of YAML that configurations do
+ * not need. */
 #include "base/conf/conf_private.h"
 
 #include "base/buf/buf.h"
@@ -44,7 +45,7 @@ static int next_event(struct reader *r, yaml_event_t *ev)
     if (yaml_parser_parse(&r->parser, ev))
         return 0;
     memset(ev, 0, sizeof(*ev));
-    /* The reader's own errors (bytes that are no text) have an offset instead of a mark. */
+    /* An error of libyaml's reader (bytes that are not UTF-8) has an offset in place of a mark. */
     if (p->error == YAML_READER_ERROR)
         return err_set(r->err, "%s: byte %zu: %s", r->name, p->problem_offset, p->problem);
     return err_set(r->err, "%s:%zu:%zu: %s", r->name, p->problem_mark.line + 1,
@@ -169,7 +170,7 @@ static json_t *read_mapping(struct reader *r, const yaml_event_t *start, int dep
     return done;
 }
 
-/* Recursion ends at DEPTH_MAX. */
+/* The depth of this recursion is bounded by DEPTH_MAX. */
 static json_t *read_value(struct reader *r, yaml_event_t *ev, int depth)
 {
     switch (ev->type) {

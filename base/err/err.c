@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Into a scratch text first, because an argument may point into err->msg. */
+/* The text is formatted in a scratch buffer, because an argument may point into err->msg. */
 static void set_va(struct err *err, int code, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The HTTP server: listening, connections and their limits, dispatch. */
+/* The HTTP server: it listens, limits connections and dispatches requests.
+ *
+ * Input: connections on one port, by TLS or plain; requests that libevent has parsed. Output: calls
+ * of the handlers that the owner has registered by httpd_route().
+ *
+ * A connection is in one of three states. It waits for a request (deadline_ms is set), a handler
+ * has its request (req is set), or libevent has closed it (is_released()).
+ *
+ * Always true: each open connection has one struct httpd_conn in h->conns; at most one request of a
+ * connection is handled at a time; the sweep timer is armed while any connection has a deadline.
+ *
+ * Failures: a connection above max_conns, or with a passed deadline, is closed by the sweep. A
+ * failed accept() disables the listener until the next sweep. A failed allocation of a connection
+ * ends the program. */
 #include "base/httpd/httpd_private.h"
 
 #include "base/buf/buf.h"
@@ -29,17 +42,18 @@
     (EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |     \
      EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH)
 
-/* libevent tells nothing about a connection before its first request, so the server keeps a
- * reference to each bufferevent: it stays readable after libevent has let go of it (which shows by
- * its callbacks being gone), and the sweep then drops it. That is how connections are counted, and
- * how those that never complete a request are ended. */
+/* libevent reports nothing about a connection before its first request. So the server holds a
+ * reference to each bufferevent. It stays readable after libevent has released it, which shows by
+ * its removed callbacks; the sweep then drops the reference. Connections are counted in this way,
+ * and those that never complete a request are closed. */
 struct httpd_conn {
     struct httpd_conn *next;
     struct httpd *h;
     struct bufferevent *bev;
-    struct httpd_req *req; /* being handled, or NULL */
-    uint64_t deadline_ms;  /* for the next request to be complete; 0: one is being handled */
-    bool refused;          /* over max_conns: closed by the next sweep */
+    struct httpd_req *req; /* the request that a handler has; NULL: none */
+    uint64_t
+        deadline_ms; /* by which the next request must be complete; 0: a request is being handled */
+    bool refused;    /* above max_conns: the next sweep closes it */
 };
 
 struct httpd {
@@ -58,7 +72,8 @@ struct httpd {
     uint16_t port;
 };
 
-/* Of this process: libevent calls a listener's error callback with an object of its own. */
+/* All servers of the process: libevent calls a listener's error callback with an argument of its
+ * own. */
 static struct httpd *servers;
 
 static uint64_t next_deadline(const struct httpd *h)
@@ -74,7 +89,7 @@ static bool is_released(struct bufferevent *bev)
     return !on_event;
 }
 
-/* Makes libevent drop the connection, as if nothing had come for too long. */
+/* Makes libevent close the connection, as it does after a read timeout. */
 static void hang_up(struct httpd_conn *conn)
 {
     bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
@@ -90,7 +105,8 @@ static void sweep_later(struct httpd *h)
     }
 }
 
-/* Comes again as long as somebody may let a deadline pass: who serves nobody sleeps. */
+/* The timer is armed again only while some connection has a deadline: a server without connections
+ * causes no wakeups. */
 static void on_sweep(evutil_socket_t fd, short what, void *arg)
 {
     struct httpd *h = arg;
@@ -114,12 +130,12 @@ static void on_sweep(evutil_socket_t fd, short what, void *arg)
         bufferevent_decref(conn->bev);
         free(conn);
     }
-    /* It was stopped when the process ran out of descriptors. */
+    /* on_accept_error() disables it when the process runs out of descriptors. */
     if (h->listener)
         evconnlistener_enable(h->listener);
 }
 
-/* In this turn of the loop, before any descriptor is looked at again. */
+/* The sweep runs in this turn of the loop, before any descriptor is polled again. */
 static void sweep_soon(struct httpd *h)
 {
     event_active(h->sweep, EV_TIMEOUT, 0);
@@ -173,7 +189,7 @@ static struct bufferevent *create_bufferevent(const struct httpd *h, struct even
     }
     bev = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
                                          BEV_OPT_CLOSE_ON_FREE);
-    /* A peer that just closes ends its request like one that says goodbye. */
+    /* A peer that closes without a TLS close_notify ends its request normally. */
     if (bev)
         bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
     return bev;
@@ -188,12 +204,12 @@ static struct bufferevent *on_new_conn(struct event_base *base, void *arg)
     conn->h = h;
     conn->bev = create_bufferevent(h, base);
     if (!conn->bev) {
-        /* libevent would go on without TLS if it were given NULL. */
+        /* NULL would make libevent create a connection without TLS. */
         log_error("http: out of memory for a connection, the program ends");
         _exit(EXIT_FAILURE);
     }
     bufferevent_incref(conn->bev);
-    /* A body is kept in the input buffer until it is whole; more is not read ahead. */
+    /* The input buffer holds one whole body; libevent reads no further ahead. */
     bufferevent_setwatermark(conn->bev, EV_READ, 0, h->max_body + HEADERS_MAX);
     bufferevent_set_timeouts(conn->bev, NULL, &write_timeout);
     conn->deadline_ms = next_deadline(h);
@@ -237,7 +253,7 @@ static const char *method_name(enum evhttp_cmd_type type)
     return "?";
 }
 
-/* 0, or -1 and the request has been answered. */
+/* 0; or -1, and the request has been answered. */
 static int identify_client(const struct httpd_conn *conn, struct httpd_req *req)
 {
     struct err err = {0};
@@ -305,7 +321,7 @@ static void on_request(struct evhttp_request *ev, void *arg)
         route_request(h, req);
 }
 
-/* A numeric address and port as the kernel takes it; its length, or 0. */
+/* Converts a numeric address and port for the kernel; gives the length, 0: not an address. */
 static socklen_t parse_addr(const char *addr, uint16_t port, struct sockaddr_storage *out)
 {
     struct sockaddr_in *v4 = (struct sockaddr_in *)out;
@@ -355,7 +371,8 @@ static int listen_on(struct httpd *h, const char *addr, uint16_t port, struct er
     if (!listener)
         return err_sys(err, errno, "binding %s port %u", addr, port);
     evconnlistener_set_error_cb(listener, on_accept_error);
-    /* Inherited by the connections: an event of a stream must not wait for the one before. */
+    /* Connections inherit it: an event of a stream must not wait for the acknowledgement of the one
+     * before. */
     if (setsockopt(evconnlistener_get_fd(listener), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0)
         log_warn("http: TCP_NODELAY cannot be set errno=%d", errno);
     if (!evhttp_bind_listener(h->http, listener)) {
@@ -386,7 +403,7 @@ struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, str
     evhttp_set_allowed_methods(h->http, METHODS);
     evhttp_set_max_headers_size(h->http, HEADERS_MAX);
     evhttp_set_max_body_size(h->http, (ev_ssize_t)h->max_body);
-    /* Reads the rest of a body that is too long, so that the client sees the 413. */
+    /* Reads the rest of a body that is too long, so that the client receives the 413. */
     evhttp_set_flags(h->http, EVHTTP_SERVER_LINGERING_CLOSE);
     evhttp_set_default_content_type(h->http, NULL);
     evhttp_set_bevcb(h->http, on_new_conn, h);
@@ -404,7 +421,7 @@ void httpd_destroy(struct httpd *h)
 {
     if (!h)
         return;
-    /* Tells every pending request and stream through on_conn_closed(). */
+    /* Pending requests and streams are notified by on_conn_closed(). */
     if (h->http)
         evhttp_free(h->http);
     while (h->conns) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small HTTP server over libevent's evhttp: routes, JSON bodies, streams; TLS by base/tls or
+/* A small HTTP server over libevent's evhttp: routes, JSON bodies, streams, by TLS (base/tls) or
  * plain. */
 #ifndef BASE_HTTPD_HTTPD_H
 #define BASE_HTTPD_HTTPD_H
@@ -20,22 +20,25 @@ struct httpd_opts {
     const char *addr;    /* numeric address to bind */
     uint16_t port;       /* 0: any; see httpd_port() */
     struct tls_ctx *tls; /* NULL: plain; borrowed for the server's life */
-    size_t max_body;     /* bytes; more -> 413 */
-    int max_conns;       /* more -> closed at once */
-    int idle_timeout_s;  /* for a whole request to arrive, and for a reader to take something */
+    size_t max_body;     /* bytes; a longer body is answered 413 */
+    int max_conns;       /* a connection above this number is closed at once */
+    int idle_timeout_s;  /* bound for a request to arrive whole, and for a client to read some of an
+                            answer */
 };
 
 struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, struct err *err);
-/* Calls on_closed of every stream. Requests that are not answered yet may still be, to nobody. Not
- * from inside a handler or on_closed. */
+/* Calls on_closed of every stream. Requests without an answer may still be answered; the answer is
+ * discarded. Must not be called from a handler or from on_closed. */
 void httpd_destroy(struct httpd *h);
 uint16_t httpd_port(const struct httpd *h);
 
-/* `pattern`: a path whose segments in braces are parameters: "/v1/campaigns/{id}". An unknown path
- * gives 404, a known path with another method 405 with Allow. A handler answers exactly once, now
- * or later; once its peer has gone, header and body are absent and the answer goes nowhere. Of two
- * patterns that match, the one added first wins; a pattern has at most 8 parameters. A peer whose
- * certificate lacks a field gets 403. Request line and headers may have 16 KiB (more -> 400). */
+/* `pattern` is a path whose segments in braces are parameters: "/v1/campaigns/{id}"; it has at most
+ * 8. Of two patterns that match, the one that was added first is taken.
+ * A handler answers exactly once, at once or later. After the peer has closed the connection the
+ * body is empty and the answer is discarded.
+ * Answered by the server itself: an unknown path with 404, a known path with another method with
+ * 405 and Allow, a certificate without one of its fields with 403, more than 16 KiB of request line
+ * and headers with 400. */
 typedef void httpd_fn(struct httpd_req *req, void *arg);
 void httpd_route(struct httpd *h, const char *method, const char *pattern, httpd_fn *fn, void *arg);
 
@@ -45,7 +48,7 @@ const char *httpd_query(const struct httpd_req *req,
                         const char *name); /* decoded; NULL if absent */
 /* The whole body; not NUL-terminated. */
 const void *httpd_body(const struct httpd_req *req, size_t *len);
-/* The body as a JSON object, a new reference; NULL and the reason if it is none. */
+/* The body as a JSON object, a new reference; NULL and err if the body is not one. */
 json_t *httpd_body_json(const struct httpd_req *req, struct err *err);
 /* The peer's certificate; NULL on a plain server. */
 const struct tls_peer *httpd_peer(const struct httpd_req *req);
@@ -53,16 +56,16 @@ const struct tls_peer *httpd_peer(const struct httpd_req *req);
 /* Takes the reference `body`. */
 void httpd_reply_json(struct httpd_req *req, int status, json_t *body);
 void httpd_reply_text(struct httpd_req *req, int status, const char *type, const char *text);
-/* {"error": {"status": 409, "reason": "<code>", "message": "<fmt>"}}; `reason` is a CamelCase word.
- */
+/* Answers {"error": {"status": 409, "reason": "<code>", "message": "<fmt>"}}; `reason` is a
+ * CamelCase word. */
 void httpd_refuse(struct httpd_req *req, int status, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Chunked answer that stays open. `on_closed` is called once when the peer goes, never after
- * httpd_stream_end(). The stream dies with either. */
+/* Begins an answer in chunks without an end. `on_closed` is called once when the peer closes, and
+ * never after httpd_stream_end(). Both free the stream. */
 struct httpd_stream *httpd_stream_begin(struct httpd_req *req, const char *type,
                                         void (*on_closed)(void *arg), void *arg);
-/* -1 if more than 1 MiB would be waiting for a slow reader: nothing is sent; the caller ends the
+/* -1: more than 1 MiB would wait for a slow client. Nothing is sent, and the caller ends the
  * stream. */
 int httpd_stream_send(struct httpd_stream *s, const void *data, size_t len)
     __attribute__((warn_unused_result));

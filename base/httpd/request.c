@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a handler sees of a request, and its answer. */
+/* The request as a handler sees it, and the answer to it. */
 #include "base/httpd/httpd_private.h"
 
 #include "base/buf/buf.h"
@@ -22,8 +22,8 @@ void httpd_req_destroy(struct httpd_req *req)
 
 void httpd_req_on_gone(struct httpd_req *req)
 {
-    /* When the peer hangs up, libevent takes an unanswered request off the connection and leaves it
-     * to us; when the server is freed, it frees the request itself. */
+    /* When the peer closes, libevent detaches an unanswered request and its owner must free it.
+     * When the server is freed, libevent frees the request itself. */
     if (!evhttp_request_get_connection(req->ev))
         evhttp_request_free(req->ev);
     req->ev = NULL;
@@ -102,7 +102,7 @@ static void send_reply(struct httpd_req *req, int status, const char *type, cons
     out = evbuffer_new();
     add_header(req, "Content-Type", type);
     add_header(req, "Cache-Control", "no-store");
-    /* A HEAD request must not get a body, and libevent would send it. */
+    /* libevent would send the body of an answer to HEAD, which must have none. */
     if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && out)
         evbuffer_add(out, data, len);
     httpd_req_answered(req);
@@ -155,7 +155,7 @@ void httpd_refuse(struct httpd_req *req, int status, const char *reason, const c
     va_end(ap);
     body = refusal_body(status, reason, message);
     if (!body) {
-        /* Not UTF-8: it quotes the request, or it was cut within a character. */
+        /* The message is not UTF-8: it quotes the request, or it was cut within a character. */
         make_ascii(message);
         body = refusal_body(status, reason, message);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Paths matched against patterns, segment by segment. */
+/* Matches paths against patterns, segment by segment. */
 #include "base/httpd/httpd_private.h"
 
 #include "base/buf/buf.h"
@@ -53,7 +53,7 @@ void httpd_params_clear(struct httpd_params *params)
     params->n = 0;
 }
 
-/* A segment with its %xx decoded; NULL if that is empty or holds a NUL. */
+/* Decodes the %xx of a segment; NULL: the result is empty or holds a NUL. */
 static char *decode_segment(const char *segment, size_t len)
 {
     FREE_AUTO char *raw = xasprintf("%.*s", (int)len, segment);
@@ -67,7 +67,7 @@ static char *decode_segment(const char *segment, size_t len)
     return text;
 }
 
-/* One segment of a pattern, "{name}" or literal text, against one of a path. */
+/* Matches one segment of a pattern, "{name}" or a literal text, against one of a path. */
 static bool match_segment(const char *pattern, size_t pattern_len, const char *path,
                           size_t path_len, struct httpd_params *params)
 {
@@ -92,7 +92,7 @@ static bool match_segment(const char *pattern, size_t pattern_len, const char *p
     return true;
 }
 
-/* Fills params, also when it does not match. */
+/* `params` may be filled even when the path does not match. */
 static bool match_pattern(const char *pattern, const char *path, struct httpd_params *params)
 {
     for (;;) {

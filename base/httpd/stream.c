@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers that stay open: chunks with a bound on what a slow reader may leave behind. */
+/* Answers without an end, in chunks; the backlog of a slow client is bounded. */
 #include "base/httpd/httpd_private.h"
 
 #include "base/buf/buf.h"
@@ -12,7 +12,7 @@
 
 struct httpd_stream {
     struct httpd_req *req;
-    struct loop_timer *gone; /* armed for a stream that is begun after its peer has gone */
+    struct loop_timer *gone; /* armed for a stream that is begun after its peer has closed */
     void (*on_closed)(void *arg);
     void *arg;
 };
@@ -45,7 +45,7 @@ struct httpd_stream *httpd_stream_begin(struct httpd_req *req, const char *type,
     req->on_gone = on_gone;
     req->gone_arg = s;
     if (!req->ev) {
-        /* Not from here: the caller does not hold the stream yet. */
+        /* By a timer: the caller does not have the stream yet. */
         s->gone = loop_timer_create(req->loop, on_gone, s);
         loop_timer_arm(s->gone, 0);
         return s;
@@ -69,7 +69,7 @@ int httpd_stream_send(struct httpd_stream *s, const void *data, size_t len)
     int rc;
 
     if (!s->req->ev)
-        return 0; /* on_closed is on its way */
+        return 0; /* the peer has closed; on_closed will be called */
     if (len > PENDING_MAX || pending_bytes(s->req) > PENDING_MAX - len)
         return -1;
     chunk = evbuffer_new();

@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* PIPE_BUF on Linux: a record on a pipe is never torn or mixed with another one's. */
+/* PIPE_BUF on Linux: the kernel does not split such a record or mix it with another one on a
+ * pipe. */
 #define RECORD_MAX 4096
 #define CUT_MARK "..."
 
@@ -19,8 +20,8 @@ static struct {
     const char *program;
     enum log_level level;
     atomic_ulong lost;   /* since the start */
-    atomic_ulong untold; /* lost and not yet reported */
-    atomic_bool torn;    /* a record was written in part: begin on a new line */
+    atomic_ulong untold; /* lost, and no record has reported them yet */
+    atomic_bool torn;    /* a record was written in part: the next one begins a new line */
 } logger = {.program = "?", .level = LOG_LEVEL_INFO};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -52,7 +53,7 @@ unsigned long log_lost(void)
     return atomic_load(&logger.lost);
 }
 
-/* Bytes of the printable UTF-8 sequence at p, 0 if there is none (control, malformed, overlong). */
+/* Length of the printable UTF-8 sequence at p; 0: control character, malformed or overlong. */
 static size_t printable_bytes(const unsigned char *p)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -69,7 +70,7 @@ static size_t printable_bytes(const unsigned char *p)
     }
     if (p[0] >= 0xf8 || code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
         return 0;
-    /* U+0080..U+009F are terminal controls; U+2028 and U+2029 end a line for some readers. */
+    /* U+0080 to U+009F are terminal controls; U+2028 and U+2029 end a line for some readers. */
     return code < 0xa0 || code == 0x2028 || code == 0x2029 ? 0 : len;
 }
 
@@ -110,7 +111,7 @@ static size_t format_line(char *out, size_t size, enum log_level level, const ch
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &tm);
     len = strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &tm);
-    /* Who looks for where the time goes wants more of it. */
+    /* A debug log has microseconds, for measurements. */
     if (logger.level == LOG_LEVEL_DEBUG)
         len += (size_t)snprintf(head + len, sizeof(head) - len, ".%06ld", now.tv_nsec / 1000);
     else

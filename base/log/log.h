@@ -5,16 +5,18 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Once per program, before threads. `program` is borrowed for the program's life. */
+/* Called once in a program, before threads are started. `program` is borrowed for the program's
+ * life. */
 void log_init(const char *program, enum log_level level);
 
-/* Parses "error", "warn", "info", "debug". 0, or -1 and *level is unchanged. */
+/* Parses "error", "warn", "info", "debug". -1: unknown, and *level is unchanged. */
 int log_level_parse(const char *text, enum log_level *level) __attribute__((warn_unused_result));
 const char *log_level_name(enum log_level level);
 
-/* Thread-safe; a record is one write(2) of at most 4096 bytes, control characters are escaped. A
- * record that cannot be written (disk full) is counted, never retried, and never an error of the
- * caller; the next record that can be written is preceded by one that tells how many were lost. */
+/* Thread-safe. A record is one write(2) of at most 4096 bytes; control characters are escaped.
+ * A record that cannot be written (disk full) is counted, is not retried and is no error of the
+ * caller. The next record that can be written is preceded by one with the number of lost
+ * records. */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -59,7 +59,8 @@ static void on_libevent_log(int severity, const char *msg)
         log_debug("libevent: %s", msg);
 }
 
-/* libevent's own words for it are "out of memory" and broken invariants: one line, then the end. */
+/* libevent reports lack of memory and broken invariants here: the program logs one line and
+ * ends. */
 static void on_libevent_fatal(int code)
 {
     log_error("libevent gave up, the program ends code=%d", code);
@@ -75,7 +76,7 @@ static struct event *must_event(struct event *ev)
 
 static struct timeval timeval_of_ms(uint64_t ms)
 {
-    /* A century is never: it keeps libevent's sums far from overflow. */
+    /* A hundred years stand for "never": larger times would overflow libevent's sums. */
     const uint64_t cap_ms = 100ull * 365 * 86400 * 1000;
 
     if (ms > cap_ms)
@@ -91,8 +92,9 @@ static struct event_base *create_base(void)
 
     if (!cfg)
         return NULL;
-    /* Timers count from the moment they are armed, and never fire early by loop_now_ms(). What is
-     * watched for a part of a turn only, the kernel need not hear of. */
+    /* NO_CACHE_TIME: a timer counts from the call that arms it and never fires early by
+     * loop_now_ms(). EPOLL_USE_CHANGELIST: a watch that is set and removed within one turn costs no
+     * system call. */
     event_config_set_flag(cfg, EVENT_BASE_FLAG_NO_CACHE_TIME | EVENT_BASE_FLAG_PRECISE_TIMER |
                                    EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
     base = event_base_new_with_config(cfg);
@@ -127,7 +129,8 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
     uint64_t count;
 
-    /* The list is taken after the counter, so a post in between wakes the loop once too often. */
+    /* The list is taken after the counter, so a post in between may wake the loop once too
+     * often. */
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_error("the loop's wake-up descriptor cannot be read errno=%d", errno);
     run_posts(take_posts(arg));
@@ -192,7 +195,7 @@ int loop_run(struct loop *loop, struct err *err)
 
 void loop_stop(struct loop *loop)
 {
-    /* Each loopexit leaves a one-shot timer behind; a second one would end the next run. */
+    /* Each loopexit leaves a one-shot timer; a second one would end the next run. */
     if (loop->stopping)
         return;
     loop->stopping = true;
@@ -229,11 +232,11 @@ void loop_post(struct loop *loop, void (*fn)(void *arg), void *arg)
     p->fn = fn;
     p->arg = arg;
     pthread_mutex_lock(&loop->lock);
-    first = !loop->posts; /* else the loop is woken for the first and takes all */
+    first = !loop->posts; /* only the first post wakes the loop, which then takes all */
     *loop->posts_tail = p;
     loop->posts_tail = &p->next;
     pthread_mutex_unlock(&loop->lock);
-    /* EAGAIN: the counter is full, so the loop is woken already. */
+    /* EAGAIN: the counter is full, so the loop will wake anyway */
     if (first && write(loop->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
         log_error("the loop cannot be woken errno=%d", errno);
 }

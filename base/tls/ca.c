@@ -15,7 +15,7 @@
 
 #define X509_VERSION_3_VALUE 2L /* counted from 0 */
 #define SERIAL_BITS 127         /* positive, at most 20 octets: RFC 5280, 4.1.2.2 */
-#define CLOCK_SKEW_S 300        /* a fresh certificate is good on hosts whose clock is behind */
+#define CLOCK_SKEW_S 300 /* so that a fresh certificate is valid on hosts whose clock is behind */
 
 #define ROLE_CA "ca"
 
@@ -112,7 +112,7 @@ static int set_serial(X509 *cert)
            BN_to_ASN1_INTEGER(n, X509_get_serialNumber(cert));
 }
 
-/* From a little before now; a certificate that ends in the past begins a day before its end. */
+/* Begins a little before now; a certificate that ends in the past begins a day before its end. */
 static int set_validity(X509 *cert, int days)
 {
     int from_days = days <= 0 ? days - 1 : 0;
@@ -189,7 +189,7 @@ static int add_names(X509 *cert, const char *const *texts, struct err *err)
     return 0;
 }
 
-/* A certificate with everything but the subject, the extensions and the signature. */
+/* A certificate without subject, extensions and signature. */
 static X509 *draft_certificate(EVP_PKEY *key, int days, struct err *err)
 {
     X509 *cert = X509_new();

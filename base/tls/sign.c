@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statements that are signed with our certificate's key, and their check against the trust bundle.
- */
+/* Signs statements with our own certificate's key, and verifies them against the trust bundle. */
 #include "base/tls/tls_private.h"
 
 #include <openssl/err.h>
@@ -27,7 +26,7 @@ static void free_store_ctx(X509_STORE_CTX **ctx)
 #define CERT_AUTO __attribute__((cleanup(free_cert)))
 #define STORE_CTX_AUTO __attribute__((cleanup(free_store_ctx)))
 
-/* One run of bytes: the use with its NUL, the certificate with its length, the data. */
+/* The signed bytes: the use with its NUL, the certificate with its length, the data. */
 static void put_content(struct buf *b, const char *use, const void *cert, size_t cert_len,
                         const void *data, size_t len)
 {
@@ -63,7 +62,7 @@ int tls_sign(const struct tls_ctx *t, const char *use, const void *data, size_t 
     if (put_cert(SSL_CTX_get0_certificate(t->ssl), cert, err) < 0)
         return -1;
     put_content(&all, use, cert->data + at, cert->len - at, data, len);
-    /* No digest is named: each kind of key has its own. */
+    /* NULL digest: each kind of key has a default of its own. */
     if (!md || EVP_DigestSignInit(md, NULL, NULL, NULL, SSL_CTX_get0_privatekey(t->ssl)) != 1 ||
         EVP_DigestSign(md, sig, &sig_len, all.data, all.len) != 1)
         return tls_err(err, "signing");
@@ -71,7 +70,7 @@ int tls_sign(const struct tls_ctx *t, const char *use, const void *data, size_t 
     return signature->failed ? err_set(err, "signing: the signature is too long") : 0;
 }
 
-/* As a peer's in a handshake, whichever side it is on. */
+/* Verifies as in a handshake, for a client's or a server's certificate. */
 static int verify_peer(const struct tls_ctx *t, X509 *cert, struct err *err)
 {
     STORE_CTX_AUTO X509_STORE_CTX *ctx = X509_STORE_CTX_new();

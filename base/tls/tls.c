@@ -28,7 +28,7 @@ int tls_err(struct err *err, const char *fmt, ...)
     return -1;
 }
 
-/* An encrypted key is refused; without this OpenSSL would ask on the terminal. */
+/* Refuses an encrypted key: without a callback OpenSSL would ask on the terminal. */
 static int no_password(char *buf, int size, int writing, void *arg)
 {
     return -1;
@@ -58,7 +58,7 @@ static SSL_CTX *create_ssl_ctx(const struct tls_ctx *t, struct err *err)
         return NULL;
     }
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    /* No resumption: every connection is checked against the trust bundle that is in force now. */
+    /* No resumption: every connection is verified against the trust bundle that is in force. */
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -100,7 +100,7 @@ struct tls_ctx *tls_ctx_create(const struct tls_files *files, struct err *err)
     t->ca = xstrdup(files->ca);
     t->cert = xstrdup(files->cert);
     t->key = xstrdup(files->key);
-    /* Looked at before they are read: a change in between is then seen by the next refresh. */
+    /* The times are read before the files: a change in between is seen by the next refresh. */
     if (stat_files(t, t->seen, err) < 0)
         goto error;
     t->ssl = create_ssl_ctx(t, err);
@@ -156,15 +156,14 @@ SSL *tls_new_server(struct tls_ctx *t, struct err *err)
     return ssl;
 }
 
-/* The certificate must be for `host`, which is also what the server is asked for (SNI, names only).
- */
+/* The certificate must be valid for `host`. A name is also sent to the server (SNI). */
 static int expect_host(SSL *ssl, const char *host)
 {
     unsigned char addr[sizeof(struct in6_addr)];
 
     if (inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-    /* Only subjectAltName counts: a CN is a name inside the cluster, not a host. */
+    /* Only subjectAltName counts: a CN is a name within the cluster and no host. */
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }

@@ -11,8 +11,8 @@
 
 typedef struct ssl_st SSL;
 
-/* TLS 1.3 only, both sides show a certificate of the cluster's CA. A certificate's subject is
- * O=<cluster>, OU=<role>, CN=<name>, each of 1 to 64 bytes (X.520's bound); roles: head, member,
+/* TLS 1.3 only; both sides show a certificate of the cluster's authority. Its subject is
+ * O=<cluster>, OU=<role>, CN=<name>, each of 1 to 64 bytes (bound of X.520). Roles: head, member,
  * operator, user. */
 #define TLS_ROLE_HEAD "head"
 #define TLS_ROLE_MEMBER "member"
@@ -27,18 +27,18 @@ struct tls_files {
 };
 
 struct tls_ctx;
-/* Reads the files now; -> NULL and a reason that names the file. Paths are copied. */
+/* Reads the files at once; NULL and err name the file that is refused. Paths are copied. */
 struct tls_ctx *tls_ctx_create(const struct tls_files *files, struct err *err);
 void tls_ctx_destroy(struct tls_ctx *t);
-/* Re-reads the files if one of them has changed (by mtime, inode or size); new connections use the
- * new ones. 1: reloaded, 0: unchanged, -1: unreadable, the old ones stay in force. */
+/* Reads the files again if the mtime, inode or size of one has changed; new connections use the new
+ * contents. 1: reloaded; 0: unchanged; -1: unreadable, and the old contents stay in force. */
 int tls_ctx_refresh(struct tls_ctx *t, struct err *err) __attribute__((warn_unused_result));
 struct tls_peer;
-/* Whose our own certificate is. */
+/* The subject of our own certificate. */
 int tls_ctx_own(const struct tls_ctx *t, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
-/* A new connection; the caller frees it with SSL_free() or hands it to a bufferevent. For a client,
- * `host` (may be NULL: any name of the CA) is checked against the certificate's names. */
+/* A new connection; the caller frees it by SSL_free() or gives it to a bufferevent. A client checks
+ * that the certificate is valid for `host`; NULL: any certificate of the authority. */
 SSL *tls_new_server(struct tls_ctx *t, struct err *err);
 SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err);
 
@@ -47,22 +47,23 @@ struct tls_peer {
     char role[TLS_NAME_MAX];
     char name[TLS_NAME_MAX];
 };
-/* After the handshake. -1 if the peer showed no (verified) certificate, or one with a missing
- * field. */
+/* Called after the handshake. -1: the peer has shown no verified certificate, or one without one of
+ * the fields. */
 int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
 
-/* A statement with our own key, for all who have our trust bundle. `use` goes in front of what is
- * signed: a signature for one use is good for no other, and, as it begins with no space, for no
- * handshake (RFC 8446, 4.4.3). Appends the certificate (DER, no chain: the authority's own word is
- * needed) and the signature, which covers the certificate too. */
+/* Signs `data` with our own key, for every holder of the trust bundle. `use` is put before the
+ * signed bytes, so a signature for one use is valid for no other. It does not begin with a space,
+ * so it is valid for no handshake either (RFC 8446, 4.4.3).
+ * Appends the certificate (DER, without a chain, so it must be issued by the authority itself) and
+ * the signature, which covers the certificate too. */
 #define TLS_CERT_MAX 3072
 #define TLS_SIGNATURE_MAX 512
 int tls_sign(const struct tls_ctx *t, const char *use, const void *data, size_t len,
              struct buf *cert, struct buf *signature, struct err *err)
     __attribute__((warn_unused_result));
-/* Whether the holder of this certificate has signed this, and the bundle in force trusts it now as
- * it would in a handshake; *signer says who that is. */
+/* Verifies that the holder of the certificate has signed the data, and that the trust bundle in
+ * force trusts the certificate as in a handshake. *signer is its subject. */
 struct tls_signed {
     const void *cert, *signature;
     size_t cert_len, signature_len;
@@ -71,16 +72,16 @@ int tls_verify(const struct tls_ctx *t, const char *use, const void *data, size_
                const struct tls_signed *s, struct tls_peer *signer, struct err *err)
     __attribute__((warn_unused_result));
 
-/* A certificate authority in memory. EC P-256; serial numbers are random. PEM texts on the heap are
- * the caller's. */
+/* A certificate authority in memory: EC P-256, random serial numbers. The caller frees the PEM
+ * texts. */
 struct tls_ca;
 struct tls_ca *tls_ca_create(const char *cluster, int days, struct err *err);
 struct tls_ca *tls_ca_load(const char *cert_pem, const char *key_pem, struct err *err);
 void tls_ca_destroy(struct tls_ca *ca);
 char *tls_ca_cert_pem(const struct tls_ca *ca);
 char *tls_ca_key_pem(const struct tls_ca *ca);
-/* `names`: DNS names or IP addresses for subjectAltName (told apart by parsing), NULL-terminated,
- * may be NULL. Usable as client and server certificate. */
+/* `names`: DNS names or IP addresses for subjectAltName, NULL-terminated; NULL: none. The
+ * certificate is valid for clients and servers. */
 int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const char *const *names,
                  int days, char **cert_pem, char **key_pem, struct err *err)
     __attribute__((warn_unused_result));

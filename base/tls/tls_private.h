@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of base/tls share: the context, OpenSSL's reasons and subject fields. */
+/* What the files of base/tls share: the context, errors of OpenSSL, and fields of a subject. */
 #ifndef BASE_TLS_TLS_PRIVATE_H
 #define BASE_TLS_TLS_PRIVATE_H
 
@@ -19,15 +19,15 @@ struct tls_ctx {
     SSL_CTX *ssl;
 };
 
-/* Like err_set(), and appends the oldest reason of OpenSSL's queue, which is then empty. */
+/* Like err_set(); appends the oldest error of OpenSSL's queue and empties the queue. */
 int tls_err(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The one field `nid` of the certificate's subject as UTF-8. -1: missing, repeated, empty, longer
- * than TLS_NAME_MAX - 1 or with an embedded NUL. */
+/* Reads the one field `nid` of the subject as UTF-8. -1: missing, repeated, empty, longer than
+ * TLS_NAME_MAX - 1 bytes, or with an embedded NUL. */
 int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct err *err)
     __attribute__((warn_unused_result));
 
-/* All three of them. */
+/* Reads all three fields. */
 int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
 
