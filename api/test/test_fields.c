@@ -89,7 +89,7 @@ static void texts_with_a_nul_or_too_long_are_refused(void **state)
     json_decref(o);
 }
 
-static void lists_that_do_not_ascend_are_refused_where_they_must(void **state)
+static void unsorted_lists_are_refused_where_order_is_required(void **state)
 {
     json_t *o = json("{\"l\": [1, 3, 3]}");
     struct err err = {0};
@@ -127,7 +127,7 @@ static void an_optional_field_that_is_null_counts_as_absent(void **state)
     json_decref(o);
 }
 
-static void what_is_written_is_cut_and_valid_utf8(void **state)
+static void written_text_is_cut_and_valid_utf8(void **state)
 {
     json_t *o = json_object();
 
@@ -151,9 +151,9 @@ int main(void)
         cmocka_unit_test(the_first_bad_field_is_the_one_that_is_named),
         cmocka_unit_test(numbers_outside_their_limits_are_refused),
         cmocka_unit_test(texts_with_a_nul_or_too_long_are_refused),
-        cmocka_unit_test(lists_that_do_not_ascend_are_refused_where_they_must),
+        cmocka_unit_test(unsorted_lists_are_refused_where_order_is_required),
         cmocka_unit_test(an_optional_field_that_is_null_counts_as_absent),
-        cmocka_unit_test(what_is_written_is_cut_and_valid_utf8),
+        cmocka_unit_test(written_text_is_cut_and_valid_utf8),
     };
 
     return cmocka_run_group_tests_name("fields", tests, NULL, NULL);

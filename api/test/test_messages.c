@@ -217,7 +217,7 @@ static void a_bad_campaign_record_is_refused_with_the_path_to_its_field(void **s
     }
 }
 
-static void an_application_s_campaign_tells_who_asked(void **state)
+static void a_campaign_of_an_application_names_the_requester(void **state)
 {
     struct api_campaign in = some_campaign(), out;
     struct err err = {0};
@@ -368,7 +368,7 @@ static void sizes_and_shutdowns_out_of_their_limits_are_refused(void **state)
     json_decref(o);
 }
 
-static void limits_for_applications_that_cannot_be_are_refused(void **state)
+static void contradictory_limits_for_applications_are_refused(void **state)
 {
     static const struct {
         const char *text, *why;
@@ -532,7 +532,7 @@ int main(void)
         cmocka_unit_test(a_request_without_drain_waits_without_a_deadline),
         cmocka_unit_test(a_campaign_request_survives_the_round_trip),
         cmocka_unit_test(a_grow_request_survives_the_round_trip),
-        cmocka_unit_test(an_application_s_campaign_tells_who_asked),
+        cmocka_unit_test(a_campaign_of_an_application_names_the_requester),
         cmocka_unit_test(a_failed_grow_tells_its_cause),
         cmocka_unit_test(a_bad_campaign_record_is_refused_with_the_path_to_its_field),
         cmocka_unit_test(a_campaign_record_survives_the_round_trip),
@@ -541,7 +541,7 @@ int main(void)
         cmocka_unit_test(every_type_of_event_survives_the_round_trip),
         cmocka_unit_test(the_epoch_of_a_daemon_is_written_with_its_incarnation),
         cmocka_unit_test(sizes_and_shutdowns_out_of_their_limits_are_refused),
-        cmocka_unit_test(limits_for_applications_that_cannot_be_are_refused),
+        cmocka_unit_test(contradictory_limits_for_applications_are_refused),
         cmocka_unit_test(limits_for_applications_may_be_absent_one_or_both),
         cmocka_unit_test(sizes_and_shutdowns_survive_the_round_trip),
         cmocka_unit_test(a_bad_view_is_refused_with_the_path_to_its_field),

@@ -241,7 +241,7 @@ static void growing_out_of_memory_ends_the_program_with_one_line(void **state)
     assert_one_line_and_the_end(reallocate_too_much);
 }
 
-static void nothing_can_be_allocated(void **state)
+static void an_allocation_of_no_bytes_gives_a_pointer(void **state)
 {
     FREE_AUTO void *a = xmalloc(0);
     FREE_AUTO void *b = xcalloc(0, 8);
@@ -289,7 +289,7 @@ int main(void)
         cmocka_unit_test(out_of_memory_ends_the_program_with_one_line),
         cmocka_unit_test(an_overflowing_size_ends_the_program_with_one_line),
         cmocka_unit_test(growing_out_of_memory_ends_the_program_with_one_line),
-        cmocka_unit_test(nothing_can_be_allocated),
+        cmocka_unit_test(an_allocation_of_no_bytes_gives_a_pointer),
         cmocka_unit_test(text_can_be_copied_and_formatted),
         cmocka_unit_test(a_freed_pointer_is_null),
     };

@@ -135,7 +135,7 @@ static void a_length_without_bytes_is_bad(void **state)
     assert_false(cur_done(&c));
 }
 
-static void nothing_is_done_at_once(void **state)
+static void an_empty_input_is_read_completely(void **state)
 {
     struct cur c = cur_of(NULL, 0);
 
@@ -164,7 +164,7 @@ static void a_count_that_fits_exactly_is_taken(void **state)
     assert_false(c.bad);
 }
 
-static void what_was_put_is_read_back(void **state)
+static void put_values_are_read_back(void **state)
 {
     BUF_AUTO struct buf b;
     FREE_AUTO char *s = NULL;
@@ -205,10 +205,10 @@ int main(void)
         cmocka_unit_test(a_count_that_cannot_fit_is_refused),
         cmocka_unit_test(leftover_bytes_are_not_done),
         cmocka_unit_test(a_length_without_bytes_is_bad),
-        cmocka_unit_test(nothing_is_done_at_once),
+        cmocka_unit_test(an_empty_input_is_read_completely),
         cmocka_unit_test(an_empty_run_differs_from_a_bad_one),
         cmocka_unit_test(a_count_that_fits_exactly_is_taken),
-        cmocka_unit_test(what_was_put_is_read_back),
+        cmocka_unit_test(put_values_are_read_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,12 +48,12 @@ static void assert_reads(const char *text, const char *json)
     assert_string_equal(out, json);
 }
 
-static void a_key_that_is_there_twice_is_refused(void **state)
+static void a_duplicate_key_is_refused(void **state)
 {
     assert_refused("a: 1\nb: 2\na: 3\n", "f.yaml:3:1: the key \"a\" is there twice");
 }
 
-static void a_key_that_is_there_twice_in_a_nested_map_is_refused(void **state)
+static void a_duplicate_key_in_a_nested_map_is_refused(void **state)
 {
     assert_refused("x: {a: 1, a: 2}\n", "f.yaml:1:11: the key \"a\" is there twice");
 }
@@ -157,7 +157,7 @@ static void more_than_the_bound_is_refused(void **state)
     assert_refused_len(text, CONF_MAX_BYTES + 1, "f.yaml: more than 4194304 bytes");
 }
 
-static void nothing_is_null(void **state)
+static void an_empty_text_is_null(void **state)
 {
     assert_reads("", "null");
     assert_reads("# all of it commented out\n", "null");
@@ -172,7 +172,7 @@ static void plain_scalars_follow_the_core_schema(void **state)
     assert_reads("[1.5, -.5, 1., 1e3, 1.25E-2]", "[1.5,-0.5,1.0,1000.0,0.012500000000000001]");
 }
 
-static void words_that_only_look_special_are_strings(void **state)
+static void text_that_resembles_a_number_or_boolean_is_a_string(void **state)
 {
     assert_reads("[yes, no, on, off, nULL, tRUE]",
                  "[\"yes\",\"no\",\"on\",\"off\",\"nULL\",\"tRUE\"]");
@@ -358,8 +358,8 @@ static void lookups_follow_the_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_that_is_there_twice_is_refused),
-        cmocka_unit_test(a_key_that_is_there_twice_in_a_nested_map_is_refused),
+        cmocka_unit_test(a_duplicate_key_is_refused),
+        cmocka_unit_test(a_duplicate_key_in_a_nested_map_is_refused),
         cmocka_unit_test(an_anchor_is_refused),
         cmocka_unit_test(an_alias_is_refused),
         cmocka_unit_test(a_tag_is_refused),
@@ -375,9 +375,9 @@ int main(void)
         cmocka_unit_test(a_nul_is_refused),
         cmocka_unit_test(bytes_that_are_no_utf8_are_refused),
         cmocka_unit_test(more_than_the_bound_is_refused),
-        cmocka_unit_test(nothing_is_null),
+        cmocka_unit_test(an_empty_text_is_null),
         cmocka_unit_test(plain_scalars_follow_the_core_schema),
-        cmocka_unit_test(words_that_only_look_special_are_strings),
+        cmocka_unit_test(text_that_resembles_a_number_or_boolean_is_a_string),
         cmocka_unit_test(quoted_and_tagged_scalars_are_strings),
         cmocka_unit_test(keys_are_strings_as_written),
         cmocka_unit_test(maps_and_lists_nest),

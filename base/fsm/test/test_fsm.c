@@ -73,7 +73,7 @@ static void assert_table_is_refused(struct fsm_row row, const char *why)
     assert_string_equal(err.msg, why);
 }
 
-static void a_pair_that_is_there_twice_is_refused(void **state)
+static void a_duplicate_pair_is_refused(void **state)
 {
     assert_table_is_refused((struct fsm_row){OFF, PRESS, OFF, 0},
                             "lamp: rows 0 and 1 are both for state off, event press");
@@ -137,7 +137,7 @@ static void any_state_matches_when_there_is_no_own_row(void **state)
     assert_int_equal(s, BROKEN);
 }
 
-static void any_state_is_only_one_below_the_boundary_if_there_is_one(void **state)
+static void any_state_matches_only_below_the_boundary(void **state)
 {
     const struct fsm_row hit[] = {{FSM_ANY, HIT, BROKEN, ACT_NONE}};
     struct fsm m = lamp_with(hit, 1);
@@ -183,7 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_illegal_pair_changes_nothing_and_is_named),
         cmocka_unit_test(an_unknown_event_is_illegal),
-        cmocka_unit_test(a_pair_that_is_there_twice_is_refused),
+        cmocka_unit_test(a_duplicate_pair_is_refused),
         cmocka_unit_test(a_row_for_an_unknown_state_is_refused),
         cmocka_unit_test(a_row_to_an_unknown_state_is_refused),
         cmocka_unit_test(a_row_to_any_state_is_refused),
@@ -192,7 +192,7 @@ int main(void)
         cmocka_unit_test(a_sound_table_passes),
         cmocka_unit_test(a_step_gives_the_next_state_and_the_action),
         cmocka_unit_test(any_state_matches_when_there_is_no_own_row),
-        cmocka_unit_test(any_state_is_only_one_below_the_boundary_if_there_is_one),
+        cmocka_unit_test(any_state_matches_only_below_the_boundary),
         cmocka_unit_test(an_own_row_wins_over_any_state),
         cmocka_unit_test(the_graph_has_the_rows_in_table_order),
     };

@@ -254,7 +254,7 @@ static void a_body_that_is_no_object_is_refused(void **state)
                "not an object");
 }
 
-static void a_body_with_a_key_twice_is_refused(void **state)
+static void a_body_with_a_duplicate_key_is_refused(void **state)
 {
     assert_has(
         ask(*state, "POST /object HTTP/1.1\r\nContent-Length: 13\r\n" END "{\"a\":1,\"a\":2}"),
@@ -379,7 +379,7 @@ static void run_until_closed(struct fixture *f)
         assert_int_equal(loop_run(f->loop, NULL), 0);
 }
 
-static void an_answer_after_the_server_has_gone_goes_nowhere(void **state)
+static void an_answer_after_the_server_is_destroyed_is_discarded(void **state)
 {
     struct fixture *f = *state;
     size_t len;
@@ -397,7 +397,7 @@ static void talk_and_leave(struct client *c, struct link *l)
     shutdown(l->fd, SHUT_RDWR);
 }
 
-static void an_answer_to_a_peer_that_has_left_does_no_harm(void **state)
+static void an_answer_to_a_closed_connection_is_discarded(void **state)
 {
     struct fixture *f = *state;
 
@@ -426,7 +426,7 @@ static void talk_until_first(struct client *c, struct link *l)
     link_read_until(l, &c->answer, "first\n");
 }
 
-static void the_owner_is_told_when_a_streams_peer_leaves(void **state)
+static void the_owner_is_notified_when_a_streams_peer_closes(void **state)
 {
     struct fixture *f = *state;
 
@@ -436,7 +436,7 @@ static void the_owner_is_told_when_a_streams_peer_leaves(void **state)
     assert_int_equal(f->closed, 1);
 }
 
-static void a_stream_is_closed_when_the_server_goes(void **state)
+static void a_stream_is_closed_when_the_server_is_destroyed(void **state)
 {
     struct fixture *f = *state;
 
@@ -447,7 +447,7 @@ static void a_stream_is_closed_when_the_server_goes(void **state)
     assert_int_equal(f->closed, 1);
 }
 
-static void a_stream_begun_for_a_gone_peer_is_closed_later(void **state)
+static void a_stream_begun_after_its_peer_has_closed_is_closed_later(void **state)
 {
     struct fixture *f = *state;
 
@@ -460,7 +460,7 @@ static void a_stream_begun_for_a_gone_peer_is_closed_later(void **state)
     assert_int_equal(f->closed, 1);
 }
 
-static void a_stream_begun_for_a_gone_peer_may_be_ended(void **state)
+static void a_stream_begun_after_its_peer_has_closed_may_be_ended(void **state)
 {
     struct fixture *f = *state;
 
@@ -488,7 +488,7 @@ static void on_flood(struct httpd_req *req, void *arg)
     f->stream = NULL;
 }
 
-static void a_reader_that_is_too_slow_is_told_to_the_sender(void **state)
+static void sending_to_a_slow_reader_fails(void **state)
 {
     struct fixture *f = *state;
 
@@ -577,7 +577,7 @@ static int timers(const struct fixture *f)
     return n;
 }
 
-static void who_serves_nobody_has_no_timer(void **state)
+static void a_server_without_connections_has_no_timer(void **state)
 {
     struct fixture *f = *state;
 
@@ -587,7 +587,7 @@ static void who_serves_nobody_has_no_timer(void **state)
         event_base_loop(loop_base(f->loop), EVLOOP_ONCE);
 }
 
-static void a_request_that_does_not_arrive_in_time_is_hung_up_on(void **state)
+static void a_connection_whose_request_is_late_is_closed(void **state)
 {
     assert_string_equal(ask(*state, "GET /echo/1 HTTP/1.1\r\nX-Te"), "");
 }
@@ -623,7 +623,7 @@ static void on_endless(struct httpd_req *req, void *arg)
     pump(f);
 }
 
-static void a_reader_that_takes_nothing_is_hung_up_on(void **state)
+static void a_connection_whose_reader_takes_nothing_is_closed(void **state)
 {
     struct fixture *f = *state;
     sem_t enough;
@@ -680,7 +680,7 @@ int main(void)
         TEST(a_body_of_exactly_the_limit_is_taken),
         TEST(a_body_that_is_no_json_is_explained),
         TEST(a_body_that_is_no_object_is_refused),
-        TEST(a_body_with_a_key_twice_is_refused),
+        TEST(a_body_with_a_duplicate_key_is_refused),
         TEST(a_refusal_that_is_no_utf8_is_still_json),
         TEST(an_object_comes_back),
         TEST(parameters_query_and_body_reach_the_handler),
@@ -689,25 +689,25 @@ int main(void)
         TEST(a_connection_serves_more_than_one_request),
         TEST(pipelined_requests_are_answered_in_order),
         TEST(a_handler_may_answer_later),
-        TEST(an_answer_after_the_server_has_gone_goes_nowhere),
-        TEST(an_answer_to_a_peer_that_has_left_does_no_harm),
+        TEST(an_answer_after_the_server_is_destroyed_is_discarded),
+        TEST(an_answer_to_a_closed_connection_is_discarded),
         TEST(a_stream_sends_chunks_and_ends),
         TEST(a_stream_to_an_http_1_0_peer_ends_with_the_connection),
-        TEST(the_owner_is_told_when_a_streams_peer_leaves),
-        TEST(a_stream_is_closed_when_the_server_goes),
-        TEST(a_stream_begun_for_a_gone_peer_is_closed_later),
-        TEST(a_stream_begun_for_a_gone_peer_may_be_ended),
-        TEST(a_reader_that_is_too_slow_is_told_to_the_sender),
+        TEST(the_owner_is_notified_when_a_streams_peer_closes),
+        TEST(a_stream_is_closed_when_the_server_is_destroyed),
+        TEST(a_stream_begun_after_its_peer_has_closed_is_closed_later),
+        TEST(a_stream_begun_after_its_peer_has_closed_may_be_ended),
+        TEST(sending_to_a_slow_reader_fails),
         TEST(a_message_over_the_bound_is_refused_at_once),
         cmocka_unit_test_setup_teardown(a_connection_over_the_limit_is_closed_at_once,
                                         setup_two_conns, teardown),
         cmocka_unit_test_setup_teardown(closed_connections_do_not_count, setup_two_conns, teardown),
-        cmocka_unit_test_setup_teardown(a_request_that_does_not_arrive_in_time_is_hung_up_on,
+        cmocka_unit_test_setup_teardown(a_connection_whose_request_is_late_is_closed,
                                         setup_impatient, teardown),
-        TEST(who_serves_nobody_has_no_timer),
+        TEST(a_server_without_connections_has_no_timer),
         TEST(a_post_without_a_length_has_an_empty_body),
-        cmocka_unit_test_setup_teardown(a_reader_that_takes_nothing_is_hung_up_on, setup_impatient,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(a_connection_whose_reader_takes_nothing_is_closed,
+                                        setup_impatient, teardown),
         TEST(an_address_that_is_a_name_is_refused),
         TEST(a_port_in_use_is_refused),
     };

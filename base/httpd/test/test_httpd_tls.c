@@ -146,7 +146,7 @@ static void a_client_refuses_a_server_of_another_authority(void **state)
     assert_false(f->client.connected);
 }
 
-static void the_handler_sees_who_asks(void **state)
+static void the_handler_sees_the_subject_of_the_peer(void **state)
 {
     struct fixture *f = *state;
     const char *answer = ask_as(f, pki_ctx(&f->ours, "alice", &f->ours));
@@ -160,7 +160,7 @@ static void talk_until_first(struct client *c, struct link *l)
     link_read_until(l, &c->answer, "first\n");
 }
 
-static void the_owner_is_told_when_a_streams_peer_leaves(void **state)
+static void the_owner_is_notified_when_a_streams_peer_closes(void **state)
 {
     struct fixture *f = *state;
 
@@ -171,7 +171,7 @@ static void the_owner_is_told_when_a_streams_peer_leaves(void **state)
     assert_int_equal(f->closed, 1);
 }
 
-static void a_stream_is_closed_when_the_server_goes(void **state)
+static void a_stream_is_closed_when_the_server_is_destroyed(void **state)
 {
     struct fixture *f = *state;
 
@@ -201,9 +201,9 @@ int main(void)
         TEST(a_client_of_another_authority_gets_nothing),
         TEST(a_client_with_an_expired_certificate_gets_nothing),
         TEST(a_client_refuses_a_server_of_another_authority),
-        TEST(the_handler_sees_who_asks),
-        TEST(the_owner_is_told_when_a_streams_peer_leaves),
-        TEST(a_stream_is_closed_when_the_server_goes),
+        TEST(the_handler_sees_the_subject_of_the_peer),
+        TEST(the_owner_is_notified_when_a_streams_peer_closes),
+        TEST(a_stream_is_closed_when_the_server_is_destroyed),
         TEST(new_connections_use_the_refreshed_certificate),
     };
 

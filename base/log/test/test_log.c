@@ -92,7 +92,7 @@ static const char *after_time(const char *record)
     return end + 2;
 }
 
-static void a_full_disk_is_counted_and_told_later(void **state)
+static void records_lost_to_a_full_disk_are_counted_and_reported_later(void **state)
 {
     struct fixture *f = *state;
     unsigned long before = log_lost();
@@ -110,7 +110,7 @@ static void a_full_disk_is_counted_and_told_later(void **state)
     assert_null(strstr(text, "lost 1"));
 }
 
-static void the_loss_is_told_once(void **state)
+static void a_loss_of_records_is_reported_once(void **state)
 {
     struct fixture *f = *state;
     const char *first;
@@ -244,7 +244,7 @@ static void records_above_the_level_are_dropped(void **state)
     assert_non_null(strstr(text, "error tester: e\n"));
 }
 
-static void who_debugs_sees_microseconds(void **state)
+static void debug_records_have_microseconds(void **state)
 {
     struct fixture *f = *state;
     const char *text;
@@ -289,8 +289,8 @@ static void records_of_two_threads_do_not_mix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_full_disk_is_counted_and_told_later),
-        TEST(the_loss_is_told_once),
+        TEST(records_lost_to_a_full_disk_are_counted_and_reported_later),
+        TEST(a_loss_of_records_is_reported_once),
         TEST(a_full_pipe_that_does_not_block_loses_records),
         TEST(a_long_record_is_cut_to_4096_bytes),
         TEST(an_escape_is_not_cut_in_two),
@@ -301,7 +301,7 @@ int main(void)
         TEST(an_unknown_level_is_refused),
         TEST(every_level_is_known),
         TEST(records_above_the_level_are_dropped),
-        TEST(who_debugs_sees_microseconds),
+        TEST(debug_records_have_microseconds),
         TEST(records_of_two_threads_do_not_mix),
     };
 

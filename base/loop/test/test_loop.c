@@ -91,7 +91,7 @@ static void destroying_nothing_is_fine(void **state)
     loop_destroy(NULL);
 }
 
-static void a_disarmed_timer_does_not_come(void **state)
+static void a_disarmed_timer_does_not_fire(void **state)
 {
     struct fixture *f = *state;
 
@@ -103,7 +103,7 @@ static void a_disarmed_timer_does_not_come(void **state)
     run(f);
 }
 
-static void an_idle_timer_does_not_come(void **state)
+static void an_idle_timer_does_not_fire(void **state)
 {
     struct fixture *f = *state;
 
@@ -161,7 +161,7 @@ static void arming_an_armed_timer_moves_it(void **state)
     assert_int_equal(f->calls, 1);
 }
 
-static void a_timer_comes_once(void **state)
+static void a_timer_fires_once(void **state)
 {
     struct fixture *f = *state;
 
@@ -182,7 +182,7 @@ static void on_destroy_timer(void *arg)
     loop_stop(f->loop);
 }
 
-static void a_timer_may_end_inside_its_callback(void **state)
+static void a_timer_may_be_destroyed_inside_its_callback(void **state)
 {
     struct fixture *f = *state;
 
@@ -201,7 +201,7 @@ static void on_ready(int fd, int events, void *arg)
     loop_stop(f->loop);
 }
 
-static void a_descriptor_without_interest_stays_silent(void **state)
+static void a_descriptor_without_watched_events_is_not_reported(void **state)
 {
     struct fixture *f = *state;
 
@@ -233,7 +233,7 @@ static void a_descriptor_is_level_triggered(void **state)
     assert_int_equal(f->events, LOOP_READ);
 }
 
-static void interest_can_be_changed(void **state)
+static void the_watched_events_can_be_changed(void **state)
 {
     struct fixture *f = *state;
 
@@ -282,7 +282,7 @@ static void on_close_and_open(void *arg)
     assert_int_equal(write(f->pipe[1], "x", 1), 1);
 }
 
-static void a_number_that_is_used_again_within_a_turn_is_another_descriptor(void **state)
+static void a_descriptor_number_that_is_reused_within_a_turn_is_another_watch(void **state)
 {
     struct fixture *f = *state;
 
@@ -301,7 +301,7 @@ static void on_ready_destroy(int fd, int events, void *arg)
     loop_stop(f->loop);
 }
 
-static void a_descriptor_may_end_inside_its_callback(void **state)
+static void a_watch_may_be_destroyed_inside_its_callback(void **state)
 {
     struct fixture *f = *state;
 
@@ -328,7 +328,7 @@ static void a_signal_is_reported(void **state)
     assert_int_equal(f->events, SIGUSR1);
 }
 
-static void a_write_to_nobody_does_not_kill(void **state)
+static void a_write_to_a_closed_pipe_does_not_end_the_program(void **state)
 {
     struct fixture *f = *state;
 
@@ -383,7 +383,7 @@ static void a_post_from_a_post_waits_for_the_next_turn(void **state)
     assert_string_equal(f->order, "1ab");
 }
 
-static void what_is_queued_is_run_when_the_loop_ends(void **state)
+static void queued_posts_are_run_when_the_loop_is_destroyed(void **state)
 {
     struct fixture *f = *state;
 
@@ -458,25 +458,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(destroying_nothing_is_fine),
-        TEST(a_disarmed_timer_does_not_come),
-        TEST(an_idle_timer_does_not_come),
+        TEST(a_disarmed_timer_does_not_fire),
+        TEST(an_idle_timer_does_not_fire),
         TEST(a_timer_is_never_early),
         TEST(a_timer_counts_from_when_it_is_armed),
         TEST(arming_an_armed_timer_moves_it),
-        TEST(a_timer_comes_once),
-        TEST(a_timer_may_end_inside_its_callback),
-        TEST(a_descriptor_without_interest_stays_silent),
+        TEST(a_timer_fires_once),
+        TEST(a_timer_may_be_destroyed_inside_its_callback),
+        TEST(a_descriptor_without_watched_events_is_not_reported),
         TEST(a_descriptor_reports_what_it_is_ready_for),
         TEST(a_descriptor_is_level_triggered),
-        TEST(interest_can_be_changed),
+        TEST(the_watched_events_can_be_changed),
         TEST(a_poked_descriptor_is_called_once_as_if_it_were_ready),
-        TEST(a_number_that_is_used_again_within_a_turn_is_another_descriptor),
-        TEST(a_descriptor_may_end_inside_its_callback),
+        TEST(a_descriptor_number_that_is_reused_within_a_turn_is_another_watch),
+        TEST(a_watch_may_be_destroyed_inside_its_callback),
         TEST(a_signal_is_reported),
-        TEST(a_write_to_nobody_does_not_kill),
+        TEST(a_write_to_a_closed_pipe_does_not_end_the_program),
         TEST(posts_run_in_their_order),
         TEST(a_post_from_a_post_waits_for_the_next_turn),
-        TEST(what_is_queued_is_run_when_the_loop_ends),
+        TEST(queued_posts_are_run_when_the_loop_is_destroyed),
         TEST(posts_from_other_threads_all_arrive),
         TEST(stopping_twice_ends_one_run_only),
         TEST(the_wall_clock_is_in_milliseconds_since_1970),

@@ -140,7 +140,7 @@ static void every_altered_byte_and_every_cut_is_refused(void **state)
     assert_refused(f->other, "news", SAYS, 8, &s, "malformed");
 }
 
-static void a_statement_is_known_to_be_its_signers(void **state)
+static void a_verified_statement_names_its_signer(void **state)
 {
     const struct fixture *f = *state;
     struct tls_signed s = signed_of(f);
@@ -153,7 +153,7 @@ static void a_statement_is_known_to_be_its_signers(void **state)
 }
 
 /* A buffer that has no room left gets one clear error. */
-static void what_does_not_fit_is_refused(void **state)
+static void a_certificate_that_exceeds_its_buffer_is_refused(void **state)
 {
     const struct fixture *f = *state;
     BUF_AUTO struct buf cert = {0}, signature = {0};
@@ -175,8 +175,8 @@ int main(void)
         TEST(a_certificate_that_has_ended_is_refused),
         TEST(another_holder_of_the_same_authority_cannot_sign_for_it),
         TEST(every_altered_byte_and_every_cut_is_refused),
-        TEST(a_statement_is_known_to_be_its_signers),
-        TEST(what_does_not_fit_is_refused),
+        TEST(a_verified_statement_names_its_signer),
+        TEST(a_certificate_that_exceeds_its_buffer_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

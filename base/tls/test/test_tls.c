@@ -261,7 +261,7 @@ static void a_missing_file_is_named(void **state)
     assert_int_equal(err.code, ENOENT);
 }
 
-static void a_context_knows_whose_its_own_certificate_is(void **state)
+static void a_context_gives_the_subject_of_its_own_certificate(void **state)
 {
     struct fixture *f = *state;
     struct tls_ctx *t = create_from(&f->red, "ca.pem", "x-1.pem", "x-1.key", NULL);
@@ -410,7 +410,7 @@ int main(void)
         TEST(an_ipv4_address_of_the_certificate_is_accepted),
         TEST(an_ipv6_address_of_the_certificate_is_accepted),
         TEST(a_missing_file_is_named),
-        TEST(a_context_knows_whose_its_own_certificate_is),
+        TEST(a_context_gives_the_subject_of_its_own_certificate),
         TEST(a_trust_bundle_that_is_no_pem_is_named),
         TEST(a_key_of_another_certificate_is_refused),
         TEST(an_encrypted_key_is_refused_without_asking),
