@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dvm-operator: makes DVMs on Kubernetes what their DvmCluster objects say; wires the parts. */
+/* dvm-operator: runs DVMs on Kubernetes as DvmCluster objects describe them. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/kube/kube.h"
@@ -194,8 +194,8 @@ static int open_metrics(struct program *p, const char *where, struct err *err)
     return 0;
 }
 
-/* Each head that is followed takes a few descriptors; the hard limit is the administrator's word.
- */
+/* Each head needs a few descriptors. The soft limit is raised up to the hard limit, which the
+ * administrator has set. */
 static void raise_limits(void)
 {
     struct rlimit l;

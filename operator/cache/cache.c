@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reflector: list in pages, watch from there, resume, list anew when the server has forgotten. */
+/* A local copy of one collection of the API server, kept by list and watch.
+ *
+ * Input: pages of a list, events of a watch, and the answers to our own writes. Output: the store,
+ * and the owner's callbacks on_change and on_synced.
+ *
+ * States. Listing: pages are read until the last one, then objects that no page has shown are
+ * removed. Watching: events are applied in order. Waiting: the back-off timer runs after a failure.
+ *
+ * Always true: at most one list or watch runs; an object of the store is never replaced by an older
+ * version, unless the server itself has gone back in time (a restored backup); on_change is called
+ * only after the store has changed.
+ *
+ * Failures: a watch that ends is resumed from the last version; after 410 the collection is listed
+ * anew; any other failure is repeated with back-off. */
 #include "operator/cache/cache.h"
 
 #include "base/buf/buf.h"
@@ -16,10 +29,9 @@
 #define PAGE 500
 #define BACKOFF_MIN_MS 200
 #define BACKOFF_MAX_MS 30000
-/* A watch that has lived so long was no failure: what ends it doesn't count as one more in a row.
- */
+/* A watch that lived at least this long does not count as a failure when it ends. */
 #define LIVED_MS 5000
-/* Refusals in a row of a version that we think is good, until we stop believing in it. */
+/* Consecutive refusals of a version after which the collection is listed anew. */
 #define REFUSALS_MAX 3
 
 struct cache {
@@ -31,16 +43,16 @@ struct cache {
     struct store store;
     struct loop_timer *retry;
     unsigned long request; /* the list or watch that runs; 0: none */
-    unsigned failures;     /* in a row */
-    unsigned refusals;     /* of watches, in a row */
-    uint64_t opened_ms;    /* when the watch was agreed to; 0: not yet */
-    char *version;         /* where a watch resumes; NULL before the first list */
+    unsigned failures;     /* consecutive */
+    unsigned refusals;     /* of watches, consecutive */
+    uint64_t opened_ms;    /* when the server accepted the watch; 0: not yet */
+    char *version;         /* the version from which a watch resumes; NULL before the first list */
     bool must_list;
     bool connected, synced, lost_told;
     /* while listing */
     char *list_version;
-    char *token; /* of the next page */
-    bool back;   /* the server has gone back in time */
+    char *token; /* names the next page */
+    bool back;   /* the server's versions have gone back */
 };
 
 static void go_on(void *arg);
@@ -55,8 +67,8 @@ static void set_text(char **to, const char *text)
 
 /* --- objects */
 
-/* A copy without what nobody reads; `kind` and `api_version` are filled in where absent (may be
- * NULL). */
+/* A copy without the fields that no caller reads. `kind` and `api_version` (NULL: unknown) are
+ * added if absent. */
 static json_t *trim_object(const json_t *object, const char *kind, const char *api_version)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)object);
@@ -77,7 +89,7 @@ static void report_change(struct cache *c, const json_t *object, bool deleted)
         c->opts.on_change(object, deleted, c->opts.arg);
 }
 
-/* Puts a trimmed copy in and tells of it. */
+/* Stores a trimmed copy and calls on_change if it has changed the store. */
 static void take_object(struct cache *c, json_t *object, const struct store_how *how)
 {
     FREE_AUTO char *key = store_key_of(object);
@@ -92,7 +104,7 @@ static void take_object(struct cache *c, json_t *object, const struct store_how 
     json_decref(object);
 }
 
-/* --- when the server is away */
+/* --- back-off */
 
 static uint64_t backoff_ms(struct cache *c)
 {
@@ -179,7 +191,8 @@ static void on_list(int status, const json_t *body, const struct err *err, void 
     bool good = status >= 200 && status < 300 && *store_version_of(body) &&
                 json_is_array(json_object_get(body, "items"));
     if (!good) {
-        /* 410: the pages took longer than the server remembers. In any case from the first page. */
+        /* 410 means that the pages took longer than the server keeps a version. In any case the
+         * list begins with its first page. */
         set_text(&c->list_version, NULL);
         set_text(&c->token, NULL);
         note_loss(c, err->msg[0] ? err->msg : "what it has answered is no list");
@@ -354,7 +367,8 @@ void cache_put(struct cache *c, const json_t *object)
 
     if (!key)
         return;
-    /* Unknown here and not newer than what the watch has told: it has been deleted since. */
+    /* The watch has reported a later version than this object's, and the store has no such object:
+     * it has been deleted since. */
     if (!store_get(&c->store, key) && store_version_cmp(store_version_of(object), c->version) <= 0)
         return;
     store_put(&c->store, key, trim_object(object, NULL, NULL), &how);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reflector, store and work queue: a local copy of a collection, and the keys whose owner has work.
- */
+/* A local copy of a collection of the API server, and the queue of the keys that need work. */
 #ifndef OPERATOR_CACHE_CACHE_H
 #define OPERATOR_CACHE_CACHE_H
 
 #include "operator/kube/kube.h"
 
-/* List (in pages of 500), then watch from its resourceVersion with bookmarks; resumes where it
- * stopped, lists anew after 410, backs off (0.2 s doubling to 30 s, with jitter, reset by success)
- * when the server is away. Idle it sends nothing. */
+/* Lists the collection in pages of 500, then watches it with bookmarks from the version of the
+ * list. A watch that ends is resumed; after 410 the collection is listed anew. Failures are
+ * repeated with back-off: 0.2 s, doubled up to 30 s, with jitter, reset by a success. An idle cache
+ * sends no request. */
 struct cache;
 struct cache_opts {
     const char *path;           /* "/apis/apps/v1/namespaces/x/statefulsets" */
     const char *label_selector; /* NULL: all; unescaped */
-    /* Called after the store has changed; `object` is the new one, or the last known one of a
-     * deletion. */
+    /* Called after the store has changed. `object` is the new one; for a deletion the last known
+     * one. */
     void (*on_change)(const json_t *object, bool deleted, void *arg);
     void (*on_synced)(void *arg); /* after the first whole list, once; may be NULL */
     void *arg;
@@ -23,27 +23,28 @@ struct cache *cache_create(struct loop *loop, struct kube *kube, const struct ca
                            struct err *err);
 void cache_destroy(struct cache *c);
 bool cache_synced(const struct cache *c);
-/* True while list or watch works; false from the first failure until the next success. */
+/* False from the first failure of list or watch until the next success. */
 bool cache_connected(const struct cache *c);
-/* Borrowed until the next turn of the loop; NULL if unknown. */
+/* Borrowed until the next turn of the loop; NULL: no such object. */
 const json_t *cache_get(const struct cache *c, const char *ns, const char *name);
-/* Each object in no order; `fn` must not change the cache. */
+/* Calls `fn` for each object, in no order. `fn` must not change the cache. */
 void cache_each(const struct cache *c, void (*fn)(const json_t *object, void *arg), void *arg);
 size_t cache_count(const struct cache *c);
-/* Our own write's answer, put in before the watch tells it (copied; newer resourceVersion only). */
+/* Stores a copy of the answer to our own write, if it is newer, before the watch reports it. */
 void cache_put(struct cache *c, const json_t *object);
 
-/* Keys "namespace/name" with work to do: each at most once in the queue; one that comes while it is
- * being worked on runs again afterwards; failed ones back off (0.05 s doubling to 60 s). `work`
- * answers later by queue_done(). */
+/* Keys "namespace/name" that need work. A key is in the queue at most once; one that is added while
+ * work() has it runs again afterwards. A failed key is repeated with back-off: 0.05 s, doubled up
+ * to 60 s. The owner reports the end of work() by queue_done(). */
 struct queue;
 struct queue *queue_create(struct loop *loop, void (*work)(const char *key, void *arg), void *arg);
 void queue_destroy(struct queue *q);
 void queue_add(struct queue *q, const char *key);
-void queue_add_after(struct queue *q, const char *key, uint64_t delay_ms); /* the earliest wins */
+void queue_add_after(struct queue *q, const char *key,
+                     uint64_t delay_ms); /* the earliest time wins */
 void queue_done(struct queue *q, const char *key,
-                bool ok);                            /* `key` may be the one that work() got */
-void queue_forget(struct queue *q, const char *key); /* the object is gone */
+                bool ok); /* `key` may be the pointer that work() was given */
+void queue_forget(struct queue *q, const char *key); /* the object has been deleted */
 size_t queue_depth(const struct queue *q);
 
 #endif

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work queue: keys in order of arrival, each once, with back-off for those that fail. */
+/* The work queue: keys in the order of their arrival, with back-off for those that fail.
+ *
+ * Input: queue_add(), queue_add_after() and queue_done(). Output: calls of work() for one key.
+ *
+ * States of a key. Ready: it is in the list `ready`. Waiting: it has a time (due_ms). Running:
+ * work() has been called for it, queue_done() not yet. A key that is added while it is running
+ * becomes ready when that run is done.
+ *
+ * Always true: a key is in `ready` at most once and runs at most once at a time; at most
+ * RUNNING_MAX keys run; the earliest time that was asked for counts.
+ *
+ * Failures: a key whose run has failed waits longer after each consecutive failure. queue_forget()
+ * of a running key takes effect when its run is done. */
 #include "base/buf/buf.h"
 #include "operator/cache/cache.h"
 
@@ -16,13 +28,13 @@
 struct item {
     struct queue *queue;
     char *key;
-    bool ready;              /* is on queue->ready */
+    bool ready;              /* is in queue->ready */
     bool running;            /* work() has been called, queue_done() not yet */
-    bool again;              /* came while it was running */
-    bool forgotten;          /* while it was running */
-    unsigned failures;       /* in a row */
-    uint64_t due_ms;         /* NEVER: not waiting for a time */
-    struct loop_timer *wait; /* NULL until it is needed */
+    bool again;              /* was added while it was running */
+    bool forgotten;          /* was forgotten while it was running */
+    unsigned failures;       /* consecutive */
+    uint64_t due_ms;         /* NEVER: it does not wait */
+    struct loop_timer *wait; /* created when it is first needed */
     struct item *prev, *next;
     UT_hash_handle hh;
 };
@@ -131,7 +143,7 @@ static void on_due(void *arg)
     item_ready(arg);
 }
 
-/* The earliest of what it waits for and `due_ms` counts. While it runs the time is only noted. */
+/* The earlier of the key's time and `due_ms` counts. While the key runs the time is only noted. */
 static void item_wait(struct item *it, uint64_t due_ms)
 {
     uint64_t now = loop_now_ms(it->queue->loop);
@@ -169,7 +181,7 @@ static void on_pump(void *arg)
 {
     struct queue *q = arg;
 
-    /* What work() adds is for the next turn, so that nobody keeps the loop. */
+    /* Keys that work() adds run in the next turn, so that the loop also serves its other events. */
     for (size_t n = q->nready; n > 0 && q->ready && q->nrunning < RUNNING_MAX; n--) {
         struct item *it = q->ready;
 

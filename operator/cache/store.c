@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of one collection by "namespace/name", kept in the order of their versions. */
+/* The objects of one collection by "namespace/name"; an object is replaced only by a newer
+ * version. */
 #include "operator/cache/store_private.h"
 
 #include "base/buf/buf.h"

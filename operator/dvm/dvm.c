@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Client of one head: follows its events, resumes after breaks, asks and is answered. */
+/* Client of one head: follows its event stream and sends requests to its control API.
+ *
+ * Input: lines of the event stream, answers, and the owner's requests. Output: on_event for each
+ * event, on_link for each change of the stream, on_done for each request.
+ *
+ * States of the stream. Open: lines arrive. Waiting: the timer `retry` runs after a failure.
+ *
+ * Always true: an event is reported once and in order, as (incarnation, number) tells; on_link
+ * alternates between up and down, after a first down at most.
+ *
+ * Failures: a broken stream is resumed behind the last event. If the head cannot resume (410, a new
+ * incarnation, a gap in the numbers), the stream starts without a position and the owner reads the
+ * whole view. A stream without a byte for SILENCE_MS counts as broken, since the head sends an
+ * empty line every 15 s. */
 #include "operator/dvm/dvm.h"
 
 #include "base/buf/buf.h"
@@ -32,15 +45,15 @@ struct dvm_client {
     struct loop *loop;
     struct http *http;
     bool http_is_ours;
-    struct dvm_client_opts opts; /* of which only callbacks and arg are used after the creation */
+    struct dvm_client_opts opts; /* after the creation only the callbacks and arg are used */
     char *base;                  /* "https://host:port" */
     char *connect, *ca_pem, *cert_pem, *key_pem;
     struct http_call *stream; /* NULL: waits for `retry` */
     struct loop_timer *retry;
-    unsigned failures; /* in a row */
+    unsigned failures; /* consecutive */
     bool up;
     bool down_told;
-    /* The last event that has been told; "" and 0: none that could be resumed after */
+    /* The last event that was reported; "" and 0: no position to resume from. */
     char incarnation[17];
     uint64_t number;
     struct ask *asks;
@@ -57,7 +70,7 @@ static void forget_position(struct dvm_client *c)
     c->number = 0;
 }
 
-/* The last thing done: the client may be gone afterwards. */
+/* Must be the caller's last step: the callback may destroy the client. */
 static void stream_down(struct dvm_client *c, const char *why)
 {
     unsigned shift = c->failures < 6 ? c->failures : 6;
@@ -83,15 +96,16 @@ static void on_open(void *arg)
         c->opts.on_link(true, "", c->opts.arg);
 }
 
-/* What can't be followed any more is read anew: the next stream begins without a position, and its
- * coming up makes the owner read the whole view. */
+/* The position is given up: the next stream begins without one, and its on_link(up) makes the owner
+ * read the whole view. */
 static void start_over(struct dvm_client *c, const char *why)
 {
     forget_position(c);
     stream_down(c, why);
 }
 
-/* 1: tell it, 0: known already or not our business, -1: the stream can't be trusted. */
+/* 1: report it; 0: it was reported before, or its type is unknown; -1: the stream is not as
+ * promised. */
 static int take_event(struct dvm_client *c, const json_t *o, struct api_event *e, struct err *err)
 {
     const char *incarnation = json_string_value(json_object_get(o, "incarnation"));
@@ -108,7 +122,7 @@ static int take_event(struct dvm_client *c, const json_t *o, struct api_event *e
     snprintf(c->incarnation, sizeof(c->incarnation), "%s", incarnation);
     c->number = number;
     const char *type = json_string_value(json_object_get(o, "type"));
-    bool known = !type; /* its absence is for the decoder to refuse */
+    bool known = !type; /* the decoder refuses an event without a type */
     for (int t = 0; t < API_EVENT_TYPES && !known; t++)
         known = strcmp(api_event_type_name((enum api_event_type)t), type) == 0;
     if (!known)
@@ -136,7 +150,7 @@ static void on_line(char *line, size_t len, void *arg)
     api_event_free(&e);
 }
 
-/* The decoded answer; for status >= 400 err has the head's words. NULL if there is none. */
+/* The decoded answer, NULL: there is none. For status >= 400 err has the head's message. */
 static json_t *answer_of(const char *name, const struct http_answer *a, int *status,
                          struct err *err)
 {
@@ -214,7 +228,7 @@ static void follow_events(void *arg)
         stream_down(c, err.msg);
 }
 
-/* --- asking */
+/* --- requests */
 
 static void ask_free(struct ask *a)
 {
@@ -317,7 +331,7 @@ int dvm_client_get_dvm(struct dvm_client *c, dvm_done_fn *on_done, void *arg, st
     return send_request(c, "GET", "/v1/dvm", NULL, on_done, arg, err);
 }
 
-/* --- making and ending */
+/* --- creation and destruction */
 
 struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_opts *opts,
                                      struct err *err)

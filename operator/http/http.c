@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HTTP client: libcurl's sockets and timer are the loop's, its news are told after it has returned.
- */
+/* HTTP client: libcurl runs on the loop's descriptors and timer.
+ *
+ * Input: the sockets and the timer that libcurl asks for, and its callbacks for headers, bodies and
+ * ends. Output: the callbacks on_open, on_line and on_end of each call.
+ *
+ * A call's states: running; accepted (a stream with 2xx headers); ended; cancelled. A call with
+ * something to report is in the list `ready`.
+ *
+ * Always true: the caller's callbacks are never called from inside libcurl, whose callbacks only
+ * take note; report_done() calls them afterwards, so a caller may start, cancel and destroy in any
+ * callback. `depth` and `pinned` keep the objects alive until their callback returns. on_end is
+ * called once, unless the call was cancelled.
+ *
+ * Failures: an answer or line above its limit, a timeout and a broken connection end the call with
+ * status 0 and a reason. */
 #include "operator/http/http.h"
 
 #include "base/buf/buf.h"
@@ -17,8 +30,8 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 #define CONNECTIONS_KEPT 64
-/* A stream's buffer holds what libcurl reads in one go (at most 100 times 16 KiB) behind a part of
- * a line. */
+/* The buffer of a stream holds a part of a line and what libcurl reads at once (at most 100 times
+ * 16 KiB). */
 #define STREAM_SLACK (2u << 20)
 
 struct http {
@@ -26,9 +39,9 @@ struct http {
     CURLM *multi;
     struct loop_timer *timer;
     struct http_call *calls;
-    struct http_call *ready; /* those with news, in order */
-    unsigned depth;          /* callbacks of ours on the stack */
-    bool dead;               /* destroyed inside one of them */
+    struct http_call *ready; /* calls with something to report, in order */
+    unsigned depth;          /* callbacks of callers that have not returned */
+    bool dead;               /* was destroyed inside one of them */
 };
 
 struct http_call {
@@ -38,15 +51,15 @@ struct http_call {
     struct curl_slist *connect_to;
     struct loop_timer *timer;
     struct http_call_opts
-        opts; /* of which only callbacks, arg and limits are used after the start */
+        opts; /* after the start only the callbacks, arg and the limits are used */
     struct buf in;
-    size_t scanned; /* bytes of `in` known to hold no end of line */
-    bool accepted;  /* a stream whose 2xx headers are there */
-    bool opened;    /* and on_open has been called */
-    bool queued;    /* is on http->ready */
-    bool ended;     /* libcurl is done with it */
-    bool pinned;    /* one of its callbacks is on the stack */
-    bool cancelled; /* in such a callback: freed when it returns */
+    size_t scanned; /* bytes of `in` that hold no end of line */
+    bool accepted;  /* a stream whose 2xx headers have arrived */
+    bool opened;    /* on_open has been called */
+    bool queued;    /* is in http->ready */
+    bool ended;     /* libcurl has finished it */
+    bool pinned;    /* one of its callbacks has not returned */
+    bool cancelled; /* was cancelled in such a callback, which frees it when it returns */
     char why[CURL_ERROR_SIZE + 128];
     char curl_why[CURL_ERROR_SIZE];
     CURLcode result;
@@ -78,7 +91,7 @@ static void call_queue(struct http_call *c)
     DL_APPEND2(c->http->ready, c, ready_prev, ready_next);
 }
 
-/* Nothing of libcurl or the loop knows the call afterwards. */
+/* Afterwards neither libcurl nor the loop has a pointer to the call. */
 static void call_detach(struct http_call *c)
 {
     if (c->queued)
@@ -115,9 +128,9 @@ void http_cancel(struct http_call *c)
     call_detach(c);
 }
 
-/* --- what is told to the caller, outside of libcurl */
+/* --- reports to the caller, outside of libcurl */
 
-/* Tells the end unless it has been cancelled. The call is pinned. */
+/* Calls on_end unless the call was cancelled. The call is pinned. */
 static void call_end(struct http_call *c, int status, const char *why)
 {
     struct http_answer answer = {.status = status, .why = status ? "" : why, .body = ""};
@@ -139,7 +152,7 @@ static void call_too_long(struct http_call *c, const char *what)
         snprintf(c->why, sizeof(c->why), "%s is longer than %zu bytes", what, c->opts.max_body);
 }
 
-/* Hands over the whole lines that are there and keeps what follows them. */
+/* Calls on_line for each whole line and keeps the rest. */
 static void call_lines(struct http_call *c)
 {
     size_t start = 0;
@@ -244,7 +257,7 @@ static void on_call_timeout(void *arg)
     leave_callback(h);
 }
 
-/* --- libcurl's callbacks: they take note and return */
+/* --- libcurl's callbacks: they only take note */
 
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
@@ -340,11 +353,11 @@ static int on_timer(CURLM *multi, long timeout_ms, void *arg)
     return 0;
 }
 
-/* --- making and ending */
+/* --- creation and destruction */
 
 struct http *http_create(struct loop *loop, struct err *err)
 {
-    /* Out of memory ends the program with one line in libcurl, too. */
+    /* When memory runs out in libcurl, too, the program ends with one line. */
     if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, xmalloc, free, xrealloc, xstrdup, xcalloc) !=
         CURLE_OK) {
         err_set(err, "cannot initialise libcurl");
@@ -380,7 +393,8 @@ void http_destroy(struct http *h)
         http_cancel(c);
     }
     enter_callback(h);
-    /* Closing what is kept open may still ask for sockets to be forgotten, but not for a timer. */
+    /* While libcurl closes kept connections it may still remove sockets, but must not arm the
+     * timer. */
     curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, NULL);
     loop_timer_destroy(h->timer);
     h->timer = NULL;
@@ -402,7 +416,7 @@ static CURLcode set_peer(struct http_call *c, const struct http_peer *p)
 
     if (p->ca_pem) {
         rc = rc ? rc : set_blob(c->easy, CURLOPT_CAINFO_BLOB, p->ca_pem);
-        /* Otherwise the system's directory of authorities would be trusted as well. */
+        /* By default libcurl also trusts the system's directory of authorities. */
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CAINFO, NULL);
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CAPATH, NULL);
     }
@@ -457,11 +471,11 @@ static CURLcode set_manners(struct http_call *c)
         {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
         {CURLOPT_DNS_CACHE_TIMEOUT, 0},
         {CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS},
-        /* A peer that has gone without a word is noticed within two minutes. */
+        /* A peer that vanishes without closing its connection is detected within two minutes. */
         {CURLOPT_TCP_KEEPALIVE, 1},
         {CURLOPT_TCP_KEEPIDLE, 30},
         {CURLOPT_TCP_KEEPINTVL, 10},
-        /* A call that is ended while its name is being resolved would wait for the resolver. */
+        /* Without it, the end of a call would wait for a name that is being resolved. */
         {CURLOPT_QUICK_EXIT, 1},
     };
     CURLcode rc = CURLE_OK;
@@ -504,7 +518,7 @@ struct http_call *http_start(struct http *h, const struct http_call_opts *opts, 
         return NULL;
     }
     loop_timer_arm(c->timer, opts->timeout_ms);
-    /* They are copied or done with: nothing may use them later. */
+    /* These texts are copied or used already. */
     c->opts.method = c->opts.url = NULL;
     c->opts.headers = NULL;
     c->opts.body = NULL;

@@ -9,30 +9,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Names are resolved by libcurl's own thread and are not cached, connections are kept and reused,
- * redirects are not followed, proxies come from `proxy` only (the environment is not asked).
- * Ignores SIGPIPE for the program: a write to a connection that the peer has closed is an error of
- * that call and nothing more. */
+/* Names are resolved by a thread of libcurl and are not cached. Connections are kept and used
+ * again. Redirects are not followed. A proxy comes from `proxy` only, never from the environment.
+ * SIGPIPE is ignored in the whole program: a write to a connection that the peer has closed is an
+ * error of that call. */
 struct http;
 struct http *http_create(struct loop *loop, struct err *err);
-/* Running calls end without their callbacks. Allowed inside a callback. */
+/* Calls that run end without their callbacks. Allowed inside a callback. */
 void http_destroy(struct http *h);
 
-/* What a connection needs; all copied by http_start(). */
+/* How to connect; http_start() copies all of it. */
 struct http_peer {
-    const char *ca_pem;   /* PEM bundle, the only authorities; NULL: the system's */
+    const char
+        *ca_pem; /* the only authorities that are trusted, as a PEM bundle; NULL: the system's */
     const char *cert_pem; /* NULL: none */
     const char *key_pem;
-    const char *connect; /* NULL, or "address:port" to connect to whatever the URL says */
+    const char *connect; /* "address:port" to connect to, in place of the URL's host; NULL: none */
     const char *proxy;   /* NULL: none */
     bool insecure;       /* the server's certificate is not checked */
     bool tls13_only;
 };
 
 struct http_answer {
-    int status; /* 0: no (whole) answer */
+    int status; /* 0: no answer, or not a whole one */
     const char *body;
-    size_t len;      /* for a stream that was accepted: 0 */
+    size_t len;      /* 0 for an accepted stream */
     const char *why; /* status 0: the reason; otherwise "" */
 };
 
@@ -43,26 +44,27 @@ struct http_call_opts {
     const void *body;           /* copied; NULL: none */
     size_t body_len;
     const struct http_peer *peer;
-    size_t max_body;     /* bytes of answer, or of one line; more ends the call with status 0 */
-    uint64_t timeout_ms; /* for the whole answer; for a stream until its headers are there */
-    uint64_t silence_ms; /* streams: ended after so long without a byte; 0: never */
-    /* Not NULL makes a stream of a 2xx answer: called for each line, without its end and
-     * NUL-terminated; other answers are collected as usual. */
+    size_t max_body;     /* bytes of the answer, or of one line of a stream; more ends the call with
+                            status 0 */
+    uint64_t timeout_ms; /* until the whole answer is there; for a stream until its headers are */
+    uint64_t silence_ms; /* a stream without a byte for so long is ended; 0: never */
+    /* Not NULL: a 2xx answer is a stream, and this is called for each line, NUL-terminated and
+     * without its end. Other answers are collected as usual. */
     void (*on_line)(char *line, size_t len, void *arg);
-    void (*on_open)(void *arg); /* streams: a 2xx answer has begun; may be NULL */
-    /* Once, never inside http_start(). A stream that was accepted and ended in order by the server
-     * has its status, one that broke has 0. */
+    void (*on_open)(void *arg); /* a stream's 2xx headers have arrived; may be NULL */
+    /* Called once, never inside http_start(). A stream that the server has ended regularly has its
+     * status, a broken one has 0. */
     void (*on_end)(const struct http_answer *answer, void *arg);
     void *arg;
 };
 struct http_call;
-/* NULL and err if the call can't even be set up. The handle is valid until on_end has been called
- * or http_cancel(). */
+/* NULL and err: the call cannot be set up. The handle is valid until on_end is called or
+ * http_cancel() returns. */
 struct http_call *http_start(struct http *h, const struct http_call_opts *opts, struct err *err);
-/* NULL is fine. No callback afterwards; allowed inside callbacks. */
+/* No callback is called afterwards. Allowed inside callbacks; NULL is ignored. */
 void http_cancel(struct http_call *c);
 
-/* Percent-escaped for a query or a segment of a path, on the heap. */
+/* Percent-escapes a text for a query or a segment of a path. On the heap. */
 char *http_escape(const char *text);
 
 #endif

@@ -7,7 +7,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-/* The library takes a '-' for the end of the input, so it is refused here. */
+/* OpenSSL takes '-' for the end of the text and would ignore the rest. */
 static int decode_text(const char *text, size_t len, char *out)
 {
     EVP_ENCODE_CTX *ctx = EVP_ENCODE_CTX_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Access to the API server: from a kubeconfig or from the pod's service account. */
+/* Access to the API server, from a kubeconfig or from the service account of the pod. */
 #include "base/buf/buf.h"
 #include "base/conf/conf.h"
 #include "operator/kube/kube_private.h"
@@ -15,7 +15,7 @@
 #define MATERIAL_MAX (1u << 20)
 #define LOOK_EVERY_MS 10000
 
-/* --- texts that may live in files */
+/* --- texts that may be in files */
 
 static void trim_end(char *text)
 {
@@ -25,7 +25,7 @@ static void trim_end(char *text)
         text[--n] = '\0';
 }
 
-/* 1: (re-)read, 0: unchanged or inline, -1: unreadable, what was there stays. */
+/* 1: read; 0: unchanged or inline; -1: unreadable, and the old text stays in force. */
 static int material_refresh(struct kube_material *m, struct err *err)
 {
     struct stat st;
@@ -102,7 +102,7 @@ static void curl_text_free(char **text)
 }
 #define CURL_TEXT_AUTO __attribute__((cleanup(curl_text_free)))
 
-/* Under another name than the server's, the connection still leads to the server. */
+/* The URL gets the name that the certificate must have; the connection still goes to the server. */
 static void rename_server(struct kube_config *c, CURLU *url, const char *tls_name)
 {
     CURL_TEXT_AUTO char *host = NULL;
@@ -149,7 +149,7 @@ static int set_server(struct kube_config *c, const char *server, const char *tls
 
 /* --- kubeconfig */
 
-/* 0 and *out NULL if absent. */
+/* 0 and *out NULL: the key is absent. */
 static int text_of(const json_t *o, const char *key, const char **out, struct err *err)
 {
     const json_t *v = json_object_get(o, key);
@@ -164,8 +164,8 @@ static int text_of(const json_t *o, const char *key, const char **out, struct er
     return 0;
 }
 
-/* `dir`: of the kubeconfig, "" or ending with a slash, where relative paths start.
- * Fills m from `key` (a file) or `key`-data (base64), which wins. */
+/* Fills m from the file `key` or from the base64 text `key`-data, which takes precedence. `dir` is
+ * the directory of the kubeconfig, "" or with a slash at its end; relative paths begin there. */
 static int material_of(const json_t *o, const char *key, const char *dir, struct kube_material *m,
                        struct err *err)
 {
@@ -184,7 +184,7 @@ static int material_of(const json_t *o, const char *key, const char *dir, struct
     return material_refresh(m, err) < 0 ? err_wrap(err, "%s", key) : 0;
 }
 
-/* The member `inner` of the element called `name` of the list `list`. */
+/* Finds `inner` in the element called `name` of the list `list`. */
 static const json_t *find_named(const json_t *root, const char *list, const char *name,
                                 const char *inner, struct err *err)
 {
@@ -230,8 +230,8 @@ static int cluster_of(struct kube_config *c, const json_t *o, const char *dir, s
 
 static int user_of(struct kube_config *c, const json_t *o, const char *dir, struct err *err)
 {
-    /* Each would change who we are, or needs a program to be run: going on without it would be
-     * wrong. */
+    /* Each of these would change the identity, or runs a program. To ignore one would use the wrong
+     * identity. */
     static const char *const refused[] = {"exec", "auth-provider", "username",  "password",
                                           "as",   "as-uid",        "as-groups", "as-user-extra"};
     const char *token, *token_file;
@@ -254,7 +254,7 @@ static int user_of(struct kube_config *c, const json_t *o, const char *dir, stru
     if (!token_file)
         return 0;
     c->token.path = xasprintf("%s%s", token_file[0] == '/' ? "" : dir, token_file);
-    /* The inline token is what to begin with when the file is not there yet. */
+    /* While the token's file does not exist, the inline token is used. */
     return material_refresh(&c->token, err) < 0 && !token ? err_wrap(err, "tokenFile") : 0;
 }
 

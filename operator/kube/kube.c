@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests and watches of the Kubernetes API: order, limits, and answers decoded. */
+/* Requests and watches of the Kubernetes API: their order, their limits, and the decoded answers.
+ *
+ * Input: kube_request(), kube_watch(), and the ends and lines of the HTTP calls. Output: on_done
+ * for a request, on_event and on_end for a watch.
+ *
+ * States of a request: waiting (its call is NULL), running, ended.
+ *
+ * Always true: requests start in the order of their calls; at most 32 requests run, not counting
+ * watches; a request ends by its callback exactly once, and never inside kube_request().
+ *
+ * Failures: an answer that is not a JSON object ends the request with status 0. After 401 the files
+ * with the credentials are read again. When the queue is full, kube_request() fails. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/kube/kube_private.h"
@@ -21,12 +32,12 @@ struct request {
     struct kube *kube;
     unsigned long id;
     enum kube_method method;
-    char *name; /* "GET /api/…", for messages */
+    char *name; /* "GET /api/...", for messages */
     char *path; /* within `name` */
     char *content_type;
     char *body; /* NULL: none */
     uint64_t timeout_ms;
-    struct http_call *call;                                              /* NULL: waits */
+    struct http_call *call; /* NULL: the request waits */
     void (*on_event)(const char *type, const json_t *object, void *arg); /* watches only */
     kube_done_fn *on_done;
     void *arg;
@@ -38,10 +49,10 @@ struct kube {
     struct loop *loop;
     struct http *http;
     struct kube_config *config;
-    bool stale_told;          /* that a file of the config is unreadable has been logged */
+    bool stale_told;          /* the log has a line that a file of the config is unreadable */
     struct request *requests; /* all, by id */
     struct request *waiting;
-    struct loop_timer *pump; /* starts what waits */
+    struct loop_timer *pump; /* starts waiting requests */
     unsigned long next_id;
     struct kube_stats stats;
 };
@@ -137,7 +148,7 @@ static void count_end(struct request *r, int status)
         s->failed++;
 }
 
-/* The last thing done to a request: it and its kube may be gone afterwards. */
+/* Must be the caller's last step: the callback may destroy the request's kube. */
 static void request_end(struct request *r, int status, const json_t *body, const struct err *err)
 {
     kube_done_fn *on_done = r->on_done;
@@ -150,7 +161,8 @@ static void request_end(struct request *r, int status, const json_t *body, const
     on_done(status, body, err, arg);
 }
 
-/* NUL characters are let through: one odd object must not hide a whole collection. */
+/* A NUL character is allowed, so that one odd object does not make a whole collection
+ * unreadable. */
 static json_t *decode_body(const char *text, size_t len, struct err *err)
 {
     json_error_t e;
@@ -166,7 +178,7 @@ static json_t *decode_body(const char *text, size_t len, struct err *err)
     return NULL;
 }
 
-/* The server's message of a refusal, or what there is of an answer that has none. */
+/* The message of the server's refusal; without one, the beginning of the answer. */
 static void set_refusal(struct request *r, int status, const json_t *body,
                         const struct http_answer *a, struct err *err)
 {
@@ -200,7 +212,7 @@ static void on_answer(const struct http_answer *a, void *arg)
     json_decref(body);
 }
 
-/* An event of type ERROR is the end, with the status that its object tells. */
+/* An event of type ERROR ends the watch with the status in its object. */
 static void watch_error(struct request *r, const json_t *object)
 {
     struct err err = {0};
@@ -256,7 +268,7 @@ static void refresh_config(struct kube *k)
     k->stale_told = stale;
 }
 
-/* Sends a request that has been on no list or on `waiting`. */
+/* The request must be in no list or in `waiting`. */
 static int request_send(struct request *r, struct err *err)
 {
     struct kube *k = r->kube;
@@ -291,7 +303,7 @@ static int request_send(struct request *r, struct err *err)
     r->call = http_start(k->http, &o, err);
     if (!r->call)
         return -1;
-    free(r->body); /* libcurl has its copy */
+    free(r->body); /* libcurl has a copy */
     r->body = NULL;
     *(r->on_event ? &k->stats.watches_open : &k->stats.running) += 1;
     return 0;
@@ -306,7 +318,8 @@ static void on_pump(void *arg)
         struct err err = {0};
 
         if (request_send(r, &err) < 0) {
-            /* It may end the kube: the others are for the next turn, which this arms. */
+            /* The callback may destroy the kube, so the pump sends the other requests in the next
+             * turn. */
             request_end(r, 0, NULL, &err);
             return;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Kubernetes REST API over curl's multi interface on the loop: access, verbs, watch streams. */
+/* The Kubernetes REST API: access, requests, watches. */
 #ifndef OPERATOR_KUBE_KUBE_H
 #define OPERATOR_KUBE_KUBE_H
 
@@ -9,50 +9,48 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Where the API server is and how to prove who we are. Filled from a kubeconfig (context NULL: the
- * current one; client certificate by file or data, token, token file; exec plugins are refused with
- * a reason, nothing is ever executed) or from the pod's service account (token file re-read when it
- * changes). */
+/* The address of the API server and our identity.
+ * From a kubeconfig (context NULL: the current one): client certificate by file or data, token,
+ * token file. Exec plugins are refused, since no program is ever executed. Or from the service
+ * account of the pod, whose token is read again when its file changes. */
 struct kube_config;
 struct kube_config *kube_config_load(const char *path, const char *context, struct err *err);
 struct kube_config *kube_config_in_cluster(struct err *err);
 void kube_config_destroy(struct kube_config *c);
 const char *kube_config_server(const struct kube_config *c);
-/* Namespace of the context or of the service account; "default" if none is given. */
+/* Namespace of the context or of the service account; "default" if there is none. */
 const char *kube_config_namespace(const struct kube_config *c);
 
 struct kube;
-/* Takes `config`, also when it fails. One per program; at most 32 requests at once, more wait in
- * order (bounded, 4096).
- */
+/* Takes `config`, even when it fails. One kube in a program. At most 32 requests run; up to 4096
+ * wait in order. */
 struct kube *kube_create(struct loop *loop, struct kube_config *config, struct err *err);
-/* Running requests end without their callback. */
+/* Requests that run end without their callback. */
 void kube_destroy(struct kube *k);
 const char *kube_namespace(const struct kube *k);
 
-/* Ends once, by on_done, never inside kube_request() itself. `status`: the HTTP status, 0 if no
- * answer came (then err->msg says why). `body`: the decoded JSON answer (an object, or a v1
- * Status), borrowed, NULL if none. For status >= 400 err->msg has the server's message and
- * err->code the status. */
+/* Called once for a request, never inside kube_request(). `status` is the HTTP status; 0: there was
+ * no answer, and err->msg says why. `body` is the decoded answer (an object or a v1 Status),
+ * borrowed; NULL: none. For status >= 400 err has the server's message and the status as code. */
 typedef void kube_done_fn(int status, const json_t *body, const struct err *err, void *arg);
 
 struct kube_verb {
     const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE" */
     const char
-        *path; /* "/api/v1/namespaces/x/secrets/y?fieldManager=dvm-operator", already escaped */
+        *path; /* escaped, for example "/api/v1/namespaces/x/secrets/y?fieldManager=dvm-operator" */
     const char *content_type; /* NULL: application/json */
     const json_t *body;       /* encoded during the call; NULL: none */
     long timeout_ms;          /* 0: 30 s */
 };
-/* The id (> 0) of the request, for kube_cancel(); 0 and err if the queue is full. */
+/* The id of the request (> 0), for kube_cancel(); 0 and err: the queue is full. */
 unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_fn *on_done,
                            void *arg, struct err *err) __attribute__((warn_unused_result));
 void kube_cancel(struct kube *k,
-                 unsigned long id); /* its on_done is not called; unknown ids are fine */
+                 unsigned long id); /* its on_done is not called; an unknown id is ignored */
 
-/* A watch stream: one decoded {"type", "object"} at a time. `on_end`: once, status as above (410:
- * the version is too old), also for a clean end by the server (status 200). A line over 16 MiB ends
- * it. */
+/* A watch. on_event is called for each {"type", "object"}. on_end is called once, with a status as
+ * above: 410 if the version is too old, 200 for a regular end by the server. A line above 16 MiB
+ * ends the watch. */
 unsigned long kube_watch(struct kube *k, const char *path,
                          void (*on_event)(const char *type, const json_t *object, void *arg),
                          kube_done_fn *on_end, void *arg, struct err *err)
@@ -63,8 +61,8 @@ unsigned long kube_watch(struct kube *k, const char *path,
  * malformed. */
 char *kube_base64_decode(const char *text, struct err *err);
 
-/* Counters for /metrics: ended requests by method and class of status (index 0: no answer), streams
- * open. */
+/* Counters for /metrics: requests that have ended, by method and class of status (0: no answer),
+ * and open watches. */
 enum kube_method {
     KUBE_GET,
     KUBE_POST,
@@ -82,6 +80,6 @@ struct kube_stats {
 };
 struct kube_stats kube_stats(const struct kube *k);
 const char *kube_method_name(enum kube_method m); /* "GET", …, "WATCH" */
-void kube_count_relist(struct kube *k);           /* by the cache */
+void kube_count_relist(struct kube *k);           /* called by the cache */
 
 #endif

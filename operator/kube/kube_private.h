@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What config.c tells kube.c, and tests, about the access to the API server. */
+/* The part of config.c that kube.c and tests use. */
 #ifndef OPERATOR_KUBE_KUBE_PRIVATE_H
 #define OPERATOR_KUBE_KUBE_PRIVATE_H
 
@@ -8,7 +8,8 @@
 
 #include <sys/types.h>
 
-/* Text given inline (path NULL) or read from a file, again when the file changes. */
+/* A text that is given inline (path NULL), or read from a file and read again when the file
+ * changes. */
 struct kube_material {
     char *path;
     char *text; /* NULL: none */
@@ -18,8 +19,8 @@ struct kube_material {
 };
 
 struct kube_config {
-    char *server; /* as configured, without a slash at its end */
-    char *base;   /* what URLs begin with: the server, under the name that its certificate has */
+    char *server; /* as configured, without a slash at the end */
+    char *base;   /* beginning of all URLs: the server, under the name that its certificate has */
     char *connect;
     char *ns;
     char *proxy;
@@ -28,13 +29,13 @@ struct kube_config {
     uint64_t checked_ms; /* when the files were last looked at */
 };
 
-/* The service account's files are in `dir`. */
+/* As kube_config_in_cluster(), with the files of the service account in `dir`. */
 struct kube_config *kube_config_in_cluster_from(const char *dir, struct err *err);
-/* Re-reads files that have changed, at most every 10 s. -1: one is unreadable, what it held before
- * stays. */
+/* Reads changed files again, at most every 10 s. -1: a file is unreadable, and its old text stays
+ * in force. */
 int kube_config_refresh(struct kube_config *c, uint64_t now_ms, struct err *err)
     __attribute__((warn_unused_result));
-/* The next refresh looks at once: the server did not accept what we showed. */
+/* The next refresh looks at the files at once: the server has not accepted the credentials. */
 void kube_config_distrust(struct kube_config *c);
 /* Borrows from `c` until the next refresh. */
 struct http_peer kube_config_peer(const struct kube_config *c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operator's plain port: counters in the text format of Prometheus, health and readiness. */
+/* The plain port of the operator: counters in the text format of Prometheus, health and
+ * readiness. */
 #include "operator/metrics/metrics.h"
 
 #include "base/buf/buf.h"
@@ -17,7 +18,7 @@
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 struct cluster {
-    char *key; /* "namespace/name", both escaped by being Kubernetes names */
+    char *key; /* "namespace/name"; names in Kubernetes need no escapes */
     char *labels;
     struct metrics_cluster sizes;
     UT_hash_handle hh;
@@ -26,7 +27,7 @@ struct cluster {
 struct metrics {
     struct metrics_opts opts;
     struct httpd *httpd;
-    uint64_t reconciles[2]; /* failed, good */
+    uint64_t reconciles[2]; /* failed, successful */
     uint64_t reconcile_ms;
     uint64_t campaigns[METRICS_OUTCOMES];
     struct cluster *clusters;
@@ -134,7 +135,7 @@ static void put_clusters(struct buf *b, const struct metrics *m)
                HASH_COUNT(m->clusters));
 }
 
-/* What every program's metrics begin with; left out where /proc can't be read. */
+/* The usual metrics of a process; left out where /proc cannot be read. */
 static void put_process(struct buf *b)
 {
     char line[256] = "";
@@ -175,7 +176,7 @@ static void get_metrics(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, TEXT_TYPE, text);
 }
 
-/* The loop turns, or nobody would answer. */
+/* An answer shows that the loop runs. */
 static void get_healthz(struct httpd_req *req, void *arg)
 {
     httpd_reply_text(req, 200, "text/plain", "ok\n");
@@ -240,7 +241,7 @@ uint16_t metrics_port(const struct metrics *m)
     return httpd_port(m->httpd);
 }
 
-/* --- counting */
+/* --- counters */
 
 void metrics_reconcile(struct metrics *m, bool ok, uint64_t ms)
 {

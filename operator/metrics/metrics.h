@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operator's plain port: /metrics (Prometheus text), /healthz and /readyz. */
+/* The plain port of the operator: /metrics (text format of Prometheus), /healthz and /readyz. */
 #ifndef OPERATOR_METRICS_METRICS_H
 #define OPERATOR_METRICS_METRICS_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is read off its owner at each scrape instead of being counted here. */
+/* Values that their owner gives at each scrape. */
 struct metrics_sample {
     struct kube_stats kube;
     size_t queue_depth;
@@ -21,8 +21,8 @@ struct metrics_opts {
     uint16_t port;    /* 0: any; see metrics_port() */
     /* NULL, or fills `out` (zeroed before). Called from the loop at each GET /metrics. */
     void (*on_scrape)(struct metrics_sample *out, void *arg);
-    /* NULL (always ready), or NULL when ready and otherwise the reason, which /readyz shows with
-     * 503. */
+    /* NULL: always ready. Otherwise it returns NULL when ready, or the reason, which /readyz shows
+     * with 503. */
     const char *(*not_ready)(void *arg);
     void *arg;
 };
@@ -30,23 +30,22 @@ struct metrics *metrics_create(struct loop *loop, const struct metrics_opts *opt
 void metrics_destroy(struct metrics *m);
 uint16_t metrics_port(const struct metrics *m);
 
-/* One finished reconcile that took `ms` milliseconds. */
+/* Counts one finished pass over a cluster, which took `ms` milliseconds. */
 void metrics_reconcile(struct metrics *m, bool ok, uint64_t ms);
 
 enum metrics_outcome {
-    METRICS_CAMPAIGN_STARTED, /* recorded in a status and put to a head */
+    METRICS_CAMPAIGN_STARTED, /* recorded in a status */
     METRICS_CAMPAIGN_COMPLETE,
     METRICS_CAMPAIGN_CANCELLED,
-    METRICS_CAMPAIGN_REFUSED, /* the head said no */
+    METRICS_CAMPAIGN_REFUSED, /* the head has refused it */
     METRICS_OUTCOMES
 };
 void metrics_campaign(struct metrics *m, enum metrics_outcome outcome);
 
-/* The last known sizes of one cluster; a later call replaces them. Counts of members (the head is
- * none). */
+/* The sizes of one cluster, without the head. A later call replaces them. */
 struct metrics_cluster {
     uint32_t spec;    /* spec.replicas */
-    uint32_t desired; /* the effective target */
+    uint32_t desired; /* the size that the operator works towards */
     uint32_t current; /* pods that exist */
     uint32_t ready;   /* wired daemons */
     bool head_up;     /* the event stream of its head is open */
@@ -55,7 +54,7 @@ void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
                          const struct metrics_cluster *sizes);
 void metrics_cluster_gone(struct metrics *m, const char *ns, const char *name);
 
-/* The exposition text, on the heap, the caller's (what GET /metrics answers). */
+/* The text that GET /metrics answers, on the heap. */
 char *metrics_text(struct metrics *m);
 
 #endif

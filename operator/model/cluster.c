@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strict decoding of a DvmCluster's metadata and spec. */
+/* Strict decoding of the metadata and the spec of a DvmCluster. */
 #include "operator/model/cluster.h"
 
 #include "base/buf/buf.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IDENTITY_MAX 64 /* of an organization name, X.520 */
+#define IDENTITY_MAX 64 /* bytes of an organization's name (X.520) */
 
 static void spec_defaults(struct cluster *c)
 {
@@ -72,7 +72,7 @@ error:
     return -1;
 }
 
-/* A user may shape the daemon's container, but not what the operator relies on. */
+/* A user may change the daemon's container, but not the fields that the operator relies on. */
 static int check_template(const json_t *template, struct err *err)
 {
     static const char *const fixed[] = {"command", "args", "image"};
@@ -155,7 +155,7 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
     return 0;
 }
 
-/* The CRD's schema says the same; an object may be older than the schema that is in force. */
+/* The schema of the CRD has the same rule, but an object may be older than the schema. */
 static int check_name(const char *name, struct err *err)
 {
     size_t len = strlen(name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DvmCluster decoded: what is asked for (spec) and what the operator has written down (status
- * record). */
+/* A decoded DvmCluster: the spec, and the record in its status by which the operator continues
+ * after a restart. */
 #ifndef OPERATOR_MODEL_CLUSTER_H
 #define OPERATOR_MODEL_CLUSTER_H
 
@@ -22,13 +22,14 @@
 #define CLUSTER_LABEL_ROLE "dvm.openpmix.io/role"
 #define CLUSTER_LABEL_MANAGER "app.kubernetes.io/managed-by"
 
-/* "<name>-head" is a StatefulSet, and "<statefulset>-<10 characters>" the value of a label (63). */
+/* Bound: "<name>-head" is a StatefulSet, and "<statefulset>-<10 characters>" is the value of a
+ * label (63). */
 #define CLUSTER_NAME_MAX 47
 #define CLUSTER_MEMBERS_MAX 65535
 #define CLUSTER_SLOTS_MAX 4096
 #define CLUSTER_DEADLINE_MAX_S 604800
-/* Longest termination grace of a pod, and the bound of a shutdown without a deadline of the user's.
- */
+/* Longest termination grace of a pod, and the bound of a shutdown for which the user gives no
+ * deadline. */
 #define CLUSTER_GRACE_CAP_S 3600
 
 /* The objects of a cluster that the operator applies. Its Secrets are made once and never applied.
@@ -51,21 +52,21 @@ struct cluster_drain {
 enum cluster_kind { CLUSTER_SHRINK, CLUSTER_SHUTDOWN };
 
 enum cluster_phase {
-    CLUSTER_RECORDED, /* written down; the head may or may not know it */
+    CLUSTER_RECORDED, /* recorded in the status; the head may not know it yet */
     CLUSTER_DRAINING, /* accepted by the head */
     CLUSTER_REMOVING,
-    CLUSTER_COMPLETE, /* the head has said that all targets are out */
+    CLUSTER_COMPLETE, /* the head has reported that all targets have left */
     CLUSTER_CANCELLED,
     CLUSTER_REJECTED,
-    CLUSTER_SUPERSEDED, /* a shutdown has taken its place */
+    CLUSTER_SUPERSEDED, /* replaced by a shutdown */
 };
 
-/* Jobs of which ranks are waited for or were ended, as told by the head; bounded for the status. */
+/* Bounds of the lists of jobs whose ranks a drain waits for or has ended. */
 #define CLUSTER_JOBS_MAX 64
 #define CLUSTER_RANKS_MAX 256
 
-/* A campaign as status.campaign and status.lastCampaign hold it. The targets are always the highest
- * vpids, `first`..`last`, since a StatefulSet can only be reduced from the top; none if last <
+/* A campaign, in status.campaign and status.lastCampaign. Its targets are the vpids `first` to
+ * `last`, always the highest, because a StatefulSet is reduced from the top. None if last <
  * first. */
 struct cluster_campaign {
     bool present;
@@ -75,40 +76,42 @@ struct cluster_campaign {
     uint32_t first, last;
     int64_t generation;
     struct cluster_drain drain;
-    char incarnation[17]; /* SHUTDOWN: the head's life that it ends */
+    char incarnation[17]; /* of a shutdown: the incarnation of the head that it ends */
     enum cluster_phase phase;
-    char *result;    /* NULL: nothing to be said */
+    char *result;    /* NULL: none */
     json_t *waiting; /* arrays of {"job", "ranks"}; NULL: none */
     json_t *ended;
     int64_t recorded_ms, accepted_ms, drained_ms, fence_ms, complete_ms,
         applied_ms; /* 0: not yet */
 };
 
-#define CLUSTER_GRANTS_MAX 256 /* requests that run at a time, as many as the head lets run */
+#define CLUSTER_GRANTS_MAX 256 /* bound of requests that run at a time; the head has the same */
 
-/* A request of an application that runs, alloc-<number> at the head. */
+/* A running request of an application; the head calls it alloc-<number>. */
 struct cluster_grant {
     uint64_t number;
     bool extend;
-    int32_t members; /* what the grants are once it is complete */
+    int32_t members; /* the number of granted members after its completion */
 };
 
-/* What applications were granted beyond spec.replicas, or have released of it (negative). */
+/* Members that applications have been granted beyond spec.replicas; negative: have released of
+ * it. */
 struct cluster_grants {
     int32_t members;
-    uint64_t seen; /* highest number of a request in the head's life: those are counted */
+    uint64_t
+        seen; /* highest number of a request that was counted in this incarnation of the head */
     size_t nrunning;
     struct cluster_grant running[CLUSTER_GRANTS_MAX];
 };
 
-/* What a restarted operator needs; everything else can be found out again. */
+/* What the operator must know after a restart. It can find out everything else. */
 struct cluster_record {
-    uint64_t sequence;      /* highest number given out so far */
+    uint64_t sequence;      /* highest sequence number that was used */
     uint64_t size_sequence; /* 0: no size message recorded */
     uint32_t size_members;
     struct api_size_limits size_limits;
     struct cluster_grants grants;
-    char incarnation[17]; /* "": the DVM never formed since it was (re)started */
+    char incarnation[17]; /* of the head; "": the DVM has not formed since it was started */
     struct cluster_campaign campaign;
     struct cluster_campaign last;
 };
@@ -122,9 +125,10 @@ struct cluster {
     bool deleting;
     /* spec */
     uint32_t replicas;
-    int64_t min_replicas, max_replicas; /* for applications; -1: they may not resize that way */
+    int64_t min_replicas,
+        max_replicas; /* bounds for applications; -1: they may not resize in that direction */
     bool suspend;
-    uint32_t slots;   /* 0: as the container's CPU limit gives */
+    uint32_t slots;   /* 0: by the CPU limit of the container */
     char *image;      /* NULL: the operator's default */
     json_t *template; /* NULL: none */
     uint32_t head_slots;
@@ -135,30 +139,30 @@ struct cluster {
     json_t *conditions; /* NULL: none */
 };
 
-/* Metadata and status record. -1: this is no DvmCluster that can be worked on; *out is empty. */
+/* Decodes the metadata and the record. -1: the object cannot be worked on, and *out is empty. */
 int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
     __attribute__((warn_unused_result));
-/* The spec into the same struct, strictly: a wrong type or a value out of its limits is refused
- * with the field's path, and all spec fields keep their defaults. */
+/* Decodes the spec into the same struct. A wrong type or a value out of its limits is refused with
+ * the path of the field, and all fields of the spec keep their defaults. */
 int cluster_decode_spec(const json_t *object, struct cluster *out, struct err *err)
     __attribute__((warn_unused_result));
 void cluster_free(struct cluster *c);
 
-/* The record as members of a status object (status.c adds the rest). A new reference. */
+/* The record as members of a status object; status.c adds the rest. A new reference. */
 json_t *cluster_record_encode(const struct cluster_record *r);
 void cluster_record_copy(struct cluster_record *to, const struct cluster_record *from);
 void cluster_record_free(struct cluster_record *r);
 
 void cluster_campaign_clear(struct cluster_campaign *c);
-/* Takes over what the head tells: phase, times, who is waited for, who was ended. */
+/* Takes over the phase, the times and the jobs that the head reports. */
 void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *told);
 const char *cluster_phase_name(enum cluster_phase p);
 const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out);
 
-/* What the daemons and certificates call this cluster: "namespace/name", or the uid where that is
- * longer than a certificate's field may be (64 bytes, X.520). On the heap. */
+/* The name of the cluster in certificates: "namespace/name", or the uid if that is longer than 64
+ * bytes, the bound of a field (X.520). On the heap. */
 char *cluster_identity(const struct cluster *c);
 
 /* The label selector of the member pods, for status.selector. On the heap. */

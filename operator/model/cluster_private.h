@@ -9,7 +9,8 @@ int cluster_drain_decode(const json_t *parent, const char *path, struct cluster_
                          struct err *err) __attribute__((warn_unused_result));
 int cluster_grants_decode(const json_t *status, struct cluster_grants *out, struct err *err)
     __attribute__((warn_unused_result));
-json_t *cluster_grants_encode(const struct cluster_grants *g); /* NULL: there are none */
+json_t *
+cluster_grants_encode(const struct cluster_grants *g); /* NULL: there is nothing to encode */
 int cluster_record_decode(const json_t *object, struct cluster *out, struct err *err)
     __attribute__((warn_unused_result));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How work is drained from leaving members: spec.drain, and the copy of it in a campaign's record.
- */
+/* The drain policy: how running work leaves members that are removed. In spec.drain, and copied
+ * into the record of a campaign. */
 #include "operator/model/cluster_private.h"
 #include "operator/model/field.h"
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each reads the member named by the last part of `path` of `o` (may be NULL). An absent or null
- * one is fine and leaves *out as it is; a wrong one is an error that names the path. */
+/* Each reads the member of `o` (may be NULL) that the last part of `path` names. If it is absent or
+ * null, *out is unchanged. If it is wrong, the error names the path. */
 int field_int(const json_t *o, const char *path, int64_t min, int64_t max, int64_t *out,
               struct err *err) __attribute__((warn_unused_result));
 int field_str(const json_t *o, const char *path, size_t max, const char **out, struct err *err)

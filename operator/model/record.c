@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The part of the status that the operator itself relies on: campaigns, size message, sequence. */
+/* The record in the status of a DvmCluster: campaigns, size message, sequence number,
+ * incarnation. */
 #include "base/buf/buf.h"
 #include "operator/model/cluster_private.h"
 #include "operator/model/field.h"
@@ -37,7 +38,7 @@ static int time_field(const json_t *o, const char *path, int64_t *out, struct er
     return 0;
 }
 
-/* The list must be a run without gaps: nothing else can be taken off a StatefulSet. */
+/* The targets must be consecutive vpids: a StatefulSet can only be reduced from the top. */
 static int decode_targets(const json_t *o, struct cluster_campaign *c, struct err *err)
 {
     const json_t *list = json_object_get(o, "targets"), *v;
@@ -145,7 +146,7 @@ static int decode_size(const json_t *status, struct cluster_record *r, struct er
     r->size_sequence = (uint64_t)sequence;
     r->size_members = (uint32_t)members;
     r->size_limits = (struct api_size_limits){0};
-    if (min >= 0 && max >= min) /* one of an older operator has none */
+    if (min >= 0 && max >= min) /* an older operator has recorded none */
         r->size_limits = (struct api_size_limits){true, (uint32_t)min, (uint32_t)max};
     return 0;
 }
@@ -300,10 +301,10 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
         [API_PHASE_CANCELLED] = CLUSTER_CANCELLED,
     };
 
-    if (told->kind != API_KIND_SHRINK) /* somebody else's, of the same id */
+    if (told->kind != API_KIND_SHRINK) /* a campaign of another owner with the same id */
         return;
     if (is_terminal(c->phase) || phases[told->phase] < c->phase)
-        return; /* an older answer that came late */
+        return; /* an answer that was overtaken by a newer one */
     c->phase = phases[told->phase];
     c->accepted_ms = told->accepted_ms;
     c->drained_ms = told->drained_ms;

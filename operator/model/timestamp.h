@@ -8,7 +8,7 @@
 /* RFC 3339 in UTC: with milliseconds, and without (the form of metav1.Time). */
 char *timestamp_ms(int64_t wall_ms);
 char *timestamp_s(int64_t wall_ms);
-/* -1 if it is no such time. Fractions beyond milliseconds are dropped. */
+/* -1: malformed. Digits beyond milliseconds are ignored. */
 int timestamp_parse(const char *text, int64_t *wall_ms) __attribute__((warn_unused_result));
 
 #endif

@@ -7,7 +7,7 @@
 struct keyed {
     const char *list;
     const char *key;
-    bool deep; /* items of the same key are merged, not replaced */
+    bool deep; /* items of the same key are merged; otherwise replaced */
 };
 
 static const struct keyed KEYED[] = {
@@ -29,7 +29,7 @@ static const struct keyed *keyed_of(const char *list)
     return NULL;
 }
 
-/* Index of the item with the same key, -1 if there is none. */
+/* Index of the item with the same key; -1: none. */
 static ssize_t find_item(const json_t *list, const char *key, const json_t *item)
 {
     const json_t *want = json_object_get(item, key), *have;
@@ -61,7 +61,7 @@ static void merge_list(json_t *base, const json_t *over, const struct keyed *k)
     }
 }
 
-/* Depth is bounded by the JSON decoder's. */
+/* The JSON decoder bounds the depth of this recursion. */
 void objects_merge(json_t *base, const json_t *over)
 {
     const char *key;

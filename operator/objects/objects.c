@@ -14,8 +14,8 @@ struct child_info {
     const char *api_version;
     const char *kind;
     const char *plural;
-    const char *role; /* what it selects; NULL: all daemons */
-    bool head_name;   /* "<cluster>-head" */
+    const char *role; /* the pods that it selects; NULL: all daemons */
+    bool head_name;   /* is called "<cluster>-head" */
 };
 
 static const struct child_info CHILDREN[CLUSTER_CHILDREN] = {
@@ -69,7 +69,8 @@ static json_t *service_port(const char *name, int number)
                      "targetPort", name);
 }
 
-/* Addresses are published before readiness: a daemon becomes ready by talking to the others. */
+/* Addresses are published before the pods are ready: a daemon becomes ready by connecting to
+ * others. */
 static json_t *service_spec(const struct cluster *c, enum cluster_child child)
 {
     bool head = child == CLUSTER_HEAD_SERVICE;
@@ -88,9 +89,9 @@ static json_t *service_spec(const struct cluster *c, enum cluster_child child)
     return spec;
 }
 
-/* An eviction is a shrink of one, so one at a time is always safe; a daemon that does not work
- * anyway may go at any time. The head's budget is its own, since a pod under two budgets cannot be
- * evicted. */
+/* One eviction at a time is always safe, since each is a shrink of one member. A pod that is not
+ * ready may be evicted at any time. The head has a budget of its own, since a pod under two budgets
+ * cannot be evicted. */
 static json_t *pdb_spec(const struct cluster *c, enum cluster_child child)
 {
     return json_pack("{s:i, s:s, s:{s:o}}", "maxUnavailable", 1, "unhealthyPodEvictionPolicy",
@@ -113,7 +114,7 @@ static json_t *set_spec(const struct cluster *c, enum cluster_child child, uint3
     return spec;
 }
 
-/* FNV-1a; tells that something differs, protects nothing. */
+/* FNV-1a: detects changes, protects against nothing. */
 static uint64_t object_fingerprint(const json_t *o)
 {
     FREE_AUTO char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);

@@ -8,12 +8,13 @@
 /* `role`: "head", "member"; NULL: all daemons. New references. */
 json_t *objects_match(const struct cluster *c, const char *role);
 json_t *objects_labels(const struct cluster *c, const char *role);
-/* The pod template of a role, merged with the user's. */
+/* The pod template of a role, with the user's template merged into it. */
 json_t *objects_pod(const struct cluster *c, const char *role, const char *image);
 
-/* Merges `over` into `base` (both objects): maps by key, null removes; lists of containers by name,
- * item by item; lists of volumes, env, ports, imagePullSecrets by name and volumeMounts by
- * mountPath, an item replaced whole; other values replaced. docs/operator.md tells users. */
+/* Merges the object `over` into the object `base`. Maps are merged by key, and null removes a key.
+ * Lists of containers are merged by name, item by item. Items of volumes, env, ports and
+ * imagePullSecrets are replaced by name, those of volumeMounts by mountPath. Any other value is
+ * replaced. docs/operator.md describes it for users. */
 void objects_merge(json_t *base, const json_t *over);
 
 #endif

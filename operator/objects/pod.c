@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemons' pod template: restricted level, numeric user, read-only root, memory-backed
- * /dev/shm. */
+/* The pod template of daemons: restricted security level, numeric user, read-only root, /dev/shm in
+ * memory. */
 #include "base/buf/buf.h"
 #include "operator/objects/objects_private.h"
 
 #include <string.h>
 
-/* Any other numeric user works as well; this one is what the images declare. */
+/* The user that the images declare; any other numeric user works too. */
 #define POD_UID 65532
-/* A head has nothing to drain for others; its jobs are ended and its members park. */
+/* Longer than the end of a head takes: it ends its jobs, and its members park. */
 #define HEAD_GRACE_S 60
 #define GRACE_SLACK_S 30
 
@@ -62,7 +62,7 @@ static json_t *command_line(const struct cluster *c, const char *role)
     json_array_append_new(a, json_string("--hostname-vpid"));
     if (!head && c->drain.mode == API_DRAIN_KILL)
         json_array_append_new(a, json_string("--drain-kill"));
-    else if (!head) /* what is left then is for the ranks' end and the daemon's */
+    else if (!head) /* added to the drain deadline: ranks and daemon need time to end */
         append_flag(a, "--drain-seconds",
                     xasprintf("%lld", (long long)(grace_s(c, head) - GRACE_SLACK_S)));
     return a;
@@ -137,7 +137,7 @@ static json_t *pod_spec(const struct cluster *c, const char *role, const char *i
                         json_pack("{s:b, s:i, s:i, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser",
                                   POD_UID, "runAsGroup", POD_UID, "fsGroup", POD_UID,
                                   "seccompProfile", "type", "RuntimeDefault"));
-    if (!head) /* a job over N members should see as many nodes as there are */
+    if (!head) /* spreads members, so that a job over N members sees N nodes if there are as many */
         json_object_set_new(o, "topologySpreadConstraints",
                             json_pack("[{s:i, s:s, s:s, s:{s:o}}]", "maxSkew", 1, "topologyKey",
                                       "kubernetes.io/hostname", "whenUnsatisfiable",
@@ -146,8 +146,7 @@ static json_t *pod_spec(const struct cluster *c, const char *role, const char *i
     return o;
 }
 
-/* The user's template shapes members and head alike, but for resources, which the head has its own
- * of. */
+/* The user's template applies to members and head; the head has resources of its own. */
 static json_t *template_for(const struct cluster *c, bool head)
 {
     json_t *t = json_deep_copy(json_object_get(c->template, "spec"));

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a resize, and which objects have to be applied. */
+/* The plan for one DvmCluster: its next steps towards the size in the spec.
+ *
+ * Input: the decoded DvmCluster, its objects and pods as observed, and the head's view. Output: a
+ * list of actions, and the record that the status should hold. It is a pure function; reconcile/
+ * carries the actions out.
+ *
+ * A shrink takes these steps, each in a plan of its own: record a campaign, put it to the head,
+ * wait until the head has reported the targets out, reduce the StatefulSet, close the campaign. A
+ * growth: record and put the size message, enlarge the StatefulSet. A suspension is in
+ * plan_suspend.c, the share of applications in plan_grants.c.
+ *
+ * Always true: a changed record is the only action of its plan, so no step is taken before its
+ * intention is written down. The StatefulSet is reduced only after the head has reported the
+ * targets out, or after the user's deadline while the head cannot be reached. At most one campaign
+ * of the operator runs.
+ *
+ * Failures: a refused campaign gets a new number, is complete (its targets are unknown to the
+ * head), or is closed as rejected and tried again later. An action that has failed comes again with
+ * the next plan. */
 #include "operator/plan/plan.h"
 
 #include "base/buf/buf.h"
@@ -47,7 +65,7 @@ static bool present_at_head(const struct api_dvm_member *m)
     return false;
 }
 
-/* No target is a member, and none can become one. */
+/* True if no target is a member and none may join again. */
 static bool targets_out(const struct api_dvm *v, const struct cluster_campaign *c)
 {
     for (size_t i = 0; i < v->nmembers; i++) {
@@ -58,7 +76,7 @@ static bool targets_out(const struct api_dvm *v, const struct cluster_campaign *
     return v->size_members < c->first;
 }
 
-/* The head refused the recorded campaign: number it anew, or give it up until something changes. */
+/* The head has refused the recorded campaign: it gets a new number, is complete, or is closed. */
 static bool shrink_refused(struct draft *d)
 {
     const struct plan_answer *f = d->in->answer;
@@ -100,7 +118,7 @@ static void shrink_ask(struct draft *d)
         plan_add(d, PLAN_CANCEL_CAMPAIGN)->id = c->id;
 }
 
-/* A shrink is recorded: bring it forward by one step. */
+/* Takes the next step of the recorded shrink. */
 static void shrink_step(struct draft *d)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
@@ -128,7 +146,7 @@ static void shrink_step(struct draft *d)
         d->p->blocked = PLAN_BLOCK_HEAD;
 }
 
-/* An older head takes the message, and tells nothing of limits. */
+/* An older head accepts the size message but does not report limits. */
 static bool limits_agreed(const struct draft *d, const struct api_size_limits *limits)
 {
     const struct api_dvm *v = d->in->head.view;
@@ -139,9 +157,9 @@ static bool limits_agreed(const struct draft *d, const struct api_size_limits *l
             api_size_limits_equal(&r->size_limits, limits));
 }
 
-/* True if the head lets members 1..members in, and applications do what they may. Otherwise the
- * next step towards it: a numbered message, recorded and then sent. A campaign of somebody else's
- * (a tool's) is let finish first. */
+/* True if the head admits the members 1 to `members` and has the limits of the spec. Otherwise
+ * plans the next step towards it: record a numbered message, then put it. The campaign of a tool is
+ * waited for. */
 static bool size_agreed(struct draft *d, uint32_t members)
 {
     const struct api_dvm *v = d->in->head.view;
@@ -177,7 +195,8 @@ static bool rejected_lately(struct draft *d)
     return true;
 }
 
-/* A parked pod that the StatefulSet has not removed yet would be kept if it grew again now. */
+/* True if the StatefulSet still has pods above its size: they are parked, and a growth would keep
+ * them. */
 static bool has_leftovers(const struct draft *d)
 {
     for (size_t i = 0; i < d->in->npods; i++) {
@@ -191,20 +210,21 @@ static void shrink_or_grow(struct draft *d)
 {
     bool up = d->in->head.link == PLAN_LINK_UP;
     bool formed = d->p->record.incarnation[0] != '\0';
-    /* A new life of the head lets nobody in: the ones that stay first, then the ones that go. */
+    /* A new incarnation of the head admits no members. Those that stay are admitted first, then the
+     * leaving ones are removed. */
     uint32_t staying = plan_staying(d);
 
     if (up && d->in->head.view->size_members < staying && !size_agreed(d, staying))
         return;
     if (d->members > d->p->target) {
         if (!formed)
-            d->members = d->p->target; /* no member was ever let in: nothing can be lost */
+            d->members = d->p->target; /* no member was ever admitted, so nothing can be lost */
         else if (!rejected_lately(d))
             plan_open_campaign(d, CLUSTER_SHRINK, d->p->target + 1, d->members);
         return;
     }
-    /* Without the head pods may come: it refuses their daemons until the size message has arrived.
-     */
+    /* While the head cannot be reached pods may start: the head refuses them until it has the size
+     * message. */
     if ((!up || size_agreed(d, staying)) && staying == d->p->target && !has_leftovers(d))
         d->members = d->p->target;
 }
@@ -214,7 +234,9 @@ static void plan_size(struct draft *d)
     struct cluster_campaign *c = &d->p->record.campaign;
 
     d->heads = 1;
-    if (c->present && c->kind == CLUSTER_SHUTDOWN) /* not accepted yet, or plan_suspend() had it */
+    if (c->present &&
+        c->kind ==
+            CLUSTER_SHUTDOWN) /* not accepted yet; otherwise plan_suspend() would have planned it */
         plan_close_campaign(d, CLUSTER_CANCELLED, "the DVM was resumed");
     if (c->present)
         shrink_step(d);
@@ -280,8 +302,8 @@ static bool view_busy(const struct api_dvm *v)
     return false;
 }
 
-/* A wanted daemon that has left (by a tool's campaign) stays parked for good; only a new pod joins.
- */
+/* A daemon that the campaign of a tool has removed stays parked, although it is wanted: only a new
+ * pod can join. */
 static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
 {
     const struct api_dvm *v = d->in->head.view;
@@ -296,7 +318,8 @@ static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
     return left <= 0;
 }
 
-/* Pods are replaced on deletion only, so one that cannot start with an old template never would. */
+/* Pods are replaced by deletion only. A pod that cannot start with an old template would never
+ * start. */
 static bool never_starts(const struct draft *d, const struct plan_pod *pod)
 {
     const struct plan_child_seen *s =
@@ -321,7 +344,7 @@ static void replace_pods(struct draft *d)
     }
 }
 
-/* What the head tells about the recorded campaign and about itself. */
+/* Takes over the head's report on the recorded campaign, and its incarnation. */
 static void take_over(struct draft *d)
 {
     const struct api_dvm *v = d->in->head.view;
@@ -348,7 +371,7 @@ struct plan *plan_make(const struct plan_input *in)
 
     cluster_record_copy(&p->record, &c->record);
     if (c->deleting)
-        return p; /* owner references remove the rest */
+        return p; /* the owner references remove the objects */
     const struct plan_child_seen *set = &in->child[CLUSTER_MEMBER_SET];
     d.heads =
         in->child[CLUSTER_HEAD_SET].exists ? in->child[CLUSTER_HEAD_SET].replicas : !c->suspend;

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What applications have extended and released by themselves: counted once each, and the size that
- * follows from it. */
+/* The share of applications in the size: members that they were granted or have released by
+ * PMIx_Allocation_request.
+ *
+ * Input: the campaigns alloc-<number> in the head's view. Output: record.grants, and the size that
+ * follows from it and spec.replicas.
+ *
+ * A request is running (it is in grants.running) or counted (its number is at most `seen`).
+ *
+ * Always true: a request is counted once, also across restarts of the operator; the size stays
+ * within minReplicas and maxReplicas.
+ *
+ * Failures: a request that the head does not list any more has ended without effect. A new
+ * incarnation of the head ends all running requests; members that were granted before stay. */
 #include "operator/plan/plan_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "alloc-" /* the head numbers the requests of one life */
+#define PREFIX "alloc-" /* prefix of the ids; the head numbers the requests of one incarnation */
 
 struct api_size_limits plan_limits(const struct cluster *c)
 {
@@ -58,7 +69,7 @@ static void settle_request(struct draft *d, const struct cluster_grant *done)
 {
     const struct cluster *c = d->in->cluster;
     struct cluster_grants *g = &d->p->record.grants;
-    /* What the limits have cut off is gone, or a release would bring it back. */
+    /* The part beyond the limits is given up; otherwise a release would bring it back. */
     int32_t now = (int32_t)((int64_t)granted_size(c, g->members) - c->replicas);
     bool more = done->members > now;
 
@@ -71,7 +82,7 @@ static void drop_running(struct cluster_grants *g, struct cluster_grant *one)
     memset(&g->running[g->nrunning], 0, sizeof(*one));
 }
 
-/* One that is new, or that was running when it was looked at last. */
+/* Counts a request that is new, or that was running at the last look. */
 static void count_request(struct draft *d, const struct api_campaign *told, uint64_t number)
 {
     struct cluster_grants *g = &d->p->record.grants;
@@ -117,7 +128,8 @@ void plan_grants_follow(struct draft *d, const struct api_dvm *v)
     for (size_t i = g->nrunning; i-- > 0;) {
         if (told_of(v, g->running[i].number))
             continue;
-        drop_running(g, &g->running[i]); /* ended so long ago that the head has no record of it */
+        drop_running(g,
+                     &g->running[i]); /* it has ended so long ago that the head does not list it */
         d->must_record = true;
     }
 }

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a suspension: the head ends in an orderly way, then both StatefulSets go to 0. */
+/* The plan of a suspension: the DVM shuts down, then both StatefulSets are scaled to 0.
+ *
+ * Input and output are those of plan.c. The steps, each in a plan of its own: record a shutdown,
+ * put it to the head, wait for its end, scale both StatefulSets to 0, forget the incarnation.
+ *
+ * Always true: the StatefulSets are scaled down only after the shutdown is complete, or when no DVM
+ * has formed. A shutdown supersedes a shrink.
+ *
+ * Failures: a head that cannot be reached blocks the suspension until the drain deadline has
+ * passed, if there is one. A head that has accepted and does not end is given
+ * PLAN_SHUTDOWN_SLACK_MS beyond its deadline. */
 #include "base/buf/buf.h"
 #include "operator/plan/plan_private.h"
 
@@ -29,8 +39,8 @@ static bool head_runs(const struct draft *d)
     return false;
 }
 
-/* Accepted. A broken link alone does not mean that the head is gone: its container has to have
- * ended, another life of it has to answer, or the time that it was given has to be over. */
+/* The shutdown is accepted. A broken connection does not show that the head has ended. It has ended
+ * when its container has, when another incarnation answers, or when its time has passed. */
 static void await_end(struct draft *d)
 {
     const struct cluster_campaign *c = &d->p->record.campaign;
@@ -55,7 +65,7 @@ static void ask_to_end(struct draft *d)
 
     if (f && strcmp(f->id, c->id) == 0 &&
         (f->status == 202 || f->status == 200 || f->status == 503)) {
-        c->phase = CLUSTER_DRAINING; /* 503: it is shutting down already */
+        c->phase = CLUSTER_DRAINING; /* 503: it shuts down already */
         c->accepted_ms = f->at_ms;
         d->must_record = true;
         return;
@@ -78,7 +88,7 @@ static void ask_to_end(struct draft *d)
     a->deadline_s = shutdown_deadline_s(&c->drain);
 }
 
-/* Nothing runs any more: forget the life that has ended, so that the next start is a first one. */
+/* Both StatefulSets are at 0: the incarnation is forgotten, so the next start is a first one. */
 static void forget_life(struct draft *d)
 {
     struct cluster_record *r = &d->p->record;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Carries out one action of a plan. */
+/* Carries out one action of a plan; a file of its own (apply.c) applies objects.
+ *
+ * Each action ends by run->on_action_done(), at once or when the answer has arrived. An answer that
+ * the next plan needs is kept in the entry (`answer`, `size_refused`). A failed action sets
+ * run->failed: the cluster is tried again with back-off. */
 #include "operator/reconcile/reconcile_private.h"
 
 #include "base/buf/buf.h"
@@ -27,7 +31,7 @@ static const char *reason_of(const json_t *body)
     return s ? s : "";
 }
 
-/* What the head answered to the recorded campaign; the next plan draws the conclusion. */
+/* Keeps the head's answer to the recorded campaign, from which the next plan concludes. */
 static void keep_answer(struct run *run, int status, const json_t *body, const struct err *err)
 {
     struct plan_answer *a = &run->e->answer;
@@ -87,7 +91,7 @@ static void on_cancelled(int status, const json_t *body, const struct err *err, 
     } else if (status == 200) {
         run->again = true;
         run->failed = headlink_note_campaign(run->e->head, body, &why) != 0;
-    } else { /* too late, or not known: its view tells how it stands */
+    } else { /* too late, or unknown to the head: its view tells the state */
         run->failed = status != 409;
         headlink_reread(run->e->head);
     }
@@ -115,7 +119,8 @@ static void on_size(int status, const json_t *body, const struct err *err, void 
         log_info("size put cluster=%s members=%u sequence=%llu", run->e->key, now.members,
                  (unsigned long long)now.sequence);
         run->failed = now.members != run->plan->record.size_members;
-        if (run->failed) /* a campaign has changed it since: only a later number can */
+        if (run->failed) /* a campaign has changed the size since: only a higher sequence can change
+                            it again */
             run->e->size_refused = run->plan->record.size_sequence;
     }
     run->on_action_done(run);
@@ -195,7 +200,7 @@ static void delete_pod(struct run *run)
 static void keep_credentials(struct entry *e, const struct credentials *creds)
 {
     if (e->head && strcmp(e->creds.cert_pem, creds->cert_pem) != 0) {
-        headlink_destroy(e->head); /* the next pass follows it with the new certificate */
+        headlink_destroy(e->head); /* the next pass connects with the new certificate */
         e->head = NULL;
     }
     credentials_clear(&e->creds);
@@ -228,7 +233,8 @@ static void on_credentials(const struct credentials *creds, const struct status_
     run->on_action_done(run);
 }
 
-/* While something is wrong with them, every pass wants them; looking now and then is enough. */
+/* While a Secret has an error every pass asks for this; the Secrets are read every few seconds
+ * only. */
 static void ensure_credentials(struct run *run)
 {
     struct err err = {0};
@@ -268,7 +274,7 @@ void act_begin(struct run *run)
     case PLAN_DELETE_POD:
         delete_pod(run);
         return;
-    case PLAN_RECORD: /* by whoever writes the status */
+    case PLAN_RECORD: /* is done by the write of the status */
         break;
     }
     run->on_action_done(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kubernetes Events: what a person reads at the end of `kubectl describe`. */
+/* Kubernetes Events, which `kubectl describe` shows. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/model/timestamp.h"

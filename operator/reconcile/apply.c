@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applies one object: looks whether it is ours to touch, tries its pod template dry, then applies
- * it. */
+/* Applies one object of a cluster.
+ *
+ * Input: run->action with the child, its replicas and the preconditions. Output: a server-side
+ * apply, or a patch of the replicas alone.
+ *
+ * The steps: an object that the cache does not have is read first, since it may exist; the template
+ * of a StatefulSet is tried as a pod in a dry run, once for each fingerprint; then the object is
+ * applied.
+ *
+ * Always true: fields are forced only on an object that this cluster controls; uid and
+ * resourceVersion are sent along, so the server refuses if the object is another one or has
+ * changed.
+ *
+ * Failures: an object that the cluster does not control is left alone and looked at again later. A
+ * refusal (400, 403, 422) stands until the wanted object changes or RECONCILE_RETRY_MS have passed.
+ * Other failures are tried again, and shown in the status when they last. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/reconcile/reconcile_private.h"
@@ -35,8 +49,8 @@ static void send_request(struct run *run, const struct kube_verb *v, kube_done_f
     run->on_action_done(run);
 }
 
-/* A refusal stands until the wanted object changes, or some time has passed (a quota may have been
- * raised). */
+/* A refusal stands until the wanted object changes or some time has passed: a quota may have been
+ * raised. */
 static void note_refusal(struct run *run, int status, const struct err *err)
 {
     struct child_memory *m = memory_of(run);
@@ -49,7 +63,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
         snprintf(m->message, sizeof(m->message), "%s", err->msg);
         m->refused_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
-    } else { /* perhaps gone the next time; told only when it lasts */
+    } else { /* may succeed the next time; shown in the status only when it lasts */
         run->failed = true;
         if (status != 409 && status != 0 && ++m->failures == APPLY_TOLD_AFTER)
             snprintf(m->message, sizeof(m->message), "%s", err->msg);
@@ -79,7 +93,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
     run->on_action_done(run);
 }
 
-/* What is expected of the object goes along: the server refuses if it is another one, or has
+/* uid and resourceVersion are sent along: the server refuses if the object is another one or has
  * changed. */
 static json_t *apply_body(const struct run *run)
 {
@@ -92,7 +106,7 @@ static json_t *apply_body(const struct run *run)
 
     if (is_set(run))
         json_object_set_new(spec, "replicas", json_integer(a->replicas));
-    if (is_set(run) && run->looked) /* the cache knew nothing of it: no word about its size */
+    if (is_set(run) && run->looked) /* the cache did not have it, so its size is kept */
         json_object_set(spec, "replicas",
                         json_object_get(json_object_get(run->looked, "spec"), "replicas"));
     if (a->scale_only) {
@@ -107,7 +121,7 @@ static json_t *apply_body(const struct run *run)
     return body;
 }
 
-/* Force concerns single fields, and is used only on what is known to be ours. */
+/* Force is used only on objects that this cluster controls. */
 static void send_apply(struct run *run)
 {
     const struct plan_action *a = run->action;
@@ -142,7 +156,7 @@ static void on_probed(int status, const json_t *body, const struct err *err, voi
     }
 }
 
-/* A StatefulSet is taken with a template whose pods would be refused; better to know before. */
+/* The API server accepts a StatefulSet whose pods it would refuse; a dry run shows that before. */
 static void probe_template(struct run *run)
 {
     const json_t *wanted = run->wanted[run->action->child];

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the Secrets one after the other, then makes those that are missing. */
+/* The five Secrets of a cluster: the authority, and one certificate for each role.
+ *
+ * Input: the Secrets in the cluster's namespace. Output: Secrets that were missing, and the
+ * operator's own certificate.
+ *
+ * The steps: read the Secrets one after the other; then create the missing ones in the order of the
+ * enum, the authority first.
+ *
+ * Always true: an existing Secret is never changed; a Secret that the cluster does not control is
+ * not used; a certificate is issued only by the authority that the others trust.
+ *
+ * Failures: a refused read or write ends the job with a reason for the condition Progressing. If
+ * the operator's own Secret is readable the job still delivers it. If another writer was faster
+ * (409) all Secrets are read again. If the authority is lost and a certificate is missing, the user
+ * has to delete the Secrets. */
 #include "operator/reconcile/credentials.h"
 
 #include "base/buf/buf.h"
@@ -21,7 +35,7 @@ struct credentials_job {
     credentials_fn *on_done;
     void *arg;
     unsigned long request;
-    int at;                  /* the Secret that is being read or made */
+    int at;                  /* index of the Secret that is being read or created */
     json_t *found[NSECRETS]; /* NULL: absent */
     struct tls_ca *ca;
     char *ca_pem;
@@ -77,7 +91,7 @@ static int own_credentials(const struct credentials_job *j, struct credentials *
     return out->ca_pem && out->cert_pem && out->key_pem ? 0 : -1;
 }
 
-/* What is wrong with the Secret at hand. If our own is there we can go on with it. */
+/* Ends the job with an error. The operator's own Secret is delivered if it is readable. */
 static void fail_job(struct credentials_job *j, const char *reason, const char *message)
 {
     struct status_trouble t;
@@ -120,7 +134,7 @@ static void on_made(int status, const json_t *body, const struct err *err, void 
                  SUFFIX[j->at]);
         j->found[j->at] = json_incref((json_t *)body);
         make_next(j);
-    } else if (status == 409) { /* somebody was faster: what is there counts, read it all anew */
+    } else if (status == 409) { /* another writer was faster: all are read again */
         for (int i = 0; i < NSECRETS; i++) {
             json_decref(j->found[i]);
             j->found[i] = NULL;

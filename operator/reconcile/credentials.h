@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The five Secrets of a cluster: read, or made if absent; never changed, never listed. */
+/* The five Secrets of a cluster: read, or created if absent; never changed and never listed. */
 #ifndef OPERATOR_RECONCILE_CREDENTIALS_H
 #define OPERATOR_RECONCILE_CREDENTIALS_H
 
@@ -17,15 +17,16 @@ enum credentials_secret {
     CREDENTIALS_HEAD,
     CREDENTIALS_MEMBER,
     CREDENTIALS_OPERATOR,
-    CREDENTIALS_USER, /* for programs outside (docs/prun.md); the cluster works without it */
+    CREDENTIALS_USER, /* for programs outside the cluster (docs/prun.md); the cluster works without
+                         it */
     CREDENTIALS_SECRETS,
     CREDENTIALS_COMPLETE = CREDENTIALS_SECRETS,
-    CREDENTIALS_LOST /* nothing that the others would trust can be issued any more */
+    CREDENTIALS_LOST /* the authority is lost, so a missing certificate cannot be issued */
 };
-/* What is to be made next, by what is there. */
+/* The Secret to create next. */
 enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS]);
 
-/* What the operator needs to talk to the head. */
+/* The operator's certificate, with which it connects to the head. */
 struct credentials {
     char *ca_pem;
     char *cert_pem;
@@ -33,13 +34,13 @@ struct credentials {
 };
 void credentials_clear(struct credentials *c);
 
-/* Ends once by on_done, never inside the call and not after credentials_cancel(). `creds` (borrowed
- * for the call) is NULL if the operator's own Secret cannot be had; `trouble` is NULL if all are
- * there. */
+/* on_done is called once, never inside the call and not after credentials_cancel(). `creds`
+ * (borrowed for the call) is NULL if the operator's own Secret cannot be had. `trouble` is NULL if
+ * all Secrets exist. */
 struct credentials_job;
 typedef void credentials_fn(const struct credentials *creds, const struct status_trouble *trouble,
                             void *arg);
-/* `c` is borrowed until the end. */
+/* `c` is borrowed until on_done or credentials_cancel(). */
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
                                            credentials_fn *on_done, void *arg, struct err *err);
 void credentials_cancel(struct credentials_job *j);

@@ -28,8 +28,7 @@ static const char *override_of(const struct reconciler *r, const struct cluster 
     return NULL;
 }
 
-/* There is no use in asking before the head's container runs; an override may be reachable anyway.
- */
+/* A head whose container does not run cannot answer; one at an override may. */
 static bool head_reachable(const struct run *run, const char *connect)
 {
     for (size_t i = 0; i < run->in.npods; i++) {
@@ -54,7 +53,7 @@ void follow_head(struct run *run)
     }
     if (!wanted || e->head)
         return;
-    if (e->rested) { /* somebody may have deleted the Secrets meanwhile to have new ones */
+    if (e->rested) { /* the user may have deleted the Secrets meanwhile to have new ones */
         e->rested = e->creds_complete = false;
         queue_add(e->r->queue, e->key);
     }

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Follows one head: reads its view when the stream comes up and after its events. */
+/* The connection to one head, and its view.
+ *
+ * Input: events and link changes of the client (operator/dvm), and the answers to the operator's
+ * requests. Output: a struct plan_head for the plan, and on_change when a plan may come out
+ * differently.
+ *
+ * States: up with a view; up without one (it is being read); not up for less than
+ * HEADLINK_PATIENCE_MS (connecting); down.
+ *
+ * Always true: the view is that of the present incarnation; it is missing while the stream is down.
+ * An event with a campaign changes the view at once; after any event the view is read again, once
+ * for a burst of events.
+ *
+ * Failures: a view that cannot be read is asked for again after RETRY_MS. A broken stream is
+ * reported as down only after the patience has passed, so a short break changes no condition. */
 #include "operator/reconcile/headlink.h"
 
 #include "base/buf/buf.h"
@@ -14,14 +28,14 @@
 struct headlink {
     struct loop *loop;
     struct dvm_client *client;
-    struct loop_timer *reread; /* reads the view when due */
+    struct loop_timer *reread; /* reads the view when it is due */
     struct loop_timer *patience;
     struct view *view;
     char *host;
     bool up;
-    bool impatient; /* the patience has run out since the link broke */
+    bool impatient; /* the patience has passed since the stream broke */
     bool reading;
-    bool dirty; /* something happened since the reading began */
+    bool dirty; /* an event arrived since the reading began */
     int64_t down_since_ms;
     char why[ERR_MSG_MAX];
     void (*on_change)(void *arg);
@@ -42,7 +56,7 @@ static void set_view(struct headlink *h, struct view *v)
     h->view = v;
 }
 
-/* From now on the head's view is missing. */
+/* Drops the view and starts the patience. */
 static void start_patience(struct headlink *h)
 {
     set_view(h, NULL);
@@ -105,8 +119,9 @@ void headlink_reread(struct headlink *h)
         loop_timer_arm(h->reread, 0);
 }
 
-/* The head moves the bound by itself: targets of a shrink may not join again, those of a grow may,
- * and may no more if it fails. (The view, which is read after each event, tells the rest.) */
+/* The head changes the bound of members by itself: targets of a shrink may not join again. Targets
+ * of a grow may join, and may not any more if it fails. The view, which is read after each event,
+ * has the rest. */
 static void move_bound(struct api_dvm *d, const struct api_campaign *c)
 {
     uint32_t first = c->targets[0], last = c->targets[c->ntargets - 1];
@@ -165,8 +180,8 @@ int headlink_note_size(struct headlink *h, const json_t *body, struct api_size *
     return 0;
 }
 
-/* A campaign's news is in the event; for the members the view is read, once for a burst of events.
- */
+/* The event has the campaign's change. For changes of members the view is read, once for a burst of
+ * events. */
 static void on_event(const struct api_event *e, void *arg)
 {
     struct headlink *h = arg;
@@ -198,7 +213,7 @@ static void on_link(bool up, const char *why, void *arg)
         headlink_reread(h);
         return;
     }
-    if (!h->up) { /* another attempt that failed: down since the first */
+    if (!h->up) { /* a further attempt failed; the head is down since the first */
         snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
         return;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gathers from caches, memory and head what a plan is made from. */
+/* Observes a cluster: fills the input of the plan from the caches, the entry and the head's
+ * view. */
 #include "base/buf/buf.h"
 #include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
@@ -87,7 +88,8 @@ static const char *daemon_image(const json_t *pod)
     return NULL;
 }
 
-/* The StatefulSet's controller has taken note of the newest template, and the pod is of another. */
+/* True if the StatefulSet's controller has seen the newest template and the pod is made from
+ * another. */
 static bool pod_outdated(const json_t *pod, const json_t *set)
 {
     const char *has = get_text(pod, "metadata", "labels", "controller-revision-hash");
@@ -165,7 +167,8 @@ static void see_pods(struct run *run)
     run->in.npods = i;
 }
 
-/* A link that is not up is no news while the head's container runs; when it does not run it is. */
+/* A stream that is not open counts as connecting while the head's container runs, as down
+ * otherwise. */
 static void see_head(struct run *run)
 {
     struct plan_head *h = &run->in.head;
@@ -182,7 +185,7 @@ static void see_head(struct run *run)
         h->link = PLAN_LINK_DOWN;
 }
 
-/* A pod whose volumes cannot be mounted looks like this, and a Secret may be what is missing. */
+/* A pod that waits for its volumes looks like this, and a missing Secret may be the cause. */
 static bool waits_for_volumes(const struct plan_pod *pod)
 {
     return !pod->deleting && !pod->running_since_ms &&

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Caches in, work queue, and the pass over one cluster: observe, plan, act, tell. */
+/* The reconciler: brings every DvmCluster to its spec, in passes.
+ *
+ * Input: changes in the caches of DvmClusters, pods, StatefulSets, Services and budgets, and
+ * changes at the heads. Each puts the key of its cluster on the work queue. Output: the actions of
+ * a plan, the status, Events, metrics.
+ *
+ * A pass over one cluster (struct run): decode, observe, plan, carry out the actions one after the
+ * other, write the status. At most one pass runs for a cluster.
+ *
+ * Always true: the status is written with the resourceVersion that the plan was made from, so an
+ * outdated plan cannot be recorded. An entry lives as long as its cluster or one of its pods
+ * exists.
+ *
+ * Failures: a pass that fails is repeated with back-off. A spec that cannot be decoded changes
+ * nothing but the condition Progressing. */
 #include "operator/reconcile/reconcile.h"
 
 #include "base/buf/buf.h"
@@ -91,8 +105,8 @@ static void entry_free(struct entry *e)
 /* --- one pass ----------------------------------------------------------------------------------
  */
 
-/* What somebody else owns, or the server has refused, is tried again, even if a pass in between has
- * taken the place of the one that was to do it. */
+/* An object that another owner has, or that the server has refused, is tried again even if another
+ * pass has replaced the one that was to do it. */
 static void retry_children(const struct run *run)
 {
     int64_t now_ms = (int64_t)loop_wall_ms();
@@ -143,7 +157,7 @@ static void count_campaign(struct reconciler *r, const char *reason)
     }
 }
 
-static void on_news(bool warning, const char *reason, const char *note, void *arg)
+static void on_status_event(bool warning, const char *reason, const char *note, void *arg)
 {
     struct run *run = arg;
 
@@ -157,18 +171,19 @@ static void on_status_written(int status, const json_t *body, const struct err *
     struct run *run = arg;
 
     if (status == 200) {
-        status_news(json_object_get(run->object, "status"), run->status, on_news, run);
+        status_events(json_object_get(run->object, "status"), run->status, on_status_event, run);
         cache_put(run->e->r->cache[CACHE_CLUSTERS], body);
         run->again = true;
     } else if (status != 404) {
-        run->failed = true; /* 409: somebody else has written; plan anew from what is there now */
+        run->failed =
+            true; /* 409: another writer was faster; the next plan starts from its version */
         log_warn("status not written cluster=%s status=%d: %s", run->e->key, status, err->msg);
     }
     run_end(run);
 }
 
-/* The whole object with the resourceVersion that the plan was made from: a stale plan cannot be
- * recorded. */
+/* Writes the whole object with the resourceVersion that the plan was made from, so an outdated plan
+ * is refused. */
 static void write_status(struct run *run)
 {
     struct err err = {0};
@@ -333,7 +348,7 @@ static void on_child(const json_t *object, bool deleted, void *arg)
         queue_add(r->queue, key);
 }
 
-/* News of the head's pod: it may be reachable now, whatever the back-off says. */
+/* The head's pod has changed: the head may be reachable now, so the back-off is reset. */
 static void poke_head(struct entry *e, const json_t *pod)
 {
     const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Brings every DvmCluster of one namespace, or of all, to what is asked for. */
+/* Brings every DvmCluster of one namespace, or of all, to its spec. */
 #ifndef OPERATOR_RECONCILE_RECONCILE_H
 #define OPERATOR_RECONCILE_RECONCILE_H
 
@@ -9,7 +9,7 @@
 
 #define RECONCILE_OVERRIDES_MAX 32
 
-/* Where to find a head instead of by its Service (tests, development). */
+/* The address of a head in place of its Service (tests, development). */
 struct reconcile_override {
     const char *name;    /* "namespace/name" or "name" */
     const char *connect; /* "address:port" */
@@ -23,13 +23,13 @@ struct reconciler_opts {
     const char *default_image; /* for clusters without spec.image */
     const struct reconcile_override *overrides;
     size_t noverrides;
-    void (*on_synced)(void *arg); /* all caches are filled, work begins */
+    void (*on_synced)(void *arg); /* all caches are filled and the first passes begin */
     void *arg;
 };
-/* Everything in `o` is borrowed for the reconciler's life. */
+/* `o` is borrowed for the reconciler's life, with everything in it. */
 struct reconciler *reconciler_create(const struct reconciler_opts *o, struct err *err);
 void reconciler_destroy(struct reconciler *r);
-/* Where counts go; NULL: nowhere. Borrowed. */
+/* Sets where passes and campaigns are counted; NULL: nowhere. Borrowed. */
 void reconciler_measure(struct reconciler *r, struct metrics *m);
 bool reconciler_synced(const struct reconciler *r);
 size_t reconciler_queue_depth(const struct reconciler *r);

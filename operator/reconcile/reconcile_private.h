@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the reconciler remembers of a cluster between two runs, and one run of it. */
+/* What the reconciler keeps of a cluster between two passes (struct entry), and one pass (struct
+ * run). */
 #ifndef OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 #define OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 
@@ -13,28 +14,27 @@
 
 #include <uthash.h>
 
-/* After this time an object that was refused or foreign is tried again although nothing has
- * changed. */
+/* Time after which an object that was refused, or that another owner has, is tried again. */
 #define RECONCILE_RETRY_MS 30000
 
-/* Least time between two writes of a status that differ only slightly. */
+/* Least time between two writes of statuses that differ only slightly. */
 #define RECONCILE_STATUS_MS 500
-/* Failures in a row to apply an object, after which the status speaks of them. */
+/* Consecutive failures to apply an object, after which the status shows them. */
 #define APPLY_TOLD_AFTER 3
-/* How often missing Secrets are looked for. */
+/* Time between two readings of the Secrets while one is missing. */
 #define RECONCILE_CREDENTIALS_MS 5000
 
 enum { CACHE_CLUSTERS, CACHE_PODS, CACHE_SETS, CACHE_SERVICES, CACHE_BUDGETS, CACHES };
 
-/* Memory of one child: why it is not applied, and what was seen after the last time it was. */
+/* One child between two passes: why it is not applied, and its generation after the last write. */
 struct child_memory {
-    char refused_print[32]; /* fingerprint that the API server refused; "": none */
+    char refused_print[32]; /* fingerprint that the API server has refused; "": none */
     char probed_print[32];  /* fingerprint whose pod template has passed a dry run */
     char message[ERR_MSG_MAX];
-    unsigned failures; /* in a row, of other kinds than a refusal */
+    unsigned failures; /* consecutive failures other than refusals */
     int64_t refused_until_ms;
     int64_t foreign_until_ms;
-    int64_t generation; /* metadata.generation after our last write; 0: not known */
+    int64_t generation; /* metadata.generation after our last write; 0: unknown */
 };
 
 struct pod_entry {
@@ -48,43 +48,44 @@ struct entry {
     char *uid;
     struct reconciler *r;
     struct pod_entry *pods;
-    struct headlink *head; /* NULL: not followed */
+    struct headlink *head; /* NULL: there is no connection */
     int64_t known_since_ms;
     struct credentials creds;
-    bool have_creds;     /* our own are there */
-    bool rested;         /* was followed before, and then there was no head for a while */
+    bool have_creds;     /* the operator's own certificate is known */
+    bool rested;         /* the connection was closed because the cluster had no head */
     bool creds_complete; /* all Secrets are there */
-    uint64_t status_ms;  /* when the status was written last, on the loop's clock */
+    uint64_t status_ms;  /* time of the last write of the status, on the loop's clock */
     int64_t creds_checked_ms;
     struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;
     struct plan_answer answer;
-    uint64_t size_refused; /* sequence of a size message that the head called too old; 0: none */
-    struct run *run;       /* NULL: none at present */
+    uint64_t size_refused; /* sequence of the size message that the head called too old; 0: none */
+    struct run *run;       /* NULL: no pass runs */
     UT_hash_handle hh;
 };
 
-/* One pass: observe, plan, act, tell. Owns everything that the plan borrows from. */
+/* One pass over a cluster: observe, plan, act, write the status. Owns everything that the plan
+ * borrows from. */
 struct run {
     struct entry *e;
     void (*on_action_done)(struct run *run); /* begins the next action, or writes the status */
     json_t *object;
     struct cluster c;
     json_t *children[CLUSTER_CHILDREN]; /* as observed; NULL: absent */
-    json_t *wanted[CLUSTER_CHILDREN];   /* as they should be, but for replicas */
+    json_t *wanted[CLUSTER_CHILDREN];   /* as wanted, without replicas */
     json_t **pod_objects;
     struct plan_pod *pods;
     struct view *view;
     struct plan_input in;
     struct plan *plan;
     size_t next;
-    const struct plan_action *action; /* the one that is carried out */
-    json_t *looked;                   /* the object that was there although the cache has none */
+    const struct plan_action *action; /* the action that is being carried out */
+    json_t *looked;                   /* the existing object that the cache did not have */
     unsigned long request;
     struct credentials_job *creds;
-    json_t *status; /* being written */
+    json_t *status; /* the status that is being written */
     bool pending;   /* a pod waits for its volumes */
-    bool failed;    /* try again, later and later */
+    bool failed;    /* the pass is repeated with back-off */
     bool again;     /* something has changed that the next plan should see */
     uint64_t begun_ms;
 };
@@ -100,14 +101,14 @@ struct reconciler {
 
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child);
 
-/* follow.c: opens or closes the link to the head, as the cluster has a head or not. */
+/* follow.c: opens the connection to the head if the cluster has one, closes it otherwise. */
 void follow_head(struct run *run);
 
-/* observe.c: fills run->in; the object has been decoded. */
+/* observe.c: fills run->in from the decoded cluster. */
 void observe_cluster(struct run *run);
 void observe_release(struct run *run);
 
-/* What kept objects from being made, told by the condition Progressing. */
+/* The reason why an object or Secret could not be created, for the condition Progressing. */
 void observe_trouble(const struct run *run, struct status_trouble *out);
 
 /* act.c: carries out run->action and calls run->on_action_done, now or later. */
@@ -116,7 +117,7 @@ void act_begin(struct run *run);
 /* apply.c */
 void apply_child(struct run *run);
 
-/* announce.c: one Kubernetes Event about the cluster; a failure is logged and forgotten. */
+/* announce.c: posts one Kubernetes Event about the cluster; a failure is only logged. */
 void announce_event(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,
                     const char *note);
 

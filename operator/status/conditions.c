@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The four conditions: what is true, in one word and one sentence each. */
+/* The four conditions Available, Progressing, Resizing and Suspended: status, reason and
+ * message. */
 #include "base/buf/buf.h"
 #include "operator/model/timestamp.h"
 #include "operator/status/status_private.h"
@@ -62,8 +63,8 @@ static bool one_of(const char *word, const char *const *list)
     return false;
 }
 
-/* A pod that does not start, and will not by itself. The kubelet's text alternates between
- * attempts, so the message is our own. */
+/* A pod that does not start and cannot start by itself. The message is our own, since the kubelet's
+ * text changes between attempts. */
 static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
 {
     static const char *const image[] = {"ErrImagePull",
@@ -135,7 +136,7 @@ static char *text_wired(const struct facts *f)
     return xasprintf("%u of %u members are wired.", f->wired, f->p->target);
 }
 
-/* The same, and why they are not as many as the spec says. */
+/* Also says why the target differs from the spec. */
 static char *text_whole(const struct facts *f)
 {
     uint32_t asked = f->in->cluster->replicas;

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts a status together. */
+/* The status of a DvmCluster, and the Events that follow from its changes.
+ *
+ * Input: what was observed, the plan, and trouble with objects. Output: the whole status as JSON,
+ * and for two statuses the Events that report the difference.
+ *
+ * Always true: equal inputs give equal JSON, so an unchanged status is not written; messages
+ * contain points in time, never durations; lastTransitionTime changes only with the status of its
+ * condition; an Event is derived only from two statuses, so a restarted operator repeats none.
+ *
+ * A spec that cannot be decoded leaves the old status, with a reason in Progressing. */
 #include "operator/status/status.h"
 
 #include "base/buf/buf.h"
@@ -30,7 +39,7 @@ static const char *condition_status(const json_t *conditions, const char *type)
     return s ? s : "";
 }
 
-/* lastTransitionTime moves only when the status does. Takes v.message. */
+/* lastTransitionTime changes only with the status. Takes v.message. */
 static void put_condition(json_t *list, const struct cluster *c, const char *type, struct verdict v,
                           int64_t now_ms)
 {
@@ -124,7 +133,7 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
     return status;
 }
 
-/* Without what changes all the time. */
+/* The status without the parts that change all the time. */
 static json_t *essential_part(const json_t *status)
 {
     json_t *o = status ? json_deep_copy(status) : json_object(), *c;
@@ -150,8 +159,8 @@ bool status_differs_slightly(const json_t *before, const json_t *after)
     return same;
 }
 
-struct news {
-    status_news_fn *fn;
+struct events {
+    status_event_fn *fn;
     void *arg;
 };
 
@@ -175,7 +184,7 @@ static char *targets_of(const json_t *campaign)
     return condition_targets_text(&c);
 }
 
-static void news_of_running(const struct news *n, const json_t *before, const json_t *now)
+static void events_of_running(const struct events *n, const json_t *before, const json_t *now)
 {
     const char *phase = text_of(now, "phase");
     bool is_new = strcmp(text_of(before, "id"), text_of(now, "id")) != 0;
@@ -197,7 +206,7 @@ static void news_of_running(const struct news *n, const json_t *before, const js
         n->fn(false, shrink ? "ShrinkAccepted" : "ShutdownAccepted", note, n->arg);
 }
 
-static void news_of_ended(const struct news *n, const json_t *before, const json_t *now)
+static void events_of_ended(const struct events *n, const json_t *before, const json_t *now)
 {
     if (!now || strcmp(text_of(before, "id"), text_of(now, "id")) == 0)
         return;
@@ -230,7 +239,7 @@ static bool is_calm(const char *reason)
     return false;
 }
 
-static void news_of_conditions(const struct news *n, const json_t *before, const json_t *after)
+static void events_of_conditions(const struct events *n, const json_t *before, const json_t *after)
 {
     const json_t *old = find_condition(json_object_get(before, "conditions"), "Available");
     const json_t *now = find_condition(json_object_get(after, "conditions"), "Available");
@@ -253,7 +262,7 @@ static void news_of_conditions(const struct news *n, const json_t *before, const
     }
 }
 
-static void news_of_size(const struct news *n, const json_t *before, const json_t *after)
+static void events_of_size(const struct events *n, const json_t *before, const json_t *after)
 {
     json_int_t was = json_integer_value(json_object_get(before, "desiredReplicas"));
     json_int_t is = json_integer_value(json_object_get(after, "desiredReplicas"));
@@ -277,8 +286,8 @@ static bool has_grant(const json_t *list, json_int_t number)
     return false;
 }
 
-/* What applications ask for, and what they have of it. */
-static void news_of_grants(const struct news *n, const json_t *before, const json_t *after)
+/* The requests of applications, and the members that they were granted. */
+static void events_of_grants(const struct events *n, const json_t *before, const json_t *after)
 {
     const json_t *was = json_object_get(before, "grants"), *is = json_object_get(after, "grants");
     const json_t *known = json_object_get(was, "running"), *one;
@@ -306,9 +315,9 @@ static void news_of_grants(const struct news *n, const json_t *before, const jso
     n->fn(false, "Granted", note, n->arg);
 }
 
-void status_news(const json_t *before, const json_t *after, status_news_fn *fn, void *arg)
+void status_events(const json_t *before, const json_t *after, status_event_fn *fn, void *arg)
 {
-    struct news n = {.fn = fn, .arg = arg};
+    struct events n = {.fn = fn, .arg = arg};
     const char *life = text_of(after, "incarnation");
 
     if (*life && strcmp(text_of(before, "incarnation"), life) != 0) {
@@ -316,10 +325,10 @@ void status_news(const json_t *before, const json_t *after, status_news_fn *fn, 
 
         fn(false, "HeadUp", note, arg);
     }
-    news_of_grants(&n, before, after);
-    news_of_size(&n, before, after);
-    news_of_ended(&n, json_object_get(before, "lastCampaign"),
-                  json_object_get(after, "lastCampaign"));
-    news_of_running(&n, json_object_get(before, "campaign"), json_object_get(after, "campaign"));
-    news_of_conditions(&n, before, after);
+    events_of_grants(&n, before, after);
+    events_of_size(&n, before, after);
+    events_of_ended(&n, json_object_get(before, "lastCampaign"),
+                    json_object_get(after, "lastCampaign"));
+    events_of_running(&n, json_object_get(before, "campaign"), json_object_get(after, "campaign"));
+    events_of_conditions(&n, before, after);
 }

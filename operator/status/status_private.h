@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts and facts that the conditions are made of. */
+/* What the conditions are made of: facts, and texts. */
 #ifndef OPERATOR_STATUS_STATUS_PRIVATE_H
 #define OPERATOR_STATUS_STATUS_PRIVATE_H
 
@@ -7,7 +7,8 @@
 
 enum status_value { STATUS_FALSE, STATUS_TRUE, STATUS_UNKNOWN, STATUS_KEEP };
 
-/* One condition on its way; `message` is owned. KEEP: as it was before, if it was. */
+/* A condition before it is encoded; `message` is owned. KEEP: as in the old status, if it was
+ * there. */
 struct verdict {
     enum status_value value;
     const char *reason;
@@ -20,7 +21,7 @@ struct facts {
     const struct status_trouble *trouble;
     uint32_t wired;
     uint32_t pods; /* member pods */
-    bool stopped;  /* both StatefulSets ask for nothing */
+    bool stopped;  /* both StatefulSets have 0 replicas */
 };
 
 struct verdict condition_of(enum status_value value, const char *reason, char *message);
@@ -29,8 +30,7 @@ struct verdict condition_progressing(const struct facts *f);
 struct verdict condition_resizing(const struct facts *f);
 struct verdict condition_suspended(const struct facts *f);
 
-/* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". Heap strings of the caller's.
- */
+/* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". On the heap. */
 char *condition_targets_text(const struct cluster_campaign *c);
 char *condition_jobs_text(const json_t *jobs);
 

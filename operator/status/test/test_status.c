@@ -313,7 +313,7 @@ struct told {
     char text[2048];
 };
 
-static void on_news(bool warning, const char *reason, const char *note, void *arg)
+static void on_status_event(bool warning, const char *reason, const char *note, void *arg)
 {
     struct told *t = arg;
     size_t n = strlen(t->text);
@@ -325,7 +325,7 @@ static void assert_news(const json_t *before, const json_t *after, const char *w
 {
     struct told t = {""};
 
-    status_news(before, after, on_news, &t);
+    status_events(before, after, on_status_event, &t);
     assert_string_equal(t.text, want);
 }
 
