@@ -12,20 +12,20 @@
 
 #define CLI_CALL_TIMEOUT_MS 30000
 
-/* The answer's body, a new reference; NULL: nobody answers or a refusal (err->code is its status,
- * the message its reason and text). Takes the reference `body` (may be NULL). `status` may be NULL.
- */
+/* Sends one request and returns the body of the answer as a new reference. NULL: no answer, or a
+ * refusal; err->code is then the HTTP status and the message has its reason and text. Takes the
+ * reference `body` (may be NULL). `status` may be NULL. */
 json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_t *body,
                  int *status, struct err *err);
 /* GET /v1/dvm, decoded; api_dvm_free() it. */
 int cli_call_dvm(struct cli_conn *c, struct api_dvm *out, struct err *err)
     __attribute__((warn_unused_result));
 
-/* Begins the event stream; the connection then serves nothing else. Opened before a GET /v1/dvm on
- * another connection it misses nothing that the answer does not show. */
+/* Opens the event stream; the connection then serves nothing else. A stream that is opened
+ * before a GET /v1/dvm on another connection misses no event that the answer does not include. */
 int cli_events_begin(struct cli_conn *c, struct err *err) __attribute__((warn_unused_result));
-/* The next event as its line; 1, 0: the daemon closed, -1: a fault or the time is over (ETIMEDOUT).
- */
+/* Reads the next event as one line. 1: an event; 0: the daemon closed; -1: a fault, or the time
+ * is over (ETIMEDOUT). */
 int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
     __attribute__((warn_unused_result));
 int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection to a daemon, without an event loop: prun has to start fast. To a host it goes
- * through a relay, a program of its own: loading a TLS library takes a quarter of what a short job
- * takes. */
+/* A connection to a daemon, without an event loop, so that prun starts fast. A daemon of another
+ * host is reached through the program dvm-connect: loading a TLS library takes a quarter of the
+ * time of a short job. */
 #include "dvm/tools/cli/conn.h"
 
 #include "dvm/host/net/net.h"
@@ -22,18 +22,18 @@
 
 #define READ_CHUNK (64u << 10)
 #define HEADER 4
-#define REACH_MS 30000 /* the relay gives up earlier */
+#define REACH_MS 30000 /* the relay gives up earlier than this */
 #define OUT_MAX (NET_FRAME_MAX + HEADER + 2 * CLIENT_DATA_MAX)
 
 struct cli_conn {
     int fd;
     pid_t relay;   /* 0: none */
-    char *address; /* that the relay has reached; NULL: none yet */
-    size_t last;   /* bytes of the message taken last */
+    char *address; /* address that the relay has reached; NULL: none yet */
+    size_t last;   /* size of the message that was taken last */
     bool closed;
     struct buf out;
     struct buf in;
-    size_t taken; /* bytes of `in` that are done with; dropped at the next pump */
+    size_t taken; /* bytes of `in` that were delivered; dropped at the next pump */
 };
 
 static int no_daemon(const struct cli_where *w, int errnum, struct err *err)
@@ -104,7 +104,7 @@ static struct cli_conn *dial_socket(const struct cli_where *where, struct err *e
 
 /* --- through the relay */
 
-/* The relay is beside us. */
+/* The relay's program stands beside ours. */
 static char *relay_path(struct err *err)
 {
     char self[4096];
@@ -120,8 +120,8 @@ static char *relay_path(struct err *err)
     return xasprintf("%.*s/" CLI_RELAY, slash ? (int)(slash - self) : 0, self);
 }
 
-/* Its descriptor 0 is our other end; it holds nothing else of ours, and no signal of our terminal
- * ends it: it goes when we do. */
+/* The relay's descriptor 0 is the other end of our socket pair. It inherits no other descriptor
+ * of ours. No signal of our terminal ends it; it ends when we close. */
 static int start_relay(const struct cli_where *w, int end, pid_t *pid, struct err *err)
 {
     char *path FREE_AUTO = relay_path(err);
@@ -200,7 +200,7 @@ struct cli_conn *cli_connect(struct cli_where *w, struct err *err)
     return c;
 }
 
-/* The relay sends what it has before it goes, for a second at the most. */
+/* The relay sends its remaining bytes before it ends, for a second at most. */
 static void reap_relay(pid_t relay)
 {
     while (waitpid(relay, NULL, 0) < 0 && errno == EINTR)
@@ -212,7 +212,8 @@ void cli_conn_free(struct cli_conn *c)
     if (!c)
         return;
     close(c->fd);
-    if (c->relay && !c->address) /* it has nothing to send, and may wait long for an answer */
+    if (c->relay &&
+        !c->address) /* the relay has nothing to send, and may wait long for an answer */
         kill(c->relay, SIGKILL);
     if (c->relay)
         reap_relay(c->relay);
@@ -273,7 +274,7 @@ static int pump_out(struct cli_conn *c, struct err *err)
         if (n < 0 && would_block())
             break;
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-            /* The daemon has closed; what it said before is still to be read. */
+            /* The daemon has closed; its earlier messages are still to be read. */
             done = c->out.len;
             break;
         }
@@ -334,7 +335,7 @@ static int take_frame(struct cli_conn *c, struct client_msg *m, struct err *err)
     return client_msg_decode(cur.p, len, m, err) < 0 ? -1 : 1;
 }
 
-/* What the relay says is for us. */
+/* Messages of the relay itself are handled here. */
 static int hear_relay(struct cli_conn *c, struct client_msg *m, struct err *err)
 {
     int rc = 0;
@@ -376,7 +377,7 @@ static int64_t now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* What became readable: bit 0 the connection, bit 1 the other descriptor. */
+/* Waits; returns bit 0 if the connection is readable, bit 1 for the other descriptor. */
 static int poll_once(struct cli_conn *c, int other_fd, int64_t until, struct err *err)
 {
     struct pollfd p[2] = {{.fd = c->fd, .events = POLLIN}, {.fd = other_fd, .events = POLLIN}};
@@ -409,7 +410,7 @@ int cli_conn_wait_or(struct cli_conn *c, struct client_msg *m, int other_fd, int
 
         if (got != 0 || c->closed || (awaits_relay && c->address))
             return got;
-        if (cli_conn_pump(c, false, err) < 0) /* writes what waits */
+        if (cli_conn_pump(c, false, err) < 0) /* writes pending bytes */
             return -1;
         readable = poll_once(c, other_fd, until, err);
         if (readable < 0 || cli_conn_pump(c, readable & 1, err) < 0)

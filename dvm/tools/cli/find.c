@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the daemon: its local socket, or its host and our credentials. */
+/* Finds the daemon: its local socket, or its host and the user's credentials. */
 #include "dvm/tools/cli/find.h"
 #include "base/conf/number.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the daemon is: at a local socket, or at a host outside. */
+/* Where the daemon is: at a local socket or on another host. */
 #ifndef DVM_CLI_FIND_H
 #define DVM_CLI_FIND_H
 
@@ -8,34 +8,32 @@
 #include <stdbool.h>
 
 #define CLI_SOCKET_NAME "prted.sock"
-#define CLI_POD_DIR "/run/dvm" /* session directory of the daemon in a pod */
+#define CLI_POD_DIR "/run/dvm" /* session directory of a pod's daemon */
 
-#define CLI_JOIN_PORT 7400 /* of daemons outside, unless one is named */
+#define CLI_JOIN_PORT 7400 /* default port of a daemon on another host */
 
-/* A `dvm` (a --dvm value) without '/' that is no file is HOST[:PORT], an IPv6 address with a port
- * in brackets: then `host` is set, and where the credentials are. Else the socket is in the first
- * of: `dvm` (directory or socket), the environment's DVM_SESSION_DIR, /run/dvm if a socket is
- * there,
- * ${XDG_RUNTIME_DIR:-/tmp}/dvm-<uid>. `named`: the user or the environment said so, it is no guess
- * of ours. */
+/* Where a daemon was looked for. A --dvm value without '/' that names no file is HOST[:PORT], or
+ * an IPv6 address with a port in brackets: then `host` and the credentials are set. Otherwise
+ * `path` is the first of: `dvm` (directory or socket), $DVM_SESSION_DIR, /run/dvm if it has a
+ * socket, ${XDG_RUNTIME_DIR:-/tmp}/dvm-<uid>. `named`: the user or the environment named it. */
 struct cli_where {
     char *dir;
-    char *path; /* of the socket; what was said, if it is a host */
+    char *path; /* path of the socket; for a host, the value that the user gave */
     bool named;
-    char *host; /* NULL: at the socket */
+    char *host; /* NULL: a local socket */
     char port[8];
-    char *tls_dir; /* tls.crt, tls.key, ca.crt */
-    char *address; /* of the host, once it was reached: later connections go there */
+    char *tls_dir; /* directory of tls.crt, tls.key, ca.crt */
+    char *address; /* address at which the host was reached: later connections use it */
 };
 
-/* tls_dir: a --tls-dir value or NULL, then the environment's DVM_TLS_DIR counts. -1: a host without
- * credentials, a --tls-dir without a host, or no port; nothing is left allocated. */
+/* `tls_dir` is a --tls-dir value or NULL; then $DVM_TLS_DIR counts. -1: a host without
+ * credentials, a --tls-dir without a host, or a bad port; nothing is left allocated. */
 int cli_find(const char *dvm, const char *tls_dir, struct cli_where *out, struct err *err)
     __attribute__((warn_unused_result));
 void cli_where_free(struct cli_where *w); /* also the cleanup attribute's function */
 #define CLI_WHERE_AUTO __attribute__((cleanup(cli_where_free)))
 
-/* What --help says of all that, from --dvm to --tls-dir. */
+/* The --help text for all of this, from --dvm to --tls-dir. */
 #define CLI_WHERE_HELP                                                                             \
     "      --dvm DIR|SOCKET|HOST[:PORT]\n"                                                         \
     "                        session directory or socket of a daemon on this host (default:\n"     \
@@ -45,7 +43,8 @@ void cli_where_free(struct cli_where *w); /* also the cleanup attribute's functi
     "      --tls-dir DIR     credentials for a HOST: tls.crt and tls.key of role user, ca.crt\n"   \
     "                        (default: $DVM_TLS_DIR)\n"
 
-/* The same for a local DVM that is to be made: never /run/dvm by default. On the heap. */
+/* The session directory of a local DVM that is to be created; never /run/dvm by default. On the
+ * heap. */
 char *cli_new_dir(const char *dvm);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connects to a daemon by mutual TLS and passes bytes on, both ways, with bounded buffers. */
+/* Connects to a daemon by mutual TLS and copies bytes in both directions. In: a descriptor of
+ * the program that started us. Out: the TLS connection. First the relay connects and checks the
+ * daemon's certificate; it reports CLIENT_REACHED or CLIENT_UNREACHED. Then it copies until one
+ * side closes. Both buffers are bounded: a full one stops the reading from its source. At the
+ * end of one side its remaining bytes are delivered, for a second at most. */
 #include "dvm/tools/cli/relay.h"
 
 #include "base/buf/buf.h"
@@ -22,14 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONNECT_MS 10000 /* to one address, and for its handshake */
-#define LEAVE_MS 1000    /* for what is left when the program has closed */
+#define CONNECT_MS 10000 /* for one address, and for its handshake */
+#define LEAVE_MS 1000    /* for remaining bytes after the program has closed */
 #define BUFFER_MAX (512u << 10)
 #define CHUNK (64u << 10)
 
-struct way { /* bytes in one direction */
+struct way { /* bytes of one direction */
     struct buf b;
-    size_t sent; /* of these, not dropped yet */
+    size_t sent; /* delivered, not yet dropped from the front */
 };
 
 struct relay {
@@ -37,10 +41,10 @@ struct relay {
     int fd;
     struct tls_ctx *tls;
     struct tls_peer own;
-    SSL *ssl; /* owns nothing: the socket is ours */
+    SSL *ssl; /* owns no descriptor: the socket is ours */
     int sock; /* -1: none */
     char address[NI_MAXHOST];
-    struct way up, down; /* towards the daemon, towards the program */
+    struct way up, down; /* bytes towards the daemon, bytes towards the program */
 };
 
 static int64_t now_ms(void)
@@ -51,7 +55,7 @@ static int64_t now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* --- what the program is told */
+/* --- reports to the program */
 
 static void send_msg(struct relay *r, const struct client_msg *m)
 {
@@ -72,9 +76,9 @@ static int give_up(struct relay *r, const struct err *err)
     return EXIT_FAILURE;
 }
 
-/* --- the way there */
+/* --- connecting */
 
-/* Until the socket is ready; the program's end, or `until`, ends it. */
+/* Waits until the socket is ready. The program's end, or the time `until`, ends the wait. */
 static int wait_for(const struct relay *r, short events, int64_t until, struct err *err)
 {
     for (;;) {
@@ -145,8 +149,8 @@ static int connect_tcp(struct relay *r, struct err *err)
 
 /* --- TLS */
 
-/* Why the last call failed, in words. EACCES: it is about certificates, which do not change by
- * trying again. */
+/* Why the last call failed, in words. EACCES: certificates are the reason, so another attempt is
+ * pointless. */
 static int tls_reason(const struct relay *r, int ssl_error, struct err *err)
 {
     unsigned long code = ERR_peek_error();
@@ -166,7 +170,7 @@ static int tls_reason(const struct relay *r, int ssl_error, struct err *err)
     return err_set(err, "it closed the connection");
 }
 
-/* Calls until it says 1. */
+/* Calls `step` until it returns 1. */
 static int until_done(struct relay *r, int (*call)(SSL *ssl), struct err *err)
 {
     int64_t until = now_ms() + CONNECT_MS;
@@ -196,8 +200,8 @@ static int shake_hands(struct relay *r, struct err *err)
     return until_done(r, SSL_do_handshake, err);
 }
 
-/* The authority is the cluster's own: who has its certificate as a daemon is one of the DVM, under
- * whatever name it was reached. Another user's certificate is not enough. */
+/* The authority belongs to the cluster: a daemon with its certificate is one of the DVM,
+ * whatever name was used to reach it. Another user's certificate is refused. */
 static int check_peer(const struct relay *r, struct err *err)
 {
     struct tls_peer peer;
@@ -224,7 +228,7 @@ static int peek_peer(SSL *ssl)
     return SSL_peek(ssl, &byte, 1);
 }
 
-/* Only after the daemon's first word it is sure that it takes our certificate. */
+/* The daemon has accepted our certificate only after its first message. */
 static int hear_first(struct relay *r, struct err *err)
 {
     return until_done(r, peek_peer, err);
@@ -257,7 +261,7 @@ static int reach_daemon(struct relay *r, struct err *err)
     return err_wrap(err, "no DVM at %s port %s", r->o->host, r->o->port);
 }
 
-/* --- passing on */
+/* --- copying */
 
 static size_t bytes_left(const struct way *w)
 {
@@ -269,7 +273,7 @@ static bool has_room(const struct way *w)
     return w->b.len + CHUNK <= BUFFER_MAX;
 }
 
-/* Dropped from the front in large steps: each moves what is left. */
+/* Bytes are dropped in large steps, since each drop moves the rest. */
 static void was_sent(struct way *w, size_t n)
 {
     w->sent += n;
@@ -279,7 +283,7 @@ static void was_sent(struct way *w, size_t n)
     w->sent = 0;
 }
 
-/* 1: something was done, 0: nothing can be now, -1: the end. */
+/* 1: progress; 0: nothing is possible now; -1: the end. */
 static int ssl_result(const struct relay *r, int rc)
 {
     int what = SSL_get_error(r->ssl, rc);
@@ -351,14 +355,14 @@ static void wait_both(const struct relay *r)
 {
     short up = (short)((has_room(&r->down) ? POLLIN : 0) | (bytes_left(&r->up) ? POLLOUT : 0));
     short down = (short)((has_room(&r->up) ? POLLIN : 0) | (bytes_left(&r->down) ? POLLOUT : 0));
-    /* An end that cannot be acted on would make the loop spin. */
+    /* An end that is reported again and again would make the loop spin. */
     struct pollfd p[2] = {{.fd = up ? r->sock : -1, .events = up},
                           {.fd = down ? r->fd : -1, .events = down}};
 
     poll(p, 2, -1);
 }
 
-/* Until one side has closed: 1 the program, 2 the daemon. */
+/* Copies until one side has closed. 1: the program; 2: the daemon. */
 static int pass_on(struct relay *r)
 {
     for (;;) {
@@ -379,11 +383,12 @@ static void wait_to_write(int fd, int64_t until)
 
     int64_t most = until < 0 ? -1 : until - now_ms();
 
-    if (until < 0 || most > 0) /* less than nothing would be for ever */
+    if (until < 0 || most > 0) /* a negative time would mean no limit */
         poll(&p, 1, (int)most);
 }
 
-/* What one side has said before its end reaches the other; the program reads it, or closes. */
+/* After the end of one side its remaining bytes are delivered; the program reads them, or
+ * closes. */
 static void finish_relay(struct relay *r, int ended)
 {
     int64_t until = now_ms() + LEAVE_MS;

@@ -102,7 +102,7 @@ void show_members(const struct api_dvm *d, FILE *out)
     table_destroy(t);
 }
 
-/* States from which there is no way on: docs/states.md. */
+/* Final states: docs/states.md. */
 static bool is_over(const struct api_dvm_job *j)
 {
     static const char *const ends[] = {"TERMINATED",       "ABORTED",        "KILLED_BY_CMD",
@@ -116,7 +116,7 @@ static bool is_over(const struct api_dvm_job *j)
     return false;
 }
 
-/* A job that stays before the map waits for slots: the name of that state says nothing of it. */
+/* A job that stays before the map waits for slots; the name of that state does not say so. */
 static const char *state_of(const struct api_dvm_job *j)
 {
     return strcmp(j->state, "VM_READY") == 0 && j->reason[0] ? "QUEUED" : j->state;
@@ -151,7 +151,8 @@ static void took_cell(struct table *t, const struct api_campaign *c)
         table_cell(t, "-");
 }
 
-/* A process of an application or a tool; "-": by the control API, the operator for one. */
+/* The requester: a process of an application or a tool; "-": the control API, for example the
+ * operator. */
 static void asker_cell(struct table *t, const struct api_requester *r)
 {
     if (r->job)
@@ -170,7 +171,7 @@ void show_campaigns(const struct api_dvm *d, FILE *out)
     for (size_t i = 0; i < d->ncampaigns; i++) {
         const struct api_campaign *c = &d->campaigns[i];
         char *targets FREE_AUTO = show_vpids(c->targets, c->ntargets);
-        /* Who came by a grow may have left since, by another campaign. */
+        /* A member that joined by a grow may have left since, by another campaign. */
         bool came = c->kind == API_KIND_GROW && c->phase == API_PHASE_COMPLETE;
         char *departed FREE_AUTO = show_vpids(c->departed, came ? 0 : c->ndeparted);
         char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);

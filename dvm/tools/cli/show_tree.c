@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tree deeper than this is not drawn further: radix 2 holds every vpid in 17. */
+/* A deeper tree is not drawn further. With radix 2, 17 levels hold every vpid. */
 #define DEPTH_MAX 32
 
 struct drawing {
     const struct api_dvm *d;
     FILE *out;
     bool *drawn;          /* so that a cycle in a broken view ends */
-    bool more[DEPTH_MAX]; /* at each depth: brothers follow */
+    bool more[DEPTH_MAX]; /* per depth: more siblings follow */
 };
 
 static void draw_label(struct drawing *g, size_t i)
@@ -29,7 +29,7 @@ static void draw_label(struct drawing *g, size_t i)
     g->drawn[i] = true;
 }
 
-/* The next member after `from` whose parent is vpid; nmembers if there is none. */
+/* The next member after `from` whose parent is `vpid`; nmembers if there is none. */
 static size_t next_child(const struct drawing *g, uint32_t vpid, size_t from)
 {
     size_t i = from;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends a DVM and waits for its head's end. */
+/* Ends a DVM and waits until its head has ended. */
 #include "dvm/tools/cli/shutdown.h"
 
 #include "api/size.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 
-/* What the end may take beyond the deadline: ranks' grace, members' farewell. */
+/* Time that the end may take beyond the deadline: grace of ranks, orderly close of links. */
 #define MARGIN_S 60
 
 int cli_shutdown(struct cli_conn *c, int64_t deadline_s, struct err *err)

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* PUT /v1/shutdown and waits until the head has gone, which shows by its end of the connection.
- * Jobs that still run deadline_s seconds from now are ended. */
+/* Sends PUT /v1/shutdown and waits until the head has ended, which closes the connection. Jobs
+ * that still run after deadline_s seconds are ended. */
 int cli_shutdown(struct cli_conn *c, int64_t deadline_s, struct err *err)
     __attribute__((warn_unused_result));
 

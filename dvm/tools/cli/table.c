@@ -12,13 +12,13 @@
 struct table {
     size_t ncols;
     bool *right;
-    size_t *width; /* columns on the screen */
-    size_t ncells; /* heads included */
+    size_t *width; /* width on the screen */
+    size_t ncells; /* including the heading */
     size_t cap;
     char **cells;
 };
 
-/* Characters, not bytes, of UTF-8 text. */
+/* Counts characters of UTF-8 text, not bytes. */
 static size_t count_columns(const char *s)
 {
     size_t n = 0;

@@ -7,11 +7,11 @@
 
 struct table;
 
-/* `heads` is a NULL-terminated list; a head that begins with '>' is of a column aligned to the
- * right. Copied. */
+/* `heads` is a NULL-terminated list and is copied. A heading that begins with '>' aligns its
+ * column to the right. */
 struct table *table_create(const char *const *heads);
 void table_destroy(struct table *t);
-/* Appends a cell; a row is full after as many as there are heads. */
+/* Appends a cell. A row is complete after as many cells as there are headings. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_print(const struct table *t, FILE *out);
 

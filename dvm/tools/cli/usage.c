@@ -43,7 +43,8 @@ int cli_fail(const char *prog, int code, const struct err *err)
 
 int cli_option_error(int opt, char *const *argv, struct err *err)
 {
-    /* In a bundle of short options optind stays until the last one: only optopt names it. */
+    /* In a bundle of short options optind does not move until the last one; only optopt names
+     * the option. */
     bool is_short = optopt > 0 && optopt <= UINT8_MAX;
     const char *word = argv[optind - 1];
 
