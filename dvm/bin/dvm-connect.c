@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dvm-connect: passes bytes on between a program of the DVM and a daemon of another host. */
+/* dvm-connect: copies bytes between a program of the DVM and a daemon of another host. */
 #include "dvm/tools/cli/relay.h"
 #include "dvm/tools/cli/usage.h"
 
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         return cli_usage("dvm-connect", "host, port and directory are needed");
     if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
         return cli_usage("dvm-connect", "standard input is no socket");
-    signal(SIGINT, SIG_IGN); /* the program that has started us decides when it is over */
+    signal(SIGINT, SIG_IGN); /* the program that started us decides when to end */
     signal(SIGHUP, SIG_IGN);
     o.host = argv[1];
     o.port = argv[2];

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
         return cli_usage("dvm-stage", "it is either 'read BYTES' or 'write DIR'");
     if (number_parse(argv[2], "read", 1, PIECE_DATA_MAX, &bytes, &err) < 0)
         return cli_usage("dvm-stage", "%s", err.msg);
-    signal(SIGINT, SIG_IGN); /* whoever has started us decides when it is over */
+    signal(SIGINT, SIG_IGN); /* the process that started us decides when to end */
     signal(SIGHUP, SIG_IGN);
     return stager_read((size_t)bytes, STDIN_FILENO, STDOUT_FILENO);
 }

@@ -84,7 +84,7 @@ static const struct option longs[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* Bits of what was given, and what each verb takes. */
+/* Bits of the given options, and of those that each verb takes. */
 #define GIVEN(opt) (1u << ((opt)-OPT_MEMBERS))
 
 struct args {
@@ -92,7 +92,7 @@ struct args {
     uint64_t members, slots, radix, deadline_s;
     bool kill;
     const char *dvm;
-    char **rest; /* what follows the options, NULL-terminated */
+    char **rest; /* the words after the options, NULL-terminated */
     int nrest;
 };
 
@@ -101,11 +101,11 @@ typedef int verb_fn(const struct args *a, struct err *err);
 struct verb {
     const char *name;
     unsigned takes;
-    bool rest;   /* takes words */
+    bool rest;   /* the verb takes further words */
     verb_fn *fn; /* the exit code, or -1 or WRONG and err */
 };
 
-/* The command line is wrong after all. */
+/* Reports a command line that turns out to be wrong later. */
 #define WRONG (-2)
 static int usage_error(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int usage_error(struct err *err, const char *fmt, ...)
@@ -257,7 +257,7 @@ static int do_run(const struct args *a, struct err *err)
         rmdir(dir);
         return -1;
     }
-    /* Ctrl-C is prun's, which is in the same group; this program stays to clean up. */
+    /* Ctrl-C belongs to prun, which is in the same group; this program stays to clean up. */
     signal(SIGINT, SIG_IGN);
     code = run_prun(a, dir, err);
     procs_destroy(p);
@@ -319,7 +319,7 @@ static int check_taken(const struct args *a, const struct verb *v, struct err *e
     return 0;
 }
 
-/* argv[0] is the verb. Those of 'run' end at its first other word, as what follows is prun's. */
+/* argv[0] is the verb. Options of 'run' end at its first other word, since the rest is prun's. */
 static int parse_args(int argc, char **argv, const struct verb *v, struct args *a, struct err *err)
 {
     int opt;

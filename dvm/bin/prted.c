@@ -313,8 +313,8 @@ static int complete_cmdline(struct cmdline *c, struct err *err)
     return 0;
 }
 
-/* On Kubernetes other pods are on the node; daemons that do not bear their host's name have others
- * of the DVM beside them. */
+/* On Kubernetes other pods share the node. A daemon whose node name differs from the host's
+ * shares the host with others. */
 static bool is_alone(const struct cmdline *c, const struct cgroup_cpus *cpus)
 {
     size_t n = strcspn(c->host, ".");
@@ -349,8 +349,8 @@ static void find_cpus(struct cmdline *c)
     log_info("%u slots, CPUs %.256s", c->o.slots, c->cpus);
 }
 
-/* The PMIx library keeps relative paths and stray files out of the way if we stand in the session
- * directory. */
+/* Standing in the session directory keeps relative paths and stray files of the PMIx library out
+ * of the way. */
 static int prepare_session(struct cmdline *c, struct err *err)
 {
     if (mkdir(c->o.session_dir, 0700) < 0 && errno != EEXIST)

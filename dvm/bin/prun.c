@@ -12,7 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Signals are taken by the loop from here on; none is lost between the start and the submission. */
+/* From here on the loop takes signals; none is lost between start and submission. */
 static int open_signals(void)
 {
     struct sigaction hangup;
@@ -35,7 +35,8 @@ static struct cli_conn *dial_again(void *arg, struct err *err)
     return cli_dial(arg, err);
 }
 
-/* A host may take long to answer: a signal ends us until then, nothing is submitted yet. */
+/* A host may take long to answer. Until then a signal ends this program; nothing is submitted
+ * yet. */
 static struct cli_conn *begin_connection(struct cli_where *where, int *signals, struct err *err)
 {
     struct cli_conn *c = where->host ? cli_connect(where, err) : NULL;

@@ -94,7 +94,7 @@ static int parse_args(int argc, char **argv, struct args *a, struct err *err)
     return 0;
 }
 
-/* Each line is out at once: it is read by programs that wait for one. */
+/* Each line is flushed at once, since programs read it. */
 static int print_line(const struct args *a, const char *line, struct err *err)
 {
     json_t *o = a->json ? NULL : json_loads(line, 0, NULL);

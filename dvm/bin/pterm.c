@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pterm: ends a DVM and waits until it is gone; or ends or signals one job of it. */
+/* pterm: ends a DVM and waits for its end; or ends or signals one job of it. */
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
 #include "dvm/tools/cli/call.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads CPU limits from the files of cgroup v1 and v2, and the topology of what they leave. */
+/* Reads CPU limits from the files of cgroup v1 and v2, and the topology of the remaining CPUs. */
 #include "dvm/host/cgroup/cgroup.h"
 
 #include "base/buf/buf.h"
@@ -17,7 +17,7 @@
 #define TEXT_MAX 65536
 #define CPUS_MAX 65536
 
-/* The file's text; NULL: not there, which is as normal as its being there. */
+/* The file's text; NULL: it does not exist, which is normal. */
 static char *read_text(const char *root, const char *dir, const char *path, const char *name)
 {
     FREE_AUTO char *file = xasprintf("%s%s%s/%s", root, dir, path, name);
@@ -33,15 +33,15 @@ static char *read_text(const char *root, const char *dir, const char *path, cons
     close(fd);
     if (n < 0)
         return NULL;
-    /* hwloc takes no newline behind a list. */
+    /* hwloc accepts no newline after a list. */
     while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
         len--;
     text[len] = '\0';
     return xstrdup(text);
 }
 
-/* The process's own group in the hierarchy that `controller` is in ("" for v2), as
- * /proc/self/cgroup says: lines "number:controller,controller:/path". */
+/* The process's own group in the hierarchy of `controller` ("" for v2), from /proc/self/cgroup:
+ * lines "number:controller,controller:/path". */
 static char *own_path(const char *groups, const char *controller)
 {
     FREE_AUTO char *copy = xstrdup(groups);
@@ -88,8 +88,8 @@ static uint64_t group_quota(const char *root, const char *dir, const char *path)
     return quota && period ? quota_of(quota, period) : 0;
 }
 
-/* The least of what the own group and those above it allow. Where the path is the host's and the
- * mount begins at the container's group, only the mount's root is there. */
+/* The smallest limit of the own group and its ancestors. If the path is the host's but the mount
+ * begins at the container's group, only the mount's root is visible. */
 static uint64_t least_quota(const char *root, const char *dir, const char *own)
 {
     FREE_AUTO char *path = xstrdup(own);
@@ -107,7 +107,8 @@ static uint64_t least_quota(const char *root, const char *dir, const char *own)
     }
 }
 
-/* The nearest group that names CPUs: v1 and v2 name in each what is left of those above. */
+/* The nearest group that names CPUs. In v1 and v2 each group names those that its ancestors
+ * leave. */
 static void keep_cpuset(const char *root, const char *dir, const char *own, hwloc_bitmap_t allowed)
 {
     static const char *const names[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
@@ -221,8 +222,8 @@ bool cgroup_limited(const struct cgroup_cpus *c)
     return c->quota || !c->whole;
 }
 
-/* A cpuset that is part of the machine is taken for the container's own: that is what the kubelet's
- * static CPU policy makes, its quota being those CPUs or none. */
+/* A cpuset smaller than the machine counts as the container's own. The kubelet's static CPU
+ * policy makes such cpusets, with a quota of that many CPUs or none. */
 static enum topo_use use_of(const struct cgroup_cpus *c, bool alone)
 {
     if (c->quota && c->quota < (uint32_t)hwloc_bitmap_weight(c->allowed))
@@ -238,8 +239,8 @@ hwloc_topology_t cgroup_topology(struct err *err)
         err_sys(err, errno, "hwloc");
         return NULL;
     }
-    /* The kernel's files say it all. hwloc's other source asks each CPU itself, moving this process
-     * from one to the next: on a busy machine that takes ten times as long. */
+    /* The kernel's files have all information. hwloc's other source asks each CPU by moving this
+     * process to it, which takes ten times as long on a busy machine. */
     hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (hwloc_topology_load(t) == 0)
         return t;

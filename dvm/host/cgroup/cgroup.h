@@ -11,27 +11,26 @@
 #include <stdint.h>
 
 struct cgroup_cpus {
-    hwloc_bitmap_t allowed; /* what cpuset and affinity leave */
-    bool whole;             /* those are all that the machine has */
-    uint32_t quota;         /* whole CPUs in its share of time, at least 1; 0: no limit */
+    hwloc_bitmap_t allowed; /* CPUs that cpuset and affinity leave */
+    bool whole;             /* those are all CPUs of the machine */
+    uint32_t quota;         /* whole CPUs of its quota, at least 1; 0: no limit */
 };
 
-/* `root` is put before /proc, /sys/fs/cgroup and /sys/devices ("" on a real machine). `affinity`:
- * instead of what the kernel says of this process; NULL on a real machine. Kernel interfaces:
+/* `root` is put before /proc, /sys/fs/cgroup and /sys/devices ("" on a real machine). `affinity`
+ * replaces the kernel's answer for this process; NULL on a real machine. Kernel interfaces:
  * Documentation/admin-guide/cgroup-v2.rst (cpu.max, cpuset.cpus.effective) and
  * cgroup-v1/cpusets.rst, Documentation/scheduler/sched-bwc.rst (cpu.cfs_quota_us). */
 int cgroup_cpus_read(const char *root, hwloc_const_bitmap_t affinity, struct cgroup_cpus *out,
                      struct err *err) __attribute__((warn_unused_result));
 void cgroup_cpus_free(struct cgroup_cpus *c);
-/* Ranks that fit: the CPUs, but no more than the quota. */
+/* Number of slots: the CPUs, limited by the quota. */
 uint32_t cgroup_slots(const struct cgroup_cpus *c);
-/* Whether the container limits its CPUs at all: else its slots say how large the machine is. */
+/* Whether the container limits its CPUs at all; if not, the slots are those of the machine. */
 bool cgroup_limited(const struct cgroup_cpus *c);
-/* The machine, without its devices. NULL and a reason if it cannot be found out. The caller
- * destroys it. */
+/* The machine's topology, without devices. NULL and a reason on failure. The caller destroys it. */
 hwloc_topology_t cgroup_topology(struct err *err);
-/* What the head is told of these CPUs (dvm/protocol/map/topo.h), "" and a reason if they are too
- * many. `alone`: no other container or daemon runs on the machine, as far as we know. */
+/* The text about these CPUs that the head receives (dvm/protocol/map/topo.h), or "" and a reason
+ * if they are too many. `alone`: no other container or daemon is known to run on the machine. */
 char *cgroup_topo_text(hwloc_topology_t t, const struct cgroup_cpus *c, bool alone,
                        struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes of a credential. */
+/* Encodes and decodes a credential. */
 #include "dvm/host/cred/cred.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ void cred_encode(struct buf *b, const struct cred *c)
     buf_put_bytes(b, c->signature, c->signature_len);
 }
 
-/* Into an array of max + 1 bytes; an empty text is no name. */
+/* Reads into an array of max + 1 bytes; an empty text is not a name. */
 static void read_text(struct cur *c, char *out, size_t max)
 {
     FREE_AUTO char *text = cur_str(c, max);

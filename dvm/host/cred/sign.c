@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signs credentials and checks them. */
+/* Signs and checks credentials. */
 #include "dvm/host/cred/sign.h"
 
 #include <assert.h>
@@ -55,7 +55,7 @@ static int check_signer(const struct tls_peer *p, const char *cluster, struct er
     return 0;
 }
 
-/* What costs little comes first. */
+/* Cheap checks come first. */
 int cred_check(const struct tls_ctx *t, const char *cluster, const char *incarnation,
                uint64_t now_ms, const void *data, size_t len, struct cred *out, struct err *err)
 {

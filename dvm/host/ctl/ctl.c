@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the two servers; calls over HTTPS. */
+/* Creates the two servers; handles calls over HTTPS. */
 #include "dvm/host/ctl/ctl.h"
 
 #include "base/buf/buf.h"
@@ -13,7 +13,7 @@
 #define IDLE_S 60
 #define PLAIN_BODY_MAX 1024
 
-/* The answer goes first: what core does next may be the end of this program. */
+/* The answer is sent first: the following actions of the core may end this program. */
 static void answer_http(struct ctl *ctl, struct httpd_req *req, struct ctl_reply *rp)
 {
     if (rp->stream)
@@ -103,7 +103,7 @@ void ctl_destroy(struct ctl *ctl)
 {
     if (!ctl)
         return;
-    httpd_destroy(ctl->https); /* closes its streams, which takes them off the list */
+    httpd_destroy(ctl->https); /* closes its streams, which removes them from the list */
     httpd_destroy(ctl->plain);
     ctl_streams_free(ctl);
     free(ctl->routes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's control API and every daemon's health, as docs/control-api.md describes them. */
+/* The head's control API and every daemon's health, as described in docs/control-api.md. */
 #ifndef DVM_CTL_CTL_H
 #define DVM_CTL_CTL_H
 
@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#define CTL_STREAMS_MAX 256    /* open event streams; one more gets 503 TooManyStreams */
-#define CTL_KEEPALIVE_MS 15000 /* an empty line on streams over HTTPS */
+#define CTL_STREAMS_MAX 256    /* open event streams; a further one gets 503 TooManyStreams */
+#define CTL_KEEPALIVE_MS 15000 /* interval of an empty line on streams over HTTPS */
 
 struct ctl_opts {
     struct tls_ctx *tls;      /* NULL: no HTTPS server (members); borrowed */
@@ -19,29 +19,30 @@ struct ctl_opts {
     uint16_t control_port;    /* 0: any */
     const char *plain_addr;   /* NULL: no health server */
     uint16_t plain_port;      /* 0: any */
-    /* Called after each input given to core: the owner takes core's actions there. The answer to
-     * whoever asked is on its way by then. */
+    /* Called after each input to the core: the owner then carries out the core's actions. The
+     * answer to the caller is already under way. */
     void (*drain)(void *arg);
     void *drain_arg;
 };
 
 struct ctl;
-/* loop and core are borrowed; both outlive it. */
+/* loop and core are borrowed and outlive this object. */
 struct ctl *ctl_create(struct loop *loop, struct core *core, const struct ctl_opts *opts,
                        struct err *err);
 void ctl_destroy(struct ctl *ctl);
 uint16_t ctl_control_port(const struct ctl *ctl); /* 0: no such server */
 uint16_t ctl_plain_port(const struct ctl *ctl);
 
-/* OUT_EVENT of core: event `number` has been appended; it goes to the open streams now. */
+/* OUT_EVENT of the core: event `number` was appended and is now sent to the open streams. */
 void ctl_on_event(struct ctl *ctl, uint64_t number);
 
-/* How a local client gets its answers: exactly one `reply`, during the call, with the JSON body;
- * if it opened an event stream (status 200 of GET /v1/events), then one `line` per event, during
- * the call and from ctl_on_event(). -1 from `line` ends the stream (the reader is too slow).
- * Without `line` (a call that another daemon passes on) a stream is refused: 503 NotHead. */
+/* How a local client gets its answers: exactly one `reply`, during the call, with the JSON body.
+ * If it opened an event stream (status 200 of GET /v1/events), one `line` per event follows,
+ * during the call and from ctl_on_event(). -1 from `line` ends the stream (the reader is too
+ * slow). Without `line` (a call forwarded by another daemon) a stream is refused: 503 NotHead. */
 struct ctl_local {
-    const char *role; /* NULL: operator, for a peer of our own uid; else one of base/tls/tls.h */
+    const char
+        *role; /* NULL: operator, for a peer of our own uid; otherwise a role of base/tls/tls.h */
     void (*reply)(uint64_t conn, int status, const char *body, void *arg);
     int (*line)(uint64_t conn, const char *event, void *arg);
     void *arg;
@@ -50,7 +51,7 @@ struct ctl_local {
 /* A CLIENT_CALL of a local connection. `path` may have a query. */
 void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const char *path,
                     const char *body, const struct ctl_local *answer);
-/* The connection is gone: its streams end. */
+/* The connection has ended: its streams end. */
 void ctl_local_gone(struct ctl *ctl, uint64_t conn);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of dvm/host/ctl share: the verbs' interface, the table, the streams. */
+/* Shared by the files of dvm/host/ctl: the interface of verbs, their table, the streams. */
 #ifndef DVM_CTL_CTL_PRIVATE_H
 #define DVM_CTL_CTL_PRIVATE_H
 
@@ -10,22 +10,22 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* One call, wherever it came from. Borrowed for the call. */
+/* One call, from HTTPS or a local client. Borrowed for the call. */
 struct ctl_request {
     const char *role;
     const char *id;          /* of the path, or NULL */
     const char *incarnation; /* of the query, or NULL */
     const char *from;        /* of the query, or NULL */
-    json_t *body;            /* an object; NULL for verbs without one */
+    json_t *body;            /* an object; NULL for verbs without a body */
 };
 
-/* The answer: status and body, which is the record or {"error": …}. */
+/* The answer: a status and a body, which is the record or {"error": …}. */
 struct ctl_reply {
     int status;
     json_t *body;         /* owned */
-    bool stream;          /* status 200 and events from `stream_from` follow */
+    bool stream;          /* status 200, followed by events from `stream_from` */
     uint64_t stream_from; /* 1.. */
-    bool input;           /* core was given an input: its actions are to be taken */
+    bool input;           /* the core got an input: its actions must be carried out */
 };
 
 typedef void ctl_verb_fn(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp);
@@ -44,12 +44,12 @@ struct ctl_verb {
 extern const struct ctl_verb ctl_verbs[];
 extern const size_t ctl_nverbs;
 
-struct ctl_route { /* what httpd hands back with a request */
+struct ctl_route { /* handed back by httpd with a request */
     struct ctl *ctl;
     const struct ctl_verb *verb;
 };
 
-struct ctl_stream { /* exactly one of http and local.line is there */
+struct ctl_stream { /* exactly one of http and local.line is set */
     struct ctl *ctl;
     uint64_t next; /* number of the next event to send */
     struct httpd_stream *http;
@@ -72,13 +72,13 @@ struct ctl {
     bool keepalive_armed;
 };
 
-/* dispatch.c: role, then the verb. Fills *rp in every case. */
+/* dispatch.c: checks the role, then runs the verb. Fills *rp in every case. */
 void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_request *rq,
               struct ctl_reply *rp);
-/* A body that could not be read, a wrong role, …: nothing is asked of core. */
+/* An unreadable body, a wrong role, …: the core is not asked. */
 void ctl_refuse(struct ctl_reply *rp, int status, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* What core said; reason NULL stands for a word that fits the status. */
+/* The core's answer; reason NULL stands for a word that fits the status. */
 void ctl_refuse_err(struct ctl_reply *rp, const char *reason, const struct err *err);
 
 /* campaign.c, size.c, shutdown.c, events.c, dvm.c: the verbs. */
@@ -92,7 +92,7 @@ void ctl_stream_local(struct ctl *ctl, uint64_t conn, const struct ctl_local *lo
 void ctl_streams_init(struct ctl *ctl);
 void ctl_streams_free(struct ctl *ctl);
 
-/* health.c: routes of the plain port. metrics.c: the text, on the heap. */
+/* health.c: routes of the plain port. metrics.c: their text, on the heap. */
 void ctl_health_routes(struct ctl *ctl);
 char *ctl_metrics_text(const struct ctl *ctl);
 

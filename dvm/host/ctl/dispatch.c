@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of verbs and who may use them; the way of one call through it. */
+/* The table of verbs with the roles that may use them, and the handling of one call. */
 #include "dvm/host/ctl/ctl_private.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #define EVERYBODY (CTL_ROLE_OPERATOR | CTL_ROLE_USER | CTL_ROLE_MEMBER)
 #define PEOPLE (CTL_ROLE_OPERATOR | CTL_ROLE_USER)
 
-/* The same as in docs/control-api.md. */
+/* The same table as in docs/control-api.md. */
 const struct ctl_verb ctl_verbs[] = {
     {"PUT", "/v1/campaigns/{id}", PEOPLE, true, ctl_put_campaign},
     {"PUT", "/v1/campaigns/{id}/cancel", PEOPLE, false, ctl_cancel_campaign},
@@ -46,7 +46,7 @@ void ctl_refuse(struct ctl_reply *rp, int status, const char *reason, const char
     rp->status = status;
     rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason", reason,
                          "message", text);
-    if (!rp->body) /* the text quotes bytes of the request that are no UTF-8 */
+    if (!rp->body) /* the text quotes bytes of the request that are not UTF-8 */
         rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason", reason,
                              "message", "refused; the reason cannot be shown as UTF-8");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GET /v1/events: who listens, and what is sent to them. */
+/* GET /v1/events: the open streams and their events. */
 #include "base/log/log.h"
 #include "dvm/host/ctl/ctl_private.h"
 
@@ -98,8 +98,9 @@ static int send_event(struct ctl_stream *s, const struct api_event *e)
     return text ? send_line(s, text) : -1;
 }
 
-/* Sends up to and including `last`. A reader that has fallen behind what core keeps, or behind its
- * own buffer, is cut off: it comes again, gets 410 and reads /v1/dvm. False: the stream is gone. */
+/* Sends up to and including `last`. A reader that is behind the events that the core keeps, or
+ * behind its own buffer, is disconnected. It reconnects, gets 410 and reads /v1/dvm. False: the
+ * stream is closed. */
 static bool send_up_to(struct ctl_stream *s, uint64_t last)
 {
     for (; s->next <= last; s->next++) {
@@ -161,7 +162,7 @@ void ctl_local_gone(struct ctl *ctl, uint64_t conn)
     }
 }
 
-/* Only over HTTPS: a local socket tells by itself when its other end has died. */
+/* Only over HTTPS: a local socket reports the end of its peer by itself. */
 static void on_keepalive(void *arg)
 {
     struct ctl *ctl = arg;
@@ -175,7 +176,7 @@ static void on_keepalive(void *arg)
         else
             more = more || s->http;
     }
-    if (more) /* a daemon that nobody listens to sleeps */
+    if (more) /* a daemon without streams is not woken */
         loop_timer_arm(ctl->keepalive, CTL_KEEPALIVE_MS);
     ctl->keepalive_armed = more;
 }

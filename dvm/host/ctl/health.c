@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plain port: /healthz, /readyz, /metrics. It tells nothing secret and changes nothing. */
+/* The plain port: /healthz, /readyz, /metrics. It reveals no secret and changes nothing. */
 #include "base/buf/buf.h"
 #include "dvm/host/ctl/ctl_private.h"
 
@@ -8,7 +8,7 @@
 #define TEXT "text/plain; charset=utf-8"
 #define EXPOSITION "text/plain; version=0.0.4; charset=utf-8"
 
-/* That it is answered at all shows that the loop turns. */
+/* An answer shows that the loop runs. */
 static void on_healthz(struct httpd_req *req, void *arg)
 {
     httpd_reply_text(req, 200, TEXT, "ok\n");

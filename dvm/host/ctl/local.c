@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same calls over a daemon's local socket: method and path are matched here. */
+/* The same calls over a daemon's local socket; methods and paths are matched here. */
 #include "base/buf/buf.h"
 #include "dvm/host/ctl/ctl_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A path taken apart; the strings are the owner's. */
+/* A parsed path; the strings belong to the owner. */
 struct local_path {
-    char *text; /* path and query, cut up */
+    char *text; /* path and query, split */
     char *query;
     char *id;
 };
 
-/* True if the path is the pattern's; "{id}" takes one segment that is not empty. */
+/* True if the path matches the pattern; "{id}" stands for one non-empty segment. */
 static bool matches_pattern(const char *pattern, const char *path, char **id)
 {
     const char *brace = strchr(pattern, '{');
@@ -45,7 +45,7 @@ static const struct ctl_verb *find_verb(const char *method, struct local_path *p
     return NULL;
 }
 
-/* Ids and numbers need no escapes: nothing is decoded here. */
+/* Ids and numbers need no escapes, so nothing is decoded. */
 static void set_query(struct ctl_request *rq, char *query)
 {
     char *word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's figures in Prometheus' text format; docs/control-api.md lists them. */
+/* The daemon's metrics in Prometheus' text format; docs/control-api.md lists them. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "dvm/host/ctl/ctl_private.h"
@@ -98,7 +98,7 @@ static void put_head(FILE *f, const struct ctl *ctl)
     struct err err = {0};
 
     if (!core_event_next(ctl->core) || core_dvm(ctl->core, &d, &reason, &err) < 0)
-        return; /* only the head knows more */
+        return; /* the others are known to the head only */
     put_members(f, &d);
     put_campaigns(f, &d);
     put_metric(f, "dvm_size_members", "gauge", "Members that may join.", d.size_members);

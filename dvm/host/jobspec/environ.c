@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses what of the environment goes with a job. */
+/* Chooses which environment variables go with a job. */
 #include "dvm/host/jobspec/environ.h"
 
 #include "base/buf/buf.h"
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What describes the shell, the host or the rank that prun itself runs in. A word that ends with
- * '*' stands for all names that begin so. Keep in step with docs/prun/io.md. */
+/* Variables that describe the shell, host or rank of prun itself. A word that ends with '*'
+ * stands for all names with that beginning. Keep in step with docs/prun/io.md. */
 static const char *const left_out[] = {
     "_",      "SHLVL", "PWD",    "OLDPWD", "HOSTNAME", "XDG_RUNTIME_DIR", "DVM_*",
     "PMIX_*", "PMI_*", "OMPI_*", "OPAL_*", "PRTE_*",   "ORTE_*",          NULL,
 };
-/* Settings that a user makes for the ranks, although they look like one of the above. */
+/* Settings that a user makes for the ranks, although their names match the list above. */
 static const char *const kept[] = {"PMIX_MCA_*", "OMPI_MCA_*", "OPAL_MCA_*", NULL};
 
 static bool is_listed(const char *const *list, const char *entry)
@@ -32,8 +32,7 @@ static bool is_listed(const char *const *list, const char *entry)
     return false;
 }
 
-/* What says where things are on a host, or who one is there: another host's daemon gives its own.
- */
+/* Variables that name places on a host or its user: the daemon of another host supplies its own. */
 static const char *const of_host[] = {
     "PATH",   "HOME",       "USER",         "LOGNAME", "SHELL",      "MAIL",
     "TMPDIR", "TMP",        "TEMP",         "LD_*",    "XDG_*",      "SSH_*",
@@ -45,7 +44,7 @@ struct env_list {
     size_t n;
 };
 
-/* `entry` is VAR=VAL; a later one replaces an earlier one of the same name. */
+/* `entry` is VAR=VAL; it replaces an earlier one of the same name. */
 static void put_entry(struct env_list *l, const char *entry)
 {
     size_t len = strcspn(entry, "=") + 1;
@@ -105,7 +104,8 @@ char **environ_for_job(char *const *environ_, const char *const *exports, size_t
     while (environ_[count])
         count++;
     l.v = xcalloc(count + nexports + 2, sizeof(*l.v));
-    /* Unlike put_entry(): a long environment must not take quadratic time at every start. */
+    /* Unlike put_entry() it does not search: a long environment must not take quadratic time at
+     * every start. */
     for (size_t i = 0; i < count; i++) {
         if (strchr(environ_[i], '=') && goes_along(environ_[i], elsewhere))
             l.v[l.n++] = xstrdup(environ_[i]);

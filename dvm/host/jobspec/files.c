@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of the files that a job brings along, and the process that reads them. */
+/* Names of a job's files, and the process that reads them. */
 #include "dvm/host/jobspec/files.h"
 
 #include "dvm/host/stager/stager.h"
@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_MS 1000 /* for a reader to be gone once it has been killed */
+#define END_MS 1000 /* for a killed reader to end */
 
 /* --- names */
 
-/* Without "." and doubled slashes. */
+/* Removes "." and doubled slashes. */
 static char *tidied_path(const char *path)
 {
     char *out = xcalloc(strlen(path) + 1, 1);
@@ -56,7 +56,7 @@ static int refuse_path(const char *path, const char *there, const char *why, str
     return err_set(err, "file '%s' %s", path, why);
 }
 
-/* The place of a file of that name; 0: there is none. */
+/* The place of the file with that name; 0: there is none. */
 static uint32_t place_of(const struct job_spec *spec, const char *there)
 {
     for (size_t i = 0; i < spec->nfiles; i++) {
@@ -134,7 +134,7 @@ char *files_program(const char *name, const char *path, struct err *err)
         struct stat st;
 
         if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0) {
-            /* by its last name there, wherever PATH has led to */
+            /* its name there is its last component, wherever PATH has found it */
             return file[0] == '/' ? xstrdup(file) : xstrdup(name);
         }
     }
@@ -164,17 +164,17 @@ int files_check(char *const *sources, size_t n, struct err *err)
     return 0;
 }
 
-/* --- the process that reads */
+/* --- the reading process */
 
 struct files_sender {
     char *const *sources;
     size_t n;
     pid_t pid; /* 0: not started */
-    int fd;    /* -1: not started, or it has said all */
+    int fd;    /* -1: not started, or it has sent everything */
     struct buf in;
-    struct stager_said said; /* the first of `in`, if has_piece */
+    struct stager_said said; /* the first piece of `in`, if has_piece */
     bool has_piece;
-    bool taken; /* it has been handed out */
+    bool taken; /* it was returned to the caller */
     bool done;
     uint64_t room, sent;
 };
@@ -190,7 +190,7 @@ struct files_sender *files_sender_create(char *const *sources, size_t n)
     return s;
 }
 
-/* One that a file system does not let go is left behind: it ends as soon as it can. */
+/* A process that a file system blocks is left behind: it ends as soon as it can. */
 static void end_reader(pid_t pid)
 {
     struct pollfd p = {.events = POLLIN};
@@ -243,7 +243,7 @@ static int spawn_reader(struct files_sender *s, int in, int out, struct err *err
     return rc ? err_sys(err, rc, "starting %s", path) : 0;
 }
 
-/* Its end while it is written to is an error like another, no signal. */
+/* If the reader ends while we write to it, that is an ordinary error and no signal. */
 static int tell_list(const struct files_sender *s, int to, struct err *err)
 {
     struct buf list BUF_AUTO = {0};
@@ -277,7 +277,7 @@ static int start_reader(struct files_sender *s, struct err *err)
         rc = err_sys(err, errno, "a pipe");
     else
         rc = spawn_reader(s, in[0], out[1], err);
-    close_one(&in[0]); /* what it does not read any more must not be waited for */
+    close_one(&in[0]); /* data that it no longer reads must not be waited for */
     close_one(&out[1]);
     if (rc == 0)
         rc = tell_list(s, in[1], err);
@@ -294,7 +294,7 @@ int files_sender_room(struct files_sender *s, uint64_t total, struct err *err)
     return s->pid || s->done ? 0 : start_reader(s, err);
 }
 
-/* What is there is sent before more is read. */
+/* Received pieces are sent before more are read. */
 void files_sender_want(const struct files_sender *s, struct pollfd *p)
 {
     *p = (struct pollfd){.fd = s->has_piece && !s->taken ? -1 : s->fd, .events = POLLIN};

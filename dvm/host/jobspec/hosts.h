@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --host: which daemons a job is limited to. */
+/* --host: the daemons to which a job is limited. */
 #ifndef DVM_SUBMIT_HOSTS_H
 #define DVM_SUBMIT_HOSTS_H
 
@@ -8,10 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A list of vpids (3), ranges of them (1-4), and names whose number at the end is the vpid: of pods
- * (x-3, also with a domain) and of a local DVM's daemons (node3). Ascending, each once; on the
- * heap.
- */
+/* Parses a list of vpids (3), ranges (1-4), and names that end with the vpid: pods (x-3, also
+ * with a domain) and daemons of a local DVM (node3). The result is ascending and without
+ * duplicates; on the heap. */
 int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
     __attribute__((warn_unused_result));
 

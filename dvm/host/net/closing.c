@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The gentle end of a connection: write all, shut our side, read and drop until the peer has closed
- * too. */
+/* The orderly end of a connection: write everything, shut our side down, read and drop until the
+ * peer has closed too. */
 #include "dvm/host/net/net_private.h"
 
 #include <event2/bufferevent_ssl.h>
@@ -18,7 +18,8 @@ static void shut_our_side(struct net_conn *c)
 {
     c->phase = NET_LINGERING;
     if (c->tls) {
-        /* The alert fits the socket's buffer, or the peer sees a plain end: frames have lengths. */
+        /* The alert fits the socket's buffer; if not, the peer sees a plain end, which frames
+         * with lengths allow. */
         SSL_shutdown(bufferevent_openssl_get_ssl(c->bev));
         ERR_clear_error();
     }
@@ -31,7 +32,7 @@ static void set_deadline(struct net_conn *c)
     loop_timer_arm(c->deadline, NET_LINGER_MS);
 }
 
-/* May be within on_frame: the input is not touched before the next turn. */
+/* This may run within on_frame: the input is not touched before the next turn. */
 void net_closing_start(struct net_conn *c)
 {
     if (c->peer_ended) {
@@ -59,7 +60,7 @@ void net_closing_written(struct net_conn *c)
     shut_our_side(c);
 }
 
-/* A slow reader gets all of it as long as it reads: the limit is on silence. */
+/* The limit is on silence: a slow reader gets everything as long as it reads. */
 void net_closing_deadline(struct net_conn *c)
 {
     if (c->phase == NET_FLUSHING && net_conn_pending(c) < c->unwritten)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection from its socket to its end. Upcalls come from libevent's deferred callbacks and our
- * timers only, and a connection is freed by its own timer only: so whoever calls up finds it there
- * afterwards. */
+/* A connection from its socket to its end. In: sockets of listen.c and dial.c, bytes. Out: the
+ * upcalls on_open, on_frame, on_drained and on_closed. Upcalls come only from libevent's
+ * deferred callbacks and our timers. Only a connection's own timer frees it, so it still exists
+ * when an upcall returns. A failed or closed connection makes one on_closed call, with the first
+ * reason. Limits: a time for the handshake, NET_FRAME_MAX per frame, and the pending bytes
+ * (net.h). */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "dvm/host/net/net_private.h"
@@ -47,7 +50,7 @@ void net_conn_free(struct net_conn *c)
     HASH_DELETE(hh, c->net->conns, c);
     net_dial_free(c->dial);
     if (c->bev)
-        bufferevent_free(c->bev); /* closes the socket, frees the SSL */
+        bufferevent_free(c->bev); /* closes the socket, frees the SSL object */
     if (c->early)
         evbuffer_free(c->early);
     loop_timer_destroy(c->soon);
@@ -102,7 +105,7 @@ void net_conn_fail(struct net_conn *c, const char *fmt, ...)
     stop_conn(c);
 }
 
-/* A stranger that did not get in has no id that anybody knows: it is logged, not told. */
+/* A refused connection has no id that the owner knows: it is logged, and not reported. */
 static void bury_conn(struct net_conn *c)
 {
     struct net *n = c->net;
@@ -137,7 +140,7 @@ static void on_soon(void *arg)
     if (c->phase == NET_OPEN) {
         if (!c->paused)
             bufferevent_enable(c->bev, EV_READ);
-        net_frame_deliver(c); /* what was read before a pause, too */
+        net_frame_deliver(c); /* including bytes that were read before a pause */
     }
     if (c->phase == NET_FLUSHING)
         net_closing_turn(c);
@@ -152,7 +155,7 @@ static void on_deadline(void *arg)
     if (c->phase >= NET_FLUSHING)
         net_closing_deadline(c);
     else if (c->incoming)
-        net_conn_drop(c); /* the usual port scanner: not worth a line */
+        net_conn_drop(c); /* probably a port scan: not worth a log line */
     else
         net_conn_fail(c, "%s within the time given",
                       c->phase == NET_DIALING ? "could not connect" : "no TLS handshake");
@@ -179,7 +182,7 @@ static void on_handshake(struct net_conn *c)
         set_open(c, &peer);
 }
 
-/* The peer's end, or a broken connection. Frames that are here already come first, even after a
+/* The peer closed, or the connection broke. Complete frames are delivered first, even after a
  * pause. */
 static void on_end(struct net_conn *c, short what)
 {
@@ -192,7 +195,7 @@ static void on_end(struct net_conn *c, short what)
     }
     if (c->phase == NET_HANDSHAKE && c->tls) {
         if (c->incoming && plain)
-            net_conn_drop(c); /* a probe that only knocks */
+            net_conn_drop(c); /* the peer connected and sent nothing */
         else
             refuse_conn(c, why);
         return;
@@ -200,7 +203,7 @@ static void on_end(struct net_conn *c, short what)
     c->peer_ended = true;
     free(c->why);
     c->why = xstrdup(why);
-    net_frame_deliver(c); /* a local one that is not told yet: after it is */
+    net_frame_deliver(c); /* a local connection that was not reported yet: after on_open */
 }
 
 static void on_bev_event(struct bufferevent *bev, short what, void *arg)
@@ -264,7 +267,7 @@ static struct bufferevent *new_tls(struct net_conn *c, int fd, const char *host,
                                          c->incoming ? BUFFEREVENT_SSL_ACCEPTING
                                                      : BUFFEREVENT_SSL_CONNECTING,
                                          BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-    if (bev) /* frames have lengths: a cut one is seen without the TLS layer's help */
+    if (bev) /* frames have lengths: truncation is noticed without TLS */
         bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
     return bev;
 }

@@ -15,10 +15,10 @@ struct net_dial {
     char *host;
     uint16_t port;
     struct evutil_addrinfo *list; /* all addresses */
-    struct evutil_addrinfo *next; /* those not tried yet */
-    int fd;                       /* being connected; -1: none */
+    struct evutil_addrinfo *next; /* addresses that were not tried yet */
+    int fd;                       /* the socket that is connecting; -1: none */
     struct loop_fd *watch;
-    int errnum; /* of the last address that failed */
+    int errnum; /* reason of the last address that failed */
 };
 
 static void try_next(struct net_conn *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of all connections: each is flushed and closed, and the owner told when none is left. */
+/* The end of all connections: each is flushed and closed; then the owner is notified. */
 #include "dvm/host/net/net_private.h"
 
 void net_finish(struct net *n, void (*on_done)(void *arg), void *arg)

@@ -13,7 +13,7 @@ void net_frame_put(struct net_conn *c, const void *data, size_t len)
     struct evbuffer *out;
     size_t pending;
 
-    if (c->why) /* it has ended, only its reader does not know yet */
+    if (c->why) /* the connection has ended, but its reader is not notified yet */
         return;
     if (len > NET_FRAME_MAX) {
         net_conn_fail(c, "a frame of %zu bytes was to be sent, the limit is %u", len,
@@ -28,7 +28,7 @@ void net_frame_put(struct net_conn *c, const void *data, size_t len)
         net_conn_fail(c, "%zu bytes wait to be written, the peer does not read", pending);
         return;
     }
-    /* In one piece a frame is one TLS record, and its reader is woken once. */
+    /* In one piece a frame is one TLS record, and wakes its reader once. */
     if (!out || (len < NET_RECORD_MAX && evbuffer_expand(out, NET_HEADER + len) < 0) ||
         evbuffer_add(out, &header, sizeof(header)) < 0 || evbuffer_add(out, data, len) < 0) {
         net_conn_fail(c, "out of memory with %zu bytes waiting", pending);
@@ -36,14 +36,13 @@ void net_frame_put(struct net_conn *c, const void *data, size_t len)
     }
     if (pending > NET_PENDING_HIGH)
         c->was_high = true;
-    /* On this turn, with whatever is put until then: a socket nearly always takes it, and only if
-     * not is the kernel asked when it will. */
+    /* Writes in this turn, with everything that is queued until then. The socket nearly always
+     * takes it; only if not, the kernel is asked when it will. */
     if (c->phase == NET_OPEN)
         event_active(&c->bev->ev_write, EV_WRITE, 0);
 }
 
-/* How much has to be there before the next look, so that a long frame does not wake us per packet.
- */
+/* Sets how much must arrive before the next look, so a long frame does not wake us per packet. */
 static void set_want(struct net_conn *c, size_t want)
 {
     if (c->want == want)
@@ -52,7 +51,7 @@ static void set_want(struct net_conn *c, size_t want)
     bufferevent_setwatermark(c->bev, EV_READ, want, want > NET_READ_MAX ? want : NET_READ_MAX);
 }
 
-/* One frame, if it is complete. False: there is none. */
+/* Delivers one frame if it is complete. False: there is none. */
 static bool deliver_one(struct net_conn *c)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);

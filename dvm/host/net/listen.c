@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listening sockets: who is let in, and how many. */
+/* Listening sockets: which connections are accepted, and how many. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "dvm/host/net/net_private.h"
@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define ACCEPTS_MAX 32 /* of one turn */
-#define RETRY_MS 200   /* when we are out of descriptors */
+#define ACCEPTS_MAX 32 /* accepted in one turn */
+#define RETRY_MS 200   /* when no descriptor is free */
 
 struct net_listener {
     struct net *net;
@@ -126,7 +126,7 @@ static int bind_tcp(const struct evutil_addrinfo *ai, struct err *err)
     if (fd < 0)
         return err_sys(err, errno, "creating a socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (ai->ai_family == AF_INET6) /* "::" stands for IPv4 too */
+    if (ai->ai_family == AF_INET6) /* "::" listens for IPv4 too */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
     if (bind(fd, ai->ai_addr, (socklen_t)ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0) {
         err_sys(err, errno, "binding");
@@ -186,7 +186,7 @@ int net_listen_unix_addr(const char *path, struct sockaddr_storage *ss, socklen_
     return 0;
 }
 
-/* Removes a socket file that nobody listens on; anything else stays, and bind() will say so. */
+/* Removes a socket file on which no process listens. Anything else stays, and bind() reports it. */
 static void remove_stale(const char *path, const struct sockaddr_storage *ss, socklen_t len)
 {
     struct stat st;
@@ -214,7 +214,7 @@ int net_listen_local(struct net *n, const char *path, struct err *err)
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return err_sys(err, errno, "listening on %s: creating a socket", path);
-    /* Before bind(): the file takes the socket's mode, so it is never open to others. */
+    /* Before bind(): the file gets the socket's mode, so it is never open to other users. */
     if (fchmod(fd, S_IRUSR | S_IWUSR) < 0 || bind(fd, (struct sockaddr *)&ss, len) < 0) {
         err_sys(err, errno, "listening on %s", path);
         close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names to addresses, without blocking: asked anew each time, for a pod's address changes. */
+/* Resolves names without blocking. Each attempt asks again, since the address of a pod changes. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "dvm/host/net/net_private.h"
@@ -12,16 +12,16 @@
 
 #define RESOLV_CONF "/etc/resolv.conf"
 
-/* Questions that their net did not live to see answered. libevent answers them on the loop's next
- * turn; when there is none, the loop's end has to. */
+/* Queries whose net was destroyed before their answer. libevent answers them on the loop's next
+ * turn, or at the loop's end. */
 struct orphans {
     struct event_base *base;
     size_t n;
 };
 
-/* One question that is under way. */
+/* One pending query. */
 struct net_lookup {
-    struct net *net; /* or else: */
+    struct net *net; /* otherwise: */
     struct orphans *orphans;
     uint64_t conn;
     net_lookup_fn *fn;
@@ -43,7 +43,7 @@ static void on_answer(int gai_error, struct evutil_addrinfo *list, void *arg)
     free(l);
 }
 
-/* Posted: comes a turn later, or from loop_destroy(), when nothing else is left on the base. */
+/* Posted: comes a turn later, or from loop_destroy() if nothing else is left on the base. */
 static void on_orphans(void *arg)
 {
     struct orphans *o = arg;
@@ -59,8 +59,8 @@ static struct evdns_base *get_resolver(struct net *n)
     if (n->dns)
         return n->dns;
     n->dns = evdns_base_new(loop_base(n->loop), EVDNS_BASE_DISABLE_WHEN_INACTIVE);
-    /* Without the file, or with one that names no server, it falls back to the local one and the
-     * hosts file. */
+    /* Without the file, or if it names no server, the resolver falls back to the local server
+     * and the hosts file. */
     if (n->dns && evdns_base_resolv_conf_parse(n->dns, DNS_OPTIONS_ALL, RESOLV_CONF) != 0)
         log_debug("no name server is configured file=" RESOLV_CONF);
     return n->dns;
@@ -109,7 +109,7 @@ void net_lookup_cancel_all(struct net *n)
         o->n++;
     }
     if (n->dns)
-        evdns_base_free(n->dns, 1); /* schedules the answer "shut down" to each */
+        evdns_base_free(n->dns, 1); /* schedules the answer "shut down" for each query */
     n->dns = NULL;
     if (!o)
         return;

@@ -28,7 +28,7 @@ void net_destroy(struct net *n)
 
     if (!n)
         return;
-    n->on_done = NULL; /* a net_finish() that is cut short is not told */
+    n->on_done = NULL; /* an interrupted net_finish() makes no call */
     net_listen_free_all(n);
     HASH_ITER(hh, n->conns, c, next)
     {
@@ -96,5 +96,5 @@ void net_pause(struct net *n, uint64_t conn, bool paused)
     if (paused)
         bufferevent_disable(c->bev, EV_READ);
     else
-        net_conn_soon(c); /* reading now could move the bytes of a frame that is being looked at */
+        net_conn_soon(c); /* reading now could move the bytes of the frame that is being handled */
 }

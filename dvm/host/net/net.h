@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sockets: connections that carry frames, over mutual TLS between daemons, over a local socket to
+/* Connections that carry frames: over mutual TLS between daemons, over a local socket to
  * clients. */
 #ifndef DVM_NET_NET_H
 #define DVM_NET_NET_H
@@ -14,16 +14,17 @@
 
 #define NET_FRAME_MAX (64u << 20) /* bytes of one frame */
 
-/* Knows neither vpids nor messages: a frame is a 32-bit big-endian length and that many bytes.
- * Connection ids are never reused and never 0. None of the upcalls comes from within a net_* call.
- */
+/* This module knows neither vpids nor messages. A frame is a 32-bit big-endian length and that
+ * many bytes. Connection ids are never reused and never 0. No upcall comes from within a net_*
+ * call. */
 struct net_upcalls {
-    /* Connected and the TLS handshake done (peer: the certificate; NULL on a local socket). */
+    /* Connected, and the TLS handshake is complete (peer: its certificate; NULL on a local
+     * socket). */
     void (*on_open)(uint64_t conn, bool incoming, const struct tls_peer *peer, void *arg);
     void (*on_frame)(uint64_t conn, const uint8_t *data, size_t len, void *arg);
-    /* Once for every id, also for one that never opened; not after net_close(). */
+    /* Called once for every id, also for a connection that never opened; not after net_close(). */
     void (*on_closed)(uint64_t conn, const char *why, void *arg);
-    /* What waits to be written fell below 64 KiB after it had been over 256 KiB. */
+    /* Pending bytes fell below 64 KiB after they had exceeded 256 KiB. */
     void (*on_drained)(uint64_t conn, void *arg);
 };
 
@@ -32,31 +33,31 @@ struct net;
 struct net *net_create(struct loop *loop, struct tls_ctx *tls, const struct net_upcalls *up,
                        void *arg, struct err *err);
 void net_destroy(struct net *n);
-/* Port 0: any; the one bound is returned through *port. At most 4096 incoming connections, more are
- * closed at once. A peer that has not finished its handshake in 10 s is closed. */
+/* Port 0: any; *port returns the bound one. At most 4096 incoming connections are open; more are
+ * closed at once. A peer that has not completed its handshake after 10 s is closed. */
 int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *err)
     __attribute__((warn_unused_result));
-/* A stale socket file is replaced; mode 0600. Only peers of the same uid (SO_PEERCRED), or root,
- * are let in. */
+/* Replaces a stale socket file; mode 0600. Only peers of the same uid (SO_PEERCRED), or root,
+ * are accepted. */
 int net_listen_local(struct net *n, const char *path, struct err *err)
     __attribute__((warn_unused_result));
-/* The name is resolved now, without blocking; gives up after timeout_ms (on_closed says why).
- * TCP_NODELAY, keep-alive. */
+/* Resolves the name now, without blocking. Gives up after timeout_ms (on_closed has the reason).
+ * Sets TCP_NODELAY and keep-alive. */
 uint64_t net_connect_tls(struct net *n, const char *host, uint16_t port, uint64_t timeout_ms);
 uint64_t net_connect_local(struct net *n, const char *path);
-/* Queues one frame; unknown ids are ignored. More than 512 MiB waiting closes the connection
+/* Queues one frame; unknown ids are ignored. More than 512 MiB pending closes the connection
  * (on_closed). */
 void net_send(struct net *n, uint64_t conn, const void *data, size_t len);
 size_t net_pending(const struct net *n, uint64_t conn); /* bytes that wait to be written */
-/* flush: what is queued is written, our side is shut down, and input is read and dropped until the
- * peer closes or 2 s have passed, so that unread input cannot reset the connection. Otherwise at
- * once. No upcall follows. */
+/* flush: queued frames are written and our side is shut down. Input is read and dropped until
+ * the peer closes or 2 s have passed, so that unread input cannot reset the connection. Without
+ * flush the socket is closed at once. No upcall follows. */
 void net_close(struct net *n, uint64_t conn, bool flush);
-/* Stops and starts reading from one connection (back pressure). */
+/* Stops and resumes reading from one connection (back pressure). */
 void net_pause(struct net *n, uint64_t conn, bool paused);
 
-/* Closes every connection with flush, lets nobody in any more, and calls on_done on a later turn
- * when none is left: 2 s at the most after the last byte. */
+/* Closes every connection with flush, accepts no further one, and calls on_done on a later turn
+ * when none is left: 2 s after the last byte at most. */
 void net_finish(struct net *n, void (*on_done)(void *arg), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the sockets: connections, how they come to be, and how they end. */
+/* Internals of the connections: how they start and how they end. */
 #ifndef DVM_NET_NET_PRIVATE_H
 #define DVM_NET_NET_PRIVATE_H
 
@@ -22,12 +22,12 @@
 #define NET_RECORD_MAX ((size_t)16 << 10) /* bytes of a TLS record */
 
 enum net_phase {
-    NET_DIALING,   /* no socket yet, or no connection on it */
-    NET_HANDSHAKE, /* TLS, or a local one that is to be told */
+    NET_DIALING,   /* no socket yet, or not connected */
+    NET_HANDSHAKE, /* TLS handshake, or a local connection that is not reported yet */
     NET_OPEN,
-    NET_FLUSHING,  /* closed by us: what waits is written */
-    NET_LINGERING, /* all is written and our side shut: the peer's end is waited for */
-    NET_DEAD,      /* freed when the loop turns */
+    NET_FLUSHING,  /* closed by us: pending bytes are written */
+    NET_LINGERING, /* everything is written and our side is shut down; waits for the peer's end */
+    NET_DEAD,      /* freed on the next turn */
 };
 
 struct net_dial;
@@ -40,16 +40,16 @@ struct net_conn {
     bool tls;
     bool paused;
     bool told;        /* on_open has been called */
-    bool was_high;    /* over NET_PENDING_HIGH, and on_drained not told yet */
-    char *why;        /* to be told by on_closed */
-    bool peer_ended;  /* `why` waits for frames that are read already */
-    size_t want;      /* bytes of the frame that is being read, header included; 0: unknown */
-    size_t unwritten; /* what waited when the deadline of a flush was set */
+    bool was_high;    /* exceeded NET_PENDING_HIGH, on_drained not called yet */
+    char *why;        /* reason for on_closed */
+    bool peer_ended;  /* `why` waits for frames that were already read */
+    size_t want;      /* length of the frame being read, with header; 0: unknown */
+    size_t unwritten; /* pending bytes when the deadline of a flush was set */
     struct bufferevent *bev;
-    struct evbuffer *early;      /* what was sent before there was a bev */
+    struct evbuffer *early;      /* bytes sent before there was a bufferevent */
     struct net_dial *dial;       /* while NET_DIALING */
-    struct loop_timer *deadline; /* of the phase */
-    struct loop_timer *soon;     /* armed with 0: work that may not be done within a call */
+    struct loop_timer *deadline; /* deadline of the phase */
+    struct loop_timer *soon;     /* armed with 0 for work that must not happen within a call */
     UT_hash_handle hh;
 };
 
@@ -66,9 +66,9 @@ struct net {
     size_t nincoming;
     struct net_conn *conns;
     struct net_listener *listeners;
-    struct evdns_base *dns; /* made for the first name */
+    struct evdns_base *dns; /* created for the first name */
     struct net_lookup *lookups;
-    uint64_t refused_ms; /* when a refusal was logged last */
+    uint64_t refused_ms; /* time of the last logged refusal */
     unsigned refused_unsaid;
     void (*on_done)(void *arg); /* of net_finish(); NULL otherwise */
     void *done_arg;
@@ -76,11 +76,12 @@ struct net {
 
 /* conn.c */
 struct net_conn *net_conn_create(struct net *n, bool incoming, bool tls);
-/* One that the user may still talk about. */
+/* A connection that the owner may still refer to. */
 struct net_conn *net_conn_find(const struct net *n, uint64_t id);
-/* Takes a connected socket, and for TLS shakes hands. `host`: whom the certificate has to name. */
+/* Takes a connected socket, and starts the handshake for TLS. `host`: the name that the
+ * certificate must have. */
 void net_conn_attach(struct net_conn *c, int fd, const char *host);
-/* on_closed will be called, on a later turn; only the first reason counts. */
+/* on_closed will be called on a later turn; only the first reason counts. */
 void net_conn_fail(struct net_conn *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* No upcall. Freed on a later turn. */
 void net_conn_drop(struct net_conn *c);
@@ -91,23 +92,24 @@ size_t net_conn_pending(const struct net_conn *c);
 
 /* frame.c */
 void net_frame_put(struct net_conn *c, const void *data, size_t len);
-void net_frame_deliver(struct net_conn *c); /* calls up; c is still there afterwards, maybe dead */
+void net_frame_deliver(
+    struct net_conn *c); /* makes upcalls; c still exists afterwards, perhaps dead */
 
 /* closing.c */
 void net_closing_start(struct net_conn *c);
 void net_closing_turn(struct net_conn *c);
 void net_closing_deadline(struct net_conn *c);
-void net_closing_written(struct net_conn *c); /* something was */
+void net_closing_written(struct net_conn *c); /* true: progress was made */
 void net_closing_readable(struct net_conn *c);
 
-/* reason.c: in words, into a fixed buffer. */
+/* reason.c: a text in a fixed buffer. */
 bool net_reason_of_end(struct net_conn *c, short what, char *text,
-                       size_t size); /* true: a plain end */
+                       size_t size); /* true: an orderly end */
 void net_reason_peer_name(int fd, char *text, size_t size);
-/* A refused stranger, at most once a second. */
+/* Logs a refused connection, at most one per second. */
 void net_reason_log_refusal(struct net *n, int fd, const char *why);
 
-/* dial.c: takes none of its strings. */
+/* dial.c: copies its strings. */
 void net_dial_tcp(struct net_conn *c, const char *host, uint16_t port, uint64_t timeout_ms);
 void net_dial_local(struct net_conn *c, const char *path);
 void net_dial_free(struct net_dial *d);
@@ -115,8 +117,8 @@ void net_dial_free(struct net_dial *d);
 /* lookup.c: names to addresses. */
 struct evutil_addrinfo;
 typedef void net_lookup_fn(struct net *n, uint64_t conn, int gai_error,
-                           struct evutil_addrinfo *list); /* takes list */
-/* Numeric addresses are answered within the call, names perhaps too. */
+                           struct evutil_addrinfo *list); /* takes `list` */
+/* Numeric addresses are answered within the call, names possibly too. */
 void net_lookup_start(struct net *n, uint64_t conn, const char *host, uint16_t port,
                       net_lookup_fn *fn);
 void net_lookup_cancel_all(struct net *n);

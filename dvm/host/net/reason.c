@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a connection ended or was refused, in words. */
+/* Says in words why a connection ended or was refused. */
 #include "base/log/log.h"
 #include "dvm/host/net/net_private.h"
 
@@ -23,7 +23,7 @@ static unsigned long take_tls_error(struct net_conn *c)
     return code;
 }
 
-/* With TLS, libevent calls it an end like another. */
+/* With TLS, libevent reports it like any other end. */
 static bool is_silence(int errnum)
 {
     return errnum == ETIMEDOUT || errnum == EHOSTUNREACH || errnum == ENETUNREACH;
@@ -36,7 +36,7 @@ bool net_reason_of_end(struct net_conn *c, short what, char *text, size_t size)
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
     long verdict = c->tls ? SSL_get_verify_result(bufferevent_openssl_get_ssl(c->bev)) : X509_V_OK;
 
-    /* Without TLS's own word of parting it is an end all the same: frames have lengths. */
+    /* A missing TLS close alert is still an end: frames have lengths. */
     if (((what & BEV_EVENT_EOF) && !(c->tls && is_silence(errnum))) ||
         ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
         snprintf(text, size, "%s", "closed by the peer");

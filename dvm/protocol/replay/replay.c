@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A list of numbered messages with a bound or an acknowledgement at its old end. */
+/* A list of numbered messages, bounded at its old end by size or by acknowledgement. */
 #include "dvm/protocol/replay/replay.h"
 
 #include "base/buf/buf.h"
@@ -23,7 +23,7 @@ struct replay {
     uint64_t last, acked;
     struct word *words;
     size_t kept, owed;
-    size_t output; /* what words of REPLAY_OUTPUT take of `kept` */
+    size_t output; /* bytes of `kept` that belong to REPLAY_OUTPUT messages */
     uint64_t dropped;
 };
 
@@ -60,7 +60,7 @@ void replay_destroy(struct replay *r)
     free(r);
 }
 
-/* The oldest of the kind; NULL: none. */
+/* The oldest message of the kind; NULL: none. */
 static struct word *first_of_kind(const struct replay *r, enum replay_kind kind)
 {
     struct word *w;

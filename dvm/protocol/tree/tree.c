@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* The tree and its last live vpid, which is looked for once per question: after a removal of
+/* The tree and its last live vpid, which is searched once per question. After a removal of
  * trailing vpids that is a walk over the empty end of the set. */
 struct view {
     const struct tree *t;
@@ -21,7 +21,7 @@ static bool is_live(const struct tree *t, uint64_t pos)
     return pos <= INT32_MAX && hwloc_bitmap_isset(t->live, (unsigned)pos);
 }
 
-/* Each level of a position's subtree is one run of positions, so one look per level is enough. */
+/* Each level of a position's subtree is one run of positions, so one look per level suffices. */
 static bool subtree_live(const struct view *w, uint64_t pos)
 {
     const struct tree *t = w->t;
@@ -39,7 +39,7 @@ static bool subtree_live(const struct view *w, uint64_t pos)
     return false;
 }
 
-/* Who fills a position whose subtree has a live vpid. */
+/* The vpid that fills a position whose subtree has a live vpid. */
 static uint32_t occupant_of(const struct view *w, uint64_t pos)
 {
     while (!is_live(w->t, pos)) {

@@ -5,8 +5,8 @@
 
 #include "dvm/tools/ldvm/dir.h"
 
-/* An authority of its own and one certificate per role under DIR/tls; good for a year. The
- * authority's key is not kept: nobody can make another certificate. */
+/* Creates an authority and one certificate per role under DIR/tls, valid for a year. The
+ * authority's key is not kept, so no further certificate can be made. */
 int ldvm_certs(const struct ldvm *l, struct err *err) __attribute__((warn_unused_result));
 
 #endif

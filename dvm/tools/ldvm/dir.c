@@ -64,7 +64,7 @@ int ldvm_remove(const char *dir, struct err *err)
 {
     if (!ldvm_is(dir))
         return err_code(err, EINVAL, "%s is not the directory of a local DVM", dir);
-    /* Two may do so at once: pterm, and the prte in whose foreground the DVM ran. */
+    /* Two processes may remove it at once: pterm, and the prte in whose foreground the DVM ran. */
     while (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) {
         struct stat st;
 
@@ -125,7 +125,7 @@ int ldvm_lock(const char *dir, struct err *err)
     return fd;
 }
 
-/* Only what nobody misses is replaced. */
+/* Only a directory that no living DVM uses is replaced. */
 static int clear_old(const char *dir, struct err *err)
 {
     struct ldvm_daemon *living FREE_AUTO = NULL;
@@ -245,9 +245,9 @@ int ldvm_ports(const char *dir, uint16_t *join, struct err *err)
     return 0;
 }
 
-/* --- who lives there */
+/* --- living daemons */
 
-/* One line of a file; "" if it cannot be read. */
+/* The first line of a file; "" if it cannot be read. */
 static void read_line(const char *path, char *line, int size)
 {
     FILE *f = fopen(path, "re");
@@ -258,7 +258,7 @@ static void read_line(const char *path, char *line, int size)
         fclose(f);
 }
 
-/* The text from the nth word on; "" if there are not so many. */
+/* The text from the nth word on; "" if there are fewer words. */
 static const char *nth_word(const char *text, int n)
 {
     for (; n > 0 && *text; n--) {
@@ -268,14 +268,14 @@ static const char *nth_word(const char *text, int n)
     return text;
 }
 
-/* The line of a living process (a zombie does not live) from its state on: field 3 of proc(5). */
+/* The line of a living process (a zombie does not count) from its state on: field 3 of proc(5). */
 static const char *stat_of(pid_t pid, char *line, int size)
 {
     char *path FREE_AUTO = xasprintf("/proc/%d/stat", (int)pid);
     const char *end;
 
     read_line(path, line, size);
-    /* The name in parentheses may hold anything. */
+    /* The name in parentheses may hold any character. */
     end = strrchr(line, ')');
     return end && end[1] == ' ' && !strchr("ZX", end[2]) ? end + 2 : NULL;
 }
@@ -289,8 +289,8 @@ static unsigned long long start_time(pid_t pid)
     return stat ? strtoull(nth_word(stat, 19), NULL, 10) : 0;
 }
 
-/* A daemon whose spawner has died, on its way to its end: it is left in the session that this had
- * made, whose number is given to nobody else meanwhile. */
+/* A daemon whose spawner has died is about to end. It is found by the session that the spawner
+ * had created; the kernel gives that number to no other process meanwhile. */
 static pid_t orphan_of(pid_t spawner)
 {
     DIR *d = opendir("/proc");

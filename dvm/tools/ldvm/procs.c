@@ -80,7 +80,7 @@ static void forget_proc(struct procs *p, struct proc *x)
 {
     DL_DELETE(p->list, x);
     p->n--;
-    /* close() alone would leave it there while a child just forked still holds a copy. */
+    /* close() alone would leave the entry in place while a forked child still holds a copy. */
     (void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, x->pidfd, NULL);
     close(x->pidfd);
     free(x);
@@ -180,7 +180,7 @@ static void exec_child(const struct args *a, int log_fd)
     sigset_t none;
     int null_fd = open("/dev/null", O_RDONLY);
 
-    setsid(); /* a Ctrl-C at the terminal is not meant for it */
+    setsid(); /* a Ctrl-C at the terminal is not meant for the daemon */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     dup2(null_fd, STDIN_FILENO);
@@ -260,7 +260,7 @@ void procs_kill(struct procs *p, int signum)
 
     DL_FOREACH(p->list, x)
     {
-        /* By the pidfd: never a later process of the same number. */
+        /* By pidfd, so a later process with the same number is never signalled. */
         (void)syscall(SYS_pidfd_send_signal, x->pidfd, signum, NULL, 0);
     }
 }

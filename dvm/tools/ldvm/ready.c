@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for daemons by inotify, pidfds and events; looks at nothing twice without a reason. */
+/* Waits for daemons by inotify, pidfds and events; never polls. */
 #include "dvm/tools/ldvm/ready.h"
 
 #include "base/buf/buf.h"
@@ -12,7 +12,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define START_MS 60000 /* of silence: without any daemon coming, going or being wired */
+#define START_MS 60000 /* time without any event: no daemon started, ended or was wired */
 
 int ldvm_head_open(const char *dir, struct ldvm_head *h, struct err *err)
 {
@@ -37,7 +37,7 @@ void ldvm_head_close(struct ldvm_head *h)
     *h = (struct ldvm_head){0};
 }
 
-/* Something about the processes while we wait for something else: always a reason to give up. */
+/* An event of a process while we wait for something else always ends the wait. */
 static int on_procs(struct procs *p, const char *what, struct err *err)
 {
     struct procs_event e;
@@ -86,7 +86,7 @@ int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err
 
         if (ldvm_ports(dir, join, &why) == 0)
             break;
-        /* Not there yet, or not whole yet. */
+        /* The file is missing or incomplete. */
         rc = wait_inotify(p, fd, err);
     }
     close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for the daemons of a local DVM: for the head's ports, and until members are wired. */
+/* Waits for a local DVM: for the head's ports, and until members are wired. */
 #ifndef DVM_LDVM_READY_H
 #define DVM_LDVM_READY_H
 
@@ -11,13 +11,14 @@ struct ldvm_head {
     struct cli_conn *events;
     struct cli_conn *calls;
 };
-/* The event stream is open when this returns, so that a later GET /v1/dvm misses nothing. */
+/* The event stream is open on return, so a later GET /v1/dvm and the stream together miss no
+ * event. */
 int ldvm_head_open(const char *dir, struct ldvm_head *h, struct err *err)
     __attribute__((warn_unused_result));
 void ldvm_head_close(struct ldvm_head *h); /* also the cleanup attribute's function */
 #define LDVM_HEAD_AUTO __attribute__((cleanup(ldvm_head_close)))
 
-/* A daemon that ends meanwhile, a signal, or too long a time is an error; err tells which. */
+/* An error, described in err: a daemon ended, a signal came, or the time is over. */
 int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err *err)
     __attribute__((warn_unused_result));
 int ldvm_wait_wired(struct procs *p, struct ldvm_head *h, uint32_t members, struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Resizes a local DVM: what an operator does on Kubernetes, for daemons on this host. */
+/* Resizes a local DVM, as the operator does on Kubernetes. */
 #include "api/size.h"
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/call.h"
@@ -24,7 +24,7 @@ struct resize {
     struct ldvm_head head;
     struct procs *procs;
     struct timespec start;
-    uint64_t sequence; /* the next one to use */
+    uint64_t sequence; /* next sequence number to use */
     char *id;          /* of the campaign */
     uint32_t *targets;
     size_t ntargets;
@@ -55,7 +55,7 @@ static bool is_there(const char *state)
            strcmp(state, "parked") != 0;
 }
 
-/* Who is too much, and which sequence comes next. */
+/* Finds the superfluous members and the next sequence number. */
 static int look_up_members(struct resize *r, struct err *err)
 {
     struct api_dvm d;
@@ -77,7 +77,7 @@ static int look_up_members(struct resize *r, struct err *err)
     return 0;
 }
 
-/* --- fewer */
+/* --- removing members */
 
 static void tell_campaign(const struct resize *r, const char *what, const struct api_campaign *c)
 {
@@ -111,11 +111,11 @@ static int put_campaign(struct resize *r, struct api_campaign *c, struct err *er
     return rc;
 }
 
-/* Follows the campaign until it and all departures are over. */
+/* Follows the campaign until it and all departures have ended. */
 struct follow {
     bool terminal;
     bool complete;
-    uint32_t departures; /* still to come */
+    uint32_t departures; /* departures still to come */
 };
 
 static bool is_named(const struct resize *r, uint32_t vpid)
@@ -133,7 +133,7 @@ static void on_event(struct resize *r, struct follow *f, const struct api_event 
 
     if (e->has_campaign && strcmp(e->campaign.id, r->id) == 0) {
         tell_campaign(r, type, &e->campaign);
-        /* Whoever was not there at all is out already; no farewell follows. */
+        /* A target that was absent has no departure event. */
         if (r->ntargets - e->campaign.ndeparted < f->departures)
             f->departures = (uint32_t)(r->ntargets - e->campaign.ndeparted);
         f->terminal = f->terminal ||
@@ -166,7 +166,7 @@ static int follow_events(struct resize *r, struct follow *f, struct err *err)
     return f->complete ? 0 : err_set(err, "campaign %s was cancelled", r->id);
 }
 
-/* So that a later resize finds neither process nor session directory in its way. */
+/* A later resize then finds neither a process nor a session directory. */
 static int wait_processes(struct resize *r, struct err *err)
 {
     struct procs_event e = {.kind = PROCS_ENDED};
@@ -196,14 +196,14 @@ static int shrink_dvm(struct resize *r, struct err *err)
     if (put_campaign(r, &c, err) < 0)
         return -1;
     if (api_phase_terminal(c.phase))
-        tell_campaign(r, "answered", &c); /* no event follows */
+        tell_campaign(r, "answered", &c); /* no departure event follows */
     else
         rc = follow_events(r, &f, err);
     api_campaign_free(&c);
     return rc < 0 ? -1 : wait_processes(r, err);
 }
 
-/* --- more */
+/* --- adding members */
 
 static int put_size(struct resize *r, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts a local DVM, and attends to one in the foreground. */
+/* Starts a local DVM, and serves one in the foreground. */
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/certs.h"
@@ -17,7 +17,7 @@
 #define TAIL_BYTES 2048
 #define KILLED_MS 10000
 
-/* prted stands beside this program, wherever that is. */
+/* prted stands beside this program. */
 static char *find_prted(struct err *err)
 {
     char self[4096];
@@ -66,7 +66,7 @@ static int start_all(struct procs *p, const struct ldvm *l, uint32_t members, st
     return ldvm_wait_wired(p, &h, members, err);
 }
 
-/* The end of the fullest story: the log that was written last. */
+/* The end of the log that was written last. */
 static char *log_tail(const char *dir, uint32_t members)
 {
     char text[TAIL_BYTES + 1] = "";

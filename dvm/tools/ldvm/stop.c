@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends a local DVM so that nothing of it is left. */
+/* Ends a local DVM completely. */
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/ldvm.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LEAVE_MS 15000 /* members that have been told to leave */
+#define LEAVE_MS 15000 /* for members that have been asked to leave */
 #define TERM_MS 2000
 #define KILL_MS 5000
 
@@ -44,7 +44,7 @@ static int end_all(struct procs *p, bool patient, struct err *err)
         fprintf(stderr, "prte: %zu daemons have not ended by themselves: ending them\n",
                 procs_living(p));
     procs_kill(p, SIGTERM);
-    procs_kill(p, SIGCONT); /* a stopped spawner still has ranks to end */
+    procs_kill(p, SIGCONT); /* a stopped spawner must still end its ranks */
     if (all_end(p, TERM_MS))
         return 0;
     procs_kill(p, SIGKILL);
@@ -60,10 +60,11 @@ int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *er
 
     if (!others)
         return -1;
-    /* One's own children are zombies until they are reaped, which nobody else can do. */
+    /* Children of this process are zombies until they are reaped, and only this process can do
+     * that. */
     if ((!own || end_all(own, patient, err) == 0) && adopt_all(others, dir, err) == 0)
         rc = end_all(others, patient, err);
-    /* If spawners had to be killed, their daemons are left, on their way to their end. */
+    /* If spawners had to be killed, their daemons are still about to end. */
     if (rc == 0)
         rc = adopt_all(others, dir, err);
     if (rc == 0)

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Values above every character: cli_option_error() tells long options by them. */
+/* Values above every character, by which cli_option_error() recognises long options. */
 enum {
     OPT_NP = 256,
     OPT_NPERNODE,
@@ -101,13 +101,13 @@ static const struct option longs[] = {
 };
 
 #define EXPORTS_MAX 1024
-#define RECONNECT_MS 30000 /* unless said otherwise, to another host */
-/* Longer than all that the end of a job may take: the ranks' grace, their output, cleanups of a
- * minute each, a daemon that is found to hang (dvm/host/pmix/watch.c) and then lost. */
+#define RECONNECT_MS 30000 /* default for another host */
+/* Longer than the end of a job may take: the ranks' grace, their output, cleanups of a minute
+ * each, and a daemon that hangs (dvm/host/pmix/watch.c) and is then lost. */
 #define END_WAIT_MS 180000
 
-/* While parsing: what has been given so far, for "given twice" and for what belongs to the job as a
- * whole. */
+/* State of the parser: options given so far, to detect "given twice" and options of the whole
+ * job. */
 struct parse {
     struct submit_opts *out;
     char *const *environ_;
@@ -133,7 +133,7 @@ static int given_once(bool *given, const char *option, struct err *err)
     return 0;
 }
 
-/* Where the job goes to: it says what of the environment goes with it. */
+/* Where the job goes: this decides which environment variables go along. */
 static int set_place(struct parse *p, const char **at, const char *option, const char *text,
                      struct err *err)
 {
@@ -315,7 +315,7 @@ static int set_attach(struct parse *p, const char *text, struct err *err)
     return given_once(&p->attach, "--attach", err);
 }
 
-/* Words that commas separate: tag, timestamp, merge, dir=PATH. */
+/* Words separated by commas: tag, timestamp, merge, dir=PATH. */
 static int set_output(struct parse *p, char *text, struct err *err)
 {
     struct output_style *o = &p->out->output;
@@ -376,7 +376,7 @@ static int set_flag(struct parse *p, int opt)
     case OPT_MERGE:
         p->out->output.merge = true;
         break;
-    case OPT_ROOT: /* said so often that it is taken; nobody is refused for being root */
+    case OPT_ROOT: /* commonly typed, so it is accepted; root is never refused */
         break;
     case OPT_DETACH:
         s->flags |= JOB_DETACH;
@@ -476,7 +476,7 @@ static char *keep_word(struct parse *p, char *word)
     return word;
 }
 
-/* --mca NAME VALUE: the only options with two values. */
+/* --mca NAME VALUE: the only kind of option with two values. */
 static int set_parameter(struct parse *p, int opt, const char *name, const char *value,
                          struct err *err)
 {
@@ -503,10 +503,11 @@ static int take_option(struct parse *p, int opt, char **argv, struct err *err)
     return 0;
 }
 
-/* Options up to the program's name; the index of that, or -1. argv[0] is the word before. */
+/* Parses options up to the program's name. Returns its index, or -1. argv[0] is the preceding
+ * word. */
 static int parse_options(struct parse *p, int argc, char **argv, struct err *err)
 {
-    optind = 0; /* glibc: begin anew, also after an earlier argv */
+    optind = 0; /* glibc: start again, also after an earlier argv */
     opterr = 0;
     for (;;) {
         int next = optind ? optind : 1;
@@ -523,7 +524,7 @@ static int parse_options(struct parse *p, int argc, char **argv, struct err *err
         if (take_option(p, opt, argv, err) < 0)
             return -1;
         if (p->out->what != SUBMIT_RUN)
-            return argc; /* --help wins over whatever else is there */
+            return argc; /* --help takes precedence over everything else */
     }
 }
 
@@ -536,7 +537,7 @@ static char **copy_words(char *const *words, size_t n)
     return copy;
 }
 
-/* NULL: a directory that is relative to one of another host. "": what the daemon there gives. */
+/* NULL: the path is relative to a directory on another host. "": the daemon chooses. */
 static char *working_dir(const struct parse *p, struct err *err)
 {
     if (p->wdir && p->wdir[0] == '/')
@@ -567,8 +568,8 @@ static int add_program(struct parse *p, struct job_app *a, struct err *err)
     return 0;
 }
 
-/* Programs of a job with files start in the directory that these are in. One that is named relative
- * to ours is still that, if it is not one of the files. */
+/* Programs of a job with files start in the files' directory. A program named by a relative path
+ * is still the local one, unless it is one of the files. */
 static void start_at_files(struct parse *p)
 {
     struct job_spec *s = &p->out->spec;
@@ -659,7 +660,8 @@ static int find_program(struct parse *p, struct err *err)
     return 0;
 }
 
-/* One application: options, program, arguments up to ':' or the end. Returns the words used. */
+/* Parses one application: options, program, arguments up to ':' or the end. Returns the number
+ * of words used. */
 static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
 {
     int first, end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of prun, as a job to submit. */
+/* The command line of prun as a job to submit. */
 #ifndef DVM_SUBMIT_OPTIONS_H
 #define DVM_SUBMIT_OPTIONS_H
 
@@ -15,22 +15,20 @@ enum submit_what { SUBMIT_RUN, SUBMIT_HELP, SUBMIT_VERSION };
 struct submit_opts {
     enum submit_what what;
     struct job_spec spec; /* owned; without programs if `attach` is given */
-    char **sources;       /* owned: where the spec's files are here */
+    char **sources;       /* owned: local paths of the spec's files */
     const char *attach;   /* --attach: the job to follow, borrowed from argv */
     struct output_style output;
     struct cli_where where; /* the daemon; owned */
-    int64_t reconnect_ms; /* how long a lost connection is tried to be made again; 0: not at all */
-    int64_t end_wait_ms;  /* how long a job that was asked to end is waited for */
+    int64_t reconnect_ms;   /* how long a lost connection is retried; 0: never */
+    int64_t end_wait_ms;    /* how long prun waits for the end that it has asked for */
     bool verbose;
     size_t nwords;
-    char **words; /* those made here, which stand in argv in place of the user's */
+    char **words; /* words created here, which replace the user's in argv */
 };
 
-/* `environ_`: the caller's environment; `cwd`: its working directory, absolute,
- * "" if it has none. Permutes nothing in
- * argv; words of other launchers that mean the same as ours are replaced there, until
- * submit_opts_free(). -1: nothing is left allocated, err says in one line what
- * is wrong. */
+/* `environ_`: the caller's environment; `cwd`: its working directory, absolute, "" if it has
+ * none. argv is not permuted. Words of other launchers are replaced in argv by ours until
+ * submit_opts_free(). -1: nothing is left allocated, and err describes the error in one line. */
 int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
                  struct submit_opts *out, struct err *err) __attribute__((warn_unused_result));
 void submit_opts_free(struct submit_opts *o);

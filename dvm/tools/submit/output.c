@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues the ranks' output for two descriptors or hands it to files, by line if wanted. */
+/* Takes the ranks' output, and queues it for two descriptors or writes it to files, by line if
+ * requested. */
 #include "dvm/tools/submit/output.h"
 
 #include "base/buf/buf.h"
@@ -15,8 +16,8 @@
 #include <unistd.h>
 #include <uthash.h>
 
-/* The caller adds at most one message past OUTPUT_FULL; in the worst case it is all newlines, each
- * of which gets a tag. */
+/* The caller adds at most one message beyond OUTPUT_FULL. In the worst case it is all newlines,
+ * each of which gets a tag. */
 #define QUEUE_MAX (16u << 20)
 #define SENT_MAX (256u << 10)
 #define NAMES_STREAM(s) ((s) == 1 ? "stdout" : "stderr")
@@ -29,9 +30,9 @@ struct line { /* the unfinished line of one rank's stream */
 
 struct sink {
     int fd;
-    bool piecewise; /* a bigger write could block although poll(2) said "writable" */
+    bool piecewise; /* a larger write could block although poll(2) reported "writable" */
     bool failed;
-    size_t sent; /* bytes of the queue that are written; dropped now and then, not at each write */
+    size_t sent; /* bytes of the queue that are written; dropped occasionally, not at each write */
     struct buf queue;
 };
 
@@ -40,7 +41,7 @@ struct output {
     struct sink sinks[2];
     struct line *lines;
     struct output_files *files; /* instead of the sinks */
-    struct err failed;          /* of the files, not told yet */
+    struct err failed;          /* error of the files, not reported yet */
 };
 
 struct output *output_create(const int fds[2], const struct output_style *s)
@@ -112,7 +113,7 @@ static void put_timestamp(struct buf *q)
     buf_put_raw(q, text, n);
 }
 
-/* To where the rank's stream goes: a file or one of the two descriptors. */
+/* Passes data to the stream's destination: a file or one of the two descriptors. */
 static void deliver_output(struct output *o, uint32_t rank, int stream, const void *data,
                            size_t len)
 {
@@ -127,7 +128,7 @@ static void deliver_output(struct output *o, uint32_t rank, int stream, const vo
         o->sinks[0].failed = o->sinks[1].failed = true;
 }
 
-/* One whole line, its newline included or added. */
+/* One whole line; a missing newline is added. */
 static void deliver_line(struct output *o, uint32_t rank, int stream, struct line *l)
 {
     struct buf b BUF_AUTO = {0};
@@ -216,8 +217,8 @@ static void sink_wrote(struct sink *s, size_t n)
     s->sent = 0;
 }
 
-/* As much as can be written without blocking: pipes and terminals promise room for PIPE_BUF only.
- */
+/* Writes as much as possible without blocking: pipes and terminals only promise room for
+ * PIPE_BUF. */
 static int pump_sink(struct sink *s, int stream, struct err *err)
 {
     size_t n = s->queue.len - s->sent;

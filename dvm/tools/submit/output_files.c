@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of the ranks' output, opened when something comes for them. */
+/* Files of the ranks' output, opened at the first data. */
 #include "dvm/tools/submit/output_files.h"
 
 #include "base/buf/buf.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <uthash.h>
 
-struct file { /* an open one; the table's order is that of use */
+struct file { /* an open file; the table is ordered by last use */
     uint64_t key;
     int fd;
     UT_hash_handle hh;
@@ -83,7 +83,7 @@ static struct file *file_of(struct output_files *f, uint32_t rank, int stream, s
     int fd;
 
     HASH_FIND(hh, f->open, &key, sizeof(key), x);
-    if (x) { /* to the end of the table's order */
+    if (x) { /* moves a file to the end of the table */
         HASH_DEL(f->open, x);
         HASH_ADD(hh, f->open, key, sizeof(x->key), x);
         return x;

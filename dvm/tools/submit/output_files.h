@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Open at a time; whoever writes beyond closes the one that was used least lately. */
+/* Files that are open at a time; beyond it the least recently used one is closed. */
 #define OUTPUT_FILES_OPEN_MAX 256
 
 struct output_files;
@@ -16,7 +16,7 @@ struct output_files;
 int output_files_check(const char *dir, struct err *err) __attribute__((warn_unused_result));
 struct output_files *output_files_create(const char *dir); /* borrowed */
 void output_files_destroy(struct output_files *f);
-/* Makes dir/nspace; that it is there already is an error: it would be another job's. */
+/* Creates dir/nspace. An existing directory is an error, since it would be another job's. */
 int output_files_job(struct output_files *f, const char *nspace, struct err *err)
     __attribute__((warn_unused_result));
 int output_files_write(struct output_files *f, uint32_t rank, int stream, const void *data,

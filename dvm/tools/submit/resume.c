@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client's side of a session, and the attempts to come back to it. */
+/* The client's side of a session. In: messages of prun for the daemon, frames of the daemon.
+ * Out: frames with numbers, messages for prun. While connected, messages go out and are kept
+ * until the daemon acknowledges them. After a loss it dials again, at growing intervals, until
+ * the window is over; OPEN and OPENED then exchange the last numbers, and both sides send the
+ * rest again. No message is lost or delivered twice. When the window is over, or the daemon does
+ * not know the session, the loss is final and has a reason. */
 #include "dvm/tools/submit/resume.h"
 
 #include "base/buf/buf.h"
@@ -19,18 +24,18 @@
 
 struct resume {
     const struct resume_opts *o;
-    struct cli_conn *c; /* NULL: none now */
-    bool alive;         /* its other end has not closed */
-    bool opened;        /* the daemon has said where it stands, or need not */
+    struct cli_conn *c; /* NULL: not connected */
+    bool alive;         /* the peer has not closed */
+    bool opened;        /* the daemon's position is known, or need not be */
     bool failed;        /* `why` is final */
-    struct err why;     /* of the last loss */
+    struct err why;     /* time of the last loss */
     uint8_t token[CLIENT_TOKEN_BYTES];
     uint32_t attempt;
     struct replay *said;
-    uint64_t have;    /* number of the daemon's last message that has come */
-    size_t unacked;   /* bytes of those not acknowledged */
+    uint64_t have;    /* number of the last message received from the daemon */
+    size_t unacked;   /* bytes of the received messages that are not acknowledged */
     int64_t lost_at;  /* -1: not lost */
-    int64_t retry_at; /* while there is no connection */
+    int64_t retry_at; /* while not connected */
     int64_t retry_ms;
 };
 
@@ -39,7 +44,7 @@ static bool has_session(const struct resume *r)
     return r->o->window_ms > 0;
 }
 
-/* What is not numbered: said now or never. */
+/* Messages without a number: sent now or never. */
 static void say_now(struct resume *r, const struct client_msg *m)
 {
     struct err ignored = {0};
@@ -64,7 +69,7 @@ struct resume *resume_create(struct cli_conn *c, const struct resume_opts *o)
 
     r->o = o;
     r->c = c;
-    r->alive = r->opened = true; /* of a new session it is known where it stands */
+    r->alive = r->opened = true; /* the position of a new session is known */
     r->lost_at = -1;
     if (!has_session(r))
         return r;
@@ -131,7 +136,7 @@ size_t resume_pending(const struct resume *r)
     return has_session(r) ? replay_owed(r->said) : cli_conn_pending(r->c);
 }
 
-/* --- the connection goes and comes */
+/* --- loss and reconnect */
 
 static void note_lost(struct resume *r, int64_t now_ms, const struct err *why)
 {
@@ -187,7 +192,7 @@ struct pollfd resume_poll(const struct resume *r, bool reads)
     bool writes = r->c && cli_conn_pending(r->c) > 0;
     struct pollfd p = {.fd = -1};
 
-    /* An entry of nothing but POLLHUP would make the loop spin. */
+    /* A poll entry that only ever reports POLLHUP would make the loop spin. */
     if (r->c && r->alive && (reads || writes)) {
         p.fd = cli_conn_fd(r->c);
         p.events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
@@ -210,7 +215,7 @@ void resume_turn(struct resume *r, const struct pollfd *p, int64_t now_ms)
         err_code(&r->why, ECONNRESET, "it was closed");
 }
 
-/* --- what the daemon says */
+/* --- messages of the daemon */
 
 static void put_one(uint64_t number, const void *data, size_t len, void *arg)
 {
@@ -254,7 +259,7 @@ static void count_attempt(struct resume *r)
     say_now(r, &m);
 }
 
-/* As resume_take(), and 2: it was for us. */
+/* As resume_take(); 2: the message was for this module. */
 static int take_one(struct resume *r, struct client_msg *m, int64_t now_ms, struct err *err)
 {
     int got = cli_conn_take(r->c, m, err);

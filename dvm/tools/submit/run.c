@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of one prun: a poll(2) loop between the daemon, the terminal and signals. */
+/* The life of one prun: a poll(2) loop between the daemon, the terminal and signals. In:
+ * messages of the daemon, standard input, signals. Out: the ranks' output, input and signals for
+ * the daemon, an exit code. The job is submitted first; then it is accepted, waits or runs, and
+ * ends. After the first request to end it, prun waits a bounded time. Output waits in bounded
+ * buffers; when they are full, the daemon is not read. A lost connection is made again by
+ * resume.c; if that fails, prun ends with 123. */
 #include "dvm/tools/submit/run.h"
 
 #include "dvm/host/jobspec/files.h"
@@ -19,13 +24,13 @@
 #include <unistd.h>
 
 #define STDIN_CHUNK (64u << 10)
-#define STDIN_PENDING_MAX (256u << 10) /* more waiting for the daemon: nothing is read */
-#define FOREGROUND_LOOK_MS 300 /* nothing tells a process that it has come to the foreground */
+#define STDIN_PENDING_MAX (256u << 10) /* when more waits for the daemon, input is not read */
+#define FOREGROUND_LOOK_MS 300 /* no event tells a process that it is in the foreground again */
 #define WAIT_NOTICE_MS 1000    /* a job that has not started by then: the user is told why */
 
-#define READ_ON_MS 10000 /* for an end that may be on its way to us */
+#define READ_ON_MS 10000 /* for an end that may be under way */
 
-#define FILES_PENDING_MAX (512u << 10) /* the same for files */
+#define FILES_PENDING_MAX (512u << 10) /* the same for the job's files */
 
 enum { P_CONN, P_SIGNALS, P_STDIN, P_FILES, P_OUT, P_ERR, P_COUNT };
 
@@ -34,23 +39,23 @@ struct run {
     run_dial_fn *dial;
     void *dial_arg;
     struct output *output;
-    struct files_sender *files; /* NULL: none, or they cannot be read */
-    char *files_why;            /* why not: the job is being ended */
+    struct files_sender *files; /* NULL: there are none, or they cannot be read */
+    char *files_why;            /* the reason, while the job is being ended */
     const struct submit_opts *opts;
     const struct run_fds *fds;
     char *nspace;         /* NULL: not accepted yet */
-    enum job_state state; /* 0: not told yet */
+    enum job_state state; /* 0: not reported yet */
     char *reason;
-    int64_t notice_at; /* when to tell why it waits; -1: nothing to tell */
+    int64_t notice_at; /* when to report why it waits; -1: nothing to report */
     bool running;
     bool stdin_open;
     bool stdin_paused;
     bool output_lost;
     int ends;         /* how often the user has asked for the end */
-    int ends_by;      /* the signal by which he did so first */
-    int64_t leave_at; /* not waited for longer, once the end has been asked for; -1: not yet */
-    int code;         /* exit code; -1: the job goes on */
-    char *why;        /* last words, told after the ranks' output; "" or NULL: none */
+    int ends_by;      /* the first signal with which the user asked */
+    int64_t leave_at; /* when to stop waiting, after a request to end; -1: none yet */
+    int code;         /* exit code; -1: the job is running */
+    char *why;        /* final text, printed after the ranks' output; "" or NULL: none */
 };
 
 static int64_t now_ms(void)
@@ -68,7 +73,8 @@ static void print_note(struct run *r, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) >= 0) /* one write, so that no output of ranks gets between */
+    if (vasprintf(&text, fmt, ap) >=
+        0) /* one write, so that ranks' output cannot come in between */
         dprintf(r->fds->err, "prun: %s\n", text);
     va_end(ap);
     free(text);
@@ -91,7 +97,7 @@ static void send_or_finish(struct run *r, const struct client_msg *m)
         finish_run(r, EXIT_CODE_NOT_LAUNCHED, err.msg);
 }
 
-/* The DVM has been told to end the job, and is given its time for that. */
+/* The DVM has been asked to end the job and gets its time for it. */
 static void end_asked(struct run *r, int signum)
 {
     if (r->leave_at >= 0)
@@ -137,7 +143,7 @@ static void send_files(struct run *r)
     }
 }
 
-/* --- what the daemon says */
+/* --- messages of the daemon */
 
 static void replace_text(char **p, char **with)
 {
@@ -146,7 +152,7 @@ static void replace_text(char **p, char **with)
     *with = NULL;
 }
 
-/* What the job wants of us is there: its ranks would not start otherwise. */
+/* The requested debug stop is supported; otherwise the ranks would not start. */
 static bool has_all(const struct run *r)
 {
     return r->opts->spec.nfiles == 0 || r->state == JOB_STARTED || r->state == JOB_RUNNING ||
@@ -158,7 +164,7 @@ static void on_state(struct run *r, struct client_state *m)
     r->state = m->state;
     replace_text(&r->reason, &m->reason);
     if (r->opts->spec.flags & JOB_DETACH && r->nspace &&
-        has_all(r)) { /* it waits or runs: it was not refused */
+        has_all(r)) { /* the job waits or runs: it was not refused */
         dprintf(r->fds->out, "%s\n", r->nspace);
         finish_run(r, 0, NULL);
         return;
@@ -201,7 +207,7 @@ static void on_message(struct run *r, struct client_msg *m)
         on_state(r, &m->state);
         break;
     case CLIENT_OUTPUT:
-        if (!(r->opts->spec.flags & JOB_DETACH)) /* it is kept for whoever attaches */
+        if (!(r->opts->spec.flags & JOB_DETACH)) /* its output is kept for a later follower */
             output_add(r->output, m->output.rank, m->output.stream, m->output.data, m->output.len);
         break;
     case CLIENT_MAP:
@@ -236,7 +242,7 @@ static void on_lost(struct run *r, const struct err *why)
                        : why->msg);
 }
 
-/* All that is in the buffer; it is not more than one read and what was left of a frame. */
+/* Handles all buffered messages: at most one read and the rest of a frame. */
 static void on_connection(struct run *r)
 {
     struct err err = {0};
@@ -263,7 +269,7 @@ static void print_text(void *arg, const char *text)
     print_note(arg, "%s", text);
 }
 
-/* --- what the user says */
+/* --- the user */
 
 static void on_end_request(struct run *r, int signum)
 {
@@ -298,7 +304,7 @@ static void on_signals(struct run *r)
     case SIGUSR2:
         send_or_finish(r, &(struct client_msg){.type = CLIENT_SIGNAL, .signal = {info.ssi_signo}});
         break;
-    default: /* SIGCONT: back in the foreground, perhaps; the next turn looks */
+    default: /* SIGCONT: perhaps in the foreground again; the next turn looks */
         break;
     }
 }
@@ -323,7 +329,7 @@ static bool stdin_due(const struct run *r)
            resume_pending(r->conn) <= STDIN_PENDING_MAX;
 }
 
-/* Reading from the terminal would stop us. */
+/* Reading from the terminal would stop this process. */
 static bool in_background(const struct run *r)
 {
     return isatty(r->fds->in) && tcgetpgrp(r->fds->in) != getpgrp();
@@ -360,7 +366,7 @@ static int64_t left_until(int64_t at)
     return left > 0 ? left : 0;
 }
 
-/* Of two times to wait; -1: none. */
+/* The earlier of two times; -1: none. */
 static int64_t sooner_of(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
@@ -390,7 +396,7 @@ static void leave_if_due(struct run *r)
     free(why);
 }
 
-/* The end may stand behind output that we have not read, because nobody takes it from us. */
+/* The end may be behind output that was not read, because nobody takes it from prun. */
 static void postpone_leaving(struct run *r)
 {
     int64_t at = now_ms() + READ_ON_MS;

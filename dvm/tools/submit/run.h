@@ -6,19 +6,18 @@
 #include "dvm/tools/cli/conn.h"
 #include "dvm/tools/submit/options.h"
 
-/* Descriptors that stand for prun's own standard input, output and error; they stay the caller's.
- * `signals`: a signalfd of SIGINT, SIGTERM, SIGHUP (end the job), SIGUSR1, SIGUSR2 (passed on) and
- * SIGCONT. */
+/* Descriptors for prun's standard input, output and error; they stay the caller's. `signals`: a
+ * signalfd of SIGINT, SIGTERM, SIGHUP (end the job), SIGUSR1, SIGUSR2 (passed on) and SIGCONT. */
 struct run_fds {
     int in, out, err;
     int signals;
 };
 
-/* Begins a further connection to the same daemon. */
+/* Starts another connection to the same daemon. */
 typedef struct cli_conn *run_dial_fn(void *arg, struct err *err);
 
 /* Takes the connection. Returns prun's exit code. Messages go to fds->err. `dial` is used if the
- * options say that a lost connection is to be made again. */
+ * options allow reconnects. */
 int submit_run(struct cli_conn *c, run_dial_fn *dial, void *arg, const struct submit_opts *opts,
                const struct run_fds *fds);
 

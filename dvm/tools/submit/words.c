@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Knows the words of mpirun, mpiexec and srun: those that mean the same, and what to say of those
- * that do not. */
+/* Options of mpirun, mpiexec and srun: those with an equal here, and the advice for the others. */
 #include "dvm/tools/submit/words.h"
 
 #include "base/buf/buf.h"
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name without dashes stands for itself with one and with two. */
+/* A name without dashes stands for itself with one dash and with two. */
 static const struct same {
     const char *theirs, *ours;
 } same[] = {
@@ -75,7 +74,7 @@ static const struct missing {
     {"dvm-uri", "--dvm DIR|SOCKET|HOST[:PORT] names the DVM"},
 };
 
-/* The name's length without dashes and value; 0: no option that could be looked up. */
+/* Length of the name without dashes and value; 0: not an option that can be looked up. */
 static size_t name_len(const char *word, size_t *dashes)
 {
     *dashes = strspn(word, "-");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options as users of other launchers know them. */
+/* Understands options of other launchers. */
 #ifndef DVM_SUBMIT_WORDS_H
 #define DVM_SUBMIT_WORDS_H
 
@@ -7,9 +7,9 @@
 
 #include <getopt.h>
 
-/* *instead: what to read in place of `word`, to be freed; NULL if it is ours as it stands, or no
- * option at all. "-wdir" is "--wdir" for each name in `ours`. -1: it has no equal here, and the
- * message names what does the same. */
+/* *instead: the words that replace `word`, to be freed; NULL if it is ours or no option. "-wdir"
+ * is "--wdir" for each name in `ours`. -1: it has no equal here, and the message names the
+ * option that does the same. */
 int submit_word(const char *word, const struct option *ours, char **instead, struct err *err)
     __attribute__((warn_unused_result));
 
