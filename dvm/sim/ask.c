@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who asks, and what for. */
+/* Draws who requests another size of the DVM, and which one. */
 #include "dvm/sim/ask.h"
 
 #include "dvm/protocol/core/core_inspect.h"
@@ -12,7 +12,7 @@ static void choose_request(struct sim *s, struct alloc_ask *a)
 
     a->deadline_s = sim_random(s, 2) ? (int64_t)sim_random(s, 8) : -1;
     a->count = 1 + (uint32_t)sim_random(s, 3);
-    if (d < 3) { /* some are of pods that never come */
+    if (d < 3) { /* some requests name pods that never come */
         a->kind = ALLOC_EXTEND;
         a->deadline_s = a->deadline_s < 0 ? 60 : a->deadline_s;
     } else if (d < 7) {
@@ -27,7 +27,7 @@ static bool ends_jobs(const struct alloc_ask *a)
     return a->kind == ALLOC_RELEASE_KILL || (a->kind == ALLOC_RELEASE && a->deadline_s >= 0);
 }
 
-/* Few names of their own, so that some ask again, or for something else. */
+/* Few distinct request ids, so that some requests are repeated and some conflict. */
 bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *out)
 {
     static const char *const names[] = {"", "", "a", "b"};

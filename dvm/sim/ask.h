@@ -7,13 +7,13 @@
 #include "dvm/sim/sim.h"
 
 struct asked_some {
-    bool kills; /* jobs may be ended by it */
+    bool kills; /* the request may end jobs */
     char text[160];
 };
-/* By somebody at that daemon; false: nobody there can ask now. */
+/* Made by a rank or tool at that daemon; false: none there can request now. */
 bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *out);
-/* The members that the resource manager wants from now on: it starts what was granted sooner or
- * later (resting: now), and removes what was given back. */
+/* The number of members that the resource manager wants from now on. It starts granted members
+ * sooner or later (resting: now), and removes members that were given back. */
 uint32_t ask_follow(struct sim *s, uint32_t nodes, uint32_t replicas, bool resting);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Invariants of every daemon: broadcasts, streams, earlier lives, repairs, agreement at rest. */
+/* Invariants of every daemon: broadcasts, streams, stale epochs, repairs, agreement at rest. */
 #include "dvm/sim/check.h"
 
 #include "dvm/sim/check_private.h"
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes in one stream: all that schedules of this size could need, a launch grows with the DVM. */
+/* Limit of bytes in one stream: more than schedules of this size can need; a launch grows with
+ * the DVM. */
 #define BACKLOG_MAX (64u << 10)
 #define BACKLOG_PER_MEMBER 2048u
 
@@ -116,7 +117,7 @@ static void on_app(struct check *c, uint32_t vpid, const struct out_act *act)
     s->got = m.number;
 }
 
-/* --- what arrives and what is done */
+/* --- arrivals and their effects */
 
 static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
 {
@@ -162,7 +163,7 @@ static void on_launch_frame(struct check *c, const struct frame *f)
                    member_state_name(to->state));
 }
 
-/* What the head has sent before, in the same turn, is not held against it. */
+/* Messages that the head sent earlier in the same turn do not count against it. */
 static void on_event(struct check *c, const struct api_event *e)
 {
     if (!e || e->type != API_EVENT_CAMPAIGN_ACCEPTED)
@@ -173,8 +174,8 @@ static void on_event(struct check *c, const struct api_event *e)
     }
 }
 
-/* Ranks are to start here: all daemons of their job that have not been lost since have its files,
- * and have found that its ranks can start there. */
+/* Ranks are about to start here: all daemons of their job that are not lost must have its files,
+ * and must have checked their ranks. */
 static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
 {
     const struct job_launch *l = core_job(sim_core(c->sim, vpid), nspace);
@@ -191,7 +192,7 @@ static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
     }
 }
 
-/* Each relay counts, so that no frame runs in a circle for ever. */
+/* Each relay must count a hop, so that no frame runs in a circle for ever. */
 static void check_hops(struct check *c, uint32_t vpid, const struct frame *f)
 {
     if (f->hops > FRAME_HOPS_MAX)
@@ -285,7 +286,7 @@ static void check_complete(struct check *c, const struct core *head)
         const struct core *x = v < SIM_NODES_MAX ? sim_core(c->sim, v) : NULL;
 
         if (!x || !members_current(m, v, core_inspect_epoch(x)) ||
-            c->live[v] != core_inspect_epoch(x).ctr) /* has come with a later one, perhaps */
+            c->live[v] != core_inspect_epoch(x).ctr) /* perhaps it came with a later one */
             continue;
         if (core_inspect_members(x)->version < c->complete)
             check_fail(c, "xcast-exactly-once",
@@ -308,7 +309,7 @@ static void new_head(struct check *c, struct epoch life)
     check_head_forget(c);
 }
 
-/* A member of this life that is none any more, and has not processed why. */
+/* A member of this epoch that was removed and has not processed the removal. */
 static bool out_unheard(const struct check *c, uint32_t vpid, const struct core *core)
 {
     const struct seen_node *n = &c->nodes[vpid];
@@ -405,7 +406,7 @@ static bool is_current(const struct check *c, uint32_t vpid, struct epoch e)
     return x && epoch_eq(core_inspect_epoch(x), e);
 }
 
-/* What dvm/protocol/tree/tree.h states for this set of live vpids. */
+/* The bound that dvm/protocol/tree/tree.h states for this set of live vpids. */
 static uint32_t children_max(const struct members *m)
 {
     int64_t pos = hwloc_bitmap_last(m->live);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of applications for another size: each is answered once, and what was accepted is told
- * to its asker at the end, once, and to nobody else; unless that one has gone. */
+/* Requests of applications for another size. Each is answered once. The end of an accepted one
+ * is reported to its requester once, and to nobody else, unless the requester has ended. */
 #include "dvm/sim/check_private.h"
 
 #include <stdio.h>
@@ -10,12 +10,12 @@
 struct seen_ask {
     uint64_t req;
     uint32_t vpid;
-    struct epoch life; /* of the daemon by which it went */
+    struct epoch life; /* epoch of the daemon that carried it */
     char nspace[64];
     uint32_t rank;
     bool tool;
     unsigned answers, ends;
-    bool runs; /* accepted, and not over with the answer */
+    bool runs; /* accepted, and not complete with the answer */
     char id[64];
     UT_hash_handle hh;
 };
@@ -52,7 +52,7 @@ void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_act *ac
     snprintf(k->id, sizeof k->id, "%s", act->a);
 }
 
-/* The same request again, in the same words, is one with the first. */
+/* The same request again, in the same words, is the same request. */
 static bool is_its_end(const struct check *c, const struct seen_ask *k, uint32_t vpid,
                        const struct out_act *act, const char *id)
 {
@@ -82,7 +82,7 @@ void check_alloc_ended(struct check *c, uint32_t vpid, const struct out_act *act
                    act->rank, vpid, id);
 }
 
-/* What was accepted is within the limits in force. */
+/* An accepted request is within the limits in force. */
 static void check_limits(struct check *c, const struct api_campaign *a)
 {
     struct api_dvm d;
@@ -99,7 +99,7 @@ static void check_limits(struct check *c, const struct api_campaign *a)
     api_dvm_free(&d);
 }
 
-/* Nobody is passed over who is there. */
+/* No present requester is left out. */
 void check_alloc_event(struct check *c, const struct api_event *e)
 {
     const struct api_requester *r = &e->campaign.requester;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives among members: who takes part hears of each end once, and all hear the same. */
+/* Collectives among members: each participant sees each outcome once, and all see the same one. */
 #include "dvm/sim/check_private.h"
 
 #include "dvm/protocol/gather/gather.h"
@@ -10,7 +10,7 @@
 #define PEERS_MAX 64u
 #define ROUNDS_MAX 4u
 
-struct part { /* what each contributes */
+struct part { /* contribution of each member */
     uint64_t id;
     uint32_t round, peer;
 };
@@ -23,7 +23,7 @@ struct outcome {
 struct seen_gather { /* collectives of one signature, one after the other */
     uint64_t id;
     uint32_t n, rounds;
-    uint64_t version; /* known to whoever takes part, as a launch message sees to */
+    uint64_t version; /* known to every participant, as a launch message ensures */
     uint32_t vpids[PEERS_MAX];
     struct epoch lives[PEERS_MAX];
     uint32_t begun[PEERS_MAX], ended[PEERS_MAX];
@@ -38,7 +38,7 @@ static bool is_alive(const struct check *c, const struct seen_gather *g, uint32_
     return x && epoch_eq(core_inspect_epoch(x), g->lives[i]);
 }
 
-/* The participant is a member by the head's table, in its life. */
+/* The participant is a member by the head's table, in its epoch. */
 static bool is_member(const struct check *c, const struct seen_gather *g, uint32_t i)
 {
     const struct core *head = sim_core(c->sim, 0);
@@ -145,7 +145,7 @@ void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act)
     if (!end->known)
         *end = (struct outcome){true, act->number};
     else if (end->status != act->number &&
-             is_member(c, g, 0)) /* if the decider is lost, some know */
+             is_member(c, g, 0)) /* if the decider is lost, some know the outcome */
         check_fail(
             c, "gather-outcome", "collective %llu.%u ends with %lld at vpid %u, elsewhere %lld",
             (unsigned long long)id, round, (long long)act->number, vpid, (long long)end->status);

@@ -48,7 +48,7 @@ static struct seen_campaign *campaign_of(struct check *c, const char *id)
 
 /* --- events */
 
-/* The life that the head knows of the vpid, or knew last. */
+/* The epoch of the vpid that the head knows, or knew last. */
 static struct epoch life_of(const struct check *c, uint32_t vpid)
 {
     const struct members *m = core_inspect_members(sim_core(c->sim, 0));
@@ -57,7 +57,7 @@ static struct epoch life_of(const struct check *c, uint32_t vpid)
     return x ? members_epoch(m, x) : (struct epoch){0, 0};
 }
 
-/* A node is offered once for each life that a shrink removes. */
+/* A node is offered once for each epoch that a shrink removes. */
 static void check_offer(struct check *c, const struct api_campaign *x)
 {
     for (size_t i = 0; x->kind == API_KIND_SHRINK && i < x->ntargets; i++) {
@@ -84,8 +84,8 @@ static bool offered_before(const struct check *c, const struct api_campaign *x)
     return true;
 }
 
-/* The offers of nodes that there have been when this event comes: the nodes that a shrink or a
- * failed grow frees are offered once, before its end is told; none if others have offered all. */
+/* Counts the offers up to this event. Nodes that a shrink or failed grow frees are offered once,
+ * before its terminal event; none if other campaigns have offered all. */
 static unsigned count_freed(const struct check *c, const struct seen_campaign *k,
                             const struct api_event *e)
 {
@@ -130,13 +130,13 @@ static void check_event(struct check *c, const struct api_event *e)
                    k->complete + k->failed + k->cancelled);
 }
 
-/* The phases in which a campaign has the fence up. */
+/* The phases in which a campaign has raised the fence. */
 static bool raises_fence(enum api_phase p)
 {
     return p == API_PHASE_REMOVING || p == API_PHASE_WIRING || p == API_PHASE_ROLLING_BACK;
 }
 
-/* When a grow ends, all its targets are in the tree, or none of those that it has added. */
+/* At the end of a grow, all its targets are in the tree, or none that it added. */
 static void check_whole(struct check *c, const struct inspect_campaign *x)
 {
     const struct members *m = core_inspect_members(sim_core(c->sim, 0));
@@ -206,10 +206,9 @@ static void on_hold(void *arg, const char *name, uint32_t count)
         k->held = true;
 }
 
-/* The fence may have gone down and up again within the event. What held it before must have come to
- * its own end then: a campaign is over, a batch of joiners has been processed by everybody (the
- * loss of one of them, or of a bystander who withheld the acknowledgement, is how that may come).
- */
+/* The fence may have gone down and up again within the event. What raised it before must then
+ * have ended: a campaign is complete, or all daemons have processed a batch of joiners. The loss
+ * of a joiner, or of a bystander that withheld the acknowledgement, can also end a batch. */
 static void see_what_holds_still(struct check *c, const struct head *l)
 {
     struct inspect_batch now = head_inspect_batch(l);
@@ -224,7 +223,7 @@ static void see_what_holds_still(struct check *c, const struct head *l)
     {
         if (k->held && !k->ended)
             snprintf(c->holding, sizeof c->holding, "campaign %s", k->id);
-        k->held = false; /* on_hold() tells who holds from now on */
+        k->held = false; /* on_hold() records who raises the fence from now on */
     }
 }
 
@@ -256,8 +255,7 @@ static uint64_t digest_of(const struct inspect_job *x)
     return d;
 }
 
-/* Wired now, or when this event began: what an event does later in its turn is not held against it.
- */
+/* Wired now, or when this event began: later effects of the same event do not count against it. */
 static bool is_usable(const struct check *c, const struct job_node *n)
 {
     const struct member *m = members_get(core_inspect_members(sim_core(c->sim, 0)), n->vpid);
@@ -326,7 +324,7 @@ static void check_held(struct check *c, struct seen_job *j, const struct inspect
                    (unsigned long long)(now - j->held_since));
 }
 
-/* The head's word that a job is ready for its debugger. */
+/* The head's report that a job is ready for its debugger. */
 static void check_ready(struct check *c, const struct inspect_job *x)
 {
     size_t n = x->state == JOB_READY_FOR_DEBUG ? sim_unheld(c->sim, x->nspace) : 0;
@@ -359,7 +357,7 @@ static void on_job(void *arg, const struct inspect_job *x)
     j->map_digest = digest_of(x);
 }
 
-/* Nobody oversubscribes in a simulation: a CPU has one holder at the most, whom the head knows. */
+/* No job oversubscribes in a simulation: a CPU has one owner at most, which the head knows. */
 static void check_cpus(struct check *c, const struct head *l, uint32_t vpid)
 {
     uint32_t n;
@@ -394,8 +392,8 @@ static void check_slots(struct check *c, const struct members *m)
     }
 }
 
-/* Ended and forgotten within one event; if what held it is over, it has gone on and has found no
- * place. */
+/* Ended and forgotten within one event. If the operation that held it has ended, the job went on
+ * and found no place. */
 static void check_gone(struct check *c, const struct members *m, const struct seen_job *j)
 {
     if (j->state == JOB_WAITING_FOR_DAEMONS && c->lost_now && *c->holding &&

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who may be given up: nobody that runs, unless the one who has to wait for it had no link to it
- * for the whole grace; and what may end a job when nothing but links has failed. */
+/* Which daemon may be declared lost: none that runs, unless the waiting neighbour had no link to
+ * it for the whole grace. And which job may end when only links have failed. */
 #include "dvm/sim/check_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#define GRACE_MS 2000   /* core_opts.reconnect_ms; the simulated daemons have the default */
+#define GRACE_MS 2000   /* core_opts.reconnect_ms; the simulated daemons use the default */
 #define SILENT_MS 30000 /* core_opts.orphan_ms */
 
 static struct seen_life *life_of(struct check *c, uint32_t vpid, struct epoch e)
@@ -61,7 +61,7 @@ static void on_link(void *arg, uint32_t vpid, struct epoch e)
     x->up = x->seen = true;
 }
 
-/* After an event: what stood until it, and what stands now. */
+/* After an event: the state before it, and the state now. */
 void check_links(struct check *c, uint32_t vpid)
 {
     struct at a = {c, vpid};
@@ -77,8 +77,8 @@ void check_links(struct check *c, uint32_t vpid)
     core_inspect_links(sim_core(c->sim, vpid), on_link, &a);
 }
 
-/* The daemon at `at` has had no link to that life for the grace, or has waited so long for its
- * first. */
+/* The daemon at `at` has had no link to that epoch for the grace, or has waited that long for
+ * the first one. */
 static bool was_waited_for(struct check *c, uint32_t at, const struct msg_target *t)
 {
     const struct seen_link *x = link_of(c, at, t->vpid, t->epoch);
@@ -132,7 +132,7 @@ void check_removed(struct check *c, uint64_t version)
     c->removals[c->nremovals++] = (struct seen_removal){version, sim_now(c->sim)};
 }
 
-/* Of a removal that the life has seen begin, its report has not come in time. */
+/* The report of a removal that this epoch has seen begin has not come in time. */
 static bool is_silent(const struct check *c, const struct seen_life *life)
 {
     for (size_t i = 0; i < c->nremovals; i++) {
@@ -166,7 +166,7 @@ static bool seen_so(const struct check *c, uint32_t vpid, const struct member *m
     return s->ctr == m->ctr && s->state == m->state && s->live == live;
 }
 
-/* After an event at the head: who is there, and who has been told to go. */
+/* After an event at the head: which daemons are there, and which were asked to leave. */
 void check_lives(struct check *c, const struct members *m)
 {
     for (uint32_t v = 1; v < m->n; v++) {
@@ -182,9 +182,9 @@ void check_lives(struct check *c, const struct members *m)
     }
 }
 
-/* Who was removed by a shrink learns that, however late, and parks: it does not call home again by
- * itself while that head lives. (Who had only called, and is turned away with its grow, may miss
- * the word and call again.) */
+/* A daemon that a shrink removed learns of it, however late, and parks. It does not call again
+ * while that head lives. (A daemon that had only called, and whose grow failed, may miss the
+ * message and call again.) */
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now)
 {
     const struct seen_life *life;

@@ -10,7 +10,7 @@
 
 #include <uthash.h>
 
-struct seen_node { /* a daemon after its last event */
+struct seen_node { /* a daemon's state after its last event */
     struct epoch epoch;
     uint64_t version, repairs;
     uint64_t life;        /* of its process */
@@ -23,12 +23,12 @@ struct seen_member { /* in the head's table after its last event */
     bool live;
 };
 
-struct seen_life { /* one life of a vpid */
+struct seen_life { /* one epoch of a vpid */
     struct msg_target id;
     uint64_t since_ms;
-    bool reported; /* as lost, by its neighbour */
+    bool reported; /* declared lost by its neighbour */
     bool wired;    /* has been in the tree */
-    uint64_t told; /* the last removal of which its report has reached the head */
+    uint64_t told; /* last removal whose report has reached the head */
     bool lost, left;
     UT_hash_handle hh;
 };
@@ -42,7 +42,7 @@ struct seen_removal {
     uint64_t version, ms;
 };
 
-struct seen_link { /* what a daemon has of that life of another */
+struct seen_link { /* a daemon's view of that epoch of another daemon */
     struct link_key id;
     bool up, seen;
     uint64_t up_ms;  /* until when */
@@ -65,9 +65,9 @@ struct seen_campaign {
     char id[64];
     unsigned offered, complete, failed, cancelled, accepted;
     enum api_phase phase;
-    uint64_t op, back; /* its broadcast, and the one that takes it back */
+    uint64_t op, back; /* its broadcast, and the one that reverses it */
     bool ended;
-    bool held; /* it held the fence after the head's last event */
+    bool held; /* it had raised the fence after the head's last event */
     UT_hash_handle hh;
 };
 
@@ -82,7 +82,7 @@ struct seen_stream { /* test messages of one direction between two lives */
     UT_hash_handle hh;
 };
 
-struct seen_told { /* a process has been told of the end of a rank */
+struct seen_told { /* a process was told the end of a rank */
     struct {
         char nspace[64];
         uint64_t life;
@@ -91,7 +91,7 @@ struct seen_told { /* a process has been told of the end of a rank */
     UT_hash_handle hh;
 };
 
-struct seen_launch { /* launch data on its way */
+struct seen_launch { /* launch data under way */
     uint64_t key[3]; /* dst, dst life, sequence */
     UT_hash_handle hh;
 };
@@ -108,23 +108,23 @@ struct check {
     struct seen_removal *removals; /* [nremovals] in this incarnation */
     size_t nremovals;
     uint64_t complete;
-    struct epoch offered[SIM_NODES_MAX]; /* the last life of which a shrink has offered the node */
-    uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last event; 0: not there */
+    struct epoch offered[SIM_NODES_MAX]; /* last epoch of which a shrink has offered the node */
+    uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last event; 0: absent */
     uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last event */
-    uint64_t used[SIM_NODES_MAX]; /* slots by the jobs' records */
-    uint32_t held[SIM_NODES_MAX][SIM_SLOTS_MAX]; /* CPUs, by the same */
+    uint64_t used[SIM_NODES_MAX]; /* slots by the records of jobs */
+    uint32_t held[SIM_NODES_MAX][SIM_SLOTS_MAX]; /* CPUs by the records of jobs */
     uint64_t next_event;
-    bool lost_now;     /* this event has declared somebody lost */
-    char holding[128]; /* what held the fence before this event and has not come to its own end */
+    bool lost_now;     /* this event has declared a daemon lost */
+    char holding[128]; /* raised the fence before this event and has not ended */
     uint32_t fence;
     struct inspect_batch batch; /* of joiners, after the head's last event */
     uint32_t holds_sum;
     uint32_t growing_holds;
     uint32_t changing, changing_holds; /* campaigns */
     bool healthy;
-    uint8_t hops;                  /* of the frame that came last */
-    uint64_t left_sent, left_came; /* LEFT: a leaving daemon's own word, by link */
-    bool named_now[SIM_NODES_MAX]; /* by a campaign that was accepted in this event */
+    uint8_t hops;                  /* of the last frame that came */
+    uint64_t left_sent, left_came; /* LEFT: sent by the leaving daemon itself, by link */
+    bool named_now[SIM_NODES_MAX]; /* by a campaign accepted in this event */
     struct seen_job *jobs;
     struct seen_campaign *campaigns;
     struct seen_stream *streams;
@@ -136,7 +136,7 @@ struct check {
     uint64_t nasks;
     struct seen_life *lives;
     struct seen_link *links;
-    bool stale_due; /* the frame that arrives is of an earlier life */
+    bool stale_due; /* the arriving frame is of an earlier epoch */
     uint64_t stale_before;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What daemons are told of ranks that are lost: each of them once, and before the job's end. */
+/* Reports of lost ranks to daemons: each rank once, and before the job's end. */
 #include "dvm/sim/check_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define THE_JOB UINT32_MAX /* as a rank: its end */
+#define THE_JOB UINT32_MAX /* as a rank: the job's end */
 
 static struct seen_told key_of(const struct check *c, uint32_t vpid, const char *nspace,
                                uint32_t rank)

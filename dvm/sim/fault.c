@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What goes wrong in the simulator: crashes, silence, broken and half-broken connections,
- * partitions, late frames. */
+/* Faults of the simulator: crashes, silence, broken and half-broken connections, partitions,
+ * late frames. */
 #include "dvm/sim/sim_private.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data)
     if (data->len > 4096 || frame_decode(&c, &f, NULL) < 0 || f.type < MSG_ROUTED || f.src != vpid)
         return;
     if (s->nold >= OLD_FRAMES && sim_random(s, 8) != 0)
-        return; /* some stay long */
+        return; /* some stay away long */
     buf_free(&o->data);
     buf_init(&o->data, 1u << 20);
     buf_put_raw(&o->data, data->data, data->len);
@@ -76,7 +76,7 @@ void sim_vanish(struct sim *s, uint32_t vpid)
     end_life(s, vpid);
 }
 
-/* What was kept back comes now, in its order. */
+/* Frames that were kept back come now, in their order. */
 static void let_in(struct sim *s, struct ev **list)
 {
     struct ev *e, *tmp;

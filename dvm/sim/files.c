@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes before ranks start in the simulator. Files of jobs: their submitters read them,
- * writers on the daemons put them on disks that are slow at random. Checks, which take as long as
- * they like.
- */
+/* Everything that precedes the start of ranks in the simulator. Files of jobs: submitters read
+ * them, and writers on the daemons put them on disks of random speed. Checks take a random time. */
 #include "dvm/sim/sim_private.h"
 
 #include <errno.h>
@@ -10,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BYTES 350u /* the first is so long, each other one by as much longer */
+#define FILE_BYTES 350u /* time for the first; each further one takes as much longer */
 #define PIECE_BYTES 300u
 
 static struct writer *find_writer(const struct sim *s, uint32_t vpid, const char *nspace)
@@ -33,7 +31,7 @@ static void drop_writer(struct sim *s, struct writer *w)
     free(w);
 }
 
-/* --- what the daemon's part for files wants */
+/* --- actions of the daemon's part for files */
 
 static void on_room(uint32_t client, uint64_t total, void *arg)
 {
@@ -87,7 +85,7 @@ void sim_files_end(struct sim *s, uint32_t vpid)
     s->nodes[vpid].stage = NULL;
 }
 
-/* --- ranks' side */
+/* --- the ranks' side */
 
 static bool is_absent(const struct job_launch *l, uint32_t vpid)
 {
@@ -128,7 +126,7 @@ void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace)
         w->started = true;
 }
 
-/* What it has written is remembered until the whole job is over. */
+/* Written files are remembered until the whole job is over. */
 void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace)
 {
     struct writer *w = find_writer(s, vpid, nspace);
@@ -172,7 +170,7 @@ void sim_files_fail(struct sim *s, uint32_t vpid, const char *nspace, int errnum
         core_proc(s->nodes[vpid].core, nspace, (uint32_t)r, CORE_PROC_FAILED, errnum, "its files");
 }
 
-/* The first rank that cannot start is told, the others wait to be ended. */
+/* The first rank that cannot start is reported; the others wait to be ended. */
 static void check_ranks(struct sim *s, struct writer *w, const char *nspace)
 {
     struct core *c = s->nodes[w->vpid].core;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The matrix of what schedules have met: phase of a campaign, fault, state of jobs. */
+/* The matrix of situations that schedules have met: phase of a campaign, fault, state of jobs. */
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/script.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The names of the mutants, and the one that is chosen. */
+/* The names of the mutants, and the chosen one. */
 #include "dvm/sim/mutant.h"
 
 #include "dvm/protocol/wire/mutant.h"

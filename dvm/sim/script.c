@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The random schedule: what is done, when, to whom; pods come back as a StatefulSet would have it.
- */
+/* The random schedule: which action at what time, on which daemon. Pods come back as a
+ * StatefulSet restores them. A schedule first lets the DVM form, then draws jobs, campaigns and
+ * faults by its profile, then rests. At rest the invariants of check.h must hold and no job may
+ * be left. Everything follows from the seed. Limits: the number of steps and the virtual time. */
 #include "dvm/sim/script.h"
 
 #include "dvm/protocol/core/core_inspect.h"
@@ -31,7 +33,7 @@ struct script {
     uint32_t nodes, replicas;
     unsigned profile; /* 0: no faults, 1: links, 2: daemons too, 3: the head too */
     bool kills;
-    enum script_phase until; /* what pass_time() stops at; 0: nothing */
+    enum script_phase until; /* condition at which pass_time() stops; 0: none */
     bool resting;
     uint64_t sequence;
     uint64_t heal_at;
@@ -40,7 +42,7 @@ struct script {
     int expected[SIM_JOBS_MAX];
 };
 
-/* What came with that generation is done. */
+/* Actions that came with that generation are drawn. */
 static bool done_since(const struct script *s, unsigned generation)
 {
     return s->opts.generation == 0 || s->opts.generation >= generation;
@@ -93,7 +95,7 @@ static void resume_daemon(struct script *s, uint32_t v)
     sim_stop(s->sim, v, false);
 }
 
-/* What runs, what ends and what comes back, as the StatefulSets have it. */
+/* Starts, ends and restores daemons, as the StatefulSets would. */
 static void pod_step(struct script *s, uint32_t v)
 {
     struct pod *p = &s->pods[v];
@@ -136,7 +138,7 @@ static void see_failure(void *arg, const struct inspect_campaign *c)
             (c->phase == API_PHASE_FAILED || c->phase == API_PHASE_CANCELLED);
 }
 
-/* The resource manager takes back what it has started for a grow that came to nothing. */
+/* The resource manager removes pods that it started for a failed grow. */
 static void follow_failures(struct script *s)
 {
     const struct core *head = sim_core(s->sim, 0);
@@ -162,7 +164,7 @@ static bool rank_contributes(void *arg, uint64_t *timeout_ms)
     return true;
 }
 
-/* The schedule waits for nothing else than time, unless it has set `until`. */
+/* The schedule waits only for time to pass, unless it has set `until`. */
 static bool may_stop(struct sim *sim, void *arg)
 {
     const struct script *s = arg;
@@ -208,7 +210,7 @@ static uint32_t some_member(struct script *s)
     return 1 + (uint32_t)roll_dice(s, s->nodes - 1);
 }
 
-/* A job that goes on without the ranks that it loses; the exit code that it has then. */
+/* A job that goes on without its lost ranks; returns its expected exit code. */
 static int submit_outliving(struct script *s, struct sim_want *w)
 {
     w->flags = JOB_RECOVERABLE;
@@ -264,7 +266,7 @@ static void send_message(struct script *s)
 static void grow_dvm(struct script *s, uint32_t to)
 {
     struct api_size in = {.sequence = ++s->sequence, .members = to};
-    uint32_t slack = (uint32_t)(in.sequence % 5); /* of a third: applications are within limits */
+    uint32_t slack = (uint32_t)(in.sequence % 5); /* of a third: applications stay within limits */
     struct api_size out;
     const char *reason;
 
@@ -277,8 +279,7 @@ static void grow_dvm(struct script *s, uint32_t to)
     sim_drain(s->sim, 0);
 }
 
-/* All or none of the pods up to `to`, which start now as far as they do not run; some never come.
- */
+/* Grows to `to`, all or nothing. Pods that do not run are started now; some never come. */
 static void grow_whole(struct script *s)
 {
     uint32_t targets[SIM_NODES_MAX];
@@ -311,7 +312,7 @@ static void grow_whole(struct script *s)
     sim_drain(s->sim, 0);
 }
 
-/* The operator removes the pods when the campaign is complete: here a parked daemon tells it. */
+/* The operator removes pods when the campaign is complete; here the parked daemon shows that. */
 static void shrink_dvm(struct script *s, uint32_t to)
 {
     uint32_t targets[SIM_NODES_MAX];
@@ -342,7 +343,7 @@ static void shrink_dvm(struct script *s, uint32_t to)
     sim_drain(s->sim, 0);
 }
 
-/* A fault while a grow campaign wires its daemons, which takes moments only. */
+/* A fault while a grow campaign wires its daemons, which takes only moments. */
 static void strike_grow(struct script *s)
 {
     s->until = PHASE_WIRING;
@@ -366,7 +367,7 @@ static void resize_dvm(struct script *s)
     if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
         return;
     if (midway)
-        submit_job(s, 0); /* mapped, and not sent yet, when the campaign comes */
+        submit_job(s, 0); /* mapped and not yet sent when the campaign comes */
     if (done_since(s, 2) && roll_dice(s, 3) == 0)
         grow_whole(s);
     else if (to >= s->replicas && roll_dice(s, 4))
@@ -376,7 +377,7 @@ static void resize_dvm(struct script *s)
     if (s->profile && done_since(s, 4) && roll_dice(s, 4) == 0)
         strike_grow(s);
     if (s->profile >= 2 && roll_dice(s, midway ? 3 : 16) == 0)
-        crash_daemon(s, some_member(s)); /* the campaign has to wait for the news of it */
+        crash_daemon(s, some_member(s)); /* the campaign must wait for its report */
 }
 
 static void cancel_campaign(struct script *s)
@@ -417,7 +418,7 @@ static void send_sigterm(struct script *s)
         return;
     trace_line(s, "SIGTERM to vpid %u", v);
     if (core_state(sim_core(s->sim, v)) == CORE_JOINING)
-        check_healthy(s->check, false); /* its greeting may be on its way still */
+        check_healthy(s->check, false); /* its greeting may still be under way */
     core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
     core_sigterm(sim_core(s->sim, v));
     sim_drain(s->sim, v);
@@ -504,7 +505,7 @@ static void crash_daemon(struct script *s, uint32_t v)
         trace_line(s, "vpid %u crashes", v);
         sim_crash(s->sim, v);
     }
-    if (roll_dice(s, 3) == 0) { /* back before anybody has noticed */
+    if (roll_dice(s, 3) == 0) { /* back before any daemon has noticed */
         count_fault(s, FAULT_RESTART);
         trace_line(s, "pod %u starts at once", v);
         sim_start(s->sim, v);
@@ -698,7 +699,7 @@ static void begin_schedule(struct script *s)
 
     s->sim = sim_create(&o);
     for (unsigned i = 0; i < 3; i++)
-        (void)roll_dice(s, 2); /* neighbouring seeds have little in common from here on */
+        (void)roll_dice(s, 2); /* from here on neighbouring seeds have little in common */
     s->nodes = s->opts.nodes ? s->opts.nodes : 3 + (uint32_t)roll_dice(s, roll_dice(s, 2) ? 8 : 23);
     s->profile = (unsigned)roll_dice(s, 4);
     s->replicas = s->nodes - 1;
@@ -725,7 +726,7 @@ static const char *state_at_head(const struct script *s, uint32_t v)
     return m ? member_state_name(m->state) : "unknown";
 }
 
-/* The state of everybody at the end, for whoever reads the trace. */
+/* Prints the state of all daemons at the end, for the trace. */
 static void tell_nodes(struct script *s)
 {
     for (uint32_t v = 0; v < s->nodes; v++) {
@@ -749,7 +750,7 @@ static void add_stats(struct script *s)
 
     if (!sim_core(s->sim, 0))
         return;
-    x = core_stats(sim_core(s->sim, 0)); /* of this life of the head */
+    x = core_stats(sim_core(s->sim, 0)); /* of this incarnation of the head */
     s->result->held_map += x.held_map;
     s->result->held_launch += x.held_launch;
     s->result->remapped += x.remapped;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A random schedule from a seed: jobs, campaigns and faults; then rest, at which all has to be
- * well. */
+/* A random schedule from a seed: jobs, campaigns and faults; then rest, at which all invariants
+ * must hold. */
 #ifndef DVM_SIM_SCRIPT_H
 #define DVM_SIM_SCRIPT_H
 
@@ -11,11 +11,10 @@ struct script_opts {
     uint64_t seed;
     uint32_t nodes; /* head included; 0: by the seed, 3..25 */
     bool trace;     /* print what happens */
-    /* What is done at random has grown with time, and a seed means something in its generation
-     * only: 1: shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow
-     * wires, 5: jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a
-     * debugger, 8: requests of applications, 9: jobs that cannot start on one daemon; 0: the
-     * newest. */
+    /* Random actions were added over time, and a seed is only meaningful for its generation: 1:
+     * shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow wires, 5:
+     * jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a debugger,
+     * 8: requests of applications, 9: jobs that cannot start on one daemon; 0: the newest. */
     unsigned generation;
 };
 
@@ -23,9 +22,9 @@ enum script_phase {
     PHASE_NONE,
     PHASE_DRAINING,
     PHASE_REMOVING,
-    PHASE_GROWING,   /* joiners that come by themselves */
+    PHASE_GROWING,   /* joiners outside any campaign */
     PHASE_GATHERING, /* a grow campaign waits for its daemons, */
-    PHASE_WIRING,    /* wires them, or takes them back */
+    PHASE_WIRING,    /* wires them, or removes them again */
     PHASES
 };
 enum script_fault {
@@ -58,8 +57,8 @@ struct script_seen {
     enum script_phase phase;
     bool jobs[JOBS_KINDS];
 };
-struct script_seen script_look(const struct core *head); /* where in the matrix it is */
-void script_run(const struct script_opts *o, struct script_result *r);    /* adds to the counts */
+struct script_seen script_look(const struct core *head);               /* position in the matrix */
+void script_run(const struct script_opts *o, struct script_result *r); /* adds to the counts */
 void script_add(struct script_result *to, const struct script_result *r); /* counts only */
 /* Why a cell of the matrix cannot be met; NULL: it can. */
 const char *script_impossible(enum script_phase p, enum script_fault f, enum script_jobs j);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulator: carries out what the cores want, in virtual time, reproducibly from a seed. */
+/* The simulator. In: inputs of the schedule and of tests. It carries out the actions of all
+ * cores in virtual time: frames arrive after a drawn delay, in order per connection; ranks run
+ * and end; disks write. Each event is one input to one core, whose actions are then queued. The
+ * same seed gives the same events. After each event the watcher is called (check.c). A core that
+ * asks for a tick gets it at its deadline, however long that is. */
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/sim_private.h"
 
@@ -107,7 +111,7 @@ static struct ev *heap_take(struct sim *s)
     return first;
 }
 
-/* splitmix64: the same everywhere, so that a seed means the same everywhere. */
+/* splitmix64: the same on every machine, so a seed has one meaning. */
 uint64_t sim_random(struct sim *s, uint64_t below)
 {
     uint64_t z = s->rng += 0x9e3779b97f4a7c15ull;
@@ -236,7 +240,7 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
 
         buf_put_raw(&e->data, act->data.data, act->data.len);
     } else if (sim_running(s, w->a == vpid ? w->b : w->a)) {
-        /* the other end knows nothing of this connection and says so */
+        /* the other end does not know this connection and says so */
         sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn)->from =
             w->a == vpid ? w->b : w->a;
     }
@@ -245,7 +249,7 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
 static void start_ranks(struct sim *s, uint32_t vpid, const struct job_launch *l)
 {
     FREE_AUTO char *nspace =
-        xstrdup(l->nspace); /* of the core, perhaps, which may forget the job */
+        xstrdup(l->nspace); /* perhaps it comes from the core, which may forget the job */
     struct rank_proc *p;
     int node = job_launch_node(l, vpid);
 
@@ -310,7 +314,7 @@ static void act_end(struct sim *s, uint32_t vpid, const char *nspace)
     }
 }
 
-/* SIGCONT, or an event: it finds only ranks that have stopped. */
+/* SIGCONT, or an event: affects only ranks that have stopped. */
 static void act_continue(struct sim *s, uint32_t vpid, const char *nspace, uint32_t rank)
 {
     struct rank_proc *p;

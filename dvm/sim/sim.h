@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* N daemons in one process: virtual time, virtual wires with delay, crashes and stops; for tests
- * only. */
+/* N daemons in one process: virtual time, virtual connections with delay, crashes and stops. For
+ * tests only. */
 #ifndef DVM_SIM_SIM_H
 #define DVM_SIM_SIM_H
 
@@ -26,16 +26,16 @@ struct sim_opts {
     bool trace;
 };
 
-/* Who watches: sees every input before and after, and every action before it is carried out. */
+/* The watcher: sees every input before and after, and every action before it is carried out. */
 struct sim_hooks {
     void *arg;
     /* arrives */
     void (*frame)(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len);
     void (*action)(void *arg, uint32_t vpid, const struct out_act *act);
-    void (*after)(void *arg, uint32_t vpid); /* nothing is left in the outbox */
+    void (*after)(void *arg, uint32_t vpid); /* the outbox is empty */
 };
 
-struct sim_job { /* a job as its submitter saw it */
+struct sim_job { /* a job as its submitter sees it */
     bool accepted, done;
     char nspace[64];
     int exit_code;
@@ -43,9 +43,9 @@ struct sim_job { /* a job as its submitter saw it */
     char state[32];
     bool gone;          /* the submitter */
     uint32_t home;      /* where it was submitted, */
-    uint64_t home_life; /* in which life */
+    uint64_t home_life; /* in which epoch */
     struct epoch home_epoch;
-    uint32_t nfiles; /* its submitter reads them as it is given room */
+    uint32_t nfiles; /* its submitter reads them as room is granted */
     uint64_t room, read;
     uint64_t reads_at; /* UINT64_MAX: not now */
     struct piece_order order;
@@ -55,61 +55,61 @@ struct sim *sim_create(const struct sim_opts *o);
 void sim_configure(struct sim *s, const struct sim_opts *o); /* before the first start */
 void sim_destroy(struct sim *s);
 void sim_watch(struct sim *s, const struct sim_hooks *h); /* copied */
-void sim_start(struct sim *s, uint32_t vpid);             /* a new life of the daemon */
+void sim_start(struct sim *s, uint32_t vpid);             /* a new process of the daemon */
 void sim_crash(struct sim *s, uint32_t vpid);             /* its connections break at once */
 void sim_stop(struct sim *s, uint32_t vpid,
-              bool stopped);                           /* neither reads nor closes, or goes on */
+              bool stopped);                           /* neither reads nor closes, or resumes */
 void sim_break(struct sim *s, uint32_t a, uint32_t b); /* every connection between the two breaks */
-/* Only `a` sees the close at once; frames on their way to `b` still arrive, and `b` sees it late.
- */
+/* Only `a` sees the close at once. Frames under way to `b` still arrive, and `b` sees the close
+ * late. */
 void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms);
-void sim_vanish(struct sim *s, uint32_t vpid); /* as a host without power: nobody sees a close */
-/* From now on nothing passes between daemons of different groups, until sim_heal(). */
+void sim_vanish(struct sim *s, uint32_t vpid); /* like a host without power: no peer sees a close */
+/* From now on no frame passes between daemons of different groups, until sim_heal(). */
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group);
 void sim_heal(struct sim *s);
-/* A routed frame that was sent earlier arrives again, late, over a connection of today. */
+/* A routed frame that was sent earlier arrives again, late, over a present connection. */
 void sim_replay(struct sim *s);
-/* Both ends of an existing connection, if there is one; for whoever picks faults. */
+/* Both ends of an existing connection, if there is one; used to draw faults. */
 bool sim_some_wire(struct sim *s, uint32_t *a, uint32_t *b);
 uint64_t sim_random(struct sim *s, uint64_t below);  /* 0 .. below-1 */
 struct core *sim_core(struct sim *s, uint32_t vpid); /* NULL: not running */
 bool sim_exited(const struct sim *s, uint32_t vpid);
 bool sim_parked(const struct sim *s, uint32_t vpid);
-/* Call after any core_* input made by the test itself. */
+/* Call this after any core_* input that the test makes itself. */
 void sim_drain(struct sim *s, uint32_t vpid);
-/* A job of n ranks that run for so long and then exit with `code`; returns its index. */
+/* A job of n ranks that run for the given time and then exit with `code`; returns its index. */
 size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code);
 #define SIM_FILES_MAX 3
-#define SIM_FULL "full"      /* the first file's name if disks have no room for it */
+#define SIM_FULL "full"      /* name of the first file if disks have no room for it */
 #define SIM_ABSENT "/absent" /* a working directory that the last daemon of a job does not have */
 #define SIM_LOST_RANK 3
 struct sim_want {
     uint32_t ranks;
     uint64_t run_ms;
     int code;
-    uint32_t nfiles; /* that it brings along */
+    uint32_t nfiles; /* files that it brings along */
     bool full;
     bool absent;    /* its working directory is SIM_ABSENT */
     uint32_t flags; /* of the job */
     bool loses;     /* rank SIM_LOST_RANK, and each fourth after it, ends by SIGKILL instead */
     uint64_t timeout_ms;
-    enum job_stop stop; /* its ranks (or one) stop some time after their start, until let go */
+    enum job_stop stop; /* its ranks (or one) stop some time after their start, until continued */
     uint32_t stop_rank;
 };
 size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w);
-/* All files of the job are on the daemon's disk, and its ranks can start there, whatever its core
- * says. */
+/* All files of the job are on the daemon's disk and its ranks can start there, independent of
+ * what its core says. */
 bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace);
-struct stage_stats sim_stage(const struct sim *s, uint32_t vpid); /* nothing: it does not run */
-/* Ranks of the job that are to stop, run, and have not stopped. */
+struct stage_stats sim_stage(const struct sim *s,
+                             uint32_t vpid); /* does nothing if it does not run */
+/* Ranks of the job that should stop, run, and have not stopped. */
 size_t sim_unheld(const struct sim *s, const char *nspace);
 const struct sim_job *sim_job(const struct sim *s, size_t index);
 uint32_t sim_job_home(const struct sim *s, size_t index); /* where it was submitted */
-/* True while its submitter is there, in the life in which it submitted, and has a right to an
- * answer. */
+/* True while its submitter runs in the epoch in which it submitted, and is owed an answer. */
 bool sim_job_waits(const struct sim *s, size_t index);
-void sim_job_forget(struct sim *s, size_t index); /* its submitter is gone */
-/* Goes on until done() is true or `for_ms` of virtual time have passed; true if done. */
+void sim_job_forget(struct sim *s, size_t index); /* its submitter has ended */
+/* Runs until done() is true or `for_ms` of virtual time have passed; true if done. */
 bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg, uint64_t for_ms);
 void sim_for(struct sim *s, uint64_t ms);
 uint64_t sim_now(const struct sim *s);

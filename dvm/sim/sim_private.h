@@ -17,7 +17,7 @@ struct ev {
     uint64_t at, number;
     enum ev_kind kind;
     uint32_t vpid;
-    uint32_t from; /* whose network it comes through */
+    uint32_t from; /* the daemon whose network it passes */
     uint64_t life;
     uint64_t conn;
     bool incoming;
@@ -29,12 +29,12 @@ struct wire_key {
     uint64_t conn, vpid;
 };
 
-struct wire {      /* one connection; each side knows it by its own id */
-    uint32_t a, b; /* a has connected to b */
+struct wire {      /* one connection; each side knows it by an id of its own */
+    uint32_t a, b; /* a connected to b */
     uint64_t a_conn, b_conn;
     bool open_a, open_b;     /* the side has not closed it */
-    uint64_t last_a, last_b; /* arrival of the last frame to that side: order is kept */
-    uint64_t slow;           /* its frames take so many times longer */
+    uint64_t last_a, last_b; /* arrival time of the last frame to that side: order is kept */
+    uint64_t slow;           /* factor by which its frames are slower */
     struct wire_key key_a, key_b;
     UT_hash_handle hh_a, hh_b;
     struct wire *next, *prev;
@@ -44,26 +44,26 @@ struct rank_proc {
     char *nspace;
     uint32_t vpid;
     uint32_t rank;
-    uint64_t exits_at; /* UINT64_MAX: when it has been let go, and has run for run_ms */
+    uint64_t exits_at; /* UINT64_MAX: when it was continued and has run for run_ms */
     uint64_t run_ms;
-    uint64_t stops_at; /* for a debugger; UINT64_MAX: it has, or is not to */
+    uint64_t stops_at; /* for a debugger; UINT64_MAX: it has stopped, or should not */
     bool held;
     enum job_stop stop;
     int status;
     struct rank_proc *next, *prev;
 };
 
-struct writer { /* of a job that waits on a daemon for its files or checks, from launch to end */
+struct writer { /* a job that waits on a daemon for files or checks, from launch to end */
     char *nspace;
     uint32_t vpid;
     uint32_t nfiles;
     bool full;
-    bool absent;      /* what it needs here */
+    bool absent;      /* its files that are needed here */
     uint32_t nfailed; /* of its ranks here, the first ones */
     bool ready, staged, started, over;
     struct piece_order order;
     uint64_t got; /* bytes of pieces */
-    uint64_t at;  /* when it does something; UINT64_MAX: nothing to do */
+    uint64_t at;  /* time of its next action; UINT64_MAX: none */
     struct writer *next, *prev;
     struct writer *next_here; /* on the same daemon */
 };
@@ -77,13 +77,13 @@ struct node {
     uint8_t group;     /* of a partition */
     uint64_t deadline; /* of the core, after its last input */
     size_t nprocs;     /* ranks that run there */
-    struct ev *held;   /* what came while it was stopped */
+    struct ev *held;   /* inputs that came while it was stopped */
     struct writer *writers;
 };
 
 #define OLD_FRAMES 64
 
-struct old_frame { /* a routed frame that was sent, kept to come again */
+struct old_frame { /* a routed frame, kept to arrive again */
     uint32_t dst;
     struct buf data;
 };
@@ -110,7 +110,7 @@ struct sim {
 bool sim_running(const struct sim *s, uint32_t vpid);
 struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t vpid,
                         uint64_t conn);
-/* The next thing that the other side of a wire sees, after all that is on its way to it. */
+/* The next event of the other side of a connection, after all frames under way to it. */
 struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind);
 void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid);
 void sim_wire_free(struct sim *s, struct wire *w);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The binder: whether ranks are bound, to what, and which CPUs are idle for them. */
+/* The binder decides whether ranks are bound, to which objects, and which CPUs are idle for
+ * them. */
 #include "dvm/protocol/map/map_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank's CPUs are cores, unless the user speaks of hardware threads, or puts several ranks on a
+/* A rank's units are cores, unless the user names hardware threads or puts several ranks on a
  * core. */
 static enum job_level unit_of(const struct job_spec *s, enum job_level level)
 {
@@ -58,7 +59,8 @@ void bind_node(struct work *w, uint32_t node)
     }
 }
 
-/* Ranks that have a core (or hardware thread) at pus[i] for their own; `*end` is behind it. */
+/* Number of ranks that own the core (or hardware thread) at pus[i]; `*end` is the index behind
+ * it. */
 static uint32_t load_of(const struct work *w, uint32_t node, uint32_t i, uint32_t *end)
 {
     const struct topo *t = w->nodes[node].topo;
@@ -72,7 +74,8 @@ static uint32_t load_of(const struct work *w, uint32_t node, uint32_t i, uint32_
     return most;
 }
 
-/* Adds to `set` up to `want` units of the part that have just this load; returns how many. */
+/* Adds to `set` up to `want` units of the part that have exactly this load; returns their
+ * number. */
 static uint32_t collect_units(const struct work *w, uint32_t node, uint32_t part, uint32_t want,
                               uint32_t load, hwloc_bitmap_t set)
 {
@@ -133,7 +136,7 @@ void bind_give(struct work *w, const struct spot *s)
     hwloc_bitmap_free(s->taken);
 }
 
-/* Says once why ranks are not bound where they would be by default. */
+/* Records once why ranks are not bound that would be by default. */
 static void note_unbound(struct work *w, uint32_t node)
 {
     static const char *const words[] = {
@@ -148,7 +151,7 @@ static void note_unbound(struct work *w, uint32_t node)
     w->note_node = node;
 }
 
-/* All ranks of a node or none: half of them pinned and half of them beside would help nobody. */
+/* All ranks of a node are bound, or none: binding half of them would slow all. */
 void bind_rest(struct work *w)
 {
     for (uint32_t k = 0; k < w->nspots; k++) {

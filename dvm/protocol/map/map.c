@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mapper: deals ranks out to daemons and to parts of them. */
+/* The mapper distributes ranks over daemons and their parts. In: the job's specification and the
+ * nodes with free slots and CPUs. Out: a node and CPUs for each rank, or a reason. It works on a
+ * copy of the nodes' load; a failed attempt leaves nothing behind. A job that does not fit is
+ * mapped a second time on idle nodes, which tells "not now" from "never". Limits: JOB_RANKS_MAX
+ * ranks. */
 #include "dvm/protocol/map/map_private.h"
 
 #include "dvm/protocol/map/level.h"
@@ -39,7 +43,7 @@ uint32_t map_rank_slots(const struct job_spec *s)
     return s->flags & JOB_TOOL ? 0 : s->pe ? s->pe : 1;
 }
 
-/* Nodes without a slot (the head, as a rule) take no ranks, oversubscribed or not. */
+/* Nodes without a slot (usually the head) take no ranks, oversubscribed or not. */
 static uint32_t free_slots(const struct work *w, uint32_t node)
 {
     const struct map_node *n = &w->nodes[node];
@@ -56,7 +60,7 @@ static uint32_t parts_of(const struct work *w, uint32_t node)
     return w->level == JOB_LEVEL_NODE ? 1 : w->nodes[node].topo->count[w->level];
 }
 
-/* No part of the node has as many CPUs as one rank is to have. */
+/* No part of the node has as many CPUs as one rank needs. */
 static bool pe_too_large(const struct work *w, uint32_t node)
 {
     const struct topo *t = w->nodes[node].topo;
@@ -112,7 +116,7 @@ static bool place_rank(struct work *w, uint32_t node, uint32_t part)
     return true;
 }
 
-/* In rounds over the nodes, `chunk` ranks a visit. */
+/* Distributes in rounds over the nodes, `chunk` ranks per visit. */
 static void deal_nodes(struct work *w, uint32_t chunk)
 {
     bool moved = true;
@@ -126,7 +130,7 @@ static void deal_nodes(struct work *w, uint32_t chunk)
     }
 }
 
-/* Oversubscribed by slot: fill the slots first, then go round. */
+/* Oversubscribed by slot: fills the slots first, then continues in rounds. */
 static uint32_t slot_chunk(const struct work *w)
 {
     uint32_t most = 1;
@@ -138,7 +142,7 @@ static uint32_t slot_chunk(const struct work *w)
     return most;
 }
 
-/* One rank on each part in turn, at most `budget` on the node; returns how many. */
+/* Puts one rank on each part in turn, at most `budget` on the node; returns their number. */
 static uint32_t deal_parts(struct work *w, uint32_t node, uint32_t budget)
 {
     uint32_t parts = parts_of(w, node);
@@ -186,7 +190,7 @@ static uint32_t ppr_total(const struct work *w, uint32_t node)
     return n > NO_LIMIT ? NO_LIMIT : (uint32_t)n;
 }
 
-/* A node takes its full number or, being the last, what is left; one that cannot is passed over. */
+/* A node takes its full number or, as the last one, the rest; a node that cannot is skipped. */
 static void deal_ppr(struct work *w)
 {
     for (uint32_t i = 0; i < w->n && w->nspots < w->want; i++) {
@@ -209,7 +213,7 @@ static void deal_ppr(struct work *w)
     }
 }
 
-/* Ranks of an app that says no number. */
+/* Number of ranks of an app that gives none. */
 static uint32_t default_ranks(const struct work *w)
 {
     uint64_t sum = 0;

@@ -11,7 +11,7 @@
 static const char *const rank_words[] = {NULL, "slot", "node", "fill", "span"};
 static const char *const bind_words[] = {NULL, "none", "package", "numa", "core", "hwthread"};
 
-/* Index of the word, from 1 on; 0: not there. */
+/* Index of the word, from 1 on; 0: unknown. */
 static unsigned word_of(const char *text, const char *const *words, unsigned n)
 {
     for (unsigned i = 1; i < n; i++) {
@@ -33,13 +33,13 @@ static int parse_number(const char *text, const char *of, uint32_t max, uint32_t
     return 0;
 }
 
-/* Open MPI's older word. */
+/* Translates Open MPI's older word. */
 static const char *modern_word(const char *text)
 {
     return strcasecmp(text, "socket") == 0 ? "package" : text;
 }
 
-/* -1: no such part. */
+/* -1: unknown part. */
 static int level_of(const char *text)
 {
     text = modern_word(text);
@@ -81,7 +81,7 @@ static int set_policy(const char *word, char **rest, struct job_spec *s, struct 
 
         return set_ppr(count, strsep(rest, ":,"), s, err);
     }
-    if (!*word || strcasecmp(word, "slot") == 0) { /* ":pe=2" qualifies the default */
+    if (!*word || strcasecmp(word, "slot") == 0) { /* ":pe=2" modifies the default */
         s->map_by = JOB_MAP_BY_SLOT;
     } else if (level == JOB_LEVEL_NODE) {
         s->map_by = JOB_MAP_BY_NODE;

@@ -6,27 +6,28 @@
 #include "base/err/err.h"
 #include "dvm/protocol/wire/job.h"
 
-/* "slot", "numa", "ppr:2:core", each with ":pe=N", ":oversubscribe", ":nolocal" (several qualifiers
- * between commas or colons). */
+/* "slot", "numa", "ppr:2:core", each with ":pe=N", ":oversubscribe", ":nolocal" (several
+ * modifiers between commas or colons). */
 int policy_map_by(const char *text, struct job_spec *s, struct err *err)
     __attribute__((warn_unused_result));
 int policy_rank_by(const char *text, struct job_spec *s, struct err *err)
     __attribute__((warn_unused_result));
 int policy_bind_to(const char *text, struct job_spec *s, struct err *err)
     __attribute__((warn_unused_result));
-/* Whether they go together; after all of them. */
+/* Checks that the policies fit together; call it after all of them are parsed. */
 int policy_check(const struct job_spec *s, struct err *err) __attribute__((warn_unused_result));
-/* In the same words: "map-by ppr:2:numa:pe=2, rank-by fill, bind-to core"; only what was given. */
+/* Writes them in the same words: "map-by ppr:2:numa:pe=2, rank-by fill, bind-to core"; only
+ * given ones. */
 char *policy_text(const struct job_spec *s);
 
-/* What becomes of a job of which a rank fails, as --rtos says it. Adds the words of "a,b" to
- * *words; -1 and a reason: unknown ones. */
+/* Parses what happens to a job of which a rank fails, as for --rtos. Adds the words of "a,b" to
+ * *words; -1 and a reason: unknown words. */
 #define POLICY_RECOVERABLE 1u
 #define POLICY_ABORT 2u
 #define POLICY_STRICT 4u
 int policy_rtos(const char *text, unsigned *words, struct err *err)
     __attribute__((warn_unused_result));
-/* -1: they contradict each other, and nothing is set. */
+/* -1: the words contradict each other, and nothing is set. */
 int policy_rtos_set(unsigned words, struct job_spec *s, struct err *err)
     __attribute__((warn_unused_result));
 

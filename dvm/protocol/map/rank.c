@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranker: numbers the places that the mapper has found, the ranks of each application together.
- */
+/* The ranker numbers the places that the mapper has found, the ranks of each application
+ * together. */
 #include "dvm/protocol/map/map_private.h"
 
 #include <stdlib.h>
@@ -31,14 +31,14 @@ static enum job_rank_by policy_of(const struct job_spec *s)
         return s->rank_by;
     if (s->map_by == JOB_MAP_BY_OBJECT || s->map_by == JOB_MAP_BY_PPR)
         return JOB_RANK_BY_FILL;
-    return JOB_RANK_BY_DEFAULT; /* as they were mapped */
+    return JOB_RANK_BY_DEFAULT; /* in mapping order */
 }
 
-/* How many places of the same application come before each one on its node, or on its part of the
- * node. */
+/* Counts, for each place, the earlier places of the same application on its node, or on its part
+ * of it. */
 static void count_before(const struct work *w, bool on_part, struct keyed *v)
 {
-    uint32_t *parts = xcalloc(w->n + 1, sizeof *parts); /* where each node's parts begin */
+    uint32_t *parts = xcalloc(w->n + 1, sizeof *parts); /* index of each node's first part */
     uint32_t *count;
     uint32_t app = 0;
 

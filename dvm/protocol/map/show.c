@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map as a table for humans. */
+/* Prints a map as a table for people. */
 #include "dvm/protocol/map/map.h"
 
 #include "dvm/protocol/map/policy.h"

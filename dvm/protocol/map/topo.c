@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CPUs of a daemon: from hwloc, to text and back, and questions about their parts. */
+/* The CPUs of a daemon: from hwloc, to text and back, and questions about their parts. */
 #include "dvm/protocol/map/topo.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static const char *const use_names[] = {"own:", "shared:", "quota:"};
 
-/* What separates two cores says what they share: NUMA node, package. */
+/* The separator between two cores says which objects they share: NUMA node, package. */
 static const char separators[2][2] = {{';', '/'}, {'|', ' '}};
 
 static void count_parts(struct topo *t)
@@ -21,7 +21,7 @@ static void count_parts(struct topo *t)
         t->count[level] = last->id[level] + 1u;
 }
 
-/* Appends a hardware thread; `fresh` says at which levels it begins a new part. */
+/* Appends a hardware thread; `fresh` names the levels at which it begins a new part. */
 static void add_pu(struct topo *t, uint32_t os, const bool fresh[JOB_LEVELS])
 {
     struct topo_pu *p = &t->pus[t->npus];
@@ -32,7 +32,7 @@ static void add_pu(struct topo *t, uint32_t os, const bool fresh[JOB_LEVELS])
     t->npus++;
 }
 
-/* Of several kinds of memory beside one core the first counts, as for numactl. */
+/* If a core has several kinds of memory, the first one counts, as for numactl. */
 static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
 {
     hwloc_obj_t numa = NULL;
@@ -51,7 +51,7 @@ static void find_parts(hwloc_topology_t t, hwloc_obj_t pu, hwloc_obj_t in[JOB_LE
     in[JOB_LEVEL_NODE] = NULL;
     in[JOB_LEVEL_PACKAGE] = hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_PACKAGE, pu);
     in[JOB_LEVEL_NUMA] = numa_of(t, pu);
-    in[JOB_LEVEL_CORE] = core ? core : pu; /* some virtual machines tell no cores */
+    in[JOB_LEVEL_CORE] = core ? core : pu; /* some virtual machines report no cores */
     in[JOB_LEVEL_HWTHREAD] = pu;
 }
 
@@ -124,7 +124,7 @@ char *topo_text(const struct topo *t)
     return xstrdup((const char *)b.data);
 }
 
-/* The separator before the next number; false: none of ours. */
+/* The separator before the next number; false: it is unknown. */
 static bool read_separator(char c, bool fresh[JOB_LEVELS])
 {
     fresh[JOB_LEVEL_NODE] = false;
@@ -195,7 +195,7 @@ uint32_t topo_units(const struct topo *t, enum job_level level, uint32_t id, enu
     return n;
 }
 
-/* The parts of a level that some hardware threads are in. */
+/* The parts of a level that contain given hardware threads. */
 static hwloc_bitmap_t parts_of(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level level)
 {
     hwloc_bitmap_t parts = hwloc_bitmap_alloc();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CPUs that a daemon may use, as the mapper needs them: hardware threads in cores in NUMA nodes
- * in packages. Made of an hwloc topology; told to the head as a text. Pure. */
+/* The CPUs that a daemon may use, as the mapper needs them: hardware threads in cores in NUMA
+ * nodes in packages. Made from an hwloc topology; sent to the head as text. Pure. */
 #ifndef DVM_MAP_TOPO_H
 #define DVM_MAP_TOPO_H
 
@@ -14,25 +14,25 @@
 
 /* Whether ranks may be bound to these CPUs. */
 enum topo_use {
-    TOPO_OWN,    /* nobody else's: bound unless the user does not want it */
-    TOPO_SHARED, /* others run here too: bound only if the user asks for it */
-    TOPO_QUOTA,  /* a share of the time of CPUs that are everybody's: never */
+    TOPO_OWN,    /* the daemon's own: bound unless the user forbids it */
+    TOPO_SHARED, /* shared with others: bound only if the user asks for it */
+    TOPO_QUOTA,  /* a share of the time of common CPUs: never bound */
 };
 
 struct topo_pu {
     uint32_t os;             /* the kernel's number */
-    uint16_t id[JOB_LEVELS]; /* of the part of each level that it is in, from 0 */
+    uint16_t id[JOB_LEVELS]; /* of its part at each level, from 0 */
 };
 
 struct topo {
     enum topo_use use;
     uint32_t npus;
     uint32_t count[JOB_LEVELS];
-    struct topo_pu *pus; /* those of one core, NUMA node, package stand together */
+    struct topo_pu *pus; /* threads of one core, NUMA node, package are adjacent */
 };
 
-/* Of the topology's hardware threads those that are allowed (NULL: all). NULL: none, or too many.
- */
+/* Takes the allowed hardware threads of the topology (NULL: all). NULL: there are none, or too
+ * many. */
 struct topo *topo_from_hwloc(hwloc_topology_t t, hwloc_const_bitmap_t allowed, enum topo_use use,
                              struct err *err);
 /* "own:0,4 1,5|2,6 3,7": hardware threads of a core between commas; before a core ' ' if it is in
@@ -43,11 +43,12 @@ char *topo_text(const struct topo *t);
 struct topo *topo_of_text(const char *text, struct err *err);
 void topo_free(struct topo *t);
 
-/* Cores or hardware threads (`unit`) that are in part `id` of the level. */
+/* Number of cores or hardware threads (`unit`) in part `id` of the level. */
 uint32_t topo_units(const struct topo *t, enum job_level level, uint32_t id, enum job_level unit);
-/* The kernel's numbers, as an hwloc list, of all parts of the level that `pus` (indexes) touch. */
+/* The kernel's numbers, as an hwloc list, of all parts of the level that contain any of `pus`
+ * (indexes). */
 char *topo_cpus(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level level);
-/* Words for where `pus` are: "package 0 numa 1 core 2-3". */
+/* Describes where `pus` are: "package 0 numa 1 core 2-3". */
 char *topo_where(const struct topo *t, hwloc_const_bitmap_t pus);
 
 #endif
