@@ -73,8 +73,8 @@ static void dump_losses(const struct fsm *m, FILE *out)
 
 int main(int argc, char **argv)
 {
-    const struct fsm *const machines[] = {&job_fsm, &proc_fsm, &campaign_fsm, &member_fsm,
-                                          &core_fsm};
+    const struct fsm *const machines[] = {&job_fsm,      &ranks_fsm,  &proc_fsm,
+                                          &campaign_fsm, &member_fsm, &core_fsm};
     const struct fsm losses = {.name = "losses"};
     struct err err = {0};
 

@@ -114,22 +114,15 @@ static void carry_out(struct daemon *d, struct out_act *act)
         peers_close(d->peers, act->conn, act->number == 1);
         break;
     case OUT_LAUNCH:
-        djob_launch(d, act->launch);
-        break;
+    case OUT_TAKE_FILES:
+    case OUT_DROP_FILES:
+    case OUT_CREATE:
     case OUT_START:
-        djob_start(d, act->a);
-        break;
     case OUT_SIGNAL:
-        djob_signal(d, act->a, (int)act->number);
-        break;
     case OUT_END_RANKS:
-        djob_end(d, act->a, (uint64_t)act->number);
-        break;
     case OUT_CONTINUE:
-        djob_continue(d, act->a, act->rank);
-        break;
-    case OUT_JOB_GONE:
-        djob_gone(d, act->a);
+    case OUT_CLEAN:
+        ranks_act(d->ranks, act);
         break;
     case OUT_JOB_ENDED:
         pmix_srv_job_over(d->pmix, act->a);
@@ -363,20 +356,32 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
     return write_file(d, "ports.json", text, err);
 }
 
+static void on_files_room(uint32_t client, uint64_t total, void *arg)
+{
+    dclient_files_room(arg, client, total);
+}
+
 static int build(struct daemon *d, const struct spawner_handle *spawner, struct err *err)
 {
     struct iof_io io = dclient_iof_io;
-    struct stage_io stage_io = dstage_io;
+    struct stage_io stage_io = ranks_stage_io;
+    struct ranks_io ranks_io = {.files_room = on_files_room, .arg = d};
     const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
     uint16_t join_port;
 
-    io.arg = stage_io.arg = d;
-    d->odls = odls_create(d->loop, spawner, &times, &djob_odls_upcalls, d, err);
+    d->ranks = ranks_create(&d->env, &ranks_io);
+    io.arg = d;
+    stage_io.arg = d->ranks;
+    d->odls = odls_create(d->loop, spawner, &times, &ranks_odls_upcalls, d->ranks, err);
     if (!d->odls || make_tls(d, err) < 0 || make_sockets(d, &join_port, err) < 0 ||
         make_pmix(d, err) < 0 || make_core(d, join_port, err) < 0)
         return -1;
     d->iof = iof_create(d->core, d->odls, &io);
     d->stage = stage_create(d->core, &stage_io);
+    ranks_join(
+        d->ranks,
+        &(struct ranks_parts){
+            .core = d->core, .odls = d->odls, .pmix = d->pmix, .iof = d->iof, .stage = d->stage});
     d->timer = loop_timer_create(d->loop, on_due, d);
     d->tls_timer = loop_timer_create(d->loop, on_tls_due, d);
     d->sigterm = loop_signal_create(d->loop, SIGTERM, on_term, d);
@@ -418,8 +423,7 @@ void daemon_destroy(struct daemon *d)
     net_destroy(d->net);
     odls_destroy(d->odls);
     dclient_free_all(d);
-    djob_free_all(d);
-    dstage_free_all(d);
+    ranks_destroy(d->ranks);
     host_part(d);
     core_destroy(d->core);
     tls_ctx_destroy(d->tls);

@@ -54,7 +54,7 @@ void dclient_forget(struct daemon *d, struct dclient *k)
 {
     iof_client_gone(d->iof, k->id);
     stage_client_gone(d->stage, k->id);
-    dstage_client_gone(d, k->id);
+    ranks_client_gone(d->ranks, k->id);
     session_free(k->session);
     toolio_free(d, k);
     HASH_DELETE(hh, d->clients, k);

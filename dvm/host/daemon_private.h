@@ -13,6 +13,7 @@
 #include "dvm/host/net/net.h"
 #include "dvm/host/odls/odls.h"
 #include "dvm/host/pmix/pmix_srv.h"
+#include "dvm/host/ranks/ranks.h"
 #include "dvm/host/services/assemblies.h"
 #include "dvm/host/services/collectives.h"
 #include "dvm/host/services/control.h"
@@ -46,23 +47,6 @@ struct dclient { /* a program that has connected, or what it has left: a job to 
     UT_hash_handle hh, hh2;
 };
 
-struct djob { /* a job with ranks here, from registration to clean-up */
-    char *nspace;
-    const struct job_launch *launch; /* shared */
-    bool writing;                    /* its files */
-    bool started;                    /* handed to odls, */
-    bool waits;     /* where all its ranks wait until each daemon of the job has checked its own */
-    bool cancelled; /* ended before that */
-    bool failed;    /* nothing of it will ever start */
-    bool over;      /* the core wants it cleaned up */
-    bool told_open; /* the user knows that a rank here has left a process with its output */
-    uint32_t alive; /* ranks handed to odls and not yet reaped */
-    uint32_t nlocal, nready; /* handed to odls in all; of those, checked */
-    uint8_t *eofs;           /* [nranks] output streams that have ended */
-    bool *ordered;           /* [nranks] to end, by another process */
-    UT_hash_handle hh;
-};
-
 struct daemon {
     struct daemon_opts opts;
     struct host_env env; /* for services */
@@ -78,11 +62,9 @@ struct daemon {
     struct ctl *ctl;
     struct iof *iof;
     struct stage *stage;
-    struct dwriter *writers;
-    struct dreader *readers;
+    struct ranks *ranks;
     struct dclient *clients, *clients_by_net;
     uint32_t next_client;
-    struct djob *jobs;
     struct app_table app_messages;
     struct calls *calls;
     struct peers *peers;
@@ -169,44 +151,5 @@ bool session_detached(const struct session *s);
 bool session_is_over(const struct session *s); /* its job has been told to be */
 /* Whether what waits for the client is acknowledged by it, not only written. */
 bool session_numbered(const struct session *s);
-/* daemon_job.c: ranks */
-void djob_launch(struct daemon *d, const struct job_launch *launch);
-void djob_start(struct daemon *d, const char *nspace);
-char *djob_own_dir(const struct daemon *d,
-                   const struct job_launch *l); /* of those without --wdir */
-/* The writer of its files is gone: all of them are here, or errnum and what could not be done. */
-void djob_files(struct daemon *d, const char *nspace, int errnum, const char *what);
-void djob_signal(struct daemon *d, const char *nspace, int signum);
-void djob_end(struct daemon *d, const char *nspace, uint64_t grace_ms);
-void djob_gone(struct daemon *d, const char *nspace);
-void djob_continue(struct daemon *d, const char *nspace, uint32_t rank_or_all);
-void djob_free_all(struct daemon *d);
-extern const struct odls_upcalls djob_odls_upcalls;
-/* daemon_stage.c: writers of jobs' files */
-extern const struct stage_io dstage_io;
-bool dstage_is(const char *odls_nspace); /* a process of ours, to odls */
-int dstage_start(struct daemon *d, const struct job_launch *l, struct err *err)
-    __attribute__((warn_unused_result));
-void dstage_stop(struct daemon *d, const char *nspace);
-void dstage_failed(struct daemon *d, const char *odls_nspace, int errnum, const char *what);
-void dstage_output(struct daemon *d, const char *odls_nspace, int stream, const void *data,
-                   size_t len);
-void dstage_exited(struct daemon *d, const char *odls_nspace, int wait_status);
-/* daemon_read.c: readers of files that ranks spawn jobs with */
-/* The spec with names of the files on the job's daemons; `own` is to be freed in any case. */
-int dstage_spec(struct daemon *d, const struct job_spec *spec, struct job_spec *own,
-                char ***sources, struct err *err) __attribute__((warn_unused_result));
-void dstage_source(struct daemon *d, uint32_t client, char **sources, size_t n); /* takes */
-bool dstage_room(struct daemon *d, uint32_t client, uint64_t total); /* false: none of them */
-void dstage_client_gone(struct daemon *d, uint32_t client);
-/* Of a process: true if it was one of them. */
-bool dread_output(struct daemon *d, const char *odls_nspace, const void *data, size_t len);
-bool dread_exited(struct daemon *d, const char *odls_nspace);
-bool dread_failed(struct daemon *d, const char *odls_nspace, const char *what);
-void dread_free_all(struct daemon *d);
-void dstage_free_all(struct daemon *d);
-void djob_signal_rank(struct daemon *d, const char *nspace, uint32_t rank, int signum);
-void djob_write(struct daemon *d, const char *nspace, uint32_t rank, int stream, const void *data,
-                size_t len);
 
 #endif

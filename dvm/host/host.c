@@ -147,10 +147,11 @@ static void on_spawn(pmix_req req, const struct job_spec *spec, const char *host
     struct err err = {0};
 
     daemon_enter(d);
-    if (limit_to(&named, hosts, &err) == 0 && dstage_spec(d, &named, &own, &sources, &err) == 0) {
+    if (limit_to(&named, hosts, &err) == 0 &&
+        ranks_spawn_files(d->ranks, &named, &own, &sources, &err) == 0) {
         uint32_t client = dclient_of_spawn(d, req, &own);
 
-        dstage_source(d, client, sources, own.nfiles);
+        ranks_read_files(d->ranks, client, sources, own.nfiles);
         core_submit(d->core, client, &own);
     } else {
         log_info("%s[%u] spawns: %s", spec->parent_nspace, spec->parent_rank, err.msg);
@@ -336,13 +337,17 @@ static void disconnected(const struct pmix_srv_proc *procs, size_t n, void *arg)
 
 static void signal_rank(const char *nspace, uint32_t rank, int signum, void *arg)
 {
-    djob_signal_rank(arg, nspace, rank, signum);
+    const struct daemon *d = arg;
+
+    ranks_signal_one(d->ranks, nspace, rank, signum);
 }
 
 static void write_output(const char *nspace, uint32_t rank, int stream, const void *data,
                          size_t len, void *arg)
 {
-    djob_write(arg, nspace, rank, stream, data, len);
+    const struct daemon *d = arg;
+
+    ranks_write(d->ranks, nspace, rank, stream, data, len);
 }
 
 static bool is_spawned_here(const char *nspace, void *arg)

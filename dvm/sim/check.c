@@ -185,7 +185,7 @@ static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
 
         if (x && core_inspect_epoch(x).ctr == l->nodes[i].epoch && core_job(x, nspace) &&
             core_live_in(sim_core(c->sim, vpid), l->nodes[i].vpid, l->nodes[i].epoch) &&
-            !sim_staged(c->sim, l->nodes[i].vpid, nspace))
+            !sim_ready(c->sim, l->nodes[i].vpid, nspace))
             check_fail(c, l->spec.nfiles ? "staged-before-start" : "checked-before-start",
                        "ranks of job %s start on vpid %u, and are not ready to on vpid %u", nspace,
                        vpid, l->nodes[i].vpid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything that precedes the start of ranks in the simulator. Files of jobs: submitters read
- * them, and writers on the daemons put them on disks of random speed. Checks take a random time. */
+/* Everything that precedes the start of ranks in the simulator. Registration and checks take a
+ * random time. Files of jobs: submitters read them, and writers on the daemons put them on disks of
+ * random speed. */
 #include "dvm/sim/sim_private.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ static void drop_writer(struct sim *s, struct writer *w)
     DL_DELETE(s->writers, w);
     LL_DELETE2(s->nodes[w->vpid].writers, w, next_here);
     free(w->nspace);
+    job_launch_unref(w->launch);
     free(w);
 }
 
@@ -92,38 +94,46 @@ static bool is_absent(const struct job_launch *l, uint32_t vpid)
     return strcmp(l->spec.apps[0].cwd, SIM_ABSENT) == 0 && l->nodes[l->nnodes - 1].vpid == vpid;
 }
 
-bool sim_files_waits(const struct job_launch *l, uint32_t vpid)
-{
-    return job_launch_waits(l) || is_absent(l, vpid);
-}
-
 void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
 {
     struct writer *w = xcalloc(1, sizeof *w);
 
     w->nspace = xstrdup(l->nspace);
+    w->launch = job_launch_ref(l);
     w->vpid = vpid;
     w->nfiles = (uint32_t)l->spec.nfiles;
     w->full = w->nfiles && strcmp(l->spec.files[0], SIM_FULL) == 0;
     w->absent = is_absent(l, vpid);
-    w->at = s->now + sim_random(s, 20);
+    w->at = s->now + sim_random(s, 4) * sim_random(s, 4);
     DL_APPEND(s->writers, w);
     LL_PREPEND2(s->nodes[vpid].writers, w, next_here);
+}
+
+void sim_files_take(struct sim *s, uint32_t vpid, const char *nspace)
+{
+    find_writer(s, vpid, nspace)->at = s->now + sim_random(s, 20);
+}
+
+void sim_files_drop(struct sim *s, uint32_t vpid, const char *nspace)
+{
+    stage_forget(s->nodes[vpid].stage, nspace);
+    find_writer(s, vpid, nspace)->at = UINT64_MAX;
+    core_ranks(s->nodes[vpid].core, nspace, CORE_RANKS_FILES, EINTR, "writing them was given up");
 }
 
 bool sim_files_pending(const struct sim *s, uint32_t vpid, const char *nspace)
 {
     const struct writer *w = find_writer(s, vpid, nspace);
 
-    return w && !w->started && !w->over;
+    return w && w->created && !w->started && !w->over;
 }
 
-void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace)
+const struct job_launch *sim_files_started(struct sim *s, uint32_t vpid, const char *nspace)
 {
     struct writer *w = find_writer(s, vpid, nspace);
 
-    if (w)
-        w->started = true;
+    w->started = true;
+    return w->launch;
 }
 
 /* Written files are remembered until the whole job is over. */
@@ -136,60 +146,81 @@ void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace)
         return;
     w->over = true;
     w->at = UINT64_MAX;
+    if (w->forgotten)
+        drop_writer(s, w);
 }
 
 void sim_files_forget(struct sim *s, uint32_t vpid, const char *nspace)
 {
     struct writer *w = find_writer(s, vpid, nspace);
 
-    if (w)
+    if (w && w->over)
         drop_writer(s, w);
+    else if (w)
+        w->forgotten = true;
 }
 
 /* The n-th rank on the daemon; -1: there is none. */
-static int64_t nth_rank(const struct sim *s, uint32_t vpid, const char *nspace, uint32_t n)
+static int64_t nth_rank(const struct writer *w, uint32_t n)
 {
-    const struct job_launch *l = core_job(s->nodes[vpid].core, nspace);
+    const struct job_launch *l = w->launch;
 
-    for (uint32_t r = 0; l && r < l->nranks; r++) {
-        if (l->nodes[l->rank_node[r]].vpid == vpid && n-- == 0)
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        if (l->nodes[l->rank_node[r]].vpid == w->vpid && n-- == 0)
             return r;
     }
     return -1;
 }
 
-/* No rank of the job starts here. */
+/* Ranks that wait for their start are ended. */
 void sim_files_fail(struct sim *s, uint32_t vpid, const char *nspace, int errnum)
 {
-    const struct writer *w = find_writer(s, vpid, nspace);
-    uint32_t n = w ? w->nfailed : 0;
+    struct writer *w = find_writer(s, vpid, nspace);
+    uint32_t n = w->nfailed;
     int64_t r;
 
-    sim_files_over(s, vpid, nspace);
-    while ((r = nth_rank(s, vpid, nspace, n++)) >= 0)
-        core_proc(s->nodes[vpid].core, nspace, (uint32_t)r, CORE_PROC_FAILED, errnum, "its files");
+    w->started = true; /* none is pending any more */
+    w->at = UINT64_MAX;
+    while ((r = nth_rank(w, n++)) >= 0)
+        core_proc(s->nodes[vpid].core, nspace, (uint32_t)r, CORE_PROC_FAILED, errnum, "its start");
 }
 
 /* The first rank that cannot start is reported; the others wait to be ended. */
-static void check_ranks(struct sim *s, struct writer *w, const char *nspace)
+static void check_ranks(struct sim *s, struct writer *w)
 {
     struct core *c = s->nodes[w->vpid].core;
-    int64_t r = nth_rank(s, w->vpid, nspace, 0);
+    int64_t r = nth_rank(w, 0);
 
-    if (!w->absent) {
-        w->staged = true;
-        core_staged(c, nspace, 0, NULL);
-    } else if (r >= 0 && !w->nfailed) {
+    if (w->absent && r >= 0 && !w->nfailed) {
         w->nfailed = 1;
-        core_proc(c, nspace, (uint32_t)r, CORE_PROC_FAILED, ENOENT, "chdir " SIM_ABSENT);
+        core_proc(c, w->nspace, (uint32_t)r, CORE_PROC_FAILED, ENOENT, "chdir " SIM_ABSENT);
+    } else if (!w->absent) {
+        w->checked = true;
+        for (uint32_t n = 0; (r = nth_rank(w, n)) >= 0; n++)
+            core_proc(c, w->nspace, (uint32_t)r, CORE_PROC_READY, 0, NULL);
     }
 }
 
-bool sim_staged(const struct sim *s, uint32_t vpid, const char *nspace)
+/* Checks take their time; that of files has been enough. True: its ranks can run at once. */
+bool sim_files_create(struct sim *s, uint32_t vpid, const char *nspace, bool waits)
+{
+    struct writer *w = find_writer(s, vpid, nspace);
+
+    w->created = true;
+    if (w->written || (waits && !job_launch_waits(w->launch) && !w->absent))
+        check_ranks(s, w);
+    else if (waits || w->absent)
+        w->at = s->now + sim_random(s, 20);
+    else
+        return true;
+    return false;
+}
+
+bool sim_ready(const struct sim *s, uint32_t vpid, const char *nspace)
 {
     const struct writer *w = find_writer(s, vpid, nspace);
 
-    return w && w->staged;
+    return w && w->checked && (w->written || !w->nfiles);
 }
 
 struct stage_stats sim_stage(const struct sim *s, uint32_t vpid)
@@ -200,25 +231,29 @@ struct stage_stats sim_stage(const struct sim *s, uint32_t vpid)
 static void writer_step(struct sim *s, struct writer *w)
 {
     struct node *n = &s->nodes[w->vpid];
-    FREE_AUTO char *nspace = xstrdup(w->nspace);
-    const struct job_launch *l = core_job(n->core, nspace);
 
     w->at = UINT64_MAX;
-    if (!w->nfiles) {
-        check_ranks(s, w, nspace);
+    if (!w->registered) {
+        w->registered = true;
+        core_ranks(n->core, w->nspace, CORE_RANKS_REGISTERED, 0, NULL);
         return;
     }
-    if (!w->ready && l) {
+    if (w->created) {
+        check_ranks(s, w);
+        return;
+    }
+    if (!w->ready) {
         w->ready = true;
-        stage_expect(n->stage, l);
+        stage_expect(n->stage, w->launch);
         return;
     }
-    stage_written(n->stage, nspace, w->got);
+    stage_written(n->stage, w->nspace, w->got);
     if (w->full && w->got) {
-        core_staged(n->core, nspace, ENOSPC, "writing " SIM_FULL);
-        sim_files_fail(s, w->vpid, nspace, ECANCELED);
-    } else if (piece_all(&w->order, w->nfiles) && !w->staged) {
-        check_ranks(s, w, nspace);
+        stage_forget(n->stage, w->nspace);
+        core_ranks(n->core, w->nspace, CORE_RANKS_FILES, ENOSPC, "writing " SIM_FULL);
+    } else if (piece_all(&w->order, w->nfiles) && !w->written) {
+        w->written = true;
+        core_ranks(n->core, w->nspace, CORE_RANKS_FILES, 0, NULL);
     }
 }
 

@@ -246,10 +246,9 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
     }
 }
 
-static void start_ranks(struct sim *s, uint32_t vpid, const struct job_launch *l)
+static void start_ranks(struct sim *s, uint32_t vpid, const char *nspace)
 {
-    FREE_AUTO char *nspace =
-        xstrdup(l->nspace); /* perhaps it comes from the core, which may forget the job */
+    const struct job_launch *l = sim_files_started(s, vpid, nspace);
     struct rank_proc *p;
     int node = job_launch_node(l, vpid);
 
@@ -280,25 +279,14 @@ static void start_ranks(struct sim *s, uint32_t vpid, const struct job_launch *l
     }
 }
 
-static void act_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
-{
-    if (sim_files_waits(l, vpid))
-        sim_files_launch(s, vpid, l);
-    else
-        start_ranks(s, vpid, l);
-}
-
 static void act_start(struct sim *s, uint32_t vpid, const char *nspace)
 {
-    const struct job_launch *l = core_job(s->nodes[vpid].core, nspace);
-
-    if (!l || !sim_files_pending(s, vpid, nspace))
-        return;
-    sim_files_started(s, vpid, nspace);
-    start_ranks(s, vpid, l);
+    if (sim_files_pending(s, vpid, nspace))
+        start_ranks(s, vpid, nspace);
 }
 
-static void act_end(struct sim *s, uint32_t vpid, const char *nspace)
+/* A rank that may clean up takes a millisecond for it. */
+static void act_end(struct sim *s, uint32_t vpid, const char *nspace, int64_t grace_ms)
 {
     struct rank_proc *p;
 
@@ -307,7 +295,7 @@ static void act_end(struct sim *s, uint32_t vpid, const char *nspace)
     DL_FOREACH(s->procs, p)
     {
         if (p->vpid == vpid && strcmp(p->nspace, nspace) == 0) {
-            p->exits_at = s->now;
+            p->exits_at = s->now + (grace_ms > 0);
             p->stops_at = UINT64_MAX;
             p->status = SIGTERM;
         }
@@ -374,7 +362,17 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
             sim_close_side(s, w, vpid);
         break;
     case OUT_LAUNCH:
-        act_launch(s, vpid, a->launch);
+        sim_files_launch(s, vpid, a->launch);
+        break;
+    case OUT_TAKE_FILES:
+        sim_files_take(s, vpid, a->a);
+        break;
+    case OUT_DROP_FILES:
+        sim_files_drop(s, vpid, a->a);
+        break;
+    case OUT_CREATE:
+        if (sim_files_create(s, vpid, a->a, a->number != 0))
+            start_ranks(s, vpid, a->a);
         break;
     case OUT_START:
         act_start(s, vpid, a->a);
@@ -390,14 +388,14 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
         stage_member_gone(s->nodes[vpid].stage, a->vpid);
         break;
     case OUT_END_RANKS:
-        act_end(s, vpid, a->a);
+        act_end(s, vpid, a->a, a->number);
         break;
     case OUT_CONTINUE:
         act_continue(s, vpid, a->a, a->rank);
         break;
-    case OUT_JOB_GONE:
+    case OUT_CLEAN:
         sim_files_over(s, vpid, a->a);
-        core_local_gone(s->nodes[vpid].core, a->a);
+        core_ranks(s->nodes[vpid].core, a->a, CORE_RANKS_CLEANED, 0, NULL);
         break;
     case OUT_JOB_ENDED:
         sim_files_forget(s, vpid, a->a);

@@ -53,14 +53,19 @@ struct rank_proc {
     struct rank_proc *next, *prev;
 };
 
-struct writer { /* a job that waits on a daemon for files or checks, from launch to end */
+struct writer { /* a job with ranks on a daemon, from launch to end, and what it waits for */
     char *nspace;
+    const struct job_launch *launch; /* shared */
     uint32_t vpid;
     uint32_t nfiles;
     bool full;
     bool absent;      /* its files that are needed here */
     uint32_t nfailed; /* of its ranks here, the first ones */
-    bool ready, staged, started, over;
+    bool registered;
+    bool ready;   /* for pieces of its files */
+    bool written; /* its files are all here */
+    bool created, checked, started, over;
+    bool forgotten; /* the whole job is over, only its ranks here are not */
     struct piece_order order;
     uint64_t got; /* bytes of pieces */
     uint64_t at;  /* time of its next action; UINT64_MAX: none */
@@ -120,10 +125,12 @@ void sim_ev_free(struct ev *e);
 /* files.c */
 void sim_files_start(struct sim *s, uint32_t vpid);
 void sim_files_end(struct sim *s, uint32_t vpid);
-bool sim_files_waits(const struct job_launch *l, uint32_t vpid); /* or is absent there */
 void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l);
+void sim_files_take(struct sim *s, uint32_t vpid, const char *nspace);
+void sim_files_drop(struct sim *s, uint32_t vpid, const char *nspace);
+bool sim_files_create(struct sim *s, uint32_t vpid, const char *nspace, bool waits);
 bool sim_files_pending(const struct sim *s, uint32_t vpid, const char *nspace);
-void sim_files_started(struct sim *s, uint32_t vpid, const char *nspace);
+const struct job_launch *sim_files_started(struct sim *s, uint32_t vpid, const char *nspace);
 void sim_files_fail(struct sim *s, uint32_t vpid, const char *nspace, int errnum);
 void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace);
 void sim_files_forget(struct sim *s, uint32_t vpid, const char *nspace);

@@ -68,18 +68,25 @@ enum core_proc_event {
     CORE_PROC_IOF_COMPLETE,
     CORE_PROC_WAITPID,
     CORE_PROC_HELD, /* stands still, as its job asked for, until OUT_CONTINUE */
-    CORE_PROC_GOES_ON
+    CORE_PROC_GOES_ON,
+    CORE_PROC_READY /* it can be started, as far as can be seen, and waits for OUT_START */
 };
-/* value: pid, errno, 0, 0, wait status, 0, 0; text: for FAILED what could not be done. */
+/* value: pid, errno, 0, 0, wait status, 0, 0, 0; text: for FAILED what could not be done. */
 void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
                int value, const char *text);
-/* The files of a job with ranks here are all here, or (errnum, what) will not be. */
-void core_staged(struct core *c, const char *nspace, int errnum, const char *what);
+/* A step of all ranks of a job here is done, which an action has asked for; or (errnum not 0) it
+ * has failed, and what could not be done. */
+enum core_ranks_step {
+    CORE_RANKS_REGISTERED,  /* OUT_LAUNCH: the PMIx server knows them */
+    CORE_RANKS_FILES,       /* OUT_TAKE_FILES: the files are here, all of them */
+    CORE_RANKS_NOT_CREATED, /* OUT_CREATE: the spawner was given none */
+    CORE_RANKS_CLEANED      /* OUT_CLEAN: nothing of the job is left here */
+};
+void core_ranks(struct core *c, const char *nspace, enum core_ranks_step step, int errnum,
+                const char *what);
 /* WAITPID, with what the wait status does not tell. */
 void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait_status,
                      enum rank_how how);
-/* Everything of the job on this daemon is gone: reaped, output sent, directories removed. */
-void core_local_gone(struct core *c, const char *nspace);
 /* PMIx_Abort by a local rank. */
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text);
 /* A signal for a whole job, by one of its processes' request (PMIx job control). */

@@ -26,26 +26,7 @@ struct missing { /* a child in the tree that has no link to us */
     struct missing *next, *prev;
 };
 
-struct local_job { /* a job with ranks here */
-    const struct job_launch *launch; /* shared */
-    int node;
-    uint32_t nlocal, nattempted, nregistered, nover;
-    int *state;     /* [nranks] enum proc_state; other daemons' ranks stay 0 */
-    int *status;    /* [nranks] wait status */
-    uint8_t *how;   /* [nranks] enum rank_how */
-    uint8_t *early; /* [nranks] what PMIx has told before the spawner: bits 1 << core_proc_event */
-    struct msg_rank *attempts; /* the report of the launch */
-    bool staged;               /* its files are here, its ranks can start */
-    bool failed;               /* one of them cannot */
-    uint32_t nstop, nsettled,
-        nheld;     /* ranks that are to stop; have, or are over; stand still now */
-    bool *stopped; /* [nranks] has stopped once; NULL: none is to */
-    bool held_told, let_go;
-    bool gone; /* nothing of it is left here; the head is told when its output has arrived */
-    bool told;
-    uint64_t iof_end; /* number of the message that ended its output */
-    struct local_job *next, *prev;
-};
+struct local_job; /* local_private.h */
 
 struct client {
     uint32_t id;
@@ -136,7 +117,7 @@ int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *er
 /* finish.c: leaving and ending */
 void finish_start(struct core *c, int after, const char *text);
 void finish_check(struct core *c);
-/* local.c, clients.c */
+/* local*.c: the ranks here */
 void local_launch(struct core *c, struct msg *m);
 void local_start(struct core *c, const struct msg *m);
 void local_kill(struct core *c, const struct msg *m);
@@ -147,6 +128,7 @@ void local_reports(struct core *c);
 void local_tell_all(struct core *c);
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
+/* clients.c */
 void client_msg_in(struct core *c, const struct msg *m);
 void client_iof_end(struct core *c, uint32_t from, const struct msg *m);
 /* At the head: whether LOCAL_GONE counts only when the output of that daemon has ended. */

@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs with ranks on this daemon: states of the local processes, reports to the head. */
-#include "dvm/protocol/core/core_private.h"
+/* The life of a job's ranks on this daemon, from the launch message to their end.
+ *
+ * In: messages of the head (LAUNCH, START, KILL, CONTINUE, JOB_ENDED), and what the owner reports
+ * of its work (core_ranks(), core_proc()). Out: actions for the owner (register, take files,
+ * create, start, end, clean up) and reports to the head.
+ *
+ * The ranks go through the states of ranks_fsm (dvm/protocol/state) together: registering, files,
+ * checking, ready, running, ending, cleaning, flushing, gone. Each event is looked up in that
+ * table, which names the next state and the action; a pair that is not there is logged and changes
+ * nothing. The owner keeps no state of its own: it does what an action says and reports when it is
+ * done.
+ *
+ * What always holds: no rank is created before the PMIx server knows it and its job's files are
+ * here; none runs its program before START, if the job has other daemons or files; the owner cleans
+ * up when all ranks are over, once; the head hears GONE after the output has arrived.
+ *
+ * When something fails, each rank that does not run fails with the same cause. When the head ends
+ * the job, or this daemon's epoch is over, ranks are ended; an answer that is still to come
+ * (registration, files) is waited for first. Docs: docs/launch.md, docs/states.md. */
+#include "dvm/protocol/core/local_private.h"
 
 #include "base/log/log.h"
 #include "dvm/protocol/wire/mutant.h"
@@ -10,7 +28,7 @@
 #include <string.h>
 #include <utlist.h>
 
-static struct local_job *find(const struct core *c, const char *nspace)
+struct local_job *local_find_any(const struct core *c, const char *nspace)
 {
     struct local_job *j;
 
@@ -22,17 +40,19 @@ static struct local_job *find(const struct core *c, const char *nspace)
     return NULL;
 }
 
-static void drop(struct core *c, struct local_job *j)
+struct local_job *local_find(const struct core *c, const char *nspace)
+{
+    struct local_job *j = local_find_any(c, nspace);
+
+    return j && !j->former ? j : NULL;
+}
+
+static void drop_job(struct core *c, struct local_job *j)
 {
     DL_DELETE(c->jobs, j);
     for (uint32_t i = 0; i < j->nlocal; i++)
-        free(j->attempts[i].text);
-    free(j->attempts);
-    free(j->stopped);
-    free(j->state);
-    free(j->status);
-    free(j->how);
-    free(j->early);
+        free(j->ranks[i].text);
+    free(j->ranks);
     job_launch_unref(j->launch);
     free(j);
 }
@@ -40,27 +60,101 @@ static void drop(struct core *c, struct local_job *j)
 void local_free(struct core *c)
 {
     while (c->jobs)
-        drop(c, c->jobs);
+        drop_job(c, c->jobs);
 }
 
-/* This life ends: nothing of its jobs may stay. */
-void local_drop_all(struct core *c)
+/* --- actions */
+
+static struct out_act *want_action(struct core *c, enum out_kind kind, const struct local_job *j)
 {
-    struct local_job *j;
+    struct out_act *act = out_add(&c->out, kind);
 
-    DL_FOREACH(c->jobs, j)
-    {
-        if (!j->gone) {
-            struct out_act *end = out_add(&c->out, OUT_END_RANKS);
-            struct out_act *gone;
-
-            end->a = xstrdup(j->launch->nspace);
-            gone = out_add(&c->out, OUT_JOB_GONE);
-            gone->a = xstrdup(j->launch->nspace);
-        }
-    }
-    local_free(c);
+    act->a = xstrdup(j->launch->nspace);
+    return act;
 }
+
+/* A single rank of a job on one daemon does not wait before its exec, which is its check. */
+static void create_ranks(struct core *c, const struct local_job *j)
+{
+    want_action(c, OUT_CREATE, j)->number = job_launch_waits(j->launch) || j->nlocal > 1;
+}
+
+static void end_ranks(struct core *c, const struct local_job *j, int64_t grace_ms)
+{
+    struct out_act *act = want_action(c, OUT_END_RANKS, j);
+
+    act->rank = JOB_RANK_ALL;
+    act->number = grace_ms;
+}
+
+static void take_action(struct core *c, struct local_job *j, enum ranks_action action,
+                        const struct local_cause *cause)
+{
+    static const struct local_cause cancelled = {ECANCELED, "ended before its start", 0};
+    static const struct local_cause no_files = {ECANCELED, "its files are not here", 0};
+
+    switch (action) {
+    case RANKS_NOTHING:
+        break;
+    case RANKS_TAKE_FILES:
+        want_action(c, OUT_TAKE_FILES, j);
+        break;
+    case RANKS_DROP_FILES:
+        want_action(c, OUT_DROP_FILES, j);
+        break;
+    case RANKS_CREATE:
+        create_ranks(c, j);
+        break;
+    case RANKS_TELL_READY:
+        local_tell_ready(c, j, NULL);
+        break;
+    case RANKS_TELL_NO_FILES:
+        local_tell_ready(c, j, cause);
+        local_rank_fail_all(c, j, &no_files);
+        break;
+    case RANKS_START:
+        want_action(c, OUT_START, j);
+        break;
+    case RANKS_FAIL_ALL:
+        local_rank_fail_all(c, j, cause);
+        break;
+    case RANKS_CANCEL:
+        local_rank_fail_all(c, j, &cancelled);
+        break;
+    case RANKS_END:
+        end_ranks(c, j, cause->grace_ms);
+        break;
+    case RANKS_CLEAN:
+        want_action(c, OUT_CLEAN, j);
+        break;
+    case RANKS_END_OUTPUT:
+        local_end_output(c, j);
+        break;
+    case RANKS_TELL_GONE:
+        local_tell_gone(c, j);
+        break;
+    }
+}
+
+void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
+                 const struct local_cause *cause)
+{
+    struct err err = {0};
+    int before = j->state;
+    int action;
+
+    if (fsm_step(&ranks_fsm, &j->state, (int)ev, &action, &err) < 0) {
+        out_log(&c->out, LOG_LEVEL_WARN, "job %s: %s", j->launch->nspace, err.msg);
+        return;
+    }
+    if (j->state != before)
+        out_log(&c->out, LOG_LEVEL_DEBUG, "job %s: its %u ranks here: %s -> %s on %s",
+                j->launch->nspace, j->nlocal, fsm_state_name(&ranks_fsm, before),
+                fsm_state_name(&ranks_fsm, j->state), fsm_event_name(&ranks_fsm, (int)ev));
+    take_action(c, j, (enum ranks_action)action, cause);
+}
+
+/* --- the head's messages */
 
 /* A daemon on its way out starts nothing more: the job fails at once. */
 static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t node)
@@ -81,12 +175,28 @@ static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t n
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &gone);
 }
 
+static void add_ranks(struct local_job *j, uint32_t node)
+{
+    const struct job_launch *l = j->launch;
+    uint32_t n = 0;
+
+    j->nlocal = job_launch_local_size(l, node);
+    j->ranks = xcalloc((size_t)j->nlocal + 1, sizeof *j->ranks);
+    for (uint32_t r = 0; r < l->nranks; r++) {
+        if (l->rank_node[r] != node)
+            continue;
+        j->ranks[n++] = (struct local_rank){
+            .rank = r, .state = PROC_INIT, .stops = job_stops(&l->spec, r), .text = xstrdup("")};
+        j->stop.nstop += job_stops(&l->spec, r);
+    }
+}
+
 void local_launch(struct core *c, struct msg *m)
 {
     int node = job_launch_node(&m->launch, c->opts.vpid);
     struct local_job *j;
 
-    if (node < 0 || find(c, m->launch.nspace))
+    if (node < 0 || local_find_any(c, m->launch.nspace))
         return;
     if (c->finishing) {
         refuse_launch(c, &m->launch, (uint32_t)node);
@@ -94,72 +204,71 @@ void local_launch(struct core *c, struct msg *m)
     }
     j = xcalloc(1, sizeof *j);
     j->launch = job_launch_share(&m->launch);
-    j->node = node;
-    j->nlocal = job_launch_local_size(j->launch, (uint32_t)node);
-    j->state = xcalloc((size_t)j->launch->nranks + 1, sizeof *j->state);
-    j->status = xcalloc((size_t)j->launch->nranks + 1, sizeof *j->status);
-    j->how = xcalloc((size_t)j->launch->nranks + 1, sizeof *j->how);
-    j->early = xcalloc((size_t)j->launch->nranks + 1, 1);
-    j->attempts = xcalloc((size_t)j->nlocal + 1, sizeof *j->attempts);
-    for (uint32_t r = 0; r < j->launch->nranks; r++) {
-        if (j->launch->rank_node[r] != (uint32_t)node)
-            continue;
-        j->state[r] = PROC_INIT;
-        j->nstop += job_stops(&j->launch->spec, r);
-    }
-    if (j->nstop)
-        j->stopped = xcalloc(j->launch->nranks, sizeof *j->stopped);
+    j->state = RANKS_REGISTERING;
+    add_ranks(j, (uint32_t)node);
     DL_APPEND(c->jobs, j);
     out_add(&c->out, OUT_LAUNCH)->launch = job_launch_ref(j->launch);
-    if (MUTANT(START_UNSTAGED) && j->launch->spec.nfiles)
-        out_add(&c->out, OUT_START)->a = xstrdup(j->launch->nspace);
-}
-
-void core_staged(struct core *c, const char *nspace, int errnum, const char *what)
-{
-    struct local_job *j = find(c, nspace);
-    struct msg m = {.type = MSG_STAGED,
-                    .nspace = (char *)nspace,
-                    .number = errnum,
-                    .text = (char *)(what ? what : "")};
-
-    if (!j || j->staged)
-        return;
-    j->staged = errnum == 0;
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-    core_settle(c);
 }
 
 void local_start(struct core *c, const struct msg *m)
 {
-    const struct local_job *j = find(c, m->nspace);
+    struct local_job *j = local_find(c, m->nspace);
 
-    if (j && j->staged)
-        out_add(&c->out, OUT_START)->a = xstrdup(m->nspace);
+    if (j)
+        local_event(c, j, RANKS_EV_START, NULL);
 }
 
 void local_kill(struct core *c, const struct msg *m)
 {
+    struct local_job *j = local_find(c, m->nspace);
+    struct local_cause cause = {.grace_ms = m->number2};
     struct out_act *act;
 
-    if (!find(c, m->nspace))
+    if (!j)
         return;
-    act = out_add(&c->out, m->number2 < 0 ? OUT_SIGNAL : OUT_END_RANKS);
-    act->a = xstrdup(m->nspace);
+    if (m->number2 >= 0) {
+        local_event(c, j, RANKS_EV_END, &cause);
+        return;
+    }
+    act = want_action(c, OUT_SIGNAL, j);
     act->rank = JOB_RANK_ALL;
-    act->number = m->number2 < 0 ? m->number : m->number2;
+    act->number = m->number;
+}
+
+/* The head knows nothing of it any more. What is left of it here is ended at once. */
+static void forget_job(struct core *c, struct local_job *j)
+{
+    static const struct local_cause now = {.grace_ms = 0};
+
+    j->former = true;
+    if (j->state < RANKS_FLUSHING)
+        local_event(c, j, RANKS_EV_END, &now);
+    else
+        drop_job(c, j);
+}
+
+/* This daemon's epoch is over: nothing of its jobs may stay. */
+void local_drop_all(struct core *c)
+{
+    struct local_job *j, *tmp;
+
+    DL_FOREACH_SAFE(c->jobs, j, tmp)
+    {
+        if (!j->former)
+            forget_job(c, j);
+    }
 }
 
 void local_ended(struct core *c, const struct msg *m)
 {
-    struct local_job *j = find(c, m->nspace);
+    struct local_job *j = local_find(c, m->nspace);
     struct out_act *act = out_add(&c->out, OUT_JOB_ENDED);
 
     act->a = xstrdup(m->nspace);
     act->number = m->number;
     gather_forget(&c->gather, m->nspace);
     if (j)
-        drop(c, j);
+        forget_job(c, j);
 }
 
 void local_ranks_lost(struct core *c, const struct msg *m)
@@ -170,351 +279,55 @@ void local_ranks_lost(struct core *c, const struct msg *m)
     msg_encode(&act->data, m);
 }
 
-static void report_launch(struct core *c, struct local_job *j)
-{
-    struct msg m = {.type = MSG_LAUNCHED,
-                    .nspace = j->launch->nspace,
-                    .nranks = j->nattempted,
-                    .ranks = j->attempts};
-
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-}
-
-static void attempted(struct core *c, struct local_job *j, uint32_t rank, bool failed, int value,
-                      const char *text)
-{
-    if (j->nattempted >= j->nlocal)
-        return;
-    j->attempts[j->nattempted++] =
-        (struct msg_rank){rank, failed, RANK_PLAIN, value, xstrdup(text ? text : "")};
-    /* Of others that wait with it nothing comes before the head ends them. */
-    if (j->nattempted == j->nlocal || (failed && !j->failed))
-        report_launch(c, j);
-    j->failed |= failed;
-}
-
-static void over(struct core *c, struct local_job *j)
-{
-    if (++j->nover < j->nlocal)
-        return;
-    out_add(&c->out, OUT_JOB_GONE)->a = xstrdup(j->launch->nspace);
-}
-
-static void registered(struct core *c, struct local_job *j)
-{
-    struct msg m = {.type = MSG_REGISTERED, .nspace = j->launch->nspace};
-
-    if (++j->nregistered == j->nlocal)
-        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-}
-
-/* Starts are told together. Of a rank that fails before its neighbours have started it is told
- * first, since the head names its process. */
-static void tell_start(struct core *c, struct local_job *j, uint32_t rank)
-{
-    struct msg m = {.type = MSG_LAUNCHED, .nspace = j->launch->nspace, .nranks = 1};
-
-    for (uint32_t i = 0; j->nattempted < j->nlocal && i < j->nattempted; i++) {
-        if (j->attempts[i].rank != rank)
-            continue;
-        m.ranks = &j->attempts[i];
-        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-        return;
-    }
-}
-
-static void terminated(struct core *c, struct local_job *j, uint32_t rank)
-{
-    struct msg_rank r = {rank, false, j->how[rank], j->status[rank], ""};
-    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .nranks = 1, .ranks = &r};
-
-    if (r.value != 0)
-        tell_start(c, j, rank);
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-    over(c, j);
-}
-
-static int step(struct core *c, struct local_job *j, uint32_t rank, enum proc_event ev)
-{
-    struct err err = {0};
-
-    if (fsm_step(&proc_fsm, &j->state[rank], (int)ev, NULL, &err) == 0)
-        return 0;
-    out_log(&c->out, LOG_LEVEL_WARN, "job %s rank %u: %s", j->launch->nspace, rank, err.msg);
-    return -1;
-}
-
-/* --- debugger hold */
-
-static void tell_held(struct core *c, struct local_job *j)
-{
-    struct msg m = {.type = MSG_HELD, .nspace = j->launch->nspace, .number = j->nheld};
-
-    j->held_told = true;
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-}
-
-/* A rank that is over before it has stopped is not waited for. */
-static void settle_stop(struct core *c, struct local_job *j, uint32_t rank)
-{
-    if (!j->stopped || !job_stops(&j->launch->spec, rank) || j->stopped[rank])
-        return;
-    j->stopped[rank] = true;
-    if (++j->nsettled == j->nstop)
-        tell_held(c, j);
-}
-
-static void let_go(struct core *c, const struct local_job *j, uint32_t rank)
-{
-    struct out_act *act = out_add(&c->out, OUT_CONTINUE);
-
-    act->a = xstrdup(j->launch->nspace);
-    act->rank = rank;
-}
-
-static void goes_on(struct core *c, struct local_job *j)
-{
-    if (--j->nheld == 0 && j->held_told)
-        tell_held(c, j);
-}
-
-/* What a rank that stops, or stood still until now, changes for its job. */
-static void hold_changed(struct core *c, struct local_job *j, uint32_t rank, int before)
-{
-    int now = j->state[rank];
-
-    if (now == PROC_READY_FOR_DEBUG && before != now) {
-        j->nheld++;
-        settle_stop(c, j, rank);
-        if (j->let_go)
-            let_go(c, j, rank);
-    } else if (before == PROC_READY_FOR_DEBUG && now != before) {
-        goes_on(c, j);
-    }
-    if (now >= PROC_TERMINATED)
-        settle_stop(c, j, rank);
-}
-
-/* Of a rank that has stopped at its exec the spawner tells when it goes on; the others wait for an
- * event that they now get, inside PMIx. */
-static void go_on(struct core *c, struct local_job *j, uint32_t rank)
-{
-    int before = j->state[rank];
-
-    if (before != PROC_READY_FOR_DEBUG || j->launch->spec.stop == JOB_STOP_EXEC)
-        return;
-    if (step(c, j, rank, PROC_EV_GO_ON) == 0 && step(c, j, rank, PROC_EV_REGISTER) == 0)
-        hold_changed(c, j, rank, before);
-}
-
-void local_continue(struct core *c, const struct msg *m)
-{
-    struct local_job *j = find(c, m->nspace);
-
-    if (!j || !j->stopped || (m->rank != JOB_RANK_ALL && m->rank >= j->launch->nranks))
-        return;
-    let_go(c, j, m->rank);
-    j->let_go |= m->rank == JOB_RANK_ALL;
-    for (uint32_t r = 0; r < j->launch->nranks; r++) {
-        if (m->rank == JOB_RANK_ALL || m->rank == r)
-            go_on(c, j, r);
-    }
-}
-
-void core_job_continue(struct core *c, const char *nspace, uint32_t rank)
-{
-    struct msg m = {.type = MSG_CONTINUE_ASK, .nspace = (char *)nspace, .rank = rank};
-
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-    core_settle(c);
-}
-
-static void proc_event(struct core *c, struct local_job *j, uint32_t rank, enum core_proc_event ev,
-                       int value, const char *text)
-{
-    static const enum proc_event events[] = {PROC_EV_RUN,  PROC_EV_FAIL,    PROC_EV_REGISTER,
-                                             PROC_EV_IOF,  PROC_EV_WAITPID, PROC_EV_HOLD,
-                                             PROC_EV_GO_ON};
-    int before = j->state[rank];
-
-    if (step(c, j, rank, events[ev]) < 0)
-        return;
-    if (ev == CORE_PROC_WAITPID)
-        j->status[rank] = value;
-    if (ev == CORE_PROC_RUNNING || ev == CORE_PROC_FAILED)
-        attempted(c, j, rank, ev == CORE_PROC_FAILED, value, text);
-    if (ev == CORE_PROC_REGISTERED && before == PROC_RUNNING)
-        registered(c, j);
-    if (j->stopped)
-        hold_changed(c, j, rank, before);
-    if (j->state[rank] == PROC_TERMINATED)
-        terminated(c, j, rank);
-    else if (ev == CORE_PROC_FAILED)
-        over(c, j);
-}
-
-/* The spawner's word that a rank runs may come after the rank's own. */
-static void catch_up(struct core *c, struct local_job *j, uint32_t rank)
-{
-    if (j->early[rank] & 1u << CORE_PROC_REGISTERED)
-        proc_event(c, j, rank, CORE_PROC_REGISTERED, 0, NULL);
-    if (j->early[rank] & 1u << CORE_PROC_HELD)
-        proc_event(c, j, rank, CORE_PROC_HELD, 0, NULL);
-    j->early[rank] = 0;
-}
-
-void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
-               int value, const char *text)
-{
-    struct local_job *j = find(c, nspace);
-
-    if (!j || rank >= j->launch->nranks || j->state[rank] == 0)
-        return;
-    if (ev == CORE_PROC_HELD && !j->stopped) /* nobody has asked for it */
-        return;
-    if (j->state[rank] == PROC_INIT && (ev == CORE_PROC_REGISTERED || ev == CORE_PROC_HELD)) {
-        j->early[rank] |= (uint8_t)(1u << ev);
-        return;
-    }
-    proc_event(c, j, rank, ev, value, text);
-    if (ev == CORE_PROC_RUNNING)
-        catch_up(c, j, rank);
-    core_settle(c);
-}
-
-void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait_status,
-                     enum rank_how how)
-{
-    struct local_job *j = find(c, nspace);
-
-    if (j && rank < j->launch->nranks)
-        j->how[rank] = (uint8_t)how;
-    core_proc(c, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
-}
-
-void core_local_gone(struct core *c, const char *nspace)
-{
-    struct local_job *j = find(c, nspace);
-    struct msg end = {.type = MSG_IOF_END, .nspace = (char *)nspace};
-
-    if (!j || j->gone)
-        return;
-    j->gone = true;
-    end.client = j->launch->home_client;
-    if (members_live(&c->members, j->launch->home_vpid))
-        core_send(c, j->launch->home_vpid, CLASS_BULK, &end);
-    j->iof_end = rml_sent(&c->rml, j->launch->home_vpid, CLASS_BULK);
-    core_settle(c);
-}
-
-/* Output that goes to the head itself for a client of this very job: there the end of the output is
- * known to have come, and word of the job's end may overtake it. */
-static bool head_orders(const struct local_job *j)
-{
-    return j->launch->home_vpid == VPID_HEAD && j->launch->spec.parent_nspace[0] == '\0';
-}
-
-static void tell_gone(struct core *c, const struct local_job *j)
-{
-    struct msg m = {.type = MSG_LOCAL_GONE,
-                    .nspace = j->launch->nspace,
-                    .number = head_orders(j),
-                    .client = j->launch->home_client};
-
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-}
-
-/* The head hears that a job is gone here when all its output has arrived, so that no campaign can
- * overtake it. */
+/* The head hears that nothing of a job is left here when all its output has arrived, so that no
+ * campaign can overtake it. */
 void local_reports(struct core *c)
 {
     struct local_job *j;
 
     DL_FOREACH(c->jobs, j)
     {
-        if (!j->gone || j->told ||
-            (!head_orders(j) &&
-             !rml_arrived(&c->rml, j->launch->home_vpid, CLASS_BULK, j->iof_end)))
-            continue;
-        j->told = true;
-        tell_gone(c, j);
+        if (j->state == RANKS_FLUSHING && local_output_arrived(c, j))
+            local_event(c, j, RANKS_EV_ARRIVED, NULL);
     }
 }
 
-static void tell_exited(struct core *c, const struct local_job *j)
-{
-    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)j->nlocal + 1, sizeof *ranks);
-    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .ranks = ranks};
+/* --- the owner's reports */
 
-    for (uint32_t r = 0; r < j->launch->nranks; r++) {
-        if (j->state[r] == PROC_TERMINATED)
-            ranks[m.nranks++] = (struct msg_rank){r, false, j->how[r], j->status[r], ""};
+static enum ranks_event event_of(const struct local_job *j, enum core_ranks_step step, bool failed)
+{
+    bool files = j->launch->spec.nfiles && !MUTANT(START_UNSTAGED);
+
+    switch (step) {
+    case CORE_RANKS_REGISTERED:
+        return failed ? RANKS_EV_NOT_REGISTERED : files ? RANKS_EV_HAS_FILES : RANKS_EV_REGISTERED;
+    case CORE_RANKS_FILES:
+        return failed ? RANKS_EV_NO_FILES : RANKS_EV_FILES_HERE;
+    case CORE_RANKS_NOT_CREATED:
+        return RANKS_EV_NOT_CREATED;
+    case CORE_RANKS_CLEANED:
+        break;
     }
-    if (m.nranks)
-        core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    return RANKS_EV_CLEANED;
 }
 
-static void tell_job(struct core *c, struct local_job *j)
+void core_ranks(struct core *c, const char *nspace, enum core_ranks_step step, int errnum,
+                const char *what)
 {
-    struct msg job = {.type = MSG_LOCAL_JOB, .launch = *j->launch};
-    struct msg registered = {.type = MSG_REGISTERED, .nspace = j->launch->nspace};
-    struct msg staged = {.type = MSG_STAGED, .nspace = j->launch->nspace};
+    struct local_job *j = local_find_any(c, nspace);
+    struct local_cause cause = {.errnum = errnum, .what = what};
 
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &job);
-    if (j->staged)
-        core_send(c, VPID_HEAD, CLASS_LAUNCH, &staged);
-    if (j->nattempted)
-        report_launch(c, j);
-    tell_exited(c, j);
-    if (j->nregistered == j->nlocal)
-        core_send(c, VPID_HEAD, CLASS_LAUNCH, &registered);
-    if (j->held_told)
-        tell_held(c, j);
-    if (j->told)
-        tell_gone(c, j);
-}
-
-/* All that a head would need of this daemon that knows nothing yet. A head that has had it before
- * counts nothing twice. */
-void local_tell_all(struct core *c)
-{
-    struct msg report = {
-        .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};
-    struct local_job *j;
-
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &report);
-    DL_FOREACH(c->jobs, j)
-    {
-        tell_job(c, j);
-    }
-}
-
-void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
-{
-    struct msg m = {.type = MSG_ABORT,
-                    .nspace = (char *)nspace,
-                    .rank = rank,
-                    .number = code,
-                    .text = (char *)(text ? text : "")};
-    struct local_job *j = find(c, nspace);
-
-    if (j)
-        tell_start(c, j, rank);
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
-    core_settle(c);
-}
-
-void core_job_signal(struct core *c, const char *nspace, int signum)
-{
-    struct msg m = {.type = MSG_SIGNAL, .nspace = (char *)nspace, .number = signum};
-
-    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    if (!j)
+        return;
+    local_event(c, j, event_of(j, step, errnum != 0), &cause);
+    if (j->former && j->state >= RANKS_FLUSHING)
+        drop_job(c, j);
     core_settle(c);
 }
 
 const struct job_launch *core_job(const struct core *c, const char *nspace)
 {
-    const struct local_job *j = find(c, nspace);
+    const struct local_job *j = local_find(c, nspace);
 
     return j ? j->launch : NULL;
 }

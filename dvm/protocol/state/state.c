@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of the state machines of jobs, processes and campaigns. */
+/* The tables of the state machines of jobs, of their processes and ranks, and of campaigns. */
 #include "dvm/protocol/state/state.h"
 
 #include "api/campaign.h"
@@ -136,6 +136,87 @@ const struct fsm proc_fsm = {.name = "process",
                              .nevents = COUNT(proc_events),
                              .rows = proc_rows,
                              .nrows = COUNT(proc_rows)};
+
+static const struct fsm_name ranks_states[] = {
+    {RANKS_REGISTERING, "REGISTERING"},
+    {RANKS_FILES, "FILES"},
+    {RANKS_CHECKING, "CHECKING"},
+    {RANKS_READY, "READY"},
+    {RANKS_RUNNING, "RUNNING"},
+    {RANKS_ENDING, "ENDING"},
+    {RANKS_CLEANING, "CLEANING"},
+    {RANKS_FLUSHING, "FLUSHING"},
+    {RANKS_GONE, "GONE"},
+};
+
+static const struct fsm_name ranks_events[] = {
+    {RANKS_EV_REGISTERED, "registered"},
+    {RANKS_EV_HAS_FILES, "registered, has files"},
+    {RANKS_EV_NOT_REGISTERED, "not registered"},
+    {RANKS_EV_FILES_HERE, "files are here"},
+    {RANKS_EV_NO_FILES, "files cannot be here"},
+    {RANKS_EV_NOT_CREATED, "not created"},
+    {RANKS_EV_READY, "all can start, others wait"},
+    {RANKS_EV_READY_ALONE, "all can start"},
+    {RANKS_EV_START, "start"},
+    {RANKS_EV_RUN, "first runs"},
+    {RANKS_EV_END, "end"},
+    {RANKS_EV_ALL_OVER, "all have ended"},
+    {RANKS_EV_CLEANED, "cleaned up"},
+    {RANKS_EV_ARRIVED, "output has arrived"},
+};
+
+/* The end may be ordered in any state. While something is under way that will be answered
+ * (registration, files), its answer is waited for, and then each rank fails. */
+static const struct fsm_row ranks_rows[] = {
+    {RANKS_REGISTERING, RANKS_EV_REGISTERED, RANKS_CHECKING, RANKS_CREATE},
+    {RANKS_REGISTERING, RANKS_EV_HAS_FILES, RANKS_FILES, RANKS_TAKE_FILES},
+    {RANKS_REGISTERING, RANKS_EV_NOT_REGISTERED, RANKS_ENDING, RANKS_FAIL_ALL},
+    {RANKS_REGISTERING, RANKS_EV_END, RANKS_ENDING, RANKS_NOTHING},
+    {RANKS_FILES, RANKS_EV_FILES_HERE, RANKS_CHECKING, RANKS_CREATE},
+    {RANKS_FILES, RANKS_EV_NO_FILES, RANKS_ENDING, RANKS_TELL_NO_FILES},
+    {RANKS_FILES, RANKS_EV_END, RANKS_ENDING, RANKS_DROP_FILES},
+    {RANKS_CHECKING, RANKS_EV_NOT_CREATED, RANKS_ENDING, RANKS_FAIL_ALL},
+    {RANKS_CHECKING, RANKS_EV_READY, RANKS_READY, RANKS_TELL_READY},
+    {RANKS_CHECKING, RANKS_EV_READY_ALONE, RANKS_RUNNING, RANKS_START},
+    {RANKS_CHECKING, RANKS_EV_RUN, RANKS_RUNNING, RANKS_NOTHING}, /* a single one waits not */
+    {RANKS_CHECKING, RANKS_EV_END, RANKS_ENDING, RANKS_END},
+    {RANKS_CHECKING, RANKS_EV_ALL_OVER, RANKS_CLEANING, RANKS_CLEAN},
+    {RANKS_READY, RANKS_EV_START, RANKS_RUNNING, RANKS_START},
+    {RANKS_READY, RANKS_EV_END, RANKS_ENDING, RANKS_END},
+    {RANKS_READY, RANKS_EV_ALL_OVER, RANKS_CLEANING, RANKS_CLEAN},
+    {RANKS_RUNNING, RANKS_EV_RUN, RANKS_RUNNING, RANKS_NOTHING},
+    {RANKS_RUNNING, RANKS_EV_END, RANKS_ENDING, RANKS_END},
+    {RANKS_RUNNING, RANKS_EV_ALL_OVER, RANKS_CLEANING, RANKS_CLEAN},
+    {RANKS_ENDING, RANKS_EV_REGISTERED, RANKS_ENDING, RANKS_CANCEL},
+    {RANKS_ENDING, RANKS_EV_HAS_FILES, RANKS_ENDING, RANKS_CANCEL},
+    {RANKS_ENDING, RANKS_EV_NOT_REGISTERED, RANKS_ENDING, RANKS_CANCEL},
+    {RANKS_ENDING, RANKS_EV_FILES_HERE, RANKS_ENDING, RANKS_CANCEL},
+    {RANKS_ENDING, RANKS_EV_NO_FILES, RANKS_ENDING, RANKS_CANCEL},
+    {RANKS_ENDING, RANKS_EV_NOT_CREATED, RANKS_ENDING, RANKS_CANCEL},
+    {RANKS_ENDING, RANKS_EV_READY, RANKS_ENDING, RANKS_NOTHING},
+    {RANKS_ENDING, RANKS_EV_READY_ALONE, RANKS_ENDING, RANKS_NOTHING},
+    {RANKS_ENDING, RANKS_EV_START, RANKS_ENDING, RANKS_NOTHING},
+    {RANKS_ENDING, RANKS_EV_RUN, RANKS_ENDING, RANKS_NOTHING},
+    {RANKS_ENDING, RANKS_EV_END, RANKS_ENDING, RANKS_END}, /* SIGKILL after SIGTERM */
+    {RANKS_ENDING, RANKS_EV_ALL_OVER, RANKS_CLEANING, RANKS_CLEAN},
+    {RANKS_CLEANING, RANKS_EV_START, RANKS_CLEANING, RANKS_NOTHING},
+    {RANKS_CLEANING, RANKS_EV_END, RANKS_CLEANING, RANKS_NOTHING},
+    {RANKS_CLEANING, RANKS_EV_CLEANED, RANKS_FLUSHING, RANKS_END_OUTPUT},
+    {RANKS_FLUSHING, RANKS_EV_START, RANKS_FLUSHING, RANKS_NOTHING},
+    {RANKS_FLUSHING, RANKS_EV_END, RANKS_FLUSHING, RANKS_NOTHING},
+    {RANKS_FLUSHING, RANKS_EV_ARRIVED, RANKS_GONE, RANKS_TELL_GONE},
+    {RANKS_GONE, RANKS_EV_START, RANKS_GONE, RANKS_NOTHING},
+    {RANKS_GONE, RANKS_EV_END, RANKS_GONE, RANKS_NOTHING},
+};
+
+const struct fsm ranks_fsm = {.name = "ranks",
+                              .states = ranks_states,
+                              .nstates = COUNT(ranks_states),
+                              .events = ranks_events,
+                              .nevents = COUNT(ranks_events),
+                              .rows = ranks_rows,
+                              .nrows = COUNT(ranks_rows)};
 
 static const struct fsm_name campaign_phases[] = {
     {API_PHASE_DRAINING, "draining"},         {API_PHASE_REMOVING, "removing"},

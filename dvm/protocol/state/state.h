@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state machines of jobs and processes, with names and numbers of seed 004, and of campaigns,
- * as const tables. */
+/* The state machines of jobs and processes, with names and numbers of seed 004, of the ranks of a
+ * job on one daemon, and of campaigns, as const tables. */
 #ifndef DVM_STATE_STATE_H
 #define DVM_STATE_STATE_H
 
@@ -58,6 +58,57 @@ enum proc_event {
 };
 
 extern const struct fsm proc_fsm;
+
+/* The ranks of one job on one daemon, from the launch message to the end: they are registered,
+ * prepared, checked, started and cleaned up together. What differs between them is the state of
+ * each process. */
+enum ranks_state {
+    RANKS_REGISTERING = 1, /* the PMIx server is told of them */
+    RANKS_FILES,           /* the job's files are written here */
+    RANKS_CHECKING,        /* the spawner finds out whether they can start */
+    RANKS_READY,           /* they can, and wait for the other daemons of the job */
+    RANKS_RUNNING,
+    RANKS_ENDING,   /* they are to end; nothing more of them starts */
+    RANKS_CLEANING, /* all have ended: what they have left here is removed */
+    RANKS_FLUSHING, /* their output is on its way to the submitter's daemon */
+    RANKS_GONE,     /* nothing is left; the head knows */
+};
+
+enum ranks_event {
+    RANKS_EV_REGISTERED = 1, /* and the job has no files */
+    RANKS_EV_HAS_FILES,      /* registered, and the job has files */
+    RANKS_EV_NOT_REGISTERED,
+    RANKS_EV_FILES_HERE,
+    RANKS_EV_NO_FILES,    /* they cannot be put here */
+    RANKS_EV_NOT_CREATED, /* the spawner was given none of them */
+    RANKS_EV_READY,       /* all can start, and the job has other daemons or files */
+    RANKS_EV_READY_ALONE, /* all can start, nobody else is waited for */
+    RANKS_EV_START,       /* the head: all daemons of the job are ready */
+    RANKS_EV_RUN,         /* the first one runs */
+    RANKS_EV_END,         /* the head, or this daemon's own end: end them */
+    RANKS_EV_ALL_OVER,    /* each has ended or was not started */
+    RANKS_EV_CLEANED,
+    RANKS_EV_ARRIVED, /* their output has arrived, or its order is known to the head */
+};
+
+/* What the core does, or has its owner do, on a step. */
+enum ranks_action {
+    RANKS_NOTHING,
+    RANKS_TAKE_FILES,
+    RANKS_DROP_FILES,
+    RANKS_CREATE,
+    RANKS_TELL_READY,
+    RANKS_TELL_NO_FILES, /* and each rank fails */
+    RANKS_START,
+    RANKS_FAIL_ALL, /* each rank that does not run fails, as the event says */
+    RANKS_CANCEL,   /* the same, because they were ended before */
+    RANKS_END,
+    RANKS_CLEAN,
+    RANKS_END_OUTPUT,
+    RANKS_TELL_GONE,
+};
+
+extern const struct fsm ranks_fsm;
 
 /* States: enum api_phase. */
 enum campaign_event {

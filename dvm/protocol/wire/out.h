@@ -12,17 +12,21 @@
 enum out_class { CLASS_CONTROL, CLASS_LAUNCH, CLASS_MODEX, CLASS_BULK, CLASSES };
 
 enum out_kind {
-    OUT_CONNECT,   /* conn: id that core chose (top bit set); a: host, number: port. The driver maps
-                      it to its own */
-    OUT_SEND,      /* conn, data */
-    OUT_CLOSE,     /* conn, number: 1 flush */
-    OUT_LAUNCH,    /* launch: register, create the local ranks; if the job has files: take them in,
-                      then core_staged(), and create the ranks at OUT_START */
-    OUT_START,     /* a: nspace */
-    OUT_SIGNAL,    /* a: nspace, rank (or JOB_RANK_ALL), number: signal */
-    OUT_END_RANKS, /* a: nspace: SIGTERM, number ms of grace, SIGKILL */
-    OUT_CONTINUE,  /* a: nspace, rank (or JOB_RANK_ALL): held ranks go on */
-    OUT_JOB_GONE,  /* a: nspace: all local ranks terminated: clean up, then core_local_gone() */
+    OUT_CONNECT, /* conn: id that core chose (top bit set); a: host, number: port. The driver maps
+                    it to its own */
+    OUT_SEND,    /* conn, data */
+    OUT_CLOSE,   /* conn, number: 1 flush */
+    /* The life of a job's ranks here (dvm/protocol/core/local.c), each a step that the driver takes
+     * and reports by core_ranks() and core_proc() */
+    OUT_LAUNCH,     /* launch: register them with the PMIx server */
+    OUT_TAKE_FILES, /* a: nspace: the job's files come and are to be written */
+    OUT_DROP_FILES, /* a: nspace: no more of them; what is being written is given up */
+    OUT_CREATE,     /* a: nspace, number: 1 if each waits before its exec and reports READY */
+    OUT_START,      /* a: nspace: those that wait go on to their exec */
+    OUT_SIGNAL,     /* a: nspace, rank (or JOB_RANK_ALL), number: signal */
+    OUT_END_RANKS,  /* a: nspace: SIGTERM, number ms of grace, SIGKILL */
+    OUT_CONTINUE,   /* a: nspace, rank (or JOB_RANK_ALL): held ranks go on */
+    OUT_CLEAN,      /* a: nspace: all its ranks here are over: remove what they have left */
     OUT_JOB_ENDED, /* a: nspace, number: exit code: the whole job is over (event for local tools) */
     OUT_RANKS_LOST, /* data: the body of MSG_RANKS_LOST (dvm/protocol/wire/msg.h): to be told to
                      * local ranks

@@ -51,10 +51,9 @@ static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act
     if (act->kind == OUT_APP)
         snprintf(d->app[vpid], sizeof d->app[vpid], "%u %u %.*s", act->vpid, act->kind_app,
                  (int)act->data.len, (const char *)act->data.data);
-    if (act->kind == OUT_LAUNCH && d->fail_rank >= 0 &&
-        act->launch->nodes[act->launch->rank_node[d->fail_rank]].vpid == vpid)
-        core_proc(sim_core(d->sim, vpid), act->launch->nspace, (uint32_t)d->fail_rank,
-                  CORE_PROC_FAILED, ENOENT, "exec of prog");
+    if (act->kind == OUT_CREATE && d->fail_rank >= 0)
+        core_proc(sim_core(d->sim, vpid), act->a, (uint32_t)d->fail_rank, CORE_PROC_FAILED, ENOENT,
+                  "exec of prog");
 }
 
 static inline struct dvm *dvm_new(void)

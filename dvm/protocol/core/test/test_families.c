@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs that ranks have spawned, and their parents: what the one's end is for the other. */
+#include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/jobs.h"
 
 #include <utlist.h>
@@ -146,7 +147,7 @@ static const struct local_job *gone_at_member(struct dvm *d, const char *nspace)
         for (uint32_t v = 1; v <= MEMBERS; v++) {
             DL_FOREACH(core_of(d, v)->jobs, j)
             {
-                if (strcmp(j->launch->nspace, nspace) == 0 && j->gone)
+                if (strcmp(j->launch->nspace, nspace) == 0 && j->state >= RANKS_FLUSHING)
                     return j;
             }
         }
@@ -163,10 +164,10 @@ static void the_end_of_a_spawned_job_does_not_overtake_its_output(void **state)
     spawn(d, 9, job(d)->nspace, "2000");
     j = gone_at_member(d, job(d)->nspace);
     assert_non_null(j);
-    assert_true(j->told); /* the head puts its own client's job in order */
+    assert_int_equal(j->state, RANKS_GONE); /* the head puts its own client's job in order */
     j = gone_at_member(d, sim_job(d->sim, 9)->nspace);
     assert_non_null(j);
-    assert_false(j->told); /* before its output has arrived */
+    assert_int_equal(j->state, RANKS_FLUSHING); /* before its output has arrived */
     assert_ends(d, 0, "");
     dvm_free(d);
 }

@@ -106,11 +106,11 @@ static void what_one_daemon_lacks_is_told_at_once_and_no_rank_starts_anywhere(vo
     sim_for(d->sim, 5000);
     assert_int_equal(sim_job(d->sim, index)->exit_code, 0);
     assert_int_equal(d->nstarts, 2);
-    w.ranks = 2; /* on one daemon: it asks nobody */
+    w.ranks = 2; /* on one daemon, which starts them by itself */
     index = sim_submit_job(d->sim, 2, &w);
     sim_for(d->sim, 5000);
     assert_int_equal(sim_job(d->sim, index)->exit_code, 0);
-    assert_int_equal(d->nstarts, 2);
+    assert_int_equal(d->nstarts, 3);
     dvm_free(d);
 }
 
@@ -411,7 +411,8 @@ static void news_of_processes_that_cannot_be_change_nothing(void **state)
     core_proc(c, job(d)->nspace, 2, CORE_PROC_WAITPID, 0, NULL); /* on vpid 2 */
     core_proc(c, job(d)->nspace, 0, CORE_PROC_RUNNING, 1, NULL); /* it runs already */
     core_proc(c, job(d)->nspace, 0, CORE_PROC_FAILED, 1, NULL);
-    core_local_gone(c, "5.99");
+    core_ranks(c, "5.99", CORE_RANKS_CLEANED, 0, NULL);
+    core_ranks(c, job(d)->nspace, CORE_RANKS_CLEANED, 0, NULL);
     settle(d, 1);
     assert_state(d, "RUNNING");
     assert_null(core_job(c, "5.99"));

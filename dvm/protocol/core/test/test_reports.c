@@ -98,11 +98,11 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
     if (act->kind == OUT_SEND && w->half && is_start(act))
         sim_stop(w->sim, 2, true);
-    if (act->kind != OUT_LAUNCH || vpid != 1 || !w->brief)
+    if (act->kind != OUT_START || vpid != 1 || !w->brief)
         return;
-    core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_RUNNING, 99, NULL);
-    core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_IOF_COMPLETE, 0, NULL);
-    core_proc(core_of(w, 1), act->launch->nspace, 0, CORE_PROC_WAITPID, w->status, NULL);
+    core_proc(core_of(w, 1), act->a, 0, CORE_PROC_RUNNING, 99, NULL);
+    core_proc(core_of(w, 1), act->a, 0, CORE_PROC_IOF_COMPLETE, 0, NULL);
+    core_proc(core_of(w, 1), act->a, 0, CORE_PROC_WAITPID, w->status, NULL);
 }
 
 static struct world *world_new(void)

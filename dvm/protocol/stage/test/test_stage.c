@@ -56,7 +56,13 @@ static void carry_out(struct place *p, const struct out_act *a)
     switch (a->kind) {
     case OUT_LAUNCH:
         snprintf(p->nspace[a->launch->files_client], sizeof p->nspace[0], "%s", a->launch->nspace);
-        stage_expect(p->stage, a->launch);
+        core_ranks(p->core, a->launch->nspace, CORE_RANKS_REGISTERED, 0, NULL);
+        break;
+    case OUT_TAKE_FILES:
+        stage_expect(p->stage, core_job(p->core, a->a));
+        break;
+    case OUT_CREATE:
+        core_proc(p->core, a->a, 0, CORE_PROC_READY, 0, NULL);
         break;
     case OUT_STAGE:
         stage_begin(p->stage, (uint32_t)a->conn);
@@ -255,7 +261,7 @@ static void ranks_start_when_the_core_knows_that_all_is_there(void **state)
     assert_false(stage_owes(p->stage, 1));
     write_all(p, 1);
     assert_false(p->started[1]);
-    core_staged(p->core, p->nspace[1], 0, NULL);
+    core_ranks(p->core, p->nspace[1], CORE_RANKS_FILES, 0, NULL);
     drain(p);
     assert_true(p->started[1]);
 }

@@ -38,7 +38,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     l = core_job(sim_core(d->sim, vpid), act->a);
     for (size_t i = 0; l && i < l->nnodes; i++)
         d->unstaged |=
-            sim_core(d->sim, l->nodes[i].vpid) && !sim_staged(d->sim, l->nodes[i].vpid, act->a);
+            sim_core(d->sim, l->nodes[i].vpid) && !sim_ready(d->sim, l->nodes[i].vpid, act->a);
 }
 
 static int open_dvm(void **state)

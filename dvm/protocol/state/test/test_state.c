@@ -20,12 +20,12 @@ static int step(const struct fsm *m, int state, int event)
     return fsm_step(m, &s, event, NULL, NULL) < 0 ? 0 : s;
 }
 
-static void both_tables_are_sound(void **state)
+static void the_tables_are_sound(void **state)
 {
     struct err err = {0};
 
     if (fsm_check(&job_fsm, &err) < 0 || fsm_check(&proc_fsm, &err) < 0 ||
-        fsm_check(&campaign_fsm, &err) < 0)
+        fsm_check(&campaign_fsm, &err) < 0 || fsm_check(&ranks_fsm, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -53,6 +53,7 @@ static void every_illegal_pair_changes_nothing_and_is_named(void **state)
 {
     assert_illegal_pairs_are_named(&job_fsm);
     assert_illegal_pairs_are_named(&proc_fsm);
+    assert_illegal_pairs_are_named(&ranks_fsm);
 }
 
 /* Late news of a rank, a second signal, a deadline that fires afterwards. */
@@ -153,6 +154,23 @@ static void every_state_is_reached_and_leads_to_an_end(void **state)
     assert_all_are_reached_and_end(&job_fsm, JOB_INIT, (int[]){JOB_NOTIFIED}, 1);
     assert_all_are_reached_and_end(&proc_fsm, PROC_INIT,
                                    (int[]){PROC_TERMINATED, PROC_FAILED_TO_START, PROC_LOST}, 3);
+    assert_all_are_reached_and_end(&ranks_fsm, RANKS_REGISTERING, (int[]){RANKS_GONE}, 1);
+}
+
+static void ranks_can_be_ended_in_every_state_and_none_starts_afterwards(void **state)
+{
+    for (size_t i = 0; i < ranks_fsm.nstates; i++)
+        assert_true(step(&ranks_fsm, ranks_fsm.states[i].value, RANKS_EV_END) >= (int)RANKS_ENDING);
+    for (size_t i = 0; i < ranks_fsm.nrows; i++) {
+        const struct fsm_row *row = &ranks_fsm.rows[i];
+
+        if (row->state < (int)RANKS_ENDING)
+            continue;
+        assert_true(row->next >= row->state);
+        assert_int_not_equal(row->action, RANKS_CREATE);
+        assert_int_not_equal(row->action, RANKS_START);
+        assert_int_not_equal(row->action, RANKS_TELL_READY);
+    }
 }
 
 /* Both hold points, and the way back to the map if a daemon has gone meanwhile. */
@@ -202,13 +220,14 @@ static void names_and_numbers_are_those_of_the_field(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_tables_are_sound),
+        cmocka_unit_test(the_tables_are_sound),
         cmocka_unit_test(every_illegal_pair_changes_nothing_and_is_named),
         cmocka_unit_test(a_job_that_is_over_stays_over_whatever_comes),
         cmocka_unit_test(a_running_job_can_fail_in_every_state),
         cmocka_unit_test(a_process_that_is_over_takes_no_event),
         cmocka_unit_test(a_process_is_terminated_when_reaped_and_its_output_has_ended),
         cmocka_unit_test(every_state_is_reached_and_leads_to_an_end),
+        cmocka_unit_test(ranks_can_be_ended_in_every_state_and_none_starts_afterwards),
         cmocka_unit_test(a_job_is_held_at_both_boundaries_and_only_there),
         cmocka_unit_test(names_and_numbers_are_those_of_the_field),
     };

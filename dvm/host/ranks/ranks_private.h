@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The service's record, shared by the files of this directory only. */
+#ifndef DVM_RANKS_RANKS_PRIVATE_H
+#define DVM_RANKS_RANKS_PRIVATE_H
+
+#include "dvm/host/ranks/ranks.h"
+
+#include <uthash.h>
+
+struct ranks_rank {  /* of a rank here */
+    uint8_t nclosed; /* output streams that have ended, of two */
+    bool ordered;    /* to end, by another process */
+};
+
+struct ranks_job {                   /* from registration to clean-up */
+    const struct job_launch *launch; /* shared */
+    struct ranks_rank *ranks;        /* [nranks]; of other daemons' ranks unused */
+    bool told_open; /* the user knows that a rank here has left a process with its output */
+    UT_hash_handle hh;
+};
+
+struct writer;
+struct reader;
+struct ranks {
+    const struct host_env *env;
+    struct ranks_io io;
+    struct core *core;
+    struct odls *odls;
+    struct pmix_srv *pmix;
+    struct iof *iof;
+    struct stage *stage;
+    struct ranks_job *jobs;
+    struct writer *writers; /* writer.c */
+    struct reader *readers; /* reader.c */
+};
+
+/* ranks.c */
+struct ranks_job *ranks_find(const struct ranks *r, const char *nspace);
+/* Where ranks run that have no working directory of their own; to be freed. */
+char *ranks_own_dir(const struct ranks *r, const struct job_launch *l);
+/* create.c: hands a job's ranks here to the spawner; `waits`: each stops before its exec. */
+int ranks_create_processes(struct ranks *r, const struct job_launch *l, bool waits, struct err *err)
+    __attribute__((warn_unused_result));
+
+/* writer.c: the process that writes a job's files here. Its end is reported to the core. */
+int writer_start(struct ranks *r, const struct job_launch *l, struct err *err)
+    __attribute__((warn_unused_result));
+void writer_stop(struct ranks *r, const char *nspace);
+void writer_feed(struct ranks *r, const char *nspace, const void *piece, size_t len);
+void writer_free_all(struct ranks *r);
+/* reader.c: the process that reads a job's files here. */
+bool reader_room(struct ranks *r, uint32_t client, uint64_t total); /* false: it has none */
+void reader_free_all(struct ranks *r);
+
+/* Upcalls of odls for processes that are no ranks: their namespaces have a prefix, which none of a
+ * job has. */
+#define WRITER_PREFIX "files:"
+#define READER_PREFIX "read:"
+void writer_failed(struct ranks *r, const char *name, int errnum, const char *what);
+void writer_output(struct ranks *r, const char *name, const void *data, size_t len);
+void writer_exited(struct ranks *r, const char *name, int wait_status);
+void reader_failed(struct ranks *r, const char *name, const char *what);
+void reader_output(struct ranks *r, const char *name, const void *data, size_t len);
+void reader_exited(struct ranks *r, const char *name);
+
+#endif

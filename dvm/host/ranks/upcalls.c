@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What odls tells of processes: of ranks it goes to the core, of writers and readers of files to
+ * these. */
+#include "dvm/host/ranks/ranks_private.h"
+
+#include "base/log/log.h"
+#include "dvm/host/spawner/remove.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum process { PROCESS_RANK, PROCESS_WRITER, PROCESS_READER };
+
+static enum process kind_of(const char *nspace)
+{
+    if (strncmp(nspace, WRITER_PREFIX, strlen(WRITER_PREFIX)) == 0)
+        return PROCESS_WRITER;
+    return strncmp(nspace, READER_PREFIX, strlen(READER_PREFIX)) == 0 ? PROCESS_READER
+                                                                      : PROCESS_RANK;
+}
+
+static void report_rank(struct ranks *r, const char *nspace, uint32_t rank,
+                        enum core_proc_event event, int value, const char *text)
+{
+    host_enter(r->env);
+    core_proc(r->core, nspace, rank, event, value, text);
+    host_drain(r->env);
+}
+
+static void on_ready(const char *nspace, uint32_t rank, void *arg)
+{
+    report_rank(arg, nspace, rank, CORE_PROC_READY, 0, NULL);
+}
+
+static void on_started(const char *nspace, uint32_t rank, pid_t pid, void *arg)
+{
+    if (kind_of(nspace) == PROCESS_RANK)
+        report_rank(arg, nspace, rank, CORE_PROC_RUNNING, pid, NULL);
+}
+
+static void on_held(const char *nspace, uint32_t rank, bool held, void *arg)
+{
+    report_rank(arg, nspace, rank, held ? CORE_PROC_HELD : CORE_PROC_GOES_ON, 0, NULL);
+}
+
+static void on_failed(const char *nspace, uint32_t rank, int errnum, const char *what, void *arg)
+{
+    struct ranks *r = arg;
+
+    host_enter(r->env);
+    switch (kind_of(nspace)) {
+    case PROCESS_RANK:
+        core_proc(r->core, nspace, rank, CORE_PROC_FAILED, errnum, what);
+        break;
+    case PROCESS_WRITER:
+        writer_failed(r, nspace, errnum, what);
+        break;
+    case PROCESS_READER:
+        reader_failed(r, nspace, what);
+        break;
+    }
+    host_drain(r->env);
+}
+
+/* --- output */
+
+static void take_output(struct ranks *r, const char *nspace, uint32_t rank, int stream,
+                        const void *data, size_t len)
+{
+    const struct ranks_job *j = ranks_find(r, nspace);
+
+    if (!j)
+        return;
+    if (len && j->launch->home_vpid != JOB_NO_VPID)
+        iof_output(r->iof, j->launch, rank, stream, data, len);
+    else if (!len && ++j->ranks[rank].nclosed == 2)
+        core_proc(r->core, nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
+}
+
+static void on_output(const char *nspace, uint32_t rank, int stream, const void *data, size_t len,
+                      void *arg)
+{
+    enum process kind = kind_of(nspace);
+    struct ranks *r = arg;
+
+    host_enter(r->env);
+    if (kind == PROCESS_RANK)
+        take_output(r, nspace, rank, stream, data, len);
+    else if (stream == ODLS_STDERR && len)
+        log_warn("%s: %.*s", nspace, (int)len, (const char *)data);
+    else if (stream == ODLS_STDOUT && kind == PROCESS_WRITER)
+        writer_output(r, nspace, data, len);
+    else if (stream == ODLS_STDOUT)
+        reader_output(r, nspace, data, len);
+    host_drain(r->env);
+}
+
+/* Once for each job and daemon: all its ranks may do so. */
+static void on_left_open(const char *nspace, uint32_t rank, int stream, void *arg)
+{
+    struct ranks *r = arg;
+    struct ranks_job *j = ranks_find(r, nspace);
+    char *text FREE_AUTO = NULL;
+
+    if (!j || j->told_open || j->launch->home_vpid == JOB_NO_VPID)
+        return;
+    j->told_open = true;
+    text = xasprintf("rank %u on %s (vpid %u) has ended, but a process that it left holds its "
+                     "standard %s open: that is not waited for, and the process is ended",
+                     rank, r->env->host_name, r->env->vpid,
+                     stream == ODLS_STDOUT ? "output" : "error");
+    host_enter(r->env);
+    iof_note(r->iof, j->launch, text);
+    host_drain(r->env);
+}
+
+static void on_stdin_room(const char *nspace, uint32_t rank, void *arg)
+{
+    struct ranks *r = arg;
+
+    if (kind_of(nspace) != PROCESS_RANK)
+        return;
+    host_enter(r->env);
+    iof_stdin_room(r->iof, nspace, rank);
+    host_drain(r->env);
+}
+
+/* --- ends */
+
+static void ignore_status(int status, void *arg)
+{
+}
+
+struct ended { /* a rank whose end is told when what it has registered is removed */
+    struct ranks *r;
+    char *nspace;
+    uint32_t rank;
+    int wait_status;
+    enum rank_how how;
+};
+
+static void on_rank_cleaned(int status, void *arg)
+{
+    struct ended *e = arg;
+
+    host_enter(e->r->env);
+    core_proc_ended(e->r->core, e->nspace, e->rank, e->wait_status, e->how);
+    host_drain(e->r->env);
+    free(e->nspace);
+    free(e);
+}
+
+static enum rank_how how_ended(const struct ranks *r, const char *nspace, uint32_t rank,
+                               int wait_status)
+{
+    const struct ranks_job *j = ranks_find(r, nspace);
+
+    if (j && j->ranks[rank].ordered && WIFSIGNALED(wait_status))
+        return RANK_BY_CMD;
+    return pmix_srv_in_session(r->pmix, nspace, rank) ? RANK_WO_SYNC : RANK_PLAIN;
+}
+
+static void report_end(struct ranks *r, const char *nspace, uint32_t rank, int wait_status)
+{
+    enum rank_how how = how_ended(r, nspace, rank, wait_status);
+    struct ended *e;
+
+    if (!pmix_srv_cleans(r->pmix, nspace, rank)) {
+        pmix_srv_rank_gone(r->pmix, nspace, rank, ignore_status, NULL);
+        core_proc_ended(r->core, nspace, rank, wait_status, how);
+        return;
+    }
+    e = xmalloc(sizeof(*e));
+    *e = (struct ended){r, xstrdup(nspace), rank, wait_status, how};
+    pmix_srv_rank_gone(r->pmix, nspace, rank, on_rank_cleaned, e);
+}
+
+static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *arg)
+{
+    struct ranks *r = arg;
+
+    host_enter(r->env);
+    switch (kind_of(nspace)) {
+    case PROCESS_RANK:
+        report_end(r, nspace, rank, wait_status);
+        break;
+    case PROCESS_WRITER:
+        writer_exited(r, nspace, wait_status);
+        break;
+    case PROCESS_READER:
+        reader_exited(r, nspace);
+        break;
+    }
+    host_drain(r->env);
+}
+
+static void on_removed(uint64_t scope, int errnum, void *arg)
+{
+    const struct ranks *r = arg;
+
+    pmix_srv_cleaned(r->pmix, scope);
+}
+
+static void on_spawner_lost(const char *why, void *arg)
+{
+    struct ranks *r = arg;
+    FREE_AUTO char *text = xasprintf("its spawner is gone: %s", why);
+
+    log_error("the spawner is gone, and with it all ranks here: %s", why);
+    remove_path(r->env->session_dir, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS | REMOVE_JOBS,
+                &(struct remove_rules){0});
+    host_enter(r->env);
+    core_fail(r->core, text);
+    host_drain(r->env);
+}
+
+const struct odls_upcalls ranks_odls_upcalls = {.on_started = on_started,
+                                                .on_failed = on_failed,
+                                                .on_output = on_output,
+                                                .on_held = on_held,
+                                                .on_exited = on_exited,
+                                                .on_stdin_room = on_stdin_room,
+                                                .on_cleaned = on_removed,
+                                                .on_spawner_lost = on_spawner_lost,
+                                                .on_left_open = on_left_open,
+                                                .on_ready = on_ready};
+
+/* --- of dvm/protocol/stage */
+
+static void on_room(uint32_t client, uint64_t total, void *arg)
+{
+    struct ranks *r = arg;
+
+    if (!reader_room(r, client, total))
+        r->io.files_room(client, total, r->io.arg);
+}
+
+static void on_write(const char *nspace, const void *piece, size_t len, void *arg)
+{
+    writer_feed(arg, nspace, piece, len);
+}
+
+const struct stage_io ranks_stage_io = {.room = on_room, .write = on_write};

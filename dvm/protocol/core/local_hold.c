@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks on this daemon that stop for a debugger: the head hears when all that are to have stopped,
+ * and when none is stopped any more; it says when they go on. */
+#include "dvm/protocol/core/local_private.h"
+
+/* A rank that is over before it has stopped is not waited for. */
+static void settle_stop(struct core *c, struct local_job *j, struct local_rank *r)
+{
+    if (r->stops && local_rank_mark(j, r, MARK_SETTLED))
+        local_tell_held(c, j);
+}
+
+static void continue_ranks(struct core *c, const struct local_job *j, uint32_t rank)
+{
+    struct out_act *act = out_add(&c->out, OUT_CONTINUE);
+
+    act->a = xstrdup(j->launch->nspace);
+    act->rank = rank;
+}
+
+void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before)
+{
+    if (!j->stop.nstop)
+        return;
+    if (r->state == PROC_READY_FOR_DEBUG && before != r->state) {
+        j->stop.nheld++;
+        settle_stop(c, j, r);
+        if (j->stop.released)
+            continue_ranks(c, j, r->rank);
+    } else if (before == PROC_READY_FOR_DEBUG && r->state != before) {
+        if (--j->stop.nheld == 0 && j->stop.told)
+            local_tell_held(c, j);
+    }
+    if (r->state >= PROC_TERMINATED)
+        settle_stop(c, j, r);
+}
+
+/* Of a rank that has stopped at its exec the spawner tells when it goes on; the others wait for an
+ * event that they now get, inside PMIx. */
+static void let_rank_go(struct core *c, struct local_job *j, struct local_rank *r)
+{
+    int before = r->state;
+
+    if (before != PROC_READY_FOR_DEBUG || j->launch->spec.stop == JOB_STOP_EXEC)
+        return;
+    if (local_rank_step(c, j, r, PROC_EV_GO_ON) == 0 &&
+        local_rank_step(c, j, r, PROC_EV_REGISTER) == 0)
+        local_hold_changed(c, j, r, before);
+}
+
+void local_continue(struct core *c, const struct msg *m)
+{
+    struct local_job *j = local_find(c, m->nspace);
+    bool all = m->rank == JOB_RANK_ALL;
+
+    if (!j || !j->stop.nstop || (!all && m->rank >= j->launch->nranks))
+        return;
+    continue_ranks(c, j, m->rank);
+    j->stop.released |= all;
+    for (uint32_t i = 0; i < j->nlocal; i++) {
+        if (all || m->rank == j->ranks[i].rank)
+            let_rank_go(c, j, &j->ranks[i]);
+    }
+}
+
+void core_job_continue(struct core *c, const char *nspace, uint32_t rank)
+{
+    struct msg m = {.type = MSG_CONTINUE_ASK, .nspace = (char *)nspace, .rank = rank};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    core_settle(c);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ranks of one job on this daemon, shared by local*.c only. */
+#ifndef DVM_CORE_LOCAL_PRIVATE_H
+#define DVM_CORE_LOCAL_PRIVATE_H
+
+#include "dvm/protocol/core/core_private.h"
+
+/* What a rank here has come to, whichever came first. */
+enum local_mark {
+    MARK_READY,      /* the spawner could start it */
+    MARK_ATTEMPTED,  /* it runs, or was not started: the report of its start is there */
+    MARK_REGISTERED, /* it has called PMIx_Init */
+    MARK_SETTLED,    /* it was to stop for a debugger, and has stopped once, or is over */
+    MARK_FAILED,     /* it was not started */
+    MARK_OVER,       /* reaped and its output ended, or not started */
+    MARKS
+};
+
+struct local_rank {
+    uint32_t rank;
+    int state;       /* enum proc_state, changed by step_rank() alone */
+    int wait_status; /* once it has ended */
+    uint8_t how;     /* enum rank_how */
+    uint8_t early;   /* what PMIx has told before the spawner: bits 1 << core_proc_event */
+    uint8_t marks;   /* bits 1 << local_mark */
+    bool stops;      /* for a debugger */
+    int value;       /* its pid; of one that was not started: errno */
+    char *text;      /* what could not be done for it, "" : nothing failed */
+};
+
+struct local_stop { /* of ranks that are to stop for a debugger */
+    uint32_t nstop; /* that are to */
+    uint32_t nheld; /* that are stopped now */
+    bool told;      /* the head knows that all have stopped */
+    bool released;  /* none is to stop any more */
+};
+
+struct local_job {
+    const struct job_launch *launch; /* shared */
+    int state;                       /* enum ranks_state, changed by local_event() alone */
+    bool former;                     /* the job is over for the head: nobody is told of its ranks */
+    uint32_t nlocal;
+    struct local_rank *ranks; /* [nlocal], by rank */
+    uint32_t nmarked[MARKS];  /* how many of them have the mark */
+    struct local_stop stop;
+    uint64_t output_end; /* number of the message that ended its output */
+    struct local_job *next, *prev;
+};
+
+/* What an event carries for its action. */
+struct local_cause {
+    int errnum;
+    const char *what; /* could not be done */
+    int64_t grace_ms; /* between SIGTERM and SIGKILL */
+};
+
+/* local.c */
+/* The one setter of a job's state: takes the step of the table, then its action. */
+void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
+                 const struct local_cause *cause);
+/* A job that the head knows; the other one finds those too that are over for it. */
+struct local_job *local_find(const struct core *c, const char *nspace);
+struct local_job *local_find_any(const struct core *c, const char *nspace);
+/* local_rank.c */
+void local_rank_fail_all(struct core *c, struct local_job *j, const struct local_cause *cause);
+int local_rank_step(struct core *c, struct local_job *j, struct local_rank *r, enum proc_event ev);
+/* True if the mark is new and now all ranks of the job here have it. */
+bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark mark);
+/* local_hold.c: the rank's state was `before` */
+void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before);
+/* local_report.c: what the head is told */
+void local_tell_head(struct core *c, const struct local_job *j, const struct msg *m);
+void local_tell_ready(struct core *c, const struct local_job *j, const struct local_cause *failed);
+void local_tell_starts(struct core *c, const struct local_job *j);
+/* The start of one rank, if that of all is not told yet. */
+void local_tell_start(struct core *c, const struct local_job *j, const struct local_rank *r);
+void local_tell_registered(struct core *c, const struct local_job *j);
+void local_tell_exit(struct core *c, const struct local_job *j, const struct local_rank *r);
+void local_tell_held(struct core *c, struct local_job *j);
+void local_tell_gone(struct core *c, const struct local_job *j);
+/* Its end of output goes to the daemon of its submitter. */
+void local_end_output(struct core *c, struct local_job *j);
+bool local_output_arrived(struct core *c, const struct local_job *j);
+
+#endif

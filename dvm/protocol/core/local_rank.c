@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One rank on this daemon: the state of its process by proc_fsm, and what its job makes of it.
+ * Marks count how far the ranks of a job have come; the last one of them moves the job on. */
+#include "dvm/protocol/core/local_private.h"
+
+#include "base/log/log.h"
+
+#include <stdlib.h>
+
+static struct local_rank *find_rank(const struct local_job *j, uint32_t rank)
+{
+    uint32_t low = 0, high = j->nlocal;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (j->ranks[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < j->nlocal && j->ranks[low].rank == rank ? &j->ranks[low] : NULL;
+}
+
+int local_rank_step(struct core *c, struct local_job *j, struct local_rank *r, enum proc_event ev)
+{
+    struct err err = {0};
+
+    if (fsm_step(&proc_fsm, &r->state, (int)ev, NULL, &err) == 0)
+        return 0;
+    out_log(&c->out, LOG_LEVEL_WARN, "job %s rank %u: %s", j->launch->nspace, r->rank, err.msg);
+    return -1;
+}
+
+bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark mark)
+{
+    if (r->marks & 1u << mark)
+        return false;
+    r->marks |= (uint8_t)(1u << mark);
+    return ++j->nmarked[mark] == (mark == MARK_SETTLED ? j->stop.nstop : j->nlocal);
+}
+
+static void take_ready(struct core *c, struct local_job *j, struct local_rank *r)
+{
+    if (local_rank_mark(j, r, MARK_READY))
+        local_event(c, j, job_launch_waits(j->launch) ? RANKS_EV_READY : RANKS_EV_READY_ALONE,
+                    NULL);
+}
+
+/* Starts are told together, a failure at once: of others that wait with it nothing comes before the
+ * head ends them. */
+static void take_attempt(struct core *c, struct local_job *j, struct local_rank *r, bool failed,
+                         const struct local_cause *of)
+{
+    bool first_failed = failed && j->nmarked[MARK_FAILED] == 0;
+    bool first = j->nmarked[MARK_ATTEMPTED] == 0;
+    bool all;
+
+    r->value = of->errnum;
+    free(r->text);
+    r->text = xstrdup(of->what ? of->what : "");
+    if (failed)
+        local_rank_mark(j, r, MARK_FAILED);
+    all = local_rank_mark(j, r, MARK_ATTEMPTED);
+    if (all || first_failed)
+        local_tell_starts(c, j);
+    if (first && !failed)
+        local_event(c, j, RANKS_EV_RUN, NULL);
+}
+
+static void take_over(struct core *c, struct local_job *j, struct local_rank *r)
+{
+    if (local_rank_mark(j, r, MARK_OVER))
+        local_event(c, j, RANKS_EV_ALL_OVER, NULL);
+}
+
+static void take_registered(struct core *c, struct local_job *j, struct local_rank *r)
+{
+    if (local_rank_mark(j, r, MARK_REGISTERED))
+        local_tell_registered(c, j);
+}
+
+/* The head names the process of a rank that has failed, so it hears of its start first. */
+static void take_end(struct core *c, struct local_job *j, struct local_rank *r)
+{
+    if (r->wait_status != 0)
+        local_tell_start(c, j, r);
+    local_tell_exit(c, j, r);
+    take_over(c, j, r);
+}
+
+/* `of`: pid or errno, and what could not be done; of WAITPID the wait status. */
+static void take_event(struct core *c, struct local_job *j, struct local_rank *r,
+                       enum core_proc_event ev, const struct local_cause *of)
+{
+    static const enum proc_event events[] = {
+        [CORE_PROC_RUNNING] = PROC_EV_RUN,         [CORE_PROC_FAILED] = PROC_EV_FAIL,
+        [CORE_PROC_REGISTERED] = PROC_EV_REGISTER, [CORE_PROC_IOF_COMPLETE] = PROC_EV_IOF,
+        [CORE_PROC_WAITPID] = PROC_EV_WAITPID,     [CORE_PROC_HELD] = PROC_EV_HOLD,
+        [CORE_PROC_GOES_ON] = PROC_EV_GO_ON};
+    int before = r->state;
+
+    if (local_rank_step(c, j, r, events[ev]) < 0)
+        return;
+    if (ev == CORE_PROC_WAITPID)
+        r->wait_status = of->errnum;
+    if (ev == CORE_PROC_RUNNING || ev == CORE_PROC_FAILED)
+        take_attempt(c, j, r, ev == CORE_PROC_FAILED, of);
+    if (ev == CORE_PROC_REGISTERED && before == PROC_RUNNING)
+        take_registered(c, j, r);
+    local_hold_changed(c, j, r, before);
+    if (r->state == PROC_TERMINATED)
+        take_end(c, j, r);
+    else if (ev == CORE_PROC_FAILED)
+        take_over(c, j, r);
+}
+
+void local_rank_fail_all(struct core *c, struct local_job *j, const struct local_cause *cause)
+{
+    for (uint32_t i = 0; i < j->nlocal; i++) {
+        if (j->ranks[i].state == PROC_INIT)
+            take_event(c, j, &j->ranks[i], CORE_PROC_FAILED, cause);
+    }
+}
+
+/* The spawner's report that a rank runs may come after what the rank itself has said to PMIx. */
+static void catch_up(struct core *c, struct local_job *j, struct local_rank *r)
+{
+    static const struct local_cause none = {0};
+    uint8_t early = r->early;
+
+    r->early = 0;
+    if (early & 1u << CORE_PROC_REGISTERED)
+        take_event(c, j, r, CORE_PROC_REGISTERED, &none);
+    if (early & 1u << CORE_PROC_HELD)
+        take_event(c, j, r, CORE_PROC_HELD, &none);
+}
+
+void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
+               int value, const char *text)
+{
+    struct local_job *j = local_find_any(c, nspace);
+    struct local_rank *r = j ? find_rank(j, rank) : NULL;
+    struct local_cause of = {.errnum = value, .what = text};
+
+    if (!r || (ev == CORE_PROC_HELD && !j->stop.nstop)) /* nobody has asked for it */
+        return;
+    if (ev == CORE_PROC_READY) {
+        take_ready(c, j, r);
+    } else if (r->state == PROC_INIT && (ev == CORE_PROC_REGISTERED || ev == CORE_PROC_HELD)) {
+        r->early |= (uint8_t)(1u << ev);
+    } else {
+        take_event(c, j, r, ev, &of);
+        if (ev == CORE_PROC_RUNNING)
+            catch_up(c, j, r);
+    }
+    core_settle(c);
+}
+
+void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait_status,
+                     enum rank_how how)
+{
+    struct local_job *j = local_find_any(c, nspace);
+    struct local_rank *r = j ? find_rank(j, rank) : NULL;
+
+    if (r)
+        r->how = (uint8_t)how;
+    core_proc(c, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
+}
+
+void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
+{
+    struct msg m = {.type = MSG_ABORT,
+                    .nspace = (char *)nspace,
+                    .rank = rank,
+                    .number = code,
+                    .text = (char *)(text ? text : "")};
+    const struct local_job *j = local_find(c, nspace);
+    const struct local_rank *r = j ? find_rank(j, rank) : NULL;
+
+    if (r)
+        local_tell_start(c, j, r);
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    core_settle(c);
+}
+
+void core_job_signal(struct core *c, const char *nspace, int signum)
+{
+    struct msg m = {.type = MSG_SIGNAL, .nspace = (char *)nspace, .number = signum};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    core_settle(c);
+}

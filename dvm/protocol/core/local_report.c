@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the head, and the daemon of a job's submitter, are told of the ranks here. */
+#include "dvm/protocol/core/local_private.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+void local_tell_head(struct core *c, const struct local_job *j, const struct msg *m)
+{
+    if (!j->former)
+        core_send(c, VPID_HEAD, CLASS_LAUNCH, m);
+}
+
+void local_tell_ready(struct core *c, const struct local_job *j, const struct local_cause *failed)
+{
+    struct msg m = {.type = MSG_STAGED, .nspace = j->launch->nspace, .text = (char *)""};
+
+    if (failed) {
+        m.number = failed->errnum;
+        m.text = (char *)(failed->what ? failed->what : "");
+    }
+    local_tell_head(c, j, &m);
+}
+
+static struct msg_rank start_of(const struct local_rank *r)
+{
+    bool failed = r->marks & 1u << MARK_FAILED;
+
+    return (struct msg_rank){r->rank, failed, RANK_PLAIN, r->value, r->text};
+}
+
+void local_tell_starts(struct core *c, const struct local_job *j)
+{
+    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)j->nlocal + 1, sizeof *ranks);
+    struct msg m = {.type = MSG_LAUNCHED, .nspace = j->launch->nspace, .ranks = ranks};
+
+    for (uint32_t i = 0; i < j->nlocal; i++) {
+        if (j->ranks[i].marks & 1u << MARK_ATTEMPTED)
+            ranks[m.nranks++] = start_of(&j->ranks[i]);
+    }
+    local_tell_head(c, j, &m);
+}
+
+void local_tell_start(struct core *c, const struct local_job *j, const struct local_rank *r)
+{
+    struct msg_rank start = start_of(r);
+    struct msg m = {
+        .type = MSG_LAUNCHED, .nspace = j->launch->nspace, .nranks = 1, .ranks = &start};
+
+    if (j->nmarked[MARK_ATTEMPTED] < j->nlocal && r->marks & 1u << MARK_ATTEMPTED)
+        local_tell_head(c, j, &m);
+}
+
+void local_tell_registered(struct core *c, const struct local_job *j)
+{
+    struct msg m = {.type = MSG_REGISTERED, .nspace = j->launch->nspace};
+
+    local_tell_head(c, j, &m);
+}
+
+static struct msg_rank end_of(const struct local_rank *r)
+{
+    return (struct msg_rank){r->rank, false, r->how, r->wait_status, ""};
+}
+
+void local_tell_exit(struct core *c, const struct local_job *j, const struct local_rank *r)
+{
+    struct msg_rank end = end_of(r);
+    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .nranks = 1, .ranks = &end};
+
+    local_tell_head(c, j, &m);
+}
+
+static void tell_exits(struct core *c, const struct local_job *j)
+{
+    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)j->nlocal + 1, sizeof *ranks);
+    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .ranks = ranks};
+
+    for (uint32_t i = 0; i < j->nlocal; i++) {
+        if (j->ranks[i].state == PROC_TERMINATED)
+            ranks[m.nranks++] = end_of(&j->ranks[i]);
+    }
+    if (m.nranks)
+        local_tell_head(c, j, &m);
+}
+
+void local_tell_held(struct core *c, struct local_job *j)
+{
+    struct msg m = {.type = MSG_HELD, .nspace = j->launch->nspace, .number = j->stop.nheld};
+
+    j->stop.told = true;
+    local_tell_head(c, j, &m);
+}
+
+/* Output that goes to the head itself for a client of this very job: there the end of the output is
+ * known to have come, and the report of the job's end may overtake it. */
+static bool head_orders(const struct local_job *j)
+{
+    return j->launch->home_vpid == VPID_HEAD && j->launch->spec.parent_nspace[0] == '\0';
+}
+
+void local_end_output(struct core *c, struct local_job *j)
+{
+    const struct job_launch *l = j->launch;
+    struct msg end = {.type = MSG_IOF_END, .nspace = l->nspace, .client = l->home_client};
+
+    if (j->former)
+        return;
+    if (members_live(&c->members, l->home_vpid))
+        core_send(c, l->home_vpid, CLASS_BULK, &end);
+    j->output_end = rml_sent(&c->rml, l->home_vpid, CLASS_BULK);
+}
+
+bool local_output_arrived(struct core *c, const struct local_job *j)
+{
+    return head_orders(j) || rml_arrived(&c->rml, j->launch->home_vpid, CLASS_BULK, j->output_end);
+}
+
+void local_tell_gone(struct core *c, const struct local_job *j)
+{
+    struct msg m = {.type = MSG_LOCAL_GONE,
+                    .nspace = j->launch->nspace,
+                    .number = head_orders(j),
+                    .client = j->launch->home_client};
+
+    local_tell_head(c, j, &m);
+}
+
+static void tell_job(struct core *c, struct local_job *j)
+{
+    struct msg job = {.type = MSG_LOCAL_JOB, .launch = *j->launch};
+
+    local_tell_head(c, j, &job);
+    if (j->nmarked[MARK_READY] == j->nlocal && job_launch_waits(j->launch))
+        local_tell_ready(c, j, NULL);
+    if (j->nmarked[MARK_ATTEMPTED])
+        local_tell_starts(c, j);
+    tell_exits(c, j);
+    if (j->nmarked[MARK_REGISTERED] == j->nlocal)
+        local_tell_registered(c, j);
+    if (j->stop.told)
+        local_tell_held(c, j);
+    if (j->state == RANKS_GONE)
+        local_tell_gone(c, j);
+}
+
+/* All that a head would need of this daemon that knows nothing yet. A head that has had it before
+ * counts nothing twice. */
+void local_tell_all(struct core *c)
+{
+    struct msg report = {
+        .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};
+    struct local_job *j;
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &report);
+    DL_FOREACH(c->jobs, j)
+    {
+        if (!j->former)
+            tell_job(c, j);
+    }
+}
