@@ -38,15 +38,16 @@ struct program {
 static void print_usage(FILE *out)
 {
     fputs("Usage: dvm-operator [options]\n"
-          "  --kubeconfig FILE         access by this file (default: the pod's service account)\n"
+          "  --kubeconfig FILE         how to reach the API server (default: the pod's service "
+          "account)\n"
           "  --context NAME            context of that file (default: its current one)\n"
-          "  --namespace NS            work in this namespace (default: that of the access)\n"
+          "  --namespace NS            work in this namespace (default: that of the kubeconfig)\n"
           "  --all-namespaces          work in all namespaces\n"
           "  --metrics-addr ADDR:PORT  /metrics, /healthz and /readyz (default 0.0.0.0:8080; \"\": "
           "none)\n"
           "  --daemon-image IMAGE      for resources without spec.image (default " DEFAULT_IMAGE
           ")\n"
-          "  --head-connect NAME=ADDR:PORT  reach a head there and not by its Service (tests); "
+          "  --head-connect NAME=ADDR:PORT  connect to a head there, not by its Service (tests); "
           "NAME is\n"
           "                            NAMESPACE/NAME or NAME; may be given several times\n"
           "  --log-level LEVEL         error, warn, info (default) or debug\n"
@@ -137,7 +138,7 @@ static void on_signal(int signum, void *arg)
 {
     struct program *p = arg;
 
-    log_info("ending on signal %d", signum);
+    log_info("received signal %d, the program ends", signum);
     loop_stop(p->loop);
 }
 
@@ -204,7 +205,7 @@ static void raise_limits(void)
         return;
     l.rlim_cur = l.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &l))
-        log_warn("the limit of open files stays as it is");
+        log_warn("the limit of open files cannot be raised");
 }
 
 static int open_all(struct program *p, const struct flags *f, struct err *err)

@@ -129,7 +129,8 @@ static void note_loss(struct cache *c, const char *why)
 {
     c->connected = false;
     if (!c->lost_told)
-        log_warn("lost the API server, trying again: %s path=%s", why, c->path);
+        log_warn("the connection to the API server is lost and will be retried: %s path=%s", why,
+                 c->path);
     c->lost_told = true;
 }
 
@@ -137,7 +138,7 @@ static void note_success(struct cache *c)
 {
     c->connected = true;
     if (c->lost_told)
-        log_info("found the API server again path=%s", c->path);
+        log_info("the connection to the API server works again path=%s", c->path);
     c->lost_told = false;
 }
 
@@ -195,7 +196,7 @@ static void on_list(int status, const json_t *body, const struct err *err, void 
          * list begins with its first page. */
         set_text(&c->list_version, NULL);
         set_text(&c->token, NULL);
-        note_loss(c, err->msg[0] ? err->msg : "what it has answered is no list");
+        note_loss(c, err->msg[0] ? err->msg : "the answer is not a list");
         try_later(c);
         return;
     }
@@ -301,7 +302,7 @@ struct cache *cache_create(struct loop *loop, struct kube *kube, const struct ca
                            struct err *err)
 {
     if (opts->path[0] != '/' || strchr(opts->path, '?')) {
-        err_set(err, "%s is no path of a collection", opts->path);
+        err_set(err, "%s is not the path of a collection", opts->path);
         return NULL;
     }
     struct cache *c = xcalloc(1, sizeof(*c));

@@ -114,7 +114,7 @@ static int take_event(struct dvm_client *c, const json_t *o, struct api_event *e
     if (!incarnation || strlen(incarnation) >= sizeof(c->incarnation) || number == 0)
         return err_set(err, "an event has no incarnation or number");
     if (c->number > 0 && strcmp(incarnation, c->incarnation) != 0)
-        return err_set(err, "the head has become another one within the stream");
+        return err_set(err, "the incarnation of the head changed within the stream");
     if (c->number > 0 && number <= c->number)
         return 0;
     if (c->number > 0 && number != c->number + 1)
@@ -141,7 +141,7 @@ static void on_line(char *line, size_t len, void *arg)
     if (len == 0)
         return;
     json_t *o = json_loadb(line, len, 0, &jerr);
-    int rc = o ? take_event(c, o, &e, &err) : err_set(&err, "an event is no JSON: %s", jerr.text);
+    int rc = o ? take_event(c, o, &e, &err) : err_set(&err, "an event is not JSON: %s", jerr.text);
     json_decref(o);
     if (rc < 0)
         start_over(c, err.msg);
@@ -168,7 +168,7 @@ static json_t *answer_of(const char *name, const struct http_answer *a, int *sta
     else if (a->status >= 400)
         err_code(err, a->status, "%s: HTTP status %d", name, a->status);
     else if (!json_is_object(o))
-        err_set(err, "%s: the answer is no JSON object", name);
+        err_set(err, "%s: the answer is not a JSON object", name);
     if (a->status < 400 && err->msg[0])
         *status = 0;
     if (json_is_object(o))
@@ -185,7 +185,7 @@ static void on_stream_end(const struct http_answer *a, void *arg)
 
     c->stream = NULL;
     if (c->up && status)
-        err_set(&err, "the head has ended the stream");
+        err_set(&err, "the head ended the stream");
     else
         json_decref(answer_of("GET /v1/events", a, &status, &err));
     if (status == 410)
@@ -264,7 +264,7 @@ static int send_request(struct dvm_client *c, const char *method, const char *pa
 
     json_decref(body);
     if (c->nasks >= ASKS_MAX)
-        return err_set(err, "%s %s: %d requests have no answer yet", method, path, ASKS_MAX);
+        return err_set(err, "%s %s: %d requests are not answered yet", method, path, ASKS_MAX);
     struct http_peer peer = peer_of(c);
     struct ask *a = xcalloc(1, sizeof(*a));
     struct http_call_opts o = {.method = method,

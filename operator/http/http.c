@@ -249,7 +249,7 @@ static void on_call_timeout(void *arg)
     enter_callback(h);
     c->pinned = true;
     if (c->accepted)
-        snprintf(c->why, sizeof(c->why), "nothing came for %" PRIu64 " ms", c->opts.silence_ms);
+        snprintf(c->why, sizeof(c->why), "no byte arrived for %" PRIu64 " ms", c->opts.silence_ms);
     else
         snprintf(c->why, sizeof(c->why), "no answer within %" PRIu64 " ms", c->opts.timeout_ms);
     call_end(c, 0, c->why);

@@ -133,7 +133,7 @@ static int set_server(struct kube_config *c, const char *server, const char *tls
         rc = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
     if (rc || !is_web(scheme) || !curl_url_get(url, CURLUPART_QUERY, &query, 0)) {
         curl_url_cleanup(url);
-        return err_set(err, "server \"%s\" is no address like https://host:port", server);
+        return err_set(err, "server \"%s\" is not an address like https://host:port", server);
     }
     c->server = xstrdup(server);
     size_t len = strlen(c->server);
@@ -158,7 +158,7 @@ static int text_of(const json_t *o, const char *key, const char **out, struct er
     if (!v || json_is_null(v))
         return 0;
     if (!json_is_string(v))
-        return err_set(err, "%s is no text (quote it)", key);
+        return err_set(err, "%s is not a string (put it in quotes)", key);
     if (json_string_length(v) > 0)
         *out = json_string_value(v);
     return 0;
@@ -219,11 +219,11 @@ static int cluster_of(struct kube_config *c, const json_t *o, const char *dir, s
     if (!server)
         return err_set(err, "server is missing");
     if (insecure && !json_is_boolean(insecure) && !json_is_null(insecure))
-        return err_set(err, "insecure-skip-tls-verify is neither true nor false");
+        return err_set(err, "insecure-skip-tls-verify must be true or false");
     c->insecure = json_is_true(insecure);
     if (c->insecure && c->ca.text)
-        return err_set(err,
-                       "insecure-skip-tls-verify and a certificate-authority exclude each other");
+        return err_set(
+            err, "insecure-skip-tls-verify and certificate-authority cannot be given together");
     c->proxy = proxy ? xstrdup(proxy) : NULL;
     return set_server(c, server, tls_name, err);
 }
@@ -249,7 +249,7 @@ static int user_of(struct kube_config *c, const json_t *o, const char *dir, stru
         text_of(o, "token", &token, err) < 0 || text_of(o, "tokenFile", &token_file, err) < 0)
         return -1;
     if (!c->cert.text != !c->key.text)
-        return err_set(err, "client-certificate and client-key go together");
+        return err_set(err, "client-certificate and client-key must be given together");
     c->token.text = token ? xstrdup(token) : NULL;
     if (!token_file)
         return 0;
@@ -295,7 +295,7 @@ static char *default_path(struct err *err)
     const char *path = getenv("KUBECONFIG"), *home = getenv("HOME");
 
     if (path && strchr(path, ':')) {
-        err_set(err, "KUBECONFIG names several files, which are not merged here: \"%s\"", path);
+        err_set(err, "KUBECONFIG names several files, and only one can be read: \"%s\"", path);
         return NULL;
     }
     if (path && *path)

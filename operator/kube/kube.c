@@ -169,9 +169,9 @@ static json_t *decode_body(const char *text, size_t len, struct err *err)
     json_t *o = json_loadb(text, len, JSON_ALLOW_NUL, &e);
 
     if (!o)
-        err_set(err, "the answer is no JSON: %s at offset %d", e.text, e.position);
+        err_set(err, "the answer is not JSON: %s at offset %d", e.text, e.position);
     else if (!json_is_object(o))
-        err_set(err, "the answer is no JSON object");
+        err_set(err, "the answer is not a JSON object");
     if (json_is_object(o))
         return o;
     json_decref(o);
@@ -263,8 +263,7 @@ static void refresh_config(struct kube *k)
     bool stale = kube_config_refresh(k->config, loop_now_ms(k->loop), &err) < 0;
 
     if (stale && !k->stale_told)
-        log_warn("cannot renew the access to the API server, going on with the old one: %s",
-                 err.msg);
+        log_warn("cannot read the credentials again, the old ones stay in use: %s", err.msg);
     k->stale_told = stale;
 }
 
@@ -359,16 +358,16 @@ unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_
     int method = method_of(v->method);
 
     if (method < 0 || v->path[0] != '/') {
-        err_set(err, "%s %s is no request", v->method, v->path);
+        err_set(err, "%s %s is not a request", v->method, v->path);
         return 0;
     }
     if (k->stats.waiting >= WAITING_MAX) {
-        err_set(err, "%s %s: %d requests wait already", v->method, v->path, WAITING_MAX);
+        err_set(err, "%s %s: %d requests are waiting already", v->method, v->path, WAITING_MAX);
         return 0;
     }
     char *body = v->body ? json_dumps(v->body, JSON_COMPACT) : NULL;
     if (v->body && !body) {
-        err_set(err, "%s %s: the body can't be encoded", v->method, v->path);
+        err_set(err, "%s %s: the body cannot be encoded", v->method, v->path);
         return 0;
     }
     struct request *r = request_create(k, (enum kube_method)method, v->path);
@@ -396,7 +395,7 @@ unsigned long kube_watch(struct kube *k, const char *path,
 {
     if (path[0] != '/' || k->stats.watches_open >= WATCHES_MAX) {
         err_set(err, "WATCH %s: %s", path,
-                path[0] != '/' ? "is no request" : "too many watches are open");
+                path[0] != '/' ? "is not a request" : "too many watches are open");
         return 0;
     }
     struct request *r = request_create(k, KUBE_WATCH, path);

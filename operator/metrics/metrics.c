@@ -68,10 +68,10 @@ static void put_reconciles(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_reconciles_total";
 
-    put_family(b, name, "counter", "Reconciles that have ended, by result.");
+    put_family(b, name, "counter", "Passes over clusters that have ended, by result.");
     put_text(b, "%s{result=\"ok\"} %" PRIu64 "\n", name, m->reconciles[1]);
     put_text(b, "%s{result=\"error\"} %" PRIu64 "\n", name, m->reconciles[0]);
-    put_family(b, "dvm_operator_reconcile_seconds", "summary", "Time that reconciles took.");
+    put_family(b, "dvm_operator_reconcile_seconds", "summary", "Duration of the passes.");
     put_text(b, "dvm_operator_reconcile_seconds_sum %" PRIu64 ".%03u\n", m->reconcile_ms / 1000,
              (unsigned)(m->reconcile_ms % 1000));
     put_text(b, "dvm_operator_reconcile_seconds_count %" PRIu64 "\n",
@@ -98,11 +98,11 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
                "Collections that had to be listed again.", s->kube.relists);
     put_single(b, "dvm_operator_kube_watches", "gauge", "Watch streams that are open.",
                s->kube.watches_open);
-    put_single(b, "dvm_operator_kube_requests_running", "gauge", "Requests under way.",
+    put_single(b, "dvm_operator_kube_requests_running", "gauge", "Requests that run.",
                s->kube.running);
     put_single(b, "dvm_operator_kube_requests_waiting", "gauge", "Requests that wait their turn.",
                s->kube.waiting);
-    put_single(b, "dvm_operator_queue_depth", "gauge", "Clusters that wait to be reconciled.",
+    put_single(b, "dvm_operator_queue_depth", "gauge", "Clusters that wait for a pass.",
                s->queue_depth);
 }
 
@@ -110,7 +110,7 @@ static void put_campaigns(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_campaigns_total";
 
-    put_family(b, name, "counter", "Campaigns put to heads, by what became of them.");
+    put_family(b, name, "counter", "Campaigns of the operator, by outcome.");
     for (int i = 0; i < METRICS_OUTCOMES; i++)
         put_text(b, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, OUTCOMES[i], m->campaigns[i]);
 }
@@ -120,7 +120,8 @@ static void put_clusters(struct buf *b, const struct metrics *m)
     const char *name = "dvm_operator_cluster_members";
     const struct cluster *c;
 
-    put_family(b, name, "gauge", "Members of a cluster: wanted, aimed at, existing, wired.");
+    put_family(b, name, "gauge",
+               "Members of a cluster: in the spec, worked towards, existing, wired.");
     for (c = m->clusters; c; c = c->hh.next) {
         put_text(b, "%s{%s,kind=\"spec\"} %" PRIu32 "\n", name, c->labels, c->sizes.spec);
         put_text(b, "%s{%s,kind=\"desired\"} %" PRIu32 "\n", name, c->labels, c->sizes.desired);

@@ -34,7 +34,7 @@ static int time_field(const json_t *o, const char *path, int64_t *out, struct er
     if (field_str(o, path, 64, &text, err))
         return -1;
     if (text && timestamp_parse(text, out))
-        return err_set(err, "%s is no time: \"%s\"", path, text);
+        return err_set(err, "%s is not a time: \"%s\"", path, text);
     return 0;
 }
 
@@ -53,7 +53,7 @@ static int decode_targets(const json_t *o, struct cluster_campaign *c, struct er
         json_int_t n = json_integer_value(v);
 
         if (!json_is_integer(v) || n < 1 || n > API_TARGETS_MAX)
-            return err_set(err, "targets[%zu] is no vpid of a member", i);
+            return err_set(err, "targets[%zu] is not the vpid of a member", i);
         if (i > 0 && n != (json_int_t)c->last + 1)
             return err_set(err, "targets[%zu] is %d, expected %u", i, (int)n, c->last + 1);
         if (i == 0)

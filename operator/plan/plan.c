@@ -87,7 +87,7 @@ static bool shrink_refused(struct draft *d)
     if (strcmp(f->reason, "SequenceTooOld") == 0 || strcmp(f->reason, "IdReused") == 0)
         plan_open_campaign(d, CLUSTER_SHRINK, c->first, c->last);
     else if (strcmp(f->reason, "UnknownVpid") == 0 && targets_out(d->in->head.view, c))
-        plan_complete(d, "nothing was left to remove in the head's present life");
+        plan_complete(d, "the targets are unknown to the present incarnation of the head");
     else
         plan_close_campaign(d, CLUSTER_REJECTED, f->message);
     return true;
@@ -109,7 +109,7 @@ static void shrink_ask(struct draft *d)
         return;
     if (!plan_known(d, c->id)) {
         if (unwanted)
-            plan_close_campaign(d, CLUSTER_CANCELLED, "the head had not begun it");
+            plan_close_campaign(d, CLUSTER_CANCELLED, "the head had not started the campaign");
         else
             plan_add(d, PLAN_PUT_CAMPAIGN)->id = c->id;
         return;
@@ -141,7 +141,8 @@ static void shrink_step(struct draft *d)
     if (d->in->head.link == PLAN_LINK_UP)
         shrink_ask(d);
     else if (plan_deadline_passed(d))
-        plan_complete(d, "the head could not be asked until spec.drain.deadlineSeconds had passed");
+        plan_complete(d,
+                      "the head could not be reached until spec.drain.deadlineSeconds had passed");
     else
         d->p->blocked = PLAN_BLOCK_HEAD;
 }

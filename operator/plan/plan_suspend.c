@@ -48,11 +48,11 @@ static void await_end(struct draft *d)
     int64_t end = c->accepted_ms + shutdown_deadline_s(&c->drain) * 1000 + PLAN_SHUTDOWN_SLACK_MS;
 
     if (h->link == PLAN_LINK_UP && strcmp(h->view->incarnation, c->incarnation) != 0)
-        plan_complete(d, "the head's life has ended");
+        plan_complete(d, "another incarnation of the head answers");
     else if (h->link != PLAN_LINK_UP && !head_runs(d))
         plan_complete(d, "the head has ended");
     else if (d->in->now_ms >= end)
-        plan_complete(d, "the head did not end within its time");
+        plan_complete(d, "the head did not end by its deadline");
     else
         plan_again(d, end - d->in->now_ms);
 }
@@ -72,8 +72,8 @@ static void ask_to_end(struct draft *d)
     }
     if (h->link != PLAN_LINK_UP) {
         if (plan_deadline_passed(d))
-            plan_complete(d, "the head could not be asked until spec.drain.deadlineSeconds had "
-                             "passed");
+            plan_complete(
+                d, "the head could not be reached until spec.drain.deadlineSeconds had passed");
         else
             d->p->blocked = PLAN_BLOCK_HEAD;
         return;

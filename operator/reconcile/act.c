@@ -73,7 +73,7 @@ static void put_campaign(struct run *run)
     cluster_campaign_request(&run->plan->record.campaign, &body);
     int rc = head_client(run) ? dvm_client_put_campaign(head_client(run), run->action->id, &body,
                                                         on_campaign, run, &err)
-                              : err_set(&err, "the head is not followed");
+                              : err_set(&err, "there is no connection to the head");
     api_campaign_request_free(&body);
     if (rc)
         give_up(run, "putting the campaign", err.msg);
@@ -134,7 +134,7 @@ static void put_size(struct run *run)
                          .limits = run->plan->record.size_limits};
 
     if (!head_client(run))
-        give_up(run, "putting the size", "the head is not followed");
+        give_up(run, "putting the size", "there is no connection to the head");
     else if (dvm_client_put_size(head_client(run), &s, on_size, run, &err))
         give_up(run, "putting the size", err.msg);
 }
@@ -156,7 +156,7 @@ static void put_shutdown(struct run *run)
     struct api_shutdown s = {.deadline_s = run->action->deadline_s};
 
     if (!head_client(run))
-        give_up(run, "ending the DVM", "the head is not followed");
+        give_up(run, "ending the DVM", "there is no connection to the head");
     else if (dvm_client_put_shutdown(head_client(run), &s, on_shutdown, run, &err))
         give_up(run, "ending the DVM", err.msg);
 }
@@ -166,7 +166,7 @@ static void cancel_campaign(struct run *run)
     struct err err = {0};
 
     if (!head_client(run))
-        give_up(run, "cancelling the campaign", "the head is not followed");
+        give_up(run, "cancelling the campaign", "there is no connection to the head");
     else if (dvm_client_cancel_campaign(head_client(run), run->action->id, on_cancelled, run, &err))
         give_up(run, "cancelling the campaign", err.msg);
 }
@@ -226,7 +226,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
         run->again = run->again || !e->creds_complete;
     } else if (strcmp(trouble->message, e->creds_trouble.message) != 0 ||
                !e->creds_trouble.reason[0]) {
-        log_warn("certificates cluster=%s: %s", e->key, trouble->message);
+        log_warn("secrets cluster=%s: %s", e->key, trouble->message);
         e->creds_trouble = *trouble;
     }
     e->creds_complete = !trouble;

@@ -11,7 +11,7 @@
 static void on_posted(int status, const json_t *body, const struct err *err, void *arg)
 {
     if (status != 201)
-        log_warn("an event could not be posted status=%d: %s", status, err->msg);
+        log_warn("an Event could not be posted status=%d: %s", status, err->msg);
 }
 
 static json_t *event_of(const struct cluster *c, bool warning, const char *reason, const char *note)
@@ -50,6 +50,6 @@ void announce_event(struct reconciler *r, const struct cluster *c, bool warning,
     struct kube_verb v = {.method = "POST", .path = path, .body = body};
 
     if (!kube_request(r->o.kube, &v, on_posted, NULL, &err))
-        log_warn("an event could not be posted cluster=%s/%s: %s", c->ns, c->name, err.msg);
+        log_warn("an Event could not be posted cluster=%s/%s: %s", c->ns, c->name, err.msg);
     json_decref(body);
 }

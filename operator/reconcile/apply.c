@@ -186,7 +186,7 @@ static void on_looked(int status, const json_t *body, const struct err *err, voi
         run->looked = json_incref((json_t *)body);
         probe_template(run);
     } else {
-        log_warn("object is not ours cluster=%s kind=%s name=%s", run->e->key,
+        log_warn("another owner controls the object cluster=%s kind=%s name=%s", run->e->key,
                  objects_kind(run->action->child), meta_text(body, "name"));
         memory_of(run)->foreign_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
         run->in.child[run->action->child].foreign = true;

@@ -116,11 +116,9 @@ static void hand_over(struct credentials_job *j)
         finish_job(j, &own, NULL);
     } else {
         j->at = OPERATOR;
-        fail_job(
-            j, "CertificateInvalid",
-            "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret to have it "
-            "made "
-            "anew.");
+        fail_job(j, "CertificateInvalid",
+                 "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret, and the "
+                 "operator creates it again.");
     }
     credentials_clear(&own);
 }
@@ -130,7 +128,7 @@ static void on_made(int status, const json_t *body, const struct err *err, void 
     struct credentials_job *j = arg;
 
     if (status == 201) {
-        log_info("secret made cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
+        log_info("secret created cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
                  SUFFIX[j->at]);
         j->found[j->at] = json_incref((json_t *)body);
         make_next(j);
@@ -238,11 +236,10 @@ static void make_next(struct credentials_job *j)
     enum credentials_secret next = credentials_next(there);
     j->at = CA;
     if (next == CREDENTIALS_LOST) {
-        fail_job(
-            j, "CertificateMissing",
-            "the authority is gone and certificates are missing. Suspend the DvmCluster, delete "
-            "its "
-            "Secrets and resume it to have all made anew.");
+        fail_job(j, "CertificateMissing",
+                 "the certificate authority is lost and certificates are missing. Suspend the "
+                 "DvmCluster, delete "
+                 "its Secrets and resume it: the operator then creates all of them.");
         return;
     }
     if (next == CREDENTIALS_COMPLETE) {
@@ -258,8 +255,9 @@ static void on_read(int status, const json_t *body, const struct err *err, void 
     struct credentials_job *j = arg;
 
     if (status == 200 && !objects_controlled(body, j->c)) {
-        fail_job(j, "NotOwned",
-                 "it exists and is not controlled by this DvmCluster; it is left alone.");
+        fail_job(
+            j, "NotOwned",
+            "it exists and this DvmCluster does not control it, so the operator does not use it.");
         return;
     }
     if (status != 200 && status != 404) {

@@ -69,5 +69,5 @@ void follow_head(struct run *run)
                               .arg = e};
     e->head = headlink_create(e->r->o.loop, &o, &err);
     if (!e->head)
-        log_error("cannot follow the head cluster=%s: %s", e->key, err.msg);
+        log_error("cannot connect to the head cluster=%s: %s", e->key, err.msg);
 }

@@ -193,7 +193,7 @@ static void on_event(const struct api_event *e, void *arg)
         json_t *copy = api_campaign_encode(&e->campaign);
 
         if (headlink_note_campaign(h, copy, &err))
-            log_warn("event not understood head=%s: %s", h->host, err.msg);
+            log_warn("event malformed head=%s: %s", h->host, err.msg);
         json_decref(copy);
         h->on_change(h->arg);
     }
@@ -208,7 +208,7 @@ static void on_link(bool up, const char *why, void *arg)
     struct headlink *h = arg;
 
     if (up) {
-        log_info("head can be asked head=%s", h->host);
+        log_info("connected to the head head=%s", h->host);
         h->up = true;
         headlink_reread(h);
         return;
@@ -217,7 +217,7 @@ static void on_link(bool up, const char *why, void *arg)
         snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
         return;
     }
-    log_warn("head cannot be asked head=%s: %s", h->host, why ? why : "");
+    log_warn("no connection to the head head=%s: %s", h->host, why ? why : "");
     h->up = false;
     snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
     loop_timer_disarm(h->reread);

@@ -161,7 +161,7 @@ static void on_status_event(bool warning, const char *reason, const char *note, 
 {
     struct run *run = arg;
 
-    log_info("news cluster=%s reason=%s: %s", run->e->key, reason, note);
+    log_info("event cluster=%s reason=%s: %s", run->e->key, reason, note);
     count_campaign(run->e->r, reason);
     announce_event(run->e->r, &run->c, warning, reason, note);
 }
@@ -266,7 +266,7 @@ static void run_begin(struct entry *e, const json_t *object)
     run->on_action_done = finish_action;
     run->begun_ms = loop_now_ms(e->r->o.loop);
     if (cluster_decode(object, &run->c, &err)) {
-        log_error("cannot work on cluster=%s: %s", e->key, err.msg);
+        log_error("cannot decode the DvmCluster cluster=%s: %s", e->key, err.msg);
         run_end(run);
         return;
     }

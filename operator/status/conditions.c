@@ -48,10 +48,9 @@ static char *text_down(const struct facts *f, const char *consequence)
     const struct plan_head *h = &f->in->head;
     FREE_AUTO char *since = timestamp_s(h->down_since_ms);
 
-    return xasprintf(
-        "The head cannot be asked since %s. %s Look at the pod %s-head-0; it goes on by "
-        "itself when the head answers.",
-        since, consequence, f->in->cluster->name);
+    return xasprintf("The head has not answered since %s. %s Look at the pod %s-head-0; the "
+                     "operator continues when the head answers.",
+                     since, consequence, f->in->cluster->name);
 }
 
 static bool one_of(const char *word, const char *const *list)
@@ -78,20 +77,21 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
                                          "RunContainerError", NULL};
 
     if (one_of(pod->waiting, image))
-        *v = condition_of(
-            STATUS_FALSE, "ImagePullFailed",
-            xasprintf("Pod %s: the image \"%s\" cannot be pulled. Correct spec.image, or "
-                      "make the image available; it is tried again by itself.",
-                      pod->name, pod->image ? pod->image : "?"));
+        *v =
+            condition_of(STATUS_FALSE, "ImagePullFailed",
+                         xasprintf("Pod %s: the image \"%s\" cannot be pulled. Correct spec.image, "
+                                   "or make the image available; the kubelet tries again.",
+                                   pod->name, pod->image ? pod->image : "?"));
     else if (one_of(pod->waiting, config))
         *v = condition_of(STATUS_FALSE, "PodCannotStart",
                           xasprintf("Pod %s: %s (%s).", pod->name,
                                     pod->message ? pod->message : "no message", pod->waiting));
     else if (pod->waiting && strcmp(pod->waiting, "CrashLoopBackOff") == 0)
-        *v = condition_of(STATUS_FALSE, "DaemonCrashes",
-                          xasprintf("Pod %s: its daemon ends again and again; kubectl logs %s "
-                                    "--previous says why.",
-                                    pod->name, pod->name));
+        *v = condition_of(
+            STATUS_FALSE, "DaemonCrashes",
+            xasprintf(
+                "Pod %s: the daemon ends repeatedly; kubectl logs %s --previous shows the reason.",
+                pod->name, pod->name));
     else
         return false;
     return true;
@@ -121,8 +121,8 @@ static bool any_foreign(const struct facts *f, struct verdict *v)
         };
         *v =
             condition_of(STATUS_FALSE, "NotOwned",
-                         xasprintf("%s %s%s exists and is not controlled by this DvmCluster; it is "
-                                   "left alone. Delete or rename one of the two.",
+                         xasprintf("%s %s%s exists and this DvmCluster does not control it, so the "
+                                   "operator does not change it. Delete or rename one of the two.",
                                    kinds[i], f->in->cluster->name, head ? "-head" : ""));
         return true;
     }
@@ -132,7 +132,7 @@ static bool any_foreign(const struct facts *f, struct verdict *v)
 static char *text_wired(const struct facts *f)
 {
     if (f->wired > f->p->target)
-        return xasprintf("%u members are wired, %u are wanted.", f->wired, f->p->target);
+        return xasprintf("%u members are wired, %u are required.", f->wired, f->p->target);
     return xasprintf("%u of %u members are wired.", f->wired, f->p->target);
 }
 
@@ -159,7 +159,7 @@ static struct verdict available_down(const struct facts *f)
             STATUS_FALSE, "HeadNotReady",
             xasprintf("The head has not started yet (pod %s-head-0).", f->in->cluster->name));
     return condition_of(STATUS_FALSE, "HeadUnreachable",
-                        text_down(f, "Until it answers no daemon and no pod is removed."));
+                        text_down(f, "No daemon and no pod is removed until it answers."));
 }
 
 struct verdict condition_available(const struct facts *f, bool was_available)
@@ -169,13 +169,14 @@ struct verdict condition_available(const struct facts *f, bool was_available)
     if (f->in->cluster->suspend)
         return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return condition_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+        return condition_of(STATUS_KEEP, "Connecting",
+                            xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_DOWN)
         return available_down(f);
     if (target == 0)
-        return condition_of(STATUS_TRUE, "HeadOnly",
-                            xstrdup("The head takes jobs; they are queued while there are no "
-                                    "members."));
+        return condition_of(
+            STATUS_TRUE, "HeadOnly",
+            xstrdup("The head accepts jobs and queues them, since there are no members."));
     char *count = text_wired(f);
     if (f->wired >= target)
         return condition_of(STATUS_TRUE, "AllMembersWired", count);
@@ -191,22 +192,23 @@ static struct verdict campaign_verdict(const struct facts *f)
 
     if (f->p->blocked == PLAN_BLOCK_HEAD && f->in->head.link == PLAN_LINK_DOWN)
         return condition_of(STATUS_TRUE, "HeadUnreachable",
-                            text_down(f, "Daemons have to leave, and nothing is removed until it "
-                                         "answers or spec.drain.deadlineSeconds, if given, has "
-                                         "passed."));
+                            text_down(f,
+                                      "Members have to leave. No member is removed until the head "
+                                      "answers or spec.drain.deadlineSeconds, if given, has "
+                                      "passed."));
     if (c->kind == CLUSTER_SHUTDOWN)
-        return condition_of(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is being ended."));
+        return condition_of(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is shutting down."));
     if (c->phase == CLUSTER_DRAINING && c->waiting) {
         FREE_AUTO char *jobs = condition_jobs_text(c->waiting);
 
         return condition_of(STATUS_TRUE, "Draining",
-                            xasprintf("%s: asked to leave, waiting for %s.", who, jobs));
+                            xasprintf("%s: leaving; the drain waits for %s.", who, jobs));
     }
     if (c->phase == CLUSTER_COMPLETE)
         return condition_of(STATUS_TRUE, "RemovingPods",
-                            xasprintf("%s: out of the DVM, pods are being removed.", who));
+                            xasprintf("%s: left the DVM; their pods are being removed.", who));
     return condition_of(STATUS_TRUE, cluster_phase_name(c->phase),
-                        xasprintf("%s: asked to leave.", who));
+                        xasprintf("%s: leaving the DVM.", who));
 }
 
 static struct verdict progressing_growth(const struct facts *f)
@@ -234,7 +236,7 @@ static struct verdict progressing_suspended(const struct facts *f)
                             xasprintf("%zu pods are being removed.", f->in->npods));
     if (f->p->record.campaign.present)
         return campaign_verdict(f);
-    return condition_of(STATUS_TRUE, "Suspending", xstrdup("The DVM is being ended."));
+    return condition_of(STATUS_TRUE, "Suspending", xstrdup("The DVM is shutting down."));
 }
 
 struct verdict condition_progressing(const struct facts *f)
@@ -256,19 +258,20 @@ struct verdict condition_progressing(const struct facts *f)
     if (p->record.campaign.present)
         return campaign_verdict(f);
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return condition_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+        return condition_of(STATUS_KEEP, "Connecting",
+                            xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_DOWN && p->record.incarnation[0])
         return condition_of(STATUS_TRUE, "HeadUnreachable",
-                            text_down(f, "Until it answers nothing is removed."));
+                            text_down(f, "Nothing is removed until it answers."));
     if (!set->exists || f->in->head.link != PLAN_LINK_UP)
-        return condition_of(STATUS_TRUE, "Starting", xstrdup("The head is being started."));
+        return condition_of(STATUS_TRUE, "Starting", xstrdup("The head is starting."));
     if (set->replicas != p->target || f->wired < p->target)
         return progressing_growth(f);
     if (any_outdated(f))
         return condition_of(
             STATUS_FALSE, "OutdatedPods",
-            xstrdup("Some pods run with an older image or template; delete them one "
-                    "by one, or suspend and resume, to replace them."));
+            xstrdup("Some pods have an older image or template. To replace them, delete them one "
+                    "by one, or suspend and resume the DvmCluster."));
     return condition_of(STATUS_FALSE, "UpToDate", text_whole(f));
 }
 
@@ -282,14 +285,15 @@ struct verdict condition_resizing(const struct facts *f)
     if (f->in->cluster->suspend)
         return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return condition_of(STATUS_KEEP, "Connecting", xstrdup("The head is being asked."));
+        return condition_of(STATUS_KEEP, "Connecting",
+                            xstrdup("The operator is connecting to the head."));
     if (set->exists && set->replicas != p->target)
         return progressing_growth(f);
     if (f->in->head.link == PLAN_LINK_DOWN)
-        return condition_of(p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
-                            p->record.incarnation[0] ? "HeadUnreachable" : "Starting",
-                            xstrdup("The head tells which members are wired, and it does not "
-                                    "answer."));
+        return condition_of(
+            p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
+            p->record.incarnation[0] ? "HeadUnreachable" : "Starting",
+            xstrdup("The number of wired members is unknown, since the head does not answer."));
     if (f->wired < p->target)
         return progressing_growth(f);
     return condition_of(STATUS_FALSE, "Stable", xstrdup("No member is joining or leaving."));

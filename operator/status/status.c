@@ -124,10 +124,12 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
         if (!type || strcmp(type, "Progressing") != 0)
             json_array_append_new(list, json_deep_copy(old));
     }
-    put_condition(list, c, "Progressing",
-                  condition_of(STATUS_FALSE, "InvalidSpec",
-                               xasprintf("%s. Nothing is changed until it is corrected.", message)),
-                  now_ms);
+    put_condition(
+        list, c, "Progressing",
+        condition_of(
+            STATUS_FALSE, "InvalidSpec",
+            xasprintf("%s. The operator changes nothing until the spec is corrected.", message)),
+        now_ms);
     json_object_set_new(status, "conditions", list);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     return status;
@@ -195,7 +197,7 @@ static void events_of_running(const struct events *n, const json_t *before, cons
     FREE_AUTO char *note = NULL;
     bool shrink = strcmp(text_of(now, "kind"), "Shrink") == 0;
     if (!shrink)
-        note = xasprintf("Campaign %s: the DVM is being ended", text_of(now, "id"));
+        note = xasprintf("Campaign %s: the DVM is shutting down", text_of(now, "id"));
     else if (is_new)
         note = xasprintf("Campaign %s: %s will leave", text_of(now, "id"), who);
     else
@@ -217,8 +219,8 @@ static void events_of_ended(const struct events *n, const json_t *before, const 
     FREE_AUTO char *jobs = condition_jobs_text(ended);
     FREE_AUTO char *note = NULL;
     if (shrink && strcmp(phase, "Complete") == 0)
-        note = xasprintf("Campaign %s: %s left the DVM, their pods are removed%s%s%s%s",
-                         text_of(now, "id"), who, ended ? "; ended with them: " : "",
+        note = xasprintf("Campaign %s: %s left the DVM and their pods are removed%s%s%s%s",
+                         text_of(now, "id"), who, ended ? "; jobs that the drain ended: " : "",
                          ended ? jobs : "", *result ? "; " : "", result);
     else
         note = xasprintf("Campaign %s: %s%s%s", text_of(now, "id"), phase, *result ? ": " : "",
@@ -302,16 +304,16 @@ static void events_of_grants(const struct events *n, const json_t *before, const
 
         if (has_grant(known, number))
             continue;
-        FREE_AUTO char *note =
-            xasprintf("An application %s (alloc-%lld): spec.replicas%+lld when that is complete",
-                      extend ? "extends the DVM" : "releases members", (long long)number,
-                      (long long)json_integer_value(json_object_get(one, "members")));
+        FREE_AUTO char *note = xasprintf(
+            "An application %s (alloc-%lld); the size is spec.replicas%+lld when it is complete",
+            extend ? "extends the DVM" : "releases members", (long long)number,
+            (long long)json_integer_value(json_object_get(one, "members")));
         n->fn(false, extend ? "ExtensionAsked" : "ReleaseAsked", note, n->arg);
     }
     if (old == now)
         return;
     FREE_AUTO char *note =
-        xasprintf("Members that applications have: spec.replicas%+lld", (long long)now);
+        xasprintf("The size is now spec.replicas%+lld by requests of applications", (long long)now);
     n->fn(false, "Granted", note, n->arg);
 }
 

@@ -195,7 +195,7 @@ END
     condition Resizing HeadUnreachable
     a_pass_is_done
     replicas_are 4
-    [[ $(tells '{.status.conditions[?(@.type=="Available")].message}') == "The head cannot be asked since "*"pod x-head-0"* ]]
+    [[ $(tells '{.status.conditions[?(@.type=="Available")].message}') == "The head has not answered since "*"pod x-head-0"* ]]
     order back
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2
@@ -292,7 +292,7 @@ END
 @test "two operators at once make one campaign" {
     running 4
     start_operator second
-    until_true 30 grep -q "head can be asked" "$dir/second.log"
+    until_true 30 grep -q "connected to the head" "$dir/second.log"
     scale 2
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2

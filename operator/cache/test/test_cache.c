@@ -270,7 +270,7 @@ static void a_path_that_is_no_collection_is_refused(void **state)
     struct cache_opts o = {.path = "/api/v1/pods?limit=1"};
 
     assert_null(cache_create(NULL, NULL, &o, &err));
-    assert_string_equal(err.msg, "/api/v1/pods?limit=1 is no path of a collection");
+    assert_string_equal(err.msg, "/api/v1/pods?limit=1 is not the path of a collection");
 }
 
 static void a_list_that_fails_is_tried_again_until_it_comes(void **state)

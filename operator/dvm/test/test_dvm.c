@@ -560,7 +560,7 @@ static void an_answer_that_breaks_or_is_no_json_has_no_status(void **state)
     assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), 0);
     run_until(&w, "answer");
     assert_int_equal(w.status, 0);
-    assert_string_equal(w.message, "GET /v1/dvm: the answer is no JSON object");
+    assert_string_equal(w.message, "GET /v1/dvm: the answer is not a JSON object");
     assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), 0);
     while (w.answers < 2) {
         snprintf(w.stop_when, sizeof(w.stop_when), " ");
@@ -579,7 +579,7 @@ static void too_many_questions_are_refused_and_forgotten_with_the_client(void **
     for (int i = 0; i < 64; i++)
         assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), 0);
     assert_int_equal(dvm_client_get_dvm(w.client, on_done, &w, &err), -1);
-    assert_string_equal(err.msg, "GET /v1/dvm: 64 requests have no answer yet");
+    assert_string_equal(err.msg, "GET /v1/dvm: 64 requests are not answered yet");
     teardown(&w);
     assert_int_equal(w.answers, 0);
 }

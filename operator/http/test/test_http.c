@@ -462,7 +462,7 @@ static void a_stream_that_falls_silent_is_given_up_on_time(void **state)
     run(&w);
     assert_int_equal(w.lines, 1);
     assert_int_equal(w.status, 0);
-    assert_string_equal(w.why, "nothing came for 50 ms");
+    assert_string_equal(w.why, "no byte arrived for 50 ms");
     teardown(&w);
 }
 

@@ -83,28 +83,29 @@ static void a_kubeconfig_that_cannot_be_followed_is_refused(void **state)
         {"current-context: c\ncontexts:\n- name: c\n  context: {user: u}\n",
          "context \"c\": cluster is missing"},
         {"current-context: c\ncontexts:\n- name: c\n  context: {cluster: k, namespace: 12}\n",
-         "context \"c\": namespace is no text (quote it)"},
+         "context \"c\": namespace is not a string (put it in quotes)"},
         {CONTEXTS USER, "no \"k\" in clusters"},
         {CONTEXTS CLUSTER, "no \"u\" in users"},
         {CONTEXTS "clusters:\n- name: k\n  cluster: {}\n", "cluster \"k\": server is missing"},
         {CONTEXTS "clusters:\n- name: k\n  cluster: {server: \"ftp://x\"}\n",
-         "cluster \"k\": server \"ftp://x\" is no address like https://host:port"},
+         "cluster \"k\": server \"ftp://x\" is not an address like https://host:port"},
         {CONTEXTS "clusters:\n- name: k\n  cluster: {server: \"10.0.0.1\"}\n",
-         "cluster \"k\": server \"10.0.0.1\" is no address like https://host:port"},
+         "cluster \"k\": server \"10.0.0.1\" is not an address like https://host:port"},
         {CONTEXTS "clusters:\n- name: k\n  cluster: {server: \"https://x\", "
                   "certificate-authority-data: \"!\"}\n",
          "cluster \"k\": certificate-authority-data: this is not base64 text"},
         {CONTEXTS "clusters:\n- name: k\n  cluster: {server: \"https://x\", "
                   "insecure-skip-tls-verify: true, certificate-authority-data: YQ==}\n",
-         "cluster \"k\": insecure-skip-tls-verify and a certificate-authority exclude each other"},
+         "cluster \"k\": insecure-skip-tls-verify and certificate-authority cannot be given "
+         "together"},
         {CONTEXTS CLUSTER "users:\n- name: u\n  user: {exec: {command: aws}}\n",
          "user \"u\": exec is not supported: use a token, a token file or a client certificate"},
         {CONTEXTS CLUSTER "users:\n- name: u\n  user: {as: root, token: t}\n",
          "user \"u\": as is not supported: use a token, a token file or a client certificate"},
         {CONTEXTS CLUSTER "users:\n- name: u\n  user: {client-certificate-data: YQ==}\n",
-         "user \"u\": client-certificate and client-key go together"},
+         "user \"u\": client-certificate and client-key must be given together"},
         {CONTEXTS CLUSTER "users:\n- name: u\n  user: {token: 12}\n",
-         "user \"u\": token is no text (quote it)"},
+         "user \"u\": token is not a string (put it in quotes)"},
     };
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {

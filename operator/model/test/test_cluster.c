@@ -143,7 +143,7 @@ static void a_status_record_that_makes_no_sense_is_refused(void **state)
                           "targets[1] is 7, expected 6");
     assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
                           "\"Recorded\", \"sequence\": 1, \"targets\": [0]}}",
-                          "no vpid of a member");
+                          "not the vpid of a member");
     assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Dance\", \"phase\": "
                           "\"Recorded\", \"sequence\": 1, \"targets\": []}}",
                           "kind \"Dance\"");
@@ -161,7 +161,7 @@ static void a_status_record_that_makes_no_sense_is_refused(void **state)
     assert_status_refused("{\"lastCampaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
                           "\"Complete\", \"sequence\": 1, \"targets\": [], \"appliedTime\": "
                           "\"yesterday\"}}",
-                          "appliedTime is no time");
+                          "appliedTime is not a time");
 }
 
 static void a_whole_spec_is_decoded(void **state)

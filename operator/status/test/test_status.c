@@ -228,7 +228,7 @@ static void a_drain_says_who_is_waited_for(void **state)
     json_t *s = build(&f, NULL);
     assert_condition(s, "Resizing", "True", "Draining");
     assert_string_equal(word(s, "Resizing", "message"),
-                        "daemons 5 to 8: asked to leave, waiting for 1 job: sim-7 (2 ranks).");
+                        "daemons 5 to 8: leaving; the drain waits for 1 job: sim-7 (2 ranks).");
     assert_string_equal(
         json_string_value(json_object_get(
             json_array_get(json_object_get(json_object_get(s, "campaign"), "waitingFor"), 0),
