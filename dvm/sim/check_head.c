@@ -137,12 +137,12 @@ static bool raises_fence(enum api_phase p)
 }
 
 /* At the end of a grow, all its targets are in the tree, or none that it added. */
-static void check_whole(struct check *c, const struct inspect_campaign *x)
+static void check_whole(struct check *c, const struct resize_campaign *x)
 {
     const struct members *m = core_inspect_members(sim_core(c->sim, 0));
 
     for (size_t i = 0; i < x->ntargets && api_phase_terminal(x->phase); i++) {
-        struct inspect_target t = head_inspect_target(x, i);
+        struct resize_target t = resize_target_of(x, i);
         bool live = members_current(m, t.vpid, t.epoch);
 
         if (x->phase == API_PHASE_COMPLETE ? !live && !c->lost_now : live && t.added)
@@ -151,7 +151,7 @@ static void check_whole(struct check *c, const struct inspect_campaign *x)
     }
 }
 
-static void on_campaign(void *arg, const struct inspect_campaign *x)
+static void on_campaign(void *arg, const struct resize_campaign *x)
 {
     struct check *c = arg;
     struct seen_campaign *k = campaign_of(c, x->id);
@@ -231,22 +231,22 @@ static void check_fence(struct check *c, const struct head *l)
 {
     see_what_holds_still(c, l);
     c->holds_sum = c->growing_holds = c->changing_holds = 0;
-    head_inspect_fence_shares(l, on_hold, c);
-    c->fence = head_inspect_fence(l);
+    resize_each_share(head_inspect_resize(l), on_hold, c);
+    c->fence = resize_fence_sum(head_inspect_resize(l));
     if (c->fence != c->holds_sum)
         check_fail(c, "fence-sum", "the fence is %u, the holds sum up to %u", c->fence,
                    c->holds_sum);
     if (c->changing_holds != c->changing)
         check_fail(c, "fence-sum", "%u campaigns change members, %u of them hold", c->changing,
                    c->changing_holds);
-    if (c->growing_holds != (head_inspect_growing(l) ? 1 : 0))
+    if (c->growing_holds != (resize_growing(head_inspect_resize(l)) ? 1 : 0))
         check_fail(c, "fence-sum", "%u holds of grows, one is %srunning", c->growing_holds,
-                   head_inspect_growing(l) ? "" : "not ");
+                   resize_growing(head_inspect_resize(l)) ? "" : "not ");
 }
 
 /* --- jobs */
 
-static uint64_t digest_of(const struct inspect_job *x)
+static uint64_t digest_of(const struct job_look *x)
 {
     uint64_t d = 7;
 
@@ -264,7 +264,7 @@ static bool is_usable(const struct check *c, const struct job_node *n)
            (m->state == MEMBER_WIRED || c->state[n->vpid] == MEMBER_WIRED);
 }
 
-static void check_map(struct check *c, const struct seen_job *j, const struct inspect_job *x)
+static void check_map(struct check *c, const struct seen_job *j, const struct job_look *x)
 {
     bool anew = x->mapped && (!j->mapped || j->map_digest != digest_of(x));
     bool sends = x->sent && !j->sent;
@@ -281,7 +281,7 @@ static void check_map(struct check *c, const struct seen_job *j, const struct in
     }
 }
 
-static void count_slots(struct check *c, const struct inspect_job *x)
+static void count_slots(struct check *c, const struct job_look *x)
 {
     const struct members *m = core_inspect_members(sim_core(c->sim, 0));
 
@@ -289,19 +289,20 @@ static void count_slots(struct check *c, const struct inspect_job *x)
         const struct job_node *n = &x->nodes[x->rank_node[r]];
         const struct member *y = members_get(m, n->vpid);
 
-        if (x->rank_slot[r] != (x->rank_state[r] < PROC_UNTERMINATED))
+        if (x->ranks[r].has_slots != (x->ranks[r].state < PROC_UNTERMINATED))
             check_fail(c, "slots-balance", "job %s: rank %u is %s and holds %s slot", x->nspace, r,
-                       fsm_state_name(&proc_fsm, x->rank_state[r]), x->rank_slot[r] ? "a" : "no");
-        if (!x->rank_slot[r] || !y || y->ctr != n->epoch)
+                       fsm_state_name(&proc_fsm, x->ranks[r].state),
+                       x->ranks[r].has_slots ? "a" : "no");
+        if (!x->ranks[r].has_slots || !y || y->ctr != n->epoch)
             continue;
         c->used[n->vpid]++;
-        for (int i = -1; x->rank_taken && x->rank_taken[r] &&
-                         (i = hwloc_bitmap_next(x->rank_taken[r], i)) >= 0 && i < SIM_SLOTS_MAX;)
+        for (int i = -1; x->ranks[r].taken && (i = hwloc_bitmap_next(x->ranks[r].taken, i)) >= 0 &&
+                         i < SIM_SLOTS_MAX;)
             c->held[n->vpid][i]++;
     }
 }
 
-static void check_held(struct check *c, struct seen_job *j, const struct inspect_job *x)
+static void check_held(struct check *c, struct seen_job *j, const struct job_look *x)
 {
     bool was = j->state == JOB_WAITING_FOR_DAEMONS;
     bool is = x->state == JOB_WAITING_FOR_DAEMONS;
@@ -325,7 +326,7 @@ static void check_held(struct check *c, struct seen_job *j, const struct inspect
 }
 
 /* The head's report that a job is ready for its debugger. */
-static void check_ready(struct check *c, const struct inspect_job *x)
+static void check_ready(struct check *c, const struct job_look *x)
 {
     size_t n = x->state == JOB_READY_FOR_DEBUG ? sim_unheld(c->sim, x->nspace) : 0;
 
@@ -334,7 +335,7 @@ static void check_ready(struct check *c, const struct inspect_job *x)
                    x->nspace, n);
 }
 
-static void on_job(void *arg, const struct inspect_job *x)
+static void on_job(void *arg, const struct job_look *x)
 {
     struct check *c = arg;
     struct seen_job *j;
@@ -404,7 +405,7 @@ static void check_gone(struct check *c, const struct members *m, const struct se
 
 void check_head(struct check *c, const struct core *core)
 {
-    const struct head *l = core_inspect_launch(core);
+    const struct head *l = core_inspect_head(core);
     const struct members *m = core_inspect_members(core);
     struct seen_job *j, *tmp;
 
@@ -416,7 +417,7 @@ void check_head(struct check *c, const struct core *core)
             check_event(c, e);
     }
     c->changing = 0;
-    head_inspect_campaigns(l, on_campaign, c);
+    resize_each_campaign(head_inspect_resize(l), on_campaign, c);
     check_fence(c, l);
     memset(c->held, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->held);
     memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->used);
@@ -424,7 +425,7 @@ void check_head(struct check *c, const struct core *core)
     {
         j->seen = false;
     }
-    head_inspect_jobs(l, on_job, c);
+    jobs_each(head_inspect_jobs(l), on_job, c);
     HASH_ITER(hh, c->jobs, j, tmp)
     {
         if (j->seen)
@@ -443,7 +444,7 @@ struct letting {
     bool all;
 };
 
-static void let_go(void *arg, const struct inspect_job *j)
+static void let_go(void *arg, const struct job_look *j)
 {
     const struct letting *x = arg;
     const char *no;
@@ -460,6 +461,6 @@ void check_let_go(struct check *c, bool all)
     if (!head || sim_stopped(c->sim, 0))
         return;
     core_time(head, sim_now(c->sim), sim_now(c->sim));
-    head_inspect_jobs(core_inspect_launch(head), let_go, &x);
+    jobs_each(head_inspect_jobs(core_inspect_head(head)), let_go, &x);
     sim_drain(c->sim, 0);
 }

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-static void see_campaign(void *arg, const struct inspect_campaign *c)
+static void see_campaign(void *arg, const struct resize_campaign *c)
 {
     struct script_seen *x = arg;
 
@@ -19,7 +19,7 @@ static void see_campaign(void *arg, const struct inspect_campaign *c)
         x->phase = PHASE_GATHERING;
 }
 
-static void see_job(void *arg, const struct inspect_job *j)
+static void see_job(void *arg, const struct job_look *j)
 {
     struct script_seen *x = arg;
     enum script_jobs kind = j->state == JOB_WAITING_FOR_DAEMONS ? JOBS_HELD
@@ -35,9 +35,9 @@ struct script_seen script_look(const struct core *head)
 {
     struct script_seen x = {.phase = PHASE_NONE};
 
-    head_inspect_campaigns(core_inspect_launch(head), see_campaign, &x);
-    head_inspect_jobs(core_inspect_launch(head), see_job, &x);
-    if (x.phase == PHASE_NONE && head_inspect_growing(core_inspect_launch(head)))
+    resize_each_campaign(head_inspect_resize(core_inspect_head(head)), see_campaign, &x);
+    jobs_each(head_inspect_jobs(core_inspect_head(head)), see_job, &x);
+    if (x.phase == PHASE_NONE && resize_growing(head_inspect_resize(core_inspect_head(head))))
         x.phase = PHASE_GROWING;
     x.jobs[JOBS_NONE] = !x.jobs[JOBS_HELD] && !x.jobs[JOBS_QUEUED] && !x.jobs[JOBS_RUNNING];
     return x;

@@ -130,7 +130,7 @@ static void pod_step(struct script *s, uint32_t v)
     sim_start(s->sim, v);
 }
 
-static void see_failure(void *arg, const struct inspect_campaign *c)
+static void see_failure(void *arg, const struct resize_campaign *c)
 {
     bool *any = arg;
 
@@ -148,9 +148,9 @@ static void follow_failures(struct script *s)
         return;
     if (done_since(s, 8))
         s->replicas = ask_follow(s->sim, s->nodes, s->replicas, s->resting);
-    head_inspect_campaigns(core_inspect_launch(head), see_failure, &any);
-    if (any && head_inspect_bound(core_inspect_launch(head)) < s->replicas)
-        s->replicas = head_inspect_bound(core_inspect_launch(head));
+    resize_each_campaign(head_inspect_resize(core_inspect_head(head)), see_failure, &any);
+    if (any && head_inspect_bound(core_inspect_head(head)) < s->replicas)
+        s->replicas = head_inspect_bound(core_inspect_head(head));
 }
 
 static bool rank_contributes(void *arg, uint64_t *timeout_ms)
@@ -597,12 +597,12 @@ struct rest {
     size_t jobs, campaigns;
 };
 
-static void rest_job(void *arg, const struct inspect_job *j)
+static void rest_job(void *arg, const struct job_look *j)
 {
     ((struct rest *)arg)->jobs++;
 }
 
-static void rest_campaign(void *arg, const struct inspect_campaign *c)
+static void rest_campaign(void *arg, const struct resize_campaign *c)
 {
     ((struct rest *)arg)->campaigns += !api_phase_terminal(c->phase);
 }
@@ -612,8 +612,8 @@ static struct rest what_is_left(const struct script *s)
     struct rest r = {0, 0};
     const struct core *head = sim_core(s->sim, 0);
 
-    head_inspect_jobs(core_inspect_launch(head), rest_job, &r);
-    head_inspect_campaigns(core_inspect_launch(head), rest_campaign, &r);
+    jobs_each(head_inspect_jobs(core_inspect_head(head)), rest_job, &r);
+    resize_each_campaign(head_inspect_resize(core_inspect_head(head)), rest_campaign, &r);
     return r;
 }
 

@@ -216,10 +216,9 @@ static void add_tools(const struct events *e, hwloc_bitmap_t to)
 
 static bool is_job(const struct events *e, const char *nspace)
 {
-    const struct rank_facts *facts;
-    const int *state;
+    const struct job_rank *ranks;
 
-    return core_job_ranks(e->core, nspace, &state, &facts) != NULL;
+    return core_job_ranks(e->core, nspace, &ranks) != NULL;
 }
 
 /* A name that is no job's may be that of a tool. */

@@ -61,9 +61,8 @@ static int exit_code_of(int wait_status)
 
 static void add_procs(const struct queries *q, struct jobtable *t, uint32_t job)
 {
-    const struct rank_facts *facts;
-    const int *state;
-    const struct job_launch *l = core_job_ranks(q->core, t->jobs[job].nspace, &state, &facts);
+    const struct job_rank *ranks;
+    const struct job_launch *l = core_job_ranks(q->core, t->jobs[job].nspace, &ranks);
 
     if (!l)
         return;
@@ -74,9 +73,9 @@ static void add_procs(const struct queries *q, struct jobtable *t, uint32_t job)
                                    .rank = r,
                                    .host = xstrdup(l->nodes[l->rank_node[r]].host),
                                    .program = xstrdup(l->spec.apps[l->rank_app[r]].argv[0]),
-                                   .pid = facts[r].pid,
-                                   .exit_code = exit_code_of(facts[r].exit),
-                                   .state = pmix_state(state[r], facts[r].exit)};
+                                   .pid = ranks[r].pid,
+                                   .exit_code = exit_code_of(ranks[r].exit),
+                                   .state = pmix_state(ranks[r].state, ranks[r].exit)};
 }
 
 static bool is_over(const char *state)

@@ -464,13 +464,13 @@ struct core_stats core_stats(const struct core *c)
                            .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};
 
     if (core_is_head(c)) {
-        struct head_stats l = head_stats(c->head);
+        struct jobs_stats jobs = head_job_stats(c->head);
 
-        s.jobs_started = l.jobs_started;
-        s.jobs_ended = l.jobs_ended;
-        s.held_map = l.held_map;
-        s.held_launch = l.held_launch;
-        s.remapped = l.remapped;
+        s.jobs_started = jobs.started;
+        s.jobs_ended = jobs.ended;
+        s.held_map = jobs.parked_map;
+        s.held_launch = jobs.parked_launch;
+        s.remapped = jobs.remapped;
     }
     return s;
 }

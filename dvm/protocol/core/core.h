@@ -105,8 +105,8 @@ void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hw
 
 /* Head only: states (enum proc_state), process ids and wait statuses of a job's ranks (borrowed).
  */
-const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
-                                        const struct rank_facts **facts);
+const struct job_launch *core_job_ranks(const struct core *c, const char *nspace,
+                                        const struct job_rank **ranks);
 
 /* Local clients (prun): submit, signals; answers are OUT_CLIENT actions. */
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec);

@@ -11,7 +11,7 @@ const struct members *core_inspect_members(const struct core *c)
     return &c->members;
 }
 
-const struct head *core_inspect_launch(const struct core *c)
+const struct head *core_inspect_head(const struct core *c)
 {
     return c->head;
 }

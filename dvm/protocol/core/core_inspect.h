@@ -8,10 +8,10 @@
 #include "dvm/protocol/member/member.h"
 
 const struct members *core_inspect_members(const struct core *c);
-const struct head *core_inspect_launch(const struct core *c); /* NULL on other daemons */
-struct epoch core_inspect_epoch(const struct core *c);        /* of this life */
-uint64_t core_inspect_complete(const struct core *c);         /* head: broadcasts known done */
-uint32_t core_inspect_lifeline(const struct core *c);         /* VPID_NONE: there is none */
+const struct head *core_inspect_head(const struct core *c); /* NULL on other daemons */
+struct epoch core_inspect_epoch(const struct core *c);      /* of this life */
+uint64_t core_inspect_complete(const struct core *c);       /* head: broadcasts known done */
+uint32_t core_inspect_lifeline(const struct core *c);       /* VPID_NONE: there is none */
 /* Each link that is up, by who is at its other end. */
 void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
                         void *arg);

@@ -103,10 +103,10 @@ void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hw
         head_daemons_of(c->head, nspace, rank, to);
 }
 
-const struct job_launch *core_job_ranks(const struct core *c, const char *nspace, const int **state,
-                                        const struct rank_facts **facts)
+const struct job_launch *core_job_ranks(const struct core *c, const char *nspace,
+                                        const struct job_rank **ranks)
 {
-    return core_is_head(c) ? head_job_ranks(c->head, nspace, state, facts) : NULL;
+    return core_is_head(c) ? head_job_ranks(c->head, nspace, ranks) : NULL;
 }
 
 const struct api_event *core_event(const struct core *c, uint64_t number)

@@ -1,383 +1,476 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's record as a whole: life cycle, messages, size, shutdown, view. */
-#include "base/log/log.h"
-#include "dvm/protocol/head/head_private.h"
-#include "dvm/protocol/wire/mutant.h"
+/* What the head alone knows, joined from four rooms; each knows only those before it:
+ *
+ *   journal   the incarnation, its numbered events, membership operations that wait
+ *   members   admission, join back-off, liveness, slots, CPU ledger, size bound
+ *   jobs      submission, queue, map, launch, reports, failure, end
+ *   resize    fence, batches of joiners, grow and shrink campaigns, releases, requests
+ *
+ * In: messages for the head, daemons that call home, membership operations that were applied or
+ * are processed by everybody, verbs of the control API, the time. Out: messages to daemons
+ * (dvm/protocol/rml), operations for the core to broadcast, events.
+ *
+ * A handler changes records and leaves the steps that follow to head_run(), which the core calls
+ * after every input: liveness, campaigns, jobs, campaigns again (a job that has ended may be what a
+ * shrink waits for), joiners, the end. Nothing is called back in the middle of a decision. */
+#include "dvm/protocol/head/head.h"
 
-#include <signal.h>
+#include "base/log/log.h"
+#include "dvm/protocol/head/head_inspect.h"
+#include "dvm/protocol/head/members/liveness.h"
+#include "dvm/protocol/wire/exit_code.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
+
+struct head {
+    struct head_opts opts;
+    struct out *out;
+    struct members *members;
+    /* journal */
+    struct incarnation *inc;
+    struct event_log *events;
+    struct op_queue *ops;
+    /* members */
+    struct size_bound *bound;
+    struct cpu_ledger *ledger;
+    struct roster *roster;
+    struct liveness *liveness;
+    /* jobs, resize */
+    struct jobs *jobs;
+    struct resize *resize;
+    /* the end of the incarnation */
+    bool end_sent, ended;
+    uint64_t end_op;
+};
+
+static void create_journal(struct head *h)
+{
+    h->inc = incarnation_create(h->opts.cluster, h->opts.incarnation);
+    h->opts.cluster = NULL; /* borrowed */
+    h->events = event_log_create(h->out, h->inc);
+    h->ops = op_queue_create();
+}
+
+static void create_members(struct head *h)
+{
+    struct liveness_opts late = {h->opts.silent_ms, h->opts.ack_ms / 2};
+    char *host FREE_AUTO = members_host(h->members, VPID_HEAD);
+    struct err err = {0};
+
+    h->bound = size_bound_create(h->opts.size);
+    h->ledger = cpu_ledger_create();
+    h->roster =
+        roster_create(&(struct roster_uses){h->out, h->members, h->inc, h->bound, h->ledger});
+    h->liveness = liveness_create(&late, h->out, h->members, h->ops);
+    if (cpu_ledger_put(h->ledger, VPID_HEAD, host, h->opts.cpus, &err) < 0)
+        out_log(h->out, LOG_LEVEL_WARN, "%s", err.msg);
+    h->opts.cpus = NULL; /* borrowed */
+}
 
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml)
 {
-    struct head *l = xcalloc(1, sizeof *l);
-    char *host FREE_AUTO = members_host(members, VPID_HEAD);
-    struct err err = {0};
+    struct head *h = xcalloc(1, sizeof *h);
 
-    l->opts = *o;
-    l->job_changes = 1;
-    l->cluster = xstrdup(o->cluster);
-    snprintf(l->incarnation, sizeof l->incarnation, "%016llx", (unsigned long long)o->incarnation);
-    l->out = out;
-    l->members = members;
-    l->rml = rml;
-    l->size = l->bound = l->base = o->size;
-    l->next_epoch = 1; /* the head's own */
-    l->next_event = 1;
-    l->events = xcalloc(API_EVENTS_KEPT, sizeof *l->events);
-    if (cpu_ledger_put(l, VPID_HEAD, host, o->cpus, &err) < 0)
-        out_log(out, LOG_LEVEL_WARN, "%s", err.msg);
-    l->opts.cpus = NULL; /* borrowed */
-    return l;
+    h->opts = *o;
+    h->out = out;
+    h->members = members;
+    create_journal(h);
+    create_members(h);
+    h->jobs = jobs_create(&(struct jobs_uses){.out = out,
+                                              .members = members,
+                                              .rml = rml,
+                                              .inc = h->inc,
+                                              .bound = h->bound,
+                                              .roster = h->roster,
+                                              .ledger = h->ledger});
+    h->resize = resize_create(&(struct resize_uses){.out = out,
+                                                    .members = members,
+                                                    .rml = rml,
+                                                    .inc = h->inc,
+                                                    .bound = h->bound,
+                                                    .roster = h->roster,
+                                                    .ledger = h->ledger,
+                                                    .jobs = h->jobs,
+                                                    .events = h->events,
+                                                    .ops = h->ops,
+                                                    .ack_ms = o->ack_ms});
+    return h;
 }
 
-static void history_free(struct head *l)
+void head_destroy(struct head *h)
 {
-    struct history *h, *tmp;
-
-    DL_FOREACH_SAFE(l->history, h, tmp)
-    {
-        free(h->job.id);
-        free(h->job.reason);
-        free(h->job.vpids);
-        free(h);
-    }
-}
-
-static void lists_free(struct head *l)
-{
-    struct fence_share *h, *htmp;
-    struct pending_op *p, *ptmp;
-    struct release_request *r, *rtmp;
-    struct campaign *c, *ctmp;
-
-    DL_FOREACH_SAFE(l->fence_shares, h, htmp)
-    {
-        free(h->name);
-        free(h);
-    }
-    DL_FOREACH_SAFE(l->ops, p, ptmp)
-    {
-        msg_free(&p->msg);
-        free(p);
-    }
-    DL_FOREACH_SAFE(l->releases, r, rtmp)
-    {
-        free(r);
-    }
-    DL_FOREACH_SAFE(l->campaigns, c, ctmp)
-    {
-        campaign_free(c);
-    }
-}
-
-void head_destroy(struct head *l)
-{
-    struct job *j, *tmp;
-
-    if (!l)
+    if (!h)
         return;
-    HASH_CLEAR(hh, l->by_nspace);
-    DL_FOREACH_SAFE(l->jobs, j, tmp)
-    {
-        job_free(j);
-    }
-    history_free(l);
-    lists_free(l);
-    join_backoff_free(l);
-    liveness_free(l);
-    cpu_ledger_free_all(l);
-    for (size_t i = 0; i < API_EVENTS_KEPT; i++) {
-        if (l->events[i].number)
-            api_event_free(&l->events[i]);
-    }
-    free(l->events);
-    free(l->cluster);
-    free(l);
+    resize_destroy(h->resize);
+    jobs_destroy(h->jobs);
+    liveness_destroy(h->liveness);
+    roster_destroy(h->roster);
+    cpu_ledger_destroy(h->ledger);
+    size_bound_destroy(h->bound);
+    op_queue_destroy(h->ops);
+    event_log_destroy(h->events);
+    incarnation_destroy(h->inc);
+    free(h);
 }
 
 /* --- shutdown */
 
-void head_shutdown(struct head *l, enum shutdown_why why, int64_t deadline_s)
+void head_shutdown(struct head *h, enum shutdown_why why, int64_t deadline_s)
 {
-    uint64_t at = l->out->now_ms + (deadline_s > 0 ? (uint64_t)deadline_s * 1000 : 0);
+    uint64_t wait_ms = deadline_s > 0 ? (uint64_t)deadline_s * 1000 : 0;
 
-    if (l->ending) {
-        l->ending_at = at < l->ending_at ? at : l->ending_at;
-        return;
-    }
-    l->ending = true;
-    l->ending_why = why;
-    l->ending_at = at;
-    head_event_add(l, API_EVENT_SHUTDOWN, 0, 0, NULL);
+    if (incarnation_end(h->inc, why, h->out->now_ms + wait_ms))
+        event_log_add(h->events, API_EVENT_SHUTDOWN, 0, 0, NULL);
 }
 
-bool head_ending(const struct head *l)
+bool head_ending(const struct head *h)
 {
-    return l->ending;
+    return incarnation_ending(h->inc);
 }
 
-bool head_ended(const struct head *l)
+bool head_ended(const struct head *h)
 {
-    return l->ended;
+    return h->ended;
 }
 
 /* Daemons that do not tell the end of their ranks by then are not waited for: the broadcast ends
  * what runs there. */
-static uint64_t end_by(const struct head *l)
+static uint64_t end_by(const struct head *h)
 {
-    return l->ending_at + HEAD_GRACE_MS + l->opts.ack_ms;
+    return incarnation_ends_at(h->inc) + JOB_GRACE_MS + h->opts.ack_ms;
 }
 
-static void shutdown_steps(struct head *l)
+static void end_jobs(struct head *h)
 {
-    struct msg m = {.type = MSG_SHUTDOWN, .number = l->ending_why, .text = "the DVM is shut down"};
-    struct job *j;
+    for (struct job *j = jobs_first(h->jobs); j; j = job_next(j))
+        job_fail(h->jobs, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended: the DVM shuts down");
+}
 
-    if (!l->ending || l->end_sent)
+static void log_late_job(struct head *h, const struct job *j)
+{
+    const struct job_launch *map = job_map(j);
+    size_t done = 0;
+
+    for (size_t i = 0; i < map->nnodes; i++)
+        done += !job_on_node(j, i);
+    out_log(h->out, LOG_LEVEL_WARN, "job %s has not ended in time: %zu of %zu daemons done",
+            map->nspace, done, map->nnodes);
+}
+
+static void end_steps(struct head *h)
+{
+    struct msg m = {
+        .type = MSG_SHUTDOWN, .number = incarnation_why(h->inc), .text = "the DVM is shut down"};
+
+    if (!incarnation_ending(h->inc) || h->end_sent)
         return;
-    if (l->ending_at <= l->out->now_ms) {
-        DL_FOREACH(l->jobs, j)
-        {
-            job_fail(l, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended: the DVM shuts down");
-        }
-    }
-    if (l->jobs && l->out->now_ms < end_by(l))
+    if (incarnation_ends_at(h->inc) <= h->out->now_ms)
+        end_jobs(h);
+    if (jobs_first(h->jobs) && h->out->now_ms < end_by(h))
         return;
-    DL_FOREACH(l->jobs, j)
-    {
-        out_log(l->out, LOG_LEVEL_WARN, "job %s has not ended in time: %u of %zu daemons done",
-                j->map.nspace, j->nnodes_gone, j->map.nnodes);
-    }
-    l->end_sent = true;
-    op_queue(l, &m, false, NULL);
+    for (const struct job *j = jobs_first(h->jobs); j; j = job_next(j))
+        log_late_job(h, j);
+    h->end_sent = true;
+    op_queue_add(h->ops, &m, false, NULL);
+}
+
+static uint64_t end_next_deadline(const struct head *h)
+{
+    if (!incarnation_ending(h->inc) || h->end_sent)
+        return UINT64_MAX;
+    return incarnation_ends_at(h->inc) > h->out->now_ms ? incarnation_ends_at(h->inc) : end_by(h);
 }
 
 /* --- the turn */
 
-void head_turn(struct head *l)
+void head_turn(struct head *h)
 {
-    l->turn++;
+    jobs_turn(h->jobs);
 }
 
-void head_run(struct head *l)
+void head_run(struct head *h)
 {
-    liveness_steps(l);
-    release_steps(l);
-    campaign_steps(l);
-    job_deadlines(l);
-    job_steps(l);
-    rank_news_steps(l);
-    campaign_steps(l); /* a job that has ended may be what a drain waited for */
-    grow_steps(l);
-    shutdown_steps(l);
+    liveness_steps(h->liveness);
+    resize_steps_before_jobs(h->resize);
+    jobs_steps(h->jobs);
+    resize_steps_after_jobs(h->resize);
+    end_steps(h);
 }
 
-uint64_t head_deadline(const struct head *l)
+uint64_t head_deadline(const struct head *h)
 {
-    uint64_t due = job_next_deadline(l);
-    uint64_t campaigns = campaign_next_deadline(l);
-    uint64_t losses = rank_news_next_deadline(l);
-    uint64_t silent = liveness_next_deadline(l);
+    uint64_t at[] = {jobs_next_deadline(h->jobs), resize_next_deadline(h->resize),
+                     liveness_next_deadline(h->liveness), end_next_deadline(h)};
+    uint64_t due = UINT64_MAX;
 
-    due = campaigns < due ? campaigns : due;
-    due = losses < due ? losses : due;
-    due = silent < due ? silent : due;
-    if (l->release_at && l->release_at < due)
-        due = l->release_at;
-    if (l->ending && !l->end_sent) {
-        uint64_t at = l->ending_at > l->out->now_ms ? l->ending_at : end_by(l);
-
-        due = at < due ? at : due;
-    }
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        due = at[i] < due ? at[i] : due;
     return due;
 }
 
-void head_applied(struct head *l, const struct msg *op)
+/* --- membership */
+
+bool head_next_op(struct head *h, struct msg *out)
 {
-    liveness_applied(l, op);
-    for (size_t i = 0; i < op->ntargets; i++) {
-        const struct msg_target *t = &op->targets[i];
+    struct op op;
 
-        if (op->type == MSG_REMOVE)
-            job_home_gone(l, t->vpid, t->epoch);
-        if (op->type != MSG_REMOVE || op->number != REMOVE_LOST)
+    while (op_queue_take(h->ops, &op)) {
+        if (!resize_op_due(h->resize, &op)) {
+            msg_free(&op.msg);
             continue;
-        head_event_add(l, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
-        if (MUTANT(LOSS_RELEASES_HELD) && l->fence_shares)
-            fence_lower(l, l->fence_shares->name);
-        if (MUTANT(LOSS_ENDS_BATCH) && l->grow_op && l->grow_op != UINT64_MAX)
-            grow_completed(l);
-        if (MUTANT(LOSS_FAILS_GROW))
-            grow_atomic_give_way(l, 0, "a loss");
-        job_daemon_lost(l, t->vpid, t->epoch, op->ntargets == 1 ? op->text : NULL);
-        head_left(l, t->vpid, t->epoch);
-    }
-}
-
-void head_lost(struct head *l, uint32_t vpid, struct epoch epoch, const char *why)
-{
-    struct msg_target t = {vpid, epoch};
-    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_LOST, .ntargets = 1, .targets = &t};
-    struct pending_op *p;
-
-    if (vpid == VPID_HEAD || (!members_current(l->members, vpid, epoch) && !MUTANT(LOSS_AGAIN)))
-        return;
-    DL_FOREACH(l->ops, p)
-    {
-        if (p->msg.type != MSG_REMOVE || p->msg.number != REMOVE_LOST)
-            continue;
-        for (size_t i = 0; i < p->msg.ntargets; i++) {
-            if (p->msg.targets[i].vpid == vpid)
-                return;
         }
-        p->msg.targets = xrealloc(p->msg.targets, (p->msg.ntargets + 1) * sizeof *p->msg.targets);
-        p->msg.targets[p->msg.ntargets++] = t;
-        return;
+        op_queue_start(h->ops, &op);
+        resize_op_started(h->resize, &op);
+        if (op.msg.type == MSG_SHUTDOWN)
+            h->end_op = op.msg.op;
+        *out = op.msg;
+        return true;
     }
-    m.text = (char *)why;
-    out_log(l->out, LOG_LEVEL_WARN, "vpid %u (epoch %llu) is lost: %s", vpid,
-            (unsigned long long)epoch.ctr, why);
-    op_queue(l, &m, true, NULL);
+    return false;
 }
+
+bool head_completed(struct head *h, uint64_t version)
+{
+    if (!op_queue_complete(h->ops, version))
+        return false;
+    liveness_completed(h->liveness);
+    if (h->end_op && h->end_op <= version)
+        h->ended = true;
+    resize_completed(h->resize, version);
+    return true;
+}
+
+static void apply_loss(struct head *h, const struct msg *op, const struct msg_target *t)
+{
+    event_log_add(h->events, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
+    resize_mutate_loss(h->resize);
+    job_daemon_lost(h->jobs, t->vpid, t->epoch, op->ntargets == 1 ? op->text : NULL);
+    resize_left(h->resize, t->vpid, t->epoch);
+}
+
+void head_applied(struct head *h, const struct msg *op)
+{
+    liveness_applied(h->liveness, op);
+    for (size_t i = 0; op->type == MSG_REMOVE && i < op->ntargets; i++) {
+        job_home_gone(h->jobs, op->targets[i].vpid, op->targets[i].epoch);
+        if (op->number == REMOVE_LOST)
+            apply_loss(h, op, &op->targets[i]);
+    }
+}
+
+int head_admit(struct head *h, const struct msg_member *facts, const char *cpus,
+               struct epoch *epoch, struct err *err)
+{
+    return roster_admit(h->roster, facts, cpus, resize_names(h->resize, facts->vpid), epoch, err);
+}
+
+bool head_joining(const struct head *h, uint32_t vpid, struct epoch epoch)
+{
+    return roster_joining(h->roster, vpid, epoch);
+}
+
+void head_joiner_gone(struct head *h, uint32_t vpid, struct epoch epoch)
+{
+    roster_joiner_gone(h->roster, vpid, epoch);
+}
+
+bool head_turned_away(struct head *h)
+{
+    return roster_turned_away(h->roster);
+}
+
+void head_lost(struct head *h, uint32_t vpid, struct epoch epoch, const char *why)
+{
+    liveness_lost(h->liveness, vpid, epoch, why);
+}
+
+/* --- messages */
 
 /* A parent's word counts while it is the parent: later the child has another, who waits for it. A
  * daemon that cannot go on says so itself. */
-static bool is_parent(const struct head *l, uint32_t from, uint32_t vpid)
+static bool is_parent(const struct head *h, uint32_t from, uint32_t vpid)
 {
-    struct tree t = members_tree(l->members);
+    struct tree t = members_tree(h->members);
 
-    return vpid != VPID_HEAD && members_live(l->members, vpid) && tree_parent(&t, vpid) == from;
+    return vpid != VPID_HEAD && members_live(h->members, vpid) && tree_parent(&t, vpid) == from;
 }
 
-static void lost_or_gone(struct head *l, uint32_t from, const struct msg *m)
+static void take_loss(struct head *h, uint32_t from, const struct msg *m)
 {
     for (size_t i = 0; i < m->ntargets; i++) {
         if (m->type == MSG_LOST && from != m->targets[i].vpid &&
-            !is_parent(l, from, m->targets[i].vpid))
-            out_log(l->out, LOG_LEVEL_INFO,
+            !is_parent(h, from, m->targets[i].vpid))
+            out_log(h->out, LOG_LEVEL_INFO,
                     "vpid %u reports the loss of vpid %u, which has left it", from,
                     m->targets[i].vpid);
         else if (m->type == MSG_LOST)
-            head_lost(l, m->targets[i].vpid, m->targets[i].epoch, m->text);
+            head_lost(h, m->targets[i].vpid, m->targets[i].epoch, m->text);
         else if (m->number == 0)
-            head_left(l, m->targets[i].vpid, m->targets[i].epoch);
+            resize_left(h->resize, m->targets[i].vpid, m->targets[i].epoch);
         else
-            head_gone(l, m->targets[i].vpid, m->targets[i].epoch);
+            resize_gone(h->resize, m->targets[i].vpid, m->targets[i].epoch);
     }
 }
 
-void head_msg(struct head *l, uint32_t from, struct msg *m)
+static void take_report(struct head *h, uint32_t from, const struct msg *m)
 {
-    struct member *x = members_get(l->members, from);
+    if (!members_get(h->members, from))
+        return;
+    roster_repairs(h->roster, from, (uint32_t)m->number);
+    liveness_reported(h->liveness, from, m->op);
+}
 
+static void take_local_job(struct head *h, uint32_t from, const struct msg *m)
+{
+    if (!jobs_find(h->jobs, m->launch.nspace))
+        out_log(h->out, LOG_LEVEL_WARN, "vpid %u has ranks of job %s, which is not known", from,
+                m->launch.nspace);
+}
+
+void head_msg(struct head *h, uint32_t from, struct msg *m)
+{
     switch (m->type) {
     case MSG_SUBMIT:
-        job_submit(l, from, m);
+        job_submit(h->jobs, from, m);
         break;
     case MSG_SIGNAL:
-        job_signal(l, m);
+        job_signal(h->jobs, m);
         break;
     case MSG_LAUNCHED:
-        job_launched(l, from, m);
+        job_launched(h->jobs, from, m);
         break;
     case MSG_REGISTERED:
-        job_registered(l, from, m);
+        job_registered(h->jobs, from, m);
         break;
     case MSG_EXITED:
-        job_exited(l, from, m);
+        job_exited(h->jobs, from, m);
         break;
     case MSG_LOCAL_GONE:
-        job_local_gone(l, from, m);
+        job_local_gone(h->jobs, from, m);
         break;
     case MSG_STAGED:
-        job_ready_report(l, from, m);
+        job_ready_report(h->jobs, from, m);
         break;
     case MSG_ABORT:
-        job_aborted(l, from, m);
+        job_aborted(h->jobs, from, m);
         break;
     case MSG_HELD:
-        debug_stop_report(l, from, m);
+        job_debug_stop_report(h->jobs, from, m);
         break;
     case MSG_CONTINUE_ASK:
-        debug_stop_continue(l, m);
+        job_debug_stop_continue(h->jobs, m);
         break;
     case MSG_LOST:
     case MSG_GONE:
-        lost_or_gone(l, from, m);
+        take_loss(h, from, m);
         break;
     case MSG_RELEASE_ME:
-        release_ask(l, from, m);
+        resize_release_ask(h->resize, from, m);
         break;
     case MSG_ALLOC:
-        resize_request_take(l, from, m);
+        resize_request(h->resize, from, m);
         break;
     case MSG_LOCAL_JOB:
-        if (!head_job_find(l, m->launch.nspace))
-            out_log(l->out, LOG_LEVEL_WARN, "vpid %u has ranks of job %s, which is not known", from,
-                    m->launch.nspace);
+        take_local_job(h, from, m);
         break;
     case MSG_REPORT:
-        if (x) {
-            x->repairs = (uint32_t)m->number;
-            liveness_reported(l, from, m->op);
-        }
+        take_report(h, from, m);
         break;
     default:
-        out_log(l->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
+        out_log(h->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
     }
 }
 
-/* --- size and view */
+/* --- verbs and view */
 
-int head_size_put(struct head *l, const struct api_size *s, struct api_size *out,
+int head_campaign_put(struct head *h, const char *id, const struct api_campaign_request *r,
+                      struct api_campaign *out, const char **reason, struct err *err)
+{
+    return resize_campaign_put(h->resize, id, r, out, reason, err);
+}
+
+int head_campaign_cancel(struct head *h, const char *id, struct api_campaign *out,
+                         const char **reason, struct err *err)
+{
+    return resize_campaign_cancel(h->resize, id, out, reason, err);
+}
+
+int head_campaign_get(struct head *h, const char *id, struct api_campaign *out, const char **reason,
+                      struct err *err)
+{
+    return resize_campaign_get(h->resize, id, out, reason, err);
+}
+
+int head_signal_put(struct head *h, const char *nspace, int signum, const char **reason,
+                    struct err *err)
+{
+    return job_signal_put(h->jobs, nspace, signum, reason, err);
+}
+
+int head_continue_put(struct head *h, const char *nspace, const char **reason, struct err *err)
+{
+    return job_continue_put(h->jobs, nspace, reason, err);
+}
+
+int head_size_put(struct head *h, const struct api_size *s, struct api_size *out,
                   const char **reason, struct err *err)
 {
-    if (s->sequence < l->size_sequence) {
-        *reason = "SequenceTooOld";
-        return err_code(err, 409, "size sequence %llu is older than %llu, which is in force",
-                        (unsigned long long)s->sequence, (unsigned long long)l->size_sequence);
+    int rc = size_bound_put(h->bound, s, reason, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc > 0) {
+        resize_bound_changed(h->resize);
+        event_log_add(h->events, API_EVENT_SIZE, 0, 0, NULL);
+        jobs_kick(h->jobs);
     }
-    if (s->sequence == l->size_sequence && s->sequence) {
-        if (s->members == l->size && api_size_limits_equal(&s->limits, &l->limits)) {
-            *out = (struct api_size){l->size_sequence, l->bound, l->limits};
-            return 0;
-        }
-        *reason = "SequenceTooOld";
-        return err_code(err, 409, "size sequence %llu has been used for %u members%s",
-                        (unsigned long long)s->sequence, l->size,
-                        s->members == l->size ? ", within other limits" : "");
-    }
-    if (s->members > VPID_MAX) {
-        *reason = "BadRequest";
-        return err_code(err, 400, "members: %u is over the limit %u", s->members, VPID_MAX);
-    }
-    l->size_sequence = s->sequence;
-    l->size = s->members;
-    l->base = s->members;
-    l->limits = s->limits;
-    if (l->bound != s->members) {
-        l->bound = s->members;
-        grow_atomic_give_way(l, s->members, "the size in force");
-        head_event_add(l, API_EVENT_SIZE, 0, 0, NULL);
-        l->kick = true;
-    }
-    *out = (struct api_size){l->size_sequence, l->bound, l->limits};
+    *out = size_bound_record(h->bound);
     return 0;
 }
 
-static void view_members(const struct head *l, struct api_dvm *out)
+const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint32_t vpid)
 {
-    struct tree t = members_tree(l->members);
+    return job_watch(h->jobs, nspace, vpid);
+}
 
-    out->members = xcalloc(l->members->n + 1, sizeof *out->members);
-    for (uint32_t v = 0; v < l->members->n; v++) {
-        const struct member *m = members_get(l->members, v);
+const struct job_launch *head_job_ranks(const struct head *h, const char *nspace,
+                                        const struct job_rank **ranks)
+{
+    return job_ranks(h->jobs, nspace, ranks);
+}
+
+void head_daemons_of(const struct head *h, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
+{
+    job_daemons_of(h->jobs, nspace, rank, to);
+}
+
+const struct api_event *head_event(const struct head *h, uint64_t number)
+{
+    return event_log_get(h->events, number);
+}
+
+uint64_t head_event_next(const struct head *h)
+{
+    return event_log_next(h->events);
+}
+
+struct jobs_stats head_job_stats(const struct head *h)
+{
+    return jobs_stats(h->jobs);
+}
+
+static void view_members(const struct head *h, struct api_dvm *out)
+{
+    struct tree t = members_tree(h->members);
+
+    out->members = xcalloc(h->members->n + 1, sizeof *out->members);
+    for (uint32_t v = 0; v < h->members->n; v++) {
+        const struct member *m = members_get(h->members, v);
         struct api_dvm_member *x = &out->members[out->nmembers];
-        bool live = members_live(l->members, v);
+        bool live = members_live(h->members, v);
         struct msg_member facts;
 
         if (!m || m->state == MEMBER_ABSENT)
@@ -385,90 +478,64 @@ static void view_members(const struct head *l, struct api_dvm *out)
         x->vpid = v;
         x->epoch = m->ctr;
         snprintf(x->state, sizeof x->state, "%s", member_state_name(m->state));
-        facts = members_facts(l->members, v);
+        facts = members_facts(h->members, v);
         x->host = facts.host;
         x->address = facts.address;
         x->slots = facts.slots;
         x->slots_used = m->slots_used;
         x->parent = live && v ? (int64_t)tree_parent(&t, v) : -1;
         x->depth = live ? tree_depth(&t, v) : 0;
-        x->repairs = v ? m->repairs : l->members->repairs;
+        x->repairs = v ? m->repairs : h->members->repairs;
         out->nmembers++;
     }
 }
 
-static void view_job(const struct job *j, struct api_dvm_job *x)
+void head_view(const struct head *h, struct api_dvm *out)
 {
-    x->id = xstrdup(j->map.nspace);
-    snprintf(x->state, sizeof x->state, "%s", fsm_state_name(&job_fsm, j->state));
-    x->reason = xstrdup(j->reason);
-    x->ranks = j->map.nranks;
-    x->exit_code = j->exit_code;
-    x->vpids = xcalloc(j->map.nnodes + 1, sizeof *x->vpids);
-    for (size_t i = 0; i < j->map.nnodes; i++)
-        x->vpids[x->nvpids++] = j->map.nodes[i].vpid;
-}
+    struct api_size size = size_bound_record(h->bound);
 
-static void view_jobs(const struct head *l, struct api_dvm *out)
-{
-    const struct history *h;
-    const struct job *j;
-
-    out->jobs = xcalloc(l->njobs + l->nhistory + 1, sizeof *out->jobs);
-    DL_FOREACH(l->history, h)
-    {
-        struct api_dvm_job *x = &out->jobs[out->njobs++];
-
-        *x = h->job;
-        x->id = xstrdup(h->job.id);
-        x->reason = xstrdup(h->job.reason);
-        x->vpids = xcalloc(h->job.nvpids + 1, sizeof *x->vpids);
-        memcpy(x->vpids, h->job.vpids, h->job.nvpids * sizeof *x->vpids);
-    }
-    DL_FOREACH(l->jobs, j)
-    {
-        view_job(j, &out->jobs[out->njobs++]);
-    }
-}
-
-static void view_campaigns(const struct head *l, struct api_dvm *out)
-{
-    const struct campaign *c;
-    const struct fence_share *h;
-    size_t n = 0;
-
-    DL_COUNT(l->fence_shares, h, n);
-    out->holds = xcalloc(n + 1, sizeof *out->holds);
-    DL_FOREACH(l->fence_shares, h)
-    {
-        out->holds[out->nholds++] = (struct api_dvm_hold){xstrdup(h->name), h->count};
-    }
-    out->fence_total = l->fence;
-    out->campaigns = xcalloc(l->ncampaigns + 1, sizeof *out->campaigns);
-    DL_FOREACH(l->campaigns, c)
-    {
-        campaign_fill(l, c, &out->campaigns[out->ncampaigns++]);
-    }
-}
-
-void head_view(const struct head *l, struct api_dvm *out)
-{
     memset(out, 0, sizeof *out);
-    memcpy(out->incarnation, l->incarnation, sizeof out->incarnation);
-    out->cluster = xstrdup(l->cluster);
-    out->version = l->members->version;
-    out->radix = l->members->radix;
-    out->repairs = l->members->repairs;
-    out->size_sequence = l->size_sequence;
-    out->size_members = l->bound;
-    out->size_limits = l->limits;
-    out->next_event = l->next_event;
-    view_members(l, out);
-    view_jobs(l, out);
-    view_campaigns(l, out);
+    snprintf(out->incarnation, sizeof out->incarnation, "%s", incarnation_text(h->inc));
+    out->cluster = xstrdup(incarnation_cluster(h->inc));
+    out->version = h->members->version;
+    out->radix = h->members->radix;
+    out->repairs = h->members->repairs;
+    out->size_sequence = size.sequence;
+    out->size_members = size.members;
+    out->size_limits = size.limits;
+    out->next_event = event_log_next(h->events);
+    view_members(h, out);
+    jobs_view(h->jobs, out);
+    resize_view(h->resize, out);
 }
 
-struct head_stats head_stats(const struct head *l)
+const struct jobs *head_inspect_jobs(const struct head *h)
 {
-    return l->stats;
+    return h->jobs;
+}
+
+const struct resize *head_inspect_resize(const struct head *h)
+{
+    return h->resize;
+}
+
+struct inspect_batch head_inspect_batch(const struct head *h)
+{
+    struct inspect_batch b;
+
+    b.number = resize_batch(h->resize, &b.op);
+    return b;
+}
+
+uint32_t head_inspect_bound(const struct head *h)
+{
+    return size_bound_now(h->bound);
+}
+
+const uint16_t *head_inspect_load(const struct head *h, uint32_t vpid, uint32_t *n)
+{
+    const struct topo *t = cpu_ledger_topo(h->ledger, vpid);
+
+    *n = t ? t->npus : 0;
+    return cpu_ledger_load(h->ledger, vpid);
 }

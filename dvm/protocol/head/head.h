@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head alone knows: jobs, the launch fence, campaigns, size bound, events. One struct, no
- * clock, no socket. */
+/* What the head alone knows: members, jobs, campaigns, events. No clock, no socket. */
 #ifndef DVM_HEAD_HEAD_H
 #define DVM_HEAD_HEAD_H
 
@@ -8,30 +7,12 @@
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/size.h"
+#include "dvm/protocol/head/jobs/job.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/rml/rml.h"
 #include "dvm/protocol/wire/out.h"
 
 #include <hwloc/bitmap.h>
-
-#define HEAD_JOBS_MAX 100000 /* running, held and queued */
-#define HEAD_HISTORY_MAX 64  /* ended jobs that pstat still shows */
-/* Running, and ended ones that can still be asked for: these are forgotten first; releases that
- * daemons ask for themselves come on top, each names members that no other has named. */
-#define HEAD_CAMPAIGNS_MAX 256
-#define HEAD_RELEASE_WINDOW_MS 50
-#define HEAD_EXTEND_S 600  /* for daemons that an application has asked for without a deadline */
-#define HEAD_GRACE_MS 2000 /* SIGTERM to SIGKILL of ranks */
-/* A job held for so long goes before whatever else would raise the fence: campaigns and joiners
- * that come now wait for it (losses do not). What runs by then still ends first, and every silent
- * daemon can delay it by the time after which it is declared lost. */
-#define HEAD_PARKED_MAX_MS 30000
-/* A vpid whose lives were each shorter than this is admitted ever later, after the free ones: MIN,
- * doubling up to MAX after its last admission. */
-#define HEAD_LIFE_SHORT_MS 10000
-#define HEAD_SHORT_LIVES_FREE 2
-#define HEAD_BACKOFF_MIN_MS 1000
-#define HEAD_BACKOFF_MAX_MS 30000
 
 struct head;
 
@@ -46,80 +27,69 @@ struct head_opts {
 
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml);
-void head_destroy(struct head *l);
+void head_destroy(struct head *h);
 
 /* At every input, before anything of it is handled. */
-void head_turn(struct head *l);
+void head_turn(struct head *h);
 /* After every input: takes the steps that are due. Then the core broadcasts the operations that
  * head_next_op() gives (op number filled in; the caller frees it) until there are none. */
-void head_run(struct head *l);
-bool head_next_op(struct head *l, struct msg *op);
-uint64_t head_deadline(const struct head *l);
+void head_run(struct head *h);
+bool head_next_op(struct head *h, struct msg *op);
+uint64_t head_deadline(const struct head *h);
 /* The head itself has applied an operation / everybody has processed all up to `version`. */
-void head_applied(struct head *l, const struct msg *op);
-bool head_completed(struct head *l, uint64_t version); /* true: news, head_run() again */
+void head_applied(struct head *h, const struct msg *op);
+bool head_completed(struct head *h, uint64_t version); /* true: news, head_run() again */
 
 /* A daemon calls home and tells its CPUs. 0: admitted, *epoch is its new life; -1: err says why not
  * now; if because the vpid is live, *epoch is that life, which head_lost() ends once the caller
  * is known to be no late frame; else none. */
-int head_admit(struct head *l, const struct msg_member *facts, const char *cpus,
+int head_admit(struct head *h, const struct msg_member *facts, const char *cpus,
                struct epoch *epoch, struct err *err);
 /* An admitted daemon's connection ended before it was wired. */
-void head_joiner_gone(struct head *l, uint32_t vpid, struct epoch epoch);
+void head_joiner_gone(struct head *h, uint32_t vpid, struct epoch epoch);
 /* True if this daemon was admitted in this life and waits to be wired. */
-bool head_joining(const struct head *l, uint32_t vpid, struct epoch epoch);
+bool head_joining(const struct head *h, uint32_t vpid, struct epoch epoch);
 /* True once after admissions were taken back: whoever waits on a connection has to be told. */
-bool head_turned_away(struct head *l);
+bool head_turned_away(struct head *h);
 /* A member in this life is gone for good: broadcast it (several at once are one operation). */
-void head_lost(struct head *l, uint32_t vpid, struct epoch epoch, const char *why);
-/* A target of a shrink has processed the command / its link is gone. */
-void head_left(struct head *l, uint32_t vpid, struct epoch epoch);
-void head_gone(struct head *l, uint32_t vpid, struct epoch epoch);
+void head_lost(struct head *h, uint32_t vpid, struct epoch epoch, const char *why);
 /* A message that is for the head (dvm/protocol/wire/msg.h). */
-void head_msg(struct head *l, uint32_t from, struct msg *m);
+void head_msg(struct head *h, uint32_t from, struct msg *m);
 
 /* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; `vpid`
  * asks and will be told its end like them. */
-const struct job_launch *head_job_watch(struct head *l, const char *nspace, uint32_t vpid);
+const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint32_t vpid);
 
 /* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
-void head_daemons_of(const struct head *l, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
+void head_daemons_of(const struct head *h, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
 
-struct rank_facts {
-    int pid;  /* 0: not started */
-    int exit; /* wait status when it has ended */
-};
-/* The ranks of a job that is mapped and not over: enum proc_state and facts of each (borrowed).
- * NULL: no such job. */
-const struct job_launch *head_job_ranks(const struct head *l, const char *nspace, const int **state,
-                                        const struct rank_facts **facts);
+/* The ranks of a job that is mapped and not over (borrowed). NULL: no such job. */
+const struct job_launch *head_job_ranks(const struct head *h, const char *nspace,
+                                        const struct job_rank **ranks);
 
-int head_campaign_put(struct head *l, const char *id, const struct api_campaign_request *r,
+int head_campaign_put(struct head *h, const char *id, const struct api_campaign_request *r,
                       struct api_campaign *out, const char **reason, struct err *err);
-int head_campaign_cancel(struct head *l, const char *id, struct api_campaign *out,
+int head_campaign_cancel(struct head *h, const char *id, struct api_campaign *out,
                          const char **reason, struct err *err);
-int head_campaign_get(struct head *l, const char *id, struct api_campaign *out, const char **reason,
+int head_campaign_get(struct head *h, const char *id, struct api_campaign *out, const char **reason,
                       struct err *err);
 /* SIGTERM and SIGINT end the job (with a grace), SIGKILL kills it, others are passed to its ranks.
  */
-int head_signal_put(struct head *l, const char *nspace, int signum, const char **reason,
+int head_signal_put(struct head *h, const char *nspace, int signum, const char **reason,
                     struct err *err);
 /* Ranks that stand still for a debugger go on, and those to come do not stop. */
-int head_continue_put(struct head *l, const char *nspace, const char **reason, struct err *err);
-int head_size_put(struct head *l, const struct api_size *s, struct api_size *out,
+int head_continue_put(struct head *h, const char *nspace, const char **reason, struct err *err);
+int head_size_put(struct head *h, const struct api_size *s, struct api_size *out,
                   const char **reason, struct err *err);
 /* Ends jobs at the deadline, then the DVM or this incarnation; again: the nearer deadline counts.
  */
-void head_shutdown(struct head *l, enum shutdown_why why, int64_t deadline_s);
-bool head_ending(const struct head *l);
-bool head_ended(const struct head *l); /* everybody has processed the shutdown */
-void head_view(const struct head *l, struct api_dvm *out);
-const struct api_event *head_event(const struct head *l, uint64_t number);
-uint64_t head_event_next(const struct head *l);
+void head_shutdown(struct head *h, enum shutdown_why why, int64_t deadline_s);
+bool head_ending(const struct head *h);
+bool head_ended(const struct head *h); /* everybody has processed the shutdown */
+void head_view(const struct head *h, struct api_dvm *out);
+const struct api_event *head_event(const struct head *h, uint64_t number);
+uint64_t head_event_next(const struct head *h);
 
-struct head_stats {
-    uint64_t jobs_started, jobs_ended, held_map, held_launch, remapped;
-};
-struct head_stats head_stats(const struct head *l);
+struct jobs_stats head_job_stats(const struct head *h);
 
 #endif

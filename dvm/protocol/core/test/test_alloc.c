@@ -116,7 +116,7 @@ static const struct heard *answer(struct world *w, uint64_t req)
 
 static uint32_t bound(struct world *w)
 {
-    return head_inspect_bound(core_inspect_launch(sim_core(w->sim, 0)));
+    return head_inspect_bound(core_inspect_head(sim_core(w->sim, 0)));
 }
 
 static struct api_requester requester(struct world *w, const char *id, enum api_phase *phase)
@@ -320,7 +320,7 @@ static void an_extension_without_a_deadline_has_one_all_the_same(void **arg)
     struct world *w = boot(5, 4);
 
     (void)answer(w, ask(w, 2, extend(1, -1)));
-    sim_for(w->sim, (HEAD_EXTEND_S - 5) * 1000);
+    sim_for(w->sim, (RESIZE_EXTEND_S - 5) * 1000);
     assert_int_equal(w->nends, 0);
     sim_for(w->sim, 10000);
     assert_int_equal(w->nends, 1);

@@ -194,7 +194,7 @@ static void a_signal_that_ends_gives_its_code_and_a_grace_but_for_sigkill(void *
         submit(d, 1, 6, "100000", "0", plain);
         core_client_signal(core_of(d, 1), CLIENT, signals[i]);
         settle(d, 1);
-        assert_int_equal(d->grace[3], signals[i] == SIGKILL ? 0 : HEAD_GRACE_MS);
+        assert_int_equal(d->grace[3], signals[i] == SIGKILL ? 0 : JOB_GRACE_MS);
         assert_ends(d, 128 + signals[i], "ended by the user");
         dvm_free(d);
     }

@@ -10,7 +10,7 @@
 
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/head/head.h"
+#include "dvm/protocol/head/members/join_backoff.h"
 #include "dvm/sim/check.h"
 #include "dvm/sim/sim.h"
 
@@ -97,9 +97,9 @@ static void a_crash_looping_joiner_is_admitted_ever_later(void **state)
         sim_for(s, 5);
     }
     assert_in_range(lives, 4, 9); /* after 0, 0, 1, 2, 4, 8, 16, 30 s */
-    sim_for(s, HEAD_BACKOFF_MAX_MS + 5000);
+    sim_for(s, JOIN_BACKOFF_MAX_MS + 5000);
     assert_true(is(s, 3, MEMBER_WIRED));
-    sim_for(s, HEAD_LIFE_SHORT_MS);
+    sim_for(s, JOIN_SHORT_MS);
     sim_crash(s, 3); /* that life was long: the next one begins at once */
     sim_start(s, 3);
     sim_for(s, 5000);

@@ -189,7 +189,7 @@ static void a_campaign_over_the_limit_of_those_that_run_is_refused(void **state)
     char id[16];
 
     scene_open(&s, SCENE_HEAD_MEMBER);
-    for (unsigned i = 1; i < HEAD_CAMPAIGNS_MAX; i++) {
+    for (unsigned i = 1; i < RESIZE_CAMPAIGNS_MAX; i++) {
         snprintf(id, sizeof id, "x%u", i);
         a = put(&s, id, 2, (uint32_t[]){4}, 1);
         assert_int_equal(a.rc, 0);

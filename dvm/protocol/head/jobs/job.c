@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The record of a job, its state and its submitter.
+ *
+ * In: submissions (job_run.c makes a record of each), steps of the state machine. Out: messages to
+ * the daemon whose client has submitted the job: state, map, end.
+ *
+ * The files of this folder, from the bottom up; each calls only those before it:
+ *   job.c         the record: state, reason, accessors
+ *   job_family    parents and children: jobs that ranks of other jobs have spawned
+ *   job_news      ends of ranks while their job goes on
+ *   job_slots     slots and hardware threads that ranks hold
+ *   job_queue     who waits for slots, and who may pass
+ *   job_debug_stop ranks that stop for a debugger
+ *   job_fail      the decision that a job fails; deadlines, signals
+ *   job_ready     daemons check and get files; then all ranks start
+ *   job_report    reports of daemons about ranks; lost daemons
+ *   job_map       ranks to members
+ *   job_send      the launch messages
+ *   job_end       the end: everybody concerned is notified, the record goes to the history
+ *   job_run       the steps: what entering a state does
+ *
+ * A job's name is "<incarnation>.<number>". It is found by it until it is retired. States and
+ * their steps: docs/graphs/job.md. */
+#include "base/log/log.h"
+#include "dvm/protocol/head/jobs/job_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct jobs *jobs_create(const struct jobs_uses *u)
+{
+    struct jobs *js = xcalloc(1, sizeof *js);
+
+    js->out = u->out;
+    js->members = u->members;
+    js->rml = u->rml;
+    js->inc = u->inc;
+    js->bound = u->bound;
+    js->roster = u->roster;
+    js->ledger = u->ledger;
+    js->slots = (struct slots){u->members, u->ledger};
+    js->changes = 1;
+    return js;
+}
+
+void jobs_ask_resize(struct jobs *js, const struct jobs_resize *resize)
+{
+    js->resize = *resize;
+}
+
+void job_forget_map(struct job *j)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++)
+        free(j->map.nodes[i].host);
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (j->ranks[r].taken)
+            hwloc_bitmap_free(j->ranks[r].taken);
+    }
+    free(j->map.nodes);
+    free(j->map.rank_node);
+    free(j->map.rank_app);
+    free(j->ranks);
+    free(j->daemons);
+    free(j->note);
+    free(j->table);
+    j->map.nodes = NULL;
+    j->map.rank_node = j->map.rank_app = NULL;
+    j->ranks = NULL;
+    j->daemons = NULL;
+    j->note = j->table = NULL;
+    j->bound = j->stops = false;
+    j->map.nnodes = j->map.nranks = 0;
+}
+
+void job_free(struct job *j)
+{
+    job_forget_map(j);
+    free(j->watchers);
+    free(j->losses);
+    free(j->news);
+    free(j->map.nspace);
+    job_spec_free(&j->map.spec);
+    free(j->reason);
+    free(j->kin_text);
+    free(j);
+}
+
+struct job *jobs_first(const struct jobs *js)
+{
+    return js->list;
+}
+
+struct job *job_next(const struct job *j)
+{
+    return j->next;
+}
+
+struct job *jobs_find(const struct jobs *js, const char *nspace)
+{
+    struct job *j;
+
+    HASH_FIND(hh, js->by_nspace, nspace, strlen(nspace), j);
+    return j;
+}
+
+const struct job_launch *job_map(const struct job *j)
+{
+    return &j->map;
+}
+
+bool job_mapped(const struct job *j)
+{
+    return j->mapped;
+}
+
+bool job_running(const struct job *j)
+{
+    return j->sent && !job_state_over(j->state);
+}
+
+bool job_failing(const struct job *j)
+{
+    return j->failure != 0;
+}
+
+bool job_on_node(const struct job *j, size_t node)
+{
+    return j->mapped && !j->daemons[node].gone;
+}
+
+bool job_rank_running(const struct job *j, uint32_t rank)
+{
+    return j->mapped && rank < j->map.nranks && j->ranks[rank].state < PROC_TERMINATED;
+}
+
+struct msg_target job_submitter(const struct job *j)
+{
+    return (struct msg_target){j->submit_vpid, j->submit_epoch};
+}
+
+bool job_needs_grow(const struct job *j)
+{
+    return j->needs_grow;
+}
+
+void job_clear_needs_grow(struct job *j)
+{
+    j->needs_grow = false;
+}
+
+/* Tells the daemon whose client submitted the job. */
+void job_tell(struct jobs *js, const struct job *j, struct msg *m)
+{
+    struct err err = {0};
+
+    m->nspace = j->map.nspace;
+    m->client = j->submit_client;
+    if (!members_current(js->members, j->submit_vpid, j->submit_epoch))
+        return;
+    if (rml_send(js->rml, j->submit_vpid, CLASS_LAUNCH, m, &err) < 0)
+        out_log(js->out, LOG_LEVEL_WARN, "job %s: %s", j->map.nspace, err.msg);
+}
+
+/* Daemons that the submitter's input goes to. */
+static uint32_t *stdin_vpids(const struct job *j, size_t *n)
+{
+    uint32_t *list = xcalloc(j->map.nnodes + 1, sizeof *list);
+    uint32_t rank = j->map.spec.stdin_rank;
+
+    *n = 0;
+    if (rank == JOB_RANK_ALL) {
+        for (size_t i = 0; i < j->map.nnodes; i++)
+            list[(*n)++] = j->map.nodes[i].vpid;
+    } else if (rank < j->map.nranks) {
+        list[(*n)++] = j->map.nodes[j->map.rank_node[rank]].vpid;
+    }
+    return list;
+}
+
+void job_tell_state(struct jobs *js, const struct job *j)
+{
+    struct msg m = {.type = MSG_JOB_STATE,
+                    .number = j->state,
+                    .text2 = j->state == JOB_RUNNING && j->note ? j->note : j->reason};
+    uint32_t *vpids FREE_AUTO = NULL;
+
+    if (j->state == JOB_STARTED) {
+        vpids = stdin_vpids(j, &m.nvpids);
+        m.vpids = vpids;
+    }
+    job_tell(js, j, &m);
+}
+
+void job_set_reason(struct job *j, const char *text)
+{
+    free(j->reason);
+    j->reason = xstrdup(text);
+}
+
+void job_step(struct jobs *js, struct job *j, enum job_event ev)
+{
+    struct err err = {0};
+    int from = j->state;
+
+    if (fsm_step(&job_fsm, &j->state, ev, NULL, &err) < 0) {
+        out_log(js->out, LOG_LEVEL_ERROR, "job %s: %s", j->map.nspace, err.msg);
+        return;
+    }
+    j->due = true;
+    js->changes++;
+    out_log(js->out, LOG_LEVEL_DEBUG, "job %s: %s -> %s on %s", j->map.nspace,
+            fsm_state_name(&job_fsm, from), fsm_state_name(&job_fsm, j->state),
+            fsm_event_name(&job_fsm, ev));
+}
+
+bool job_node_current(const struct jobs *js, const struct job_node *n)
+{
+    return members_current(js->members, n->vpid, incarnation_epoch(js->inc, n->epoch));
+}
+
+void jobs_turn(struct jobs *js)
+{
+    js->turn++;
+}
+
+void jobs_kick(struct jobs *js)
+{
+    js->kick = true;
+}
+
+bool jobs_parked_long(const struct jobs *js)
+{
+    const struct job *j;
+
+    DL_FOREACH(js->list, j)
+    {
+        if (j->parked_ms && js->out->now_ms - j->parked_ms >= JOB_PARKED_MAX_MS)
+            return true;
+    }
+    return false;
+}
+
+uint64_t jobs_changes(const struct jobs *js)
+{
+    return js->changes;
+}
+
+size_t jobs_count(const struct jobs *js)
+{
+    return js->n;
+}
+
+void jobs_each(const struct jobs *js, void (*on)(void *arg, const struct job_look *j), void *arg)
+{
+    const struct job *j;
+
+    DL_FOREACH(js->list, j)
+    {
+        struct job_look x = {.nspace = j->map.nspace,
+                             .reason = j->reason,
+                             .state = j->state,
+                             .exit_code = j->exit_code,
+                             .mapped = j->mapped,
+                             .sent = j->sent,
+                             .queued = j->queued,
+                             .home_vpid = j->map.home_vpid,
+                             .nranks = j->mapped ? j->map.nranks : 0,
+                             .nnodes = j->mapped ? j->map.nnodes : 0,
+                             .nodes = j->map.nodes,
+                             .rank_node = j->map.rank_node,
+                             .ranks = j->ranks};
+
+        on(arg, &x);
+    }
+}
+
+struct jobs_stats jobs_stats(const struct jobs *js)
+{
+    return js->stats;
+}

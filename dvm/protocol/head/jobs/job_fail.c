@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The decision that a job fails, and who may take it: its submitter, a deadline, a failed rank.
+ *
+ * In: the first failure of a job, signals for its ranks, time limits. Out: KILL to its daemons, and
+ * the same for the jobs that its ranks have spawned.
+ *
+ * The first failure decides exit code and text. A job that was not sent yet is over at once. Else
+ * its ranks get SIGTERM, after JOB_GRACE_MS SIGKILL, and the job is over when all its daemons have
+ * said that nothing of it is left. Later failures change nothing. */
+#include "base/log/log.h"
+#include "dvm/protocol/head/jobs/job_private.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+static void end_children(struct jobs *js, const struct job *parent);
+
+static void kill_ranks(struct jobs *js, struct job *j, int signum, int64_t grace_ms)
+{
+    struct msg m = {
+        .type = MSG_KILL, .nspace = j->map.nspace, .number = signum, .number2 = grace_ms};
+    struct err err = {0};
+
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (j->daemons[i].sent && !j->daemons[i].gone &&
+            rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0)
+            out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+    }
+}
+
+void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code, const char *fmt,
+              ...)
+{
+    char text[2048];
+    va_list ap;
+
+    if (job_state_over(j->state) || j->failure)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    j->failure = how;
+    j->exit_code = exit_code;
+    free(j->reason);
+    j->reason = j->losses ? xasprintf("%s; before, %u of %u ranks failed or were lost: %s", text,
+                                      j->nbad, j->map.nranks, j->losses)
+                          : xstrdup(text);
+    j->queued = false;
+    j->parked_ms = 0;
+    out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
+    if (j->sent)
+        kill_ranks(js, j, SIGTERM, JOB_GRACE_MS);
+    else
+        job_step(js, j, how);
+    end_children(js, j);
+}
+
+void job_fail_with_parent(struct jobs *js, struct job *j, const struct job *parent)
+{
+    job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended with job %s, which has spawned it",
+             parent->map.nspace);
+}
+
+static void end_children(struct jobs *js, const struct job *parent)
+{
+    struct job *j;
+
+    if (parent->nchildren == 0)
+        return;
+    DL_FOREACH(js->list, j)
+    {
+        if (!job_family_is_child(j, parent))
+            continue;
+        if (job_state_over(j->state))
+            end_children(js, j);
+        else
+            job_fail_with_parent(js, j, parent);
+    }
+}
+
+/* A job that is over has no exit code of its own for this. */
+static void fail_family(struct jobs *js, struct job *parent, int code, const char *why)
+{
+    if (parent->nchildren && !parent->kin_text) {
+        parent->kin_code = code;
+        parent->kin_text = xasprintf("spawned jobs were ended: %s", why);
+    }
+    end_children(js, parent);
+}
+
+static bool ends_jobs(int signum)
+{
+    return signum == 0 || signum == SIGTERM || signum == SIGINT || signum == SIGKILL;
+}
+
+/* The submitter's word: a signal for the ranks, or that it is gone (0). */
+void job_signal(struct jobs *js, const struct msg *m)
+{
+    struct job *j = jobs_find(js, m->nspace);
+    int signum = (int)m->number;
+
+    if (!j)
+        return;
+    if (job_state_over(j->state)) {
+        if (ends_jobs(signum)) /* prun waits for them */
+            fail_family(js, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
+    } else if (signum == SIGKILL && j->sent) {
+        job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(SIGKILL), "ended by the user");
+        if (j->failure == JOB_EV_KILL && j->exit_code > 128)
+            j->exit_code = exit_code_of_signal(SIGKILL); /* the second word */
+        kill_ranks(js, j, SIGKILL, 0);
+    } else if (signum == 0) {
+        job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter is gone");
+    } else if (ends_jobs(signum)) {
+        job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(signum), "ended by the user");
+    } else if (j->sent) {
+        kill_ranks(js, j, signum, -1);
+    }
+}
+
+int job_signal_put(struct jobs *js, const char *nspace, int signum, const char **reason,
+                   struct err *err)
+{
+    const struct job *j = jobs_find(js, nspace);
+    struct msg m = {.nspace = (char *)nspace, .number = signum};
+
+    if (!j || (job_state_over(j->state) && !j->nchildren)) {
+        *reason = "NotFound";
+        return err_code(err, 404, "no job %s waits or runs", nspace);
+    }
+    job_signal(js, &m);
+    return 0;
+}
+
+/* The daemon whose client has submitted a job is out: so is the client. */
+void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
+{
+    struct job *j;
+
+    DL_FOREACH(js->list, j)
+    {
+        if (j->submit_vpid == vpid && epoch_eq(j->submit_epoch, epoch))
+            job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter is gone with vpid %u",
+                     vpid);
+    }
+}
+
+static void end_timed_out(struct jobs *js, struct job *j)
+{
+    char *why FREE_AUTO =
+        xasprintf("its time of %.10g s is over", (double)j->map.spec.timeout_ms / 1000);
+
+    if (job_state_over(j->state))
+        fail_family(js, j, EXIT_CODE_TIMEOUT, why);
+    else
+        job_fail(js, j, JOB_EV_KILL, EXIT_CODE_TIMEOUT, "ended: %s", why);
+}
+
+void job_fail_deadlines(struct jobs *js)
+{
+    struct job *j;
+
+    DL_FOREACH(js->list, j)
+    {
+        if (!j->deadline_ms || j->deadline_ms > js->out->now_ms)
+            continue;
+        j->deadline_ms = 0;
+        end_timed_out(js, j);
+    }
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs that ranks of other jobs have spawned, and daemons that ask about a job that is not theirs.
+ *
+ * In: a new job that names a parent; the end of a job; questions of daemons. Out: which jobs belong
+ * together, and whom the end of a job is told.
+ *
+ * A child writes its output to the home of its parent, so prun shows the output of the family. The
+ * parent counts its children that are not over; its submitter is notified when the last one is.
+ * The parent's end names the first child that has failed. A child whose parent fails is ended
+ * (job_fail.c). A parent that is not known any more adopts nobody. */
+#include "dvm/protocol/head/jobs/job_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+bool job_family_is_child(const struct job *j, const struct job *parent)
+{
+    const char *name = j->map.spec.parent_nspace;
+
+    return j->adopted && strcmp(name, parent->map.nspace) == 0;
+}
+
+static struct job *parent_of(const struct jobs *js, const struct job *j)
+{
+    const char *name = j->map.spec.parent_nspace;
+
+    return j->adopted ? jobs_find(js, name) : NULL;
+}
+
+static void add_watcher(struct job *j, uint32_t vpid)
+{
+    for (size_t i = 0; i < j->nwatchers; i++) {
+        if (j->watchers[i] == vpid)
+            return;
+    }
+    j->watchers = xrealloc(j->watchers, (j->nwatchers + 1) * sizeof *j->watchers);
+    j->watchers[j->nwatchers++] = vpid;
+}
+
+/* A new job: whose output goes where its parent's does, and who keeps its parent waiting. */
+struct job *job_family_join(struct jobs *js, struct job *j)
+{
+    const char *name = j->map.spec.parent_nspace;
+    struct job *parent = name && name[0] ? jobs_find(js, name) : NULL;
+
+    if (parent == j) /* names can be foretold */
+        parent = NULL;
+    j->adopted = parent != NULL;
+    j->map.home_vpid = parent ? parent->map.home_vpid : j->submit_vpid;
+    j->map.home_client = parent ? parent->map.home_client : j->submit_client;
+    if (name && name[0]) /* a tool's is no job's */
+        add_watcher(j, j->submit_vpid);
+    if (!parent)
+        return NULL;
+    parent->nchildren++;
+    return parent;
+}
+
+/* Not one that was ended on purpose, nor one that was not started: the request for it is answered
+ * with that. */
+static bool has_failed(const struct job *j)
+{
+    return j->sent && j->exit_code != 0 && j->failure != JOB_EV_FAIL_START &&
+           !(j->failure == JOB_EV_KILL && j->exit_code > 128);
+}
+
+/* A parent whose own lost ranks would not count is told the same of others. */
+static void note_child_end(struct job *parent, const struct job *j)
+{
+    bool lenient = (parent->map.spec.flags & (JOB_RECOVERABLE | JOB_STRICT)) == JOB_RECOVERABLE;
+    bool failed = has_failed(j);
+
+    if (parent->kin_text || (!failed && !j->kin_text))
+        return;
+    parent->kin_text =
+        failed ? xasprintf("spawned job %s: %s", j->map.nspace, j->reason) : xstrdup(j->kin_text);
+    parent->kin_code = lenient ? 0 : failed ? j->exit_code : j->kin_code;
+}
+
+/* A parent that is over itself waited for this one. */
+struct job *job_family_left(struct jobs *js, const struct job *j)
+{
+    struct job *parent = parent_of(js, j);
+
+    if (!parent)
+        return NULL;
+    note_child_end(parent, j);
+    parent->nchildren--;
+    return parent->state == JOB_NOTIFY_COMPLETED ? parent : NULL;
+}
+
+const struct job_launch *job_ranks(const struct jobs *js, const char *nspace,
+                                   const struct job_rank **ranks)
+{
+    const struct job *j = jobs_find(js, nspace);
+
+    if (!j || !j->mapped)
+        return NULL;
+    *ranks = j->ranks;
+    return &j->map;
+}
+
+const struct job_launch *job_watch(struct jobs *js, const char *nspace, uint32_t vpid)
+{
+    struct job *j = jobs_find(js, nspace);
+
+    if (!j || !j->sent || j->ended_told)
+        return NULL;
+    add_watcher(j, vpid);
+    return &j->map;
+}
+
+static void add_daemons(const struct jobs *js, const struct job *j, uint32_t rank,
+                        hwloc_bitmap_t to)
+{
+    size_t first = 0, end = j->map.nnodes;
+
+    if (rank != JOB_RANK_ALL) {
+        first = rank < j->map.nranks ? j->map.rank_node[rank] : end;
+        end = first < end ? first + 1 : end;
+    }
+    for (size_t i = first; i < end; i++) {
+        const struct job_node *n = &j->map.nodes[i];
+
+        if (!j->daemons[i].gone &&
+            members_current(js->members, n->vpid, incarnation_epoch(js->inc, n->epoch)))
+            hwloc_bitmap_set(to, n->vpid);
+    }
+}
+
+void job_daemons_of(const struct jobs *js, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
+{
+    const struct job *only = nspace ? jobs_find(js, nspace) : NULL;
+    const struct job *j;
+
+    if (nspace) {
+        if (only && only->sent && !job_state_over(only->state))
+            add_daemons(js, only, rank, to);
+        return;
+    }
+    DL_FOREACH(js->list, j)
+    {
+        if (j->sent && !job_state_over(j->state))
+            add_daemons(js, j, JOB_RANK_ALL, to);
+    }
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks to members: the map of a job, with the slots that it takes.
+ *
+ * In: a job that no earlier one keeps waiting. Out: its map; or its place in the queue; or its end,
+ * if it can never fit.
+ *
+ * Only wired members get ranks. The map is made once, and again if one of its members is not wired
+ * any more when the job is to be sent. A job that can never fit the DVM at its size, and with the
+ * grows that run, ends at once; with --no-wait also one that does not fit now. While no member has
+ * come yet nobody can tell, and the job waits. */
+#include "dvm/protocol/head/jobs/job_private.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+
+static bool maps_there(const struct member *m)
+{
+    if (MUTANT(NEW_ONES_UNUSED) && m->ctr > 5)
+        return false;
+    return m->state == MEMBER_WIRED || (MUTANT(MAP_TO_DRAINING) && m->state == MEMBER_DRAINING);
+}
+
+static struct map_node *usable_nodes(const struct jobs *js, const struct job *j, size_t *n,
+                                     uint32_t *slots)
+{
+    struct map_node *nodes = xcalloc(js->members->n + 1, sizeof *nodes);
+
+    *n = 0;
+    *slots = 0;
+    for (uint32_t v = 0; v < js->members->n; v++) {
+        const struct member *m = members_get(js->members, v);
+
+        if (!m || !maps_there(m))
+            continue;
+        *slots += members_slots(js->members, m);
+        if ((j->map.spec.flags & JOB_NOLOCAL) && v == j->submit_vpid)
+            continue;
+        nodes[(*n)++] = (struct map_node){.vpid = v,
+                                          .slots = members_slots(js->members, m),
+                                          .used = m->slots_used,
+                                          .host = cpu_ledger_host(js->ledger, v),
+                                          .topo = cpu_ledger_topo(js->ledger, v),
+                                          .load = cpu_ledger_load(js->ledger, v)};
+    }
+    return nodes;
+}
+
+/* Takes what is in the map, whose nodes are indexes into `nodes`. */
+static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nodes, size_t n,
+                      struct map *map)
+{
+    uint32_t *index = xmalloc((n + 1) * sizeof *index);
+    uint32_t ranks = map->nranks;
+
+    if (j->map.spec.flags & (JOB_DISPLAY_MAP | JOB_DISPLAY_BIND))
+        j->table = map_show(j->map.nspace, &j->map.spec, nodes, map);
+    j->map.rank_node = map->rank_node;
+    j->map.rank_app = map->rank_app;
+    j->bind = map->bind;
+    j->note = map->note;
+    for (size_t i = 0; i < n; i++)
+        index[i] = UINT32_MAX;
+    j->map.nodes = xcalloc(n + 1, sizeof *j->map.nodes);
+    j->bound = map->taken != NULL;
+    j->ranks = xcalloc(ranks + 1, sizeof *j->ranks);
+    for (uint32_t r = 0; r < ranks; r++) {
+        uint32_t at = j->map.rank_node[r];
+        const struct member *m = members_get(js->members, nodes[at].vpid);
+
+        if (index[at] == UINT32_MAX) {
+            index[at] = (uint32_t)j->map.nnodes;
+            j->map.nodes[j->map.nnodes++] =
+                (struct job_node){nodes[at].vpid, m->ctr, xstrdup(nodes[at].host)};
+        }
+        j->map.rank_node[r] = index[at];
+        j->ranks[r] =
+            (struct job_rank){.state = PROC_INIT, .taken = map->taken ? map->taken[r] : NULL};
+        job_slots_take(js, j, r, nodes[at].vpid);
+    }
+    free((void *)map->taken);
+    j->daemons = xcalloc(j->map.nnodes + 1, sizeof *j->daemons);
+    j->map.nranks = ranks;
+    j->map.version = js->members->version;
+    j->mapped = true;
+    js->changes++;
+    job_debug_stop_prepare(j);
+    free(index);
+}
+
+void job_map_drop(struct jobs *js, struct job *j)
+{
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (!MUTANT(SLOTS_KEPT))
+            job_slots_give(js, j, r);
+    }
+    job_forget_map(j);
+    j->mapped = false;
+    js->changes++;
+    js->kick = true;
+}
+
+/* No longer the fence is what it waits for. */
+static void wait_for_slots(struct job *j)
+{
+    j->queued = true;
+    j->parked_ms = 0;
+}
+
+/* Whether it can be said now that the job will never fit. */
+static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum, uint32_t present)
+{
+    if (j->checked || maximum == 0 || r == MAP_NO_SLOTS)
+        return false;
+    return r == MAP_HOPELESS || job_slots_wanted(j) > maximum || maximum <= present ||
+           j->map.spec.nhosts;
+}
+
+static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint32_t present,
+                         const struct err *why)
+{
+    uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
+
+    if (!j->checked && r != MAP_HOPELESS && js->resize.grow_will_do(js->resize.arg, j))
+        j->needs_grow = j->checked = true;
+    job_set_reason(j, why->msg);
+    if (j->map.spec.flags & JOB_NO_WAIT) {
+        job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED, "not launched: %s (--no-wait)",
+                 why->msg);
+        return;
+    }
+    if (never_fits(j, r, maximum, present)) {
+        job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED,
+                 "not launched: %s; the DVM has %llu slots at its present size of %u members",
+                 why->msg, (unsigned long long)maximum, size_bound_now(js->bound));
+        return;
+    }
+    j->checked |= maximum != 0; /* while nobody is here, nobody can tell */
+    wait_for_slots(j);
+    job_step(js, j, JOB_EV_NO_SLOTS);
+    j->due = false;
+    job_tell_state(js, j);
+}
+
+void job_map_now(struct jobs *js, struct job *j)
+{
+    struct err err = {0};
+    struct map map;
+    uint32_t universe;
+    size_t n;
+    struct map_node *nodes = usable_nodes(js, j, &n, &universe);
+    enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
+
+    if (r == MAP_OK) {
+        adopt_map(js, j, nodes, n, &map);
+        j->map.universe = universe;
+        j->checked = true;
+        j->needs_grow = false;
+        job_set_reason(j, "");
+        job_queue_mapped(js, j);
+        job_step(js, j, JOB_EV_DONE);
+    } else {
+        wait_or_fail(js, j, r, universe, &err);
+    }
+    free(nodes);
+}
+
+/* Remap if and only if one of the mapped (vpid, epoch) is not wired now. */
+bool job_map_stale(const struct jobs *js, const struct job *j)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        const struct job_node *n = &j->map.nodes[i];
+        const struct member *m =
+            roster_find(js->roster, n->vpid, incarnation_epoch(js->inc, n->epoch));
+
+        if ((!m || !maps_there(m)) && !MUTANT(SKIP_REMAP))
+            return true;
+    }
+    return false;
+}
+
+void job_map_anew(struct jobs *js, struct job *j)
+{
+    job_map_drop(js, j);
+    js->stats.remapped++;
+    job_step(js, j, JOB_EV_REMAP);
+}
+
+/* What can never fit is not left waiting, and --no-wait does not wait here either. */
+void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first)
+{
+    struct err err = {0}, behind = {0};
+    uint32_t present;
+    size_t n;
+    struct map_node *nodes = usable_nodes(js, j, &n, &present);
+    struct map map;
+    enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
+
+    free(nodes);
+    if (r == MAP_OK) {
+        map_free(&map);
+        err_set(&err, "an earlier job waits for slots");
+    }
+    if (r != MAP_OK &&
+        never_fits(j, r, slots_maximum(js->slots, size_bound_now(js->bound)), present)) {
+        job_step(js, j, JOB_EV_DONE); /* to its end, by job_map_now() */
+        return;
+    }
+    if (j->map.spec.flags & JOB_NO_WAIT) {
+        job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED, "not launched: %s (--no-wait)",
+                 err.msg);
+        return;
+    }
+    wait_for_slots(j);
+    err_set(&behind, "behind job %s, which came first", first->map.nspace);
+    job_set_reason(j, behind.msg);
+    job_tell_state(js, j);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* News of ranks that have ended badly while their job goes on.
+ *
+ * In: the end of a rank by a signal, a code, an abort or the loss of its daemon. Out: RANKS_LOST to
+ * the daemons of the job and to those that watch it; exit code and text of a job that goes on
+ * without some ranks (JOB_RECOVERABLE).
+ *
+ * News are collected: at most one message about a job goes out in SEND_EVERY_MS, so a job that
+ * falls apart costs each daemon no more than that. Before a daemon is told the job's end it is told
+ * all news. When a job has failed, nothing further is news.
+ *
+ * The exit code is that of the first rank that exited by itself with a code; with --strict, or if
+ * no rank is left, that of the first of all. */
+#include "base/log/log.h"
+#include "dvm/protocol/head/jobs/job_private.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#define NAMED_MAX 8 /* in a job's final text; the others are counted */
+/* From one message about a job to the next. */
+#define SEND_EVERY_MS 20
+
+static bool goes_on(const struct job *j)
+{
+    return (j->map.spec.flags & JOB_RECOVERABLE) && !j->failure;
+}
+
+void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how)
+{
+    if (job_state_over(j->state) || j->failure)
+        return;
+    j->news = xrealloc(j->news, (j->nnews + 1) * sizeof *j->news);
+    j->news[j->nnews++] = (struct msg_rank){.rank = rank, .how = (uint8_t)how, .value = status};
+    js->news = true;
+}
+
+/* Of those that exited by themselves the first that failed decides; with --strict, and if nobody
+ * is left to decide, the first of all. */
+static int exit_code_of_losses(const struct job *j)
+{
+    bool any = (j->map.spec.flags & JOB_STRICT) || j->nlost == j->map.nranks;
+
+    return any ? j->first_code : j->own_code;
+}
+
+void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text)
+{
+    char *named = j->losses;
+
+    j->nbad += nranks;
+    j->nlost += lost ? nranks : 0;
+    j->first_code = j->first_code ? j->first_code : code;
+    j->own_code = j->own_code || lost ? j->own_code : code;
+    if (++j->nlosses <= NAMED_MAX) {
+        j->losses = named ? xasprintf("%s; %s", named, text) : xstrdup(text);
+        free(named);
+    }
+    free(j->reason);
+    j->reason = xasprintf("%u of %u ranks failed or were lost: %s%s", j->nbad, j->map.nranks,
+                          j->losses, j->nlosses > NAMED_MAX ? "; and others" : "");
+    j->exit_code = exit_code_of_losses(j);
+}
+
+static void send_news(struct jobs *js, const struct job *j, uint32_t vpid, const struct msg *m)
+{
+    struct err err = {0};
+
+    if (rml_send(js->rml, vpid, CLASS_LAUNCH, m, &err) < 0)
+        out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+}
+
+void job_news_send(struct jobs *js, struct job *j)
+{
+    struct msg m = {.type = MSG_RANKS_LOST,
+                    .nspace = j->map.nspace,
+                    .number = goes_on(j),
+                    .text = j->map.spec.parent_nspace,
+                    .rank = j->map.spec.parent_rank,
+                    .nranks = j->nnews,
+                    .ranks = j->news};
+
+    for (size_t i = 0; j->nnews && i < j->map.nnodes; i++) {
+        const struct job_node *n = &j->map.nodes[i];
+
+        if (members_current(js->members, n->vpid, incarnation_epoch(js->inc, n->epoch)))
+            send_news(js, j, n->vpid, &m);
+    }
+    for (size_t i = 0; j->nnews && i < j->nwatchers; i++) {
+        if (members_live(js->members, j->watchers[i]) &&
+            job_launch_node(&j->map, j->watchers[i]) < 0)
+            send_news(js, j, j->watchers[i], &m);
+    }
+    if (!MUTANT(LOSS_TOLD_AGAIN))
+        j->nnews = 0;
+    j->told_ms = js->out->now_ms;
+}
+
+static bool is_due(const struct jobs *js, const struct job *j)
+{
+    return j->told_ms == 0 || j->told_ms + SEND_EVERY_MS <= js->out->now_ms;
+}
+
+void job_news_steps(struct jobs *js)
+{
+    struct job *j;
+
+    if (!js->news)
+        return;
+    js->news = false;
+    DL_FOREACH(js->list, j)
+    {
+        if (j->nnews && is_due(js, j))
+            job_news_send(js, j);
+        js->news |= j->nnews > 0;
+    }
+}
+
+uint64_t job_news_next_deadline(const struct jobs *js)
+{
+    uint64_t due = UINT64_MAX;
+    const struct job *j;
+
+    if (!js->news)
+        return due;
+    DL_FOREACH(js->list, j)
+    {
+        if (j->nnews && j->told_ms + SEND_EVERY_MS < due)
+            due = j->told_ms + SEND_EVERY_MS;
+    }
+    return due;
+}

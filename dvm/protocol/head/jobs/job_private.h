@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The record of a job, shared by the files of this folder only. */
+#ifndef DVM_HEAD_JOBS_JOB_PRIVATE_H
+#define DVM_HEAD_JOBS_JOB_PRIVATE_H
+
+#include "dvm/protocol/head/jobs/job.h"
+#include "dvm/protocol/map/map.h"
+#include "dvm/protocol/wire/exit_code.h"
+
+#include <uthash.h>
+
+#define JOB_QUEUE_PASSES_MAX 16
+
+enum job_parked { JOB_NOT_PARKED, JOB_PARKED_MAP, JOB_PARKED_LAUNCH };
+
+struct job_daemon { /* a node of the map */
+    bool sent;      /* the launch is on its way there, or arrived */
+    bool gone;      /* nothing of the job is left there */
+    bool registered;
+    bool ready;        /* has the job's files, and has found that its ranks can start */
+    bool settled;      /* all its ranks that are to stop have stopped, or are over */
+    uint32_t nstopped; /* ranks that are stopped for a debugger */
+};
+
+struct job {
+    uint64_t number;
+    int state;
+    enum job_parked parked;
+    struct job_launch map; /* nspace, spec, and the map while mapped */
+    bool mapped;
+    bool sent;       /* launch messages have gone out: it can no longer be remapped */
+    bool queued;     /* waits for slots */
+    bool checked;    /* it fitted the maximum when it was submitted, */
+    bool needs_grow; /* but only by grows that ran then */
+    bool ended_told;
+    bool due;             /* has a step to take, */
+    uint64_t not_in_turn; /* but not in this one */
+    uint64_t parked_ms;   /* since when it is parked and has not gone on; 0: it is not */
+    /* Whom acceptance, states and end are told: the daemon and client that submitted it. Its output
+     * goes to the home in `map`, which is that of its parent for a job that a rank has spawned. */
+    uint32_t submit_vpid, submit_client;
+    struct epoch submit_epoch;
+    uint32_t nchildren; /* jobs that its ranks have spawned and that are not over */
+    bool adopted;       /* its parent was there when it came, and counts it */
+    char *kin_text;     /* of those and theirs, the end of the first that failed; NULL: none has */
+    int kin_code;
+    size_t nwatchers; /* daemons beside its own that are told its end */
+    uint32_t *watchers;
+    struct job_rank *ranks;     /* [map.nranks] */
+    struct job_daemon *daemons; /* [map.nnodes] */
+    bool bound;                 /* some rank holds hardware threads, */
+    enum job_level bind;        /* and is bound to parts of this level */
+    char *note;                 /* why ranks are not bound, or NULL */
+    char *table;                /* the map for the submitter, or NULL */
+    bool started;               /* its ranks were told to start, when all had been ready */
+    uint32_t nrunning, nnodes_gone, nnodes_registered;
+    uint32_t nnodes_stop, nnodes_settled; /* with ranks that are to stop; where they have */
+    bool stops;                           /* some rank is to stop for a debugger */
+    uint64_t nstopped;                    /* ranks that are stopped for a debugger */
+    bool continued;                       /* none is to stop any more */
+    enum job_event failure;               /* 0: none; how it will end */
+    int exit_code;
+    /* Ranks that failed while the others go on (JOB_RECOVERABLE); of these the lost ones: ended by
+     * a signal or with their daemon. */
+    uint32_t nbad, nlost, nlosses;
+    int first_code, own_code; /* of the first of all; of the first that exited by itself */
+    char *losses;             /* the first ones by name, or NULL */
+    size_t nnews;             /* ranks whose end is still to be told to others */
+    struct msg_rank *news;
+    uint64_t told_ms; /* when others were told last; 0: never */
+    uint32_t passed;  /* by later jobs, while it waited for slots */
+    char *reason;
+    uint64_t deadline_ms; /* 0: none */
+    UT_hash_handle hh;
+    struct job *next, *prev;
+};
+
+struct job_history {
+    struct api_dvm_job job;
+    struct job_history *next, *prev;
+};
+
+struct jobs {
+    struct out *out;
+    struct members *members;
+    struct rml *rml;
+    const struct incarnation *inc;
+    const struct size_bound *bound;
+    const struct roster *roster;
+    struct cpu_ledger *ledger;
+    struct slots slots;
+    struct jobs_resize resize;
+    struct job *list; /* in order of submission */
+    struct job *by_nspace;
+    size_t n;
+    struct job_history *history;
+    size_t nhistory;
+    uint64_t last; /* number */
+    uint64_t turn; /* inputs so far */
+    uint64_t changes;
+    bool kick; /* slots may have become free */
+    bool news; /* some job has ranks whose end is to be told */
+    struct jobs_stats stats;
+};
+
+/* job.c: the record itself */
+void job_free(struct job *j);
+void job_forget_map(struct job *j);
+/* Tells the daemon whose client submitted the job. */
+void job_tell(struct jobs *js, const struct job *j, struct msg *m);
+void job_tell_state(struct jobs *js, const struct job *j);
+void job_set_reason(struct job *j, const char *text);
+void job_step(struct jobs *js, struct job *j, enum job_event ev); /* the one setter of the state */
+bool job_node_current(const struct jobs *js, const struct job_node *n);
+/* job_family.c: jobs that ranks of other jobs have spawned */
+struct job *job_family_join(struct jobs *js, struct job *j); /* its parent, or NULL */
+bool job_family_is_child(const struct job *j, const struct job *parent);
+/* The job is over. Its parent, if that has waited for it and is to be notified now, or NULL. */
+struct job *job_family_left(struct jobs *js, const struct job *j);
+/* job_news.c: ends of ranks that are news for others while their job has not failed */
+void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
+/* So many ranks of a job that goes on without them. */
+void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text);
+void job_news_send(struct jobs *js, struct job *j); /* now */
+void job_news_steps(struct jobs *js);
+uint64_t job_news_next_deadline(const struct jobs *js);
+/* job_slots.c */
+void job_slots_take(struct jobs *js, struct job *j, uint32_t rank, uint32_t vpid);
+void job_slots_give(struct jobs *js, struct job *j, uint32_t rank);
+uint64_t job_slots_held(const struct job *j);
+/* job_queue.c */
+struct job *job_queue_before(const struct jobs *js, const struct job *j); /* the first that waits */
+bool job_queue_may_pass(const struct jobs *js, const struct job *first, const struct job *j);
+void job_queue_mapped(struct jobs *js, const struct job *j);
+/* job_debug_stop.c */
+void job_debug_stop_prepare(struct job *j);                /* it has been mapped */
+void job_debug_stop_check(struct jobs *js, struct job *j); /* it may be READY_FOR_DEBUG now */
+void job_debug_stop_node_over(struct jobs *js, struct job *j, int node);
+/* job_fail.c */
+void job_fail_with_parent(struct jobs *js, struct job *j, const struct job *parent);
+void job_fail_deadlines(struct jobs *js);
+/* job_ready.c */
+void job_ready_begin(struct jobs *js, struct job *j);
+void job_ready_check(struct jobs *js, struct job *j); /* a daemon is ready, or is gone */
+/* job_report.c */
+void job_lose_node(struct jobs *js, struct job *j, int node, const char *why);
+/* job_map.c */
+void job_map_now(struct jobs *js, struct job *j);
+void job_map_drop(struct jobs *js, struct job *j);
+void job_map_anew(struct jobs *js, struct job *j);
+bool job_map_stale(const struct jobs *js, const struct job *j);
+/* An earlier job waits for slots: this one does too, unless it can never fit or does not wait. */
+void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first);
+/* job_send.c */
+void job_send_launch(struct jobs *js, struct job *j);
+/* job_end.c */
+void job_end_notify(struct jobs *js, struct job *j);
+void job_end_retire(struct jobs *js, struct job *j);
+void job_end_free_history(struct jobs *js);
+
+#endif

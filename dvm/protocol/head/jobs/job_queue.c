@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs that wait for slots: first come, first served, with backfill.
+ *
+ * In: a job that is about to be mapped; the ends that are known of others. Out: the first job that
+ * waits before it, and whether the job may pass.
+ *
+ * A job with a --timeout may start before an earlier one if it ends before that one could start by
+ * all ends that are known. Nobody is passed more often than JOB_QUEUE_PASSES_MAX, since most ends
+ * are not known. (EASY backfill: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.) */
+#include "dvm/protocol/head/jobs/job_private.h"
+
+#include <utlist.h>
+
+struct job *job_queue_before(const struct jobs *js, const struct job *j)
+{
+    struct job *k;
+
+    DL_FOREACH(js->list, k)
+    {
+        if (k == j)
+            return NULL;
+        if (k->queued)
+            return k;
+    }
+    return NULL;
+}
+
+/* When the job is over at the latest if it starts now, or has started; UINT64_MAX: not known. */
+static uint64_t end_of(const struct jobs *js, const struct job *j)
+{
+    if (j->deadline_ms)
+        return j->deadline_ms;
+    return j->map.spec.timeout_ms ? js->out->now_ms + j->map.spec.timeout_ms : UINT64_MAX;
+}
+
+/* The end after `after` that comes first, of a job that holds slots; UINT64_MAX: none is known. */
+static uint64_t next_end(const struct jobs *js, uint64_t after, uint64_t *slots)
+{
+    uint64_t end = UINT64_MAX;
+    const struct job *j;
+
+    *slots = 0;
+    DL_FOREACH(js->list, j)
+    {
+        uint64_t at = end_of(js, j);
+
+        if (at == UINT64_MAX || at <= after || at > end || job_slots_held(j) == 0)
+            continue;
+        *slots = job_slots_held(j) + (at == end ? *slots : 0);
+        end = at;
+    }
+    return end;
+}
+
+/* When there will be enough slots for the job by the ends that are known; UINT64_MAX: nobody knows.
+ */
+static uint64_t slots_free_at(const struct jobs *js, const struct job *first)
+{
+    uint64_t wanted = job_slots_wanted(first);
+    uint64_t slots = slots_free(js->slots);
+    uint64_t at = js->out->now_ms;
+
+    while (slots < (wanted ? wanted : 1) && at != UINT64_MAX) {
+        uint64_t more;
+
+        at = next_end(js, at, &more);
+        slots += more;
+    }
+    return at;
+}
+
+bool job_queue_may_pass(const struct jobs *js, const struct job *first, const struct job *j)
+{
+    return j->map.spec.timeout_ms && first->passed < JOB_QUEUE_PASSES_MAX &&
+           end_of(js, j) <= slots_free_at(js, first);
+}
+
+void job_queue_mapped(struct jobs *js, const struct job *j)
+{
+    struct job *first = job_queue_before(js, j);
+
+    if (first)
+        first->passed++;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between a launch and the start of its ranks: every daemon of the job gets ready.
+ *
+ * In: STAGED of a daemon: it has the job's files, and its ranks can be started; or why not. Out:
+ * STAGE to the submitter, whose client sends the files; START to all daemons when all are ready.
+ *
+ * So no rank runs before every rank can. This comes after both boundaries of the fence: the job is
+ * not parked and not mapped anew any more. Lost daemons are not waited for; the others go on if
+ * the job is recoverable. A daemon that cannot get ready fails the job. */
+#include "dvm/protocol/head/jobs/job_private.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void job_ready_begin(struct jobs *js, struct job *j)
+{
+    struct msg_target *targets FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *targets);
+    struct msg m = {.type = MSG_STAGE, .targets = targets, .ntargets = j->map.nnodes};
+
+    if (j->failure)
+        return;
+    free(j->reason);
+    j->reason = xasprintf(j->map.spec.nfiles ? "its files go to %zu daemons"
+                                             : "%zu daemons check whether it can start",
+                          j->map.nnodes);
+    if (!j->map.spec.nfiles)
+        return;
+    for (size_t i = 0; i < j->map.nnodes; i++)
+        targets[i] = (struct msg_target){j->map.nodes[i].vpid,
+                                         incarnation_epoch(js->inc, j->map.nodes[i].epoch)};
+    job_tell(js, j, &m);
+}
+
+static bool all_nodes_ready(const struct job *j)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->daemons[i].ready && !j->daemons[i].gone)
+            return false;
+        if (MUTANT(START_EARLY) || (MUTANT(START_UNCHECKED) && !j->map.spec.nfiles))
+            return true;
+    }
+    return true;
+}
+
+/* Daemons that are lost are not waited for: the others go on if the job is recoverable. */
+void job_ready_check(struct jobs *js, struct job *j)
+{
+    struct msg m = {.type = MSG_START, .nspace = j->map.nspace};
+    struct err err = {0};
+
+    if (j->state != JOB_STAGING || j->failure || j->started || !all_nodes_ready(j))
+        return;
+    j->started = true;
+    free(j->reason);
+    j->reason = xstrdup("");
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->daemons[i].gone &&
+            rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
+            job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
+            return;
+        }
+    }
+}
+
+void job_ready_report(struct jobs *js, uint32_t from, const struct msg *m)
+{
+    struct job *j = jobs_find(js, m->nspace);
+    int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;
+
+    if (node < 0 || j->daemons[node].gone || !job_launch_waits(&j->map))
+        return;
+    if (m->number) {
+        job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
+                 "not launched: its files cannot be put on %s (vpid %u): %s: %s",
+                 j->map.nodes[node].host, from, m->text, strerror((int)m->number));
+        return;
+    }
+    j->daemons[node].ready = true;
+    job_ready_check(js, j);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job from its submission to its launch: what entering each state does.
+ *
+ * In: SUBMIT; the end of a resize; the turn. Out: ACCEPTED or a refusal to the submitter, and the
+ * next state.
+ *
+ * A job waits at two boundaries. Before its map it is parked while the fence is up; before its
+ * launch it is parked while members are leaving. When the fence is down it goes on, or is mapped
+ * anew if one of its members is not wired any more. SYSTEM_PREP ends the turn, so that a resize
+ * that comes with the next input finds the job mapped and not sent.
+ *
+ * A job that waits for slots is tried again when some may have become free, in the order of
+ * submission (job_queue.c). */
+#include "base/log/log.h"
+#include "dvm/protocol/head/jobs/job_private.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static void refuse_job(struct jobs *js, uint32_t from, uint32_t client, const char *why)
+{
+    struct msg m = {
+        .type = MSG_DONE, .client = client, .number = EXIT_CODE_NOT_LAUNCHED, .text = (char *)why};
+    struct err err = {0};
+
+    if (rml_send(js->rml, from, CLASS_LAUNCH, &m, &err) < 0)
+        out_log(js->out, LOG_LEVEL_WARN, "%s", err.msg);
+}
+
+void job_submit(struct jobs *js, uint32_t from, struct msg *m)
+{
+    const struct member *home = members_get(js->members, from);
+    struct msg accepted = {.type = MSG_ACCEPTED};
+    struct job *j, *parent;
+
+    const char *no = incarnation_ending(js->inc) ? "the DVM is shutting down"
+                     : js->n >= JOB_COUNT_MAX    ? "too many jobs"
+                     : home->state != MEMBER_WIRED
+                         ? "this daemon leaves the DVM, submit at another one"
+                         : NULL;
+
+    if (no) {
+        refuse_job(js, from, m->client, no);
+        return;
+    }
+    j = xcalloc(1, sizeof *j);
+    j->number = ++js->last;
+    j->map.nspace = xasprintf("%s.%llu", incarnation_text(js->inc), (unsigned long long)j->number);
+    j->map.spec = m->spec;
+    memset(&m->spec, 0, sizeof m->spec);
+    j->submit_vpid = from;
+    j->submit_client = m->client;
+    j->submit_epoch = members_epoch(js->members, home);
+    j->map.files_vpid = from;
+    j->map.files_client = m->client;
+    j->state = JOB_INIT;
+    j->due = true;
+    job_set_reason(j, "");
+    DL_APPEND(js->list, j);
+    HASH_ADD_KEYPTR(hh, js->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
+    js->n++;
+    job_tell(js, j, &accepted);
+    parent = job_family_join(js, j);
+    if (parent && parent->failure)
+        job_fail_with_parent(js, j, parent);
+}
+
+static void park_job(struct jobs *js, struct job *j, enum job_parked at)
+{
+    j->parked = at;
+    if (!j->parked_ms)
+        j->parked_ms = js->out->now_ms;
+    job_set_reason(j, at == JOB_PARKED_MAP ? "held before mapping: the DVM changes its size"
+                                           : "held before launch: daemons are leaving the DVM");
+    *(at == JOB_PARKED_MAP ? &js->stats.parked_map : &js->stats.parked_launch) += 1;
+    job_step(js, j, JOB_EV_HOLD);
+    j->due = false;
+    job_tell_state(js, j);
+}
+
+void jobs_release_parked(struct jobs *js)
+{
+    struct job *j;
+
+    if (MUTANT(KEEP_HELD))
+        return;
+    DL_FOREACH(js->list, j)
+    {
+        enum job_parked at = j->parked;
+
+        if (j->state != JOB_WAITING_FOR_DAEMONS)
+            continue;
+        j->parked = JOB_NOT_PARKED;
+        job_set_reason(j, "");
+        if (at == JOB_PARKED_MAP)
+            job_step(js, j, JOB_EV_RELEASE);
+        else if (job_map_stale(js, j))
+            job_map_anew(js, j);
+        else
+            job_step(js, j, JOB_EV_RELAUNCH);
+    }
+}
+
+static void vm_ready(struct jobs *js, struct job *j)
+{
+    const struct job *first = job_queue_before(js, j);
+
+    if (js->resize.fence_raised(js->resize.arg) && !MUTANT(MAP_IGNORES_FENCE)) {
+        park_job(js, j, JOB_PARKED_MAP);
+    } else if (first && !job_queue_may_pass(js, first, j)) {
+        job_map_wait_behind(js, j, first);
+    } else {
+        job_step(js, j, JOB_EV_DONE);
+    }
+}
+
+static void launch_apps(struct jobs *js, struct job *j)
+{
+    if (job_map_stale(js, j) && !MUTANT(SEND_TO_LEAVING))
+        job_map_anew(js, j);
+    else if ((js->resize.members_leave(js->resize.arg) && !MUTANT(SEND_TO_LEAVING)) ||
+             (MUTANT(GROW_HOLDS_LAUNCH) && js->resize.fence_raised(js->resize.arg)))
+        park_job(js, j, JOB_PARKED_LAUNCH);
+    else
+        job_step(js, j, JOB_EV_DONE);
+}
+
+/* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes with the next
+ * input finds the job mapped and not sent. */
+static void enter_state(struct jobs *js, struct job *j)
+{
+    switch ((enum job_state)j->state) {
+    case JOB_INIT:
+    case JOB_INIT_COMPLETE:
+    case JOB_ALLOCATE:
+    case JOB_ALLOCATION_COMPLETE:
+    case JOB_MAP_COMPLETE:
+    case JOB_SYSTEM_PREP:
+    case JOB_TERMINATED:
+    case JOB_KILLED_BY_CMD:
+    case JOB_ABORTED:
+    case JOB_FAILED_TO_START:
+    case JOB_NEVER_LAUNCHED:
+    case JOB_MAP_FAILED:
+        job_step(js, j, JOB_EV_DONE);
+        break;
+    case JOB_VM_READY:
+        vm_ready(js, j);
+        break;
+    case JOB_MAP:
+        job_map_now(js, j);
+        break;
+    case JOB_LAUNCH_APPS:
+        launch_apps(js, j);
+        break;
+    case JOB_SEND_LAUNCH_MSG:
+        job_send_launch(js, j);
+        break;
+    case JOB_STAGING:
+        job_ready_begin(js, j);
+        if (j->map.spec.nfiles)
+            job_tell_state(js, j);
+        break;
+    case JOB_NOTIFY_COMPLETED:
+        job_end_notify(js, j);
+        break;
+    case JOB_STARTED:
+        job_tell_state(js, j);
+        if (j->nrunning == j->map.nranks)
+            job_step(js, j, JOB_EV_ALL_RUN);
+        break;
+    case JOB_RUNNING:
+        job_tell_state(js, j);
+        if (j->nnodes_registered == j->map.nnodes)
+            job_step(js, j, JOB_EV_REGISTERED);
+        else
+            job_debug_stop_check(js, j);
+        break;
+    case JOB_REGISTERED:
+        job_tell_state(js, j);
+        job_debug_stop_check(js, j);
+        break;
+    case JOB_READY_FOR_DEBUG:
+        job_tell_state(js, j);
+        break;
+    default:
+        break;
+    }
+}
+
+static void kick_queue(struct jobs *js)
+{
+    struct job *j;
+
+    js->kick = false;
+    if (js->resize.fence_raised(js->resize.arg))
+        return;
+    DL_FOREACH(js->list, j)
+    {
+        if (j->queued) {
+            j->queued = false;
+            j->due = true;
+        }
+    }
+}
+
+void jobs_steps(struct jobs *js)
+{
+    struct job *j, *tmp;
+
+    job_fail_deadlines(js);
+    if (js->kick)
+        kick_queue(js);
+    DL_FOREACH_SAFE(js->list, j, tmp)
+    {
+        while (j->due && j->not_in_turn != js->turn) {
+            if (j->state == JOB_SYSTEM_PREP)
+                j->not_in_turn = js->turn;
+            j->due = false;
+            enter_state(js, j);
+        }
+        if (j->state == JOB_NOTIFIED)
+            job_end_retire(js, j);
+    }
+    job_news_steps(js);
+}
+
+uint64_t jobs_next_deadline(const struct jobs *js)
+{
+    uint64_t due = job_news_next_deadline(js);
+    const struct job *j;
+
+    DL_FOREACH(js->list, j)
+    {
+        if (j->due)
+            return js->out->now_ms;
+        if (j->deadline_ms && j->deadline_ms < due)
+            due = j->deadline_ms;
+    }
+    return due;
+}
+
+void jobs_destroy(struct jobs *js)
+{
+    struct job *j, *tmp;
+
+    if (!js)
+        return;
+    HASH_CLEAR(hh, js->by_nspace);
+    DL_FOREACH_SAFE(js->list, j, tmp)
+    {
+        job_free(j);
+    }
+    job_end_free_history(js);
+    free(js);
+}

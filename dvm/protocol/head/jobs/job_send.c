@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The launch of a job: its map to each of its daemons, with the CPUs of the ranks there. */
+#include "base/log/log.h"
+#include "dvm/protocol/head/jobs/job_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What each rank of a node is bound to, for the daemon there. */
+static char **cpus_of(const struct jobs *js, const struct job *j, uint32_t node, size_t *n)
+{
+    const struct topo *t = cpu_ledger_topo(js->ledger, j->map.nodes[node].vpid);
+    char **list;
+
+    *n = 0;
+    if (!j->bound || !t)
+        return NULL;
+    list = xcalloc(job_launch_local_size(&j->map, node) + 1, sizeof *list);
+    for (uint32_t r = 0; r < j->map.nranks; r++) {
+        if (j->map.rank_node[r] == node)
+            list[(*n)++] =
+                j->ranks[r].taken ? topo_cpus(t, j->ranks[r].taken, j->bind) : xstrdup("");
+    }
+    return list;
+}
+
+static void cpus_free(char **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(list[i]);
+    free(list);
+}
+
+/* Before any rank is started, so that the table comes before their output. */
+static void show_map(struct jobs *js, struct job *j)
+{
+    struct msg m = {.type = MSG_JOB_MAP, .data = (const uint8_t *)j->table};
+
+    if (j->note)
+        out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, j->note);
+    if (!j->table)
+        return;
+    m.len = strlen(j->table);
+    job_tell(js, j, &m);
+    free(j->table);
+    j->table = NULL;
+}
+
+/* A daemon cannot be sent its part: those before it are told to end theirs, the rest have none. */
+static void fail_unsent(struct jobs *js, struct job *j, const char *why)
+{
+    job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", why);
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->daemons[i].sent)
+            job_lose_node(js, j, (int)i, NULL);
+    }
+}
+
+void job_send_launch(struct jobs *js, struct job *j)
+{
+    struct msg m = {.type = MSG_LAUNCH, .launch = j->map};
+    struct err err = {0};
+
+    j->sent = true;
+    js->changes++;
+    j->parked_ms = 0;
+    if (j->map.spec.timeout_ms)
+        j->deadline_ms = js->out->now_ms + j->map.spec.timeout_ms;
+    js->stats.started++;
+    m.launch.version = js->members->version;
+    show_map(js, j);
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        m.launch.cpus = cpus_of(js, j, (uint32_t)i, &m.launch.ncpus);
+        j->daemons[i].sent = rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) == 0;
+        cpus_free(m.launch.cpus, m.launch.ncpus);
+        if (!j->daemons[i].sent) {
+            fail_unsent(js, j, err.msg);
+            return;
+        }
+    }
+    if (job_launch_waits(&j->map))
+        job_step(js, j, JOB_EV_STAGE);
+}

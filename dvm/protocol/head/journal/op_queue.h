@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Membership operations that wait to be broadcast, and the numbers that they get. */
+#ifndef DVM_HEAD_JOURNAL_OP_QUEUE_H
+#define DVM_HEAD_JOURNAL_OP_QUEUE_H
+
+#include "dvm/protocol/wire/msg.h"
+
+#define OP_NOT_STARTED UINT64_MAX /* for who keeps the number of an operation that waits */
+
+struct op_queue;
+
+struct op { /* one that leaves the queue */
+    struct msg msg;
+    bool urgent;
+    void *owner; /* as given to op_queue_add() */
+};
+
+struct op_queue *op_queue_create(void);
+void op_queue_destroy(struct op_queue *q);
+/* Copies the message. owner: who is told that the operation starts; NULL: nobody. */
+void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, void *owner);
+/* A loss joins a removal of lost daemons that waits, or is in one already; false: none waits. */
+bool op_queue_join_loss(struct op_queue *q, const struct msg_target *t);
+/* The owner's operations that have not started are forgotten. */
+void op_queue_drop(struct op_queue *q, const void *owner);
+/* The next operation that may start now. The caller frees op->msg. */
+bool op_queue_take(struct op_queue *q, struct op *op);
+/* Numbers an operation that was taken; that is also the membership version that it makes. */
+uint64_t op_queue_start(struct op_queue *q, struct op *op);
+/* Everybody has processed all operations up to `version`; false: that was known. */
+bool op_queue_complete(struct op_queue *q, uint64_t version);
+uint64_t op_queue_completed(const struct op_queue *q);
+/* An operation that is not urgent is on its way. */
+bool op_queue_busy(const struct op_queue *q);
+
+#endif

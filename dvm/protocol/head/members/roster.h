@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head's table of members: who is admitted, in which epoch, and each member's state. */
+#ifndef DVM_HEAD_MEMBERS_ROSTER_H
+#define DVM_HEAD_MEMBERS_ROSTER_H
+
+#include "dvm/protocol/head/journal/incarnation.h"
+#include "dvm/protocol/head/members/cpu_ledger.h"
+#include "dvm/protocol/head/members/size_bound.h"
+#include "dvm/protocol/member/member.h"
+#include "dvm/protocol/wire/out.h"
+
+struct roster;
+
+struct roster_uses { /* borrowed */
+    struct out *out;
+    struct members *members;
+    const struct incarnation *inc;
+    const struct size_bound *bound;
+    struct cpu_ledger *ledger;
+};
+
+struct roster *roster_create(const struct roster_uses *uses);
+void roster_destroy(struct roster *r);
+
+/* A daemon calls home and tells its CPUs. named: a campaign removes this vpid. 0: admitted, *epoch
+ * is its new epoch. -1: err says why not now; if because the vpid is live, *epoch is that epoch,
+ * which liveness_lost() ends once the caller is known to be no late frame; else none. */
+int roster_admit(struct roster *r, const struct msg_member *facts, const char *cpus, bool named,
+                 struct epoch *epoch, struct err *err) __attribute__((warn_unused_result));
+/* True if this daemon was admitted in this epoch and waits to be wired. */
+bool roster_joining(const struct roster *r, uint32_t vpid, struct epoch epoch);
+/* An admitted daemon's connection ended before it was wired. */
+void roster_joiner_gone(struct roster *r, uint32_t vpid, struct epoch epoch);
+/* True, and its admission is forgotten, if it has called home and no broadcast has named it yet.
+ * leave: it is not to call again. */
+bool roster_turn_away(struct roster *r, uint32_t vpid, bool leave);
+/* True once after roster_turn_away(): the daemon has to be told. */
+bool roster_turned_away(struct roster *r);
+
+/* The member if this epoch is its last, else NULL. */
+struct member *roster_find(const struct roster *r, uint32_t vpid, struct epoch epoch);
+/* The one setter of its state, by the table (dvm/protocol/member); an illegal pair is logged. */
+void roster_step(struct roster *r, struct member *m, enum member_event ev);
+/* The epoch is about to end by the DVM's own order: the join back-off does not count it. */
+void roster_end_ordered(struct roster *r, uint32_t vpid);
+/* The member has told how many repairs of the tree it has made. */
+void roster_repairs(struct roster *r, uint32_t vpid, uint32_t repairs);
+
+#endif

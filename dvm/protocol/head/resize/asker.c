@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The process that has asked for a campaign by PMIx, and the answer that it gets at the end. */
+#include "base/log/log.h"
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+
+void asker_free(struct asker *a)
+{
+    free(a->nspace);
+    free(a->req_id);
+    free(a->of);
+    free(a->vpids);
+    *a = (struct asker){0};
+}
+
+bool asker_present(const struct campaigns *cs, const struct asker *a)
+{
+    const struct job *j = jobs_find(cs->jobs, a->nspace);
+
+    if (!members_current(cs->members, a->daemon.vpid, a->daemon.epoch))
+        return false;
+    return !a->is_rank || (j && job_rank_running(j, a->rank));
+}
+
+static void send_end(struct campaigns *cs, const struct campaign *c, enum alloc_status status)
+{
+    struct msg m = {.type = MSG_ALLOC_ENDED,
+                    .nspace = c->asker.nspace,
+                    .rank = c->asker.rank + (MUTANT(TELL_ANOTHER) ? 1 : 0),
+                    .number = status,
+                    .text = c->id,
+                    .text2 = c->cause ? c->cause : "",
+                    .text3 = c->asker.req_id};
+    struct err err = {0};
+
+    if (rml_send(cs->rml, c->asker.daemon.vpid, CLASS_CONTROL, &m, &err) < 0)
+        out_log(cs->out, LOG_LEVEL_INFO, "%s", err.msg);
+}
+
+void asker_answer_end(struct campaigns *cs, const struct campaign *c)
+{
+    enum alloc_status status = c->phase == API_PHASE_COMPLETE ? ALLOC_OK : c->why;
+
+    if (!MUTANT(ASKER_UNTOLD))
+        send_end(cs, c, status);
+    if (MUTANT(ASKER_TOLD_TWICE))
+        send_end(cs, c, status);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Admission of campaigns, and the verbs of the control API.
+ *
+ * In: a request, of the operator, of an application's process, of daemons that leave. Out: a new
+ * campaign that drains or gathers, or a reason.
+ *
+ * A request is checked as a whole: a refused one changes nothing. A requester's sequence may not go
+ * back, and the ids that the head gives itself are refused. A shrink of a requester takes members
+ * from the top, since a StatefulSet can only remove its highest pods. Grows that a shrink leaves no
+ * room for give way to it.
+ *
+ * The same id again with the same content is answered from the record; with another it is refused.
+ */
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/head/resize/grow_atomic.h"
+#include "dvm/protocol/head/resize/shrink.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+static bool same_request(const struct api_campaign_request *a, const struct api_campaign_request *b)
+{
+    return a->kind == b->kind && a->sequence == b->sequence && a->drain_mode == b->drain_mode &&
+           a->deadline_s == b->deadline_s && a->ntargets == b->ntargets &&
+           memcmp(a->targets, b->targets, a->ntargets * sizeof *a->targets) == 0;
+}
+
+static int __attribute__((format(printf, 5, 6)))
+reject_request(const char **reason, const char *word, int status, struct err *err, const char *fmt,
+               ...)
+{
+    char text[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    *reason = word;
+    return err_code(err, status, "%s", text);
+}
+
+static bool names_vpid(const struct api_campaign_request *r, uint32_t vpid)
+{
+    for (size_t i = 0; i < r->ntargets; i++) {
+        if (r->targets[i] == vpid)
+            return true;
+    }
+    return false;
+}
+
+/* The resource manager can only take members from the top. */
+static int check_trailing(const struct campaigns *cs, const struct api_campaign_request *r,
+                          const char **reason, struct err *err)
+{
+    for (uint32_t v = r->targets[0]; v < cs->members->n; v++) {
+        const struct member *m = members_get(cs->members, v);
+
+        if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) && !names_vpid(r, v) &&
+            !campaign_claims(cs, v)) /* a grow gives way */
+            return reject_request(
+                reason, "NotTrailing", 422, err,
+                "vpid %u lies above the first target and is not among the targets", v);
+    }
+    return 0;
+}
+
+static int check_targets(const struct campaigns *cs, const struct api_campaign_request *r,
+                         bool asked, const char **reason, struct err *err)
+{
+    uint32_t known = size_bound_known(cs->bound);
+
+    if (r->targets[0] == VPID_HEAD)
+        return reject_request(reason, "HeadCannotLeave", 422, err, "vpid 0 is the head's own");
+    for (size_t i = 0; i < r->ntargets; i++) {
+        uint32_t v = r->targets[i];
+        const struct member *m = members_get(cs->members, v);
+
+        if (size_bound_sequence(cs->bound) && v > known && !(m && m->state != MEMBER_ABSENT))
+            return reject_request(reason, "UnknownVpid", 422, err,
+                                  "vpid %u was never part of this DVM", v);
+    }
+    return asked ? check_trailing(cs, r, reason, err) : 0;
+}
+
+static void accept_request(struct campaigns *cs, const char *id,
+                           const struct api_campaign_request *r, bool asked, struct asker *asker)
+{
+    bool grow = r->kind == API_KIND_GROW;
+    char why[API_ID_MAX + 16];
+    struct campaign *c;
+
+    snprintf(why, sizeof why, "the shrink %s", id);
+    if (!grow && asked)
+        grow_atomic_give_way(cs, r->targets[0] - 1, why);
+    c = (grow ? campaign_new : shrink_new)(cs, id, r->targets, r->ntargets);
+    c->has_requester = asked;
+    if (asker) {
+        c->asker = *asker;
+        *asker = (struct asker){0};
+    }
+    c->req = *r;
+    c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
+    memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
+    if (grow)
+        grow_atomic_accept(cs, c);
+    else
+        shrink_accept(cs, c);
+}
+
+static bool is_heads_own(const char *id)
+{
+    return strncmp(id, CAMPAIGN_RELEASE_PREFIX, sizeof CAMPAIGN_RELEASE_PREFIX - 1) == 0 ||
+           strncmp(id, CAMPAIGN_REQUEST_PREFIX, sizeof CAMPAIGN_REQUEST_PREFIX - 1) == 0;
+}
+
+static int check_sequence(const struct campaigns *cs, const char *id,
+                          const struct api_campaign_request *r, const char **reason,
+                          struct err *err)
+{
+    if (is_heads_own(id))
+        return reject_request(reason, "BadRequest", 400, err,
+                              "ids that begin with " CAMPAIGN_RELEASE_PREFIX
+                              " or " CAMPAIGN_REQUEST_PREFIX " are the head's own");
+    if (r->sequence < cs->sequence && !incarnation_ending(cs->inc))
+        return reject_request(reason, "SequenceTooOld", 409, err,
+                              "sequence %llu is older than %llu, which has been seen",
+                              (unsigned long long)r->sequence, (unsigned long long)cs->sequence);
+    return 0;
+}
+
+int campaign_admit(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
+                   bool asked, struct asker *asker, const char **reason, struct err *err)
+{
+    if (asked && !asker && check_sequence(cs, id, r, reason, err) < 0)
+        return -1;
+    if (incarnation_ending(cs->inc))
+        return reject_request(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
+    if (r->ntargets == 0)
+        return reject_request(reason, "BadRequest", 400, err, "targets: at least one vpid");
+    if (!campaign_room(cs))
+        return reject_request(reason, "TooManyCampaigns", 503, err, "%zu campaigns are running",
+                              cs->n);
+    if (MUTANT(REJECTED_COUNTS))
+        size_bound_set(cs->bound, r->targets[0]);
+    if (r->kind == API_KIND_GROW ? grow_atomic_check(cs, r, reason, err) < 0
+                                 : check_targets(cs, r, asked, reason, err) < 0)
+        return -1;
+    if (asked)
+        cs->sequence = r->sequence;
+    accept_request(cs, id, r, asked, asker);
+    return 0;
+}
+
+int campaign_put(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
+                 struct api_campaign *out, const char **reason, struct err *err)
+{
+    struct campaign *c = MUTANT(PUT_AGAIN_IS_NEW) ? NULL : campaign_by_id(cs, id);
+
+    if (c && !same_request(&c->req, r))
+        return reject_request(reason, "IdReused", 409, err,
+                              "campaign id %s was used with another body", id);
+    if (!c && campaign_admit(cs, id, r, true, NULL, reason, err) < 0)
+        return -1;
+    campaign_fill(cs, c ? c : cs->list->prev, out);
+    return 0;
+}
+
+int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
+                 const char **reason, struct err *err)
+{
+    const struct campaign *c = campaign_by_id(cs, id);
+
+    if (!c || (MUTANT(FORGET_ENDED) && api_phase_terminal(c->phase))) {
+        *reason = "NotFound";
+        return err_code(err, 404, "no campaign %s is known to this incarnation", id);
+    }
+    campaign_fill(cs, c, out);
+    return 0;
+}
+
+int campaign_cancel(struct campaigns *cs, const char *id, struct api_campaign *out,
+                    const char **reason, struct err *err)
+{
+    struct campaign *c = campaign_by_id(cs, id);
+
+    if (!c)
+        return campaign_get(cs, id, out, reason, err);
+    if (c->phase == API_PHASE_GATHERING || (c->phase == API_PHASE_WIRING && MUTANT(CANCEL_LATE))) {
+        grow_atomic_cancel(cs, c);
+    } else if (c->phase == API_PHASE_DRAINING) {
+        shrink_cancel(cs, c);
+    } else if (!api_phase_terminal(c->phase)) {
+        *reason = "TooLate";
+        return err_code(err, 409, "campaign %s is %s already", id, api_phase_name(c->phase));
+    }
+    campaign_fill(cs, c, out);
+    return 0;
+}

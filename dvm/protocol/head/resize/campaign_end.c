@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a campaign, of whatever kind and in whatever way: record, events, answer.
+ *
+ * In: a campaign whose last step is done, and how it ends. Out, in this order:
+ *   1. the record: the terminal phase, the time, and whether the asker is notified;
+ *   2. the events: the nodes that are free now, then the end;
+ *   3. the answer to the process that has asked for it by PMIx.
+ *
+ * So the answer never comes before the record that it can be checked against. A campaign has one
+ * terminal record, and its requester one terminal event. A campaign that has nothing to change ends
+ * in its acceptance: there is no event, and the answer to the request says it. Releases that
+ * daemons ask for themselves have no requester; only their cancellation is an event.
+ *
+ * Nodes are offered once for each epoch that a shrink removes. A grow that fails or is cancelled
+ * offers the nodes of all its targets.
+ *
+ * The caller has taken down what the campaign held of members before, and lowers the fence after:
+ * jobs go on when the end is known. */
+#include "base/log/log.h"
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <utlist.h>
+
+static enum api_event_type event_of(enum api_phase phase)
+{
+    return phase == API_PHASE_COMPLETE ? API_EVENT_CAMPAIGN_COMPLETE
+           : phase == API_PHASE_FAILED ? API_EVENT_CAMPAIGN_FAILED
+                                       : API_EVENT_CAMPAIGN_CANCELLED;
+}
+
+static bool frees_nodes(const struct campaign *c)
+{
+    if (c->req.kind == API_KIND_GROW)
+        return c->phase != API_PHASE_COMPLETE;
+    for (size_t i = 0; c->phase == API_PHASE_COMPLETE && i < c->ntargets; i++) {
+        if (!c->targets[i].offered)
+            return true;
+    }
+    return false;
+}
+
+static bool is_told(const struct campaign *c)
+{
+    bool grow = c->req.kind == API_KIND_GROW;
+    bool complete = c->phase == API_PHASE_COMPLETE;
+
+    if ((MUTANT(NO_EVENT) && !grow && complete) || (MUTANT(GROW_UNTOLD) && grow && complete) ||
+        (MUTANT(FAIL_UNTOLD) && c->phase == API_PHASE_FAILED))
+        return false;
+    return c->has_requester || c->phase == API_PHASE_CANCELLED ||
+           (MUTANT(EVENT_FOR_NOBODY) && !grow);
+}
+
+static bool is_told_twice(const struct campaign *c)
+{
+    bool grow = c->req.kind == API_KIND_GROW;
+
+    return c->phase == API_PHASE_COMPLETE &&
+           ((MUTANT(SECOND_EVENT) && !grow) || (MUTANT(GROW_TWICE) && grow));
+}
+
+/* An asker that has gone is not answered, and the record says so; the campaign was not stopped. */
+static void record_asker(struct campaigns *cs, struct campaign *c)
+{
+    if (!c->asker.nspace)
+        return;
+    c->asker.told = API_TOLD_EVENT;
+    if (asker_present(cs, &c->asker) || MUTANT(TELL_THE_GONE))
+        return;
+    c->asker.told = API_TOLD_GONE;
+    out_log(cs->out, LOG_LEVEL_INFO, "campaign %s: job %s rank %u has gone and is not told", c->id,
+            c->asker.nspace, c->asker.rank);
+}
+
+void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event how)
+{
+    bool late = MUTANT(OFFER_LATE) && c->req.kind == API_KIND_SHRINK;
+    bool told;
+
+    campaign_enter(cs, c, how);
+    c->complete_wall = (int64_t)cs->out->wall_ms;
+    if (how == CAMPAIGN_EV_NOBODY) {
+        c->asker.told = API_TOLD_ANSWER;
+        return;
+    }
+    told = is_told(c);
+    if (told)
+        record_asker(cs, c);
+    if (frees_nodes(c) && !late)
+        campaign_tell(cs, API_EVENT_NODES_OFFERED, c);
+    if (told)
+        campaign_tell(cs, event_of(c->phase), c);
+    if (is_told_twice(c))
+        campaign_tell(cs, event_of(c->phase), c);
+    if (frees_nodes(c) && late)
+        campaign_tell(cs, API_EVENT_NODES_OFFERED, c);
+    if (told && c->asker.told == API_TOLD_EVENT)
+        asker_answer_end(cs, c);
+    out_log(cs->out, LOG_LEVEL_INFO, "campaign %s: %s%s%s", c->id, api_phase_name(c->phase),
+            c->cause ? ": " : "", c->cause ? c->cause : "");
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draining: which jobs a shrink waits for, and how it ends them.
+ *
+ * In: a shrink that drains, and the jobs. Out: the jobs that keep it from removing its targets; or
+ * their end, by drain mode Kill or when the deadline is over.
+ *
+ * A job keeps a shrink waiting if something of it is left on a target. So does a running job whose
+ * submitter hangs on a target: prun would lose it. Jobs that are not sent yet do not: they are
+ * parked, and mapped anew. */
+#include "dvm/protocol/head/resize/drain.h"
+
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/wire/exit_code.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+
+static bool runs_on_targets(const struct job *j, const struct campaign *c)
+{
+    const struct job_launch *map = job_map(j);
+    struct msg_target home = job_submitter(j);
+    const struct target *t;
+
+    if (!job_running(j))
+        return false;
+    t = campaign_target(c, home.vpid);
+    if (t && epoch_eq(home.epoch, t->id.epoch))
+        return true;
+    for (size_t i = 0; i < map->nnodes; i++) {
+        if (job_on_node(j, i) && campaign_target(c, map->nodes[i].vpid))
+            return true;
+    }
+    return false;
+}
+
+static struct api_job_ref ref_of(const struct job *j, const struct campaign *c)
+{
+    const struct job_launch *map = job_map(j);
+    struct api_job_ref ref = {.job = xstrdup(map->nspace)};
+
+    ref.ranks = xcalloc((size_t)map->nranks + 1, sizeof *ref.ranks);
+    for (uint32_t r = 0; r < map->nranks; r++) {
+        if (campaign_target(c, map->nodes[map->rank_node[r]].vpid))
+            ref.ranks[ref.nranks++] = r;
+    }
+    return ref;
+}
+
+size_t drain_waits(const struct campaigns *cs, const struct campaign *c, struct api_job_ref **out)
+{
+    const struct job *j;
+    size_t n = 0;
+
+    if (out)
+        *out = xcalloc(jobs_count(cs->jobs) + 1, sizeof **out);
+    for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
+        if (!runs_on_targets(j, c))
+            continue;
+        if (out)
+            (*out)[n] = ref_of(j, c);
+        n++;
+    }
+    return n;
+}
+
+void drain_end_jobs(struct campaigns *cs, struct campaign *c)
+{
+    struct job *j;
+
+    c->told_jobs = true;
+    for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
+        if (job_failing(j) || !runs_on_targets(j, c))
+            continue;
+        if (!MUTANT(ENDED_UNNAMED)) {
+            c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof *c->ended);
+            c->ended[c->nended++] = ref_of(j, c);
+        }
+        job_fail(cs->jobs, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended by the shrink %s (drain %s)",
+                 c->id, c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
+    }
+}

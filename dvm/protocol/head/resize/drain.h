@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draining: jobs that a shrink waits for, or ends. */
+#ifndef DVM_HEAD_RESIZE_DRAIN_H
+#define DVM_HEAD_RESIZE_DRAIN_H
+
+struct api_job_ref;
+struct campaign;
+struct campaigns;
+
+#include <stddef.h>
+
+/* How many jobs have ranks on the targets; their names and ranks, if out is not NULL. */
+size_t drain_waits(const struct campaigns *cs, const struct campaign *c, struct api_job_ref **out);
+void drain_end_jobs(struct campaigns *cs, struct campaign *c);
+
+#endif

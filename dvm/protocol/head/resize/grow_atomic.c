@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Grow campaigns: the daemons of all targets are wired at once, or none is.
+ *
+ * In: an accepted grow; daemons that call home, go, or are wired by a batch of joiners; the
+ * deadline; a shrink or a size that leaves no room. Out: one ADD for all targets, or one REMOVE of
+ * those that are in the tree; the end (campaign_end.c).
+ *
+ * 1. Gathering: daemons of its targets are admitted when they call, and wait. The fence is down. It
+ *    can be cancelled.
+ * 2. Wiring: all have called. The fence is up by their number until everybody has processed the
+ *    ADD.
+ * 3. Failing: the daemon of a target goes, the deadline is over, or the grow gives way. The size
+ *    bound is as before at once; daemons that have called are told to leave; those in the tree are
+ *    removed after the ADD, so that each has its place in the tree and hears of it. Members that
+ *    were wired before the grow stay.
+ *
+ * Waiters of a grow are jobs before their map that were accepted only because a grow was running.
+ * If they do not fit without this one when it ends badly, they end too; all other jobs stay. */
+#include "dvm/protocol/head/resize/grow_atomic.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/head/resize/grow.h"
+#include "dvm/protocol/wire/exit_code.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+/* --- jobs that wait for it */
+
+/* Whether the job lacks something that only a grow could bring: slots at a size of `bound`, or a
+ * host that is not there and that no running grow brings (`hoped`: one does count). */
+static bool lacks_members(const struct campaigns *cs, const struct job *j, uint32_t bound,
+                          bool hoped)
+{
+    const struct job_spec *spec = &job_map(j)->spec;
+    uint64_t maximum = slots_maximum(cs->slots, bound);
+
+    for (size_t i = 0; i < spec->nhosts; i++) {
+        const struct member *m = members_get(cs->members, spec->hosts[i]);
+
+        if ((!m || m->state == MEMBER_ABSENT || m->state == MEMBER_REPORTED ||
+             m->state == MEMBER_PARKED) &&
+            !(hoped && campaign_claims(cs, spec->hosts[i])))
+            return true;
+    }
+    if (bound == 0 && size_bound_given(cs->bound)) /* and not for want of a word on it */
+        return job_slots_wanted(j) > slots_present(cs->slots);
+    return maximum && job_slots_wanted(j) > maximum;
+}
+
+/* Asked once, when a job is first to be mapped and does not fit: does it do so with the grows that
+ * run? */
+bool grow_atomic_will_do(const struct campaigns *cs, const struct job *j)
+{
+    if (job_map(j)->spec.nhosts == 0 && slots_maximum(cs->slots, size_bound_now(cs->bound)) == 0)
+        return false; /* nobody has come yet to judge by */
+    return lacks_members(cs, j, campaign_bound(cs, true), false) &&
+           !lacks_members(cs, j, size_bound_now(cs->bound), true);
+}
+
+static void spare_waiters(struct campaigns *cs)
+{
+    struct job *j;
+
+    for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
+        if (job_needs_grow(j) && !lacks_members(cs, j, campaign_bound(cs, true), false))
+            job_clear_needs_grow(j);
+    }
+}
+
+/* C1, C8: its own waiters are the jobs at the map boundary that were accepted only because a grow
+ * was under way, and that do not fit without this one. */
+static void abort_waiters(struct campaigns *cs, const struct campaign *c)
+{
+    struct job *j;
+
+    for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
+        bool its_own = job_needs_grow(j) && lacks_members(cs, j, size_bound_now(cs->bound), true);
+
+        if (!job_mapped(j) && (its_own || MUTANT(ABORT_ALL_WAITERS)) && !MUTANT(WAITERS_STAY))
+            job_fail(cs->jobs, j, JOB_EV_NEVER, EXIT_CODE_NOT_LAUNCHED,
+                     "not launched: it needs the grow %s, which %s%s", c->id,
+                     c->phase == API_PHASE_CANCELLED ? "was cancelled" : "has failed: ",
+                     c->phase == API_PHASE_CANCELLED ? "" : c->cause);
+    }
+}
+
+/* --- the end */
+
+/* The grow has ended: its waiters end or stay, and all parked jobs go on. */
+static void settle_jobs(struct campaigns *cs, const struct campaign *c)
+{
+    char name[FENCE_NAME_MAX];
+
+    if (c->phase == API_PHASE_COMPLETE)
+        spare_waiters(cs);
+    else
+        abort_waiters(cs, c);
+    jobs_kick(cs->jobs);
+    fence_lower(cs->fence, campaign_fence_name(c, name));
+}
+
+static void end_grow(struct campaigns *cs, struct campaign *c, enum campaign_event how)
+{
+    campaign_end(cs, c, how);
+    settle_jobs(cs, c);
+}
+
+static void finish_rollback(struct campaigns *cs, struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct member *m = roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
+
+        if (m && c->targets[i].added && m->state == MEMBER_LEAVING)
+            roster_step(cs->roster, m, MEMBER_EV_LEFT);
+    }
+    end_grow(cs, c, CAMPAIGN_EV_LEFT);
+}
+
+/* Who has called and is not wired is told to leave. */
+static void turn_targets_away(struct campaigns *cs, const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct member *m = members_get(cs->members, c->targets[i].id.vpid);
+
+        if (m)
+            (void)roster_turn_away(cs->roster, c->targets[i].id.vpid, true);
+    }
+}
+
+/* One removal of all that are in the tree by this campaign, after the broadcast that adds them: so
+ * each has its place in the tree, and hears it. */
+static size_t roll_back(struct campaigns *cs, struct campaign *c)
+{
+    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
+
+    m.targets = xcalloc(c->ntargets + 1, sizeof *m.targets);
+    c->nout = 0;
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct target *t = &c->targets[i];
+
+        t->departed = t->out = !t->added || !members_current(cs->members, t->id.vpid, t->id.epoch);
+        c->nout += t->out;
+        if (t->out)
+            continue;
+        roster_end_ordered(cs->roster, t->id.vpid);
+        roster_step(cs->roster, roster_find(cs->roster, t->id.vpid, t->id.epoch), MEMBER_EV_REMOVE);
+        m.targets[m.ntargets++] = t->id;
+    }
+    c->op = 0;
+    if (MUTANT(TAKE_SOME_BACK) && m.ntargets > 1)
+        m.ntargets--;
+    if (m.ntargets)
+        op_queue_add(cs->ops, &m, false, c);
+    free(m.targets);
+    return m.ntargets;
+}
+
+static void fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why,
+                      const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    c->cause = xstrdup(text);
+    c->why = why;
+    op_queue_drop(cs->ops, c);
+    campaign_enter(cs, c, CAMPAIGN_EV_FAIL); /* the size bound is as before from here on */
+    if (!MUTANT(KEEP_BOUND))
+        size_bound_set(cs->bound, campaign_bound(cs, false));
+    turn_targets_away(cs, c);
+    if (roll_back(cs, c))
+        campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
+    else
+        finish_rollback(cs, c);
+}
+
+void grow_atomic_cancel(struct campaigns *cs, struct campaign *c)
+{
+    c->why = ALLOC_CANCELLED;
+    campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
+    size_bound_set(cs->bound, campaign_bound(cs, false));
+    if (!MUTANT(CANCEL_UNTOLD))
+        turn_targets_away(cs, c);
+    settle_jobs(cs, c);
+}
+
+/* A size or a shrink that leaves no room for its targets goes before a grow. */
+void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *why)
+{
+    struct campaign *c;
+
+    DL_FOREACH(cs->list, c)
+    {
+        if (campaign_runs_grow(c) && c->phase != API_PHASE_ROLLING_BACK && !MUTANT(GROW_STAYS) &&
+            c->targets[c->ntargets - 1].id.vpid > highest)
+            fail_grow(cs, c, ALLOC_NO_ROOM, "%s leaves no room for vpid %u", why,
+                      c->targets[c->ntargets - 1].id.vpid);
+    }
+}
+
+/* --- gathering and wiring */
+
+struct gathered {
+    size_t reported; /* have called and wait to be wired */
+    size_t missing;  /* have not, or are being wired by a batch of joiners */
+    const struct target *lost;
+};
+
+static void look_at(const struct campaigns *cs, struct target *t, struct gathered *g)
+{
+    const struct member *m = members_get(cs->members, t->id.vpid);
+    bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED ||
+                      (m->state == MEMBER_DRAINING && MUTANT(LEAVING_COUNTS)));
+
+    if (!epoch_none(t->id.epoch) &&
+        !(here && epoch_eq(members_epoch(cs->members, m), t->id.epoch))) {
+        g->lost = t;
+    } else if (!here) {
+        g->missing++;
+    } else {
+        t->id.epoch = members_epoch(cs->members, m);
+        if (m->state == MEMBER_REPORTED) {
+            bool live = members_live(cs->members, t->id.vpid);
+
+            g->missing += live;
+            g->reported += !live;
+        }
+    }
+}
+
+static struct gathered look_at_all(const struct campaigns *cs, struct campaign *c)
+{
+    struct gathered g = {0, 0, NULL};
+
+    for (size_t i = 0; i < c->ntargets; i++)
+        look_at(cs, &c->targets[i], &g);
+    return g;
+}
+
+static void start_wiring(struct campaigns *cs, struct campaign *c, size_t n)
+{
+    struct msg add = {.type = MSG_ADD, .members = xcalloc(n, sizeof *add.members)};
+    char name[FENCE_NAME_MAX];
+
+    for (size_t i = 0; i < c->ntargets; i++) {
+        const struct member *m = members_get(cs->members, c->targets[i].id.vpid);
+
+        c->targets[i].added = m && m->state == MEMBER_REPORTED;
+        if (c->targets[i].added)
+            add.members[add.nmembers++] = members_facts(cs->members, c->targets[i].id.vpid);
+    }
+    campaign_enter(cs, c, CAMPAIGN_EV_COME);
+    c->fence_wall = (int64_t)cs->out->wall_ms;
+    fence_raise(cs->fence, campaign_fence_name(c, name), (uint32_t)n);
+    campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
+    op_queue_add(cs->ops, &add, false, c);
+    for (size_t i = 0; i < add.nmembers; i++)
+        msg_member_free(&add.members[i]);
+    free(add.members);
+}
+
+static void try_wiring(struct campaigns *cs, struct campaign *c, const struct gathered *g)
+{
+    if (g->missing && !(MUTANT(WIRE_SOME) && g->reported))
+        return;
+    if (g->reported == 0)
+        end_grow(cs, c, CAMPAIGN_EV_WIRED);
+    else if (!op_queue_busy(cs->ops) && !grow_running(cs->grow) && !fence_defers(cs->fence))
+        start_wiring(cs, c, g->reported);
+}
+
+static void check_wired(struct campaigns *cs, struct campaign *c)
+{
+    if (!c->op || c->op > op_queue_completed(cs->ops))
+        return;
+    grow_wire_added(cs);
+    end_grow(cs, c, CAMPAIGN_EV_WIRED);
+}
+
+void grow_atomic_step(struct campaigns *cs, struct campaign *c)
+{
+    struct gathered g;
+
+    if (c->phase == API_PHASE_ROLLING_BACK) {
+        if (campaign_all_out(cs, c) && c->op && c->op <= op_queue_completed(cs->ops))
+            finish_rollback(cs, c);
+        return;
+    }
+    g = look_at_all(cs, c);
+    if (g.lost)
+        fail_grow(cs, c, ALLOC_LOST, "the daemon of vpid %u (epoch %llu) is gone", g.lost->id.vpid,
+                  (unsigned long long)g.lost->id.epoch.ctr);
+    else if (c->deadline_ms && c->deadline_ms <= cs->out->now_ms)
+        fail_grow(cs, c, ALLOC_TIMEOUT,
+                  "its deadline of %lld s is over, %zu of %zu daemons have not come",
+                  (long long)c->req.deadline_s, g.missing, c->ntargets);
+    else if (incarnation_ending(cs->inc) && c->phase == API_PHASE_GATHERING)
+        fail_grow(cs, c, ALLOC_UNREACHABLE, "the DVM shuts down");
+    else if (c->phase == API_PHASE_GATHERING)
+        try_wiring(cs, c, &g);
+    else
+        check_wired(cs, c);
+}
+
+/* --- admission */
+
+int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_request *r,
+                      const char **reason, struct err *err)
+{
+    for (size_t i = 0; i < r->ntargets; i++) {
+        const struct campaign *c;
+
+        if (r->targets[i] > VPID_MAX) {
+            *reason = "BadRequest";
+            return err_code(err, 400, "targets: %u is over the limit %u", r->targets[i], VPID_MAX);
+        }
+        DL_FOREACH(cs->list, c)
+        {
+            if (!campaign_runs_grow(c) || !campaign_target(c, r->targets[i]) ||
+                MUTANT(OVERLAP_TAKEN))
+                continue;
+            *reason = "GrowRunning";
+            return err_code(err, 409, "vpid %u is a target of the grow %s, which is running",
+                            r->targets[i], c->id);
+        }
+    }
+    return 0;
+}
+
+void grow_atomic_accept(struct campaigns *cs, struct campaign *c)
+{
+    struct gathered g;
+
+    c->phase = API_PHASE_GATHERING;
+    if (c->req.deadline_s >= 0)
+        c->deadline_ms = cs->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
+    size_bound_set(cs->bound, campaign_bound(cs, false));
+    g = look_at_all(cs, c);
+    if (g.missing + g.reported == 0 &&
+        !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
+        campaign_end(cs, c, CAMPAIGN_EV_NOBODY);
+        return;
+    }
+    jobs_kick(cs->jobs);
+    campaign_tell(cs, API_EVENT_CAMPAIGN_ACCEPTED, c);
+}

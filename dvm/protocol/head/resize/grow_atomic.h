@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Grow campaigns: the daemons of all targets are wired, or none is. */
+#ifndef DVM_HEAD_RESIZE_GROW_ATOMIC_H
+#define DVM_HEAD_RESIZE_GROW_ATOMIC_H
+
+#include "api/campaign.h"
+#include "base/err/err.h"
+
+struct campaign;
+struct campaigns;
+struct job;
+
+int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_request *r,
+                      const char **reason, struct err *err) __attribute__((warn_unused_result));
+/* Its request is filled in: it begins to gather, or ends at once since all are there. */
+void grow_atomic_accept(struct campaigns *cs, struct campaign *c);
+void grow_atomic_step(struct campaigns *cs, struct campaign *c);
+void grow_atomic_cancel(struct campaigns *cs, struct campaign *c); /* while it gathers */
+/* A size or a shrink that leaves no room above vpid `highest` goes before grows. */
+void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *why);
+/* Asked once, when a job is first to be mapped and does not fit: does it with the grows that run?
+ */
+bool grow_atomic_will_do(const struct campaigns *cs, const struct job *j);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The room of everything that changes the DVM's size: joins its parts, and is what the head sees.
+ */
+#include "dvm/protocol/head/resize/resize.h"
+
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/head/resize/grow.h"
+#include "dvm/protocol/head/resize/grow_atomic.h"
+#include "dvm/protocol/head/resize/release.h"
+#include "dvm/protocol/head/resize/resize_request.h"
+#include "dvm/protocol/head/resize/shrink.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+struct resize {
+    struct campaigns cs;
+    struct releases *releases;
+};
+
+static bool is_fence_up(const void *arg)
+{
+    const struct resize *rs = arg;
+
+    return fence_sum(rs->cs.fence) > 0;
+}
+
+static bool are_members_leaving(const void *arg)
+{
+    const struct resize *rs = arg;
+
+    return campaign_removes(&rs->cs);
+}
+
+static bool will_grow_do(const void *arg, const struct job *j)
+{
+    const struct resize *rs = arg;
+
+    return grow_atomic_will_do(&rs->cs, j);
+}
+
+struct resize *resize_create(const struct resize_uses *u)
+{
+    struct resize *rs = xcalloc(1, sizeof *rs);
+    struct jobs_resize answers = {rs, is_fence_up, are_members_leaving, will_grow_do};
+
+    rs->cs = (struct campaigns){.out = u->out,
+                                .members = u->members,
+                                .rml = u->rml,
+                                .inc = u->inc,
+                                .bound = u->bound,
+                                .roster = u->roster,
+                                .slots = {u->members, u->ledger},
+                                .jobs = u->jobs,
+                                .events = u->events,
+                                .ops = u->ops,
+                                .ack_ms = u->ack_ms,
+                                .fence = fence_create(u->jobs)};
+    rs->cs.grow = grow_create(&rs->cs);
+    rs->releases = releases_create(&rs->cs);
+    jobs_ask_resize(u->jobs, &answers);
+    return rs;
+}
+
+void resize_destroy(struct resize *rs)
+{
+    struct campaign *c, *tmp;
+
+    if (!rs)
+        return;
+    DL_FOREACH_SAFE(rs->cs.list, c, tmp)
+    {
+        campaign_free(c);
+    }
+    releases_destroy(rs->releases);
+    grow_destroy(rs->cs.grow);
+    fence_destroy(rs->cs.fence);
+    free(rs);
+}
+
+static void step_campaigns(struct campaigns *cs)
+{
+    struct campaign *c, *tmp;
+
+    DL_FOREACH_SAFE(cs->list, c, tmp)
+    {
+        if (c->req.kind == API_KIND_SHRINK)
+            shrink_step(cs, c);
+        else if (!api_phase_terminal(c->phase))
+            grow_atomic_step(cs, c);
+    }
+}
+
+void resize_steps_before_jobs(struct resize *rs)
+{
+    releases_steps(rs->releases);
+    step_campaigns(&rs->cs);
+}
+
+void resize_steps_after_jobs(struct resize *rs)
+{
+    step_campaigns(&rs->cs); /* a job that has ended may be what a drain waited for */
+    grow_steps(rs->cs.grow);
+}
+
+uint64_t resize_next_deadline(const struct resize *rs)
+{
+    uint64_t campaigns = campaign_next_deadline(&rs->cs);
+    uint64_t releases = releases_next_deadline(rs->releases);
+
+    return campaigns < releases ? campaigns : releases;
+}
+
+/* An ADD that no campaign owns is the batch of joiners. */
+static bool is_batch(const struct op *op)
+{
+    return op->msg.type == MSG_ADD && !op->owner;
+}
+
+bool resize_op_due(struct resize *rs, struct op *op)
+{
+    return !is_batch(op) || grow_op_due(rs->cs.grow, &op->msg);
+}
+
+void resize_op_started(struct resize *rs, const struct op *op)
+{
+    if (is_batch(op))
+        grow_op_started(rs->cs.grow, op->msg.op);
+    if (op->owner)
+        campaign_op_started(&rs->cs, op->owner, op->msg.op);
+}
+
+void resize_completed(struct resize *rs, uint64_t version)
+{
+    grow_completed(rs->cs.grow, version);
+    step_campaigns(&rs->cs);
+}
+
+bool resize_names(const struct resize *rs, uint32_t vpid)
+{
+    return campaign_names(&rs->cs, vpid);
+}
+
+void resize_left(struct resize *rs, uint32_t vpid, struct epoch epoch)
+{
+    (void)campaign_mark(&rs->cs, vpid, epoch, false);
+}
+
+void resize_gone(struct resize *rs, uint32_t vpid, struct epoch epoch)
+{
+    if (campaign_mark(&rs->cs, vpid, epoch, true))
+        event_log_add(rs->cs.events, API_EVENT_DAEMON_DEPARTED, vpid, epoch.ctr, NULL);
+}
+
+void resize_bound_changed(struct resize *rs)
+{
+    grow_atomic_give_way(&rs->cs, size_bound_now(rs->cs.bound), "the size in force");
+}
+
+void resize_release_ask(struct resize *rs, uint32_t from, const struct msg *m)
+{
+    release_ask(rs->releases, from, m);
+}
+
+void resize_request(struct resize *rs, uint32_t from, const struct msg *m)
+{
+    resize_request_take(&rs->cs, from, m);
+}
+
+int resize_campaign_put(struct resize *rs, const char *id, const struct api_campaign_request *r,
+                        struct api_campaign *out, const char **reason, struct err *err)
+{
+    return campaign_put(&rs->cs, id, r, out, reason, err);
+}
+
+int resize_campaign_cancel(struct resize *rs, const char *id, struct api_campaign *out,
+                           const char **reason, struct err *err)
+{
+    return campaign_cancel(&rs->cs, id, out, reason, err);
+}
+
+int resize_campaign_get(struct resize *rs, const char *id, struct api_campaign *out,
+                        const char **reason, struct err *err)
+{
+    return campaign_get(&rs->cs, id, out, reason, err);
+}
+
+static void view_share(void *arg, const char *name, uint32_t count)
+{
+    struct api_dvm *out = arg;
+
+    out->holds = xrealloc(out->holds, (out->nholds + 1) * sizeof *out->holds);
+    out->holds[out->nholds++] = (struct api_dvm_hold){xstrdup(name), count};
+}
+
+void resize_view(const struct resize *rs, struct api_dvm *out)
+{
+    const struct campaign *c;
+
+    fence_each(rs->cs.fence, view_share, out);
+    out->fence_total = fence_sum(rs->cs.fence);
+    out->campaigns = xcalloc(rs->cs.n + 1, sizeof *out->campaigns);
+    DL_FOREACH(rs->cs.list, c)
+    {
+        campaign_fill(&rs->cs, c, &out->campaigns[out->ncampaigns++]);
+    }
+}
+
+void resize_each_campaign(const struct resize *rs,
+                          void (*on)(void *arg, const struct resize_campaign *c), void *arg)
+{
+    const struct campaign *c;
+
+    DL_FOREACH(rs->cs.list, c)
+    {
+        struct resize_campaign x = {.id = c->id,
+                                    .kind = c->req.kind,
+                                    .phase = c->phase,
+                                    .has_requester = c->has_requester,
+                                    .op = c->op,
+                                    .ntargets = c->ntargets,
+                                    .record = c};
+
+        on(arg, &x);
+    }
+}
+
+struct resize_target resize_target_of(const struct resize_campaign *c, size_t i)
+{
+    const struct target *t = &c->record->targets[i];
+
+    return (struct resize_target){t->id.vpid, t->id.epoch, t->added};
+}
+
+void resize_each_share(const struct resize *rs,
+                       void (*on)(void *arg, const char *name, uint32_t count), void *arg)
+{
+    fence_each(rs->cs.fence, on, arg);
+}
+
+uint32_t resize_fence_sum(const struct resize *rs)
+{
+    return fence_sum(rs->cs.fence);
+}
+
+bool resize_growing(const struct resize *rs)
+{
+    return grow_running(rs->cs.grow);
+}
+
+uint64_t resize_batch(const struct resize *rs, uint64_t *op)
+{
+    return grow_batch(rs->cs.grow, op);
+}
+
+static void keep_name(void *arg, const char *name, uint32_t count)
+{
+    const char **first = arg;
+
+    if (!*first)
+        *first = name;
+}
+
+void resize_mutate_loss(struct resize *rs)
+{
+    const char *first = NULL;
+    uint64_t op;
+
+    fence_each(rs->cs.fence, keep_name, &first);
+    if (MUTANT(LOSS_RELEASES_HELD) && first)
+        fence_lower(rs->cs.fence, first);
+    if (MUTANT(LOSS_ENDS_BATCH) && grow_batch(rs->cs.grow, &op) && op != OP_NOT_STARTED)
+        grow_end_batch(rs->cs.grow);
+    if (MUTANT(LOSS_FAILS_GROW))
+        grow_atomic_give_way(&rs->cs, 0, "a loss");
+}

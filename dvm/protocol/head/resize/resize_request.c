@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests of applications and tools for another size (PMIx_Allocation_request).
+ *
+ * In: ALLOC of a daemon, for one of its processes: extend, release, cancel; how many daemons, or
+ * which. Out: ALLOC_ANSWER, once, with the campaign that the request became, or a reason. The end
+ * of the campaign is answered by campaign_end.c.
+ *
+ * The head chooses the vpids: an extension takes the next above the bound, a release the highest
+ * that are there. Then the request goes through the admission of all campaigns, under an id of the
+ * head's own. What a request may do is also limited by the size message, and a process cannot
+ * release its own daemon.
+ *
+ * The same id of the same asker again is answered from the record, so a tool that has lost its
+ * daemon may ask again at another one. */
+#include "dvm/protocol/head/resize/resize_request.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct request { /* one that is being looked at; borrows */
+    uint32_t from;
+    const struct msg *m;
+    enum alloc_kind kind;
+    size_t n;
+    uint32_t *vpids; /* owned */
+};
+
+static void answer_request(struct campaigns *cs, const struct request *r, enum alloc_status status,
+                           const struct campaign *c, const char *why)
+{
+    struct msg m = {.type = MSG_ALLOC_ANSWER,
+                    .op = r->m->op,
+                    .number = status,
+                    .number2 = c ? (int64_t)c->phase : 0,
+                    .text = c ? c->id : "",
+                    .text2 = (char *)why};
+    struct err err = {0};
+
+    out_log(cs->out, LOG_LEVEL_INFO, "request of job %s rank %u at vpid %u: %s%s", r->m->nspace,
+            r->m->rank, r->from, c ? c->id : "refused: ", c ? "" : why);
+    if (rml_send(cs->rml, r->from, CLASS_CONTROL, &m, &err) < 0)
+        out_log(cs->out, LOG_LEVEL_INFO, "%s", err.msg);
+}
+
+static const struct {
+    const char *reason;
+    enum alloc_status status;
+} statuses[] = {
+    {"HeadCannotLeave", ALLOC_NOT_ALLOWED},
+    {"UnknownVpid", ALLOC_NOT_FOUND},
+    {"NotFound", ALLOC_NOT_FOUND},
+    {"GrowRunning", ALLOC_BUSY},
+    {"TooManyCampaigns", ALLOC_NO_ROOM},
+    {"ShuttingDown", ALLOC_UNREACHABLE},
+    {"TooLate", ALLOC_TOO_LATE},
+};
+
+static enum alloc_status status_of(const char *reason)
+{
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (strcmp(statuses[i].reason, reason) == 0)
+            return statuses[i].status;
+    }
+    return ALLOC_BAD;
+}
+
+/* The record, again, for whoever asks again. */
+static void answer_record(struct campaigns *cs, const struct request *r, const struct campaign *c)
+{
+    bool failed = c->phase == API_PHASE_FAILED || c->phase == API_PHASE_CANCELLED;
+
+    answer_request(cs, r, failed && r->kind != ALLOC_CANCEL ? ALLOC_FAILED : ALLOC_OK, c,
+                   failed && c->cause ? c->cause : "");
+}
+
+static bool asked_by(const struct campaign *c, const struct msg *m)
+{
+    return c->asker.nspace && strcmp(c->asker.nspace, m->nspace) == 0 && c->asker.rank == m->rank;
+}
+
+/* The allocation that a request names is one that its job has asked for. */
+static bool asked_in_job(const struct campaigns *cs, const struct msg *m)
+{
+    const struct campaign *c = campaign_by_id(cs, m->text2);
+
+    return c && c->asker.nspace && strcmp(c->asker.nspace, m->nspace) == 0;
+}
+
+static struct campaign *by_own_id(const struct campaigns *cs, const struct msg *m)
+{
+    struct campaign *c;
+
+    DL_FOREACH(cs->list, c)
+    {
+        if (*m->text && asked_by(c, m) && strcmp(c->asker.req_id, m->text) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static bool same_ask(const struct campaign *c, const struct msg *m)
+{
+    const struct asker *a = &c->asker;
+
+    return a->kind == (enum alloc_kind)m->number && a->deadline_s == m->number2 &&
+           a->count == m->client && strcmp(a->of, m->text2) == 0 && a->nvpids == m->nvpids &&
+           (m->nvpids == 0 || memcmp(a->vpids, m->vpids, m->nvpids * sizeof *m->vpids) == 0);
+}
+
+static struct asker asker_of(const struct campaigns *cs, const struct request *r)
+{
+    const struct member *x = members_get(cs->members, r->from);
+    struct asker a = {.daemon = {r->from, members_epoch(cs->members, x)},
+                      .nspace = xstrdup(r->m->nspace),
+                      .rank = r->m->rank,
+                      .is_rank = jobs_find(cs->jobs, r->m->nspace) != NULL,
+                      .req_id = xstrdup(r->m->text),
+                      .of = xstrdup(r->m->text2),
+                      .kind = r->kind,
+                      .deadline_s = r->m->number2,
+                      .count = r->m->client,
+                      .nvpids = r->m->nvpids};
+
+    a.vpids = xcalloc(a.nvpids + 1, sizeof *a.vpids);
+    memcpy(a.vpids, r->m->vpids, a.nvpids * sizeof *a.vpids);
+    return a;
+}
+
+/* Above all that are there or on their way. */
+static void choose_next_free(const struct campaigns *cs, struct request *r, uint32_t count)
+{
+    r->vpids = xcalloc(count, sizeof *r->vpids);
+    for (r->n = 0; r->n < count; r->n++)
+        r->vpids[r->n] = size_bound_now(cs->bound) + 1 + (uint32_t)r->n;
+}
+
+static bool may_go(const struct campaigns *cs, uint32_t vpid)
+{
+    const struct member *m = members_get(cs->members, vpid);
+
+    return m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) &&
+           !campaign_claims(cs, vpid);
+}
+
+/* The highest ones that are there, and with them the vpids above, which could come. */
+static void choose_highest(const struct campaigns *cs, struct request *r, uint32_t count)
+{
+    uint32_t top = campaign_bound(cs, true);
+    uint32_t first = cs->members->n;
+    uint32_t found = 0;
+
+    while (first > 1 && found < count)
+        found += may_go(cs, --first);
+    for (uint32_t v = cs->members->n - 1; v > top && v >= first; v--)
+        top = may_go(cs, v) ? v : top;
+    if (found < count)
+        return;
+    r->vpids = xcalloc((size_t)top - first + 1, sizeof *r->vpids);
+    for (uint32_t v = first; v <= top; v++)
+        r->vpids[r->n++] = v;
+}
+
+static void choose_these(struct request *r, const uint32_t *vpids, size_t n)
+{
+    r->n = n;
+    r->vpids = xcalloc(n + 1, sizeof *r->vpids);
+    if (n)
+        memcpy(r->vpids, vpids, n * sizeof *vpids);
+}
+
+static void choose_daemons(const struct campaigns *cs, struct request *r)
+{
+    const struct msg *m = r->m;
+    const struct campaign *of = *m->text2 ? campaign_by_id(cs, m->text2) : NULL;
+
+    if (m->client && r->kind == ALLOC_EXTEND && m->client <= VPID_MAX - size_bound_now(cs->bound))
+        choose_next_free(cs, r, m->client);
+    else if (m->client && r->kind != ALLOC_EXTEND)
+        choose_highest(cs, r, m->client);
+    else if (m->nvpids)
+        choose_these(r, m->vpids, m->nvpids);
+    else if (of && r->kind != ALLOC_EXTEND) /* what an extension has brought */
+        choose_these(r, of->req.targets, of->req.ntargets);
+}
+
+static bool is_known(const struct campaigns *cs, uint32_t vpid)
+{
+    const struct member *m = members_get(cs->members, vpid);
+
+    return vpid <= size_bound_known(cs->bound) || (m && m->state != MEMBER_ABSENT);
+}
+
+static bool names_vpid(const struct request *r, uint32_t vpid)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->vpids[i] == vpid)
+            return true;
+    }
+    return false;
+}
+
+static bool is_release(const struct request *r)
+{
+    return r->kind == ALLOC_RELEASE || r->kind == ALLOC_RELEASE_KILL;
+}
+
+/* The lowest, or highest, vpid that is asked for. */
+static uint32_t extreme_vpid(const struct request *r, bool high)
+{
+    uint32_t v = r->vpids[0];
+
+    for (size_t i = 1; i < r->n; i++) {
+        if ((r->vpids[i] > v) == high)
+            v = r->vpids[i];
+    }
+    return v;
+}
+
+/* What the size message lets applications do. */
+static const char *beyond_limits(const struct campaigns *cs, const struct request *r,
+                                 enum alloc_status *status)
+{
+    *status = ALLOC_NO_ROOM;
+    if (size_bound_limits(cs->bound)->set && r->kind == ALLOC_EXTEND &&
+        extreme_vpid(r, true) > size_bound_limits(cs->bound)->max)
+        return "the DVM may not have so many members";
+    *status = ALLOC_NOT_ALLOWED;
+    if (size_bound_limits(cs->bound)->set && is_release(r) &&
+        extreme_vpid(r, false) <= size_bound_limits(cs->bound)->min)
+        return "the DVM may not have so few members";
+    return NULL;
+}
+
+/* What the rules for everybody (campaign_admit) do not say. NULL: nothing is wrong. */
+static const char *check_request(const struct campaigns *cs, const struct request *r,
+                                 enum alloc_status *status)
+{
+    const struct member *x = members_get(cs->members, r->from);
+
+    *status = ALLOC_BAD;
+    if (!*r->m->nspace || strlen(r->m->nspace) > API_NAME_MAX)
+        return "who asks has no name";
+    if (strlen(r->m->text) > API_ID_MAX)
+        return "the asker's own id is too long";
+    if (!x || !members_live(cs->members, r->from))
+        return "the asker's daemon is no member";
+    if (r->kind != ALLOC_CANCEL && !r->m->client && !r->n && !*r->m->text2)
+        return "it says neither how many daemons nor which";
+    *status = ALLOC_NOT_FOUND;
+    if (r->kind != ALLOC_CANCEL && *r->m->text2 && !asked_in_job(cs, r->m))
+        return "its job has no such allocation";
+    for (size_t i = 0; is_release(r) && i < r->n; i++) {
+        if (!is_known(cs, r->vpids[i]))
+            return "one of the daemons was never part of this DVM";
+    }
+    *status = ALLOC_NO_ROOM;
+    if (r->kind != ALLOC_CANCEL && (r->n == 0 || r->n > API_TARGETS_MAX))
+        return "there are not so many daemons";
+    *status = ALLOC_BUSY;
+    if (is_release(r) && r->from != VPID_HEAD && names_vpid(r, r->from))
+        return "it would release the asker's own daemon";
+    return r->n && !MUTANT(BEYOND_LIMITS) ? beyond_limits(cs, r, status) : NULL;
+}
+
+static void ask_resize(struct campaigns *cs, const struct request *r)
+{
+    struct api_campaign_request body = {
+        .sequence = cs->sequence,
+        .kind = r->kind == ALLOC_EXTEND ? API_KIND_GROW : API_KIND_SHRINK,
+        .drain_mode = r->kind == ALLOC_RELEASE_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT,
+        .deadline_s = r->m->number2,
+        .ntargets = r->n,
+        .targets = r->vpids};
+    struct asker asker = asker_of(cs, r);
+    const char *reason = "";
+    struct err err = {0};
+    char id[64];
+
+    /* Nobody else would ever end it. */
+    if (r->kind == ALLOC_EXTEND && body.deadline_s < 0)
+        body.deadline_s = RESIZE_EXTEND_S;
+    snprintf(id, sizeof id, CAMPAIGN_REQUEST_PREFIX "%llu",
+             (unsigned long long)cs->last_request + 1);
+    if (campaign_admit(cs, id, &body, true, &asker, &reason, &err) == 0) {
+        cs->last_request++;
+        answer_request(cs, r, ALLOC_OK, cs->list->prev, "");
+    } else {
+        answer_request(cs, r, status_of(reason), NULL, err.msg);
+    }
+    asker_free(&asker);
+}
+
+static void cancel_request(struct campaigns *cs, const struct request *r)
+{
+    struct campaign *c = *r->m->text2 ? campaign_by_id(cs, r->m->text2) : by_own_id(cs, r->m);
+    struct api_campaign record;
+    const char *reason = "";
+    struct err err = {0};
+
+    if (!c) {
+        answer_request(cs, r, ALLOC_NOT_FOUND, NULL, "no such request is known");
+    } else if (!c->asker.nspace || strcmp(c->asker.nspace, r->m->nspace) != 0) {
+        answer_request(cs, r, ALLOC_NOT_ALLOWED, NULL,
+                       "another job, or the operator, has asked for it");
+    } else if (campaign_cancel(cs, c->id, &record, &reason, &err) < 0) {
+        answer_request(cs, r, status_of(reason), NULL, err.msg);
+    } else {
+        api_campaign_free(&record);
+        answer_record(cs, r, c);
+    }
+}
+
+/* A tool may have lost its daemon and have attached to another one: the end is told there. */
+static void ask_again(struct campaigns *cs, const struct request *r, struct campaign *c)
+{
+    const struct member *x = members_get(cs->members, r->from);
+
+    if (!api_phase_terminal(c->phase))
+        c->asker.daemon = (struct msg_target){r->from, members_epoch(cs->members, x)};
+    answer_record(cs, r, c);
+}
+
+void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg *m)
+{
+    struct request r = {.from = from, .m = m, .kind = (enum alloc_kind)m->number};
+    struct campaign *before = r.kind == ALLOC_CANCEL ? NULL : by_own_id(cs, m);
+    enum alloc_status status;
+    const char *why;
+
+    choose_daemons(cs, &r);
+    why = check_request(cs, &r, &status);
+    if (before && !same_ask(before, m))
+        answer_request(cs, &r, ALLOC_EXISTS, NULL,
+                       "the asker's own id was used for another request");
+    else if (before && members_live(cs->members, from) && !MUTANT(PUT_AGAIN_IS_NEW))
+        ask_again(cs, &r, before);
+    else if (why)
+        answer_request(cs, &r, status, NULL, why);
+    else if (r.kind == ALLOC_CANCEL)
+        cancel_request(cs, &r);
+    else
+        ask_resize(cs, &r);
+    free(r.vpids);
+}

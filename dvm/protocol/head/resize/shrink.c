@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shrink campaigns: members leave without losing work.
+ *
+ * In: an accepted shrink; jobs that end; targets that have processed the command. Out: one
+ * broadcast that removes all targets; the end (campaign_end.c).
+ *
+ * 1. Draining: the targets get no new jobs. The shrink waits for the jobs there, ends them (mode
+ *    Kill), or ends them at the deadline. It can be cancelled. It also waits for other campaigns
+ *    that remove some of its targets, and while the fence defers.
+ * 2. Removing: the fence is up by the number of targets. One REMOVE names them all. The shrink is
+ *    over when everybody has processed it and all targets have, are lost, or have been silent for
+ *    the time of an acknowledgement.
+ * 3. Teardown of all targets in one pass; record, events, answer; then the fence is lowered.
+ *
+ * A target that has called home and is not wired yet is turned away at once. */
+#include "dvm/protocol/head/resize/shrink.h"
+
+#include "base/log/log.h"
+#include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/head/resize/drain.h"
+#include "dvm/protocol/wire/mutant.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+struct campaign *shrink_new(struct campaigns *cs, const char *id, const uint32_t *vpids, size_t n)
+{
+    struct campaign *c = campaign_new(cs, id, vpids, n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct member *m = members_get(cs->members, vpids[i]);
+
+        if (!m || roster_turn_away(cs->roster, vpids[i], false))
+            continue;
+        if (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED || m->state == MEMBER_DRAINING)
+            c->targets[i].id.epoch = members_epoch(cs->members, m);
+        if (m->state == MEMBER_WIRED)
+            roster_step(cs->roster, m, MEMBER_EV_NAME);
+    }
+    return c;
+}
+
+static bool nobody_there(const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (!epoch_none(c->targets[i].id.epoch))
+            return false;
+    }
+    return true;
+}
+
+/* Targets that another campaign removes already: this one waits for that one's end. Not for one
+ * that drains still, or two that name the same daemon would wait for each other. */
+static bool others_remove(const struct campaigns *cs, const struct campaign *c)
+{
+    const struct campaign *o;
+
+    DL_FOREACH(cs->list, o)
+    {
+        bool removes = MUTANT(DRAINS_WAIT)
+                           ? !api_phase_terminal(o->phase)
+                           : o->phase == API_PHASE_REMOVING || o->phase == API_PHASE_ROLLING_BACK;
+
+        for (size_t i = 0; o != c && removes && i < c->ntargets; i++) {
+            if (campaign_target(o, c->targets[i].id.vpid))
+                return true;
+        }
+    }
+    return false;
+}
+
+void shrink_accept(struct campaigns *cs, struct campaign *c)
+{
+    if (c->req.deadline_s >= 0)
+        c->deadline_ms = cs->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
+    size_bound_set(cs->bound, campaign_bound(cs, false));
+    if (nobody_there(c) && !others_remove(cs, c) &&
+        !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
+        campaign_end(cs, c, CAMPAIGN_EV_NOBODY);
+        return;
+    }
+    campaign_tell(cs, API_EVENT_CAMPAIGN_ACCEPTED, c);
+}
+
+static void queue_removal(struct campaigns *cs, struct campaign *c, const struct msg *m)
+{
+    struct msg one = *m;
+
+    if (!MUTANT(BROADCAST_PER_TARGET)) {
+        op_queue_add(cs->ops, m, false, c);
+        return;
+    }
+    for (one.ntargets = 1; one.targets < m->targets + m->ntargets; one.targets++)
+        op_queue_add(cs->ops, &one, false, c);
+}
+
+/* What a target's node is offered for is its last life: another campaign may have done so. */
+static bool offered_already(const struct campaigns *cs, const struct campaign *c,
+                            const struct target *own)
+{
+    const struct campaign *o;
+
+    if (epoch_none(own->life) || MUTANT(OFFER_AGAIN))
+        return false;
+    DL_FOREACH(cs->list, o)
+    {
+        bool over = o->req.kind == API_KIND_SHRINK && o->phase == API_PHASE_COMPLETE;
+        const struct target *t = over ? campaign_target(o, own->id.vpid) : NULL;
+
+        if (t && o != c && epoch_eq(t->life, own->life))
+            return true;
+    }
+    return false;
+}
+
+static void note_epoch(const struct campaigns *cs, const struct campaign *c, struct target *t)
+{
+    const struct member *m = members_get(cs->members, t->id.vpid);
+
+    if (m)
+        t->life = members_epoch(cs->members, m);
+    t->offered = offered_already(cs, c, t);
+}
+
+static void start_removing(struct campaigns *cs, struct campaign *c)
+{
+    char name[FENCE_NAME_MAX];
+    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
+    uint32_t count = 0;
+
+    m.targets = xcalloc(c->ntargets + 1, sizeof *m.targets);
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct target *t = &c->targets[i];
+        struct member *x = roster_find(cs->roster, t->id.vpid, t->id.epoch);
+
+        roster_end_ordered(cs->roster, t->id.vpid);
+        note_epoch(cs, c, t);
+        if (x && members_current(cs->members, t->id.vpid, t->id.epoch)) {
+            roster_step(cs->roster, x, MEMBER_EV_REMOVE);
+            m.targets[m.ntargets++] = t->id;
+            count++;
+        } else {
+            campaign_target_out(c, t);
+            t->departed = true;
+        }
+    }
+    campaign_enter(cs, c, CAMPAIGN_EV_DRAINED);
+    c->drained_wall = c->fence_wall = (int64_t)cs->out->wall_ms;
+    if (!MUTANT(NO_HOLD))
+        fence_raise(cs->fence, campaign_fence_name(c, name), count);
+    campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
+    if (count)
+        queue_removal(cs, c, &m);
+    free(m.targets);
+}
+
+static void finish_removing(struct campaigns *cs, struct campaign *c)
+{
+    char name[FENCE_NAME_MAX];
+
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct member *m = roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
+
+        if (m && m->state == MEMBER_LEAVING)
+            roster_step(cs->roster, m, MEMBER_EV_LEFT);
+    }
+    op_queue_drop(cs->ops, c);
+    campaign_end(cs, c, CAMPAIGN_EV_LEFT);
+    fence_lower(cs->fence, campaign_fence_name(c, name));
+}
+
+/* Jobs are many, and few inputs change any. */
+static bool is_drained(struct campaigns *cs, struct campaign *c)
+{
+    bool ends = c->req.drain_mode == API_DRAIN_KILL ||
+                (c->deadline_ms && c->deadline_ms <= cs->out->now_ms);
+
+    if (c->drain_looked == jobs_changes(cs->jobs) && (!ends || c->told_jobs))
+        return c->drain_waits == 0;
+    if (ends)
+        drain_end_jobs(cs, c);
+    c->drain_looked = jobs_changes(cs->jobs);
+    c->drain_waits = drain_waits(cs, c, NULL);
+    return c->drain_waits == 0;
+}
+
+void shrink_step(struct campaigns *cs, struct campaign *c)
+{
+    if (c->phase == API_PHASE_DRAINING && is_drained(cs, c) && !others_remove(cs, c) &&
+        !fence_defers(cs->fence))
+        start_removing(cs, c);
+    if (c->phase != API_PHASE_REMOVING)
+        return;
+    if (campaign_all_out(cs, c) && (!c->op || c->op <= op_queue_completed(cs->ops)))
+        finish_removing(cs, c);
+}
+
+void shrink_cancel(struct campaigns *cs, struct campaign *c)
+{
+    c->why = ALLOC_CANCELLED;
+    campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
+    size_bound_set(cs->bound, campaign_bound(cs, false));
+    for (size_t i = 0; i < c->ntargets; i++) {
+        struct member *m = roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
+
+        if (m && m->state == MEMBER_DRAINING && !campaign_names(cs, c->targets[i].id.vpid))
+            roster_step(cs->roster, m, MEMBER_EV_CANCEL);
+    }
+    jobs_kick(cs->jobs);
+}
