@@ -135,7 +135,7 @@ $(BUILD)/bin/%: $(BUILD)/release/bin/%
 define test_layer
 $(BUILD)/$(1)/$(2)/%: $(BUILD)/$(1)/$(2)/%.o $(foreach l,$(3),$(BUILD)/$(1)/lib$(l).a)
 	@echo "  LD $(1) $$@"
-	@$(CC) $(CFLAGS_$(1)) $(LDFLAGS_$(1)) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka
+	@$(CC) $(CFLAGS_$(1)) $(LDFLAGS_$(1)) -Wl,-t,-t -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka > $$@.parts
 endef
 $(foreach l,base api dvm operator,$(eval $(call test_layer,asan,$(l),$($(l)_USES))))
 $(eval $(call test_layer,cov,dvm,sim core api base))
@@ -193,7 +193,11 @@ $(BUILD)/probe/client_probe: $(BUILD)/release/dvm/test/client_probe.o $(foreach 
 asan: $(PROGRAMS:%=$(BUILD)/asan/bin/%) ## the programs with ASan and UBSan into build/asan/bin
 
 unit: $(TEST_BINS) $(MUTANT_TESTS) ## run the unit tests (cmocka; ASan, UBSan, LSan)
-	@ci/unit.sh $(TEST_BINS) $(MUTANT_TESTS)
+	@UNIT_TIMES=$(BUILD)/unit-times ci/unit.sh $(TEST_BINS) $(MUTANT_TESTS)
+
+# TEST_BINS are linked by the script: those of the change only.
+quick: $(LIBS:%=$(BUILD)/asan/lib%.a) $(BUILD)/release/sim ## a minute at most: unit tests that the change touches, 200 schedules, format and layers
+	@ci/quick.sh $(BUILD) $(TEST_BINS)
 
 local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 	@$(BATS) $(LOCAL_BATS)
@@ -284,7 +288,7 @@ lint: $(if $(GATES),,all) ## style, layers, sizes, clang-tidy, libraries of prog
 	@$(if $(GATES),,ci/libraries.sh)
 
 lint-test: all ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended
-	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/steps.bats
+	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/quick.bats ci/test/steps.bats
 
 clean: ## remove build/
 	rm -rf $(BUILD)
@@ -305,4 +309,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all core-check contract sim-test sim-long examples asan unit local api-test test test-trixie fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help
+.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help

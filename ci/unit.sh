@@ -1,20 +1,41 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs every unit test program that is named, each with a bound, and tells of those that take more than 5 s; fails if one
-# fails, after all have run.
+# Runs every unit test program that is named, UNIT_JOBS (one for each processor) at a time, each with a bound. Shows the
+# output of each program as a whole, tells of those that take more than 5 s, and fails if one fails, after all have run.
+# UNIT_TIMES: a folder in which the milliseconds of each program are written down.
 set -uo pipefail
 
 export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS=print_stacktrace=1
-failed=()
-for t in "$@"; do
-    echo "# ${t#build/asan/}"
-    begun=$SECONDS
-    timeout --kill-after=5 300 "$t" 2>&1 || failed+=("$t ($?, after $((SECONDS - begun)) s)")
-    [ $((SECONDS - begun)) -le 5 ] || echo "# ${t#build/asan/} took $((SECONDS - begun)) s"
-done
-if [ "${#failed[@]}" -gt 0 ]; then
-    printf 'failed: %s\n' "${failed[@]}"
+export UNIT_TIMES=${UNIT_TIMES:-}
+out=$(mktemp -d)
+export out
+trap 'rm -rf "$out"' EXIT
+
+# run_one PROGRAM: its output under a line with its name; nobody else writes meanwhile.
+run_one() {
+    local name=${1#build/asan/} log begun ms rc=0
+    log=$out/${name//\//+}
+    begun=${EPOCHREALTIME//[.,]/}
+    timeout --kill-after=5 300 "$1" > "$log" 2>&1 || rc=$?
+    ms=$(((${EPOCHREALTIME//[.,]/} - begun) / 1000))
+    [ -z "$UNIT_TIMES" ] || echo "$ms" > "$UNIT_TIMES/${name//\//+}"
+    {
+        flock 9
+        echo "# $name"
+        cat "$log"
+        [ "$ms" -le 5000 ] || echo "# $name took $((ms / 1000)) s"
+    } 9> "$out/.lock"
+    [ "$rc" -eq 0 ] || echo "$1 ($rc, after $((ms / 1000)) s)" >> "$out/.failed"
+    rm -f "$log"
+}
+export -f run_one
+
+[ -z "$UNIT_TIMES" ] || mkdir -p "$UNIT_TIMES"
+# shellcheck disable=SC2016 # for each shell
+printf '%s\0' "$@" | xargs -0 -r -n 1 -P "${UNIT_JOBS:-$(nproc)}" bash -c 'run_one "$1"' run_one || echo "xargs ($?)" >> "$out/.failed"
+if [ -e "$out/.failed" ]; then
+    sed 's/^/failed: /' "$out/.failed"
     exit 1
 fi
 echo "all $# unit test programs passed"

@@ -536,7 +536,7 @@ static void *late_reader(void *arg)
     char part[65536];
     size_t got = 0;
 
-    poll(NULL, 0, 1500); /* the time itself: three times what prun waits */
+    poll(NULL, 0, 2500); /* the time itself: more than twice what prun waits */
     while (got < 20 * (sizeof part - 1)) {
         ssize_t n = read(w->out[0], part, sizeof part);
 
@@ -551,7 +551,7 @@ static void an_end_behind_output_that_nobody_reads_is_still_heard_of(void **stat
     struct world *w = *state;
     pthread_t t;
 
-    w->opts.end_wait_ms = 500;
+    w->opts.end_wait_ms = 1000; /* for the play to begin with its output, too */
     alarm(30);
     assert_int_equal(pthread_create(&t, NULL, late_reader, w), 0);
     assert_int_equal(run(w, play_unread_end), 143);
