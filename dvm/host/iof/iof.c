@@ -51,7 +51,7 @@ struct iof {
 
 struct iof *iof_create(struct core *core, struct odls *odls, const struct iof_io *io)
 {
-    struct iof *f = xcalloc(1, sizeof *f);
+    struct iof *f = xcalloc(1, sizeof(*f));
 
     f->core = core;
     f->odls = odls;
@@ -98,7 +98,7 @@ void iof_destroy(struct iof *f)
     free(f);
 }
 
-static struct source *source(struct iof *f, const char *nspace)
+static struct source *find_source(struct iof *f, const char *nspace)
 {
     struct source *s;
 
@@ -108,11 +108,11 @@ static struct source *source(struct iof *f, const char *nspace)
 
 static struct source *source_of(struct iof *f, const char *nspace, uint32_t home)
 {
-    struct source *s = source(f, nspace);
+    struct source *s = find_source(f, nspace);
 
     if (s)
         return s;
-    s = xcalloc(1, sizeof *s);
+    s = xcalloc(1, sizeof(*s));
     s->nspace = xstrdup(nspace);
     s->home = home;
     s->full = hwloc_bitmap_alloc();
@@ -120,22 +120,22 @@ static struct source *source_of(struct iof *f, const char *nspace, uint32_t home
     return s;
 }
 
-static struct sink *sink(struct iof *f, uint32_t client)
+static struct sink *make_sink(struct iof *f, uint32_t client)
 {
     struct sink *k;
 
-    HASH_FIND(hh, f->sinks, &client, sizeof client, k);
+    HASH_FIND(hh, f->sinks, &client, sizeof(client), k);
     if (k)
         return k;
-    k = xcalloc(1, sizeof *k);
+    k = xcalloc(1, sizeof(*k));
     k->id = client;
     k->owing = hwloc_bitmap_alloc();
     buf_init(&k->input, 4 * IOF_INPUT_HIGH);
-    HASH_ADD(hh, f->sinks, id, sizeof k->id, k);
+    HASH_ADD(hh, f->sinks, id, sizeof(k->id), k);
     return k;
 }
 
-static void send(struct iof *f, uint32_t to, enum iof_kind kind, const struct buf *b)
+static void send_message(struct iof *f, uint32_t to, enum iof_kind kind, const struct buf *b)
 {
     struct err err = {0};
 
@@ -145,12 +145,12 @@ static void send(struct iof *f, uint32_t to, enum iof_kind kind, const struct bu
 
 static void send_flag(struct iof *f, uint32_t to, enum iof_kind kind, const char *nspace, bool on)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_str(&b, nspace);
     buf_put_u8(&b, on);
-    send(f, to, kind, &b);
+    send_message(f, to, kind, &b);
 }
 
 /* --- at the ranks */
@@ -169,7 +169,7 @@ void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int st
                 const void *data, size_t len)
 {
     struct source *s = source_of(f, l->nspace, l->home_vpid);
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, len + 1024);
     buf_put_str(&b, l->nspace);
@@ -177,20 +177,20 @@ void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int st
     buf_put_u32(&b, rank);
     buf_put_u8(&b, (uint8_t)stream);
     buf_put_bytes(&b, data, len);
-    send(f, l->home_vpid, IOF_OUTPUT, &b);
+    send_message(f, l->home_vpid, IOF_OUTPUT, &b);
     s->behind = core_app_backlog(f->core, l->home_vpid, CLASS_BULK) > IOF_SEND_HIGH;
     apply_pause(f, s);
 }
 
 void iof_note(struct iof *f, const struct job_launch *l, const char *text)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, CLIENT_TEXT_MAX + 1024);
     buf_put_str(&b, l->nspace);
     buf_put_u32(&b, l->home_client);
     buf_put_str(&b, text);
-    send(f, l->home_vpid, IOF_NOTE, &b);
+    send_message(f, l->home_vpid, IOF_NOTE, &b);
 }
 
 void iof_turn(struct iof *f)
@@ -209,7 +209,7 @@ void iof_turn(struct iof *f)
 
 void iof_job_gone(struct iof *f, const char *nspace)
 {
-    struct source *s = source(f, nspace);
+    struct source *s = find_source(f, nspace);
 
     if (s)
         source_free(f, s);
@@ -217,11 +217,11 @@ void iof_job_gone(struct iof *f, const char *nspace)
 
 static void say_taken(struct iof *f, uint32_t to, const char *nspace)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_str(&b, nspace);
-    send(f, to, IOF_STDIN_TAKEN, &b);
+    send_message(f, to, IOF_STDIN_TAKEN, &b);
 }
 
 static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const uint8_t *data,
@@ -234,7 +234,7 @@ static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const u
         say_taken(f, from, nspace); /* the job has ended here */
         return;
     }
-    s = source(f, nspace);
+    s = find_source(f, nspace);
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->spec.stdin_rank != JOB_RANK_ALL && l->spec.stdin_rank != r)
             continue;
@@ -251,7 +251,7 @@ static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const u
 /* The piece is taken when the last rank that was full has room again. */
 void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 {
-    struct source *s = source(f, nspace);
+    struct source *s = find_source(f, nspace);
 
     if (!s || !hwloc_bitmap_isset(s->full, rank))
         return;
@@ -269,7 +269,7 @@ static void pause_source(struct iof *f, struct sink *k, uint32_t from, const cha
         if (k->paused[i].vpid == from && strcmp(k->paused[i].nspace, nspace) == 0)
             return;
     }
-    k->paused = xrealloc(k->paused, (k->npaused + 1) * sizeof *k->paused);
+    k->paused = xrealloc(k->paused, (k->npaused + 1) * sizeof(*k->paused));
     k->paused[k->npaused++] = (struct paused){from, xstrdup(nspace)};
     send_flag(f, from, IOF_PAUSE, nspace, true);
 }
@@ -278,7 +278,7 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
 {
     struct client_msg m = {.type = CLIENT_OUTPUT};
     struct client_output *o = &m.output;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     uint32_t client = cur_u32(c);
     struct sink *k;
 
@@ -290,7 +290,7 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
     taps_output(f->taps, from, nspace, o->rank, o->stream, o->data, o->len);
     if (!core_client_there(f->core, client))
         return;
-    k = sink(f, client);
+    k = make_sink(f, client);
     buf_init(&b, o->len + 1024);
     client_msg_encode(&b, &m);
     f->io.client_send(client, b.data, b.len, f->io.arg);
@@ -302,9 +302,9 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
 static void note_in(struct iof *f, struct cur *c)
 {
     uint32_t client = cur_u32(c);
-    char *text FREE_AUTO = cur_str(c, CLIENT_TEXT_MAX);
+    FREE_AUTO char *text = cur_str(c, CLIENT_TEXT_MAX);
     struct client_msg m = {.type = CLIENT_NOTE, .note = {text}};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     if (!cur_done(c) || !core_client_there(f->core, client))
         return;
@@ -327,7 +327,7 @@ void iof_client_drained(struct iof *f, uint32_t client)
 {
     struct sink *k;
 
-    HASH_FIND(hh, f->sinks, &client, sizeof client, k);
+    HASH_FIND(hh, f->sinks, &client, sizeof(client), k);
     if (k && k->slow)
         go_on(f, k);
 }
@@ -335,7 +335,7 @@ void iof_client_drained(struct iof *f, uint32_t client)
 static void tell_client_pause(struct iof *f, struct sink *k, bool on)
 {
     struct client_msg m = {.type = CLIENT_STDIN_PAUSE, .pause = {on}};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     if (k->told_pause == on)
         return;
@@ -348,18 +348,18 @@ static void tell_client_pause(struct iof *f, struct sink *k, bool on)
 static void send_input(struct iof *f, const char *nspace, const uint32_t *vpids, size_t n,
                        const void *data, size_t len)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, len + 1024);
     buf_put_str(&b, nspace);
     buf_put_bytes(&b, data, len);
     for (size_t i = 0; i < n; i++)
-        send(f, vpids[i], IOF_STDIN, &b);
+        send_message(f, vpids[i], IOF_STDIN, &b);
 }
 
 /* Passes kept input on, one piece at a time: the next goes when every daemon concerned has taken
  * the last. */
-static void pump(struct iof *f, struct sink *k)
+static void pump_input(struct iof *f, struct sink *k)
 {
     size_t chunk = k->input.len < CLIENT_DATA_MAX ? k->input.len : CLIENT_DATA_MAX;
     const char *nspace;
@@ -386,18 +386,18 @@ static void pump(struct iof *f, struct sink *k)
 
 void iof_client_stdin(struct iof *f, uint32_t client, const void *data, size_t len)
 {
-    struct sink *k = sink(f, client);
+    struct sink *k = make_sink(f, client);
 
     if (len)
         buf_put_raw(&k->input, data, len);
     else
         k->input_end = true;
-    pump(f, k);
+    pump_input(f, k);
 }
 
 void iof_client_started(struct iof *f, uint32_t client)
 {
-    pump(f, sink(f, client));
+    pump_input(f, make_sink(f, client));
 }
 
 static void taken_in(struct iof *f, uint32_t from, const char *nspace)
@@ -407,9 +407,9 @@ static void taken_in(struct iof *f, uint32_t from, const char *nspace)
 
     if (!core_client_of(f->core, nspace, &client))
         return;
-    k = sink(f, client);
+    k = make_sink(f, client);
     hwloc_bitmap_clr(k->owing, from);
-    pump(f, k);
+    pump_input(f, k);
 }
 
 /* Output that nobody waits for any more is read to its end all the same: ranks are over then. */
@@ -437,7 +437,7 @@ void iof_member_gone(struct iof *f, uint32_t vpid)
         if (!hwloc_bitmap_isset(k->owing, vpid))
             continue;
         hwloc_bitmap_clr(k->owing, vpid);
-        pump(f, k);
+        pump_input(f, k);
     }
 }
 
@@ -445,7 +445,7 @@ void iof_client_gone(struct iof *f, uint32_t client)
 {
     struct sink *k;
 
-    HASH_FIND(hh, f->sinks, &client, sizeof client, k);
+    HASH_FIND(hh, f->sinks, &client, sizeof(client), k);
     if (!k)
         return;
     go_on(f, k);
@@ -484,8 +484,8 @@ static void copy_in(struct iof *f, const char *nspace, struct cur *c)
 void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size_t len)
 {
     struct cur c = cur_of(data, len);
-    char *nspace FREE_AUTO = cur_str(&c, JOB_NSPACE_MAX);
-    struct source *s = source(f, nspace);
+    FREE_AUTO char *nspace = cur_str(&c, JOB_NSPACE_MAX);
+    struct source *s = find_source(f, nspace);
     const uint8_t *bytes;
     uint8_t what;
     size_t n;

@@ -26,7 +26,7 @@ struct taps {
 
 struct taps *taps_create(struct core *core)
 {
-    struct taps *t = xcalloc(1, sizeof *t);
+    struct taps *t = xcalloc(1, sizeof(*t));
 
     t->core = core;
     return t;
@@ -54,7 +54,7 @@ void taps_destroy(struct taps *t)
     free(t);
 }
 
-static struct tap *tap(const struct taps *t, const char *nspace)
+static struct tap *find_tap(const struct taps *t, const char *nspace)
 {
     struct tap *x;
 
@@ -64,11 +64,11 @@ static struct tap *tap(const struct taps *t, const char *nspace)
 
 static struct tap *tap_of(struct taps *t, const char *nspace)
 {
-    struct tap *x = tap(t, nspace);
+    struct tap *x = find_tap(t, nspace);
 
     if (x)
         return x;
-    x = xcalloc(1, sizeof *x);
+    x = xcalloc(1, sizeof(*x));
     x->nspace = xstrdup(nspace);
     x->to = hwloc_bitmap_alloc();
     x->slow = hwloc_bitmap_alloc();
@@ -78,7 +78,7 @@ static struct tap *tap_of(struct taps *t, const char *nspace)
     return x;
 }
 
-static void send(struct taps *t, uint32_t to, enum iof_kind kind, const struct buf *b)
+static void send_message(struct taps *t, uint32_t to, enum iof_kind kind, const struct buf *b)
 {
     struct err err = {0};
 
@@ -86,18 +86,19 @@ static void send(struct taps *t, uint32_t to, enum iof_kind kind, const struct b
         log_debug("copies of output: %s", err.msg);
 }
 
-static void tell(struct taps *t, uint32_t to, enum iof_kind kind, const char *nspace, uint8_t what)
+static void tell_reader(struct taps *t, uint32_t to, enum iof_kind kind, const char *nspace,
+                        uint8_t what)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_str(&b, nspace);
     buf_put_u8(&b, what);
-    send(t, to, kind, &b);
+    send_message(t, to, kind, &b);
 }
 
 /* All that were told to wait go on when nobody is behind any more. */
-static void settle(struct taps *t, struct tap *x)
+static void settle_tap(struct taps *t, struct tap *x)
 {
     unsigned v;
 
@@ -105,7 +106,7 @@ static void settle(struct taps *t, struct tap *x)
         return;
     hwloc_bitmap_foreach_begin(v, x->paused)
     {
-        tell(t, v, IOF_PAUSE, x->nspace, IOF_COPIES_GO_ON);
+        tell_reader(t, v, IOF_PAUSE, x->nspace, IOF_COPIES_GO_ON);
     }
     hwloc_bitmap_foreach_end();
     hwloc_bitmap_zero(x->paused);
@@ -116,8 +117,8 @@ static void settle(struct taps *t, struct tap *x)
 void taps_output(struct taps *t, uint32_t from, const char *nspace, uint32_t rank, int stream,
                  const void *data, size_t len)
 {
-    struct tap *x = tap(t, nspace);
-    struct buf b BUF_AUTO = {0};
+    struct tap *x = find_tap(t, nspace);
+    BUF_AUTO struct buf b = {0};
     unsigned v;
 
     if (!x)
@@ -129,7 +130,7 @@ void taps_output(struct taps *t, uint32_t from, const char *nspace, uint32_t ran
     buf_put_bytes(&b, data, len);
     hwloc_bitmap_foreach_begin(v, x->to)
     {
-        send(t, v, IOF_COPY, &b);
+        send_message(t, v, IOF_COPY, &b);
         if (core_app_backlog(t->core, v, CLASS_BULK) > IOF_SEND_HIGH)
             hwloc_bitmap_set(x->behind, v);
     }
@@ -138,39 +139,39 @@ void taps_output(struct taps *t, uint32_t from, const char *nspace, uint32_t ran
         (hwloc_bitmap_iszero(x->slow) && hwloc_bitmap_iszero(x->behind)))
         return;
     hwloc_bitmap_set(x->paused, from);
-    tell(t, from, IOF_PAUSE, nspace, IOF_COPIES_WAIT);
+    tell_reader(t, from, IOF_PAUSE, nspace, IOF_COPIES_WAIT);
 }
 
-static void stop(struct taps *t, struct tap *x, uint32_t vpid)
+static void stop_copy(struct taps *t, struct tap *x, uint32_t vpid)
 {
     hwloc_bitmap_clr(x->to, vpid);
     hwloc_bitmap_clr(x->slow, vpid);
     hwloc_bitmap_clr(x->behind, vpid);
-    settle(t, x);
+    settle_tap(t, x);
 }
 
-static void paused(struct taps *t, struct tap *x, uint32_t vpid, bool on)
+static void note_paused(struct taps *t, struct tap *x, uint32_t vpid, bool on)
 {
     if (on && hwloc_bitmap_isset(x->to, vpid))
         hwloc_bitmap_set(x->slow, vpid);
     else
         hwloc_bitmap_clr(x->slow, vpid);
-    settle(t, x);
+    settle_tap(t, x);
 }
 
 void taps_msg(struct taps *t, uint32_t from, enum iof_kind kind, const char *nspace, bool on)
 {
-    struct tap *x = tap(t, nspace);
+    struct tap *x = find_tap(t, nspace);
 
     if (kind == IOF_COPY_START) {
         hwloc_bitmap_set(tap_of(t, nspace)->to, from);
-        tell(t, from, IOF_COPY_STARTED, nspace, 0);
+        tell_reader(t, from, IOF_COPY_STARTED, nspace, 0);
     } else if (kind == IOF_COPY_STOP) {
         if (x)
-            stop(t, x, from);
-        tell(t, from, IOF_COPY_END, nspace, 0);
+            stop_copy(t, x, from);
+        tell_reader(t, from, IOF_COPY_END, nspace, 0);
     } else if (x) {
-        paused(t, x, from, on);
+        note_paused(t, x, from, on);
     }
 }
 
@@ -181,7 +182,7 @@ void taps_member_gone(struct taps *t, uint32_t vpid)
     HASH_ITER(hh, t->all, x, tmp)
     {
         hwloc_bitmap_clr(x->paused, vpid);
-        stop(t, x, vpid);
+        stop_copy(t, x, vpid);
     }
 }
 
@@ -201,6 +202,6 @@ void taps_turn(struct taps *t)
                 hwloc_bitmap_clr(x->behind, v);
         }
         hwloc_bitmap_foreach_end();
-        settle(t, x);
+        settle_tap(t, x);
     }
 }

@@ -97,7 +97,7 @@ static int encode_spec(struct buf *b, const struct odls_rank *r, struct err *err
     if (r->cpuset && parse_cpuset(r->cpuset, &mask, &spec.mask_len, err) < 0)
         return -1;
     spec.mask = (const uint8_t *)mask;
-    return spawn_spec_encode(b, &spec, err);
+    return spawn_msg_spec_encode(b, &spec, err);
 }
 
 /* `ours` does not block; both are close-on-exec. */
@@ -139,7 +139,8 @@ static void drop_prepared(struct prepared *v, size_t n)
     }
 }
 
-static int prepare(struct odls *o, struct prepared *v, const struct odls_rank *r, struct err *err)
+static int prepare_rank(struct odls *o, struct prepared *v, const struct odls_rank *r,
+                        struct err *err)
 {
     struct odls_proc *p = v->proc = xcalloc(1, sizeof(*p));
     struct odls_send *s = v->send = odls_send_new(SPAWN_CMD_START);
@@ -181,14 +182,15 @@ static int check_unique(const struct odls_rank *ranks, size_t n, struct err *err
     for (size_t i = 0; i < n; i++)
         v[i] = ranks[i].rank;
     qsort(v, n, sizeof(*v), compare_ranks);
-    for (size_t i = 1; i < n; i++)
+    for (size_t i = 1; i < n; i++) {
         if (v[i] == v[i - 1])
             return err_set(err, "rank %u is named twice", v[i]);
+    }
     return 0;
 }
 
-static int check(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,
-                 struct err *err)
+static int check_ranks(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,
+                       struct err *err)
 {
     if (o->lost)
         return err_set(err, "the spawner is lost");
@@ -220,7 +222,7 @@ static struct odls_job *job_of(struct odls *o, const char *nspace)
     return job;
 }
 
-static void commit(struct odls *o, struct odls_job *job, struct prepared *v)
+static void commit_rank(struct odls *o, struct odls_job *job, struct prepared *v)
 {
     struct odls_proc *p = v->proc;
 
@@ -240,10 +242,10 @@ int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks
     size_t bytes = o->sends_bytes;
     struct odls_job *job;
 
-    if (check(o, nspace, ranks, n, err) < 0)
+    if (check_ranks(o, nspace, ranks, n, err) < 0)
         return err_wrap(err, "starting ranks of %s", nspace);
     for (size_t i = 0; i < n; i++) {
-        int rc = prepare(o, &v[i], &ranks[i], err);
+        int rc = prepare_rank(o, &v[i], &ranks[i], err);
 
         bytes += v[i].send->spec.len;
         if (rc == 0 && bytes > ODLS_QUEUE_MAX)
@@ -255,7 +257,7 @@ int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks
     }
     job = n ? job_of(o, nspace) : NULL;
     for (size_t i = 0; i < n; i++)
-        commit(o, job, &v[i]);
+        commit_rank(o, job, &v[i]);
     return 0;
 }
 
@@ -277,7 +279,9 @@ static void for_ranks(struct odls *o, const char *nspace, uint32_t rank,
     if (!job)
         return;
     HASH_ITER(by_rank, job->procs, p, next)
-    fn(p, arg);
+    {
+        fn(p, arg);
+    }
 }
 
 static void signal_proc(struct odls_proc *p, uint64_t signum)
@@ -290,7 +294,7 @@ void odls_signal(struct odls *o, const char *nspace, uint32_t rank_or_all, int s
     for_ranks(o, nspace, rank_or_all, signal_proc, (uint64_t)signum);
 }
 
-static void let_go(struct odls_proc *p, uint64_t arg)
+static void let_rank_go(struct odls_proc *p, uint64_t arg)
 {
     struct odls_send *s;
 
@@ -303,7 +307,7 @@ static void let_go(struct odls_proc *p, uint64_t arg)
 
 void odls_go(struct odls *o, const char *nspace)
 {
-    for_ranks(o, nspace, ODLS_ALL_RANKS, let_go, 0);
+    for_ranks(o, nspace, ODLS_ALL_RANKS, let_rank_go, 0);
 }
 
 static void on_grace_over(void *arg)
@@ -358,8 +362,10 @@ void odls_output_pause(struct odls *o, const char *nspace, bool paused)
         return;
     job->paused = paused;
     HASH_ITER(by_rank, job->procs, p, next)
-    for (size_t i = 0; i < 2; i++)
-        odls_stream_pause(&p->out[i]);
+    {
+        for (size_t i = 0; i < 2; i++)
+            odls_stream_pause(&p->out[i]);
+    }
 }
 
 void odls_clean_add(struct odls *o, uint64_t scope, unsigned flags, const char *path)

@@ -25,14 +25,14 @@ void odls_input_close(struct odls_input *in)
     buf_free(&in->queue);
 }
 
-static size_t waiting(const struct odls_input *in)
+static size_t bytes_waiting(const struct odls_input *in)
 {
     return in->queue.len - in->off;
 }
 
 static void tell_room(struct odls_proc *p)
 {
-    if (!p->in.owes_room || waiting(&p->in) > ODLS_STDIN_ROOM)
+    if (!p->in.owes_room || bytes_waiting(&p->in) > ODLS_STDIN_ROOM)
         return;
     p->in.owes_room = false;
     p->o->up.on_stdin_room(p->job->nspace, p->rank, p->o->arg);
@@ -48,7 +48,7 @@ static void on_writable(int fd, int events, void *arg)
 {
     struct odls_proc *p = arg;
     struct odls_input *in = &p->in;
-    ssize_t n = write(fd, in->queue.data + in->off, waiting(in));
+    ssize_t n = write(fd, in->queue.data + in->off, bytes_waiting(in));
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -65,7 +65,7 @@ static void on_writable(int fd, int events, void *arg)
         buf_consume(&in->queue, in->off);
         in->off = 0;
     }
-    if (!waiting(in)) {
+    if (!bytes_waiting(in)) {
         loop_fd_destroy(in->watch);
         in->watch = NULL;
         if (in->closing)
@@ -80,17 +80,17 @@ size_t odls_input_put(struct odls_proc *p, const void *data, size_t len)
 
     if (in->fd < 0 || in->closing)
         return 0;
-    if (len > ODLS_STDIN_MAX - waiting(in))
+    if (len > ODLS_STDIN_MAX - bytes_waiting(in))
         return SIZE_MAX;
     if (len)
         buf_put_raw(&in->queue, data, len);
     else
         in->closing = true;
-    if (waiting(in) && !in->watch)
+    if (bytes_waiting(in) && !in->watch)
         in->watch = loop_fd_create(p->o->loop, in->fd, LOOP_WRITE, on_writable, p);
-    if (in->closing && !waiting(in))
+    if (in->closing && !bytes_waiting(in))
         odls_input_close(in);
-    if (waiting(in) > ODLS_STDIN_ROOM)
+    if (bytes_waiting(in) > ODLS_STDIN_ROOM)
         in->owes_room = true;
-    return waiting(in);
+    return bytes_waiting(in);
 }

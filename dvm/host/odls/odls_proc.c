@@ -64,7 +64,9 @@ void odls_job_free_all(struct odls *o)
         struct odls_proc *next;
 
         HASH_ITER(by_rank, job->procs, p, next)
-        free_proc(p);
+        {
+            free_proc(p);
+        }
         free_job(o, job);
     }
 }

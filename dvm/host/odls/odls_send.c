@@ -87,15 +87,15 @@ static enum spawn_sock_result send_one(struct odls *o, struct odls_send *s, stru
     size_t nfds = s->cmd.kind == SPAWN_CMD_START ? SPAWN_FD_COUNT : 0;
 
     if (nfds && s->fds[SPAWN_FD_SPEC] < 0)
-        s->fds[SPAWN_FD_SPEC] = spawn_memfd_create(&s->spec, err);
+        s->fds[SPAWN_FD_SPEC] = spawn_sock_memfd_create(&s->spec, err);
     buf_init(&msg, SPAWN_MSG_MAX);
     if (nfds && s->fds[SPAWN_FD_SPEC] < 0)
         return SPAWN_SOCK_OK; /* err says why it was not sent */
-    spawn_cmd_encode(&msg, &s->cmd);
+    spawn_msg_cmd_encode(&msg, &s->cmd);
     return spawn_sock_send(o->sock, &msg, s->fds, nfds, err);
 }
 
-static void watch(struct odls *o, int events)
+static void watch_socket(struct odls *o, int events)
 {
     if (o->watched == events)
         return;
@@ -117,26 +117,27 @@ static bool flush_one(struct odls *o)
             drop_first(o);
         return true;
     case SPAWN_SOCK_LATER:
-        watch(o, LOOP_READ);
+        watch_socket(o, LOOP_READ);
         loop_timer_arm(o->retry, ODLS_RETRY_MS);
         return false;
     case SPAWN_SOCK_GONE:
         odls_lose(o, err.msg);
         return false;
     case SPAWN_SOCK_AGAIN:
-        watch(o, LOOP_READ | LOOP_WRITE);
+        watch_socket(o, LOOP_READ | LOOP_WRITE);
         break;
     }
     return false;
 }
 
-static void flush(struct odls *o)
+static void flush_sends(struct odls *o)
 {
-    for (int i = 0; i < ODLS_SENDS_MAX && o->sends; i++)
+    for (int i = 0; i < ODLS_SENDS_MAX && o->sends; i++) {
         if (!flush_one(o))
             return;
+    }
     if (!o->lost)
-        watch(o, o->sends ? LOOP_READ | LOOP_WRITE : LOOP_READ);
+        watch_socket(o, o->sends ? LOOP_READ | LOOP_WRITE : LOOP_READ);
 }
 
 void odls_send_flush(struct odls *o)
@@ -187,7 +188,7 @@ static void on_report(struct odls *o, const struct spawn_rep *r)
     }
 }
 
-static void receive(struct odls *o)
+static void receive_reports(struct odls *o)
 {
     for (int i = 0; i < REPORTS_MAX; i++) {
         uint8_t data[SPAWN_MSG_MAX];
@@ -207,7 +208,7 @@ static void receive(struct odls *o)
             return;
         }
         in = cur_of(data, len);
-        if (spawn_rep_decode(&in, &r, &err) == 0)
+        if (spawn_msg_rep_decode(&in, &r, &err) == 0)
             on_report(o, &r);
         else
             log_error("%s", err.msg);
@@ -219,14 +220,14 @@ void odls_send_on_ready(int fd, int events, void *arg)
     struct odls *o = arg;
 
     if (events & LOOP_WRITE)
-        flush(o);
+        flush_sends(o);
     if ((events & LOOP_READ) && !o->lost)
-        receive(o);
+        receive_reports(o);
 }
 
 void odls_send_on_retry(void *arg)
 {
     struct odls *o = arg;
 
-    watch(o, LOOP_READ | LOOP_WRITE);
+    watch_socket(o, LOOP_READ | LOOP_WRITE);
 }

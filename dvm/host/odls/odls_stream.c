@@ -48,19 +48,19 @@ void odls_stream_close(struct odls_stream *s)
     s->fd = -1;
 }
 
-static void tell(const struct odls_stream *s, const void *data, size_t len)
+static void tell_output(const struct odls_stream *s, const void *data, size_t len)
 {
     const struct odls_proc *p = s->proc;
 
     p->o->up.on_output(p->job->nspace, p->rank, s->which, data, len, p->o->arg);
 }
 
-static void end(struct odls_stream *s)
+static void end_stream(struct odls_stream *s)
 {
     struct odls_proc *p = s->proc;
 
     odls_stream_close(s);
-    tell(s, "", 0);
+    tell_output(s, "", 0);
     odls_proc_settle(p);
 }
 
@@ -71,14 +71,14 @@ static void end_forced(struct odls_stream *s)
     char more;
 
     if (read(s->fd, &more, 1) == 0) {
-        end(s);
+        end_stream(s);
         return;
     }
     log_warn("a process that the rank left holds its output open, it is closed nspace=%s rank=%u "
              "stream=%d",
              p->job->nspace, p->rank, s->which);
     p->o->up.on_left_open(p->job->nspace, p->rank, s->which, p->o->arg);
-    end(s);
+    end_stream(s);
 }
 
 static void on_readable(int fd, int events, void *arg)
@@ -93,10 +93,10 @@ static void on_readable(int fd, int events, void *arg)
         log_error("output cannot be read nspace=%s rank=%u stream=%d errno=%d",
                   s->proc->job->nspace, s->proc->rank, s->which, errno);
     if (n <= 0) {
-        end(s);
+        end_stream(s);
         return;
     }
-    tell(s, s->proc->o->chunk, (size_t)n);
+    tell_output(s, s->proc->o->chunk, (size_t)n);
     if (!s->forced)
         return;
     s->left -= (size_t)n;

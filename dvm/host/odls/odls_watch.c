@@ -31,7 +31,7 @@ void odls_watch_heard(struct odls *o)
     o->heard = true;
 }
 
-static void missed(struct odls *o)
+static void count_missed(struct odls *o)
 {
     char why[96];
 
@@ -40,7 +40,7 @@ static void missed(struct odls *o)
         kill(o->spawner, SIGCONT); /* perhaps it was stopped */
         return;
     }
-    snprintf(why, sizeof why, "it has not answered for %" PRIu64 " ms", o->times.silent_ms);
+    snprintf(why, sizeof(why), "it has not answered for %" PRIu64 " ms", o->times.silent_ms);
     /* With the ranks, which would not be waited for. As process 1 of a pod it is out of reach: the
      * ranks are ended below, and the container by the kubelet, when we no longer answer it. */
     kill(o->spawner, SIGKILL);
@@ -59,7 +59,7 @@ void odls_watch_on_due(void *arg)
         o->heard = false;
         odls_send_queue(o, odls_send_new(SPAWN_CMD_PING));
     } else {
-        missed(o);
+        count_missed(o);
     }
     if (!o->lost)
         loop_timer_arm(o->ping, o->times.silent_ms / 2);
@@ -76,8 +76,10 @@ static void end_orphans(struct odls *o)
     size_t left;
 
     HASH_ITER(hh, o->procs, p, next)
-    if (p->state == ODLS_RUNNING)
-        sids[n++] = p->pid;
+    {
+        if (p->state == ODLS_RUNNING)
+            sids[n++] = p->pid;
+    }
     left = orphans_end(o->token, sids, n, ORPHANS_MS);
     if (left)
         log_error("processes of ranks cannot be killed, they are left processes=%zu", left);

@@ -33,7 +33,7 @@ static struct reader *find_reader(const struct ranks *r, uint32_t client)
 {
     struct reader *x;
 
-    HASH_FIND(hh, r->readers, &client, sizeof client, x);
+    HASH_FIND(hh, r->readers, &client, sizeof(client), x);
     return x;
 }
 
@@ -142,7 +142,7 @@ static int start_reader(struct reader *x, struct err *err)
                              .env = (const char *const *)environ,
                              .cwd = x->ranks->env->session_dir,
                              .want_stdin = true};
-    struct buf list BUF_AUTO = {0};
+    BUF_AUTO struct buf list = {0};
 
     x->started = true;
     if (!program || odls_start(x->ranks->odls, x->name, &rank, 1, err) < 0)
@@ -213,10 +213,10 @@ void ranks_read_files(struct ranks *r, uint32_t client, char **sources, size_t n
         return;
     x = xcalloc(1, sizeof(*x));
     *x = (struct reader){.ranks = r, .client = client, .sources = sources, .n = n};
-    snprintf(x->name, sizeof x->name, READER_PREFIX "%u", client);
+    snprintf(x->name, sizeof(x->name), READER_PREFIX "%u", client);
     x->timer = loop_timer_create(r->env->loop, on_timer, x);
     buf_init(&x->in, PIECE_MAX + 2 * 65536);
-    HASH_ADD(hh, r->readers, client, sizeof x->client, x);
+    HASH_ADD(hh, r->readers, client, sizeof(x->client), x);
     stage_source(r->stage, client, (uint32_t)n);
 }
 

@@ -101,7 +101,7 @@ static void on_left_open(const char *nspace, uint32_t rank, int stream, void *ar
 {
     struct ranks *r = arg;
     struct ranks_job *j = ranks_find(r, nspace);
-    char *text FREE_AUTO = NULL;
+    FREE_AUTO char *text = NULL;
 
     if (!j || j->told_open || j->launch->home_vpid == JOB_NO_VPID)
         return;

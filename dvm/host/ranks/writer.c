@@ -86,7 +86,7 @@ static void feed_writer(struct ranks *r, struct writer *w, const struct buf *b)
 
 static void send_list(struct ranks *r, struct writer *w, const struct job_launch *l)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, STAGER_FRAME_MAX);
     stager_list_encode(&b, l->spec.files, l->spec.nfiles);
@@ -109,7 +109,7 @@ int writer_start(struct ranks *r, const struct job_launch *l, struct err *err)
     if (!program || pmix_srv_make_dir(r->pmix, l->nspace, err) < 0 ||
         odls_start(r->odls, name, &rank, 1, err) < 0)
         return -1;
-    w = xcalloc(1, sizeof *w);
+    w = xcalloc(1, sizeof(*w));
     w->nspace = xstrdup(l->nspace);
     buf_init(&w->in, PIECE_MAX + 2 * 65536);
     HASH_ADD_KEYPTR(hh, r->writers, w->nspace, strlen(w->nspace), w);
@@ -128,7 +128,7 @@ void writer_stop(struct ranks *r, const char *nspace)
 void writer_feed(struct ranks *r, const char *nspace, const void *piece, size_t len)
 {
     struct writer *w = find_writer(r, nspace);
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     if (!w)
         return;

@@ -30,14 +30,15 @@ static bool is_orphan(const struct hunt *h, pid_t pid)
     FREE_AUTO char *mark = NULL;
     struct proc_stat st;
 
-    if (!proc_stat_read(pid, &st) || st.state == 'Z' || st.state == 'X')
+    if (!proc_tree_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
         return false;
-    mark = proc_environ_get(pid, SPAWNER_MARK);
+    mark = proc_tree_environ(pid, SPAWNER_MARK);
     if (mark)
         return strncmp(mark, h->mark, strlen(h->mark)) == 0;
-    for (size_t i = 0; i < h->nsids; i++)
+    for (size_t i = 0; i < h->nsids; i++) {
         if (st.sid == h->sids[i])
             return true;
+    }
     return false;
 }
 

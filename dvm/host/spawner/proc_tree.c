@@ -16,7 +16,7 @@
 #define ENVIRON_MAX ((size_t)1 << 20)
 #define FIRST_BYTES 4096
 
-static void add(struct proc_tree *t, pid_t pid)
+static void add_pid(struct proc_tree *t, pid_t pid)
 {
     if (t->n >= PROC_TREE_MAX)
         return;
@@ -34,7 +34,7 @@ void proc_tree_free(struct proc_tree *t)
 }
 
 /* A small file of /proc, NUL-terminated; NULL if it cannot be read. */
-static char *slurp(const char *path, size_t max, size_t *len)
+static char *read_small_file(const char *path, size_t max, size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t cap = FIRST_BYTES;
@@ -69,7 +69,7 @@ static void add_numbers(struct proc_tree *t, const char *text)
         if (end == text)
             return;
         if (pid > 0)
-            add(t, (pid_t)pid);
+            add_pid(t, (pid_t)pid);
     }
 }
 
@@ -103,7 +103,7 @@ static void add_children(struct proc_tree *t, pid_t pid)
         if (!isdigit((unsigned char)e->d_name[0]))
             continue;
         snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, e->d_name);
-        text = slurp(path, SIZE_MAX / 4, &len);
+        text = read_small_file(path, SIZE_MAX / 4, &len);
         if (text)
             add_numbers(t, text);
     }
@@ -119,15 +119,16 @@ static pid_t *read_parents(struct proc_tree *all)
 
     if (!d)
         return NULL;
-    while ((e = readdir(d)))
+    while ((e = readdir(d))) {
         if (isdigit((unsigned char)e->d_name[0]))
-            add(all, (pid_t)strtol(e->d_name, NULL, 10));
+            add_pid(all, (pid_t)strtol(e->d_name, NULL, 10));
+    }
     closedir(d);
     parents = xcalloc(all->n, sizeof(*parents));
     for (size_t i = 0; i < all->n; i++) {
         struct proc_stat st;
 
-        if (proc_stat_read(all->pids[i], &st))
+        if (proc_tree_stat(all->pids[i], &st))
             parents[i] = st.ppid;
     }
     return parents;
@@ -141,18 +142,20 @@ struct parents {
 
 static void add_children_by_parents(struct proc_tree *t, pid_t pid, const struct parents *p)
 {
-    for (size_t i = 0; i < p->all.n; i++)
+    for (size_t i = 0; i < p->all.n; i++) {
         if (p->of[i] == pid)
-            add(t, p->all.pids[i]);
+            add_pid(t, p->all.pids[i]);
+    }
 }
 
 static void drop_skipped(struct proc_tree *t, proc_tree_skip_fn *skip, const void *arg)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; i < t->n; i++) {
         if (!skip(t->pids[i], arg))
             t->pids[kept++] = t->pids[i];
+    }
     t->n = kept;
 }
 
@@ -178,7 +181,7 @@ void proc_tree_read(struct proc_tree *t, pid_t root, proc_tree_skip_fn *skip, co
     free(p.of);
 }
 
-bool proc_stat_read(pid_t pid, struct proc_stat *out)
+bool proc_tree_stat(pid_t pid, struct proc_stat *out)
 {
     char path[64];
     FREE_AUTO char *text = NULL;
@@ -187,7 +190,7 @@ bool proc_stat_read(pid_t pid, struct proc_stat *out)
     size_t len;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    text = slurp(path, FIRST_BYTES, &len);
+    text = read_small_file(path, FIRST_BYTES, &len);
     /* The program's name is in parentheses and can hold any byte, a parenthesis too. */
     p = text ? strrchr(text, ')') : NULL;
     if (!p || strlen(p) < 5)
@@ -200,7 +203,7 @@ bool proc_stat_read(pid_t pid, struct proc_stat *out)
     return end > p;
 }
 
-char *proc_environ_get(pid_t pid, const char *name)
+char *proc_tree_environ(pid_t pid, const char *name)
 {
     char path[64];
     FREE_AUTO char *text = NULL;
@@ -208,9 +211,10 @@ char *proc_environ_get(pid_t pid, const char *name)
     size_t len;
 
     snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-    text = slurp(path, ENVIRON_MAX, &len);
-    for (const char *s = text; s && s < text + len; s += strlen(s) + 1)
+    text = read_small_file(path, ENVIRON_MAX, &len);
+    for (const char *s = text; s && s < text + len; s += strlen(s) + 1) {
         if (strncmp(s, name, name_len) == 0 && s[name_len] == '=')
             return xstrdup(s + name_len + 1);
+    }
     return NULL;
 }

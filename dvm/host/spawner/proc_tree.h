@@ -30,9 +30,9 @@ struct proc_stat {
     pid_t sid;
 };
 /* False if there is no such process (any more). */
-bool proc_stat_read(pid_t pid, struct proc_stat *out);
+bool proc_tree_stat(pid_t pid, struct proc_stat *out);
 /* The value of a variable in the environment that the process was started with, on the heap; NULL
  * if there is none, it may not be read, or lies behind the first MiB. */
-char *proc_environ_get(pid_t pid, const char *name);
+char *proc_tree_environ(pid_t pid, const char *name);
 
 #endif

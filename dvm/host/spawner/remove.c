@@ -25,9 +25,10 @@ struct walk {
 
 static bool is_ignored(const struct walk *w, const char *path)
 {
-    for (size_t i = 0; i < w->rules->nignores; i++)
+    for (size_t i = 0; i < w->rules->nignores; i++) {
         if (strcmp(w->rules->ignores[i], path) == 0)
             return true;
+    }
     return false;
 }
 
@@ -167,7 +168,7 @@ static void remove_jobs(struct walk *w, int parent, const char *name, const char
 }
 
 /* One step down. A link that root has put there, "/var/run", is the system's, not a client's. */
-static int step(int fd, const char *name)
+static int open_step(int fd, const char *name)
 {
     int next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -193,7 +194,7 @@ static int open_parent(char *path, char **last)
         *last = name;
         if (!after)
             return fd;
-        next = step(fd, name);
+        next = open_step(fd, name);
         close(fd);
         fd = next;
         name = after;

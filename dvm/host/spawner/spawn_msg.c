@@ -13,7 +13,7 @@ static void get_text(struct cur *in, char *out, size_t size)
     memcpy(out, s, strlen(s) + 1);
 }
 
-void spawn_cmd_encode(struct buf *b, const struct spawn_cmd *c)
+void spawn_msg_cmd_encode(struct buf *b, const struct spawn_cmd *c)
 {
     buf_put_u8(b, (uint8_t)c->kind);
     buf_put_u64(b, c->id);
@@ -23,7 +23,7 @@ void spawn_cmd_encode(struct buf *b, const struct spawn_cmd *c)
     buf_put_str(b, c->path);
 }
 
-int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
+int spawn_msg_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
 {
     uint8_t kind = cur_u8(in);
 
@@ -40,7 +40,7 @@ int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     return 0;
 }
 
-void spawn_rep_encode(struct buf *b, const struct spawn_rep *r)
+void spawn_msg_rep_encode(struct buf *b, const struct spawn_rep *r)
 {
     buf_put_u8(b, (uint8_t)r->kind);
     buf_put_u64(b, r->id);
@@ -48,7 +48,7 @@ void spawn_rep_encode(struct buf *b, const struct spawn_rep *r)
     buf_put_str(b, r->what);
 }
 
-int spawn_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
+int spawn_msg_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
 {
     uint8_t kind = cur_u8(in);
 
@@ -67,9 +67,10 @@ static int put_strings(struct buf *b, const char *what, const char *const *v, st
 {
     uint32_t n = 0;
 
-    for (; v && v[n]; n++)
+    for (; v && v[n]; n++) {
         if (n >= SPAWN_STRINGS_MAX)
             return err_set(err, "%s has more than %d strings", what, SPAWN_STRINGS_MAX);
+    }
     buf_put_u32(b, n);
     for (uint32_t i = 0; i < n; i++) {
         if (strlen(v[i]) > SPAWN_STRING_MAX)
@@ -79,7 +80,7 @@ static int put_strings(struct buf *b, const char *what, const char *const *v, st
     return 0;
 }
 
-int spawn_spec_encode(struct buf *b, const struct spawn_spec *s, struct err *err)
+int spawn_msg_spec_encode(struct buf *b, const struct spawn_spec *s, struct err *err)
 {
     if (!s->argv || !s->argv[0])
         return err_set(err, "no program is named");
@@ -114,7 +115,7 @@ static const char *const *get_strings(struct cur *in)
     return v;
 }
 
-int spawn_spec_decode(struct cur *in, struct spawn_spec *out, struct err *err)
+int spawn_msg_spec_decode(struct cur *in, struct spawn_spec *out, struct err *err)
 {
     *out = (struct spawn_spec){0};
     out->argv = get_strings(in);
@@ -124,11 +125,11 @@ int spawn_spec_decode(struct cur *in, struct spawn_spec *out, struct err *err)
     out->mask = cur_bytes(in, SPAWN_MASK_MAX, &out->mask_len);
     if (cur_done(in) && out->argv[0])
         return 0;
-    spawn_spec_free(out);
+    spawn_msg_spec_free(out);
     return err_set(err, "decoding the description of a rank: malformed");
 }
 
-void spawn_spec_free(struct spawn_spec *s)
+void spawn_msg_spec_free(struct spawn_spec *s)
 {
     free_strings(s->argv);
     free_strings(s->env);

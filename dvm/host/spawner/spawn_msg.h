@@ -47,8 +47,8 @@ struct spawn_cmd {
     char path[PATH_MAX];
 };
 
-void spawn_cmd_encode(struct buf *b, const struct spawn_cmd *c);
-int spawn_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
+void spawn_msg_cmd_encode(struct buf *b, const struct spawn_cmd *c);
+int spawn_msg_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     __attribute__((warn_unused_result));
 
 /* Per start: FAILED, or STARTED and later EXITED. In the order in which they are sent. */
@@ -72,12 +72,12 @@ struct spawn_rep {
     char what[SPAWN_WHAT_MAX]; /* FAILED: what could not be done, "exec /x/y" */
 };
 
-void spawn_rep_encode(struct buf *b, const struct spawn_rep *r);
-int spawn_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
+void spawn_msg_rep_encode(struct buf *b, const struct spawn_rep *r);
+int spawn_msg_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
     __attribute__((warn_unused_result));
 
 /* A rank to be, in the memory file of a start. Encoding borrows, decoding allocates:
- * spawn_spec_free(). */
+ * spawn_msg_spec_free(). */
 struct spawn_spec {
     const char *const *argv; /* NULL-terminated, as is env, which may be NULL */
     const char *const *env;
@@ -88,11 +88,11 @@ struct spawn_spec {
 };
 
 /* -1: over a limit; the buffer is of no use then. */
-int spawn_spec_encode(struct buf *b, const struct spawn_spec *s, struct err *err)
+int spawn_msg_spec_encode(struct buf *b, const struct spawn_spec *s, struct err *err)
     __attribute__((warn_unused_result));
 /* -1: nothing is left allocated. The mask borrows from the input. */
-int spawn_spec_decode(struct cur *in, struct spawn_spec *out, struct err *err)
+int spawn_msg_spec_decode(struct cur *in, struct spawn_spec *out, struct err *err)
     __attribute__((warn_unused_result));
-void spawn_spec_free(struct spawn_spec *s);
+void spawn_msg_spec_free(struct spawn_spec *s);
 
 #endif

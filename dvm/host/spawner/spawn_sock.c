@@ -117,7 +117,7 @@ static int write_all(int fd, const uint8_t *p, size_t len)
     return 0;
 }
 
-int spawn_memfd_create(const struct buf *bytes, struct err *err)
+int spawn_sock_memfd_create(const struct buf *bytes, struct err *err)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int fd = memfd_create("rank", flags | MFD_NOEXEC_SEAL);
@@ -134,7 +134,7 @@ int spawn_memfd_create(const struct buf *bytes, struct err *err)
     return fd;
 }
 
-int spawn_memfd_map(int fd, struct cur *out, struct err *err)
+int spawn_sock_memfd_map(int fd, struct cur *out, struct err *err)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     struct stat st;

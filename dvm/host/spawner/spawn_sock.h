@@ -26,10 +26,11 @@ enum spawn_sock_result spawn_sock_recv(int sock, void *data, size_t *len, int fd
 void spawn_sock_close_fds(int fds[SPAWN_FD_COUNT]);
 
 /* A memory file with these bytes, sealed: neither side can change it any more. */
-int spawn_memfd_create(const struct buf *bytes, struct err *err)
+int spawn_sock_memfd_create(const struct buf *bytes, struct err *err)
     __attribute__((warn_unused_result));
 /* Maps such a file for the rest of the process's life; -1 if it is unsealed, empty or longer than
  * SPAWN_SPEC_MAX. */
-int spawn_memfd_map(int fd, struct cur *out, struct err *err) __attribute__((warn_unused_result));
+int spawn_sock_memfd_map(int fd, struct cur *out, struct err *err)
+    __attribute__((warn_unused_result));
 
 #endif

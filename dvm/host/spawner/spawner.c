@@ -24,7 +24,7 @@
 #define OLD_KERNEL_FDS 4096 /* looked at where close_range(2) is missing */
 #define COMMANDS_MAX 64     /* of one turn, so that reaping is not starved */
 
-static void reap(struct spawner *sp)
+static void reap_children(struct spawner *sp)
 {
     int status;
     pid_t pid;
@@ -59,10 +59,10 @@ static void on_signals(struct spawner *sp)
             continue;
         kill(sp->daemon, (int)si.ssi_signo);
     }
-    reap(sp);
+    reap_children(sp);
 }
 
-static void command(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN_FD_COUNT])
+static void take_command(struct spawner *sp, const struct spawn_cmd *c, int fds[SPAWN_FD_COUNT])
 {
     switch (c->kind) {
     case SPAWN_CMD_START:
@@ -118,8 +118,8 @@ static void on_sock(struct spawner *sp)
             return;
         }
         in = cur_of(data, len);
-        if (spawn_cmd_decode(&in, &c, &err) == 0) {
-            command(sp, &c, fds);
+        if (spawn_msg_cmd_decode(&in, &c, &err) == 0) {
+            take_command(sp, &c, fds);
             continue;
         }
         log_error("%s", err.msg);
@@ -138,15 +138,15 @@ static void on_event(struct spawner *sp, const struct epoll_event *ev)
 }
 
 /* Of two waits of which -1 is for ever. */
-static int sooner(int a, int b)
+static int sooner_wait(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 static int wait_ms(const struct spawner *sp, uint64_t now_ms)
 {
-    return sooner(spawner_sweep_wait(sp, now_ms),
-                  sooner(spawner_end_wait(sp, now_ms), spawner_clean_wait(sp, now_ms)));
+    return sooner_wait(spawner_sweep_wait(sp, now_ms),
+                       sooner_wait(spawner_end_wait(sp, now_ms), spawner_clean_wait(sp, now_ms)));
 }
 
 /* A socket that takes no more, or is gone, which reading finds out. */
@@ -166,18 +166,18 @@ static bool answer_ping(struct spawner *sp)
     struct spawn_rep alive = {.kind = SPAWN_REP_ALIVE};
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_rep_encode(&b, &alive);
+    spawn_msg_rep_encode(&b, &alive);
     sp->pinged = spawn_sock_send(sp->sock, &b, NULL, 0, NULL) != SPAWN_SOCK_OK;
     return !sp->pinged;
 }
 
 /* All that waits to be told; false: the socket takes no more for now. */
-static bool report(struct spawner *sp)
+static bool send_reports(struct spawner *sp)
 {
     return spawner_rank_report(sp) && spawner_clean_report(sp) && (!sp->pinged || answer_ping(sp));
 }
 
-static void turn(struct spawner *sp)
+static void take_turn(struct spawner *sp)
 {
     struct epoll_event ev[EVENTS_MAX];
     int n = epoll_wait(sp->epoll_fd, ev, EVENTS_MAX, wait_ms(sp, spawner_now_ms()));
@@ -186,7 +186,7 @@ static void turn(struct spawner *sp)
         on_event(sp, &ev[i]);
     spawner_clean_turn(sp, spawner_now_ms());
     if (sp->sock >= 0)
-        watch_room(sp, !report(sp));
+        watch_room(sp, !send_reports(sp));
     spawner_sweep_turn(sp, spawner_now_ms());
     spawner_end_turn(sp, spawner_now_ms());
 }
@@ -198,12 +198,13 @@ static void set_signals(struct spawner *sp)
 
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&sp->ignored);
-    for (int s = 1; s < NSIG; s++)
+    for (int s = 1; s < NSIG; s++) {
         if (sigaction(s, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
             sigaddset(&sp->ignored, s);
+    }
 }
 
-static int watch(const struct spawner *sp, int fd, uint64_t tag)
+static int watch_fd(const struct spawner *sp, int fd, uint64_t tag)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u64 = tag};
 
@@ -216,9 +217,10 @@ void spawner_close_but(int keep)
     if ((keep <= 3 || close_range(3, (unsigned)keep - 1, 0) == 0) &&
         close_range((unsigned)keep + 1, ~0U, 0) == 0)
         return;
-    for (int fd = 3; fd < OLD_KERNEL_FDS; fd++)
+    for (int fd = 3; fd < OLD_KERNEL_FDS; fd++) {
         if (fd != keep)
             close(fd);
+    }
 }
 
 static void raise_nofile(struct spawner *sp)
@@ -244,13 +246,13 @@ void spawner_run(int sock, pid_t daemon, uint64_t token)
     spawner_signals(&set);
     sp.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     sp.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (sp.signal_fd < 0 || sp.epoll_fd < 0 || watch(&sp, sock, TAG_SOCK) < 0 ||
-        watch(&sp, sp.signal_fd, TAG_SIGNAL) < 0) {
+    if (sp.signal_fd < 0 || sp.epoll_fd < 0 || watch_fd(&sp, sock, TAG_SOCK) < 0 ||
+        watch_fd(&sp, sp.signal_fd, TAG_SIGNAL) < 0) {
         log_error("the spawner cannot start errno=%d", errno);
         _exit(EXIT_FAILURE); /* which ends the daemon too */
     }
     while (sp.daemon || sp.phase != SPAWNER_EMPTY)
-        turn(&sp);
+        take_turn(&sp);
     spawner_clean_all(&sp);
     _exit(sp.exit_code);
 }

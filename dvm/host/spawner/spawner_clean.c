@@ -36,7 +36,7 @@ struct spawner_scope {
     UT_hash_handle hh;
 };
 
-static struct spawner_scope *find(struct spawner *sp, uint64_t id)
+static struct spawner_scope *find_scope(struct spawner *sp, uint64_t id)
 {
     struct spawner_scope *s = NULL;
 
@@ -79,7 +79,7 @@ static bool is_sane(const char *path)
 
 void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const char *path)
 {
-    struct spawner_scope *s = find(sp, scope);
+    struct spawner_scope *s = find_scope(sp, scope);
     struct clean_path *c = s ? find_path(s, path, flags) : NULL;
 
     if (c) {
@@ -103,7 +103,7 @@ void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const
 }
 
 /* Files first, then directories. False: there is more than the budget allows. */
-static bool clean(const struct spawner_scope *s, size_t budget)
+static bool clean_scope(const struct spawner_scope *s, size_t budget)
 {
     struct remove_rules rules = {.budget = budget};
     FREE_AUTO const char **ignores = NULL;
@@ -159,7 +159,7 @@ static void scope_free(struct spawner *sp, struct spawner_scope *s)
     free(s);
 }
 
-static void done(struct spawner *sp, struct spawner_scope *s, int status)
+static void finish_scope(struct spawner *sp, struct spawner_scope *s, int status)
 {
     if (s->state == SCOPE_RUNS)
         sp->ncleaners--;
@@ -167,9 +167,9 @@ static void done(struct spawner *sp, struct spawner_scope *s, int status)
     s->status = status;
 }
 
-static void cleaner(const struct spawner_scope *s, pid_t spawner) __attribute__((noreturn));
+static void run_cleaner(const struct spawner_scope *s, pid_t spawner) __attribute__((noreturn));
 
-static void cleaner(const struct spawner_scope *s, pid_t spawner)
+static void run_cleaner(const struct spawner_scope *s, pid_t spawner)
 {
     sigset_t none;
 
@@ -178,23 +178,23 @@ static void cleaner(const struct spawner_scope *s, pid_t spawner)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (getppid() == spawner)
-        clean(s, 0);
+        clean_scope(s, 0);
     _exit(EXIT_SUCCESS);
 }
 
-static void start(struct spawner *sp, struct spawner_scope *s, uint64_t now_ms)
+static void start_cleaner(struct spawner *sp, struct spawner_scope *s, uint64_t now_ms)
 {
     pid_t self = getpid();
 
-    if (is_ours(s) && clean(s, INLINE_ENTRIES)) {
-        done(sp, s, 0);
+    if (is_ours(s) && clean_scope(s, INLINE_ENTRIES)) {
+        finish_scope(sp, s, 0);
         return;
     }
     if (sp->ncleaners >= SPAWNER_CLEANERS_MAX)
         return;
     s->pid = fork();
     if (s->pid == 0)
-        cleaner(s, self);
+        run_cleaner(s, self);
     if (s->pid < 0) {
         log_warn("no process for cleanup can be made, it waits errno=%d", errno);
         return;
@@ -206,7 +206,7 @@ static void start(struct spawner *sp, struct spawner_scope *s, uint64_t now_ms)
 
 void spawner_clean_run(struct spawner *sp, uint64_t scope)
 {
-    struct spawner_scope *s = find(sp, scope);
+    struct spawner_scope *s = find_scope(sp, scope);
 
     if (!s) { /* nothing was kept; an answer is expected all the same */
         s = xcalloc(1, sizeof(*s));
@@ -217,7 +217,7 @@ void spawner_clean_run(struct spawner *sp, uint64_t scope)
         return;
     s->state = SCOPE_WAITS;
     sp->nclean_active++;
-    start(sp, s, spawner_now_ms());
+    start_cleaner(sp, s, spawner_now_ms());
 }
 
 bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status)
@@ -232,7 +232,7 @@ bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status)
         if (s->state != SCOPE_RUNS || s->pid != pid)
             continue;
         if (status == 0 || s->due_ms == 0) {
-            done(sp, s, status ? ETIMEDOUT : 0);
+            finish_scope(sp, s, status ? ETIMEDOUT : 0);
         } else { /* somebody has killed it: the end of the daemon, which begins anew */
             sp->ncleaners--;
             s->state = SCOPE_WAITS;
@@ -252,7 +252,7 @@ void spawner_clean_turn(struct spawner *sp, uint64_t now_ms)
     HASH_ITER(hh, sp->scopes, s, next)
     {
         if (s->state == SCOPE_WAITS)
-            start(sp, s, now_ms);
+            start_cleaner(sp, s, now_ms);
         if (s->state != SCOPE_RUNS || !s->due_ms || now_ms < s->due_ms)
             continue;
         log_warn("a cleanup takes too long, the rest stays first=%s",
@@ -282,13 +282,13 @@ int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms)
     return wait_ms;
 }
 
-static bool tell(const struct spawner *sp, const struct spawner_scope *s)
+static bool report_scope(const struct spawner *sp, const struct spawner_scope *s)
 {
     struct spawn_rep rep = {.kind = SPAWN_REP_CLEANED, .id = s->id, .value = s->status};
     BUF_AUTO struct buf b;
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_rep_encode(&b, &rep);
+    spawn_msg_rep_encode(&b, &rep);
     return spawn_sock_send(sp->sock, &b, NULL, 0, NULL) == SPAWN_SOCK_OK;
 }
 
@@ -303,7 +303,7 @@ bool spawner_clean_report(struct spawner *sp)
     {
         if (s->state != SCOPE_DONE)
             continue;
-        if (!tell(sp, s))
+        if (!report_scope(sp, s))
             return false;
         scope_free(sp, s);
     }
@@ -318,7 +318,7 @@ void spawner_clean_all(struct spawner *sp)
     HASH_ITER(hh, sp->scopes, s, next)
     {
         if (s->state != SCOPE_DONE)
-            clean(s, 0);
+            clean_scope(s, 0);
         scope_free(sp, s);
     }
 }

@@ -27,7 +27,7 @@ static size_t signal_all(const struct spawner *sp, int signum)
     for (size_t i = 0; i < t.n; i++) {
         struct proc_stat st;
 
-        if (!proc_stat_read(t.pids[i], &st) || st.state == 'Z')
+        if (!proc_tree_stat(t.pids[i], &st) || st.state == 'Z')
             continue;
         n++;
         kill(t.pids[i], signum);

@@ -24,10 +24,10 @@ struct failure {
     char what[SPAWN_WHAT_MAX];
 };
 
-static void fail(int exec_fd, int errnum, const char *fmt, ...)
+static void fail_exec(int exec_fd, int errnum, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
-static void fail(int exec_fd, int errnum, const char *fmt, ...)
+static void fail_exec(int exec_fd, int errnum, const char *fmt, ...)
 {
     struct failure f = {.errnum = errnum};
     va_list ap;
@@ -66,9 +66,10 @@ static void reset_signals(const sigset_t *ignored)
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     sigset_t none;
 
-    for (int s = 1; s < NSIG; s++)
+    for (int s = 1; s < NSIG; s++) {
         if (sigismember(ignored, s) == 1)
             sigaction(s, &dfl, NULL);
+    }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -78,9 +79,10 @@ static void take_streams(const int fds[SPAWN_FD_COUNT], int exec_fd)
 {
     static const enum spawn_fd from[] = {SPAWN_FD_STDIN, SPAWN_FD_STDOUT, SPAWN_FD_STDERR};
 
-    for (int to = 0; to < 3; to++)
+    for (int to = 0; to < 3; to++) {
         if (dup2(fds[from[to]], to) < 0)
-            fail(exec_fd, errno, "redirecting stream %d", to);
+            fail_exec(exec_fd, errno, "redirecting stream %d", to);
+    }
 }
 
 static char **environment_of(const struct spawner *sp, uint64_t job, const struct spawn_spec *s)
@@ -94,9 +96,10 @@ static char **environment_of(const struct spawner *sp, uint64_t job, const struc
         n++;
     env = xcalloc(n + 2, sizeof(*env));
     env[to++] = xasprintf("%s%016" PRIx64 ".%" PRIu64, mark, sp->token, job);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (strncmp(s->env[i], mark, sizeof(mark) - 1) != 0)
             env[to++] = (char *)s->env[i];
+    }
     return env;
 }
 
@@ -107,7 +110,7 @@ static void prepare_debug(unsigned flags, int exec_fd)
     if (flags & SPAWN_START_TRACEABLE)
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     if ((flags & SPAWN_START_HELD) && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-        fail(exec_fd, errno, "ptrace, to stop at the exec");
+        fail_exec(exec_fd, errno, "ptrace, to stop at the exec");
 }
 
 /* All is as the program is to find it. What is open here is nobody's: for as long as this waits, no
@@ -127,8 +130,8 @@ static void wait_for_go(int exec_fd)
         _exit(EXIT_FAILURE);
 }
 
-static void become(const struct spawner *sp, const struct spawner_rank *r,
-                   const struct spawn_spec *s, int exec_fd)
+static void become_program(const struct spawner *sp, const struct spawner_rank *r,
+                           const struct spawn_spec *s, int exec_fd)
 {
     char *const *argv = (char *const *)s->argv;
     char what[SPAWN_WHAT_MAX];
@@ -137,14 +140,14 @@ static void become(const struct spawner *sp, const struct spawner_rank *r,
     int why;
 
     if (setrlimit(RLIMIT_NOFILE, &sp->nofile) < 0)
-        fail(exec_fd, errno, "restoring the limit of open files");
+        fail_exec(exec_fd, errno, "restoring the limit of open files");
     if (s->cwd[0] && chdir(s->cwd) < 0)
-        fail(exec_fd, errno, "chdir %s", s->cwd);
+        fail_exec(exec_fd, errno, "chdir %s", s->cwd);
     if (s->mask_len) {
         mask = xmalloc(s->mask_len); /* aligned, as the message is not */
         memcpy(mask, s->mask, s->mask_len);
         if (sched_setaffinity(0, s->mask_len, mask) < 0)
-            fail(exec_fd, errno, "binding to cpus %s", s->cpuset);
+            fail_exec(exec_fd, errno, "binding to cpus %s", s->cpuset);
     }
     /* Names are looked up in the environment that is passed on, in the directory of the rank. */
     environ = environment_of(sp, r->job, s);
@@ -153,13 +156,13 @@ static void become(const struct spawner *sp, const struct spawner_rank *r,
     why = spawner_path_check(argv, &path, what, sizeof(what));
     if (r->flags & SPAWN_START_WAITS) {
         if (why)
-            fail(exec_fd, why, "%s", what);
+            fail_exec(exec_fd, why, "%s", what);
         wait_for_go(exec_fd);
     }
     if (!why)
         execve(path, argv, environ); /* mostly; if not, all that is to be said is found below */
     why = spawner_path_exec(argv, what, sizeof(what));
-    fail(exec_fd, why, "%s", what);
+    fail_exec(exec_fd, why, "%s", what);
 }
 
 void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
@@ -171,9 +174,9 @@ void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
 
     setsid();
     take_streams(fds, exec_fd);
-    if (spawn_memfd_map(fds[SPAWN_FD_SPEC], &in, &err) < 0 ||
-        spawn_spec_decode(&in, &spec, &err) < 0)
-        fail(exec_fd, err.code ? err.code : EBADMSG, "%s", err.msg);
-    become(sp, r, &spec, exec_fd);
+    if (spawn_sock_memfd_map(fds[SPAWN_FD_SPEC], &in, &err) < 0 ||
+        spawn_msg_spec_decode(&in, &spec, &err) < 0)
+        fail_exec(exec_fd, err.code ? err.code : EBADMSG, "%s", err.msg);
+    become_program(sp, r, &spec, exec_fd);
     _exit(EXIT_FAILURE);
 }

@@ -71,7 +71,7 @@ static void exec_known(struct spawner *sp, struct spawner_rank *r)
     }
 }
 
-static struct spawner_rank *find(struct spawner *sp, uint64_t id)
+static struct spawner_rank *find_rank(struct spawner *sp, uint64_t id)
 {
     struct spawner_rank *r = NULL;
 
@@ -81,7 +81,7 @@ static struct spawner_rank *find(struct spawner *sp, uint64_t id)
 
 void spawner_rank_exec_known(struct spawner *sp, uint64_t id)
 {
-    struct spawner_rank *r = find(sp, id);
+    struct spawner_rank *r = find_rank(sp, id);
 
     if (r)
         exec_known(sp, r);
@@ -89,7 +89,7 @@ void spawner_rank_exec_known(struct spawner *sp, uint64_t id)
 
 void spawner_rank_go(struct spawner *sp, uint64_t id)
 {
-    struct spawner_rank *r = find(sp, id);
+    struct spawner_rank *r = find_rank(sp, id);
 
     if (!r || r->exec_fd < 0 || r->let_go)
         return;
@@ -99,8 +99,8 @@ void spawner_rank_go(struct spawner *sp, uint64_t id)
 }
 
 /* In the child. A spawner that has died already would never send the death signal. */
-static void child(const struct spawner *sp, const struct spawner_rank *r,
-                  const int fds[SPAWN_FD_COUNT], int exec_fd, pid_t spawner)
+static void run_child(const struct spawner *sp, const struct spawner_rank *r,
+                      const int fds[SPAWN_FD_COUNT], int exec_fd, pid_t spawner)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != spawner)
@@ -121,7 +121,7 @@ static int fork_rank(struct spawner *sp, struct spawner_rank *r, const int fds[S
         goto error;
     r->pid = fork();
     if (r->pid == 0)
-        child(sp, r, fds, fd[1], self);
+        run_child(sp, r, fds, fd[1], self);
     if (r->pid < 0)
         goto error;
     log_debug("forked pid=%d", (int)r->pid);
@@ -139,7 +139,7 @@ void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[S
 {
     struct spawner_rank *r;
 
-    if (find(sp, c->id)) {
+    if (find_rank(sp, c->id)) {
         log_error("the daemon starts a rank twice id=%" PRIu64, c->id);
         spawn_sock_close_fds(fds);
         return;
@@ -151,9 +151,10 @@ void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[S
     r->hold = c->flags & SPAWN_START_HELD ? SPAWNER_HOLD_TRACED : SPAWNER_HOLD_NONE;
     r->exec_fd = -1;
     HASH_ADD(by_id, sp->by_id, id, sizeof(r->id), r);
-    for (size_t i = 0; i < SPAWN_FD_COUNT && !r->failed; i++)
+    for (size_t i = 0; i < SPAWN_FD_COUNT && !r->failed; i++) {
         if (fds[i] < 0)
             set_failed(sp, r, EMFILE, xstrdup("receiving its pipes"));
+    }
     if (!r->failed && fork_rank(sp, r, fds) < 0)
         set_failed(sp, r, errno, xstrdup("fork"));
     spawn_sock_close_fds(fds);
@@ -161,7 +162,7 @@ void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[S
 
 void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum)
 {
-    const struct spawner_rank *r = find(sp, id);
+    const struct spawner_rank *r = find_rank(sp, id);
 
     if (!r || r->pid <= 0 || r->reaped || signum <= 0)
         return;
@@ -243,7 +244,7 @@ static enum spawn_sock_result send_report(struct spawner *sp, const struct spawn
                 : kind == SPAWN_REP_FAILED ? r->errnum
                                            : r->status;
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_rep_encode(&b, &rep);
+    spawn_msg_rep_encode(&b, &rep);
     return spawn_sock_send(sp->sock, &b, NULL, 0, NULL);
 }
 

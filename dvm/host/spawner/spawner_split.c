@@ -102,7 +102,7 @@ static void become_spawner(const char *program, const char *level, char *const *
     _exit(EXIT_FAILURE); /* which ends the daemon too */
 }
 
-static int split(struct spawner_handle *h, int sv[2], struct err *err)
+static int split_process(struct spawner_handle *h, int sv[2], struct err *err)
 {
     if (fill_std_fds(err) < 0)
         return -1;
@@ -124,7 +124,7 @@ int spawner_split(const char *program, const char *level, char *const *words,
     int sv[2] = {-1, -1};
     pid_t pid;
 
-    if (split(out, sv, err) < 0)
+    if (split_process(out, sv, err) < 0)
         return err_wrap(err, "splitting off the spawner");
     signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
     spawner_signals(&set);

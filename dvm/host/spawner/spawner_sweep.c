@@ -28,16 +28,17 @@ struct spawner_sweep {
 
 static bool is_of_job(const struct spawner_sweep *w, pid_t pid, const struct proc_stat *st)
 {
-    FREE_AUTO char *mark = proc_environ_get(pid, SPAWNER_MARK);
+    FREE_AUTO char *mark = proc_tree_environ(pid, SPAWNER_MARK);
 
     if (mark)
         return strcmp(mark, w->mark) == 0;
     /* Without a readable environment the session decides. Its number can't be another rank's, which
      * would have a mark; a program that clears the environment *and* changes its session stays
      * until the daemon ends. */
-    for (size_t i = 0; i < w->nsids; i++)
+    for (size_t i = 0; i < w->nsids; i++) {
         if (st->sid == w->sids[i])
             return true;
+    }
     return false;
 }
 
@@ -52,7 +53,7 @@ static bool is_in_use(pid_t pid, const void *arg)
     return r || pid == sp->daemon;
 }
 
-static void look(const struct spawner *sp, struct spawner_sweep *w)
+static void look_for_left(const struct spawner *sp, struct spawner_sweep *w)
 {
     PROC_TREE_AUTO struct proc_tree t = {0};
     size_t found = 0;
@@ -61,7 +62,7 @@ static void look(const struct spawner *sp, struct spawner_sweep *w)
     for (size_t i = 0; i < t.n; i++) {
         struct proc_stat st;
 
-        if (!proc_stat_read(t.pids[i], &st) || st.state == 'Z' || !is_of_job(w, t.pids[i], &st))
+        if (!proc_tree_stat(t.pids[i], &st) || st.state == 'Z' || !is_of_job(w, t.pids[i], &st))
             continue;
         found++;
         kill(t.pids[i], SIGKILL);
@@ -110,7 +111,7 @@ void spawner_sweep_turn(struct spawner *sp, uint64_t now_ms)
     {
         if (w->due_ms > now_ms)
             continue;
-        look(sp, w);
+        look_for_left(sp, w);
         w->due_ms = now_ms + SPAWNER_RETRY_MS;
         if (w->clean < CLEAN_LOOKS && w->looks < LOOKS_MAX)
             continue;

@@ -24,10 +24,10 @@ struct reader {
 };
 
 /* Whoever listens is gone if that fails. */
-static int say(const struct reader *r, const struct piece *p)
+static int send_piece(const struct reader *r, const struct piece *p)
 {
-    struct buf piece BUF_AUTO = {0};
-    struct buf frame BUF_AUTO = {0};
+    BUF_AUTO struct buf piece = {0};
+    BUF_AUTO struct buf frame = {0};
 
     buf_init(&piece, PIECE_MAX);
     buf_init(&frame, PIECE_MAX + 4);
@@ -36,7 +36,7 @@ static int say(const struct reader *r, const struct piece *p)
     return stager_write_all(r->out, frame.data, frame.len);
 }
 
-static int begin(struct reader *r, struct err *err)
+static int begin_file(struct reader *r, struct err *err)
 {
     struct piece p = {.kind = PIECE_FILE, .file = r->file};
 
@@ -49,10 +49,10 @@ static int begin(struct reader *r, struct err *err)
         return err_code(err, EIO, "SHA-256 cannot be computed");
     r->bytes = 0;
     p.mode = r->st.st_mode & PIECE_MODE_MAX;
-    return say(r, &p);
+    return send_piece(r, &p);
 }
 
-static int changed(const struct reader *r, struct err *err)
+static int check_unchanged(const struct reader *r, struct err *err)
 {
     return err_code(err, ESTALE, "reading %s, which has changed meanwhile", r->path);
 }
@@ -67,7 +67,7 @@ static bool is_as_it_was(const struct reader *r)
 }
 
 /* 1: some, 0: the end of the file, -1: an error, or nobody listens. */
-static int some(struct reader *r, struct err *err)
+static int read_some(struct reader *r, struct err *err)
 {
     struct piece p = {.kind = PIECE_DATA, .file = r->file, .data = r->data};
     ssize_t n;
@@ -78,30 +78,30 @@ static int some(struct reader *r, struct err *err)
     if (n < 0)
         return err_code(err, errno, "reading %s", r->path);
     if (!is_as_it_was(r)) /* nor does it grow for ever */
-        return changed(r, err);
+        return check_unchanged(r, err);
     if (n == 0)
         return 0;
     p.len = (size_t)n;
     r->bytes += p.len;
     if (EVP_DigestUpdate(r->sum, r->data, p.len) != 1)
         return err_code(err, EIO, "SHA-256 cannot be computed");
-    return say(r, &p) < 0 ? -1 : 1;
+    return send_piece(r, &p) < 0 ? -1 : 1;
 }
 
-static int finish(struct reader *r, struct err *err)
+static int finish_file(struct reader *r, struct err *err)
 {
     uint8_t sum[EVP_MAX_MD_SIZE];
     struct piece p = {.kind = PIECE_END, .file = r->file, .size = r->bytes, .data = sum};
     unsigned len = 0;
 
     if (r->bytes != (uint64_t)r->st.st_size)
-        return changed(r, err);
+        return check_unchanged(r, err);
     if (EVP_DigestFinal_ex(r->sum, sum, &len) != 1)
         return err_code(err, EIO, "SHA-256 cannot be computed");
     p.len = len;
     close(r->fd);
     r->fd = -1;
-    return say(r, &p);
+    return send_piece(r, &p);
 }
 
 static int read_files(struct reader *r, char *const *paths, size_t n, struct err *err)
@@ -111,22 +111,22 @@ static int read_files(struct reader *r, char *const *paths, size_t n, struct err
 
         r->file = (uint32_t)i;
         r->path = paths[i];
-        if (begin(r, err) < 0)
+        if (begin_file(r, err) < 0)
             return -1;
-        while ((rc = some(r, err)) > 0)
+        while ((rc = read_some(r, err)) > 0)
             ;
-        if (rc < 0 || finish(r, err) < 0)
+        if (rc < 0 || finish_file(r, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int tell(const struct reader *r, int rc, const struct err *err)
+static int report_result(const struct reader *r, int rc, const struct err *err)
 {
     struct stager_word w = {.kind = rc < 0 ? STAGER_FAILED : STAGER_DONE,
                             .errnum = err->code,
                             .text = (char *)err->msg};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 2 * STAGER_TEXT_MAX);
     stager_word_encode(&b, &w);
@@ -135,7 +135,7 @@ static int tell(const struct reader *r, int rc, const struct err *err)
 
 int stager_read(size_t data_max, int in, int out)
 {
-    uint8_t *frame FREE_AUTO = xmalloc(STAGER_FRAME_MAX);
+    FREE_AUTO uint8_t *frame = xmalloc(STAGER_FRAME_MAX);
     struct reader r = {.out = out, .fd = -1, .data_max = data_max, .sum = EVP_MD_CTX_new()};
     struct err err = {0};
     char **paths = NULL;
@@ -151,7 +151,7 @@ int stager_read(size_t data_max, int in, int out)
         err_code(&err, ENOMEM, "SHA-256 cannot be computed");
     else
         rc = read_files(&r, paths, n, &err);
-    rc = tell(&r, rc, &err);
+    rc = report_result(&r, rc, &err);
     if (r.fd >= 0)
         close(r.fd);
     free(r.data);

@@ -11,7 +11,7 @@
 
 #define LENGTH_BYTES 4
 
-static size_t begin(struct buf *b)
+static size_t begin_frame(struct buf *b)
 {
     size_t at = b->len;
 
@@ -19,7 +19,7 @@ static size_t begin(struct buf *b)
     return at;
 }
 
-static void end(struct buf *b, size_t at)
+static void end_frame(struct buf *b, size_t at)
 {
     if (!b->failed)
         buf_patch_u32(b, at, (uint32_t)(b->len - at - LENGTH_BYTES));
@@ -27,12 +27,12 @@ static void end(struct buf *b, size_t at)
 
 void stager_list_encode(struct buf *b, char *const *paths, size_t n)
 {
-    size_t at = begin(b);
+    size_t at = begin_frame(b);
 
     buf_put_u32(b, (uint32_t)n);
     for (size_t i = 0; i < n; i++)
         buf_put_str(b, paths[i]);
-    end(b, at);
+    end_frame(b, at);
 }
 
 int stager_list_decode(const uint8_t *data, size_t len, size_t path_max, char ***paths, size_t *n)
@@ -40,7 +40,7 @@ int stager_list_decode(const uint8_t *data, size_t len, size_t path_max, char **
     struct cur c = cur_of(data, len);
 
     *n = cur_count(&c, JOB_FILES_MAX, LENGTH_BYTES);
-    *paths = xcalloc(*n + 1, sizeof **paths);
+    *paths = xcalloc(*n + 1, sizeof(**paths));
     for (size_t i = 0; i < *n; i++)
         (*paths)[i] = cur_str(&c, path_max);
     return cur_done(&c) ? 0 : -1;
@@ -60,13 +60,13 @@ void stager_piece_encode(struct buf *b, const void *piece, size_t len)
 
 void stager_word_encode(struct buf *b, const struct stager_word *w)
 {
-    size_t at = begin(b);
+    size_t at = begin_frame(b);
 
     buf_put_u8(b, (uint8_t)w->kind);
     buf_put_u64(b, w->taken);
     buf_put_u32(b, (uint32_t)w->errnum);
     buf_put_str(b, w->text);
-    end(b, at);
+    end_frame(b, at);
 }
 
 static int word_decode(const uint8_t *data, size_t len, struct stager_word *out, struct err *err)
@@ -113,7 +113,7 @@ size_t stager_piece_data(uint64_t room)
 char *stager_path(struct err *err)
 {
     char self[STAGER_PATH_MAX + 1];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     const char *slash;
 
     if (n < 0) {
@@ -164,8 +164,8 @@ int stager_write_all(int fd, const void *data, size_t len)
 int stager_read_frame(int fd, uint8_t *frame, size_t *len)
 {
     uint8_t head[LENGTH_BYTES] = {0};
-    int rc = stager_read_all(fd, head, sizeof head);
-    struct cur c = cur_of(head, sizeof head);
+    int rc = stager_read_all(fd, head, sizeof(head));
+    struct cur c = cur_of(head, sizeof(head));
 
     *len = cur_u32(&c);
     if (rc != 1)

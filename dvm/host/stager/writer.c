@@ -31,9 +31,9 @@ struct writer {
     uint64_t taken;
 };
 
-static bool say(const struct writer *w, const struct stager_word *word)
+static bool send_word(const struct writer *w, const struct stager_word *word)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 2 * STAGER_TEXT_MAX);
     stager_word_encode(&b, word);
@@ -42,7 +42,7 @@ static bool say(const struct writer *w, const struct stager_word *word)
 
 /* --- the disk */
 
-static int sys(const struct writer *w, struct err *err, const char *what, uint32_t file)
+static int fail_file(const struct writer *w, struct err *err, const char *what, uint32_t file)
 {
     int errnum = errno;
 
@@ -84,7 +84,7 @@ static int open_parent(const struct writer *w, const char *path, const char **na
     return at;
 }
 
-static int begin(struct writer *w, const struct piece *p, struct err *err)
+static int begin_file(struct writer *w, const struct piece *p, struct err *err)
 {
     const char *name;
     int dir = open_parent(w, w->files[p->file], &name);
@@ -93,7 +93,7 @@ static int begin(struct writer *w, const struct piece *p, struct err *err)
     w->fd = dir < 0 ? -1
                     : openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (w->fd < 0)
-        sys(w, err, "making", p->file);
+        fail_file(w, err, "making", p->file);
     if (dir >= 0)
         close(dir);
     if (w->fd >= 0 && EVP_DigestInit_ex(w->sum, EVP_sha256(), NULL) != 1)
@@ -101,16 +101,16 @@ static int begin(struct writer *w, const struct piece *p, struct err *err)
     return w->fd < 0 ? -1 : 0;
 }
 
-static int add(struct writer *w, const struct piece *p, struct err *err)
+static int add_data(struct writer *w, const struct piece *p, struct err *err)
 {
     if (stager_write_all(w->fd, p->data, p->len) < 0)
-        return sys(w, err, "writing", p->file);
+        return fail_file(w, err, "writing", p->file);
     if (EVP_DigestUpdate(w->sum, p->data, p->len) != 1)
         return err_code(err, EIO, "SHA-256 cannot be computed");
     return 0;
 }
 
-static int end(struct writer *w, const struct piece *p, struct err *err)
+static int end_file(struct writer *w, const struct piece *p, struct err *err)
 {
     uint8_t sum[EVP_MAX_MD_SIZE];
     unsigned len = 0;
@@ -119,9 +119,9 @@ static int end(struct writer *w, const struct piece *p, struct err *err)
 
     w->fd = -1;
     if (mode_set < 0)
-        sys(w, err, "setting the mode of", p->file);
+        fail_file(w, err, "setting the mode of", p->file);
     if (close(fd) < 0 && mode_set == 0) /* some file systems find out only now */
-        return sys(w, err, "writing", p->file);
+        return fail_file(w, err, "writing", p->file);
     if (mode_set < 0)
         return -1;
     if (EVP_DigestFinal_ex(w->sum, sum, &len) != 1 || len != p->len ||
@@ -131,7 +131,7 @@ static int end(struct writer *w, const struct piece *p, struct err *err)
     return 0;
 }
 
-static int take(struct writer *w, const uint8_t *data, size_t len, struct err *err)
+static int take_piece(struct writer *w, const uint8_t *data, size_t len, struct err *err)
 {
     struct piece p;
 
@@ -143,11 +143,11 @@ static int take(struct writer *w, const uint8_t *data, size_t len, struct err *e
     w->taken += len;
     switch (p.kind) {
     case PIECE_FILE:
-        return begin(w, &p, err);
+        return begin_file(w, &p, err);
     case PIECE_DATA:
-        return add(w, &p, err);
+        return add_data(w, &p, err);
     default:
-        return end(w, &p, err);
+        return end_file(w, &p, err);
     }
 }
 
@@ -162,7 +162,7 @@ static int read_list(struct writer *w, const uint8_t *data, size_t len, struct e
     return ok ? 0 : err_code(err, EPROTO, "reading the list of files");
 }
 
-static int work(struct writer *w, uint8_t *frame, struct err *err)
+static int take_frames(struct writer *w, uint8_t *frame, struct err *err)
 {
     size_t len;
 
@@ -173,19 +173,19 @@ static int work(struct writer *w, uint8_t *frame, struct err *err)
     while (!piece_all(&w->order, (uint32_t)w->nfiles)) {
         if (stager_read_frame(w->in, frame, &len) != 1)
             return 0; /* the job is over, or the daemon */
-        if (take(w, frame, len, err) < 0)
+        if (take_piece(w, frame, len, err) < 0)
             return -1;
-        if (!say(w, &(struct stager_word){.kind = STAGER_TAKEN, .taken = w->taken}))
+        if (!send_word(w, &(struct stager_word){.kind = STAGER_TAKEN, .taken = w->taken}))
             return 0;
     }
-    say(w, &(struct stager_word){.kind = STAGER_DONE});
+    send_word(w, &(struct stager_word){.kind = STAGER_DONE});
     return 1;
 }
 
 int stager_write(const char *dir, int in, int out)
 {
     struct writer w = {.dir = dir, .in = in, .out = out, .top = -1, .fd = -1};
-    uint8_t *frame FREE_AUTO = xmalloc(STAGER_FRAME_MAX);
+    FREE_AUTO uint8_t *frame = xmalloc(STAGER_FRAME_MAX);
     struct err err = {0};
     int rc;
 
@@ -193,9 +193,11 @@ int stager_write(const char *dir, int in, int out)
     signal(SIGXFSZ, SIG_IGN); /* an error like others */
     signal(SIGPIPE, SIG_IGN);
     w.sum = EVP_MD_CTX_new();
-    rc = w.sum ? work(&w, frame, &err) : err_code(&err, ENOMEM, "SHA-256 cannot be computed");
+    rc =
+        w.sum ? take_frames(&w, frame, &err) : err_code(&err, ENOMEM, "SHA-256 cannot be computed");
     if (rc < 0)
-        say(&w, &(struct stager_word){.kind = STAGER_FAILED, .errnum = err.code, .text = err.msg});
+        send_word(
+            &w, &(struct stager_word){.kind = STAGER_FAILED, .errnum = err.code, .text = err.msg});
     if (w.fd >= 0)
         close(w.fd);
     if (w.top >= 0)

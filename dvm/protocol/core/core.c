@@ -230,7 +230,7 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
         local_kill(c, m);
         break;
     case MSG_CONTINUE:
-        local_continue(c, m);
+        local_hold_continue(c, m);
         break;
     case MSG_JOB_ENDED:
         local_ended(c, m);
@@ -241,7 +241,7 @@ static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
         break;
     case MSG_ASK:
         if (f->src == VPID_HEAD)
-            local_tell_all(c);
+            local_report_all(c);
         break;
     case MSG_ACCEPTED:
     case MSG_JOB_STATE:

@@ -121,11 +121,11 @@ void finish_check(struct core *c);
 void local_launch(struct core *c, struct msg *m);
 void local_start(struct core *c, const struct msg *m);
 void local_kill(struct core *c, const struct msg *m);
-void local_continue(struct core *c, const struct msg *m);
+void local_hold_continue(struct core *c, const struct msg *m);
 void local_ended(struct core *c, const struct msg *m);
 void local_ranks_lost(struct core *c, const struct msg *m);
 void local_reports(struct core *c);
-void local_tell_all(struct core *c);
+void local_report_all(struct core *c);
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
 /* clients.c */

@@ -159,7 +159,7 @@ void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
 /* A daemon on its way out starts nothing more: the job fails at once. */
 static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t node)
 {
-    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)l->nranks + 1, sizeof *ranks);
+    FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)l->nranks + 1, sizeof(*ranks));
     struct msg failed = {.type = MSG_LAUNCHED, .nspace = l->nspace, .ranks = ranks};
     struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = l->nspace};
     struct msg end = {.type = MSG_IOF_END, .nspace = l->nspace, .client = l->home_client};
@@ -181,7 +181,7 @@ static void add_ranks(struct local_job *j, uint32_t node)
     uint32_t n = 0;
 
     j->nlocal = job_launch_local_size(l, node);
-    j->ranks = xcalloc((size_t)j->nlocal + 1, sizeof *j->ranks);
+    j->ranks = xcalloc((size_t)j->nlocal + 1, sizeof(*j->ranks));
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->rank_node[r] != node)
             continue;
@@ -202,7 +202,7 @@ void local_launch(struct core *c, struct msg *m)
         refuse_launch(c, &m->launch, (uint32_t)node);
         return;
     }
-    j = xcalloc(1, sizeof *j);
+    j = xcalloc(1, sizeof(*j));
     j->launch = job_launch_share(&m->launch);
     j->state = RANKS_REGISTERING;
     add_ranks(j, (uint32_t)node);

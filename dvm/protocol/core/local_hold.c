@@ -48,7 +48,7 @@ static void let_rank_go(struct core *c, struct local_job *j, struct local_rank *
         local_hold_changed(c, j, r, before);
 }
 
-void local_continue(struct core *c, const struct msg *m)
+void local_hold_continue(struct core *c, const struct msg *m)
 {
     struct local_job *j = local_find(c, m->nspace);
     bool all = m->rank == JOB_RANK_ALL;

@@ -31,7 +31,7 @@ static struct msg_rank start_of(const struct local_rank *r)
 
 void local_tell_starts(struct core *c, const struct local_job *j)
 {
-    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)j->nlocal + 1, sizeof *ranks);
+    FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)j->nlocal + 1, sizeof(*ranks));
     struct msg m = {.type = MSG_LAUNCHED, .nspace = j->launch->nspace, .ranks = ranks};
 
     for (uint32_t i = 0; i < j->nlocal; i++) {
@@ -73,7 +73,7 @@ void local_tell_exit(struct core *c, const struct local_job *j, const struct loc
 
 static void tell_exits(struct core *c, const struct local_job *j)
 {
-    struct msg_rank *ranks FREE_AUTO = xcalloc((size_t)j->nlocal + 1, sizeof *ranks);
+    FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)j->nlocal + 1, sizeof(*ranks));
     struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .ranks = ranks};
 
     for (uint32_t i = 0; i < j->nlocal; i++) {
@@ -146,7 +146,7 @@ static void tell_job(struct core *c, struct local_job *j)
 
 /* All that a head would need of this daemon that knows nothing yet. A head that has had it before
  * counts nothing twice. */
-void local_tell_all(struct core *c)
+void local_report_all(struct core *c)
 {
     struct msg report = {
         .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct source *find(const struct stage *s, uint32_t client)
+static struct source *find_source(const struct stage *s, uint32_t client)
 {
     struct source *x;
 
-    HASH_FIND(hh, s->sources, &client, sizeof client, x);
+    HASH_FIND(hh, s->sources, &client, sizeof(client), x);
     return x;
 }
 
-static void drop(struct stage *s, struct source *x)
+static void drop_source(struct stage *s, struct source *x)
 {
     s->turns -= x->turn;
     HASH_DEL(s->sources, x);
@@ -32,7 +32,7 @@ void source_free_all(struct stage *s)
 
     HASH_ITER(hh, s->sources, x, tmp)
     {
-        drop(s, x);
+        drop_source(s, x);
     }
 }
 
@@ -65,7 +65,7 @@ static bool can_send(const struct source *x)
     return x->nspace && x->ntargets > 0;
 }
 
-static bool over(const struct source *x)
+static bool is_over(const struct source *x)
 {
     return x->ntargets == 0 || (piece_all(&x->order, x->nfiles) && taken_by_all(x) == x->sent);
 }
@@ -81,13 +81,13 @@ static void give_room(struct stage *s, struct source *x)
     s->io.room(x->client, total, s->io.arg);
 }
 
-static void turns(struct stage *s)
+static void give_turns(struct stage *s)
 {
     struct source *x, *tmp;
 
     HASH_ITER(hh, s->sources, x, tmp)
     {
-        if (x->turn && over(x)) {
+        if (x->turn && is_over(x)) {
             x->turn = false;
             s->turns--;
         }
@@ -106,20 +106,20 @@ static void turns(struct stage *s)
 
 void stage_source(struct stage *s, uint32_t client, uint32_t nfiles)
 {
-    struct source *x = find(s, client);
+    struct source *x = find_source(s, client);
 
     if (x || !nfiles)
         return;
-    x = xcalloc(1, sizeof *x);
+    x = xcalloc(1, sizeof(*x));
     x->client = client;
     x->nfiles = nfiles;
     x->ready = hwloc_bitmap_alloc();
-    HASH_ADD(hh, s->sources, client, sizeof x->client, x);
+    HASH_ADD(hh, s->sources, client, sizeof(x->client), x);
 }
 
 void stage_begin(struct stage *s, uint32_t client)
 {
-    struct source *x = find(s, client);
+    struct source *x = find_source(s, client);
     const struct msg_target *targets;
     const char *nspace;
     size_t n;
@@ -127,22 +127,22 @@ void stage_begin(struct stage *s, uint32_t client)
     if (!x || x->nspace || !core_stage_targets(s->core, client, &nspace, &targets, &n))
         return;
     x->nspace = xstrdup(nspace);
-    x->targets = xcalloc(n, sizeof *x->targets);
+    x->targets = xcalloc(n, sizeof(*x->targets));
     for (size_t i = 0; i < n; i++) {
         if (core_live_in(s->core, targets[i].vpid, targets[i].epoch.ctr))
             x->targets[x->ntargets++].vpid = targets[i].vpid;
     }
-    turns(s);
+    give_turns(s);
 }
 
 void source_ready(struct stage *s, uint32_t from, uint32_t client)
 {
-    struct source *x = find(s, client);
+    struct source *x = find_source(s, client);
 
     if (!x)
         return;
     hwloc_bitmap_set(x->ready, from);
-    turns(s);
+    give_turns(s);
 }
 
 static uint64_t on_way(const struct stage *s)
@@ -160,7 +160,7 @@ static uint64_t on_way(const struct stage *s)
 
 static void send_all(struct stage *s, const struct source *x, const void *data, size_t len)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
 
     buf_init(&b, PIECE_MAX + 1024);
@@ -179,7 +179,7 @@ static void send_all(struct stage *s, const struct source *x, const void *data, 
 
 int stage_piece(struct stage *s, uint32_t client, const void *data, size_t len, struct err *err)
 {
-    struct source *x = find(s, client);
+    struct source *x = find_source(s, client);
     struct piece p;
     uint64_t now;
 
@@ -199,7 +199,7 @@ int stage_piece(struct stage *s, uint32_t client, const void *data, size_t len, 
 void source_taken(struct stage *s, uint32_t from, uint32_t client, const char *nspace,
                   uint64_t total)
 {
-    struct source *x = find(s, client);
+    struct source *x = find_source(s, client);
 
     if (!x || !x->nspace || strcmp(x->nspace, nspace) != 0 || total > x->sent)
         return;
@@ -209,7 +209,7 @@ void source_taken(struct stage *s, uint32_t from, uint32_t client, const char *n
     }
     if (x->turn)
         give_room(s, x);
-    turns(s);
+    give_turns(s);
 }
 
 void source_member_gone(struct stage *s, uint32_t vpid)
@@ -231,12 +231,12 @@ void source_member_gone(struct stage *s, uint32_t vpid)
         if (x->turn && kept)
             give_room(s, x);
     }
-    turns(s);
+    give_turns(s);
 }
 
 void stage_tell_room(struct stage *s, uint32_t client)
 {
-    const struct source *x = find(s, client);
+    const struct source *x = find_source(s, client);
 
     if (x && x->told)
         s->io.room(client, x->told, s->io.arg);
@@ -244,19 +244,19 @@ void stage_tell_room(struct stage *s, uint32_t client)
 
 bool stage_owes(const struct stage *s, uint32_t client)
 {
-    const struct source *x = find(s, client);
+    const struct source *x = find_source(s, client);
 
     return x && !piece_all(&x->order, x->nfiles);
 }
 
 void stage_client_gone(struct stage *s, uint32_t client)
 {
-    struct source *x = find(s, client);
+    struct source *x = find_source(s, client);
 
     if (!x)
         return;
-    drop(s, x);
-    turns(s);
+    drop_source(s, x);
+    give_turns(s);
 }
 
 struct stage_stats stage_stats(const struct stage *s)

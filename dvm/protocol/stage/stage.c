@@ -10,14 +10,14 @@
 
 struct stage *stage_create(struct core *core, const struct stage_io *io)
 {
-    struct stage *s = xcalloc(1, sizeof *s);
+    struct stage *s = xcalloc(1, sizeof(*s));
 
     s->core = core;
     s->io = *io;
     return s;
 }
 
-static struct sink *sink(const struct stage *s, const char *nspace)
+static struct sink *find_sink(const struct stage *s, const char *nspace)
 {
     struct sink *k;
 
@@ -56,12 +56,12 @@ void stage_send(struct stage *s, uint32_t vpid, enum stage_kind kind, const stru
 
 void stage_expect(struct stage *s, const struct job_launch *l)
 {
-    struct sink *k = sink(s, l->nspace);
-    struct buf b BUF_AUTO = {0};
+    struct sink *k = find_sink(s, l->nspace);
+    BUF_AUTO struct buf b = {0};
 
     if (k)
         return;
-    k = xcalloc(1, sizeof *k);
+    k = xcalloc(1, sizeof(*k));
     k->nspace = xstrdup(l->nspace);
     k->vpid = l->files_vpid;
     k->client = l->files_client;
@@ -74,8 +74,8 @@ void stage_expect(struct stage *s, const struct job_launch *l)
 
 void stage_written(struct stage *s, const char *nspace, uint64_t total)
 {
-    const struct sink *k = sink(s, nspace);
-    struct buf b BUF_AUTO = {0};
+    const struct sink *k = find_sink(s, nspace);
+    BUF_AUTO struct buf b = {0};
 
     if (!k)
         return;
@@ -88,7 +88,7 @@ void stage_written(struct stage *s, const char *nspace, uint64_t total)
 
 void stage_forget(struct stage *s, const char *nspace)
 {
-    struct sink *k = sink(s, nspace);
+    struct sink *k = find_sink(s, nspace);
 
     if (k)
         sink_free(s, k);
@@ -97,10 +97,10 @@ void stage_forget(struct stage *s, const char *nspace)
 /* Late pieces of a job that is over here are nobody's. */
 static void piece_in(struct stage *s, uint32_t from, struct cur *c)
 {
-    char *nspace FREE_AUTO = cur_str(c, JOB_NSPACE_MAX);
+    FREE_AUTO char *nspace = cur_str(c, JOB_NSPACE_MAX);
     size_t len;
     const uint8_t *piece = cur_bytes(c, PIECE_MAX, &len);
-    const struct sink *k = sink(s, nspace);
+    const struct sink *k = find_sink(s, nspace);
 
     if (cur_done(c) && k && k->vpid == from)
         s->io.write(nspace, piece, len, s->io.arg);
@@ -117,7 +117,7 @@ void stage_msg(struct stage *s, uint32_t from, uint32_t kind, const void *data, 
         return;
     }
     client = cur_u32(&c);
-    char *nspace FREE_AUTO = cur_str(&c, JOB_NSPACE_MAX);
+    FREE_AUTO char *nspace = cur_str(&c, JOB_NSPACE_MAX);
     total = kind == STAGE_TAKEN ? cur_u64(&c) : 0;
     if (!cur_done(&c))
         log_warn("files of a job: malformed message kind=%u vpid=%u", kind, from);

@@ -482,7 +482,7 @@ void job_launch_free(struct job_launch *l)
 
 const struct job_launch *job_launch_share(struct job_launch *l)
 {
-    struct job_launch *shared = xmalloc(sizeof *shared);
+    struct job_launch *shared = xmalloc(sizeof(*shared));
 
     *shared = *l;
     *l = (struct job_launch){0};

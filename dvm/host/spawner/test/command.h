@@ -38,7 +38,7 @@ static inline void send_cmd(int sock, const struct spawn_cmd *c, const int *fds,
     struct pollfd pfd = {.fd = sock, .events = POLLOUT};
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_cmd_encode(&b, c);
+    spawn_msg_cmd_encode(&b, c);
     while (spawn_sock_send(sock, &b, fds, nfds, NULL) != SPAWN_SOCK_OK)
         CHECK(poll(&pfd, 1, DEADLINE_MS) == 1);
 }
@@ -58,9 +58,9 @@ static inline int start(int sock, const struct start *s)
     int out[2];
 
     buf_init(&b, SPAWN_SPEC_MAX);
-    CHECK(spawn_spec_encode(&b, &spec, NULL) == 0);
+    CHECK(spawn_msg_spec_encode(&b, &spec, NULL) == 0);
     CHECK(pipe2(out, O_CLOEXEC) == 0);
-    fds[SPAWN_FD_SPEC] = spawn_memfd_create(&b, NULL);
+    fds[SPAWN_FD_SPEC] = spawn_sock_memfd_create(&b, NULL);
     fds[SPAWN_FD_STDIN] = s->input ? *s->input : open("/dev/null", O_RDONLY | O_CLOEXEC);
     fds[SPAWN_FD_STDOUT] = out[1];
     fds[SPAWN_FD_STDERR] = dup(out[1]);
@@ -81,7 +81,7 @@ static inline struct spawn_rep next_report(int sock)
     CHECK(poll(&pfd, 1, DEADLINE_MS) == 1);
     CHECK(spawn_sock_recv(sock, data, &len, fds, NULL) == SPAWN_SOCK_OK);
     in = cur_of(data, len);
-    CHECK(spawn_rep_decode(&in, &r, NULL) == 0);
+    CHECK(spawn_msg_rep_decode(&in, &r, NULL) == 0);
     return r;
 }
 

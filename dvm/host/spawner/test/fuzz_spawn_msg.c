@@ -23,9 +23,9 @@ static void command(const uint8_t *data, size_t size)
     struct err err = {0};
 
     buf_init(&b, SPAWN_MSG_MAX);
-    if (spawn_cmd_decode(&in, &c, &err) < 0)
+    if (spawn_msg_cmd_decode(&in, &c, &err) < 0)
         return;
-    spawn_cmd_encode(&b, &c);
+    spawn_msg_cmd_encode(&b, &c);
     must_equal(&b, data, size);
 }
 
@@ -37,9 +37,9 @@ static void report(const uint8_t *data, size_t size)
     struct err err = {0};
 
     buf_init(&b, SPAWN_MSG_MAX);
-    if (spawn_rep_decode(&in, &r, &err) < 0)
+    if (spawn_msg_rep_decode(&in, &r, &err) < 0)
         return;
-    spawn_rep_encode(&b, &r);
+    spawn_msg_rep_encode(&b, &r);
     must_equal(&b, data, size);
 }
 
@@ -51,12 +51,12 @@ static void rank(const uint8_t *data, size_t size)
     struct err err = {0};
 
     buf_init(&b, SPAWN_SPEC_MAX);
-    if (spawn_spec_decode(&in, &s, &err) < 0)
+    if (spawn_msg_spec_decode(&in, &s, &err) < 0)
         return;
-    if (spawn_spec_encode(&b, &s, &err) < 0)
+    if (spawn_msg_spec_encode(&b, &s, &err) < 0)
         abort();
     must_equal(&b, data, size);
-    spawn_spec_free(&s);
+    spawn_msg_spec_free(&s);
 }
 
 /* The first byte chooses the decoder. */

@@ -96,7 +96,7 @@ static int told(const struct fix *f, uint64_t *scope)
     if (spawn_sock_recv(f->daemon, data, &len, fds, NULL) != SPAWN_SOCK_OK)
         return -1;
     in = cur_of(data, len);
-    assert_int_equal(spawn_rep_decode(&in, &r, NULL), 0);
+    assert_int_equal(spawn_msg_rep_decode(&in, &r, NULL), 0);
     assert_int_equal(r.kind, SPAWN_REP_CLEANED);
     *scope = r.id;
     return r.value;

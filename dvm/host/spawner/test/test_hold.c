@@ -33,7 +33,7 @@ static char state_of(pid_t pid)
 {
     struct proc_stat st;
 
-    CHECK(proc_stat_read(pid, &st));
+    CHECK(proc_tree_stat(pid, &st));
     return st.state;
 }
 
@@ -209,7 +209,7 @@ static void sigkill_of_the_daemon_leaves_no_held_rank(void **state)
 
     assert_int_equal(under_spawner(body_held_killed, pid), 128 + SIGKILL);
     assert_true(*pid > 0);
-    assert_false(proc_stat_read(*pid, &st));
+    assert_false(proc_tree_stat(*pid, &st));
     munmap(pid, sizeof(*pid));
 }
 

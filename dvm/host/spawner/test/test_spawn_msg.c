@@ -27,9 +27,9 @@ static void a_command_survives_the_way(void **state)
     struct cur c;
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_cmd_encode(&b, &in);
+    spawn_msg_cmd_encode(&b, &in);
     c = cur_of(b.data, b.len);
-    assert_int_equal(spawn_cmd_decode(&c, &out, NULL), 0);
+    assert_int_equal(spawn_msg_cmd_decode(&c, &out, NULL), 0);
     assert_int_equal(out.kind, SPAWN_CMD_CLEAN_ADD);
     assert_int_equal(out.id, 7);
     assert_int_equal(out.job, 8);
@@ -47,10 +47,10 @@ static void the_longest_path_fits_a_packet(void **state)
 
     memset(in.path, 'x', sizeof(in.path) - 1);
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_cmd_encode(&b, &in);
+    spawn_msg_cmd_encode(&b, &in);
     assert_false(b.failed);
     c = cur_of(b.data, b.len);
-    assert_int_equal(spawn_cmd_decode(&c, &out, NULL), 0);
+    assert_int_equal(spawn_msg_cmd_decode(&c, &out, NULL), 0);
     assert_string_equal(out.path, in.path);
 }
 
@@ -60,7 +60,7 @@ static void a_cut_or_longer_command_is_refused(void **state)
     struct spawn_cmd in = {.kind = SPAWN_CMD_SIGNAL, .path = "p"};
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_cmd_encode(&b, &in);
+    spawn_msg_cmd_encode(&b, &in);
     buf_put_u8(&b, 0);
     for (size_t len = 0; len <= b.len; len++) {
         struct spawn_cmd out;
@@ -69,7 +69,7 @@ static void a_cut_or_longer_command_is_refused(void **state)
 
         if (len == b.len - 1)
             continue;
-        assert_int_equal(spawn_cmd_decode(&c, &out, &err), -1);
+        assert_int_equal(spawn_msg_cmd_decode(&c, &out, &err), -1);
         assert_non_null(strstr(err.msg, "malformed"));
     }
 }
@@ -82,9 +82,9 @@ static void an_unknown_command_is_refused(void **state)
     struct cur in;
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_cmd_encode(&b, &c);
+    spawn_msg_cmd_encode(&b, &c);
     in = cur_of(b.data, b.len);
-    assert_int_equal(spawn_cmd_decode(&in, &c, &err), -1);
+    assert_int_equal(spawn_msg_cmd_decode(&in, &c, &err), -1);
     assert_non_null(strstr(err.msg, "unknown kind 99"));
 }
 
@@ -96,9 +96,9 @@ static void a_report_survives_the_way(void **state)
     struct cur c;
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_rep_encode(&b, &in);
+    spawn_msg_rep_encode(&b, &in);
     c = cur_of(b.data, b.len);
-    assert_int_equal(spawn_rep_decode(&c, &out, NULL), 0);
+    assert_int_equal(spawn_msg_rep_decode(&c, &out, NULL), 0);
     assert_int_equal(out.kind, SPAWN_REP_FAILED);
     assert_int_equal(out.id, 5);
     assert_int_equal(out.value, -3);
@@ -113,14 +113,14 @@ static void a_cut_or_unknown_report_is_refused(void **state)
     struct cur c;
 
     buf_init(&b, SPAWN_MSG_MAX);
-    spawn_rep_encode(&b, &in);
+    spawn_msg_rep_encode(&b, &in);
     for (size_t len = 0; len < b.len; len++) {
         c = cur_of(b.data, len);
-        assert_int_equal(spawn_rep_decode(&c, &out, NULL), -1);
+        assert_int_equal(spawn_msg_rep_decode(&c, &out, NULL), -1);
     }
     b.data[0] = 0;
     c = cur_of(b.data, b.len);
-    assert_int_equal(spawn_rep_decode(&c, &out, NULL), -1);
+    assert_int_equal(spawn_msg_rep_decode(&c, &out, NULL), -1);
 }
 
 static void put_spec(struct buf *b)
@@ -134,7 +134,7 @@ static void put_spec(struct buf *b)
                            .mask_len = sizeof(mask)};
 
     buf_init(b, SPAWN_SPEC_MAX);
-    assert_int_equal(spawn_spec_encode(b, &s, NULL), 0);
+    assert_int_equal(spawn_msg_spec_encode(b, &s, NULL), 0);
 }
 
 static void a_rank_survives_the_way(void **state)
@@ -145,7 +145,7 @@ static void a_rank_survives_the_way(void **state)
 
     put_spec(&b);
     c = cur_of(b.data, b.len);
-    assert_int_equal(spawn_spec_decode(&c, &out, NULL), 0);
+    assert_int_equal(spawn_msg_spec_decode(&c, &out, NULL), 0);
     assert_string_equal(out.argv[1], "arg");
     assert_null(out.argv[2]);
     assert_string_equal(out.env[0], "A=1");
@@ -153,7 +153,7 @@ static void a_rank_survives_the_way(void **state)
     assert_string_equal(out.cpuset, "0,2");
     assert_int_equal(out.mask_len, 8);
     assert_int_equal(out.mask[0], 5);
-    spawn_spec_free(&out);
+    spawn_msg_spec_free(&out);
 }
 
 static void a_cut_rank_is_refused(void **state)
@@ -165,7 +165,7 @@ static void a_cut_rank_is_refused(void **state)
         struct spawn_spec out;
         struct cur c = cur_of(b.data, len);
 
-        assert_int_equal(spawn_spec_decode(&c, &out, NULL), -1);
+        assert_int_equal(spawn_msg_spec_decode(&c, &out, NULL), -1);
     }
 }
 
@@ -181,8 +181,8 @@ static void any_changed_byte_of_a_rank_is_read_within_bounds(void **state)
             struct cur c = cur_of(b.data, b.len);
 
             b.data[i] = (uint8_t)v;
-            if (spawn_spec_decode(&c, &out, NULL) == 0)
-                spawn_spec_free(&out);
+            if (spawn_msg_spec_decode(&c, &out, NULL) == 0)
+                spawn_msg_spec_free(&out);
             b.data[i] = was;
         }
 }
@@ -195,7 +195,7 @@ static void a_rank_without_a_program_is_refused(void **state)
     struct err err = {0};
 
     buf_init(&b, SPAWN_SPEC_MAX);
-    assert_int_equal(spawn_spec_encode(&b, &s, &err), -1);
+    assert_int_equal(spawn_msg_spec_encode(&b, &s, &err), -1);
     assert_string_equal(err.msg, "no program is named");
 }
 
@@ -210,7 +210,7 @@ static void an_argument_longer_than_the_kernel_takes_is_refused(void **state)
     memset(big, 'x', SPAWN_STRING_MAX + 1);
     big[SPAWN_STRING_MAX + 1] = '\0';
     buf_init(&b, SPAWN_SPEC_MAX);
-    assert_int_equal(spawn_spec_encode(&b, &s, &err), -1);
+    assert_int_equal(spawn_msg_spec_encode(&b, &s, &err), -1);
     assert_non_null(strstr(err.msg, "string 1"));
     free(big);
 }
@@ -222,7 +222,7 @@ static void a_memory_file_that_is_not_sealed_is_refused(void **state)
     struct cur c;
 
     assert_int_equal(write(fd, "x", 1), 1);
-    assert_int_equal(spawn_memfd_map(fd, &c, &err), -1);
+    assert_int_equal(spawn_sock_memfd_map(fd, &c, &err), -1);
     assert_non_null(strstr(err.msg, "not sealed"));
     close(fd);
 }
@@ -235,11 +235,11 @@ static void a_memory_file_cannot_be_changed_after_it_is_made(void **state)
 
     buf_init(&b, 16);
     buf_put_str(&b, "abc");
-    fd = spawn_memfd_create(&b, NULL);
+    fd = spawn_sock_memfd_create(&b, NULL);
     assert_true(fd >= 0);
     assert_int_equal(pwrite(fd, "x", 1, 0), -1);
     assert_int_equal(errno, EPERM);
-    assert_int_equal(spawn_memfd_map(fd, &c, NULL), 0);
+    assert_int_equal(spawn_sock_memfd_map(fd, &c, NULL), 0);
     assert_int_equal(cur_left(&c), 7);
     munmap((void *)c.p, 7);
     close(fd);

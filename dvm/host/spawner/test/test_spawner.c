@@ -405,7 +405,7 @@ static void sigkill_of_the_daemon_leaves_no_rank_and_no_grandchild(void **state)
         struct proc_stat st;
 
         assert_true(sh->pids[i] > 0);
-        assert_false(proc_stat_read(sh->pids[i], &st)); /* reaped, not only dead */
+        assert_false(proc_tree_stat(sh->pids[i], &st)); /* reaped, not only dead */
     }
     munmap(sh, sizeof(*sh));
 }
@@ -464,7 +464,7 @@ static bool cond_stopped(const void *arg)
     const struct shared *sh = arg;
     struct proc_stat st;
 
-    return sh->pids[1] && proc_stat_read(sh->pids[1], &st) && st.state == 'T';
+    return sh->pids[1] && proc_tree_stat(sh->pids[1], &st) && st.state == 'T';
 }
 
 static void death_of_the_spawner_ends_its_ranks_and_wakes_the_daemon_to_end(void **state)

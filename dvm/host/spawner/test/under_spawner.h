@@ -108,7 +108,7 @@ static inline bool is_alive(pid_t pid)
 {
     struct proc_stat st;
 
-    return proc_stat_read(pid, &st) && st.state != 'Z' && st.state != 'X';
+    return proc_tree_stat(pid, &st) && st.state != 'Z' && st.state != 'X';
 }
 
 static inline int64_t test_now_ms(void)

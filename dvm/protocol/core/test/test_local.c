@@ -38,7 +38,7 @@ static void note(struct place *p, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(p->wanted + len, sizeof p->wanted - len, fmt, ap);
+    vsnprintf(p->wanted + len, sizeof(p->wanted) - len, fmt, ap);
     va_end(ap);
 }
 
@@ -50,7 +50,7 @@ static void hear_client(struct place *p, const struct out_act *a)
     if (m.type == CLIENT_DONE) {
         p->done = true;
         p->exit_code = m.done.code;
-        snprintf(p->text, sizeof p->text, "%s", m.done.text);
+        snprintf(p->text, sizeof(p->text), "%s", m.done.text);
     }
     client_msg_free(&m);
 }
@@ -59,7 +59,7 @@ static void carry_out(struct place *p, const struct out_act *a)
 {
     switch ((int)a->kind) {
     case OUT_LAUNCH:
-        snprintf(p->nspace, sizeof p->nspace, "%s", a->launch->nspace);
+        snprintf(p->nspace, sizeof(p->nspace), "%s", a->launch->nspace);
         note(p, "register ");
         break;
     case OUT_TAKE_FILES:
@@ -104,7 +104,7 @@ static void drain(struct place *p)
 
 static int open_place(void **state)
 {
-    struct place *p = xcalloc(1, sizeof *p);
+    struct place *p = xcalloc(1, sizeof(*p));
     struct core_opts o = {.cluster = "c", .incarnation = 5, .slots = SLOTS, .radix = 2};
 
     p->core = core_create(&o, 1000, 1000);
