@@ -141,7 +141,8 @@ static void carry_out(struct daemon *d, struct out_act *act)
                           act->data.len);
         break;
     case OUT_CLIENT:
-        dclient_act(d, act);
+        clients_answer(d->clients, (uint32_t)act->conn, act->data.data, act->data.len,
+                       act->number != 0);
         break;
     case OUT_STAGE:
         stage_begin(d->stage, (uint32_t)act->conn);
@@ -358,12 +359,14 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
 
 static void on_files_room(uint32_t client, uint64_t total, void *arg)
 {
-    dclient_files_room(arg, client, total);
+    const struct daemon *d = arg;
+
+    clients_files_room(d->clients, client, total);
 }
 
 static int build(struct daemon *d, const struct spawner_handle *spawner, struct err *err)
 {
-    struct iof_io io = dclient_iof_io;
+    struct iof_io io = host_iof_io;
     struct stage_io stage_io = ranks_stage_io;
     struct ranks_io ranks_io = {.files_room = on_files_room, .arg = d};
     const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
@@ -422,7 +425,6 @@ void daemon_destroy(struct daemon *d)
     stage_destroy(d->stage);
     net_destroy(d->net);
     odls_destroy(d->odls);
-    dclient_free_all(d);
     ranks_destroy(d->ranks);
     host_part(d);
     core_destroy(d->core);

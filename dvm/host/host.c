@@ -5,7 +5,6 @@
 #include "dvm/host/daemon_private.h"
 
 #include "base/log/log.h"
-#include "dvm/host/jobspec/hosts.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
@@ -20,19 +19,16 @@ static void on_open(uint64_t conn, bool incoming, const struct tls_peer *peer, v
     if (peers_is_daemon(peer) || !incoming)
         peers_opened(d->peers, conn, incoming, peer);
     else
-        dclient_open(d, conn, peer);
+        clients_opened(d->clients, conn, peer);
     daemon_drain(d);
 }
 
 static void on_frame(uint64_t conn, const uint8_t *data, size_t len, void *arg)
 {
     struct daemon *d = arg;
-    struct dclient *k = dclient_by_net(d, conn);
 
     daemon_enter(d);
-    if (k)
-        dclient_frame(d, k, data, len);
-    else
+    if (!clients_frame(d->clients, conn, data, len))
         peers_frame(d->peers, conn, data, len);
     daemon_drain(d);
 }
@@ -40,12 +36,9 @@ static void on_frame(uint64_t conn, const uint8_t *data, size_t len, void *arg)
 static void on_closed(uint64_t conn, const char *why, void *arg)
 {
     struct daemon *d = arg;
-    struct dclient *k = dclient_by_net(d, conn);
 
     daemon_enter(d);
-    if (k)
-        dclient_closed(d, k, why);
-    else
+    if (!clients_closed(d->clients, conn, why))
         peers_closed(d->peers, conn, why);
     daemon_drain(d);
 }
@@ -53,11 +46,9 @@ static void on_closed(uint64_t conn, const char *why, void *arg)
 static void on_drained(uint64_t conn, void *arg)
 {
     struct daemon *d = arg;
-    struct dclient *k = dclient_by_net(d, conn);
 
     daemon_enter(d);
-    if (k)
-        dclient_drained(d, k);
+    (void)clients_drained(d->clients, conn);
     daemon_drain(d);
 }
 
@@ -134,35 +125,22 @@ static void on_silent(const char *why, void *arg)
     daemon_drain(d);
 }
 
-static int limit_to(struct job_spec *spec, const char *hosts, struct err *err)
-{
-    return hosts ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err) : 0;
-}
+/* --- the PMIx library: requests for a service */
 
 static void on_spawn(pmix_req req, const struct job_spec *spec, const char *hosts, void *arg)
 {
     struct daemon *d = arg;
-    struct job_spec named = *spec, own = {0};
-    char **sources = NULL;
-    struct err err = {0};
 
-    daemon_enter(d);
-    if (limit_to(&named, hosts, &err) == 0 &&
-        ranks_spawn_files(d->ranks, &named, &own, &sources, &err) == 0) {
-        uint32_t client = dclient_of_spawn(d, req, &own);
-
-        ranks_read_files(d->ranks, client, sources, own.nfiles);
-        core_submit(d->core, client, &own);
-    } else {
-        log_info("%s[%u] spawns: %s", spec->parent_nspace, spec->parent_rank, err.msg);
-        pmix_srv_answer(d->pmix, req, PMIX_ERR_BAD_PARAM, NULL, 0);
-    }
-    job_spec_free(&own);
-    free(named.hosts);
-    daemon_drain(d);
+    clients_spawn(d->clients, req, spec, hosts);
 }
 
-/* --- the PMIx library: requests for a service */
+static void on_push(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
+                    const void *data, size_t len, bool end, void *arg)
+{
+    struct daemon *d = arg;
+
+    clients_push_input(d->clients, req, from, to, data, len, end);
+}
 
 static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
                      const void *data, size_t len, int timeout_s, void *arg)
@@ -259,7 +237,7 @@ static void on_output_read(uint32_t client, const char *nspace, size_t len, bool
     if (client == 0)
         pulled_output_read(d->pulled_output, nspace, len, wanted);
     else
-        toolio_output_read(d, client, len);
+        clients_output_read(d->clients, client, len);
 }
 
 static void on_output_over(const char *nspace, void *arg)
@@ -291,7 +269,7 @@ const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
                                                    .on_pull = on_pull,
                                                    .on_output_read = on_output_read,
                                                    .on_output_over = on_output_over,
-                                                   .on_push = toolio_push,
+                                                   .on_push = on_push,
                                                    .on_silent = on_silent};
 
 /* --- other daemons */
@@ -319,7 +297,87 @@ static void handle_app_messages(struct daemon *d)
     calls_handle(d->calls, t);
 }
 
+/* --- output and input of jobs */
+
+static void client_send(uint32_t client, const void *data, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+
+    clients_send(d->clients, client, data, len);
+}
+
+static size_t client_pending(uint32_t client, void *arg)
+{
+    const struct daemon *d = arg;
+
+    return clients_pending(d->clients, client);
+}
+
+static void client_pause(uint32_t client, bool paused, void *arg)
+{
+    struct daemon *d = arg;
+
+    clients_pause(d->clients, client, paused);
+}
+
+/* From the daemon of a job's submitter, for tools here. */
+static void copy_output(enum iof_kind kind, const char *nspace, uint32_t rank, int stream,
+                        const void *data, size_t len, void *arg)
+{
+    struct daemon *d = arg;
+
+    pulled_output_copy(d->pulled_output, kind, nspace, rank, stream, data, len);
+}
+
+const struct iof_io host_iof_io = {.client_send = client_send,
+                                   .client_pending = client_pending,
+                                   .client_pause = client_pause,
+                                   .copy = copy_output};
+
 /* --- what one service tells another */
+
+static void on_call(uint32_t client, const char *role, const struct client_call *call, void *arg)
+{
+    struct daemon *d = arg;
+
+    calls_make(d->calls, client, role, call);
+}
+
+static void on_reply(uint32_t client, int status, const char *body, void *arg)
+{
+    struct daemon *d = arg;
+
+    clients_reply(d->clients, client, status, body);
+}
+
+static int on_line(uint32_t client, const char *event, void *arg)
+{
+    struct daemon *d = arg;
+
+    return clients_line(d->clients, client, event);
+}
+
+static int name_files(const struct job_spec *spec, struct job_spec *own, char ***sources,
+                      struct err *err, void *arg)
+{
+    const struct daemon *d = arg;
+
+    return ranks_spawn_files(d->ranks, spec, own, sources, err);
+}
+
+static void read_files(uint32_t client, char **sources, size_t n, void *arg)
+{
+    const struct daemon *d = arg;
+
+    ranks_read_files(d->ranks, client, sources, n);
+}
+
+static void on_client_gone(uint32_t client, void *arg)
+{
+    const struct daemon *d = arg;
+
+    ranks_client_gone(d->ranks, client);
+}
 
 static void connected(const struct pmix_srv_proc *procs, size_t n, void *arg)
 {
@@ -352,10 +410,31 @@ static void write_output(const char *nspace, uint32_t rank, int stream, const vo
 
 static bool is_spawned_here(const char *nspace, void *arg)
 {
-    return toolio_spawned_as(arg, nspace) != NULL;
+    const struct daemon *d = arg;
+
+    return clients_tool_spawned(d->clients, nspace);
 }
 
 /* --- life */
+
+static void join_clients(struct daemon *d)
+{
+    struct clients_parts parts = {.core = d->core,
+                                  .net = d->net,
+                                  .iof = d->iof,
+                                  .stage = d->stage,
+                                  .pmix = d->pmix,
+                                  .ctl = d->ctl};
+    struct clients_io clients_io = {.call = on_call,
+                                    .name_files = name_files,
+                                    .read_files = read_files,
+                                    .gone = on_client_gone,
+                                    .arg = d};
+    struct calls_io calls_io = {.reply = on_reply, .line = on_line, .arg = d};
+
+    d->clients = clients_create(&d->env, &parts, &clients_io);
+    d->calls = calls_create(&d->env, d->core, d->ctl, &calls_io);
+}
 
 void host_join(struct daemon *d)
 {
@@ -364,12 +443,11 @@ void host_join(struct daemon *d)
     struct control_io control_io = {
         .signal_rank = signal_rank, .write_output = write_output, .arg = d};
     struct pulled_output_io pulled_io = {.is_spawned_here = is_spawned_here, .arg = d};
-    struct calls_io calls_io = {.reply = dclient_reply, .line = dclient_line, .arg = d};
     const struct host_env *env = &d->env;
     const struct host_ask *ask;
     const struct host_jobs *jobs;
 
-    d->calls = calls_create(env, d->core, d->ctl, &calls_io);
+    join_clients(d);
     d->peers = peers_create(d->net, d->core);
     d->questions = questions_create(env, d->core, d->pmix);
     ask = questions_asking(d->questions);
@@ -389,6 +467,7 @@ void host_join(struct daemon *d)
 
 void host_part(struct daemon *d)
 {
+    clients_destroy(d->clients);
     calls_destroy(d->calls);
     foreign_jobs_destroy(d->foreign_jobs);
     questions_destroy(d->questions);

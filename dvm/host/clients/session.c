@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions: jobs that outlive a connection of their clients, for a time (the client comes back with
- * its token) or for good (detached: anybody attaches). What was said is kept to be said again. */
-#include "dvm/host/daemon_private.h"
+/* Sessions: jobs that outlive a connection of their clients.
+ *
+ * In: CLIENT_OPEN, CLIENT_ATTACH, CLIENT_ACK and CLIENT_BYE; what is sent to the client; the loss
+ * of its connection; the end of its job. Out: CLIENT_OPENED and CLIENT_ACK; messages again that a
+ * client has missed; the end of a job whose client does not come back.
+ *
+ * A client that sends OPEN has a token. If its connection is lost, the job goes on for window_ms,
+ * and a connection with the same token and a later attempt takes the session over. Messages in both
+ * directions are numbered: each side keeps what the other one has not acknowledged
+ * (dvm/protocol/replay), and sends it again. A slow client is held by withheld acknowledgements.
+ *
+ * A detached job needs no client. It keeps its latest DETACH_OUTPUT_MAX bytes of output and its
+ * states. A client that attaches gets all of that, then follows the job; one client at a time.
+ *
+ * A session ends with the client's BYE, with the end of its window (which ends the job), or, when
+ * its job has ended, as soon as everything is acknowledged. The last output of DETACH_OVER_MAX
+ * detached jobs stays; the oldest one is forgotten for the next. */
+#include "dvm/host/clients/session_private.h"
 
 #include "base/log/log.h"
 #include "dvm/protocol/replay/replay.h"
@@ -13,7 +28,7 @@
 #define OWED_LOW (256u << 10) /* not acknowledged by a client that was slow: the job goes on */
 
 struct session {
-    struct daemon *d;
+    struct clients *c;
     uint32_t client;
     /* of the client, which may come back: */
     bool open;
@@ -33,11 +48,11 @@ struct session {
     struct replay *said;
 };
 
-static struct session *create(struct daemon *d, const struct dclient *k, size_t latest_max)
+static struct session *create_session(struct clients *c, const struct client *k, size_t latest_max)
 {
     struct session *s = xcalloc(1, sizeof *s);
 
-    s->d = d;
+    s->c = c;
     s->client = k->id;
     s->nspace = xstrdup("");
     s->detached = latest_max != 0;
@@ -72,14 +87,14 @@ bool session_is_over(const struct session *s)
 
 /* --- what was said is said again */
 
-static void say_opened(struct daemon *d, const struct dclient *k, uint64_t next)
+static void say_opened(struct clients *c, const struct client *k, uint64_t next)
 {
     struct client_msg m = {.type = CLIENT_OPENED, .opened = {k->session->heard, next}};
 
-    dclient_say(d, k, &m);
+    client_say(c, k, &m);
 }
 
-static void say_dropped(struct daemon *d, const struct dclient *k)
+static void say_dropped(struct clients *c, const struct client *k)
 {
     uint64_t dropped = replay_dropped(k->session->said);
     char *text FREE_AUTO =
@@ -87,13 +102,13 @@ static void say_dropped(struct daemon *d, const struct dclient *k)
     struct client_msg m = {.type = CLIENT_NOTE, .note = {text}};
 
     if (dropped > k->session->dropped_told)
-        dclient_say(d, k, &m);
+        client_say(c, k, &m);
     k->session->dropped_told = dropped;
 }
 
 struct again {
-    struct daemon *d;
-    const struct dclient *k;
+    struct clients *c;
+    const struct client *k;
     uint64_t next; /* number that the client expects */
 };
 
@@ -102,23 +117,23 @@ static void say_one(uint64_t number, const void *data, size_t len, void *arg)
     struct again *a = arg;
 
     if (a->k->session->open && number != a->next)
-        say_opened(a->d, a->k, number);
-    net_send(a->d->net, a->k->net_id, data, len);
+        say_opened(a->c, a->k, number);
+    net_send(a->c->parts.net, a->k->net_id, data, len);
     a->next = number + 1;
 }
 
 /* All that the client, who has those before `next`, has not got. */
-static void say_again(struct daemon *d, const struct dclient *k, uint64_t next)
+static void say_again(struct clients *c, const struct client *k, uint64_t next)
 {
-    struct again a = {.d = d, .k = k, .next = next};
+    struct again a = {.c = c, .k = k, .next = next};
     uint64_t last = replay_last(k->session->said);
 
-    say_dropped(d, k);
+    say_dropped(c, k);
     if (k->session->open)
-        say_opened(d, k, next);
+        say_opened(c, k, next);
     replay_each(k->session->said, say_one, &a);
     if (k->session->open && a.next != last + 1) /* the newest were dropped */
-        say_opened(d, k, last + 1);
+        say_opened(c, k, last + 1);
 }
 
 /* --- a client that may come back */
@@ -133,12 +148,12 @@ static bool is_token(const struct session *s, const uint8_t *token)
     return s->open && differs == 0;
 }
 
-static struct dclient *by_token(const struct daemon *d, const uint8_t *token, size_t *nopen)
+static struct client *find_by_token(const struct clients *c, const uint8_t *token, size_t *nopen)
 {
-    struct dclient *found = NULL;
+    struct client *found = NULL;
 
     *nopen = 0;
-    for (struct dclient *k = d->clients; k; k = k->hh.next) {
+    for (struct client *k = c->by_id; k; k = k->hh.next) {
         *nopen += k->session && k->session->open;
         if (k->session && is_token(k->session, token))
             found = k;
@@ -146,20 +161,20 @@ static struct dclient *by_token(const struct daemon *d, const uint8_t *token, si
     return found;
 }
 
-static void begin(struct daemon *d, struct dclient *k, const struct client_open *m)
+static void begin_session(struct clients *c, struct client *k, const struct client_open *m)
 {
-    struct session *s = create(d, k, 0);
+    struct session *s = create_session(c, k, 0);
 
     s->open = true;
     memcpy(s->token, m->token, sizeof s->token);
     s->attempt = m->attempt;
     s->window_ms = m->window_ms;
     k->session = s;
-    say_opened(d, k, 1);
+    say_opened(c, k, 1);
 }
 
-static void resume(struct daemon *d, struct dclient *newcomer, struct dclient *k,
-                   const struct client_open *m)
+static void resume_session(struct clients *c, struct client *newcomer, struct client *k,
+                           const struct client_open *m)
 {
     struct session *s = k->session;
 
@@ -168,18 +183,18 @@ static void resume(struct daemon *d, struct dclient *newcomer, struct dclient *k
     s->attempt = m->attempt;
     s->window_ms = m->window_ms;
     s->followed = s->detached;
-    dclient_hand_over(d, newcomer, k);
+    client_hand_over(c, newcomer, k);
     log_info("job %s: its client is back", s->nspace);
-    say_again(d, k, m->have + 1);
-    stage_tell_room(d->stage, k->id);
+    say_again(c, k, m->have + 1);
+    stage_tell_room(c->parts.stage, k->id);
     if (replay_owed(s->said) < OWED_LOW)
-        iof_client_drained(d->iof, k->id);
+        iof_client_drained(c->parts.iof, k->id);
 }
 
-void session_open(struct daemon *d, struct dclient *k, const struct client_open *m)
+void session_open(struct clients *c, struct client *k, const struct client_open *m)
 {
     size_t nopen;
-    struct dclient *known = by_token(d, m->token, &nopen);
+    struct client *known = find_by_token(c, m->token, &nopen);
     int code = EXIT_CODE_LOST;
     const char *why = NULL;
 
@@ -199,19 +214,19 @@ void session_open(struct daemon *d, struct dclient *k, const struct client_open 
         why = "too many jobs of clients outside at this daemon";
     }
     if (why)
-        dclient_refuse(d, k, code, why);
+        client_refuse(c, k, code, why);
     else if (known)
-        resume(d, k, known, m);
+        resume_session(c, k, known, m);
     else
-        begin(d, k, m);
+        begin_session(c, k, m);
 }
 
 /* --- detached jobs */
 
-void session_detach(struct daemon *d, struct dclient *k)
+void session_detach(struct clients *c, struct client *k)
 {
     if (!k->session) {
-        k->session = create(d, k, DETACH_OUTPUT_MAX);
+        k->session = create_session(c, k, DETACH_OUTPUT_MAX);
         return;
     }
     /* Nothing is said before a job is there. */
@@ -220,9 +235,9 @@ void session_detach(struct daemon *d, struct dclient *k)
     k->session->detached = true;
 }
 
-static struct dclient *detached(const struct daemon *d, const char *nspace)
+static struct client *find_detached(const struct clients *c, const char *nspace)
 {
-    for (struct dclient *k = d->clients; k; k = k->hh.next) {
+    for (struct client *k = c->by_id; k; k = k->hh.next) {
         if (k->session && k->session->detached && strcmp(k->session->nspace, nspace) == 0)
             return k;
     }
@@ -230,14 +245,14 @@ static struct dclient *detached(const struct daemon *d, const char *nspace)
 }
 
 /* Nobody listens any more. */
-static void left(struct daemon *d, struct dclient *k)
+static void stop_following(struct clients *c, struct client *k)
 {
     k->session->followed = false;
-    iof_client_drained(d->iof, k->id);
+    iof_client_drained(c->parts.iof, k->id);
 }
 
 /* The connection of `newcomer` becomes the job's, and its session if it has opened one. */
-static void follow(struct daemon *d, struct dclient *newcomer, struct dclient *k)
+static void follow_job(struct clients *c, struct client *newcomer, struct client *k)
 {
     struct session *s = k->session;
     const struct session *of = newcomer->session;
@@ -253,42 +268,42 @@ static void follow(struct daemon *d, struct dclient *newcomer, struct dclient *k
     s->hold = false;
     s->followed = true;
     s->dropped_told = 0;
-    dclient_hand_over(d, newcomer, k);
+    client_hand_over(c, newcomer, k);
     replay_rewind(s->said);
-    say_again(d, k, 1);
+    say_again(c, k, 1);
     if (!s->over || s->open)
         return;
-    dclient_disconnect(d, k, true);
-    left(d, k);
+    client_disconnect(c, k, true);
+    stop_following(c, k);
 }
 
-void session_attach(struct daemon *d, struct dclient *k, const char *nspace)
+void session_attach(struct clients *c, struct client *k, const char *nspace)
 {
-    struct dclient *job = detached(d, nspace);
+    struct client *job = find_detached(c, nspace);
     char *why FREE_AUTO = NULL;
 
     if (k->submitted)
         why = xasprintf("one job per connection");
     else if (!job)
         why = xasprintf("no detached job %s was submitted at this daemon (vpid %u)", nspace,
-                        d->opts.vpid);
-    else if (stage_owes(d->stage, job->id))
+                        c->env->vpid);
+    else if (stage_owes(c->parts.stage, job->id))
         why = xasprintf("the files of job %s are on their way still", nspace);
     else if (job->session->followed)
         why = xasprintf("somebody follows job %s already", nspace);
     if (why)
-        dclient_refuse(d, k, EXIT_CODE_NOT_LAUNCHED, why);
+        client_refuse(c, k, EXIT_CODE_NOT_LAUNCHED, why);
     else
-        follow(d, k, job);
+        follow_job(c, k, job);
 }
 
 /* The last words of jobs that are over are kept for so many of them; ids grow with time. */
-static void forget_oldest_over(struct daemon *d)
+static void forget_oldest_over(struct clients *c)
 {
-    struct dclient *oldest = NULL;
+    struct client *oldest = NULL;
     size_t n = 0;
 
-    for (struct dclient *k = d->clients; k; k = k->hh.next) {
+    for (struct client *k = c->by_id; k; k = k->hh.next) {
         if (!k->session || !k->session->detached || !k->session->over || k->net_id)
             continue;
         n++;
@@ -296,20 +311,20 @@ static void forget_oldest_over(struct daemon *d)
             oldest = k;
     }
     if (n > DETACH_OVER_MAX)
-        dclient_forget(d, oldest);
+        client_forget(c, oldest);
 }
 
 /* --- what is said */
 
-static void acknowledge(struct daemon *d, const struct dclient *k)
+static void acknowledge_input(struct clients *c, const struct client *k)
 {
     struct client_msg m = {.type = CLIENT_ACK, .ack = {k->session->heard}};
 
     k->session->unacked = 0;
-    dclient_say(d, k, &m);
+    client_say(c, k, &m);
 }
 
-int session_heard(struct daemon *d, const struct dclient *k, size_t len)
+int session_heard(struct clients *c, const struct client *k, size_t len)
 {
     struct session *s = k->session;
 
@@ -320,32 +335,32 @@ int session_heard(struct daemon *d, const struct dclient *k, size_t len)
     if (s->hold)
         return s->unacked > HELD_MAX ? -1 : 0;
     if (s->unacked >= CLIENT_ACK_EVERY)
-        acknowledge(d, k);
+        acknowledge_input(c, k);
     return 0;
 }
 
-void session_hold(struct daemon *d, const struct dclient *k, bool hold)
+void session_hold(struct clients *c, const struct client *k, bool hold)
 {
     struct session *s = k->session;
 
     if (!s->open) {
         if (k->net_id)
-            net_pause(d->net, k->net_id, hold);
+            net_pause(c->parts.net, k->net_id, hold);
         return;
     }
     s->hold = hold;
     if (!hold && s->unacked)
-        acknowledge(d, k);
+        acknowledge_input(c, k);
 }
 
-int session_ack(struct daemon *d, const struct dclient *k, uint64_t have)
+int session_ack(struct clients *c, const struct client *k, uint64_t have)
 {
     struct session *s = k->session;
 
     if (!s || !s->open || replay_ack(s->said, have) < 0)
         return -1;
     if (replay_owed(s->said) < OWED_LOW)
-        iof_client_drained(d->iof, k->id);
+        iof_client_drained(c->parts.iof, k->id);
     return 0;
 }
 
@@ -377,9 +392,9 @@ void session_said(struct session *s, const uint8_t *data, size_t len)
                data, len);
 }
 
-size_t session_pending(const struct daemon *d, const struct dclient *k)
+size_t session_pending(const struct clients *c, const struct client *k)
 {
-    size_t unwritten = k->net_id ? net_pending(d->net, k->net_id) : 0;
+    size_t unwritten = k->net_id ? net_pending(c->parts.net, k->net_id) : 0;
     size_t owed = replay_owed(k->session->said);
 
     if (!k->session->open || (k->session->detached && !k->net_id))
@@ -392,21 +407,21 @@ size_t session_pending(const struct daemon *d, const struct dclient *k)
 static void on_window(void *arg)
 {
     const struct session *s = arg;
-    struct daemon *d = s->d;
+    struct clients *c = s->c;
 
-    daemon_enter(d);
+    host_enter(c->env);
     log_info("job %s: nobody came back within %u ms, it is ended", s->nspace, s->window_ms);
-    dclient_end(d, dclient_by_id(d, s->client));
-    daemon_drain(d);
+    client_end(c, client_find(c, s->client));
+    host_drain(c->env);
 }
 
-bool session_lost(struct daemon *d, struct dclient *k, const char *why)
+bool session_lost(struct clients *c, struct client *k, const char *why)
 {
     struct session *s = k->session;
 
-    if (s->detached && !stage_owes(d->stage, k->id)) {
-        left(d, k);
-        forget_oldest_over(d);
+    if (s->detached && !stage_owes(c->parts.stage, k->id)) {
+        stop_following(c, k);
+        forget_oldest_over(c);
         return true;
     }
     if (!k->submitted || !s->window_ms || (s->over && !replay_owed(s->said)))
@@ -414,39 +429,40 @@ bool session_lost(struct daemon *d, struct dclient *k, const char *why)
     log_info("job %s: the connection to its client is lost (%s), it goes on for %u ms", s->nspace,
              why, s->window_ms);
     if (!s->window)
-        s->window = loop_timer_create(d->loop, on_window, s);
+        s->window = loop_timer_create(c->env->loop, on_window, s);
     loop_timer_arm(s->window, s->window_ms);
     return true;
 }
 
-void session_bye(struct daemon *d, struct dclient *k)
+void session_bye(struct clients *c, struct client *k)
 {
     struct session *s = k->session;
 
     if (!s || !s->open) {
-        dclient_refuse(d, k, EXIT_CODE_USAGE, "there is no session to leave");
+        client_refuse(c, k, EXIT_CODE_USAGE, "there is no session to leave");
         return;
     }
-    dclient_disconnect(d, k,
-                       true); /* it may have said more, and a reset would tell it of a failure */
-    if (!s->detached || stage_owes(d->stage, k->id)) {
-        dclient_end(d, k);
+    client_disconnect(c, k,
+                      true); /* it may have said more, and a reset would tell it of a failure */
+    if (!s->detached || stage_owes(c->parts.stage, k->id)) {
+        client_end(c, k);
         return;
     }
     s->open = false;
-    left(d, k);
-    forget_oldest_over(d);
+    stop_following(c, k);
+    forget_oldest_over(c);
 }
 
-void session_over(struct daemon *d, struct dclient *k)
+void session_over(struct clients *c, struct client *k)
 {
     struct session *s = k->session;
 
-    iof_client_gone(d->iof, k->id);
-    stage_client_gone(d->stage, k->id); /* its turn is another's, though the job is remembered */
+    iof_client_gone(c->parts.iof, k->id);
+    stage_client_gone(c->parts.stage,
+                      k->id); /* its turn is another's, though the job is remembered */
     if (!s->detached || (s->open && k->net_id))
         return; /* it will say BYE, or its time will be over */
-    dclient_disconnect(d, k, true);
-    left(d, k);
-    forget_oldest_over(d);
+    client_disconnect(c, k, true);
+    stop_following(c, k);
+    forget_oldest_over(c);
 }

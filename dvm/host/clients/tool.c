@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tools that have spawned a job by PMIx: its output to them, their input to it. */
-#include "dvm/host/daemon_private.h"
+/* Tools that have spawned a job by PMIx: its output to them, their input to it. Output from before
+ * the tool knows the job's name is kept. The tool is not read by the library's thread: what the
+ * library has not delivered counts against the limit of dvm/host/iof, which then stops the job. */
+#include "dvm/host/clients/tool_private.h"
+
+#include "dvm/host/clients/spawn_private.h"
 
 #include "base/log/log.h"
 
@@ -10,7 +14,7 @@
 
 #define EARLY_MAX (64u << 20)
 
-struct toolio {
+struct tool {
     uint32_t stdin_rank;
     struct buf early; /* output from before the tool knows the job */
     size_t unread;    /* output that it has yet to read */
@@ -18,114 +22,123 @@ struct toolio {
     pmix_req push;    /* is answered when there is room again */
 };
 
-void toolio_create(struct dclient *k, const struct job_spec *spec)
+void tool_create(struct client *k, const struct job_spec *spec)
 {
     k->tool = xcalloc(1, sizeof *k->tool);
     k->tool->stdin_rank = spec->stdin_rank;
     buf_init(&k->tool->early, EARLY_MAX);
 }
 
-static void push_answer(struct daemon *d, struct toolio *t, int status)
+static void answer_push(struct clients *c, struct tool *t, int status)
 {
     if (t->push)
-        pmix_srv_answer(d->pmix, t->push, status, NULL, 0);
+        pmix_srv_answer(c->parts.pmix, t->push, status, NULL, 0);
     t->push = 0;
 }
 
-void toolio_free(struct daemon *d, struct dclient *k)
+void tool_free(struct clients *c, struct client *k, bool answer)
 {
     if (!k->tool)
         return;
-    if (d)
-        push_answer(d, k->tool, PMIX_ERR_NOT_FOUND);
+    if (answer)
+        answer_push(c, k->tool, PMIX_ERR_NOT_FOUND);
     buf_free(&k->tool->early);
     free(k->tool);
     k->tool = NULL;
 }
 
-/* What jobs write that this one has spawned comes as its own: it is what the tool has asked for. */
-static void output(struct daemon *d, struct dclient *k, const void *data, size_t len)
+/* The output of jobs that this one has spawned comes as its own: the tool has asked for that. */
+static void deliver_output(struct clients *c, struct client *k, const void *data, size_t len)
 {
+    const char *nspace = spawn_nspace(k->spawn);
     struct client_msg m;
 
     if (client_msg_decode(data, len, &m, NULL) < 0)
         return;
     if (m.type == CLIENT_OUTPUT &&
-        pmix_srv_output(d->pmix, k->id, &k->spawner, k->spawned, m.output.rank, m.output.stream,
-                        m.output.data, m.output.len))
+        pmix_srv_output(c->parts.pmix, k->id, spawn_spawner(k->spawn), nspace, m.output.rank,
+                        m.output.stream, m.output.data, m.output.len))
         k->tool->unread += m.output.len;
     else if (m.type == CLIENT_NOTE)
-        log_info("job %s: %s", k->spawned, m.note.text);
+        log_info("job %s: %s", nspace, m.note.text);
     client_msg_free(&m);
 }
 
-void toolio_send(struct daemon *d, struct dclient *k, const void *data, size_t len)
+void tool_send(struct clients *c, struct client *k, const void *data, size_t len)
 {
-    if (!k->spawn_req)
-        output(d, k, data, len);
+    if (spawn_is_answered(k->spawn))
+        deliver_output(c, k, data, len);
     else
         buf_put_bytes(&k->tool->early, data, len);
 }
 
-void toolio_named(struct daemon *d, struct dclient *k)
+void tool_named(struct clients *c, struct client *k)
 {
-    struct cur c;
+    struct cur early;
 
     if (!k->tool)
         return;
-    c = cur_of(k->tool->early.data, k->tool->early.len);
-    while (!c.bad && !cur_done(&c)) {
+    early = cur_of(k->tool->early.data, k->tool->early.len);
+    while (!early.bad && !cur_done(&early)) {
         size_t len;
-        const uint8_t *data = cur_bytes(&c, EARLY_MAX, &len);
+        const uint8_t *data = cur_bytes(&early, EARLY_MAX, &len);
 
         if (data)
-            output(d, k, data, len);
+            deliver_output(c, k, data, len);
     }
     buf_free(&k->tool->early);
 }
 
-size_t toolio_pending(const struct dclient *k)
+size_t tool_pending(const struct tool *t)
 {
-    return k->tool->unread + k->tool->early.len;
+    return t->unread + t->early.len;
 }
 
-void toolio_output_read(struct daemon *d, uint32_t client, size_t len)
+void clients_output_read(struct clients *c, uint32_t client, size_t len)
 {
-    const struct dclient *k = dclient_by_id(d, client);
+    const struct client *k = client_find(c, client);
 
     if (!k || !k->tool)
         return;
     k->tool->unread -= len;
     if (k->tool->unread > IOF_CLIENT_HIGH / 4)
         return;
-    daemon_enter(d);
-    iof_client_drained(d->iof, client);
-    daemon_drain(d);
+    host_enter(c->env);
+    iof_client_drained(c->parts.iof, client);
+    host_drain(c->env);
 }
 
 /* --- input */
 
-void toolio_pause(struct daemon *d, struct dclient *k, bool paused)
+void tool_pause(struct clients *c, struct client *k, bool paused)
 {
     k->tool->full = paused;
     if (!paused)
-        push_answer(d, k->tool, PMIX_SUCCESS);
+        answer_push(c, k->tool, PMIX_SUCCESS);
 }
 
-struct dclient *toolio_spawned_as(const struct daemon *d, const char *nspace)
+static struct client *find_spawned(const struct clients *c, const char *nspace)
 {
-    struct dclient *k = d->clients;
+    struct client *k = c->by_id;
 
-    while (k && !(k->tool && k->spawned && strcmp(k->spawned, nspace) == 0))
+    while (k && !(k->tool && spawn_nspace(k->spawn) && strcmp(spawn_nspace(k->spawn), nspace) == 0))
         k = k->hh.next;
     return k;
 }
 
-static int push_check(const struct dclient *k, const struct pmix_srv_proc *from, uint32_t rank)
+bool clients_tool_spawned(const struct clients *c, const char *nspace)
 {
+    return find_spawned(c, nspace) != NULL;
+}
+
+static int check_push(const struct client *k, const struct pmix_srv_proc *from, uint32_t rank)
+{
+    const struct pmix_srv_proc *spawner;
+
     if (!k)
         return PMIX_ERR_NOT_FOUND;
-    if (strcmp(k->spawner.nspace, from->nspace) != 0 || k->spawner.rank != from->rank)
+    spawner = spawn_spawner(k->spawn);
+    if (strcmp(spawner->nspace, from->nspace) != 0 || spawner->rank != from->rank)
         return PMIX_ERR_NO_PERMISSIONS;
     if (rank == PMIX_RANK_WILDCARD)
         rank = JOB_RANK_ALL;
@@ -135,25 +148,24 @@ static int push_check(const struct dclient *k, const struct pmix_srv_proc *from,
 }
 
 /* One piece is taken while there is room, and answered when there is room again. */
-void toolio_push(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
-                 const void *data, size_t len, bool end, void *arg)
+void clients_push_input(struct clients *c, pmix_req req, const struct pmix_srv_proc *from,
+                        const struct pmix_srv_proc *to, const void *data, size_t len, bool end)
 {
-    struct daemon *d = arg;
-    struct dclient *k = toolio_spawned_as(d, to->nspace);
-    int status = push_check(k, from, to->rank);
+    struct client *k = find_spawned(c, to->nspace);
+    int status = check_push(k, from, to->rank);
 
     if (status != PMIX_SUCCESS) {
-        pmix_srv_answer(d->pmix, req, status, NULL, 0);
+        pmix_srv_answer(c->parts.pmix, req, status, NULL, 0);
         return;
     }
-    daemon_enter(d);
+    host_enter(c->env);
     k->tool->ended = end;
     if (len)
-        iof_client_stdin(d->iof, k->id, data, len);
+        iof_client_stdin(c->parts.iof, k->id, data, len);
     if (end)
-        iof_client_stdin(d->iof, k->id, NULL, 0);
+        iof_client_stdin(c->parts.iof, k->id, NULL, 0);
     k->tool->push = req;
     if (!k->tool->full)
-        push_answer(d, k->tool, PMIX_SUCCESS);
-    daemon_drain(d);
+        answer_push(c, k->tool, PMIX_SUCCESS);
+    host_drain(c->env);
 }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PMIx_Spawn: a client without a connection, which stands for the rank or tool that spawns.
+ *
+ * In: the request of the library; messages of the core for the client.
+ * Out: the submission; one answer to the request; events for the spawner.
+ *
+ * The request is answered with the namespace when all ranks of the job have started, or when it has
+ * ended before; with a status if it came to nothing. The spawner is notified of the start, and of
+ * ranks that all stand still for its debugger. The client is forgotten when its job has ended. */
+#include "dvm/host/clients/spawn_private.h"
+
+#include "base/log/log.h"
+#include "dvm/host/clients/tool_private.h"
+#include "dvm/host/jobspec/hosts.h"
+
+#include <pmix_common.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct spawn {
+    pmix_req req; /* 0: it is answered */
+    struct pmix_srv_proc spawner;
+    char *nspace; /* NULL: not accepted yet */
+    enum job_stop stop;
+};
+
+void spawn_free(struct spawn *s)
+{
+    if (!s)
+        return;
+    free(s->nspace);
+    free(s);
+}
+
+const struct pmix_srv_proc *spawn_spawner(const struct spawn *s)
+{
+    return &s->spawner;
+}
+
+const char *spawn_nspace(const struct spawn *s)
+{
+    return s->nspace;
+}
+
+bool spawn_is_answered(const struct spawn *s)
+{
+    return s->req == 0;
+}
+
+/* --- the request */
+
+static struct spawn *create_spawn(pmix_req req, const struct job_spec *spec)
+{
+    struct spawn *s = xcalloc(1, sizeof *s);
+
+    s->req = req;
+    s->stop = spec->stop;
+    s->spawner.rank = spec->parent_rank;
+    memccpy(s->spawner.nspace, spec->parent_nspace, 0, sizeof s->spawner.nspace - 1);
+    return s;
+}
+
+/* A spawner that is no rank of a job here is a tool. */
+static void submit_spawn(struct clients *c, pmix_req req, const struct job_spec *spec,
+                         char **sources)
+{
+    struct client *k = client_create(c, 0);
+
+    k->submitted = true;
+    k->spawn = create_spawn(req, spec);
+    if (!core_job(c->parts.core, spec->parent_nspace))
+        tool_create(k, spec);
+    c->io.read_files(k->id, sources, spec->nfiles, c->io.arg);
+    core_submit(c->parts.core, k->id, spec);
+}
+
+static int limit_hosts(struct job_spec *spec, const char *hosts, struct err *err)
+{
+    return hosts ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err) : 0;
+}
+
+void clients_spawn(struct clients *c, pmix_req req, const struct job_spec *spec, const char *hosts)
+{
+    struct job_spec limited = *spec, own = {0};
+    char **sources = NULL;
+    struct err err = {0};
+
+    host_enter(c->env);
+    if (limit_hosts(&limited, hosts, &err) == 0 &&
+        c->io.name_files(&limited, &own, &sources, &err, c->io.arg) == 0) {
+        submit_spawn(c, req, &own, sources);
+    } else {
+        log_info("%s[%u] spawns: %s", spec->parent_nspace, spec->parent_rank, err.msg);
+        pmix_srv_answer(c->parts.pmix, req, PMIX_ERR_BAD_PARAM, NULL, 0);
+    }
+    job_spec_free(&own);
+    free(limited.hosts);
+    host_drain(c->env);
+}
+
+/* --- the answer */
+
+/* The exit codes of a submission that came to nothing, as the spawner's library knows them. */
+static int status_of(uint32_t code)
+{
+    if (code == EXIT_CODE_NOT_LAUNCHED)
+        return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    return code == EXIT_CODE_CANCELLED ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_JOB_ABORTED;
+}
+
+static void answer_request(struct clients *c, struct client *k, int status)
+{
+    struct spawn *s = k->spawn;
+
+    if (!s->req)
+        return;
+    pmix_srv_answer(c->parts.pmix, s->req, status, s->nspace,
+                    s->nspace ? strlen(s->nspace) + 1 : 0);
+    s->req = 0;
+    if (s->nspace)
+        tool_named(c, k);
+}
+
+static void on_state(struct clients *c, struct client *k, enum job_state state)
+{
+    const struct spawn *s = k->spawn;
+
+    if (!s->nspace)
+        return;
+    if (state == JOB_READY_FOR_DEBUG)
+        pmix_srv_notify_held(c->parts.pmix, &s->spawner, s->nspace, s->stop);
+    if (state != JOB_STARTED)
+        return;
+    pmix_srv_notify_job_start(c->parts.pmix, s->nspace, &s->spawner);
+    answer_request(c, k, PMIX_SUCCESS);
+}
+
+static void on_end(struct clients *c, struct client *k, const struct client_end *end)
+{
+    if (end->code != EXIT_CODE_OK)
+        log_info("a job that was spawned by a rank here: %s", end->text);
+    answer_request(c, k, end->code == EXIT_CODE_OK ? PMIX_SUCCESS : status_of(end->code));
+}
+
+void spawn_answer(struct clients *c, struct client *k, const void *data, size_t len)
+{
+    struct client_msg m;
+
+    if (client_msg_decode(data, len, &m, NULL) < 0)
+        return;
+    if (m.type == CLIENT_ACCEPTED && !k->spawn->nspace)
+        k->spawn->nspace = xstrdup(m.accepted.nspace);
+    else if (m.type == CLIENT_STATE)
+        on_state(c, k, m.state.state);
+    else if (m.type == CLIENT_DONE)
+        on_end(c, k, &m.done);
+    else if (m.type == CLIENT_ERROR)
+        on_end(c, k, &m.error);
+    client_msg_free(&m);
+}
