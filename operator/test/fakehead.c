@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stand-in for the head in tests of the operator: the control API, with faults on order.
+/* A stand-in for the head in tests of the operator: the control API, with faults on request.
  *
- *   fakehead DIR [PORT]   DIR has ca.crt, tls.crt, tls.key; the ports it got are written to
- * DIR/ports
+ *   fakehead DIR [PORT]
  *
- * The plain second port takes orders: POST /hold?on=0|1 (campaigns stay draining), /advance?phase=P
- * (all that run), /restart (a new life), /away, /back (not reachable, life goes on),
- * /refuse?status=&reason= (the next campaign), /cap?n= (no more than n members are wired); GET /log
- * (what was asked, in order). */
+ * DIR has ca.crt, tls.crt and tls.key; the ports are written to DIR/ports. The second, plain port
+ * takes the orders of the test:
+ *
+ *   POST /hold?on=0|1            campaigns stay in phase Draining
+ *   POST /advance?phase=P        all running campaigns enter this phase
+ *   POST /restart                a new incarnation
+ *   POST /away, /back            not reachable, reachable again with the same incarnation
+ *   POST /refuse?status=&reason= refuses the next campaign
+ *   POST /cap?n=                 at most n members are wired
+ *   GET /log                     the requests of the operator, in order */
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/size.h"
@@ -26,7 +31,7 @@
 #define CAMPAIGNS_MAX 256
 
 struct fake;
-struct stream_ref { /* what a stream's end is told to */
+struct stream_ref { /* a stream, for the callback that reports its end */
     struct fake *f;
     int at;
 };
@@ -37,7 +42,7 @@ struct fake {
     struct httpd *control, *orders;
     uint16_t port;
     int lives;
-    int asked; /* by applications, in this life */
+    int asked; /* requested by applications in this incarnation */
     char incarnation[17];
     struct api_size size;
     uint32_t told;     /* members of the last size message */
@@ -243,7 +248,7 @@ static void on_shutdown(struct httpd_req *req, void *arg)
     send_event(f, API_EVENT_SHUTDOWN, NULL);
 }
 
-/* Who is a member: those that may join, and those that are still leaving. */
+/* The members: those that may join, and those that are leaving. */
 static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
 {
     uint32_t n = f->cap >= 0 && f->size.members > f->cap ? (uint32_t)f->cap : f->size.members;
@@ -418,7 +423,7 @@ static void on_cap(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, "text/plain", "ok\n");
 }
 
-/* What a campaign of somebody else's comes to. */
+/* A campaign of another owner lowers the size. */
 static void on_lower(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
@@ -429,7 +434,7 @@ static void on_lower(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, "text/plain", "ok\n");
 }
 
-/* An application asks for so many daemons more, or fewer. */
+/* An application requests this many members more, or fewer. */
 static void on_ask(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lets shell tests use the client of the API server: one request, many, or a collection followed.
- */
+/* A program for shell tests of the API client: sends one request or many, or follows a
+ * collection. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/cache/cache.h"
@@ -125,7 +125,7 @@ static void on_term(int signum, void *arg)
     loop_stop(p->loop);
 }
 
-/* Tells when the connection is lost and found: the cache has no callback for it. */
+/* Reports that the connection is lost or works again: the cache has no callback for it. */
 static void on_look(void *arg)
 {
     struct program *p = arg;

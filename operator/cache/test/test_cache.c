@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the reflector: paging, resuming, listing anew, and servers that fail in each step. */
+/* Tests of the cache: pages, resumption, a new list, and servers that fail at each step. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,12 +26,12 @@ struct world {
     struct cache *cache;
     struct fake server;
     struct loop_timer *guard;
-    answer_fn *const *script; /* one per request, the last one for all later ones */
+    answer_fn *const *script; /* one for each request; the last one is repeated */
     int requests;
     char targets[SCRIPT_MAX][512];
-    int stop_requests;  /* stop before the answer to request number … */
-    char order[4096];   /* what on_change told: "+name=version" or "-name" */
-    char stop_when[64]; /* …contains this */
+    int stop_requests;  /* stops before the answer to the request of this number */
+    char order[4096];   /* reports of on_change: "+name=version" or "-name" */
+    char stop_when[64]; /* stops when `order` contains this */
     int synced;
     struct fake_conn *last;
 };
@@ -262,9 +262,9 @@ static void watch_504(struct fake_conn *c, const char *target)
     fake_chunk(c, "{\"type\": \"ERROR\", \"object\": {\"code\": 504, \"message\": \"far\"}}\n");
 }
 
-/* --- behaviours */
+/* --- tests */
 
-static void a_path_that_is_no_collection_is_refused(void **state)
+static void a_path_with_a_query_is_refused(void **state)
 {
     struct err err = {0};
     struct cache_opts o = {.path = "/api/v1/pods?limit=1"};
@@ -273,7 +273,7 @@ static void a_path_that_is_no_collection_is_refused(void **state)
     assert_string_equal(err.msg, "/api/v1/pods?limit=1 is not the path of a collection");
 }
 
-static void a_list_that_fails_is_tried_again_until_it_comes(void **state)
+static void a_failed_list_is_repeated_until_it_succeeds(void **state)
 {
     static answer_fn *const script[] = {refuse_500, hang_up, no_list, list_a_b, watch_silent, NULL};
     struct world w;
@@ -304,7 +304,7 @@ static void pages_are_followed_to_the_last(void **state)
     teardown(&w);
 }
 
-static void a_token_that_has_expired_starts_the_list_over(void **state)
+static void an_expired_page_token_restarts_the_list(void **state)
 {
     static answer_fn *const script[] = {page_one, refuse_410, list_b_newer, watch_silent, NULL};
     struct world w;
@@ -358,7 +358,7 @@ static void a_broken_watch_resumes_where_it_stopped(void **state)
     teardown(&w);
 }
 
-static void garbage_in_a_watch_makes_it_resume(void **state)
+static void a_malformed_event_makes_the_watch_resume(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_garbage, watch_silent, NULL};
     struct world w;
@@ -369,7 +369,7 @@ static void garbage_in_a_watch_makes_it_resume(void **state)
     teardown(&w);
 }
 
-static void a_version_too_old_lists_anew_and_tells_the_difference(void **state)
+static void an_expired_version_leads_to_a_list_and_its_differences_are_reported(void **state)
 {
     static answer_fn *const scripts[][5] = {
         {list_a_b, watch_410, list_b_newer, watch_silent, NULL},
@@ -388,7 +388,7 @@ static void a_version_too_old_lists_anew_and_tells_the_difference(void **state)
     }
 }
 
-static void a_version_that_is_refused_again_and_again_is_dropped(void **state)
+static void a_version_that_is_refused_repeatedly_is_given_up(void **state)
 {
     static answer_fn *const script[] = {list_a_b,       watch_504,    watch_504, watch_504,
                                         list_gone_back, watch_silent, NULL};
@@ -396,13 +396,13 @@ static void a_version_that_is_refused_again_and_again_is_dropped(void **state)
 
     setup(&w, script);
     run_until_asked(&w, 6);
-    /* The server has been set back in time: its list is the truth. */
+    /* The server was restored from a backup: its list counts. */
     assert_string_equal(w.order, "+a=1 +b=2 synced +b=1 -a ");
     assert_non_null(strstr(w.targets[5], "resourceVersion=5"));
     teardown(&w);
 }
 
-static void a_server_that_comes_back_is_found_again(void **state)
+static void a_watch_continues_when_the_server_is_back(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_silent, NULL};
     struct world w;
@@ -422,7 +422,7 @@ static void a_server_that_comes_back_is_found_again(void **state)
     teardown(&w);
 }
 
-static void our_own_write_is_seen_at_once_and_not_told_twice(void **state)
+static void our_own_write_is_seen_at_once_and_reported_once(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_silent, NULL};
     struct world w;
@@ -443,7 +443,7 @@ static void our_own_write_is_seen_at_once_and_not_told_twice(void **state)
     teardown(&w);
 }
 
-static void a_write_that_has_been_deleted_since_does_not_come_back(void **state)
+static void an_object_deleted_after_our_write_does_not_come_back(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_events, NULL};
     struct world w;
@@ -464,19 +464,19 @@ static void a_write_that_has_been_deleted_since_does_not_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_that_is_no_collection_is_refused),
-        cmocka_unit_test(a_list_that_fails_is_tried_again_until_it_comes),
+        cmocka_unit_test(a_path_with_a_query_is_refused),
+        cmocka_unit_test(a_failed_list_is_repeated_until_it_succeeds),
         cmocka_unit_test(pages_are_followed_to_the_last),
-        cmocka_unit_test(a_token_that_has_expired_starts_the_list_over),
+        cmocka_unit_test(an_expired_page_token_restarts_the_list),
         cmocka_unit_test(events_change_the_store_in_order),
         cmocka_unit_test(objects_of_a_list_have_their_kind),
         cmocka_unit_test(a_broken_watch_resumes_where_it_stopped),
-        cmocka_unit_test(garbage_in_a_watch_makes_it_resume),
-        cmocka_unit_test(a_version_too_old_lists_anew_and_tells_the_difference),
-        cmocka_unit_test(a_version_that_is_refused_again_and_again_is_dropped),
-        cmocka_unit_test(a_server_that_comes_back_is_found_again),
-        cmocka_unit_test(our_own_write_is_seen_at_once_and_not_told_twice),
-        cmocka_unit_test(a_write_that_has_been_deleted_since_does_not_come_back),
+        cmocka_unit_test(a_malformed_event_makes_the_watch_resume),
+        cmocka_unit_test(an_expired_version_leads_to_a_list_and_its_differences_are_reported),
+        cmocka_unit_test(a_version_that_is_refused_repeatedly_is_given_up),
+        cmocka_unit_test(a_watch_continues_when_the_server_is_back),
+        cmocka_unit_test(our_own_write_is_seen_at_once_and_reported_once),
+        cmocka_unit_test(an_object_deleted_after_our_write_does_not_come_back),
     };
 
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

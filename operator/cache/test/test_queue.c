@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the work queue: order, each key once, what comes meanwhile, back-off. */
+/* Tests of the work queue: order, each key once, keys added meanwhile, back-off. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static void on_turn(void *arg)
     loop_stop(w->loop);
 }
 
-/* Some turns of the loop: what is due now happens. */
+/* Some turns of the loop, in which everything due is done. */
 static void turns(struct world *w)
 {
     struct err err = {0};
@@ -101,7 +101,7 @@ static void done_failed(struct world *w, const char *key)
     queue_done(w->queue, key, false);
 }
 
-static void work_is_never_called_by_the_one_who_adds(void **state)
+static void adding_a_key_does_not_call_work(void **state)
 {
     struct world w;
 
@@ -129,7 +129,7 @@ static void keys_run_once_in_the_order_of_their_first_add(void **state)
     teardown(&w);
 }
 
-static void a_key_that_comes_while_it_runs_runs_again_and_never_twice_at_once(void **state)
+static void a_key_added_while_it_runs_runs_again_afterwards(void **state)
 {
     struct world w;
 
@@ -148,7 +148,7 @@ static void a_key_that_comes_while_it_runs_runs_again_and_never_twice_at_once(vo
     teardown(&w);
 }
 
-static void failures_back_off_and_a_success_forgets_them(void **state)
+static void failures_back_off_and_a_success_resets_the_back_off(void **state)
 {
     struct world w;
 
@@ -168,20 +168,20 @@ static void failures_back_off_and_a_success_forgets_them(void **state)
     teardown(&w);
 }
 
-static void an_add_cuts_the_back_off_short(void **state)
+static void an_add_ends_the_back_off(void **state)
 {
     struct world w;
 
     setup(&w, done_failed);
     queue_add(w.queue, "a");
-    run_until(&w, 4); /* the next would come 400 ms later */
+    run_until(&w, 4); /* the next run would be 400 ms later */
     queue_add(w.queue, "a");
     run_until(&w, 5);
     assert_true(w.ran_ms[4] - w.ran_ms[3] < 400);
     teardown(&w);
 }
 
-static void of_several_delays_the_earliest_wins(void **state)
+static void the_earliest_of_several_delays_counts(void **state)
 {
     struct world w;
 
@@ -195,7 +195,7 @@ static void of_several_delays_the_earliest_wins(void **state)
     teardown(&w);
 }
 
-static void a_delay_asked_for_while_running_counts_from_the_asking(void **state)
+static void a_delay_added_while_running_counts_from_the_add(void **state)
 {
     struct world w;
 
@@ -258,7 +258,7 @@ static void at_most_sixty_four_keys_run_at_once(void **state)
     teardown(&w);
 }
 
-static void what_is_done_twice_or_unknown_does_no_harm(void **state)
+static void an_unknown_key_or_a_second_done_is_ignored(void **state)
 {
     struct world w;
 
@@ -277,16 +277,16 @@ static void what_is_done_twice_or_unknown_does_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_never_called_by_the_one_who_adds),
+        cmocka_unit_test(adding_a_key_does_not_call_work),
         cmocka_unit_test(keys_run_once_in_the_order_of_their_first_add),
-        cmocka_unit_test(a_key_that_comes_while_it_runs_runs_again_and_never_twice_at_once),
-        cmocka_unit_test(failures_back_off_and_a_success_forgets_them),
-        cmocka_unit_test(an_add_cuts_the_back_off_short),
-        cmocka_unit_test(of_several_delays_the_earliest_wins),
-        cmocka_unit_test(a_delay_asked_for_while_running_counts_from_the_asking),
+        cmocka_unit_test(a_key_added_while_it_runs_runs_again_afterwards),
+        cmocka_unit_test(failures_back_off_and_a_success_resets_the_back_off),
+        cmocka_unit_test(an_add_ends_the_back_off),
+        cmocka_unit_test(the_earliest_of_several_delays_counts),
+        cmocka_unit_test(a_delay_added_while_running_counts_from_the_add),
         cmocka_unit_test(a_forgotten_key_does_not_run_unless_it_is_added_again),
         cmocka_unit_test(at_most_sixty_four_keys_run_at_once),
-        cmocka_unit_test(what_is_done_twice_or_unknown_does_no_harm),
+        cmocka_unit_test(an_unknown_key_or_a_second_done_is_ignored),
     };
 
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);

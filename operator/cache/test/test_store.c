@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the store: versions, what an older one may not do, and what a list leaves behind. */
+/* Tests of the store: comparison of versions, older versions, and objects that a list no longer
+ * has. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +73,7 @@ static void an_older_version_counts_when_the_server_has_gone_back(void **state)
     store_free(&s);
 }
 
-static void a_list_takes_out_what_it_does_not_show_and_spares_what_is_newer(void **state)
+static void a_list_removes_absent_objects_unless_they_are_newer(void **state)
 {
     struct store s = {.generation = 1};
 
@@ -105,7 +106,7 @@ int main(void)
         cmocka_unit_test(an_object_without_a_name_has_no_key),
         cmocka_unit_test(an_older_or_the_same_version_changes_nothing),
         cmocka_unit_test(an_older_version_counts_when_the_server_has_gone_back),
-        cmocka_unit_test(a_list_takes_out_what_it_does_not_show_and_spares_what_is_newer),
+        cmocka_unit_test(a_list_removes_absent_objects_unless_they_are_newer),
     };
 
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

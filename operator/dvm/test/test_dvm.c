@@ -117,7 +117,7 @@ static void relay_stop(struct relay *r)
     close(r->fd);
 }
 
-/* --- the world: a head, a relay, a client */
+/* --- a head, a relay and a client */
 
 struct world {
     struct loop *loop;
@@ -131,7 +131,7 @@ struct world {
     /* the head */
     struct httpd_stream *stream;
     int streams;
-    int refuse_stream; /* status to refuse the next stream with */
+    int refuse_stream; /* status of the refusal of the next stream */
     char query[256];   /* of the last stream */
     char last[512];    /* the last request, and its body */
     /* the client */
@@ -166,7 +166,7 @@ static void note(struct world *w, const char *word)
         loop_stop(w->loop);
 }
 
-/* Until the client has told all of this, in this order. */
+/* Runs until the client has reported all of this in this order. */
 static void run_until(struct world *w, const char *order)
 {
     snprintf(w->stop_when, sizeof(w->stop_when), "%s", order);
@@ -374,7 +374,7 @@ static void teardown(struct world *w)
     free(w->head_key);
 }
 
-/* --- behaviours */
+/* --- tests */
 
 static void a_client_without_its_keys_is_refused(void **state)
 {
@@ -385,7 +385,7 @@ static void a_client_without_its_keys_is_refused(void **state)
     assert_non_null(strstr(err.msg, "authority, certificate and key are needed"));
 }
 
-static void a_head_of_another_name_is_not_believed(void **state)
+static void a_head_with_another_name_is_refused(void **state)
 {
     struct world w;
 
@@ -396,7 +396,7 @@ static void a_head_of_another_name_is_not_believed(void **state)
     teardown(&w);
 }
 
-static void a_head_of_another_authority_is_not_believed(void **state)
+static void a_head_of_another_authority_is_refused(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -442,7 +442,7 @@ static void a_broken_stream_resumes_after_the_last_event(void **state)
     teardown(&w);
 }
 
-static void an_unknown_incarnation_is_followed_from_anew(void **state)
+static void an_unknown_incarnation_starts_a_stream_without_a_position(void **state)
 {
     struct world w;
 
@@ -460,7 +460,7 @@ static void an_unknown_incarnation_is_followed_from_anew(void **state)
     teardown(&w);
 }
 
-static void what_cannot_be_followed_starts_over(void **state)
+static void a_stream_with_a_gap_or_a_malformed_event_starts_over(void **state)
 {
     static const char *const bad[] = {
         "{\"incarnation\": \"abc\", \"number\": 7, \"type\": \"Size\"}\n",
@@ -486,7 +486,7 @@ static void what_cannot_be_followed_starts_over(void **state)
     }
 }
 
-static void an_event_of_an_unknown_type_is_passed_over(void **state)
+static void an_event_of_an_unknown_type_is_ignored(void **state)
 {
     struct world w;
 
@@ -499,7 +499,7 @@ static void an_event_of_an_unknown_type_is_passed_over(void **state)
     teardown(&w);
 }
 
-static void a_head_that_is_away_is_told_once_and_poked_back(void **state)
+static void a_lost_head_is_reported_once_and_a_poke_reconnects(void **state)
 {
     struct world w;
 
@@ -513,7 +513,7 @@ static void a_head_that_is_away_is_told_once_and_poked_back(void **state)
     teardown(&w);
 }
 
-static void a_question_carries_its_body_and_id(void **state)
+static void a_request_carries_its_body_and_id(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -537,7 +537,7 @@ static void a_question_carries_its_body_and_id(void **state)
     teardown(&w);
 }
 
-static void a_refusal_carries_the_heads_words(void **state)
+static void a_refusal_carries_the_heads_message(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -551,7 +551,7 @@ static void a_refusal_carries_the_heads_words(void **state)
     teardown(&w);
 }
 
-static void an_answer_that_breaks_or_is_no_json_has_no_status(void **state)
+static void a_broken_or_malformed_answer_has_no_status(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -570,7 +570,7 @@ static void an_answer_that_breaks_or_is_no_json_has_no_status(void **state)
     teardown(&w);
 }
 
-static void too_many_questions_are_refused_and_forgotten_with_the_client(void **state)
+static void too_many_requests_are_refused_and_the_client_drops_its_own(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -618,7 +618,7 @@ static void the_client_may_be_destroyed_in_its_callbacks(void **state)
     teardown(&w);
 }
 
-static void clients_that_share_their_sockets_end_by_themselves(void **state)
+static void clients_that_share_an_http_client_are_destroyed_alone(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -654,20 +654,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_without_its_keys_is_refused),
-        cmocka_unit_test(a_head_of_another_name_is_not_believed),
-        cmocka_unit_test(a_head_of_another_authority_is_not_believed),
+        cmocka_unit_test(a_head_with_another_name_is_refused),
+        cmocka_unit_test(a_head_of_another_authority_is_refused),
         cmocka_unit_test(events_come_once_and_in_order),
         cmocka_unit_test(a_broken_stream_resumes_after_the_last_event),
-        cmocka_unit_test(an_unknown_incarnation_is_followed_from_anew),
-        cmocka_unit_test(what_cannot_be_followed_starts_over),
-        cmocka_unit_test(an_event_of_an_unknown_type_is_passed_over),
-        cmocka_unit_test(a_head_that_is_away_is_told_once_and_poked_back),
-        cmocka_unit_test(a_question_carries_its_body_and_id),
-        cmocka_unit_test(a_refusal_carries_the_heads_words),
-        cmocka_unit_test(an_answer_that_breaks_or_is_no_json_has_no_status),
-        cmocka_unit_test(too_many_questions_are_refused_and_forgotten_with_the_client),
+        cmocka_unit_test(an_unknown_incarnation_starts_a_stream_without_a_position),
+        cmocka_unit_test(a_stream_with_a_gap_or_a_malformed_event_starts_over),
+        cmocka_unit_test(an_event_of_an_unknown_type_is_ignored),
+        cmocka_unit_test(a_lost_head_is_reported_once_and_a_poke_reconnects),
+        cmocka_unit_test(a_request_carries_its_body_and_id),
+        cmocka_unit_test(a_refusal_carries_the_heads_message),
+        cmocka_unit_test(a_broken_or_malformed_answer_has_no_status),
+        cmocka_unit_test(too_many_requests_are_refused_and_the_client_drops_its_own),
         cmocka_unit_test(the_client_may_be_destroyed_in_its_callbacks),
-        cmocka_unit_test(clients_that_share_their_sockets_end_by_themselves),
+        cmocka_unit_test(clients_that_share_an_http_client_are_destroyed_alone),
     };
 
     return cmocka_run_group_tests_name("dvm", tests, NULL, NULL);

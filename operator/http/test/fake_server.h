@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server on raw sockets for tests of faults: what it sends, and when it hangs up, is the test's.
- */
+/* A server on raw sockets for tests of faults: the test decides what it sends and when it
+ * closes. */
 #ifndef OPERATOR_HTTP_TEST_FAKE_SERVER_H
 #define OPERATOR_HTTP_TEST_FAKE_SERVER_H
 
@@ -52,7 +52,7 @@ static inline void fake_drop(struct fake_conn *c)
     free(c);
 }
 
-/* The connection ends at once, with a reset if something was not read. */
+/* Closes the connection at once, with a reset if some input was not read. */
 static inline void fake_flush(struct fake_conn *c)
 {
     while (c->out.len > 0) {
@@ -76,7 +76,7 @@ static inline void fake_text(struct fake_conn *c, const char *text)
     fake_send(c, text, strlen(text));
 }
 
-/* Hangs up when everything has been written. */
+/* Closes the connection after everything has been written. */
 static inline void fake_close(struct fake_conn *c)
 {
     c->closing = true;
@@ -110,7 +110,7 @@ static inline void fake_stream_end(struct fake_conn *c)
     fake_text(c, "0\r\n\r\n");
 }
 
-/* Takes one whole request off `in`; false if there is none yet. */
+/* Removes one whole request from `in`; false: there is none yet. */
 static inline bool fake_take(struct fake_conn *c)
 {
     char *data = (char *)c->in.data;

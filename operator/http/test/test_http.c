@@ -24,7 +24,7 @@ struct world {
     struct loop_timer *guard;
     struct http_call *call;
     char url[256];
-    /* what was seen */
+    /* what the callbacks have reported */
     int status, ends, opens, lines;
     unsigned stop_after_lines;
     char body[4096];
@@ -231,7 +231,7 @@ static void serve_one_line_then_silence(struct fake_conn *c, const char *method,
     fake_chunk(c, "one\n");
 }
 
-/* --- behaviours */
+/* --- tests */
 
 static void a_refused_connection_is_an_end_without_status(void **state)
 {
@@ -278,7 +278,7 @@ static void an_answer_over_the_limit_is_not_kept(void **state)
     teardown(&w);
 }
 
-static void a_server_that_says_nothing_is_given_up_on_time(void **state)
+static void a_silent_server_times_out(void **state)
 {
     struct world w;
 
@@ -305,7 +305,7 @@ static void a_bad_address_is_an_end_without_status(void **state)
     teardown(&w);
 }
 
-static void an_answer_comes_whole_with_its_status(void **state)
+static void an_answer_is_reported_whole_with_its_status(void **state)
 {
     static const char *const headers[] = {"X-One: 1", "Content-Type: application/json", NULL};
     struct world w;
@@ -328,7 +328,7 @@ static void an_answer_comes_whole_with_its_status(void **state)
     teardown(&w);
 }
 
-static void a_put_without_a_body_says_so(void **state)
+static void a_put_without_a_body_has_length_zero(void **state)
 {
     struct world w;
 
@@ -344,7 +344,7 @@ static void a_put_without_a_body_says_so(void **state)
     teardown(&w);
 }
 
-static void a_second_call_uses_the_first_ones_connection(void **state)
+static void a_second_call_reuses_the_connection(void **state)
 {
     struct world w;
 
@@ -361,7 +361,7 @@ static void a_second_call_uses_the_first_ones_connection(void **state)
     teardown(&w);
 }
 
-static void a_connection_may_lead_elsewhere_than_the_url(void **state)
+static void a_connection_may_go_to_another_address_than_the_url(void **state)
 {
     struct world w;
     char connect[64];
@@ -393,7 +393,7 @@ static void a_stream_that_is_refused_has_an_answer_like_any_other(void **state)
     teardown(&w);
 }
 
-static void a_stream_comes_line_by_line(void **state)
+static void a_stream_is_reported_line_by_line(void **state)
 {
     struct world w;
 
@@ -437,7 +437,7 @@ static void a_line_over_the_limit_ends_the_stream(void **state)
     teardown(&w);
 }
 
-static void a_stream_without_headers_is_given_up_on_time(void **state)
+static void a_stream_without_headers_times_out(void **state)
 {
     struct world w;
 
@@ -451,7 +451,7 @@ static void a_stream_without_headers_is_given_up_on_time(void **state)
     teardown(&w);
 }
 
-static void a_stream_that_falls_silent_is_given_up_on_time(void **state)
+static void a_stream_that_falls_silent_is_ended(void **state)
 {
     struct world w;
 
@@ -473,7 +473,7 @@ static void cancel_here(struct world *w)
     loop_stop(w->loop);
 }
 
-static void a_stream_cancelled_in_its_own_callback_says_no_more(void **state)
+static void a_stream_cancelled_in_its_own_callback_calls_no_other(void **state)
 {
     struct world w;
 
@@ -550,7 +550,7 @@ static void a_new_call_may_be_started_in_a_callback(void **state)
     teardown(&w);
 }
 
-static void running_calls_end_silently_with_the_client(void **state)
+static void destroying_the_client_ends_calls_without_callbacks(void **state)
 {
     struct world w;
 
@@ -581,7 +581,7 @@ int getaddrinfo(const char *__name, const char *__service, const struct addrinfo
     return EAI_NONAME;
 }
 
-static void a_name_that_is_slow_to_resolve_holds_nobody_up(void **state)
+static void a_slow_name_resolution_delays_no_other_call(void **state)
 {
     struct world w;
 
@@ -605,7 +605,7 @@ static void a_name_that_is_slow_to_resolve_holds_nobody_up(void **state)
     teardown(&w);
 }
 
-static void what_may_not_stand_in_a_query_is_escaped(void **state)
+static void reserved_characters_are_escaped(void **state)
 {
     FREE_AUTO char *text = http_escape("a=b,c in (d&e)/\xc3\xbc-._~");
 
@@ -618,24 +618,24 @@ int main(void)
         cmocka_unit_test(a_refused_connection_is_an_end_without_status),
         cmocka_unit_test(a_server_that_hangs_up_is_an_end_without_status),
         cmocka_unit_test(an_answer_over_the_limit_is_not_kept),
-        cmocka_unit_test(a_server_that_says_nothing_is_given_up_on_time),
+        cmocka_unit_test(a_silent_server_times_out),
         cmocka_unit_test(a_bad_address_is_an_end_without_status),
-        cmocka_unit_test(an_answer_comes_whole_with_its_status),
-        cmocka_unit_test(a_put_without_a_body_says_so),
-        cmocka_unit_test(a_second_call_uses_the_first_ones_connection),
-        cmocka_unit_test(a_connection_may_lead_elsewhere_than_the_url),
+        cmocka_unit_test(an_answer_is_reported_whole_with_its_status),
+        cmocka_unit_test(a_put_without_a_body_has_length_zero),
+        cmocka_unit_test(a_second_call_reuses_the_connection),
+        cmocka_unit_test(a_connection_may_go_to_another_address_than_the_url),
         cmocka_unit_test(a_stream_that_is_refused_has_an_answer_like_any_other),
-        cmocka_unit_test(a_stream_comes_line_by_line),
+        cmocka_unit_test(a_stream_is_reported_line_by_line),
         cmocka_unit_test(a_stream_that_ends_within_a_line_is_broken),
         cmocka_unit_test(a_line_over_the_limit_ends_the_stream),
-        cmocka_unit_test(a_stream_without_headers_is_given_up_on_time),
-        cmocka_unit_test(a_stream_that_falls_silent_is_given_up_on_time),
-        cmocka_unit_test(a_stream_cancelled_in_its_own_callback_says_no_more),
+        cmocka_unit_test(a_stream_without_headers_times_out),
+        cmocka_unit_test(a_stream_that_falls_silent_is_ended),
+        cmocka_unit_test(a_stream_cancelled_in_its_own_callback_calls_no_other),
         cmocka_unit_test(the_client_may_be_destroyed_in_any_callback),
-        cmocka_unit_test(running_calls_end_silently_with_the_client),
+        cmocka_unit_test(destroying_the_client_ends_calls_without_callbacks),
         cmocka_unit_test(a_new_call_may_be_started_in_a_callback),
-        cmocka_unit_test(what_may_not_stand_in_a_query_is_escaped),
-        cmocka_unit_test(a_name_that_is_slow_to_resolve_holds_nobody_up),
+        cmocka_unit_test(reserved_characters_are_escaped),
+        cmocka_unit_test(a_slow_name_resolution_delays_no_other_call),
     };
 
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);

@@ -74,7 +74,7 @@ struct refusal {
     const char *message; /* the part after the file's name */
 };
 
-static void a_kubeconfig_that_cannot_be_followed_is_refused(void **state)
+static void an_unsupported_kubeconfig_is_refused(void **state)
 {
     static const struct refusal refusals[] = {
         {"apiVersion: v1\n", "current-context is not set"},
@@ -145,7 +145,7 @@ static void the_current_context_is_used_unless_one_is_named(void **state)
     kube_config_destroy(c);
 }
 
-static void inline_data_is_decoded_and_wins_over_files(void **state)
+static void inline_data_takes_precedence_over_files(void **state)
 {
     struct err err = {0};
     struct kube_config *c =
@@ -184,7 +184,7 @@ static void relative_files_are_beside_the_kubeconfig(void **state)
     kube_config_destroy(c);
 }
 
-static void another_tls_name_changes_the_url_but_not_where_it_leads(void **state)
+static void a_tls_server_name_changes_the_url_but_not_the_address(void **state)
 {
     struct err err = {0};
     struct kube_config *c =
@@ -200,7 +200,7 @@ static void another_tls_name_changes_the_url_but_not_where_it_leads(void **state
     kube_config_destroy(c);
 }
 
-static void without_a_path_the_environment_says_which_file(void **state)
+static void without_a_path_the_environment_names_the_file(void **state)
 {
     struct err err = {0};
     FREE_AUTO char *path = path_of("config");
@@ -247,7 +247,7 @@ static void a_service_account_is_read_from_its_files(void **state)
     kube_config_destroy(c);
 }
 
-static void a_token_file_that_changes_is_read_again_but_not_all_the_time(void **state)
+static void a_changed_token_file_is_read_again_after_a_pause(void **state)
 {
     struct err err = {0};
 
@@ -268,7 +268,7 @@ static void a_token_file_that_changes_is_read_again_but_not_all_the_time(void **
     kube_config_destroy(c);
 }
 
-static void a_token_file_that_vanishes_leaves_the_old_token(void **state)
+static void a_removed_token_file_leaves_the_old_token(void **state)
 {
     struct err err = {0};
     FREE_AUTO char *path = path_of("token");
@@ -289,17 +289,17 @@ static void a_token_file_that_vanishes_leaves_the_old_token(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kubeconfig_that_cannot_be_followed_is_refused),
+        cmocka_unit_test(an_unsupported_kubeconfig_is_refused),
         cmocka_unit_test(a_file_that_is_not_there_is_named),
         cmocka_unit_test(the_current_context_is_used_unless_one_is_named),
-        cmocka_unit_test(inline_data_is_decoded_and_wins_over_files),
+        cmocka_unit_test(inline_data_takes_precedence_over_files),
         cmocka_unit_test(relative_files_are_beside_the_kubeconfig),
-        cmocka_unit_test(another_tls_name_changes_the_url_but_not_where_it_leads),
-        cmocka_unit_test(without_a_path_the_environment_says_which_file),
+        cmocka_unit_test(a_tls_server_name_changes_the_url_but_not_the_address),
+        cmocka_unit_test(without_a_path_the_environment_names_the_file),
         cmocka_unit_test(outside_of_a_pod_there_is_no_service_account),
         cmocka_unit_test(a_service_account_is_read_from_its_files),
-        cmocka_unit_test(a_token_file_that_changes_is_read_again_but_not_all_the_time),
-        cmocka_unit_test(a_token_file_that_vanishes_leaves_the_old_token),
+        cmocka_unit_test(a_changed_token_file_is_read_again_after_a_pause),
+        cmocka_unit_test(a_removed_token_file_leaves_the_old_token),
     };
 
     return cmocka_run_group_tests_name("config", tests, make_dir, remove_dir);

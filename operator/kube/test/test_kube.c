@@ -21,10 +21,10 @@ struct world {
     int ends, requests, events;
     int status, code;
     char message[512];
-    char last[64]; /* a word out of the last answer or event */
+    char last[64]; /* a text of the last answer or event */
     char order[512];
     char head[4096];
-    struct fake_conn *held[64]; /* requests that have no answer yet */
+    struct fake_conn *held[64]; /* requests that are not answered yet */
     int nheld;
 };
 
@@ -242,9 +242,9 @@ SERVER(serve_watch_open)
     fake_chunk(c, "{\"type\": \"ADDED\", \"object\": {\"word\": \"a\"}}\n");
 }
 
-/* --- behaviours */
+/* --- tests */
 
-static void what_is_no_request_is_refused_at_once(void **state)
+static void a_malformed_request_is_refused_at_once(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -260,7 +260,7 @@ static void what_is_no_request_is_refused_at_once(void **state)
     assert_int_equal(w.ends, 0);
 }
 
-static void an_answer_that_is_no_json_object_is_none(void **state)
+static void an_answer_that_is_not_a_json_object_has_no_status(void **state)
 {
     fake_fn *const servers[] = {serve_garbage, serve_list};
 
@@ -290,7 +290,7 @@ static void a_server_that_hangs_up_gives_no_status(void **state)
     teardown(&w);
 }
 
-static void a_server_that_is_slow_is_given_up(void **state)
+static void a_slow_server_times_out(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -304,7 +304,7 @@ static void a_server_that_is_slow_is_given_up(void **state)
     teardown(&w);
 }
 
-static void a_refusal_carries_the_servers_own_words(void **state)
+static void a_refusal_carries_the_servers_message(void **state)
 {
     static const struct {
         fake_fn *server;
@@ -329,7 +329,7 @@ static void a_refusal_carries_the_servers_own_words(void **state)
     }
 }
 
-static void a_request_says_who_asks_and_what(void **state)
+static void a_request_carries_its_token_and_content_type(void **state)
 {
     struct world w;
     struct err err = {0};
@@ -388,7 +388,7 @@ static void a_queue_that_is_full_refuses_with_a_reason(void **state)
     assert_int_equal(w.ends, 0);
 }
 
-static void a_cancelled_request_is_not_heard_of_again(void **state)
+static void a_cancelled_request_has_no_callback(void **state)
 {
     struct world w;
 
@@ -427,7 +427,7 @@ static void the_kube_may_be_destroyed_by_an_answer(void **state)
     teardown(&w);
 }
 
-static void a_watch_tells_its_events_in_order_and_its_end(void **state)
+static void a_watch_reports_its_events_in_order_and_its_end(void **state)
 {
     struct world w;
 
@@ -441,7 +441,7 @@ static void a_watch_tells_its_events_in_order_and_its_end(void **state)
     teardown(&w);
 }
 
-static void an_error_event_is_the_end_with_its_code(void **state)
+static void an_error_event_ends_the_watch_with_its_code(void **state)
 {
     struct world w;
 
@@ -535,7 +535,7 @@ static void a_watch_may_be_cancelled_by_its_own_event(void **state)
     teardown(&w);
 }
 
-static void open_watches_do_not_hold_up_requests(void **state)
+static void open_watches_do_not_delay_requests(void **state)
 {
     struct world w;
 
@@ -553,24 +553,24 @@ static void open_watches_do_not_hold_up_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_request_is_refused_at_once),
-        cmocka_unit_test(an_answer_that_is_no_json_object_is_none),
+        cmocka_unit_test(a_malformed_request_is_refused_at_once),
+        cmocka_unit_test(an_answer_that_is_not_a_json_object_has_no_status),
         cmocka_unit_test(a_server_that_hangs_up_gives_no_status),
-        cmocka_unit_test(a_server_that_is_slow_is_given_up),
-        cmocka_unit_test(a_refusal_carries_the_servers_own_words),
-        cmocka_unit_test(a_request_says_who_asks_and_what),
+        cmocka_unit_test(a_slow_server_times_out),
+        cmocka_unit_test(a_refusal_carries_the_servers_message),
+        cmocka_unit_test(a_request_carries_its_token_and_content_type),
         cmocka_unit_test(the_thirty_third_request_waits_for_an_answer),
         cmocka_unit_test(a_queue_that_is_full_refuses_with_a_reason),
-        cmocka_unit_test(a_cancelled_request_is_not_heard_of_again),
+        cmocka_unit_test(a_cancelled_request_has_no_callback),
         cmocka_unit_test(the_kube_may_be_destroyed_by_an_answer),
-        cmocka_unit_test(a_watch_tells_its_events_in_order_and_its_end),
-        cmocka_unit_test(an_error_event_is_the_end_with_its_code),
+        cmocka_unit_test(a_watch_reports_its_events_in_order_and_its_end),
+        cmocka_unit_test(an_error_event_ends_the_watch_with_its_code),
         cmocka_unit_test(a_watch_that_is_refused_ends_with_the_status),
         cmocka_unit_test(a_broken_watch_ends_without_a_status),
         cmocka_unit_test(an_event_without_an_object_ends_the_watch),
         cmocka_unit_test(a_huge_line_ends_the_watch),
         cmocka_unit_test(a_watch_may_be_cancelled_by_its_own_event),
-        cmocka_unit_test(open_watches_do_not_hold_up_requests),
+        cmocka_unit_test(open_watches_do_not_delay_requests),
     };
 
     return cmocka_run_group_tests_name("kube", tests, NULL, NULL);

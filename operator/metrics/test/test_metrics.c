@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the plain port: what it counts, how it is written, health and readiness. */
+/* Tests of the plain port: counters, text format, health and readiness. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +131,7 @@ static void an_unknown_path_is_not_found(void **state)
     teardown(&w);
 }
 
-static void readiness_tells_what_is_missing(void **state)
+static void readiness_names_the_missing_part(void **state)
 {
     struct world w;
 
@@ -148,7 +148,7 @@ static void readiness_tells_what_is_missing(void **state)
     teardown(&w);
 }
 
-static void what_was_counted_is_told(void **state)
+static void counters_are_exported(void **state)
 {
     struct world w;
 
@@ -178,7 +178,7 @@ static void what_was_counted_is_told(void **state)
     teardown(&w);
 }
 
-static void a_clusters_sizes_are_told_until_it_is_gone(void **state)
+static void the_sizes_of_a_cluster_are_exported_until_it_is_deleted(void **state)
 {
     struct world w;
     struct metrics_cluster sizes = {.spec = 8, .desired = 7, .current = 6, .ready = 5};
@@ -231,9 +231,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_port_that_is_taken_is_an_error_with_a_reason),
         cmocka_unit_test(an_unknown_path_is_not_found),
-        cmocka_unit_test(readiness_tells_what_is_missing),
-        cmocka_unit_test(what_was_counted_is_told),
-        cmocka_unit_test(a_clusters_sizes_are_told_until_it_is_gone),
+        cmocka_unit_test(readiness_names_the_missing_part),
+        cmocka_unit_test(counters_are_exported),
+        cmocka_unit_test(the_sizes_of_a_cluster_are_exported_until_it_is_deleted),
         cmocka_unit_test(every_family_is_described_once_before_its_samples),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decoding of DvmCluster: what is refused, and that a status record survives the way through JSON.
- */
+/* Tests of decoding a DvmCluster: refused fields, and a status record that is encoded and
+ * decoded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void assert_spec_refused(const char *spec, const char *why)
         fail_msg("accepted: %s", spec);
     if (!strstr(err.msg, why))
         fail_msg("\"%s\" does not say \"%s\"", err.msg, why);
-    assert_int_equal(c.replicas, 1); /* the defaults, nothing half-decoded */
+    assert_int_equal(c.replicas, 1); /* the defaults: nothing is decoded in part */
     assert_null(c.template);
     cluster_free(&c);
     json_decref(o);
@@ -67,7 +67,7 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"template\": []}", "spec.template must be an object");
 }
 
-static void a_template_may_not_change_what_the_daemon_runs(void **state)
+static void a_template_may_not_change_the_daemons_command(void **state)
 {
     assert_spec_refused("{\"template\": {\"spec\": {\"containers\": [{\"name\": \"prted\", "
                         "\"args\": [\"x\"]}]}}}",
@@ -95,7 +95,7 @@ static void assert_name(const char *name, bool fine)
     json_decref(o);
 }
 
-static void a_name_that_cannot_carry_its_pods_is_refused(void **state)
+static void a_name_that_is_impossible_for_its_pods_is_refused(void **state)
 {
     assert_name("a23456789012345678901234567890123456789012345678", false); /* 48 */
     assert_name("a2345678901234567890123456789012345678901234567", true);   /* 47 */
@@ -135,7 +135,7 @@ static void assert_status_refused(const char *status, const char *why)
     json_decref(o);
 }
 
-static void a_status_record_that_makes_no_sense_is_refused(void **state)
+static void a_malformed_status_record_is_refused(void **state)
 {
     assert_status_refused("{\"sequence\": -1}", "status.sequence");
     assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
@@ -192,7 +192,7 @@ static void a_whole_spec_is_decoded(void **state)
     json_decref(o);
 }
 
-static void a_record_survives_the_way_through_json(void **state)
+static void a_record_survives_encoding_and_decoding(void **state)
 {
     struct cluster_record r = {.sequence = 9, .size_sequence = 8, .size_members = 5};
 
@@ -236,7 +236,7 @@ static void a_record_survives_the_way_through_json(void **state)
     json_decref(o);
 }
 
-static void an_older_answer_does_not_turn_a_campaign_back(void **state)
+static void an_older_answer_does_not_set_a_campaign_back(void **state)
 {
     struct cluster_campaign c = {.present = true, .phase = CLUSTER_REMOVING};
     struct api_campaign told = {.phase = API_PHASE_DRAINING};
@@ -269,7 +269,7 @@ static void the_jobs_that_a_status_names_are_bounded(void **state)
     cluster_campaign_clear(&c);
 }
 
-static void killing_has_no_deadline(void **state)
+static void a_drain_that_kills_has_no_deadline(void **state)
 {
     struct cluster_campaign c = {
         .first = 2, .last = 4, .sequence = 3, .drain = {.mode = API_DRAIN_KILL, .deadline_s = 30}};
@@ -296,7 +296,7 @@ static void times_are_read_with_and_without_fractions(void **state)
     assert_string_equal(text, "2023-11-14T22:13:20Z");
 }
 
-static void an_identity_fits_a_certificate_however_long_the_names_are(void **state)
+static void an_identity_fits_a_certificate_for_the_longest_names(void **state)
 {
     struct cluster c = {.ns = "hpc", .name = "a", .uid = "0e8c4f6a-2f0b-4a53-9f3f-0d4c5f6a7b8c"};
     FREE_AUTO char *short_one = cluster_identity(&c);
@@ -311,16 +311,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spec_with_a_wrong_field_is_refused_with_its_path),
-        cmocka_unit_test(a_template_may_not_change_what_the_daemon_runs),
-        cmocka_unit_test(a_name_that_cannot_carry_its_pods_is_refused),
+        cmocka_unit_test(a_template_may_not_change_the_daemons_command),
+        cmocka_unit_test(a_name_that_is_impossible_for_its_pods_is_refused),
         cmocka_unit_test(an_object_without_metadata_is_refused),
-        cmocka_unit_test(a_status_record_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_malformed_status_record_is_refused),
         cmocka_unit_test(a_whole_spec_is_decoded),
-        cmocka_unit_test(a_record_survives_the_way_through_json),
-        cmocka_unit_test(an_older_answer_does_not_turn_a_campaign_back),
+        cmocka_unit_test(a_record_survives_encoding_and_decoding),
+        cmocka_unit_test(an_older_answer_does_not_set_a_campaign_back),
         cmocka_unit_test(the_jobs_that_a_status_names_are_bounded),
-        cmocka_unit_test(killing_has_no_deadline),
-        cmocka_unit_test(an_identity_fits_a_certificate_however_long_the_names_are),
+        cmocka_unit_test(a_drain_that_kills_has_no_deadline),
+        cmocka_unit_test(an_identity_fits_a_certificate_for_the_longest_names),
         cmocka_unit_test(times_are_read_with_and_without_fractions),
     };
 

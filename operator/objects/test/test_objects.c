@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts about the objects that others rely on: names, selectors, the restricted level, the merge.
- */
+/* Tests of the objects: names, selectors, security level, and the merge of templates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +21,7 @@ static struct cluster sample(void)
                             .drain = {.mode = API_DRAIN_WAIT, .deadline_s = -1}};
 }
 
-/* By path: "spec.template.spec.containers.0.name". Borrowed. */
+/* Looks up a path such as "spec.template.spec.containers.0.name". Borrowed. */
 static json_t *at(json_t *o, const char *path)
 {
     FREE_AUTO char *copy = xstrdup(path);
@@ -75,7 +74,7 @@ static bool names_arg(json_t *set, const char *flag)
     return false;
 }
 
-static void slots_that_nobody_names_are_the_daemons_to_find_out(void **state)
+static void slots_without_a_value_are_left_to_the_daemon(void **state)
 {
     struct cluster c = sample();
 
@@ -277,7 +276,7 @@ static void the_head_has_resources_of_its_own(void **state)
     json_decref(c.head_resources);
 }
 
-static void the_fingerprint_tells_of_everything_but_the_size(void **state)
+static void the_fingerprint_covers_everything_but_the_size(void **state)
 {
     struct cluster c = sample();
     json_t *a = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
@@ -291,7 +290,7 @@ static void the_fingerprint_tells_of_everything_but_the_size(void **state)
     json_decref(d);
 }
 
-static void certificates_name_what_their_daemon_is_called_by(void **state)
+static void certificates_have_the_names_of_their_daemons(void **state)
 {
     struct cluster c = sample();
     char **n = objects_cert_names(&c, "head");
@@ -309,7 +308,7 @@ static void certificates_name_what_their_daemon_is_called_by(void **state)
     objects_names_free(n);
 }
 
-static void a_probe_pod_is_the_template_under_a_name_of_its_own(void **state)
+static void a_probe_pod_is_the_template_with_another_name(void **state)
 {
     struct cluster c = sample();
     json_t *set = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
@@ -326,7 +325,7 @@ static void a_probe_pod_is_the_template_under_a_name_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_that_nobody_names_are_the_daemons_to_find_out),
+        cmocka_unit_test(slots_without_a_value_are_left_to_the_daemon),
         cmocka_unit_test(the_members_ordinals_are_their_vpids),
         cmocka_unit_test(everything_is_owned_by_the_cluster),
         cmocka_unit_test(selectors_use_only_what_never_changes),
@@ -336,9 +335,9 @@ int main(void)
         cmocka_unit_test(the_termination_grace_follows_from_the_drain),
         cmocka_unit_test(a_template_adds_and_replaces_by_name),
         cmocka_unit_test(the_head_has_resources_of_its_own),
-        cmocka_unit_test(the_fingerprint_tells_of_everything_but_the_size),
-        cmocka_unit_test(certificates_name_what_their_daemon_is_called_by),
-        cmocka_unit_test(a_probe_pod_is_the_template_under_a_name_of_its_own),
+        cmocka_unit_test(the_fingerprint_covers_everything_but_the_size),
+        cmocka_unit_test(certificates_have_the_names_of_their_daemons),
+        cmocka_unit_test(a_probe_pod_is_the_template_with_another_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cluster in a plain situation, for tests of plan and status: 8 members asked for, wired and
- * settled. */
+/* A settled cluster for tests of plan and status: 8 members in the spec, all wired. */
 #ifndef OPERATOR_PLAN_TEST_FIXTURE_H
 #define OPERATOR_PLAN_TEST_FIXTURE_H
 
@@ -56,7 +55,7 @@ static inline void fix_pods(struct fix *f, uint32_t n)
     f->in.npods = n + 1;
 }
 
-/* Everything as asked for: 8 members. */
+/* A settled cluster with 8 members. */
 static inline void fix_settled(struct fix *f)
 {
     static const char *const uids[] = {"u0", "u1", "u2", "u3", "u4", "u5"};
@@ -101,7 +100,7 @@ static inline void fix_head_down(struct fix *f, int64_t since_ms)
         .link = PLAN_LINK_DOWN, .down_since_ms = since_ms, .why = "connection refused"};
 }
 
-/* A shrink to `first - 1` is recorded, and the head knows it in `phase` (-1: does not know it). */
+/* A shrink to `first - 1` is recorded. The head has it in `phase` (-1: does not know it). */
 static inline void fix_shrink(struct fix *f, uint32_t first, uint32_t last,
                               enum cluster_phase recorded, int phase)
 {
@@ -129,7 +128,7 @@ static inline void fix_shrink(struct fix *f, uint32_t first, uint32_t last,
     f->view.size_members = phase == API_PHASE_CANCELLED ? last : first - 1;
 }
 
-/* Records that own heap memory come from plans only; a fixture has none of its own. */
+/* Makes the record of a plan that of the cluster. The fixture's own record has no heap memory. */
 static inline void fix_take_record(struct fix *f, const struct plan *p)
 {
     cluster_record_copy(&f->c.record, &p->record);
@@ -171,7 +170,7 @@ static inline void assert_actions(const struct plan *p, const char *want)
     assert_string_equal(got, want);
 }
 
-/* What the head has answered to the recorded campaign. */
+/* The head's answer to the recorded campaign. */
 static inline void fix_answer(struct fix *f, int status, const char *reason)
 {
     f->answer = (struct plan_answer){.status = status, .at_ms = FIX_NOW};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan in every situation that matters: what must not happen first, then what must. */
+/* Tests of the plan of a resize: first what it must not do, then what it must. */
 #include "operator/plan/test/fixture.h"
 
-/* --- what must not happen */
+/* --- what the plan must not do */
 
-static void nothing_is_done_when_all_is_settled(void **state)
+static void a_settled_cluster_needs_no_action(void **state)
 {
     struct fix f;
 
@@ -77,7 +77,7 @@ static void nothing_is_done_for_a_cluster_that_is_being_deleted(void **state)
     assert_actions(p, "");
 }
 
-static void an_object_that_is_not_ours_or_is_being_deleted_is_left_alone(void **state)
+static void an_object_of_another_owner_or_being_deleted_is_not_changed(void **state)
 {
     struct fix f;
 
@@ -89,7 +89,7 @@ static void an_object_that_is_not_ours_or_is_being_deleted_is_left_alone(void **
     assert_actions(p, "");
 }
 
-static void a_new_life_of_the_head_is_recorded_before_anything_else(void **state)
+static void a_new_incarnation_of_the_head_is_recorded_before_any_action(void **state)
 {
     struct fix f;
 
@@ -104,7 +104,7 @@ static void a_new_life_of_the_head_is_recorded_before_anything_else(void **state
     assert_int_equal(p->record.size_sequence, 1);
 }
 
-static void the_set_does_not_grow_before_the_head_lets_the_new_members_in(void **state)
+static void the_set_does_not_grow_before_the_head_admits_the_new_members(void **state)
 {
     struct fix f;
 
@@ -128,8 +128,7 @@ static void the_set_does_not_grow_again_while_parked_pods_are_left(void **state)
     struct fix f;
 
     fix_settled(&f);
-    f.in.child[CLUSTER_MEMBER_SET].replicas =
-        4; /* reduced, but its controller has not seen it yet */
+    f.in.child[CLUSTER_MEMBER_SET].replicas = 4; /* reduced, but its controller has not acted yet */
     fix_wire(&f, 4);
     PLAN(f);
     assert_actions(p, "");
@@ -139,7 +138,7 @@ static void the_set_does_not_grow_again_while_parked_pods_are_left(void **state)
     assert_actions(q, "Apply members=8");
 }
 
-static void a_pod_of_an_older_template_is_left_alone_while_it_runs(void **state)
+static void a_running_pod_of_an_older_template_is_kept(void **state)
 {
     struct fix f;
 
@@ -149,7 +148,7 @@ static void a_pod_of_an_older_template_is_left_alone_while_it_runs(void **state)
     assert_actions(p, "");
 }
 
-static void the_sets_are_not_made_without_certificates(void **state)
+static void the_sets_are_not_created_without_certificates(void **state)
 {
     struct fix f;
 
@@ -181,7 +180,7 @@ static void a_rejected_campaign_is_not_tried_again_at_once(void **state)
     assert_actions(p, "");
     assert_int_equal(p->blocked, PLAN_BLOCK_REJECTED);
     assert_int_equal(p->again_ms, PLAN_REJECTED_PAUSE_MS - 1000);
-    f.c.generation = 4; /* another spec is another question */
+    f.c.generation = 4; /* a new generation of the spec may be tried at once */
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Record");
 }
@@ -216,7 +215,7 @@ static void a_cluster_of_no_members_has_a_head(void **state)
                       "Apply head=1 new; Apply members=0 new");
 }
 
-static void what_was_refused_is_not_applied_again_but_can_be_scaled(void **state)
+static void a_refused_set_is_not_applied_again_but_can_be_scaled(void **state)
 {
     struct fix f;
 
@@ -252,16 +251,16 @@ static void a_pod_that_cannot_start_with_its_old_template_is_replaced(void **sta
     f.pods[3].running_since_ms = 0;
     f.pods[3].waiting = "ImagePullBackOff";
     PLAN(f);
-    assert_actions(p, ""); /* the head says that it is there, and it is the one to know */
+    assert_actions(p, ""); /* the head reports it as wired, and its report counts */
     snprintf(f.members[2].state, sizeof(f.members[2].state), "absent");
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "DeletePod x-3");
     assert_string_equal(q->actions[0].uid, "x-3");
 }
 
-/* --- a shrink, at every point where the operator may have been killed */
+/* --- a shrink, with an operator that is killed after each step */
 
-static void killed_after_recording_it_puts_the_same_campaign(void **state)
+static void an_operator_killed_after_recording_puts_the_same_campaign(void **state)
 {
     struct fix f;
 
@@ -273,7 +272,7 @@ static void killed_after_recording_it_puts_the_same_campaign(void **state)
     assert_string_equal(p->actions[0].id, "shrink-2");
 }
 
-static void killed_after_putting_it_waits_for_the_same_campaign(void **state)
+static void an_operator_killed_after_putting_waits_for_the_same_campaign(void **state)
 {
     struct fix f;
 
@@ -285,7 +284,7 @@ static void killed_after_putting_it_waits_for_the_same_campaign(void **state)
     assert_int_equal(p->record.campaign.phase, CLUSTER_DRAINING);
 }
 
-static void killed_before_reducing_it_reduces_with_a_precondition(void **state)
+static void an_operator_killed_before_reducing_reduces_with_a_precondition(void **state)
 {
     struct fix f;
 
@@ -298,7 +297,7 @@ static void killed_before_reducing_it_reduces_with_a_precondition(void **state)
     assert_string_equal(p->actions[0].uid, "u5");
 }
 
-static void killed_after_reducing_it_closes_the_campaign_once(void **state)
+static void an_operator_killed_after_reducing_closes_the_campaign_once(void **state)
 {
     struct fix f;
 
@@ -315,7 +314,7 @@ static void killed_after_reducing_it_closes_the_campaign_once(void **state)
     assert_int_equal(p->record.last.applied_ms, FIX_NOW);
     fix_take_record(&f, p);
     PLAN_AUTO struct plan *q = plan_make(&f.in);
-    assert_actions(q, "PutSize"); /* applications may not leave this size from now on */
+    assert_actions(q, "PutSize"); /* limits of applications follow the new size */
     assert_int_equal(q->record.size_limits.min, 4);
     assert_int_equal(q->record.size_limits.max, 4);
     f.view.size_limits = q->record.size_limits;
@@ -336,7 +335,7 @@ static void a_complete_campaign_is_applied_without_asking_the_head_again(void **
     assert_actions(p, "Apply members=4-");
 }
 
-static void a_head_of_a_new_life_is_told_the_size_and_the_campaign_again(void **state)
+static void a_new_incarnation_gets_the_size_and_the_campaign_again(void **state)
 {
     struct fix f;
 
@@ -351,7 +350,7 @@ static void a_head_of_a_new_life_is_told_the_size_and_the_campaign_again(void **
     assert_actions(q, "PutCampaign");
 }
 
-static void before_a_campaign_a_new_life_lets_those_in_that_stay(void **state)
+static void a_new_incarnation_admits_the_staying_members_before_a_campaign(void **state)
 {
     struct fix f;
 
@@ -373,9 +372,9 @@ static void before_a_campaign_a_new_life_lets_those_in_that_stay(void **state)
     assert_int_equal(r->record.campaign.first, 5);
 }
 
-/* --- changes of mind */
+/* --- changes of the spec during a campaign */
 
-static void a_draining_campaign_that_is_not_wanted_any_more_is_cancelled(void **state)
+static void a_draining_campaign_that_the_spec_no_longer_asks_for_is_cancelled(void **state)
 {
     struct fix f;
 
@@ -386,7 +385,7 @@ static void a_draining_campaign_that_is_not_wanted_any_more_is_cancelled(void **
     assert_actions(p, "CancelCampaign");
 }
 
-static void a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows(void **state)
+static void a_removing_campaign_runs_to_its_end_before_a_growth(void **state)
 {
     struct fix f;
 
@@ -400,7 +399,7 @@ static void a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows(void *
     f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     fix_pods(&f, 4);
     PLAN_AUTO struct plan *r = plan_make(&f.in);
-    assert_actions(r, "Record"); /* closed, and the size of the growth in the same stroke */
+    assert_actions(r, "Record"); /* the campaign is closed and the size recorded in one write */
     assert_false(r->record.campaign.present);
     assert_int_equal(r->record.size_members, 8);
     assert_int_equal(r->record.size_sequence, 3);
@@ -419,7 +418,7 @@ static void a_cancelled_campaign_is_closed_and_the_bound_is_set_again(void **sta
     assert_int_equal(p->record.size_members, 8);
 }
 
-static void an_unwanted_campaign_that_the_head_never_knew_is_just_closed(void **state)
+static void an_unwanted_campaign_unknown_to_the_head_is_closed(void **state)
 {
     struct fix f;
 
@@ -431,7 +430,7 @@ static void an_unwanted_campaign_that_the_head_never_knew_is_just_closed(void **
     cluster_record_free(&f.c.record);
 }
 
-static void a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one(void **state)
+static void a_deeper_scale_down_is_the_next_campaign(void **state)
 {
     struct fix f;
 
@@ -449,7 +448,7 @@ static void a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one(void 
     assert_int_equal(q->record.campaign.sequence, 3);
 }
 
-static void a_changed_drain_policy_starts_the_campaign_anew(void **state)
+static void a_changed_drain_policy_replaces_the_campaign(void **state)
 {
     struct fix f;
 
@@ -463,7 +462,7 @@ static void a_changed_drain_policy_starts_the_campaign_anew(void **state)
 
 /* --- refusals of the head */
 
-static void a_sequence_that_is_too_old_is_given_anew(void **state)
+static void a_campaign_with_an_old_sequence_gets_a_new_one(void **state)
 {
     struct fix f;
 
@@ -478,7 +477,7 @@ static void a_sequence_that_is_too_old_is_given_anew(void **state)
     assert_string_not_equal(p->record.campaign.id, "shrink-2");
 }
 
-static void a_campaign_that_the_head_refuses_is_given_up_with_its_reason(void **state)
+static void a_refused_campaign_is_closed_with_the_heads_reason(void **state)
 {
     struct fix f;
 
@@ -493,7 +492,7 @@ static void a_campaign_that_the_head_refuses_is_given_up_with_its_reason(void **
     assert_false(p->record.campaign.present);
 }
 
-static void vpids_that_the_head_does_not_know_and_lets_not_in_are_out(void **state)
+static void targets_unknown_to_the_head_and_not_admitted_have_left(void **state)
 {
     struct fix f;
 
@@ -508,7 +507,7 @@ static void vpids_that_the_head_does_not_know_and_lets_not_in_are_out(void **sta
     assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
 }
 
-static void an_answer_to_another_campaign_is_not_taken_for_this_one(void **state)
+static void an_answer_to_another_campaign_is_ignored(void **state)
 {
     struct fix f;
 
@@ -521,7 +520,7 @@ static void an_answer_to_another_campaign_is_not_taken_for_this_one(void **state
     assert_actions(p, "PutCampaign");
 }
 
-static void a_head_that_is_ending_is_asked_again_later(void **state)
+static void a_head_that_shuts_down_is_asked_again_later(void **state)
 {
     struct fix f;
 
@@ -533,7 +532,7 @@ static void a_head_that_is_ending_is_asked_again_later(void **state)
     assert_actions(p, "PutCampaign");
 }
 
-static void a_size_that_is_called_too_old_is_numbered_anew(void **state)
+static void a_size_message_with_an_old_sequence_gets_a_new_one(void **state)
 {
     struct fix f;
 
@@ -546,9 +545,9 @@ static void a_size_that_is_called_too_old_is_numbered_anew(void **state)
     assert_int_equal(p->record.size_sequence, 6);
 }
 
-/* --- the head cannot be asked */
+/* --- the head cannot be reached */
 
-static void the_users_own_deadline_ends_the_waiting_for_the_head(void **state)
+static void the_users_deadline_ends_the_wait_for_the_head(void **state)
 {
     struct fix f;
 
@@ -580,7 +579,7 @@ static void a_dvm_that_never_formed_is_scaled_down_at_once(void **state)
     assert_actions(p, "Apply members=3-");
 }
 
-static void pods_may_come_before_the_head_answers(void **state)
+static void pods_may_start_before_the_head_answers(void **state)
 {
     struct fix f;
 
@@ -591,7 +590,7 @@ static void pods_may_come_before_the_head_answers(void **state)
     assert_actions(p, "Apply members=9");
 }
 
-static void a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign(void **state)
+static void a_set_enlarged_by_hand_is_reduced_by_a_campaign(void **state)
 {
     struct fix f;
 
@@ -621,7 +620,7 @@ static void a_wanted_daemon_that_stays_parked_gets_a_new_pod(void **state)
     assert_actions(q, "DeletePod x-3");
 }
 
-/* --- applying it twice */
+/* --- repetition */
 
 static void the_same_situation_gives_the_same_plan(void **state)
 {
@@ -642,46 +641,46 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test(name)
-        T(nothing_is_done_when_all_is_settled),
+        T(a_settled_cluster_needs_no_action),
         T(the_set_is_not_reduced_before_the_campaign_is_recorded),
         T(the_set_is_not_reduced_while_the_head_drains_or_removes),
         T(nothing_is_removed_while_the_head_is_unreachable),
         T(nothing_is_done_for_a_cluster_that_is_being_deleted),
-        T(an_object_that_is_not_ours_or_is_being_deleted_is_left_alone),
-        T(a_new_life_of_the_head_is_recorded_before_anything_else),
-        T(the_set_does_not_grow_before_the_head_lets_the_new_members_in),
+        T(an_object_of_another_owner_or_being_deleted_is_not_changed),
+        T(a_new_incarnation_of_the_head_is_recorded_before_any_action),
+        T(the_set_does_not_grow_before_the_head_admits_the_new_members),
         T(the_set_does_not_grow_again_while_parked_pods_are_left),
-        T(a_pod_of_an_older_template_is_left_alone_while_it_runs),
-        T(the_sets_are_not_made_without_certificates),
+        T(a_running_pod_of_an_older_template_is_kept),
+        T(the_sets_are_not_created_without_certificates),
         T(a_rejected_campaign_is_not_tried_again_at_once),
         T(a_new_cluster_gets_all_its_objects),
         T(a_cluster_of_no_members_has_a_head),
-        T(what_was_refused_is_not_applied_again_but_can_be_scaled),
+        T(a_refused_set_is_not_applied_again_but_can_be_scaled),
         T(a_changed_template_is_applied_without_changing_the_size),
         T(a_pod_that_cannot_start_with_its_old_template_is_replaced),
-        T(killed_after_recording_it_puts_the_same_campaign),
-        T(killed_after_putting_it_waits_for_the_same_campaign),
-        T(killed_before_reducing_it_reduces_with_a_precondition),
-        T(killed_after_reducing_it_closes_the_campaign_once),
+        T(an_operator_killed_after_recording_puts_the_same_campaign),
+        T(an_operator_killed_after_putting_waits_for_the_same_campaign),
+        T(an_operator_killed_before_reducing_reduces_with_a_precondition),
+        T(an_operator_killed_after_reducing_closes_the_campaign_once),
         T(a_complete_campaign_is_applied_without_asking_the_head_again),
-        T(a_head_of_a_new_life_is_told_the_size_and_the_campaign_again),
-        T(before_a_campaign_a_new_life_lets_those_in_that_stay),
-        T(a_draining_campaign_that_is_not_wanted_any_more_is_cancelled),
-        T(a_campaign_that_is_removing_runs_to_its_end_and_then_it_grows),
+        T(a_new_incarnation_gets_the_size_and_the_campaign_again),
+        T(a_new_incarnation_admits_the_staying_members_before_a_campaign),
+        T(a_draining_campaign_that_the_spec_no_longer_asks_for_is_cancelled),
+        T(a_removing_campaign_runs_to_its_end_before_a_growth),
         T(a_cancelled_campaign_is_closed_and_the_bound_is_set_again),
-        T(an_unwanted_campaign_that_the_head_never_knew_is_just_closed),
-        T(a_deeper_scale_down_waits_for_the_campaign_and_is_the_next_one),
-        T(a_changed_drain_policy_starts_the_campaign_anew),
-        T(a_sequence_that_is_too_old_is_given_anew),
-        T(a_campaign_that_the_head_refuses_is_given_up_with_its_reason),
-        T(vpids_that_the_head_does_not_know_and_lets_not_in_are_out),
-        T(an_answer_to_another_campaign_is_not_taken_for_this_one),
-        T(a_head_that_is_ending_is_asked_again_later),
-        T(a_size_that_is_called_too_old_is_numbered_anew),
-        T(the_users_own_deadline_ends_the_waiting_for_the_head),
+        T(an_unwanted_campaign_unknown_to_the_head_is_closed),
+        T(a_deeper_scale_down_is_the_next_campaign),
+        T(a_changed_drain_policy_replaces_the_campaign),
+        T(a_campaign_with_an_old_sequence_gets_a_new_one),
+        T(a_refused_campaign_is_closed_with_the_heads_reason),
+        T(targets_unknown_to_the_head_and_not_admitted_have_left),
+        T(an_answer_to_another_campaign_is_ignored),
+        T(a_head_that_shuts_down_is_asked_again_later),
+        T(a_size_message_with_an_old_sequence_gets_a_new_one),
+        T(the_users_deadline_ends_the_wait_for_the_head),
         T(a_dvm_that_never_formed_is_scaled_down_at_once),
-        T(pods_may_come_before_the_head_answers),
-        T(a_set_that_somebody_scaled_by_hand_is_brought_back_by_a_campaign),
+        T(pods_may_start_before_the_head_answers),
+        T(a_set_enlarged_by_hand_is_reduced_by_a_campaign),
         T(a_wanted_daemon_that_stays_parked_gets_a_new_pod),
         T(the_same_situation_gives_the_same_plan),
     };

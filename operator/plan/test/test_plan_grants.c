@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What applications ask of the head becomes grants: in the status first, within limits, once each.
- */
+/* Tests of the share of applications in the size: recorded first, within limits, counted once. */
 #include "operator/plan/test/fixture.h"
 
 /* 8 members; applications may go from 2 to 12. */
@@ -12,8 +11,8 @@ static void fix_elastic(struct fix *f)
     f->view.size_limits = f->c.record.size_limits = (struct api_size_limits){true, 2, 12};
 }
 
-/* alloc-<number> names first..last; the head moves the size by itself, by a release as soon as it
- * is accepted. */
+/* The campaign alloc-<number> over first to last. The head changes the size itself, for a release
+ * when it accepts it. */
 static struct api_campaign *fix_asked(struct fix *f, const char *id, enum api_kind kind,
                                       uint32_t first, uint32_t last)
 {
@@ -31,7 +30,7 @@ static struct api_campaign *fix_asked(struct fix *f, const char *id, enum api_ki
     return &f->told[i];
 }
 
-/* As written down before. */
+/* A running request in the record. */
 static void fix_running(struct fix *f, uint64_t number, bool extend, int32_t members)
 {
     struct cluster_grants *g = &f->c.record.grants;
@@ -48,9 +47,9 @@ static void fix_sized(struct fix *f, uint32_t n)
     fix_pods(f, n);
 }
 
-/* --- what must not happen */
+/* --- what the plan must not do */
 
-static void a_campaign_of_nobody_s_or_of_a_tool_s_is_no_grant(void **state)
+static void a_campaign_without_a_requesting_application_is_no_grant(void **state)
 {
     for (int i = 0; i < 2; i++) {
         struct fix f;
@@ -66,7 +65,7 @@ static void a_campaign_of_nobody_s_or_of_a_tool_s_is_no_grant(void **state)
     }
 }
 
-static void the_set_is_not_enlarged_before_the_request_is_written_down(void **state)
+static void the_set_is_not_enlarged_before_the_request_is_recorded(void **state)
 {
     struct fix f;
 
@@ -84,7 +83,7 @@ static void the_set_is_not_enlarged_before_the_request_is_written_down(void **st
     assert_int_equal(q->target, 10);
 }
 
-static void a_release_that_runs_removes_no_pod_and_lets_nobody_in_again(void **state)
+static void a_running_release_removes_no_pod_and_admits_no_member(void **state)
 {
     struct fix f;
 
@@ -126,7 +125,7 @@ static void a_grant_never_goes_beyond_the_limits(void **state)
     assert_int_equal(none->target, 8);
 }
 
-static void an_extension_that_failed_leaves_nothing(void **state)
+static void a_failed_extension_leaves_no_grant(void **state)
 {
     static const enum api_phase ends[] = {API_PHASE_FAILED, API_PHASE_CANCELLED};
 
@@ -144,12 +143,13 @@ static void an_extension_that_failed_leaves_nothing(void **state)
         assert_int_equal(p->target, 8);
         assert_int_equal(p->record.grants.members, 0);
         assert_int_equal(p->record.grants.nrunning, 0);
-        assert_true(p->record.campaign.present); /* pods that have come go the usual way */
+        assert_true(
+            p->record.campaign.present); /* pods that have started are removed by a campaign */
         assert_int_equal(p->record.campaign.first, 9);
     }
 }
 
-static void nothing_is_counted_twice(void **state)
+static void no_request_is_counted_twice(void **state)
 {
     struct fix f;
 
@@ -162,7 +162,7 @@ static void nothing_is_counted_twice(void **state)
     assert_int_equal(p->target, 10);
 }
 
-static void the_size_stays_while_the_head_cannot_be_asked(void **state)
+static void the_size_stays_while_the_head_cannot_be_reached(void **state)
 {
     struct fix f;
 
@@ -175,7 +175,7 @@ static void the_size_stays_while_the_head_cannot_be_asked(void **state)
     assert_int_equal(p->target, 10);
 }
 
-/* --- what must */
+/* --- what the plan must do */
 
 static void a_complete_extension_stays_a_grant(void **state)
 {
@@ -195,7 +195,7 @@ static void a_complete_extension_stays_a_grant(void **state)
     assert_actions(q, "");
 }
 
-static void what_ended_while_the_operator_was_away_is_counted_when_it_is_back(void **state)
+static void a_request_that_ended_while_the_operator_was_down_is_counted(void **state)
 {
     struct fix f;
 
@@ -236,7 +236,7 @@ static void a_release_takes_effect_although_the_limit_had_cut_the_grants(void **
     fix_elastic(&f);
     fix_sized(&f, 12);
     f.c.replicas = 10;
-    f.c.record.grants.members = 4; /* 14, of which 12 may be */
+    f.c.record.grants.members = 4; /* 14 members, of which 12 are allowed */
     fix_running(&f, 1, false, 1);
     fix_asked(&f, "alloc-1", API_KIND_SHRINK, 12, 12)->phase = API_PHASE_COMPLETE;
     PLAN(f);
@@ -244,7 +244,7 @@ static void a_release_takes_effect_although_the_limit_had_cut_the_grants(void **
     assert_int_equal(p->target, 11);
 }
 
-static void what_a_user_scales_is_added_to_the_grants(void **state)
+static void the_users_scaling_is_added_to_the_grants(void **state)
 {
     struct fix f;
 
@@ -275,7 +275,7 @@ static void two_extensions_at_once_count_by_the_larger_one(void **state)
     assert_int_equal(p->record.grants.running[0].number, 2);
 }
 
-static void a_new_life_of_the_head_ends_requests_and_keeps_grants(void **state)
+static void a_new_incarnation_ends_requests_and_keeps_grants(void **state)
 {
     struct fix f;
 
@@ -294,7 +294,7 @@ static void a_new_life_of_the_head_ends_requests_and_keeps_grants(void **state)
     assert_int_equal(p->target, 9);
 }
 
-static void a_request_that_the_head_has_forgotten_is_over(void **state)
+static void a_request_unknown_to_the_head_has_ended(void **state)
 {
     struct fix f;
 
@@ -307,7 +307,7 @@ static void a_request_that_the_head_has_forgotten_is_over(void **state)
     assert_int_equal(p->target, 8);
 }
 
-static void no_replicas_mean_no_members_whatever_was_granted(void **state)
+static void at_zero_replicas_grants_do_not_count(void **state)
 {
     struct fix f;
 
@@ -320,7 +320,7 @@ static void no_replicas_mean_no_members_whatever_was_granted(void **state)
     assert_actions(p, "Record");
     assert_int_equal(p->record.grants.members, 0);
     assert_int_equal(p->record.grants.seen, 1);
-    assert_int_equal(p->record.size_limits.max, 0); /* nobody asks from there, either */
+    assert_int_equal(p->record.size_limits.max, 0); /* at size 0 no application can ask */
     assert_int_equal(p->target, 0);
 }
 
@@ -343,7 +343,7 @@ static void suspension_ends_all_grants(void **state)
     assert_int_equal(p->record.grants.nrunning, 0);
 }
 
-static void changed_limits_are_told_to_the_head_by_a_size_message(void **state)
+static void changed_limits_are_sent_by_a_size_message(void **state)
 {
     struct fix f;
 
@@ -361,7 +361,7 @@ static void changed_limits_are_told_to_the_head_by_a_size_message(void **state)
     assert_actions(q, "PutSize");
 }
 
-static void an_older_head_that_tells_no_limits_is_asked_once(void **state)
+static void an_older_head_without_limits_gets_one_size_message(void **state)
 {
     struct fix f;
 
@@ -375,26 +375,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test(name)
-        T(a_campaign_of_nobody_s_or_of_a_tool_s_is_no_grant),
-        T(the_set_is_not_enlarged_before_the_request_is_written_down),
-        T(a_release_that_runs_removes_no_pod_and_lets_nobody_in_again),
+        T(a_campaign_without_a_requesting_application_is_no_grant),
+        T(the_set_is_not_enlarged_before_the_request_is_recorded),
+        T(a_running_release_removes_no_pod_and_admits_no_member),
         T(while_a_release_runs_the_set_does_not_grow),
         T(a_grant_never_goes_beyond_the_limits),
-        T(an_extension_that_failed_leaves_nothing),
-        T(nothing_is_counted_twice),
-        T(the_size_stays_while_the_head_cannot_be_asked),
+        T(a_failed_extension_leaves_no_grant),
+        T(no_request_is_counted_twice),
+        T(the_size_stays_while_the_head_cannot_be_reached),
         T(a_complete_extension_stays_a_grant),
-        T(what_ended_while_the_operator_was_away_is_counted_when_it_is_back),
+        T(a_request_that_ended_while_the_operator_was_down_is_counted),
         T(pods_of_a_complete_release_are_removed_by_a_campaign_and_do_not_come_back),
         T(a_release_takes_effect_although_the_limit_had_cut_the_grants),
-        T(what_a_user_scales_is_added_to_the_grants),
+        T(the_users_scaling_is_added_to_the_grants),
         T(two_extensions_at_once_count_by_the_larger_one),
-        T(a_new_life_of_the_head_ends_requests_and_keeps_grants),
-        T(a_request_that_the_head_has_forgotten_is_over),
-        T(no_replicas_mean_no_members_whatever_was_granted),
+        T(a_new_incarnation_ends_requests_and_keeps_grants),
+        T(a_request_unknown_to_the_head_has_ended),
+        T(at_zero_replicas_grants_do_not_count),
         T(suspension_ends_all_grants),
-        T(changed_limits_are_told_to_the_head_by_a_size_message),
-        T(an_older_head_that_tells_no_limits_is_asked_once),
+        T(changed_limits_are_sent_by_a_size_message),
+        T(an_older_head_without_limits_gets_one_size_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a suspension and of what follows it. */
+/* Tests of the plan of a suspension and of resuming. */
 #include "operator/plan/test/fixture.h"
 
 static void suspend_records_the_shutdown_first(void **state)
@@ -33,7 +33,7 @@ static void fix_shutdown(struct fix *f, enum cluster_phase phase)
     snprintf(f->c.record.campaign.incarnation, 17, FIX_LIFE);
 }
 
-static void a_suspended_head_is_asked_to_end_within_the_users_deadline(void **state)
+static void a_suspended_head_is_shut_down_within_the_users_deadline(void **state)
 {
     struct fix f;
 
@@ -49,7 +49,7 @@ static void a_suspended_head_is_asked_to_end_within_the_users_deadline(void **st
     assert_int_equal(q->record.campaign.phase, CLUSTER_DRAINING);
 }
 
-static void a_broken_link_is_not_the_end_of_the_head(void **state)
+static void a_broken_connection_does_not_complete_a_shutdown(void **state)
 {
     struct fix f;
 
@@ -61,7 +61,7 @@ static void a_broken_link_is_not_the_end_of_the_head(void **state)
     assert_int_equal(p->again_ms, 20000 + PLAN_SHUTDOWN_SLACK_MS - 500);
 }
 
-static void the_sets_go_to_nothing_when_the_head_has_ended(void **state)
+static void the_sets_are_scaled_to_zero_when_the_head_has_ended(void **state)
 {
     struct fix f;
 
@@ -86,7 +86,7 @@ static void the_sets_go_to_nothing_when_the_head_has_ended(void **state)
     cluster_record_free(&f.c.record);
 }
 
-static void another_life_of_the_head_means_that_the_old_one_has_ended(void **state)
+static void another_incarnation_completes_the_shutdown(void **state)
 {
     struct fix f;
 
@@ -98,7 +98,7 @@ static void another_life_of_the_head_means_that_the_old_one_has_ended(void **sta
     assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
 }
 
-static void a_suspension_while_the_head_is_away_removes_nothing(void **state)
+static void a_suspension_without_the_head_removes_nothing(void **state)
 {
     struct fix f;
 
@@ -110,7 +110,7 @@ static void a_suspension_while_the_head_is_away_removes_nothing(void **state)
     assert_int_equal(p->blocked, PLAN_BLOCK_HEAD);
 }
 
-static void a_suspension_takes_the_place_of_a_shrink(void **state)
+static void a_suspension_supersedes_a_shrink(void **state)
 {
     struct fix f;
 
@@ -162,7 +162,7 @@ static void resuming_brings_head_and_members_back(void **state)
     assert_actions(p, "Apply head=1; Apply members=8");
 }
 
-static void a_shutdown_that_the_head_never_saw_is_called_off_by_resuming(void **state)
+static void resuming_cancels_a_shutdown_that_the_head_never_saw(void **state)
 {
     struct fix f;
 
@@ -179,16 +179,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suspend_records_the_shutdown_first),
-        cmocka_unit_test(a_suspended_head_is_asked_to_end_within_the_users_deadline),
-        cmocka_unit_test(a_broken_link_is_not_the_end_of_the_head),
-        cmocka_unit_test(the_sets_go_to_nothing_when_the_head_has_ended),
-        cmocka_unit_test(another_life_of_the_head_means_that_the_old_one_has_ended),
-        cmocka_unit_test(a_suspension_while_the_head_is_away_removes_nothing),
-        cmocka_unit_test(a_suspension_takes_the_place_of_a_shrink),
+        cmocka_unit_test(a_suspended_head_is_shut_down_within_the_users_deadline),
+        cmocka_unit_test(a_broken_connection_does_not_complete_a_shutdown),
+        cmocka_unit_test(the_sets_are_scaled_to_zero_when_the_head_has_ended),
+        cmocka_unit_test(another_incarnation_completes_the_shutdown),
+        cmocka_unit_test(a_suspension_without_the_head_removes_nothing),
+        cmocka_unit_test(a_suspension_supersedes_a_shrink),
         cmocka_unit_test(a_dvm_that_never_formed_is_suspended_at_once),
         cmocka_unit_test(a_shutdown_that_was_accepted_is_finished_before_resuming),
         cmocka_unit_test(resuming_brings_head_and_members_back),
-        cmocka_unit_test(a_shutdown_that_the_head_never_saw_is_called_off_by_resuming),
+        cmocka_unit_test(resuming_cancels_a_shutdown_that_the_head_never_saw),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

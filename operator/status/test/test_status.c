@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people read: conditions that tell what is, and news of what has changed. */
+/* Tests of the status: conditions, and the Events between two statuses. */
 #include "operator/plan/test/fixture.h"
 #include "operator/status/status.h"
 
@@ -36,7 +36,7 @@ static const char *word(const json_t *status, const char *type, const char *key)
         assert_string_equal(word(status, type, "reason"), reason);                                 \
     } while (0)
 
-/* The status becomes what was written before. */
+/* Makes `status` the present status of the cluster. */
 static void settle(struct fix *f, json_t *status)
 {
     json_decref(f->c.conditions);
@@ -50,7 +50,7 @@ static void unsettle(struct fix *f)
     f->c.conditions = NULL;
 }
 
-static void it_never_tells_what_is_only_wished(void **state)
+static void a_status_never_reports_the_wanted_as_reached(void **state)
 {
     struct fix f;
 
@@ -67,7 +67,7 @@ static void it_never_tells_what_is_only_wished(void **state)
     json_decref(s);
 }
 
-static void an_unreachable_head_is_told_with_since_when_and_what_to_do(void **state)
+static void an_unreachable_head_is_reported_with_its_time_and_a_remedy(void **state)
 {
     struct fix f;
 
@@ -82,7 +82,7 @@ static void an_unreachable_head_is_told_with_since_when_and_what_to_do(void **st
     json_decref(s);
 }
 
-static void a_message_does_not_change_while_the_situation_lasts(void **state)
+static void a_message_is_constant_while_the_situation_lasts(void **state)
 {
     struct fix f;
 
@@ -98,7 +98,7 @@ static void a_message_does_not_change_while_the_situation_lasts(void **state)
     unsettle(&f);
 }
 
-static void while_connecting_nothing_is_said_anew(void **state)
+static void conditions_are_kept_while_connecting(void **state)
 {
     struct fix f;
 
@@ -129,7 +129,7 @@ static void an_image_that_cannot_be_pulled_is_named(void **state)
     json_decref(s);
 }
 
-static void trouble_with_the_api_server_is_told_in_its_words(void **state)
+static void trouble_with_the_api_server_has_the_servers_message(void **state)
 {
     struct fix f;
     struct status_trouble t = {.reason = "TemplateRefused", .message = "violates PodSecurity"};
@@ -186,7 +186,7 @@ static void it_stays_available_while_it_grows_or_has_lost_a_member(void **state)
     unsettle(&f);
 }
 
-static void in_a_new_life_of_the_head_it_is_available_when_all_are_back(void **state)
+static void in_a_new_incarnation_it_is_available_when_all_members_are_wired(void **state)
 {
     struct fix f;
 
@@ -214,7 +214,7 @@ static void a_head_without_members_is_available(void **state)
     json_decref(s);
 }
 
-static void a_drain_says_who_is_waited_for(void **state)
+static void a_drain_names_the_jobs_that_it_waits_for(void **state)
 {
     struct fix f;
     uint32_t ranks[] = {4, 5};
@@ -257,7 +257,7 @@ static void suspended_means_that_no_pod_is_left(void **state)
     json_decref(s);
 }
 
-static void a_transition_time_moves_only_with_the_status(void **state)
+static void a_transition_time_changes_only_with_the_status(void **state)
 {
     struct fix f;
 
@@ -272,7 +272,7 @@ static void a_transition_time_moves_only_with_the_status(void **state)
     unsettle(&f);
 }
 
-static void an_invalid_spec_is_told_and_nothing_else_changes(void **state)
+static void an_invalid_spec_changes_only_the_condition_progressing(void **state)
 {
     struct fix f;
 
@@ -288,7 +288,7 @@ static void an_invalid_spec_is_told_and_nothing_else_changes(void **state)
     unsettle(&f);
 }
 
-static void counts_and_waiting_are_slight_and_phases_are_not(void **state)
+static void changes_of_counts_are_slight_and_of_phases_are_not(void **state)
 {
     struct fix f;
 
@@ -298,7 +298,7 @@ static void counts_and_waiting_are_slight_and_phases_are_not(void **state)
     json_t *b = build(&f, NULL);
     assert_false(json_equal(a, b));
     assert_true(status_differs_slightly(a, b));
-    fix_wire(&f, 7); /* no longer all of them: another reason */
+    fix_wire(&f, 7); /* not all members any more: another reason */
     json_t *c = build(&f, NULL);
     assert_false(status_differs_slightly(a, c));
     assert_false(status_differs_slightly(NULL, a));
@@ -307,7 +307,7 @@ static void counts_and_waiting_are_slight_and_phases_are_not(void **state)
     json_decref(c);
 }
 
-/* --- news */
+/* --- Events */
 
 struct told {
     char text[2048];
@@ -329,7 +329,7 @@ static void assert_news(const json_t *before, const json_t *after, const char *w
     assert_string_equal(t.text, want);
 }
 
-static void nothing_new_is_no_news(void **state)
+static void an_unchanged_status_gives_no_event(void **state)
 {
     struct fix f;
 
@@ -339,7 +339,7 @@ static void nothing_new_is_no_news(void **state)
     json_decref(s);
 }
 
-static void a_first_status_tells_of_the_head(void **state)
+static void the_first_status_gives_the_event_head_up(void **state)
 {
     struct fix f;
 
@@ -349,7 +349,7 @@ static void a_first_status_tells_of_the_head(void **state)
     json_decref(s);
 }
 
-static void what_applications_ask_for_and_get_is_news(void **state)
+static void requests_of_applications_give_events(void **state)
 {
     struct fix f;
 
@@ -386,7 +386,7 @@ static void what_applications_ask_for_and_get_is_news(void **state)
     json_decref(c);
 }
 
-static void a_campaign_is_news_when_recorded_accepted_and_ended(void **state)
+static void a_campaign_gives_events_when_recorded_accepted_and_ended(void **state)
 {
     struct fix f;
 
@@ -410,7 +410,7 @@ static void a_campaign_is_news_when_recorded_accepted_and_ended(void **state)
     json_decref(d);
 }
 
-static void ended_jobs_make_the_end_of_a_campaign_a_warning(void **state)
+static void a_campaign_that_ended_jobs_gives_a_warning(void **state)
 {
     json_t *after =
         json_loads("{\"lastCampaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
@@ -422,7 +422,7 @@ static void ended_jobs_make_the_end_of_a_campaign_a_warning(void **state)
     json_decref(after);
 }
 
-static void a_lost_head_is_a_warning(void **state)
+static void a_lost_head_gives_a_warning(void **state)
 {
     struct fix f;
 
@@ -438,28 +438,28 @@ static void a_lost_head_is_a_warning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_never_tells_what_is_only_wished),
-        cmocka_unit_test(an_unreachable_head_is_told_with_since_when_and_what_to_do),
-        cmocka_unit_test(a_message_does_not_change_while_the_situation_lasts),
-        cmocka_unit_test(while_connecting_nothing_is_said_anew),
+        cmocka_unit_test(a_status_never_reports_the_wanted_as_reached),
+        cmocka_unit_test(an_unreachable_head_is_reported_with_its_time_and_a_remedy),
+        cmocka_unit_test(a_message_is_constant_while_the_situation_lasts),
+        cmocka_unit_test(conditions_are_kept_while_connecting),
         cmocka_unit_test(an_image_that_cannot_be_pulled_is_named),
-        cmocka_unit_test(trouble_with_the_api_server_is_told_in_its_words),
+        cmocka_unit_test(trouble_with_the_api_server_has_the_servers_message),
         cmocka_unit_test(a_foreign_object_is_named),
         cmocka_unit_test(a_settled_cluster_is_available),
         cmocka_unit_test(it_stays_available_while_it_grows_or_has_lost_a_member),
-        cmocka_unit_test(in_a_new_life_of_the_head_it_is_available_when_all_are_back),
+        cmocka_unit_test(in_a_new_incarnation_it_is_available_when_all_members_are_wired),
         cmocka_unit_test(a_head_without_members_is_available),
-        cmocka_unit_test(a_drain_says_who_is_waited_for),
+        cmocka_unit_test(a_drain_names_the_jobs_that_it_waits_for),
         cmocka_unit_test(suspended_means_that_no_pod_is_left),
-        cmocka_unit_test(a_transition_time_moves_only_with_the_status),
-        cmocka_unit_test(an_invalid_spec_is_told_and_nothing_else_changes),
-        cmocka_unit_test(counts_and_waiting_are_slight_and_phases_are_not),
-        cmocka_unit_test(nothing_new_is_no_news),
-        cmocka_unit_test(a_first_status_tells_of_the_head),
-        cmocka_unit_test(what_applications_ask_for_and_get_is_news),
-        cmocka_unit_test(a_campaign_is_news_when_recorded_accepted_and_ended),
-        cmocka_unit_test(ended_jobs_make_the_end_of_a_campaign_a_warning),
-        cmocka_unit_test(a_lost_head_is_a_warning),
+        cmocka_unit_test(a_transition_time_changes_only_with_the_status),
+        cmocka_unit_test(an_invalid_spec_changes_only_the_condition_progressing),
+        cmocka_unit_test(changes_of_counts_are_slight_and_of_phases_are_not),
+        cmocka_unit_test(an_unchanged_status_gives_no_event),
+        cmocka_unit_test(the_first_status_gives_the_event_head_up),
+        cmocka_unit_test(requests_of_applications_give_events),
+        cmocka_unit_test(a_campaign_gives_events_when_recorded_accepted_and_ended),
+        cmocka_unit_test(a_campaign_that_ended_jobs_gives_a_warning),
+        cmocka_unit_test(a_lost_head_gives_a_warning),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
