@@ -53,7 +53,7 @@ bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *
 
 uint32_t ask_follow(struct sim *s, uint32_t nodes, uint32_t replicas, bool resting)
 {
-    uint32_t bound = head_inspect_bound(core_inspect_head(sim_core(s, 0)));
+    uint32_t bound = head_size_bound(core_inspect_head(sim_core(s, 0)));
 
     bound = bound < nodes ? bound : nodes - 1;
     if (bound < replicas || (bound > replicas && (resting || sim_random(s, 8) == 0)))

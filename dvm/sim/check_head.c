@@ -30,7 +30,7 @@ void check_head_forget(struct check *c)
     memset(c->state, 0, sizeof c->state);
     c->next_event = 1;
     c->fence = 0;
-    c->batch = (struct inspect_batch){0, 0};
+    c->batch = (struct head_batch){0, 0};
 }
 
 static struct seen_campaign *campaign_of(struct check *c, const char *id)
@@ -211,7 +211,7 @@ static void on_hold(void *arg, const char *name, uint32_t count)
  * of a joiner, or of a bystander that withheld the acknowledgement, can also end a batch. */
 static void see_what_holds_still(struct check *c, const struct head *l)
 {
-    struct inspect_batch now = head_inspect_batch(l);
+    struct head_batch now = head_joiner_batch(l);
     struct seen_campaign *k, *tmp;
 
     *c->holding = 0;
@@ -231,17 +231,17 @@ static void check_fence(struct check *c, const struct head *l)
 {
     see_what_holds_still(c, l);
     c->holds_sum = c->growing_holds = c->changing_holds = 0;
-    resize_each_share(head_inspect_resize(l), on_hold, c);
-    c->fence = resize_fence_sum(head_inspect_resize(l));
+    resize_each_share(head_resize(l), on_hold, c);
+    c->fence = resize_fence_sum(head_resize(l));
     if (c->fence != c->holds_sum)
         check_fail(c, "fence-sum", "the fence is %u, the holds sum up to %u", c->fence,
                    c->holds_sum);
     if (c->changing_holds != c->changing)
         check_fail(c, "fence-sum", "%u campaigns change members, %u of them hold", c->changing,
                    c->changing_holds);
-    if (c->growing_holds != (resize_growing(head_inspect_resize(l)) ? 1 : 0))
+    if (c->growing_holds != (resize_growing(head_resize(l)) ? 1 : 0))
         check_fail(c, "fence-sum", "%u holds of grows, one is %srunning", c->growing_holds,
-                   resize_growing(head_inspect_resize(l)) ? "" : "not ");
+                   resize_growing(head_resize(l)) ? "" : "not ");
 }
 
 /* --- jobs */
@@ -362,7 +362,7 @@ static void on_job(void *arg, const struct job_look *x)
 static void check_cpus(struct check *c, const struct head *l, uint32_t vpid)
 {
     uint32_t n;
-    const uint16_t *load = head_inspect_load(l, vpid, &n);
+    const uint16_t *load = head_cpu_load(l, vpid, &n);
 
     for (uint32_t i = 0; i < n && i < SIM_SLOTS_MAX; i++) {
         uint32_t now = load ? load[i] : 0;
@@ -417,7 +417,7 @@ void check_head(struct check *c, const struct core *core)
             check_event(c, e);
     }
     c->changing = 0;
-    resize_each_campaign(head_inspect_resize(l), on_campaign, c);
+    resize_each_campaign(head_resize(l), on_campaign, c);
     check_fence(c, l);
     memset(c->held, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->held);
     memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->used);
@@ -425,7 +425,7 @@ void check_head(struct check *c, const struct core *core)
     {
         j->seen = false;
     }
-    jobs_each(head_inspect_jobs(l), on_job, c);
+    jobs_each(head_jobs(l), on_job, c);
     HASH_ITER(hh, c->jobs, j, tmp)
     {
         if (j->seen)
@@ -461,6 +461,6 @@ void check_let_go(struct check *c, bool all)
     if (!head || sim_stopped(c->sim, 0))
         return;
     core_time(head, sim_now(c->sim), sim_now(c->sim));
-    jobs_each(head_inspect_jobs(core_inspect_head(head)), let_go, &x);
+    jobs_each(head_jobs(core_inspect_head(head)), let_go, &x);
     sim_drain(c->sim, 0);
 }

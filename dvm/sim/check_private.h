@@ -117,7 +117,7 @@ struct check {
     bool lost_now;     /* this event has declared a daemon lost */
     char holding[128]; /* raised the fence before this event and has not ended */
     uint32_t fence;
-    struct inspect_batch batch; /* of joiners, after the head's last event */
+    struct head_batch batch; /* of joiners, after the head's last event */
     uint32_t holds_sum;
     uint32_t growing_holds;
     uint32_t changing, changing_holds; /* campaigns */

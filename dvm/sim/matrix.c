@@ -35,9 +35,9 @@ struct script_seen script_look(const struct core *head)
 {
     struct script_seen x = {.phase = PHASE_NONE};
 
-    resize_each_campaign(head_inspect_resize(core_inspect_head(head)), see_campaign, &x);
-    jobs_each(head_inspect_jobs(core_inspect_head(head)), see_job, &x);
-    if (x.phase == PHASE_NONE && resize_growing(head_inspect_resize(core_inspect_head(head))))
+    resize_each_campaign(head_resize(core_inspect_head(head)), see_campaign, &x);
+    jobs_each(head_jobs(core_inspect_head(head)), see_job, &x);
+    if (x.phase == PHASE_NONE && resize_growing(head_resize(core_inspect_head(head))))
         x.phase = PHASE_GROWING;
     x.jobs[JOBS_NONE] = !x.jobs[JOBS_HELD] && !x.jobs[JOBS_QUEUED] && !x.jobs[JOBS_RUNNING];
     return x;

@@ -148,9 +148,9 @@ static void follow_failures(struct script *s)
         return;
     if (done_since(s, 8))
         s->replicas = ask_follow(s->sim, s->nodes, s->replicas, s->resting);
-    resize_each_campaign(head_inspect_resize(core_inspect_head(head)), see_failure, &any);
-    if (any && head_inspect_bound(core_inspect_head(head)) < s->replicas)
-        s->replicas = head_inspect_bound(core_inspect_head(head));
+    resize_each_campaign(head_resize(core_inspect_head(head)), see_failure, &any);
+    if (any && head_size_bound(core_inspect_head(head)) < s->replicas)
+        s->replicas = head_size_bound(core_inspect_head(head));
 }
 
 static bool rank_contributes(void *arg, uint64_t *timeout_ms)
@@ -612,8 +612,8 @@ static struct rest what_is_left(const struct script *s)
     struct rest r = {0, 0};
     const struct core *head = sim_core(s->sim, 0);
 
-    jobs_each(head_inspect_jobs(core_inspect_head(head)), rest_job, &r);
-    resize_each_campaign(head_inspect_resize(core_inspect_head(head)), rest_campaign, &r);
+    jobs_each(head_jobs(core_inspect_head(head)), rest_job, &r);
+    resize_each_campaign(head_resize(core_inspect_head(head)), rest_campaign, &r);
     return r;
 }
 

@@ -4,7 +4,7 @@
 #define DVM_CORE_CORE_INSPECT_H
 
 #include "dvm/protocol/core/core.h"
-#include "dvm/protocol/head/head_inspect.h"
+#include "dvm/protocol/head/head.h"
 #include "dvm/protocol/member/member.h"
 
 const struct members *core_inspect_members(const struct core *c);

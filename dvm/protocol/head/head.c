@@ -16,7 +16,6 @@
 #include "dvm/protocol/head/head.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/head/head_inspect.h"
 #include "dvm/protocol/head/members/liveness.h"
 #include "dvm/protocol/wire/exit_code.h"
 
@@ -509,30 +508,30 @@ void head_view(const struct head *h, struct api_dvm *out)
     resize_view(h->resize, out);
 }
 
-const struct jobs *head_inspect_jobs(const struct head *h)
+const struct jobs *head_jobs(const struct head *h)
 {
     return h->jobs;
 }
 
-const struct resize *head_inspect_resize(const struct head *h)
+const struct resize *head_resize(const struct head *h)
 {
     return h->resize;
 }
 
-struct inspect_batch head_inspect_batch(const struct head *h)
+struct head_batch head_joiner_batch(const struct head *h)
 {
-    struct inspect_batch b;
+    struct head_batch b;
 
     b.number = resize_batch(h->resize, &b.op);
     return b;
 }
 
-uint32_t head_inspect_bound(const struct head *h)
+uint32_t head_size_bound(const struct head *h)
 {
     return size_bound_now(h->bound);
 }
 
-const uint16_t *head_inspect_load(const struct head *h, uint32_t vpid, uint32_t *n)
+const uint16_t *head_cpu_load(const struct head *h, uint32_t vpid, uint32_t *n)
 {
     const struct topo *t = cpu_ledger_topo(h->ledger, vpid);
 

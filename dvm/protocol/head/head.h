@@ -8,6 +8,7 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "dvm/protocol/head/jobs/job.h"
+#include "dvm/protocol/head/resize/resize.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/rml/rml.h"
 #include "dvm/protocol/wire/out.h"
@@ -91,5 +92,22 @@ const struct api_event *head_event(const struct head *h, uint64_t number);
 uint64_t head_event_next(const struct head *h);
 
 struct jobs_stats head_job_stats(const struct head *h);
+
+/* --- a read-only look, for whoever checks invariants (dvm/sim) */
+
+/* For jobs_each(). */
+const struct jobs *head_jobs(const struct head *h);
+/* For resize_each_campaign() and its like. */
+const struct resize *head_resize(const struct head *h);
+/* The batch of joiners that is being wired: numbered from 1, and its broadcast (OP_NOT_STARTED: it
+ * waits for its turn). {0, 0}: there is none. */
+struct head_batch {
+    uint64_t number, op;
+};
+struct head_batch head_joiner_batch(const struct head *h);
+uint32_t head_size_bound(const struct head *h);
+/* Ranks that have each hardware thread of a daemon for their own; NULL: it has told none, or none
+ * was ever taken. */
+const uint16_t *head_cpu_load(const struct head *h, uint32_t vpid, uint32_t *n);
 
 #endif

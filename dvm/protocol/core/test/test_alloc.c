@@ -116,7 +116,7 @@ static const struct heard *answer(struct world *w, uint64_t req)
 
 static uint32_t bound(struct world *w)
 {
-    return head_inspect_bound(core_inspect_head(sim_core(w->sim, 0)));
+    return head_size_bound(core_inspect_head(sim_core(w->sim, 0)));
 }
 
 static struct api_requester requester(struct world *w, const char *id, enum api_phase *phase)

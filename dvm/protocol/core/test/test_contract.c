@@ -35,7 +35,7 @@ static void wait_wired(struct sim *s, uint32_t n)
 {
     dvm_wait_wired(s, n, 15000);
     sim_for(s, 100);
-    assert_int_equal(resize_fence_sum(head_inspect_resize(head(s))), 0);
+    assert_int_equal(resize_fence_sum(head_resize(head(s))), 0);
 }
 
 static uint32_t slots_used(struct sim *s)
@@ -65,7 +65,7 @@ static struct job_look job_of(struct sim *s, size_t index)
 {
     struct wanted w = {.nspace = sim_job(s, index)->nspace};
 
-    jobs_each(head_inspect_jobs(head(s)), on_job, &w);
+    jobs_each(head_jobs(head(s)), on_job, &w);
     return w.found;
 }
 
@@ -172,7 +172,7 @@ static void wait_job(struct sim *s, size_t job, int code)
 
 static bool fence_up(struct sim *s, void *arg)
 {
-    return resize_fence_sum(head_inspect_resize(head(s))) > 0;
+    return resize_fence_sum(head_resize(head(s))) > 0;
 }
 
 static bool goes_on(struct sim *s, void *job)
@@ -349,8 +349,8 @@ static void c4_a_grow_does_not_hold_at_the_launch_boundary(void **state)
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     sim_stop(s, 2, false);
     assert_true(sim_until(s, is_sent, &job, 5000));
-    assert_true(resize_growing(head_inspect_resize(head(s))));
-    assert_true(resize_fence_sum(head_inspect_resize(head(s))) > 0);
+    assert_true(resize_growing(head_resize(head(s))));
+    assert_true(resize_fence_sum(head_resize(head(s))) > 0);
     wait_job(s, job, 0);
     sim_destroy(s);
 }
@@ -368,14 +368,14 @@ static void c5_a_held_job_goes_on_when_the_last_campaign_has_ended_and_not_befor
     put(s, "b", 2, 3, 3, NULL);
     job = sim_submit(s, 0, 1, 10, 0);
     sim_for(s, 100);
-    assert_int_equal(resize_fence_sum(head_inspect_resize(head(s))), 2);
+    assert_int_equal(resize_fence_sum(head_resize(head(s))), 2);
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     sim_stop(s, 1, false);
     assert_true(sim_until(s, goes_on, &job, 5000));
     assert_true(phase_of(s, "a", &a) && phase_of(s, "b", &b));
     assert_int_equal(a, API_PHASE_COMPLETE);
     assert_int_equal(b, API_PHASE_COMPLETE);
-    assert_int_equal(resize_fence_sum(head_inspect_resize(head(s))), 0);
+    assert_int_equal(resize_fence_sum(head_resize(head(s))), 0);
     wait_job(s, job, 0);
     sim_destroy(s);
 }
@@ -428,7 +428,7 @@ static void c6_a_target_that_crashes_is_out_like_one_that_leaves(void **state)
     sim_for(s, 3000);
     assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
-    assert_int_equal(resize_fence_sum(head_inspect_resize(head(s))), 0);
+    assert_int_equal(resize_fence_sum(head_resize(head(s))), 0);
     sim_destroy(s);
 }
 
@@ -463,7 +463,7 @@ static void c7_a_shrink_that_removes_nobody_is_complete_at_once_without_an_event
     before = core_event_next(sim_core(s, 0));
     assert_int_equal(put(s, "c", 1, 3, 4, &phase), 0);
     assert_int_equal(phase, API_PHASE_COMPLETE);
-    assert_int_equal(resize_fence_sum(head_inspect_resize(head(s))), 0);
+    assert_int_equal(resize_fence_sum(head_resize(head(s))), 0);
     sim_for(s, 1000);
     assert_int_equal(core_event_next(sim_core(s, 0)), before);
     sim_destroy(s);
@@ -506,7 +506,7 @@ static void c9_a_shrink_turned_back_midway_and_a_grow_meanwhile_leave_nothing_be
     wait_job(s, sim_submit(s, 0, 5, 10, 0), 0);
     sim_for(s, 1000);
     assert_int_equal(slots_used(s), 0);
-    assert_int_equal(resize_fence_sum(head_inspect_resize(head(s))), 0);
+    assert_int_equal(resize_fence_sum(head_resize(head(s))), 0);
     sim_destroy(s);
 }
 
@@ -563,7 +563,7 @@ static void c11_the_loss_of_a_bystander_neither_ends_nor_releases_a_held_job(voi
     assert_true(phase_of(s, "c", &phase));
     assert_int_equal(phase, API_PHASE_REMOVING);
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
-    assert_int_equal(resize_fence_sum(head_inspect_resize(head(s))), 1);
+    assert_int_equal(resize_fence_sum(head_resize(head(s))), 1);
     sim_stop(s, 1, false);
     wait_job(s, job, 0);
     assert_int_equal(core_stats(sim_core(s, 0)).remapped, 1);

@@ -42,8 +42,7 @@ static void end(struct world *w)
         check_rest(w->check);
     if (*check_failed(w->check))
         fail_msg("%s: %s", check_failed(w->check), check_text(w->check));
-    assert_int_equal(resize_fence_sum(head_inspect_resize(core_inspect_head(sim_core(w->sim, 0)))),
-                     0);
+    assert_int_equal(resize_fence_sum(head_resize(core_inspect_head(sim_core(w->sim, 0)))), 0);
     sim_destroy(w->sim);
     check_destroy(w->check);
 }
@@ -62,12 +61,12 @@ static bool live(struct world *w, uint32_t vpid)
 
 static uint32_t bound(struct world *w)
 {
-    return head_inspect_bound(core_inspect_head(sim_core(w->sim, 0)));
+    return head_size_bound(core_inspect_head(sim_core(w->sim, 0)));
 }
 
 static uint32_t fence(struct world *w)
 {
-    return resize_fence_sum(head_inspect_resize(core_inspect_head(sim_core(w->sim, 0))));
+    return resize_fence_sum(head_resize(core_inspect_head(sim_core(w->sim, 0))));
 }
 
 /* The targets are first..last. Returns the phase of the answer; -1: refused. */
