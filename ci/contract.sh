@@ -69,7 +69,7 @@ check_listed() {
     local test mutant
     while read -r test; do
         grep -qE " $test( |\$)" "$TABLE" || refuse "$test is not in $TABLE"
-    done < <(sed -nE 's/^static void (c[0-9]+_[a-z0-9_]+)\(void \*\*[a-z]+\)$/\1/p' $(find dvm -path "*/test/test_*.c"))
+    done < <(find dvm -path "*/test/test_*.c" -exec sed -nE 's/^static void (c[0-9]+_[a-z0-9_]+)\(void \*\*[a-z]+\)$/\1/p' {} +)
     while read -r mutant; do
         grep -qE " $mutant( |\$)" "$TABLE" || grep -q "{\"$mutant\", " dvm/sim/test/mutants.c ||
             refuse "nothing is known to notice the mutant $mutant"

@@ -24,6 +24,8 @@ struct sim *dvm_boot(const struct dvm_shape *d)
                          .trace = getenv("SIM_TRACE") != NULL};
     struct sim *s = sim_create(&o);
 
+    if (d->hooks)
+        sim_watch(s, d->hooks);
     for (uint32_t v = 0; v <= d->started; v++)
         sim_start(s, v);
     return s;
@@ -61,7 +63,67 @@ size_t dvm_events(struct sim *s, enum api_event_type type)
     return n;
 }
 
+static bool find_phase(struct sim *s, const char *id, enum api_phase *phase)
+{
+    struct api_campaign c;
+    const char *reason;
+
+    if (core_campaign_get(sim_core(s, 0), id, &c, &reason, NULL) < 0)
+        return false;
+    *phase = c.phase;
+    api_campaign_free(&c);
+    return true;
+}
+
+enum api_phase dvm_phase(struct sim *s, const char *id)
+{
+    enum api_phase phase = API_PHASE_DRAINING;
+
+    assert_true(find_phase(s, id, &phase));
+    return phase;
+}
+
+bool dvm_complete(struct sim *s, void *arg)
+{
+    enum api_phase phase;
+
+    return find_phase(s, arg, &phase) && phase == API_PHASE_COMPLETE;
+}
+
+void dvm_wait_complete(struct sim *s, const char *id, uint64_t within_ms)
+{
+    assert_true(sim_until(s, dvm_complete, (void *)id, within_ms));
+}
+
+uint32_t dvm_bound(struct sim *s)
+{
+    struct api_dvm d;
+    const char *reason;
+    uint32_t n;
+
+    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
+    n = d.size_members;
+    api_dvm_free(&d);
+    return n;
+}
+
+void dvm_put_size(struct sim *s, uint64_t sequence, uint32_t members)
+{
+    struct api_size in = {.sequence = sequence, .members = members};
+    struct api_size out;
+    const char *reason;
+
+    assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, NULL), 0);
+    sim_drain(s, 0);
+}
+
 bool dvm_job_over(struct sim *s, void *arg)
 {
     return sim_job(s, *(size_t *)arg)->done;
+}
+
+void dvm_wait_job(struct sim *s, size_t job, int code)
+{
+    assert_true(sim_until(s, dvm_job_over, &job, 60000));
+    assert_int_equal(sim_job(s, job)->exit_code, code);
 }

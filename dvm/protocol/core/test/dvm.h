@@ -15,6 +15,7 @@ struct dvm_shape {
     uint32_t slots;
     uint64_t delay_ms; /* 0: 3 */
     size_t backlog_max;
+    const struct sim_hooks *hooks; /* NULL: nobody watches; copied */
 };
 
 /* SIM_TRACE in the environment prints every frame. */
@@ -23,7 +24,15 @@ size_t dvm_in_state(struct sim *s, enum member_state state); /* members, as the 
 /* Fails the test if there are not n of them wired within the time. */
 void dvm_wait_wired(struct sim *s, size_t n, uint64_t within_ms);
 size_t dvm_events(struct sim *s, enum api_event_type type);
-/* True once the job that *arg is the index of has ended, for its submitter. */
+/* Fails the test if the head does not know the campaign. */
+enum api_phase dvm_phase(struct sim *s, const char *id);
+/* For sim_until(): the campaign of the id *arg is known, and complete. */
+bool dvm_complete(struct sim *s, void *arg);
+void dvm_wait_complete(struct sim *s, const char *id, uint64_t within_ms);
+uint32_t dvm_bound(struct sim *s); /* the head's present size in members */
+void dvm_put_size(struct sim *s, uint64_t sequence, uint32_t members);
+/* For sim_until(): the job that *arg is the index of has ended, for its submitter. */
 bool dvm_job_over(struct sim *s, void *arg);
+void dvm_wait_job(struct sim *s, size_t job, int code); /* within a minute of simulated time */
 
 #endif

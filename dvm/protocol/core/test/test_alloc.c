@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/core/test/dvm.h"
 #include "dvm/sim/check.h"
-#include "dvm/sim/sim.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,20 +67,15 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 /* The head and members 1..size, of `nodes` that there may be. */
 static struct world *boot(uint32_t nodes, uint32_t size)
 {
-    struct sim_opts o = {.nodes = nodes,
-                         .radix = 2,
-                         .slots = 2,
-                         .size = size,
-                         .seed = 5,
-                         .delay_ms = 5,
-                         .trace = getenv("SIM_TRACE") != NULL};
-    struct world *w = xcalloc(1, sizeof *w);
-    struct sim_hooks h = {.arg = w, .action = on_action};
+    struct world *w = xcalloc(1, sizeof(*w));
+    const struct sim_hooks h = {.arg = w, .action = on_action};
 
-    w->sim = sim_create(&o);
-    sim_watch(w->sim, &h);
-    for (uint32_t v = 0; v <= size; v++)
-        sim_start(w->sim, v);
+    w->sim = dvm_boot(&(struct dvm_shape){.members = size,
+                                          .started = size,
+                                          .more = nodes - size - 1,
+                                          .slots = 2,
+                                          .delay_ms = 5,
+                                          .hooks = &h});
     sim_for(w->sim, 2000);
     return w;
 }
@@ -112,11 +107,6 @@ static const struct heard *answer(struct world *w, uint64_t req)
     sim_for(w->sim, 200);
     assert_int_equal(w->answered[req], 1);
     return &w->answers[req];
-}
-
-static uint32_t bound(struct world *w)
-{
-    return head_size_bound(core_inspect_head(sim_core(w->sim, 0)));
 }
 
 static struct api_requester requester(struct world *w, const char *id, enum api_phase *phase)
@@ -161,7 +151,7 @@ static void assert_refused(struct world *w, uint32_t vpid, struct alloc_ask a,
     assert_int_equal(h->status, status);
     assert_string_equal(h->id, "");
     assert_int_equal(core_event_next(sim_core(w->sim, 0)), events);
-    assert_int_equal(bound(w), 4);
+    assert_int_equal(dvm_bound(w->sim), 4);
 }
 
 static void c12_a_refused_request_changes_nothing_and_no_end_follows(void **arg)
@@ -224,9 +214,9 @@ static void c12_applications_stay_within_the_limits_of_the_size_message(void **a
     assert_refused(w, 1, named, ALLOC_NOT_ALLOWED);
     assert_int_equal(answer(w, ask(w, 1, release(2)))->status, ALLOC_OK);
     sim_for(w->sim, 20000);
-    assert_int_equal(bound(w), 2);
+    assert_int_equal(dvm_bound(w->sim), 2);
     assert_int_equal(answer(w, ask(w, 1, extend(4, 60)))->status, ALLOC_OK);
-    assert_int_equal(bound(w), 6);
+    assert_int_equal(dvm_bound(w->sim), 6);
     put_size(w, (struct api_size){1003, 6, {false, 0, 0}});
     assert_int_equal(answer(w, ask(w, 1, extend(2, 60)))->status, ALLOC_OK);
     end(w);
@@ -287,7 +277,7 @@ static void c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is(
     assert_string_equal(w->ends[0].id, h->id);
     assert_string_equal(w->ends[0].own, "mine");
     assert_end(w, h->id, API_PHASE_COMPLETE, API_TOLD_EVENT);
-    assert_int_equal(bound(w), 4);
+    assert_int_equal(dvm_bound(w->sim), 4);
     end(w);
 }
 
@@ -296,7 +286,7 @@ static void c13_an_extension_is_all_or_nothing_and_its_asker_is_told_which(void 
     struct world *w = boot(9, 4);
     const struct heard *h = answer(w, ask(w, 2, extend(2, 60)));
 
-    assert_int_equal(bound(w), 6);
+    assert_int_equal(dvm_bound(w->sim), 6);
     sim_start(w->sim, 6);
     sim_for(w->sim, 2000);
     assert_int_equal(w->nends, 0);
@@ -311,7 +301,7 @@ static void c13_an_extension_is_all_or_nothing_and_its_asker_is_told_which(void 
     assert_int_equal(w->nends, 2);
     assert_int_equal(w->ends[1].status, ALLOC_TIMEOUT);
     assert_non_null(strstr(w->ends[1].cause, "deadline of 3 s"));
-    assert_int_equal(bound(w), 6);
+    assert_int_equal(dvm_bound(w->sim), 6);
     end(w);
 }
 
@@ -398,7 +388,7 @@ c12_the_same_request_again_is_the_same_one_and_another_by_its_name_is_refused(vo
     copy(id, answer(w, ask(w, 2, a))->id);
     assert_string_equal(answer(w, ask(w, 2, a))->id, id);
     assert_int_equal(answer(w, ask(w, 2, other))->status, ALLOC_EXISTS);
-    assert_int_equal(bound(w), 5);
+    assert_int_equal(dvm_bound(w->sim), 5);
     sim_for(w->sim, 5000);
     assert_int_equal(w->nends, 1);
     assert_int_equal(answer(w, ask(w, 2, a))->status, ALLOC_FAILED);
@@ -434,10 +424,10 @@ static void c12_what_was_asked_for_can_be_cancelled_by_its_own_job_only(void **a
     cancel.id = id;
     cancel.nspace = "stranger";
     assert_int_equal(answer(w, ask(w, 3, cancel))->status, ALLOC_NOT_ALLOWED);
-    assert_int_equal(bound(w), 5);
+    assert_int_equal(dvm_bound(w->sim), 5);
     cancel.nspace = "tool";
     assert_int_equal(answer(w, ask(w, 3, cancel))->phase, API_PHASE_CANCELLED);
-    assert_int_equal(bound(w), 4);
+    assert_int_equal(dvm_bound(w->sim), 4);
     assert_int_equal(w->nends, 1);
     assert_int_equal(w->ends[0].status, ALLOC_CANCELLED);
     assert_int_equal(w->ends[0].vpid, 2);
@@ -458,7 +448,7 @@ static void a_campaign_of_the_operator_is_not_an_application_s_to_cancel(void **
     api_campaign_free(&out);
     sim_drain(w->sim, 0);
     assert_int_equal(answer(w, ask(w, 3, cancel))->status, ALLOC_NOT_ALLOWED);
-    assert_int_equal(bound(w), 5);
+    assert_int_equal(dvm_bound(w->sim), 5);
     end(w);
 }
 
@@ -477,7 +467,7 @@ static void a_release_of_the_highest_names_those_who_could_come_above_them_too(v
     assert_int_equal(c.targets[0], 5);
     assert_int_equal(c.targets[1], 6);
     api_campaign_free(&c);
-    assert_int_equal(bound(w), 4);
+    assert_int_equal(dvm_bound(w->sim), 4);
     end(w);
 }
 

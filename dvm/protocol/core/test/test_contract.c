@@ -113,63 +113,6 @@ static int put(struct sim *s, const char *id, uint64_t sequence, uint32_t from, 
     return 0;
 }
 
-static bool phase_of(struct sim *s, const char *id, enum api_phase *phase)
-{
-    struct api_campaign c;
-    const char *reason;
-
-    if (core_campaign_get(sim_core(s, 0), id, &c, &reason, NULL) < 0)
-        return false;
-    *phase = c.phase;
-    api_campaign_free(&c);
-    return true;
-}
-
-static bool is_complete(struct sim *s, void *id)
-{
-    enum api_phase p = API_PHASE_DRAINING;
-
-    return phase_of(s, id, &p) && p == API_PHASE_COMPLETE;
-}
-
-static void wait_complete(struct sim *s, const char *id)
-{
-    assert_true(sim_until(s, is_complete, (void *)id, 30000));
-}
-
-static uint32_t bound_of(struct sim *s)
-{
-    struct api_dvm d;
-    const char *reason;
-    uint32_t n;
-
-    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
-    n = d.size_members;
-    api_dvm_free(&d);
-    return n;
-}
-
-static void size(struct sim *s, uint64_t sequence, uint32_t members)
-{
-    struct api_size in = {.sequence = sequence, .members = members};
-    struct api_size out;
-    const char *reason;
-
-    assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, NULL), 0);
-    sim_drain(s, 0);
-}
-
-static bool over(struct sim *s, void *arg)
-{
-    return sim_job(s, *(size_t *)arg)->done;
-}
-
-static void wait_job(struct sim *s, size_t job, int code)
-{
-    assert_true(sim_until(s, over, &job, 60000));
-    assert_int_equal(sim_job(s, job)->exit_code, code);
-}
-
 static bool fence_up(struct sim *s, void *arg)
 {
     return resize_fence_sum(head_resize(head(s))) > 0;
@@ -204,8 +147,8 @@ static void c1_a_job_that_a_resize_catches_is_held_and_launched_on_the_new_membe
     size_t job = mapped_to_a_leaving_one(s);
 
     assert_string_equal(sim_job(s, job)->state, "WAITING_FOR_DAEMONS");
-    wait_complete(s, "c");
-    wait_job(s, job, 0);
+    dvm_wait_complete(s, "c", 30000);
+    dvm_wait_job(s, job, 0);
     assert_true(core_stats(sim_core(s, 0)).remapped >= 1);
     sim_destroy(s);
 }
@@ -224,8 +167,8 @@ static void c2_nothing_maps_to_a_daemon_that_a_shrink_names(void **state)
     sim_for(s, 200);
     assert_int_equal(sim_ranks(s, 3), 1);
     assert_false(sim_job(s, b)->done);
-    wait_job(s, a, 0);
-    wait_job(s, b, 0);
+    dvm_wait_job(s, a, 0);
+    dvm_wait_job(s, b, 0);
     sim_destroy(s);
 }
 
@@ -240,7 +183,7 @@ static void c2_nothing_maps_to_a_daemon_that_is_not_wired_yet(void **state)
     assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 1);
     job = sim_submit(s, 0, 2, 10, 0);
     assert_false(job_of(s, job).mapped);
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     assert_int_equal(core_stats(sim_core(s, 0)).held_map, 1);
     sim_destroy(s);
 }
@@ -269,8 +212,8 @@ static void c3_no_launch_data_goes_to_a_leaving_daemon_and_its_job_is_mapped_ane
 
     sim_watch(s, &h);
     job = mapped_to_a_leaving_one(s);
-    wait_complete(s, "c");
-    wait_job(s, job, 0);
+    dvm_wait_complete(s, "c", 30000);
+    dvm_wait_job(s, job, 0);
     assert_int_equal(sent.n, 0);
     sim_destroy(s);
 }
@@ -286,7 +229,7 @@ static void c3_a_job_that_is_mapped_on_survivors_only_launches_as_it_was_mapped(
     put(s, "c", 1, 4, 4, NULL);
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     assert_true(job_of(s, job).mapped);
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     assert_int_equal(core_stats(sim_core(s, 0)).remapped, 0);
     sim_destroy(s);
 }
@@ -301,12 +244,12 @@ static void c4_a_grow_and_a_shrink_hold_at_the_map_boundary(void **state)
     assert_true(sim_until(s, fence_up, NULL, 1000));
     a = sim_submit(s, 0, 1, 10, 0);
     assert_int_equal(job_of(s, a).state, JOB_WAITING_FOR_DAEMONS);
-    wait_job(s, a, 0);
+    dvm_wait_job(s, a, 0);
     wait_wired(s, 3);
     put(s, "c", 1, 3, 3, NULL);
     b = sim_submit(s, 0, 1, 10, 0);
     assert_int_equal(job_of(s, b).state, JOB_WAITING_FOR_DAEMONS);
-    wait_job(s, b, 0);
+    dvm_wait_job(s, b, 0);
     assert_int_equal(core_stats(sim_core(s, 0)).held_map, 2);
     sim_destroy(s);
 }
@@ -321,7 +264,7 @@ static void c4_a_shrink_holds_at_the_launch_boundary(void **state)
     put(s, "c", 1, 4, 4, NULL);
     assert_int_equal(core_stats(sim_core(s, 0)).held_launch, 1);
     assert_false(job_of(s, job).sent);
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     sim_destroy(s);
 }
 
@@ -351,7 +294,7 @@ static void c4_a_grow_does_not_hold_at_the_launch_boundary(void **state)
     assert_true(sim_until(s, is_sent, &job, 5000));
     assert_true(resize_growing(head_resize(head(s))));
     assert_true(resize_fence_sum(head_resize(head(s))) > 0);
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     sim_destroy(s);
 }
 
@@ -372,11 +315,12 @@ static void c5_a_held_job_goes_on_when_the_last_campaign_has_ended_and_not_befor
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     sim_stop(s, 1, false);
     assert_true(sim_until(s, goes_on, &job, 5000));
-    assert_true(phase_of(s, "a", &a) && phase_of(s, "b", &b));
+    a = dvm_phase(s, "a");
+    b = dvm_phase(s, "b");
     assert_int_equal(a, API_PHASE_COMPLETE);
     assert_int_equal(b, API_PHASE_COMPLETE);
     assert_int_equal(resize_fence_sum(head_resize(head(s))), 0);
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     sim_destroy(s);
 }
 
@@ -390,7 +334,7 @@ static void c6_a_shrink_takes_all_its_targets_out_once_and_in_one_batch(void **s
     wait_wired(s, 8);
     version = core_stats(sim_core(s, 0)).version;
     put(s, "c", 1, 4, 8, NULL);
-    wait_complete(s, "c");
+    dvm_wait_complete(s, "c", 30000);
     sim_for(s, 3000);
     assert_int_equal(core_stats(sim_core(s, 0)).version, version + 1);
     for (uint32_t v = 0; v <= 3; v++)
@@ -409,7 +353,7 @@ static void c6_the_targets_of_a_shrink_have_left_soon(void **state)
 
     wait_wired(s, 8);
     put(s, "c", 1, 4, 8, NULL);
-    wait_complete(s, "c");
+    dvm_wait_complete(s, "c", 30000);
     sim_for(s, 200);
     for (uint32_t v = 4; v <= 8; v++)
         assert_true(sim_parked(s, v));
@@ -424,7 +368,7 @@ static void c6_a_target_that_crashes_is_out_like_one_that_leaves(void **state)
     wait_wired(s, 4);
     put(s, "c", 1, 3, 4, NULL);
     sim_crash(s, 4);
-    wait_complete(s, "c");
+    dvm_wait_complete(s, "c", 30000);
     sim_for(s, 3000);
     assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
@@ -479,9 +423,9 @@ static void c9_shrinks_that_share_a_target_both_end(void **state)
     sim_for(s, 50);
     put(s, "a", 1, 4, 4, NULL);
     put(s, "b", 2, 3, 4, NULL);
-    wait_job(s, job, 0);
-    wait_complete(s, "a");
-    wait_complete(s, "b");
+    dvm_wait_job(s, job, 0);
+    dvm_wait_complete(s, "a", 30000);
+    dvm_wait_complete(s, "b", 30000);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
     sim_destroy(s);
 }
@@ -502,8 +446,8 @@ static void c9_a_shrink_turned_back_midway_and_a_grow_meanwhile_leave_nothing_be
     api_campaign_free(&c);
     sim_drain(s, 0);
     wait_wired(s, 5);
-    wait_job(s, job, 0);
-    wait_job(s, sim_submit(s, 0, 5, 10, 0), 0);
+    dvm_wait_job(s, job, 0);
+    dvm_wait_job(s, sim_submit(s, 0, 5, 10, 0), 0);
     sim_for(s, 1000);
     assert_int_equal(slots_used(s), 0);
     assert_int_equal(resize_fence_sum(head_resize(head(s))), 0);
@@ -515,10 +459,10 @@ static void c9_jobs_that_resizes_catch_leave_no_slot_behind(void **state)
     struct sim *s = boot(4, 4, 1);
     size_t job = mapped_to_a_leaving_one(s);
 
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     sim_for(s, 1000);
     assert_int_equal(slots_used(s), 0);
-    wait_job(s, sim_submit(s, 0, 3, 10, 0), 0);
+    dvm_wait_job(s, sim_submit(s, 0, 3, 10, 0), 0);
     sim_destroy(s);
 }
 
@@ -533,14 +477,14 @@ static void c10_the_vpids_of_a_shrink_can_be_grown_again_at_once_at_any_depth(vo
 
         snprintf(id, sizeof id, "c%u", i);
         assert_int_equal(put(s, id, i, first, 7, NULL), 0);
-        wait_complete(s, id);
-        size(s, i, 7);
+        dvm_wait_complete(s, id, 30000);
+        dvm_put_size(s, i, 7);
         for (uint32_t v = first; v <= 7; v++) {
             sim_crash(s, v);
             sim_start(s, v);
         }
         wait_wired(s, 7);
-        wait_job(s, sim_submit(s, 0, 7, 5, 0), 0);
+        dvm_wait_job(s, sim_submit(s, 0, 7, 5, 0), 0);
     }
     sim_destroy(s);
 }
@@ -560,12 +504,12 @@ static void c11_the_loss_of_a_bystander_neither_ends_nor_releases_a_held_job(voi
     sim_crash(s, 2);
     while (dvm_events(s, API_EVENT_DAEMON_LOST) == 0)
         sim_for(s, 1);
-    assert_true(phase_of(s, "c", &phase));
+    phase = dvm_phase(s, "c");
     assert_int_equal(phase, API_PHASE_REMOVING);
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     assert_int_equal(resize_fence_sum(head_resize(head(s))), 1);
     sim_stop(s, 1, false);
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     assert_int_equal(core_stats(sim_core(s, 0)).remapped, 1);
     sim_destroy(s);
 }
@@ -583,7 +527,7 @@ static void c12_a_rejected_request_changes_nothing_and_yields_no_event(void **st
     assert_int_equal(put(s, "middle", 5, 2, 2, NULL), -1);
     sim_for(s, 100);
     assert_int_equal(core_event_next(sim_core(s, 0)), before);
-    assert_int_equal(bound_of(s), 4);
+    assert_int_equal(dvm_bound(s), 4);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
     assert_int_equal(put(s, "c", 1, 4, 4, NULL), 0); /* nor the sequence */
     sim_destroy(s);
@@ -597,7 +541,7 @@ static void c12_what_was_accepted_can_be_asked_for_after_its_end(void **state)
     wait_wired(s, 3);
     put(s, "c", 1, 3, 3, NULL);
     sim_for(s, 5000);
-    assert_true(phase_of(s, "c", &phase));
+    phase = dvm_phase(s, "c");
     assert_int_equal(phase, API_PHASE_COMPLETE);
     sim_destroy(s);
 }
@@ -608,7 +552,7 @@ static void c13_a_campaign_with_a_requester_ends_with_exactly_one_event(void **s
 
     wait_wired(s, 4);
     put(s, "c", 1, 3, 4, NULL);
-    wait_complete(s, "c");
+    dvm_wait_complete(s, "c", 30000);
     sim_for(s, 3000);
     assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
     assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_CANCELLED), 0);
@@ -635,7 +579,7 @@ static void c14_the_nodes_are_offered_before_the_end_is_told(void **state)
 
     wait_wired(s, 3);
     put(s, "c", 1, 3, 3, NULL);
-    wait_complete(s, "c");
+    dvm_wait_complete(s, "c", 30000);
     assert_true(event_number(s, API_EVENT_NODES_OFFERED) > 0);
     assert_true(event_number(s, API_EVENT_NODES_OFFERED) <
                 event_number(s, API_EVENT_CAMPAIGN_COMPLETE));
@@ -655,9 +599,9 @@ static void c14_a_node_is_offered_once_however_many_shrinks_name_it(void **state
     put(s, "a", 1, 4, 4, NULL);
     put(s, "b", 2, 3, 4, NULL);
     put(s, "c", 3, 3, 4, NULL);
-    wait_complete(s, "a");
-    wait_complete(s, "b");
-    wait_complete(s, "c");
+    dvm_wait_complete(s, "a", 30000);
+    dvm_wait_complete(s, "b", 30000);
+    dvm_wait_complete(s, "c", 30000);
     assert_int_equal(dvm_events(s, API_EVENT_NODES_OFFERED), 2);
     for (last = core_event_next(sim_core(s, 0)) - 1;; last--) {
         e = core_event(sim_core(s, 0), last);
@@ -690,8 +634,8 @@ static void c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event(void
     assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &c, &reason, NULL), 0);
     api_campaign_free(&c);
     sim_drain(s, 0);
-    wait_complete(s, "c");
-    wait_job(s, job, 122);
+    dvm_wait_complete(s, "c", 30000);
+    dvm_wait_job(s, job, 122);
     end = core_event(sim_core(s, 0), event_number(s, API_EVENT_CAMPAIGN_COMPLETE));
     assert_int_equal(core_campaign_get(sim_core(s, 0), "c", &c, &reason, NULL), 0);
     for (int i = 0; i < 2; i++) {
@@ -721,11 +665,11 @@ static void c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point(v
     assert_int_equal(put(s, "c", 1, 3, 4, NULL), 0);
     assert_int_equal(put(s, "c", 1, 3, 4, &phase), 0);
     assert_int_equal(phase, API_PHASE_DRAINING);
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     assert_true(sim_until(s, fence_up, NULL, 5000));
     assert_int_equal(put(s, "c", 1, 3, 4, &phase), 0);
     assert_int_equal(phase, API_PHASE_REMOVING);
-    wait_complete(s, "c");
+    dvm_wait_complete(s, "c", 30000);
     assert_int_equal(put(s, "c", 1, 3, 4, &phase), 0);
     assert_int_equal(phase, API_PHASE_COMPLETE);
     sim_for(s, 3000);
@@ -746,7 +690,7 @@ static void c20_new_members_join_the_pool_that_a_plain_job_maps_to(void **state)
     job = sim_submit(s, 0, 7, 10, 0);
     assert_true(job_maps_to(s, job, 6));
     assert_true(job_maps_to(s, job, 7));
-    wait_job(s, job, 0);
+    dvm_wait_job(s, job, 0);
     sim_destroy(s);
 }
 

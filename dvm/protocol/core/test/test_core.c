@@ -27,12 +27,6 @@ static void wait_wired(struct sim *s, size_t n)
     dvm_wait_wired(s, n, 4000); /* sooner than any heartbeat could help */
 }
 
-static void wait_job(struct sim *s, size_t job, int code)
-{
-    assert_true(sim_until(s, dvm_job_over, &job, 60000));
-    assert_int_equal(sim_job(s, job)->exit_code, code);
-}
-
 static int put(struct sim *s, const char *id, uint64_t seq, const uint32_t *targets, size_t n,
                enum api_drain_mode mode, enum api_phase *phase, struct err *err)
 {
@@ -55,33 +49,6 @@ static int put(struct sim *s, const char *id, uint64_t seq, const uint32_t *targ
     return 0;
 }
 
-static enum api_phase phase_of(struct sim *s, const char *id)
-{
-    struct api_campaign c;
-    const char *reason;
-    enum api_phase p;
-
-    assert_int_equal(core_campaign_get(sim_core(s, 0), id, &c, &reason, NULL), 0);
-    p = c.phase;
-    api_campaign_free(&c);
-    return p;
-}
-
-static bool complete(struct sim *s, void *arg)
-{
-    return phase_of(s, arg) == API_PHASE_COMPLETE;
-}
-
-static void size(struct sim *s, uint64_t seq, uint32_t members)
-{
-    struct api_size in = {.sequence = seq, .members = members};
-    struct api_size out;
-    const char *reason;
-
-    assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, NULL), 0);
-    sim_drain(s, 0);
-}
-
 static void members_join_at_any_radix_and_a_job_spans_them(void **state)
 {
     static const uint32_t radixes[] = {2, 3, 64};
@@ -90,8 +57,8 @@ static void members_join_at_any_radix_and_a_job_spans_them(void **state)
         struct sim *s = boot(9, radixes[r], 1);
 
         wait_wired(s, 9);
-        wait_job(s, sim_submit(s, 0, 9, 5, 0), 0);
-        wait_job(s, sim_submit(s, 7, 9, 5, 0), 0);
+        dvm_wait_job(s, sim_submit(s, 0, 9, 5, 0), 0);
+        dvm_wait_job(s, sim_submit(s, 7, 9, 5, 0), 0);
         sim_destroy(s);
     }
 }
@@ -125,7 +92,7 @@ static void a_failing_rank_gives_its_code_and_ends_the_others(void **state)
     struct sim *s = boot(3, 2, 1);
 
     wait_wired(s, 3);
-    wait_job(s, sim_submit(s, 2, 3, 10, 7), 7);
+    dvm_wait_job(s, sim_submit(s, 2, 3, 10, 7), 7);
     for (uint32_t v = 1; v <= 3; v++)
         assert_int_equal(sim_ranks(s, v), 0);
     sim_destroy(s);
@@ -138,7 +105,7 @@ static void a_job_that_never_fits_fails_at_once_with_the_numbers(void **state)
 
     wait_wired(s, 2);
     j = sim_submit(s, 0, 5, 10, 0);
-    wait_job(s, j, 125);
+    dvm_wait_job(s, j, 125);
     assert_non_null(strstr(sim_job(s, j)->text, "5 ranks"));
     sim_destroy(s);
 }
@@ -148,7 +115,7 @@ static void a_job_that_came_before_any_member_is_judged_when_there_are_some(void
     struct sim *s = boot(2, 2, 2);
     size_t j = sim_submit(s, 0, 5, 10, 0);
 
-    wait_job(s, j, 125);
+    dvm_wait_job(s, j, 125);
     sim_destroy(s);
 }
 
@@ -162,8 +129,8 @@ static void a_job_that_fits_waits_for_its_slots(void **state)
     b = sim_submit(s, 1, 2, 5, 0);
     sim_for(s, 200);
     assert_false(sim_job(s, b)->done);
-    wait_job(s, a, 0);
-    wait_job(s, b, 0);
+    dvm_wait_job(s, a, 0);
+    dvm_wait_job(s, b, 0);
     sim_destroy(s);
 }
 
@@ -189,7 +156,7 @@ static void a_shrink_removes_a_whole_branch_in_one_repair_with_one_event(void **
 
     wait_wired(s, 12);
     assert_int_equal(put(s, "c1", 1, targets, 8, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
-    assert_true(sim_until(s, complete, "c1", 5000));
+    assert_true(sim_until(s, dvm_complete, "c1", 5000));
     sim_for(s, 3000);
     for (uint32_t v = 0; v <= 4; v++)
         assert_int_equal(core_stats(sim_core(s, v)).repairs, 1);
@@ -199,7 +166,7 @@ static void a_shrink_removes_a_whole_branch_in_one_repair_with_one_event(void **
     assert_int_equal(dvm_events(s, API_EVENT_NODES_OFFERED), 1);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 8);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
-    wait_job(s, sim_submit(s, 0, 4, 5, 0), 0);
+    dvm_wait_job(s, sim_submit(s, 0, 4, 5, 0), 0);
     sim_destroy(s);
 }
 
@@ -243,7 +210,7 @@ static void the_healthy_path_of_a_shrink_needs_no_departure_timer(void **state)
     begun = sim_now(s);
     assert_int_equal(
         put(s, "c1", 1, (uint32_t[]){10, 11, 12}, 3, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
-    assert_true(sim_until(s, complete, "c1", 5000));
+    assert_true(sim_until(s, dvm_complete, "c1", 5000));
     while (!(sim_parked(s, 10) && sim_parked(s, 11) && sim_parked(s, 12))) {
         assert_true(sim_now(s) - begun < 200);
         sim_for(s, 1);
@@ -257,7 +224,7 @@ static void a_shrink_that_removes_nobody_is_complete_at_once_without_event(void 
     enum api_phase phase = API_PHASE_DRAINING;
 
     wait_wired(s, 2);
-    size(s, 1, 4);
+    dvm_put_size(s, 1, 4);
     assert_int_equal(
         put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, &phase, &(struct err){0}), 0);
     assert_int_equal(phase, API_PHASE_COMPLETE);
@@ -276,11 +243,11 @@ static void a_drain_waits_for_running_work_and_no_new_work_maps_there(void **sta
     assert_int_equal(put(s, "c", 1, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, NULL, &(struct err){0}),
                      0);
     sim_for(s, 100);
-    assert_int_equal(phase_of(s, "c"), API_PHASE_DRAINING);
+    assert_int_equal(dvm_phase(s, "c"), API_PHASE_DRAINING);
     b = sim_submit(s, 0, 2, 5, 0);
-    wait_job(s, a, 0);
-    assert_true(sim_until(s, complete, "c", 5000));
-    wait_job(s, b, 0);
+    dvm_wait_job(s, a, 0);
+    assert_true(sim_until(s, dvm_complete, "c", 5000));
+    dvm_wait_job(s, b, 0);
     sim_destroy(s);
 }
 
@@ -294,9 +261,9 @@ static void a_drain_waits_for_a_job_that_was_only_submitted_there(void **state)
     sim_for(s, 50);
     assert_int_equal(put(s, "c", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
     sim_for(s, 100);
-    assert_int_equal(phase_of(s, "c"), API_PHASE_DRAINING);
-    wait_job(s, a, 0);
-    assert_true(sim_until(s, complete, "c", 5000));
+    assert_int_equal(dvm_phase(s, "c"), API_PHASE_DRAINING);
+    dvm_wait_job(s, a, 0);
+    assert_true(sim_until(s, dvm_complete, "c", 5000));
     sim_destroy(s);
 }
 
@@ -325,22 +292,10 @@ static void a_leaving_daemon_takes_no_new_jobs(void **state)
     sim_for(s, 50);
     assert_int_equal(put(s, "c", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
     a = sim_submit(s, 4, 1, 100000, 0);
-    wait_job(s, a, 125);
+    dvm_wait_job(s, a, 125);
     assert_non_null(strstr(sim_job(s, a)->text, "leaves"));
-    assert_true(sim_until(s, complete, "c", 5000));
+    assert_true(sim_until(s, dvm_complete, "c", 5000));
     sim_destroy(s);
-}
-
-static uint32_t bound(struct sim *s)
-{
-    struct api_dvm d;
-    const char *reason;
-    uint32_t n;
-
-    assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
-    n = d.size_members;
-    api_dvm_free(&d);
-    return n;
 }
 
 static void a_cancel_does_not_undo_a_later_size_or_another_shrink(void **state)
@@ -352,18 +307,18 @@ static void a_cancel_does_not_undo_a_later_size_or_another_shrink(void **state)
     wait_wired(s, 4);
     sim_submit(s, 0, 4, 3000, 0);
     sim_for(s, 50);
-    size(s, 71, 4);
+    dvm_put_size(s, 71, 4);
     put(s, "a", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0});
     put(s, "b", 2, (uint32_t[]){2, 3, 4}, 3, API_DRAIN_WAIT, NULL, &(struct err){0});
     assert_int_equal(core_campaign_cancel(sim_core(s, 0), "a", &c, &reason, NULL), 0);
     api_campaign_free(&c);
     sim_drain(s, 0);
-    assert_int_equal(bound(s), 1);
-    size(s, 72, 0);
+    assert_int_equal(dvm_bound(s), 1);
+    dvm_put_size(s, 72, 0);
     assert_int_equal(core_campaign_cancel(sim_core(s, 0), "b", &c, &reason, NULL), 0);
     api_campaign_free(&c);
     sim_drain(s, 0);
-    assert_int_equal(bound(s), 0);
+    assert_int_equal(dvm_bound(s), 0);
     sim_destroy(s);
 }
 
@@ -375,11 +330,11 @@ static void a_size_sequence_is_not_used_for_two_sizes(void **state)
     const char *reason = "";
     struct err err = {0};
 
-    size(s, 7, 1);
+    dvm_put_size(s, 7, 1);
     assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, &err), -1);
     assert_string_equal(reason, "SequenceTooOld");
-    assert_int_equal(bound(s), 1);
-    size(s, 7, 1); /* the same again is harmless */
+    assert_int_equal(dvm_bound(s), 1);
+    dvm_put_size(s, 7, 1); /* the same again is harmless */
     sim_destroy(s);
 }
 
@@ -430,8 +385,8 @@ static void a_drain_that_kills_says_so_in_the_jobs_end(void **state)
     a = sim_submit(s, 0, 4, 100000, 0);
     sim_for(s, 50);
     assert_int_equal(put(s, "c", 1, (uint32_t[]){4}, 1, API_DRAIN_KILL, NULL, &(struct err){0}), 0);
-    wait_job(s, a, 122);
-    assert_true(sim_until(s, complete, "c", 5000));
+    dvm_wait_job(s, a, 122);
+    assert_true(sim_until(s, dvm_complete, "c", 5000));
     sim_destroy(s);
 }
 
@@ -450,9 +405,9 @@ static void a_cancelled_drain_changes_nothing(void **state)
     assert_int_equal(c.phase, API_PHASE_CANCELLED);
     api_campaign_free(&c);
     sim_drain(s, 0);
-    wait_job(s, a, 0);
+    dvm_wait_job(s, a, 0);
     wait_wired(s, 3);
-    wait_job(s, sim_submit(s, 0, 3, 5, 0), 0);
+    dvm_wait_job(s, sim_submit(s, 0, 3, 5, 0), 0);
     sim_destroy(s);
 }
 
@@ -467,9 +422,9 @@ static void two_shrinks_that_name_the_same_daemon_both_end(void **state)
     assert_int_equal(put(s, "a", 1, (uint32_t[]){4}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
     assert_int_equal(put(s, "b", 2, (uint32_t[]){3, 4}, 2, API_DRAIN_WAIT, NULL, &(struct err){0}),
                      0);
-    wait_job(s, a, 0);
-    assert_true(sim_until(s, complete, "a", 5000));
-    assert_true(sim_until(s, complete, "b", 5000));
+    dvm_wait_job(s, a, 0);
+    assert_true(sim_until(s, dvm_complete, "a", 5000));
+    assert_true(sim_until(s, dvm_complete, "b", 5000));
     assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 2);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 2);
     sim_destroy(s);
@@ -490,8 +445,8 @@ static void a_shrink_goes_on_when_another_of_the_same_daemon_is_cancelled(void *
     assert_int_equal(core_campaign_cancel(sim_core(s, 0), "a", &c, &reason, NULL), 0);
     api_campaign_free(&c);
     sim_drain(s, 0);
-    wait_job(s, a, 0);
-    assert_true(sim_until(s, complete, "b", 5000));
+    dvm_wait_job(s, a, 0);
+    assert_true(sim_until(s, dvm_complete, "b", 5000));
     sim_for(s, 1000);
     assert_true(sim_parked(s, 3));
     sim_destroy(s);
@@ -512,14 +467,14 @@ static void the_same_vpids_shrink_and_grow_again_and_again_at_any_depth(void **s
             targets[n++] = v;
         snprintf(id, sizeof id, "c%u", i);
         assert_int_equal(put(s, id, i, targets, n, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
-        assert_true(sim_until(s, complete, id, 5000));
+        assert_true(sim_until(s, dvm_complete, id, 5000));
         for (uint32_t v = first; v <= 8; v++)
             sim_crash(s, v);
-        size(s, i, 8);
+        dvm_put_size(s, i, 8);
         for (uint32_t v = 8; v >= first; v--)
             sim_start(s, v);
         wait_wired(s, 8);
-        wait_job(s, sim_submit(s, 1, 8, 5, 0), 0);
+        dvm_wait_job(s, sim_submit(s, 1, 8, 5, 0), 0);
     }
     sim_destroy(s);
 }
@@ -530,12 +485,12 @@ static void a_vpid_outside_the_size_is_not_admitted(void **state)
 
     wait_wired(s, 3);
     assert_int_equal(put(s, "c", 1, (uint32_t[]){3}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
-    assert_true(sim_until(s, complete, "c", 5000));
+    assert_true(sim_until(s, dvm_complete, "c", 5000));
     sim_crash(s, 3);
     sim_start(s, 3);
     sim_for(s, 5000);
     assert_int_equal(core_state(sim_core(s, 3)), CORE_JOINING);
-    size(s, 5, 3);
+    dvm_put_size(s, 5, 3);
     wait_wired(s, 3);
     sim_destroy(s);
 }
@@ -549,12 +504,12 @@ static void a_crash_is_repaired_around_and_ends_only_the_jobs_there(void **state
     a = sim_submit(s, 5, 7, 100000, 0);
     sim_for(s, 100);
     sim_crash(s, 1);
-    wait_job(s, a, 123);
+    dvm_wait_job(s, a, 123);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 6);
-    wait_job(s, sim_submit(s, 3, 6, 5, 0), 0);
+    dvm_wait_job(s, sim_submit(s, 3, 6, 5, 0), 0);
     sim_start(s, 1);
     wait_wired(s, 7);
-    wait_job(s, sim_submit(s, 3, 7, 5, 0), 0);
+    dvm_wait_job(s, sim_submit(s, 3, 7, 5, 0), 0);
     sim_destroy(s);
 }
 
@@ -568,7 +523,7 @@ static void a_broken_link_loses_no_message(void **state)
         a = sim_submit(s, 6, 7, 20, 0);
         sim_for(s, i);
         sim_break(s, i % 3, 1 + 2 * (i % 3));
-        wait_job(s, a, 0);
+        dvm_wait_job(s, a, 0);
     }
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     sim_destroy(s);
@@ -582,10 +537,10 @@ static void a_silent_daemon_is_declared_lost_and_told_when_it_comes_back(void **
     wait_wired(s, 5);
     sim_stop(s, 2, true);
     assert_int_equal(put(s, "c", 1, (uint32_t[]){5}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
-    assert_true(sim_until(s, complete, "c", 60000));
+    assert_true(sim_until(s, dvm_complete, "c", 60000));
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     sim_stop(s, 2, false);
-    size(s, 2, 5);
+    dvm_put_size(s, 2, 5);
     sim_crash(s, 5);
     sim_start(s, 5);
     dvm_wait_wired(s, five, 60000);
@@ -622,12 +577,12 @@ static void the_end_of_the_head_is_orderly_and_members_join_the_next_incarnation
     sim_for(s, 50);
     core_sigterm(sim_core(s, 0));
     sim_drain(s, 0);
-    wait_job(s, a, 122);
+    dvm_wait_job(s, a, 122);
     sim_for(s, 3000);
     assert_true(sim_exited(s, 0));
     sim_start(s, 0);
     wait_wired(s, 6);
-    wait_job(s, sim_submit(s, 3, 6, 5, 0), 0);
+    dvm_wait_job(s, sim_submit(s, 3, 6, 5, 0), 0);
     sim_destroy(s);
 }
 
@@ -715,7 +670,7 @@ static void a_malformed_frame_closes_its_link_and_changes_nothing(void **state)
     core_conn_frame(sim_core(s, 0), 4711, junk, sizeof junk);
     assert_int_equal(core_stats(sim_core(s, 0)).stale_frames, 1);
     wait_wired(s, 2);
-    wait_job(s, sim_submit(s, 0, 2, 5, 0), 0);
+    dvm_wait_job(s, sim_submit(s, 0, 2, 5, 0), 0);
     sim_destroy(s);
 }
 

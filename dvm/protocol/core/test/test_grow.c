@@ -59,11 +59,6 @@ static bool live(struct world *w, uint32_t vpid)
     return members_live(core_inspect_members(sim_core(w->sim, 0)), vpid);
 }
 
-static uint32_t bound(struct world *w)
-{
-    return head_size_bound(core_inspect_head(sim_core(w->sim, 0)));
-}
-
 static uint32_t fence(struct world *w)
 {
     return resize_fence_sum(head_resize(core_inspect_head(sim_core(w->sim, 0))));
@@ -171,7 +166,7 @@ static void assert_failed(struct world *w, const char *id, const char *cause, ui
     assert_int_equal(events(w, id, API_EVENT_NODES_OFFERED, &offer), 1);
     assert_true(offer < told);
     assert_int_equal(events(w, id, API_EVENT_CAMPAIGN_COMPLETE, NULL), 0);
-    assert_int_equal(bound(w), size);
+    assert_int_equal(dvm_bound(w->sim), size);
 }
 
 static void c7_a_grow_of_those_that_are_there_is_complete_with_its_answer(void **arg)
@@ -193,7 +188,7 @@ static void c13_a_grow_wires_all_at_once_when_all_have_come_and_tells_it_once(vo
     size_t job;
 
     assert_int_equal(grow(&w, "g", 6, 8), API_PHASE_GATHERING);
-    assert_int_equal(bound(&w), 8);
+    assert_int_equal(dvm_bound(w.sim), 8);
     sim_start(w.sim, 6);
     sim_start(w.sim, 8);
     sim_crash(w.sim, 2); /* others come and go meanwhile */
@@ -218,7 +213,7 @@ static void c13_a_grow_wires_all_at_once_when_all_have_come_and_tells_it_once(vo
     assert_int_equal(events(&w, "g", API_EVENT_NODES_OFFERED, NULL), 0);
     (void)events(&w, "g", API_EVENT_DAEMON_WIRED, &wired);
     assert_true(wired < told);
-    assert_int_equal(bound(&w), 8);
+    assert_int_equal(dvm_bound(w.sim), 8);
     end(&w);
 }
 
@@ -338,7 +333,7 @@ static void c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it(voi
 
     put(&w, "s", API_KIND_SHRINK, 1, 2, -1, NULL);
     sim_for(w.sim, 3000);
-    assert_int_equal(bound(&w), 0);
+    assert_int_equal(dvm_bound(w.sim), 0);
     put(&w, "g", API_KIND_GROW, 3, 3, 5, NULL);
     sim_crash(w.sim, 1); /* it is parked */
     sim_start(w.sim, 1); /* below the target: wired by itself */
@@ -401,7 +396,7 @@ static void c12_a_grow_that_overlaps_another_is_refused_and_changes_nothing(void
     before = core_event_next(sim_core(w.sim, 0));
     assert_int_equal(put(&w, "h", API_KIND_GROW, 6, 8, -1, &reason), -1);
     assert_string_equal(reason, "GrowRunning");
-    assert_int_equal(bound(&w), 6);
+    assert_int_equal(dvm_bound(w.sim), 6);
     assert_int_equal(core_event_next(sim_core(w.sim, 0)), before);
     assert_int_equal(grow(&w, "i", 7, 8), API_PHASE_GATHERING); /* beside it: two at once */
     for (uint32_t v = 5; v <= 8; v++)
@@ -423,7 +418,7 @@ static void c12_a_grow_can_be_cancelled_until_it_is_wired(void **arg)
     sim_for(w.sim, 1000);
     assert_int_equal(cancel(&w, "g", &reason), 0);
     assert_int_equal(phase(&w, "g", NULL), API_PHASE_CANCELLED);
-    assert_int_equal(bound(&w), 5);
+    assert_int_equal(dvm_bound(w.sim), 5);
     assert_int_equal(events(&w, "g", API_EVENT_CAMPAIGN_CANCELLED, NULL), 1);
     sim_for(w.sim, 100);
     assert_true(sim_parked(w.sim, 6));
@@ -482,7 +477,7 @@ c9_a_shrink_that_is_turned_back_while_a_grow_rolls_back_leaves_nobody_draining(v
     assert_int_equal(state(&w, 5), MEMBER_WIRED);
     await(&w, "g", API_PHASE_FAILED, 3000);
     assert_int_equal(state(&w, 5), MEMBER_WIRED);
-    assert_int_equal(bound(&w), 5);
+    assert_int_equal(dvm_bound(w.sim), 5);
     end(&w);
 }
 
@@ -516,7 +511,7 @@ static void c9_a_grow_waits_for_a_shrink_of_the_same_daemons(void **arg)
         sim_start(w.sim, v);
     }
     await(&w, "g", API_PHASE_COMPLETE, 3000);
-    assert_int_equal(bound(&w), 5);
+    assert_int_equal(dvm_bound(w.sim), 5);
     end(&w);
 }
 
@@ -531,7 +526,7 @@ static void c9_a_grow_of_daemons_whose_shrink_is_turned_back_is_complete(void **
     assert_int_equal(grow(&w, "g", 4, 5), API_PHASE_GATHERING);
     assert_int_equal(cancel(&w, "s", &reason), 0);
     assert_int_equal(phase(&w, "g", NULL), API_PHASE_COMPLETE);
-    assert_int_equal(bound(&w), 5);
+    assert_int_equal(dvm_bound(w.sim), 5);
     end(&w);
 }
 
@@ -558,7 +553,7 @@ static void c10_the_same_vpids_grow_and_fail_and_grow_again_and_again(void **arg
             assert_false(live(&w, v));
             sim_crash(w.sim, v);
         }
-        assert_int_equal(bound(&w), 5);
+        assert_int_equal(dvm_bound(w.sim), 5);
     }
     end(&w);
 }

@@ -64,11 +64,6 @@ static int close_dvm(void **state)
     return 0;
 }
 
-static bool is_done(struct sim *s, void *arg)
-{
-    return sim_job(s, *(size_t *)arg)->done;
-}
-
 static bool is_staging(struct sim *s, void *arg)
 {
     return strcmp(sim_job(s, *(size_t *)arg)->state, "STAGING") == 0;
@@ -76,7 +71,7 @@ static bool is_staging(struct sim *s, void *arg)
 
 static void assert_ends(struct dvm *d, size_t job, int code, const char *text)
 {
-    assert_true(sim_until(d->sim, is_done, &job, 60000));
+    assert_true(sim_until(d->sim, dvm_job_over, &job, 60000));
     assert_int_equal(sim_job(d->sim, job)->exit_code, code);
     if (!strstr(sim_job(d->sim, job)->text, text))
         fail_msg("'%s' does not say '%s'", sim_job(d->sim, job)->text, text);
@@ -117,18 +112,6 @@ static void campaign(struct dvm *d, const char *id, uint32_t vpid, enum api_drai
     assert_int_equal(core_campaign_put(sim_core(d->sim, 0), id, &r, &out, &reason, NULL), 0);
     api_campaign_free(&out);
     sim_drain(d->sim, 0);
-}
-
-static enum api_phase phase_of(struct dvm *d, const char *id)
-{
-    struct api_campaign c;
-    const char *reason;
-    enum api_phase phase;
-
-    assert_int_equal(core_campaign_get(sim_core(d->sim, 0), id, &c, &reason, NULL), 0);
-    phase = c.phase;
-    api_campaign_free(&c);
-    return phase;
 }
 
 /* --- */
@@ -226,9 +209,9 @@ static void a_shrink_that_waits_lets_it_run_to_its_end(void **state)
 
     campaign(d, "c1", 4, API_DRAIN_WAIT);
     sim_for(d->sim, 50);
-    assert_int_equal(phase_of(d, "c1"), API_PHASE_DRAINING);
+    assert_int_equal(dvm_phase(d->sim, "c1"), API_PHASE_DRAINING);
     assert_ends(d, job, 0, "");
-    assert_int_equal(phase_of(d, "c1"), API_PHASE_COMPLETE);
+    assert_int_equal(dvm_phase(d->sim, "c1"), API_PHASE_COMPLETE);
 }
 
 static void a_shrink_that_kills_ends_it_before_any_rank_starts(void **state)
@@ -238,7 +221,7 @@ static void a_shrink_that_kills_ends_it_before_any_rank_starts(void **state)
 
     campaign(d, "c1", 4, API_DRAIN_KILL);
     assert_ends(d, job, 122, "");
-    assert_int_equal(phase_of(d, "c1"), API_PHASE_COMPLETE);
+    assert_int_equal(dvm_phase(d->sim, "c1"), API_PHASE_COMPLETE);
     nothing_started(d);
 }
 
@@ -264,17 +247,14 @@ static void a_job_that_is_mapped_anew_has_its_files_where_it_runs(void **state)
 static void the_room_is_shared_out_between_the_daemons(void **state)
 {
     struct dvm *d = *state;
-    struct sim_opts o = {
-        .nodes = 33, .radix = 64, .slots = 1, .size = 32, .seed = 4, .delay_ms = 2};
     struct sim_want w = {.ranks = 32, .run_ms = 1, .nfiles = 1};
-    struct sim *many = sim_create(&o);
+    struct sim *many = dvm_boot(
+        &(struct dvm_shape){.members = 32, .started = 32, .radix = 64, .slots = 1, .delay_ms = 2});
     size_t job;
 
-    for (uint32_t v = 0; v < o.nodes; v++)
-        sim_start(many, v);
     sim_for(many, 500);
     job = sim_submit_job(many, 0, &w);
-    assert_true(sim_until(many, is_done, &job, 60000));
+    assert_true(sim_until(many, dvm_job_over, &job, 60000));
     assert_int_equal(sim_job(many, job)->exit_code, 0);
     assert_in_range(sim_job(many, job)->room, STAGE_JOB_BYTES / 32, STAGE_JOB_BYTES / 16);
     sim_destroy(many);
