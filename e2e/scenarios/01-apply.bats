@@ -13,7 +13,7 @@ load ../lib
     equal vpids "$(pstat | jq -c '[.members[].vpid]')" '[0,1,2,3,4]'
 }
 
-@test "apply: the same again changes nothing" {
+@test "apply: a repeated apply changes nothing" {
     local before
     have 4
     before=$(dvm '[.metadata.generation, .metadata.resourceVersion]'; member_uids)
@@ -22,7 +22,7 @@ load ../lib
     equal "generation, version and pods" "$(dvm '[.metadata.generation, .metadata.resourceVersion]'; member_uids)" "$before"
 }
 
-@test "apply: what kubectl shows is what a person wants to know" {
+@test "apply: kubectl get shows the sizes and the state" {
     run k get dvm "$X"
     [[ ${lines[0]} =~ NAME.*DESIRED.*READY.*AVAILABLE.*STATE ]]
     [[ ${lines[1]} =~ ^x\ +4\ +4\ +True\ +UpToDate ]]
@@ -30,7 +30,7 @@ load ../lib
     [[ $output == *Events:*Available* ]]
 }
 
-@test "apply: the namespace refuses a privileged pod, and takes ours" {
+@test "apply: the namespace refuses a privileged pod and accepts the pods of the operator" {
     run k run bad --image=dvm-daemon:dev --privileged
     [ "$status" != 0 ]
     [[ $output == *'violates PodSecurity "restricted'* ]]
@@ -53,7 +53,7 @@ load ../lib
     equal "foreign launchers" "$output" ""
 }
 
-@test "apply: the first process of a pod is ours, and it reaps" {
+@test "apply: the first process of a pod is prted, and it reaps" {
     local zombies
     equal "process 1" "$(in_head cat /proc/1/comm)" dvm-spawner
     k exec "$X-1" -- sh -c 'sh -c "sh -c : & exec true" & wait'

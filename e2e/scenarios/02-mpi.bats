@@ -8,15 +8,15 @@ setup() {
     remember_start
 }
 
-@test "mpi: one rank on each of four pods, on three nodes, computes from a seed that is drawn here" {
+@test "mpi: one rank on each of four pods, on three nodes, computes from a random seed" {
     mpi_over 4 "$X-head-0" 3
 }
 
-@test "mpi: a member's pod takes jobs as well as the head's" {
+@test "mpi: a job can be submitted in a member's pod" {
     mpi_over 4 "$X-3"
 }
 
-@test "mpi: without -n every free slot is used, ranks of one pod share its memory" {
+@test "mpi: without -n every free slot is used, and the ranks of a pod share memory" {
     local seed
     seed=$(draw_seed)
     equal result "$(in_head prun mpi_coll "$seed")" "coll: size=8 seed=$seed result=$(coll_result "$seed" 8) ok"
@@ -39,20 +39,20 @@ setup() {
     done
 }
 
-@test "mpi: exit code, standard error and standard input go through" {
+@test "mpi: exit code, standard error and standard input are forwarded" {
     run in_head prun -n 2 sh -c 'echo to stderr >&2; exit 7'
     equal "exit code" "$status" 7
     [[ $output == *"to stderr"* ]]
     equal "what cat says" "$(echo hello | k exec -i "$X-head-0" -- prun -n 1 cat)" hello
 }
 
-@test "mpi: a job that never fits fails at once and says so" {
+@test "mpi: a job that can never fit fails at once with the reason" {
     run in_head prun -n 9 true
     equal "exit code" "$status" 125
     [[ $output == *9* && $output == *8* ]]
 }
 
-@test "mpi: nothing of a job is left when it has ended" {
+@test "mpi: an ended job leaves no process and no file" {
     local left
     in_head prun -n 8 sh -c 'sleep 300 & true'
     for left in 1 2 3 4; do

@@ -108,7 +108,7 @@ spans() { [ -n "$(spanning)" ]; }
     equal "phase" "$(dvm .status.lastCampaign.phase)" Complete
 }
 
-@test "scale 1 -> 0 -> 1: without members jobs wait, and run when there is one" {
+@test "scale 1 -> 0 -> 1: jobs wait without members and run when there is one" {
     have 1
     scale 0
     settled 0

@@ -37,7 +37,7 @@ load ../lib
     mpi_over 4
 }
 
-@test "scale 4 -> 2 -> 4 -> 2 quickly: ends where it was asked to" {
+@test "scale 4 -> 2 -> 4 -> 2 quickly: ends with two members" {
     have 4
     scale 2
     scale 4

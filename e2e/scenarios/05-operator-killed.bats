@@ -5,7 +5,7 @@ load ../lib
 
 campaign_ids() { pstat | jq -r '[.campaigns[].id] | sort | join(" ")'; }
 
-@test "C18: operator killed by SIGKILL in mid-campaign: the same id afterwards, counted once, pods last" {
+@test "C18: operator killed by SIGKILL during a campaign: the same id afterwards, counted once, pods last" {
     local id pod restarts uids known
     have 4
     remember_start
@@ -37,7 +37,7 @@ campaign_ids() { pstat | jq -r '[.campaigns[].id] | sort | join(" ")'; }
     mpi_over 2
 }
 
-@test "C18: operator killed while a campaign ends: nothing is lost" {
+@test "C18: operator killed while a campaign ends: the size is reached" {
     local pod id restarts
     have 4
     hold holder 3,4

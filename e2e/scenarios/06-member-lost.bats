@@ -14,7 +14,7 @@ has_rejoined() { # VPID OLD-EPOCH
     pstat | jq -e --argjson v "$1" --argjson e "$2" '.members[] | select(.vpid == $v) | .state == "wired" and .epoch > $e' > /dev/null
 }
 
-@test "C19: member pod deleted: it leaves in an orderly way and comes back; others' jobs go on" {
+@test "C19: member pod deleted: a shrink of one, then it rejoins; jobs elsewhere continue" {
     local uid epoch
     uid=$(uid_of "$X-2")
     epoch=$(epoch_of 2)
@@ -44,7 +44,7 @@ has_rejoined() { # VPID OLD-EPOCH
 }
 is_draining() { equal state "$(pstat | jq -r --argjson v "$1" '.members[] | select(.vpid == $v) | .state')" draining; }
 
-@test "C19: member killed by SIGKILL from outside: a loss; it comes back with its vpid, others' jobs go on" {
+@test "C19: member killed by SIGKILL from outside: a loss, then it rejoins with its vpid; jobs elsewhere continue" {
     local epoch restarts uid
     epoch=$(epoch_of 2)
     uid=$(uid_of "$X-2")
@@ -62,7 +62,7 @@ is_draining() { equal state "$(pstat | jq -r --argjson v "$1" '.members[] | sele
     mpi_over 3
 }
 
-@test "daemon killed by SIGKILL inside a pod: its ranks end with it, and it comes back" {
+@test "daemon killed by SIGKILL inside a pod: its ranks end with it, and it rejoins" {
     local epoch restarts
     epoch=$(epoch_of 3)
     restarts=$(restarts_of "$X-3")

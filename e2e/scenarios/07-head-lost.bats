@@ -5,7 +5,7 @@ load ../lib
 
 incarnation_is_new() { [ "$(pstat | jq -r .incarnation)" != "$1" ]; }
 
-@test "head pod deleted: jobs end honestly, members rejoin, Available again with the same pods" {
+@test "head pod deleted: jobs end with a reason, members rejoin, Available again with the same pods" {
     local uids incarnation code
     have 3
     uids=$(member_uids)
@@ -23,7 +23,7 @@ incarnation_is_new() { [ "$(pstat | jq -r .incarnation)" != "$1" ]; }
     mpi_over 3
 }
 
-@test "head killed by SIGKILL from outside: the same" {
+@test "head killed by SIGKILL from outside: jobs end with a reason, members rejoin, Available again" {
     local incarnation restarts
     have 3
     incarnation=$(pstat | jq -r .incarnation)

@@ -28,7 +28,7 @@ node_without_head() {
 }
 pods_on() { k get pods -l "dvm.openpmix.io/cluster=$X" --field-selector="spec.nodeName=$1" -o name; }
 
-@test "C19: drain of a node without the head: its members move, jobs elsewhere go on" {
+@test "C19: drain of a node without the head: its members move, jobs elsewhere continue" {
     local node
     node=$(node_without_head)
     hold others "$(for v in 1 2 3; do if [ "$(node_of "$X-$v")" != "$node" ]; then echo "$v"; fi; done | paste -sd, -)"

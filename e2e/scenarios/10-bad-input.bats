@@ -26,7 +26,7 @@ gone() { [ -z "$(k get "$1" --ignore-not-found -o name)" ]; }
     refused bad '{"spec": {"image": ""}}' image
 }
 
-@test "bad input: an image that does not exist becomes a condition, and is healed by a better one" {
+@test "bad input: an image that does not exist gives a condition, and a corrected one is used" {
     cluster_yaml other 1 | sed 's/image: .*/image: registry.invalid\/nothing:1/' | k apply -f -
     eventually 60 "the condition names the image" reason_is Progressing ImagePullFailed other
     [[ $(condition Progressing message other) == *registry.invalid/nothing:1* ]]
@@ -40,14 +40,14 @@ gone() { [ -z "$(k get "$1" --ignore-not-found -o name)" ]; }
 }
 has_image() { equal "images" "$(k get statefulsets -l "dvm.openpmix.io/cluster=$1" -o json | jq -r '[.items[].spec.template.spec.containers[0].image] | unique | join(" ")')" "$2"; }
 
-@test "bad input: a template that breaks the namespace's rules becomes a condition" {
+@test "bad input: a template that violates the namespace's rules gives a condition" {
     cluster_yaml other 1 | kubectl patch --local -f - --type merge --patch '{"spec": {"template": {"spec": {"hostNetwork": true}}}}' -o yaml | k apply -f -
     eventually 60 "the condition says what is not allowed" says_host_network other
     k delete dvm other --cascade=foreground --timeout=60s
 }
 says_host_network() { [[ $(condition Progressing message "$1") == *"hostNetwork"* ]] || fail "$(condition Progressing message "$1")"; }
 
-@test "bad input: objects of that name that belong to somebody else are left alone" {
+@test "bad input: objects of the same name with another owner are not changed" {
     local before
     k create service clusterip other-head --tcp=80:80
     before=$(k get service other-head -o jsonpath='{.metadata.uid} {.metadata.resourceVersion}')

@@ -10,7 +10,7 @@ setup() {
     remember_start
 }
 
-@test "helm: lint finds nothing" {
+@test "helm: lint has no finding" {
     run helm lint "$ROOT/charts/dvm-operator"
     [ "$status" = 0 ]
     [[ $output != *WARNING* && $output != *ERROR* ]]
@@ -24,7 +24,7 @@ setup() {
     equal "list of Secrets" "$(k auth can-i list secrets --as "system:serviceaccount:$NS:dvm-operator" || :)" no
 }
 
-@test "helm: upgrade replaces the operator, the DVM and its jobs go on" {
+@test "helm: upgrade replaces the operator, the DVM and its jobs continue" {
     local before pod
     before=$(member_uids) pod=$(operator_pod)
     hold job 1
@@ -36,7 +36,7 @@ setup() {
     released job
 }
 
-@test "helm: uninstall leaves the DVM running, a new install takes it up" {
+@test "helm: uninstall leaves the DVM running, and a new install manages it" {
     local before
     before=$(member_uids)
     helm uninstall dvm-operator --namespace "$NS" --wait --timeout 1m

@@ -19,7 +19,7 @@ processes() {
 is_as_before() { equal "what is there" "$(everything)" "$1"; }
 no_processes() { equal "processes" "$(processes | sort | uniq -c)" ""; }
 
-@test "delete: nothing is left, even of a DVM that runs jobs" {
+@test "delete: no object and no process is left, even of a DVM that runs jobs" {
     local before
     k delete dvm --all --cascade=foreground --timeout=90s
     eventually 60 "no process is left" no_processes

@@ -37,14 +37,14 @@ sleepers_are() { [ "$(processes_of sleep)" = "$1" ]; }
     equal "slots in use" "$(pstat | jq '[.members[].slotsUsed] | add')" 0
 }
 
-@test "jobs: 64 ranks where 8 have slots, because they may" {
+@test "jobs: 64 ranks on 8 slots, with oversubscription" {
     local seed
     seed=$(draw_seed)
     equal result "$(in_head prun --oversubscribe -n 64 mpi_coll "$seed")" \
         "coll: size=64 seed=$seed result=$(coll_result "$seed" 64) ok"
 }
 
-@test "jobs: a detached one is shown, followed from another call, and ended by name" {
+@test "jobs: a detached job is listed, followed by another prun, and ended by name" {
     local job
     job=$(in_head prun --detach -n 4 --map-by node sh -c 'echo "rank $PMIX_RANK"')
     run in_head prun --attach "$job"
@@ -58,13 +58,13 @@ sleepers_are() { [ "$(processes_of sleep)" = "$1" ]; }
     equal "ranks left" "$(processes_of sleep)" 0
 }
 
-@test "jobs: a program that is not there fails the job with its pod and the reason" {
+@test "jobs: a missing program fails the job with its pod and the reason" {
     run in_head prun -n 4 --map-by node no-such-program
     equal "exit code" "$status" 125
     [[ $output == *"$X-"*"no-such-program"* ]]
 }
 
-@test "jobs: a prun that is killed takes its ranks with it" {
+@test "jobs: killing prun ends its ranks" {
     background killed kubectl --namespace "$NS" exec "$X-head-0" -- sh -c 'prun -n 8 sleep 601 & echo $! > /tmp/p; wait'
     eventually 30 "8 ranks" sleepers_are 8
     in_head sh -c 'kill -KILL "$(cat /tmp/p)"'
@@ -80,7 +80,7 @@ descriptors() {
     done | tr '\n' ' '
 }
 
-@test "jobs: twenty in a row leave descriptors and session directories as they were" {
+@test "jobs: twenty in a row leak no descriptor and no session directory" {
     local v fds
     in_head prun -n 8 mpi_hello > /dev/null
     fds=$(descriptors)
@@ -91,7 +91,7 @@ descriptors() {
     done
 }
 
-@test "jobs: files that prun brings along are on every pod of the job, whole, and are gone with it" {
+@test "jobs: files that prun stages are complete on every pod of the job and are removed with it" {
     local v sum
     in_head sh -c 'mkdir -p /tmp/in && head -c 3000000 /dev/urandom > /tmp/in/data'
     sum=$(in_head sha256sum /tmp/in/data | cut -d ' ' -f 1)
@@ -129,7 +129,7 @@ YAML
     k wait --for=condition=Ready pod/outside --timeout=60s > /dev/null
 }
 
-@test "jobs: a pod outside runs one with the user's certificate, over TLS, its input and exit code included" {
+@test "jobs: a pod outside runs a job with the user's certificate, over TLS, with input and exit code" {
     local sum
     outsider user
     sum=$(k exec outside -- sh -c 'seq 200000 > /tmp/in; sha256sum < /tmp/in')

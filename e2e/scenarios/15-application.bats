@@ -46,7 +46,7 @@ end_grants() {
 }
 asked_for() { sed -n "s/^elastic: $1 //p"; }
 
-@test "application: by default it may not resize, and is told so at once" {
+@test "application: by default a request for another size is refused at once" {
     eventually 30 "the head has the limits" limits_are 3 3
     run in_head prun -n 1 mpi_elastic +1
     [ "$status" -ne 0 ]
@@ -55,7 +55,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     comes_to 3 3
 }
 
-@test "application: beyond maxReplicas it is refused at once" {
+@test "application: an extension beyond maxReplicas is refused at once" {
     limits null 4
     eventually 30 "the head has the limits" limits_are 3 4
     run in_head prun -n 1 mpi_elastic +2
@@ -73,7 +73,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     comes_to 3 3
 }
 
-@test "C16 C20 application: a full DVM is extended by one, computes on the new pod, gives it back, and the pod goes" {
+@test "C16 C20 application: a full DVM is extended by one, computes on the new pod and releases it, and the pod is removed" {
     local uids said extend release
     limits null 4
     eventually 30 "the head has the limits" limits_are 3 4
@@ -93,7 +93,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     [[ $prun_over_all == *"size=3"*ok* ]]
 }
 
-@test "C16 C18 application: what it releases stays released through the operator's end and a scale, until the DVM is suspended" {
+@test "C16 C18 application: a release lasts through a restart of the operator and a scale, until the DVM is suspended" {
     limits 2 null
     eventually 30 "the head has the limits" limits_are 2 3
     in_head prun -n 1 mpi_elastic -1
@@ -110,7 +110,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     equal "grants" "$(granted)" 0
 }
 
-@test "C8 application: an extension for whose pod there is no node fails in time, and its pod goes" {
+@test "C8 application: an extension whose pod fits no node fails by its deadline, and the pod is removed" {
     limits null 4
     eventually 30 "the head has the limits" limits_are 3 4
     kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl cordon > /dev/null
@@ -122,7 +122,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     eventually 60 "its pod has gone" has_pods 3
 }
 
-@test "C18 application: the operator is killed while an extension waits for its pod, which is counted once" {
+@test "C18 application: an extension is counted once when the operator is killed while the pod starts" {
     limits null 5
     eventually 30 "the head has the limits" limits_are 3 5
     kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl cordon > /dev/null

@@ -57,7 +57,7 @@ runs() {
     [[ $(kn get pod x-2 -o jsonpath='{.spec.containers[0].args}') == *'"--role","member"'*'"--hostname-vpid"'* ]]
 }
 
-@test "C17: pods are removed only after the campaign, the others keep theirs" {
+@test "C17: pods are removed only after the campaign, and the other members keep their pods" {
     running 3
     becomes '{.status.replicas}' 3
     stays=$(uid_of pod/x-2) goes=$(uid_of pod/x-3)
@@ -91,7 +91,7 @@ runs() {
     [ "$(uid_of pod/x-3)" != "$three" ]
 }
 
-@test "an image that cannot be pulled is named, and a corrected one replaces the pods" {
+@test "a condition names an image that cannot be pulled, and a corrected image replaces the pods" {
     start_operator
     make_cluster 2
     appears pod/x-head-0
@@ -105,7 +105,7 @@ runs() {
     [ "$(kn get pod x-head-0 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
 }
 
-@test "a running pod keeps its image until somebody replaces it, and the status says so" {
+@test "a running pod keeps its image until it is deleted, and the status says so" {
     running 1
     becomes '{.status.replicas}' 1
     runs x-1
@@ -119,7 +119,7 @@ runs() {
     [ "$(kn get pod x-1 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
 }
 
-@test "an operator that is restarted does not call a running head unreachable" {
+@test "a restarted operator does not report a running head as unreachable" {
     running 2
     becomes '{.status.replicas}' 2
     runs x-head-0
@@ -141,7 +141,7 @@ runs() {
     [ "$(tells '{.status.replicas}')" = 0 ]
 }
 
-@test "Secrets that are deleted while suspended are made anew, and the head is asked with them" {
+@test "Secrets that are deleted while suspended are created again, and the head accepts them" {
     running 1
     kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
     becomes '{.status.campaign.phase}' Draining
@@ -157,7 +157,7 @@ runs() {
     becomes '{.status.conditions[?(@.type=="Available")].status}' True
 }
 
-@test "deleting the resource leaves nothing" {
+@test "deleting the resource leaves no object" {
     local kinds=pods,services,secrets,statefulsets,poddisruptionbudgets,controllerrevisions,endpoints,configmaps
     before=$(kn get "$kinds" -o name)
     running 2

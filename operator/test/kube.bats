@@ -61,13 +61,13 @@ expect() {
 # stop_following: SIGTERM; the last lines are for expect.
 stop_following() { kill -TERM "$follower"; }
 
-@test "a token, a client certificate and their absence are told apart" {
+@test "a token and a client certificate are accepted, a request without either is refused" {
     [[ $(request GET /api/v1/namespaces/default) == "200 "* ]]
     [[ $(KUBE_CONTEXT=cert request GET /api/v1/namespaces/default) == "200 "* ]]
     [[ $(KUBE_CONTEXT=nobody request GET /api/v1/namespaces/default) == "401 "*Unauthorized* ]]
 }
 
-@test "a server of a strange authority is not talked to" {
+@test "a server of another authority is refused" {
     run request GET /api/v1/namespaces/default
     [[ $output == "200 "* ]]
     export KUBE_CONTEXT=stranger
@@ -75,13 +75,13 @@ stop_following() { kill -TERM "$follower"; }
     [[ $output == "0 "*"SSL certificate problem"* ]]
 }
 
-@test "what the server refuses carries its message" {
+@test "a refusal carries the message of the server" {
     [[ $(request GET /api/v1/namespaces/nowhere) == "404 "*'namespaces "nowhere" not found'* ]]
     [[ $(create Not_A_Name x) == "422 "*"Invalid value"* ]]
     [[ $(request PATCH "$MAPS/x" application/json '{}') == "415 "* ]]
 }
 
-@test "an object is made once, changed and deleted" {
+@test "an object is created once, changed and deleted" {
     [[ $(create once 1) == "201 "*'"value":"1"'* ]]
     [[ $(create once 2) == "409 "*"already exists"* ]]
     [[ $(change once 3) == "200 "*'"value":"3"'* ]]
@@ -98,7 +98,7 @@ stop_following() { kill -TERM "$follower"; }
     [[ $(request GET "$MAPS/stale") == *'"value":"2"'* ]]
 }
 
-@test "server-side apply makes, repeats without a change, and conflicts with another manager" {
+@test "server-side apply creates, repeats without a change, and conflicts with another manager" {
     apply() {
         request PATCH "$MAPS/applied?fieldManager=$1" application/apply-patch+yaml \
             "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"applied\"}, \"data\": {\"value\": \"$2\"}}"
@@ -110,14 +110,14 @@ stop_following() { kill -TERM "$follower"; }
     [[ $(apply two 2) == "409 "*'conflict with "one"'* ]]
 }
 
-@test "seven hundred requests at once all get their answer, and a list has them all" {
+@test "seven hundred requests at once are all answered, and a list has all objects" {
     request POST /api/v1/namespaces application/json '{"metadata": {"name": "many"}}'
     [ "$(timeout --kill-after=10 120 "$kubecheck" fill /api/v1/namespaces/many/configmaps 700)" = "failed 0" ]
     follow /api/v1/namespaces/many/configmaps
     expect "synced 700"
 }
 
-@test "a watch tells what is made, changed and deleted" {
+@test "a watch reports created, changed and deleted objects" {
     create early 1
     follow "$MAPS"
     expect "+default/early ConfigMap 1"
@@ -130,7 +130,7 @@ stop_following() { kill -TERM "$follower"; }
     expect "-default/watched ConfigMap 2"
 }
 
-@test "an object that leaves the selection is told as deleted" {
+@test "an object that leaves the selection is reported as deleted" {
     create chosen 1 yes
     create other 1 no
     follow "$MAPS" "test in (yes)"
@@ -140,7 +140,7 @@ stop_following() { kill -TERM "$follower"; }
     expect "-default/chosen"
 }
 
-@test "a server that is away for a while is resumed from without a new list" {
+@test "a watch resumes without a new list after the server was stopped" {
     create before 1
     follow "$MAPS"
     expect synced
@@ -154,7 +154,7 @@ stop_following() { kill -TERM "$follower"; }
     expect "relists 0"
 }
 
-@test "after a compaction everything is listed anew and what was deleted meanwhile is told" {
+@test "after a compaction the collection is listed again and deletions are reported" {
     create gone 1
     create kept 1
     follow "$MAPS"

@@ -45,7 +45,7 @@ END
     [[ $output == *"$dir/none"* ]]
 }
 
-@test "a template that the API server refuses becomes a condition, and goes on when it is corrected" {
+@test "a template that the API server refuses gives a condition, and a corrected one is applied" {
     start_operator
     make_cluster 2 '"template": {"spec": {"hostNetwork": true}}'
     condition Progressing TemplateRefused
@@ -63,7 +63,7 @@ END
     [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *"containers[0].command"* ]]
 }
 
-@test "an object of somebody else's is left alone and named" {
+@test "an object of another owner is not changed, and a condition names it" {
     kn create service clusterip x --tcp=80 >&2
     uid=$(kn get service x -o jsonpath='{.metadata.uid}{.metadata.resourceVersion}')
     start_operator
@@ -107,7 +107,7 @@ END
     openssl x509 -in "$dir/head.crt" -noout -subject | grep -F "O = $(kn get dvm "$x" -o jsonpath='{.metadata.uid}'),"
 }
 
-@test "certificates verify, and a restarted operator does not make them anew" {
+@test "certificates verify, and a restarted operator does not replace them" {
     running 1
     for role in head member operator user; do
         secret_file "x-$role" tls.crt > "$dir/$role.crt"
@@ -123,7 +123,7 @@ END
     [ "$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')" = "$before" ]
 }
 
-@test "objects that somebody changed or deleted are brought back" {
+@test "changed and deleted objects are restored" {
     running 2
     kn delete service x-head >&2
     appears service/x-head
@@ -133,7 +133,7 @@ END
 
 # --- campaigns
 
-@test "C17: scaling down removes nothing before the head has said that it is complete" {
+@test "C17: scaling down removes no pod before the head has reported it complete" {
     running 4
     order 'hold?on=1'
     scale 2
@@ -156,7 +156,7 @@ END
     [[ $(kn describe dvm x) == *ShrinkRecorded*"daemons 3 to 4 will leave"*ShrinkComplete* ]]
 }
 
-@test "C18: an operator killed while the head drains goes on with the same campaign" {
+@test "C18: an operator killed while the head drains continues the same campaign" {
     running 4
     order 'hold?on=1'
     scale 2
@@ -173,7 +173,7 @@ END
     [ "$(count 'PUT campaign')" -eq 1 ]
 }
 
-@test "C18: a campaign that ended while the operator was away is applied when it is back" {
+@test "C18: a campaign that ended while the operator was down is applied by the next one" {
     running 4
     order 'hold?on=1'
     scale 2
@@ -186,7 +186,7 @@ END
     replicas_are 2
 }
 
-@test "C17: nothing is removed while the head cannot be asked, and it goes on by itself afterwards" {
+@test "C17: no pod is removed while the head does not answer, and the operator continues afterwards" {
     running 4
     order away
     condition Available HeadUnreachable
@@ -202,7 +202,7 @@ END
     condition Available AllMembersWired
 }
 
-@test "C17: the user's own deadline ends the waiting for a head that cannot be asked" {
+@test "C17: the user's deadline ends the wait for a head that does not answer" {
     running 4 '"drain": {"deadlineSeconds": 1}'
     order away
     condition Available HeadUnreachable
@@ -245,7 +245,7 @@ END
     until_true 30 sizes_were "4 2 4 "
 }
 
-@test "a head that has begun a new life is told the size again" {
+@test "a restarted head gets the size again" {
     running 3
     first=$(tells '{.status.incarnation}')
     order restart
@@ -257,7 +257,7 @@ END
     replicas_are 3
 }
 
-@test "a size that somebody else has lowered is told again with a later number" {
+@test "a size that a tool has lowered is put again with a higher sequence" {
     running 3
     first=$(tells '{.status.size.sequence}')
     order 'lower?n=2'
@@ -267,7 +267,7 @@ END
     replicas_are 3
 }
 
-@test "a campaign that the head refuses is told with its reason and removes nothing" {
+@test "a campaign that the head refuses gives a condition with the reason and removes no pod" {
     running 4
     order 'refuse?status=422&reason=NotTrailing'
     scale 2
@@ -280,7 +280,7 @@ END
     replicas_are 3
 }
 
-@test "a sequence that the head calls too old is given anew" {
+@test "a campaign with an old sequence is put again with a new one" {
     running 4
     order 'refuse?status=409&reason=SequenceTooOld'
     scale 2
@@ -301,7 +301,7 @@ END
     [ "$(tells '{.status.lastCampaign.sequence}')" = 2 ]
 }
 
-@test "C16: a StatefulSet that somebody scaled is brought back by a campaign" {
+@test "C16: a StatefulSet that was scaled by hand is reduced by a campaign" {
     running 3
     kn scale sts x --replicas=5 >&2
     becomes '{.status.lastCampaign.phase}' Complete
@@ -313,7 +313,7 @@ END
 
 # --- what applications ask of the head
 
-@test "C16: by default the head is told that applications may not resize" {
+@test "C16: by default the size message lets no application resize" {
     running 4
     asked | grep -E '"members": ?4, ?"min": ?4, ?"max": ?4' >&2
     scale 3
@@ -321,7 +321,7 @@ END
     [ "$(tells '{.status.size.min}')" = 3 ]
 }
 
-@test "C16: an extension enlarges the StatefulSet, stays a grant, and the spec is not rewritten" {
+@test "C16: an extension enlarges the StatefulSet and stays a grant, and the spec is not rewritten" {
     local sizes
     running 4 '"maxReplicas": 8'
     sizes=$(count "PUT size")
@@ -371,7 +371,7 @@ END
     [ "$(tells '{.spec.replicas}')" = 4 ]
 }
 
-@test "C18: an operator killed during an extension counts it once" {
+@test "C18: an operator killed during an extension counts the extension once" {
     running 4 '"maxReplicas": 8'
     order "ask?n=2"
     becomes '{.status.grants.running[0].number}' 1
@@ -413,14 +413,14 @@ END
     [ -z "$(tells '{.status.lastCampaign}')" ]
 }
 
-@test "no members is only a head" {
+@test "with no replicas only the head runs" {
     running 0
     condition Available HeadOnly
     replicas_are 0
     [ "$(kn get sts x-head -o jsonpath='{.spec.replicas}')" = 1 ]
 }
 
-@test "suspend ends the head first, resume brings all back" {
+@test "suspend ends the head before the members, and resume starts all again" {
     running 3
     secrets=$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')
     kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
@@ -441,7 +441,7 @@ END
     [ "$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')" = "$secrets" ]
 }
 
-@test "an API server that goes away is found again and nothing is repeated" {
+@test "after a restart of the API server the operator continues and repeats no action" {
     running 4
     order 'hold?on=1'
     scale 2
@@ -454,7 +454,7 @@ END
     [ "$(count 'PUT campaign')" -eq 1 ]
 }
 
-@test "a missing certificate is made anew by the same authority" {
+@test "a missing certificate is issued again by the same authority" {
     running 2
     end_operator TERM
     kn delete secret x-member >&2
@@ -464,7 +464,7 @@ END
     openssl verify -CAfile "$dir/head/ca.crt" "$dir/new.crt"
 }
 
-@test "a missing authority with a missing certificate is told, not replaced" {
+@test "a missing authority with a missing certificate gives a condition and is not replaced" {
     running 2
     end_operator TERM
     kn delete secret x-member x-ca >&2
@@ -489,7 +489,7 @@ as_chart_says() {
     [[ $(k --kubeconfig "$OPERATOR_KUBECONFIG" auth whoami) == *"system:serviceaccount:$ns:r-dvm-operator"* ]]
 }
 
-@test "the rights that the chart gives are enough for everything" {
+@test "the rights of the chart are sufficient for all actions" {
     as_chart_says
     running 4
     scale 2
@@ -503,7 +503,7 @@ as_chart_says() {
     [ "$status" -eq 1 ]
 }
 
-@test "the rights that the chart gives do not reach Secrets by list, other namespaces, or foreign kinds" {
+@test "the rights of the chart exclude lists of Secrets, other namespaces and other kinds" {
     as_chart_says
     may() { k --kubeconfig "$OPERATOR_KUBECONFIG" auth can-i "$@" > /dev/null 2>&1; }
     may_not() { if may "$@"; then echo "may $*"; return 1; fi; }
@@ -519,7 +519,7 @@ as_chart_says() {
     may_not get nodes
 }
 
-@test "an object that cannot be applied for long is told in the server's words" {
+@test "an object that repeatedly cannot be applied gives a condition with the server's message" {
     # The range of service addresses of the test's server is small: 10.0.0.0/24.
     for n in {0..260}; do
         printf '{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "fill-%d"}, "spec": {"ports": [{"port": 80}]}}\n' "$n"

@@ -23,7 +23,7 @@ in_pod() { kubectl -n provider-test exec "$1" -- "${@:2}"; }
     [ "$(provider nodes | wc -l)" = 4 ]
 }
 
-@test "a second up changes nothing and takes at most two seconds" {
+@test "a second up changes nothing within two seconds" {
     SECONDS=0
     run provider up
     [ "$status" = 0 ]
@@ -31,7 +31,7 @@ in_pod() { kubectl -n provider-test exec "$1" -- "${@:2}"; }
     [ "$SECONDS" -le 2 ]
 }
 
-@test "pods stand on three nodes and reach each other by address" {
+@test "pods run on three nodes and reach each other by address" {
     [ "$(kubectl -n provider-test get pods -o jsonpath='{.items[*].spec.nodeName}' | tr ' ' '\n' | sort -u | wc -l)" = 3 ]
     local address
     for address in $(kubectl -n provider-test get pods -o jsonpath='{.items[*].status.podIP}'); do
@@ -65,14 +65,14 @@ in_pod() { kubectl -n provider-test exec "$1" -- "${@:2}"; }
     kubectl -n provider-test rollout status statefulset/web --timeout=60s
 }
 
-@test "a claim is given a volume, which a pod writes to" {
+@test "a claim is bound to a volume that a pod can write" {
     kubectl apply -f "$(dirname "$BATS_TEST_FILENAME")/volume.yaml"
     kubectl wait --for=jsonpath='{.status.phase}'=Succeeded pod/provider-test-writer --timeout=60s
     kubectl get pvc provider-test-data -o jsonpath='{.status.phase}' | grep -qx Bound
     kubectl delete --wait=false -f "$(dirname "$BATS_TEST_FILENAME")/volume.yaml"
 }
 
-@test "what a pod sends off the machine is refused at once" {
+@test "a connection of a pod to another machine is refused at once" {
     [ "$("$(dirname "$PROVIDER")/kind/engine.sh" choice)" = own ] || skip "the engine is the user's own"
     run in_pod web-0 timeout 5 bash -c '< /dev/tcp/198.51.100.1/80' # an address that is nobody's
     [ "$status" != 0 ]
