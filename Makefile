@@ -237,10 +237,10 @@ images: ## build both images, dvm-operator:dev and dvm-daemon:dev, if their sour
 e2e: ## test cluster, images, chart, then the scenarios; SCENARIOS="02 05" narrows it, E2E_KEEP=1 leaves it in place
 	@e2e/run.sh $(SCENARIOS)
 
-demo: ## a told story on a cluster of its own; PROVIDER=none: on this host, without Kubernetes
+demo: ## a DVM on a cluster of its own, step by step; PROVIDER=none: on this host, without Kubernetes
 	@demo/demo.sh
 
-demo-down: ## remove what the demo has left
+demo-down: ## remove the objects of the demo
 	@demo/down.sh
 
 $(BUILD)/release/ci/graphs: $(BUILD)/release/ci/graphs.o $(foreach l,core api base,$(BUILD)/release/lib$(l).a)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# make demo: tells what this project does while it happens. PROVIDER: kind (default), context, or none (no Kubernetes).
+# make demo: runs a DVM step by step and explains each step. PROVIDER: kind (default), context, or none (no Kubernetes).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export PROVIDER=${PROVIDER:-kind}

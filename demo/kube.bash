@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What kubernetes.sh and down.sh share: names, and removing what the demo has put into the cluster.
+# What kubernetes.sh and down.sh share: names, and the removal of the demo's objects.
 # shellcheck shell=bash
 
 NS=dvm-demo
-# Says that the demo has made the cluster, so that demo-down may remove it.
+# Exists if the demo has created the cluster: then demo-down may remove it.
 # shellcheck disable=SC2034  # used by those who read this file
 MADE=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator/made-by-demo-${E2E_CLUSTER:-dvm-e2e}
 
 provider() { "$ROOT/e2e/provider/provider.sh" "$@"; }
 
-# remove_all: the resource first, while there is an operator that ends its DVM in an orderly way.
+# remove_all: the resource first, while the operator can end its DVM in order.
 remove_all() {
     kubectl --namespace "$NS" delete dvm --all --ignore-not-found --timeout=60s > /dev/null 2>&1 || true
     helm uninstall dvm-operator --namespace "$NS" --ignore-not-found --wait --timeout 1m > /dev/null 2>&1 || true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The story on Kubernetes: a cluster, the operator, a DVM, an MPI job, kubectl scale under it. Leaves them for trying.
+# The demo on Kubernetes: a cluster, the operator, a DVM, an MPI job, and kubectl scale while it runs. All stay for use.
 set -euo pipefail
 # shellcheck source=demo/tell.bash
 . "$(dirname "${BASH_SOURCE[0]}")/tell.bash"
@@ -8,7 +8,7 @@ set -euo pipefail
 . "$ROOT/demo/kube.bash"
 cd "$ROOT"
 
-IN_CLUSTER='' # something of ours is in the cluster
+IN_CLUSTER='' # set when the demo has created an object in the cluster
 HEAD=(kubectl exec demo-head-0 --)
 
 on_exit() {
@@ -19,7 +19,7 @@ on_exit() {
         printf '\nstopped: removing the namespace %s\n' "$NS" >&2
         remove_all || true
     elif [ "$rc" != 0 ] && [ -n "$IN_CLUSTER" ]; then
-        printf 'What there is stays, to be looked at; make demo-down removes it.\n' >&2
+        printf 'The objects are kept for inspection; make demo-down removes them.\n' >&2
     fi
     rm -f "${MINE:-}"
 }
@@ -27,7 +27,7 @@ trap on_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# typed COMMAND…: shown as typed, run as a long step.
+# typed TEXT NAME COMMAND…: prints the command, then runs it as a long step.
 typed() {
     local text=$1 name=$2
     shift 2
@@ -46,28 +46,28 @@ cluster() {
     fi
     eval "$(provider env)"
     long "images of the operator and the daemons, built and on the nodes" images "$ROOT/e2e/images.sh" --load
-    # The namespace is the default one in a kubeconfig of our own, so that the commands below are as short as yours.
+    # A kubeconfig of the demo's own has the namespace as default, so the commands below are short.
     MINE=$(mktemp "${TMPDIR:-/tmp}/dvm-demo-kubeconfig.XXXXXX")
     kubectl config view --raw --minify --flatten > "$MINE"
     export KUBECONFIG=$MINE
     kubectl config set-context --current --namespace "$NS" > /dev/null
 }
 
-# A DVM that an earlier run has left makes room for a new one.
+# Removes the DVM of an earlier run.
 fresh_namespace() {
     IN_CLUSTER=1
     if [ "$(kubectl get namespace "$NS" --ignore-not-found -o jsonpath='{.status.phase}')" = Terminating ]; then
-        long "namespace $NS of an earlier run goes away" gone kubectl wait --for=delete "namespace/$NS" --timeout=120s
+        long "namespace $NS of an earlier run is deleted" gone kubectl wait --for=delete "namespace/$NS" --timeout=120s
     fi
     if kubectl get dvm demo > /dev/null 2>&1; then
         long "the DVM of an earlier run is deleted" gone kubectl delete dvm demo --timeout=90s
-        long "and its pods have ended" gone kubectl wait --for=delete pod -l dvm.openpmix.io/cluster=demo --timeout=90s
+        long "its pods have ended" gone kubectl wait --for=delete pod -l dvm.openpmix.io/cluster=demo --timeout=90s
     fi
     if ! kubectl get namespace "$NS" > /dev/null 2>&1; then show kubectl create namespace "$NS"; fi
     show kubectl label --overwrite namespace "$NS" pod-security.kubernetes.io/enforce=restricted | grep -v 'not labeled'
 }
 
-# A rebuilt image has the same tag: its id in an annotation makes a new pod of it.
+# A rebuilt image has the same tag: its id in an annotation causes a new pod.
 image_id() { "${BUILDER:-docker}" image inspect --format '{{.Id}}' dvm-operator:dev 2> /dev/null | cut -c8-19 || true; }
 
 operator() {
@@ -88,7 +88,7 @@ started() {
 
 scale_down() {
     local from
-    say "  A job starts on all four; each rank works for three seconds, then all meet in MPI:"
+    say "  A job starts on all four; each rank works for three seconds, then all communicate by MPI:"
     printf '  %s$ %s%s\n' "$BOLD" "${HEAD[*]} prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42' &" "$PLAIN"
     group job timeout --kill-after=10 120 "${HEAD[@]}" prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42'
     local job=$GROUP
@@ -96,34 +96,34 @@ scale_down() {
     from=$EPOCHREALTIME
     show kubectl scale dvm/demo --replicas=2
     kubectl wait --for=jsonpath='{.status.campaign.phase}'=Draining dvm/demo --timeout=20s > /dev/null 2>&1 || true
-    say "  The DVM waits for the job, and Kubernetes for the DVM: no pod is touched."
+    say "  The DVM waits for the job, and the operator waits for the DVM: no pod is removed yet."
     show kubectl get dvm demo
     show kubectl get dvm demo -o jsonpath='{.status.conditions[?(@.type=="Resizing")].message}{"\n"}'
     show kubectl get pods
-    joined "$job" || fail "the job under the resize ended badly: $(cat "$LOGS/job.log")"
-    say "  The job ended as if nothing had happened:"
+    joined "$job" || fail "the job failed during the resize: $(cat "$LOGS/job.log")"
+    say "  The job ended with its result:"
     show grep coll: "${LOGS#"$ROOT"/}/job.log"
     typed "the campaign has ended" campaign kubectl wait --for='jsonpath={.status.lastCampaign.phase}=Complete' dvm/demo --timeout=60s
-    typed "both pods are gone" pods kubectl wait --for=delete pod/demo-3 pod/demo-4 --timeout=90s
-    say "  From kubectl scale to the end of the last pod: $(since "$from") s; most of it is the job that was waited for."
+    typed "both pods are removed" pods kubectl wait --for=delete pod/demo-3 pod/demo-4 --timeout=90s
+    say "  From kubectl scale to the end of the last pod: $(since "$from") s; most of it is the wait for the job."
 }
 
-# The campaign as the resource tells it, in milliseconds since it was recorded.
+# The campaign in the status, in milliseconds since it was recorded.
 time_line() {
     printf '  %s$ %s%s\n' "$BOLD" "kubectl get dvm demo -o jsonpath='{.status.lastCampaign}'" "$PLAIN"
     kubectl get dvm demo -o json | jq -r '
         def ms: capture("(?<s>[^.]*)([.](?<f>[0-9]+))?Z") | ((.s + "Z" | fromdate) * 1000 + (((.f // "0") + "000")[0:3] | tonumber));
         .status.lastCampaign as $c | ($c.recordedTime | ms) as $zero |
         "    campaign \($c.id): \($c.kind) of vpids \($c.targets | map(tostring) | join(", ")), \($c.phase)",
-        ([["recordedTime", "written down in status, before anything else"], ["acceptedTime", "accepted by the head"],
-          ["drainedTime", "no rank is left on the leaving daemons"], ["fenceTime", "launches are held, one broadcast goes out"],
-          ["completeTime", "out of routes, membership and mapping"], ["appliedTime", "the StatefulSet is smaller"]][] |
+        ([["recordedTime", "recorded in the status, before any action"], ["acceptedTime", "accepted by the head"],
+          ["drainedTime", "no rank runs on the leaving daemons"], ["fenceTime", "launches are held, and one broadcast is sent"],
+          ["completeTime", "removed from routes, membership and mapping"], ["appliedTime", "the StatefulSet is reduced"]][] |
          select($c[.[0]]) | "    \("        \(($c[.[0]] | ms) - $zero)"[-8:]) ms  \(.[1])")'
 }
 
 how_to_go_on() {
     say
-    say "Told in $(since "$STARTED") s. The DVM is yours now:"
+    say "Done in $(since "$STARTED") s. The DVM runs, and you can use it:"
     say "$(provider env | head -n 1 | sed 's/^/  /')"
     say "  kubectl -n $NS exec demo-head-0 -- prun mpi_hello"
     say "  kubectl -n $NS scale dvm/demo --replicas=3"
@@ -135,7 +135,7 @@ how_to_go_on() {
 chapter "1. A Kubernetes cluster ($PROVIDER), and two images"
 cluster
 
-chapter "2. The operator, in a namespace that takes only pods of the restricted level"
+chapter "2. The operator, in a namespace that accepts only pods of the restricted level"
 fresh_namespace
 operator
 
@@ -150,9 +150,9 @@ chapter "4. A real MPI program, one rank on each member"
 show "${HEAD[@]}" prun -n 4 --map-by node mpi_hello
 show "${HEAD[@]}" prun -n 4 --map-by node mpi_coll 4711
 
-chapter "5. Four members become two, under a job that runs on all four"
+chapter "5. Four members become two, while a job runs on all four"
 scale_down
-say "  One shrink campaign, told in the resource's status:"
+say "  One shrink campaign, as the status shows it:"
 time_line
 show kubectl events --for dvmcluster/demo
 show "${HEAD[@]}" pstat tree

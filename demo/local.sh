@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The story without Kubernetes: a head and seven daemons on this host, an MPI job, a resize under it. Leaves nothing.
+# The demo without Kubernetes: a head and seven daemons on this host, an MPI job, and a resize while it runs. Leaves nothing.
 set -euo pipefail
 # shellcheck source=demo/tell.bash
 . "$(dirname "${BASH_SOURCE[0]}")/tell.bash"
@@ -13,13 +13,13 @@ export DVM_SESSION_DIR
 
 clean_up() {
     end_groups
-    # A DVM that is there is ended; one that never started has nothing to end.
+    # Fails if no DVM was started.
     timeout --kill-after=5 20 prte stop > /dev/null 2>&1 || true
     rm -rf "$DVM_SESSION_DIR"
 }
 on_signal() {
     trap '' INT TERM HUP
-    printf '\nstopped: the DVM is ended\n' >&2
+    printf '\nstopped: the DVM is shut down\n' >&2
     exit 130
 }
 trap clean_up EXIT
@@ -36,8 +36,8 @@ show pstat tree
 chapter "2. A real MPI program, one rank on each member"
 show prun -n 7 --map-by node mpi_coll 4711
 
-chapter "3. Seven members become three, under a job that runs on all seven"
-say "  A job starts; each rank works for a second, then all meet in MPI:"
+chapter "3. Seven members become three, while a job runs on all seven"
+say "  A job starts; each rank works for a second, then all communicate by MPI:"
 printf '  %s$ %s%s\n' "$BOLD" "prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42' &" "$PLAIN"
 group job timeout --kill-after=10 120 prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42'
 job=$GROUP
@@ -45,26 +45,26 @@ for _ in {1..50}; do
     if grep -q RUNNING "$LOGS/job.log"; then break; fi
     sleep 0.1
 done
-say "  Members 4 to 7 are asked to leave. Nothing new is placed there; what runs there may end first."
+say "  Members 4 to 7 leave. No new rank is placed there, and running ranks may end first."
 show prte resize 3
-joined "$job" || fail "the job under the resize ended badly: $(cat "$LOGS/job.log")"
-say "  The job was not disturbed:"
+joined "$job" || fail "the job failed during the resize: $(cat "$LOGS/job.log")"
+say "  The job ended with its result:"
 show grep coll: "${LOGS#"$ROOT"/}/job.log"
 say "  One campaign, one repair of the tree by each survivor (column REPAIRS):"
 show pstat campaigns
 show pstat members
 show pstat tree
 
-chapter "4. Three become five; the new ones take jobs at once"
+chapter "4. Three become five; the new members accept jobs at once"
 show prte resize 5
 # shellcheck disable=SC2016  # expanded by each rank's shell
 show prun -n 5 --map-by node sh -c 'echo "a rank on $PMIX_HOSTNAME"'
 
-chapter "5. The end: nothing is left"
+chapter "5. The DVM ends and leaves nothing"
 show prte stop
 
 say
-say "Told in $(since "$STARTED") s. To go on by hand:"
+say "Done in $(since "$STARTED") s. To continue by hand:"
 say "  export PATH=$BUILD/bin:$BUILD/examples:\$PATH"
 say "  prte start -n 4; prun mpi_hello; pstat; prte resize 2; prte stop"
 say "The same on Kubernetes: make demo"

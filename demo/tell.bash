@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How the demo tells its story: chapters, commands that are shown before they run, long steps with elapsed time.
+# Output of the demo: chapters, commands that are printed before they run, long steps with elapsed time.
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 LOGS=$ROOT/build/demo
-RUNNING=() # process groups of ours that are alive
+RUNNING=() # process groups of the demo that run
 STARTED=$EPOCHREALTIME
 if [ -t 1 ]; then BOLD=$'\e[1m' DIM=$'\e[2m' PLAIN=$'\e[0m'; else BOLD='' DIM='' PLAIN=''; fi
 
@@ -23,7 +23,7 @@ fail() {
     exit 1
 }
 
-# words COMMAND…: as one would type it.
+# words COMMAND…: quoted as in a shell.
 words() {
     local word text=
     for word in "$@"; do
@@ -32,13 +32,13 @@ words() {
     printf '%s' "${text# }"
 }
 
-# show COMMAND…: prints it, then runs it; what it says is set in.
+# show COMMAND…: prints it, then runs it; its output is indented.
 show() {
     printf '  %s$ %s%s\n' "$BOLD" "$(words "$@")" "$PLAIN"
     timeout --foreground --kill-after=10 300 "$@" 2>&1 | sed 's/^/    /'
 }
 
-# --- long steps and things that run beside the story: process groups of their own, ended with us
+# --- long steps and background jobs: process groups of their own, which end with the demo
 
 # group NAME COMMAND…: starts it; its output goes to a log, its process id to GROUP.
 group() {
@@ -49,7 +49,7 @@ group() {
     RUNNING+=("$GROUP")
 }
 
-# joined PID: its exit code, when it has ended.
+# joined PID: waits for its end and returns its exit code.
 joined() {
     local rc=0 pid left=()
     wait "$1" || rc=$?
@@ -58,7 +58,7 @@ joined() {
     return "$rc"
 }
 
-# progress TEXT SINCE LOG: one line that moves on a terminal; elsewhere a line now and then.
+# progress TEXT SINCE LOG: one changing line on a terminal; elsewhere a line from time to time.
 progress() {
     local last
     if [ -t 1 ]; then
@@ -69,7 +69,7 @@ progress() {
     fi
 }
 
-# long TEXT NAME COMMAND…: shows that it goes on, and the end of its log if it fails.
+# long TEXT NAME COMMAND…: shows its progress, and the end of its log if it fails.
 long() {
     local text=$1 name=$2 from=$EPOCHREALTIME
     shift 2
@@ -88,7 +88,7 @@ long() {
     fi
 }
 
-# as_seen TEXT NAME COMMAND…: as long, but where sudo may ask for a password it stays in the foreground.
+# as_seen TEXT NAME COMMAND…: like long, but in the foreground where sudo may ask for a password.
 as_seen() {
     if [ "$(id -u)" = 0 ]; then
         long "$@"
@@ -98,7 +98,7 @@ as_seen() {
     fi
 }
 
-# Called at every end: nothing of ours goes on running.
+# Called at every end: ends all processes of the demo.
 end_groups() {
     local pid
     for pid in "${RUNNING[@]}"; do kill -TERM -- "-$pid" 2> /dev/null || true; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds both images, each only when its sources have changed; --load brings them to the test cluster's nodes.
+# Builds both images, each only when its sources have changed; --load loads them into the test cluster's nodes.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$here/.." && pwd)
@@ -10,7 +10,7 @@ LOGS=$ROOT/build/images
 
 say() { printf '%s\n' "$*" >&2; }
 
-# sources_of IMAGE: what its Dockerfile copies, beside .dockerignore.
+# sources_of IMAGE: the files that its Dockerfile copies, and .dockerignore.
 sources_of() {
     case $1 in
     dvm-operator) printf '%s\n' .dockerignore Dockerfile Makefile base api operator ;;
@@ -38,7 +38,7 @@ build() {
         say "image $tag: not built"
         return 1
     fi
-    # Its predecessor has lost its name and is of use to nobody.
+    # The previous image has no name any more.
     "$BUILDER" image prune --force --filter "label=$LABEL" > /dev/null 2>&1 || true
     say "image $tag: built in $((SECONDS - start)) s"
 }

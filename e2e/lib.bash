@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scenarios share: the cluster under test, waiting with a deadline, jobs, and what is kept of a failure.
+# What the scenarios share: the cluster under test, waits with a deadline, jobs, and the files that a failure leaves.
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,7 +10,7 @@ AUDIT_LOG=/var/log/kubernetes/audit.log
 BACKGROUND=() # process groups that a test has started
 
 say() { printf '%s\n' "$*" >&2; }
-# Nothing waits without end, whatever hangs. Longer than what is waited for with --timeout.
+# Every call has a deadline, which is longer than any --timeout.
 kubectl() { timeout --foreground --kill-after=10 "${LIMIT:-150}" kubectl "$@"; }
 helm() { timeout --foreground --kill-after=10 200 helm "$@"; }
 k() { LIMIT=${LIMIT:-90} kubectl --namespace "$NS" "$@"; }
@@ -26,9 +26,9 @@ fail() {
 # equal WHAT FOUND EXPECTED
 equal() { [ "$2" = "$3" ] || fail "$1 is '$2', expected '$3'"; }
 
-# --- waiting: kubectl wait where it can, else this. The only place that sleeps.
+# --- waits: by kubectl wait where it can, otherwise by this function, the only one that sleeps
 
-# eventually SECONDS WHAT COMMAND…: COMMAND succeeds before the deadline; what it said last is printed if not.
+# eventually SECONDS WHAT COMMAND…: COMMAND succeeds before the deadline; otherwise its last output is printed.
 eventually() {
     local limit=$((SECONDS + $1)) seconds=$1 what=$2 said=
     shift 2
@@ -43,7 +43,7 @@ eventually() {
 
 # --- namespaces and the operator
 
-# make_namespace NAME: of the restricted level; one that is just going away is waited for.
+# make_namespace NAME: with the restricted level; a namespace of that name that is being deleted is waited for.
 make_namespace() {
     if [ "$(kubectl get namespace "$1" --ignore-not-found -o jsonpath='{.status.phase}')" = Terminating ]; then
         kubectl wait --for=delete "namespace/$1" --timeout=120s
@@ -52,7 +52,7 @@ make_namespace() {
     kubectl label --overwrite namespace "$1" pod-security.kubernetes.io/enforce=restricted > /dev/null
 }
 
-# install_chart NAMESPACE [OPTION…]: or upgrades it; helm installs a chart's CRD but does not change it later.
+# install_chart NAMESPACE [OPTION…]: installs or upgrades; helm installs the CRD of a chart but does not change it later.
 install_chart() {
     local ns=$1
     shift
@@ -61,9 +61,9 @@ install_chart() {
         --set daemonImage=dvm-daemon:dev --wait --timeout 2m "$@" > /dev/null
 }
 
-# remove_namespace NAME: resources first, as long as there is an operator that ends them in an orderly way.
+# remove_namespace NAME: deletes the resources first, while an operator can end them in order.
 remove_namespace() {
-    # A pod that still ends would make the namespace's controller wait for half of the pod's grace.
+    # A pod that is still ending would make the namespace's controller wait for half of the pod's grace.
     if ! kubectl --namespace "$1" delete dvm --all --cascade=foreground --timeout=90s; then
         say "pods of $1 did not end in time, they are removed by force"
         kubectl --namespace "$1" delete pods --all --force --grace-period=0 || true
@@ -74,7 +74,7 @@ remove_namespace() {
 
 # --- the cluster under test
 
-# cluster_yaml NAME REPLICAS: small enough that five members and a head fit on three small nodes.
+# cluster_yaml NAME REPLICAS: small pods, so that five members and a head fit on three small nodes.
 cluster_yaml() {
     cat << YAML
 apiVersion: dvm.openpmix.io/v1alpha1
@@ -105,7 +105,7 @@ dvm() { k get dvm "${2:-$X}" -o json | jq -r "$1"; }
 # condition TYPE [FIELD [NAME]]
 condition() { dvm ".status.conditions[]? | select(.type == \"$1\") | .${2:-status}" "${3:-$X}"; }
 
-# What a resource looks like that has reached N members and has nothing left to do.
+# is_settled N [NAME]: the resource has N members and needs no action.
 is_settled() {
     k get dvm "${2:-$X}" -o json | jq -e --argjson n "$1" '
         def condition(t): (.status.conditions // [])[] | select(.type == t) | .status;
@@ -119,14 +119,14 @@ settled() { eventually "${3:-120}" "$1 members, Available, at rest" is_settled "
 
 scale() { k scale "dvm/${2:-$X}" --replicas="$1"; }
 
-# have N: the shared cluster has N members and is at rest, whatever the scenario before has left.
+# have N: brings the shared cluster to N members at rest, whatever its state.
 have() {
     cluster_yaml "$X" "$1" | k apply -f - > /dev/null
     k patch dvm "$X" --type merge --patch '{"spec": {"suspend": false}}' > /dev/null
     settled "$1" "$X" "${2:-180}"
 }
 
-# shrinking PHASE: status tells of a campaign in that phase.
+# shrinking PHASE: the status has a campaign in that phase.
 has_phase() { equal "the campaign's phase" "$(dvm .status.campaign.phase)" "$1"; }
 
 replicas_of() { k get statefulset "$1" -o jsonpath='{.spec.replicas}'; }
@@ -141,16 +141,16 @@ operator_pod() { k get pods -l app.kubernetes.io/name=dvm-operator --field-selec
 
 in_head() { k exec "$X-head-0" -- "$@"; }
 pstat() { in_head pstat --json; }
-# pod_metric POD PORT NAME: one figure of a plain port, through the API server.
+# pod_metric POD PORT NAME: one value of a plain port, through the API server.
 pod_metric() {
     kubectl get --raw "/api/v1/namespaces/$NS/pods/$1:$2/proxy/metrics" | awk -v name="$3" '$1 == name {print $2}'
 }
 repairs_of() { pod_metric "$1" 7480 dvm_tree_repairs_total; }
 
-# A number for a job to compute with, drawn by the test.
+# A random number for a job to compute with.
 draw_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
 
-# word SEED RANK I: what that rank of examples/mpi_coll.c holds there (splitmix64 in wrapping 64-bit arithmetic), in $word.
+# word SEED RANK I: the value that this rank of examples/mpi_coll.c has at I (splitmix64 in wrapping 64-bit arithmetic), in $word.
 word() {
     local z=$(($1 + 0x9e3779b97f4a7c15 * ($2 * 64 + $3 + 1)))
     z=$(((z ^ ((z >> 30) & 0x3ffffffff)) * 0xbf58476d1ce4e5b9))
@@ -158,7 +158,7 @@ word() {
     word=$((z ^ ((z >> 31) & 0x1ffffffff)))
 }
 
-# coll_result SEED SIZE: the number that mpi_coll has to print, computed here without MPI.
+# coll_result SEED SIZE: the number that mpi_coll must print, computed without MPI.
 coll_result() {
     local seed=$1 size=$2 word result sum=0 xor=0 third=0 all=0 r
     word "$seed" $((seed % size)) 0
@@ -185,7 +185,7 @@ mpi_over() {
     [ "$nodes" -ge "$atleast" ] || fail "only $nodes nodes for: $pods"
 }
 
-# --- things that run beside a test; they end with the process that started them, however that ends
+# --- processes beside a test; each ends with the process that started it, however that ends
 
 # background NAME COMMAND…: its output is in $BATS_TEST_TMPDIR/NAME, its process id in the variable NAME_pid.
 background() {
@@ -196,7 +196,7 @@ background() {
     printf -v "${name}_pid" %d $!
 }
 
-# ended NAME SECONDS: its exit code, which is 0 only if it has ended by itself in time.
+# ended NAME SECONDS: its exit code; not 0 if it has not ended in time.
 ended() {
     local pid=${1}_pid
     pid=${!pid}
@@ -206,7 +206,7 @@ ended() {
 has_ended() { ! kill -0 "$1" 2> /dev/null || [ "$(ps -o state= -p "$1" | tr -d ' ')" = Z ]; }
 said() { cat "$BATS_TEST_TMPDIR/$1"; }
 
-# hold NAME VPIDS: a job with one rank on each of the daemons, which ends by itself when `release NAME` is called.
+# hold NAME VPIDS: a job with one rank on each of the daemons, which `release NAME` ends.
 hold() {
     local name=$1 vpids=$2 n fifo=$BATS_TEST_TMPDIR/$1.in
     n=$(tr ',' '\n' <<< "$vpids" | wc -l)
@@ -214,10 +214,10 @@ hold() {
     # shellcheck disable=SC2016  # expanded by those shells
     background "$name" sh -c 'exec kubectl --namespace "$1" exec -i "$2" -- prun -n "$3" --host "$4" --map-by node --stdin all --verbose cat < "$5"' \
         hold "$NS" "${3:-$X-head-0}" "$n" "$vpids" "$fifo"
-    # Keeps the job's input open; its end is the end of the input.
+    # Keeps the job's input open; the job ends with its input.
     # shellcheck disable=SC2016
     background "${name}_input" sh -c 'exec > "$1"; echo held; exec sleep infinity' input "$fifo"
-    # Each rank has read and written: it runs.
+    # Each rank has read and written, so it runs.
     eventually 60 "$name runs on $vpids" echoed "$name" "$n" || { said "$name"; return 1; }
 }
 echoed() { [ "$(grep -cx held "$BATS_TEST_TMPDIR/$1")" = "$2" ]; }
@@ -225,7 +225,7 @@ release() {
     local pid=${1}_input_pid
     kill -TERM "${!pid}"
 }
-# released NAME: lets it end, and it has ended well.
+# released NAME: ends the job and checks its exit code.
 released() {
     release "$1"
     ended "$1" 60 || { said "$1"; fail "the job $1 ended badly"; }
@@ -235,7 +235,7 @@ released() {
 
 control_plane() { provider nodes | awk '/control-plane/ && !n++'; }
 audit_size() { on_node "$(control_plane)" stat -c %s "$AUDIT_LOG"; }
-# audit OFFSET FILTER: entries since then, by jq.
+# audit OFFSET FILTER: entries since the offset, by jq.
 audit() { on_node "$(control_plane)" tail -c "+$(($1 + 1))" "$AUDIT_LOG" | jq -c --arg ns "$NS" "select(.objectRef.namespace == \$ns) | $2"; }
 
 # --- processes on the nodes
@@ -254,7 +254,7 @@ container_pid() {
             echo "$pid"
         done' find "$(uid_of "$1")" "$2" "$3" | awk 'NR == 1'
 }
-# kill_from_outside POD PROGRAM [INIT]: SIGKILL by the node, which a container's first process cannot ignore.
+# kill_from_outside POD PROGRAM [INIT]: SIGKILL from the node; the first process of a container can ignore others.
 kill_from_outside() {
     local pid
     pid=$(container_pid "$1" "$2" "${3:-1}")
@@ -278,7 +278,7 @@ stop_background() {
     BACKGROUND=()
 }
 
-# keep_failure: everything a person wants to read about a test that failed.
+# keep_failure: writes the files that help to understand a failed test.
 keep_failure() {
     local dir
     dir=$OUT/$(basename "$BATS_TEST_FILENAME" .bats)/$BATS_TEST_NUMBER

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Writes down what happens in a namespace until it is stopped: resources, events, pods, and the log of each container.
+# Records a namespace until it is stopped: resources, Events, pods, and the log of each container.
 # usage: record.sh NAMESPACE FOLDER
 set -euo pipefail
 NS=$1
@@ -9,16 +9,16 @@ STATUS='.status.containerStatuses[0]'
 FIELDS="A:.metadata.name,B:.metadata.uid,C:$STATUS.restartCount,D:$STATUS.state.running.startedAt"
 mkdir -p "$DIR/logs"
 
-# Who started us waits for the end of what it has handed down.
+# The parent waits until the descriptors that it passed on are closed.
 for fd in "/proc/$$/fd/"*; do
     fd=${fd##*/}
     if [ "$fd" -gt 2 ] && [ "$fd" != 255 ]; then exec {fd}>&-; fi
 done
 
-# Each ends when this shell does, however that ends.
+# Each process ends with this shell, however that ends.
 beside() { setpriv --pdeathsig TERM "$@" & }
 
-# A watch ends now and then; it is taken up again until we are stopped.
+# The server ends a watch from time to time; it is started again.
 watch_into() {
     local file=$1
     shift

@@ -11,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 say_time() { say "$(printf '%02d:%02d' $((SECONDS / 60)) $((SECONDS % 60))) $*"; }
 
-# A stopped run leaves neither its resources nor a node that takes no pods.
+# A run that is stopped removes its resources and uncordons its nodes.
 on_stop() {
     trap '' INT TERM
     say "stopping: removing the namespace $NS"
@@ -38,7 +38,7 @@ rm -rf "$OUT"
 mkdir -p "$OUT"
 provider up
 eval "$(provider env)"
-# Nodes are drained here: one run at a time on a cluster.
+# The scenarios drain nodes, so one run at a time uses a cluster.
 exec 9> "$KUBECONFIG.e2e-lock"
 flock --nonblock 9 || { say "another run of the scenarios is under way on this cluster; waiting for it"; flock 9; }
 trap on_stop INT TERM
@@ -46,7 +46,7 @@ say_time "cluster ready"
 "$here/images.sh" --load 9>&-
 say_time "images ready"
 rc=0
-# In the background, so that a signal is acted on at once.
+# In the background, so that the shell handles a signal at once.
 BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-600} "$ROOT/ci/bats.sh" --report-formatter tap --output "$OUT" "${files[@]}" 9>&- &
 wait $! || rc=$?
 say_time "done"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# kubectl apply gives a DVM, in a namespace that enforces the restricted level, from an image that has only our programs.
+# kubectl apply creates a DVM in a namespace that enforces the restricted level. Its image has only our programs.
 load ../lib
 
 @test "apply: the resource becomes Available with four members" {

@@ -52,7 +52,7 @@ setup() {
     [[ $output == *9* && $output == *8* ]]
 }
 
-@test "mpi: an ended job leaves no process and no file" {
+@test "mpi: an ended job leaves no process and no used slot" {
     local left
     in_head prun -n 8 sh -c 'sleep 300 & true'
     for left in 1 2 3 4; do

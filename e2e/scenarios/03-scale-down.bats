@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# kubectl scale 4 -> 2 under a stream of jobs: one campaign, one repair, one event, no job fails, and pods go last.
+# kubectl scale 4 -> 2 under a stream of jobs: one campaign, one repair, one event; no job fails; pods are removed last.
 load ../lib
 
 setup() {
@@ -8,7 +8,7 @@ setup() {
     remember_start
 }
 
-# What runs in the head's pod until the file $1 is there: jobs over all daemons, one after the other, each with its result.
+# Runs in the head's pod until the file $1 exists: jobs over all daemons, one after the other, each with its result.
 # shellcheck disable=SC2016  # expanded in the pod
 STREAM='i=0
 while [ ! -e "$1" ]; do
@@ -26,7 +26,7 @@ stop_stream() {
 jobs_done() { said "$1" | grep -cE '^(coll|ring) ' || true; }
 has_done() { [ "$(jobs_done "$1")" -ge "$2" ]; }
 
-# Each job of the stream has ended well, with the result that its seed gives.
+# Each job of the stream has exited with 0 and the result of its seed.
 all_succeeded() {
     local kind n code rest total=0
     while read -r kind n code rest; do
@@ -41,7 +41,7 @@ all_succeeded() {
     [ "$total" -ge "$2" ] || fail "only $total jobs"
 }
 
-# Jobs that run on both leaving daemons now, beside the one that holds the campaign open.
+# Jobs that run on both leaving daemons now, except the one that holds the campaign open.
 spanning() { pstat | jq -r '[.jobs[] | select(.state == "RUNNING" and .ranks == 4 and ([3, 4] - .vpids) == [])] | .[].id'; }
 spans() { [ -n "$(spanning)" ]; }
 
@@ -63,12 +63,12 @@ spans() { [ -n "$(spanning)" ]; }
     id=$(jq -r .id <<< "$campaign")
     equal "its targets" "$(jq -c .targets <<< "$campaign")" '[3,4]'
     [ "$(jq .sequence <<< "$campaign")" -gt "$sequence" ]
-    # What the head waited for at first: the holder, and jobs of the stream that spanned the leaving daemons.
+    # The head waits for the holder, and for jobs of the stream that used the leaving daemons.
     eventually 30 "events tell what is waited for" grep -q "\"CampaignAccepted\".*\"$id\"" "$BATS_TEST_TMPDIR/events"
     held=$(jq -c --arg id "$id" 'select(.campaign.id == $id) | [.campaign.waiting[]?.job] | length' "$BATS_TEST_TMPDIR/events" | sort -n | tail -n 1)
     [ "$held" -ge 2 ] || fail "when it began only $held jobs spanned the leaving daemons"
 
-    # While it is held open, jobs go on and nothing is removed.
+    # While the campaign is held open, jobs run and no pod is removed.
     done_before=$(jobs_done jobs)
     eventually 90 "four more jobs" has_done jobs $((done_before + 4))
     has_phase Draining
@@ -83,17 +83,17 @@ spans() { [ -n "$(spanning)" ]; }
     stop_stream jobs "$seed"
     all_succeeded jobs 8
 
-    # Recorded: the same campaign, complete, and told to people.
+    # The status has the same campaign as complete, and an Event reports it.
     equal "the last campaign" "$(dvm '.status.lastCampaign | [.id, .phase, (.targets | tostring)] | join(" ")')" "$id Complete [3,4]"
     equal "its times in order" "$(dvm '.status.lastCampaign | [.recordedTime, .acceptedTime, .drainedTime, .fenceTime, .completeTime, .appliedTime] | . == sort and (map(. != null) | all)')" true
     equal "pods left" "$(member_uids | tr ' ' '\n' | cut -d= -f1 | xargs)" "$X-1 $X-2"
-    # One event, counted by one who listened all the time.
+    # One event, counted by a client that read the stream all the time.
     equal "completion events" "$(grep -c "\"CampaignComplete\"" "$BATS_TEST_TMPDIR/events")" 1
     equal "accepted campaigns" "$(grep -c "\"CampaignAccepted\"" "$BATS_TEST_TMPDIR/events")" 1
     # One repair for both.
     equal "repairs of $X-1" $(($(repairs_of "$X-1") - repairs1)) 1
     equal "repairs of $X-2" $(($(repairs_of "$X-2") - repairs2)) 1
-    # Pods last: the API server saw the operator reduce the StatefulSet once, and after the head had said complete.
+    # Pods last: the audit log shows one reduction of the StatefulSet, after the head had reported the campaign complete.
     complete=$(dvm .status.lastCampaign.completeTime)
     patched=$(audit "$TEST_AUDIT" 'select(.objectRef.resource == "statefulsets" and .objectRef.name == "x" and .verb == "patch"
         and (.user.username | endswith(":dvm-operator"))) | .requestReceivedTimestamp' | tr -d '"')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# kubectl scale up, and a scale down that is taken back before it is done.
+# kubectl scale up, and a scale-down that is reversed before it is complete.
 load ../lib
 
 @test "C20: scale 2 -> 5: new members join the pool, MPI runs over all five" {

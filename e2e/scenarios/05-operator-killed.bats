@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The operator is killed while a job holds a campaign open: the same campaign goes on, once.
+# The operator is killed while a job holds a campaign open: the next one continues the same campaign.
 load ../lib
 
 campaign_ids() { pstat | jq -r '[.campaigns[].id] | sort | join(" ")'; }
@@ -47,7 +47,7 @@ campaign_ids() { pstat | jq -r '[.campaigns[].id] | sort | join(" ")'; }
     pod=$(operator_pod)
     restarts=$(restarts_of "$pod")
     kill_from_outside "$pod" dvm-operator
-    # The head ends it while nobody listens.
+    # The campaign ends at the head while no operator is connected.
     released holder
     eventually 60 "its container is started again" has_restarted "$pod" "$restarts"
     settled 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# A member's pod is deleted (a shrink of one), a member is killed from outside (a loss): it comes back with its vpid.
+# A member's pod is deleted (a shrink of one), or a member is killed from outside (a loss): it rejoins with its vpid.
 load ../lib
 
 setup() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The head's pod is deleted: an honest end of its jobs, members join its next life, Available comes back.
+# The head's pod is deleted: jobs end with a reason, members join the next incarnation, Available becomes True again.
 load ../lib
 
 incarnation_is_new() { [ "$(pstat | jq -r .incarnation)" != "$1" ]; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# kubectl drain of a node, without and with the head: daemons leave in an orderly way and come back elsewhere.
+# kubectl drain of a node, without and with the head: daemons leave in order and rejoin on other nodes.
 load ../lib
 
 setup() {

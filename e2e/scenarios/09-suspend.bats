@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# spec.suspend ends the DVM in an orderly way and brings it back with the same certificates.
+# spec.suspend ends the DVM in order; resuming starts it with the same certificates.
 load ../lib
 
 secrets() { k get secrets -o json | jq -r --arg x "$X" '.items[] | select(.metadata.ownerReferences[0].name == $x) | "\(.metadata.name)=\(.metadata.uid)"' | sort | xargs; }

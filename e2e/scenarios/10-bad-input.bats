@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Resources that cannot work are refused, or tell why they do not work and go on when the cause is gone.
+# Resources that cannot work are refused, or a condition gives the reason, and a correction helps.
 load ../lib
 
-# refused NAME PATCH TEXT: by the API server, with a text that names the cause.
+# refused NAME PATCH TEXT: the API server refuses the patch with a text that names the cause.
 refused() {
     local said
     if said=$(cluster_yaml "$1" 1 | kubectl patch --local -f - --type merge --patch "$2" -o yaml | k apply -f - 2>&1); then
@@ -32,7 +32,7 @@ gone() { [ -z "$(k get "$1" --ignore-not-found -o name)" ]; }
     [[ $(condition Progressing message other) == *registry.invalid/nothing:1* ]]
     equal Available "$(condition Available status other)" False
     k patch dvm other --type merge --patch '{"spec": {"image": "dvm-daemon:dev"}}'
-    # A StatefulSet does not replace a pod that never ran (its update strategy is OnDelete): a person does.
+    # A StatefulSet with the strategy OnDelete does not replace a pod that never ran.
     eventually 60 "the StatefulSets have the new image" has_image other dvm-daemon:dev
     k delete pods -l dvm.openpmix.io/cluster=other --timeout=60s
     settled 1 other

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The operator does not poll: an idle minute brings no request beyond its open streams.
+# The operator does not poll: in an idle minute it sends no request beyond its open streams.
 load ../lib
 
-# Requests that have ended, but for watches, which the server ends now and then.
+# Ended requests without watches, which the server ends from time to time.
 requests() {
     kubectl get --raw "/api/v1/namespaces/$NS/pods/$(operator_pod):8080/proxy/metrics" |
         awk '/^dvm_operator_kube_requests_total/ && !/method="WATCH"/ {n += $2} END {print n + 0}'

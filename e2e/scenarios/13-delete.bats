@@ -3,12 +3,12 @@
 # kubectl delete leaves nothing: no object of any namespaced kind, no process on any node.
 load ../lib
 
-# Everything in the namespace, but for what tells of the past.
+# All objects of the namespace, without Events and other records.
 everything() {
     kubectl api-resources --verbs=list --namespaced -o name | grep -vE '^events(\.|$)|^pods\.metrics' | sort |
         xargs -I{} timeout --kill-after=10 60 kubectl --namespace "$NS" get {} --ignore-not-found -o name 2> /dev/null | sort
 }
-# Processes of this namespace's daemons and of all that they have started, by what their environment says.
+# Processes of the daemons of this namespace and of their ranks, found by their environment.
 processes() {
     local node
     for node in $(provider nodes); do

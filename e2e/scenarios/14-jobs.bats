@@ -9,7 +9,7 @@ setup() {
     remember_start
 }
 
-# What is left of a job's processes in the members' pods, beside the daemons and who looks.
+# Processes in the members' pods other than the daemons and this query.
 processes_of() {
     local v
     for v in 1 2 3 4; do
@@ -104,7 +104,7 @@ descriptors() {
     done
 }
 
-# A pod of the same image that is none of the DVM's, with the certificate of a role.
+# A pod of the same image outside the DVM, with the certificate of a role.
 outsider() {
     k delete pod outside --ignore-not-found --now > /dev/null
     k apply -f - > /dev/null << YAML

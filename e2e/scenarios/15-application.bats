@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# An application asks for another size (PMIx_Allocation_request): within limits, by grants, never by the spec.
+# An application requests another size (PMIx_Allocation_request): within limits, by grants, without a change of the spec.
 load ../lib
 
 setup() {
@@ -16,28 +16,28 @@ teardown() {
     limits null null
 }
 
-# limits MIN MAX: null takes one away.
+# limits MIN MAX: null removes one.
 limits() { k patch dvm "$X" --type merge --patch "{\"spec\": {\"minReplicas\": $1, \"maxReplicas\": $2}}" > /dev/null; }
 limits_are() { # MIN MAX: the head knows them
     equal "the head's limits" "$(pstat | jq -c '[.size.min, .size.max]')" "[$1,$2]"
 }
 granted() { dvm '.status.grants.members // 0'; }
-# What grants come to: N pods and wired members, and the spec as it was.
+# comes_to REPLICAS MEMBERS: the spec is unchanged, and so many pods and members are wired.
 comes_to() {
     equal "spec.replicas" "$(dvm .spec.replicas)" "$1" &&
         equal "the StatefulSet's replicas" "$(replicas_of "$X")" "$2" &&
         equal "member pods" "$(dvm .status.replicas)" "$2" &&
         equal "wired members" "$(dvm .status.readyReplicas)" "$2"
 }
-# One in the head's record: kind and phase, and how its asker was told.
+# One campaign in the head's record: kind, phase, and how its requester was notified.
 record() { pstat | jq -r --arg id "$1" '.campaigns[] | select(.id == $id) | "\(.kind) \(.phase) \(.requester.told)"'; }
 is_asked() { equal "the request that runs" "$(dvm '.status.grants.running[0].kind')" "$1"; }
-# By its pod: a container that is killed again and again is started ever later.
+# By its pod: the kubelet restarts a container that is killed repeatedly ever later.
 kill_operator() { k delete pod "$(operator_pod)" --force --grace-period=0 2> /dev/null; }
 operator_is_back() { LIMIT=150 k rollout status deployment/dvm-operator --timeout=120s > /dev/null; }
 suspended() { equal Suspended "$(condition Suspended)" True; }
 has_pods() { equal "member pods" "$(member_uids | wc -w)" "$1"; }
-# Of a DVM that has three members.
+# For a DVM with three members.
 end_grants() {
     k patch dvm "$X" --type merge --patch '{"spec": {"suspend": true, "replicas": 3}}'
     eventually 90 "nothing runs" suspended

@@ -11,7 +11,7 @@ setup_suite() {
     make_namespace "$NS"
     setpriv --pdeathsig TERM "$ROOT/e2e/record.sh" "$NS" "$OUT/recorded" < /dev/null > /dev/null 2>&1 &
     RECORDER=$!
-    # What an earlier run was told to keep runs an older image.
+    # A DVM that an earlier run has kept has an older image.
     kubectl --namespace "$NS" delete dvm --all --cascade=foreground --ignore-not-found --timeout=90s > /dev/null 2>&1 || true
     kubectl --namespace "$NS" delete deployment dvm-operator --ignore-not-found > /dev/null
     install_chart "$NS"

@@ -23,7 +23,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 built() { [ -x "$BIN_DIR/etcd" ] && [ -x "$BIN_DIR/kube-apiserver" ]; }
 
-# free_port: one below the range that the kernel gives away by itself.
+# free_port: a port below the range that the kernel assigns.
 free_port() {
     local port
     while :; do
@@ -33,14 +33,14 @@ free_port() {
     echo "$port"
 }
 
-# port NAME: chosen once, kept for later starts.
+# port NAME: chosen at the first start, kept for later starts.
 port() {
     [ -s "$dir/$1.port" ] || free_port > "$dir/$1.port"
     cat "$dir/$1.port"
 }
 
-# begun PID: when that process began. Unlike its command line, which is empty for a moment when it becomes another
-# program, this stays the same. Fails if there is none, or a zombie that nobody has reaped yet.
+# begun PID: start time of that process. It stays the same when the process executes another program, unlike the command
+# line. Fails if there is no such process, or if it is a zombie.
 begun() {
     local stat fields
     stat=$(cat "/proc/$1/stat" 2> /dev/null) || return 1
@@ -48,13 +48,13 @@ begun() {
     [ "${fields[0]}" != Z ] && echo "${fields[19]}"
 }
 
-# mine NAME: the process of that name that we have started still runs.
+# mine NAME: succeeds while the process of that name that this script has started runs.
 mine() {
     local pid since
     read -r pid since 2> /dev/null < "$dir/$1.pid" && [ -n "$since" ] && [ "$(begun "$pid")" = "$since" ]
 }
 
-# end NAME SIGNAL: ends it and waits until it is gone, but not for ever.
+# end NAME SIGNAL: sends the signal and waits for the end of the process, with a deadline.
 end() {
     local pid deadline=$((SECONDS + 60))
     mine "$1" || return 0
@@ -71,12 +71,12 @@ end() {
 launch() {
     local name=$1
     shift
-    # Of bats only the standard descriptors are ours; an inherited one would make it wait for the server.
+    # Only the standard descriptors are passed on: bats would wait for the server to close an inherited one.
     setsid "$@" > "$dir/$name.log" 2>&1 < /dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     echo "$! $(begun $!)" > "$dir/$name.pid"
 }
 
-# wait_for NAME URL: until it answers 200, or its end.
+# wait_for NAME URL: until the URL is answered 200; fails when the process ends.
 wait_for() {
     local deadline=$((SECONDS + 120))
     until curl --noproxy '*' -sfk -m 5 -H "Authorization: Bearer $TOKEN" -o /dev/null "$2"; do
@@ -109,7 +109,7 @@ keys() {
 
 base64_of() { base64 < "$dir/$1" | tr -d '\n'; }
 
-# kubeconfig NAME: writes the file of one server and prints where it is.
+# kubeconfig NAME: writes the file of one server and prints its path.
 kubeconfig() {
     local file=$dir/kubeconfig
     [ "$1" = 0 ] || file=$file-$1
@@ -174,13 +174,13 @@ start_server() {
             --service-account-issuer https://kubernetes.default.svc \
             --disable-admission-plugins ServiceAccount
         wait_for "apiserver-$1" "https://127.0.0.1:$port/readyz"
-        # It makes this one after it has said that it is ready.
+        # The server creates this object after it has reported ready.
         wait_for "apiserver-$1" "https://127.0.0.1:$port/api/v1/namespaces/default"
     fi
     kubeconfig "$1"
 }
 
-# Another process may take a port between our look and the bind: then once more, with other ports.
+# Another process may take a port between the choice and the bind; then the start is repeated with other ports.
 start() {
     local try
     keys

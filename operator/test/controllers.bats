@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The operator beside the controllers that make pods and collect garbage (kube-controller-manager); nothing runs
-# the pods, so what a kubelet would tell is written by the tests.
+# The operator beside the controllers that create pods and collect garbage (kube-controller-manager). No kubelet runs
+# the pods, so the tests write the status that a kubelet would write.
 
 # shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
 
@@ -35,14 +35,14 @@ uid_of() { kn get "$1" -o jsonpath='{.metadata.uid}'; }
 pods_are() { [ "$(pods)" = "$1" ]; }
 pods() { kn get pods -o name | sort | tr '\n' ' '; }
 
-# waits NAME REASON: what the kubelet tells of a container that does not start.
+# waits NAME REASON: the kubelet's status of a container that does not start.
 waits() {
     kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
         {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": false, \"restartCount\": 0,
          \"state\": {\"waiting\": {\"reason\": \"$2\", \"message\": \"as told\"}}}]}}" >&2
 }
 
-# runs NAME: what it tells of one that does.
+# runs NAME: the kubelet's status of a container that runs.
 runs() {
     kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
         {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": true, \"restartCount\": 0,

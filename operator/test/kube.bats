@@ -40,13 +40,13 @@ change() { request PATCH "$MAPS/$1" application/merge-patch+json "{\"data\": {\"
 
 version_of() { request GET "$MAPS/$1" | sed -n 's/.*"resourceVersion":"\([0-9]*\)".*/\1/p'; }
 
-# follow PATH [SELECTOR]: in the background; what it prints is read by expect.
+# follow PATH [SELECTOR]: in the background; expect reads its output.
 follow() {
     exec {lines}< <(exec "$kubecheck" follow "$@" 3>&- 2> "$BATS_TEST_TMPDIR/follow.log")
     follower=$!
 }
 
-# expect TEXT: reads on until a line holds it.
+# expect TEXT: reads until a line has this text.
 expect() {
     local line seen=
     while read -r -t 90 -u "$lines" line; do
@@ -58,7 +58,7 @@ expect() {
     return 1
 }
 
-# stop_following: SIGTERM; the last lines are for expect.
+# stop_following: SIGTERM; expect may read the last lines.
 stop_following() { kill -TERM "$follower"; }
 
 @test "a token and a client certificate are accepted, a request without either is refused" {

@@ -33,7 +33,7 @@ stop_api() {
     if "$api" built; then "$api" stop "$API_DIR"; fi
 }
 
-# Nothing waits without end, whatever hangs.
+# Every call has a deadline.
 k() { PATH=$BIN_DIR:$PATH timeout --foreground --kill-after=10 90 kubectl "$@"; }
 kn() { k -n "$ns" "$@"; }
 
@@ -62,7 +62,7 @@ start_operator() {
     echo $! > "$dir/${1:-operator}.pid"
 }
 
-# end_operator SIGNAL: and waits until it is gone, which takes it 60 s at the most; its exit status is in $ended.
+# end_operator SIGNAL: waits up to 60 s for the end of the operator; its exit status is in $ended.
 end_operator() {
     local pid
     pid=$(cat "$dir/operator.pid")
@@ -73,7 +73,7 @@ end_operator() {
     rm "$dir/operator.pid"
 }
 
-# make_cluster REPLICAS [MORE-SPEC]: x, and waits for its Secrets.
+# make_cluster REPLICAS [MORE-SPEC]: creates the DvmCluster x and waits for its Secrets.
 make_cluster() {
     kn apply -f - >&2 << END
 {"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster", "metadata": {"name": "x"},
@@ -83,7 +83,7 @@ END
 
 secret_file() { kn get secret "$1" -o "go-template={{index .data \"$2\" | base64decode}}"; }
 
-# start_head: the stand-in, with the certificate that the operator has made.
+# start_head: starts the stand-in with the certificate that the operator has created.
 start_head() {
     local key
     appears secret/x-operator
@@ -98,10 +98,10 @@ start_head() {
 
 order() { curl --noproxy '*' -sf -m 10 -X POST -o /dev/null "http://127.0.0.1:$ORDERS/$1"; }
 asked() { curl --noproxy '*' -sf -m 10 "http://127.0.0.1:$ORDERS/log"; }
-# count WHAT: how often the head was asked that.
+# count WHAT: number of such requests to the head.
 count() { asked | grep -o "\"what\": *\"$1\"" | wc -l; }
 
-# running REPLICAS: operator, head and a cluster that is Available.
+# running REPLICAS: starts operator and head, and waits until the cluster is Available.
 running() {
     start_operator
     make_cluster "$1" "${2:-}"
@@ -110,7 +110,7 @@ running() {
     becomes '{.status.readyReplicas}' "$1"
 }
 
-# until_true SECONDS COMMAND...: asks again and again, while the operator lives.
+# until_true SECONDS COMMAND...: repeats the command until it succeeds, while the operator runs.
 until_true() {
     local limit=$((SECONDS + $1))
     shift
@@ -120,7 +120,7 @@ until_true() {
     done
 }
 
-# appears OBJECT: until it is there.
+# appears OBJECT: waits until the object exists.
 exists() { kn get "$1" > /dev/null 2>&1; }
 appears() { until_true 60 exists "$1"; }
 
@@ -134,7 +134,7 @@ tells() { kn get dvm x -o jsonpath="$1"; }
 replicas_are() { [ "$(kn get sts x -o jsonpath='{.spec.replicas}')" = "$1" ]; }
 scale() { kn scale dvm x --replicas="$1" >&2; }
 
-# a_pass_is_done: the operator has looked at everything again (a template change has gone through it).
+# a_pass_is_done: waits until a pass has seen all that was written before (by a change of the template).
 a_pass_is_done() {
     local slots=$((RANDOM % 1000 + 2))
     kn patch dvm x --type merge -p "{\"spec\": {\"slotsPerDaemon\": $slots}}" >&2

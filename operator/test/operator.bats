@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The operator against a real kube-apiserver and etcd; the head is a stand-in that does what it is told.
+# The operator against a real kube-apiserver and etcd; a program stands in for the head (fakehead.c).
 
 # shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
 
@@ -71,7 +71,7 @@ END
     condition Progressing NotOwned
     [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x exists"* ]]
     [ "$(kn get service x -o jsonpath='{.metadata.uid}{.metadata.resourceVersion}')" = "$uid" ]
-    # When it is gone the operator makes its own, by itself.
+    # After its deletion the operator creates its own.
     kn delete service x >&2
     becomes '{.metadata.ownerReferences[0].kind}' DvmCluster service/x
 }
@@ -311,7 +311,7 @@ END
     becomes '{.spec.replicas}' 3 sts/x
 }
 
-# --- what applications ask of the head
+# --- requests of applications to the head
 
 @test "C16: by default the size message lets no application resize" {
     running 4
@@ -477,7 +477,7 @@ END
 
 # --- the chart
 
-# as_chart_says: the rights of the chart's Role, and a kubeconfig of its service account.
+# as_chart_says: gives the operator the rights of the chart's Role, and a kubeconfig of its service account.
 as_chart_says() {
     [ -x "$BIN_DIR/helm" ] || skip "helm not built"
     "$BIN_DIR/helm" template r "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
