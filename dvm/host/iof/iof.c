@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Output up to the submitter, input down to the ranks, and a stop for whoever is faster than the
- * other end. */
+/* Forwarding of output to the submitter and of input to the ranks, with back pressure.
+ *
+ * Output: a rank's bytes go as OUTPUT to the daemon of the submitter (the *sink*, a local client
+ * there), and on to the client. The job's *source*, the record at each daemon with ranks, stops
+ * reading them while the daemon has more than IOF_SEND_HIGH bytes unacknowledged, while the client
+ * is behind (PAUSE from the sink), or while a reader of a copy is (tap.c).
+ *
+ * Input: the client's bytes are kept at the sink until the job has started. Then one piece at a
+ * time goes to the daemons whose ranks take input (STDIN). The next one follows when each of them
+ * has answered STDIN_TAKEN. A client that has sent IOF_INPUT_HIGH bytes ahead is told to pause.
+ *
+ * What always holds: every bound is a constant of iof.h; a daemon that is lost, or a job that has
+ * ended at a daemon, is not waited for. */
 #include "dvm/host/iof/iof.h"
 
 #include "base/log/log.h"
@@ -15,9 +26,9 @@
 struct source { /* a job with ranks here */
     char *nspace;
     uint32_t home;
-    bool behind;      /* our own sending is behind */
-    bool client_slow; /* its submitter is */
-    bool copies_slow; /* those who read a copy are */
+    bool behind;      /* this daemon has too much unacknowledged towards the submitter's */
+    bool client_slow; /* its submitter is behind */
+    bool copies_slow; /* readers of copies are behind */
     bool paused;
     hwloc_bitmap_t full; /* local ranks whose input waits */
     UT_hash_handle hh;
@@ -31,7 +42,7 @@ struct paused {
 struct sink { /* a local client */
     uint32_t id;
     bool slow;
-    size_t npaused; /* who was told to stop: its job, or one that this has spawned */
+    size_t npaused; /* daemons and jobs that were told to pause: its job, or a spawned one */
     struct paused *paused;
     struct buf input; /* waits for the start, or for slow ranks */
     bool input_end, end_sent;
@@ -240,7 +251,7 @@ static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const u
             continue;
         if (odls_stdin(f->odls, nspace, r, data, len) <= IOF_RANK_HIGH || !len)
             continue;
-        /* Not sooner: of ranks that are gone nobody would take it away. */
+        /* Made here only: for a job whose ranks have ended, nothing would free it. */
         s = source_of(f, nspace, l->home_vpid);
         hwloc_bitmap_set(s->full, r);
     }
@@ -262,7 +273,7 @@ void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 
 /* --- at the submitter */
 
-/* Whoever sends although the client is behind is told to stop, once. */
+/* A daemon that sends output while the client is behind is told to pause, once. */
 static void pause_source(struct iof *f, struct sink *k, uint32_t from, const char *nspace)
 {
     for (size_t i = 0; i < k->npaused; i++) {
@@ -412,7 +423,7 @@ static void taken_in(struct iof *f, uint32_t from, const char *nspace)
     pump_input(f, k);
 }
 
-/* Output that nobody waits for any more is read to its end all the same: ranks are over then. */
+/* Output without a reader is read to its end all the same: only then are its ranks over. */
 static void home_gone(struct iof *f, uint32_t vpid)
 {
     struct source *s, *tmp;

@@ -25,7 +25,8 @@ enum iof_kind {
     IOF_KINDS
 };
 
-/* Who is behind: the submitter, or those who read a copy. The rank is read when neither is. */
+/* The cause of a pause: the submitter is behind, or readers of copies are. A rank is read when
+ * neither is. */
 enum iof_pause { IOF_SUBMITTER_GOES_ON, IOF_SUBMITTER_WAITS, IOF_COPIES_GO_ON, IOF_COPIES_WAIT };
 
 #define IOF_SEND_HIGH                                                                              \
@@ -42,7 +43,7 @@ struct iof_io { /* what the owner does for this module */
     void (*client_send)(uint32_t client, const void *data, size_t len, void *arg);
     size_t (*client_pending)(uint32_t client, void *arg);
     void (*client_pause)(uint32_t client, bool paused, void *arg); /* stop reading from it */
-    /* To the one who reads copies, of IOF_COPY_STARTED, IOF_COPY and IOF_COPY_END. */
+    /* To the reader of copies, of IOF_COPY_STARTED, IOF_COPY and IOF_COPY_END. */
     void (*copy)(enum iof_kind kind, const char *nspace, uint32_t rank, int stream,
                  const void *data, size_t len, void *arg);
     void *arg;
@@ -54,7 +55,7 @@ void iof_destroy(struct iof *f);
 /* A local rank of the job has written; it goes to the submitter's daemon. */
 void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int stream,
                 const void *data, size_t len);
-/* A word about the job's ranks here for whoever reads their output. */
+/* A text about the job's ranks here for the reader of their output. */
 void iof_note(struct iof *f, const struct job_launch *l, const char *text);
 /* OUT_APP of one of our kinds. */
 void iof_msg(struct iof *f, uint32_t from, uint32_t kind, const void *data, size_t len);
@@ -67,7 +68,7 @@ void iof_client_gone(struct iof *f, uint32_t client);
 void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank);
 /* IOF_COPY_START, IOF_COPY_STOP and IOF_COPY_PAUSE to the submitter's daemon, `home`. */
 void iof_copy_ask(struct iof *f, uint32_t home, enum iof_kind kind, const char *nspace, bool on);
-/* A daemon is gone: nobody waits for its word any more. */
+/* A daemon has left or is lost: it is not waited for any more. */
 void iof_member_gone(struct iof *f, uint32_t vpid);
 void iof_job_gone(struct iof *f, const char *nspace);
 /* After each turn: reads again from ranks whose output has gone ahead. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which daemons get copies of which job's output, and who waits for whom. */
+/* Copies of a job's output for other daemons: the readers of each job, and the daemons of ranks
+ * that are paused because a reader is behind. */
 #include "dvm/host/iof/tap.h"
 
 #include "base/log/log.h"
@@ -13,8 +14,8 @@
 struct tap { /* a job of which somebody gets copies */
     char *nspace;
     hwloc_bitmap_t to;
-    hwloc_bitmap_t slow;   /* of these: their readers are behind */
-    hwloc_bitmap_t behind; /* of these: our own sending is */
+    hwloc_bitmap_t slow;   /* of these: their reader is behind */
+    hwloc_bitmap_t behind; /* of these: this daemon has too much unacknowledged towards them */
     hwloc_bitmap_t paused; /* daemons of its ranks that were told to wait */
     UT_hash_handle hh;
 };
@@ -97,7 +98,7 @@ static void tell_reader(struct taps *t, uint32_t to, enum iof_kind kind, const c
     send_message(t, to, kind, &b);
 }
 
-/* All that were told to wait go on when nobody is behind any more. */
+/* All paused daemons go on when no reader is behind any more. */
 static void settle_tap(struct taps *t, struct tap *x)
 {
     unsigned v;

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Local launch, the calls: what they do is queued, upcalls come from the loop only. */
+/* Local launch: the calls of its user.
+ *
+ * A call changes the tables of jobs and ranks and queues commands for the spawner (odls_send.c).
+ * Upcalls come from the loop only, never from within a call: reports of the spawner (odls_send.c),
+ * output (odls_stream.c), room for input (odls_input.c).
+ *
+ * A rank is STARTING, then RUNNING and EXITED, or FAILED (odls_proc.c). It is forgotten when it has
+ * exited and both its output streams have ended; its job with the last of its ranks. A start of
+ * several ranks is all or nothing: none is queued if one cannot be prepared.
+ *
+ * Limits: ODLS_RANKS_MAX ranks, ODLS_QUEUE_MAX bytes of starts that wait, ODLS_STDIN_MAX bytes of
+ * input for a rank. A spawner that does not answer is declared lost (odls_watch.c). */
 #include "dvm/host/odls/odls.h"
 
 #include "base/log/log.h"
@@ -17,8 +28,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
-/* Three pipes a rank: the usual soft limit of 1024 would be 300 ranks. Ranks get the spawner's
- * limit, not this. */
+/* A rank takes three pipes: the usual soft limit of 1024 would allow 300 ranks. Ranks inherit the
+ * spawner's limit, not this one. */
 static void raise_nofile(void)
 {
     struct rlimit r;
@@ -330,11 +341,11 @@ static void end_proc(struct odls_proc *p, uint64_t grace_ms)
         return;
     }
     odls_send_signal(p->o, p, SIGTERM);
-    odls_send_signal(p->o, p, SIGCONT); /* a stopped one would sleep through its grace */
+    odls_send_signal(p->o, p, SIGCONT); /* a stopped rank would not see SIGTERM within its grace */
     if (!p->kill)
         p->kill = loop_timer_create(p->o->loop, on_grace_over, p);
     if (p->kill_at_ms && p->kill_at_ms <= at_ms)
-        return; /* nobody can make it longer */
+        return; /* a later call cannot make the grace longer */
     p->kill_at_ms = at_ms;
     loop_timer_arm(p->kill, grace_ms);
 }

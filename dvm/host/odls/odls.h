@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Local launch: drives the spawner, owns the ranks' pipes. Jobs are told apart by namespace. */
+/* Local launch: drives the spawner and owns the ranks' pipes. A job is named by its namespace. */
 #ifndef DVM_ODLS_ODLS_H
 #define DVM_ODLS_ODLS_H
 
@@ -26,7 +26,8 @@ struct odls_upcalls {
     void (*on_failed)(const char *nspace, uint32_t rank, int errnum, const char *what, void *arg);
     void (*on_output)(const char *nspace, uint32_t rank, int stream, const void *data, size_t len,
                       void *arg);
-    /* A rank with stop_at_exec stands still, after on_started; and goes on, by SIGCONT. Once. */
+    /* A rank with stop_at_exec has stopped, after on_started; and goes on, by SIGCONT. Once each.
+     */
     void (*on_held)(const char *nspace, uint32_t rank, bool held, void *arg);
     /* Reaped: `wait_status` as waitpid(2) gives it. */
     void (*on_exited)(const char *nspace, uint32_t rank, int wait_status, void *arg);
@@ -36,7 +37,7 @@ struct odls_upcalls {
     void (*on_spawner_lost)(const char *why, void *arg);       /* the daemon has to end */
     /* Before the end of a stream that is not waited for: a process that the rank left holds it. */
     void (*on_left_open)(const char *nspace, uint32_t rank, int stream, void *arg);
-    /* A rank that waits could be started as far as can be seen; first of all that is told of it. */
+    /* A rank that waits has passed its checks. It is the first upcall about the rank. */
     void (*on_ready)(const char *nspace, uint32_t rank, void *arg);
 };
 

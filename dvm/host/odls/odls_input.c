@@ -53,7 +53,7 @@ static void on_writable(int fd, int events, void *arg)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0) {
-        /* The rank reads no more: what it would have got is dropped, as a shell's pipe would. */
+        /* The rank has closed its stdin: its input is dropped, as a pipe would. */
         if (errno != EPIPE)
             log_warn("input cannot be written nspace=%s rank=%u errno=%d", p->job->nspace, p->rank,
                      errno);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank's life as the daemon sees it, and that of its job: from start to told and forgotten. */
+/* A rank and its job in the daemon, from the start until their ends are reported and forgotten. */
 #include "base/log/log.h"
 #include "dvm/host/odls/odls_private.h"
 

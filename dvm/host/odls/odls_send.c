@@ -52,7 +52,7 @@ void odls_send_queue(struct odls *o, struct odls_send *s)
         return;
     }
     o->sends_bytes += s->spec.len;
-    if (!o->sends) /* what follows within the turn goes with it */
+    if (!o->sends) /* later commands of the same turn are sent with it */
         loop_fd_poke(o->watch, LOOP_WRITE);
     DL_APPEND(o->sends, s);
     odls_watch_start(o);
@@ -70,7 +70,7 @@ void odls_send_signal(struct odls *o, const struct odls_proc *p, int signum)
     odls_send_queue(o, s);
 }
 
-/* The spawner has never heard of it: its end is ours to tell. */
+/* The spawner does not know the rank, so its failure is reported here. */
 static void fail_start(struct odls *o, uint64_t id, const struct err *err)
 {
     struct odls_proc *p = NULL;

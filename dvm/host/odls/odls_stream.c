@@ -64,7 +64,7 @@ static void end_stream(struct odls_stream *s)
     odls_proc_settle(p);
 }
 
-/* What was in the pipe has been read. */
+/* The rest of the pipe has been read. */
 static void end_forced(struct odls_stream *s)
 {
     const struct odls_proc *p = s->proc;
@@ -104,8 +104,8 @@ static void on_readable(int fd, int events, void *arg)
         end_forced(s);
 }
 
-/* What is in the pipe now is still the rank's; what comes later is not waited for. Of a rank that
- * was to end nobody waits for a reader either: it is read although it is paused. */
+/* The rank has ended. The bytes in the pipe now are its output; later ones are not waited for. The
+ * output of a rank that odls_end() has named is read even while reading is paused. */
 static void on_linger(void *arg)
 {
     struct odls_stream *s = arg;

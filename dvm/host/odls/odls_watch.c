@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the spawner answers, while something is wanted of it; and what is done if it is lost. */
+/* The watch over the spawner: it has to answer while an answer is due. If it does not, it is
+ * declared lost, and all processes of its ranks are ended. */
 #include "base/log/log.h"
 #include "dvm/host/odls/odls_private.h"
 #include "dvm/host/spawner/orphans.h"
@@ -41,8 +42,8 @@ static void count_missed(struct odls *o)
         return;
     }
     snprintf(why, sizeof(why), "it has not answered for %" PRIu64 " ms", o->times.silent_ms);
-    /* With the ranks, which would not be waited for. As process 1 of a pod it is out of reach: the
-     * ranks are ended below, and the container by the kubelet, when we no longer answer it. */
+    /* As process 1 of a pod it cannot be killed from inside. Its ranks are ended below, and the
+     * kubelet ends the container when this daemon no longer answers its probe. */
     kill(o->spawner, SIGKILL);
     odls_lose(o, why);
 }
@@ -65,8 +66,8 @@ void odls_watch_on_due(void *arg)
         loop_timer_arm(o->ping, o->times.silent_ms / 2);
 }
 
-/* No process of ours outlives it. Of a rank that has been reaped only the mark tells what it has
- * left: its number may be that of another program's session by now. */
+/* No process of a rank outlives the spawner. The session number of a reaped rank may be in use
+ * again, so only the mark identifies what such a rank has left. */
 static void end_orphans(struct odls *o)
 {
     FREE_AUTO pid_t *sids = xcalloc(HASH_COUNT(o->procs), sizeof(*sids));

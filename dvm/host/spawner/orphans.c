@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends what the ranks of a spawner have left, found by the marks in their environment. */
+/* Ends the processes that a spawner's ranks have left, found by the marks in their environment. */
 #include "dvm/host/spawner/orphans.h"
 
 #include "base/buf/buf.h"
@@ -20,7 +20,7 @@
 #define RETRY_MS 5
 
 struct hunt {
-    char mark[32]; /* what marks begin with */
+    char mark[32]; /* the beginning of a mark */
     const pid_t *sids;
     size_t nsids;
 };

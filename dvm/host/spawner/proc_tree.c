@@ -77,7 +77,7 @@ static bool has_children_files(void)
 {
     char path[64];
 
-    static int known = -1; /* it is the kernel's, and asked for at the end of each job */
+    static int known = -1; /* a property of the kernel, asked for at the end of each job */
 
     if (known < 0) {
         snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The walk through what is to be removed: a descriptor for each level, names only below it. */
+/* The walk through a directory to be removed: a descriptor for each level, and names below it only.
+ */
 #include "dvm/host/spawner/remove.h"
 
 #include "base/buf/buf.h"
@@ -37,8 +38,7 @@ static bool is_removable(const struct walk *w, const struct stat *st)
     return (w->flags & REMOVE_OURS) || (st->st_uid == geteuid() && st->st_gid == getegid());
 }
 
-/* A file system, or a directory from elsewhere, that is mounted here. Older kernels than 5.8 do not
- * tell of the second. */
+/* A mounted file system or a bind mount. Kernels before 5.8 do not report the second. */
 static bool is_mounted(const struct walk *w, int fd, const struct stat *st)
 {
     struct statx sx;
@@ -47,14 +47,15 @@ static bool is_mounted(const struct walk *w, int fd, const struct stat *st)
                                     (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT));
 }
 
-/* A DVM's directory, or a daemon's: with it would go all that keeps them going. */
+/* The directory of a DVM or of a daemon: it holds the sockets and ports they need. */
 static bool is_daemons(const struct walk *w, int fd)
 {
     return !(w->flags & REMOVE_OURS) &&
            faccessat(fd, REMOVE_DAEMON_HERE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The directory as it is now: between a look at the name and this it may have been exchanged. */
+/* Opens the directory and checks what was opened: it may have been exchanged since the name was
+ * checked. */
 static int open_dir(const struct walk *w, int parent, const char *name, int depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -71,7 +72,7 @@ static int open_dir(const struct walk *w, int parent, const char *name, int dept
         return -1;
     }
     if (w->flags & REMOVE_OURS)
-        fchmod(fd, S_IRWXU); /* a rank may have taken our right to write */
+        fchmod(fd, S_IRWXU); /* a rank may have removed the write permission */
     return fd;
 }
 
@@ -167,7 +168,7 @@ static void remove_jobs(struct walk *w, int parent, const char *name, const char
         close(fd);
 }
 
-/* One step down. A link that root has put there, "/var/run", is the system's, not a client's. */
+/* Opens one component. A link that belongs to root ("/var/run") is the system's and is followed. */
 static int open_step(int fd, const char *name)
 {
     int next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Removes what was named for cleanup and nothing else: by descriptors, never through a link, into
- * what is mounted, or what belongs to others or to a daemon (docs/cleanup.md). */
+/* Removes paths that were named for cleanup, and nothing else: by descriptors, through no link,
+ * into no mount, and nothing of other users or of a daemon (docs/cleanup.md). */
 #ifndef DVM_SPAWNER_REMOVE_H
 #define DVM_SPAWNER_REMOVE_H
 
@@ -9,8 +9,8 @@
 
 /* Levels below the named directory, a descriptor each; what lies deeper stays. */
 #define REMOVE_DEPTH_MAX 128
-/* A daemon's socket. A directory that has it, or a link of that name, stays as it is, also what is
- * named in it; but for what is ours. */
+/* A daemon's socket. A directory that holds it, or a link of that name, is not removed, and no path
+ * in it is, except with REMOVE_OURS. */
 #define REMOVE_DAEMON_HERE "prted.sock"
 
 enum remove_flag {
@@ -18,9 +18,9 @@ enum remove_flag {
     REMOVE_RECURSIVE = 2,
     REMOVE_LEAVE_TOPDIR = 4,
     REMOVE_ONLY_EMPTY = 8, /* directories that are empty, no files */
-    REMOVE_OURS = 16,      /* made by us: whoever owns what is in it, writable or not */
-    REMOVE_IGNORE = 32,    /* not to be removed; for those who keep lists */
-    REMOVE_JOBS = 64,      /* with REMOVE_DIR: it stays, and the directories of jobs in it go */
+    REMOVE_OURS = 16,   /* made by a daemon: its contents go, whoever owns them, writable or not */
+    REMOVE_IGNORE = 32, /* not to be removed; for callers that keep lists */
+    REMOVE_JOBS = 64,   /* with REMOVE_DIR: it stays, and the directories of jobs in it go */
     REMOVE_FLAGS = 127
 };
 
@@ -30,11 +30,11 @@ struct remove_rules {
     size_t budget; /* entries that may be looked at; 0: no limit */
 };
 
-/* `path` is absolute. What cannot be removed is left without a word, and so is whatever does not
- * belong to the effective user and group of this process. A link on the way to `path` is followed
- * only if it is root's and we are not root. False: the budget was used up, call again. */
+/* `path` is absolute. An entry that cannot be removed, or that does not belong to the effective
+ * user and group of this process, is left without an error. A link in `path` is followed only if it
+ * belongs to root and this process is not root. False: the budget is used up, call again. */
 bool remove_path(const char *path, unsigned flags, const struct remove_rules *rules);
-/* Whether `name` in the directory `fd` is one of ours with the name of a job,
+/* Whether `name` in the directory `fd` belongs to this user and is the name of a job,
  * "<incarnation>.<number>". */
 bool remove_is_job(int fd, const char *name);
 

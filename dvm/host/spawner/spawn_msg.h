@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What daemon and spawner say to each other: one codec for both sides. */
+/* Messages between daemon and spawner: one codec for both sides. */
 #ifndef DVM_SPAWNER_SPAWN_MSG_H
 #define DVM_SPAWNER_SPAWN_MSG_H
 
@@ -30,9 +30,9 @@ enum spawn_cmd_kind {
 };
 
 enum spawn_start_flag {
-    SPAWN_START_HELD = 1,      /* the program stands still before its first instruction */
+    SPAWN_START_HELD = 1,      /* the program stops before its first instruction */
     SPAWN_START_TRACEABLE = 2, /* any process of the same user may debug it */
-    SPAWN_START_WAITS = 4,     /* all is done but the exec, for which it waits */
+    SPAWN_START_WAITS = 4,     /* it is prepared up to the exec and waits for SPAWN_CMD_GO */
 };
 
 /* The descriptors of a start, in this order. */
@@ -53,15 +53,16 @@ int spawn_msg_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
 
 /* Per start: FAILED, or STARTED and later EXITED. In the order in which they are sent. */
 enum spawn_rep_kind {
-    SPAWN_REP_READY = 1, /* with SPAWN_START_WAITS: what could be checked is checked */
+    SPAWN_REP_READY = 1, /* with SPAWN_START_WAITS: all checks have passed */
     SPAWN_REP_STARTED,
     SPAWN_REP_FAILED,
-    SPAWN_REP_HELD,    /* with SPAWN_START_HELD: it stands still now, and can be debugged */
+    SPAWN_REP_HELD,    /* with SPAWN_START_HELD: it has stopped, and can be debugged */
     SPAWN_REP_GOES_ON, /* after that: somebody has sent SIGCONT; not told of one that ends at once
                         */
     SPAWN_REP_EXITED,
-    SPAWN_REP_CLEANED, /* of a scope; scopes that are not run are when the daemon is gone */
-    SPAWN_REP_ALIVE,   /* to a ping; of several one may be answered for all */
+    SPAWN_REP_CLEANED, /* of a scope. Scopes that are not run yet are run when the daemon has ended
+                        */
+    SPAWN_REP_ALIVE,   /* to a ping; one answer may stand for several pings */
 };
 
 struct spawn_rep {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets with descriptors between daemon and spawner, and sealed memory files for what is long. */
+/* Packets with descriptors between daemon and spawner, and sealed memory files for long contents.
+ */
 #ifndef DVM_SPAWNER_SPAWN_SOCK_H
 #define DVM_SPAWNER_SPAWN_SOCK_H
 
@@ -20,7 +21,7 @@ enum spawn_sock_result {
 enum spawn_sock_result spawn_sock_send(int sock, const struct buf *msg, const int *fds, size_t nfds,
                                        struct err *err);
 /* One packet of at most SPAWN_MSG_MAX bytes into `data`. Descriptors (close-on-exec) become the
- * caller's; what did not arrive because this process has no room for more is -1. */
+ * caller's. A descriptor that this process has no room for is -1. */
 enum spawn_sock_result spawn_sock_recv(int sock, void *data, size_t *len, int fds[SPAWN_FD_COUNT],
                                        struct err *err);
 void spawn_sock_close_fds(int fds[SPAWN_FD_COUNT]);

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The spawner's loop. */
+/* The spawner's loop: one thread, one epoll, no handler of signals.
+ *
+ * In: commands of the daemon (spawn_msg.h) by a socket of packets, signals by a signalfd, and for
+ * each rank on its way to its exec a socket that tells how that went. Out: reports to the daemon in
+ * the order of each rank's events. A report that the socket does not take waits in its rank.
+ *
+ * Each turn reads what has come, then lets the parts work off what is due: cleanups, reports,
+ * sweeps after ended jobs, and the end. The loop never waits for a disk, for an exec or for the
+ * daemon.
+ *
+ * What always holds: each descendant of the daemon is a descendant of this process, the subreaper,
+ * so none is missed. When the daemon ends, or closes the socket, the phases serving, asking
+ * (SIGTERM), killing and empty follow (spawner_end.c); the spawner exits with the daemon's code. */
 #include "dvm/host/spawner/spawner.h"
 
 #include "base/log/log.h"
@@ -54,7 +66,7 @@ static void on_signals(struct spawner *sp)
     while (read(sp->signal_fd, &si, sizeof(si)) == sizeof(si)) {
         if (si.ssi_signo == SIGCHLD || !sp->daemon)
             continue;
-        /* From the terminal's driver: the daemon, in the same group, has it already. */
+        /* From the terminal's driver: the daemon is in the same group and has got it too. */
         if (si.ssi_signo == SIGINT && si.ssi_code == SI_KERNEL)
             continue;
         kill(sp->daemon, (int)si.ssi_signo);
@@ -137,7 +149,7 @@ static void on_event(struct spawner *sp, const struct epoll_event *ev)
         on_sock(sp);
 }
 
-/* Of two waits of which -1 is for ever. */
+/* The shorter of two waits; -1 is without end. */
 static int sooner_wait(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
@@ -149,7 +161,7 @@ static int wait_ms(const struct spawner *sp, uint64_t now_ms)
                        sooner_wait(spawner_end_wait(sp, now_ms), spawner_clean_wait(sp, now_ms)));
 }
 
-/* A socket that takes no more, or is gone, which reading finds out. */
+/* The socket takes no more. If it is closed, the next read tells. */
 static void watch_room(struct spawner *sp, bool wanted)
 {
     struct epoll_event ev = {.events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = TAG_SOCK};
@@ -171,7 +183,7 @@ static bool answer_ping(struct spawner *sp)
     return !sp->pinged;
 }
 
-/* All that waits to be told; false: the socket takes no more for now. */
+/* Sends all reports that wait; false: the socket takes no more for now. */
 static bool send_reports(struct spawner *sp)
 {
     return spawner_rank_report(sp) && spawner_clean_report(sp) && (!sp->pinged || answer_ping(sp));
@@ -191,7 +203,8 @@ static void take_turn(struct spawner *sp)
     spawner_end_turn(sp, spawner_now_ms());
 }
 
-/* Nothing here has a handler. SIGPIPE would be the end when nobody reads the log any more. */
+/* No signal has a handler. SIGPIPE is ignored: it would end the spawner when the log's reader is
+ * closed. */
 static void set_signals(struct spawner *sp)
 {
     struct sigaction sa;
@@ -240,7 +253,7 @@ void spawner_run(int sock, pid_t daemon, uint64_t token)
     sigset_t set;
 
     spawner_close_but(sock);
-    fcntl(sock, F_SETFD, FD_CLOEXEC); /* which the exec to this program could not have */
+    fcntl(sock, F_SETFD, FD_CLOEXEC); /* the exec to this program had to keep it open */
     raise_nofile(&sp);
     set_signals(&sp);
     spawner_signals(&set);
@@ -249,7 +262,7 @@ void spawner_run(int sock, pid_t daemon, uint64_t token)
     if (sp.signal_fd < 0 || sp.epoll_fd < 0 || watch_fd(&sp, sock, TAG_SOCK) < 0 ||
         watch_fd(&sp, sp.signal_fd, TAG_SIGNAL) < 0) {
         log_error("the spawner cannot start errno=%d", errno);
-        _exit(EXIT_FAILURE); /* which ends the daemon too */
+        _exit(EXIT_FAILURE); /* the daemon ends with it */
     }
     while (sp.daemon || sp.phase != SPAWNER_EMPTY)
         take_turn(&sp);

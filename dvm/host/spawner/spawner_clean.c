@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is to be removed, in scopes: when the daemon says so, or when it is gone. A child does the
- * work, so that ranks are started and reaped meanwhile. */
+/* Paths to be removed, kept in scopes.
+ *
+ * In: paths for a scope (CLEAN_ADD) and its run (CLEAN_RUN), or the end of the daemon, which runs
+ * all. Out: CLEANED with 0 or an errno, once for each run.
+ *
+ * A scope is kept, waits for its turn, runs and is done. A forked child removes its paths, so that
+ * ranks are started and reaped meanwhile; SPAWNER_CLEANERS_MAX children work at a time. Small
+ * scopes are removed on the spot.
+ *
+ * A child has SPAWNER_CLEAN_MS; then it is killed, and the rest stays. If fork fails, the scope is
+ * tried again after the next child. Files go before directories (remove.h holds the rules). */
 #include "base/log/log.h"
 #include "dvm/host/spawner/remove.h"
 #include "dvm/host/spawner/spawn_sock.h"
@@ -15,7 +24,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-/* Of a directory of our own this many entries are removed on the spot: a fork costs more. */
+/* So many entries of a directory are removed without a child: a fork costs more. */
 #define INLINE_ENTRIES 64
 
 enum scope_state { SCOPE_KEPT, SCOPE_WAITS, SCOPE_RUNS, SCOPE_DONE };
@@ -57,7 +66,7 @@ static struct clean_path *find_path(struct spawner_scope *s, const char *path, u
     return c;
 }
 
-/* Absolute, not the root, and nothing that leads up again. */
+/* Absolute, not the root, without "..". */
 static bool is_sane(const char *path)
 {
     size_t names = 0;
@@ -208,7 +217,7 @@ void spawner_clean_run(struct spawner *sp, uint64_t scope)
 {
     struct spawner_scope *s = find_scope(sp, scope);
 
-    if (!s) { /* nothing was kept; an answer is expected all the same */
+    if (!s) { /* no path was kept; the run is answered all the same */
         s = xcalloc(1, sizeof(*s));
         s->id = scope;
         HASH_ADD(hh, sp->scopes, id, sizeof(s->id), s);
@@ -233,7 +242,7 @@ bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status)
             continue;
         if (status == 0 || s->due_ms == 0) {
             finish_scope(sp, s, status ? ETIMEDOUT : 0);
-        } else { /* somebody has killed it: the end of the daemon, which begins anew */
+        } else { /* it was killed: the end of the daemon starts all cleanups anew */
             sp->ncleaners--;
             s->state = SCOPE_WAITS;
         }
@@ -271,7 +280,7 @@ int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms)
     for (const struct spawner_scope *s = sp->scopes; s; s = s->hh.next) {
         int ms = s->due_ms > now_ms ? (int)(s->due_ms - now_ms) : 0;
 
-        /* One that waits goes on when a cleaner has ended; without any, fork has failed. */
+        /* A scope that waits goes on when a child has ended. If none runs, fork has failed. */
         if (s->state == SCOPE_WAITS && !sp->ncleaners)
             ms = SPAWNER_RETRY_MS;
         else if (s->state != SCOPE_RUNS || !s->due_ms)

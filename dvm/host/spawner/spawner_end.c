@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end: nobody commands any more, so every descendant is asked to go, then killed. */
+/* The end, once the daemon has ended or has closed its socket: every descendant gets SIGTERM and,
+ * after a grace, SIGKILL. */
 #include "base/log/log.h"
 #include "dvm/host/spawner/proc_tree.h"
 #include "dvm/host/spawner/spawner_private.h"
@@ -16,8 +17,8 @@ static bool is_daemon(pid_t pid, const void *arg)
     return pid == sp->daemon;
 }
 
-/* All but the daemon and what it may have started itself, while it lives. Returns how many there
- * are. */
+/* Signals all descendants but the daemon, while it lives, and its own children. Returns how many
+ * there are. */
 static size_t signal_all(const struct spawner *sp, int signum)
 {
     PROC_TREE_AUTO struct proc_tree t = {0};
@@ -35,7 +36,7 @@ static size_t signal_all(const struct spawner *sp, int signum)
     return n;
 }
 
-/* With the daemon reaped the kernel knows it for sure. */
+/* With the daemon reaped, waitpid(2) tells whether a child is left. */
 static bool is_alone(const struct spawner *sp)
 {
     PROC_TREE_AUTO struct proc_tree t = {0};

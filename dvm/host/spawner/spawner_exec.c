@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The way of a forked child to its program, and how it tells why it did not get there. */
+/* From the fork of a rank to its program.
+ *
+ * In: the description of the rank in a memory file, its stdin, stdout and stderr, and exec_fd, a
+ * socket to the spawner. The child undoes what the spawner has changed for itself (signals, limits,
+ * descriptors), binds itself, enters its directory, takes its environment and looks for its
+ * program. With SPAWN_START_WAITS it then says READY and waits for one packet, else it executes at
+ * once.
+ *
+ * Out: exec_fd closes with the exec: the program runs. Any failure is one packet with errno and the
+ * failed action; then the child exits. The child runs no code of other threads, and allocates only
+ * because the spawner has one thread. */
 #include "dvm/host/spawner/spawn_sock.h"
 #include "dvm/host/spawner/spawner_private.h"
 
@@ -60,7 +70,7 @@ enum spawner_word spawner_exec_word(int exec_fd, int *errnum, char **what)
     return SPAWNER_FAILED;
 }
 
-/* What the spawner and whoever started it have changed goes back to the defaults. */
+/* Signal dispositions go back to the defaults, whoever has changed them. */
 static void reset_signals(const sigset_t *ignored)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
@@ -103,8 +113,8 @@ static char **environment_of(const struct spawner *sp, uint64_t job, const struc
     return env;
 }
 
-/* Where Yama lets only ancestors debug a process, it has to say that others may; of the same user
- * they have to be anyhow. Without Yama the call fails, and nothing is missing. */
+/* Yama may let only ancestors debug a process. This call allows any process of the same user.
+ * Without Yama it fails, and is not needed. */
 static void prepare_debug(unsigned flags, int exec_fd)
 {
     if (flags & SPAWN_START_TRACEABLE)
@@ -113,8 +123,8 @@ static void prepare_debug(unsigned flags, int exec_fd)
         fail_exec(exec_fd, errno, "ptrace, to stop at the exec");
 }
 
-/* All is as the program is to find it. What is open here is nobody's: for as long as this waits, no
- * end of another rank's socket may stay open. */
+/* Everything is as the program is to find it. All other descriptors are closed: while this child
+ * waits, it may hold no end of another rank's socket. */
 static void wait_for_go(int exec_fd)
 {
     char word = 0;
@@ -144,12 +154,12 @@ static void become_program(const struct spawner *sp, const struct spawner_rank *
     if (s->cwd[0] && chdir(s->cwd) < 0)
         fail_exec(exec_fd, errno, "chdir %s", s->cwd);
     if (s->mask_len) {
-        mask = xmalloc(s->mask_len); /* aligned, as the message is not */
+        mask = xmalloc(s->mask_len); /* the message is not aligned */
         memcpy(mask, s->mask, s->mask_len);
         if (sched_setaffinity(0, s->mask_len, mask) < 0)
             fail_exec(exec_fd, errno, "binding to cpus %s", s->cpuset);
     }
-    /* Names are looked up in the environment that is passed on, in the directory of the rank. */
+    /* The program is looked up by the rank's own PATH, from its own directory. */
     environ = environment_of(sp, r->job, s);
     reset_signals(&sp->ignored);
     prepare_debug(r->flags, exec_fd);
@@ -160,7 +170,7 @@ static void become_program(const struct spawner *sp, const struct spawner_rank *
         wait_for_go(exec_fd);
     }
     if (!why)
-        execve(path, argv, environ); /* mostly; if not, all that is to be said is found below */
+        execve(path, argv, environ); /* if it fails, spawner_path_exec() finds the reason */
     why = spawner_path_exec(argv, what, sizeof(what));
     fail_exec(exec_fd, why, "%s", what);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds a rank's program as a shell would, and says what is wrong with one that cannot be run. */
+/* Looks for a rank's program as a shell does, and names the reason if it cannot be executed. */
 #include "base/buf/buf.h"
 #include "dvm/host/spawner/spawner_private.h"
 
@@ -27,8 +27,8 @@ static ssize_t read_head(const char *path, char head[HEAD_BYTES])
     return n;
 }
 
-/* A text without "#!", which shells run themselves. What has a NUL byte is a program of another
- * kind of machine, or damaged, and no shell would make sense of it. */
+/* A text without "#!", which a shell would run. A file with a NUL byte is a damaged program or one
+ * for another machine, and no shell could run it. */
 static bool is_text(const char *path)
 {
     char head[HEAD_BYTES];
@@ -37,7 +37,7 @@ static bool is_text(const char *path)
     return n >= 0 && strlen(head) == (size_t)n && head[0] != '\177';
 }
 
-/* Returns only if it could not be. */
+/* Returns only on failure. */
 static int exec_file(const char *path, char *const argv[])
 {
     size_t n = 0;
@@ -58,11 +58,11 @@ static int exec_file(const char *path, char *const argv[])
     return ENOEXEC;
 }
 
-/* Of a file: run it, or see whether that could be done. 0, or errno. */
+/* Executes a file, or checks whether it could be executed. 0, or errno. */
 typedef int file_fn(const char *path, char *const argv[]);
 
-/* In each directory of PATH, until one has a file of the name; *why tells why none could be run.
- * The path of the last that was tried. */
+/* Tries each directory of PATH until one has a file of the name. Returns the path of the last file
+ * that was tried; *why is the errno if none could be executed. */
 static char *in_path(char *const argv[], file_fn *fn, int *why)
 {
     const char *dirs = getenv("PATH");
@@ -87,7 +87,7 @@ static char *in_path(char *const argv[], file_fn *fn, int *why)
     }
 }
 
-/* Whom the "#!" of a file names; "" if it has none. */
+/* The interpreter that the "#!" of a file names; "" if it has none. */
 static void interpreter_of(const char *path, char head[HEAD_BYTES], const char **name)
 {
     *name = "";
@@ -109,7 +109,8 @@ static int is_program(const char *path)
     return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? errno : 0;
 }
 
-/* It and the interpreter that it names; loaders of libraries and the like only an exec sees. */
+/* Checks the file and the interpreter that it names. A missing loader of libraries is found by the
+ * exec only. */
 static int check_file(const char *path, char *const argv[])
 {
     char head[HEAD_BYTES];

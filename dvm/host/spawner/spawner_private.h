@@ -13,9 +13,8 @@
 #include <time.h>
 #include <uthash.h>
 
-/* What tells a job's processes from others after they have left its sessions: the first string of
- * their environment,
- * "<SPAWNER_MARK>=<spawner's token>.<job>". */
+/* The mark of a job's processes, by which they are known after they have left its sessions: the
+ * first string of their environment, "<SPAWNER_MARK>=<spawner's token>.<job>". */
 #define SPAWNER_MARK "DVM_JOB_MARK"
 #define SPAWNER_GRACE_MS 2000    /* SIGTERM to SIGKILL, when the daemon is gone */
 #define SPAWNER_GIVE_UP_MS 10000 /* SIGKILL to leaving what cannot be killed */
@@ -24,8 +23,8 @@
 #define SPAWNER_CLEAN_MS 60000   /* for one cleanup; then the rest stays */
 #define SPAWNER_CLEANERS_MAX 4
 
-/* The way of a rank that is to stand still at its exec: the kernel stops it for its tracer, which
- * is the spawner; that lets go of it, stopped, so that a debugger can take it over. */
+/* Stages of a rank that is to stop at its exec. The kernel stops it for its tracer, the spawner.
+ * The spawner then detaches and leaves it stopped, so that a debugger can attach. */
 enum spawner_hold {
     SPAWNER_HOLD_NONE,
     SPAWNER_HOLD_TRACED,
@@ -38,8 +37,8 @@ struct spawner_rank {
     uint64_t id;
     uint64_t job;
     pid_t pid;      /* also its session and process group */
-    int exec_fd;    /* end of file: it runs; a word: enum spawner_word; -1: known */
-    bool reaped;    /* the pid may be somebody else's now */
+    int exec_fd;    /* end of file: it runs; a packet: enum spawner_word; -1: known */
+    bool reaped;    /* its pid may be in use again */
     bool failed;    /* it never ran */
     bool let_go;    /* with SPAWN_START_WAITS */
     unsigned flags; /* enum spawn_start_flag */
@@ -67,7 +66,7 @@ struct spawner {
     pid_t daemon; /* 0: reaped */
     int exit_code;
     uint64_t token;       /* tells our ranks from those of a spawner within a job */
-    struct rlimit nofile; /* as we got it, and as ranks get it */
+    struct rlimit nofile; /* as the spawner got it, and as ranks get it */
     sigset_t ignored;     /* here, and not by ranks */
     struct spawner_rank *by_id;
     struct spawner_rank *by_pid;
@@ -92,25 +91,25 @@ void spawner_rank_stopped(struct spawner *sp, pid_t pid, int status); /* or cont
 void spawner_rank_free(struct spawner *sp, struct spawner_rank *r);
 bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more for now */
 
-/* spawner_path.c: as execvp(), but what is no text is not handed to a shell. Returns why it could
- * not be: errno, and `what` names the file, or the interpreter that it needs. */
+/* spawner_path.c: as execvp(), but only a text file is handed to a shell. Returns an errno; `what`
+ * names the file that could not be executed, or the interpreter that it needs. */
 int spawner_path_exec(char *const argv[], char *what, size_t size);
 /* The same search without the exec; 0: *path, on the heap, looks as if it could be run. */
 int spawner_path_check(char *const argv[], char **path, char *what, size_t size);
 /* spawner_exec.c: the way of a forked child to its program. */
 void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
                   const int fds[SPAWN_FD_COUNT], int exec_fd) __attribute__((noreturn));
-/* What a child says on exec_fd, a socket of packets. FAILED: errnum, and a text on the heap. */
+/* A child's packet on exec_fd. FAILED: errnum, and a text on the heap. */
 enum spawner_word { SPAWNER_NO_WORD, SPAWNER_READY, SPAWNER_FAILED, SPAWNER_RUNS };
 enum spawner_word spawner_exec_word(int exec_fd, int *errnum, char **what);
 
-/* spawner_sweep.c: what a job left behind. */
+/* spawner_sweep.c: processes that an ended job has left. */
 void spawner_sweep_start(struct spawner *sp, uint64_t job);
 void spawner_sweep_turn(struct spawner *sp, uint64_t now_ms);
 /* ms until spawner_sweep_turn() has something to do; -1: never. */
 int spawner_sweep_wait(const struct spawner *sp, uint64_t now_ms);
 
-/* spawner_end.c: the daemon is gone, or has closed its socket. */
+/* spawner_end.c: the daemon has ended, or has closed its socket. */
 void spawner_end_start(struct spawner *sp, uint64_t now_ms);
 void spawner_end_turn(struct spawner *sp, uint64_t now_ms);
 int spawner_end_wait(const struct spawner *sp, uint64_t now_ms);
@@ -122,9 +121,10 @@ bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status); /* false: 
 void spawner_clean_turn(struct spawner *sp, uint64_t now_ms);
 int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms);
 bool spawner_clean_report(struct spawner *sp); /* as spawner_rank_report() */
-void spawner_clean_all(struct spawner *sp);    /* the daemon is gone, its ranks too: at once */
+void spawner_clean_all(struct spawner *sp);    /* daemon and ranks have ended: all scopes at once */
 
-/* What the spawner learns by a descriptor; blocked from before the daemon is split off. */
+/* Signals that the spawner reads from a descriptor. They are blocked before the daemon is split
+ * off. */
 static inline void spawner_signals(sigset_t *set)
 {
     sigemptyset(set);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks as the spawner knows them: started, signalled, reaped, reported. */
+/* Ranks in the spawner, from START to the end of their job.
+ *
+ * In: START with descriptors, SIGNAL, GO; packets of the child on its way to the exec; its stops
+ * and its end from waitpid(2). Out: reports READY, STARTED or FAILED, HELD, GOES_ON, EXITED. They
+ * are bits in the rank until the socket takes them, sent in this order, so their number is bounded.
+ *
+ * A pid is signalled only while it is not reaped. The record stays until JOB_END: the sweep after
+ * the job needs the sessions of its ranks. A fork that fails is reported as FAILED. */
 #include "base/log/log.h"
 #include "dvm/host/spawner/spawn_sock.h"
 #include "dvm/host/spawner/spawner_private.h"
@@ -35,8 +42,7 @@ static void set_failed(struct spawner *sp, struct spawner_rank *r, int errnum, c
     queue_report(sp, r, SPAWN_REP_FAILED);
 }
 
-/* A child that was forked meanwhile may hold a copy: closing alone does not take it out of epoll.
- */
+/* Another child may hold a copy of the descriptor, so closing it does not remove it from epoll. */
 static void close_exec_fd(const struct spawner *sp, struct spawner_rank *r)
 {
     epoll_ctl(sp->epoll_fd, EPOLL_CTL_DEL, r->exec_fd, NULL);
@@ -98,7 +104,7 @@ void spawner_rank_go(struct spawner *sp, uint64_t id)
         log_debug("a rank has ended before its start pid=%d", (int)r->pid);
 }
 
-/* In the child. A spawner that has died already would never send the death signal. */
+/* In the child. If the spawner has died before the prctl(2), no death signal would come. */
 static void run_child(const struct spawner *sp, const struct spawner_rank *r,
                       const int fds[SPAWN_FD_COUNT], int exec_fd, pid_t spawner)
 {
@@ -166,14 +172,14 @@ void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum)
 
     if (!r || r->pid <= 0 || r->reaped || signum <= 0)
         return;
-    /* No such group: the child is on its way to setsid(); signals that it blocks until then wait
-     * for it. */
+    /* No such group: the child has not called setsid() yet. It blocks signals until then, so a
+     * signal to it is not lost. */
     if (kill(-r->pid, signum) < 0 && errno == ESRCH)
         kill(r->pid, signum);
 }
 
-/* The exec's own SIGTRAP, or a signal that came before it and goes its way. Of a rank that has been
- * killed meanwhile nothing can be said here: it is reaped later. */
+/* The stop is the SIGTRAP of the exec, or a signal from before it, which is passed on. If the rank
+ * was killed meanwhile the calls fail, and it is reaped later. */
 static void traced_stop(struct spawner_rank *r, int signum)
 {
     if (signum != SIGTRAP) {
@@ -248,7 +254,7 @@ static enum spawn_sock_result send_report(struct spawner *sp, const struct spawn
     return spawn_sock_send(sp->sock, &b, NULL, 0, NULL);
 }
 
-/* The number of waiting reports is bounded by that of the ranks: each holds its own. */
+/* Each rank holds its own reports, so their number is bounded by that of ranks. */
 bool spawner_rank_report(struct spawner *sp)
 {
     struct spawner_rank *r;

@@ -35,7 +35,7 @@ char *spawner_program(struct err *err)
     return NULL;
 }
 
-/* A descriptor of ours numbered 0 to 2 would become a rank's stream. */
+/* A descriptor numbered 0 to 2 would become a rank's stream. */
 static int fill_std_fds(struct err *err)
 {
     int fd;
@@ -51,7 +51,8 @@ static int fill_std_fds(struct err *err)
 
 static pid_t spawner_pid;
 
-/* The daemon's loop is to find it out and to end; whatever holds that up has its time. */
+/* The spawner has ended. The daemon's loop sees it and ends the daemon; SIGALRM does if the loop
+ * hangs. */
 static void on_continued(int signum)
 {
     if (getppid() != spawner_pid)
@@ -66,12 +67,12 @@ static void become_daemon(const struct spawner_handle *h, const sigset_t *mask)
     sigaction(SIGCONT, &sa, NULL);
     signal(SIGALRM, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGCONT);
-    if (getppid() != h->pid) /* it has died before we asked */
+    if (getppid() != h->pid) /* it has died before the prctl(2) */
         _exit(EXIT_FAILURE);
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-/* The same process: what it is to the daemon, and what it has blocked, stays. */
+/* The process stays the daemon's parent and keeps its blocked signals. */
 static void become_spawner(const char *program, const char *level, char *const *words, int sock,
                            pid_t daemon, uint64_t token) __attribute__((noreturn));
 
@@ -99,7 +100,7 @@ static void become_spawner(const char *program, const char *level, char *const *
     fcntl(sock, F_SETFD, 0);
     execv(program, argv);
     log_error("executing %s: %s", program, strerror(errno));
-    _exit(EXIT_FAILURE); /* which ends the daemon too */
+    _exit(EXIT_FAILURE); /* the daemon ends with it */
 }
 
 static int split_process(struct spawner_handle *h, int sv[2], struct err *err)
@@ -126,10 +127,10 @@ int spawner_split(const char *program, const char *level, char *const *words,
 
     if (split_process(out, sv, err) < 0)
         return err_wrap(err, "splitting off the spawner");
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would reap behind our back */
+    signal(SIGCHLD, SIG_DFL); /* if it were ignored, the kernel would reap the children */
     spawner_signals(&set);
     sigprocmask(SIG_BLOCK, &set, &old);
-    fflush(NULL); /* or both would write what is buffered */
+    fflush(NULL); /* else both processes would write the buffered output */
     pid = fork();
     if (pid < 0) {
         err_sys(err, errno, "splitting off the spawner: fork");

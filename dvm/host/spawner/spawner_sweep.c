@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* At the end of a job: kills the descendants that its ranks left behind. */
+/* At the end of a job: kills the processes that its ranks have left. */
 #include "base/log/log.h"
 #include "dvm/host/spawner/proc_tree.h"
 #include "dvm/host/spawner/spawner_private.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define CLEAN_LOOKS 2 /* one look at /proc can miss a process that is being handed on */
+#define CLEAN_LOOKS 2 /* one look at /proc can miss a process that is being re-parented */
 #define LOOKS_MAX 100
 
 struct spawner_sweep {
@@ -32,9 +32,9 @@ static bool is_of_job(const struct spawner_sweep *w, pid_t pid, const struct pro
 
     if (mark)
         return strcmp(mark, w->mark) == 0;
-    /* Without a readable environment the session decides. Its number can't be another rank's, which
-     * would have a mark; a program that clears the environment *and* changes its session stays
-     * until the daemon ends. */
+    /* Without a readable environment the session decides. The number cannot be another rank's
+     * session: that one would have a mark. A program that clears its environment and changes its
+     * session stays until the daemon ends. */
     for (size_t i = 0; i < w->nsids; i++) {
         if (st->sid == w->sids[i])
             return true;
@@ -42,8 +42,7 @@ static bool is_of_job(const struct spawner_sweep *w, pid_t pid, const struct pro
     return false;
 }
 
-/* Live ranks and the daemon: what is below them was not left behind. Usually nobody else is there.
- */
+/* Live ranks and the daemon: their descendants have not been left. Usually there are no others. */
 static bool is_in_use(pid_t pid, const void *arg)
 {
     const struct spawner *sp = arg;
@@ -69,8 +68,8 @@ static void look_for_left(const struct spawner *sp, struct spawner_sweep *w)
     }
     w->looks++;
     w->clean = found ? 0 : w->clean + 1;
-    /* Who is handed on is handed to us, and stays our child until we reap it. If there is none but
-     * the daemon, none has been missed. */
+    /* An orphan becomes a child of the subreaper, and stays one until it is reaped. If the daemon
+     * is the only child, no process has been missed. */
     if (t.n == 0 && HASH_CNT(by_pid, sp->by_pid) == 0)
         w->clean = CLEAN_LOOKS;
 }

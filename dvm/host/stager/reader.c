@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads files into pieces: each as it was when it was opened, or not at all. */
+/* The reader: files in, pieces out. A file that changes while it is read is refused. */
 #include "base/err/err.h"
 #include "dvm/host/stager/stager.h"
 
@@ -23,7 +23,7 @@ struct reader {
     EVP_MD_CTX *sum;
 };
 
-/* Whoever listens is gone if that fails. */
+/* A failure means that the daemon has closed the pipe. */
 static int send_piece(const struct reader *r, const struct piece *p)
 {
     BUF_AUTO struct buf piece = {0};
@@ -66,7 +66,7 @@ static bool is_as_it_was(const struct reader *r)
            now.st_mtim.tv_nsec == r->st.st_mtim.tv_nsec;
 }
 
-/* 1: some, 0: the end of the file, -1: an error, or nobody listens. */
+/* 1: a piece was sent, 0: the end of the file, -1: an error, or the pipe is closed. */
 static int read_some(struct reader *r, struct err *err)
 {
     struct piece p = {.kind = PIECE_DATA, .file = r->file, .data = r->data};
@@ -77,7 +77,7 @@ static int read_some(struct reader *r, struct err *err)
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return err_code(err, errno, "reading %s", r->path);
-    if (!is_as_it_was(r)) /* nor does it grow for ever */
+    if (!is_as_it_was(r)) /* a file that grows would never end */
         return check_unchanged(r, err);
     if (n == 0)
         return 0;

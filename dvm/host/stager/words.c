@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is said to and by the processes that read and write files. */
+/* Codec of the frames to and from the processes that read and write files. */
 #include "dvm/host/stager/stager.h"
 
 #include "dvm/protocol/wire/job.h"

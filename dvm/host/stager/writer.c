@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes files by descriptors, below a directory that no rank has seen yet: through no link, over
- * nothing, and whole or not at all by their checksums. */
+/* The writer: pieces in, files below DIR/files out.
+ *
+ * It opens every directory and file by descriptor, follows no link and replaces no file: the job's
+ * directory is new, and no rank has run yet. After each piece it reports how many bytes it has
+ * written in all (TAKEN), which gives the sender room. A file counts when its size and SHA-256
+ * agree with its last piece.
+ *
+ * At the end of its input it reports DONE if all files are complete. Any error is reported as
+ * FAILED with errno and the failed action; then it exits. If its input ends early, the job or the
+ * daemon has ended, and so does it. Incomplete files are removed with the job's directory. */
 #include "base/err/err.h"
 #include "dvm/host/stager/stager.h"
 #include "dvm/protocol/wire/job.h"
@@ -67,7 +75,7 @@ static int make_top(struct writer *w, struct err *err)
     return w->top < 0 ? -1 : 0;
 }
 
-/* The directory that the file goes into, made as far as it is not there; *name is the rest. */
+/* Opens the directory of the file and creates its missing parts; *name is the last component. */
 static int open_parent(const struct writer *w, const char *path, const char **name)
 {
     int at = dup(w->top);
@@ -120,7 +128,7 @@ static int end_file(struct writer *w, const struct piece *p, struct err *err)
     w->fd = -1;
     if (mode_set < 0)
         fail_file(w, err, "setting the mode of", p->file);
-    if (close(fd) < 0 && mode_set == 0) /* some file systems find out only now */
+    if (close(fd) < 0 && mode_set == 0) /* some file systems report a failed write only here */
         return fail_file(w, err, "writing", p->file);
     if (mode_set < 0)
         return -1;
@@ -151,7 +159,7 @@ static int take_piece(struct writer *w, const uint8_t *data, size_t len, struct 
     }
 }
 
-/* --- the whole */
+/* --- the loop */
 
 static int read_list(struct writer *w, const uint8_t *data, size_t len, struct err *err)
 {
@@ -172,7 +180,7 @@ static int take_frames(struct writer *w, uint8_t *frame, struct err *err)
         return -1;
     while (!piece_all(&w->order, (uint32_t)w->nfiles)) {
         if (stager_read_frame(w->in, frame, &len) != 1)
-            return 0; /* the job is over, or the daemon */
+            return 0; /* the job or the daemon has ended */
         if (take_piece(w, frame, len, err) < 0)
             return -1;
         if (!send_word(w, &(struct stager_word){.kind = STAGER_TAKEN, .taken = w->taken}))
@@ -190,7 +198,7 @@ int stager_write(const char *dir, int in, int out)
     int rc;
 
     prctl(PR_SET_NAME, "dvm-stager");
-    signal(SIGXFSZ, SIG_IGN); /* an error like others */
+    signal(SIGXFSZ, SIG_IGN); /* then write(2) fails with EFBIG */
     signal(SIGPIPE, SIG_IGN);
     w.sum = EVP_MD_CTX_new();
     rc =

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs where they come from: each piece goes to all daemons of the job at once, and the
- * client may send on when the slowest of them has written. */
+/* The source of a job's files: the daemon whose client has submitted the job.
+ *
+ * In: the client's job with files, the head's word which daemons they go to, the daemons' reports
+ * that their writer waits and how many bytes it has written, the client's pieces. Out: each piece
+ * to all daemons of the job, and room for the client: so many bytes in all as the slowest daemon
+ * has written, and a share of STAGE_JOB_BYTES beyond.
+ *
+ * A source waits until all its daemons are open for pieces, then for one of STAGE_TURNS turns. It
+ * keeps the turn until every daemon has written all of it.
+ *
+ * What always holds: no more than STAGE_JOB_BYTES of a job are on their way, or one piece of the
+ * least size for each daemon. A daemon that leaves or is lost is not waited for. A piece that
+ * cannot be sent ends the job, because its daemon could never have all of its files. */
 #include "base/log/log.h"
 #include "dvm/protocol/stage/stage_private.h"
 
@@ -36,7 +47,7 @@ void source_free_all(struct stage *s)
     }
 }
 
-/* What may be on its way to one daemon. */
+/* Bytes that may be on their way to one daemon. */
 static uint64_t room_of(const struct source *x)
 {
     uint64_t room = x->ntargets ? STAGE_JOB_BYTES / x->ntargets : 0;
@@ -55,7 +66,7 @@ static uint64_t taken_by_all(const struct source *x)
     return least;
 }
 
-/* It has begun, and every daemon waits for pieces. */
+/* It has begun, and the writer of every daemon waits for pieces. */
 static bool can_send(const struct source *x)
 {
     for (size_t i = 0; i < x->ntargets; i++) {
@@ -171,7 +182,8 @@ static void send_all(struct stage *s, const struct source *x, const void *data, 
                           &err) == 0 ||
             !core_live(s->core, x->targets[i].vpid))
             continue;
-        log_error("job %s: %s", x->nspace, err.msg); /* it could never have all of the files */
+        log_error("job %s: %s", x->nspace,
+                  err.msg); /* the daemon could never have all of the files */
         core_client_signal(s->core, x->client, SIGTERM);
         return;
     }
@@ -188,7 +200,7 @@ int stage_piece(struct stage *s, uint32_t client, const void *data, size_t len, 
     if (piece_decode(data, len, &p, err) < 0 || piece_follow(&x->order, x->nfiles, &p, err) < 0)
         return -1;
     if (x->ntargets == 0)
-        return 0; /* all are gone, and the job's end is on its way */
+        return 0; /* all its daemons are lost, and the job is about to end */
     x->sent += len;
     send_all(s, x, data, len);
     now = on_way(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs where their ranks are to run, and what daemons say to each other about them. */
+/* Files of jobs at the daemons where ranks are to run, and the messages between daemons about them.
+ */
 #include "dvm/protocol/stage/stage.h"
 
 #include "base/log/log.h"
@@ -94,7 +95,7 @@ void stage_forget(struct stage *s, const char *nspace)
         sink_free(s, k);
 }
 
-/* Late pieces of a job that is over here are nobody's. */
+/* Late pieces of a job that has ended here are dropped. */
 static void piece_in(struct stage *s, uint32_t from, struct cur *c)
 {
     FREE_AUTO char *nspace = cur_str(c, JOB_NSPACE_MAX);
