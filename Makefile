@@ -52,7 +52,7 @@ program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/errmgr protocol/core protocol/stage protocol/replay
-HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app_msg host/ranks host/clients host/services host
+HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app host/ranks host/clients host/services host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
 base_SRC := $(wildcard base/*/*.c)
@@ -162,7 +162,7 @@ $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
 $(BUILD)/fuzz/dvm/host/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/host/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
-    clients/calls $(patsubst dvm/host/%.c,%,$(wildcard dvm/host/app_msg/*.c)) \
+    clients/calls $(patsubst dvm/host/%.c,%,$(wildcard dvm/host/app/*.c)) \
     $(addprefix services/,collectives control events foreign_jobs modex pulled_output queries questions))
 $(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/test/corpus.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Builds the parts of a daemon, feeds the core, carries out its actions in order. */
-#include "dvm/host/daemon_private.h"
+#include "dvm/host/daemon.h"
 
 #include "base/log/log.h"
+#include "base/tls/tls.h"
+#include "dvm/host/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +19,27 @@
 #define TLS_REFRESH_MS 30000
 #define SILENT_MS 10000 /* as other daemons have, if no option says */
 
-void daemon_enter(struct daemon *d)
+struct daemon {
+    struct daemon_opts opts;
+    struct host_env env; /* for services */
+    struct loop *loop;
+    struct loop_timer *timer; /* core_deadline() */
+    struct loop_timer *tls_timer;
+    struct loop_signal *sigterm, *sigint;
+    struct host_parts parts;
+    struct host *host; /* the services */
+    bool draining, exiting;
+    int exit_code;
+};
+
+static void enter_core(struct daemon *d)
 {
-    core_time(d->core, loop_now_ms(d->loop), loop_wall_ms());
+    core_time(d->parts.core, loop_now_ms(d->loop), loop_wall_ms());
 }
 
-int daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
+static void drain_core(struct daemon *d);
+
+static int send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uint32_t kind,
                     const struct buf *b)
 {
     struct err err = {0};
@@ -32,11 +49,11 @@ int daemon_send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uin
         log_info("a message to vpid %u is too long", vpid);
         return -1;
     }
-    daemon_enter(d);
-    rc = core_app_send(d->core, vpid, traffic, kind, b->data, b->len, &err);
+    enter_core(d);
+    rc = core_app_send(d->parts.core, vpid, traffic, kind, b->data, b->len, &err);
     if (rc < 0)
         log_info("%s", err.msg);
-    daemon_drain(d);
+    drain_core(d);
     return rc;
 }
 
@@ -47,8 +64,8 @@ static char *session_path(const struct daemon *d, const char *name)
 
 static int write_file(const struct daemon *d, const char *name, const char *text, struct err *err)
 {
-    char *tmp FREE_AUTO = xasprintf("%s/.%s.tmp", d->opts.session_dir, name);
-    char *path FREE_AUTO = session_path(d, name);
+    FREE_AUTO char *tmp = xasprintf("%s/.%s.tmp", d->opts.session_dir, name);
+    FREE_AUTO char *path = session_path(d, name);
     int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
@@ -59,7 +76,7 @@ static int write_file(const struct daemon *d, const char *name, const char *text
     return 0;
 }
 
-static void park(struct daemon *d)
+static void write_marker(const struct daemon *d)
 {
     struct err err = {0};
 
@@ -80,7 +97,7 @@ static void end_program(struct daemon *d, int code)
         return;
     d->exiting = true;
     d->exit_code = code;
-    net_finish(d->net, on_flushed, d); /* what was queued leaves the sockets first */
+    net_finish(d->parts.net, on_flushed, d); /* what was queued leaves the sockets first */
 }
 
 static void log_act(const struct out_act *act)
@@ -101,62 +118,12 @@ static void log_act(const struct out_act *act)
     }
 }
 
-static void carry_out(struct daemon *d, struct out_act *act)
+/* The daemon's own actions. */
+static void carry_out(struct daemon *d, const struct out_act *act)
 {
     switch (act->kind) {
-    case OUT_CONNECT:
-        peers_connect(d->peers, act->conn, act->a, (uint16_t)act->number);
-        break;
-    case OUT_SEND:
-        peers_send(d->peers, act->conn, act->data.data, act->data.len);
-        break;
-    case OUT_CLOSE:
-        peers_close(d->peers, act->conn, act->number == 1);
-        break;
-    case OUT_LAUNCH:
-    case OUT_TAKE_FILES:
-    case OUT_DROP_FILES:
-    case OUT_CREATE:
-    case OUT_START:
-    case OUT_SIGNAL:
-    case OUT_END_RANKS:
-    case OUT_CONTINUE:
-    case OUT_CLEAN:
-        ranks_act(d->ranks, act);
-        break;
-    case OUT_JOB_ENDED:
-        pmix_srv_job_over(d->pmix, act->a);
-        pulled_output_job_ended(d->pulled_output, act->a, (int)act->number);
-        foreign_jobs_ended(d->foreign_jobs, act->a);
-        assemblies_job_ended(d->assemblies, act->a);
-        break;
-    case OUT_RANKS_LOST:
-        assemblies_ranks_lost(d->assemblies, act->data.data, act->data.len);
-        break;
-    case OUT_APP:
-        host_app_message(d, act->vpid, act->kind_app, act->data.data, act->data.len);
-        break;
-    case OUT_GATHER:
-        collectives_ended(d->collectives, act->req, (int)act->number, act->data.data,
-                          act->data.len);
-        break;
-    case OUT_CLIENT:
-        clients_answer(d->clients, (uint32_t)act->conn, act->data.data, act->data.len,
-                       act->number != 0);
-        break;
-    case OUT_STAGE:
-        stage_begin(d->stage, (uint32_t)act->conn);
-        break;
-    case OUT_STDIN:
-        iof_client_started(d->iof, (uint32_t)act->conn);
-        break;
-    case OUT_EVENT:
-        ctl_on_event(d->ctl, act->req);
-        break;
-    case OUT_STATE:
-        break;
     case OUT_PARK:
-        park(d);
+        write_marker(d);
         break;
     case OUT_EXIT:
         end_program(d, (int)act->number);
@@ -164,27 +131,14 @@ static void carry_out(struct daemon *d, struct out_act *act)
     case OUT_LOG:
         log_act(act);
         break;
-    case OUT_MEMBER_GONE:
-        questions_member_gone(d->questions, act->vpid);
-        iof_member_gone(d->iof, act->vpid);
-        pulled_output_member_gone(d->pulled_output, act->vpid);
-        events_member_gone(d->events, act->vpid);
-        if (act->number == REMOVE_LOST)
-            pmix_srv_notify_offline(d->pmix, act->vpid, act->a);
-        stage_member_gone(d->stage, act->vpid);
-        break;
-    case OUT_ALLOC:
-        resize_requests_answered(d->resize_requests, act);
-        break;
-    case OUT_ALLOC_ENDED:
-        resize_requests_ended(d->resize_requests, act);
+    default:
         break;
     }
 }
 
 /* What an action leads to may give the core new input: the outermost call carries everything out,
  * in order. */
-void daemon_drain(struct daemon *d)
+static void drain_core(struct daemon *d)
 {
     struct out_act act;
     uint64_t due;
@@ -192,14 +146,15 @@ void daemon_drain(struct daemon *d)
     if (d->draining)
         return;
     d->draining = true;
-    while (core_next(d->core, &act)) {
-        carry_out(d, &act);
+    while (core_next(d->parts.core, &act)) {
+        if (!host_carry_out(d->host, &act))
+            carry_out(d, &act);
         out_act_free(&act);
-        if (d->iof)
-            iof_turn(d->iof);
+        if (d->parts.iof)
+            iof_turn(d->parts.iof);
     }
     d->draining = false;
-    due = core_deadline(d->core);
+    due = core_deadline(d->parts.core);
     if (due == UINT64_MAX)
         loop_timer_disarm(d->timer);
     else
@@ -210,14 +165,14 @@ static void on_due(void *arg)
 {
     struct daemon *d = arg;
 
-    daemon_enter(d);
-    core_tick(d->core);
-    daemon_drain(d);
+    enter_core(d);
+    core_tick(d->parts.core);
+    drain_core(d);
 }
 
 static void drain_for_service(void *arg)
 {
-    daemon_drain(arg);
+    drain_core(arg);
 }
 
 static void on_term(int signum, void *arg)
@@ -225,16 +180,16 @@ static void on_term(int signum, void *arg)
     struct daemon *d = arg;
 
     log_info("signal %d: leaving", signum);
-    daemon_enter(d);
-    core_sigterm(d->core);
-    daemon_drain(d);
+    enter_core(d);
+    core_sigterm(d->parts.core);
+    drain_core(d);
 }
 
 static void on_tls_due(void *arg)
 {
     struct daemon *d = arg;
     struct err err = {0};
-    int rc = tls_ctx_refresh(d->tls, &err);
+    int rc = tls_ctx_refresh(d->parts.tls, &err);
 
     if (rc < 0)
         log_warn("certificates: %s", err.msg);
@@ -247,13 +202,13 @@ static void on_tls_due(void *arg)
 
 static void enter_for_service(void *arg)
 {
-    daemon_enter(arg);
+    enter_core(arg);
 }
 
 static int send_for_service(uint32_t vpid, enum out_class traffic, uint32_t kind,
                             const struct buf *b, void *arg)
 {
-    return daemon_send_app(arg, vpid, traffic, kind, b);
+    return send_app(arg, vpid, traffic, kind, b);
 }
 
 static void make_env(struct daemon *d)
@@ -271,26 +226,26 @@ static void make_env(struct daemon *d)
 
 static int make_tls(struct daemon *d, struct err *err)
 {
-    char *ca FREE_AUTO = xasprintf("%s/ca.crt", d->opts.tls_dir);
-    char *cert FREE_AUTO = xasprintf("%s/tls.crt", d->opts.tls_dir);
-    char *key FREE_AUTO = xasprintf("%s/tls.key", d->opts.tls_dir);
+    FREE_AUTO char *ca = xasprintf("%s/ca.crt", d->opts.tls_dir);
+    FREE_AUTO char *cert = xasprintf("%s/tls.crt", d->opts.tls_dir);
+    FREE_AUTO char *key = xasprintf("%s/tls.key", d->opts.tls_dir);
     struct tls_files files = {ca, cert, key};
 
-    d->tls = tls_ctx_create(&files, err);
-    return d->tls ? 0 : err_wrap(err, "certificates of this daemon");
+    d->parts.tls = tls_ctx_create(&files, err);
+    return d->parts.tls ? 0 : err_wrap(err, "certificates of this daemon");
 }
 
 static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
 {
-    char *path FREE_AUTO = session_path(d, "prted.sock");
+    FREE_AUTO char *path = session_path(d, "prted.sock");
 
-    d->net = net_create(d->loop, d->tls, &host_net_upcalls, d, err);
-    if (!d->net)
+    d->parts.net = net_create(d->loop, d->parts.tls, &host_net_upcalls, d->host, err);
+    if (!d->parts.net)
         return -1;
     *join_port = d->opts.join_port;
-    if (net_listen_tls(d->net, d->opts.bind_addr, join_port, err) < 0)
+    if (net_listen_tls(d->parts.net, d->opts.bind_addr, join_port, err) < 0)
         return -1;
-    return net_listen_local(d->net, path, err);
+    return net_listen_local(d->parts.net, path, err);
 }
 
 static int make_pmix(struct daemon *d, struct err *err)
@@ -301,13 +256,13 @@ static int make_pmix(struct daemon *d, struct err *err)
                               .topology = d->opts.topology,
                               .silent_ms = d->opts.pmix_silent_ms};
 
-    d->pmix = pmix_srv_create(d->loop, &o, &host_pmix_upcalls, d, err);
-    return d->pmix ? 0 : -1;
+    d->parts.pmix = pmix_srv_create(d->loop, &o, &host_pmix_upcalls, d->host, err);
+    return d->parts.pmix ? 0 : -1;
 }
 
 static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
 {
-    char *marker FREE_AUTO = session_path(d, "parked");
+    FREE_AUTO char *marker = session_path(d, "parked");
     struct core_opts o = {.vpid = d->opts.vpid,
                           .cluster = d->opts.cluster,
                           .host = d->opts.host_name,
@@ -328,16 +283,16 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
                           .leave_ms = d->opts.leave_ms};
 
     while (o.incarnation == 0) {
-        if (getrandom(&o.incarnation, sizeof o.incarnation, 0) != sizeof o.incarnation)
+        if (getrandom(&o.incarnation, sizeof(o.incarnation), 0) != sizeof(o.incarnation))
             return err_sys(err, errno, "a random incarnation");
     }
-    d->core = core_create(&o, loop_now_ms(d->loop), loop_wall_ms());
+    d->parts.core = core_create(&o, loop_now_ms(d->loop), loop_wall_ms());
     return 0;
 }
 
 static int make_ctl(struct daemon *d, struct err *err)
 {
-    struct ctl_opts o = {.tls = d->opts.vpid == 0 ? d->tls : NULL,
+    struct ctl_opts o = {.tls = d->opts.vpid == 0 ? d->parts.tls : NULL,
                          .control_addr = d->opts.bind_addr,
                          .control_port = d->opts.control_port,
                          .plain_addr = d->opts.bind_addr,
@@ -345,73 +300,75 @@ static int make_ctl(struct daemon *d, struct err *err)
                          .drain = drain_for_service,
                          .drain_arg = d};
 
-    d->ctl = ctl_create(d->loop, d->core, &o, err);
-    return d->ctl ? 0 : -1;
+    d->parts.ctl = ctl_create(d->loop, d->parts.core, &o, err);
+    return d->parts.ctl ? 0 : -1;
 }
 
 static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
 {
-    char *text FREE_AUTO = xasprintf("{\"control\": %u, \"join\": %u, \"plain\": %u}\n",
-                                     ctl_control_port(d->ctl), join_port, ctl_plain_port(d->ctl));
+    FREE_AUTO char *text =
+        xasprintf("{\"control\": %u, \"join\": %u, \"plain\": %u}\n",
+                  ctl_control_port(d->parts.ctl), join_port, ctl_plain_port(d->parts.ctl));
 
     return write_file(d, "ports.json", text, err);
 }
 
-static void on_files_room(uint32_t client, uint64_t total, void *arg)
+static int build_parts(struct daemon *d, const struct spawner_handle *spawner, uint16_t *join_port,
+                       struct err *err)
 {
-    const struct daemon *d = arg;
+    const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
+    struct iof_io iof_io = host_iof_io(d->host);
+    struct stage_io stage_io = host_stage_io(d->host);
+    struct host_odls odls = host_odls(d->host);
 
-    clients_files_room(d->clients, client, total);
+    d->parts.odls = odls_create(d->loop, spawner, &times, odls.upcalls, odls.arg, err);
+    if (!d->parts.odls || make_tls(d, err) < 0 || make_sockets(d, join_port, err) < 0 ||
+        make_pmix(d, err) < 0 || make_core(d, *join_port, err) < 0)
+        return -1;
+    d->parts.iof = iof_create(d->parts.core, d->parts.odls, &iof_io);
+    d->parts.stage = stage_create(d->parts.core, &stage_io);
+    return make_ctl(d, err);
 }
 
-static int build(struct daemon *d, const struct spawner_handle *spawner, struct err *err)
+static void watch_time_and_signals(struct daemon *d)
 {
-    struct iof_io io = host_iof_io;
-    struct stage_io stage_io = ranks_stage_io;
-    struct ranks_io ranks_io = {.files_room = on_files_room, .arg = d};
-    const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
-    uint16_t join_port;
-
-    d->ranks = ranks_create(&d->env, &ranks_io);
-    io.arg = d;
-    stage_io.arg = d->ranks;
-    d->odls = odls_create(d->loop, spawner, &times, &ranks_odls_upcalls, d->ranks, err);
-    if (!d->odls || make_tls(d, err) < 0 || make_sockets(d, &join_port, err) < 0 ||
-        make_pmix(d, err) < 0 || make_core(d, join_port, err) < 0)
-        return -1;
-    d->iof = iof_create(d->core, d->odls, &io);
-    d->stage = stage_create(d->core, &stage_io);
-    ranks_join(
-        d->ranks,
-        &(struct ranks_parts){
-            .core = d->core, .odls = d->odls, .pmix = d->pmix, .iof = d->iof, .stage = d->stage});
     d->timer = loop_timer_create(d->loop, on_due, d);
     d->tls_timer = loop_timer_create(d->loop, on_tls_due, d);
     d->sigterm = loop_signal_create(d->loop, SIGTERM, on_term, d);
     d->sigint = loop_signal_create(d->loop, SIGINT, on_term, d);
     loop_timer_arm(d->tls_timer, TLS_REFRESH_MS);
-    if (make_ctl(d, err) < 0 || write_ports(d, join_port, err) < 0)
+}
+
+static int build_daemon(struct daemon *d, const struct spawner_handle *spawner, struct err *err)
+{
+    uint16_t join_port;
+
+    d->host = host_create(&d->env, &d->parts);
+    if (build_parts(d, spawner, &join_port, err) < 0)
         return -1;
-    host_join(d);
+    host_join(d->host);
+    watch_time_and_signals(d);
+    if (write_ports(d, join_port, err) < 0)
+        return -1;
     log_info("vpid %u listens: join %u control %u plain %u", d->opts.vpid, join_port,
-             ctl_control_port(d->ctl), ctl_plain_port(d->ctl));
+             ctl_control_port(d->parts.ctl), ctl_plain_port(d->parts.ctl));
     return 0;
 }
 
 struct daemon *daemon_create(struct loop *loop, const struct daemon_opts *o,
                              const struct spawner_handle *spawner, struct err *err)
 {
-    struct daemon *d = xcalloc(1, sizeof *d);
+    struct daemon *d = xcalloc(1, sizeof(*d));
 
     d->opts = *o;
     d->loop = loop;
     make_env(d);
     signal(SIGPIPE, SIG_IGN);
-    if (build(d, spawner, err) < 0) {
+    if (build_daemon(d, spawner, err) < 0) {
         daemon_destroy(d);
         return NULL;
     }
-    daemon_drain(d);
+    drain_core(d);
     return d;
 }
 
@@ -419,16 +376,15 @@ void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
-    pmix_srv_destroy(d->pmix); /* ends what waits for it, which tells the others */
-    ctl_destroy(d->ctl);
-    iof_destroy(d->iof);
-    stage_destroy(d->stage);
-    net_destroy(d->net);
-    odls_destroy(d->odls);
-    ranks_destroy(d->ranks);
-    host_part(d);
-    core_destroy(d->core);
-    tls_ctx_destroy(d->tls);
+    pmix_srv_destroy(d->parts.pmix); /* ends what waits for it, which tells the others */
+    ctl_destroy(d->parts.ctl);
+    iof_destroy(d->parts.iof);
+    stage_destroy(d->parts.stage);
+    net_destroy(d->parts.net);
+    odls_destroy(d->parts.odls);
+    host_destroy(d->host);
+    core_destroy(d->parts.core);
+    tls_ctx_destroy(d->parts.tls);
     loop_timer_destroy(d->timer);
     loop_timer_destroy(d->tls_timer);
     loop_signal_destroy(d->sigterm);

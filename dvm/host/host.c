@@ -2,54 +2,91 @@
 /* Joins the services of a daemon: creates each with what it needs of others, and passes upcalls of
  * the PMIx library, of the network and of other daemons to the service that they are for. No
  * service names another one: all that they have to do with each other is here. */
-#include "dvm/host/daemon_private.h"
+#include "dvm/host/host.h"
 
 #include "base/log/log.h"
+#include "dvm/host/app/app.h"
+#include "dvm/host/clients/calls.h"
+#include "dvm/host/clients/clients.h"
+#include "dvm/host/ranks/ranks.h"
+#include "dvm/host/services/assemblies.h"
+#include "dvm/host/services/collectives.h"
+#include "dvm/host/services/control.h"
+#include "dvm/host/services/credentials.h"
+#include "dvm/host/services/events.h"
+#include "dvm/host/services/foreign_jobs.h"
+#include "dvm/host/services/modex.h"
+#include "dvm/host/services/peers.h"
+#include "dvm/host/services/pulled_output.h"
+#include "dvm/host/services/queries.h"
+#include "dvm/host/services/questions.h"
+#include "dvm/host/services/resize_requests.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
+
+struct host {
+    const struct host_env *env;
+    const struct host_parts *parts; /* of the daemon, which fills them in as it builds them */
+    struct app_table app_messages;
+    struct ranks *ranks;
+    struct clients *clients;
+    struct calls *calls;
+    struct peers *peers;
+    struct questions *questions;
+    struct foreign_jobs *foreign_jobs;
+    struct collectives *collectives;
+    struct assemblies *assemblies;
+    struct modex *modex;
+    struct events *events;
+    struct queries *queries;
+    struct control *control;
+    struct credentials *credentials;
+    struct resize_requests *resize_requests;
+    struct pulled_output *pulled_output;
+};
 
 /* --- connections: a daemon's certificate makes a peer, anything else a client */
 
 static void on_open(uint64_t conn, bool incoming, const struct tls_peer *peer, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
+    host_enter(h->env);
     if (peers_is_daemon(peer) || !incoming)
-        peers_opened(d->peers, conn, incoming, peer);
+        peers_opened(h->peers, conn, incoming, peer);
     else
-        clients_opened(d->clients, conn, peer);
-    daemon_drain(d);
+        clients_opened(h->clients, conn, peer);
+    host_drain(h->env);
 }
 
 static void on_frame(uint64_t conn, const uint8_t *data, size_t len, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
-    if (!clients_frame(d->clients, conn, data, len))
-        peers_frame(d->peers, conn, data, len);
-    daemon_drain(d);
+    host_enter(h->env);
+    if (!clients_frame(h->clients, conn, data, len))
+        peers_frame(h->peers, conn, data, len);
+    host_drain(h->env);
 }
 
 static void on_closed(uint64_t conn, const char *why, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
-    if (!clients_closed(d->clients, conn, why))
-        peers_closed(d->peers, conn, why);
-    daemon_drain(d);
+    host_enter(h->env);
+    if (!clients_closed(h->clients, conn, why))
+        peers_closed(h->peers, conn, why);
+    host_drain(h->env);
 }
 
 static void on_drained(uint64_t conn, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
-    (void)clients_drained(d->clients, conn);
-    daemon_drain(d);
+    host_enter(h->env);
+    (void)clients_drained(h->clients, conn);
+    host_drain(h->env);
 }
 
 const struct net_upcalls host_net_upcalls = {
@@ -59,11 +96,11 @@ const struct net_upcalls host_net_upcalls = {
 
 static void on_connected(const char *nspace, uint32_t rank, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
-    core_proc(d->core, nspace, rank, CORE_PROC_REGISTERED, 0, NULL);
-    daemon_drain(d);
+    host_enter(h->env);
+    core_proc(h->parts->core, nspace, rank, CORE_PROC_REGISTERED, 0, NULL);
+    host_drain(h->env);
 }
 
 static void on_finalized(const char *nspace, uint32_t rank, void *arg)
@@ -74,177 +111,177 @@ static void on_finalized(const char *nspace, uint32_t rank, void *arg)
 static void on_abort(pmix_req req, const char *nspace, uint32_t rank, int code, const char *text,
                      void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
-    core_abort(d->core, nspace, rank, code, text);
-    pmix_srv_answer(d->pmix, req, PMIX_SUCCESS, NULL, 0);
-    daemon_drain(d);
+    host_enter(h->env);
+    core_abort(h->parts->core, nspace, rank, code, text);
+    pmix_srv_answer(h->parts->pmix, req, PMIX_SUCCESS, NULL, 0);
+    host_drain(h->env);
 }
 
 static void on_held(const char *nspace, uint32_t rank, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
-    core_proc(d->core, nspace, rank, CORE_PROC_HELD, 0, NULL);
-    daemon_drain(d);
+    host_enter(h->env);
+    core_proc(h->parts->core, nspace, rank, CORE_PROC_HELD, 0, NULL);
+    host_drain(h->env);
 }
 
 static void on_continue(const char *nspace, uint32_t rank, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    daemon_enter(d);
-    core_job_continue(d->core, nspace, rank == PMIX_SRV_RANK_ALL ? JOB_RANK_ALL : rank);
-    daemon_drain(d);
+    host_enter(h->env);
+    core_job_continue(h->parts->core, nspace, rank == PMIX_SRV_RANK_ALL ? JOB_RANK_ALL : rank);
+    host_drain(h->env);
 }
 
 static void on_clean_add(uint64_t scope, unsigned flags, const char *path, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    odls_clean_add(d->odls, scope, flags, path);
+    odls_clean_add(h->parts->odls, scope, flags, path);
 }
 
 static void on_clean_run(uint64_t scope, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    odls_clean_run(d->odls, scope);
+    odls_clean_run(h->parts->odls, scope);
 }
 
 static void on_silent(const char *why, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
     FREE_AUTO char *text = xasprintf("its PMIx server stands still: %s", why);
 
     log_error("the PMIx server stands still, this daemon ends with all ranks here: %s", why);
-    daemon_enter(d);
-    core_fail(d->core, text);
-    daemon_drain(d);
+    host_enter(h->env);
+    core_fail(h->parts->core, text);
+    host_drain(h->env);
 }
 
 /* --- the PMIx library: requests for a service */
 
 static void on_spawn(pmix_req req, const struct job_spec *spec, const char *hosts, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    clients_spawn(d->clients, req, spec, hosts);
+    clients_spawn(h->clients, req, spec, hosts);
 }
 
 static void on_push(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
                     const void *data, size_t len, bool end, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    clients_push_input(d->clients, req, from, to, data, len, end);
+    clients_push_input(h->clients, req, from, to, data, len, end);
 }
 
 static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
                      const void *data, size_t len, int timeout_s, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    collectives_join(d->collectives, req, kind, procs, nprocs, data, len, timeout_s);
+    collectives_join(h->collectives, req, kind, procs, nprocs, data, len, timeout_s);
 }
 
 static void on_dmodex(pmix_req req, const char *nspace, uint32_t rank, int timeout_s, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    modex_fetch(d->modex, req, nspace, rank, timeout_s);
+    modex_fetch(h->modex, req, nspace, rank, timeout_s);
 }
 
 static void on_data(pmix_req req, char op, const void *blob, size_t len, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    modex_data(d->modex, req, op, blob, len);
+    modex_data(h->modex, req, op, blob, len);
 }
 
 static void on_notify(pmix_req req, const char *nspace, const struct pmix_srv_reach *to,
                       const void *blob, size_t len, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    events_notify(d->events, req, nspace, to, blob, len);
+    events_notify(h->events, req, nspace, to, blob, len);
 }
 
 static void on_tool(pmix_req req, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    events_tool_attached(d->events, req);
+    events_tool_attached(h->events, req);
 }
 
 static void on_query(pmix_req req, const char *nspaces, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    queries_ask(d->queries, req, nspaces);
+    queries_ask(h->queries, req, nspaces);
 }
 
 static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
                        void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    control_signal(d->control, req, procs, nprocs, signum);
+    control_signal(h->control, req, procs, nprocs, signum);
 }
 
 static void on_log(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,
                    void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    control_log(d->control, req, nspace, rank, stream, text);
+    control_log(h->control, req, nspace, rank, stream, text);
 }
 
 static void on_alloc(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    resize_requests_ask(d->resize_requests, req, ask, nodes);
+    resize_requests_ask(h->resize_requests, req, ask, nodes);
 }
 
 static void on_cred_get(pmix_req req, const struct pmix_srv_holder *who, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    credentials_make(d->credentials, req, who);
+    credentials_make(h->credentials, req, who);
 }
 
 static void on_cred_check(pmix_req req, const void *data, size_t len, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    credentials_check(d->credentials, req, data, len);
+    credentials_check(h->credentials, req, data, len);
 }
 
 static void on_pull(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    pulled_output_ask(d->pulled_output, req, procs, nprocs);
+    pulled_output_ask(h->pulled_output, req, procs, nprocs);
 }
 
 static void on_output_read(uint32_t client, const char *nspace, size_t len, bool wanted, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
     if (client == 0)
-        pulled_output_read(d->pulled_output, nspace, len, wanted);
+        pulled_output_read(h->pulled_output, nspace, len, wanted);
     else
-        clients_output_read(d->clients, client, len);
+        clients_output_read(h->clients, client, len);
 }
 
 static void on_output_over(const char *nspace, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    pulled_output_over(d->pulled_output, nspace);
+    pulled_output_over(h->pulled_output, nspace);
 }
 
 const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
@@ -274,211 +311,349 @@ const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
 
 /* --- other daemons */
 
-void host_app_message(struct daemon *d, uint32_t from, uint32_t kind, const void *data, size_t len)
+static void take_app_message(struct host *h, uint32_t from, uint32_t kind, const void *data,
+                             size_t len)
 {
     if (kind < IOF_KINDS)
-        iof_msg(d->iof, from, kind, data, len);
+        iof_msg(h->parts->iof, from, kind, data, len);
     else if (kind >= STAGE_READY && kind < STAGE_KINDS)
-        stage_msg(d->stage, from, kind, data, len);
+        stage_msg(h->parts->stage, from, kind, data, len);
     else
-        app_table_dispatch(&d->app_messages, from, kind, data, len);
+        app_table_dispatch(&h->app_messages, from, kind, data, len);
 }
 
-static void handle_app_messages(struct daemon *d)
+static void handle_app_messages(struct host *h)
 {
-    struct app_table *t = &d->app_messages;
+    struct app_table *t = &h->app_messages;
 
-    questions_handle(d->questions, t);
-    foreign_jobs_handle(d->foreign_jobs, t);
-    modex_handle(d->modex, t);
-    events_handle(d->events, t);
-    queries_handle(d->queries, t);
-    control_handle(d->control, t);
-    calls_handle(d->calls, t);
+    questions_handle(h->questions, t);
+    foreign_jobs_handle(h->foreign_jobs, t);
+    modex_handle(h->modex, t);
+    events_handle(h->events, t);
+    queries_handle(h->queries, t);
+    control_handle(h->control, t);
+    calls_handle(h->calls, t);
 }
 
 /* --- output and input of jobs */
 
 static void client_send(uint32_t client, const void *data, size_t len, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    clients_send(d->clients, client, data, len);
+    clients_send(h->clients, client, data, len);
 }
 
 static size_t client_pending(uint32_t client, void *arg)
 {
-    const struct daemon *d = arg;
+    const struct host *h = arg;
 
-    return clients_pending(d->clients, client);
+    return clients_pending(h->clients, client);
 }
 
 static void client_pause(uint32_t client, bool paused, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    clients_pause(d->clients, client, paused);
+    clients_pause(h->clients, client, paused);
 }
 
 /* From the daemon of a job's submitter, for tools here. */
 static void copy_output(enum iof_kind kind, const char *nspace, uint32_t rank, int stream,
                         const void *data, size_t len, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    pulled_output_copy(d->pulled_output, kind, nspace, rank, stream, data, len);
+    pulled_output_copy(h->pulled_output, kind, nspace, rank, stream, data, len);
 }
 
-const struct iof_io host_iof_io = {.client_send = client_send,
-                                   .client_pending = client_pending,
-                                   .client_pause = client_pause,
-                                   .copy = copy_output};
+struct iof_io host_iof_io(struct host *h)
+{
+    return (struct iof_io){.client_send = client_send,
+                           .client_pending = client_pending,
+                           .client_pause = client_pause,
+                           .copy = copy_output,
+                           .arg = h};
+}
+
+struct stage_io host_stage_io(struct host *h)
+{
+    struct stage_io io = ranks_stage_io;
+
+    io.arg = h->ranks;
+    return io;
+}
+
+struct host_odls host_odls(struct host *h)
+{
+    return (struct host_odls){&ranks_odls_upcalls, h->ranks};
+}
+
+static void on_files_room(uint32_t client, uint64_t total, void *arg)
+{
+    struct host *h = arg;
+
+    clients_files_room(h->clients, client, total);
+}
 
 /* --- what one service tells another */
 
 static void on_call(uint32_t client, const char *role, const struct client_call *call, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    calls_make(d->calls, client, role, call);
+    calls_make(h->calls, client, role, call);
 }
 
 static void on_reply(uint32_t client, int status, const char *body, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    clients_reply(d->clients, client, status, body);
+    clients_reply(h->clients, client, status, body);
 }
 
 static int on_line(uint32_t client, const char *event, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    return clients_line(d->clients, client, event);
+    return clients_line(h->clients, client, event);
 }
 
 static int name_files(const struct job_spec *spec, struct job_spec *own, char ***sources,
                       struct err *err, void *arg)
 {
-    const struct daemon *d = arg;
+    const struct host *h = arg;
 
-    return ranks_spawn_files(d->ranks, spec, own, sources, err);
+    return ranks_spawn_files(h->ranks, spec, own, sources, err);
 }
 
 static void read_files(uint32_t client, char **sources, size_t n, void *arg)
 {
-    const struct daemon *d = arg;
+    const struct host *h = arg;
 
-    ranks_read_files(d->ranks, client, sources, n);
+    ranks_read_files(h->ranks, client, sources, n);
 }
 
 static void on_client_gone(uint32_t client, void *arg)
 {
-    const struct daemon *d = arg;
+    const struct host *h = arg;
 
-    ranks_client_gone(d->ranks, client);
+    ranks_client_gone(h->ranks, client);
 }
 
-static void connected(const struct pmix_srv_proc *procs, size_t n, void *arg)
+static void on_connected_procs(const struct pmix_srv_proc *procs, size_t n, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    assemblies_connect(d->assemblies, procs, n);
+    assemblies_connect(h->assemblies, procs, n);
 }
 
-static void disconnected(const struct pmix_srv_proc *procs, size_t n, void *arg)
+static void on_disconnected_procs(const struct pmix_srv_proc *procs, size_t n, void *arg)
 {
-    struct daemon *d = arg;
+    struct host *h = arg;
 
-    assemblies_disconnect(d->assemblies, procs, n);
+    assemblies_disconnect(h->assemblies, procs, n);
 }
 
 static void signal_rank(const char *nspace, uint32_t rank, int signum, void *arg)
 {
-    const struct daemon *d = arg;
+    const struct host *h = arg;
 
-    ranks_signal_one(d->ranks, nspace, rank, signum);
+    ranks_signal_one(h->ranks, nspace, rank, signum);
 }
 
 static void write_output(const char *nspace, uint32_t rank, int stream, const void *data,
                          size_t len, void *arg)
 {
-    const struct daemon *d = arg;
+    const struct host *h = arg;
 
-    ranks_write(d->ranks, nspace, rank, stream, data, len);
+    ranks_write(h->ranks, nspace, rank, stream, data, len);
 }
 
 static bool is_spawned_here(const char *nspace, void *arg)
 {
-    const struct daemon *d = arg;
+    const struct host *h = arg;
 
-    return clients_tool_spawned(d->clients, nspace);
+    return clients_tool_spawned(h->clients, nspace);
+}
+
+/* --- the core's actions */
+
+static void end_job(struct host *h, const struct out_act *act)
+{
+    pmix_srv_job_over(h->parts->pmix, act->a);
+    pulled_output_job_ended(h->pulled_output, act->a, (int)act->number);
+    foreign_jobs_ended(h->foreign_jobs, act->a);
+    assemblies_job_ended(h->assemblies, act->a);
+}
+
+static void forget_member(struct host *h, const struct out_act *act)
+{
+    questions_member_gone(h->questions, act->vpid);
+    iof_member_gone(h->parts->iof, act->vpid);
+    pulled_output_member_gone(h->pulled_output, act->vpid);
+    events_member_gone(h->events, act->vpid);
+    if (act->number == REMOVE_LOST)
+        pmix_srv_notify_offline(h->parts->pmix, act->vpid, act->a);
+    stage_member_gone(h->parts->stage, act->vpid);
+}
+
+bool host_carry_out(struct host *h, const struct out_act *act)
+{
+    switch (act->kind) {
+    case OUT_CONNECT:
+        peers_connect(h->peers, act->conn, act->a, (uint16_t)act->number);
+        break;
+    case OUT_SEND:
+        peers_send(h->peers, act->conn, act->data.data, act->data.len);
+        break;
+    case OUT_CLOSE:
+        peers_close(h->peers, act->conn, act->number == 1);
+        break;
+    case OUT_LAUNCH:
+    case OUT_TAKE_FILES:
+    case OUT_DROP_FILES:
+    case OUT_CREATE:
+    case OUT_START:
+    case OUT_SIGNAL:
+    case OUT_END_RANKS:
+    case OUT_CONTINUE:
+    case OUT_CLEAN:
+        ranks_act(h->ranks, act);
+        break;
+    case OUT_JOB_ENDED:
+        end_job(h, act);
+        break;
+    case OUT_RANKS_LOST:
+        assemblies_ranks_lost(h->assemblies, act->data.data, act->data.len);
+        break;
+    case OUT_APP:
+        take_app_message(h, act->vpid, act->kind_app, act->data.data, act->data.len);
+        break;
+    case OUT_GATHER:
+        collectives_ended(h->collectives, act->req, (int)act->number, act->data.data,
+                          act->data.len);
+        break;
+    case OUT_CLIENT:
+        clients_answer(h->clients, (uint32_t)act->conn, act->data.data, act->data.len,
+                       act->number != 0);
+        break;
+    case OUT_STAGE:
+        stage_begin(h->parts->stage, (uint32_t)act->conn);
+        break;
+    case OUT_STDIN:
+        iof_client_started(h->parts->iof, (uint32_t)act->conn);
+        break;
+    case OUT_EVENT:
+        ctl_on_event(h->parts->ctl, act->req);
+        break;
+    case OUT_MEMBER_GONE:
+        forget_member(h, act);
+        break;
+    case OUT_ALLOC:
+        resize_requests_answered(h->resize_requests, act);
+        break;
+    case OUT_ALLOC_ENDED:
+        resize_requests_ended(h->resize_requests, act);
+        break;
+    default:
+        return false;
+    }
+    return true;
 }
 
 /* --- life */
 
-static void join_clients(struct daemon *d)
+static void join_ranks(struct host *h)
 {
-    struct clients_parts parts = {.core = d->core,
-                                  .net = d->net,
-                                  .iof = d->iof,
-                                  .stage = d->stage,
-                                  .pmix = d->pmix,
-                                  .ctl = d->ctl};
+    struct ranks_parts parts = {.core = h->parts->core,
+                                .odls = h->parts->odls,
+                                .pmix = h->parts->pmix,
+                                .iof = h->parts->iof,
+                                .stage = h->parts->stage};
+
+    ranks_join(h->ranks, &parts);
+}
+
+static void join_clients(struct host *h)
+{
+    struct clients_parts parts = {.core = h->parts->core,
+                                  .net = h->parts->net,
+                                  .iof = h->parts->iof,
+                                  .stage = h->parts->stage,
+                                  .pmix = h->parts->pmix,
+                                  .ctl = h->parts->ctl};
     struct clients_io clients_io = {.call = on_call,
                                     .name_files = name_files,
                                     .read_files = read_files,
                                     .gone = on_client_gone,
-                                    .arg = d};
-    struct calls_io calls_io = {.reply = on_reply, .line = on_line, .arg = d};
+                                    .arg = h};
+    struct calls_io calls_io = {.reply = on_reply, .line = on_line, .arg = h};
 
-    d->clients = clients_create(&d->env, &parts, &clients_io);
-    d->calls = calls_create(&d->env, d->core, d->ctl, &calls_io);
+    h->clients = clients_create(h->env, &parts, &clients_io);
+    h->calls = calls_create(h->env, h->parts->core, h->parts->ctl, &calls_io);
 }
 
-void host_join(struct daemon *d)
+void host_join(struct host *h)
 {
     struct collectives_io collectives_io = {
-        .connected = connected, .disconnected = disconnected, .arg = d};
+        .connected = on_connected_procs, .disconnected = on_disconnected_procs, .arg = h};
     struct control_io control_io = {
-        .signal_rank = signal_rank, .write_output = write_output, .arg = d};
-    struct pulled_output_io pulled_io = {.is_spawned_here = is_spawned_here, .arg = d};
-    const struct host_env *env = &d->env;
+        .signal_rank = signal_rank, .write_output = write_output, .arg = h};
+    struct pulled_output_io pulled_io = {.is_spawned_here = is_spawned_here, .arg = h};
+    const struct host_env *env = h->env;
     const struct host_ask *ask;
     const struct host_jobs *jobs;
 
-    join_clients(d);
-    d->peers = peers_create(d->net, d->core);
-    d->questions = questions_create(env, d->core, d->pmix);
-    ask = questions_asking(d->questions);
-    d->foreign_jobs = foreign_jobs_create(env, d->core, d->pmix, ask);
-    jobs = foreign_jobs_known(d->foreign_jobs);
-    d->assemblies = assemblies_create(d->pmix);
-    d->collectives = collectives_create(env, d->core, d->pmix, jobs, &collectives_io);
-    d->modex = modex_create(d->pmix, ask, jobs);
-    d->events = events_create(env, d->core, d->pmix, ask);
-    d->queries = queries_create(env, d->core, d->pmix, ask);
-    d->control = control_create(env, d->core, d->pmix, ask, jobs, &control_io);
-    d->credentials = credentials_create(env, d->tls, d->core, d->pmix, jobs);
-    d->resize_requests = resize_requests_create(env, d->core, d->pmix);
-    d->pulled_output = pulled_output_create(env, d->core, d->pmix, d->iof, jobs, &pulled_io);
-    handle_app_messages(d);
+    join_ranks(h);
+    join_clients(h);
+    h->peers = peers_create(h->parts->net, h->parts->core);
+    h->questions = questions_create(env, h->parts->core, h->parts->pmix);
+    ask = questions_asking(h->questions);
+    h->foreign_jobs = foreign_jobs_create(env, h->parts->core, h->parts->pmix, ask);
+    jobs = foreign_jobs_known(h->foreign_jobs);
+    h->assemblies = assemblies_create(h->parts->pmix);
+    h->collectives = collectives_create(env, h->parts->core, h->parts->pmix, jobs, &collectives_io);
+    h->modex = modex_create(h->parts->pmix, ask, jobs);
+    h->events = events_create(env, h->parts->core, h->parts->pmix, ask);
+    h->queries = queries_create(env, h->parts->core, h->parts->pmix, ask);
+    h->control = control_create(env, h->parts->core, h->parts->pmix, ask, jobs, &control_io);
+    h->credentials = credentials_create(env, h->parts->tls, h->parts->core, h->parts->pmix, jobs);
+    h->resize_requests = resize_requests_create(env, h->parts->core, h->parts->pmix);
+    h->pulled_output =
+        pulled_output_create(env, h->parts->core, h->parts->pmix, h->parts->iof, jobs, &pulled_io);
+    handle_app_messages(h);
 }
 
-void host_part(struct daemon *d)
+struct host *host_create(const struct host_env *env, const struct host_parts *parts)
 {
-    clients_destroy(d->clients);
-    calls_destroy(d->calls);
-    foreign_jobs_destroy(d->foreign_jobs);
-    questions_destroy(d->questions);
-    assemblies_destroy(d->assemblies);
-    collectives_destroy(d->collectives);
-    modex_destroy(d->modex);
-    events_destroy(d->events);
-    queries_destroy(d->queries);
-    control_destroy(d->control);
-    credentials_destroy(d->credentials);
-    resize_requests_destroy(d->resize_requests);
-    pulled_output_destroy(d->pulled_output);
-    peers_destroy(d->peers);
+    struct host *h = xcalloc(1, sizeof(*h));
+    struct ranks_io ranks_io = {.files_room = on_files_room, .arg = h};
+
+    h->env = env;
+    h->parts = parts;
+    h->ranks = ranks_create(env, &ranks_io);
+    return h;
+}
+
+void host_destroy(struct host *h)
+{
+    if (!h)
+        return;
+    ranks_destroy(h->ranks);
+    clients_destroy(h->clients);
+    calls_destroy(h->calls);
+    foreign_jobs_destroy(h->foreign_jobs);
+    questions_destroy(h->questions);
+    assemblies_destroy(h->assemblies);
+    collectives_destroy(h->collectives);
+    modex_destroy(h->modex);
+    events_destroy(h->events);
+    queries_destroy(h->queries);
+    control_destroy(h->control);
+    credentials_destroy(h->credentials);
+    resize_requests_destroy(h->resize_requests);
+    pulled_output_destroy(h->pulled_output);
+    peers_destroy(h->peers);
+    free(h);
 }

@@ -30,7 +30,7 @@ static int on_line(uint64_t conn, const char *event, void *arg)
 static void pass_to_head(struct calls *s, uint32_t client, const struct client_call *call)
 {
     struct app_call m = {client, call->method, call->path, call->body};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     app_call_encode(&b, &m);
     if (host_send(s->env, 0, CLASS_CONTROL, APP_CALL, &b) < 0)
@@ -74,7 +74,7 @@ struct remote_call {
 static int send_reply(const struct remote_call *r, int status, const char *body)
 {
     struct app_reply m = {r->client, (uint32_t)status, (char *)body};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     app_reply_encode(&b, &m);
     return host_send(r->s->env, r->from, CLASS_CONTROL, APP_REPLY, &b);
@@ -110,13 +110,13 @@ void calls_handle(struct calls *s, struct app_table *t)
 {
     static const struct app_handler handlers[] = {{APP_CALL, on_call}, {APP_REPLY, on_head_reply}};
 
-    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, s);
+    app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), s);
 }
 
 struct calls *calls_create(const struct host_env *env, struct core *core, struct ctl *ctl,
                            const struct calls_io *io)
 {
-    struct calls *s = xcalloc(1, sizeof *s);
+    struct calls *s = xcalloc(1, sizeof(*s));
 
     *s = (struct calls){.env = env, .core = core, .ctl = ctl, .io = *io};
     return s;

@@ -3,7 +3,7 @@
 #ifndef DVM_CLIENTS_CALLS_H
 #define DVM_CLIENTS_CALLS_H
 
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 #include "dvm/host/ctl/ctl.h"
 #include "dvm/host/env/host_env.h"
 #include "dvm/protocol/core/core.h"

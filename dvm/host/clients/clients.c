@@ -32,7 +32,7 @@ static struct client *find_by_net(const struct clients *c, uint64_t net_id)
 {
     struct client *k;
 
-    HASH_FIND(hh2, c->by_net, &net_id, sizeof net_id, k);
+    HASH_FIND(hh2, c->by_net, &net_id, sizeof(net_id), k);
     return k;
 }
 
@@ -40,19 +40,19 @@ struct client *client_find(const struct clients *c, uint32_t id)
 {
     struct client *k;
 
-    HASH_FIND(hh, c->by_id, &id, sizeof id, k);
+    HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
     return k;
 }
 
 struct client *client_create(struct clients *c, uint64_t net_id)
 {
-    struct client *k = xcalloc(1, sizeof *k);
+    struct client *k = xcalloc(1, sizeof(*k));
 
     k->id = ++c->last_id;
     k->net_id = net_id;
-    HASH_ADD(hh, c->by_id, id, sizeof k->id, k);
+    HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
     if (net_id)
-        HASH_ADD(hh2, c->by_net, net_id, sizeof k->net_id, k);
+        HASH_ADD(hh2, c->by_net, net_id, sizeof(k->net_id), k);
     return k;
 }
 
@@ -92,12 +92,12 @@ void client_hand_over(struct clients *c, struct client *from, struct client *to)
     client_forget(c, from);
     client_disconnect(c, to, true);
     to->net_id = net_id;
-    HASH_ADD(hh2, c->by_net, net_id, sizeof to->net_id, to);
+    HASH_ADD(hh2, c->by_net, net_id, sizeof(to->net_id), to);
 }
 
 void client_say(struct clients *c, const struct client *k, const struct client_msg *m)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, CLIENT_BODY_MAX + 4096);
     client_msg_encode(&b, m);
@@ -185,7 +185,7 @@ static char *refusal_of(const struct clients *c, const struct tls_peer *peer)
 void clients_opened(struct clients *c, uint64_t net_id, const struct tls_peer *peer)
 {
     struct client *k = client_create(c, net_id);
-    char *why FREE_AUTO = NULL;
+    FREE_AUTO char *why = NULL;
 
     if (!peer)
         return;
@@ -378,7 +378,7 @@ void clients_pause(struct clients *c, uint32_t client, bool paused)
 struct clients *clients_create(const struct host_env *env, const struct clients_parts *parts,
                                const struct clients_io *io)
 {
-    struct clients *c = xcalloc(1, sizeof *c);
+    struct clients *c = xcalloc(1, sizeof(*c));
 
     *c = (struct clients){.env = env, .parts = *parts, .io = *io};
     return c;

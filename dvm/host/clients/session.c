@@ -50,7 +50,7 @@ struct session {
 
 static struct session *create_session(struct clients *c, const struct client *k, size_t latest_max)
 {
-    struct session *s = xcalloc(1, sizeof *s);
+    struct session *s = xcalloc(1, sizeof(*s));
 
     s->c = c;
     s->client = k->id;
@@ -97,7 +97,7 @@ static void say_opened(struct clients *c, const struct client *k, uint64_t next)
 static void say_dropped(struct clients *c, const struct client *k)
 {
     uint64_t dropped = replay_dropped(k->session->said);
-    char *text FREE_AUTO =
+    FREE_AUTO char *text =
         xasprintf("about %llu bytes of earlier output were not kept", (unsigned long long)dropped);
     struct client_msg m = {.type = CLIENT_NOTE, .note = {text}};
 
@@ -166,7 +166,7 @@ static void begin_session(struct clients *c, struct client *k, const struct clie
     struct session *s = create_session(c, k, 0);
 
     s->open = true;
-    memcpy(s->token, m->token, sizeof s->token);
+    memcpy(s->token, m->token, sizeof(s->token));
     s->attempt = m->attempt;
     s->window_ms = m->window_ms;
     k->session = s;
@@ -259,7 +259,7 @@ static void follow_job(struct clients *c, struct client *newcomer, struct client
 
     s->open = of != NULL;
     if (of) {
-        memcpy(s->token, of->token, sizeof s->token);
+        memcpy(s->token, of->token, sizeof(s->token));
         s->attempt = of->attempt;
         s->window_ms = of->window_ms;
         s->heard = of->heard;
@@ -280,7 +280,7 @@ static void follow_job(struct clients *c, struct client *newcomer, struct client
 void session_attach(struct clients *c, struct client *k, const char *nspace)
 {
     struct client *job = find_detached(c, nspace);
-    char *why FREE_AUTO = NULL;
+    FREE_AUTO char *why = NULL;
 
     if (k->submitted)
         why = xasprintf("one job per connection");

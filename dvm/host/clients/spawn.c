@@ -51,12 +51,12 @@ bool spawn_is_answered(const struct spawn *s)
 
 static struct spawn *create_spawn(pmix_req req, const struct job_spec *spec)
 {
-    struct spawn *s = xcalloc(1, sizeof *s);
+    struct spawn *s = xcalloc(1, sizeof(*s));
 
     s->req = req;
     s->stop = spec->stop;
     s->spawner.rank = spec->parent_rank;
-    memccpy(s->spawner.nspace, spec->parent_nspace, 0, sizeof s->spawner.nspace - 1);
+    memccpy(s->spawner.nspace, spec->parent_nspace, 0, sizeof(s->spawner.nspace) - 1);
     return s;
 }
 

@@ -24,7 +24,7 @@ struct tool {
 
 void tool_create(struct client *k, const struct job_spec *spec)
 {
-    k->tool = xcalloc(1, sizeof *k->tool);
+    k->tool = xcalloc(1, sizeof(*k->tool));
     k->tool->stdin_rank = spec->stdin_rank;
     buf_init(&k->tool->early, EARLY_MAX);
 }

@@ -11,7 +11,7 @@
 typedef void (*host_answer)(int status, const void *data, size_t len, void *asker);
 
 struct host_ask {
-    /* Sends the encoded question `b` (dvm/host/app_msg) to the daemon `vpid` and puts its number
+    /* Sends the encoded question `b` (dvm/host/app) to the daemon `vpid` and puts its number
      * in. answered() comes once, maybe within the call: also if the daemon is not there, or is
      * lost. `asker` is on the heap: if this daemon ends first, it is freed and nothing is called.
      */

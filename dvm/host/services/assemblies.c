@@ -53,9 +53,9 @@ void assemblies_connect(struct assemblies *a, const struct pmix_srv_proc *procs,
                  ASSEMBLIES_MAX);
         return;
     }
-    m = xcalloc(1, sizeof *m);
+    m = xcalloc(1, sizeof(*m));
     m->n = n;
-    m->procs = memcpy(xmalloc((n + 1) * sizeof *procs), procs, n * sizeof *procs);
+    m->procs = memcpy(xmalloc((n + 1) * sizeof(*procs)), procs, n * sizeof(*procs));
     DL_APPEND(a->list, m);
     a->n++;
 }
@@ -107,21 +107,21 @@ static struct pmix_srv_proc *list_targets(const struct assemblies *a, const stru
     {
         *n += s->n;
     }
-    to = xcalloc(*n, sizeof *to);
+    to = xcalloc(*n, sizeof(*to));
     *n = 0;
     if (m->number)
         to[(*n)++].rank = PMIX_SRV_RANK_ALL;
     if (m->number)
-        memccpy(to[0].nspace, m->nspace, 0, sizeof to[0].nspace - 1);
+        memccpy(to[0].nspace, m->nspace, 0, sizeof(to[0].nspace) - 1);
     if (m->text[0]) {
         to[*n].rank = m->rank;
-        memccpy(to[(*n)++].nspace, m->text, 0, sizeof to[0].nspace - 1);
+        memccpy(to[(*n)++].nspace, m->text, 0, sizeof(to[0].nspace) - 1);
     }
     DL_FOREACH(a->list, s)
     {
         if (!any_covers(s->procs, s->n, m->nspace, rank))
             continue;
-        memcpy(to + *n, s->procs, s->n * sizeof *to);
+        memcpy(to + *n, s->procs, s->n * sizeof(*to));
         *n += s->n;
     }
     return to;
@@ -136,7 +136,7 @@ void assemblies_ranks_lost(struct assemblies *a, const void *data, size_t len)
         return; /* our own core has packed it */
     for (size_t i = 0; i < m.nranks; i++) {
         size_t n;
-        struct pmix_srv_proc *to FREE_AUTO = list_targets(a, &m, m.ranks[i].rank, &n);
+        FREE_AUTO struct pmix_srv_proc *to = list_targets(a, &m, m.ranks[i].rank, &n);
 
         pmix_srv_notify_lost(a->pmix, m.nspace, &m.ranks[i], to, n);
     }
@@ -145,7 +145,7 @@ void assemblies_ranks_lost(struct assemblies *a, const void *data, size_t len)
 
 struct assemblies *assemblies_create(struct pmix_srv *pmix)
 {
-    struct assemblies *a = xcalloc(1, sizeof *a);
+    struct assemblies *a = xcalloc(1, sizeof(*a));
 
     a->pmix = pmix;
     return a;

@@ -71,7 +71,7 @@ static void add_participant(const struct collectives *s, const struct pmix_srv_p
 
 static uint32_t *list_vpids(hwloc_const_bitmap_t set, size_t *n)
 {
-    uint32_t *list = xcalloc((size_t)hwloc_bitmap_weight(set) + 1, sizeof *list);
+    uint32_t *list = xcalloc((size_t)hwloc_bitmap_weight(set) + 1, sizeof(*list));
     unsigned v;
 
     *n = 0;
@@ -123,8 +123,8 @@ static void gather_contributions(struct collective *c)
 {
     struct collectives *s = c->s;
     struct gather_call call = {.req = c->req, .data = c->data.data, .len = c->data.len};
-    uint32_t *vpids FREE_AUTO = list_daemons(c, &call.n, &call.lost);
-    struct buf sig BUF_AUTO = {0};
+    FREE_AUTO uint32_t *vpids = list_daemons(c, &call.n, &call.lost);
+    BUF_AUTO struct buf sig = {0};
 
     if (!vpids || call.n == 0) {
         pmix_srv_answer(s->pmix, c->req, PMIX_ERR_NOT_FOUND, NULL, 0);
@@ -161,12 +161,12 @@ void collectives_join(struct collectives *s, pmix_req req, char kind,
                       const struct pmix_srv_proc *procs, size_t nprocs, const void *data,
                       size_t len, int timeout_s)
 {
-    struct collective *c = xcalloc(1, sizeof *c);
+    struct collective *c = xcalloc(1, sizeof(*c));
 
     *c = (struct collective){
         .s = s, .req = req, .kind = kind, .nprocs = nprocs, .timeout_s = timeout_s};
-    c->procs = xcalloc(nprocs + 1, sizeof *c->procs);
-    memcpy(c->procs, procs, nprocs * sizeof *procs);
+    c->procs = xcalloc(nprocs + 1, sizeof(*c->procs));
+    memcpy(c->procs, procs, nprocs * sizeof(*procs));
     buf_init(&c->data, CONTRIBUTION_MAX);
     buf_put_raw(&c->data, data, len);
     DL_APPEND(s->list, c);
@@ -201,7 +201,7 @@ struct collectives *collectives_create(const struct host_env *env, struct core *
                                        struct pmix_srv *pmix, const struct host_jobs *jobs,
                                        const struct collectives_io *io)
 {
-    struct collectives *s = xcalloc(1, sizeof *s);
+    struct collectives *s = xcalloc(1, sizeof(*s));
 
     *s = (struct collectives){.env = env, .core = core, .pmix = pmix, .jobs = jobs, .io = *io};
     return s;

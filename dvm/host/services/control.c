@@ -67,13 +67,13 @@ static void signal_rank(struct order *o, struct pmix_srv_proc *p)
     const struct job_launch *l = host_job_find(o->s->jobs, p->nspace);
     struct app_signal_ask m = {.nspace = p->nspace, .rank = p->rank, .signum = (uint32_t)o->signum};
     struct target *t;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     if (!l || p->rank >= l->nranks) {
         step_order(o, PMIX_ERR_NOT_FOUND);
         return;
     }
-    t = xmalloc(sizeof *t);
+    t = xmalloc(sizeof(*t));
     t->o = o;
     app_signal_ask_encode(&b, &m);
     host_ask(o->s->ask, l->nodes[l->rank_node[p->rank]].vpid, APP_SIGNAL_ASK, &b, on_signalled, t);
@@ -107,10 +107,10 @@ static void on_targets_known(bool known, void *waiter)
 void control_signal(struct control *s, pmix_req req, const struct pmix_srv_proc *procs,
                     size_t nprocs, int signum)
 {
-    struct order *o = xcalloc(1, sizeof *o + nprocs * sizeof *procs);
+    struct order *o = xcalloc(1, sizeof(*o) + nprocs * sizeof(*procs));
 
     *o = (struct order){.s = s, .req = req, .signum = signum, .nprocs = nprocs};
-    memcpy(o->procs, procs, nprocs * sizeof *procs);
+    memcpy(o->procs, procs, nprocs * sizeof(*procs));
     host_jobs_learn(s->jobs, o->procs, nprocs, on_targets_known, o);
 }
 
@@ -131,7 +131,7 @@ void control_handle(struct control *s, struct app_table *t)
 {
     static const struct app_handler handlers[] = {{APP_SIGNAL_ASK, on_signal_ask}};
 
-    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, s);
+    app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), s);
 }
 
 /* --- log */
@@ -154,7 +154,7 @@ struct control *control_create(const struct host_env *env, struct core *core, st
                                const struct host_ask *ask, const struct host_jobs *jobs,
                                const struct control_io *io)
 {
-    struct control *s = xcalloc(1, sizeof *s);
+    struct control *s = xcalloc(1, sizeof(*s));
 
     *s = (struct control){
         .env = env, .core = core, .pmix = pmix, .ask = ask, .jobs = jobs, .io = *io};

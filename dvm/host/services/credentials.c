@@ -30,12 +30,12 @@ struct credentials {
 void credentials_make(struct credentials *s, pmix_req req, const struct pmix_srv_holder *who)
 {
     struct cred k = {.rank = who->proc.rank, .uid = who->uid, .gid = who->gid, .tool = who->tool};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
 
     buf_init(&b, CRED_MAX);
-    memccpy(k.incarnation, core_incarnation(s->core), 0, sizeof k.incarnation - 1);
-    memccpy(k.nspace, who->proc.nspace, 0, sizeof k.nspace - 1);
+    memccpy(k.incarnation, core_incarnation(s->core), 0, sizeof(k.incarnation) - 1);
+    memccpy(k.nspace, who->proc.nspace, 0, sizeof(k.nspace) - 1);
     if (!*k.incarnation) {
         pmix_srv_answer(s->pmix, req, PMIX_ERR_UNREACH, NULL, 0);
     } else if (cred_sign(s->tls, &k, loop_wall_ms(), &b, &err) < 0) {
@@ -75,12 +75,12 @@ void credentials_check(struct credentials *s, pmix_req req, const void *data, si
         pmix_srv_cred_answer(s->pmix, req, PMIX_ERR_INVALID_CRED, NULL);
         return;
     }
-    c = xcalloc(1, sizeof *c);
+    c = xcalloc(1, sizeof(*c));
     c->s = s;
     c->req = req;
     c->who =
         (struct pmix_srv_holder){.proc.rank = k.rank, .uid = k.uid, .gid = k.gid, .tool = k.tool};
-    memccpy(c->who.proc.nspace, k.nspace, 0, sizeof c->who.proc.nspace - 1);
+    memccpy(c->who.proc.nspace, k.nspace, 0, sizeof(c->who.proc.nspace) - 1);
     DL_APPEND(s->checks, c);
     host_jobs_learn(s->jobs, &c->who.proc, k.tool ? 0 : 1, on_job_known, c);
 }
@@ -91,7 +91,7 @@ struct credentials *credentials_create(const struct host_env *env, const struct 
                                        struct core *core, struct pmix_srv *pmix,
                                        const struct host_jobs *jobs)
 {
-    struct credentials *s = xcalloc(1, sizeof *s);
+    struct credentials *s = xcalloc(1, sizeof(*s));
 
     *s = (struct credentials){.env = env, .tls = tls, .core = core, .pmix = pmix, .jobs = jobs};
     return s;

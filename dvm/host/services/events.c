@@ -58,7 +58,7 @@ struct events {
 
 static struct spread *spread_create(struct events *e, const void *event, size_t len)
 {
-    struct spread *s = xcalloc(1, sizeof *s);
+    struct spread *s = xcalloc(1, sizeof(*s));
 
     s->e = e;
     s->to = hwloc_bitmap_alloc();
@@ -113,12 +113,12 @@ static void send_spread(struct spread *s)
     unsigned v;
 
     s->number = ++e->last_number;
-    HASH_ADD(hh, e->spreads, number, sizeof s->number, s);
+    HASH_ADD(hh, e->spreads, number, sizeof(s->number), s);
     s->left = 1;
     hwloc_bitmap_foreach_begin(v, s->to)
     {
-        struct buf b BUF_AUTO = {0};
-        struct receiver *r = xmalloc(sizeof *r);
+        BUF_AUTO struct buf b = {0};
+        struct receiver *r = xmalloc(sizeof(*r));
 
         r->s = s;
         s->left++;
@@ -150,7 +150,7 @@ void events_notify(struct events *e, pmix_req req, const char *nspace,
                    const struct pmix_srv_reach *to, const void *event, size_t len)
 {
     struct app_notify_all m = {.to = *to, .event = event, .len = len};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     if (to->kind == PMIX_SRV_REACH_JOB) {
         notify_job(e, req, nspace, event, len);
@@ -179,7 +179,7 @@ static void on_delivered(int status, void *arg)
 static void on_notify(uint32_t from, struct cur *c, void *service)
 {
     struct events *e = service;
-    struct delivery *d = xmalloc(sizeof *d);
+    struct delivery *d = xmalloc(sizeof(*d));
     struct app_notify m;
     bool ok = app_notify_decode(c, &m) == 0;
 
@@ -279,8 +279,8 @@ static void on_tool_known(int status, const void *data, size_t len, void *asker)
 
 void events_tool_attached(struct events *e, pmix_req req)
 {
-    struct attaching *a = xmalloc(sizeof *a);
-    struct buf b BUF_AUTO = {0};
+    struct attaching *a = xmalloc(sizeof(*a));
+    BUF_AUTO struct buf b = {0};
 
     *a = (struct attaching){e, req};
     host_enter(e->env);
@@ -315,13 +315,13 @@ void events_handle(struct events *e, struct app_table *t)
     static const struct app_handler handlers[] = {
         {APP_NOTIFY, on_notify}, {APP_NOTIFY_ALL, on_notify_all}, {APP_TOOL_HERE, on_tool_here}};
 
-    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, e);
+    app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), e);
 }
 
 struct events *events_create(const struct host_env *env, struct core *core, struct pmix_srv *pmix,
                              const struct host_ask *ask)
 {
-    struct events *e = xcalloc(1, sizeof *e);
+    struct events *e = xcalloc(1, sizeof(*e));
 
     *e = (struct events){.env = env, .core = core, .pmix = pmix, .ask = ask};
     return e;

@@ -112,7 +112,7 @@ struct later { /* a callback that may come after the job is forgotten: it carrie
 static struct later *later_create(struct foreign_jobs *s, const char *nspace)
 {
     size_t len = strlen(nspace) + 1;
-    struct later *w = xmalloc(sizeof *w + len);
+    struct later *w = xmalloc(sizeof(*w) + len);
 
     w->s = s;
     w->nspace = memcpy(w + 1, nspace, len); /* one block: free() releases it */
@@ -169,7 +169,7 @@ static void on_launch(int status, const void *data, size_t len, void *asker)
 static void ask_head(struct foreign_jobs *s, char *nspace)
 {
     struct app_job_ask m = {.nspace = nspace};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     app_job_ask_encode(&b, &m);
     host_ask(s->ask, 0, APP_JOB_ASK, &b, on_launch, later_create(s, nspace));
@@ -181,7 +181,7 @@ static void learn_job(struct foreign_jobs *s, const char *nspace, struct learner
     bool asked = f != NULL;
 
     if (!f) {
-        f = xcalloc(1, sizeof *f);
+        f = xcalloc(1, sizeof(*f));
         f->nspace = xstrdup(nspace);
         HASH_ADD_KEYPTR(hh, s->jobs, f->nspace, strlen(f->nspace), f);
     }
@@ -196,7 +196,7 @@ static void learn_jobs(const struct pmix_srv_proc *procs, size_t nprocs, host_jo
                        void *waiter, void *arg)
 {
     struct foreign_jobs *s = arg;
-    struct learner *w = xcalloc(1, sizeof *w);
+    struct learner *w = xcalloc(1, sizeof(*w));
 
     *w = (struct learner){.left = 1, .known = true, .learnt = learnt, .waiter = waiter};
     for (size_t i = 0; i < nprocs; i++) {
@@ -214,12 +214,12 @@ static void learn_jobs(const struct pmix_srv_proc *procs, size_t nprocs, host_jo
 static void reply_launch(struct foreign_jobs *s, uint32_t to, uint64_t question,
                          const struct job_launch *l)
 {
-    struct job_app *apps FREE_AUTO = xcalloc(l->spec.napps, sizeof *apps);
+    FREE_AUTO struct job_app *apps = xcalloc(l->spec.napps, sizeof(*apps));
     struct job_launch bare = *l;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     char *none[] = {NULL};
 
-    memcpy(apps, l->spec.apps, l->spec.napps * sizeof *apps);
+    memcpy(apps, l->spec.apps, l->spec.napps * sizeof(*apps));
     for (size_t i = 0; i < l->spec.napps; i++)
         apps[i].env = none;
     bare.spec.apps = apps;
@@ -246,7 +246,7 @@ void foreign_jobs_handle(struct foreign_jobs *s, struct app_table *t)
 {
     static const struct app_handler handlers[] = {{APP_JOB_ASK, on_job_ask}};
 
-    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, s);
+    app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), s);
 }
 
 /* --- life */
@@ -273,7 +273,7 @@ const struct host_jobs *foreign_jobs_known(struct foreign_jobs *s)
 struct foreign_jobs *foreign_jobs_create(const struct host_env *env, struct core *core,
                                          struct pmix_srv *pmix, const struct host_ask *ask)
 {
-    struct foreign_jobs *s = xcalloc(1, sizeof *s);
+    struct foreign_jobs *s = xcalloc(1, sizeof(*s));
 
     *s = (struct foreign_jobs){.env = env, .core = core, .pmix = pmix, .ask = ask};
     s->known = (struct host_jobs){.find = find_launch, .learn = learn_jobs, .arg = s};

@@ -37,7 +37,7 @@ static void on_job_known(bool known, void *waiter)
     const struct job_launch *l = host_job_find(m->jobs, f->proc.nspace);
     struct app_modex_ask ask = {
         .nspace = f->proc.nspace, .rank = f->proc.rank, .timeout_s = (uint32_t)f->timeout_s};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     if (!l || f->proc.rank >= l->nranks) {
         pmix_srv_answer(m->pmix, f->req, PMIX_ERR_NOT_FOUND, NULL, 0);
@@ -50,10 +50,10 @@ static void on_job_known(bool known, void *waiter)
 
 void modex_fetch(struct modex *m, pmix_req req, const char *nspace, uint32_t rank, int timeout_s)
 {
-    struct fetch *f = xcalloc(1, sizeof *f);
+    struct fetch *f = xcalloc(1, sizeof(*f));
 
     *f = (struct fetch){.m = m, .req = req, .proc.rank = rank, .timeout_s = timeout_s};
-    memccpy(f->proc.nspace, nspace, 0, sizeof f->proc.nspace - 1);
+    memccpy(f->proc.nspace, nspace, 0, sizeof(f->proc.nspace) - 1);
     DL_APPEND(m->fetches, f);
     host_jobs_learn(m->jobs, &f->proc, 1, on_job_known, f);
 }
@@ -61,7 +61,7 @@ void modex_fetch(struct modex *m, pmix_req req, const char *nspace, uint32_t ran
 void modex_data(struct modex *m, pmix_req req, char op, const void *blob, size_t len)
 {
     struct app_data_ask ask = {.op = op, .blob = blob, .len = len};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     app_data_ask_encode(&b, &ask);
     host_ask_for(m->ask, req, 0, APP_DATA_ASK, &b);
@@ -85,7 +85,7 @@ static void on_served(int status, const void *data, size_t len, void *arg)
 
 static struct serving *serving_create(const struct modex *m, uint32_t from, uint64_t question)
 {
-    struct serving *s = xmalloc(sizeof *s);
+    struct serving *s = xmalloc(sizeof(*s));
 
     *s = (struct serving){m->ask, from, question};
     return s;
@@ -121,7 +121,7 @@ void modex_handle(struct modex *m, struct app_table *t)
     static const struct app_handler handlers[] = {{APP_MODEX_ASK, on_modex_ask},
                                                   {APP_DATA_ASK, on_data_ask}};
 
-    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, m);
+    app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), m);
 }
 
 /* --- life */
@@ -129,7 +129,7 @@ void modex_handle(struct modex *m, struct app_table *t)
 struct modex *modex_create(struct pmix_srv *pmix, const struct host_ask *ask,
                            const struct host_jobs *jobs)
 {
-    struct modex *m = xcalloc(1, sizeof *m);
+    struct modex *m = xcalloc(1, sizeof(*m));
 
     *m = (struct modex){.pmix = pmix, .ask = ask, .jobs = jobs};
     return m;

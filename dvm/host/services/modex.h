@@ -3,7 +3,7 @@
 #ifndef DVM_SERVICES_MODEX_H
 #define DVM_SERVICES_MODEX_H
 
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 #include "dvm/host/env/host_ask.h"
 #include "dvm/host/env/host_jobs.h"
 

@@ -24,7 +24,7 @@ static struct outgoing *find_by_core(const struct peers *s, uint64_t id)
 {
     struct outgoing *c;
 
-    HASH_FIND(hh, s->by_core, &id, sizeof id, c);
+    HASH_FIND(hh, s->by_core, &id, sizeof(id), c);
     return c;
 }
 
@@ -32,7 +32,7 @@ static struct outgoing *find_by_net(const struct peers *s, uint64_t id)
 {
     struct outgoing *c;
 
-    HASH_FIND(hh2, s->by_net, &id, sizeof id, c);
+    HASH_FIND(hh2, s->by_net, &id, sizeof(id), c);
     return c;
 }
 
@@ -61,12 +61,12 @@ static uint64_t core_id_of(const struct peers *s, uint64_t net_id)
 
 void peers_connect(struct peers *s, uint64_t conn, const char *host, uint16_t port)
 {
-    struct outgoing *c = xcalloc(1, sizeof *c);
+    struct outgoing *c = xcalloc(1, sizeof(*c));
 
     c->core_id = conn;
     c->net_id = net_connect_tls(s->net, host, port, CONNECT_TIMEOUT_MS);
-    HASH_ADD(hh, s->by_core, core_id, sizeof c->core_id, c);
-    HASH_ADD(hh2, s->by_net, net_id, sizeof c->net_id, c);
+    HASH_ADD(hh, s->by_core, core_id, sizeof(c->core_id), c);
+    HASH_ADD(hh2, s->by_net, net_id, sizeof(c->net_id), c);
 }
 
 void peers_send(struct peers *s, uint64_t conn, const void *data, size_t len)
@@ -115,7 +115,7 @@ void peers_closed(struct peers *s, uint64_t net_id, const char *why)
 
 struct peers *peers_create(struct net *net, struct core *core)
 {
-    struct peers *s = xcalloc(1, sizeof *s);
+    struct peers *s = xcalloc(1, sizeof(*s));
 
     s->net = net;
     s->core = core;

@@ -95,7 +95,7 @@ static void forget_pull(struct pulled_output *s, struct pull *p)
 
 static struct pull *start_pull(struct pulled_output *s, const struct job_launch *l)
 {
-    struct pull *p = xcalloc(1, sizeof *p);
+    struct pull *p = xcalloc(1, sizeof(*p));
 
     p->nspace = xstrdup(l->nspace);
     p->home = l->home_vpid;
@@ -138,10 +138,10 @@ static void on_jobs_known(bool known, void *waiter)
 void pulled_output_ask(struct pulled_output *s, pmix_req req, const struct pmix_srv_proc *procs,
                        size_t nprocs)
 {
-    struct pull_req *r = xcalloc(1, sizeof *r);
+    struct pull_req *r = xcalloc(1, sizeof(*r));
 
     *r = (struct pull_req){.s = s, .req = req, .left = 1};
-    r->procs = xcalloc(nprocs + 1, sizeof *procs);
+    r->procs = xcalloc(nprocs + 1, sizeof(*procs));
     for (size_t i = 0; i < nprocs; i++) {
         if (!s->io.is_spawned_here(procs[i].nspace, s->io.arg)) /* its output is here */
             r->procs[r->nprocs++] = procs[i];
@@ -247,7 +247,7 @@ struct pulled_output *pulled_output_create(const struct host_env *env, struct co
                                            const struct host_jobs *jobs,
                                            const struct pulled_output_io *io)
 {
-    struct pulled_output *s = xcalloc(1, sizeof *s);
+    struct pulled_output *s = xcalloc(1, sizeof(*s));
 
     *s = (struct pulled_output){
         .env = env, .core = core, .pmix = pmix, .iof = iof, .jobs = jobs, .io = *io};

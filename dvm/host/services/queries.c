@@ -25,7 +25,7 @@ struct queries {
 void queries_ask(struct queries *q, pmix_req req, const char *nspaces)
 {
     struct app_query_ask m = {.nspaces = (char *)nspaces};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     app_query_ask_encode(&b, &m);
     if (b.failed || strlen(nspaces) >= APP_NAMES_MAX)
@@ -66,7 +66,7 @@ static void add_procs(const struct queries *q, struct jobtable *t, uint32_t job)
 
     if (!l)
         return;
-    t->procs = xrealloc(t->procs, (t->nprocs + l->nranks + 1) * sizeof *t->procs);
+    t->procs = xrealloc(t->procs, (t->nprocs + l->nranks + 1) * sizeof(*t->procs));
     for (uint32_t r = 0; r < l->nranks; r++)
         t->procs[t->nprocs++] =
             (struct jobtable_proc){.job = job,
@@ -84,7 +84,7 @@ static bool is_over(const char *state)
                                        "FAILED_TO_START", "NEVER_LAUNCHED", "MAP_FAILED",
                                        "NOTIFY_COMPLETED"};
 
-    for (size_t i = 0; i < sizeof over / sizeof over[0]; i++) {
+    for (size_t i = 0; i < sizeof(over) / sizeof(over[0]); i++) {
         if (strcmp(state, over[i]) == 0)
             return true;
     }
@@ -108,7 +108,7 @@ static void make_table(const struct queries *q, const struct api_dvm *v, const c
 {
     for (size_t i = 0; i < v->nmembers; i++)
         t->universe += strcmp(v->members[i].state, "wired") == 0 ? v->members[i].slots : 0;
-    t->jobs = xcalloc(v->njobs + 1, sizeof *t->jobs);
+    t->jobs = xcalloc(v->njobs + 1, sizeof(*t->jobs));
     for (size_t i = 0; i < v->njobs; i++) {
         const struct api_dvm_job *j = &v->jobs[i];
 
@@ -124,7 +124,7 @@ static void make_table(const struct queries *q, const struct api_dvm *v, const c
 static void reply_table(struct queries *q, uint32_t to, const struct app_query_ask *m)
 {
     struct jobtable table = {0};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     const char *reason;
     struct api_dvm view;
     struct err err = {0};
@@ -159,7 +159,7 @@ void queries_handle(struct queries *q, struct app_table *t)
 {
     static const struct app_handler handlers[] = {{APP_QUERY_ASK, on_query_ask}};
 
-    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, q);
+    app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), q);
 }
 
 /* --- life */
@@ -167,7 +167,7 @@ void queries_handle(struct queries *q, struct app_table *t)
 struct queries *queries_create(const struct host_env *env, struct core *core, struct pmix_srv *pmix,
                                const struct host_ask *ask)
 {
-    struct queries *q = xcalloc(1, sizeof *q);
+    struct queries *q = xcalloc(1, sizeof(*q));
 
     *q = (struct queries){.env = env, .core = core, .pmix = pmix, .ask = ask};
     return q;

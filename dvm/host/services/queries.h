@@ -3,7 +3,7 @@
 #ifndef DVM_SERVICES_QUERIES_H
 #define DVM_SERVICES_QUERIES_H
 
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 #include "dvm/host/env/host_ask.h"
 #include "dvm/host/env/host_env.h"
 #include "dvm/protocol/core/core.h"

@@ -48,7 +48,7 @@ static void answer_question(struct questions *q, struct question *w, int status,
 static void send_question(struct questions *q, struct question *w, uint32_t kind, struct buf *b)
 {
     w->id = ++q->last_id;
-    HASH_ADD(hh, q->waiting, id, sizeof w->id, w);
+    HASH_ADD(hh, q->waiting, id, sizeof(w->id), w);
     if (!b->failed) {
         buf_patch_u32(b, 0, (uint32_t)(w->id >> 32));
         buf_patch_u32(b, 4, (uint32_t)w->id);
@@ -62,7 +62,7 @@ static void send_question(struct questions *q, struct question *w, uint32_t kind
 static void ask_daemon(uint32_t vpid, uint32_t kind, struct buf *b, host_answer answered,
                        void *asker, void *arg)
 {
-    struct question *w = xcalloc(1, sizeof *w);
+    struct question *w = xcalloc(1, sizeof(*w));
 
     *w = (struct question){.vpid = vpid, .answered = answered, .asker = asker};
     send_question(arg, w, kind, b);
@@ -70,7 +70,7 @@ static void ask_daemon(uint32_t vpid, uint32_t kind, struct buf *b, host_answer 
 
 static void ask_for_request(pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b, void *arg)
 {
-    struct question *w = xcalloc(1, sizeof *w);
+    struct question *w = xcalloc(1, sizeof(*w));
 
     *w = (struct question){.vpid = vpid, .req = req};
     send_question(arg, w, kind, b);
@@ -78,7 +78,7 @@ static void ask_for_request(pmix_req req, uint32_t vpid, uint32_t kind, struct b
 
 static int send_answer(struct questions *q, uint32_t vpid, const struct app_answer *m)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     app_answer_encode(&b, m);
     return host_send(q->env, vpid, CLASS_MODEX, APP_ANSWER, &b);
@@ -103,7 +103,7 @@ static void on_answer(uint32_t from, struct cur *c, void *service)
 
     if (app_answer_decode(c, &m) < 0)
         return;
-    HASH_FIND(hh, q->waiting, &m.question, sizeof m.question, w);
+    HASH_FIND(hh, q->waiting, &m.question, sizeof(m.question), w);
     if (w && w->vpid == from)
         answer_question(q, w, m.status, m.data, m.len);
 }
@@ -112,7 +112,7 @@ void questions_handle(struct questions *q, struct app_table *t)
 {
     static const struct app_handler handlers[] = {{APP_ANSWER, on_answer}};
 
-    app_table_add(t, handlers, sizeof handlers / sizeof *handlers, q);
+    app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), q);
 }
 
 void questions_member_gone(struct questions *q, uint32_t vpid)
@@ -134,7 +134,7 @@ const struct host_ask *questions_asking(struct questions *q)
 struct questions *questions_create(const struct host_env *env, struct core *core,
                                    struct pmix_srv *pmix)
 {
-    struct questions *q = xcalloc(1, sizeof *q);
+    struct questions *q = xcalloc(1, sizeof(*q));
 
     *q = (struct questions){.env = env, .core = core, .pmix = pmix};
     q->asking = (struct host_ask){

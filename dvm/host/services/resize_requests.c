@@ -26,7 +26,7 @@ void resize_requests_ask(struct resize_requests *s, pmix_req req, const struct a
                          const char *nodes)
 {
     struct alloc_ask ask = *a;
-    uint32_t *vpids FREE_AUTO = NULL;
+    FREE_AUTO uint32_t *vpids = NULL;
     struct err err = {0};
 
     if (*nodes && hosts_parse(nodes, &vpids, &ask.nvpids, &err) < 0) {
@@ -48,7 +48,7 @@ void resize_requests_ask(struct resize_requests *s, pmix_req req, const struct a
 void resize_requests_answered(struct resize_requests *s, const struct out_act *act)
 {
     struct cur c = cur_of(act->data.data, act->data.len);
-    char *why FREE_AUTO = cur_str(&c, MSG_TEXT_MAX);
+    FREE_AUTO char *why = cur_str(&c, MSG_TEXT_MAX);
 
     if (act->number != ALLOC_OK)
         log_info("a request for another size was refused: %s", c.bad ? "" : why);
@@ -59,9 +59,9 @@ void resize_requests_answered(struct resize_requests *s, const struct out_act *a
 void resize_requests_ended(struct resize_requests *s, const struct out_act *act)
 {
     struct cur c = cur_of(act->data.data, act->data.len);
-    char *id FREE_AUTO = cur_str(&c, MSG_TEXT_MAX);
-    char *req_id FREE_AUTO = cur_str(&c, MSG_TEXT_MAX);
-    char *cause FREE_AUTO = cur_str(&c, MSG_TEXT_MAX);
+    FREE_AUTO char *id = cur_str(&c, MSG_TEXT_MAX);
+    FREE_AUTO char *req_id = cur_str(&c, MSG_TEXT_MAX);
+    FREE_AUTO char *cause = cur_str(&c, MSG_TEXT_MAX);
     struct pmix_srv_alloc_end e = {.nspace = act->a,
                                    .rank = act->rank,
                                    .status = (enum alloc_status)act->number,
@@ -78,7 +78,7 @@ void resize_requests_ended(struct resize_requests *s, const struct out_act *act)
 struct resize_requests *resize_requests_create(const struct host_env *env, struct core *core,
                                                struct pmix_srv *pmix)
 {
-    struct resize_requests *s = xcalloc(1, sizeof *s);
+    struct resize_requests *s = xcalloc(1, sizeof(*s));
 
     *s = (struct resize_requests){.env = env, .core = core, .pmix = pmix};
     return s;

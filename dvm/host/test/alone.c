@@ -139,7 +139,7 @@ void alone_open(struct alone *a, enum scene_kind kind)
                         .copy = copy,
                         .arg = a};
 
-    memset(a, 0, sizeof *a);
+    memset(a, 0, sizeof(*a));
     scene_open(&a->scene, kind);
     a->env = (struct host_env){.vpid = a->scene.self,
                                .enter = ignore_turn,

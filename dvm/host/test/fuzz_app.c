@@ -80,7 +80,7 @@ static const char *name(unsigned type)
         [APP_TOOL_HERE] = "TOOL_HERE",
     };
 
-    return type < sizeof names / sizeof *names && names[type] ? names[type] : "?";
+    return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "?";
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -41,7 +41,7 @@ static void assert_answer(const struct alone *a, uint32_t to, uint64_t id, int s
 
 static void answer(struct alone *a, uint32_t from, uint64_t id)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     put_question(&b, id);
     buf_put_u32(&b, PMIX_SUCCESS);
@@ -84,7 +84,7 @@ static void who_is_lost_has_answered(void **state)
 
 static void ask_modex(struct alone *a, uint64_t id)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     put_question(&b, id);
     buf_put_str(&b, "7.1");
@@ -113,7 +113,7 @@ static void a_call_whose_answer_is_too_long_is_answered(void **state)
 {
     size_t len = CLIENT_BODY_MAX - 64;
     char *body = xmalloc(len + 1);
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct cur c;
     struct alone a;
 
@@ -158,11 +158,11 @@ static void a_question_that_is_cut_short_is_answered_too(void **state)
                 {APP_SIGNAL_ASK, PMIX_ERR_NOT_FOUND}, {APP_JOB_ASK, PMIX_ERR_NOT_FOUND},
                 {APP_NOTIFY_ALL, PMIX_ERR_BAD_PARAM}, {APP_TOOL_HERE, PMIX_SUCCESS}};
     struct alone a;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     put_question(&b, 5);
     alone_open(&a, SCENE_HEAD_MEMBER);
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         alone_hear(&a, 1, rows[i].kind, b.data, b.len);
         assert_int_equal(a.sent.n, i + 1);
         assert_answer(&a, 1, 5, rows[i].status, 0);
@@ -172,7 +172,7 @@ static void a_question_that_is_cut_short_is_answered_too(void **state)
 
 static void hear_output(struct alone *a, uint8_t stream, const char *more)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_str(&b, "7.1");
@@ -201,7 +201,7 @@ static void a_client_is_passed_output_of_its_two_streams_only(void **state)
 
 static void hear_copy(struct alone *a, uint8_t stream, size_t cut)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_str(&b, JOB);
@@ -213,7 +213,7 @@ static void hear_copy(struct alone *a, uint8_t stream, size_t cut)
 
 static void hear_flag(struct alone *a, uint32_t kind, size_t more)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_str(&b, JOB);

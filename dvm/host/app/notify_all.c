@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* APP_NOTIFY_ALL: u64 question, u8 kind of reach, u32 count of (str nspace, u32 rank), bytes. */
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +22,15 @@ int app_notify_all_decode(struct cur *c, struct app_notify_all *m)
 {
     struct pmix_srv_proc *procs;
 
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->question = cur_u64(c);
     m->to.kind = cur_u8(c);
     m->to.nprocs = cur_count(c, PMIX_SRV_REACH_MAX, 8);
-    m->to.procs = procs = xcalloc(m->to.nprocs + 1, sizeof *procs);
+    m->to.procs = procs = xcalloc(m->to.nprocs + 1, sizeof(*procs));
     for (size_t i = 0; i < m->to.nprocs && !c->bad; i++) {
-        char *nspace FREE_AUTO = cur_str(c, sizeof procs->nspace - 1);
+        FREE_AUTO char *nspace = cur_str(c, sizeof(procs->nspace) - 1);
 
-        memccpy(procs[i].nspace, nspace, 0, sizeof procs[i].nspace);
+        memccpy(procs[i].nspace, nspace, 0, sizeof(procs[i].nspace));
         procs[i].rank = cur_u32(c);
     }
     m->event = cur_bytes(c, APP_EVENT_MAX, &m->len);

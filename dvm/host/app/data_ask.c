@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* APP_DATA_ASK: u64 question, u8 op, bytes. */
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 
 void app_data_ask_encode(struct buf *b, const struct app_data_ask *m)
 {

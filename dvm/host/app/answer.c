@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* APP_ANSWER: u64 question, i32 status, bytes. */
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 
 void app_answer_encode(struct buf *b, const struct app_answer *m)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between the services of daemons: a type for each, encoded and decoded in a file of its
  * own, and the table of their handlers. */
-#ifndef DVM_HOST_APP_MSG_H
-#define DVM_HOST_APP_MSG_H
+#ifndef DVM_HOST_APP_H
+#define DVM_HOST_APP_H
 
 #include "base/buf/buf.h"
 #include "dvm/host/iof/iof.h"

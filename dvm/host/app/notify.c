@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* APP_NOTIFY: u64 question, bytes. */
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 
 void app_notify_encode(struct buf *b, const struct app_notify *m)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* APP_TOOL_HERE: u64 question. */
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 
 void app_tool_here_encode(struct buf *b, const struct app_tool_here *m)
 {

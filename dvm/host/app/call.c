@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* APP_CALL: u32 client, str method, str path, str body. APP_REPLY: u32 client, u32 status, str
  * body. */
-#include "dvm/host/app_msg/app_msg.h"
+#include "dvm/host/app/app.h"
 
 #include "dvm/protocol/wire/client.h"
 
