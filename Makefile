@@ -51,7 +51,7 @@ PKGS_dvm-stage := libcrypto
 program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev/null)) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := protocol/wire protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/errmgr protocol/core protocol/stage protocol/replay
+CORE_MODULES := protocol/wire protocol/wire/msg protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/errmgr protocol/core protocol/stage protocol/replay
 HOST_MODULES := host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app host/ranks host/clients host/services host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
@@ -142,8 +142,8 @@ $(eval $(call test_layer,cov,dvm,sim core api base))
 $(eval $(call test_layer,mutant,dvm,sim core api base))
 $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 # The tests of dvm/protocol/wire share a sample of every message, one of dvm/protocol/core a daemon in the middle of its work.
-SCENE := dvm/protocol/core/test/scene.o dvm/protocol/wire/test/samples.o
-$(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/wire/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/wire/test/samples.o))
+SCENE := dvm/protocol/core/test/scene.o dvm/protocol/wire/msg/test/samples.o
+$(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/wire/test/test_*.c dvm/protocol/wire/msg/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/wire/msg/test/samples.o))
 # All of dvm/protocol/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/stage/test/test_staging.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(BUILD)/$(v)/dvm/protocol/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))

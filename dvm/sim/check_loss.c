@@ -91,27 +91,27 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
 {
     struct cur cur = cur_of(data, len);
     struct seen_link *x;
+    struct msg_target who;
     struct frame f;
     struct msg m;
 
     if (frame_decode(&cur, &f, NULL) < 0 || f.type != MSG_LOST || f.src != from ||
         msg_decode(&cur, f.type, &m, NULL) < 0)
         return;
-    for (size_t i = 0; i < m.ntargets; i++) {
-        if (m.targets[i].vpid == from) { /* it knows */
-            life_of(c, from, m.targets[i].epoch)->reported = true;
-            continue;
-        }
-        x = link_of(c, from, m.targets[i].vpid, m.targets[i].epoch);
-        if (x->report >= f.seq)
-            continue; /* sent again */
-        x->report = f.seq;
-        life_of(c, m.targets[i].vpid, m.targets[i].epoch)->reported = true;
-        if (!was_waited_for(c, from, &m.targets[i]))
-            check_fail(c, "unrelated-loss", "vpid %u gives vpid %u up, %llu ms after its last link",
-                       from, m.targets[i].vpid, (unsigned long long)(sim_now(c->sim) - x->up_ms));
-    }
+    who = m.lost.who;
     msg_free(&m);
+    if (who.vpid == from) { /* it knows */
+        life_of(c, from, who.epoch)->reported = true;
+        return;
+    }
+    x = link_of(c, from, who.vpid, who.epoch);
+    if (x->report >= f.seq)
+        return; /* sent again */
+    x->report = f.seq;
+    life_of(c, who.vpid, who.epoch)->reported = true;
+    if (!was_waited_for(c, from, &who))
+        check_fail(c, "unrelated-loss", "vpid %u gives vpid %u up, %llu ms after its last link",
+                   from, who.vpid, (unsigned long long)(sim_now(c->sim) - x->up_ms));
 }
 
 void check_told(struct check *c, const struct frame *f, struct cur *body)
@@ -121,8 +121,8 @@ void check_told(struct check *c, const struct frame *f, struct cur *body)
 
     if (msg_decode(body, f->type, &m, NULL) < 0)
         return;
-    if (m.op > life->told)
-        life->told = m.op;
+    if (m.report.version > life->told)
+        life->told = m.report.version;
     msg_free(&m);
 }
 

@@ -5,7 +5,7 @@
 
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/wire/exit_code.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/check.h"
 
 #include <uthash.h>

@@ -46,17 +46,17 @@ void check_ranks_lost(struct check *c, uint32_t vpid, const struct out_act *act)
         check_fail(c, "loss-once", "what vpid %u is told of lost ranks cannot be read", vpid);
         return;
     }
-    if (was_told(c, vpid, m.nspace, THE_JOB))
+    if (was_told(c, vpid, m.ranks_lost.nspace, THE_JOB))
         check_fail(c, "loss-once", "vpid %u is told of lost ranks of job %s after its end", vpid,
-                   m.nspace);
-    for (size_t i = 0; i < m.nranks; i++) {
-        uint32_t rank = m.ranks[i].rank;
+                   m.ranks_lost.nspace);
+    for (size_t i = 0; i < m.ranks_lost.nranks; i++) {
+        uint32_t rank = m.ranks_lost.ranks[i].rank;
 
-        if (was_told(c, vpid, m.nspace, rank))
+        if (was_told(c, vpid, m.ranks_lost.nspace, rank))
             check_fail(c, "loss-once", "vpid %u is told twice of rank %u of job %s", vpid, rank,
-                       m.nspace);
+                       m.ranks_lost.nspace);
         else
-            note_rank(c, vpid, m.nspace, rank);
+            note_rank(c, vpid, m.ranks_lost.nspace, rank);
     }
     msg_free(&m);
 }

@@ -3,7 +3,7 @@
 #ifndef DVM_SIM_SIM_PRIVATE_H
 #define DVM_SIM_SIM_PRIVATE_H
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/sim.h"
 
 #include <uthash.h>

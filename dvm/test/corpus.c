@@ -3,8 +3,8 @@
  * type, made by the encoders. */
 #include "dvm/host/cred/cred.h"
 #include "dvm/protocol/core/test/scene.h"
+#include "dvm/protocol/wire/msg/test/samples.h"
 #include "dvm/protocol/wire/piece.h"
-#include "dvm/protocol/wire/test/samples.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/loop/loop.h"
 #include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/job.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -96,8 +96,8 @@ void assemblies_job_ended(struct assemblies *a, const char *nspace)
 }
 
 /* The ranks of its job if they go on, the spawner of the job, and the assemblies of the rank. */
-static struct pmix_srv_proc *list_targets(const struct assemblies *a, const struct msg *m,
-                                          uint32_t rank, size_t *n)
+static struct pmix_srv_proc *list_targets(const struct assemblies *a,
+                                          const struct msg_ranks_lost *m, uint32_t rank, size_t *n)
 {
     const struct assembly *s;
     struct pmix_srv_proc *to;
@@ -109,13 +109,13 @@ static struct pmix_srv_proc *list_targets(const struct assemblies *a, const stru
     }
     to = xcalloc(*n, sizeof(*to));
     *n = 0;
-    if (m->number)
+    if (m->others_go_on) {
         to[(*n)++].rank = PMIX_SRV_RANK_ALL;
-    if (m->number)
         memccpy(to[0].nspace, m->nspace, 0, sizeof(to[0].nspace) - 1);
-    if (m->text[0]) {
-        to[*n].rank = m->rank;
-        memccpy(to[(*n)++].nspace, m->text, 0, sizeof(to[0].nspace) - 1);
+    }
+    if (m->parent_nspace[0]) {
+        to[*n].rank = m->parent_rank;
+        memccpy(to[(*n)++].nspace, m->parent_nspace, 0, sizeof(to[0].nspace) - 1);
     }
     DL_FOREACH(a->list, s)
     {
@@ -134,11 +134,12 @@ void assemblies_ranks_lost(struct assemblies *a, const void *data, size_t len)
 
     if (msg_decode(&c, MSG_RANKS_LOST, &m, NULL) < 0)
         return; /* our own core has packed it */
-    for (size_t i = 0; i < m.nranks; i++) {
+    for (size_t i = 0; i < m.ranks_lost.nranks; i++) {
+        const struct msg_rank *r = &m.ranks_lost.ranks[i];
         size_t n;
-        FREE_AUTO struct pmix_srv_proc *to = list_targets(a, &m, m.ranks[i].rank, &n);
+        FREE_AUTO struct pmix_srv_proc *to = list_targets(a, &m.ranks_lost, r->rank, &n);
 
-        pmix_srv_notify_lost(a->pmix, m.nspace, &m.ranks[i], to, n);
+        pmix_srv_notify_lost(a->pmix, m.ranks_lost.nspace, r, to, n);
     }
     msg_free(&m);
 }

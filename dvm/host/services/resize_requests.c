@@ -5,7 +5,7 @@
 
 #include "base/log/log.h"
 #include "dvm/host/jobspec/hosts.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 #include <stdlib.h>
 

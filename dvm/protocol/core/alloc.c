@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-static void answer(struct core *c, uint64_t req, enum alloc_status status, const struct msg *m,
-                   const char *why)
+static void answer(struct core *c, uint64_t req, enum alloc_status status,
+                   const struct msg_resize_answer *m, const char *why)
 {
     struct out_act *act = out_add(&c->out, OUT_ALLOC);
 
     act->req = req;
     act->number = status;
-    act->kind_app = m ? (uint32_t)m->number2 : 0;
-    act->a = xstrdup(m ? m->text : "");
+    act->kind_app = m ? (uint32_t)m->phase : 0;
+    act->a = xstrdup(m ? m->campaign : "");
     buf_put_str(&act->data, why);
 }
 
@@ -35,17 +35,17 @@ void alloc_fail_all(struct core *c, const char *why)
 
 static int send_ask(struct core *c, uint64_t op, const struct alloc_ask *a)
 {
-    struct msg m = {.type = MSG_ALLOC,
-                    .op = op,
-                    .nspace = (char *)a->nspace,
-                    .rank = a->rank,
-                    .number = a->kind,
-                    .number2 = a->deadline_s,
-                    .text = (char *)a->req_id,
-                    .text2 = (char *)a->id,
-                    .client = a->count,
-                    .nvpids = a->nvpids,
-                    .vpids = (uint32_t *)a->vpids};
+    struct msg m = {.type = MSG_RESIZE_ASK,
+                    .resize_ask = {.op = op,
+                                   .nspace = (char *)a->nspace,
+                                   .rank = a->rank,
+                                   .kind = a->kind,
+                                   .deadline_s = a->deadline_s,
+                                   .req_id = (char *)a->req_id,
+                                   .campaign = (char *)a->id,
+                                   .count = a->count,
+                                   .nvpids = a->nvpids,
+                                   .vpids = (uint32_t *)a->vpids}};
 
     return core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
 }
@@ -67,39 +67,37 @@ void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a)
     core_settle(c);
 }
 
-static void answered(struct core *c, const struct msg *m)
+static void take_answer(struct core *c, const struct frame *f, struct msg *m)
 {
+    const struct msg_resize_answer *r = &m->resize_answer;
     struct asked *x;
 
     DL_FOREACH(c->asked, x)
     {
-        if (x->op == m->op)
+        if (x->op == r->op)
             break;
     }
     if (!x)
         return;
-    answer(c, x->req, (enum alloc_status)m->number, m, m->text2);
+    answer(c, x->req, r->status, r, r->why);
     drop(c, x);
 }
 
-static void ended(struct core *c, const struct msg *m)
+static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 {
+    const struct msg_resize_ended *r = &m->resize_ended;
     struct out_act *act = out_add(&c->out, OUT_ALLOC_ENDED);
 
-    act->a = xstrdup(m->nspace);
-    act->rank = m->rank;
-    act->number = m->number;
-    buf_put_str(&act->data, m->text);
-    buf_put_str(&act->data, m->text3);
-    buf_put_str(&act->data, m->text2);
+    act->a = xstrdup(r->nspace);
+    act->rank = r->rank;
+    act->number = r->status;
+    buf_put_str(&act->data, r->campaign);
+    buf_put_str(&act->data, r->req_id);
+    buf_put_str(&act->data, r->cause);
 }
 
-void alloc_msg_in(struct core *c, uint32_t from, const struct msg *m)
-{
-    if (from != VPID_HEAD)
-        return;
-    if (m->type == MSG_ALLOC_ANSWER)
-        answered(c, m);
-    else
-        ended(c, m);
-}
+const struct routed_handler resize_handlers[] = {
+    {MSG_RESIZE_ANSWER, SENDER_HEAD, take_answer},
+    {MSG_RESIZE_ENDED, SENDER_HEAD, take_ended},
+    {0},
+};

@@ -23,7 +23,7 @@ static void forget_peer(struct core *c, uint32_t vpid, enum remove_why why)
         act->a = members_host(&c->members, vpid);
 }
 
-static bool names_us(const struct core *c, const struct msg *m)
+static bool names_us(const struct core *c, const struct msg_remove *m)
 {
     for (size_t i = 0; i < m->ntargets; i++) {
         if (m->targets[i].vpid == c->opts.vpid && epoch_eq(m->targets[i].epoch, c->self.epoch))
@@ -34,7 +34,7 @@ static bool names_us(const struct core *c, const struct msg *m)
 
 /* Active close: a leaving neighbour below us is told BYE at once, so that nobody lingers on a
  * timer. */
-static void close_leaving(struct core *c, const struct msg *m)
+static void close_leaving(struct core *c, const struct msg_remove *m)
 {
     struct link *k, *tmp;
 
@@ -55,9 +55,9 @@ static void close_leaving(struct core *c, const struct msg *m)
 
 /* Those declared lost are cut off: if one only was silent, its next word is answered by the end of
  * its epoch. */
-static void close_lost(struct core *c, const struct msg *m)
+static void close_lost(struct core *c, const struct msg_remove *m)
 {
-    struct msg no = {.type = MSG_REFUSE, .number = REFUSE_EPOCH_OVER, .text = "declared lost"};
+    struct msg no = {.type = MSG_REFUSE, .refuse = {REFUSE_EPOCH_OVER, "declared lost"}};
     struct link *k, *tmp;
 
     DL_FOREACH_SAFE(c->links.list, k, tmp)
@@ -79,10 +79,9 @@ static int after_leaving(const struct core *c)
     return c->opts.park && !c->sigterm ? AFTER_PARK : AFTER_EXIT;
 }
 
-static void leave(struct core *c, const struct msg *m)
+static void leave(struct core *c, const struct msg_remove *m)
 {
-    struct msg_target self = {c->opts.vpid, c->self.epoch};
-    struct msg left = {.type = MSG_LEFT, .number = 0, .ntargets = 1, .targets = &self};
+    struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
     struct link *up = links_by_conn(&c->links, c->parent_conn);
 
     if (up)
@@ -109,16 +108,16 @@ void apply_left(struct core *c, const char *why)
 /* The head takes whoever does not for silent. */
 static void report(struct core *c)
 {
-    struct msg m = {
-        .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};
+    struct msg m = {.type = MSG_REPORT,
+                    .report = {c->members.version, (uint32_t)c->members.repairs}};
 
     if (!core_is_head(c))
         core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
 }
 
-static void apply_remove(struct core *c, const struct msg *m)
+static void apply_remove(struct core *c, const struct msg_remove *m)
 {
-    bool shrink = m->number == REMOVE_SHRINK;
+    bool shrink = m->why == REMOVE_SHRINK;
 
     members_remove(&c->members, m->targets, m->ntargets,
                    shrink ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
@@ -130,7 +129,7 @@ static void apply_remove(struct core *c, const struct msg *m)
         return;
     }
     for (size_t i = 0; i < m->ntargets; i++)
-        forget_peer(c, m->targets[i].vpid, (enum remove_why)m->number);
+        forget_peer(c, m->targets[i].vpid, m->why);
     if (shrink)
         close_leaving(c, m);
     else
@@ -139,7 +138,7 @@ static void apply_remove(struct core *c, const struct msg *m)
 }
 
 /* New daemons get the table as of this operation over the connection by which they called home. */
-static void greet_joiners(struct core *c, const struct msg *m)
+static void greet_joiners(struct core *c)
 {
     struct link *k, *tmp;
 
@@ -153,16 +152,16 @@ static void greet_joiners(struct core *c, const struct msg *m)
     }
 }
 
-static void apply_shutdown(struct core *c, const struct msg *m)
+static void apply_shutdown(struct core *c, const struct msg_shutdown *m)
 {
     if (core_is_head(c))
         return; /* ends when everybody has processed it */
     core_set_state(c, CORE_ENDING, "the head ends the DVM: %s", m->text);
     local_drop_all(c);
     finish_start(c,
-                 m->number == SHUTDOWN_INCARNATION && c->opts.park && !c->sigterm ? AFTER_REJOIN
-                 : c->opts.park && !c->sigterm                                    ? AFTER_PARK
-                                                                                  : AFTER_EXIT,
+                 m->why == SHUTDOWN_INCARNATION && c->opts.park && !c->sigterm ? AFTER_REJOIN
+                 : c->opts.park && !c->sigterm                                 ? AFTER_PARK
+                                                                               : AFTER_EXIT,
                  "the DVM has ended");
 }
 
@@ -170,21 +169,21 @@ void apply_op(struct core *c, struct msg *m)
 {
     struct frame from = rml_from(&c->rml);
 
-    if (m->op != c->members.version + 1)
+    if (msg_op(m) != c->members.version + 1)
         return; /* seen already, or replayed in order soon by the lifeline */
     if (!MUTANT(HANDLE_BEFORE_FORWARD))
         xcast_forward(&c->xcast, &from, m);
-    c->members.version = m->op;
+    c->members.version = msg_op(m);
     switch (m->type) {
     case MSG_ADD:
-        members_add(&c->members, m->members, m->nmembers);
-        greet_joiners(c, m);
+        members_add(&c->members, m->add.members, m->add.nmembers);
+        greet_joiners(c);
         break;
     case MSG_REMOVE:
-        apply_remove(c, m);
+        apply_remove(c, &m->remove);
         break;
     default:
-        apply_shutdown(c, m);
+        apply_shutdown(c, &m->shutdown);
         break;
     }
     if (MUTANT(HANDLE_BEFORE_FORWARD))
@@ -206,7 +205,9 @@ static void pass_snapshot(struct core *c)
     }
 }
 
-int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *err)
+/* -1, a reason and nothing changed if the table in it is malformed. */
+static int apply_snapshot(struct core *c, struct link *k, const struct msg_snapshot *m,
+                          struct err *err)
 {
     struct members old = c->members;
     struct members now;
@@ -214,8 +215,8 @@ int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *er
 
     if (m->op <= c->members.version && !k->joining)
         return 0;
-    members_init(&now, c->opts.vpid, (uint32_t)m->number);
-    if (members_decode(&now, m->data, m->len, err) < 0) {
+    members_init(&now, c->opts.vpid, m->radix);
+    if (members_decode(&now, m->table, m->len, err) < 0) {
         members_free(&now);
         return -1;
     }
@@ -241,3 +242,26 @@ int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *er
         report(c);
     return 0;
 }
+
+/* Broadcasts come from above only, and only to daemons that have the table that they change. */
+static void take_op(struct core *c, struct link *k, struct msg *m)
+{
+    if (!core_is_head(c) && !k->incoming && !k->joining)
+        apply_op(c, m);
+}
+
+static void take_snapshot(struct core *c, struct link *k, struct msg *m)
+{
+    struct err err = {0};
+
+    if (!core_is_head(c) && !k->incoming && apply_snapshot(c, k, &m->snapshot, &err) < 0)
+        neigh_refuse_frame(c, k, &err);
+}
+
+const struct link_handler apply_handlers[] = {
+    {MSG_ADD, LINK_WHEN_GREETED, take_op},
+    {MSG_REMOVE, LINK_WHEN_GREETED, take_op},
+    {MSG_SHUTDOWN, LINK_WHEN_GREETED, take_op},
+    {MSG_SNAPSHOT, LINK_WHEN_GREETED, take_snapshot},
+    {0},
+};

@@ -82,7 +82,7 @@ void client_fail_all(struct core *c, const char *why)
 
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
 {
-    struct msg m = {.type = MSG_SUBMIT, .client = client, .spec = *spec};
+    struct msg m = {.type = MSG_SUBMIT, .submit = {client, *spec}};
     struct client *x;
 
     if (!members_live(&c->members, c->opts.vpid) || c->finishing) {
@@ -104,7 +104,7 @@ void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
 
 static void signal_job(struct core *c, const struct client *x, int signum)
 {
-    struct msg m = {.type = MSG_SIGNAL, .nspace = x->nspace, .number = signum};
+    struct msg m = {.type = MSG_SIGNAL, .signal = {x->nspace, signum}};
 
     if (x->nspace && !x->done)
         core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
@@ -180,33 +180,37 @@ static void check_done(struct core *c, struct client *x)
 }
 
 /* By the client's own id: the job's name may not have come yet, on another stream. */
-static struct client *of_job(const struct core *c, const struct msg *m)
+static struct client *of_job(const struct core *c, uint32_t client, const char *nspace)
 {
-    struct client *x = find(c, m->client);
+    struct client *x = find(c, client);
 
-    return x && x->nspace && strcmp(x->nspace, m->nspace) != 0 ? NULL : x;
+    return x && x->nspace && strcmp(x->nspace, nspace) != 0 ? NULL : x;
 }
 
-bool client_waits_for_iof(struct core *c, uint32_t from, const struct msg *m)
+static void take_local_gone(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct client *x = m->number ? of_job(c, m) : NULL;
+    struct client *x = NULL;
 
-    if (!x || hwloc_bitmap_isset(x->ended, from))
-        return false;
-    hwloc_bitmap_set(x->gone_early, from);
-    return true;
-}
-
-void client_iof_end(struct core *c, uint32_t from, const struct msg *m)
-{
-    struct client *x = of_job(c, m);
-    struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = m->nspace};
-
-    if (!x || hwloc_bitmap_isset(x->ended, from))
+    if (!core_is_head(c))
         return;
-    hwloc_bitmap_set(x->ended, from);
-    if (hwloc_bitmap_isset(x->gone_early, from))
-        head_msg(c->head, from, &gone);
+    if (m->local_gone.after_output)
+        x = of_job(c, m->local_gone.client, m->local_gone.nspace);
+    if (!x || hwloc_bitmap_isset(x->ended, f->src))
+        head_msg(c->head, f->src, m);
+    else
+        hwloc_bitmap_set(x->gone_early, f->src);
+}
+
+static void take_iof_end(struct core *c, const struct frame *f, struct msg *m)
+{
+    struct client *x = of_job(c, m->iof_end.client, m->iof_end.nspace);
+    struct msg gone = {.type = MSG_LOCAL_GONE, .local_gone = {.nspace = m->iof_end.nspace}};
+
+    if (!x || hwloc_bitmap_isset(x->ended, f->src))
+        return;
+    hwloc_bitmap_set(x->ended, f->src);
+    if (hwloc_bitmap_isset(x->gone_early, f->src))
+        head_msg(c->head, f->src, &gone);
     check_done(c, x);
 }
 
@@ -220,29 +224,35 @@ void client_member_gone(struct core *c, uint32_t vpid)
     }
 }
 
-static void accepted(struct core *c, struct client *x, const struct msg *m)
+static void take_accepted(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct client_msg out = {.type = CLIENT_ACCEPTED, .accepted = {m->nspace}};
+    struct client *x = of_job(c, m->accepted.client, m->accepted.nspace);
+    struct client_msg out = {.type = CLIENT_ACCEPTED, .accepted = {m->accepted.nspace}};
 
-    x->nspace = xstrdup(m->nspace);
+    if (!x || x->nspace)
+        return;
+    x->nspace = xstrdup(m->accepted.nspace);
     if (x->gone)
         signal_job(c, x, 0);
     else
         say(c, x->id, &out, false);
 }
 
-static void state(struct core *c, struct client *x, const struct msg *m)
+static void take_job_state(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct client_msg out = {.type = CLIENT_STATE, .state = {(enum job_state)m->number, m->text2}};
-    bool first = !x->started && m->number == JOB_STARTED;
+    struct msg_job_state *s = &m->job_state;
+    struct client *x = of_job(c, s->client, s->nspace);
+    struct client_msg out = {.type = CLIENT_STATE, .state = {s->state, s->reason}};
 
+    if (!x || x->gone)
+        return;
     say(c, x->id, &out, false);
-    if (!first)
+    if (x->started || s->state != JOB_STARTED)
         return;
     x->started = true;
-    x->nstdin = m->nvpids;
-    x->stdin_vpids = xcalloc(m->nvpids + 1, sizeof *m->vpids);
-    memcpy(x->stdin_vpids, m->vpids, m->nvpids * sizeof *m->vpids);
+    x->nstdin = s->nstdin;
+    x->stdin_vpids = s->stdin_vpids;
+    s->stdin_vpids = NULL; /* taken */
     out_add(&c->out, OUT_STDIN)->conn = x->id;
 }
 
@@ -259,11 +269,15 @@ bool core_stdin(const struct core *c, uint32_t client, const char **nspace, cons
     return true;
 }
 
-static void stage(struct core *c, struct client *x, const struct msg *m)
+static void take_stage(struct core *c, const struct frame *f, struct msg *m)
 {
-    x->ntargets = m->ntargets;
-    x->targets = xcalloc(m->ntargets + 1, sizeof *x->targets);
-    memcpy(x->targets, m->targets, m->ntargets * sizeof *x->targets);
+    struct client *x = of_job(c, m->stage.client, m->stage.nspace);
+
+    if (!x || x->gone || !x->nspace || x->targets)
+        return;
+    x->ntargets = m->stage.ntargets;
+    x->targets = m->stage.targets;
+    m->stage.targets = NULL; /* taken */
     out_add(&c->out, OUT_STAGE)->conn = x->id;
 }
 
@@ -280,39 +294,39 @@ bool core_stage_targets(const struct core *c, uint32_t client, const char **nspa
     return true;
 }
 
-static void map(struct core *c, const struct client *x, const struct msg *m)
+static void take_job_map(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct client_msg to = {.type = CLIENT_MAP, .map = {m->data, m->len}};
+    const struct client *x = of_job(c, m->job_map.client, m->job_map.nspace);
+    struct client_msg to = {.type = CLIENT_MAP, .map = {m->job_map.table, m->job_map.len}};
 
-    say(c, x->id, &to, false);
+    if (x && !x->gone)
+        say(c, x->id, &to, false);
 }
 
-static void done(struct core *c, struct client *x, const struct msg *m)
+static void take_done(struct core *c, const struct frame *f, struct msg *m)
 {
+    struct msg_done *d = &m->done;
+    struct client *x = of_job(c, d->client, d->nspace);
+
+    if (!x || x->done)
+        return;
     x->done = true;
-    x->exit_code = (int)m->number;
-    x->text = xstrdup(m->text);
-    x->nwait = m->nvpids;
-    x->wait = xcalloc(m->nvpids + 1, sizeof *x->wait);
-    memcpy(x->wait, m->vpids, m->nvpids * sizeof *x->wait);
+    x->exit_code = d->exit_code;
+    x->text = d->text;
+    x->nwait = d->noutput;
+    x->wait = d->output_vpids;
+    d->text = NULL; /* taken, as is the list */
+    d->output_vpids = NULL;
     check_done(c, x);
 }
 
-void client_msg_in(struct core *c, const struct msg *m)
-{
-    struct client *x = find(c, m->client);
-
-    if (!x || (x->nspace && strcmp(x->nspace, m->nspace) != 0))
-        return;
-    if (m->type == MSG_ACCEPTED && !x->nspace) {
-        accepted(c, x, m);
-    } else if (m->type == MSG_JOB_STATE && !x->gone) {
-        state(c, x, m);
-    } else if (m->type == MSG_JOB_MAP && !x->gone) {
-        map(c, x, m);
-    } else if (m->type == MSG_STAGE && !x->gone && x->nspace && !x->targets) {
-        stage(c, x, m);
-    } else if (m->type == MSG_DONE && !x->done) {
-        done(c, x, m);
-    }
-}
+const struct routed_handler client_handlers[] = {
+    {MSG_ACCEPTED, SENDER_HEAD, take_accepted},
+    {MSG_JOB_STATE, SENDER_HEAD, take_job_state},
+    {MSG_JOB_MAP, SENDER_HEAD, take_job_map},
+    {MSG_STAGE, SENDER_HEAD, take_stage},
+    {MSG_DONE, SENDER_HEAD, take_done},
+    {MSG_IOF_END, SENDER_ANY, take_iof_end},
+    {MSG_LOCAL_GONE, SENDER_ANY, take_local_gone}, /* at the head, before head_msg() */
+    {0},
+};

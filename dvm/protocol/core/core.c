@@ -215,75 +215,6 @@ void core_reset(struct core *c, const char *why)
     }
 }
 
-/* --- messages that came along the tree */
-
-static void routed_msg(struct core *c, const struct frame *f, struct msg *m)
-{
-    switch (m->type) {
-    case MSG_LAUNCH:
-        local_launch(c, m);
-        break;
-    case MSG_START:
-        local_start(c, m);
-        break;
-    case MSG_KILL:
-        local_kill(c, m);
-        break;
-    case MSG_CONTINUE:
-        local_hold_continue(c, m);
-        break;
-    case MSG_JOB_ENDED:
-        local_ended(c, m);
-        break;
-    case MSG_RANKS_LOST:
-        if (f->src == VPID_HEAD)
-            local_ranks_lost(c, m);
-        break;
-    case MSG_ASK:
-        if (f->src == VPID_HEAD)
-            local_report_all(c);
-        break;
-    case MSG_ACCEPTED:
-    case MSG_JOB_STATE:
-    case MSG_JOB_MAP:
-    case MSG_STAGE:
-    case MSG_DONE:
-        client_msg_in(c, m);
-        break;
-    case MSG_IOF_END:
-        client_iof_end(c, f->src, m);
-        break;
-    case MSG_LOCAL_GONE:
-        if (core_is_head(c) && !client_waits_for_iof(c, f->src, m))
-            head_msg(c->head, f->src, m);
-        break;
-    case MSG_ALLOC_ANSWER:
-    case MSG_ALLOC_ENDED:
-        alloc_msg_in(c, f->src, m);
-        break;
-    case MSG_GATHER_UP:
-        gather_up(&c->gather, f->src, m);
-        break;
-    case MSG_GATHER_DOWN:
-        gather_down(&c->gather, m);
-        break;
-    case MSG_APP: {
-        struct out_act *act = out_add(&c->out, OUT_APP);
-
-        act->vpid = f->src;
-        act->kind_app = (uint32_t)m->number;
-        buf_put_raw(&act->data, m->data, m->len);
-        break;
-    }
-    default:
-        if (core_is_head(c))
-            head_msg(c->head, f->src, m);
-        else
-            out_log(&c->out, LOG_LEVEL_WARN, "vpid %u sent %s, which is for the head", f->src,
-                    msg_name(m->type));
-    }
-}
-
 static bool deliver(struct core *c)
 {
     struct buf bytes;
@@ -298,7 +229,7 @@ static bool deliver(struct core *c)
         out_log(&c->out, LOG_LEVEL_WARN, "refused from vpid %u: %s", f.src, err.msg);
         c->stale++;
     } else {
-        routed_msg(c, &f, &m);
+        dispatch_routed(c, &f, &m);
         msg_free(&m);
     }
     buf_free(&bytes);
@@ -396,7 +327,7 @@ void core_gather(struct core *c, const struct gather_call *call)
 int core_app_send(struct core *c, uint32_t vpid, enum out_class traffic, uint32_t kind,
                   const void *data, size_t len, struct err *err)
 {
-    struct msg m = {.type = MSG_APP, .number = kind, .data = data, .len = len};
+    struct msg m = {.type = MSG_APP, .app = {kind, data, len}};
 
     if (rml_send(&c->rml, vpid, traffic, &m, err) < 0)
         return -1;
@@ -411,14 +342,13 @@ size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class traf
 
 void core_sigterm(struct core *c)
 {
-    struct msg m = {.type = MSG_RELEASE_ME, .number = -1};
+    struct msg m = {.type = MSG_RELEASE_ME,
+                    .release_me = {.deadline_s = c->opts.drain_s, .kill = c->opts.drain_kill}};
 
     c->sigterm = true;
     if (core_is_head(c)) {
         head_shutdown(c->head, SHUTDOWN_INCARNATION, 0);
     } else if (c->state == CORE_WIRED) {
-        m.number = c->opts.drain_s;
-        m.number2 = c->opts.drain_kill;
         core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
     } else if (c->state == CORE_JOINING || c->state == CORE_PARKED) {
         out_add(&c->out, OUT_EXIT);
@@ -429,7 +359,7 @@ void core_sigterm(struct core *c)
 void core_fail(struct core *c, const char *why)
 {
     struct msg_target self = {c->opts.vpid, c->self.epoch};
-    struct msg m = {.type = MSG_LOST, .ntargets = 1, .targets = &self, .text = (char *)why};
+    struct msg m = {.type = MSG_LOST, .lost = {self, (char *)why}};
 
     if (!core_is_head(c) && c->state == CORE_WIRED)
         core_send(c, VPID_HEAD, CLASS_CONTROL, &m);

@@ -4,6 +4,7 @@
 #define DVM_CORE_CORE_PRIVATE_H
 
 #include "dvm/protocol/core/core.h"
+#include "dvm/protocol/core/dispatch.h"
 #include "dvm/protocol/errmgr/errmgr.h"
 #include "dvm/protocol/gather/gather.h"
 #include "dvm/protocol/head/head.h"
@@ -95,49 +96,40 @@ bool core_is_head(const struct core *c);
 int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m);
 void core_reset(struct core *c, const char *why); /* this life is over: forget the DVM, join anew */
 /* neigh.c: links and the lifeline */
-void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg *m);
+extern const struct link_handler neigh_handlers[];
 void neigh_update(struct core *c); /* the tree has changed */
 void neigh_tick(struct core *c);
 uint64_t neigh_deadline(const struct core *c);
 void neigh_say(struct core *c, struct link *k, const struct msg *m);
+/* Counts, logs and answers a message that cannot be what its sender has sent. */
+void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err);
 void neigh_bye(struct core *c, struct link *k);
 void neigh_free(struct core *c);
 /* greet.c: hello, welcome, refuse */
 void greet_open(struct core *c, struct link *k);
-void greet_msg(struct core *c, struct link *k, struct msg *m);
+extern const struct link_handler greet_handlers[];
 void greet_snapshot(struct core *c, struct link *k);
 void greet_up(struct core *c, struct link *k, uint64_t have);
 void greet_turn_away(struct core *c); /* whose admission was taken back */
 /* apply.c: broadcasts */
+extern const struct link_handler apply_handlers[];
 void apply_op(struct core *c, struct msg *m);
 void apply_left(struct core *c, const char *why); /* removed while we were cut off */
-/* -1, a reason and nothing changed if the table in it is malformed. */
-int apply_snapshot(struct core *c, struct link *k, struct msg *m, struct err *err)
-    __attribute__((warn_unused_result));
 /* finish.c: leaving and ending */
 void finish_start(struct core *c, int after, const char *text);
 void finish_check(struct core *c);
 /* local*.c: the ranks here */
-void local_launch(struct core *c, struct msg *m);
-void local_start(struct core *c, const struct msg *m);
-void local_kill(struct core *c, const struct msg *m);
-void local_hold_continue(struct core *c, const struct msg *m);
-void local_ended(struct core *c, const struct msg *m);
-void local_ranks_lost(struct core *c, const struct msg *m);
+extern const struct routed_handler local_handlers[];
 void local_reports(struct core *c);
-void local_report_all(struct core *c);
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
 /* clients.c */
-void client_msg_in(struct core *c, const struct msg *m);
-void client_iof_end(struct core *c, uint32_t from, const struct msg *m);
-/* At the head: whether LOCAL_GONE counts only when the output of that daemon has ended. */
-bool client_waits_for_iof(struct core *c, uint32_t from, const struct msg *m);
+extern const struct routed_handler client_handlers[];
 void client_member_gone(struct core *c, uint32_t vpid);
 void client_fail_all(struct core *c, const char *why);
 void client_free_all(struct core *c);
 /* alloc.c */
-void alloc_msg_in(struct core *c, uint32_t from, const struct msg *m);
+extern const struct routed_handler resize_handlers[];
 void alloc_fail_all(struct core *c, const char *why); /* NULL: forgets them */
 
 #endif

@@ -22,12 +22,11 @@ void greet_open(struct core *c, struct link *k)
 {
     enum hello_why why = why_hello(c, k);
     struct msg m = {.type = MSG_HELLO,
-                    .number = why,
-                    .text = (char *)c->opts.cluster,
-                    .text2 = why == HELLO_JOIN ? (char *)c->opts.cpus : NULL,
-                    .op = c->members.version,
-                    .nmembers = 1,
-                    .members = &c->self};
+                    .hello = {.why = why,
+                              .cluster = (char *)c->opts.cluster,
+                              .self = c->self,
+                              .version = c->members.version,
+                              .cpus = why == HELLO_JOIN ? (char *)c->opts.cpus : NULL}};
 
     k->state = LINK_GREETING;
     k->opened_ms = c->out.now_ms;
@@ -36,7 +35,7 @@ void greet_open(struct core *c, struct link *k)
 
 static void refuse(struct core *c, struct link *k, enum refuse_why why, const char *text)
 {
-    struct msg m = {.type = MSG_REFUSE, .number = why, .text = (char *)text};
+    struct msg m = {.type = MSG_REFUSE, .refuse = {why, (char *)text}};
 
     neigh_say(c, k, &m);
     links_close(&c->links, k, true);
@@ -45,7 +44,7 @@ static void refuse(struct core *c, struct link *k, enum refuse_why why, const ch
 /* The link stays until the caller has answered or closed. */
 static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why, const char *text)
 {
-    struct msg m = {.type = MSG_REFUSE, .number = why, .text = (char *)text};
+    struct msg m = {.type = MSG_REFUSE, .refuse = {why, (char *)text}};
 
     neigh_say(c, k, &m);
     k->state = LINK_REFUSED;
@@ -53,11 +52,7 @@ static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why,
 }
 static void welcome(struct core *c, struct link *k, struct epoch life)
 {
-    struct msg m = {.type = MSG_WELCOME,
-                    .number = c->members.radix,
-                    .epoch = life,
-                    .nmembers = 1,
-                    .members = &c->self};
+    struct msg m = {.type = MSG_WELCOME, .welcome = {c->members.radix, life, c->self}};
 
     neigh_say(c, k, &m);
 }
@@ -74,7 +69,7 @@ static void replace_older(struct core *c, const struct link *k)
     }
 }
 
-static void join(struct core *c, struct link *k, const struct msg *m)
+static void join(struct core *c, struct link *k, const struct msg_hello *m)
 {
     struct epoch life;
     struct err err = {0};
@@ -83,8 +78,8 @@ static void join(struct core *c, struct link *k, const struct msg *m)
         refuse(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
-    if (head_admit(c->head, &m->members[0], m->text2, &life, &err) < 0) {
-        k->vpid = m->members[0].vpid;
+    if (head_admit(c->head, &m->self, m->cpus, &life, &err) < 0) {
+        k->vpid = m->self.vpid;
         k->epoch = life;
         if (epoch_none(life))
             refuse(c, k, REFUSE_RETRY, err.msg);
@@ -92,7 +87,7 @@ static void join(struct core *c, struct link *k, const struct msg *m)
             refuse_and_wait(c, k, REFUSE_RETRY, err.msg);
         return;
     }
-    k->vpid = m->members[0].vpid;
+    k->vpid = m->self.vpid;
     k->epoch = life;
     k->joining = true;
     k->state = LINK_UP;
@@ -150,9 +145,9 @@ static void not_a_member(struct core *c, struct link *k, const struct msg_member
     }
 }
 
-static void come_back(struct core *c, struct link *k, const struct msg *m)
+static void come_back(struct core *c, struct link *k, const struct msg_hello *m)
 {
-    const struct msg_member *who = &m->members[0];
+    const struct msg_member *who = &m->self;
 
     if (!members_current(&c->members, who->vpid, who->epoch)) {
         not_a_member(c, k, who);
@@ -162,17 +157,18 @@ static void come_back(struct core *c, struct link *k, const struct msg *m)
     k->epoch = who->epoch;
     k->state = LINK_UP;
     welcome(c, k, who->epoch);
-    greet_up(c, k, m->op);
+    greet_up(c, k, m->version);
 }
 
-static void on_hello(struct core *c, struct link *k, const struct msg *m)
+static void take_hello(struct core *c, struct link *k, struct msg *msg)
 {
-    if (!k->incoming || k->state != LINK_GREETING || m->nmembers != 1) {
+    const struct msg_hello *m = &msg->hello;
+
+    if (!k->incoming || k->state != LINK_GREETING) {
         links_close(&c->links, k, false);
         return;
     }
-    if (!k->member_role || m->members[0].vpid == VPID_HEAD ||
-        strcmp(m->text, c->opts.cluster) != 0) {
+    if (!k->member_role || m->self.vpid == VPID_HEAD || strcmp(m->cluster, c->opts.cluster) != 0) {
         refuse(c, k, REFUSE_NEVER,
                "this is another cluster, or the certificate's role is not a daemon's");
         return;
@@ -181,27 +177,28 @@ static void on_hello(struct core *c, struct link *k, const struct msg *m)
         refuse(c, k, REFUSE_RETRY, "this daemon is leaving");
         return;
     }
-    if (m->number == HELLO_JOIN)
+    if (m->why == HELLO_JOIN)
         join(c, k, m);
     else
         come_back(c, k, m);
 }
 
-static void on_welcome(struct core *c, struct link *k, const struct msg *m)
+static void take_welcome(struct core *c, struct link *k, struct msg *msg)
 {
-    if (k->incoming || k->state != LINK_GREETING || m->nmembers != 1 ||
-        (m->members[0].vpid == VPID_HEAD && !k->head_role)) {
+    const struct msg_welcome *m = &msg->welcome;
+
+    if (k->incoming || k->state != LINK_GREETING || (m->self.vpid == VPID_HEAD && !k->head_role)) {
         links_close(&c->links, k, false);
         return;
     }
     k->state = LINK_UP;
-    k->epoch = m->members[0].epoch;
-    k->vpid = m->members[0].vpid;
+    k->epoch = m->self.epoch;
+    k->vpid = m->self.vpid;
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->retry_at = 0;
     if (epoch_none(c->self.epoch)) {
         c->self.epoch = c->rml.epoch = m->epoch;
-        c->members.radix = (uint32_t)m->number;
+        c->members.radix = m->radix;
         snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
                  (unsigned long long)m->epoch.inc);
         k->joining = true;
@@ -212,50 +209,49 @@ static void on_welcome(struct core *c, struct link *k, const struct msg *m)
     neigh_update(c);
 }
 
-static void on_refuse(struct core *c, struct link *k, const struct msg *m)
+static void take_refuse(struct core *c, struct link *k, struct msg *msg)
 {
+    const struct msg_refuse *m = &msg->refuse;
+
     if (k->incoming) {
         links_close(&c->links, k, false);
         return;
     }
     neigh_bye(c, k); /* that we have read it */
     links_close(&c->links, k, true);
-    if (m->number == REFUSE_EPOCH_OVER || (m->number == REFUSE_LEFT && MUTANT(REJOIN_AFTER_LEFT))) {
+    if (m->why == REFUSE_EPOCH_OVER || (m->why == REFUSE_LEFT && MUTANT(REJOIN_AFTER_LEFT))) {
         core_reset(c, m->text);
         return;
     }
-    if (m->number == REFUSE_LEFT) {
+    if (m->why == REFUSE_LEFT) {
         apply_left(c, m->text);
         return;
     }
-    c->retry_ms = m->number == REFUSE_NEVER || c->retry_ms > CORE_RETRY_MAX_MS / 2
-                      ? CORE_RETRY_MAX_MS
-                      : 2 * c->retry_ms;
+    c->retry_ms = m->why == REFUSE_NEVER || c->retry_ms > CORE_RETRY_MAX_MS / 2 ? CORE_RETRY_MAX_MS
+                                                                                : 2 * c->retry_ms;
     c->retry_at = c->out.now_ms + c->retry_ms;
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_JOINING, "refused, tries again: %s", m->text);
-    if (m->number == REFUSE_NEVER)
+    if (m->why == REFUSE_NEVER)
         out_log(&c->out, LOG_LEVEL_ERROR, "the head refuses this daemon: %s", m->text);
 }
 
 void greet_snapshot(struct core *c, struct link *k)
 {
-    struct msg m = {.type = MSG_SNAPSHOT, .op = c->members.version, .number = c->members.radix};
+    struct msg m = {.type = MSG_SNAPSHOT,
+                    .snapshot = {.op = c->members.version, .radix = c->members.radix}};
     struct buf nidmap BUF_AUTO = {0};
 
     buf_init(&nidmap, MSG_DATA_MAX);
     members_encode(&c->members, &nidmap);
-    m.data = nidmap.data;
-    m.len = nidmap.len;
+    m.snapshot.table = nidmap.data;
+    m.snapshot.len = nidmap.len;
     neigh_say(c, k, &m);
 }
 
-void greet_msg(struct core *c, struct link *k, struct msg *m)
-{
-    if (m->type == MSG_HELLO)
-        on_hello(c, k, m);
-    else if (m->type == MSG_WELCOME)
-        on_welcome(c, k, m);
-    else
-        on_refuse(c, k, m);
-}
+const struct link_handler greet_handlers[] = {
+    {MSG_HELLO, LINK_WHEN_ANY, take_hello},
+    {MSG_WELCOME, LINK_WHEN_ANY, take_welcome},
+    {MSG_REFUSE, LINK_WHEN_ANY, take_refuse},
+    {0},
+};

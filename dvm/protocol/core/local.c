@@ -160,13 +160,13 @@ void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
 static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t node)
 {
     FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)l->nranks + 1, sizeof(*ranks));
-    struct msg failed = {.type = MSG_LAUNCHED, .nspace = l->nspace, .ranks = ranks};
-    struct msg gone = {.type = MSG_LOCAL_GONE, .nspace = l->nspace};
-    struct msg end = {.type = MSG_IOF_END, .nspace = l->nspace, .client = l->home_client};
+    struct msg failed = {.type = MSG_LAUNCHED, .launched = {.nspace = l->nspace, .ranks = ranks}};
+    struct msg gone = {.type = MSG_LOCAL_GONE, .local_gone = {.nspace = l->nspace}};
+    struct msg end = {.type = MSG_IOF_END, .iof_end = {l->nspace, l->home_client}};
 
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->rank_node[r] == node)
-            ranks[failed.nranks++] =
+            ranks[failed.launched.nranks++] =
                 (struct msg_rank){r, true, RANK_PLAIN, ECANCELED, "the daemon is on its way out"};
     }
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &failed);
@@ -191,48 +191,49 @@ static void add_ranks(struct local_job *j, uint32_t node)
     }
 }
 
-void local_launch(struct core *c, struct msg *m)
+static void take_launch(struct core *c, const struct frame *f, struct msg *m)
 {
-    int node = job_launch_node(&m->launch, c->opts.vpid);
+    struct job_launch *l = &m->launch.map;
+    int node = job_launch_node(l, c->opts.vpid);
     struct local_job *j;
 
-    if (node < 0 || local_find_any(c, m->launch.nspace))
+    if (node < 0 || local_find_any(c, l->nspace))
         return;
     if (c->finishing) {
-        refuse_launch(c, &m->launch, (uint32_t)node);
+        refuse_launch(c, l, (uint32_t)node);
         return;
     }
     j = xcalloc(1, sizeof(*j));
-    j->launch = job_launch_share(&m->launch);
+    j->launch = job_launch_share(l);
     j->state = RANKS_REGISTERING;
     add_ranks(j, (uint32_t)node);
     DL_APPEND(c->jobs, j);
     out_add(&c->out, OUT_LAUNCH)->launch = job_launch_ref(j->launch);
 }
 
-void local_start(struct core *c, const struct msg *m)
+static void take_start(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct local_job *j = local_find(c, m->nspace);
+    struct local_job *j = local_find(c, m->start.nspace);
 
     if (j)
         local_event(c, j, RANKS_EV_START, NULL);
 }
 
-void local_kill(struct core *c, const struct msg *m)
+static void take_kill(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct local_job *j = local_find(c, m->nspace);
-    struct local_cause cause = {.grace_ms = m->number2};
+    struct local_job *j = local_find(c, m->kill.nspace);
+    struct local_cause cause = {.grace_ms = m->kill.grace_ms};
     struct out_act *act;
 
     if (!j)
         return;
-    if (m->number2 >= 0) {
+    if (m->kill.grace_ms >= 0) {
         local_event(c, j, RANKS_EV_END, &cause);
         return;
     }
     act = want_action(c, OUT_SIGNAL, j);
     act->rank = JOB_RANK_ALL;
-    act->number = m->number;
+    act->number = m->kill.signum;
 }
 
 /* The head knows nothing of it any more. What is left of it here is ended at once. */
@@ -259,25 +260,37 @@ void local_drop_all(struct core *c)
     }
 }
 
-void local_ended(struct core *c, const struct msg *m)
+static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct local_job *j = local_find(c, m->nspace);
+    struct local_job *j = local_find(c, m->job_ended.nspace);
     struct out_act *act = out_add(&c->out, OUT_JOB_ENDED);
 
-    act->a = xstrdup(m->nspace);
-    act->number = m->number;
-    gather_forget(&c->gather, m->nspace);
+    act->a = xstrdup(m->job_ended.nspace);
+    act->number = m->job_ended.exit_code;
+    gather_forget(&c->gather, m->job_ended.nspace);
     if (j)
         forget_job(c, j);
 }
 
-void local_ranks_lost(struct core *c, const struct msg *m)
+static void take_ranks_lost(struct core *c, const struct frame *f, struct msg *m)
 {
     struct out_act *act = out_add(&c->out, OUT_RANKS_LOST);
 
     act->data.max = MSG_DATA_MAX;
     msg_encode(&act->data, m);
 }
+
+static void take_ask(struct core *c, const struct frame *f, struct msg *m)
+{
+    local_report_all(c);
+}
+
+const struct routed_handler local_handlers[] = {
+    {MSG_LAUNCH, SENDER_HEAD, take_launch},   {MSG_START, SENDER_HEAD, take_start},
+    {MSG_KILL, SENDER_HEAD, take_kill},       {MSG_CONTINUE, SENDER_HEAD, local_hold_continue},
+    {MSG_JOB_ENDED, SENDER_HEAD, take_ended}, {MSG_RANKS_LOST, SENDER_HEAD, take_ranks_lost},
+    {MSG_ASK, SENDER_HEAD, take_ask},         {0},
+};
 
 /* The head hears that nothing of a job is left here when all its output has arrived, so that no
  * campaign can overtake it. */

@@ -48,24 +48,25 @@ static void let_rank_go(struct core *c, struct local_job *j, struct local_rank *
         local_hold_changed(c, j, r, before);
 }
 
-void local_hold_continue(struct core *c, const struct msg *m)
+void local_hold_continue(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct local_job *j = local_find(c, m->nspace);
-    bool all = m->rank == JOB_RANK_ALL;
+    struct local_job *j = local_find(c, m->go_on.nspace);
+    uint32_t rank = m->go_on.rank;
+    bool all = rank == JOB_RANK_ALL;
 
-    if (!j || !j->stop.nstop || (!all && m->rank >= j->launch->nranks))
+    if (!j || !j->stop.nstop || (!all && rank >= j->launch->nranks))
         return;
-    continue_ranks(c, j, m->rank);
+    continue_ranks(c, j, rank);
     j->stop.released |= all;
     for (uint32_t i = 0; i < j->nlocal; i++) {
-        if (all || m->rank == j->ranks[i].rank)
+        if (all || rank == j->ranks[i].rank)
             let_rank_go(c, j, &j->ranks[i]);
     }
 }
 
 void core_job_continue(struct core *c, const char *nspace, uint32_t rank)
 {
-    struct msg m = {.type = MSG_CONTINUE_ASK, .nspace = (char *)nspace, .rank = rank};
+    struct msg m = {.type = MSG_CONTINUE_ASK, .continue_ask = {(char *)nspace, rank}};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
     core_settle(c);

@@ -66,7 +66,8 @@ void local_rank_fail_all(struct core *c, struct local_job *j, const struct local
 int local_rank_step(struct core *c, struct local_job *j, struct local_rank *r, enum proc_event ev);
 /* True if the mark is new and now all ranks of the job here have it. */
 bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark mark);
-/* local_hold.c: the rank's state was `before` */
+/* local_hold.c: the handler of CONTINUE; and: the rank's state was `before` */
+void local_hold_continue(struct core *c, const struct frame *f, struct msg *m);
 void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before);
 /* local_report.c: what the head is told */
 void local_tell_head(struct core *c, const struct local_job *j, const struct msg *m);
@@ -81,5 +82,6 @@ void local_tell_gone(struct core *c, const struct local_job *j);
 /* Its end of output goes to the daemon of its submitter. */
 void local_end_output(struct core *c, struct local_job *j);
 bool local_output_arrived(struct core *c, const struct local_job *j);
+void local_report_all(struct core *c); /* in answer to ASK */
 
 #endif

@@ -171,10 +171,10 @@ void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
 {
     struct msg m = {.type = MSG_ABORT,
-                    .nspace = (char *)nspace,
-                    .rank = rank,
-                    .number = code,
-                    .text = (char *)(text ? text : "")};
+                    .abort = {.nspace = (char *)nspace,
+                              .rank = rank,
+                              .code = code,
+                              .text = (char *)(text ? text : "")}};
     const struct local_job *j = local_find(c, nspace);
     const struct local_rank *r = j ? find_rank(j, rank) : NULL;
 
@@ -186,7 +186,7 @@ void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, con
 
 void core_job_signal(struct core *c, const char *nspace, int signum)
 {
-    struct msg m = {.type = MSG_SIGNAL, .nspace = (char *)nspace, .number = signum};
+    struct msg m = {.type = MSG_SIGNAL, .signal = {(char *)nspace, signum}};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
     core_settle(c);

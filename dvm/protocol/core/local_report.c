@@ -13,11 +13,11 @@ void local_tell_head(struct core *c, const struct local_job *j, const struct msg
 
 void local_tell_ready(struct core *c, const struct local_job *j, const struct local_cause *failed)
 {
-    struct msg m = {.type = MSG_STAGED, .nspace = j->launch->nspace, .text = (char *)""};
+    struct msg m = {.type = MSG_STAGED, .staged = {.nspace = j->launch->nspace, .why = ""}};
 
     if (failed) {
-        m.number = failed->errnum;
-        m.text = (char *)(failed->what ? failed->what : "");
+        m.staged.errnum = failed->errnum;
+        m.staged.why = (char *)(failed->what ? failed->what : "");
     }
     local_tell_head(c, j, &m);
 }
@@ -32,11 +32,12 @@ static struct msg_rank start_of(const struct local_rank *r)
 void local_tell_starts(struct core *c, const struct local_job *j)
 {
     FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)j->nlocal + 1, sizeof(*ranks));
-    struct msg m = {.type = MSG_LAUNCHED, .nspace = j->launch->nspace, .ranks = ranks};
+    struct msg m = {.type = MSG_LAUNCHED,
+                    .launched = {.nspace = j->launch->nspace, .ranks = ranks}};
 
     for (uint32_t i = 0; i < j->nlocal; i++) {
         if (j->ranks[i].marks & 1u << MARK_ATTEMPTED)
-            ranks[m.nranks++] = start_of(&j->ranks[i]);
+            ranks[m.launched.nranks++] = start_of(&j->ranks[i]);
     }
     local_tell_head(c, j, &m);
 }
@@ -44,8 +45,7 @@ void local_tell_starts(struct core *c, const struct local_job *j)
 void local_tell_start(struct core *c, const struct local_job *j, const struct local_rank *r)
 {
     struct msg_rank start = start_of(r);
-    struct msg m = {
-        .type = MSG_LAUNCHED, .nspace = j->launch->nspace, .nranks = 1, .ranks = &start};
+    struct msg m = {.type = MSG_LAUNCHED, .launched = {j->launch->nspace, 1, &start}};
 
     if (j->nmarked[MARK_ATTEMPTED] < j->nlocal && r->marks & 1u << MARK_ATTEMPTED)
         local_tell_head(c, j, &m);
@@ -53,7 +53,7 @@ void local_tell_start(struct core *c, const struct local_job *j, const struct lo
 
 void local_tell_registered(struct core *c, const struct local_job *j)
 {
-    struct msg m = {.type = MSG_REGISTERED, .nspace = j->launch->nspace};
+    struct msg m = {.type = MSG_REGISTERED, .registered = {j->launch->nspace}};
 
     local_tell_head(c, j, &m);
 }
@@ -66,7 +66,7 @@ static struct msg_rank end_of(const struct local_rank *r)
 void local_tell_exit(struct core *c, const struct local_job *j, const struct local_rank *r)
 {
     struct msg_rank end = end_of(r);
-    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .nranks = 1, .ranks = &end};
+    struct msg m = {.type = MSG_EXITED, .exited = {j->launch->nspace, 1, &end}};
 
     local_tell_head(c, j, &m);
 }
@@ -74,19 +74,19 @@ void local_tell_exit(struct core *c, const struct local_job *j, const struct loc
 static void tell_exits(struct core *c, const struct local_job *j)
 {
     FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)j->nlocal + 1, sizeof(*ranks));
-    struct msg m = {.type = MSG_EXITED, .nspace = j->launch->nspace, .ranks = ranks};
+    struct msg m = {.type = MSG_EXITED, .exited = {.nspace = j->launch->nspace, .ranks = ranks}};
 
     for (uint32_t i = 0; i < j->nlocal; i++) {
         if (j->ranks[i].state == PROC_TERMINATED)
-            ranks[m.nranks++] = end_of(&j->ranks[i]);
+            ranks[m.exited.nranks++] = end_of(&j->ranks[i]);
     }
-    if (m.nranks)
+    if (m.exited.nranks)
         local_tell_head(c, j, &m);
 }
 
 void local_tell_held(struct core *c, struct local_job *j)
 {
-    struct msg m = {.type = MSG_HELD, .nspace = j->launch->nspace, .number = j->stop.nheld};
+    struct msg m = {.type = MSG_HELD, .held = {j->launch->nspace, j->stop.nheld}};
 
     j->stop.told = true;
     local_tell_head(c, j, &m);
@@ -102,7 +102,7 @@ static bool head_orders(const struct local_job *j)
 void local_end_output(struct core *c, struct local_job *j)
 {
     const struct job_launch *l = j->launch;
-    struct msg end = {.type = MSG_IOF_END, .nspace = l->nspace, .client = l->home_client};
+    struct msg end = {.type = MSG_IOF_END, .iof_end = {l->nspace, l->home_client}};
 
     if (j->former)
         return;
@@ -119,16 +119,16 @@ bool local_output_arrived(struct core *c, const struct local_job *j)
 void local_tell_gone(struct core *c, const struct local_job *j)
 {
     struct msg m = {.type = MSG_LOCAL_GONE,
-                    .nspace = j->launch->nspace,
-                    .number = head_orders(j),
-                    .client = j->launch->home_client};
+                    .local_gone = {.nspace = j->launch->nspace,
+                                   .client = j->launch->home_client,
+                                   .after_output = head_orders(j)}};
 
     local_tell_head(c, j, &m);
 }
 
 static void tell_job(struct core *c, struct local_job *j)
 {
-    struct msg job = {.type = MSG_LOCAL_JOB, .launch = *j->launch};
+    struct msg job = {.type = MSG_LOCAL_JOB, .local_job = {*j->launch}};
 
     local_tell_head(c, j, &job);
     if (j->nmarked[MARK_READY] == j->nlocal && job_launch_waits(j->launch))
@@ -148,8 +148,8 @@ static void tell_job(struct core *c, struct local_job *j)
  * counts nothing twice. */
 void local_report_all(struct core *c)
 {
-    struct msg report = {
-        .type = MSG_REPORT, .op = c->members.version, .number = (int64_t)c->members.repairs};
+    struct msg report = {.type = MSG_REPORT,
+                         .report = {c->members.version, (uint32_t)c->members.repairs}};
     struct local_job *j;
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &report);

@@ -58,22 +58,25 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
     x->due_ms = c->out.now_ms + (MUTANT(NO_GRACE) ? 0 : grace_ms);
 }
 
-static void tell_head(struct core *c, enum msg_type type, int64_t number, struct msg_target who,
-                      const char *text)
+/* A daemon that leaves itself has no route, but its lifeline still stands. */
+static void tell_departure(struct core *c, struct msg_departed who)
 {
-    struct msg m = {
-        .type = type, .number = number, .ntargets = 1, .targets = &who, .text = (char *)text};
-    struct link *up;
+    struct msg gone = {.type = MSG_GONE, .gone = who};
+    struct msg left = {.type = MSG_LEFT, .left = who};
+    struct link *up = links_by_conn(&c->links, c->parent_conn);
 
-    if (members_live(&c->members, c->opts.vpid)) {
+    if (members_live(&c->members, c->opts.vpid))
+        core_send(c, VPID_HEAD, CLASS_CONTROL, &gone);
+    else if (up)
+        neigh_say(c, up, &left);
+}
+
+static void tell_loss(struct core *c, struct msg_target who, const char *why)
+{
+    struct msg m = {.type = MSG_LOST, .lost = {who, (char *)why}};
+
+    if (members_live(&c->members, c->opts.vpid))
         core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
-        return;
-    }
-    /* leaving ourselves: no route leads from here, the lifeline still stands */
-    up = links_by_conn(&c->links, c->parent_conn);
-    m.type = MSG_LEFT;
-    if (up && type == MSG_GONE)
-        neigh_say(c, up, &m);
 }
 
 static void update_children(struct core *c)
@@ -256,7 +259,7 @@ static void lost_below(struct core *c, const struct link *k, enum errmgr_what wh
             head_joiner_gone(c->head, k->vpid, k->epoch);
         break;
     case ERR_DEPARTED:
-        tell_head(c, MSG_GONE, 1, id, "");
+        tell_departure(c, (struct msg_departed){.who = id, .link_closed = true});
         break;
     case ERR_LOST:
     case ERR_IGNORE:
@@ -357,7 +360,7 @@ static void report_missing(struct core *c)
         if (members_current(&c->members, id.vpid, id.epoch) &&
             !links_up(&c->links, &c->members, id.vpid) &&
             errmgr_decide(ERR_MEMBER, ERR_STILL_GONE) == ERR_LOST)
-            tell_head(c, MSG_LOST, 0, id, "its link broke and did not come back in time");
+            tell_loss(c, id, "its link broke and did not come back in time");
     }
 }
 
@@ -449,7 +452,7 @@ void core_conn_closed(struct core *c, uint64_t conn, const char *why)
     core_settle(c);
 }
 
-static void on_bye(struct core *c, struct link *k)
+static void take_bye(struct core *c, struct link *k, struct msg *m)
 {
     bool lifeline = k->conn == c->parent_conn;
 
@@ -468,73 +471,29 @@ static void on_bye(struct core *c, struct link *k)
     gone(c, k, ERR_SAID_BYE, "closed in order");
 }
 
-static void on_left(struct core *c, const struct msg *m)
+static void take_ping(struct core *c, struct link *k, struct msg *m)
 {
-    for (size_t i = 0; i < m->ntargets; i++) {
-        struct link *up = links_by_conn(&c->links, c->parent_conn);
+    struct msg pong = {.type = MSG_PONG};
 
-        if (members_live(&c->members, c->opts.vpid))
-            tell_head(c, MSG_GONE, m->number, m->targets[i], "");
-        else if (up)
-            neigh_say(c, up, m);
-    }
+    if (k->state == LINK_UP) /* after BYE a message could meet a closed end and reset the link */
+        neigh_say(c, k, &pong);
 }
 
-static void on_xack(struct core *c, const struct link *k, const struct msg *m)
+static void take_left(struct core *c, struct link *k, struct msg *m)
+{
+    tell_departure(c, m->left);
+}
+
+static void take_xack(struct core *c, struct link *k, struct msg *m)
 {
     struct frame from = rml_from(&c->rml);
 
-    xcast_ack(&c->xcast, k->vpid, k->epoch, m->op);
+    xcast_ack(&c->xcast, k->vpid, k->epoch, m->xack.op);
     xcast_check(&c->xcast, &from);
 }
 
-static void refuse_frame(struct core *c, struct link *k, const struct err *err)
-{
-    c->stale++;
-    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
-            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
-    out_add(&c->out, OUT_CLOSE)->conn = k->conn;
-    gone(c, k, ERR_LINK_BROKE, err->msg);
-}
-
-/* What a neighbour says once both have greeted. */
-static void linked_msg(struct core *c, struct link *k, struct msg *m)
-{
-    struct msg pong = {.type = MSG_PONG};
-    struct err err = {0};
-
-    switch (m->type) {
-    case MSG_PING:
-        if (k->state == LINK_UP) /* after BYE a word could meet a closed end and reset the link */
-            neigh_say(c, k, &pong);
-        break;
-    case MSG_BYE:
-        on_bye(c, k);
-        break;
-    case MSG_ADD:
-    case MSG_REMOVE:
-    case MSG_SHUTDOWN:
-        /* broadcasts come from above only, and to whom has the table that they change */
-        if (!core_is_head(c) && !k->incoming && !k->joining)
-            apply_op(c, m);
-        break;
-    case MSG_SNAPSHOT:
-        if (!core_is_head(c) && !k->incoming && apply_snapshot(c, k, m, &err) < 0)
-            refuse_frame(c, k, &err);
-        break;
-    case MSG_XACK:
-        on_xack(c, k, m);
-        break;
-    case MSG_LEFT:
-        on_left(c, m);
-        break;
-    default:
-        break;
-    }
-}
-
 /* The peer has read our REFUSE, so it was no late frame that we have refused. */
-static void on_refused(struct core *c, struct link *k)
+static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
 {
     struct out_act *act = out_add(&c->out, OUT_CLOSE);
 
@@ -545,21 +504,19 @@ static void on_refused(struct core *c, struct link *k)
     gone(c, k, ERR_SAID_BYE, "refused");
 }
 
-void neigh_msg(struct core *c, struct link *k, const struct frame *f, struct msg *m)
+const struct link_handler neigh_handlers[] = {
+    {MSG_PING, LINK_WHEN_GREETED, take_ping},          {MSG_BYE, LINK_WHEN_GREETED, take_bye},
+    {MSG_BYE, LINK_WHEN_REFUSED, take_bye_of_refused}, {MSG_XACK, LINK_WHEN_GREETED, take_xack},
+    {MSG_LEFT, LINK_WHEN_GREETED, take_left},          {0},
+};
+
+void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err)
 {
-    switch (m->type) {
-    case MSG_HELLO:
-    case MSG_WELCOME:
-    case MSG_REFUSE:
-        greet_msg(c, k, m);
-        return;
-    default:
-        break;
-    }
-    if (k->state == LINK_REFUSED && m->type == MSG_BYE)
-        on_refused(c, k);
-    else if (k->state == LINK_UP || k->state == LINK_CLOSING)
-        linked_msg(c, k, m);
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
+            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
+    out_add(&c->out, OUT_CLOSE)->conn = k->conn;
+    gone(c, k, ERR_LINK_BROKE, err->msg);
 }
 
 /* On a link that is up speaks its peer, in the life in which it has greeted. */
@@ -584,11 +541,11 @@ static void neigh_frame(struct core *c, struct link *k, const struct frame *f, s
     struct msg m;
 
     if (msg_decode(body, f->type, &m, &err) < 0) {
-        refuse_frame(c, k, &err);
+        neigh_refuse_frame(c, k, &err);
         return;
     }
     if (is_peers(k, f))
-        neigh_msg(c, k, f, &m);
+        dispatch_link(c, k, &m);
     else
         drop_frame(c, k, f);
     msg_free(&m);
@@ -612,7 +569,7 @@ void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t 
     k->heard_ms = c->out.now_ms;
     k->pinged = false;
     if (frame_decode(&cur, &f, &err) < 0)
-        refuse_frame(c, k, &err);
+        neigh_refuse_frame(c, k, &err);
     else if (f.type < MSG_ROUTED)
         neigh_frame(c, k, &f, &cur);
     else if (f.src == VPID_HEAD && k->incoming)

@@ -138,7 +138,7 @@ static size_t radix(const struct gather *g)
 
 /* How one ended that was over before it began here. None has ended well since, as this daemon has
  * not taken part, and none times out any more once a participant is lost. */
-static int64_t bad_end(const struct gather_seq *s, uint64_t seq)
+static enum gather_outcome bad_end(const struct gather_seq *s, uint64_t seq)
 {
     return seq <= s->timed_out ? GATHER_TIMEOUT : GATHER_LOST;
 }
@@ -165,46 +165,49 @@ static void know_participants(struct gather *g, struct gather_op *op, const uint
 }
 
 static int send(struct gather *g, const struct gather_op *op, uint32_t to, enum msg_type type,
-                int64_t status, const struct buf *data)
+                enum gather_outcome outcome, const struct buf *data)
 {
-    struct msg m = {.type = type,
-                    .op = op->key->seq,
-                    .data2 = op->key->sig,
-                    .len2 = op->key->siglen,
-                    .nvpids = op->n,
-                    .vpids = op->vpids,
-                    .number = status,
-                    .data = status == 0 ? data->data : NULL,
-                    .len = status == 0 ? data->len : 0};
+    bool ok = outcome == GATHER_OK;
+    struct msg m = {.type = type};
     struct err err = {0};
 
+    *(type == MSG_GATHER_UP ? &m.gather_up : &m.gather_down) =
+        (struct msg_gather){.seq = op->key->seq,
+                            .sig = op->key->sig,
+                            .siglen = op->key->siglen,
+                            .outcome = outcome,
+                            .nvpids = op->n,
+                            .vpids = op->vpids,
+                            .data = ok ? data->data : NULL,
+                            .len = ok ? data->len : 0};
     if (rml_send(g->rml, to, CLASS_MODEX, &m, &err) == 0)
         return 0;
     out_log(g->out, 1, "collective: %s", err.msg);
     return -1;
 }
 
-static void tell(struct gather *g, uint64_t req, int64_t status, const struct buf *data)
+static void tell(struct gather *g, uint64_t req, enum gather_outcome outcome,
+                 const struct buf *data)
 {
     struct out_act *act = out_add(g->out, OUT_GATHER);
 
     act->req = req;
-    act->number = status;
-    if (status == 0)
+    act->number = outcome;
+    if (outcome == GATHER_OK)
         buf_put_raw(&act->data, data->data, data->len);
 }
 
 /* The end here: its own client is answered, once. */
-static void answer(struct gather *g, struct gather_op *op, int64_t status)
+static void answer(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
 
     if (op->key->seq > s->decided)
         s->decided = op->key->seq;
-    if (status == GATHER_TIMEOUT && op->key->seq > s->timed_out)
+    if (outcome == GATHER_TIMEOUT && op->key->seq > s->timed_out)
         s->timed_out = op->key->seq;
     if (op->started)
-        tell(g, op->req, status, &op->data);
+        tell(g, op->req, outcome, &op->data);
     op_free(g, op);
 }
 
@@ -214,16 +217,16 @@ static void pass_down(struct gather *g, struct gather_op *op)
     size_t self = index_of(op, g->members->self);
 
     for (size_t i = self * radix(g) + 1; i <= (self + 1) * radix(g) && i < op->n; i++)
-        (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, 0, &op->data);
-    answer(g, op, 0);
+        (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, GATHER_OK, &op->data);
+    answer(g, op, GATHER_OK);
 }
 
 /* By the decider. A bad outcome goes to everybody directly: who relays may not know of it yet. */
-static void decide(struct gather *g, struct gather_op *op, int64_t status)
+static void decide(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
 
-    if (status == 0) {
+    if (outcome == GATHER_OK) {
         s->ok = op->key->seq;
         buf_reset(&s->ok_data);
         if (op->n > radix(g) + 1)
@@ -233,19 +236,19 @@ static void decide(struct gather *g, struct gather_op *op, int64_t status)
     }
     for (size_t i = 1; i < op->n; i++) {
         if (members_live(g->members, op->vpids[i]))
-            (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, status, NULL);
+            (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, outcome, NULL);
     }
-    answer(g, op, status);
+    answer(g, op, outcome);
 }
 
 /* Something is wrong here: the decider says what becomes of it. */
-static void trouble(struct gather *g, struct gather_op *op, int64_t status)
+static void trouble(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     op->deadline_ms = 0;
     if (decides(g, op))
-        decide(g, op, status);
+        decide(g, op, outcome);
     else if (!members_live(g->members, op->vpids[0]) ||
-             send(g, op, op->vpids[0], MSG_GATHER_UP, status, NULL) < 0)
+             send(g, op, op->vpids[0], MSG_GATHER_UP, outcome, NULL) < 0)
         answer(g, op, GATHER_LOST);
 }
 
@@ -257,11 +260,11 @@ static void check(struct gather *g, struct gather_op *op)
     if (!op->started || op->have + MUTANT(GATHER_SOME) < op->need)
         return;
     if (self == 0 && !op->data.failed) {
-        decide(g, op, 0);
+        decide(g, op, GATHER_OK);
         return;
     }
     told = !op->data.failed && /* or it is more than can be told */
-           send(g, op, op->vpids[(self - 1) / radix(g)], MSG_GATHER_UP, 0, &op->data) == 0;
+           send(g, op, op->vpids[(self - 1) / radix(g)], MSG_GATHER_UP, GATHER_OK, &op->data) == 0;
     if (!told)
         trouble(g, op, GATHER_LOST);
 }
@@ -295,20 +298,21 @@ void gather_start(struct gather *g, const struct gather_call *c)
         trouble(g, op, GATHER_LOST);
 }
 
-static bool over(const struct gather *g, const struct msg *m);
+static bool over(const struct gather *g, const struct msg_gather *m);
 
 /* Who asks has lost the daemon that should have told it; who contributes late was not there to be
  * told. */
-static void tell_again(struct gather *g, uint32_t to, const struct msg *m,
+static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m,
                        const struct gather_seq *s)
 {
-    struct gather_op past = {.key = key_new(m->op, m->data2, m->len2)};
+    struct gather_op past = {.key = key_new(m->seq, m->sig, m->siglen)};
 
-    (void)send(g, &past, to, MSG_GATHER_DOWN, s->ok == m->op ? 0 : bad_end(s, m->op), &s->ok_data);
+    (void)send(g, &past, to, MSG_GATHER_DOWN, s->ok == m->seq ? GATHER_OK : bad_end(s, m->seq),
+               &s->ok_data);
     free(past.key);
 }
 
-void gather_up(struct gather *g, uint32_t from, const struct msg *m)
+void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
@@ -319,20 +323,20 @@ void gather_up(struct gather *g, uint32_t from, const struct msg *m)
                 GATHER_RUNNING_MAX);
         return;
     }
-    op = get(g, m->op, m->data2, m->len2);
+    op = get(g, m->seq, m->sig, m->siglen);
     if (!op) {
         /* The decider alone: a relay in a new life does not know how what it has missed has ended.
          */
         if (m->nvpids && m->vpids[0] == g->members->self &&
-            (m->number != 0 || seq_of(g, m->data2, m->len2)->ok != m->op))
-            tell_again(g, from, m, seq_of(g, m->data2, m->len2));
+            (m->outcome != GATHER_OK || seq_of(g, m->sig, m->siglen)->ok != m->seq))
+            tell_again(g, from, m, seq_of(g, m->sig, m->siglen));
         return;
     }
     know_participants(g, op, m->vpids, m->nvpids);
     if (index_of(op, from) == op->n)
         return;
-    if (m->number != 0) {
-        trouble(g, op, m->number);
+    if (m->outcome != GATHER_OK) {
+        trouble(g, op, m->outcome);
         return;
     }
     buf_put_raw(&op->data, m->data, m->len);
@@ -340,17 +344,17 @@ void gather_up(struct gather *g, uint32_t from, const struct msg *m)
     check(g, op);
 }
 
-void gather_down(struct gather *g, const struct msg *m)
+void gather_down(struct gather *g, const struct msg_gather *m)
 {
     struct gather_op *op;
 
     if (over(g, m))
         return;
-    op = get(g, m->op, m->data2, m->len2);
+    op = get(g, m->seq, m->sig, m->siglen);
     if (!op)
         return; /* told twice */
-    if (m->number != 0 || !op->started) {
-        answer(g, op, m->number != 0 ? m->number : GATHER_LOST);
+    if (m->outcome != GATHER_OK || !op->started) {
+        answer(g, op, m->outcome != GATHER_OK ? m->outcome : GATHER_LOST);
         return;
     }
     buf_reset(&op->data);
@@ -433,14 +437,14 @@ static uint64_t digest(const char *nspace)
 }
 
 /* A late word about a job that has ended here. */
-static bool over(const struct gather *g, const struct msg *m)
+static bool over(const struct gather *g, const struct msg_gather *m)
 {
-    const uint8_t *sig = m->data2;
+    const uint8_t *sig = m->sig;
 
-    for (size_t at = 1; at < m->len2;) {
-        size_t name = strnlen((const char *)sig + at, m->len2 - at);
+    for (size_t at = 1; at < m->siglen;) {
+        size_t name = strnlen((const char *)sig + at, m->siglen - at);
 
-        if (at + name >= m->len2)
+        if (at + name >= m->siglen)
             break;
         for (size_t i = 0; i < GATHER_ENDED_KEPT; i++) {
             if (g->ended[i] && g->ended[i] == digest((const char *)sig + at))

@@ -8,10 +8,6 @@
 
 #define GATHER_RUNNING_MAX 4096
 #define GATHER_ENDED_KEPT 256 /* jobs whose late messages are known as such */
-/* Outcomes. The first participant decides, for everybody the same: if that daemon is lost itself,
- * those who have not heard from it get GATHER_LOST. */
-#define GATHER_LOST (-1)    /* a participant was lost, or never took part */
-#define GATHER_TIMEOUT (-2) /* the time that one of them gave is over */
 
 /* The tree is over the list of participants (position arithmetic, fan-out the DVM's radix), so it
  * wakes nobody else and does not change with the DVM. */
@@ -45,8 +41,8 @@ struct gather_call { /* a local contribution; everything is borrowed */
 void gather_start(struct gather *g, const struct gather_call *c);
 uint64_t gather_deadline(const struct gather *g); /* UINT64_MAX: none */
 void gather_tick(struct gather *g);
-void gather_up(struct gather *g, uint32_t from, const struct msg *m);
-void gather_down(struct gather *g, const struct msg *m);
+void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m);
+void gather_down(struct gather *g, const struct msg_gather *m);
 /* A daemon is gone: collectives that it takes part in end with GATHER_LOST. */
 void gather_lost(struct gather *g, uint32_t vpid);
 /* A job is over: signatures that contain its namespace's name are not numbered any further. */

@@ -161,8 +161,8 @@ static void log_late_job(struct head *h, const struct job *j)
 
 static void end_steps(struct head *h)
 {
-    struct msg m = {
-        .type = MSG_SHUTDOWN, .number = incarnation_why(h->inc), .text = "the DVM is shut down"};
+    struct msg m = {.type = MSG_SHUTDOWN,
+                    .shutdown = {.why = incarnation_why(h->inc), .text = "the DVM is shut down"}};
 
     if (!incarnation_ending(h->inc) || h->end_sent)
         return;
@@ -224,7 +224,7 @@ bool head_next_op(struct head *h, struct msg *out)
         op_queue_start(h->ops, &op);
         resize_op_started(h->resize, &op);
         if (op.msg.type == MSG_SHUTDOWN)
-            h->end_op = op.msg.op;
+            h->end_op = op.msg.shutdown.op;
         *out = op.msg;
         return true;
     }
@@ -242,7 +242,7 @@ bool head_completed(struct head *h, uint64_t version)
     return true;
 }
 
-static void apply_loss(struct head *h, const struct msg *op, const struct msg_target *t)
+static void apply_loss(struct head *h, const struct msg_remove *op, const struct msg_target *t)
 {
     event_log_add(h->events, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
     resize_mutate_loss(h->resize);
@@ -252,11 +252,13 @@ static void apply_loss(struct head *h, const struct msg *op, const struct msg_ta
 
 void head_applied(struct head *h, const struct msg *op)
 {
+    const struct msg_remove *m = &op->remove;
+
     liveness_applied(h->liveness, op);
-    for (size_t i = 0; op->type == MSG_REMOVE && i < op->ntargets; i++) {
-        job_home_gone(h->jobs, op->targets[i].vpid, op->targets[i].epoch);
-        if (op->number == REMOVE_LOST)
-            apply_loss(h, op, &op->targets[i]);
+    for (size_t i = 0; op->type == MSG_REMOVE && i < m->ntargets; i++) {
+        job_home_gone(h->jobs, m->targets[i].vpid, m->targets[i].epoch);
+        if (m->why == REMOVE_LOST)
+            apply_loss(h, m, &m->targets[i]);
     }
 }
 
@@ -297,90 +299,127 @@ static bool is_parent(const struct head *h, uint32_t from, uint32_t vpid)
     return vpid != VPID_HEAD && members_live(h->members, vpid) && tree_parent(&t, vpid) == from;
 }
 
-static void take_loss(struct head *h, uint32_t from, const struct msg *m)
+static void take_lost(struct head *h, uint32_t from, struct msg *m)
 {
-    for (size_t i = 0; i < m->ntargets; i++) {
-        if (m->type == MSG_LOST && from != m->targets[i].vpid &&
-            !is_parent(h, from, m->targets[i].vpid))
-            out_log(h->out, LOG_LEVEL_INFO,
-                    "vpid %u reports the loss of vpid %u, which has left it", from,
-                    m->targets[i].vpid);
-        else if (m->type == MSG_LOST)
-            head_lost(h, m->targets[i].vpid, m->targets[i].epoch, m->text);
-        else if (m->number == 0)
-            resize_left(h->resize, m->targets[i].vpid, m->targets[i].epoch);
-        else
-            resize_gone(h->resize, m->targets[i].vpid, m->targets[i].epoch);
-    }
+    struct msg_target who = m->lost.who;
+
+    if (from == who.vpid || is_parent(h, from, who.vpid))
+        head_lost(h, who.vpid, who.epoch, m->lost.why);
+    else
+        out_log(h->out, LOG_LEVEL_INFO, "vpid %u reports the loss of vpid %u, which has left it",
+                from, who.vpid);
 }
 
-static void take_report(struct head *h, uint32_t from, const struct msg *m)
+static void take_gone(struct head *h, uint32_t from, struct msg *m)
+{
+    struct msg_target who = m->gone.who;
+
+    if (m->gone.link_closed)
+        resize_gone(h->resize, who.vpid, who.epoch);
+    else
+        resize_left(h->resize, who.vpid, who.epoch);
+}
+
+static void take_report(struct head *h, uint32_t from, struct msg *m)
 {
     if (!members_get(h->members, from))
         return;
-    roster_repairs(h->roster, from, (uint32_t)m->number);
-    liveness_reported(h->liveness, from, m->op);
+    roster_repairs(h->roster, from, m->report.repairs);
+    liveness_reported(h->liveness, from, m->report.version);
 }
 
-static void take_local_job(struct head *h, uint32_t from, const struct msg *m)
+static void take_local_job(struct head *h, uint32_t from, struct msg *m)
 {
-    if (!jobs_find(h->jobs, m->launch.nspace))
+    const char *nspace = m->local_job.map.nspace;
+
+    if (!jobs_find(h->jobs, nspace))
         out_log(h->out, LOG_LEVEL_WARN, "vpid %u has ranks of job %s, which is not known", from,
-                m->launch.nspace);
+                nspace);
 }
+
+static void take_submit(struct head *h, uint32_t from, struct msg *m)
+{
+    job_submit(h->jobs, from, &m->submit);
+}
+
+static void take_signal(struct head *h, uint32_t from, struct msg *m)
+{
+    job_signal(h->jobs, &m->signal);
+}
+
+static void take_launched(struct head *h, uint32_t from, struct msg *m)
+{
+    job_launched(h->jobs, from, &m->launched);
+}
+
+static void take_registered(struct head *h, uint32_t from, struct msg *m)
+{
+    job_registered(h->jobs, from, &m->registered);
+}
+
+static void take_exited(struct head *h, uint32_t from, struct msg *m)
+{
+    job_exited(h->jobs, from, &m->exited);
+}
+
+static void take_local_gone(struct head *h, uint32_t from, struct msg *m)
+{
+    job_local_gone(h->jobs, from, &m->local_gone);
+}
+
+static void take_abort(struct head *h, uint32_t from, struct msg *m)
+{
+    job_aborted(h->jobs, from, &m->abort);
+}
+
+static void take_staged(struct head *h, uint32_t from, struct msg *m)
+{
+    job_ready_report(h->jobs, from, &m->staged);
+}
+
+static void take_held(struct head *h, uint32_t from, struct msg *m)
+{
+    job_debug_stop_report(h->jobs, from, &m->held);
+}
+
+static void take_continue(struct head *h, uint32_t from, struct msg *m)
+{
+    job_debug_stop_continue(h->jobs, &m->continue_ask);
+}
+
+static void take_release(struct head *h, uint32_t from, struct msg *m)
+{
+    resize_release_ask(h->resize, from, &m->release_me);
+}
+
+static void take_resize_ask(struct head *h, uint32_t from, struct msg *m)
+{
+    resize_request(h->resize, from, &m->resize_ask);
+}
+
+/* The messages to the head. Any member may send them; the receiver judges whether the sender may
+ * speak for what the message names. */
+static const struct {
+    enum msg_type type;
+    void (*take)(struct head *h, uint32_t from, struct msg *m);
+} handlers[] = {
+    {MSG_SUBMIT, take_submit},         {MSG_SIGNAL, take_signal}, {MSG_LAUNCHED, take_launched},
+    {MSG_REGISTERED, take_registered}, {MSG_EXITED, take_exited}, {MSG_LOCAL_GONE, take_local_gone},
+    {MSG_ABORT, take_abort},           {MSG_LOST, take_lost},     {MSG_GONE, take_gone},
+    {MSG_RELEASE_ME, take_release},    {MSG_REPORT, take_report}, {MSG_LOCAL_JOB, take_local_job},
+    {MSG_STAGED, take_staged},         {MSG_HELD, take_held},     {MSG_CONTINUE_ASK, take_continue},
+    {MSG_RESIZE_ASK, take_resize_ask},
+};
 
 void head_msg(struct head *h, uint32_t from, struct msg *m)
 {
-    switch (m->type) {
-    case MSG_SUBMIT:
-        job_submit(h->jobs, from, m);
-        break;
-    case MSG_SIGNAL:
-        job_signal(h->jobs, m);
-        break;
-    case MSG_LAUNCHED:
-        job_launched(h->jobs, from, m);
-        break;
-    case MSG_REGISTERED:
-        job_registered(h->jobs, from, m);
-        break;
-    case MSG_EXITED:
-        job_exited(h->jobs, from, m);
-        break;
-    case MSG_LOCAL_GONE:
-        job_local_gone(h->jobs, from, m);
-        break;
-    case MSG_STAGED:
-        job_ready_report(h->jobs, from, m);
-        break;
-    case MSG_ABORT:
-        job_aborted(h->jobs, from, m);
-        break;
-    case MSG_HELD:
-        job_debug_stop_report(h->jobs, from, m);
-        break;
-    case MSG_CONTINUE_ASK:
-        job_debug_stop_continue(h->jobs, m);
-        break;
-    case MSG_LOST:
-    case MSG_GONE:
-        take_loss(h, from, m);
-        break;
-    case MSG_RELEASE_ME:
-        resize_release_ask(h->resize, from, m);
-        break;
-    case MSG_ALLOC:
-        resize_request(h->resize, from, m);
-        break;
-    case MSG_LOCAL_JOB:
-        take_local_job(h, from, m);
-        break;
-    case MSG_REPORT:
-        take_report(h, from, m);
-        break;
-    default:
-        out_log(h->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
+    for (size_t i = 0; i < sizeof(handlers) / sizeof(*handlers); i++) {
+        if (handlers[i].type == m->type) {
+            handlers[i].take(h, from, m);
+            return;
+        }
     }
+    out_log(h->out, LOG_LEVEL_WARN, "vpid %u sent %s to the head", from, msg_name(m->type));
 }
 
 /* --- verbs and view */

@@ -54,7 +54,7 @@ bool head_joining(const struct head *h, uint32_t vpid, struct epoch epoch);
 bool head_turned_away(struct head *h);
 /* A member in this life is gone for good: broadcast it (several at once are one operation). */
 void head_lost(struct head *h, uint32_t vpid, struct epoch epoch, const char *why);
-/* A message that is for the head (dvm/protocol/wire/msg.h). */
+/* A message that is for the head (dvm/protocol/wire/msg/msg.h). */
 void head_msg(struct head *h, uint32_t from, struct msg *m);
 
 /* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; `vpid`

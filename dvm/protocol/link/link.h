@@ -4,7 +4,7 @@
 #define DVM_LINK_LINK_H
 
 #include "dvm/protocol/member/member.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/protocol/wire/out.h"
 
 /* Connection ids given by this module have this bit; the driver's own (incoming ones) do not. */

@@ -4,7 +4,7 @@
 #ifndef DVM_MEMBER_FACTS_H
 #define DVM_MEMBER_FACTS_H
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 #include <uthash.h>
 

@@ -7,7 +7,7 @@
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/member/facts.h"
 #include "dvm/protocol/tree/tree.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 enum member_state {
     MEMBER_ABSENT,

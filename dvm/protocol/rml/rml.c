@@ -202,7 +202,7 @@ static void push(struct rml *r, struct rml_stream *s)
 static bool refusable(enum msg_type type)
 {
     return type == MSG_SUBMIT || type == MSG_LAUNCH || type == MSG_APP || type == MSG_LOCAL_JOB ||
-           type == MSG_GATHER_UP || type == MSG_GATHER_DOWN || type == MSG_ALLOC;
+           type == MSG_GATHER_UP || type == MSG_GATHER_DOWN || type == MSG_RESIZE_ASK;
 }
 
 static bool fits(struct rml *r, const struct rml_stream *s, enum msg_type type, size_t len)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 #define VPID_NONE UINT32_MAX
 #define VPID_HEAD 0u
 #define VPID_MAX 1048575u

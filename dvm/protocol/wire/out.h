@@ -28,7 +28,7 @@ enum out_kind {
     OUT_CONTINUE,   /* a: nspace, rank (or JOB_RANK_ALL): held ranks go on */
     OUT_CLEAN,      /* a: nspace: all its ranks here are over: remove what they have left */
     OUT_JOB_ENDED, /* a: nspace, number: exit code: the whole job is over (event for local tools) */
-    OUT_RANKS_LOST, /* data: the body of MSG_RANKS_LOST (dvm/protocol/wire/msg.h): to be told to
+    OUT_RANKS_LOST, /* data: the body of MSG_RANKS_LOST (dvm/protocol/wire/msg/msg.h): to be told to
                      * local ranks
                      */
     OUT_APP,        /* from vpid: kind, data */

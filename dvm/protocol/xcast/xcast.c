@@ -27,13 +27,13 @@ void xcast_free(struct xcast *x)
 
 static void keep(struct xcast *x, const struct msg *m)
 {
-    struct xcast_op *slot = &x->ring[m->op % XCAST_RING];
+    struct xcast_op *slot = &x->ring[msg_op(m) % XCAST_RING];
 
     buf_free(&slot->body);
     buf_init(&slot->body, MSG_DATA_MAX);
     buf_put_u16(&slot->body, (uint16_t)m->type);
     msg_encode(&slot->body, m);
-    slot->op = m->op;
+    slot->op = msg_op(m);
 }
 
 static void send_kept(struct xcast *x, struct link *k, const struct frame *from, uint64_t op)
@@ -74,7 +74,7 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
     for (size_t i = 0; i < n; i++) {
         k = links_up(x->links, x->members, list[i]);
         if (k) /* a child without a link asks when it is back */
-            send_kept(x, k, from, m->op);
+            send_kept(x, k, from, msg_op(m));
     }
     /* whoever hangs on us outside the tree, on its way to its place in it */
     DL_FOREACH(x->links->list, k)
@@ -84,7 +84,7 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
         for (size_t i = 0; i < n; i++)
             child |= list[i] == k->vpid;
         if (k->state == LINK_UP && k->incoming && !k->joining && !child)
-            send_kept(x, k, from, m->op);
+            send_kept(x, k, from, msg_op(m));
     }
 }
 
@@ -171,7 +171,7 @@ void xcast_check(struct xcast *x, const struct frame *from)
     }
     k = parent == TREE_NONE ? NULL : links_up(x->links, x->members, parent);
     if (k && x->acked_up < x->members->version) {
-        struct msg m = {.type = MSG_XACK, .op = x->members->version};
+        struct msg m = {.type = MSG_XACK, .xack = {x->members->version}};
 
         x->acked_up = x->members->version;
         links_send(x->links, k, from, &m);

@@ -3,7 +3,7 @@
 #include "dvm/protocol/core/test/scene.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/wire/test/samples.h"
+#include "dvm/protocol/wire/msg/test/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,16 +147,15 @@ static void greet(struct scene *s)
 {
     struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1};
     struct msg m = {.type = MSG_HELLO,
-                    .number = HELLO_RESUME,
-                    .text = "sim",
-                    .op = core_stats(s->core).version,
-                    .nmembers = 1,
-                    .members = &me};
+                    .hello = {.why = HELLO_RESUME,
+                              .cluster = "sim",
+                              .self = me,
+                              .version = core_stats(s->core).version}};
     struct frame f = {.type = MSG_HELLO,
                       .src = s->peer,
                       .dst = VPID_NONE,
                       .src_epoch = s->peer_epoch,
-                      .version = m.op};
+                      .version = m.hello.version};
     struct scene_answer a;
     struct buf b BUF_AUTO = {0};
 
@@ -193,12 +192,13 @@ static void put_nidmap(struct buf *b, struct msg *m)
     buf_init(b, MSG_DATA_MAX);
     members_encode(&t, b);
     members_free(&t);
-    m->data = b->data;
-    m->len = b->len;
+    m->snapshot.table = b->data;
+    m->snapshot.len = b->len;
 }
 
 void scene_frame(const struct scene *s, unsigned type, struct buf *b)
 {
+    uint64_t version = core_stats(s->core).version;
     struct epoch own = core_inspect_epoch(s->core);
     struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1};
     struct msg m = sample_msg(type);
@@ -208,21 +208,27 @@ void scene_frame(const struct scene *s, unsigned type, struct buf *b)
                       .dst = s->self,
                       .src_epoch = s->peer_epoch,
                       .dst_ctr = type < MSG_ROUTED ? 0 : (uint32_t)own.ctr,
-                      .version = core_stats(s->core).version,
+                      .version = version,
                       .seq = type < MSG_ROUTED ? 0 : 1};
     struct buf nidmap BUF_AUTO = {0};
 
     if (type == MSG_SNAPSHOT)
         put_nidmap(&nidmap, &m);
-    m.op = core_stats(s->core).version + (type == MSG_XACK ? 0 : 1);
+    msg_set_op(&m, version + 1);
+    if (type == MSG_SNAPSHOT)
+        m.snapshot.op = version + 1;
+    if (type == MSG_XACK)
+        m.xack.op = version;
     if (type == MSG_HELLO) {
-        m.text = "sim";
-        m.number = epoch_none(s->peer_epoch) ? HELLO_JOIN : HELLO_LINK;
+        m.hello.cluster = "sim";
+        m.hello.version = version + 1;
+        m.hello.why = epoch_none(s->peer_epoch) ? HELLO_JOIN : HELLO_LINK;
+        m.hello.self = me;
     }
-    if (type == MSG_HELLO || type == MSG_WELCOME)
-        m.members = &me;
-    if (type == MSG_WELCOME)
-        m.epoch = epoch_none(own) ? (struct epoch){s->peer_epoch.inc, 77} : own;
+    if (type == MSG_WELCOME) {
+        m.welcome.self = me;
+        m.welcome.epoch = epoch_none(own) ? (struct epoch){s->peer_epoch.inc, 77} : own;
+    }
     frame_encode(b, &f);
     msg_encode(b, &m);
 }

@@ -5,7 +5,7 @@
 #define DVM_CORE_TEST_SCENE_H
 
 #include "dvm/protocol/core/core_inspect.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/sim.h"
 
 /* A head with four members in a tree of radix 2, a job that runs, a shrink that waits for it. */

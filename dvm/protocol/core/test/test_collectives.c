@@ -126,8 +126,8 @@ static void a_collective_ends_for_all_or_fails_for_those_who_are_left(void **sta
     }
     sim_crash(d->sim, 3);
     sim_for(d->sim, 8000);
-    assert_int_equal(d->gathered[1], -1);
-    assert_int_equal(d->gathered[2], -1);
+    assert_int_equal(d->gathered[1], GATHER_LOST);
+    assert_int_equal(d->gathered[2], GATHER_LOST);
     dvm_free(d);
 }
 

@@ -10,7 +10,7 @@
 
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/sim.h"
 
 #include <stdio.h>

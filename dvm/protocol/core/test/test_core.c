@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/sim.h"
 
 #include <stdio.h>
@@ -357,22 +357,22 @@ static void a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own(void 
     struct api_dvm d;
     const char *reason;
     struct msg_member who = {.vpid = 3, .host = "", .address = ""};
-    struct msg hello = {
-        .type = MSG_HELLO, .number = HELLO_LINK, .text = "sim", .nmembers = 1, .members = &who};
-    struct msg end = {.type = MSG_SHUTDOWN, .number = SHUTDOWN_DVM, .text = ""};
+    struct msg hello = {.type = MSG_HELLO, .hello = {.why = HELLO_LINK, .cluster = "sim"}};
+    struct msg end = {.type = MSG_SHUTDOWN, .shutdown = {.why = SHUTDOWN_DVM, .text = ""}};
 
     wait_wired(s, 3);
     sim_for(s, 100);
     assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
     who.epoch = (struct epoch){strtoull(d.incarnation, NULL, 16), d.members[3].epoch};
-    hello.op = end.op = core_stats(sim_core(s, 1)).version;
-    end.op++;
+    hello.hello.self = who;
+    hello.hello.version = core_stats(sim_core(s, 1)).version;
+    end.shutdown.op = hello.hello.version + 1;
     api_dvm_free(&d);
     core_conn_open(sim_core(s, 1), 4711, true, "member", "sim");
     say_frame(s, 1, 4711, 3, who.epoch, &hello);
     say_frame(s, 1, 4711, 3, who.epoch, &end);
     assert_int_equal(core_state(sim_core(s, 1)), CORE_WIRED);
-    assert_int_equal(core_stats(sim_core(s, 1)).version, end.op - 1);
+    assert_int_equal(core_stats(sim_core(s, 1)).version, hello.hello.version);
     sim_destroy(s);
 }
 

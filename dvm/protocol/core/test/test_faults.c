@@ -10,7 +10,7 @@
 
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/sim.h"
 
 #include <stdio.h>
@@ -171,7 +171,7 @@ static void only_the_parents_word_makes_a_daemon_lost(void **state)
     sim_for(s, 100);
     for (uint32_t from = 2; from >= 1; from--) { /* 1 is the parent of 4 */
         struct msg_target four = {4, core_inspect_epoch(sim_core(s, 4))};
-        struct msg lost = {.type = MSG_LOST, .ntargets = 1, .targets = &four, .text = "test"};
+        struct msg lost = {.type = MSG_LOST, .lost = {four, "test"}};
         struct frame f = {.type = MSG_LOST,
                           .src = from,
                           .dst = 0,

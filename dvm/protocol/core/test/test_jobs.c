@@ -304,25 +304,38 @@ static void a_job_of_which_a_daemon_is_lost_ends_with_123(void **state)
     dvm_free(d);
 }
 
+/* The head is told by a daemon that nothing of the job is left there. True: that waits until the
+ * output of this daemon has ended. */
+static bool waits_for_output(struct dvm *d, uint32_t from, struct msg *gone)
+{
+    struct frame f = {.src = from};
+    struct core *head = core_of(d, 0);
+
+    hwloc_bitmap_clr(head->clients->gone_early, from);
+    dispatch_routed(head, &f, gone);
+    return hwloc_bitmap_isset(head->clients->gone_early, from);
+}
+
 static void a_daemon_is_done_with_a_job_of_the_head_s_client_when_its_output_has_ended(void **state)
 {
     struct dvm *d = dvm_new();
-    struct msg m = {.type = MSG_LOCAL_GONE, .number = 1, .client = 0};
+    struct frame f = {.src = 1};
+    struct msg m = {.type = MSG_LOCAL_GONE, .local_gone = {.after_output = true}};
     struct msg end = {.type = MSG_IOF_END};
 
     submit(d, 0, 6, "100000", "0", plain);
-    m.nspace = end.nspace = (char *)job(d)->nspace;
-    m.client = end.client = core_job(core_of(d, 1), m.nspace)->home_client;
-    assert_true(client_waits_for_iof(core_of(d, 0), 1, &m));
-    assert_true(client_waits_for_iof(core_of(d, 0), 1, &m)); /* told again */
-    m.number = 0; /* its client hangs on another daemon, which has had all */
-    assert_false(client_waits_for_iof(core_of(d, 0), 1, &m));
-    m.number = 1;
-    client_iof_end(core_of(d, 0), 1, &end);
-    assert_false(client_waits_for_iof(core_of(d, 0), 1, &m));
-    assert_true(client_waits_for_iof(core_of(d, 0), 2, &m)); /* by each for itself */
-    m.client++;
-    assert_false(client_waits_for_iof(core_of(d, 0), 2, &m)); /* gone: nobody reads it */
+    m.local_gone.nspace = end.iof_end.nspace = (char *)job(d)->nspace;
+    m.local_gone.client = end.iof_end.client = core_job(core_of(d, 1), job(d)->nspace)->home_client;
+    assert_true(waits_for_output(d, 1, &m));
+    assert_true(waits_for_output(d, 1, &m)); /* told again */
+    m.local_gone.after_output = false; /* its client hangs on another daemon, which has had all */
+    assert_false(waits_for_output(d, 1, &m));
+    m.local_gone.after_output = true;
+    dispatch_routed(core_of(d, 0), &f, &end);
+    assert_false(waits_for_output(d, 1, &m));
+    assert_true(waits_for_output(d, 2, &m)); /* by each for itself */
+    m.local_gone.client++;
+    assert_false(waits_for_output(d, 2, &m)); /* gone: nobody reads it */
     dvm_free(d);
 }
 
@@ -371,12 +384,13 @@ static void a_daemon_on_its_way_out_refuses_a_launch_at_once(void **state)
 static void a_daemon_that_ends_its_output_twice_is_noted_once(void **state)
 {
     struct dvm *d = dvm_new();
-    struct msg m = {.type = MSG_IOF_END, .client = CLIENT};
+    struct frame f = {.src = 2};
+    struct msg m = {.type = MSG_IOF_END, .iof_end = {.client = CLIENT}};
 
     submit(d, 1, 6, "100000", "0", plain);
-    m.nspace = (char *)job(d)->nspace;
+    m.iof_end.nspace = (char *)job(d)->nspace;
     for (int i = 0; i < 1000; i++)
-        client_iof_end(core_of(d, 1), 2, &m);
+        dispatch_routed(core_of(d, 1), &f, &m);
     assert_int_equal(hwloc_bitmap_weight(core_of(d, 1)->clients->ended), 1);
     dvm_free(d);
 }

@@ -34,15 +34,18 @@ static void on_lost(struct dvm *d, uint32_t vpid, const struct out_act *act)
 {
     struct cur c = cur_of(act->data.data, act->data.len);
     char *told = d->told[vpid];
+    const struct msg_ranks_lost *lost;
     struct msg m;
 
     assert_int_equal(msg_decode(&c, MSG_RANKS_LOST, &m, NULL), 0);
+    lost = &m.ranks_lost;
     d->messages[vpid]++;
-    d->go_on[vpid] = m.number;
-    snprintf(d->parent[vpid], sizeof d->parent[vpid], "%s.%u", m.text, m.rank);
-    for (size_t i = 0; i < m.nranks; i++)
+    d->go_on[vpid] = lost->others_go_on;
+    snprintf(d->parent[vpid], sizeof d->parent[vpid], "%s.%u", lost->parent_nspace,
+             lost->parent_rank);
+    for (size_t i = 0; i < lost->nranks; i++)
         snprintf(told + strlen(told), sizeof d->told[vpid] - strlen(told), "%u:%d:%d ",
-                 m.ranks[i].rank, m.ranks[i].how, m.ranks[i].value);
+                 lost->ranks[i].rank, lost->ranks[i].how, lost->ranks[i].value);
     msg_free(&m);
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/core/test/scene.h"
-#include "dvm/protocol/wire/test/samples.h"
+#include "dvm/protocol/wire/msg/test/samples.h"
 
 #include <string.h>
 
@@ -269,7 +269,7 @@ static void a_malformed_table_of_members_is_refused(void **state)
 
     cur = cur_of(good.data, good.len);
     assert_int_equal(frame_decode(&cur, &f, NULL), 0);
-    m.op = core_stats(s.core).version + 1;
+    m.snapshot.op = core_stats(s.core).version + 1;
     buf_init(&b, MSG_DATA_MAX);
     frame_encode(&b, &f);
     msg_encode(&b, &m);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/core/test/dvm.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +47,12 @@ static void __attribute__((format(printf, 2, 3))) note(struct world *w, const ch
     va_end(ap);
 }
 
+static void note_ranks(struct world *w, const struct msg_ranks *m)
+{
+    for (size_t i = 0; i < m->nranks; i++)
+        note(w, " %u:%d", m->ranks[i].rank, m->ranks[i].value);
+}
+
 static void note_told(struct world *w, const struct frame *f, struct cur *c)
 {
     struct msg m;
@@ -54,12 +60,14 @@ static void note_told(struct world *w, const struct frame *f, struct cur *c)
     assert_int_equal(msg_decode(c, f->type, &m, NULL), 0);
     note(w, "%s", msg_name(f->type));
     if (f->type == MSG_REPORT)
-        note(w, " %llu", (unsigned long long)m.op);
+        note(w, " %llu", (unsigned long long)m.report.version);
     if (f->type == MSG_LOCAL_JOB)
-        note(w, " %u on %zu, epoch %llu", m.launch.nranks, m.launch.nnodes,
-             (unsigned long long)m.launch.nodes[0].epoch);
-    for (size_t i = 0; i < m.nranks; i++)
-        note(w, " %u:%d", m.ranks[i].rank, m.ranks[i].value);
+        note(w, " %u on %zu, epoch %llu", m.local_job.map.nranks, m.local_job.map.nnodes,
+             (unsigned long long)m.local_job.map.nodes[0].epoch);
+    if (f->type == MSG_LAUNCHED)
+        note_ranks(w, &m.launched);
+    if (f->type == MSG_EXITED)
+        note_ranks(w, &m.exited);
     note(w, "; ");
     msg_free(&m);
 }

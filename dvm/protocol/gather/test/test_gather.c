@@ -135,17 +135,17 @@ static void a_late_contribution_to_a_job_that_has_ended_leaves_nothing(void **st
     uint32_t both[] = {0, 1};
     struct world w;
     char sig[128];
-    struct msg m = {.type = MSG_GATHER_UP, .op = 1, .nvpids = 2, .vpids = both};
+    struct msg_gather m = {.seq = 1, .nvpids = 2, .vpids = both};
     size_t lost;
 
     make(&w);
-    m.data2 = (uint8_t *)sig;
-    m.len2 = signature(sig, sizeof sig, "x.1");
+    m.sig = (uint8_t *)sig;
+    m.siglen = signature(sig, sizeof sig, "x.1");
     gather_forget(&w.gather, "x.1");
     gather_up(&w.gather, 1, &m);
     assert_null(w.gather.ops);
     assert_null(w.gather.seqs);
-    m.len2 = signature(sig, sizeof sig, "x.2");
+    m.siglen = signature(sig, sizeof sig, "x.2");
     gather_up(&w.gather, 1, &m);
     assert_non_null(w.gather.ops);
     gather_forget(&w.gather, "x.2");
@@ -176,17 +176,14 @@ static void only_the_decider_says_again_how_a_collective_has_ended(void **state)
 {
     for (uint32_t decider = 0; decider < 2; decider++) {
         uint32_t vpids[] = {decider, 1 - decider};
-        struct msg down = {.type = MSG_GATHER_DOWN,
-                           .op = 3,
-                           .number = GATHER_LOST,
-                           .data2 = (const uint8_t *)"fx.1",
-                           .len2 = 4};
-        struct msg up = {.type = MSG_GATHER_UP, .op = 1, .nvpids = 2, .vpids = vpids};
+        struct msg_gather down = {
+            .seq = 3, .outcome = GATHER_LOST, .sig = (const uint8_t *)"fx.1", .siglen = 4};
+        struct msg_gather up = {.seq = 1, .nvpids = 2, .vpids = vpids};
         struct world w;
 
         make(&w);
-        up.data2 = down.data2;
-        up.len2 = down.len2;
+        up.sig = down.sig;
+        up.siglen = down.siglen;
         gather_down(&w.gather, &down);
         assert_int_equal(rml_backlog(&w.rml, 1, CLASS_MODEX), 0);
         gather_up(&w.gather, 1, &up);

@@ -150,12 +150,10 @@ void job_clear_needs_grow(struct job *j)
 }
 
 /* Tells the daemon whose client submitted the job. */
-void job_tell(struct jobs *js, const struct job *j, struct msg *m)
+void job_tell(struct jobs *js, const struct job *j, const struct msg *m)
 {
     struct err err = {0};
 
-    m->nspace = j->map.nspace;
-    m->client = j->submit_client;
     if (!members_current(js->members, j->submit_vpid, j->submit_epoch))
         return;
     if (rml_send(js->rml, j->submit_vpid, CLASS_LAUNCH, m, &err) < 0)
@@ -180,15 +178,16 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
 
 void job_tell_state(struct jobs *js, const struct job *j)
 {
-    struct msg m = {.type = MSG_JOB_STATE,
-                    .number = j->state,
-                    .text2 = j->state == JOB_RUNNING && j->note ? j->note : j->reason};
-    uint32_t *vpids FREE_AUTO = NULL;
+    FREE_AUTO uint32_t *vpids = NULL;
+    struct msg m = {
+        .type = MSG_JOB_STATE,
+        .job_state = {.nspace = j->map.nspace,
+                      .client = j->submit_client,
+                      .state = (enum job_state)j->state,
+                      .reason = j->state == JOB_RUNNING && j->note ? j->note : j->reason}};
 
-    if (j->state == JOB_STARTED) {
-        vpids = stdin_vpids(j, &m.nvpids);
-        m.vpids = vpids;
-    }
+    if (j->state == JOB_STARTED)
+        m.job_state.stdin_vpids = vpids = stdin_vpids(j, &m.job_state.nstdin);
     job_tell(js, j, &m);
 }
 

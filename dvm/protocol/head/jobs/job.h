@@ -64,16 +64,16 @@ size_t jobs_count(const struct jobs *js);
 
 /* Messages of daemons. Reports of daemons that are not the job's, or of jobs that are over, change
  * nothing. */
-void job_submit(struct jobs *js, uint32_t from, struct msg *m); /* takes m->spec */
-void job_signal(struct jobs *js, const struct msg *m);
-void job_launched(struct jobs *js, uint32_t from, const struct msg *m);
-void job_registered(struct jobs *js, uint32_t from, const struct msg *m);
-void job_exited(struct jobs *js, uint32_t from, const struct msg *m);
-void job_local_gone(struct jobs *js, uint32_t from, const struct msg *m);
-void job_aborted(struct jobs *js, uint32_t from, const struct msg *m);
-void job_ready_report(struct jobs *js, uint32_t from, const struct msg *m);
-void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg *m);
-void job_debug_stop_continue(struct jobs *js, const struct msg *m);
+void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m); /* takes m->spec */
+void job_signal(struct jobs *js, const struct msg_signal *m);
+void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m);
+void job_registered(struct jobs *js, uint32_t from, const struct msg_job *m);
+void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m);
+void job_local_gone(struct jobs *js, uint32_t from, const struct msg_local_gone *m);
+void job_aborted(struct jobs *js, uint32_t from, const struct msg_abort *m);
+void job_ready_report(struct jobs *js, uint32_t from, const struct msg_staged *m);
+void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m);
+void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);
 /* Verbs of the control API: -1, an HTTP status in err, and a word in *reason. */
 int job_signal_put(struct jobs *js, const char *nspace, int signum, const char **reason,
                    struct err *err) __attribute__((warn_unused_result));

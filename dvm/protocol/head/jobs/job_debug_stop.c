@@ -85,20 +85,20 @@ void job_debug_stop_node_over(struct jobs *js, struct job *j, int node)
         count_stopped(js, j, node, 0);
 }
 
-void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg *m)
+void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m)
 {
     struct job *j = jobs_find(js, m->nspace);
     int node = j && j->sent && j->stops ? job_launch_node(&j->map, from) : -1;
 
-    if (node < 0 || job_state_over(j->state) || j->daemons[node].gone || m->number < 0 ||
-        m->number > j->map.nranks)
+    if (node < 0 || job_state_over(j->state) || j->daemons[node].gone ||
+        m->nstopped > j->map.nranks)
         return;
-    count_stopped(js, j, node, (uint32_t)m->number);
+    count_stopped(js, j, node, m->nstopped);
 }
 
 static void tell_daemons(struct jobs *js, const struct job *j, uint32_t rank)
 {
-    struct msg m = {.type = MSG_CONTINUE, .nspace = j->map.nspace, .rank = rank};
+    struct msg m = {.type = MSG_CONTINUE, .go_on = {j->map.nspace, rank}};
     struct err err = {0};
 
     for (size_t i = 0; i < j->map.nnodes; i++) {
@@ -125,7 +125,7 @@ static bool continue_ranks(struct jobs *js, struct job *j, uint32_t rank)
     return true;
 }
 
-void job_debug_stop_continue(struct jobs *js, const struct msg *m)
+void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m)
 {
     struct job *j = jobs_find(js, m->nspace);
 

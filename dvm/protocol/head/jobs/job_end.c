@@ -16,7 +16,7 @@
 
 static void tell_ended(struct jobs *js, const struct job *j, uint32_t vpid)
 {
-    struct msg ended = {.type = MSG_JOB_ENDED, .nspace = j->map.nspace, .number = j->exit_code};
+    struct msg ended = {.type = MSG_JOB_ENDED, .job_ended = {j->map.nspace, j->exit_code}};
     struct err err = {0};
 
     if (rml_send(js->rml, vpid, CLASS_LAUNCH, &ended, &err) < 0)
@@ -69,9 +69,11 @@ static bool notify_submitter(struct jobs *js, struct job *j)
     uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
     char *text FREE_AUTO = final_text(j);
     struct msg done = {.type = MSG_DONE,
-                       .number = j->exit_code ? j->exit_code : j->kin_code,
-                       .text = text,
-                       .vpids = vpids};
+                       .done = {.nspace = j->map.nspace,
+                                .client = j->submit_client,
+                                .exit_code = j->exit_code ? j->exit_code : j->kin_code,
+                                .text = text,
+                                .output_vpids = vpids}};
     bool is_home = j->submit_vpid == j->map.home_vpid && j->submit_client == j->map.home_client;
 
     tell_all_ended(js, j);
@@ -79,7 +81,7 @@ static bool notify_submitter(struct jobs *js, struct job *j)
         return false;
     for (size_t i = 0; is_home && j->sent && i < j->map.nnodes; i++) {
         if (j->daemons[i].sent && job_node_current(js, &j->map.nodes[i]))
-            vpids[done.nvpids++] = j->map.nodes[i].vpid;
+            vpids[done.done.noutput++] = j->map.nodes[i].vpid;
     }
     job_tell(js, j, &done);
     js->stats.ended++;

@@ -20,8 +20,7 @@ static void end_children(struct jobs *js, const struct job *parent);
 
 static void kill_ranks(struct jobs *js, struct job *j, int signum, int64_t grace_ms)
 {
-    struct msg m = {
-        .type = MSG_KILL, .nspace = j->map.nspace, .number = signum, .number2 = grace_ms};
+    struct msg m = {.type = MSG_KILL, .kill = {j->map.nspace, signum, grace_ms}};
     struct err err = {0};
 
     for (size_t i = 0; i < j->map.nnodes; i++) {
@@ -97,10 +96,10 @@ static bool ends_jobs(int signum)
 }
 
 /* The submitter's word: a signal for the ranks, or that it is gone (0). */
-void job_signal(struct jobs *js, const struct msg *m)
+void job_signal(struct jobs *js, const struct msg_signal *m)
 {
     struct job *j = jobs_find(js, m->nspace);
-    int signum = (int)m->number;
+    int signum = m->signum;
 
     if (!j)
         return;
@@ -125,7 +124,7 @@ int job_signal_put(struct jobs *js, const char *nspace, int signum, const char *
                    struct err *err)
 {
     const struct job *j = jobs_find(js, nspace);
-    struct msg m = {.nspace = (char *)nspace, .number = signum};
+    struct msg_signal m = {(char *)nspace, signum};
 
     if (!j || (job_state_over(j->state) && !j->nchildren)) {
         *reason = "NotFound";

@@ -74,12 +74,12 @@ static void send_news(struct jobs *js, const struct job *j, uint32_t vpid, const
 void job_news_send(struct jobs *js, struct job *j)
 {
     struct msg m = {.type = MSG_RANKS_LOST,
-                    .nspace = j->map.nspace,
-                    .number = goes_on(j),
-                    .text = j->map.spec.parent_nspace,
-                    .rank = j->map.spec.parent_rank,
-                    .nranks = j->nnews,
-                    .ranks = j->news};
+                    .ranks_lost = {.nspace = j->map.nspace,
+                                   .others_go_on = goes_on(j),
+                                   .parent_nspace = j->map.spec.parent_nspace,
+                                   .parent_rank = j->map.spec.parent_rank,
+                                   .nranks = j->nnews,
+                                   .ranks = j->news}};
 
     for (size_t i = 0; j->nnews && i < j->map.nnodes; i++) {
         const struct job_node *n = &j->map.nodes[i];

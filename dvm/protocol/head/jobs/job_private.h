@@ -107,7 +107,7 @@ struct jobs {
 void job_free(struct job *j);
 void job_forget_map(struct job *j);
 /* Tells the daemon whose client submitted the job. */
-void job_tell(struct jobs *js, const struct job *j, struct msg *m);
+void job_tell(struct jobs *js, const struct job *j, const struct msg *m);
 void job_tell_state(struct jobs *js, const struct job *j);
 void job_set_reason(struct job *j, const char *text);
 void job_step(struct jobs *js, struct job *j, enum job_event ev); /* the one setter of the state */

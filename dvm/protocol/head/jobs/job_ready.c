@@ -16,7 +16,11 @@
 void job_ready_begin(struct jobs *js, struct job *j)
 {
     struct msg_target *targets FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *targets);
-    struct msg m = {.type = MSG_STAGE, .targets = targets, .ntargets = j->map.nnodes};
+    struct msg m = {.type = MSG_STAGE,
+                    .stage = {.nspace = j->map.nspace,
+                              .client = j->submit_client,
+                              .ntargets = j->map.nnodes,
+                              .targets = targets}};
 
     if (j->failure)
         return;
@@ -46,7 +50,7 @@ static bool all_nodes_ready(const struct job *j)
 /* Daemons that are lost are not waited for: the others go on if the job is recoverable. */
 void job_ready_check(struct jobs *js, struct job *j)
 {
-    struct msg m = {.type = MSG_START, .nspace = j->map.nspace};
+    struct msg m = {.type = MSG_START, .start = {j->map.nspace}};
     struct err err = {0};
 
     if (j->state != JOB_STAGING || j->failure || j->started || !all_nodes_ready(j))
@@ -63,17 +67,17 @@ void job_ready_check(struct jobs *js, struct job *j)
     }
 }
 
-void job_ready_report(struct jobs *js, uint32_t from, const struct msg *m)
+void job_ready_report(struct jobs *js, uint32_t from, const struct msg_staged *m)
 {
     struct job *j = jobs_find(js, m->nspace);
     int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;
 
     if (node < 0 || j->daemons[node].gone || !job_launch_waits(&j->map))
         return;
-    if (m->number) {
+    if (m->errnum) {
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: its files cannot be put on %s (vpid %u): %s: %s",
-                 j->map.nodes[node].host, from, m->text, strerror((int)m->number));
+                 j->map.nodes[node].host, from, m->why, strerror(m->errnum));
         return;
     }
     j->daemons[node].ready = true;

@@ -30,9 +30,9 @@ static void check_over(struct jobs *js, struct job *j)
     job_step(js, j, j->failure ? j->failure : JOB_EV_ENDED);
 }
 
-static struct job *find_sent(struct jobs *js, const struct msg *m)
+static struct job *find_sent(struct jobs *js, const char *nspace)
 {
-    struct job *j = jobs_find(js, m->nspace);
+    struct job *j = jobs_find(js, nspace);
 
     return j && j->sent && !job_state_over(j->state) ? j : NULL;
 }
@@ -67,9 +67,9 @@ static bool start_is_news(const struct job *j, int64_t rank, bool failed)
            (!failed && j->ranks[rank].state == PROC_TERMINATED && !j->ranks[rank].pid);
 }
 
-void job_launched(struct jobs *js, uint32_t from, const struct msg *m)
+void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m)
 {
-    struct job *j = find_sent(js, m);
+    struct job *j = find_sent(js, m->nspace);
 
     for (size_t i = 0; j && i < m->nranks; i++) {
         int64_t rank = own_rank(j, from, m->ranks[i].rank);
@@ -95,9 +95,9 @@ void job_launched(struct jobs *js, uint32_t from, const struct msg *m)
         job_step(js, j, JOB_EV_ALL_RUN);
 }
 
-void job_registered(struct jobs *js, uint32_t from, const struct msg *m)
+void job_registered(struct jobs *js, uint32_t from, const struct msg_job *m)
 {
-    struct job *j = find_sent(js, m);
+    struct job *j = find_sent(js, m->nspace);
     int node = j ? job_launch_node(&j->map, from) : -1;
 
     if (node < 0 || j->daemons[node].registered)
@@ -127,9 +127,9 @@ static void rank_failed(struct jobs *js, struct job *j, uint32_t from, uint32_t 
         job_news_outlived(j, 1, code, lost, text);
 }
 
-void job_exited(struct jobs *js, uint32_t from, const struct msg *m)
+void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m)
 {
-    struct job *j = find_sent(js, m);
+    struct job *j = find_sent(js, m->nspace);
 
     for (size_t i = 0; j && i < m->nranks; i++) {
         int64_t rank = own_rank(j, from, m->ranks[i].rank);
@@ -161,28 +161,28 @@ static void end_node(struct jobs *js, struct job *j, int node)
     job_ready_check(js, j);
 }
 
-void job_local_gone(struct jobs *js, uint32_t from, const struct msg *m)
+void job_local_gone(struct jobs *js, uint32_t from, const struct msg_local_gone *m)
 {
-    struct job *j = find_sent(js, m);
+    struct job *j = find_sent(js, m->nspace);
     int node = j ? job_launch_node(&j->map, from) : -1;
 
     if (node >= 0)
         end_node(js, j, node);
 }
 
-void job_aborted(struct jobs *js, uint32_t from, const struct msg *m)
+void job_aborted(struct jobs *js, uint32_t from, const struct msg_abort *m)
 {
-    struct job *j = find_sent(js, m);
+    struct job *j = find_sent(js, m->nspace);
 
-    int code = m->number > 0 && m->number < 256 ? (int)m->number : 1;
+    int code = m->code > 0 && m->code < 256 ? m->code : 1;
 
     if (!j || own_rank(j, from, m->rank) < 0)
         return;
     job_news_add(js, j, m->rank, code, RANK_ABORTED);
     job_fail(js, j, JOB_EV_ABORT, code,
-             "rank %u on %s (vpid %u, pid %d) aborted the job with code %lld%s%s", m->rank,
-             host_of(j, m->rank), from, j->ranks[m->rank].pid, (long long)m->number,
-             *m->text ? ": " : "", m->text);
+             "rank %u on %s (vpid %u, pid %d) aborted the job with code %d%s%s", m->rank,
+             host_of(j, m->rank), from, j->ranks[m->rank].pid, m->code, *m->text ? ": " : "",
+             m->text);
 }
 
 void job_lose_node(struct jobs *js, struct job *j, int node, const char *why)

@@ -22,14 +22,15 @@
 static void refuse_job(struct jobs *js, uint32_t from, uint32_t client, const char *why)
 {
     struct msg m = {
-        .type = MSG_DONE, .client = client, .number = EXIT_CODE_NOT_LAUNCHED, .text = (char *)why};
+        .type = MSG_DONE,
+        .done = {.client = client, .exit_code = EXIT_CODE_NOT_LAUNCHED, .text = (char *)why}};
     struct err err = {0};
 
     if (rml_send(js->rml, from, CLASS_LAUNCH, &m, &err) < 0)
         out_log(js->out, LOG_LEVEL_WARN, "%s", err.msg);
 }
 
-void job_submit(struct jobs *js, uint32_t from, struct msg *m)
+void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m)
 {
     const struct member *home = members_get(js->members, from);
     struct msg accepted = {.type = MSG_ACCEPTED};
@@ -61,6 +62,7 @@ void job_submit(struct jobs *js, uint32_t from, struct msg *m)
     DL_APPEND(js->list, j);
     HASH_ADD_KEYPTR(hh, js->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
     js->n++;
+    accepted.accepted = (struct msg_client_job){j->map.nspace, m->client};
     job_tell(js, j, &accepted);
     parent = job_family_join(js, j);
     if (parent && parent->failure)

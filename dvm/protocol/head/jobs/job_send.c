@@ -34,13 +34,16 @@ static void cpus_free(char **list, size_t n)
 /* Before any rank is started, so that the table comes before their output. */
 static void show_map(struct jobs *js, struct job *j)
 {
-    struct msg m = {.type = MSG_JOB_MAP, .data = (const uint8_t *)j->table};
+    struct msg m = {.type = MSG_JOB_MAP,
+                    .job_map = {.nspace = j->map.nspace,
+                                .client = j->submit_client,
+                                .table = (const uint8_t *)j->table}};
 
     if (j->note)
         out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, j->note);
     if (!j->table)
         return;
-    m.len = strlen(j->table);
+    m.job_map.len = strlen(j->table);
     job_tell(js, j, &m);
     free(j->table);
     j->table = NULL;
@@ -58,7 +61,8 @@ static void fail_unsent(struct jobs *js, struct job *j, const char *why)
 
 void job_send_launch(struct jobs *js, struct job *j)
 {
-    struct msg m = {.type = MSG_LAUNCH, .launch = j->map};
+    struct msg m = {.type = MSG_LAUNCH, .launch = {j->map}};
+    struct job_launch *map = &m.launch.map;
     struct err err = {0};
 
     j->sent = true;
@@ -67,12 +71,12 @@ void job_send_launch(struct jobs *js, struct job *j)
     if (j->map.spec.timeout_ms)
         j->deadline_ms = js->out->now_ms + j->map.spec.timeout_ms;
     js->stats.started++;
-    m.launch.version = js->members->version;
+    map->version = js->members->version;
     show_map(js, j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        m.launch.cpus = cpus_of(js, j, (uint32_t)i, &m.launch.ncpus);
+        map->cpus = cpus_of(js, j, (uint32_t)i, &map->ncpus);
         j->daemons[i].sent = rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) == 0;
-        cpus_free(m.launch.cpus, m.launch.ncpus);
+        cpus_free(map->cpus, map->ncpus);
         if (!j->daemons[i].sent) {
             fail_unsent(js, j, err.msg);
             return;

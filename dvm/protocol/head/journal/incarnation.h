@@ -3,7 +3,7 @@
 #ifndef DVM_HEAD_JOURNAL_INCARNATION_H
 #define DVM_HEAD_JOURNAL_INCARNATION_H
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 struct incarnation;
 

@@ -76,9 +76,9 @@ bool op_queue_join_loss(struct op_queue *q, const struct msg_target *t)
 
     DL_FOREACH(q->waiting, p)
     {
-        struct msg *m = &p->op.msg;
+        struct msg_remove *m = &p->op.msg.remove;
 
-        if (m->type != MSG_REMOVE || m->number != REMOVE_LOST)
+        if (p->op.msg.type != MSG_REMOVE || m->why != REMOVE_LOST)
             continue;
         for (size_t i = 0; i < m->ntargets; i++) {
             if (m->targets[i].vpid == t->vpid)
@@ -121,12 +121,12 @@ bool op_queue_take(struct op_queue *q, struct op *op)
 
 uint64_t op_queue_start(struct op_queue *q, struct op *op)
 {
-    op->msg.op = ++q->last;
+    msg_set_op(&op->msg, ++q->last);
     if (!op->urgent) {
         q->busy = true;
-        q->normal = op->msg.op;
+        q->normal = q->last;
     }
-    return op->msg.op;
+    return q->last;
 }
 
 bool op_queue_complete(struct op_queue *q, uint64_t version)

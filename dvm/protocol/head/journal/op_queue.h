@@ -3,7 +3,7 @@
 #ifndef DVM_HEAD_JOURNAL_OP_QUEUE_H
 #define DVM_HEAD_JOURNAL_OP_QUEUE_H
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 #define OP_NOT_STARTED UINT64_MAX /* for who keeps the number of an operation that waits */
 

@@ -13,7 +13,7 @@
  * long keeps nothing here. */
 #include "dvm/protocol/head/members/join_backoff.h"
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>

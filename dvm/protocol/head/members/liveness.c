@@ -57,13 +57,14 @@ void liveness_destroy(struct liveness *v)
 void liveness_lost(struct liveness *v, uint32_t vpid, struct epoch epoch, const char *why)
 {
     struct msg_target t = {vpid, epoch};
-    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_LOST, .ntargets = 1, .targets = &t};
+    struct msg m = {
+        .type = MSG_REMOVE,
+        .remove = {.why = REMOVE_LOST, .ntargets = 1, .targets = &t, .text = (char *)why}};
 
     if (vpid == VPID_HEAD || (!members_current(v->members, vpid, epoch) && !MUTANT(LOSS_AGAIN)))
         return;
     if (op_queue_join_loss(v->ops, &t))
         return;
-    m.text = (char *)why;
     out_log(v->out, LOG_LEVEL_WARN, "vpid %u (epoch %llu) is lost: %s", vpid,
             (unsigned long long)epoch.ctr, why);
     op_queue_add(v->ops, &m, true, NULL);
@@ -92,14 +93,14 @@ static void wait_for_reports(struct liveness *v, uint64_t op)
 void liveness_applied(struct liveness *v, const struct msg *op)
 {
     if (op->type == MSG_ADD) {
-        for (size_t i = 0; i < op->nmembers; i++)
-            liveness_reported(v, op->members[i].vpid, op->op);
+        for (size_t i = 0; i < op->add.nmembers; i++)
+            liveness_reported(v, op->add.members[i].vpid, op->add.op);
     }
     if (op->type != MSG_REMOVE)
         return;
-    v->last_op = op->op;
+    v->last_op = op->remove.op;
     if (v->due_ms == 0 && !MUTANT(ONE_BY_ONE))
-        wait_for_reports(v, op->op);
+        wait_for_reports(v, op->remove.op);
 }
 
 static void wait_for_next(struct liveness *v)

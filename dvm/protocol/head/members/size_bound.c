@@ -9,7 +9,7 @@
  * message, and the same sequence with another content, are refused. */
 #include "dvm/protocol/head/members/size_bound.h"
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 #include <stdlib.h>
 

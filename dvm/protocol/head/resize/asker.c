@@ -26,13 +26,13 @@ bool asker_present(const struct campaigns *cs, const struct asker *a)
 
 static void send_end(struct campaigns *cs, const struct campaign *c, enum alloc_status status)
 {
-    struct msg m = {.type = MSG_ALLOC_ENDED,
-                    .nspace = c->asker.nspace,
-                    .rank = c->asker.rank + (MUTANT(TELL_ANOTHER) ? 1 : 0),
-                    .number = status,
-                    .text = c->id,
-                    .text2 = c->cause ? c->cause : "",
-                    .text3 = c->asker.req_id};
+    struct msg m = {.type = MSG_RESIZE_ENDED,
+                    .resize_ended = {.nspace = c->asker.nspace,
+                                     .rank = c->asker.rank + (MUTANT(TELL_ANOTHER) ? 1 : 0),
+                                     .status = status,
+                                     .campaign = c->id,
+                                     .req_id = c->asker.req_id,
+                                     .cause = c->cause ? c->cause : ""}};
     struct err err = {0};
 
     if (rml_send(cs->rml, c->asker.daemon.vpid, CLASS_CONTROL, &m, &err) < 0)

@@ -59,7 +59,8 @@ static bool joins_alone(const struct campaigns *cs, uint32_t vpid)
 void grow_steps(struct grow *g)
 {
     struct campaigns *cs = g->cs;
-    struct msg add = {.type = MSG_ADD};
+    struct msg op = {.type = MSG_ADD};
+    struct msg_add *add = &op.add;
 
     if (g->op || op_queue_busy(cs->ops) || incarnation_ending(cs->inc) || fence_defers(cs->fence))
         return;
@@ -67,30 +68,30 @@ void grow_steps(struct grow *g)
         const struct member *m = members_get(cs->members, v);
 
         if (m && joins_alone(cs, v))
-            add.nmembers++;
+            add->nmembers++;
     }
-    if (add.nmembers == 0)
+    if (add->nmembers == 0)
         return;
-    add.members = xcalloc(add.nmembers, sizeof *add.members);
-    add.nmembers = 0;
+    add->members = xcalloc(add->nmembers, sizeof *add->members);
+    add->nmembers = 0;
     for (uint32_t v = 1; v < cs->members->n; v++) {
         const struct member *m = members_get(cs->members, v);
 
         if (m && joins_alone(cs, v))
-            add.members[add.nmembers++] = members_facts(cs->members, v);
+            add->members[add->nmembers++] = members_facts(cs->members, v);
     }
-    fence_raise(cs->fence, GROW_FENCE_NAME, (uint32_t)add.nmembers);
+    fence_raise(cs->fence, GROW_FENCE_NAME, (uint32_t)add->nmembers);
     g->batches++;
     g->op = OP_NOT_STARTED;
-    op_queue_add(cs->ops, &add, false, NULL);
-    for (size_t i = 0; i < add.nmembers; i++)
-        msg_member_free(&add.members[i]);
-    free(add.members);
+    op_queue_add(cs->ops, &op, false, NULL);
+    for (size_t i = 0; i < add->nmembers; i++)
+        msg_member_free(&add->members[i]);
+    free(add->members);
 }
 
 /* A joiner may have gone, or come again in another life, or a grow campaign may have claimed it,
  * while its batch waited. */
-bool grow_op_due(struct grow *g, struct msg *m)
+bool grow_op_due(struct grow *g, struct msg_add *m)
 {
     struct campaigns *cs = g->cs;
     size_t kept = 0;

@@ -3,7 +3,7 @@
 #ifndef DVM_HEAD_RESIZE_GROW_H
 #define DVM_HEAD_RESIZE_GROW_H
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 struct campaigns;
 struct grow;
@@ -13,7 +13,7 @@ void grow_destroy(struct grow *g);
 void grow_steps(struct grow *g);
 /* Joiners that have gone or were claimed while the batch waited are left out of its operation;
  * false: none is left, and the batch is over. */
-bool grow_op_due(struct grow *g, struct msg *m);
+bool grow_op_due(struct grow *g, struct msg_add *m);
 void grow_op_started(struct grow *g, uint64_t op);
 /* Everybody has processed all operations up to `version`. */
 void grow_completed(struct grow *g, uint64_t version);

@@ -136,9 +136,9 @@ static void turn_targets_away(struct campaigns *cs, const struct campaign *c)
  * each has its place in the tree, and hears it. */
 static size_t roll_back(struct campaigns *cs, struct campaign *c)
 {
-    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
+    struct msg m = {.type = MSG_REMOVE, .remove = {.why = REMOVE_SHRINK, .text = c->id}};
 
-    m.targets = xcalloc(c->ntargets + 1, sizeof *m.targets);
+    m.remove.targets = xcalloc(c->ntargets + 1, sizeof(*m.remove.targets));
     c->nout = 0;
     for (size_t i = 0; i < c->ntargets; i++) {
         struct target *t = &c->targets[i];
@@ -149,15 +149,15 @@ static size_t roll_back(struct campaigns *cs, struct campaign *c)
             continue;
         roster_end_ordered(cs->roster, t->id.vpid);
         roster_step(cs->roster, roster_find(cs->roster, t->id.vpid, t->id.epoch), MEMBER_EV_REMOVE);
-        m.targets[m.ntargets++] = t->id;
+        m.remove.targets[m.remove.ntargets++] = t->id;
     }
     c->op = 0;
-    if (MUTANT(TAKE_SOME_BACK) && m.ntargets > 1)
-        m.ntargets--;
-    if (m.ntargets)
+    if (MUTANT(TAKE_SOME_BACK) && m.remove.ntargets > 1)
+        m.remove.ntargets--;
+    if (m.remove.ntargets)
         op_queue_add(cs->ops, &m, false, c);
-    free(m.targets);
-    return m.ntargets;
+    free(m.remove.targets);
+    return m.remove.ntargets;
 }
 
 static void fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why,
@@ -247,24 +247,26 @@ static struct gathered look_at_all(const struct campaigns *cs, struct campaign *
 
 static void start_wiring(struct campaigns *cs, struct campaign *c, size_t n)
 {
-    struct msg add = {.type = MSG_ADD, .members = xcalloc(n, sizeof *add.members)};
+    struct msg m = {.type = MSG_ADD};
+    struct msg_add *add = &m.add;
     char name[FENCE_NAME_MAX];
 
+    add->members = xcalloc(n, sizeof(*add->members));
     for (size_t i = 0; i < c->ntargets; i++) {
-        const struct member *m = members_get(cs->members, c->targets[i].id.vpid);
+        const struct member *x = members_get(cs->members, c->targets[i].id.vpid);
 
-        c->targets[i].added = m && m->state == MEMBER_REPORTED;
+        c->targets[i].added = x && x->state == MEMBER_REPORTED;
         if (c->targets[i].added)
-            add.members[add.nmembers++] = members_facts(cs->members, c->targets[i].id.vpid);
+            add->members[add->nmembers++] = members_facts(cs->members, c->targets[i].id.vpid);
     }
     campaign_enter(cs, c, CAMPAIGN_EV_COME);
     c->fence_wall = (int64_t)cs->out->wall_ms;
     fence_raise(cs->fence, campaign_fence_name(c, name), (uint32_t)n);
     campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
-    op_queue_add(cs->ops, &add, false, c);
-    for (size_t i = 0; i < add.nmembers; i++)
-        msg_member_free(&add.members[i]);
-    free(add.members);
+    op_queue_add(cs->ops, &m, false, c);
+    for (size_t i = 0; i < add->nmembers; i++)
+        msg_member_free(&add->members[i]);
+    free(add->members);
 }
 
 static void try_wiring(struct campaigns *cs, struct campaign *c, const struct gathered *g)

@@ -57,7 +57,7 @@ void releases_destroy(struct releases *rs)
     free(rs);
 }
 
-void release_ask(struct releases *rs, uint32_t from, const struct msg *m)
+void release_ask(struct releases *rs, uint32_t from, const struct msg_release *m)
 {
     const struct member *x = members_get(rs->cs->members, from);
     struct release *r;
@@ -71,8 +71,8 @@ void release_ask(struct releases *rs, uint32_t from, const struct msg *m)
     }
     r = xcalloc(1, sizeof *r);
     r->id = (struct msg_target){from, members_epoch(rs->cs->members, x)};
-    r->seconds = m->number;
-    r->mode = m->number2 == API_DRAIN_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT;
+    r->seconds = m->deadline_s;
+    r->mode = m->kill ? API_DRAIN_KILL : API_DRAIN_WAIT;
     DL_APPEND(rs->list, r);
     if (!rs->at_ms)
         rs->at_ms = rs->cs->out->now_ms + RELEASE_WINDOW_MS;

@@ -120,15 +120,15 @@ static bool is_batch(const struct op *op)
 
 bool resize_op_due(struct resize *rs, struct op *op)
 {
-    return !is_batch(op) || grow_op_due(rs->cs.grow, &op->msg);
+    return !is_batch(op) || grow_op_due(rs->cs.grow, &op->msg.add);
 }
 
 void resize_op_started(struct resize *rs, const struct op *op)
 {
     if (is_batch(op))
-        grow_op_started(rs->cs.grow, op->msg.op);
+        grow_op_started(rs->cs.grow, msg_op(&op->msg));
     if (op->owner)
-        campaign_op_started(&rs->cs, op->owner, op->msg.op);
+        campaign_op_started(&rs->cs, op->owner, msg_op(&op->msg));
 }
 
 void resize_completed(struct resize *rs, uint64_t version)
@@ -158,12 +158,12 @@ void resize_bound_changed(struct resize *rs)
     grow_atomic_give_way(&rs->cs, size_bound_now(rs->cs.bound), "the size in force");
 }
 
-void resize_release_ask(struct resize *rs, uint32_t from, const struct msg *m)
+void resize_release_ask(struct resize *rs, uint32_t from, const struct msg_release *m)
 {
     release_ask(rs->releases, from, m);
 }
 
-void resize_request(struct resize *rs, uint32_t from, const struct msg *m)
+void resize_request(struct resize *rs, uint32_t from, const struct msg_resize_ask *m)
 {
     resize_request_take(&rs->cs, from, m);
 }

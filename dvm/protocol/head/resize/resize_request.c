@@ -25,7 +25,7 @@
 
 struct request { /* one that is being looked at; borrows */
     uint32_t from;
-    const struct msg *m;
+    const struct msg_resize_ask *m;
     enum alloc_kind kind;
     size_t n;
     uint32_t *vpids; /* owned */
@@ -34,12 +34,12 @@ struct request { /* one that is being looked at; borrows */
 static void answer_request(struct campaigns *cs, const struct request *r, enum alloc_status status,
                            const struct campaign *c, const char *why)
 {
-    struct msg m = {.type = MSG_ALLOC_ANSWER,
-                    .op = r->m->op,
-                    .number = status,
-                    .number2 = c ? (int64_t)c->phase : 0,
-                    .text = c ? c->id : "",
-                    .text2 = (char *)why};
+    struct msg m = {.type = MSG_RESIZE_ANSWER,
+                    .resize_answer = {.op = r->m->op,
+                                      .status = status,
+                                      .phase = c ? c->phase : 0,
+                                      .campaign = c ? c->id : "",
+                                      .why = (char *)why}};
     struct err err = {0};
 
     out_log(cs->out, LOG_LEVEL_INFO, "request of job %s rank %u at vpid %u: %s%s", r->m->nspace,
@@ -79,37 +79,37 @@ static void answer_record(struct campaigns *cs, const struct request *r, const s
                    failed && c->cause ? c->cause : "");
 }
 
-static bool asked_by(const struct campaign *c, const struct msg *m)
+static bool asked_by(const struct campaign *c, const struct msg_resize_ask *m)
 {
     return c->asker.nspace && strcmp(c->asker.nspace, m->nspace) == 0 && c->asker.rank == m->rank;
 }
 
 /* The allocation that a request names is one that its job has asked for. */
-static bool asked_in_job(const struct campaigns *cs, const struct msg *m)
+static bool asked_in_job(const struct campaigns *cs, const struct msg_resize_ask *m)
 {
-    const struct campaign *c = campaign_by_id(cs, m->text2);
+    const struct campaign *c = campaign_by_id(cs, m->campaign);
 
     return c && c->asker.nspace && strcmp(c->asker.nspace, m->nspace) == 0;
 }
 
-static struct campaign *by_own_id(const struct campaigns *cs, const struct msg *m)
+static struct campaign *by_own_id(const struct campaigns *cs, const struct msg_resize_ask *m)
 {
     struct campaign *c;
 
     DL_FOREACH(cs->list, c)
     {
-        if (*m->text && asked_by(c, m) && strcmp(c->asker.req_id, m->text) == 0)
+        if (*m->req_id && asked_by(c, m) && strcmp(c->asker.req_id, m->req_id) == 0)
             return c;
     }
     return NULL;
 }
 
-static bool same_ask(const struct campaign *c, const struct msg *m)
+static bool same_ask(const struct campaign *c, const struct msg_resize_ask *m)
 {
     const struct asker *a = &c->asker;
 
-    return a->kind == (enum alloc_kind)m->number && a->deadline_s == m->number2 &&
-           a->count == m->client && strcmp(a->of, m->text2) == 0 && a->nvpids == m->nvpids &&
+    return a->kind == m->kind && a->deadline_s == m->deadline_s && a->count == m->count &&
+           strcmp(a->of, m->campaign) == 0 && a->nvpids == m->nvpids &&
            (m->nvpids == 0 || memcmp(a->vpids, m->vpids, m->nvpids * sizeof *m->vpids) == 0);
 }
 
@@ -120,11 +120,11 @@ static struct asker asker_of(const struct campaigns *cs, const struct request *r
                       .nspace = xstrdup(r->m->nspace),
                       .rank = r->m->rank,
                       .is_rank = jobs_find(cs->jobs, r->m->nspace) != NULL,
-                      .req_id = xstrdup(r->m->text),
-                      .of = xstrdup(r->m->text2),
+                      .req_id = xstrdup(r->m->req_id),
+                      .of = xstrdup(r->m->campaign),
                       .kind = r->kind,
-                      .deadline_s = r->m->number2,
-                      .count = r->m->client,
+                      .deadline_s = r->m->deadline_s,
+                      .count = r->m->count,
                       .nvpids = r->m->nvpids};
 
     a.vpids = xcalloc(a.nvpids + 1, sizeof *a.vpids);
@@ -176,13 +176,13 @@ static void choose_these(struct request *r, const uint32_t *vpids, size_t n)
 
 static void choose_daemons(const struct campaigns *cs, struct request *r)
 {
-    const struct msg *m = r->m;
-    const struct campaign *of = *m->text2 ? campaign_by_id(cs, m->text2) : NULL;
+    const struct msg_resize_ask *m = r->m;
+    const struct campaign *of = *m->campaign ? campaign_by_id(cs, m->campaign) : NULL;
 
-    if (m->client && r->kind == ALLOC_EXTEND && m->client <= VPID_MAX - size_bound_now(cs->bound))
-        choose_next_free(cs, r, m->client);
-    else if (m->client && r->kind != ALLOC_EXTEND)
-        choose_highest(cs, r, m->client);
+    if (m->count && r->kind == ALLOC_EXTEND && m->count <= VPID_MAX - size_bound_now(cs->bound))
+        choose_next_free(cs, r, m->count);
+    else if (m->count && r->kind != ALLOC_EXTEND)
+        choose_highest(cs, r, m->count);
     else if (m->nvpids)
         choose_these(r, m->vpids, m->nvpids);
     else if (of && r->kind != ALLOC_EXTEND) /* what an extension has brought */
@@ -246,14 +246,14 @@ static const char *check_request(const struct campaigns *cs, const struct reques
     *status = ALLOC_BAD;
     if (!*r->m->nspace || strlen(r->m->nspace) > API_NAME_MAX)
         return "who asks has no name";
-    if (strlen(r->m->text) > API_ID_MAX)
+    if (strlen(r->m->req_id) > API_ID_MAX)
         return "the asker's own id is too long";
     if (!x || !members_live(cs->members, r->from))
         return "the asker's daemon is no member";
-    if (r->kind != ALLOC_CANCEL && !r->m->client && !r->n && !*r->m->text2)
+    if (r->kind != ALLOC_CANCEL && !r->m->count && !r->n && !*r->m->campaign)
         return "it says neither how many daemons nor which";
     *status = ALLOC_NOT_FOUND;
-    if (r->kind != ALLOC_CANCEL && *r->m->text2 && !asked_in_job(cs, r->m))
+    if (r->kind != ALLOC_CANCEL && *r->m->campaign && !asked_in_job(cs, r->m))
         return "its job has no such allocation";
     for (size_t i = 0; is_release(r) && i < r->n; i++) {
         if (!is_known(cs, r->vpids[i]))
@@ -274,7 +274,7 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
         .sequence = cs->sequence,
         .kind = r->kind == ALLOC_EXTEND ? API_KIND_GROW : API_KIND_SHRINK,
         .drain_mode = r->kind == ALLOC_RELEASE_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT,
-        .deadline_s = r->m->number2,
+        .deadline_s = r->m->deadline_s,
         .ntargets = r->n,
         .targets = r->vpids};
     struct asker asker = asker_of(cs, r);
@@ -298,7 +298,7 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
 
 static void cancel_request(struct campaigns *cs, const struct request *r)
 {
-    struct campaign *c = *r->m->text2 ? campaign_by_id(cs, r->m->text2) : by_own_id(cs, r->m);
+    struct campaign *c = *r->m->campaign ? campaign_by_id(cs, r->m->campaign) : by_own_id(cs, r->m);
     struct api_campaign record;
     const char *reason = "";
     struct err err = {0};
@@ -326,9 +326,9 @@ static void ask_again(struct campaigns *cs, const struct request *r, struct camp
     answer_record(cs, r, c);
 }
 
-void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg *m)
+void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_resize_ask *m)
 {
-    struct request r = {.from = from, .m = m, .kind = (enum alloc_kind)m->number};
+    struct request r = {.from = from, .m = m, .kind = m->kind};
     struct campaign *before = r.kind == ALLOC_CANCEL ? NULL : by_own_id(cs, m);
     enum alloc_status status;
     const char *why;

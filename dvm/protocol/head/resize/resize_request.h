@@ -3,11 +3,11 @@
 #ifndef DVM_HEAD_RESIZE_RESIZE_REQUEST_H
 #define DVM_HEAD_RESIZE_RESIZE_REQUEST_H
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 struct campaigns;
 
 /* A daemon passes a request on; it is answered once. */
-void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg *m);
+void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_resize_ask *m);
 
 #endif

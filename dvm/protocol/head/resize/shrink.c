@@ -90,7 +90,8 @@ static void queue_removal(struct campaigns *cs, struct campaign *c, const struct
         op_queue_add(cs->ops, m, false, c);
         return;
     }
-    for (one.ntargets = 1; one.targets < m->targets + m->ntargets; one.targets++)
+    one.remove.ntargets = 1;
+    for (; one.remove.targets < m->remove.targets + m->remove.ntargets; one.remove.targets++)
         op_queue_add(cs->ops, &one, false, c);
 }
 
@@ -125,10 +126,10 @@ static void note_epoch(const struct campaigns *cs, const struct campaign *c, str
 static void start_removing(struct campaigns *cs, struct campaign *c)
 {
     char name[FENCE_NAME_MAX];
-    struct msg m = {.type = MSG_REMOVE, .number = REMOVE_SHRINK, .text = c->id};
+    struct msg m = {.type = MSG_REMOVE, .remove = {.why = REMOVE_SHRINK, .text = c->id}};
     uint32_t count = 0;
 
-    m.targets = xcalloc(c->ntargets + 1, sizeof *m.targets);
+    m.remove.targets = xcalloc(c->ntargets + 1, sizeof(*m.remove.targets));
     for (size_t i = 0; i < c->ntargets; i++) {
         struct target *t = &c->targets[i];
         struct member *x = roster_find(cs->roster, t->id.vpid, t->id.epoch);
@@ -137,7 +138,7 @@ static void start_removing(struct campaigns *cs, struct campaign *c)
         note_epoch(cs, c, t);
         if (x && members_current(cs->members, t->id.vpid, t->id.epoch)) {
             roster_step(cs->roster, x, MEMBER_EV_REMOVE);
-            m.targets[m.ntargets++] = t->id;
+            m.remove.targets[m.remove.ntargets++] = t->id;
             count++;
         } else {
             campaign_target_out(c, t);
@@ -151,7 +152,7 @@ static void start_removing(struct campaigns *cs, struct campaign *c)
     campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
     if (count)
         queue_removal(cs, c, &m);
-    free(m.targets);
+    free(m.remove.targets);
 }
 
 static void finish_removing(struct campaigns *cs, struct campaign *c)

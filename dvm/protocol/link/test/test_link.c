@@ -180,7 +180,7 @@ static void a_drop_is_silent_and_a_close_tells_the_driver(void **state)
 static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **state)
 {
     struct frame from = {.src = 1, .src_epoch = {5, 9}, .version = 4, .seq = 77, .type = 99};
-    struct msg m = {.type = MSG_XACK, .op = 4};
+    struct msg m = {.type = MSG_XACK, .xack = {4}};
     struct out out = {0};
     struct links l;
     struct link *k;
@@ -203,7 +203,7 @@ static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **s
     assert_int_equal(f.version, 4);
     assert_int_equal(f.src_epoch.ctr, 9);
     assert_int_equal(msg_decode(&c, f.type, &back, NULL), 0);
-    assert_int_equal(back.op, 4);
+    assert_int_equal(back.xack.op, 4);
     msg_free(&back);
     links_send_raw(&l, k, act.data.data, act.data.len);
     struct out_act raw = next(&out, OUT_SEND);

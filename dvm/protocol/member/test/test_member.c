@@ -185,7 +185,7 @@ static struct members random_table(unsigned *rng, unsigned percent)
 /* What a new daemon is sent is what it has in the end. */
 static struct members passed_on(const struct members *from)
 {
-    struct msg m = {.type = MSG_SNAPSHOT, .op = from->version, .number = from->radix};
+    struct msg m = {.type = MSG_SNAPSHOT, .snapshot = {.op = from->version, .radix = from->radix}};
     struct buf nidmap BUF_AUTO = {0};
     struct buf b BUF_AUTO = {0};
     struct err err = {0};
@@ -195,14 +195,14 @@ static struct members passed_on(const struct members *from)
 
     buf_init(&nidmap, 1u << 20);
     members_encode(from, &nidmap);
-    m.data = nidmap.data;
-    m.len = nidmap.len;
+    m.snapshot.table = nidmap.data;
+    m.snapshot.len = nidmap.len;
     buf_init(&b, 1u << 20);
     msg_encode(&b, &m);
     c = cur_of(b.data, b.len);
     members_init(&to, 3, from->radix);
     if (msg_decode(&c, MSG_SNAPSHOT, &got, &err) < 0 ||
-        members_decode(&to, got.data, got.len, &err) < 0)
+        members_decode(&to, got.snapshot.table, got.snapshot.len, &err) < 0)
         fail_msg("%s", err.msg);
     msg_free(&got);
     return to;

@@ -130,7 +130,7 @@ static void take_in(struct daemon *d)
         assert_int_equal(frame_decode(&c, &f, NULL), 0);
         assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
         if (m.type == MSG_APP)
-            buf_put_raw(&d->got[4 * f.src + f.traffic], m.data, m.len < 8 ? m.len : 1);
+            buf_put_raw(&d->got[4 * f.src + f.traffic], m.app.data, m.app.len < 8 ? m.app.len : 1);
         msg_free(&m);
         buf_free(&b);
     }
@@ -179,7 +179,7 @@ static void tick(struct net *n, uint64_t ms)
 static void say(struct net *n, uint32_t from, uint32_t to, enum out_class traffic, const char *text,
                 size_t len)
 {
-    struct msg m = {.type = MSG_APP, .data = (const uint8_t *)text, .len = len};
+    struct msg m = {.type = MSG_APP, .app = {.data = (const uint8_t *)text, .len = len}};
     struct err err = {0};
 
     if (rml_send(&n->d[from].rml, to, traffic, &m, &err) < 0)
@@ -217,7 +217,7 @@ static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state
     struct net *n = net_new();
     size_t len = MSG_DATA_MAX + (2u << 20);
     uint8_t *data FREE_AUTO = xcalloc(1, len);
-    struct msg m = {.type = MSG_APP, .data = data, .len = len};
+    struct msg m = {.type = MSG_APP, .app = {.data = data, .len = len}};
     struct err err = {0};
 
     assert_int_equal(rml_send(&n->d[0].rml, 1, CLASS_BULK, &m, &err), -1);
@@ -233,7 +233,7 @@ static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state
 static void forge(struct net *n, struct frame f)
 {
     struct buf b BUF_AUTO = {0};
-    struct msg m = {.type = MSG_APP, .data = (const uint8_t *)"x", .len = 1};
+    struct msg m = {.type = MSG_APP, .app = {.data = (const uint8_t *)"x", .len = 1}};
 
     f.type = MSG_APP;
     buf_init(&b, 1024);
@@ -436,7 +436,7 @@ static void an_acknowledgement_rides_on_an_answer_or_follows_after_a_while(void 
 static void the_end_of_output_is_acknowledged_at_once(void **state)
 {
     struct net *n = net_new();
-    struct msg m = {.type = MSG_IOF_END, .nspace = "5.1"};
+    struct msg m = {.type = MSG_IOF_END, .iof_end = {.nspace = "5.1"}};
 
     assert_int_equal(rml_send(&n->d[0].rml, 1, CLASS_BULK, &m, NULL), 0);
     run(n);
@@ -648,8 +648,8 @@ static void a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up
 {
     struct net *n = net_new();
     struct rml *r = &n->d[0].rml;
-    struct msg app = {.type = MSG_APP, .data = (const uint8_t *)"x", .len = 1};
-    struct msg kill = {.type = MSG_KILL, .nspace = "job", .number = 15};
+    struct msg app = {.type = MSG_APP, .app = {.data = (const uint8_t *)"x", .len = 1}};
+    struct msg kill = {.type = MSG_KILL, .kill = {.nspace = "job", .signum = 15}};
     struct err err = {0};
     size_t before;
 

@@ -81,7 +81,7 @@ static const char *said(struct fixture *f)
         assert_int_equal(frame_decode(&c, &h, NULL), 0);
         assert_int_equal(msg_decode(&c, h.type, &m, NULL), 0);
         snprintf(f->said + len, sizeof f->said - len, "%u:%s %llu ", h.dst, msg_name(h.type),
-                 (unsigned long long)m.op);
+                 (unsigned long long)(m.type == MSG_XACK ? m.xack.op : msg_op(&m)));
         msg_free(&m);
         out_act_free(&act);
     }
@@ -91,7 +91,7 @@ static const char *said(struct fixture *f)
 /* As core/apply.c does it: forward, then handle. */
 static void operate(struct fixture *f, uint64_t op)
 {
-    struct msg m = {.type = MSG_SHUTDOWN, .op = op, .text = "t"};
+    struct msg m = {.type = MSG_SHUTDOWN, .shutdown = {.op = op, .text = "t"}};
 
     xcast_forward(&f->x, &f->from, &m);
     f->members.version = op;
@@ -248,7 +248,7 @@ static void the_heads_completion_of_a_version_completes_all_before_it(void **sta
 static void it_forwards_to_children_and_to_who_hangs_on_it_and_not_to_joiners(void **state)
 {
     struct fixture *f = fixture_new(1);
-    struct msg m = {.type = MSG_SHUTDOWN, .op = 1, .text = "t"};
+    struct msg m = {.type = MSG_SHUTDOWN, .shutdown = {.op = 1, .text = "t"}};
 
     link_to(f, 0, false); /* the parent */
     link_to(f, 3, true);  /* a child; the other has no link now */
@@ -265,7 +265,8 @@ static void it_forwards_before_the_operation_is_handled(void **state)
 {
     struct fixture *f = fixture_new(1);
     struct msg_target gone[] = {{3, life(3)}, {4, life(4)}};
-    struct msg m = {.type = MSG_REMOVE, .op = 1, .text = "c", .ntargets = 2, .targets = gone};
+    struct msg m = {.type = MSG_REMOVE,
+                    .remove = {.op = 1, .text = "c", .ntargets = 2, .targets = gone}};
 
     link_to(f, 3, true);
     link_to(f, 4, true);

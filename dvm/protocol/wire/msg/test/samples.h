@@ -5,9 +5,9 @@
 
 #include "dvm/protocol/wire/client.h"
 #include "dvm/protocol/wire/frame.h"
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
-/* A valid message of the type: every field that a layout can name holds something. Borrowed. */
+/* A valid message of the type: every field holds something. Borrowed. */
 struct msg sample_msg(unsigned type);
 /* A whole frame of it, from vpid 3 to vpid 0. */
 void sample_frame(struct buf *b, unsigned type);

@@ -3,7 +3,7 @@
  * them: what is accepted survives encode and decode, what is refused leaves nothing. */
 #include "dvm/protocol/wire/test/reached.h"
 
-#include "dvm/protocol/wire/msg.h"
+#include "dvm/protocol/wire/msg/msg.h"
 
 #include <stdlib.h>
 #include <string.h>

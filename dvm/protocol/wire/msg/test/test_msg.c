@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "dvm/protocol/wire/msg/test/samples.h"
 #include "dvm/protocol/wire/out.h"
-#include "dvm/protocol/wire/test/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static void another_version_class_or_vpid_is_refused_in_every_type(void **state)
         uint8_t *h = b.data;
 
         h[0] = WIRE_VERSION + 1;
-        assert_refused(h, b.len, "this daemon speaks 1");
+        assert_refused(h, b.len, "this daemon speaks 2");
         h[0] = WIRE_VERSION;
         h[1] = CLASSES;
         assert_refused(h, b.len, "traffic class");
@@ -174,8 +174,8 @@ any_single_flipped_bit_is_refused_with_a_reason_or_decodes_to_something_whole(vo
 static void
 a_count_that_promises_more_than_there_is_is_refused_before_anything_is_allocated(void **state)
 {
-    static const unsigned types[] = {MSG_ADD, MSG_LOST, MSG_EXITED, MSG_GATHER_UP};
-    static const size_t at[] = {8, 0, 8, 15}; /* of the count in the body */
+    static const unsigned types[] = {MSG_ADD, MSG_REMOVE, MSG_EXITED, MSG_GATHER_UP};
+    static const size_t at[] = {8, 9, 8, 16}; /* of the count in the body */
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct buf b BUF_AUTO = frame_of(types[i]);
@@ -193,12 +193,16 @@ static void a_vpid_over_the_limit_is_refused_in_every_list(void **state)
     struct msg_target target = {VPID_MAX + 1, {5, 1}};
     uint32_t vpid = VPID_MAX + 1;
 
-    assert_msg_refused(&(struct msg){.type = MSG_ADD, .nmembers = 1, .members = &member},
+    assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 1, .members = &member}},
                        "out of its limits");
-    assert_msg_refused(&(struct msg){.type = MSG_LOST, .ntargets = 1, .targets = &target},
+    assert_msg_refused(&(struct msg){.type = MSG_LOST, .lost = {.who = target}},
                        "out of its limits");
-    assert_msg_refused(&(struct msg){.type = MSG_GATHER_UP, .nvpids = 1, .vpids = &vpid},
-                       "out of its limits");
+    assert_msg_refused(
+        &(struct msg){.type = MSG_REMOVE, .remove = {.ntargets = 1, .targets = &target}},
+        "out of its limits");
+    assert_msg_refused(
+        &(struct msg){.type = MSG_GATHER_UP, .gather_up = {.nvpids = 1, .vpids = &vpid}},
+        "out of its limits");
 }
 
 static void names_over_their_limits_are_refused(void **state)
@@ -208,10 +212,11 @@ static void names_over_their_limits_are_refused(void **state)
     struct msg_member address = {1, {5, 1}, "h", text, 1, 1};
 
     memset(text, 'x', sizeof text - 1);
-    assert_msg_refused(&(struct msg){.type = MSG_REGISTERED, .nspace = text}, "out of its limits");
-    assert_msg_refused(&(struct msg){.type = MSG_ADD, .nmembers = 1, .members = &host},
+    assert_msg_refused(&(struct msg){.type = MSG_REGISTERED, .registered = {text}},
                        "out of its limits");
-    assert_msg_refused(&(struct msg){.type = MSG_ADD, .nmembers = 1, .members = &address},
+    assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 1, .members = &host}},
+                       "out of its limits");
+    assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 1, .members = &address}},
                        "out of its limits");
 }
 
@@ -219,7 +224,7 @@ static void names_over_their_limits_are_refused(void **state)
 static void a_text_over_the_limit_is_cut_by_the_sender(void **state)
 {
     char *text FREE_AUTO = xmalloc(MSG_TEXT_MAX + 2);
-    struct msg m = {.type = MSG_ABORT, .text = text};
+    struct msg m = {.type = MSG_ABORT, .abort = {.text = text}};
     struct buf b BUF_AUTO = {0};
     struct err err = {0};
     struct msg out;
@@ -232,7 +237,7 @@ static void a_text_over_the_limit_is_cut_by_the_sender(void **state)
     c = cur_of(b.data, b.len);
     if (msg_decode(&c, MSG_ABORT, &out, &err) < 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(strlen(out.text), MSG_TEXT_MAX);
+    assert_int_equal(strlen(out.abort.text), MSG_TEXT_MAX);
     msg_free(&out);
 }
 
@@ -246,7 +251,7 @@ static void a_text_over_the_limit_is_refused_by_the_receiver(void **state)
 
     memset(text, 'x', MSG_TEXT_MAX + 1);
     buf_init(&b, BUF_MAX);
-    buf_put_u64(&b, 0);
+    buf_put_u8(&b, 0);
     buf_put_bytes(&b, text, MSG_TEXT_MAX + 1);
     c = cur_of(b.data, b.len);
     assert_int_equal(msg_decode(&c, MSG_REFUSE, &out, &err), -1);
@@ -255,13 +260,13 @@ static void a_text_over_the_limit_is_refused_by_the_receiver(void **state)
 
 static void a_radix_that_makes_no_tree_is_refused(void **state)
 {
-    static const int64_t bad[] = {0, 1, -1, 1025, 1ll << 32};
+    static const uint32_t bad[] = {0, 1, 1025, UINT32_MAX};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct msg welcome = sample_msg(MSG_WELCOME);
         struct msg snapshot = sample_msg(MSG_SNAPSHOT);
 
-        welcome.number = snapshot.number = bad[i];
+        welcome.welcome.radix = snapshot.snapshot.radix = bad[i];
         assert_msg_refused(&welcome, "radix");
         assert_msg_refused(&snapshot, "radix");
     }
@@ -271,25 +276,31 @@ static void a_life_without_an_epoch_is_refused(void **state)
 {
     struct msg_member dead = {.vpid = 3, .host = "h", .address = "a"};
     struct msg welcome = sample_msg(MSG_WELCOME);
-    struct msg add = {.type = MSG_ADD, .nmembers = 1, .members = &dead};
+    struct msg add = {.type = MSG_ADD, .add = {.nmembers = 1, .members = &dead}};
 
-    welcome.epoch.inc = 0;
+    welcome.welcome.epoch.inc = 0;
     assert_msg_refused(&welcome, "epoch");
     assert_msg_refused(&add, "vpid 3 without an epoch");
 }
 
-static void a_greeting_of_nobody_or_of_several_is_refused(void **state)
+/* The byte at `at` of the body, which holds an enum, becomes one that has no name. */
+static void assert_enum_refused(unsigned type, size_t at, uint8_t value)
 {
-    struct msg hello = sample_msg(MSG_HELLO);
-    struct msg welcome = sample_msg(MSG_WELCOME);
+    struct buf b BUF_AUTO = frame_of(type);
 
-    hello.nmembers = welcome.nmembers = 0;
-    assert_msg_refused(&hello, "0 daemons");
-    assert_msg_refused(&welcome, "0 daemons");
-    hello = sample_msg(MSG_HELLO);
-    hello.members = (struct msg_member[]){hello.members[0], hello.members[0]};
-    hello.nmembers = 2;
-    assert_msg_refused(&hello, "2 daemons");
+    b.data[FRAME_HEADER_BYTES + at] = value;
+    assert_refused(b.data, b.len, "");
+}
+
+static void a_reason_that_does_not_exist_is_refused(void **state)
+{
+    assert_enum_refused(MSG_HELLO, 0, HELLO_WHYS);
+    assert_enum_refused(MSG_REFUSE, 0, REFUSE_WHYS);
+    assert_enum_refused(MSG_REMOVE, 8, REMOVE_WHYS);
+    assert_enum_refused(MSG_SHUTDOWN, 8, SHUTDOWN_WHYS);
+    assert_enum_refused(MSG_JOB_STATE, 12, JOB_UNTERMINATED);
+    assert_enum_refused(MSG_GATHER_DOWN, 15, GATHER_OUTCOMES);
+    assert_enum_refused(MSG_LEFT, 20, 2); /* neither true nor false */
 }
 
 static void the_head_can_neither_join_nor_leave(void **state)
@@ -297,41 +308,45 @@ static void the_head_can_neither_join_nor_leave(void **state)
     struct msg_member head = {0, {5, 1}, "h", "a", 1, 0};
     struct msg_target target = {0, {5, 1}};
 
-    assert_msg_refused(&(struct msg){.type = MSG_ADD, .nmembers = 1, .members = &head}, "head");
-    assert_msg_refused(&(struct msg){.type = MSG_REMOVE, .ntargets = 1, .targets = &target},
+    assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 1, .members = &head}},
                        "head");
+    assert_msg_refused(
+        &(struct msg){.type = MSG_REMOVE, .remove = {.ntargets = 1, .targets = &target}}, "head");
 }
 
 static void a_request_for_another_size_that_makes_no_sense_is_refused(void **state)
 {
     uint32_t twice[] = {3, 3}, down[] = {4, 3};
-    struct msg m = {.type = MSG_ALLOC, .number = 7, .number2 = -1};
+    struct msg m = {.type = MSG_RESIZE_ASK, .resize_ask = {.deadline_s = -2}};
+    struct msg_resize_ask *ask = &m.resize_ask;
 
-    assert_msg_refused(&m, "kind 7");
-    m.number = -1;
-    assert_msg_refused(&m, "kind -1");
-    m.number = 0;
-    m.number2 = -2;
     assert_msg_refused(&m, "within -2 s");
-    m.number2 = 1ll << 40;
+    ask->deadline_s = 1ll << 40;
     assert_msg_refused(&m, "within");
-    m.number2 = -1;
-    m.client = VPID_MAX + 1;
+    ask->deadline_s = -1;
+    ask->count = VPID_MAX + 1;
     assert_msg_refused(&m, "1048576 daemons");
-    m.client = 1;
-    m.nvpids = 2;
-    m.vpids = twice;
+    ask->count = 1;
+    ask->nvpids = 2;
+    ask->vpids = twice;
     assert_msg_refused(&m, "2 and 1 daemons");
-    m.client = 0;
+    ask->count = 0;
     assert_msg_refused(&m, "vpid 3 after 3");
-    m.vpids = down;
+    ask->vpids = down;
     assert_msg_refused(&m, "vpid 3 after 4");
-    assert_msg_refused(&(struct msg){.type = MSG_ALLOC_ANSWER, .number = 99}, "status 99");
-    assert_msg_refused(&(struct msg){.type = MSG_ALLOC_ANSWER, .number2 = 99}, "phase 99");
-    assert_msg_refused(&(struct msg){.type = MSG_ALLOC_ENDED, .number = -1}, "status -1");
+    ask->vpids = NULL;
+    ask->nvpids = 0;
+    ask->kind = ALLOC_KINDS;
+    assert_msg_refused(&m, "out of its limits");
+    m = (struct msg){.type = MSG_RESIZE_ANSWER, .resize_answer = {.status = ALLOC_STATUSES}};
+    assert_msg_refused(&m, "out of its limits");
+    m = (struct msg){.type = MSG_RESIZE_ANSWER, .resize_answer = {.phase = API_PHASES}};
+    assert_msg_refused(&m, "out of its limits");
+    m = (struct msg){.type = MSG_RESIZE_ENDED, .resize_ended = {.status = ALLOC_STATUSES}};
+    assert_msg_refused(&m, "out of its limits");
 }
 
-/* A type that is added to the enum has a name and a layout, or this fails; so the corpus has it. */
+/* A type that is added to the enum has a name and a sample, or this fails; so the corpus has it. */
 static void every_type_has_a_name_and_comes_back_as_it_was_sent(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
@@ -356,22 +371,35 @@ static void every_type_has_a_name_and_comes_back_as_it_was_sent(void **state)
     }
 }
 
+static struct msg_rank **ranks_of(struct msg *m)
+{
+    return m->type == MSG_RANKS_LOST ? &m->ranks_lost.ranks : &m->launched.ranks;
+}
+
+static void set_nranks(struct msg *m, size_t n)
+{
+    *(m->type == MSG_RANKS_LOST ? &m->ranks_lost.nranks : &m->launched.nranks) = n;
+}
+
 static void an_end_of_a_rank_that_nobody_knows_is_refused(void **state)
 {
     static const unsigned types[] = {MSG_LAUNCHED, MSG_EXITED, MSG_RANKS_LOST};
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct msg_rank rank = {.how = RANK_HOWS - 1, .text = ""};
-        struct msg m = {.type = types[i], .nspace = "5.1", .text = "", .nranks = 1, .ranks = &rank};
+        struct msg m = sample_msg(types[i]);
         struct buf b BUF_AUTO = {0};
         struct cur c;
+        struct msg_rank **ranks = ranks_of(&m);
         struct msg out;
 
+        *ranks = &rank;
+        set_nranks(&m, 1);
         buf_init(&b, 4096);
         msg_encode(&b, &m);
         c = cur_of(b.data, b.len);
         assert_int_equal(msg_decode(&c, types[i], &out, NULL), 0);
-        assert_int_equal(out.ranks[0].how, RANK_HOWS - 1);
+        assert_int_equal((*ranks_of(&out))[0].how, RANK_HOWS - 1);
         msg_free(&out);
         buf_reset(&b);
         rank.how = RANK_HOWS;
@@ -392,20 +420,20 @@ static void the_fields_of_members_and_of_ranks_are_the_ones_sent(void **state)
     assert_int_equal(f.ack, 16);
     assert_int_equal(f.version, 4);
     assert_int_equal(f.src_epoch.ctr, 9);
-    assert_int_equal(m.nmembers, 1);
-    assert_int_equal(m.members[0].vpid, 3);
-    assert_int_equal(m.members[0].epoch.ctr, 9);
-    assert_string_equal(m.members[0].address, "x-3");
-    assert_int_equal(m.members[0].port, 7001);
+    assert_int_equal(m.add.nmembers, 1);
+    assert_int_equal(m.add.members[0].vpid, 3);
+    assert_int_equal(m.add.members[0].epoch.ctr, 9);
+    assert_string_equal(m.add.members[0].address, "x-3");
+    assert_int_equal(m.add.members[0].port, 7001);
     msg_free(&m);
     buf_reset(&b);
     sample_frame(&b, MSG_EXITED);
     assert_int_equal(decode_frame(b.data, b.len, &f, &m, NULL), 0);
-    assert_int_equal(m.nranks, 2);
-    assert_true(m.ranks[1].failed);
-    assert_int_equal(m.ranks[0].how, RANK_WO_SYNC);
-    assert_int_equal(m.ranks[1].value, 2);
-    assert_string_equal(m.ranks[1].text, "exec of prog");
+    assert_int_equal(m.exited.nranks, 2);
+    assert_true(m.exited.ranks[1].failed);
+    assert_int_equal(m.exited.ranks[0].how, RANK_WO_SYNC);
+    assert_int_equal(m.exited.ranks[1].value, 2);
+    assert_string_equal(m.exited.ranks[1].text, "exec of prog");
     msg_free(&m);
 }
 
@@ -426,7 +454,7 @@ int main(void)
         cmocka_unit_test(a_text_over_the_limit_is_refused_by_the_receiver),
         cmocka_unit_test(a_radix_that_makes_no_tree_is_refused),
         cmocka_unit_test(a_life_without_an_epoch_is_refused),
-        cmocka_unit_test(a_greeting_of_nobody_or_of_several_is_refused),
+        cmocka_unit_test(a_reason_that_does_not_exist_is_refused),
         cmocka_unit_test(the_head_can_neither_join_nor_leave),
         cmocka_unit_test(a_request_for_another_size_that_makes_no_sense_is_refused),
         cmocka_unit_test(every_type_has_a_name_and_comes_back_as_it_was_sent),

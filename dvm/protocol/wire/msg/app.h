@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* APP: a message of a service of the host, carried as it is; the protocol does not look into it. */
+#ifndef DVM_WIRE_MSG_APP_H
+#define DVM_WIRE_MSG_APP_H
+
+#include "dvm/protocol/wire/msg/fields.h"
+
+struct msg_app {
+    uint32_t kind;       /* chosen by the host */
+    const uint8_t *data; /* borrowed, also after decoding */
+    size_t len;
+};
+MSG_CODEC(app);
+
+#endif

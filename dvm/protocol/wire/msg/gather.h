@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* GATHER_UP, GATHER_DOWN: a collective's contributions and its outcome (dvm/protocol/gather). */
+#ifndef DVM_WIRE_MSG_GATHER_H
+#define DVM_WIRE_MSG_GATHER_H
+
+#include "dvm/protocol/wire/msg/fields.h"
+
+/* How a collective ends. Its first participant decides, for everybody the same; if that daemon is
+ * lost, those that have not heard from it get GATHER_LOST. */
+enum gather_outcome {
+    GATHER_OK,
+    GATHER_LOST,    /* a participant was lost, or never took part */
+    GATHER_TIMEOUT, /* the time that one of them gave is over */
+    GATHER_OUTCOMES
+};
+
+struct msg_gather { /* data is borrowed, also after decoding */
+    uint64_t seq;   /* of this signature */
+    const uint8_t *sig;
+    size_t siglen;
+    enum gather_outcome outcome; /* UP: a trouble that the sender has seen */
+    size_t nvpids;               /* the participants, ascending; DOWN need not tell them */
+    uint32_t *vpids;
+    const uint8_t *data;
+    size_t len;
+};
+MSG_CODEC(gather);
+MSG_OWNED(gather);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The samples: small, valid, and with something in every field. */
+#include "dvm/protocol/wire/msg/test/samples.h"
+
+#define BYTES(s) .data = (const uint8_t *)(s), .len = sizeof(s) - 1
+
+static char *some_argv[] = {"prog", "-v", "", NULL};
+static char *some_env[] = {"PATH=/bin", NULL};
+static uint32_t some_vpids[] = {1, 3};
+static struct job_app some_app = {
+    .argv = some_argv, .env = some_env, .cwd = "/tmp", .nprocs = 2, .program = 2};
+
+static struct job_cleanup some_cleanups[] = {{"/tmp/f", 0},
+                                             {"/tmp/d", JOB_CLEAN_DIR | JOB_CLEAN_RECURSIVE}};
+
+static char *some_files[] = {"in/data", "prog"};
+
+static struct job_spec sample_spec(void)
+{
+    return (struct job_spec){.flags = JOB_NO_WAIT,
+                             .map_by = JOB_MAP_BY_PPR,
+                             .ppr = 2,
+                             .stdin_rank = JOB_RANK_ALL,
+                             .timeout_ms = 1500,
+                             .stop = JOB_STOP_INIT,
+                             .stop_rank = 1,
+                             .nhosts = 2,
+                             .hosts = some_vpids,
+                             .parent_nspace = "5.1",
+                             .parent_rank = 6,
+                             .ncleanups = 2,
+                             .cleanups = some_cleanups,
+                             .nfiles = 2,
+                             .files = some_files,
+                             .napps = 1,
+                             .apps = &some_app};
+}
+
+static struct job_launch sample_launch(void)
+{
+    static struct job_node nodes[] = {{1, 7, "x-1"}, {3, 9, "x-3"}};
+    static uint32_t rank_node[] = {0, 1};
+    static uint32_t rank_app[] = {0, 0};
+
+    return (struct job_launch){.nspace = "5.12",
+                               .version = 4,
+                               .home_vpid = 1,
+                               .home_client = 44,
+                               .files_vpid = 3,
+                               .files_client = 45,
+                               .spec = sample_spec(),
+                               .universe = 8,
+                               .nnodes = 2,
+                               .nodes = nodes,
+                               .nranks = 2,
+                               .rank_node = rank_node,
+                               .rank_app = rank_app};
+}
+
+static struct msg_member sample_member = {
+    .vpid = 3, .epoch = {5, 9}, .host = "n3", .address = "x-3", .port = 7001, .slots = 4};
+static struct msg_target sample_targets[] = {{3, {5, 9}}, {8, {5, 12}}};
+static struct msg_rank sample_ranks[] = {{0, false, RANK_WO_SYNC, 4711, ""},
+                                         {1, true, RANK_PLAIN, 2, "exec of prog"}};
+
+#define SOME_GATHER                                                                                \
+    {                                                                                              \
+        .seq = 4, .sig = (const uint8_t *)"sig", .siglen = 3, .outcome = GATHER_TIMEOUT,           \
+        .nvpids = 2, .vpids = some_vpids, BYTES("da\0ta")                                          \
+    }
+
+/* By type; types without fields have no entry. */
+static struct msg samples[MSG_TYPES] = {
+    [MSG_HELLO] = {.hello = {.why = HELLO_RESUME, .cluster = "why", .version = 4, .cpus = "0-3"}},
+    [MSG_WELCOME] = {.welcome = {.radix = 2, .epoch = {5, 9}}},
+    [MSG_REFUSE] = {.refuse = {REFUSE_LEFT, "why"}},
+    [MSG_ADD] = {.add = {.op = 4, .nmembers = 1, .members = &sample_member}},
+    [MSG_REMOVE] = {.remove = {.op = 4,
+                               .why = REMOVE_LOST,
+                               .ntargets = 2,
+                               .targets = sample_targets,
+                               .text = "why"}},
+    [MSG_SHUTDOWN] = {.shutdown = {.op = 4, .why = SHUTDOWN_INCARNATION, .text = "why"}},
+    [MSG_SNAPSHOT] =
+        {.snapshot = {.op = 4, .radix = 2, .table = (const uint8_t *)"da\0ta", .len = 5}},
+    [MSG_XACK] = {.xack = {4}},
+    [MSG_LEFT] = {.left = {.who = {3, {5, 9}}, .link_closed = true}},
+    [MSG_SUBMIT] = {.submit = {.client = 44}},
+    [MSG_SIGNAL] = {.signal = {"5.12", 2}},
+    [MSG_LAUNCHED] = {.launched = {"5.12", 2, sample_ranks}},
+    [MSG_REGISTERED] = {.registered = {"5.12"}},
+    [MSG_EXITED] = {.exited = {"5.12", 2, sample_ranks}},
+    [MSG_LOCAL_GONE] = {.local_gone = {"5.12", 44, true}},
+    [MSG_ABORT] = {.abort = {"5.12", 1, 2, "why"}},
+    [MSG_LOST] = {.lost = {{3, {5, 9}}, "why"}},
+    [MSG_GONE] = {.gone = {.who = {3, {5, 9}}, .link_closed = true}},
+    [MSG_RELEASE_ME] = {.release_me = {.deadline_s = -1, .kill = true}},
+    [MSG_REPORT] = {.report = {.version = 4, .repairs = 2}},
+    [MSG_STAGED] = {.staged = {"5.12", 2, "why"}},
+    [MSG_HELD] = {.held = {"5.12", 2}},
+    [MSG_CONTINUE_ASK] = {.continue_ask = {"5.12", 1}},
+    [MSG_RESIZE_ASK] = {.resize_ask = {.op = 4,
+                                       .nspace = "5.12",
+                                       .rank = 1,
+                                       .kind = ALLOC_RELEASE_KILL,
+                                       .deadline_s = -1,
+                                       .req_id = "why",
+                                       .campaign = "and why not",
+                                       .nvpids = 2,
+                                       .vpids = some_vpids}},
+    [MSG_START] = {.start = {"5.12"}},
+    [MSG_KILL] = {.kill = {"5.12", 2, -1}},
+    [MSG_CONTINUE] = {.go_on = {"5.12", 1}},
+    [MSG_RANKS_LOST] = {.ranks_lost = {.nspace = "5.12",
+                                       .others_go_on = true,
+                                       .parent_nspace = "5.1",
+                                       .parent_rank = 1,
+                                       .nranks = 2,
+                                       .ranks = sample_ranks}},
+    [MSG_JOB_ENDED] = {.job_ended = {"5.12", 2}},
+    [MSG_ACCEPTED] = {.accepted = {"5.12", 44}},
+    [MSG_JOB_STATE] = {.job_state = {.nspace = "5.12",
+                                     .client = 44,
+                                     .state = JOB_STARTED,
+                                     .reason = "and why not",
+                                     .nstdin = 2,
+                                     .stdin_vpids = some_vpids}},
+    [MSG_JOB_MAP] =
+        {.job_map = {.nspace = "5.12", .client = 44, .table = (const uint8_t *)"da\0ta", .len = 5}},
+    [MSG_STAGE] = {.stage = {"5.12", 44, 2, sample_targets}},
+    [MSG_DONE] = {.done = {.nspace = "5.12",
+                           .client = 44,
+                           .exit_code = 2,
+                           .text = "why",
+                           .noutput = 2,
+                           .output_vpids = some_vpids}},
+    [MSG_RESIZE_ANSWER] = {.resize_answer = {.op = 4,
+                                             .status = ALLOC_NOT_FOUND,
+                                             .phase = API_PHASE_GATHERING,
+                                             .campaign = "why",
+                                             .why = "and why not"}},
+    [MSG_RESIZE_ENDED] = {.resize_ended = {.nspace = "5.12",
+                                           .rank = 1,
+                                           .status = ALLOC_NOT_FOUND,
+                                           .campaign = "why",
+                                           .req_id = "or else",
+                                           .cause = "and why not"}},
+    [MSG_IOF_END] = {.iof_end = {"5.12", 44}},
+    [MSG_APP] = {.app = {.kind = 2, BYTES("da\0ta")}},
+    [MSG_GATHER_UP] = {.gather_up = SOME_GATHER},
+    [MSG_GATHER_DOWN] = {.gather_down = SOME_GATHER},
+};
+
+struct msg sample_msg(unsigned type)
+{
+    struct msg m = samples[type];
+
+    m.type = type;
+    if (type == MSG_HELLO)
+        m.hello.self = sample_member;
+    if (type == MSG_WELCOME)
+        m.welcome.self = sample_member;
+    if (type == MSG_SUBMIT)
+        m.submit.spec = sample_spec();
+    if (type == MSG_LAUNCH || type == MSG_LOCAL_JOB)
+        m.launch.map = sample_launch(); /* as is .local_job */
+    return m;
+}
+
+void sample_frame(struct buf *b, unsigned type)
+{
+    struct frame f = {.traffic = 1,
+                      .type = (uint16_t)type,
+                      .src = 3,
+                      .dst = 0,
+                      .src_epoch = {5, 9},
+                      .dst_ctr = 1,
+                      .version = 4,
+                      .seq = 17,
+                      .ack = 16};
+    struct msg m = sample_msg(type);
+
+    frame_encode(b, &f);
+    msg_encode(b, &m);
+}
+
+const struct client_msg *sample_clients(size_t *n)
+{
+    static struct client_msg list[] = {
+        {.type = CLIENT_SUBMIT},
+        {.type = CLIENT_STDIN, .input = {BYTES("in\0put")}},
+        {.type = CLIENT_SIGNAL, .signal = {15}},
+        {.type = CLIENT_CALL, .call = {"GET", "/v1/dvm?x=y", "{}"}},
+        {.type = CLIENT_ACCEPTED, .accepted = {"5.12"}},
+        {.type = CLIENT_STATE, .state = {JOB_RUNNING, "why"}},
+        {.type = CLIENT_OUTPUT, .output = {.rank = 7, .stream = 2, BYTES("out\0put")}},
+        {.type = CLIENT_DONE, .done = {255, "rank 3 failed"}},
+        {.type = CLIENT_ERROR, .error = {125, "no"}},
+        {.type = CLIENT_REPLY, .reply = {404, "{\"error\":{}}"}},
+        {.type = CLIENT_LINE, .line = {"{\"number\":1}"}},
+        {.type = CLIENT_STDIN_PAUSE, .pause = {true}},
+        {.type = CLIENT_ATTACH, .attach = {"5.12"}},
+        {.type = CLIENT_NOTE, .note = {"7 bytes are gone"}},
+        {.type = CLIENT_MAP, .map = {BYTES("RANK  NODE\n")}},
+        {.type = CLIENT_OPEN,
+         .open =
+             {.attempt = 2, .have = 1ull << 40, .window_ms = 30000, .token = "sixteen secrets"}},
+        {.type = CLIENT_ACK, .ack = {1ull << 41}},
+        {.type = CLIENT_BYE},
+        {.type = CLIENT_OPENED, .opened = {.have = 3, .next = 1ull << 42}},
+        {.type = CLIENT_REACHED, .reached = {"127.0.0.1"}},
+        {.type = CLIENT_UNREACHED, .unreached = {true, "no"}},
+        {.type = CLIENT_FILES, .files = {BYTES("\2\0\0\0\0\0\0\0\1x")}},
+        {.type = CLIENT_FILES_ROOM, .room = {1ull << 33}},
+    };
+
+    list[0].submit.spec = sample_spec();
+    *n = sizeof list / sizeof *list;
+    return list;
+}
