@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The call graph that ci/graph.sh makes of objects.
+
+setup() {
+    tree=$BATS_TEST_TMPDIR/tree
+    mkdir -p "$tree"
+    graph=$BATS_TEST_DIRNAME/../graph.sh
+    cd "$tree" || return 1
+}
+
+# file, what it defines, what it calls
+compile() {
+    mkdir -p "$(dirname "$1")" "build/release/$(dirname "$1")"
+    printf 'int %s(void);\nint %s(void);\nint %s(void) { return %s(); }\n' "$2" "$3" "$2" "$3" |
+        gcc -x c -c -o "build/release/${1%.c}.o" -
+    : >"$1"
+}
+
+@test "calls in one direction are no cycle" {
+    compile base/a/low.c low getpid
+    compile dvm/b/high.c high low
+    run "$graph" build
+    [ "$status" -eq 0 ]
+    [[ $output == "2 files in 2 folders; 1 calls between files, 1 between folders; cycles: 0 between files"* ]]
+}
+
+@test "a cycle between two files of a folder is refused" {
+    compile dvm/b/left.c left right
+    compile dvm/b/right.c right left
+    run "$graph" build
+    [ "$status" -eq 1 ]
+    [[ $output == *"cycle between files: dvm/b/"*"cycles: 1 between files of different nouns, 0 between folders" ]]
+}
+
+@test "a cycle between two folders is refused" {
+    compile base/a/left.c left right
+    compile base/a/other.c other getpid
+    compile dvm/b/right.c right other
+    run "$graph" build
+    [ "$status" -eq 1 ]
+    [[ $output == *"cycle between folders: "*"cycles: 0 between files of different nouns, 1 between folders" ]]
+}
+
+@test "files of one noun may call each other" {
+    compile dvm/b/job_map.c left right
+    compile dvm/b/job_end.c right left
+    run "$graph" build
+    [ "$status" -eq 0 ]
+}
+
+@test "a known cycle is shown, and is refused when a file of another folder joins it" {
+    compile dvm/b/left.c left right
+    compile dvm/b/right.c right left
+    run "$graph" build dvm/b
+    [ "$status" -eq 0 ]
+    [[ $output == *"cycle between files (known): dvm/b/"* ]]
+    compile dvm/c/right.c right left
+    rm dvm/b/right.c
+    run "$graph" build dvm/b
+    [ "$status" -eq 1 ]
+}
