@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Where the time of jobs of one rank goes: medians over the runs, by what the logs of head and member say at debug level.
+# Splits the time of jobs of one rank into steps: medians over the runs, from the debug logs of head and member.
 # usage: awk -v members=N -f breakdown.awk TIMES HEAD-LOG MEMBER-LOG
-# TIMES: start and end of each run, in microseconds since 1970 (launcher -t); jobs come one after the other.
+# TIMES: start and end of each run, in microseconds since 1970 (launcher -t); the jobs run one after the other.
 
 function us(stamp,   p) { # 2026-01-02T03:04:05.678901Z, of today or yesterday: seconds of the day do
     split(substr(stamp, 12, 15), p, /[:.]/)

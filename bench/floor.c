@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The floor under a daemon: a bare PMIx server with a TLS context, its start and its memory, and
- * what the library and the kernel take for one job. */
+/* Measures a bare PMIx server with a TLS context, the least that a daemon can take: its start, its
+ * memory, and the time of one job in the library and the kernel. */
 #include "base/tls/tls.h"
 #include "bench/figures.h"
 

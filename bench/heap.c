@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preloaded into daemons: who has allocated what is not freed. On SIGRTMIN + 5 the next allocation
- * writes one line for each place in the program, bytes and blocks that are in use and the calls
- * that led there, to $HEAP_DIR/<pid>.<number>. Profilers at hand do not follow a daemon over its
- * fork, or cannot compare two moments of it. */
+/* A library that is preloaded into daemons and records the origin of allocated memory.
+ *
+ * After SIGRTMIN + 5 the next allocation writes $HEAP_DIR/<pid>.<number>: one line for each calling
+ * place, with the bytes and blocks in use and the calls that led there. The usual profilers do not
+ * follow a daemon over its fork, or cannot compare two moments of it. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>

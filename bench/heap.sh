@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Which calls have allocated what head and a member hold more of after many jobs; one JSON line per daemon and kind of job.
+# Finds the calls that allocated the growth of head and member over many jobs; one JSON line per daemon and kind of job.
 #
-# HEAP_JOBS, HEAP_MPI_JOBS: how many are counted, after as many as fill the histories, which are bounded.
+# HEAP_JOBS, HEAP_MPI_JOBS: number of measured jobs. Before them, as many jobs run as fill the bounded histories.
 set -euo pipefail
 HEAP_JOBS=${HEAP_JOBS:-1000}
 HEAP_MPI_JOBS=${HEAP_MPI_JOBS:-100}

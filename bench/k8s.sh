@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measures a DVM on the test cluster, in a namespace of its own that is removed again; one JSON line per figure.
+# Measures a DVM on the test cluster, in a namespace of its own that is removed afterwards; one JSON line per figure.
 #
 # The cluster has to be up and the images on its nodes (make e2e, or e2e/provider/provider.sh up and e2e/images.sh --load).
-# SCALES: how often up and down. SUSPENDED: resources without pods for the operator's memory. RUNS: of each command.
+# SCALES: number of scalings up and down. SUSPENDED: number of resources without pods, for the operator's memory.
+# RUNS: repetitions of each command.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export E2E_NAMESPACE=${E2E_NAMESPACE:-dvm-bench}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the benches of local DVMs share: a directory that goes at the end, JSON lines, a look at the daemons' processes.
+# What the benches of local DVMs share: a directory that is removed at the end, JSON lines, and the daemons' processes.
 # BIN, HELPERS: where the programs and the helpers of bench/ are.
 # shellcheck shell=bash
 

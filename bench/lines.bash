@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The figures of a bench: a JSON line each, and the middle of several.
+# Prints the figures of a bench as JSON lines, and computes medians.
 # shellcheck shell=bash
 
 # emit BENCH KEY VALUE…: one line; values that are JSON stay so, others become texts.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Measures local DVMs on this host; one JSON line per figure. usage: local.sh [MEMBERS…] (default: 8 64)
 #
-# RUNS, JOBS, MANY_JOBS, IDLE_S: how much.
+# RUNS, JOBS, MANY_JOBS, IDLE_S: numbers of runs and jobs, and seconds of the idle measurement.
 set -euo pipefail
 RUNS=${RUNS:-60}
 JOBS=${JOBS:-1000}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes per member at the head (table, and what launch keeps beside it), on other daemons, and in
- * the nidmap, for three ways in which daemons are named. */
+/* Measures the bytes per member at the head, on other daemons, and in the map of node names, for
+ * three patterns of names. */
 #include "bench/figures.h"
 #include "dvm/protocol/head/head.h"
 
@@ -11,7 +11,7 @@
 enum names { PODS, DNS, IPV6, NAMES };
 static const char *const name_of[] = {"pods, IPv4", "DNS names", "pods, IPv6 blocks of 64"};
 
-/* In the order in which pods may come: the epochs' counters are in no order of the vpids. */
+/* Pods connect in any order, so the counters of the epochs do not follow the vpids. */
 static uint32_t nth(uint32_t i, uint32_t n)
 {
     return (uint32_t)((uint64_t)i * 7919 % n);

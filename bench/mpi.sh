@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measures local DVMs with real MPI programs, and what goes through prun; one JSON line per figure.
+# Measures local DVMs with real MPI programs, and the throughput of prun; one JSON line per figure.
 #
-# MPI_JOBS, PAIRS, CAT_BYTES: how much.
+# MPI_JOBS, PAIRS, CAT_BYTES: numbers of jobs and pairs, and bytes of input.
 set -euo pipefail
 MPI_JOBS=${MPI_JOBS:-200}
 PAIRS=${PAIRS:-3}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One batch repair of the tree against as many single ones: time, and positions looked at. */
+/* Compares one repair of the tree for many departed daemons with one repair for each: time, and
+ * visited positions. */
 #include "bench/figures.h"
 #include "dvm/protocol/member/member.h"
 
@@ -7,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET_MS 1000 /* single repairs are stopped after that; their number is in the line */
+#define BUDGET_MS 1000 /* single repairs stop after this time; the line has their number */
 #define CHILDREN_MAX 65536
 
-/* The linker sends the tree's looks at the set of live vpids here (Makefile: --wrap). */
+/* The linker redirects the tree's reads of the set of live vpids to these (Makefile: --wrap). */
 static unsigned long looks;
 int __real_hwloc_bitmap_isset(hwloc_const_bitmap_t set, unsigned id);
 int __wrap_hwloc_bitmap_isset(hwloc_const_bitmap_t set, unsigned id);

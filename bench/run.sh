@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the benchmarks named (default: memory repair xcast local mpi heap) and prints JSON lines. Times are told, never judged.
+# Runs the benchmarks named (default: memory repair xcast local mpi heap) and prints JSON lines. Times are printed and never checked.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$here/.." && pwd)
 export HELPERS=${HELPERS:-$ROOT/build/release/bench}
 
-# machine: what the figures were measured on.
+# machine: the host of the measurement.
 machine() {
     jq -cn --arg kernel "$(uname -r)" --arg cpu "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
         --argjson cpus "$(nproc)" --arg load "$(cut -d' ' -f1-3 /proc/loadavg)" --argjson nice "$(nice)" \

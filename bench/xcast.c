@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A shrink in a DVM of many daemons in this process: hops until it is complete and until the last
- * leaver is parked, frames, and CPU time per daemon. Each frame takes one tick, which is one hop;
- * CPU time is that of the daemons' own calls, without this driver's. Usage: xcast [MOST [RADIX]] */
+/* Measures a shrink in a DVM of many daemons in this process: hops until it is complete and until
+ * the last target is parked, frames, and CPU time per daemon. A frame takes one tick, which is one
+ * hop. The CPU time is that of the daemons' calls alone. Usage: xcast [MOST [RADIX]] */
 #include "bench/figures.h"
 #include "dvm/protocol/core/core.h"
 
