@@ -4,6 +4,7 @@
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/loop/loop_private.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -31,12 +32,6 @@ struct loop {
     struct post **posts_tail;
 };
 
-struct loop_timer {
-    struct event *ev;
-    void (*on_due)(void *arg);
-    void *arg;
-};
-
 struct loop_fd {
     struct event_base *base;
     struct event *ev;
@@ -61,28 +56,17 @@ static void on_libevent_log(int severity, const char *msg)
 
 /* libevent reports lack of memory and broken invariants here: the program logs one line and
  * ends. */
-static void on_libevent_fatal(int code)
+void loop_fatal(int code)
 {
     log_error("libevent gave up, the program ends code=%d", code);
     _exit(EXIT_FAILURE);
 }
 
-static struct event *must_event(struct event *ev)
+struct event *loop_must_event(struct event *ev)
 {
     if (!ev)
-        on_libevent_fatal(ENOMEM);
+        loop_fatal(ENOMEM);
     return ev;
-}
-
-static struct timeval timeval_of_ms(uint64_t ms)
-{
-    /* A hundred years stand for "never": larger times would overflow libevent's sums. */
-    const uint64_t cap_ms = 100ull * 365 * 86400 * 1000;
-
-    if (ms > cap_ms)
-        ms = cap_ms;
-    return (struct timeval){.tv_sec = (time_t)(ms / 1000),
-                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
 }
 
 static struct event_base *create_base(void)
@@ -141,7 +125,7 @@ struct loop *loop_create(struct err *err)
     struct loop *loop = xcalloc(1, sizeof(*loop));
 
     event_set_log_callback(on_libevent_log);
-    event_set_fatal_callback(on_libevent_fatal);
+    event_set_fatal_callback(loop_fatal);
     signal(SIGPIPE, SIG_IGN);
     pthread_mutex_init(&loop->lock, NULL);
     loop->posts_tail = &loop->posts;
@@ -156,7 +140,7 @@ struct loop *loop_create(struct err *err)
         goto error;
     }
     loop->wake =
-        must_event(event_new(loop->base, loop->wake_fd, EV_READ | EV_PERSIST, on_wake, loop));
+        loop_must_event(event_new(loop->base, loop->wake_fd, EV_READ | EV_PERSIST, on_wake, loop));
     if (event_add(loop->wake, NULL) < 0) {
         err_set(err, "creating the event loop: cannot watch the wake-up descriptor");
         goto error;
@@ -202,14 +186,6 @@ void loop_stop(struct loop *loop)
     event_base_loopexit(loop->base, NULL);
 }
 
-uint64_t loop_now_ms(struct loop *loop)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 uint64_t loop_wall_ms(void)
 {
     struct timespec ts;
@@ -239,45 +215,6 @@ void loop_post(struct loop *loop, void (*fn)(void *arg), void *arg)
     /* EAGAIN: the counter is full, so the loop will wake anyway */
     if (first && write(loop->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
         log_error("the loop cannot be woken errno=%d", errno);
-}
-
-static void on_timer(evutil_socket_t fd, short what, void *arg)
-{
-    const struct loop_timer *t = arg;
-
-    t->on_due(t->arg);
-}
-
-struct loop_timer *loop_timer_create(struct loop *loop, void (*on_due)(void *arg), void *arg)
-{
-    struct loop_timer *t = xcalloc(1, sizeof(*t));
-
-    t->on_due = on_due;
-    t->arg = arg;
-    t->ev = must_event(evtimer_new(loop->base, on_timer, t));
-    return t;
-}
-
-void loop_timer_arm(struct loop_timer *t, uint64_t delay_ms)
-{
-    struct timeval tv = timeval_of_ms(delay_ms);
-
-    evtimer_del(t->ev);
-    if (evtimer_add(t->ev, &tv) < 0)
-        on_libevent_fatal(ENOMEM);
-}
-
-void loop_timer_disarm(struct loop_timer *t)
-{
-    evtimer_del(t->ev);
-}
-
-void loop_timer_destroy(struct loop_timer *t)
-{
-    if (!t)
-        return;
-    event_free(t->ev);
-    free(t);
 }
 
 static void on_fd(evutil_socket_t fd, short what, void *arg)
@@ -318,7 +255,7 @@ struct loop_fd *loop_fd_create(struct loop *loop, int fd, int events,
     f->fd = fd;
     f->on_ready = on_ready;
     f->arg = arg;
-    f->ev = must_event(event_new(loop->base, fd, EV_READ | EV_PERSIST, on_fd, f));
+    f->ev = loop_must_event(event_new(loop->base, fd, EV_READ | EV_PERSIST, on_fd, f));
     loop_fd_set(f, events);
     return f;
 }
@@ -345,7 +282,7 @@ struct loop_signal *loop_signal_create(struct loop *loop, int signum,
 
     s->on_signal = on_signal;
     s->arg = arg;
-    s->ev = must_event(evsignal_new(loop->base, signum, on_sig, s));
+    s->ev = loop_must_event(evsignal_new(loop->base, signum, on_sig, s));
     if (event_add(s->ev, NULL) < 0)
         log_error("a signal cannot be watched signal=%d errno=%d", signum, errno);
     return s;

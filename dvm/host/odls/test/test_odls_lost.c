@@ -2,6 +2,8 @@
 /* A spawner that is killed, stopped, or silent: what becomes of its ranks, and who is told. */
 #include "dvm/host/odls/test/fixture.h"
 
+#include "base/loop/test/clock.h"
+#include "dvm/host/odls/odls_private.h"
 #include "dvm/host/spawner/spawn_sock.h"
 
 #include <cmocka.h>
@@ -117,6 +119,11 @@ static void the_number_of_a_rank_that_was_reaped_is_nobody_s_session(void **stat
     munmap(sh, sizeof(*sh));
 }
 
+static bool has_started(const struct t *t)
+{
+    return t->started > 0;
+}
+
 static int body_stopped(int sock, void *arg)
 {
     struct t t;
@@ -125,9 +132,10 @@ static int body_stopped(int sock, void *arg)
     kill(own_spawner()->pid, SIGSTOP);
     start_sh(&t, "exec sleep 1000", false);
     CALL(&t, odls_signal(t.o, NS, 0, SIGUSR1));
+    clock_run_for(t.loop, SILENT_MS);
     run_until(&t, one_over);
     CHECK(t.lost == 0 && WTERMSIG(t.status) == SIGUSR1);
-    run_for(&t, 3 * SILENT_MS); /* nothing is wanted of it any more */
+    clock_run_for(t.loop, 3 * SILENT_MS); /* nothing is wanted of it any more */
     CHECK(t.lost == 0);
     return tear_down(&t);
 }
@@ -137,13 +145,19 @@ static void a_stopped_spawner_is_told_to_go_on(void **state)
     assert_int_equal(under_spawner(body_stopped, NULL), 0);
 }
 
+/* It is asked at each half of SILENT_MS, and answers before the next one. */
 static int body_long(int sock, void *arg)
 {
     struct t t;
 
     set_up_with(&t, own_spawner(), SILENT_MS);
     start_sh(&t, "exec sleep 1000", false);
-    run_for(&t, 4 * SILENT_MS);
+    run_until(&t, has_started);
+    for (int i = 0; i < 8; i++) {
+        clock_run_for(t.loop, SILENT_MS / 2);
+        while (!t.o->heard)
+            clock_turn(t.loop);
+    }
     CHECK(t.lost == 0 && t.started == 1 && t.exited == 0);
     return tear_down(&t);
 }
@@ -172,13 +186,14 @@ static void one_that_does_not_answer_is_killed_and_lost(void **state)
     int sv[2];
     pid_t pid = start_mute(sv);
     struct t t;
-    int64_t since_ms = test_now_ms();
 
     set_up_with(&t, &(struct spawner_handle){.sock = sv[0], .pid = pid}, SILENT_MS);
     start_sh(&t, "true", false);
-    run_until(&t, is_lost);
-    assert_in_range(test_now_ms() - since_ms, SILENT_MS, 20 * SILENT_MS);
-    run_for(&t, 10);
+    clock_run_for(t.loop, SILENT_MS / 2 * 3 - 1);
+    assert_int_equal(t.lost, 0);
+    clock_run_for(t.loop, 1);
+    assert_int_equal(t.lost, 1);
+    clock_run_for(t.loop, 10 * SILENT_MS);
     assert_int_equal(t.lost, 1);
     assert_int_equal(wait_spawner(pid), 1000 + SIGKILL);
     close(sv[1]);
@@ -207,11 +222,11 @@ static void it_is_asked_only_while_something_is_wanted_of_it(void **state)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
     set_up_with(&t, &(struct spawner_handle){.sock = sv[0], .pid = getpid()}, 2000);
-    run_for(&t, 1500);
+    clock_run_for(t.loop, 1500);
     kinds_of(sv[1], text);
     assert_string_equal(text, "");
     start_sh(&t, "true", false);
-    run_for(&t, 1500);
+    clock_run_for(t.loop, 1500);
     kinds_of(sv[1], text);
     assert_string_equal(text, "17"); /* START, PING */
     close(sv[1]);
