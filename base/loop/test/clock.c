@@ -49,6 +49,10 @@ struct loop_timer *loop_timer_create(struct loop *loop, void (*on_due)(void *arg
 void loop_timer_arm(struct loop_timer *t, uint64_t delay_ms)
 {
     loop_timer_disarm(t);
+    if (!delay_ms) { /* due, whether the clock is moved or not */
+        event_active(t->ev, EV_TIMEOUT, 1);
+        return;
+    }
     t->armed = true;
     t->due_ms = clock_ms + delay_ms;
     t->turn = ++turns;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that are gone without a word: how long a connection to one lasts. */
+/* Peers that are gone without a word: how long a connection to one lasts. The loop's clock stands,
+ * the kernel's does not. */
+#include "base/loop/test/clock.h"
 #include "base/tls/test/pki.h"
 #include "dvm/host/net/tcp.h"
 #include "dvm/host/net/test/net_fixture.h"
@@ -136,10 +138,68 @@ static void a_peer_that_cannot_be_reached_any_more_is_given_up(void **state)
     fix_fini(&f);
 }
 
+#define PIECES 300
+#define PIECE ((size_t)100000)
+
+/* Turns the loop until the client cannot write any more. */
+static void fill_connection(struct fix *f)
+{
+    size_t before;
+
+    do {
+        before = net_pending(f->cli.net, f->cli.conn);
+        for (int i = 0; i < 100; i++)
+            clock_turn(f->loop);
+    } while (net_pending(f->cli.net, f->cli.conn) < before);
+}
+
+static void a_flush_close_waits_for_a_slow_reader_that_reads(void **state)
+{
+    FREE_AUTO char *data = xcalloc(1, PIECE);
+    struct fix f;
+
+    connect_pair(&f, *state);
+    for (int i = 0; i < PIECES; i++)
+        CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
+    CALL(&f, net_close(f.cli.net, f.cli.conn, true));
+    for (int i = 0; i < 5; i++) { /* together longer than a silent peer is waited for */
+        uint64_t had = f.srv.bytes;
+
+        CALL(&f, net_pause(f.srv.net, f.srv.conn, true));
+        clock_run_for(f.loop, 500);
+        assert_int_equal(f.srv.closed, 0);
+        CALL(&f, net_pause(f.srv.net, f.srv.conn, false));
+        RUN_UNTIL(&f, f.srv.bytes > had);
+    }
+    RUN_UNTIL(&f, f.srv.closed);
+    assert_int_equal(f.srv.bytes, PIECES * PIECE);
+    fix_fini(&f);
+}
+
+static void a_flush_close_gives_a_silent_peer_up(void **state)
+{
+    FREE_AUTO char *data = xcalloc(1, PIECE);
+    struct fix f;
+
+    connect_pair(&f, *state);
+    CALL(&f, net_pause(f.srv.net, f.srv.conn, true));
+    for (int i = 0; i < PIECES; i++)
+        CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
+    CALL(&f, net_close(f.cli.net, f.cli.conn, true));
+    fill_connection(&f); /* the silence begins after that */
+    clock_run_for(f.loop, 4500);
+    CALL(&f, net_pause(f.srv.net, f.srv.conn, false));
+    RUN_UNTIL(&f, f.srv.closed);
+    assert_true(f.srv.bytes < PIECES * PIECE);
+    fix_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends_find_out_after_the_same_time_that_the_peer_is_gone),
+        cmocka_unit_test(a_flush_close_waits_for_a_slow_reader_that_reads),
+        cmocka_unit_test(a_flush_close_gives_a_silent_peer_up),
         /* the last: from then on there is no other network */
         cmocka_unit_test(a_peer_that_cannot_be_reached_any_more_is_given_up),
     };

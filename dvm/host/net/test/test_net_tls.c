@@ -372,48 +372,6 @@ static void a_flush_close_delivers_everything_past_unread_input(void **state)
     fix_fini(&f);
 }
 
-static void a_flush_close_waits_for_a_slow_reader_that_reads(void **state)
-{
-    char *data = xcalloc(1, PIECE);
-    struct fix f;
-
-    connect_pair(&f, *state);
-    for (int i = 0; i < PIECES; i++)
-        CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
-    CALL(&f, net_close(f.cli.net, f.cli.conn, true));
-    for (int i = 0; i < 5; i++) { /* together longer than a silent peer is waited for */
-        CALL(&f, net_pause(f.srv.net, f.srv.conn, true));
-        fix_run_for(&f, 500);
-        CALL(&f, net_pause(f.srv.net, f.srv.conn, false));
-        fix_run_for(&f, 2);
-    }
-    RUN_UNTIL(&f, f.srv.closed);
-    assert_int_equal(f.srv.bytes, PIECES * PIECE);
-    free(data);
-    fix_fini(&f);
-}
-
-static void a_flush_close_gives_a_silent_peer_up(void **state)
-{
-    char *data = xcalloc(1, PIECE);
-    uint64_t before_ms;
-    struct fix f;
-
-    connect_pair(&f, *state);
-    CALL(&f, net_pause(f.srv.net, f.srv.conn, true));
-    for (int i = 0; i < PIECES; i++)
-        CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
-    before_ms = loop_now_ms(f.loop);
-    CALL(&f, net_close(f.cli.net, f.cli.conn, true));
-    fix_run_for(&f, 4500); /* some was written at first: the silence begins after that */
-    CALL(&f, net_pause(f.srv.net, f.srv.conn, false));
-    RUN_UNTIL(&f, f.srv.closed);
-    assert_true(f.srv.bytes < PIECES * PIECE);
-    assert_true(loop_now_ms(f.loop) - before_ms < 20000);
-    free(data);
-    fix_fini(&f);
-}
-
 static void a_plain_close_is_seen_by_the_peer_only(void **state)
 {
     struct fix f;
@@ -544,8 +502,6 @@ int main(void)
         cmocka_unit_test(bytes_that_are_no_tls_are_refused),
         cmocka_unit_test(a_knock_without_a_word_leaves_nothing),
         cmocka_unit_test(a_flush_close_delivers_everything_past_unread_input),
-        cmocka_unit_test(a_flush_close_waits_for_a_slow_reader_that_reads),
-        cmocka_unit_test(a_flush_close_gives_a_silent_peer_up),
         cmocka_unit_test(a_plain_close_is_seen_by_the_peer_only),
         cmocka_unit_test(finish_delivers_everything_and_tells_once),
         cmocka_unit_test(a_finish_that_is_cut_short_is_not_told),
