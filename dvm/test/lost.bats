@@ -109,8 +109,19 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
     prun -N 1 true
 }
 
+# start_impatient MEMBERS [OPTION...]: a DVM whose daemons wait 4 s for an answer, not 10. prte starts the prted beside it.
+start_impatient() {
+    local beside=$BATS_TEST_TMPDIR/bin
+    mkdir "$beside"
+    cp -L "$bin/prte" "$beside"
+    printf '#!/bin/sh\nexec "%s" "$@" --ack-ms 4000\n' "$bin/prted" > "$beside/prted"
+    chmod +x "$beside/prted"
+    timeout --kill-after=10 "$limit" "$beside/prte" start -n "$@" > "$BATS_TEST_TMPDIR/start"
+    [ "$(< "$BATS_TEST_TMPDIR/start")" = "DVM ready: $1 members" ]
+}
+
 @test "a spawner that is stopped is told to go on, and its job ends as if nothing had been" {
-    start_dvm 1 --slots 2
+    start_impatient 1 --slots 2
     kill -STOP "$(spawner_of 1)"
     run -0 prun -n 2 echo here
     [ "$output" = $'here\nhere' ]
@@ -118,7 +129,7 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
 }
 
 @test "a spawner that does not go on is killed, and its job ends" {
-    start_dvm 2 --slots 1
+    start_impatient 2 --slots 1
     start_family 2
     mkfifo "$BATS_TEST_TMPDIR/held"
     timeout --kill-after=10 "$limit" "$holder" "$(spawner_of 2)" > "$BATS_TEST_TMPDIR/held" 3>&- &
@@ -129,13 +140,13 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
     [ "$line" = held ]
     end_family
     [ "$code" -eq 123 ]
-    grep -qF "(vpid 2): its spawner is gone: it has not answered for 10000 ms" "$BATS_TEST_TMPDIR/err"
+    grep -qF "(vpid 2): its spawner is gone: it has not answered for 4000 ms" "$BATS_TEST_TMPDIR/err"
     all_there 0
     wait "$holder_pid"
 }
 
 @test "prte stop ends a DVM with a stopped spawner, and all that its ranks have left" {
-    start_dvm 1 --slots 1
+    start_impatient 1 --slots 1
     start_family 1
     kill -STOP "$(spawner_of 1)"
     prte stop

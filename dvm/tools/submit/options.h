@@ -20,6 +20,7 @@ struct submit_opts {
     struct output_style output;
     struct cli_where where; /* the daemon; owned */
     int64_t reconnect_ms;   /* how long a lost connection is retried; 0: never */
+    int64_t retry_ms;       /* before the first retry; 0: 20. Not on the command line */
     int64_t end_wait_ms;    /* how long prun waits for the end that it has asked for */
     bool verbose;
     size_t nwords;

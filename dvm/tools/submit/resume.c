@@ -148,7 +148,7 @@ static void note_lost(struct resume *r, int64_t now_ms, const struct err *why)
     r->failed = r->failed || why->code == EACCES;
     if (r->lost_at < 0) {
         r->lost_at = now_ms;
-        r->retry_ms = RETRY_MIN_MS;
+        r->retry_ms = r->o->retry_ms ? r->o->retry_ms : RETRY_MIN_MS;
         err_set(&line, "the connection to the DVM is lost (%s), trying again for %lld s", why->msg,
                 (long long)(r->o->window_ms + 999) / 1000);
         r->o->say(r->o->arg, line.msg);

@@ -10,6 +10,7 @@
 
 struct resume_opts {
     int64_t window_ms; /* how long to retry; 0: a lost connection is final */
+    int64_t retry_ms;  /* the pause before the first retry, doubled with each; 0: 20 */
     struct cli_conn *(*dial)(void *arg,
                              struct err *err); /* starts a new connection; NULL: not possible now */
     void (*say)(void *arg, const char *text);  /* reports a line to the user */

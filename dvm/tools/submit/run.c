@@ -461,8 +461,11 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
                     .notice_at = -1,
                     .leave_at = -1,
                     .code = -1};
-    struct resume_opts again = {
-        .window_ms = opts->reconnect_ms, .dial = dial_again, .say = print_text, .arg = &r};
+    struct resume_opts again = {.window_ms = opts->reconnect_ms,
+                                .retry_ms = opts->retry_ms,
+                                .dial = dial_again,
+                                .say = print_text,
+                                .arg = &r};
 
     r.conn = resume_create(c, &again);
     r.output = output_create((int[2]){fds->out, fds->err}, &opts->output);

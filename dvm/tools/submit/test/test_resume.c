@@ -54,6 +54,7 @@ static void world_open(struct world *w, int64_t window_ms)
     w->signals = signalfd(-1, &set, SFD_NONBLOCK);
     assert_int_equal(submit_parse(4, argv, env, "/", &w->opts, NULL), 0);
     w->opts.reconnect_ms = window_ms;
+    w->opts.retry_ms = 1;
     w->said = replay_create(0);
 }
 
