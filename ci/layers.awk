@@ -49,6 +49,25 @@ function tree(m) {
     return m
 }
 
+# What of a daemon is a service: host.c joins them, they do not know each other (docs/architecture.md).
+function is_service(m) {
+    return m ~ /^dvm\/host\/(clients|ranks|services)$/
+}
+
+# The service of a file in dvm/host/services: each has one header and may have a private one.
+function service(path) {
+    sub(/.*\//, "", path)
+    sub(/(_private)?\.[ch]$/, "", path)
+    return path
+}
+
+function check_service(from_file, to_file, from, to) {
+    if (from != to)
+        return refuse("a service of " from " names one of " to ": host.c joins them")
+    if (from == "dvm/host/services" && service(from_file) != service(to_file))
+        return refuse("the service " service(from_file) " names another one: host.c joins them")
+}
+
 function check(from_file, to_file,    from, to) {
     from = module(from_file)
     to = module(to_file)
@@ -64,6 +83,8 @@ function check(from_file, to_file,    from, to) {
         return refuse("dvm/ and operator/ do not know each other")
     if (to == "dvm/sim" && from != to)
         return is_test(from_file) ? 0 : refuse("dvm/sim is for tests only")
+    if (is_service(from) && is_service(to) && !is_test(from_file))
+        check_service(from_file, to_file, from, to)
     if (rank_of(to) > rank_of(from))
         return refuse("the layer " to " is above " from)
     if (from != to && !is_test(from_file))

@@ -190,6 +190,43 @@ passes() {
     passes layers
 }
 
+services_tree() {
+    file Makefile '# SPDX-License-Identifier: BSD-3-Clause' 'PKGS := jansson' 'CORE_MODULES := protocol/wire protocol/tree' \
+        'HOST_MODULES := host/net host/env host/ranks host/clients host/services host' 'TOOL_MODULES := tools/cli'
+    c_file dvm/host/env/host_env.h
+    c_file dvm/host/ranks/ranks.h '#include "dvm/host/env/host_env.h"'
+    c_file dvm/host/services/events.h '#include "dvm/host/env/host_env.h"'
+    c_file dvm/host/services/queries.h '#include "dvm/host/env/host_env.h"'
+    c_file dvm/host/services/queries.c '#include "dvm/host/services/queries.h"' '#include "dvm/host/services/queries_private.h"'
+    c_file dvm/host/services/queries_private.h
+    c_file dvm/host/host.c '#include "dvm/host/services/queries.h"' '#include "dvm/host/services/events.h"' \
+        '#include "dvm/host/ranks/ranks.h"'
+}
+
+@test "layers: host.c joins services, each of which includes its own headers" {
+    services_tree
+    passes layers
+}
+
+@test "layers: a service that includes another service's header is refused" {
+    services_tree
+    c_file dvm/host/services/bad.c '#include "dvm/host/services/events.h"'
+    refused layers "dvm/host/services/bad.c:2: dvm/host/services/events.h: the service bad names another one"
+}
+
+@test "layers: services and ranks do not include each other" {
+    services_tree
+    c_file dvm/host/services/bad.c '#include "dvm/host/ranks/ranks.h"'
+    refused layers "a service of dvm/host/services names one of dvm/host/ranks"
+}
+
+@test "layers: a service that includes a header of the host is refused" {
+    services_tree
+    c_file dvm/host/host.h
+    c_file dvm/host/services/bad.c '#include "dvm/host/host.h"'
+    refused layers "the layer dvm/host is above dvm/host/services"
+}
+
 @test "pure: the core includes no header of the outside world" {
     local header
     for header in '<event2/event.h>' '<sys/socket.h>' '<pmix.h>' '<pmix_server.h>' '<time.h>' \
