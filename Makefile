@@ -153,6 +153,8 @@ $(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/net/test
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/host/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
 # What of a daemon is neither core nor a module of its own is tested with stand-ins for all modules.
 $(BUILD)/asan/dvm/host/test/test_app: $(BUILD)/asan/dvm/host/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
+# Those of a service share what it gets of the daemon.
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/services/test/test_*.c)): $(BUILD)/asan/dvm/host/services/test/fake.o
 # The tests of dvm/host/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/pmix/test/test_*.c)): $(BUILD)/asan/dvm/host/pmix/test/pair.o $(BUILD)/asan/dvm/host/pmix/test/full.o $(BUILD)/asan/dvm/host/pmix/test/client.o
 $(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
