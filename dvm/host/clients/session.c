@@ -8,7 +8,7 @@
  * A client that sends OPEN has a token. If its connection is lost, the job goes on for window_ms,
  * and a connection with the same token and a later attempt takes the session over. Messages in both
  * directions are numbered: each side keeps what the other one has not acknowledged
- * (dvm/protocol/replay), and sends it again. A slow client is held by withheld acknowledgements.
+ * (dvm/host/replay), and sends it again. A slow client is held by withheld acknowledgements.
  *
  * A detached job needs no client. It keeps its latest DETACH_OUTPUT_MAX bytes of output and its
  * states. A client that attaches gets all of that, then follows the job; one client at a time.
@@ -19,7 +19,7 @@
 #include "dvm/host/clients/session_private.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/replay/replay.h"
+#include "dvm/host/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -486,26 +486,26 @@ const struct job_launch *job_launch_share(struct job_launch *l)
 
     *shared = *l;
     *l = (struct job_launch){0};
-    atomic_init(&shared->refs, 1);
+    shared->refs = 1;
     return shared;
 }
 
 /* The count is the one part of a shared launch that changes. */
-static atomic_uint *count_of(const struct job_launch *l)
+static unsigned *count_of(const struct job_launch *l)
 {
-    return (atomic_uint *)&l->refs;
+    return (unsigned *)&l->refs;
 }
 
 const struct job_launch *job_launch_ref(const struct job_launch *l)
 {
-    if (atomic_fetch_add(count_of(l), 1) == 0)
+    if ((*count_of(l))++ == 0)
         abort(); /* it is not shared: its owner would free it */
     return l;
 }
 
 void job_launch_unref(const struct job_launch *l)
 {
-    if (!l || atomic_fetch_sub(count_of(l), 1) > 1)
+    if (!l || --*count_of(l) > 0)
         return;
     job_launch_free((struct job_launch *)l);
     free((void *)l);

@@ -6,7 +6,6 @@
 #include "base/buf/buf.h"
 #include "base/err/err.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -155,7 +154,7 @@ struct job_launch {
     uint32_t *rank_app;  /* [nranks] index into spec.apps */
     size_t ncpus;        /* 0: no rank of the receiver is bound; else its number of ranks there */
     char **cpus;         /* of each, by rank: hwloc list of the machine's CPUs; "": not bound */
-    atomic_uint refs;    /* owners of a shared one; 0: it is not shared */
+    unsigned refs;       /* owners of a shared one; 0: it is not shared */
 };
 
 void job_spec_encode(struct buf *b, const struct job_spec *s);
@@ -169,10 +168,11 @@ void job_launch_encode(struct buf *b, const struct job_launch *l);
 int job_launch_decode(struct cur *c, struct job_launch *out, struct err *err)
     __attribute__((warn_unused_result));
 void job_launch_free(struct job_launch *l);
-/* A launch is shared by all parts of a daemon that need it, and is not changed from then on. The
- * PMIx library's thread reads it too, and may give the last reference back: the count is atomic.
- * job_launch_share() takes the contents of `l`, which is empty afterwards; the caller owns the
- * first reference. job_launch_unref(NULL) is fine. */
+/* A launch is shared by all parts of a daemon that need it, and does not change from then on.
+ * References are taken and given back on the loop's thread only. The PMIx library's thread reads a
+ * launch without a reference of its own, while the job is registered. job_launch_share() takes the
+ * contents of `l`, which is empty afterwards; the caller owns the first reference.
+ * job_launch_unref(NULL) is fine. */
 const struct job_launch *job_launch_share(struct job_launch *l);
 const struct job_launch *job_launch_ref(const struct job_launch *l);
 void job_launch_unref(const struct job_launch *l);

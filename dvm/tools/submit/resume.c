@@ -9,7 +9,7 @@
 
 #include "base/buf/buf.h"
 #include "dvm/host/net/net.h"
-#include "dvm/protocol/replay/replay.h"
+#include "dvm/host/replay/replay.h"
 
 #include <errno.h>
 #include <stdio.h>

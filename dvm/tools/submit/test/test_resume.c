@@ -3,7 +3,7 @@
  * every byte. */
 #include "dvm/tools/submit/run.h"
 
-#include "dvm/protocol/replay/replay.h"
+#include "dvm/host/replay/replay.h"
 #include "dvm/tools/submit/test/drain.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of what is kept to be said again. */
-#include "dvm/protocol/replay/replay.h"
+#include "dvm/host/replay/replay.h"
 
 #include "base/buf/buf.h"
 

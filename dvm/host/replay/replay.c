@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A list of numbered messages, bounded at its old end by size or by acknowledgement. */
-#include "dvm/protocol/replay/replay.h"
+#include "dvm/host/replay/replay.h"
 
 #include "base/buf/buf.h"
 
