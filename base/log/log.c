@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The logger: formats a record on the stack, escapes it and writes it with one write(2). */
+/* The logger: formats a record on the stack, escapes it and writes it with one write(2).
+ *
+ * Always true: a record is one line of at most RECORD_MAX bytes of printable UTF-8, so records of
+ * several threads or processes on one pipe do not mix. The logger allocates no memory and takes no
+ * lock, so it works when memory has run out.
+ *
+ * Failures: a record that cannot be written is counted and dropped. The next record that can be
+ * written is preceded by one with the number of lost records. After a partial write the next record
+ * begins on a new line. */
 #include "base/log/log.h"
 
 #include <stdarg.h>

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event loop over libevent: one thread runs it, any thread may post to it. */
+/* The event loop over libevent: one thread runs it, any thread may post to it.
+ *
+ * Input: timers that are due, descriptors that are ready, signals, and posts from other threads.
+ * Output: one callback for each, on the thread of loop_run().
+ *
+ * A post is appended to a list under the lock; the first one of a turn writes to an eventfd, which
+ * wakes the loop. The loop takes the whole list and runs it, in order, without the lock.
+ *
+ * Always true: a callback may destroy the timer, watch or signal that it belongs to; posts of one
+ * thread run in their order; a post from a callback runs in the next turn.
+ *
+ * Failures: a descriptor or signal that libevent cannot watch is logged, and its callback is not
+ * called. When memory runs out the program ends with one line. */
 #include "base/loop/loop.h"
 
 #include "base/buf/buf.h"

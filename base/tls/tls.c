@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts for mutual TLS 1.3, their reload, and what a peer's certificate says. */
+/* Contexts for mutual TLS 1.3, their reload, and the subject of a peer's certificate.
+ *
+ * Input: the files with trust bundle, certificate and key. Output: connections (SSL objects) that
+ * verify the peer against the bundle, and the peer's cluster, role and name.
+ *
+ * Always true: both sides show a certificate; a connection uses the files that were in force when
+ * it was created; there is no resumption, so every connection is verified.
+ *
+ * Failures: a file that is unreadable, or a key that does not fit its certificate, is an error that
+ * names the file; a refresh then keeps the old contents in force. */
 #include "base/tls/tls.h"
 
 #include "base/buf/buf.h"

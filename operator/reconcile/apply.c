@@ -59,7 +59,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
              objects_kind(run->action->child), status, err->msg);
     if (status == 400 || status == 403 || status == 422) {
         snprintf(m->refused_print, sizeof(m->refused_print), "%s",
-                 objects_applied(run->wanted[run->action->child]));
+                 objects_applied(run->child[run->action->child].wanted));
         snprintf(m->message, sizeof(m->message), "%s", err->msg);
         m->refused_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
@@ -98,7 +98,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
 static json_t *apply_body(const struct run *run)
 {
     const struct plan_action *a = run->action;
-    json_t *body = json_deep_copy(run->wanted[a->child]);
+    json_t *body = json_deep_copy(run->child[a->child].wanted);
     json_t *meta = json_object_get(body, "metadata"), *spec = json_object_get(body, "spec");
     const char *uid = run->looked ? meta_text(run->looked, "uid") : a->uid;
     const char *version =
@@ -149,7 +149,7 @@ static void on_probed(int status, const json_t *body, const struct err *err, voi
 
     if (status == 201 || status == 409) {
         snprintf(m->probed_print, sizeof(m->probed_print), "%s",
-                 objects_applied(run->wanted[run->action->child]));
+                 objects_applied(run->child[run->action->child].wanted));
         send_apply(run);
     } else {
         note_refusal(run, status, err);
@@ -159,7 +159,7 @@ static void on_probed(int status, const json_t *body, const struct err *err, voi
 /* The API server accepts a StatefulSet whose pods it would refuse; a dry run shows that before. */
 static void probe_template(struct run *run)
 {
-    const json_t *wanted = run->wanted[run->action->child];
+    const json_t *wanted = run->child[run->action->child].wanted;
 
     if (!is_set(run) || run->action->scale_only ||
         strcmp(memory_of(run)->probed_print, objects_applied(wanted)) == 0) {

@@ -37,14 +37,14 @@ static void see_child(struct run *run, enum cluster_child child)
     FREE_AUTO char *name = objects_name(&run->c, child);
     const char *image = run->c.image ? run->c.image : e->r->o.default_image;
 
-    run->wanted[child] = objects_build(&run->c, child, 0, image);
-    const char *print = objects_applied(run->wanted[child]);
+    run->child[child].wanted = objects_build(&run->c, child, 0, image);
+    const char *print = objects_applied(run->child[child].wanted);
     s->refused = strcmp(m->refused_print, print) == 0 && run->in.now_ms < m->refused_until_ms;
     s->foreign = run->in.now_ms < m->foreign_until_ms;
     const json_t *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
     if (!o)
         return;
-    run->children[child] = json_incref((json_t *)o);
+    run->child[child].observed = json_incref((json_t *)o);
     s->foreign = !objects_controlled(o, &run->c);
     s->exists = !s->foreign;
     s->deleting = get_path(o, "metadata", "deletionTimestamp", NULL) != NULL;
@@ -137,7 +137,8 @@ static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
                           .waiting = json_string_value(json_object_get(waiting, "reason")),
                           .message = json_string_value(json_object_get(waiting, "message")),
                           .image = daemon_image(pod)};
-    out->outdated = pod_outdated(pod, run->children[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET]);
+    out->outdated =
+        pod_outdated(pod, run->child[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET].observed);
     if (started && timestamp_parse(started, &out->running_since_ms))
         out->running_since_ms = 1;
     return head || out->vpid > 0;
@@ -222,8 +223,8 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
     for (int i = 0; i < CLUSTER_CHILDREN && !out->reason[0]; i++) {
         const struct child_memory *m = &run->e->child[i];
         bool set = i == CLUSTER_HEAD_SET || i == CLUSTER_MEMBER_SET;
-        bool refused =
-            m->refused_print[0] && strcmp(m->refused_print, objects_applied(run->wanted[i])) == 0;
+        bool refused = m->refused_print[0] &&
+                       strcmp(m->refused_print, objects_applied(run->child[i].wanted)) == 0;
 
         if (!refused && m->failures < APPLY_TOLD_AFTER)
             continue;
@@ -241,8 +242,8 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
 void observe_release(struct run *run)
 {
     for (int i = 0; i < CLUSTER_CHILDREN; i++) {
-        json_decref(run->children[i]);
-        json_decref(run->wanted[i]);
+        json_decref(run->child[i].observed);
+        json_decref(run->child[i].wanted);
     }
     for (size_t i = 0; run->pod_objects && run->pod_objects[i]; i++)
         json_decref(run->pod_objects[i]);

@@ -71,8 +71,10 @@ struct run {
     void (*on_action_done)(struct run *run); /* begins the next action, or writes the status */
     json_t *object;
     struct cluster c;
-    json_t *children[CLUSTER_CHILDREN]; /* as observed; NULL: absent */
-    json_t *wanted[CLUSTER_CHILDREN];   /* as wanted, without replicas */
+    struct {
+        json_t *observed; /* NULL: absent */
+        json_t *wanted;   /* without replicas */
+    } child[CLUSTER_CHILDREN];
     json_t **pod_objects;
     struct plan_pod *pods;
     struct view *view;
