@@ -51,7 +51,7 @@ PKGS_dvm-stage := libcrypto
 program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev/null)) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := protocol/wire protocol/wire/msg protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/errmgr protocol/core protocol/stage
+CORE_MODULES := protocol/wire protocol/wire/msg protocol/tree protocol/member protocol/link protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/errmgr protocol/core protocol/files
 HOST_MODULES := host/replay host/cgroup host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app host/ranks host/clients host/services host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
@@ -145,7 +145,7 @@ $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 SCENE := dvm/protocol/core/test/scene.o dvm/protocol/wire/msg/test/samples.o
 $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/wire/test/test_*.c dvm/protocol/wire/msg/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/wire/msg/test/samples.o))
 # All of dvm/protocol/core, and more, start DVMs in the same way.
-$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/stage/test/test_staging.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
+$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/files/test/test_files_in_dvm.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(BUILD)/$(v)/dvm/protocol/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
 # The clock of these stands until they move it.
 $(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/net/test/test_net_silent): $(BUILD)/asan/base/loop/test/clock.o

@@ -318,7 +318,7 @@ static int build_parts(struct daemon *d, const struct spawner_handle *spawner, u
 {
     const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
     struct iof_io iof_io = host_iof_io(d->host);
-    struct stage_io stage_io = host_stage_io(d->host);
+    struct files_io files_io = host_stage_io(d->host);
     struct host_odls odls = host_odls(d->host);
 
     d->parts.odls = odls_create(d->loop, spawner, &times, odls.upcalls, odls.arg, err);
@@ -326,7 +326,7 @@ static int build_parts(struct daemon *d, const struct spawner_handle *spawner, u
         make_pmix(d, err) < 0 || make_core(d, *join_port, err) < 0)
         return -1;
     d->parts.iof = iof_create(d->parts.core, d->parts.odls, &iof_io);
-    d->parts.stage = stage_create(d->parts.core, &stage_io);
+    d->parts.files = files_create(d->parts.core, &files_io);
     return make_ctl(d, err);
 }
 
@@ -379,7 +379,7 @@ void daemon_destroy(struct daemon *d)
     pmix_srv_destroy(d->parts.pmix); /* ends what waits for it, which tells the others */
     ctl_destroy(d->parts.ctl);
     iof_destroy(d->parts.iof);
-    stage_destroy(d->parts.stage);
+    files_destroy(d->parts.files);
     net_destroy(d->parts.net);
     odls_destroy(d->parts.odls);
     host_destroy(d->host);

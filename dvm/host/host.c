@@ -316,8 +316,8 @@ static void take_app_message(struct host *h, uint32_t from, uint32_t kind, const
 {
     if (kind < IOF_KINDS)
         iof_msg(h->parts->iof, from, kind, data, len);
-    else if (kind >= STAGE_READY && kind < STAGE_KINDS)
-        stage_msg(h->parts->stage, from, kind, data, len);
+    else if (kind >= FILES_OPEN && kind < FILES_KINDS)
+        files_msg(h->parts->files, from, kind, data, len);
     else
         app_table_dispatch(&h->app_messages, from, kind, data, len);
 }
@@ -376,9 +376,9 @@ struct iof_io host_iof_io(struct host *h)
                            .arg = h};
 }
 
-struct stage_io host_stage_io(struct host *h)
+struct files_io host_stage_io(struct host *h)
 {
-    struct stage_io io = ranks_stage_io;
+    struct files_io io = ranks_files_io;
 
     io.arg = h->ranks;
     return io;
@@ -495,7 +495,7 @@ static void forget_member(struct host *h, const struct out_act *act)
     events_member_gone(h->events, act->vpid);
     if (act->number == REMOVE_LOST)
         pmix_srv_notify_offline(h->parts->pmix, act->vpid, act->a);
-    stage_member_gone(h->parts->stage, act->vpid);
+    files_member_gone(h->parts->files, act->vpid);
 }
 
 bool host_carry_out(struct host *h, const struct out_act *act)
@@ -539,7 +539,7 @@ bool host_carry_out(struct host *h, const struct out_act *act)
                        act->number != 0);
         break;
     case OUT_STAGE:
-        stage_begin(h->parts->stage, (uint32_t)act->conn);
+        files_begin(h->parts->files, (uint32_t)act->conn);
         break;
     case OUT_STDIN:
         iof_client_started(h->parts->iof, (uint32_t)act->conn);
@@ -570,7 +570,7 @@ static void join_ranks(struct host *h)
                                 .odls = h->parts->odls,
                                 .pmix = h->parts->pmix,
                                 .iof = h->parts->iof,
-                                .stage = h->parts->stage};
+                                .files = h->parts->files};
 
     ranks_join(h->ranks, &parts);
 }
@@ -580,7 +580,7 @@ static void join_clients(struct host *h)
     struct clients_parts parts = {.core = h->parts->core,
                                   .net = h->parts->net,
                                   .iof = h->parts->iof,
-                                  .stage = h->parts->stage,
+                                  .files = h->parts->files,
                                   .pmix = h->parts->pmix,
                                   .ctl = h->parts->ctl};
     struct clients_io clients_io = {.call = on_call,

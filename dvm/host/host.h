@@ -12,7 +12,7 @@
 #include "dvm/host/odls/odls.h"
 #include "dvm/host/pmix/pmix_srv.h"
 #include "dvm/protocol/core/core.h"
-#include "dvm/protocol/stage/stage.h"
+#include "dvm/protocol/files/files.h"
 
 struct host_parts {
     struct tls_ctx *tls;
@@ -22,7 +22,7 @@ struct host_parts {
     struct core *core;
     struct ctl *ctl;
     struct iof *iof;
-    struct stage *stage;
+    struct files *files;
 };
 
 struct host;
@@ -37,7 +37,7 @@ void host_destroy(struct host *h);
 extern const struct net_upcalls host_net_upcalls;       /* arg: the host */
 extern const struct pmix_srv_upcalls host_pmix_upcalls; /* arg: the host */
 struct iof_io host_iof_io(struct host *h);
-struct stage_io host_stage_io(struct host *h);
+struct files_io host_stage_io(struct host *h);
 struct host_odls {
     const struct odls_upcalls *upcalls;
     void *arg;

@@ -68,10 +68,10 @@ static void on_write(const char *nspace, const void *piece, size_t len, void *ar
 void sim_files_start(struct sim *s, uint32_t vpid)
 {
     struct node *n = &s->nodes[vpid];
-    struct stage_io io = {.room = on_room, .write = on_write, .arg = n};
+    struct files_io io = {.room = on_room, .write = on_write, .arg = n};
 
     n->sim = s;
-    n->stage = stage_create(n->core, &io);
+    n->files = files_create(n->core, &io);
 }
 
 void sim_files_end(struct sim *s, uint32_t vpid)
@@ -83,8 +83,8 @@ void sim_files_end(struct sim *s, uint32_t vpid)
         if (w->vpid == vpid)
             drop_writer(s, w);
     }
-    stage_destroy(s->nodes[vpid].stage);
-    s->nodes[vpid].stage = NULL;
+    files_destroy(s->nodes[vpid].files);
+    s->nodes[vpid].files = NULL;
 }
 
 /* --- the ranks' side */
@@ -116,7 +116,7 @@ void sim_files_take(struct sim *s, uint32_t vpid, const char *nspace)
 
 void sim_files_drop(struct sim *s, uint32_t vpid, const char *nspace)
 {
-    stage_forget(s->nodes[vpid].stage, nspace);
+    files_forget(s->nodes[vpid].files, nspace);
     find_writer(s, vpid, nspace)->at = UINT64_MAX;
     core_ranks(s->nodes[vpid].core, nspace, CORE_RANKS_FILES, EINTR, "writing them was given up");
 }
@@ -141,7 +141,7 @@ void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace)
 {
     struct writer *w = find_writer(s, vpid, nspace);
 
-    stage_forget(s->nodes[vpid].stage, nspace);
+    files_forget(s->nodes[vpid].files, nspace);
     if (!w)
         return;
     w->over = true;
@@ -223,9 +223,9 @@ bool sim_ready(const struct sim *s, uint32_t vpid, const char *nspace)
     return w && w->checked && (w->written || !w->nfiles);
 }
 
-struct stage_stats sim_stage(const struct sim *s, uint32_t vpid)
+struct files_stats sim_files_stats(const struct sim *s, uint32_t vpid)
 {
-    return s->nodes[vpid].stage ? stage_stats(s->nodes[vpid].stage) : (struct stage_stats){0};
+    return s->nodes[vpid].files ? files_stats(s->nodes[vpid].files) : (struct files_stats){0};
 }
 
 static void writer_step(struct sim *s, struct writer *w)
@@ -244,12 +244,12 @@ static void writer_step(struct sim *s, struct writer *w)
     }
     if (!w->ready) {
         w->ready = true;
-        stage_expect(n->stage, w->launch);
+        files_expect(n->files, w->launch);
         return;
     }
-    stage_written(n->stage, w->nspace, w->got);
+    files_written(n->files, w->nspace, w->got);
     if (w->full && w->got) {
-        stage_forget(n->stage, w->nspace);
+        files_forget(n->files, w->nspace);
         core_ranks(n->core, w->nspace, CORE_RANKS_FILES, ENOSPC, "writing " SIM_FULL);
     } else if (piece_all(&w->order, w->nfiles) && !w->written) {
         w->written = true;
@@ -293,7 +293,7 @@ static void read_step(struct sim *s, size_t index)
         if (j->read + b.len > j->room)
             return;
         if (piece_follow(&j->order, j->nfiles, &p, &err) < 0 ||
-            stage_piece(n->stage, (uint32_t)index, b.data, b.len, &err) < 0) {
+            files_piece(n->files, (uint32_t)index, b.data, b.len, &err) < 0) {
             fprintf(stderr, "sim: the submitter of job %s: %s\n", j->nspace, err.msg);
             abort();
         }

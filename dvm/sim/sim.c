@@ -338,7 +338,7 @@ static void act_client(struct sim *s, const struct out_act *act)
         j->done = true;
         j->reads_at = UINT64_MAX;
         if (j->nfiles)
-            stage_client_gone(s->nodes[j->home].stage, (uint32_t)act->conn);
+            files_client_gone(s->nodes[j->home].files, (uint32_t)act->conn);
         j->exit_code = (int)end->code;
         snprintf(j->text, sizeof j->text, "%s", end->text);
     }
@@ -378,14 +378,14 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
         act_start(s, vpid, a->a);
         break;
     case OUT_STAGE:
-        stage_begin(s->nodes[vpid].stage, (uint32_t)a->conn);
+        files_begin(s->nodes[vpid].files, (uint32_t)a->conn);
         break;
     case OUT_APP:
-        if (a->kind_app >= STAGE_READY && a->kind_app < STAGE_KINDS)
-            stage_msg(s->nodes[vpid].stage, a->vpid, a->kind_app, a->data.data, a->data.len);
+        if (a->kind_app >= FILES_OPEN && a->kind_app < FILES_KINDS)
+            files_msg(s->nodes[vpid].files, a->vpid, a->kind_app, a->data.data, a->data.len);
         break;
     case OUT_MEMBER_GONE:
-        stage_member_gone(s->nodes[vpid].stage, a->vpid);
+        files_member_gone(s->nodes[vpid].files, a->vpid);
         break;
     case OUT_END_RANKS:
         act_end(s, vpid, a->a, a->number);
@@ -524,7 +524,7 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
     s->jobs[index].nfiles = w->nfiles;
     s->jobs[index].reads_at = UINT64_MAX;
     core_time(s->nodes[vpid].core, s->now, s->now);
-    stage_source(s->nodes[vpid].stage, (uint32_t)index, w->nfiles);
+    files_source(s->nodes[vpid].files, (uint32_t)index, w->nfiles);
     core_submit(s->nodes[vpid].core, (uint32_t)index, &spec);
     sim_drain(s, vpid);
     return index;
@@ -551,7 +551,7 @@ void sim_job_forget(struct sim *s, size_t index)
 {
     s->jobs[index].gone = true;
     if (s->jobs[index].nfiles && sim_running(s, s->jobs[index].home))
-        stage_client_gone(s->nodes[s->jobs[index].home].stage, (uint32_t)index);
+        files_client_gone(s->nodes[s->jobs[index].home].files, (uint32_t)index);
 }
 
 size_t sim_unheld(const struct sim *s, const char *nspace)

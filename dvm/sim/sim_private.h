@@ -75,7 +75,7 @@ struct writer { /* a job with ranks on a daemon, from launch to end, and what it
 
 struct node {
     struct core *core;
-    struct stage *stage;
+    struct files *files;
     struct sim *sim;
     uint64_t life;
     bool exited, parked, stopped;

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* They share their numbers with the messages of dvm/host/iof and dvm/protocol/stage. */
+/* They share their numbers with the messages of dvm/host/iof and dvm/protocol/files. */
 enum app_kind {
     APP_MODEX_ASK = IOF_KINDS, /* to the daemon of a rank: its modex data */
     APP_DATA_ASK,              /* to the head: publish, look up, unpublish */

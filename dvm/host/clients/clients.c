@@ -2,7 +2,7 @@
 /* Clients of a daemon: their connections, what they send and what they are sent.
  *
  * In: connections and frames of programs; messages of the core for a client; output, back pressure
- * and room for files from dvm/host/iof and dvm/protocol/stage; replies to calls.
+ * and room for files from dvm/host/iof and dvm/protocol/files; replies to calls.
  * Out: submissions, signals, input and files to the core and those two; encoded messages to
  * clients.
  *
@@ -76,7 +76,7 @@ static void free_client(struct clients *c, struct client *k, bool answer)
 void client_forget(struct clients *c, struct client *k)
 {
     iof_client_gone(c->parts.iof, k->id);
-    stage_client_gone(c->parts.stage, k->id);
+    files_client_gone(c->parts.files, k->id);
     c->io.gone(k->id, c->io.arg);
     HASH_DELETE(hh, c->by_id, k);
     if (k->net_id)
@@ -115,7 +115,7 @@ void client_end(struct clients *c, struct client *k)
 /* The connection is lost, or was closed: the client ends, unless its job goes on without it. */
 static bool is_kept(struct clients *c, struct client *k, const char *why)
 {
-    return session_detached(k->session) && !stage_owes(c->parts.stage, k->id) &&
+    return session_detached(k->session) && !files_owes(c->parts.files, k->id) &&
            session_lost(c, k, why);
 }
 
@@ -261,7 +261,7 @@ static void submit_job(struct clients *c, struct client *k, struct job_spec *spe
         environ_complete(&spec->apps[i], environ, spec->nfiles > 0);
     if (spec->flags & JOB_DETACH)
         session_detach(c, k);
-    stage_source(c->parts.stage, k->id, (uint32_t)spec->nfiles);
+    files_source(c->parts.files, k->id, (uint32_t)spec->nfiles);
     core_submit(c->parts.core, k->id, spec);
 }
 
@@ -271,7 +271,7 @@ static void take_files(struct clients *c, struct client *k, const struct client_
 
     if (k->session && session_is_over(k->session))
         return; /* they were on their way when it ended */
-    if (stage_piece(c->parts.stage, k->id, m->data, m->len, &err) < 0)
+    if (files_piece(c->parts.files, k->id, m->data, m->len, &err) < 0)
         client_refuse(c, k, EXIT_CODE_USAGE, err.msg);
 }
 

@@ -12,7 +12,7 @@
 #include "dvm/host/net/net.h"
 #include "dvm/host/pmix/pmix_srv.h"
 #include "dvm/protocol/core/core.h"
-#include "dvm/protocol/stage/stage.h"
+#include "dvm/protocol/files/files.h"
 #include "dvm/protocol/wire/client.h"
 
 #define CLIENTS_OUTSIDE_MAX 256        /* connections over TLS; one more is refused */
@@ -24,7 +24,7 @@ struct clients_parts { /* borrowed until clients_destroy() */
     struct core *core;
     struct net *net;
     struct iof *iof;
-    struct stage *stage;
+    struct files *files;
     struct pmix_srv *pmix;
     struct ctl *ctl;
 };

@@ -186,7 +186,7 @@ static void resume_session(struct clients *c, struct client *newcomer, struct cl
     client_hand_over(c, newcomer, k);
     log_info("job %s: its client is back", s->nspace);
     say_again(c, k, m->have + 1);
-    stage_tell_room(c->parts.stage, k->id);
+    files_tell_room(c->parts.files, k->id);
     if (replay_owed(s->said) < OWED_LOW)
         iof_client_drained(c->parts.iof, k->id);
 }
@@ -287,7 +287,7 @@ void session_attach(struct clients *c, struct client *k, const char *nspace)
     else if (!job)
         why = xasprintf("no detached job %s was submitted at this daemon (vpid %u)", nspace,
                         c->env->vpid);
-    else if (stage_owes(c->parts.stage, job->id))
+    else if (files_owes(c->parts.files, job->id))
         why = xasprintf("the files of job %s are on their way still", nspace);
     else if (job->session->followed)
         why = xasprintf("somebody follows job %s already", nspace);
@@ -419,7 +419,7 @@ bool session_lost(struct clients *c, struct client *k, const char *why)
 {
     struct session *s = k->session;
 
-    if (s->detached && !stage_owes(c->parts.stage, k->id)) {
+    if (s->detached && !files_owes(c->parts.files, k->id)) {
         stop_following(c, k);
         forget_oldest_over(c);
         return true;
@@ -444,7 +444,7 @@ void session_bye(struct clients *c, struct client *k)
     }
     client_disconnect(c, k,
                       true); /* it may have said more, and a reset would tell it of a failure */
-    if (!s->detached || stage_owes(c->parts.stage, k->id)) {
+    if (!s->detached || files_owes(c->parts.files, k->id)) {
         client_end(c, k);
         return;
     }
@@ -458,7 +458,7 @@ void session_over(struct clients *c, struct client *k)
     struct session *s = k->session;
 
     iof_client_gone(c->parts.iof, k->id);
-    stage_client_gone(c->parts.stage,
+    files_client_gone(c->parts.files,
                       k->id); /* its turn is another's, though the job is remembered */
     if (!s->detached || (s->open && k->net_id))
         return; /* it will say BYE, or its time will be over */

@@ -35,7 +35,7 @@ void ranks_join(struct ranks *r, const struct ranks_parts *parts)
     r->odls = parts->odls;
     r->pmix = parts->pmix;
     r->iof = parts->iof;
-    r->stage = parts->stage;
+    r->files = parts->files;
 }
 
 struct ranks_job *ranks_find(const struct ranks *r, const char *nspace)
@@ -169,7 +169,7 @@ static void clean_up(struct ranks *r, struct ranks_job *j)
 {
     const char *nspace = j->launch->nspace;
 
-    stage_forget(r->stage, nspace);
+    files_forget(r->files, nspace);
     pmix_srv_job_gone(r->pmix, nspace, on_cleaned, make_later(r, nspace));
     free_job(r, j);
 }

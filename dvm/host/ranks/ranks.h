@@ -11,7 +11,7 @@
 #include "dvm/host/odls/odls.h"
 #include "dvm/host/pmix/pmix_srv.h"
 #include "dvm/protocol/core/core.h"
-#include "dvm/protocol/stage/stage.h"
+#include "dvm/protocol/files/files.h"
 
 struct ranks_io { /* what the owner does for this service */
     /* A client here may send so many bytes of pieces of its job's files, in all. */
@@ -24,7 +24,7 @@ struct ranks_parts { /* borrowed until ranks_destroy() */
     struct odls *odls;
     struct pmix_srv *pmix;
     struct iof *iof;
-    struct stage *stage;
+    struct files *files;
 };
 
 struct ranks;
@@ -35,7 +35,7 @@ struct ranks *ranks_create(const struct host_env *env, const struct ranks_io *io
 void ranks_join(struct ranks *r, const struct ranks_parts *parts);
 void ranks_destroy(struct ranks *r);
 extern const struct odls_upcalls ranks_odls_upcalls;
-extern const struct stage_io ranks_stage_io; /* its arg has to be set */
+extern const struct files_io ranks_files_io; /* its arg has to be set */
 
 /* OUT_LAUNCH, OUT_TAKE_FILES, OUT_DROP_FILES, OUT_CREATE, OUT_START, OUT_SIGNAL, OUT_END_RANKS,
  * OUT_CONTINUE and OUT_CLEAN. */

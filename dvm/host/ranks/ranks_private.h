@@ -28,7 +28,7 @@ struct ranks {
     struct odls *odls;
     struct pmix_srv *pmix;
     struct iof *iof;
-    struct stage *stage;
+    struct files *files;
     struct ranks_job *jobs;
     struct writer *writers; /* writer.c */
     struct reader *readers; /* reader.c */

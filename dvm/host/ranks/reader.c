@@ -167,7 +167,7 @@ static int pass_piece(struct reader *x, const struct stager_said *said, struct e
     if (x->sent + said->len > x->room)
         return 0;
     x->sent += said->len;
-    return stage_piece(x->ranks->stage, x->client, said->piece, said->len, err) < 0 ? -1 : 1;
+    return files_piece(x->ranks->files, x->client, said->piece, said->len, err) < 0 ? -1 : 1;
 }
 
 static void pump_pieces(struct reader *x)
@@ -217,7 +217,7 @@ void ranks_read_files(struct ranks *r, uint32_t client, char **sources, size_t n
     x->timer = loop_timer_create(r->env->loop, on_timer, x);
     buf_init(&x->in, PIECE_MAX + 2 * 65536);
     HASH_ADD(hh, r->readers, client, sizeof(x->client), x);
-    stage_source(r->stage, client, (uint32_t)n);
+    files_source(r->files, client, (uint32_t)n);
 }
 
 bool reader_room(struct ranks *r, uint32_t client, uint64_t total)
@@ -227,7 +227,7 @@ bool reader_room(struct ranks *r, uint32_t client, uint64_t total)
     if (!x)
         return false;
     x->room = total;
-    loop_timer_arm(x->timer, 0); /* not from within dvm/protocol/stage */
+    loop_timer_arm(x->timer, 0); /* not from within dvm/protocol/files */
     return true;
 }
 

@@ -226,7 +226,7 @@ const struct odls_upcalls ranks_odls_upcalls = {.on_started = on_started,
                                                 .on_left_open = on_left_open,
                                                 .on_ready = on_ready};
 
-/* --- of dvm/protocol/stage */
+/* --- of dvm/protocol/files */
 
 static void on_room(uint32_t client, uint64_t total, void *arg)
 {
@@ -241,4 +241,4 @@ static void on_write(const char *nspace, const void *piece, size_t len, void *ar
     writer_feed(arg, nspace, piece, len);
 }
 
-const struct stage_io ranks_stage_io = {.room = on_room, .write = on_write};
+const struct files_io ranks_files_io = {.room = on_room, .write = on_write};

@@ -114,7 +114,7 @@ int writer_start(struct ranks *r, const struct job_launch *l, struct err *err)
     buf_init(&w->in, PIECE_MAX + 2 * 65536);
     HASH_ADD_KEYPTR(hh, r->writers, w->nspace, strlen(w->nspace), w);
     send_list(r, w, l);
-    stage_expect(r->stage, l);
+    files_expect(r->files, l);
     return 0;
 }
 
@@ -142,7 +142,7 @@ void writer_feed(struct ranks *r, const char *nspace, const void *piece, size_t 
 static void take_word(struct ranks *r, struct writer *w, const struct stager_word *word)
 {
     if (word->kind == STAGER_TAKEN)
-        stage_written(r->stage, w->nspace, word->taken);
+        files_written(r->files, w->nspace, word->taken);
     else if (word->kind == STAGER_DONE)
         w->done = true;
     else if (word->kind == STAGER_FAILED)
@@ -181,7 +181,7 @@ static void settle_writer(struct ranks *r, struct writer *w)
         set_failed(w, EINTR, how ? how : "the process that writes them has ended");
     HASH_DEL(r->writers, w);
     if (w->errnum)
-        stage_forget(r->stage, w->nspace);
+        files_forget(r->files, w->nspace);
     core_ranks(r->core, w->nspace, CORE_RANKS_FILES, w->errnum, w->text);
     free_writer(w);
 }

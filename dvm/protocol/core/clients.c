@@ -271,13 +271,13 @@ bool core_stdin(const struct core *c, uint32_t client, const char **nspace, cons
 
 static void take_stage(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct client *x = of_job(c, m->stage.client, m->stage.nspace);
+    struct client *x = of_job(c, m->files.client, m->files.nspace);
 
     if (!x || x->gone || !x->nspace || x->targets)
         return;
-    x->ntargets = m->stage.ntargets;
-    x->targets = m->stage.targets;
-    m->stage.targets = NULL; /* taken */
+    x->ntargets = m->files.ntargets;
+    x->targets = m->files.targets;
+    m->files.targets = NULL; /* taken */
     out_add(&c->out, OUT_STAGE)->conn = x->id;
 }
 

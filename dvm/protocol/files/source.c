@@ -4,22 +4,22 @@
  * In: the client's job with files, the head's word which daemons they go to, the daemons' reports
  * that their writer waits and how many bytes it has written, the client's pieces. Out: each piece
  * to all daemons of the job, and room for the client: so many bytes in all as the slowest daemon
- * has written, and a share of STAGE_JOB_BYTES beyond.
+ * has written, and a share of FILES_JOB_BYTES beyond.
  *
- * A source waits until all its daemons are open for pieces, then for one of STAGE_TURNS turns. It
+ * A source waits until all its daemons are open for pieces, then for one of FILES_TURNS turns. It
  * keeps the turn until every daemon has written all of it.
  *
- * What always holds: no more than STAGE_JOB_BYTES of a job are on their way, or one piece of the
+ * What always holds: no more than FILES_JOB_BYTES of a job are on their way, or one piece of the
  * least size for each daemon. A daemon that leaves or is lost is not waited for. A piece that
  * cannot be sent ends the job, because its daemon could never have all of its files. */
 #include "base/log/log.h"
-#include "dvm/protocol/stage/stage_private.h"
+#include "dvm/protocol/files/files_private.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct source *find_source(const struct stage *s, uint32_t client)
+static struct source *find_source(const struct files *s, uint32_t client)
 {
     struct source *x;
 
@@ -27,17 +27,17 @@ static struct source *find_source(const struct stage *s, uint32_t client)
     return x;
 }
 
-static void drop_source(struct stage *s, struct source *x)
+static void drop_source(struct files *s, struct source *x)
 {
     s->turns -= x->turn;
     HASH_DEL(s->sources, x);
-    hwloc_bitmap_free(x->ready);
+    hwloc_bitmap_free(x->open);
     free(x->targets);
     free(x->nspace);
     free(x);
 }
 
-void source_free_all(struct stage *s)
+void source_free_all(struct files *s)
 {
     struct source *x, *tmp;
 
@@ -50,11 +50,11 @@ void source_free_all(struct stage *s)
 /* Bytes that may be on their way to one daemon. */
 static uint64_t room_of(const struct source *x)
 {
-    uint64_t room = x->ntargets ? STAGE_JOB_BYTES / x->ntargets : 0;
+    uint64_t room = x->ntargets ? FILES_JOB_BYTES / x->ntargets : 0;
 
-    if (room < STAGE_ROOM_MIN)
-        return STAGE_ROOM_MIN;
-    return room > STAGE_ROOM_MAX ? STAGE_ROOM_MAX : room;
+    if (room < FILES_ROOM_MIN)
+        return FILES_ROOM_MIN;
+    return room > FILES_ROOM_MAX ? FILES_ROOM_MAX : room;
 }
 
 static uint64_t taken_by_all(const struct source *x)
@@ -70,7 +70,7 @@ static uint64_t taken_by_all(const struct source *x)
 static bool can_send(const struct source *x)
 {
     for (size_t i = 0; i < x->ntargets; i++) {
-        if (!hwloc_bitmap_isset(x->ready, x->targets[i].vpid))
+        if (!hwloc_bitmap_isset(x->open, x->targets[i].vpid))
             return false;
     }
     return x->nspace && x->ntargets > 0;
@@ -81,7 +81,7 @@ static bool is_over(const struct source *x)
     return x->ntargets == 0 || (piece_all(&x->order, x->nfiles) && taken_by_all(x) == x->sent);
 }
 
-static void give_room(struct stage *s, struct source *x)
+static void give_room(struct files *s, struct source *x)
 {
     uint64_t room = room_of(x);
     uint64_t total = taken_by_all(x) + room;
@@ -92,7 +92,7 @@ static void give_room(struct stage *s, struct source *x)
     s->io.room(x->client, total, s->io.arg);
 }
 
-static void give_turns(struct stage *s)
+static void give_turns(struct files *s)
 {
     struct source *x, *tmp;
 
@@ -105,7 +105,7 @@ static void give_turns(struct stage *s)
     }
     HASH_ITER(hh, s->sources, x, tmp)
     {
-        if (s->turns >= STAGE_TURNS)
+        if (s->turns >= FILES_TURNS)
             break;
         if (x->turn || x->told || !can_send(x))
             continue;
@@ -115,7 +115,7 @@ static void give_turns(struct stage *s)
     }
 }
 
-void stage_source(struct stage *s, uint32_t client, uint32_t nfiles)
+void files_source(struct files *s, uint32_t client, uint32_t nfiles)
 {
     struct source *x = find_source(s, client);
 
@@ -124,11 +124,11 @@ void stage_source(struct stage *s, uint32_t client, uint32_t nfiles)
     x = xcalloc(1, sizeof(*x));
     x->client = client;
     x->nfiles = nfiles;
-    x->ready = hwloc_bitmap_alloc();
+    x->open = hwloc_bitmap_alloc();
     HASH_ADD(hh, s->sources, client, sizeof(x->client), x);
 }
 
-void stage_begin(struct stage *s, uint32_t client)
+void files_begin(struct files *s, uint32_t client)
 {
     struct source *x = find_source(s, client);
     const struct msg_target *targets;
@@ -146,17 +146,17 @@ void stage_begin(struct stage *s, uint32_t client)
     give_turns(s);
 }
 
-void source_ready(struct stage *s, uint32_t from, uint32_t client)
+void source_open(struct files *s, uint32_t from, uint32_t client)
 {
     struct source *x = find_source(s, client);
 
     if (!x)
         return;
-    hwloc_bitmap_set(x->ready, from);
+    hwloc_bitmap_set(x->open, from);
     give_turns(s);
 }
 
-static uint64_t on_way(const struct stage *s)
+static uint64_t on_way(const struct files *s)
 {
     const struct source *x, *tmp;
     uint64_t sum = 0;
@@ -169,7 +169,7 @@ static uint64_t on_way(const struct stage *s)
     return sum;
 }
 
-static void send_all(struct stage *s, const struct source *x, const void *data, size_t len)
+static void send_all(struct files *s, const struct source *x, const void *data, size_t len)
 {
     BUF_AUTO struct buf b = {0};
     struct err err = {0};
@@ -178,7 +178,7 @@ static void send_all(struct stage *s, const struct source *x, const void *data, 
     buf_put_str(&b, x->nspace);
     buf_put_bytes(&b, data, len);
     for (size_t i = 0; i < x->ntargets; i++) {
-        if (core_app_send(s->core, x->targets[i].vpid, CLASS_BULK, STAGE_PIECE, b.data, b.len,
+        if (core_app_send(s->core, x->targets[i].vpid, CLASS_BULK, FILES_PIECE, b.data, b.len,
                           &err) == 0 ||
             !core_live(s->core, x->targets[i].vpid))
             continue;
@@ -189,7 +189,7 @@ static void send_all(struct stage *s, const struct source *x, const void *data, 
     }
 }
 
-int stage_piece(struct stage *s, uint32_t client, const void *data, size_t len, struct err *err)
+int files_piece(struct files *s, uint32_t client, const void *data, size_t len, struct err *err)
 {
     struct source *x = find_source(s, client);
     struct piece p;
@@ -208,7 +208,7 @@ int stage_piece(struct stage *s, uint32_t client, const void *data, size_t len, 
     return 0;
 }
 
-void source_taken(struct stage *s, uint32_t from, uint32_t client, const char *nspace,
+void source_taken(struct files *s, uint32_t from, uint32_t client, const char *nspace,
                   uint64_t total)
 {
     struct source *x = find_source(s, client);
@@ -224,7 +224,7 @@ void source_taken(struct stage *s, uint32_t from, uint32_t client, const char *n
     give_turns(s);
 }
 
-void source_member_gone(struct stage *s, uint32_t vpid)
+void source_member_gone(struct files *s, uint32_t vpid)
 {
     struct source *x, *tmp;
 
@@ -232,7 +232,7 @@ void source_member_gone(struct stage *s, uint32_t vpid)
     {
         size_t kept = 0;
 
-        hwloc_bitmap_clr(x->ready, vpid);
+        hwloc_bitmap_clr(x->open, vpid);
         for (size_t i = 0; i < x->ntargets; i++) {
             if (x->targets[i].vpid != vpid)
                 x->targets[kept++] = x->targets[i];
@@ -246,7 +246,7 @@ void source_member_gone(struct stage *s, uint32_t vpid)
     give_turns(s);
 }
 
-void stage_tell_room(struct stage *s, uint32_t client)
+void files_tell_room(struct files *s, uint32_t client)
 {
     const struct source *x = find_source(s, client);
 
@@ -254,14 +254,14 @@ void stage_tell_room(struct stage *s, uint32_t client)
         s->io.room(client, x->told, s->io.arg);
 }
 
-bool stage_owes(const struct stage *s, uint32_t client)
+bool files_owes(const struct files *s, uint32_t client)
 {
     const struct source *x = find_source(s, client);
 
     return x && !piece_all(&x->order, x->nfiles);
 }
 
-void stage_client_gone(struct stage *s, uint32_t client)
+void files_client_gone(struct files *s, uint32_t client)
 {
     struct source *x = find_source(s, client);
 
@@ -271,9 +271,9 @@ void stage_client_gone(struct stage *s, uint32_t client)
     give_turns(s);
 }
 
-struct stage_stats stage_stats(const struct stage *s)
+struct files_stats files_stats(const struct files *s)
 {
-    return (struct stage_stats){.sources = HASH_COUNT(s->sources),
+    return (struct files_stats){.sources = HASH_COUNT(s->sources),
                                 .sinks = HASH_COUNT(s->sinks),
                                 .on_way = on_way(s),
                                 .on_way_most = s->on_way_most};

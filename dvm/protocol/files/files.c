@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of jobs at the daemons where ranks are to run, and the messages between daemons about them.
  */
-#include "dvm/protocol/stage/stage.h"
+#include "dvm/protocol/files/files.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/stage/stage_private.h"
+#include "dvm/protocol/files/files_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct stage *stage_create(struct core *core, const struct stage_io *io)
+struct files *files_create(struct core *core, const struct files_io *io)
 {
-    struct stage *s = xcalloc(1, sizeof(*s));
+    struct files *s = xcalloc(1, sizeof(*s));
 
     s->core = core;
     s->io = *io;
     return s;
 }
 
-static struct sink *find_sink(const struct stage *s, const char *nspace)
+static struct sink *find_sink(const struct files *s, const char *nspace)
 {
     struct sink *k;
 
@@ -26,14 +26,14 @@ static struct sink *find_sink(const struct stage *s, const char *nspace)
     return k;
 }
 
-static void sink_free(struct stage *s, struct sink *k)
+static void sink_free(struct files *s, struct sink *k)
 {
     HASH_DEL(s->sinks, k);
     free(k->nspace);
     free(k);
 }
 
-void stage_destroy(struct stage *s)
+void files_destroy(struct files *s)
 {
     struct sink *k, *tmp;
 
@@ -47,7 +47,7 @@ void stage_destroy(struct stage *s)
     free(s);
 }
 
-void stage_send(struct stage *s, uint32_t vpid, enum stage_kind kind, const struct buf *b)
+void files_send(struct files *s, uint32_t vpid, enum files_kind kind, const struct buf *b)
 {
     struct err err = {0};
 
@@ -55,7 +55,7 @@ void stage_send(struct stage *s, uint32_t vpid, enum stage_kind kind, const stru
         log_debug("files of a job: %s", err.msg);
 }
 
-void stage_expect(struct stage *s, const struct job_launch *l)
+void files_expect(struct files *s, const struct job_launch *l)
 {
     struct sink *k = find_sink(s, l->nspace);
     BUF_AUTO struct buf b = {0};
@@ -70,10 +70,10 @@ void stage_expect(struct stage *s, const struct job_launch *l)
     buf_init(&b, 1024);
     buf_put_u32(&b, k->client);
     buf_put_str(&b, k->nspace);
-    stage_send(s, k->vpid, STAGE_READY, &b);
+    files_send(s, k->vpid, FILES_OPEN, &b);
 }
 
-void stage_written(struct stage *s, const char *nspace, uint64_t total)
+void files_written(struct files *s, const char *nspace, uint64_t total)
 {
     const struct sink *k = find_sink(s, nspace);
     BUF_AUTO struct buf b = {0};
@@ -84,10 +84,10 @@ void stage_written(struct stage *s, const char *nspace, uint64_t total)
     buf_put_u32(&b, k->client);
     buf_put_str(&b, nspace);
     buf_put_u64(&b, total);
-    stage_send(s, k->vpid, STAGE_TAKEN, &b);
+    files_send(s, k->vpid, FILES_TAKEN, &b);
 }
 
-void stage_forget(struct stage *s, const char *nspace)
+void files_forget(struct files *s, const char *nspace)
 {
     struct sink *k = find_sink(s, nspace);
 
@@ -96,7 +96,7 @@ void stage_forget(struct stage *s, const char *nspace)
 }
 
 /* Late pieces of a job that has ended here are dropped. */
-static void piece_in(struct stage *s, uint32_t from, struct cur *c)
+static void piece_in(struct files *s, uint32_t from, struct cur *c)
 {
     FREE_AUTO char *nspace = cur_str(c, JOB_NSPACE_MAX);
     size_t len;
@@ -107,28 +107,28 @@ static void piece_in(struct stage *s, uint32_t from, struct cur *c)
         s->io.write(nspace, piece, len, s->io.arg);
 }
 
-void stage_msg(struct stage *s, uint32_t from, uint32_t kind, const void *data, size_t len)
+void files_msg(struct files *s, uint32_t from, uint32_t kind, const void *data, size_t len)
 {
     struct cur c = cur_of(data, len);
     uint32_t client;
     uint64_t total;
 
-    if (kind == STAGE_PIECE) {
+    if (kind == FILES_PIECE) {
         piece_in(s, from, &c);
         return;
     }
     client = cur_u32(&c);
     FREE_AUTO char *nspace = cur_str(&c, JOB_NSPACE_MAX);
-    total = kind == STAGE_TAKEN ? cur_u64(&c) : 0;
+    total = kind == FILES_TAKEN ? cur_u64(&c) : 0;
     if (!cur_done(&c))
         log_warn("files of a job: malformed message kind=%u vpid=%u", kind, from);
-    else if (kind == STAGE_TAKEN)
+    else if (kind == FILES_TAKEN)
         source_taken(s, from, client, nspace, total);
     else
-        source_ready(s, from, client);
+        source_open(s, from, client);
 }
 
-void stage_member_gone(struct stage *s, uint32_t vpid)
+void files_member_gone(struct files *s, uint32_t vpid)
 {
     source_member_gone(s, vpid);
 }

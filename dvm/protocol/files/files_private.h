@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The records of staging, shared by the files of this directory only. */
-#ifndef DVM_STAGE_STAGE_PRIVATE_H
-#define DVM_STAGE_STAGE_PRIVATE_H
+/* The records of job files, shared by the files of this directory only. */
+#ifndef DVM_FILES_FILES_PRIVATE_H
+#define DVM_FILES_FILES_PRIVATE_H
 
-#include "dvm/protocol/stage/stage.h"
+#include "dvm/protocol/files/files.h"
 
 #include <hwloc/bitmap.h>
 #include <uthash.h>
 
-struct stage_target { /* a daemon of the job */
+struct files_target { /* a daemon of the job */
     uint32_t vpid;
     uint64_t taken; /* bytes of pieces that it has written */
 };
@@ -17,9 +17,9 @@ struct source { /* a client here with a job that has files */
     uint32_t client;
     uint32_t nfiles;
     char *nspace;         /* NULL until it begins */
-    hwloc_bitmap_t ready; /* daemons that wait for pieces */
+    hwloc_bitmap_t open;  /* daemons that wait for pieces */
     size_t ntargets;
-    struct stage_target *targets; /* without those that are gone */
+    struct files_target *targets; /* without those that are gone */
     struct piece_order order;
     uint64_t sent; /* bytes of pieces that have been passed on */
     uint64_t told; /* that the client may send in all; 0: it has not had its turn yet */
@@ -34,21 +34,21 @@ struct sink { /* a job with ranks here that has files */
     UT_hash_handle hh;
 };
 
-struct stage {
+struct files {
     struct core *core;
-    struct stage_io io;
+    struct files_io io;
     struct source *sources; /* in the order of their submission, which is that of turns */
     struct sink *sinks;
     unsigned turns;
     uint64_t on_way_most;
 };
 
-void stage_send(struct stage *s, uint32_t vpid, enum stage_kind kind, const struct buf *b);
+void files_send(struct files *s, uint32_t vpid, enum files_kind kind, const struct buf *b);
 /* source.c */
-void source_ready(struct stage *s, uint32_t from, uint32_t client);
-void source_taken(struct stage *s, uint32_t from, uint32_t client, const char *nspace,
+void source_open(struct files *s, uint32_t from, uint32_t client);
+void source_taken(struct files *s, uint32_t from, uint32_t client, const char *nspace,
                   uint64_t total);
-void source_member_gone(struct stage *s, uint32_t vpid);
-void source_free_all(struct stage *s);
+void source_member_gone(struct files *s, uint32_t vpid);
+void source_free_all(struct files *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of staging at one daemon that is source and target of all files: what is refused, and how
+/* Tests of job files at one daemon that is source and target of all files: what is refused, and how
  * much is on its way at a time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dvm/protocol/stage/stage.h"
+#include "dvm/protocol/files/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 /* A head with slots; its clients' jobs, and what was wanted of the test. */
 struct place {
     struct core *core;
-    struct stage *stage;
+    struct files *files;
     uint64_t room[CLIENTS];
     char nspace[CLIENTS][64];
     uint64_t written[CLIENTS]; /* bytes of pieces, by client */
@@ -59,16 +59,16 @@ static void carry_out(struct place *p, const struct out_act *a)
         core_ranks(p->core, a->launch->nspace, CORE_RANKS_REGISTERED, 0, NULL);
         break;
     case OUT_TAKE_FILES:
-        stage_expect(p->stage, core_job(p->core, a->a));
+        files_expect(p->files, core_job(p->core, a->a));
         break;
     case OUT_CREATE:
         core_proc(p->core, a->a, 0, CORE_PROC_READY, 0, NULL);
         break;
     case OUT_STAGE:
-        stage_begin(p->stage, (uint32_t)a->conn);
+        files_begin(p->files, (uint32_t)a->conn);
         break;
     case OUT_APP:
-        stage_msg(p->stage, a->vpid, a->kind_app, a->data.data, a->data.len);
+        files_msg(p->files, a->vpid, a->kind_app, a->data.data, a->data.len);
         break;
     case OUT_START:
         p->started[client_of(p, a->a)] = true;
@@ -98,10 +98,10 @@ static int open_place(void **state)
 {
     struct place *p = xcalloc(1, sizeof *p);
     struct core_opts o = {.cluster = "c", .incarnation = 5, .slots = CLIENTS, .radix = 2};
-    struct stage_io io = {.room = on_room, .write = on_write, .arg = p};
+    struct files_io io = {.room = on_room, .write = on_write, .arg = p};
 
     p->core = core_create(&o, 1000, 1000);
-    p->stage = stage_create(p->core, &io);
+    p->files = files_create(p->core, &io);
     drain(p);
     *state = p;
     return 0;
@@ -111,7 +111,7 @@ static int close_place(void **state)
 {
     struct place *p = *state;
 
-    stage_destroy(p->stage);
+    files_destroy(p->files);
     core_destroy(p->core);
     free(p);
     return 0;
@@ -130,7 +130,7 @@ static void submit(struct place *p, uint32_t client)
                             .parent_nspace = "",
                             .stdin_rank = JOB_RANK_NONE};
 
-    stage_source(p->stage, client, 2);
+    files_source(p->files, client, 2);
     core_submit(p->core, client, &spec);
     drain(p);
 }
@@ -143,7 +143,7 @@ static int send_piece(struct place *p, uint32_t client, struct piece piece, size
 
     buf_init(&b, 2 * PIECE_MAX);
     piece_encode(&b, &piece);
-    rc = stage_piece(p->stage, client, b.data, b.len, &err);
+    rc = files_piece(p->files, client, b.data, b.len, &err);
     assert_true(rc == 0 || err.msg[0]);
     if (len)
         *len = b.len;
@@ -172,7 +172,7 @@ static struct piece ends(uint32_t file, uint64_t size)
 /* The disk has taken all that has come. */
 static void write_all(struct place *p, uint32_t client)
 {
-    stage_written(p->stage, p->nspace[client], p->written[client]);
+    files_written(p->files, p->nspace[client], p->written[client]);
     drain(p);
 }
 
@@ -191,12 +191,12 @@ static void pieces_that_nobody_has_asked_for_are_refused(void **state)
 
     assert_int_equal(send_piece(p, 1, begins(0), NULL), -1);
     submit(p, 1);
-    assert_true(stage_owes(p->stage, 1));
-    assert_false(stage_owes(p->stage, 2));
+    assert_true(files_owes(p->files, 1));
+    assert_false(files_owes(p->files, 2));
     assert_int_equal(send_piece(p, 2, begins(0), NULL), -1);
     assert_int_equal(send_piece(p, 1, begins(1), NULL), -1);
     assert_int_equal(send_piece(p, 1, data(0, 5), NULL), -1);
-    assert_int_equal(stage_piece(p->stage, 1, "junk", 4, &(struct err){0}), -1);
+    assert_int_equal(files_piece(p->files, 1, "junk", 4, &(struct err){0}), -1);
     assert_int_equal(p->written[1], 0);
 }
 
@@ -211,13 +211,13 @@ static void messages_that_are_malformed_or_of_strangers_change_nothing(void **st
     buf_put_u32(&b, 1);
     buf_put_str(&b, p->nspace[1]);
     buf_put_u64(&b, 1u << 20); /* more than there was */
-    stage_msg(p->stage, 0, STAGE_TAKEN, b.data, b.len);
-    stage_msg(p->stage, 0, STAGE_TAKEN, b.data, b.len - 1);
-    stage_msg(p->stage, 0, STAGE_READY, b.data, b.len);
-    stage_msg(p->stage, 9, STAGE_PIECE, b.data, b.len);
-    stage_msg(p->stage, 0, STAGE_PIECE, "", 0);
-    assert_int_equal(p->room[1], STAGE_ROOM_MAX);
-    assert_true(stage_stats(p->stage).on_way > 0);
+    files_msg(p->files, 0, FILES_TAKEN, b.data, b.len);
+    files_msg(p->files, 0, FILES_TAKEN, b.data, b.len - 1);
+    files_msg(p->files, 0, FILES_OPEN, b.data, b.len);
+    files_msg(p->files, 9, FILES_PIECE, b.data, b.len);
+    files_msg(p->files, 0, FILES_PIECE, "", 0);
+    assert_int_equal(p->room[1], FILES_ROOM_MAX);
+    assert_true(files_stats(p->files).on_way > 0);
 }
 
 static void no_more_than_the_room_is_on_its_way(void **state)
@@ -227,18 +227,18 @@ static void no_more_than_the_room_is_on_its_way(void **state)
     size_t len;
 
     submit(p, 1);
-    assert_int_equal(p->room[1], STAGE_ROOM_MAX);
+    assert_int_equal(p->room[1], FILES_ROOM_MAX);
     assert_int_equal(send_piece(p, 1, begins(0), &len), 0);
     for (sent = len; sent + PIECE_MAX <= p->room[1]; sent += len)
         assert_int_equal(send_piece(p, 1, data(0, PIECE_DATA_MAX), &len), 0);
-    assert_int_equal(stage_stats(p->stage).on_way, sent);
+    assert_int_equal(files_stats(p->files).on_way, sent);
     assert_int_equal(send_piece(p, 1, data(0, PIECE_DATA_MAX), NULL), -1);
-    assert_int_equal(p->room[1], STAGE_ROOM_MAX);
+    assert_int_equal(p->room[1], FILES_ROOM_MAX);
     write_all(p, 1);
-    assert_int_equal(p->room[1], sent + STAGE_ROOM_MAX);
-    assert_int_equal(stage_stats(p->stage).on_way, 0);
+    assert_int_equal(p->room[1], sent + FILES_ROOM_MAX);
+    assert_int_equal(files_stats(p->files).on_way, 0);
     assert_int_equal(send_piece(p, 1, data(0, PIECE_DATA_MAX), NULL), 0);
-    assert_true(stage_stats(p->stage).on_way_most <= STAGE_ROOM_MAX);
+    assert_true(files_stats(p->files).on_way_most <= FILES_ROOM_MAX);
 }
 
 static void who_comes_back_is_told_its_room_again(void **state)
@@ -247,9 +247,9 @@ static void who_comes_back_is_told_its_room_again(void **state)
 
     submit(p, 1);
     p->room[1] = 0;
-    stage_tell_room(p->stage, 1);
-    assert_int_equal(p->room[1], STAGE_ROOM_MAX);
-    stage_tell_room(p->stage, 2); /* nobody */
+    files_tell_room(p->files, 1);
+    assert_int_equal(p->room[1], FILES_ROOM_MAX);
+    files_tell_room(p->files, 2); /* nobody */
 }
 
 static void ranks_start_when_the_core_knows_that_all_is_there(void **state)
@@ -258,7 +258,7 @@ static void ranks_start_when_the_core_knows_that_all_is_there(void **state)
 
     submit(p, 1);
     send_both_files(p, 1);
-    assert_false(stage_owes(p->stage, 1));
+    assert_false(files_owes(p->files, 1));
     write_all(p, 1);
     assert_false(p->started[1]);
     core_ranks(p->core, p->nspace[1], CORE_RANKS_FILES, 0, NULL);
@@ -270,19 +270,19 @@ static void so_many_have_their_turn_at_a_time(void **state)
 {
     struct place *p = *state;
 
-    for (uint32_t c = 0; c < STAGE_TURNS + 3; c++)
+    for (uint32_t c = 0; c < FILES_TURNS + 3; c++)
         submit(p, c);
-    for (uint32_t c = 0; c < STAGE_TURNS + 3; c++)
-        assert_int_equal(p->room[c] != 0, c < STAGE_TURNS);
+    for (uint32_t c = 0; c < FILES_TURNS + 3; c++)
+        assert_int_equal(p->room[c] != 0, c < FILES_TURNS);
     send_both_files(p, 2);
-    assert_int_equal(p->room[STAGE_TURNS], 0); /* not before all is written */
+    assert_int_equal(p->room[FILES_TURNS], 0); /* not before all is written */
     write_all(p, 2);
-    assert_int_equal(p->room[STAGE_TURNS], STAGE_ROOM_MAX);
-    assert_int_equal(p->room[STAGE_TURNS + 1], 0);
-    stage_client_gone(p->stage, 0); /* in the middle */
-    assert_int_equal(p->room[STAGE_TURNS + 1], STAGE_ROOM_MAX);
-    stage_member_gone(p->stage, 0); /* the only one that took something */
-    assert_int_equal(stage_stats(p->stage).on_way, 0);
+    assert_int_equal(p->room[FILES_TURNS], FILES_ROOM_MAX);
+    assert_int_equal(p->room[FILES_TURNS + 1], 0);
+    files_client_gone(p->files, 0); /* in the middle */
+    assert_int_equal(p->room[FILES_TURNS + 1], FILES_ROOM_MAX);
+    files_member_gone(p->files, 0); /* the only one that took something */
+    assert_int_equal(files_stats(p->files).on_way, 0);
 }
 
 static void late_pieces_of_a_job_that_is_over_are_dropped(void **state)
@@ -290,13 +290,13 @@ static void late_pieces_of_a_job_that_is_over_are_dropped(void **state)
     struct place *p = *state;
 
     submit(p, 1);
-    stage_forget(p->stage, p->nspace[1]);
-    assert_int_equal(stage_stats(p->stage).sinks, 0);
+    files_forget(p->files, p->nspace[1]);
+    assert_int_equal(files_stats(p->files).sinks, 0);
     assert_int_equal(send_piece(p, 1, begins(0), NULL), 0);
     assert_int_equal(p->written[1], 0);
-    stage_client_gone(p->stage, 1);
-    stage_client_gone(p->stage, 1);
-    assert_int_equal(stage_stats(p->stage).sources, 0);
+    files_client_gone(p->files, 1);
+    files_client_gone(p->files, 1);
+    assert_int_equal(files_stats(p->files).sources, 0);
 }
 
 int main(void)

@@ -30,7 +30,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     struct dvm *d = arg;
     const struct job_launch *l;
 
-    if (act->kind == OUT_APP && act->kind_app == STAGE_PIECE)
+    if (act->kind == OUT_APP && act->kind_app == FILES_PIECE)
         d->pieces[vpid] = true;
     if (act->kind != OUT_START)
         return;
@@ -78,8 +78,8 @@ static void assert_ends(struct dvm *d, size_t job, int code, const char *text)
     sim_for(d->sim, 5000);
     for (uint32_t v = 0; v <= MEMBERS; v++) {
         assert_int_equal(sim_ranks(d->sim, v), 0);
-        assert_int_equal(sim_stage(d->sim, v).sinks, 0);
-        assert_int_equal(sim_stage(d->sim, v).sources, 0);
+        assert_int_equal(sim_files_stats(d->sim, v).sinks, 0);
+        assert_int_equal(sim_files_stats(d->sim, v).sources, 0);
     }
 }
 
@@ -170,7 +170,7 @@ static void the_loss_of_the_source_ends_the_job(void **state)
     assert_false(sim_job(d->sim, job)->done);
     nothing_started(d);
     for (uint32_t v = 2; v <= MEMBERS; v++)
-        assert_int_equal(sim_stage(d->sim, v).sinks, 0);
+        assert_int_equal(sim_files_stats(d->sim, v).sinks, 0);
 }
 
 static void a_submitter_that_goes_ends_the_job(void **state)
@@ -185,7 +185,7 @@ static void a_submitter_that_goes_ends_the_job(void **state)
     sim_for(d->sim, 10000);
     nothing_started(d);
     for (uint32_t v = 0; v <= MEMBERS; v++)
-        assert_int_equal(sim_stage(d->sim, v).sinks + sim_stage(d->sim, v).sources, 0);
+        assert_int_equal(sim_files_stats(d->sim, v).sinks + sim_files_stats(d->sim, v).sources, 0);
 }
 
 static void a_signal_and_a_timeout_end_the_job(void **state)
@@ -256,7 +256,7 @@ static void the_room_is_shared_out_between_the_daemons(void **state)
     job = sim_submit_job(many, 0, &w);
     assert_true(sim_until(many, dvm_job_over, &job, 60000));
     assert_int_equal(sim_job(many, job)->exit_code, 0);
-    assert_in_range(sim_job(many, job)->room, STAGE_JOB_BYTES / 32, STAGE_JOB_BYTES / 16);
+    assert_in_range(sim_job(many, job)->room, FILES_JOB_BYTES / 32, FILES_JOB_BYTES / 16);
     sim_destroy(many);
     assert_false(d->unstaged);
 }

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of jobs, from the daemon that is given them to the daemons of the job: as fast as the
+ * slowest disk, within a fixed room. Touches no file itself. */
+#ifndef DVM_FILES_FILES_H
+#define DVM_FILES_FILES_H
+
+#include "dvm/protocol/core/core.h"
+#include "dvm/protocol/wire/piece.h"
+
+/* Kinds of application messages (OUT_APP) that belong to this module. */
+enum files_kind {
+    FILES_OPEN = 1024, /* u32 client, str nspace: pieces can be written here; to the source */
+    FILES_PIECE,        /* str nspace, bytes: one piece; to each daemon of the job */
+    FILES_TAKEN,        /* u32 client, str nspace, u64: bytes of pieces written here in all */
+    FILES_KINDS
+};
+
+/* Bytes of pieces that are on their way and not yet written, the copies for all daemons of a job
+ * counted: of one job, and so many jobs are served at a time, the others wait their turn. */
+#define FILES_JOB_BYTES (8u << 20)
+#define FILES_TURNS 4
+/* The part of it of one daemon: no more than a writer's input takes, no less than a piece of
+ * reasonable size (a job of over 2,048 daemons thus has more than FILES_JOB_BYTES on the way). */
+#define FILES_ROOM_MAX (512u << 10)
+#define FILES_ROOM_MIN (4u << 10)
+
+struct files_io { /* what the owner does for this module; calls nothing of it back */
+    /* A client may send so many bytes of pieces in all. */
+    void (*room)(uint32_t client, uint64_t total, void *arg);
+    /* To the writer of a job's files here; tells by files_written() what it has taken. */
+    void (*write)(const char *nspace, const void *piece, size_t len, void *arg);
+    void *arg;
+};
+
+struct files;
+struct files *files_create(struct core *core, const struct files_io *io); /* io is copied */
+void files_destroy(struct files *s);
+void files_msg(struct files *s, uint32_t from, uint32_t kind, const void *data, size_t len);
+void files_member_gone(struct files *s, uint32_t vpid);
+
+/* Where ranks are to run. A writer for the job's files waits for pieces. */
+void files_expect(struct files *s, const struct job_launch *l);
+/* So many bytes of pieces, in all, are written. */
+void files_written(struct files *s, const char *nspace, uint64_t total);
+void files_forget(struct files *s, const char *nspace); /* no piece is wanted any more */
+
+/* Where the files come from: a client has submitted a job with so many. */
+void files_source(struct files *s, uint32_t client, uint32_t nfiles);
+void files_begin(struct files *s, uint32_t client); /* OUT_STAGE */
+/* One piece from the client. -1 and a reason: it is malformed, out of order, or more than there is
+ * room for; the client is not to be believed any more. */
+int files_piece(struct files *s, uint32_t client, const void *data, size_t len, struct err *err)
+    __attribute__((warn_unused_result));
+/* The client is there again, and may have missed what room it has. */
+void files_tell_room(struct files *s, uint32_t client);
+/* Pieces of the client are still to come. */
+bool files_owes(const struct files *s, uint32_t client);
+void files_client_gone(struct files *s, uint32_t client);
+
+struct files_stats {
+    size_t sources, sinks;
+    uint64_t on_way, on_way_most; /* bytes, copies counted, of all jobs that this daemon sends */
+};
+struct files_stats files_stats(const struct files *s);
+
+#endif
