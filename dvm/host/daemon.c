@@ -318,7 +318,7 @@ static int build_parts(struct daemon *d, const struct spawner_handle *spawner, u
 {
     const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
     struct iof_io iof_io = host_iof_io(d->host);
-    struct files_io files_io = host_stage_io(d->host);
+    struct files_io files_io = host_files_io(d->host);
     struct host_odls odls = host_odls(d->host);
 
     d->parts.odls = odls_create(d->loop, spawner, &times, odls.upcalls, odls.arg, err);

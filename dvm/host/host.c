@@ -376,7 +376,7 @@ struct iof_io host_iof_io(struct host *h)
                            .arg = h};
 }
 
-struct files_io host_stage_io(struct host *h)
+struct files_io host_files_io(struct host *h)
 {
     struct files_io io = ranks_files_io;
 
@@ -538,7 +538,7 @@ bool host_carry_out(struct host *h, const struct out_act *act)
         clients_answer(h->clients, (uint32_t)act->conn, act->data.data, act->data.len,
                        act->number != 0);
         break;
-    case OUT_STAGE:
+    case OUT_FILES:
         files_begin(h->parts->files, (uint32_t)act->conn);
         break;
     case OUT_STDIN:

@@ -37,7 +37,7 @@ void host_destroy(struct host *h);
 extern const struct net_upcalls host_net_upcalls;       /* arg: the host */
 extern const struct pmix_srv_upcalls host_pmix_upcalls; /* arg: the host */
 struct iof_io host_iof_io(struct host *h);
-struct files_io host_stage_io(struct host *h);
+struct files_io host_files_io(struct host *h);
 struct host_odls {
     const struct odls_upcalls *upcalls;
     void *arg;

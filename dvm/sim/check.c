@@ -176,7 +176,7 @@ static void on_event(struct check *c, const struct api_event *e)
 
 /* Ranks are about to start here: all daemons of their job that are not lost must have its files,
  * and must have checked their ranks. */
-static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
+static void check_ready(struct check *c, uint32_t vpid, const char *nspace)
 {
     const struct job_launch *l = core_job(sim_core(c->sim, vpid), nspace);
 
@@ -186,7 +186,7 @@ static void check_staged(struct check *c, uint32_t vpid, const char *nspace)
         if (x && core_inspect_epoch(x).ctr == l->nodes[i].epoch && core_job(x, nspace) &&
             core_live_in(sim_core(c->sim, vpid), l->nodes[i].vpid, l->nodes[i].epoch) &&
             !sim_ready(c->sim, l->nodes[i].vpid, nspace))
-            check_fail(c, l->spec.nfiles ? "staged-before-start" : "checked-before-start",
+            check_fail(c, l->spec.nfiles ? "files-before-start" : "checked-before-start",
                        "ranks of job %s start on vpid %u, and are not ready to on vpid %u", nspace,
                        vpid, l->nodes[i].vpid);
     }
@@ -224,7 +224,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         check_ranks_ended(c, vpid, act->a);
         break;
     case OUT_START:
-        check_staged(c, vpid, act->a);
+        check_ready(c, vpid, act->a);
         break;
     case OUT_SEND:
         check_loss_report(c, vpid, act->data.data, act->data.len);

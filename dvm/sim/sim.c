@@ -377,7 +377,7 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
     case OUT_START:
         act_start(s, vpid, a->a);
         break;
-    case OUT_STAGE:
+    case OUT_FILES:
         files_begin(s->nodes[vpid].files, (uint32_t)a->conn);
         break;
     case OUT_APP:

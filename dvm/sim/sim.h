@@ -100,7 +100,8 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w);
 /* All files of the job are on the daemon's disk and its ranks can start there, independent of
  * what its core says. */
 bool sim_ready(const struct sim *s, uint32_t vpid, const char *nspace);
-struct files_stats sim_files_stats(const struct sim *s, uint32_t vpid); /* nothing: it does not run */
+struct files_stats sim_files_stats(const struct sim *s,
+                                   uint32_t vpid); /* nothing: it does not run */
 /* Ranks of the job that should stop, run, and have not stopped. */
 size_t sim_unheld(const struct sim *s, const char *nspace);
 const struct sim_job *sim_job(const struct sim *s, size_t index);

@@ -269,7 +269,7 @@ bool core_stdin(const struct core *c, uint32_t client, const char **nspace, cons
     return true;
 }
 
-static void take_stage(struct core *c, const struct frame *f, struct msg *m)
+static void take_files(struct core *c, const struct frame *f, struct msg *m)
 {
     struct client *x = of_job(c, m->files.client, m->files.nspace);
 
@@ -278,10 +278,10 @@ static void take_stage(struct core *c, const struct frame *f, struct msg *m)
     x->ntargets = m->files.ntargets;
     x->targets = m->files.targets;
     m->files.targets = NULL; /* taken */
-    out_add(&c->out, OUT_STAGE)->conn = x->id;
+    out_add(&c->out, OUT_FILES)->conn = x->id;
 }
 
-bool core_stage_targets(const struct core *c, uint32_t client, const char **nspace,
+bool core_files_targets(const struct core *c, uint32_t client, const char **nspace,
                         const struct msg_target **targets, size_t *n)
 {
     const struct client *x = find(c, client);
@@ -324,7 +324,7 @@ const struct routed_handler client_handlers[] = {
     {MSG_ACCEPTED, SENDER_HEAD, take_accepted},
     {MSG_JOB_STATE, SENDER_HEAD, take_job_state},
     {MSG_JOB_MAP, SENDER_HEAD, take_job_map},
-    {MSG_STAGE, SENDER_HEAD, take_stage},
+    {MSG_FILES, SENDER_HEAD, take_files},
     {MSG_DONE, SENDER_HEAD, take_done},
     {MSG_IOF_END, SENDER_ANY, take_iof_end},
     {MSG_LOCAL_GONE, SENDER_ANY, take_local_gone}, /* at the head, before head_msg() */

@@ -129,7 +129,7 @@ bool core_stdin(const struct core *c, uint32_t client, const char **nspace, cons
                 size_t *n);
 /* Where the files of a client's job go to, in which lives (borrowed); false until it is mapped and
  * its daemons have been told, and when the client is gone. */
-bool core_stage_targets(const struct core *c, uint32_t client, const char **nspace,
+bool core_files_targets(const struct core *c, uint32_t client, const char **nspace,
                         const struct msg_target **targets, size_t *n);
 /* Whether a vpid is a member now; in the life that a map tells (struct job_node). */
 bool core_live(const struct core *c, uint32_t vpid);

@@ -106,10 +106,10 @@ static void take_action(struct core *c, struct local_job *j, enum ranks_action a
         create_ranks(c, j);
         break;
     case RANKS_TELL_READY:
-        local_tell_ready(c, j, NULL);
+        local_tell_ready(c, j);
         break;
     case RANKS_TELL_NO_FILES:
-        local_tell_ready(c, j, cause);
+        local_tell_no_files(c, j, cause);
         local_rank_fail_all(c, j, &no_files);
         break;
     case RANKS_START:
@@ -309,7 +309,7 @@ void local_reports(struct core *c)
 
 static enum ranks_event event_of(const struct local_job *j, enum core_ranks_step step, bool failed)
 {
-    bool files = j->launch->spec.nfiles && !MUTANT(START_UNSTAGED);
+    bool files = j->launch->spec.nfiles && !MUTANT(START_WITHOUT_FILES);
 
     switch (step) {
     case CORE_RANKS_REGISTERED:

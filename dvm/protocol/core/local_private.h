@@ -71,7 +71,8 @@ void local_hold_continue(struct core *c, const struct frame *f, struct msg *m);
 void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before);
 /* local_report.c: what the head is told */
 void local_tell_head(struct core *c, const struct local_job *j, const struct msg *m);
-void local_tell_ready(struct core *c, const struct local_job *j, const struct local_cause *failed);
+void local_tell_ready(struct core *c, const struct local_job *j);
+void local_tell_no_files(struct core *c, const struct local_job *j, const struct local_cause *why);
 void local_tell_starts(struct core *c, const struct local_job *j);
 /* The start of one rank, if that of all is not told yet. */
 void local_tell_start(struct core *c, const struct local_job *j, const struct local_rank *r);

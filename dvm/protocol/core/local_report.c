@@ -11,14 +11,20 @@ void local_tell_head(struct core *c, const struct local_job *j, const struct msg
         core_send(c, VPID_HEAD, CLASS_LAUNCH, m);
 }
 
-void local_tell_ready(struct core *c, const struct local_job *j, const struct local_cause *failed)
+void local_tell_ready(struct core *c, const struct local_job *j)
 {
-    struct msg m = {.type = MSG_STAGED, .staged = {.nspace = j->launch->nspace, .why = ""}};
+    struct msg m = {.type = MSG_READY, .ready = {j->launch->nspace}};
 
-    if (failed) {
-        m.staged.errnum = failed->errnum;
-        m.staged.why = (char *)(failed->what ? failed->what : "");
-    }
+    local_tell_head(c, j, &m);
+}
+
+void local_tell_no_files(struct core *c, const struct local_job *j, const struct local_cause *why)
+{
+    struct msg m = {.type = MSG_NO_FILES,
+                    .no_files = {.nspace = j->launch->nspace,
+                                 .errnum = why->errnum,
+                                 .why = (char *)(why->what ? why->what : "")}};
+
     local_tell_head(c, j, &m);
 }
 
@@ -132,7 +138,7 @@ static void tell_job(struct core *c, struct local_job *j)
 
     local_tell_head(c, j, &job);
     if (j->nmarked[MARK_READY] == j->nlocal && job_launch_waits(j->launch))
-        local_tell_ready(c, j, NULL);
+        local_tell_ready(c, j);
     if (j->nmarked[MARK_ATTEMPTED])
         local_tell_starts(c, j);
     tell_exits(c, j);

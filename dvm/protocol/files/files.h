@@ -10,8 +10,8 @@
 /* Kinds of application messages (OUT_APP) that belong to this module. */
 enum files_kind {
     FILES_OPEN = 1024, /* u32 client, str nspace: pieces can be written here; to the source */
-    FILES_PIECE,        /* str nspace, bytes: one piece; to each daemon of the job */
-    FILES_TAKEN,        /* u32 client, str nspace, u64: bytes of pieces written here in all */
+    FILES_PIECE,       /* str nspace, bytes: one piece; to each daemon of the job */
+    FILES_TAKEN,       /* u32 client, str nspace, u64: bytes of pieces written here in all */
     FILES_KINDS
 };
 
@@ -46,7 +46,7 @@ void files_forget(struct files *s, const char *nspace); /* no piece is wanted an
 
 /* Where the files come from: a client has submitted a job with so many. */
 void files_source(struct files *s, uint32_t client, uint32_t nfiles);
-void files_begin(struct files *s, uint32_t client); /* OUT_STAGE */
+void files_begin(struct files *s, uint32_t client); /* OUT_FILES */
 /* One piece from the client. -1 and a reason: it is malformed, out of order, or more than there is
  * room for; the client is not to be believed any more. */
 int files_piece(struct files *s, uint32_t client, const void *data, size_t len, struct err *err)

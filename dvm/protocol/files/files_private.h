@@ -16,8 +16,8 @@ struct files_target { /* a daemon of the job */
 struct source { /* a client here with a job that has files */
     uint32_t client;
     uint32_t nfiles;
-    char *nspace;         /* NULL until it begins */
-    hwloc_bitmap_t open;  /* daemons that wait for pieces */
+    char *nspace;        /* NULL until it begins */
+    hwloc_bitmap_t open; /* daemons that wait for pieces */
     size_t ntargets;
     struct files_target *targets; /* without those that are gone */
     struct piece_order order;

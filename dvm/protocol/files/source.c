@@ -135,7 +135,7 @@ void files_begin(struct files *s, uint32_t client)
     const char *nspace;
     size_t n;
 
-    if (!x || x->nspace || !core_stage_targets(s->core, client, &nspace, &targets, &n))
+    if (!x || x->nspace || !core_files_targets(s->core, client, &nspace, &targets, &n))
         return;
     x->nspace = xstrdup(nspace);
     x->targets = xcalloc(n, sizeof(*x->targets));

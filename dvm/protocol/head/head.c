@@ -372,9 +372,14 @@ static void take_abort(struct head *h, uint32_t from, struct msg *m)
     job_aborted(h->jobs, from, &m->abort);
 }
 
-static void take_staged(struct head *h, uint32_t from, struct msg *m)
+static void take_ready(struct head *h, uint32_t from, struct msg *m)
 {
-    job_ready_report(h->jobs, from, &m->staged);
+    job_ready_report(h->jobs, from, &m->ready);
+}
+
+static void take_no_files(struct head *h, uint32_t from, struct msg *m)
+{
+    job_ready_no_files(h->jobs, from, &m->no_files);
 }
 
 static void take_held(struct head *h, uint32_t from, struct msg *m)
@@ -403,11 +408,22 @@ static const struct {
     enum msg_type type;
     void (*take)(struct head *h, uint32_t from, struct msg *m);
 } handlers[] = {
-    {MSG_SUBMIT, take_submit},         {MSG_SIGNAL, take_signal}, {MSG_LAUNCHED, take_launched},
-    {MSG_REGISTERED, take_registered}, {MSG_EXITED, take_exited}, {MSG_LOCAL_GONE, take_local_gone},
-    {MSG_ABORT, take_abort},           {MSG_LOST, take_lost},     {MSG_GONE, take_gone},
-    {MSG_RELEASE_ME, take_release},    {MSG_REPORT, take_report}, {MSG_LOCAL_JOB, take_local_job},
-    {MSG_STAGED, take_staged},         {MSG_HELD, take_held},     {MSG_CONTINUE_ASK, take_continue},
+    {MSG_SUBMIT, take_submit},
+    {MSG_SIGNAL, take_signal},
+    {MSG_LAUNCHED, take_launched},
+    {MSG_REGISTERED, take_registered},
+    {MSG_EXITED, take_exited},
+    {MSG_LOCAL_GONE, take_local_gone},
+    {MSG_ABORT, take_abort},
+    {MSG_LOST, take_lost},
+    {MSG_GONE, take_gone},
+    {MSG_RELEASE_ME, take_release},
+    {MSG_REPORT, take_report},
+    {MSG_LOCAL_JOB, take_local_job},
+    {MSG_READY, take_ready},
+    {MSG_NO_FILES, take_no_files},
+    {MSG_HELD, take_held},
+    {MSG_CONTINUE_ASK, take_continue},
     {MSG_RESIZE_ASK, take_resize_ask},
 };
 

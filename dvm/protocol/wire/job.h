@@ -181,7 +181,7 @@ int job_launch_node(const struct job_launch *l, uint32_t vpid);
 /* Ranks on one node: number, and the local rank of `rank` among them. */
 uint32_t job_launch_local_size(const struct job_launch *l, uint32_t node);
 uint32_t job_launch_local_rank(const struct job_launch *l, uint32_t rank);
-/* Whether its ranks start when all of its daemons have said that they can: STAGED, START. */
+/* Whether its ranks start when all of its daemons have said that they can: READY, START. */
 bool job_launch_waits(const struct job_launch *l);
 /* Whether the rank is to stop, wherever the job's specification says. */
 bool job_stops(const struct job_spec *s, uint32_t rank);

@@ -22,7 +22,7 @@
     X(REGISTERED, 16)                                                                              \
     X(WAITING_FOR_DAEMONS, 17)                                                                     \
     X(STARTED, 20)                                                                                 \
-    X(STAGING, 21)                                                                                 \
+    X(PREPARING, 21)                                                                               \
     X(READY_FOR_DEBUG, 19)                                                                         \
     X(TERMINATED, 31)                                                                              \
     X(NOTIFY_COMPLETED, 34)                                                                        \

@@ -78,7 +78,7 @@
     X(KEEP_BOUND, "a failed grow leaves the size bound where it was raised to")                    \
     X(LOSS_ENDS_BATCH, "the loss of a daemon ends a batch of joiners")                             \
     X(GATHER_LOCAL, "each daemon ends a collective by itself when a participant is lost")          \
-    X(START_UNSTAGED, "ranks do not wait for their job's files")                                   \
+    X(START_WITHOUT_FILES, "ranks do not wait for their job's files")                              \
     X(START_UNCHECKED, "ranks do not wait for the checks of all daemons of their job")             \
     X(START_EARLY, "ranks start when one daemon of the job has its files")                         \
     X(GATHER_SOME, "a collective does not wait for one of the contributions")                      \

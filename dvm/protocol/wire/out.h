@@ -35,7 +35,7 @@ enum out_kind {
     OUT_GATHER,     /* req, number: 0 or an outcome of dvm/protocol/gather/gather.h, data */
     OUT_CLIENT, /* client (uint32 in conn), data: an encoded client_msg; number 1: close afterwards
                  */
-    OUT_STAGE,  /* client (in conn): its job's files can go: core_stage_targets() */
+    OUT_FILES,  /* client (in conn): its job's files can go: core_files_targets() */
     OUT_STDIN,  /* client (in conn): its job has started, input can go: core_stdin() */
     OUT_EVENT,  /* req: event number that was appended (head) */
     OUT_STATE,  /* core_state() has changed; number: the new one */

@@ -224,7 +224,7 @@ static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come
     submit(w, "5000");
     ask(w);
     snprintf(all, sizeof all,
-             "REPORT %llu; LOCAL_JOB 4 on 2, epoch %llu; STAGED; LAUNCHED 0:99 1:1; EXITED 0:0; ",
+             "REPORT %llu; LOCAL_JOB 4 on 2, epoch %llu; READY; LAUNCHED 0:99 1:1; EXITED 0:0; ",
              (unsigned long long)core_stats(core_of(w, 1)).version,
              (unsigned long long)core_inspect_epoch(core_of(w, 1)).ctr);
     assert_string_equal(w->told, all);

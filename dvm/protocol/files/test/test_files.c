@@ -64,7 +64,7 @@ static void carry_out(struct place *p, const struct out_act *a)
     case OUT_CREATE:
         core_proc(p->core, a->a, 0, CORE_PROC_READY, 0, NULL);
         break;
-    case OUT_STAGE:
+    case OUT_FILES:
         files_begin(p->files, (uint32_t)a->conn);
         break;
     case OUT_APP:

@@ -22,7 +22,7 @@ struct dvm {
     struct sim *sim;
     bool started[MEMBERS + 1];
     bool pieces[MEMBERS + 1]; /* of files have come */
-    bool unstaged;            /* a rank was to start before all daemons of the job had its files */
+    bool too_early;           /* a rank was to start before all daemons of the job had its files */
 };
 
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
@@ -37,7 +37,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     d->started[vpid] = true;
     l = core_job(sim_core(d->sim, vpid), act->a);
     for (size_t i = 0; l && i < l->nnodes; i++)
-        d->unstaged |=
+        d->too_early |=
             sim_core(d->sim, l->nodes[i].vpid) && !sim_ready(d->sim, l->nodes[i].vpid, act->a);
 }
 
@@ -58,15 +58,15 @@ static int close_dvm(void **state)
 {
     struct dvm *d = *state;
 
-    assert_false(d->unstaged);
+    assert_false(d->too_early);
     sim_destroy(d->sim);
     free(d);
     return 0;
 }
 
-static bool is_staging(struct sim *s, void *arg)
+static bool is_preparing(struct sim *s, void *arg)
 {
-    return strcmp(sim_job(s, *(size_t *)arg)->state, "STAGING") == 0;
+    return strcmp(sim_job(s, *(size_t *)arg)->state, "PREPARING") == 0;
 }
 
 static void assert_ends(struct dvm *d, size_t job, int code, const char *text)
@@ -84,14 +84,14 @@ static void assert_ends(struct dvm *d, size_t job, int code, const char *text)
 }
 
 /* A job over all members whose files are on their way when this comes back. */
-static size_t staging(struct dvm *d, struct sim_want w)
+static size_t submit_preparing(struct dvm *d, struct sim_want w)
 {
     size_t job;
 
     w.ranks = 2 * MEMBERS;
     w.nfiles = SIM_FILES_MAX;
     job = sim_submit_job(d->sim, 1, &w);
-    assert_true(sim_until(d->sim, is_staging, &job, 1000));
+    assert_true(sim_until(d->sim, is_preparing, &job, 1000));
     return job;
 }
 
@@ -132,7 +132,7 @@ static void ranks_start_when_the_files_are_everywhere_and_only_there(void **stat
 static void a_full_disk_fails_the_job_with_node_and_reason(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){.full = true});
+    size_t job = submit_preparing(d, (struct sim_want){.full = true});
 
     assert_ends(d, job, 125, "not launched: its files cannot be put on node");
     assert_non_null(strstr(sim_job(d->sim, job)->text, "writing full: No space left on device"));
@@ -142,7 +142,7 @@ static void a_full_disk_fails_the_job_with_node_and_reason(void **state)
 static void the_loss_of_a_daemon_ends_the_job(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){0});
+    size_t job = submit_preparing(d, (struct sim_want){0});
 
     sim_vanish(d->sim, 3);
     assert_ends(d, job, 123, "lost with their daemon (vpid 3)");
@@ -152,7 +152,7 @@ static void the_loss_of_a_daemon_ends_the_job(void **state)
 static void a_recoverable_job_goes_on_without_the_lost_daemon(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){.flags = JOB_RECOVERABLE, .run_ms = 5});
+    size_t job = submit_preparing(d, (struct sim_want){.flags = JOB_RECOVERABLE, .run_ms = 5});
 
     sim_crash(d->sim, 3);
     assert_ends(d, job, 0, "");
@@ -163,7 +163,7 @@ static void a_recoverable_job_goes_on_without_the_lost_daemon(void **state)
 static void the_loss_of_the_source_ends_the_job(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){0});
+    size_t job = submit_preparing(d, (struct sim_want){0});
 
     sim_crash(d->sim, 1);
     sim_for(d->sim, 30000);
@@ -176,7 +176,7 @@ static void the_loss_of_the_source_ends_the_job(void **state)
 static void a_submitter_that_goes_ends_the_job(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){0});
+    size_t job = submit_preparing(d, (struct sim_want){0});
 
     sim_job_forget(d->sim, job);
     core_time(sim_core(d->sim, 1), sim_now(d->sim), sim_now(d->sim));
@@ -191,13 +191,13 @@ static void a_submitter_that_goes_ends_the_job(void **state)
 static void a_signal_and_a_timeout_end_the_job(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){0});
+    size_t job = submit_preparing(d, (struct sim_want){0});
 
     core_time(sim_core(d->sim, 1), sim_now(d->sim), sim_now(d->sim));
     core_client_signal(sim_core(d->sim, 1), (uint32_t)job, SIGTERM);
     sim_drain(d->sim, 1);
     assert_ends(d, job, 128 + SIGTERM, "ended by the user");
-    job = staging(d, (struct sim_want){.timeout_ms = 10});
+    job = submit_preparing(d, (struct sim_want){.timeout_ms = 10});
     assert_ends(d, job, 124, "its time of 0.01 s is over");
     nothing_started(d);
 }
@@ -205,7 +205,7 @@ static void a_signal_and_a_timeout_end_the_job(void **state)
 static void a_shrink_that_waits_lets_it_run_to_its_end(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){.run_ms = 300});
+    size_t job = submit_preparing(d, (struct sim_want){.run_ms = 300});
 
     campaign(d, "c1", 4, API_DRAIN_WAIT);
     sim_for(d->sim, 50);
@@ -217,7 +217,7 @@ static void a_shrink_that_waits_lets_it_run_to_its_end(void **state)
 static void a_shrink_that_kills_ends_it_before_any_rank_starts(void **state)
 {
     struct dvm *d = *state;
-    size_t job = staging(d, (struct sim_want){0});
+    size_t job = submit_preparing(d, (struct sim_want){0});
 
     campaign(d, "c1", 4, API_DRAIN_KILL);
     assert_ends(d, job, 122, "");
@@ -258,7 +258,7 @@ static void the_room_is_shared_out_between_the_daemons(void **state)
     assert_int_equal(sim_job(many, job)->exit_code, 0);
     assert_in_range(sim_job(many, job)->room, FILES_JOB_BYTES / 32, FILES_JOB_BYTES / 16);
     sim_destroy(many);
-    assert_false(d->unstaged);
+    assert_false(d->too_early);
 }
 
 int main(void)

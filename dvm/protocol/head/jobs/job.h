@@ -71,7 +71,8 @@ void job_registered(struct jobs *js, uint32_t from, const struct msg_job *m);
 void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m);
 void job_local_gone(struct jobs *js, uint32_t from, const struct msg_local_gone *m);
 void job_aborted(struct jobs *js, uint32_t from, const struct msg_abort *m);
-void job_ready_report(struct jobs *js, uint32_t from, const struct msg_staged *m);
+void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job *m);
+void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m);
 void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m);
 void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);
 /* Verbs of the control API: -1, an HTTP status in err, and a word in *reason. */

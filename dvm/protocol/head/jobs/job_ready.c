@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Between a launch and the start of its ranks: every daemon of the job gets ready.
  *
- * In: STAGED of a daemon: it has the job's files, and its ranks can be started; or why not. Out:
- * STAGE to the submitter, whose client sends the files; START to all daemons when all are ready.
+ * In: READY of a daemon: it has the job's files, and its ranks can be started; NO_FILES: it cannot
+ * have the files. Out: FILES to the submitter, whose client sends the files; START to all daemons
+ * when all are ready.
  *
  * So no rank runs before every rank can. This comes after both boundaries of the fence: the job is
  * not parked and not mapped anew any more. Lost daemons are not waited for; the others go on if
@@ -16,8 +17,8 @@
 void job_ready_begin(struct jobs *js, struct job *j)
 {
     struct msg_target *targets FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *targets);
-    struct msg m = {.type = MSG_STAGE,
-                    .stage = {.nspace = j->map.nspace,
+    struct msg m = {.type = MSG_FILES,
+                    .files = {.nspace = j->map.nspace,
                               .client = j->submit_client,
                               .ntargets = j->map.nnodes,
                               .targets = targets}};
@@ -53,7 +54,7 @@ void job_ready_check(struct jobs *js, struct job *j)
     struct msg m = {.type = MSG_START, .start = {j->map.nspace}};
     struct err err = {0};
 
-    if (j->state != JOB_STAGING || j->failure || j->started || !all_nodes_ready(j))
+    if (j->state != JOB_PREPARING || j->failure || j->started || !all_nodes_ready(j))
         return;
     j->started = true;
     free(j->reason);
@@ -67,19 +68,32 @@ void job_ready_check(struct jobs *js, struct job *j)
     }
 }
 
-void job_ready_report(struct jobs *js, uint32_t from, const struct msg_staged *m)
+/* The job's node of that daemon; -1: it has none, or nothing is left of the job there. */
+static int find_node(const struct job *j, uint32_t from)
 {
-    struct job *j = jobs_find(js, m->nspace);
     int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;
 
-    if (node < 0 || j->daemons[node].gone || !job_launch_waits(&j->map))
+    return node >= 0 && !j->daemons[node].gone && job_launch_waits(&j->map) ? node : -1;
+}
+
+void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job *m)
+{
+    struct job *j = jobs_find(js, m->nspace);
+    int node = find_node(j, from);
+
+    if (node < 0)
         return;
-    if (m->errnum) {
+    j->daemons[node].ready = true;
+    job_ready_check(js, j);
+}
+
+void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m)
+{
+    struct job *j = jobs_find(js, m->nspace);
+    int node = find_node(j, from);
+
+    if (node >= 0)
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: its files cannot be put on %s (vpid %u): %s: %s",
                  j->map.nodes[node].host, from, m->why, strerror(m->errnum));
-        return;
-    }
-    j->daemons[node].ready = true;
-    job_ready_check(js, j);
 }

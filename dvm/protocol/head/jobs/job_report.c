@@ -18,7 +18,7 @@
 
 static bool not_running_yet(const struct job *j)
 {
-    return j->state == JOB_SEND_LAUNCH_MSG || j->state == JOB_STAGING;
+    return j->state == JOB_SEND_LAUNCH_MSG || j->state == JOB_PREPARING;
 }
 
 static void check_over(struct jobs *js, struct job *j)

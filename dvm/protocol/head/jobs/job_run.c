@@ -160,7 +160,7 @@ static void enter_state(struct jobs *js, struct job *j)
     case JOB_SEND_LAUNCH_MSG:
         job_send_launch(js, j);
         break;
-    case JOB_STAGING:
+    case JOB_PREPARING:
         job_ready_begin(js, j);
         if (j->map.spec.nfiles)
             job_tell_state(js, j);

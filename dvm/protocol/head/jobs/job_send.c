@@ -83,5 +83,5 @@ void job_send_launch(struct jobs *js, struct job *j)
         }
     }
     if (job_launch_waits(&j->map))
-        job_step(js, j, JOB_EV_STAGE);
+        job_step(js, j, JOB_EV_PREPARE);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codec of STAGE, STAGED. */
+/* Codec of FILES, NO_FILES. */
 #include "dvm/protocol/wire/msg/files.h"
 
 #include <stdlib.h>
 
-void msg_stage_encode(struct buf *b, const struct msg_stage *m)
+void msg_files_encode(struct buf *b, const struct msg_files *m)
 {
     buf_put_str(b, m->nspace);
     buf_put_u32(b, m->client);
     msg_put_targets(b, m->targets, m->ntargets);
 }
 
-int msg_stage_decode(struct cur *c, struct msg_stage *m, struct err *err)
+int msg_files_decode(struct cur *c, struct msg_files *m, struct err *err)
 {
     m->nspace = msg_get_nspace(c);
     m->client = cur_u32(c);
@@ -19,20 +19,20 @@ int msg_stage_decode(struct cur *c, struct msg_stage *m, struct err *err)
     return 0;
 }
 
-void msg_stage_free(struct msg_stage *m)
+void msg_files_free(struct msg_files *m)
 {
     free(m->nspace);
     free(m->targets);
 }
 
-void msg_staged_encode(struct buf *b, const struct msg_staged *m)
+void msg_no_files_encode(struct buf *b, const struct msg_no_files *m)
 {
     buf_put_str(b, m->nspace);
     buf_put_u32(b, (uint32_t)m->errnum);
     msg_put_text(b, m->why);
 }
 
-int msg_staged_decode(struct cur *c, struct msg_staged *m, struct err *err)
+int msg_no_files_decode(struct cur *c, struct msg_no_files *m, struct err *err)
 {
     m->nspace = msg_get_nspace(c);
     m->errnum = (int)cur_u32(c);
@@ -40,7 +40,7 @@ int msg_staged_decode(struct cur *c, struct msg_staged *m, struct err *err)
     return 0;
 }
 
-void msg_staged_free(struct msg_staged *m)
+void msg_no_files_free(struct msg_no_files *m)
 {
     free(m->nspace);
     free(m->why);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* STAGE, STAGED: the files of a job on their way to its daemons. START follows when all have them.
- */
+/* FILES, NO_FILES: the files of a job on their way to its daemons. A daemon that has them, and
+ * whose ranks can start, says READY. */
 #ifndef DVM_WIRE_MSG_FILES_H
 #define DVM_WIRE_MSG_FILES_H
 
 #include "dvm/protocol/wire/msg/fields.h"
 
-struct msg_stage { /* to the submitter's daemon: the files go to these daemons now */
+struct msg_files { /* to the submitter's daemon: the files go to these daemons now */
     char *nspace;
     uint32_t client;
     size_t ntargets;
     struct msg_target *targets;
 };
-MSG_CODEC(stage);
-MSG_OWNED(stage);
+MSG_CODEC(files);
+MSG_OWNED(files);
 
-struct msg_staged { /* to the head: the files are on the sender, or will not be */
+struct msg_no_files { /* to the head: they cannot be put on the sender */
     char *nspace;
-    int errnum; /* 0: they are */
-    char *why;  /* else: why not */
+    int errnum;
+    char *why; /* what could not be done */
 };
-MSG_CODEC(staged);
-MSG_OWNED(staged);
+MSG_CODEC(no_files);
+MSG_OWNED(no_files);
 
 #endif

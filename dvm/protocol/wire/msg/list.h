@@ -33,7 +33,8 @@
     X(RELEASE_ME, release_me, release, nothing)                                                    \
     X(REPORT, report, report, nothing)                                                             \
     X(LOCAL_JOB, local_job, launch, launch)                                                        \
-    X(STAGED, staged, staged, staged)                                                              \
+    X(READY, ready, job, job) /* all ranks of it on the sender can start */                        \
+    X(NO_FILES, no_files, no_files, no_files)                                                      \
     X(HELD, held, held, held)                                                                      \
     X(CONTINUE_ASK, continue_ask, continue, continue)                                              \
     X(RESIZE_ASK, resize_ask, resize_ask, resize_ask)                                              \
@@ -48,7 +49,7 @@
     X(ACCEPTED, accepted, client_job, client_job)                                                  \
     X(JOB_STATE, job_state, job_state, job_state)                                                  \
     X(JOB_MAP, job_map, job_map, job_map)                                                          \
-    X(STAGE, stage, stage, stage)                                                                  \
+    X(FILES, files, files, files)                                                                  \
     X(DONE, done, done, done)                                                                      \
     X(RESIZE_ANSWER, resize_answer, resize_answer, resize_answer)                                  \
     X(RESIZE_ENDED, resize_ended, resize_ended, resize_ended)                                      \

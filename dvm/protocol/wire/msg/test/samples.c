@@ -96,7 +96,8 @@ static struct msg samples[MSG_TYPES] = {
     [MSG_GONE] = {.gone = {.who = {3, {5, 9}}, .link_closed = true}},
     [MSG_RELEASE_ME] = {.release_me = {.deadline_s = -1, .kill = true}},
     [MSG_REPORT] = {.report = {.version = 4, .repairs = 2}},
-    [MSG_STAGED] = {.staged = {"5.12", 2, "why"}},
+    [MSG_READY] = {.ready = {"5.12"}},
+    [MSG_NO_FILES] = {.no_files = {"5.12", 2, "why"}},
     [MSG_HELD] = {.held = {"5.12", 2}},
     [MSG_CONTINUE_ASK] = {.continue_ask = {"5.12", 1}},
     [MSG_RESIZE_ASK] = {.resize_ask = {.op = 4,
@@ -127,7 +128,7 @@ static struct msg samples[MSG_TYPES] = {
                                      .stdin_vpids = some_vpids}},
     [MSG_JOB_MAP] =
         {.job_map = {.nspace = "5.12", .client = 44, .table = (const uint8_t *)"da\0ta", .len = 5}},
-    [MSG_STAGE] = {.stage = {"5.12", 44, 2, sample_targets}},
+    [MSG_FILES] = {.files = {"5.12", 44, 2, sample_targets}},
     [MSG_DONE] = {.done = {.nspace = "5.12",
                            .client = 44,
                            .exit_code = 2,

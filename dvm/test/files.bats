@@ -152,8 +152,8 @@ refused() {
 
 # --- what goes wrong on the way
 
-staging() { [ "$(view '[.jobs[] | select(.state == "STAGING")] | length')" -eq 1 ]; }
-no_staging() { ! staging; }
+preparing() { [ "$(view '[.jobs[] | select(.state == "PREPARING")] | length')" -eq 1 ]; }
+no_staging() { ! preparing; }
 nothing_left() { [ -z "$(leftovers)" ]; }
 
 # A prun of a large file in the background: $pid; what it says in err.
@@ -161,7 +161,7 @@ start_large() {
     large big 4G
     timeout --kill-after=10 "$limit" "$bin/prun" -N 1 --preload-files big "$@" > out 2> err 3>&- &
     pid=$!
-    eventually staging
+    eventually preparing
 }
 
 ended() { # CODE
@@ -245,7 +245,7 @@ ended() { # CODE
 @test "pterm --job ends a job whose files are on their way" {
     start_dvm 2
     start_large true
-    pterm --job "$(view '.jobs[] | select(.state == "STAGING") | .id')"
+    pterm --job "$(view '.jobs[] | select(.state == "PREPARING") | .id')"
     ended 143
 }
 
@@ -256,8 +256,8 @@ ended() { # CODE
     for _ in 1 2 3 4; do
         timeout --kill-after=10 "$limit" "$bin/prun" --detach -N 1 --preload-files big true > out 2> err 3>&- &
         pid=$!
-        eventually staging
-        job=$(view '.jobs[] | select(.state == "STAGING") | .id')
+        eventually preparing
+        job=$(view '.jobs[] | select(.state == "PREPARING") | .id')
         pterm --job "$job"
         ended 143
     done
@@ -334,12 +334,12 @@ open_are() { [ "$(open_of_1)" -eq "$1" ]; }
     before=$(open_of_1)
     timeout --kill-after=10 "$limit" "$bin/prun" -n 1 "$probe" spawn-files "$PWD/big" / 1 true > out 2> err 3>&- &
     pid=$!
-    eventually staging
+    eventually preparing
     pkill -STOP -f "dvm-stage write $DVM_SESSION_DIR/1/"
     # More than the room for its pieces: the daemon has read one for which there is none, and reads no more.
     eventually written_by "$(own -f 'dvm-stage read')" 700000
     pstat --dvm "$DVM_SESSION_DIR/1" > seen
-    pterm --job "$(view '.jobs[] | select(.state == "STAGING") | .id')"
+    pterm --job "$(view '.jobs[] | select(.state == "PREPARING") | .id')"
     wait "$pid" || true
     eventually nothing_left
     eventually open_are "$before"
