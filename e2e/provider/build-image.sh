@@ -25,7 +25,7 @@ proxy_options() {
     done
 }
 
-# kind takes images from the cluster's engine alone.
+# kind takes images only from the engine that runs the cluster.
 hand_to_engine() {
     command -v docker > /dev/null || return 0
     eval "$("$here/kind/engine.sh" env)"
@@ -49,7 +49,7 @@ docker)
     "$here/kind/engine.sh" up
     engine=$("$here/kind/engine.sh" choice)
     eval "$("$here/kind/engine.sh" env)"
-    # Our own engine's containers reach nothing outside; a build's package mirror is the exception.
+    # Containers of the provider's engine cannot reach other machines; only a build may, for the package mirror.
     if [ "$engine" = own ]; then export DOCKER_BUILDKIT=0; options+=(--network host); fi
     ;;
 podman | buildah) ;;

@@ -14,7 +14,7 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "context.sh: $*"; exit 1; }
 own_kubectl() { KUBECONFIG=$KUBECONFIG_FILE timeout 60 kubectl "$@"; }
 
-# A copy of the current context, so that a switch elsewhere does not redirect a running test.
+# A copy of the current context: a switch of the context elsewhere does not redirect a running test.
 up() {
     mkdir -p "$CLUSTER_DIR/context"
     command -v kubectl > /dev/null || "$here/kind/binaries.sh" kubectl
@@ -66,7 +66,7 @@ kubeconfig() {
 # shellcheck disable=SC2016  # $PATH is for the shell that reads the line
 env_lines() { printf 'export PATH="$PATH":%q KUBECONFIG=%q\n' "$BIN_DIR" "$KUBECONFIG_FILE"; }
 nodes() { own_kubectl get nodes --output name | sed 's|^node/||'; }
-# The cluster is the user's: only our copy of the way there goes.
+# The cluster belongs to the user: only the copy of the kubeconfig is removed.
 down() { rm -rf "$CLUSTER_DIR/context"; }
 
 verb=${1:-}

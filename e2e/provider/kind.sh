@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The test cluster, made with kind: kind.sh up|load|kubeconfig|env|nodes|exec-node|down (see README.md)
+# The test cluster, created with kind: kind.sh up|load|kubeconfig|env|nodes|exec-node|down (see README.md)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=e2e/provider/kind/versions.sh
@@ -20,11 +20,11 @@ die() { say "kind.sh: $*"; exit 1; }
 engine() { "$here/kind/engine.sh" "$@"; }
 
 use_engine() { eval "$(engine env)"; }
-# All of kind's answer is read before it is searched: grep -q leaves at the first match, and pipefail minds.
+# The output of kind is read whole: grep -q would end at the first match, and kind would fail under pipefail.
 exists() { grep -qxF "$CLUSTER" <<< "$(kind get clusters 2> /dev/null)"; }
 kube() { timeout --kill-after=10 120 kubectl "$@"; }
 
-# The API server answers and no node's container is missing or stopped.
+# Succeeds if the API server answers and the container of each node runs.
 is_alive() {
     [ -e "$MARK" ] && [ -s "$KUBECONFIG_FILE" ] || return 1
     timeout 5 kubectl get --raw /readyz > /dev/null 2>&1 || return 1
@@ -38,10 +38,10 @@ delete_cluster() {
     rm -rf "${CLUSTER_DIR:?}/$CLUSTER"
 }
 
-# What is half made when we are stopped is of use to nobody.
+# A run that is stopped removes a cluster that is not complete.
 on_exit() { if [ "$CREATING" = 1 ]; then say "kind.sh: removing the unfinished cluster"; delete_cluster; fi; }
 
-# Of a user's engine kind takes the published node image.
+# With the user's engine kind uses the published node image.
 prepare() {
     if [ "$(engine choice)" = own ]; then
         "$here/kind/binaries.sh"
@@ -51,15 +51,15 @@ prepare() {
     fi
 }
 
-# kind leaves off when the nodes have joined; tests need them Ready, and names that resolve.
+# kind returns when the nodes have joined; tests need Ready nodes and names that resolve.
 wait_until_usable() {
     kube wait --for=condition=Ready nodes --all --timeout=100s > /dev/null &&
         kube --namespace kube-system rollout status deployment/coredns --timeout=100s > /dev/null
 }
 
-# After a test that stopped a node its container is still there and gets its address back. After the end of the engine (a
-# reboot) all are stopped, and the engine would deal their addresses out anew, in the order of their start: routes between
-# pods then lead to the wrong node, so such a cluster is made anew.
+# A test that stopped a node leaves its container, which gets its address back. After the end of the engine (a reboot)
+# all containers are stopped, and the engine would assign their addresses in the order of their start. Routes between
+# pods would then lead to wrong nodes, so such a cluster is created again.
 revive() {
     local stopped
     mapfile -t stopped < <(docker ps --all --quiet --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --filter status=exited)

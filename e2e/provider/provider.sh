@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Hands its arguments to the cluster provider that PROVIDER names: kind (the default) or context.
+# Calls the cluster provider that PROVIDER names: kind (the default) or context.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Finds the container engine that runs the cluster, or runs one of our own: engine.sh up|down|env
+# Finds the container engine that runs the cluster, or starts an engine of its own: engine.sh up|down|env
 #
-# E2E_ENGINE=user takes the user's Docker engine as it is, E2E_ENGINE=own starts a second one that
+# E2E_ENGINE=user uses the user's Docker engine, E2E_ENGINE=own starts a second one that
 # shares nothing with it. Unset: the user's, when it has or can fetch the published node image.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 SOCKET=$ENGINE_DIR/docker.sock
 PID_FILE=$ENGINE_DIR/docker.pid
 CHOICE_FILE=$ENGINE_DIR/choice
-# Every interface of this engine's containers has this prefix; the guard and the clean-up rely on it.
+# Prefix of every interface of this engine's containers; the packet filter and the clean-up rely on it.
 BRIDGE=dvm-e2e
 BRIDGE_ADDRESS=10.211.0.1/24
 NETWORK_POOL=base=10.211.16.0/20,size=24
@@ -27,8 +27,8 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "engine.sh: $*"; exit 1; }
 own_docker() { docker -H "unix://$SOCKET" "$@"; }
 
-# A process id is ours only if the process was started on our directory, and it counts as gone
-# when it is a zombie that nobody has collected yet.
+# A process id is that of our engine only if the process was started with our directory. A zombie
+# counts as ended.
 running() {
     local pid=$1 state
     [ -n "$pid" ] && [ -r "/proc/$pid/stat" ] || return 1
@@ -56,7 +56,7 @@ user_engine_is_usable() {
         timeout 30 docker manifest inspect "$NODE_IMAGE" > /dev/null 2>&1
 }
 
-# What was decided, or nothing: asking a registry takes time.
+# Prints the decision of an earlier call: to find out needs a registry and takes time.
 choice() {
     case ${E2E_ENGINE:-} in
     own | user) echo "$E2E_ENGINE" ;;
@@ -65,7 +65,7 @@ choice() {
     esac
 }
 
-# Decided once; `down` forgets it.
+# Decides once; `down` removes the decision.
 decide() {
     local known
     known=$(choice)
@@ -84,9 +84,9 @@ lacks_sys_resource() {
     (( (0x$bounding >> CAP_SYS_RESOURCE & 1) == 0 ))
 }
 
-# Nothing that a container of this engine sends leaves the machine. The rules stand in a chain of our
-# own, since the engine is told to leave the packet filter alone (a second engine would empty the
-# first one's chains). Between our own bridges' ports everything passes.
+# A packet of a container of this engine does not leave the machine. The rules are in a chain of
+# their own, because the engine does not manage the packet filter (a second engine would empty the
+# chains of the first). Packets between the ports of our own bridges pass.
 set_guard() {
     guard_rule "$CHAIN" -i "$BRIDGE+" -o "$BRIDGE+" -j ACCEPT
     guard_rule "$CHAIN" -i "$BRIDGE+" -m conntrack --ctstate NEW,INVALID,UNTRACKED -j REJECT
@@ -118,8 +118,8 @@ remove_bridges() {
     done
 }
 
-# An engine that did not end by us (a reboot, a kill) would start its nodes by itself, slowly and with other addresses.
-# They are dead: forgotten before it starts, with what they kept; images stay.
+# After a reboot or a kill the engine would start its old nodes, slowly and with other addresses.
+# So their containers are removed before it starts; images stay.
 forget_dead_containers() {
     rm -rf "$ENGINE_DIR/data/containers" "$ENGINE_DIR/data/volumes" "$ENGINE_DIR/data/network" "$PID_FILE"
 }
@@ -131,7 +131,7 @@ start_daemon() {
         install -m 755 "$here/runc-no-sys-resource" "$ENGINE_DIR/runc"
         runtime=(--add-runtime "bounded=$ENGINE_DIR/runc" --default-runtime bounded)
     fi
-    # It belongs to no step of CI (ci/steps.bash): a step that is ended leaves it what it needs to be removed.
+    # The engine belongs to no step of CI (ci/steps.bash): a step that is ended must not end it.
     setsid env -u CI_STEP dockerd --host "unix://$SOCKET" --pidfile "$PID_FILE" --config-file "$ENGINE_DIR/daemon.json" \
         --data-root "$ENGINE_DIR/data" --exec-root "$ENGINE_DIR/exec" \
         --containerd-namespace dvm-e2e --containerd-plugins-namespace dvm-e2e-plugins \
@@ -140,14 +140,14 @@ start_daemon() {
         > "$ENGINE_DIR/dockerd.log" 2>&1 < /dev/null 9>&- &
 }
 
-# kind takes a network of this name as it finds it.
+# kind uses an existing network of this name.
 make_kind_network() {
     own_docker network inspect kind > /dev/null 2>&1 ||
         own_docker network create --opt "com.docker.network.bridge.name=${BRIDGE}1" kind > /dev/null
 }
 
-# Where the machine does not forward, a packet for elsewhere would vanish before the guard sees it and
-# its sender would wait; forwarded from our bridges alone it is refused at once.
+# On a machine that does not forward, a packet to another machine would vanish before the filter, and its
+# sender would wait. So forwarding is enabled for our bridges, and the filter refuses the packet at once.
 lead_to_guard() {
     local bridge
     for bridge in "${BRIDGE}0" "${BRIDGE}1"; do echo 1 > "/proc/sys/net/ipv4/conf/$bridge/forwarding"; done
@@ -234,7 +234,7 @@ up() {
     printf '%s\n' "$chosen" > "$CHOICE_FILE"
 }
 
-# Of a user's engine there is nothing to stop.
+# The user's engine is not stopped.
 down() {
     [ -d "$ENGINE_DIR" ] || return 0
     exec 9> "$ENGINE_DIR/lock"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What a test may expect of the cluster that the kind provider makes.
+# Tests of the cluster that the kind provider creates.
 
 setup_file() {
     here=$(cd "$(dirname "$BATS_TEST_FILENAME")" && pwd)
