@@ -26,20 +26,17 @@ static void must_equal(json_t *a, json_t *b)
         struct api_##name in, out;                                                                 \
         struct err err = {0};                                                                      \
         if (api_##name##_decode(o, &in, &err) < 0) {                                               \
-            \                                                                                      \
-            {
-if (!err.msg[0])
-    abort();
-return;
-}
-}
-json_t *a = api_##name##_encode(&in);
-if (api_##name##_decode(a, &out, &err) < 0)
-    abort();
-must_equal(a, api_##name##_encode(&out));
-free_it(&in);
-free_it(&out);
-}
+            if (!err.msg[0])                                                                       \
+                abort();                                                                           \
+            return;                                                                                \
+        }                                                                                          \
+        json_t *a = api_##name##_encode(&in);                                                      \
+        if (api_##name##_decode(a, &out, &err) < 0)                                                \
+            abort();                                                                               \
+        must_equal(a, api_##name##_encode(&out));                                                  \
+        free_it(&in);                                                                              \
+        free_it(&out);                                                                             \
+    }
 #define NOTHING(x)
 ROUND_TRIP(campaign_request, api_campaign_request_free)
 ROUND_TRIP(campaign, api_campaign_free)
