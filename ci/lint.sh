@@ -149,15 +149,15 @@ gate_state() {
 gate_names() {
     local tags rc=0
     command -v ctags >/dev/null || die "ctags is needed"
-    tags=$(code_files | grep -E "$NAMED" | grep -v /test/ |
+    tags=$(code_files | only "$NAMED" | no_match /test/ |
         xargs -r ctags --kinds-C=fp -x --_xformat='%N %F %n %{file} %K' | LC_ALL=C sort)
-    awk -f "$here/names.awk" <<<"$tags" || rc=1
+    [ -z "$tags" ] || awk -f "$here/names.awk" <<<"$tags" || rc=1
     return "$rc"
 }
 
 # What clang-format leaves open: comparisons, braces, blank lines (docs/style.md).
 gate_style() {
-    c_files | grep -E "$STYLED" | xargs -r awk -f "$here/strip.awk" | awk -f "$here/style.awk"
+    c_files | only "$STYLED" | xargs -r awk -f "$here/strip.awk" | awk -f "$here/style.awk"
 }
 
 # Patterns for one of the names that is no part of a longer one and no member: as a word, or called.
@@ -173,6 +173,10 @@ call() {
 # with the pattern. No match is no failure, unlike a pattern that grep cannot read.
 matching_code() {
     xargs -r awk -f "$here/strip.awk" | { grep -E "^[^:]+:[0-9]+:($1)" || [ $? -eq 1 ]; }
+}
+
+only() {
+    grep -E "$1" || [ $? -eq 1 ]
 }
 
 no_match() {

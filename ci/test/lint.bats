@@ -89,6 +89,11 @@ passes() {
     [[ $output == *"lint: refused by: format layers"* ]]
 }
 
+@test "gates pass where LINT_PATHS leaves them no file" {
+    LINT_PATHS=dvm/host passes names style
+    LINT_PATHS=Makefile passes format layers pure banned state sizes
+}
+
 @test "LINT_PATHS narrows what is looked at" {
     c_file base/one/bad.c 'int  one ( void );'
     LINT_PATHS="api dvm" passes format
