@@ -89,11 +89,10 @@ static void measure(bool head, enum names names, uint32_t n)
     long rss = self_kib("Rss:");
     struct members m;
     struct out out = {0};
-    struct rml rml = {0};
     struct head *l = NULL;
 
     if (head)
-        l = admit(&m, &rml, &out, names, n);
+        l = admit(&m, NULL, &out, names, n);
     else
         fill(&m, names, n);
     printf("{\"bench\": \"memory\", \"n\": %u, \"at\": \"%s\", \"names\": \"%s\", "

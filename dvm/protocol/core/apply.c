@@ -13,8 +13,8 @@ static void forget_peer(struct core *c, uint32_t vpid, enum remove_why why)
 {
     struct out_act *act;
 
-    rml_forget(&c->rml, vpid);
-    gather_lost(&c->gather, vpid);
+    rml_forget(c->rml, vpid);
+    gather_lost(c->gather, vpid);
     client_member_gone(c, vpid);
     act = out_add(&c->out, OUT_MEMBER_GONE);
     act->vpid = vpid;
@@ -38,13 +38,13 @@ static void close_leaving(struct core *c, const struct msg_remove *m)
 {
     struct link *k, *tmp;
 
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->incoming && k->vpid == m->targets[i].vpid &&
                 epoch_eq(k->epoch, m->targets[i].epoch)) {
                 if (MUTANT(CLOSE_WITHOUT_BYE))
-                    links_close(&c->links, k, false);
+                    links_close(c->links, k, false);
                 else
                     neigh_bye(c, k);
                 break;
@@ -60,14 +60,14 @@ static void close_lost(struct core *c, const struct msg_remove *m)
     struct msg no = {.type = MSG_REFUSE, .refuse = {REFUSE_EPOCH_OVER, "declared lost"}};
     struct link *k, *tmp;
 
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->vpid == m->targets[i].vpid && epoch_eq(k->epoch, m->targets[i].epoch)) {
                 neigh_say(c, k, &no);
                 if (k->conn == c->parent_conn)
                     c->parent_conn = 0;
-                links_close(&c->links, k, true);
+                links_close(c->links, k, true);
                 break;
             }
         }
@@ -82,7 +82,7 @@ static int after_leaving(const struct core *c)
 static void leave(struct core *c, const struct msg_remove *m)
 {
     struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
-    struct link *up = links_by_conn(&c->links, c->parent_conn);
+    struct link *up = links_by_conn(c->links, c->parent_conn);
 
     if (up)
         neigh_say(c, up, &left);
@@ -97,7 +97,7 @@ void apply_left(struct core *c, const char *why)
     struct link *k, *tmp;
 
     core_set_state(c, CORE_LEAVING, "leaving the DVM: %s", why);
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         if (k->incoming && k->state == LINK_UP)
             neigh_bye(c, k);
@@ -142,7 +142,7 @@ static void greet_joiners(struct core *c)
 {
     struct link *k, *tmp;
 
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         if (!k->joining || !k->incoming || k->state != LINK_UP ||
             !members_current(&c->members, k->vpid, k->epoch))
@@ -167,12 +167,12 @@ static void apply_shutdown(struct core *c, const struct msg_shutdown *m)
 
 void apply_op(struct core *c, struct msg *m)
 {
-    struct frame from = rml_from(&c->rml);
+    struct frame from = rml_from(c->rml);
 
     if (msg_op(m) != c->members.version + 1)
         return; /* seen already, or replayed in order soon by the lifeline */
     if (!MUTANT(HANDLE_BEFORE_FORWARD))
-        xcast_forward(&c->xcast, &from, m);
+        xcast_forward(c->xcast, &from, m);
     c->members.version = msg_op(m);
     switch (m->type) {
     case MSG_ADD:
@@ -187,7 +187,7 @@ void apply_op(struct core *c, struct msg *m)
         break;
     }
     if (MUTANT(HANDLE_BEFORE_FORWARD))
-        xcast_forward(&c->xcast, &from, m);
+        xcast_forward(c->xcast, &from, m);
     if (core_is_head(c))
         head_applied(c->head, m);
     neigh_update(c);
@@ -198,7 +198,7 @@ static void pass_snapshot(struct core *c)
 {
     struct link *k, *tmp;
 
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         if (k->incoming && k->state == LINK_UP && !k->joining)
             greet_snapshot(c, k);

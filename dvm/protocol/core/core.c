@@ -83,9 +83,9 @@ static void start_head(struct core *c)
                           .silent_ms = c->opts.orphan_ms};
 
     c->self.epoch = (struct epoch){c->opts.incarnation, 1};
-    c->rml.epoch = c->self.epoch;
+    rml_set_epoch(c->rml, c->self.epoch);
     members_add(&c->members, &c->self, 1);
-    c->head = head_create(&o, &c->out, &c->members, &c->rml);
+    c->head = head_create(&o, &c->out, &c->members, c->rml);
     snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
              (unsigned long long)c->opts.incarnation);
     core_set_state(c, CORE_WIRED, "head of %s, incarnation %s", c->opts.cluster, c->incarnation);
@@ -110,11 +110,18 @@ static void copy_opts(struct core *c, const struct core_opts *o)
                                   .slots = o->slots};
 }
 
-static void start_rml(struct core *c)
+static void create_transport(struct core *c)
 {
-    rml_init(&c->rml, &c->out, &c->members, &c->links);
-    if (c->opts.backlog_max)
-        c->rml.backlog_max = c->opts.backlog_max;
+    c->rml = rml_create(&c->out, &c->members, c->links, c->opts.backlog_max);
+    c->xcast = xcast_create(&c->out, &c->members, c->links);
+    c->gather = gather_create(&c->out, c->rml, &c->members);
+}
+
+static void destroy_transport(struct core *c)
+{
+    gather_destroy(c->gather);
+    xcast_destroy(c->xcast);
+    rml_destroy(c->rml);
 }
 
 struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wall_ms)
@@ -124,10 +131,8 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     copy_opts(c, o);
     core_time(c, now_ms, wall_ms);
     members_init(&c->members, o->vpid, c->opts.radix);
-    links_init(&c->links, &c->out);
-    start_rml(c);
-    xcast_init(&c->xcast, &c->out, &c->members, &c->links);
-    gather_init(&c->gather, &c->out, &c->rml, &c->members);
+    c->links = links_create(&c->out);
+    create_transport(c);
     c->retry_ms = CORE_RETRY_MIN_MS;
     if (o->vpid == VPID_HEAD) {
         start_head(c);
@@ -151,10 +156,8 @@ void core_destroy(struct core *c)
     alloc_fail_all(c, NULL);
     neigh_free(c);
     head_destroy(c->head);
-    gather_free(&c->gather);
-    xcast_free(&c->xcast);
-    rml_free(&c->rml);
-    links_free(&c->links);
+    destroy_transport(c);
+    links_destroy(c->links);
     members_free(&c->members);
     out_free(&c->out);
     msg_member_free(&c->self);
@@ -179,7 +182,7 @@ int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struc
 {
     struct err err = {0};
 
-    if (rml_send(&c->rml, vpid, traffic, m, &err) == 0)
+    if (rml_send(c->rml, vpid, traffic, m, &err) == 0)
         return 0;
     out_log(&c->out, LOG_LEVEL_INFO, "%s", err.msg);
     return -1;
@@ -191,17 +194,13 @@ void core_reset(struct core *c, const char *why)
     local_drop_all(c);
     client_fail_all(c, why);
     alloc_fail_all(c, why);
-    while (c->links.list)
-        links_close(&c->links, c->links.list, true);
+    while (links_first(c->links))
+        links_close(c->links, links_first(c->links), true);
     neigh_free(c);
-    gather_free(&c->gather);
-    rml_free(&c->rml);
-    xcast_free(&c->xcast);
+    destroy_transport(c);
     members_free(&c->members);
     members_init(&c->members, c->opts.vpid, c->opts.radix);
-    start_rml(c);
-    xcast_init(&c->xcast, &c->out, &c->members, &c->links);
-    gather_init(&c->gather, &c->out, &c->rml, &c->members);
+    create_transport(c);
     c->self.epoch = (struct epoch){0, 0};
     c->parent_conn = 0;
     c->finishing = c->ask_head = false;
@@ -222,7 +221,7 @@ static bool deliver(struct core *c)
     struct frame f = {0};
     struct msg m;
 
-    if (!rml_next(&c->rml, &bytes))
+    if (!rml_next(c->rml, &bytes))
         return false;
     struct cur cur = cur_of(bytes.data, bytes.len);
     if (frame_decode(&cur, &f, &err) < 0 || msg_decode(&cur, f.type, &m, &err) < 0) {
@@ -249,7 +248,7 @@ static bool run_head(struct core *c)
         msg_free(&op);
         moved = true;
     }
-    moved |= head_completed(c->head, c->xcast.complete);
+    moved |= head_completed(c->head, xcast_completed(c->xcast));
     if (head_ended(c->head) && !c->finishing)
         finish_start(c, AFTER_EXIT, "the DVM has ended"); /* who is to see it end, sees it exit */
     return moved;
@@ -259,14 +258,13 @@ static bool run_head(struct core *c)
  * over. */
 static bool give_up_behind(struct core *c)
 {
-    struct msg_target who = c->rml.behind;
+    struct msg_target who;
+    size_t limit;
     char why[96];
 
-    if (who.vpid == VPID_NONE)
+    if (!rml_behind(c->rml, &who, &limit))
         return false;
-    c->rml.behind.vpid = VPID_NONE;
-    snprintf(why, sizeof why, "more than %zu bytes wait for vpid %u", 2 * c->rml.backlog_max,
-             who.vpid);
+    snprintf(why, sizeof why, "more than %zu bytes wait for vpid %u", limit, who.vpid);
     if (core_is_head(c))
         head_lost(c->head, who.vpid, who.epoch, why);
     else
@@ -289,17 +287,17 @@ void core_settle(struct core *c)
         moved |= give_up_behind(c);
         if (core_is_head(c))
             moved |= run_head(c);
-        moved |= c->rml.inbox != NULL;
+        moved |= rml_has_next(c->rml);
     }
     finish_check(c);
-    rml_tick(&c->rml);
+    rml_tick(c->rml);
 }
 
 uint64_t core_deadline(const struct core *c)
 {
     uint64_t due = neigh_deadline(c);
-    uint64_t rml = rml_deadline(&c->rml);
-    uint64_t gather = gather_deadline(&c->gather);
+    uint64_t rml = rml_deadline(c->rml);
+    uint64_t gather = gather_deadline(c->gather);
 
     due = rml < due ? rml : due;
     due = gather < due ? gather : due;
@@ -314,13 +312,13 @@ uint64_t core_deadline(const struct core *c)
 void core_tick(struct core *c)
 {
     neigh_tick(c);
-    gather_tick(&c->gather);
+    gather_tick(c->gather);
     core_settle(c);
 }
 
 void core_gather(struct core *c, const struct gather_call *call)
 {
-    gather_start(&c->gather, call);
+    gather_start(c->gather, call);
     core_settle(c);
 }
 
@@ -329,7 +327,7 @@ int core_app_send(struct core *c, uint32_t vpid, enum out_class traffic, uint32_
 {
     struct msg m = {.type = MSG_APP, .app = {kind, data, len}};
 
-    if (rml_send(&c->rml, vpid, traffic, &m, err) < 0)
+    if (rml_send(c->rml, vpid, traffic, &m, err) < 0)
         return -1;
     core_settle(c);
     return 0;
@@ -337,7 +335,7 @@ int core_app_send(struct core *c, uint32_t vpid, enum out_class traffic, uint32_
 
 size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class traffic)
 {
-    return rml_backlog(&c->rml, vpid, traffic);
+    return rml_backlog(c->rml, vpid, traffic);
 }
 
 void core_sigterm(struct core *c)
@@ -384,12 +382,13 @@ const char *core_incarnation(const struct core *c)
 
 struct core_stats core_stats(const struct core *c)
 {
+    struct rml_stats rml = rml_stats(c->rml);
     struct core_stats s = {.repairs = c->members.repairs,
                            .xcasts = c->members.version,
-                           .stale_frames = c->stale + c->rml.stale,
-                           .circled_frames = c->rml.circled,
+                           .stale_frames = c->stale + rml.stale,
+                           .circled_frames = rml.circled,
                            .routed_frames = c->routed,
-                           .backlog_most = c->rml.backlog_most,
+                           .backlog_most = rml.backlog_most,
                            .version = c->members.version,
                            .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};
 

@@ -23,12 +23,12 @@ struct epoch core_inspect_epoch(const struct core *c)
 
 uint64_t core_inspect_complete(const struct core *c)
 {
-    return c->xcast.complete;
+    return xcast_completed(c->xcast);
 }
 
 uint32_t core_inspect_lifeline(const struct core *c)
 {
-    const struct link *k = c->parent_conn ? links_by_conn(&c->links, c->parent_conn) : NULL;
+    const struct link *k = c->parent_conn ? links_by_conn(c->links, c->parent_conn) : NULL;
 
     return k ? k->vpid : VPID_NONE;
 }
@@ -38,7 +38,7 @@ void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpi
 {
     const struct link *k;
 
-    DL_FOREACH(c->links.list, k)
+    DL_FOREACH(links_first(c->links), k)
     {
         if (k->state == LINK_UP)
             on(arg, k->vpid, k->epoch);
@@ -47,12 +47,12 @@ void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpi
 
 size_t core_inspect_waiting(const struct core *c)
 {
-    return rml_waiting(&c->rml);
+    return rml_waiting(c->rml);
 }
 
 bool core_inspect_up(const struct core *c, uint64_t conn)
 {
-    const struct link *k = links_by_conn(&c->links, conn);
+    const struct link *k = links_by_conn(c->links, conn);
 
     return k && k->state == LINK_UP;
 }

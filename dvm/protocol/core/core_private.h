@@ -57,10 +57,10 @@ struct core {
     struct core_opts opts;
     struct out out;
     struct members members;
-    struct links links;
-    struct rml rml;
-    struct xcast xcast;
-    struct gather gather;
+    struct links *links;
+    struct rml *rml;
+    struct xcast *xcast;
+    struct gather *gather;
     struct head *head; /* the head's; else NULL */
     struct msg_member self;
     enum core_state state;

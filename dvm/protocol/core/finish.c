@@ -21,7 +21,7 @@ void finish_start(struct core *c, int after, const char *text)
     client_fail_all(c, text);
     alloc_fail_all(c, text);
     if (core_is_head(c)) {
-        DL_FOREACH_SAFE(c->links.list, k, tmp)
+        DL_FOREACH_SAFE(links_first(c->links), k, tmp)
         {
             if (k->state == LINK_UP)
                 neigh_bye(c, k);
@@ -31,12 +31,12 @@ void finish_start(struct core *c, int after, const char *text)
 
 static void finish(struct core *c)
 {
-    struct link *up = links_by_conn(&c->links, c->parent_conn);
+    struct link *up = links_by_conn(c->links, c->parent_conn);
 
     if (up)
         neigh_bye(c, up);
-    while (c->links.list)
-        links_close(&c->links, c->links.list, true);
+    while (links_first(c->links))
+        links_close(c->links, links_first(c->links), true);
     c->parent_conn = 0;
     c->finishing = false;
     if (c->after == AFTER_REJOIN) {
@@ -56,19 +56,19 @@ static void finish(struct core *c)
  * go. */
 void finish_check(struct core *c)
 {
-    struct link *up = links_by_conn(&c->links, c->parent_conn);
+    struct link *up = links_by_conn(c->links, c->parent_conn);
     struct link *k, *tmp;
     size_t below = 0;
 
     if (!c->finishing)
         return;
     if (c->finish_by <= c->out.now_ms) {
-        out_log(&c->out, LOG_LEVEL_WARN, "%zu links were not closed within %llu ms", c->links.n,
-                (unsigned long long)c->opts.leave_ms);
+        out_log(&c->out, LOG_LEVEL_WARN, "%zu links were not closed within %llu ms",
+                links_count(c->links), (unsigned long long)c->opts.leave_ms);
         finish(c);
         return;
     }
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         if (k == up)
             continue;

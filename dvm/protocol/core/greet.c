@@ -38,7 +38,7 @@ static void refuse(struct core *c, struct link *k, enum refuse_why why, const ch
     struct msg m = {.type = MSG_REFUSE, .refuse = {why, (char *)text}};
 
     neigh_say(c, k, &m);
-    links_close(&c->links, k, true);
+    links_close(c->links, k, true);
 }
 
 /* The link stays until the caller has answered or closed. */
@@ -62,10 +62,10 @@ static void replace_older(struct core *c, const struct link *k)
 {
     struct link *o, *tmp;
 
-    DL_FOREACH_SAFE(c->links.list, o, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), o, tmp)
     {
         if (o != k && o->vpid == k->vpid && o->incoming && o->state == LINK_UP)
-            links_close(&c->links, o, false);
+            links_close(c->links, o, false);
     }
 }
 
@@ -97,10 +97,10 @@ static void join(struct core *c, struct link *k, const struct msg_hello *m)
 
 void greet_up(struct core *c, struct link *k, uint64_t have)
 {
-    struct frame from = rml_from(&c->rml);
+    struct frame from = rml_from(c->rml);
 
     replace_older(c, k);
-    if (have < c->members.version && !MUTANT(NO_REPLAY) && !xcast_replay(&c->xcast, k, &from, have))
+    if (have < c->members.version && !MUTANT(NO_REPLAY) && !xcast_replay(c->xcast, k, &from, have))
         greet_snapshot(c, k);
     neigh_update(c);
 }
@@ -118,7 +118,7 @@ void greet_turn_away(struct core *c)
 {
     struct link *k, *tmp;
 
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         if (!k->joining || k->state != LINK_UP || members_current(&c->members, k->vpid, k->epoch) ||
             head_joining(c->head, k->vpid, k->epoch))
@@ -126,7 +126,7 @@ void greet_turn_away(struct core *c)
         if (has_left(c, k->vpid, k->epoch))
             refuse_and_wait(c, k, REFUSE_LEFT, "the grow that it came for has failed");
         else
-            links_close(&c->links, k, true);
+            links_close(c->links, k, true);
     }
 }
 
@@ -165,7 +165,7 @@ static void take_hello(struct core *c, struct link *k, struct msg *msg)
     const struct msg_hello *m = &msg->hello;
 
     if (!k->incoming || k->state != LINK_GREETING) {
-        links_close(&c->links, k, false);
+        links_close(c->links, k, false);
         return;
     }
     if (!k->member_role || m->self.vpid == VPID_HEAD || strcmp(m->cluster, c->opts.cluster) != 0) {
@@ -188,7 +188,7 @@ static void take_welcome(struct core *c, struct link *k, struct msg *msg)
     const struct msg_welcome *m = &msg->welcome;
 
     if (k->incoming || k->state != LINK_GREETING || (m->self.vpid == VPID_HEAD && !k->head_role)) {
-        links_close(&c->links, k, false);
+        links_close(c->links, k, false);
         return;
     }
     k->state = LINK_UP;
@@ -197,7 +197,8 @@ static void take_welcome(struct core *c, struct link *k, struct msg *msg)
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->retry_at = 0;
     if (epoch_none(c->self.epoch)) {
-        c->self.epoch = c->rml.epoch = m->epoch;
+        c->self.epoch = m->epoch;
+        rml_set_epoch(c->rml, c->self.epoch);
         c->members.radix = m->radix;
         snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
                  (unsigned long long)m->epoch.inc);
@@ -214,11 +215,11 @@ static void take_refuse(struct core *c, struct link *k, struct msg *msg)
     const struct msg_refuse *m = &msg->refuse;
 
     if (k->incoming) {
-        links_close(&c->links, k, false);
+        links_close(c->links, k, false);
         return;
     }
     neigh_bye(c, k); /* that we have read it */
-    links_close(&c->links, k, true);
+    links_close(c->links, k, true);
     if (m->why == REFUSE_EPOCH_OVER || (m->why == REFUSE_LEFT && MUTANT(REJOIN_AFTER_LEFT))) {
         core_reset(c, m->text);
         return;

@@ -267,7 +267,7 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 
     act->a = xstrdup(m->job_ended.nspace);
     act->number = m->job_ended.exit_code;
-    gather_forget(&c->gather, m->job_ended.nspace);
+    gather_forget(c->gather, m->job_ended.nspace);
     if (j)
         forget_job(c, j);
 }

@@ -114,12 +114,12 @@ void local_end_output(struct core *c, struct local_job *j)
         return;
     if (members_live(&c->members, l->home_vpid))
         core_send(c, l->home_vpid, CLASS_BULK, &end);
-    j->output_end = rml_sent(&c->rml, l->home_vpid, CLASS_BULK);
+    j->output_end = rml_sent(c->rml, l->home_vpid, CLASS_BULK);
 }
 
 bool local_output_arrived(struct core *c, const struct local_job *j)
 {
-    return head_orders(j) || rml_arrived(&c->rml, j->launch->home_vpid, CLASS_BULK, j->output_end);
+    return head_orders(j) || rml_arrived(c->rml, j->launch->home_vpid, CLASS_BULK, j->output_end);
 }
 
 void local_tell_gone(struct core *c, const struct local_job *j)

@@ -13,9 +13,9 @@
 
 void neigh_say(struct core *c, struct link *k, const struct msg *m)
 {
-    struct frame from = rml_from(&c->rml);
+    struct frame from = rml_from(c->rml);
 
-    links_send(&c->links, k, &from, m);
+    links_send(c->links, k, &from, m);
 }
 
 /* --- children that should be linked and are not */
@@ -63,7 +63,7 @@ static void tell_departure(struct core *c, struct msg_departed who)
 {
     struct msg gone = {.type = MSG_GONE, .gone = who};
     struct msg left = {.type = MSG_LEFT, .left = who};
-    struct link *up = links_by_conn(&c->links, c->parent_conn);
+    struct link *up = links_by_conn(c->links, c->parent_conn);
 
     if (members_live(&c->members, c->opts.vpid))
         core_send(c, VPID_HEAD, CLASS_CONTROL, &gone);
@@ -94,7 +94,7 @@ static void update_children(struct core *c)
     for (size_t i = 0; i < n; i++) {
         const struct member *kid = members_get(&c->members, kids[i]);
 
-        if (!links_up(&c->links, &c->members, kids[i]))
+        if (!links_up(c->links, &c->members, kids[i]))
             missing_set(c, kids[i], members_epoch(&c->members, kid), c->opts.ack_ms);
     }
     DL_FOREACH_SAFE(c->missing, x, tmp)
@@ -103,7 +103,7 @@ static void update_children(struct core *c)
 
         for (size_t i = 0; i < n; i++)
             child |= kids[i] == x->id.vpid;
-        if (!child || links_up(&c->links, &c->members, x->id.vpid) ||
+        if (!child || links_up(c->links, &c->members, x->id.vpid) ||
             !members_current(&c->members, x->id.vpid, x->id.epoch))
             missing_drop(c, x);
     }
@@ -115,7 +115,7 @@ static struct link *outgoing(const struct core *c, uint32_t vpid)
 {
     struct link *k;
 
-    DL_FOREACH(c->links.list, k)
+    DL_FOREACH(links_first(c->links), k)
     {
         if (!k->incoming && k->vpid == vpid && k->state != LINK_CLOSING)
             return k;
@@ -139,25 +139,25 @@ static void connect_parent(struct core *c, uint32_t parent)
     struct msg_member facts = {0};
 
     if (parent == VPID_HEAD || !members_get(&c->members, parent)) {
-        links_connect(&c->links, parent, c->opts.head_host, c->opts.head_port);
+        links_connect(c->links, parent, c->opts.head_host, c->opts.head_port);
         return;
     }
     facts = members_facts(&c->members, parent);
-    links_connect(&c->links, parent, facts.address, facts.port);
+    links_connect(c->links, parent, facts.address, facts.port);
     msg_member_free(&facts);
 }
 
 /* The new lifeline is up: everything that hung on the old one goes over it. */
 static void use_lifeline(struct core *c, struct link *k)
 {
-    struct frame from = rml_from(&c->rml);
+    struct frame from = rml_from(c->rml);
     struct link *old;
 
     c->lost_at = 0;
     c->ask_head = false;
     if (c->parent_conn == k->conn)
         return;
-    DL_FOREACH(c->links.list, old)
+    DL_FOREACH(links_first(c->links), old)
     {
         if (old != k && !old->incoming && old->state == LINK_UP)
             neigh_bye(c, old);
@@ -165,11 +165,11 @@ static void use_lifeline(struct core *c, struct link *k)
     c->parent_conn = k->conn;
     c->retry_at = 0;
     c->retry_ms = CORE_RETRY_MIN_MS;
-    xcast_parent_changed(&c->xcast);
-    xcast_check(&c->xcast, &from);
+    xcast_parent_changed(c->xcast);
+    xcast_check(c->xcast, &from);
     if (MUTANT(RENUMBER))
-        rml_forget(&c->rml, VPID_HEAD);
-    rml_routes_changed(&c->rml);
+        rml_forget(c->rml, VPID_HEAD);
+    rml_routes_changed(c->rml);
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_WIRED, "wired as vpid %u, lifeline to vpid %u", c->opts.vpid,
                        k->vpid);
@@ -195,7 +195,7 @@ static void update_parent(struct core *c)
     if (k && k->state == LINK_UP && !k->joining && of_former_life(c, k)) {
         if (k->conn == c->parent_conn)
             c->parent_conn = 0;
-        links_close(&c->links, k, false);
+        links_close(c->links, k, false);
         k = NULL;
     }
     if (k && members_current(&c->members, parent, k->epoch) && !k->joining) {
@@ -210,13 +210,13 @@ static void update_parent(struct core *c)
 
 void neigh_update(struct core *c)
 {
-    struct frame from = rml_from(&c->rml);
+    struct frame from = rml_from(c->rml);
 
     if (!c->finishing)
         update_parent(c);
     update_children(c);
-    rml_routes_changed(&c->rml);
-    xcast_check(&c->xcast, &from);
+    rml_routes_changed(c->rml);
+    xcast_check(c->xcast, &from);
 }
 
 /* --- losses */
@@ -250,7 +250,7 @@ static void lost_below(struct core *c, const struct link *k, enum errmgr_what wh
 
     switch (errmgr_decide(who_is(c, k), what)) {
     case ERR_WAIT:
-        if (is_child(c, k->vpid) && !links_up(&c->links, &c->members, k->vpid))
+        if (is_child(c, k->vpid) && !links_up(c->links, &c->members, k->vpid))
             missing_set(c, k->vpid, k->epoch,
                         what == ERR_SAID_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
         break;
@@ -270,7 +270,7 @@ static void lost_below(struct core *c, const struct link *k, enum errmgr_what wh
 /* The lifeline stands, and leads where the tree wants it. */
 static bool on_parent(const struct core *c)
 {
-    const struct link *k = c->parent_conn ? links_by_conn(&c->links, c->parent_conn) : NULL;
+    const struct link *k = c->parent_conn ? links_by_conn(c->links, c->parent_conn) : NULL;
 
     return k && k->vpid == members_parent(&c->members);
 }
@@ -301,7 +301,7 @@ static void gone(struct core *c, struct link *k, enum errmgr_what what, const ch
 {
     struct link copy = *k;
 
-    links_drop(&c->links, k);
+    links_drop(c->links, k);
     if (copy.vpid == VPID_NONE || (copy.incoming && copy.state == LINK_GREETING) ||
         (copy.state == LINK_REFUSED && who_is(c, &copy) != ERR_LEAVING))
         return;
@@ -358,7 +358,7 @@ static void report_missing(struct core *c)
         }
         missing_drop(c, x);
         if (members_current(&c->members, id.vpid, id.epoch) &&
-            !links_up(&c->links, &c->members, id.vpid) &&
+            !links_up(c->links, &c->members, id.vpid) &&
             errmgr_decide(ERR_MEMBER, ERR_STILL_GONE) == ERR_LOST)
             tell_loss(c, id, "its link broke and did not come back in time");
     }
@@ -376,7 +376,7 @@ static void heartbeats(struct core *c)
     struct msg ping = {.type = MSG_PING};
     struct link *k, *tmp;
 
-    DL_FOREACH_SAFE(c->links.list, k, tmp)
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
         if (link_due(c, k) > c->out.now_ms)
             continue;
@@ -411,7 +411,7 @@ uint64_t neigh_deadline(const struct core *c)
     {
         due = x->due_ms < due ? x->due_ms : due;
     }
-    DL_FOREACH(c->links.list, k)
+    DL_FOREACH(links_first(c->links), k)
     {
         due = link_due(c, k) < due ? link_due(c, k) : due;
     }
@@ -423,7 +423,7 @@ uint64_t neigh_deadline(const struct core *c)
 void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
                     const char *cluster)
 {
-    struct link *k = incoming ? links_accept(&c->links, conn) : links_by_conn(&c->links, conn);
+    struct link *k = incoming ? links_accept(c->links, conn) : links_by_conn(c->links, conn);
     bool daemon = strcmp(role, "member") == 0 || strcmp(role, "head") == 0;
 
     if (!k)
@@ -445,7 +445,7 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
 
 void core_conn_closed(struct core *c, uint64_t conn, const char *why)
 {
-    struct link *k = links_by_conn(&c->links, conn);
+    struct link *k = links_by_conn(c->links, conn);
 
     if (k)
         gone(c, k, k->state == LINK_CLOSING || k->peer_bye ? ERR_SAID_BYE : ERR_LINK_BROKE, why);
@@ -486,10 +486,10 @@ static void take_left(struct core *c, struct link *k, struct msg *m)
 
 static void take_xack(struct core *c, struct link *k, struct msg *m)
 {
-    struct frame from = rml_from(&c->rml);
+    struct frame from = rml_from(c->rml);
 
-    xcast_ack(&c->xcast, k->vpid, k->epoch, m->xack.op);
-    xcast_check(&c->xcast, &from);
+    xcast_ack(c->xcast, k->vpid, k->epoch, m->xack.op);
+    xcast_check(c->xcast, &from);
 }
 
 /* The peer has read our REFUSE, so it was no late frame that we have refused. */
@@ -554,12 +554,12 @@ static void neigh_frame(struct core *c, struct link *k, const struct frame *f, s
 static void take_routed(struct core *c, const struct frame *f, const uint8_t *data, size_t len)
 {
     c->routed++;
-    rml_input(&c->rml, f, data, len);
+    rml_input(c->rml, f, data, len);
 }
 
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len)
 {
-    struct link *k = links_by_conn(&c->links, conn);
+    struct link *k = links_by_conn(c->links, conn);
     struct cur cur = cur_of(data, len);
     struct err err = {0};
     struct frame f;

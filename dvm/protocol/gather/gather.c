@@ -39,9 +39,34 @@ struct gather_seq { /* of a signature */
     UT_hash_handle hh;
 };
 
-void gather_init(struct gather *g, struct out *out, struct rml *rml, struct members *members)
+struct gather {
+    struct out *out;
+    struct rml *rml;
+    struct members *members;
+    struct gather_op *ops;   /* by (signature, sequence) */
+    struct gather_seq *seqs; /* how far each signature has come here */
+    uint64_t ended[GATHER_ENDED_KEPT];
+    uint64_t nended;
+};
+
+struct gather *gather_create(struct out *out, struct rml *rml, struct members *members)
 {
-    *g = (struct gather){.out = out, .rml = rml, .members = members};
+    struct gather *g = xcalloc(1, sizeof *g);
+
+    g->out = out;
+    g->rml = rml;
+    g->members = members;
+    return g;
+}
+
+size_t gather_running(const struct gather *g)
+{
+    return HASH_COUNT(g->ops);
+}
+
+size_t gather_signatures(const struct gather *g)
+{
+    return HASH_COUNT(g->seqs);
 }
 
 static void op_free(struct gather *g, struct gather_op *op)
@@ -61,11 +86,13 @@ static void seq_free(struct gather *g, struct gather_seq *s)
     free(s);
 }
 
-void gather_free(struct gather *g)
+void gather_destroy(struct gather *g)
 {
     struct gather_op *op, *otmp;
     struct gather_seq *s, *stmp;
 
+    if (!g)
+        return;
     HASH_ITER(hh, g->ops, op, otmp)
     {
         op_free(g, op);
@@ -74,6 +101,7 @@ void gather_free(struct gather *g)
     {
         seq_free(g, s);
     }
+    free(g);
 }
 
 static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t siglen)

@@ -11,19 +11,14 @@
 
 /* The tree is over the list of participants (position arithmetic, fan-out the DVM's radix), so it
  * wakes nobody else and does not change with the DVM. */
-struct gather_op;
-struct gather {
-    struct out *out;
-    struct rml *rml;
-    struct members *members;
-    struct gather_op *ops;   /* by (signature, sequence) */
-    struct gather_seq *seqs; /* how far each signature has come here */
-    uint64_t ended[GATHER_ENDED_KEPT];
-    uint64_t nended;
-};
+struct gather;
 
-void gather_init(struct gather *g, struct out *out, struct rml *rml, struct members *members);
-void gather_free(struct gather *g);
+/* Borrows all. */
+struct gather *gather_create(struct out *out, struct rml *rml, struct members *members);
+void gather_destroy(struct gather *g);
+/* Collectives that run or wait for this daemon's part; signatures that are numbered here. */
+size_t gather_running(const struct gather *g);
+size_t gather_signatures(const struct gather *g);
 struct gather_call { /* a local contribution; everything is borrowed */
     uint64_t req;
     const void

@@ -7,19 +7,38 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-void links_init(struct links *l, struct out *out)
+struct links {
+    struct out *out;
+    struct link *list; /* newest first */
+    size_t n;
+    uint64_t last_id;
+};
+
+struct links *links_create(struct out *out)
 {
-    *l = (struct links){.out = out};
+    struct links *l = xcalloc(1, sizeof *l);
+
+    l->out = out;
+    return l;
 }
 
-void links_free(struct links *l)
+void links_destroy(struct links *l)
 {
-    struct link *k, *tmp;
+    if (!l)
+        return;
+    while (l->list)
+        links_drop(l, l->list);
+    free(l);
+}
 
-    DL_FOREACH_SAFE(l->list, k, tmp)
-    {
-        links_drop(l, k);
-    }
+struct link *links_first(const struct links *l)
+{
+    return l->list;
+}
+
+size_t links_count(const struct links *l)
+{
+    return l->n;
 }
 
 struct link *links_by_conn(const struct links *l, uint64_t conn)

@@ -11,6 +11,8 @@
 #define LINK_OUTGOING (1ull << 63)
 #define LINKS_MAX 65536
 
+struct links; /* of one daemon */
+
 enum link_state {
     LINK_CONNECTING, /* outgoing, not open yet */
     LINK_GREETING,   /* open; HELLO sent or awaited */
@@ -35,15 +37,12 @@ struct link {
     struct link *next, *prev;
 };
 
-struct links {
-    struct out *out;
-    struct link *list;
-    size_t n;
-    uint64_t last_id;
-};
-
-void links_init(struct links *l, struct out *out);
-void links_free(struct links *l);
+/* Borrows `out`. */
+struct links *links_create(struct out *out);
+void links_destroy(struct links *l);
+/* The newest; the others follow by its `next`. */
+struct link *links_first(const struct links *l);
+size_t links_count(const struct links *l);
 struct link *links_by_conn(const struct links *l, uint64_t conn);
 /* The link that is up to a vpid in the life that the table has, or NULL: what still stands to a
  * former life leads nowhere. Newest first, so a reconnect wins over what it replaces. */

@@ -11,6 +11,13 @@
 #include <uthash.h>
 #include <utlist.h>
 
+struct rml_frame { /* an encoded frame that waits: for its acknowledgement, or for its turn */
+    uint64_t seq;
+    struct buf bytes;
+    bool sent;
+    struct rml_frame *next, *prev;
+};
+
 struct rml_key {
     uint32_t vpid;
     uint32_t traffic;
@@ -32,6 +39,24 @@ struct rml_stream {
     unsigned waits_in;          /* the list that resend_at has put it into */
     UT_hash_handle hh;
     struct rml_stream *ack_next, *ack_prev, *resend_next, *resend_prev;
+};
+
+struct rml {
+    struct out *out;
+    struct members *members;
+    struct links *links;
+    struct rml_stream *streams;               /* by (vpid, class) */
+    struct rml_stream *acks;                  /* that owe one, by time */
+    struct rml_stream *resends[RML_BACKOFFS]; /* with frames on their way, by time; by backoff */
+    struct rml_frame *inbox; /* whole frames to be delivered, in order; also those to ourselves */
+    struct rml_frame *deferred; /* ahead of our membership version */
+    size_t ndeferred, deferred_bytes;
+    size_t backlog_max;       /* RML_BACKLOG_MAX; twice that is the end */
+    size_t backlog_most;      /* that any stream has had */
+    struct msg_target behind; /* a peer that is to be given up; vpid VPID_NONE: none */
+    struct epoch epoch;       /* our own life */
+    uint64_t stale;           /* frames refused */
+    uint64_t circled;         /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
 };
 
 /* --- what is due. Each list's delay is one and the same, so its order is that of the times. */
@@ -71,13 +96,45 @@ static void want_resend(struct rml *r, struct rml_stream *s)
     DL_APPEND2(r->resends[s->waits_in], s, resend_prev, resend_next);
 }
 
-void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links)
+struct rml *rml_create(struct out *out, struct members *members, struct links *links,
+                       size_t backlog_max)
 {
-    *r = (struct rml){.out = out,
-                      .members = members,
-                      .links = links,
-                      .backlog_max = RML_BACKLOG_MAX,
-                      .behind.vpid = VPID_NONE};
+    struct rml *r = xcalloc(1, sizeof *r);
+
+    r->out = out;
+    r->members = members;
+    r->links = links;
+    r->backlog_max = backlog_max ? backlog_max : RML_BACKLOG_MAX;
+    r->behind.vpid = VPID_NONE;
+    return r;
+}
+
+void rml_set_epoch(struct rml *r, struct epoch epoch)
+{
+    r->epoch = epoch;
+}
+
+bool rml_behind(struct rml *r, struct msg_target *who, size_t *limit)
+{
+    *who = r->behind;
+    *limit = 2 * r->backlog_max;
+    r->behind.vpid = VPID_NONE;
+    return who->vpid != VPID_NONE;
+}
+
+bool rml_has_next(const struct rml *r)
+{
+    return r->inbox != NULL;
+}
+
+struct rml_stats rml_stats(const struct rml *r)
+{
+    return (struct rml_stats){.stale = r->stale,
+                              .circled = r->circled,
+                              .backlog_most = r->backlog_most,
+                              .nstreams = HASH_COUNT(r->streams),
+                              .ndeferred = r->ndeferred,
+                              .deferred_bytes = r->deferred_bytes};
 }
 
 static struct rml_frame *frame_new(const void *data, size_t len, uint64_t seq)
@@ -113,16 +170,19 @@ static void stream_free(struct rml *r, struct rml_stream *s)
     free(s);
 }
 
-void rml_free(struct rml *r)
+void rml_destroy(struct rml *r)
 {
     struct rml_stream *s, *tmp;
 
+    if (!r)
+        return;
     HASH_ITER(hh, r->streams, s, tmp)
     {
         stream_free(r, s);
     }
     list_free(&r->inbox);
     list_free(&r->deferred);
+    free(r);
 }
 
 static struct rml_stream *find(const struct rml *r, uint32_t vpid, uint32_t traffic)

@@ -23,35 +23,14 @@
 #define RML_DEFER_MAX 1024          /* messages ahead of our membership version that wait for it, */
 #define RML_DEFER_BYTES (64u << 20) /* and their bytes; the rest comes again */
 
-struct rml_frame { /* an encoded frame that waits: for its acknowledgement, or for its turn */
-    uint64_t seq;
-    struct buf bytes;
-    bool sent;
-    struct rml_frame *next, *prev;
-};
+struct rml;
 
-struct rml_stream;
-
-struct rml {
-    struct out *out;
-    struct members *members;
-    struct links *links;
-    struct rml_stream *streams;               /* by (vpid, class) */
-    struct rml_stream *acks;                  /* that owe one, by time */
-    struct rml_stream *resends[RML_BACKOFFS]; /* with frames on their way, by time; by backoff */
-    struct rml_frame *inbox; /* whole frames to be delivered, in order; also those to ourselves */
-    struct rml_frame *deferred; /* ahead of our membership version */
-    size_t ndeferred, deferred_bytes;
-    size_t backlog_max;       /* RML_BACKLOG_MAX; twice that is the end */
-    size_t backlog_most;      /* that any stream has had */
-    struct msg_target behind; /* a peer that is to be given up; vpid VPID_NONE: none */
-    struct epoch epoch;       /* our own life */
-    uint64_t stale;           /* frames refused */
-    uint64_t circled;         /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
-};
-
-void rml_init(struct rml *r, struct out *out, struct members *members, struct links *links);
-void rml_free(struct rml *r);
+/* Borrows all but backlog_max, the limit for the bytes of a stream (0: RML_BACKLOG_MAX). */
+struct rml *rml_create(struct out *out, struct members *members, struct links *links,
+                       size_t backlog_max);
+void rml_destroy(struct rml *r);
+/* This daemon's own epoch, none at first. */
+void rml_set_epoch(struct rml *r, struct epoch epoch);
 /* The header fields that say who we are. */
 struct frame rml_from(const struct rml *r);
 /* Encodes and queues; -1 (nothing queued) only if the peer is not a member now, the message is too
@@ -74,5 +53,18 @@ size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic);
  * never: the peer's life is over). */
 uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic);
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq);
+
+/* A peer for which a message found no room: to be given up by the caller, once. False: none. */
+bool rml_behind(struct rml *r, struct msg_target *who, size_t *limit);
+bool rml_has_next(const struct rml *r); /* rml_next() has one */
+
+struct rml_stats {
+    uint64_t stale;      /* frames refused */
+    uint64_t circled;    /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
+    size_t backlog_most; /* bytes that any stream has had */
+    size_t nstreams;
+    size_t ndeferred, deferred_bytes; /* messages ahead of our membership version */
+};
+struct rml_stats rml_stats(const struct rml *r);
 
 #endif

@@ -7,15 +7,45 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-void xcast_init(struct xcast *x, struct out *out, struct members *members, struct links *links)
+struct xcast_op {
+    uint64_t op;
+    struct buf body; /* encoded message, type first */
+};
+
+struct xcast_child {
+    uint32_t vpid;
+    struct epoch epoch;
+    uint64_t acked;
+    struct xcast_child *next, *prev;
+};
+
+struct xcast {
+    struct out *out;
+    struct members *members;
+    struct links *links;
+    struct xcast_op ring[XCAST_RING];
+    uint64_t last;     /* head: number of the last operation started */
+    uint64_t complete; /* head: all up to this one are known to have reached everybody */
+    uint64_t acked_up; /* last version acknowledged to the present parent */
+    struct xcast_child *children;
+};
+
+struct xcast *xcast_create(struct out *out, struct members *members, struct links *links)
 {
-    *x = (struct xcast){.out = out, .members = members, .links = links};
+    struct xcast *x = xcalloc(1, sizeof *x);
+
+    x->out = out;
+    x->members = members;
+    x->links = links;
+    return x;
 }
 
-void xcast_free(struct xcast *x)
+void xcast_destroy(struct xcast *x)
 {
     struct xcast_child *c, *tmp;
 
+    if (!x)
+        return;
     for (size_t i = 0; i < XCAST_RING; i++)
         buf_free(&x->ring[i].body);
     DL_FOREACH_SAFE(x->children, c, tmp)
@@ -23,6 +53,12 @@ void xcast_free(struct xcast *x)
         DL_DELETE(x->children, c);
         free(c);
     }
+    free(x);
+}
+
+uint64_t xcast_completed(const struct xcast *x)
+{
+    return x->complete;
 }
 
 static void keep(struct xcast *x, const struct msg *m)
@@ -77,7 +113,7 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
             send_kept(x, k, from, msg_op(m));
     }
     /* whoever hangs on us outside the tree, on its way to its place in it */
-    DL_FOREACH(x->links->list, k)
+    DL_FOREACH(links_first(x->links), k)
     {
         bool child = false;
 

@@ -16,31 +16,13 @@
 #define XCAST_RING                                                                                 \
     256 /* operations kept for those who come back; who is further behind gets a snapshot */
 
-struct xcast_op {
-    uint64_t op;
-    struct buf body; /* encoded message, type first */
-};
+struct xcast;
 
-struct xcast_child {
-    uint32_t vpid;
-    struct epoch epoch;
-    uint64_t acked;
-    struct xcast_child *next, *prev;
-};
-
-struct xcast {
-    struct out *out;
-    struct members *members;
-    struct links *links;
-    struct xcast_op ring[XCAST_RING];
-    uint64_t last;     /* head: number of the last operation started */
-    uint64_t complete; /* head: all up to this one are known to have reached everybody */
-    uint64_t acked_up; /* last version acknowledged to the present parent */
-    struct xcast_child *children;
-};
-
-void xcast_init(struct xcast *x, struct out *out, struct members *members, struct links *links);
-void xcast_free(struct xcast *x);
+/* Borrows all. */
+struct xcast *xcast_create(struct out *out, struct members *members, struct links *links);
+void xcast_destroy(struct xcast *x);
+/* Head: every daemon is known to have processed all operations up to this one. */
+uint64_t xcast_completed(const struct xcast *x);
 /* An operation that is next in order: keeps it, and forwards it to the children in the tree before
  * it. The caller then applies it to the members (which sets members->version) and calls
  * xcast_check(). */

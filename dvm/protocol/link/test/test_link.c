@@ -28,57 +28,57 @@ static void assert_quiet(struct out *o)
 static void a_connection_over_the_limit_is_closed_and_leaves_nothing(void **state)
 {
     struct out out = {.now_ms = 5};
-    struct links l;
+    struct links *l;
     struct out_act act;
 
-    links_init(&l, &out);
+    l = links_create(&out);
     for (uint64_t i = 1; i <= LINKS_MAX; i++)
-        assert_non_null(links_accept(&l, i));
-    assert_null(links_accept(&l, LINKS_MAX + 1));
+        assert_non_null(links_accept(l, i));
+    assert_null(links_accept(l, LINKS_MAX + 1));
     act = next(&out, OUT_CLOSE);
     assert_int_equal(act.conn, LINKS_MAX + 1);
     out_act_free(&act);
     assert_quiet(&out);
-    assert_int_equal(l.n, LINKS_MAX);
-    assert_null(links_by_conn(&l, LINKS_MAX + 1));
-    links_drop(&l, links_by_conn(&l, 1));
-    assert_non_null(links_accept(&l, LINKS_MAX + 2)); /* there is room again */
-    links_free(&l);
+    assert_int_equal(links_count(l), LINKS_MAX);
+    assert_null(links_by_conn(l, LINKS_MAX + 1));
+    links_drop(l, links_by_conn(l, 1));
+    assert_non_null(links_accept(l, LINKS_MAX + 2)); /* there is room again */
+    links_destroy(l);
 }
 
 static void an_incoming_connection_is_nobodys_until_it_greets(void **state)
 {
     struct out out = {.now_ms = 5};
     struct members nobody;
-    struct links l;
+    struct links *l;
     struct link *k;
 
     members_init(&nobody, 0, 2);
-    links_init(&l, &out);
-    k = links_accept(&l, 7);
+    l = links_create(&out);
+    k = links_accept(l, 7);
     assert_true(k->incoming);
     assert_int_equal(k->state, LINK_GREETING);
     assert_int_equal(k->vpid, VPID_NONE);
     assert_int_equal(k->heard_ms, 5);
     assert_int_equal(k->opened_ms, 5);
-    assert_ptr_equal(links_by_conn(&l, 7), k);
-    assert_null(links_by_conn(&l, 8));
-    assert_null(links_up(&l, &nobody, VPID_NONE)); /* not up */
+    assert_ptr_equal(links_by_conn(l, 7), k);
+    assert_null(links_by_conn(l, 8));
+    assert_null(links_up(l, &nobody, VPID_NONE)); /* not up */
     members_free(&nobody);
     assert_quiet(&out);
-    links_free(&l);
+    links_destroy(l);
 }
 
 static void an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver(void **state)
 {
     struct out out = {0};
-    struct links l;
+    struct links *l;
     struct link *a, *b;
     struct out_act act;
 
-    links_init(&l, &out);
-    a = links_connect(&l, 3, "x-3", 7001);
-    b = links_connect(&l, 3, "x-3", 7001);
+    l = links_create(&out);
+    a = links_connect(l, 3, "x-3", 7001);
+    b = links_connect(l, 3, "x-3", 7001);
     assert_true(a->conn & LINK_OUTGOING);
     assert_true(a->conn != b->conn);
     assert_false(a->incoming);
@@ -89,7 +89,7 @@ static void an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver(void
     assert_int_equal(act.number, 7001);
     out_act_free(&act);
     out_free(&out);
-    links_free(&l);
+    links_destroy(l);
 }
 
 static struct link *link_to(struct links *l, uint64_t conn, uint64_t life)
@@ -119,20 +119,20 @@ static void only_a_link_that_is_up_counts_and_the_newest_wins(void **state)
                                              LINK_REFUSED};
     struct members m = five();
     struct out out = {0};
-    struct links l;
+    struct links *l;
     struct link *first, *second;
 
-    links_init(&l, &out);
-    first = link_to(&l, 1, 12);
-    second = link_to(&l, 2, 12);
+    l = links_create(&out);
+    first = link_to(l, 1, 12);
+    second = link_to(l, 2, 12);
     for (size_t i = 0; i < 4; i++) {
         second->state = others[i];
-        assert_ptr_equal(links_up(&l, &m, 5), first);
+        assert_ptr_equal(links_up(l, &m, 5), first);
     }
     second->state = LINK_UP;
-    assert_ptr_equal(links_up(&l, &m, 5), second);
-    assert_null(links_up(&l, &m, 4));
-    links_free(&l);
+    assert_ptr_equal(links_up(l, &m, 5), second);
+    assert_null(links_up(l, &m, 4));
+    links_destroy(l);
     members_free(&m);
 }
 
@@ -140,41 +140,41 @@ static void a_link_of_a_former_life_does_not_count_for_a_later_one(void **state)
 {
     struct members m = five();
     struct out out = {0};
-    struct links l;
+    struct links *l;
     struct link *k;
 
-    links_init(&l, &out);
-    (void)link_to(&l, 1, 11);
-    assert_null(links_up(&l, &m, 5));
-    k = link_to(&l, 2, 12);
-    assert_ptr_equal(links_up(&l, &m, 5), k);
-    (void)link_to(&l, 3, 11); /* a late one of the former life, newer in the list */
-    assert_ptr_equal(links_up(&l, &m, 5), k);
+    l = links_create(&out);
+    (void)link_to(l, 1, 11);
+    assert_null(links_up(l, &m, 5));
+    k = link_to(l, 2, 12);
+    assert_ptr_equal(links_up(l, &m, 5), k);
+    (void)link_to(l, 3, 11); /* a late one of the former life, newer in the list */
+    assert_ptr_equal(links_up(l, &m, 5), k);
     hwloc_bitmap_clr(m.live, 5); /* removed */
-    assert_null(links_up(&l, &m, 5));
-    links_free(&l);
+    assert_null(links_up(l, &m, 5));
+    links_destroy(l);
     members_free(&m);
 }
 
 static void a_drop_is_silent_and_a_close_tells_the_driver(void **state)
 {
     struct out out = {0};
-    struct links l;
+    struct links *l;
     struct out_act act;
 
-    links_init(&l, &out);
-    links_drop(&l, links_accept(&l, 1));
+    l = links_create(&out);
+    links_drop(l, links_accept(l, 1));
     assert_quiet(&out);
     for (int flush = 0; flush <= 1; flush++) {
-        links_close(&l, links_accept(&l, 2), flush);
+        links_close(l, links_accept(l, 2), flush);
         act = next(&out, OUT_CLOSE);
         assert_int_equal(act.conn, 2);
         assert_int_equal(act.number, flush);
         out_act_free(&act);
-        assert_null(links_by_conn(&l, 2));
+        assert_null(links_by_conn(l, 2));
     }
-    assert_int_equal(l.n, 0);
-    links_free(&l);
+    assert_int_equal(links_count(l), 0);
+    links_destroy(l);
 }
 
 static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **state)
@@ -182,17 +182,17 @@ static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **s
     struct frame from = {.src = 1, .src_epoch = {5, 9}, .version = 4, .seq = 77, .type = 99};
     struct msg m = {.type = MSG_XACK, .xack = {4}};
     struct out out = {0};
-    struct links l;
+    struct links *l;
     struct link *k;
     struct out_act act;
     struct frame f;
     struct msg back;
     struct cur c;
 
-    links_init(&l, &out);
-    k = links_accept(&l, 1);
+    l = links_create(&out);
+    k = links_accept(l, 1);
     k->vpid = 6;
-    links_send(&l, k, &from, &m);
+    links_send(l, k, &from, &m);
     act = next(&out, OUT_SEND);
     assert_int_equal(act.conn, 1);
     c = cur_of(act.data.data, act.data.len);
@@ -205,13 +205,13 @@ static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **s
     assert_int_equal(msg_decode(&c, f.type, &back, NULL), 0);
     assert_int_equal(back.xack.op, 4);
     msg_free(&back);
-    links_send_raw(&l, k, act.data.data, act.data.len);
+    links_send_raw(l, k, act.data.data, act.data.len);
     struct out_act raw = next(&out, OUT_SEND);
     assert_int_equal(raw.data.len, act.data.len);
     assert_memory_equal(raw.data.data, act.data.data, act.data.len);
     out_act_free(&raw);
     out_act_free(&act);
-    links_free(&l);
+    links_destroy(l);
 }
 
 int main(void)

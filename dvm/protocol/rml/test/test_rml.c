@@ -19,8 +19,8 @@
 struct daemon {
     struct out out;
     struct members members;
-    struct links links;
-    struct rml rml;
+    struct links *links;
+    struct rml *rml;
     struct buf got[16]; /* texts that were delivered, per sender and class in order */
 };
 
@@ -48,7 +48,7 @@ static struct msg_member facts_of(uint32_t vpid, uint64_t ctr)
 
 static void link_up(struct daemon *d, uint32_t peer)
 {
-    struct link *k = links_accept(&d->links, conn_of(peer));
+    struct link *k = links_accept(d->links, conn_of(peer));
 
     k->vpid = peer;
     k->state = LINK_UP;
@@ -64,9 +64,9 @@ static struct net *net_new(void)
 
         d->out.now_ms = 1000;
         members_init(&d->members, v, 2);
-        links_init(&d->links, &d->out);
-        rml_init(&d->rml, &d->out, &d->members, &d->links);
-        d->rml.epoch = (struct epoch){INC, 10 + v};
+        d->links = links_create(&d->out);
+        d->rml = rml_create(&d->out, &d->members, d->links, 0);
+        rml_set_epoch(d->rml, (struct epoch){INC, 10 + v});
         d->members.version = 7;
         for (uint32_t m = 0; m < DAEMONS; m++) {
             struct msg_member facts = facts_of(m, 10 + m);
@@ -88,8 +88,8 @@ static void net_free(struct net *n)
     for (uint32_t v = 0; v < DAEMONS; v++) {
         struct daemon *d = &n->d[v];
 
-        rml_free(&d->rml);
-        links_free(&d->links);
+        rml_destroy(d->rml);
+        links_destroy(d->links);
         members_free(&d->members);
         out_free(&d->out);
         for (int i = 0; i < 16; i++)
@@ -122,7 +122,7 @@ static void take_in(struct daemon *d)
 {
     struct buf b;
 
-    while (rml_next(&d->rml, &b)) {
+    while (rml_next(d->rml, &b)) {
         struct cur c = cur_of(b.data, b.len);
         struct frame f;
         struct msg m;
@@ -147,7 +147,7 @@ static void arrive(struct net *n, size_t i, bool lost)
     n->nway--;
     assert_int_equal(frame_decode(&c, &f, NULL), 0);
     if (!lost)
-        rml_input(&n->d[w.to].rml, &f, w.bytes.data, w.bytes.len);
+        rml_input(n->d[w.to].rml, &f, w.bytes.data, w.bytes.len);
     take_in(&n->d[w.to]);
     buf_free(&w.bytes);
     collect(n);
@@ -171,7 +171,7 @@ static void tick(struct net *n, uint64_t ms)
 {
     for (uint32_t v = 0; v < DAEMONS; v++) {
         n->d[v].out.now_ms += ms;
-        rml_tick(&n->d[v].rml);
+        rml_tick(n->d[v].rml);
     }
     collect(n);
 }
@@ -182,7 +182,7 @@ static void say(struct net *n, uint32_t from, uint32_t to, enum out_class traffi
     struct msg m = {.type = MSG_APP, .app = {.data = (const uint8_t *)text, .len = len}};
     struct err err = {0};
 
-    if (rml_send(&n->d[from].rml, to, traffic, &m, &err) < 0)
+    if (rml_send(n->d[from].rml, to, traffic, &m, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -204,10 +204,10 @@ static void a_message_to_nobody_is_refused_and_nothing_is_queued(void **state)
     struct err err = {0};
 
     members_remove(&n->d[0].members, &gone, 1, MEMBER_EV_LOSE);
-    assert_int_equal(rml_send(&n->d[0].rml, 3, CLASS_CONTROL, &m, &err), -1);
+    assert_int_equal(rml_send(n->d[0].rml, 3, CLASS_CONTROL, &m, &err), -1);
     assert_non_null(strstr(err.msg, "ASK to vpid 3: not a member"));
-    assert_int_equal(rml_send(&n->d[0].rml, 77, CLASS_CONTROL, &m, &err), -1);
-    assert_int_equal(rml_sent(&n->d[0].rml, 3, CLASS_CONTROL), 0);
+    assert_int_equal(rml_send(n->d[0].rml, 77, CLASS_CONTROL, &m, &err), -1);
+    assert_int_equal(rml_sent(n->d[0].rml, 3, CLASS_CONTROL), 0);
     assert_null(n->d[0].out.head);
     net_free(n);
 }
@@ -220,9 +220,9 @@ static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state
     struct msg m = {.type = MSG_APP, .app = {.data = data, .len = len}};
     struct err err = {0};
 
-    assert_int_equal(rml_send(&n->d[0].rml, 1, CLASS_BULK, &m, &err), -1);
+    assert_int_equal(rml_send(n->d[0].rml, 1, CLASS_BULK, &m, &err), -1);
     assert_non_null(strstr(err.msg, "too long"));
-    assert_int_equal(rml_backlog(&n->d[0].rml, 1, CLASS_BULK), 0);
+    assert_int_equal(rml_backlog(n->d[0].rml, 1, CLASS_BULK), 0);
     say(n, 0, 1, CLASS_BULK, "a", 1);
     run(n);
     assert_got(n, 1, 0, CLASS_BULK, "a");
@@ -239,7 +239,7 @@ static void forge(struct net *n, struct frame f)
     buf_init(&b, 1024);
     frame_encode(&b, &f);
     msg_encode(&b, &m);
-    rml_input(&n->d[1].rml, &f, b.data, b.len);
+    rml_input(n->d[1].rml, &f, b.data, b.len);
     take_in(&n->d[1]);
 }
 
@@ -257,14 +257,14 @@ static void a_frame_of_another_life_is_refused_with_a_reason(void **state)
         struct out_act act;
 
         forge(n, old[i]);
-        assert_int_equal(n->d[1].rml.stale, i + 1);
+        assert_int_equal(rml_stats(n->d[1].rml).stale, i + 1);
         assert_true(out_take(&n->d[1].out, &act));
         assert_int_equal(act.kind, OUT_LOG);
         assert_non_null(strstr(act.a, "APP from vpid"));
         out_act_free(&act);
     }
     assert_got(n, 1, 0, CLASS_CONTROL, "");
-    assert_int_equal(rml_deadline(&n->d[1].rml), UINT64_MAX); /* nothing is owed to it either */
+    assert_int_equal(rml_deadline(n->d[1].rml), UINT64_MAX); /* nothing is owed to it either */
     forge(n,
           (struct frame){
               .src = 0, .dst = 1, .src_epoch = {INC, 10}, .dst_ctr = 11, .version = 7, .seq = 1});
@@ -279,13 +279,13 @@ static void an_acknowledgement_of_what_was_never_sent_is_refused_with_its_messag
 
     say(n, 1, 0, CLASS_CONTROL, "x", 1);
     forge(n, f);
-    assert_int_equal(n->d[1].rml.stale, 1);
+    assert_int_equal(rml_stats(n->d[1].rml).stale, 1);
     assert_got(n, 1, 0, CLASS_CONTROL, "");
-    assert_false(rml_arrived(&n->d[1].rml, 0, CLASS_CONTROL, 1));
+    assert_false(rml_arrived(n->d[1].rml, 0, CLASS_CONTROL, 1));
     f.ack = 1;
     forge(n, f);
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
-    assert_true(rml_arrived(&n->d[1].rml, 0, CLASS_CONTROL, 1));
+    assert_true(rml_arrived(n->d[1].rml, 0, CLASS_CONTROL, 1));
     net_free(n);
 }
 
@@ -351,8 +351,8 @@ static void messages_arrive_once_and_in_order_whatever_the_wires_do(void **state
         }
         assert_got(n, 3, 0, CLASS_LAUNCH, want);
         assert_got(n, 0, 3, CLASS_LAUNCH, want);
-        assert_true(rml_arrived(&n->d[0].rml, 3, CLASS_LAUNCH, 40));
-        assert_int_equal(rml_backlog(&n->d[0].rml, 3, CLASS_LAUNCH), 0);
+        assert_true(rml_arrived(n->d[0].rml, 3, CLASS_LAUNCH, 40));
+        assert_int_equal(rml_backlog(n->d[0].rml, 3, CLASS_LAUNCH), 0);
         net_free(n);
     }
 }
@@ -367,15 +367,15 @@ static void one_window_is_on_the_way_and_the_rest_follows_its_acknowledgement(vo
         say(n, 0, 1, CLASS_BULK, data, len);
     collect(n);
     assert_int_equal(n->nway, 3); /* with their headers, four are more than the window */
-    assert_true(rml_backlog(&n->d[0].rml, 1, CLASS_BULK) > 8 * len);
-    assert_false(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 1));
+    assert_true(rml_backlog(n->d[0].rml, 1, CLASS_BULK) > 8 * len);
+    assert_false(rml_arrived(n->d[0].rml, 1, CLASS_BULK, 1));
     run(n);
     assert_int_equal(n->d[1].got[CLASS_BULK].len, 3);
     tick(n, RML_ACK_DELAY_MS);
     run(n);
     assert_int_equal(n->d[1].got[CLASS_BULK].len, 6);
-    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 3));
-    assert_false(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 4));
+    assert_true(rml_arrived(n->d[0].rml, 1, CLASS_BULK, 3));
+    assert_false(rml_arrived(n->d[0].rml, 1, CLASS_BULK, 4));
     net_free(n);
 }
 
@@ -420,16 +420,16 @@ static void an_acknowledgement_rides_on_an_answer_or_follows_after_a_while(void 
     run(n);
     say(n, 1, 0, CLASS_LAUNCH, "b", 1);
     run(n);
-    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_LAUNCH, 1)); /* it rode on b */
-    assert_false(rml_arrived(&n->d[1].rml, 0, CLASS_LAUNCH, 1));
-    assert_int_equal(rml_deadline(&n->d[0].rml), 1000 + RML_ACK_DELAY_MS);
+    assert_true(rml_arrived(n->d[0].rml, 1, CLASS_LAUNCH, 1)); /* it rode on b */
+    assert_false(rml_arrived(n->d[1].rml, 0, CLASS_LAUNCH, 1));
+    assert_int_equal(rml_deadline(n->d[0].rml), 1000 + RML_ACK_DELAY_MS);
     tick(n, RML_ACK_DELAY_MS - 1);
     assert_int_equal(n->nway, 0);
     tick(n, 1);
     assert_int_equal(n->nway, 1);
     run(n);
-    assert_true(rml_arrived(&n->d[1].rml, 0, CLASS_LAUNCH, 1));
-    assert_int_equal(rml_deadline(&n->d[0].rml), UINT64_MAX);
+    assert_true(rml_arrived(n->d[1].rml, 0, CLASS_LAUNCH, 1));
+    assert_int_equal(rml_deadline(n->d[0].rml), UINT64_MAX);
     net_free(n);
 }
 
@@ -438,11 +438,11 @@ static void the_end_of_output_is_acknowledged_at_once(void **state)
     struct net *n = net_new();
     struct msg m = {.type = MSG_IOF_END, .iof_end = {.nspace = "5.1"}};
 
-    assert_int_equal(rml_send(&n->d[0].rml, 1, CLASS_BULK, &m, NULL), 0);
+    assert_int_equal(rml_send(n->d[0].rml, 1, CLASS_BULK, &m, NULL), 0);
     run(n);
     tick(n, 0);
     run(n);
-    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 1));
+    assert_true(rml_arrived(n->d[0].rml, 1, CLASS_BULK, 1));
     net_free(n);
 }
 
@@ -457,7 +457,7 @@ static void a_quarter_of_the_window_is_acknowledged_at_once(void **state)
         run(n);
         tick(n, 0);
         run(n);
-        assert_int_equal(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, i), i == 4);
+        assert_int_equal(rml_arrived(n->d[0].rml, 1, CLASS_BULK, i), i == 4);
     }
     net_free(n);
 }
@@ -492,7 +492,7 @@ static void it_is_sent_again_at_once_when_routes_have_changed(void **state)
 
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     lose_all(n);
-    rml_routes_changed(&n->d[0].rml);
+    rml_routes_changed(n->d[0].rml);
     run(n);
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
     net_free(n);
@@ -502,13 +502,13 @@ static void without_a_link_it_waits_for_one(void **state)
 {
     struct net *n = net_new();
 
-    links_drop(&n->d[0].links, links_up(&n->d[0].links, &n->d[0].members, 1));
+    links_drop(n->d[0].links, links_up(n->d[0].links, &n->d[0].members, 1));
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     collect(n);
     assert_int_equal(n->nway, 0);
-    assert_int_equal(rml_sent(&n->d[0].rml, 1, CLASS_CONTROL), 1);
+    assert_int_equal(rml_sent(n->d[0].rml, 1, CLASS_CONTROL), 1);
     link_up(&n->d[0], 1);
-    rml_routes_changed(&n->d[0].rml);
+    rml_routes_changed(n->d[0].rml);
     run(n);
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
     net_free(n);
@@ -521,7 +521,7 @@ static void a_receiver_without_a_link_acknowledges_later(void **state)
 
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     run(n);
-    links_drop(&n->d[1].links, links_up(&n->d[1].links, &n->d[1].members, 0));
+    links_drop(n->d[1].links, links_up(n->d[1].links, &n->d[1].members, 0));
     tick(n, RML_ACK_DELAY_MS);
     assert_int_equal(n->nway, 0);
     link_up(&n->d[1], 0);
@@ -529,7 +529,7 @@ static void a_receiver_without_a_link_acknowledges_later(void **state)
     run(n);
     tick(n, RML_ACK_DELAY_MS);
     run(n);
-    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_CONTROL, 1));
+    assert_true(rml_arrived(n->d[0].rml, 1, CLASS_CONTROL, 1));
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
     net_free(n);
 }
@@ -544,8 +544,8 @@ static void a_relay_passes_on_unread_and_remembers_nothing(void **state)
     arrive(n, 0, false);
     assert_int_equal(n->way[0].from, 1);
     assert_int_equal(n->way[0].to, 3);
-    assert_null(n->d[1].rml.streams);
-    links_drop(&n->d[1].links, links_up(&n->d[1].links, &n->d[1].members, 3));
+    assert_int_equal(rml_stats(n->d[1].rml).nstreams, 0);
+    links_drop(n->d[1].links, links_up(n->d[1].links, &n->d[1].members, 3));
     run(n);
     say(n, 0, 3, CLASS_CONTROL, "y", 1);
     run(n); /* lost at the relay */
@@ -564,7 +564,7 @@ static void a_frame_that_runs_in_a_circle_ends_and_its_message_comes_again(void 
     say(n, 0, 3, CLASS_CONTROL, "x", 1);
     run(n);
     assert_int_equal(n->sent, 1 + FRAME_HOPS_MAX);
-    assert_int_equal(n->d[0].rml.circled + n->d[1].rml.circled, 1);
+    assert_int_equal(rml_stats(n->d[0].rml).circled + rml_stats(n->d[1].rml).circled, 1);
     assert_got(n, 3, 0, CLASS_CONTROL, "");
     n->d[1].members.radix = 2;
     tick(n, RML_RESEND_MS);
@@ -593,14 +593,14 @@ static void a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up(
     run(n);
     assert_got(n, 1, 0, CLASS_CONTROL, "");
     n->d[1].members.version = 8;
-    rml_routes_changed(&n->d[1].rml);
+    rml_routes_changed(n->d[1].rml);
     take_in(&n->d[1]);
     assert_got(n, 1, 0, CLASS_CONTROL, "");
     n->d[1].members.version = 9;
-    rml_routes_changed(&n->d[1].rml);
+    rml_routes_changed(n->d[1].rml);
     take_in(&n->d[1]);
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
-    assert_int_equal(n->d[1].rml.ndeferred, 0);
+    assert_int_equal(rml_stats(n->d[1].rml).ndeferred, 0);
     net_free(n);
 }
 
@@ -612,9 +612,9 @@ static void those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again(v
     for (int i = 0; i < RML_DEFER_MAX + 5; i++)
         say(n, 0, 1, CLASS_CONTROL, "x", 1);
     run(n);
-    assert_int_equal(n->d[1].rml.ndeferred, RML_DEFER_MAX);
+    assert_int_equal(rml_stats(n->d[1].rml).ndeferred, RML_DEFER_MAX);
     n->d[1].members.version = 8;
-    rml_routes_changed(&n->d[1].rml);
+    rml_routes_changed(n->d[1].rml);
     take_in(&n->d[1]);
     tick(n, RML_RESEND_MS);
     run(n);
@@ -631,10 +631,11 @@ static void the_bytes_that_wait_for_a_version_are_bounded_too(void **state)
     say(n, 0, 1, CLASS_MODEX, big, sizeof big);
     say(n, 0, 1, CLASS_BULK, big, sizeof big);
     run(n);
-    assert_int_equal(n->d[1].rml.ndeferred, 1); /* with its header the other is too much */
+    assert_int_equal(rml_stats(n->d[1].rml).ndeferred,
+                     1); /* with its header the other is too much */
     n->d[1].members.version = 8;
-    rml_routes_changed(&n->d[1].rml);
-    assert_int_equal(n->d[1].rml.deferred_bytes, 0);
+    rml_routes_changed(n->d[1].rml);
+    assert_int_equal(rml_stats(n->d[1].rml).deferred_bytes, 0);
     tick(n, RML_ACK_DELAY_MS);
     run(n);
     tick(n, RML_RESEND_MS);
@@ -644,27 +645,39 @@ static void the_bytes_that_wait_for_a_version_are_bounded_too(void **state)
     net_free(n);
 }
 
+static struct rml *limited_rml(struct daemon *d, size_t backlog_max)
+{
+    rml_destroy(d->rml);
+    d->rml = rml_create(&d->out, &d->members, d->links, backlog_max);
+    rml_set_epoch(d->rml, (struct epoch){INC, 10});
+    return d->rml;
+}
+
 static void a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up(void **state)
 {
     struct net *n = net_new();
-    struct rml *r = &n->d[0].rml;
+    struct rml *r = limited_rml(&n->d[0], 4096);
+    struct msg_target who;
+    size_t limit;
     struct msg app = {.type = MSG_APP, .app = {.data = (const uint8_t *)"x", .len = 1}};
     struct msg kill = {.type = MSG_KILL, .kill = {.nspace = "job", .signum = 15}};
     struct err err = {0};
     size_t before;
 
-    r->backlog_max = 4096;
     while (rml_send(r, 1, CLASS_LAUNCH, &app, &err) == 0)
         assert_true(rml_backlog(r, 1, CLASS_LAUNCH) <= 4096);
     before = rml_sent(r, 1, CLASS_LAUNCH);
     assert_int_equal(rml_send(r, 1, CLASS_BULK, &app, &err), 0); /* another stream */
     assert_int_equal(rml_send(r, 1, CLASS_LAUNCH, &kill, &err), 0);
-    assert_int_equal(r->behind.vpid, VPID_NONE);
+    assert_false(rml_behind(r, &who, &limit));
     while (rml_send(r, 1, CLASS_LAUNCH, &kill, &err) == 0)
         assert_true(rml_backlog(r, 1, CLASS_LAUNCH) <= 8192);
     assert_true(rml_sent(r, 1, CLASS_LAUNCH) > before);
-    assert_int_equal(r->behind.vpid, 1);
-    run(n); /* all is acknowledged */
+    assert_true(rml_behind(r, &who, &limit));
+    assert_int_equal(who.vpid, 1);
+    assert_int_equal(limit, 8192);
+    assert_false(rml_behind(r, &who, &limit)); /* once */
+    run(n);                                    /* all is acknowledged */
     tick(n, RML_ACK_DELAY_MS);
     run(n);
     assert_int_equal(rml_waiting(r), 0);
@@ -680,20 +693,20 @@ static void the_streams_of_a_life_end_with_it(void **state)
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     say(n, 0, 1, CLASS_BULK, "x", 1);
     lose_all(n);
-    rml_forget(&n->d[0].rml, 1);
-    assert_int_equal(rml_backlog(&n->d[0].rml, 1, CLASS_CONTROL), 0);
-    assert_true(rml_arrived(&n->d[0].rml, 1, CLASS_BULK, 1)); /* or will never */
-    assert_int_equal(rml_deadline(&n->d[0].rml), UINT64_MAX);
+    rml_forget(n->d[0].rml, 1);
+    assert_int_equal(rml_backlog(n->d[0].rml, 1, CLASS_CONTROL), 0);
+    assert_true(rml_arrived(n->d[0].rml, 1, CLASS_BULK, 1)); /* or will never */
+    assert_int_equal(rml_deadline(n->d[0].rml), UINT64_MAX);
     members_add(&n->d[0].members, &again, 1);
     members_add(&n->d[1].members, &again, 1);
-    n->d[1].rml.epoch = again.epoch;
+    rml_set_epoch(n->d[1].rml, again.epoch);
     say(n, 0, 1, CLASS_CONTROL, "y", 1);
     collect(n);
     assert_int_equal(n->nway, 0); /* what stands is a link to the life before */
-    links_by_conn(&n->d[0].links, conn_of(1))->epoch = again.epoch;
-    rml_routes_changed(&n->d[0].rml);
+    links_by_conn(n->d[0].links, conn_of(1))->epoch = again.epoch;
+    rml_routes_changed(n->d[0].rml);
     run(n);
-    assert_int_equal(rml_sent(&n->d[0].rml, 1, CLASS_CONTROL), 1);
+    assert_int_equal(rml_sent(n->d[0].rml, 1, CLASS_CONTROL), 1);
     assert_got(n, 1, 0, CLASS_CONTROL, "y");
     net_free(n);
 }

@@ -19,8 +19,8 @@
 struct fixture {
     struct out out;
     struct members members;
-    struct links links;
-    struct xcast x;
+    struct links *links;
+    struct xcast *x;
     struct frame from;
     char said[4096]; /* "3:ADD 7 ": to whom, what, op; since it was asked last */
 };
@@ -35,8 +35,8 @@ static struct fixture *fixture_new(uint32_t self)
     struct fixture *f = xcalloc(1, sizeof *f);
 
     members_init(&f->members, self, 2);
-    links_init(&f->links, &f->out);
-    xcast_init(&f->x, &f->out, &f->members, &f->links);
+    f->links = links_create(&f->out);
+    f->x = xcast_create(&f->out, &f->members, f->links);
     for (uint32_t v = 0; v < 7; v++) {
         struct msg_member facts = {v, life(v), "h", "a", 1, 1};
 
@@ -48,8 +48,8 @@ static struct fixture *fixture_new(uint32_t self)
 
 static void fixture_free(struct fixture *f)
 {
-    xcast_free(&f->x);
-    links_free(&f->links);
+    xcast_destroy(f->x);
+    links_destroy(f->links);
     members_free(&f->members);
     out_free(&f->out);
     free(f);
@@ -57,7 +57,7 @@ static void fixture_free(struct fixture *f)
 
 static struct link *link_to(struct fixture *f, uint32_t vpid, bool incoming)
 {
-    struct link *k = links_accept(&f->links, vpid + 1);
+    struct link *k = links_accept(f->links, vpid + 1);
 
     k->vpid = vpid;
     k->epoch = life(vpid);
@@ -93,9 +93,9 @@ static void operate(struct fixture *f, uint64_t op)
 {
     struct msg m = {.type = MSG_SHUTDOWN, .shutdown = {.op = op, .text = "t"}};
 
-    xcast_forward(&f->x, &f->from, &m);
+    xcast_forward(f->x, &f->from, &m);
     f->members.version = op;
-    xcast_check(&f->x, &f->from);
+    xcast_check(f->x, &f->from);
 }
 
 static void a_child_that_has_not_acknowledged_holds_the_acknowledgement_up(void **state)
@@ -107,14 +107,14 @@ static void a_child_that_has_not_acknowledged_holds_the_acknowledgement_up(void 
     link_to(f, 4, true);
     operate(f, 1);
     assert_string_equal(said(f), "3:SHUTDOWN 1 4:SHUTDOWN 1 ");
-    xcast_ack(&f->x, 3, life(3), 1);
-    xcast_check(&f->x, &f->from);
+    xcast_ack(f->x, 3, life(3), 1);
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "");
-    assert_true(xcast_waits_for(&f->x, 4));
-    xcast_ack(&f->x, 4, life(4), 1);
-    xcast_check(&f->x, &f->from);
+    assert_true(xcast_waits_for(f->x, 4));
+    xcast_ack(f->x, 4, life(4), 1);
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "0:XACK 1 ");
-    xcast_check(&f->x, &f->from); /* once */
+    xcast_check(f->x, &f->from); /* once */
     assert_string_equal(said(f), "");
     fixture_free(f);
 }
@@ -124,18 +124,18 @@ static void an_acknowledgement_of_an_earlier_version_does_not_count(void **state
     struct fixture *f = fixture_new(1);
 
     link_to(f, 0, false);
-    xcast_ack(&f->x, 3, life(3), 1);
-    xcast_ack(&f->x, 4, life(4), 1);
+    xcast_ack(f->x, 3, life(3), 1);
+    xcast_ack(f->x, 4, life(4), 1);
     operate(f, 1);
     (void)said(f);
     operate(f, 2);
-    xcast_ack(&f->x, 3, life(3), 2);
-    xcast_ack(&f->x, 4, life(4), 1);
-    xcast_check(&f->x, &f->from);
+    xcast_ack(f->x, 3, life(3), 2);
+    xcast_ack(f->x, 4, life(4), 1);
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "");
-    xcast_ack(&f->x, 3, life(3), 1); /* late: what it has said stays */
-    xcast_ack(&f->x, 4, life(4), 2);
-    xcast_check(&f->x, &f->from);
+    xcast_ack(f->x, 3, life(3), 1); /* late: what it has said stays */
+    xcast_ack(f->x, 4, life(4), 2);
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "0:XACK 2 ");
     fixture_free(f);
 }
@@ -147,13 +147,13 @@ static void an_acknowledgement_of_another_life_does_not_count(void **state)
 
     link_to(f, 1, true);
     operate(f, 1);
-    xcast_ack(&f->x, 1, old, 1);
-    xcast_ack(&f->x, 2, life(2), 1);
-    xcast_check(&f->x, &f->from);
-    assert_int_equal(f->x.complete, 0);
-    xcast_ack(&f->x, 1, life(1), 1);
-    xcast_check(&f->x, &f->from);
-    assert_int_equal(f->x.complete, 1);
+    xcast_ack(f->x, 1, old, 1);
+    xcast_ack(f->x, 2, life(2), 1);
+    xcast_check(f->x, &f->from);
+    assert_int_equal(xcast_completed(f->x), 0);
+    xcast_ack(f->x, 1, life(1), 1);
+    xcast_check(f->x, &f->from);
+    assert_int_equal(xcast_completed(f->x), 1);
     (void)said(f);
     fixture_free(f);
 }
@@ -165,15 +165,15 @@ static void an_acknowledgement_ahead_of_us_is_remembered(void **state)
     struct msg_target gone = {2, life(2)};
 
     link_to(f, 0, false);
-    xcast_ack(&f->x, 3, life(3), 1);
-    xcast_ack(&f->x, 4, life(4), 1);
-    xcast_ack(&f->x, 5, life(5), 1); /* not our child yet */
-    xcast_check(&f->x, &f->from);
+    xcast_ack(f->x, 3, life(3), 1);
+    xcast_ack(f->x, 4, life(4), 1);
+    xcast_ack(f->x, 5, life(5), 1); /* not our child yet */
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "");
     members_remove(&f->members, &gone, 1, MEMBER_EV_LOSE);
     operate(f, 1);
     assert_string_equal(said(f), "0:XACK 1 ");
-    assert_false(xcast_waits_for(&f->x, 3));
+    assert_false(xcast_waits_for(f->x, 3));
     fixture_free(f);
 }
 
@@ -182,11 +182,11 @@ static void an_acknowledgement_of_who_is_no_child_is_forgotten(void **state)
     struct fixture *f = fixture_new(1);
 
     operate(f, 1);
-    xcast_ack(&f->x, 6, life(6), 1);
-    xcast_ack(&f->x, 3, life(3), 1);
-    xcast_check(&f->x, &f->from);
-    assert_true(xcast_waits_for(&f->x, 6));
-    assert_false(xcast_waits_for(&f->x, 3));
+    xcast_ack(f->x, 6, life(6), 1);
+    xcast_ack(f->x, 3, life(3), 1);
+    xcast_check(f->x, &f->from);
+    assert_true(xcast_waits_for(f->x, 6));
+    assert_false(xcast_waits_for(f->x, 3));
     fixture_free(f);
 }
 
@@ -197,10 +197,10 @@ static void after_a_change_of_parent_it_acknowledges_again(void **state)
     link_to(f, 1, false);
     operate(f, 1);
     assert_string_equal(said(f), "1:XACK 1 ");
-    xcast_check(&f->x, &f->from);
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "");
-    xcast_parent_changed(&f->x);
-    xcast_check(&f->x, &f->from);
+    xcast_parent_changed(f->x);
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "1:XACK 1 ");
     fixture_free(f);
 }
@@ -212,7 +212,7 @@ static void without_a_link_to_the_parent_the_acknowledgement_waits(void **state)
     operate(f, 1);
     assert_string_equal(said(f), "");
     link_to(f, 1, false);
-    xcast_check(&f->x, &f->from);
+    xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "1:XACK 1 ");
     fixture_free(f);
 }
@@ -235,11 +235,11 @@ static void the_heads_completion_of_a_version_completes_all_before_it(void **sta
 
     for (uint64_t op = 1; op <= 3; op++)
         operate(f, op);
-    assert_int_equal(f->x.complete, 0);
-    xcast_ack(&f->x, 1, life(1), 3);
-    xcast_ack(&f->x, 2, life(2), 3);
-    xcast_check(&f->x, &f->from);
-    assert_int_equal(f->x.complete, 3);
+    assert_int_equal(xcast_completed(f->x), 0);
+    xcast_ack(f->x, 1, life(1), 3);
+    xcast_ack(f->x, 2, life(2), 3);
+    xcast_check(f->x, &f->from);
+    assert_int_equal(xcast_completed(f->x), 3);
     fixture_free(f);
 }
 
@@ -255,7 +255,7 @@ static void it_forwards_to_children_and_to_who_hangs_on_it_and_not_to_joiners(vo
     link_to(f, 6, true);  /* on its way to its place */
     link_to(f, 5, true)->joining = true;
     link_to(f, 2, true)->state = LINK_CLOSING;
-    xcast_forward(&f->x, &f->from, &m);
+    xcast_forward(f->x, &f->from, &m);
     assert_string_equal(said(f), "3:SHUTDOWN 1 6:SHUTDOWN 1 ");
     fixture_free(f);
 }
@@ -270,7 +270,7 @@ static void it_forwards_before_the_operation_is_handled(void **state)
 
     link_to(f, 3, true);
     link_to(f, 4, true);
-    xcast_forward(&f->x, &f->from, &m);
+    xcast_forward(f->x, &f->from, &m);
     members_remove(&f->members, gone, 2, MEMBER_EV_REMOVE);
     assert_string_equal(said(f), "3:REMOVE 1 4:REMOVE 1 ");
     fixture_free(f);
@@ -284,9 +284,9 @@ static void who_comes_back_gets_what_it_has_missed_in_order(void **state)
     for (uint64_t op = 1; op <= 5; op++)
         operate(f, op);
     k = link_to(f, 3, true);
-    assert_true(xcast_replay(&f->x, k, &f->from, 5));
+    assert_true(xcast_replay(f->x, k, &f->from, 5));
     assert_string_equal(said(f), "");
-    assert_true(xcast_replay(&f->x, k, &f->from, 2));
+    assert_true(xcast_replay(f->x, k, &f->from, 2));
     assert_string_equal(said(f), "3:SHUTDOWN 3 3:SHUTDOWN 4 3:SHUTDOWN 5 ");
     fixture_free(f);
 }
@@ -299,10 +299,10 @@ static void who_is_too_far_behind_gets_nothing_in_pieces(void **state)
     for (uint64_t op = 1; op <= XCAST_RING + 2; op++)
         operate(f, op);
     out_free(&f->out);
-    assert_false(xcast_replay(&f->x, k, &f->from, 0));
-    assert_false(xcast_replay(&f->x, k, &f->from, 1));
+    assert_false(xcast_replay(f->x, k, &f->from, 0));
+    assert_false(xcast_replay(f->x, k, &f->from, 1));
     assert_string_equal(said(f), "");
-    assert_true(xcast_replay(&f->x, k, &f->from, 2));
+    assert_true(xcast_replay(f->x, k, &f->from, 2));
     assert_int_equal(strncmp(said(f), "3:SHUTDOWN 3 ", 13), 0);
     fixture_free(f);
 }
