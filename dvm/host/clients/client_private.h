@@ -25,6 +25,12 @@ struct clients {
     const struct host_env *env;
     struct clients_parts parts;
     struct clients_io io;
+    struct { /* set by clients.c: what session.c, spawn.c and tool.c have of a client */
+        /* `answer`: requests that wait for it are answered. */
+        void (*release)(struct clients *c, struct client *k, bool answer);
+        /* Whether a client that is refused stays, since its job goes on without it. */
+        bool (*keeps)(struct clients *c, struct client *k, const char *why);
+    } hooks;
     struct client *by_id, *by_net;
     uint32_t last_id;
 };

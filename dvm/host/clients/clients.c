@@ -19,7 +19,9 @@
 #include "dvm/host/clients/spawn_private.h"
 #include "dvm/host/clients/tool_private.h"
 #include "dvm/host/jobspec/environ.h"
+#include "dvm/host/jobspec/hosts.h"
 
+#include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,97 +38,18 @@ static struct client *find_by_net(const struct clients *c, uint64_t net_id)
     return k;
 }
 
-struct client *client_find(const struct clients *c, uint32_t id)
-{
-    struct client *k;
-
-    HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
-    return k;
-}
-
-struct client *client_create(struct clients *c, uint64_t net_id)
-{
-    struct client *k = xcalloc(1, sizeof(*k));
-
-    k->id = ++c->last_id;
-    k->net_id = net_id;
-    HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
-    if (net_id)
-        HASH_ADD(hh2, c->by_net, net_id, sizeof(k->net_id), k);
-    return k;
-}
-
-void client_disconnect(struct clients *c, struct client *k, bool flush)
-{
-    if (!k->net_id)
-        return;
-    net_close(c->parts.net, k->net_id, flush);
-    HASH_DELETE(hh2, c->by_net, k);
-    k->net_id = 0;
-}
-
-static void free_client(struct clients *c, struct client *k, bool answer)
+static void release_parts(struct clients *c, struct client *k, bool answer)
 {
     session_free(k->session);
     tool_free(c, k, answer);
     spawn_free(k->spawn);
-    free(k);
 }
 
-void client_forget(struct clients *c, struct client *k)
-{
-    iof_client_gone(c->parts.iof, k->id);
-    files_client_gone(c->parts.files, k->id);
-    c->io.gone(k->id, c->io.arg);
-    HASH_DELETE(hh, c->by_id, k);
-    if (k->net_id)
-        HASH_DELETE(hh2, c->by_net, k);
-    free_client(c, k, true);
-}
-
-void client_hand_over(struct clients *c, struct client *from, struct client *to)
-{
-    uint64_t net_id = from->net_id;
-
-    to->role = from->role;
-    client_forget(c, from);
-    client_disconnect(c, to, true);
-    to->net_id = net_id;
-    HASH_ADD(hh2, c->by_net, net_id, sizeof(to->net_id), to);
-}
-
-void client_say(struct clients *c, const struct client *k, const struct client_msg *m)
-{
-    BUF_AUTO struct buf b = {0};
-
-    buf_init(&b, CLIENT_BODY_MAX + 4096);
-    client_msg_encode(&b, m);
-    if (k->net_id)
-        net_send(c->parts.net, k->net_id, b.data, b.len);
-}
-
-void client_end(struct clients *c, struct client *k)
-{
-    ctl_local_gone(c->parts.ctl, k->id);
-    core_client_gone(c->parts.core, k->id);
-    client_forget(c, k);
-}
-
-/* The connection is lost, or was closed: the client ends, unless its job goes on without it. */
-static bool is_kept(struct clients *c, struct client *k, const char *why)
+/* Whether a client that is refused stays, since its job goes on without it. */
+static bool keeps_client(struct clients *c, struct client *k, const char *why)
 {
     return session_detached(k->session) && !files_owes(c->parts.files, k->id) &&
            session_lost(c, k, why);
-}
-
-void client_refuse(struct clients *c, struct client *k, enum exit_code code, const char *why)
-{
-    struct client_msg m = {.type = CLIENT_ERROR, .error = {(uint32_t)code, (char *)why}};
-
-    client_say(c, k, &m);
-    client_disconnect(c, k, true);
-    if (!k->session || !is_kept(c, k, why))
-        client_end(c, k);
 }
 
 void clients_files_room(struct clients *c, uint32_t client, uint64_t total)
@@ -237,6 +160,8 @@ void clients_answer(struct clients *c, uint32_t client, const void *data, size_t
         return;
     if (k->spawn)
         spawn_answer(c, k, data, len);
+    if (k->tool && spawn_is_answered(k->spawn) && spawn_nspace(k->spawn))
+        tool_named(c, k);
     send_encoded(c, k, data, len);
     if (!last)
         return;
@@ -246,6 +171,46 @@ void clients_answer(struct clients *c, uint32_t client, const void *data, size_t
     }
     client_disconnect(c, k, true);
     client_forget(c, k);
+}
+
+/* --- those that spawn */
+
+/* A spawner that is no rank of a job here is a tool. */
+static void submit_spawn(struct clients *c, pmix_req req, const struct job_spec *spec,
+                         char **sources)
+{
+    struct client *k = client_create(c, 0);
+
+    k->submitted = true;
+    k->spawn = spawn_create(req, spec);
+    if (!core_job(c->parts.core, spec->parent_nspace))
+        tool_create(k, spec);
+    c->io.read_files(k->id, sources, spec->nfiles, c->io.arg);
+    core_submit(c->parts.core, k->id, spec);
+}
+
+static int limit_hosts(struct job_spec *spec, const char *hosts, struct err *err)
+{
+    return hosts ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err) : 0;
+}
+
+void clients_spawn(struct clients *c, pmix_req req, const struct job_spec *spec, const char *hosts)
+{
+    struct job_spec limited = *spec, own = {0};
+    char **sources = NULL;
+    struct err err = {0};
+
+    host_enter(c->env);
+    if (limit_hosts(&limited, hosts, &err) == 0 &&
+        c->io.name_files(&limited, &own, &sources, &err, c->io.arg) == 0) {
+        submit_spawn(c, req, &own, sources);
+    } else {
+        log_info("%s[%u] spawns: %s", spec->parent_nspace, spec->parent_rank, err.msg);
+        pmix_srv_answer(c->parts.pmix, req, PMIX_ERR_BAD_PARAM, NULL, 0);
+    }
+    job_spec_free(&own);
+    free(limited.hosts);
+    host_drain(c->env);
 }
 
 /* --- what they send */
@@ -380,7 +345,10 @@ struct clients *clients_create(const struct host_env *env, const struct clients_
 {
     struct clients *c = xcalloc(1, sizeof(*c));
 
-    *c = (struct clients){.env = env, .parts = *parts, .io = *io};
+    *c = (struct clients){.env = env,
+                          .parts = *parts,
+                          .io = *io,
+                          .hooks = {.release = release_parts, .keeps = keeps_client}};
     return c;
 }
 
@@ -394,7 +362,8 @@ void clients_destroy(struct clients *c)
     HASH_ITER(hh, c->by_id, k, tmp)
     {
         HASH_DELETE(hh, c->by_id, k);
-        free_client(c, k, false);
+        release_parts(c, k, false);
+        free(k);
     }
     free(c);
 }

@@ -10,8 +10,6 @@
 #include "dvm/host/clients/spawn_private.h"
 
 #include "base/log/log.h"
-#include "dvm/host/clients/tool_private.h"
-#include "dvm/host/jobspec/hosts.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
@@ -49,7 +47,7 @@ bool spawn_is_answered(const struct spawn *s)
 
 /* --- the request */
 
-static struct spawn *create_spawn(pmix_req req, const struct job_spec *spec)
+struct spawn *spawn_create(pmix_req req, const struct job_spec *spec)
 {
     struct spawn *s = xcalloc(1, sizeof(*s));
 
@@ -58,44 +56,6 @@ static struct spawn *create_spawn(pmix_req req, const struct job_spec *spec)
     s->spawner.rank = spec->parent_rank;
     memccpy(s->spawner.nspace, spec->parent_nspace, 0, sizeof(s->spawner.nspace) - 1);
     return s;
-}
-
-/* A spawner that is no rank of a job here is a tool. */
-static void submit_spawn(struct clients *c, pmix_req req, const struct job_spec *spec,
-                         char **sources)
-{
-    struct client *k = client_create(c, 0);
-
-    k->submitted = true;
-    k->spawn = create_spawn(req, spec);
-    if (!core_job(c->parts.core, spec->parent_nspace))
-        tool_create(k, spec);
-    c->io.read_files(k->id, sources, spec->nfiles, c->io.arg);
-    core_submit(c->parts.core, k->id, spec);
-}
-
-static int limit_hosts(struct job_spec *spec, const char *hosts, struct err *err)
-{
-    return hosts ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err) : 0;
-}
-
-void clients_spawn(struct clients *c, pmix_req req, const struct job_spec *spec, const char *hosts)
-{
-    struct job_spec limited = *spec, own = {0};
-    char **sources = NULL;
-    struct err err = {0};
-
-    host_enter(c->env);
-    if (limit_hosts(&limited, hosts, &err) == 0 &&
-        c->io.name_files(&limited, &own, &sources, &err, c->io.arg) == 0) {
-        submit_spawn(c, req, &own, sources);
-    } else {
-        log_info("%s[%u] spawns: %s", spec->parent_nspace, spec->parent_rank, err.msg);
-        pmix_srv_answer(c->parts.pmix, req, PMIX_ERR_BAD_PARAM, NULL, 0);
-    }
-    job_spec_free(&own);
-    free(limited.hosts);
-    host_drain(c->env);
 }
 
 /* --- the answer */
@@ -117,8 +77,6 @@ static void answer_request(struct clients *c, struct client *k, int status)
     pmix_srv_answer(c->parts.pmix, s->req, status, s->nspace,
                     s->nspace ? strlen(s->nspace) + 1 : 0);
     s->req = 0;
-    if (s->nspace)
-        tool_named(c, k);
 }
 
 static void on_state(struct clients *c, struct client *k, enum job_state state)

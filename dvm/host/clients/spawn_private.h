@@ -5,6 +5,7 @@
 
 #include "dvm/host/clients/client_private.h"
 
+struct spawn *spawn_create(pmix_req req, const struct job_spec *spec);
 void spawn_free(struct spawn *s); /* NULL is fine */
 /* A message of the core for the spawner. */
 void spawn_answer(struct clients *c, struct client *k, const void *data, size_t len);

@@ -10,7 +10,7 @@ void tool_create(struct client *k, const struct job_spec *spec);
 void tool_free(struct clients *c, struct client *k, bool answer);
 /* An encoded message of dvm/host/iof; kept until the tool knows the job's name. */
 void tool_send(struct clients *c, struct client *k, const void *data, size_t len);
-void tool_named(struct clients *c, struct client *k); /* the tool knows the name */
+void tool_named(struct clients *c, struct client *k); /* the tool knows the name; again: nothing */
 size_t tool_pending(const struct tool *t);
 void tool_pause(struct clients *c, struct client *k, bool paused); /* its input */
 
