@@ -32,9 +32,10 @@ static int timeout_s;
 
 static const char *text_of(const pmix_info_t *info, size_t n, const char *key)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (PMIX_CHECK_KEY(&info[i], key) && info[i].value.type == PMIX_STRING)
             return info[i].value.data.string;
+    }
     return "";
 }
 
@@ -47,7 +48,7 @@ static void on_end(size_t handler, pmix_status_t status, const pmix_proc_t *sour
     pthread_mutex_lock(&lock);
     end.told = true;
     end.status = status;
-    snprintf(end.why, sizeof end.why, "%s", text_of(info, n, PMIX_EVENT_TEXT_MESSAGE));
+    snprintf(end.why, sizeof(end.why), "%s", text_of(info, n, PMIX_EVENT_TEXT_MESSAGE));
     pthread_cond_signal(&changed);
     pthread_mutex_unlock(&lock);
     done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, arg);
@@ -79,14 +80,15 @@ static bool ask(bool extend, const pmix_info_t *what)
     pmix_status_t rc = PMIx_Allocation_request(extend ? PMIX_ALLOC_EXTEND : PMIX_ALLOC_RELEASE,
                                                with, timeout_s ? 2 : 1, &results, &n);
     if (rc == PMIX_SUCCESS)
-        snprintf(id, sizeof id, "%s", text_of(results, n, PMIX_ALLOC_ID));
+        snprintf(id, sizeof(id), "%s", text_of(results, n, PMIX_ALLOC_ID));
     printf("elastic: %s %s\n", extend ? "extend" : "release", *id ? id : PMIx_Error_string(rc));
     fflush(stdout);
-    over = rc != PMIX_SUCCESS || !strcmp(text_of(results, n, PMIX_QUERY_ALLOC_STATUS), "Complete");
+    over =
+        rc != PMIX_SUCCESS || strcmp(text_of(results, n, PMIX_QUERY_ALLOC_STATUS), "Complete") == 0;
     if (results)
         PMIX_INFO_FREE(results, n);
     if (extend)
-        snprintf(extension, sizeof extension, "%s", id);
+        snprintf(extension, sizeof(extension), "%s", id);
     return over ? rc == PMIX_SUCCESS : await_end(id);
 }
 
@@ -117,7 +119,7 @@ static void compute_with(MPI_Comm parents)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Get_processor_name(name, &length);
-    MPI_Gather(name, sizeof name, MPI_CHAR, NULL, 0, MPI_CHAR, 0, parents);
+    MPI_Gather(name, sizeof(name), MPI_CHAR, NULL, 0, MPI_CHAR, 0, parents);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, parents);
     MPI_Comm_disconnect(&parents);
 }
