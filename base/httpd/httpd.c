@@ -149,7 +149,7 @@ static void on_conn_closed(struct evhttp_connection *evcon, void *arg)
     conn->req = NULL;
     sweep_soon(conn->h);
     if (req)
-        httpd_req_on_gone(req);
+        httpd_req_on_closed(req);
 }
 
 static void on_reply_sent(struct evhttp_request *ev, void *arg)

@@ -25,8 +25,8 @@ struct httpd_req {
     struct loop *loop;
     struct httpd_req **slot; /* the connection's pointer to this request, NULL once answered */
     struct evhttp_request *ev;
-    void (*on_gone)(void *arg); /* set while the request is answered by a stream */
-    void *gone_arg;
+    void (*on_peer_closed)(void *arg); /* set while the request is answered by a stream */
+    void *peer_closed_arg;
     struct httpd_params params;
     struct evkeyvalq query;
     bool has_peer;
@@ -46,7 +46,7 @@ void httpd_params_clear(struct httpd_params *params);
 
 void httpd_req_destroy(struct httpd_req *req);
 /* The connection closes, and `ev` is freed with it unless libevent has left it to us. */
-void httpd_req_on_gone(struct httpd_req *req);
+void httpd_req_on_closed(struct httpd_req *req);
 /* The request is answered: its connection may take the next one. */
 void httpd_req_answered(struct httpd_req *req);
 

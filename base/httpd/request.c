@@ -20,7 +20,7 @@ void httpd_req_destroy(struct httpd_req *req)
     free(req);
 }
 
-void httpd_req_on_gone(struct httpd_req *req)
+void httpd_req_on_closed(struct httpd_req *req)
 {
     /* When the peer closes, libevent detaches an unanswered request and its owner must free it.
      * When the server is freed, libevent frees the request itself. */
@@ -28,8 +28,8 @@ void httpd_req_on_gone(struct httpd_req *req)
         evhttp_request_free(req->ev);
     req->ev = NULL;
     req->slot = NULL;
-    if (req->on_gone)
-        req->on_gone(req->gone_arg);
+    if (req->on_peer_closed)
+        req->on_peer_closed(req->peer_closed_arg);
 }
 
 void httpd_req_answered(struct httpd_req *req)

@@ -12,19 +12,20 @@
 
 struct httpd_stream {
     struct httpd_req *req;
-    struct loop_timer *gone; /* armed for a stream that is begun after its peer has closed */
+    struct loop_timer
+        *closed_timer; /* armed for a stream that is begun after its peer has closed */
     void (*on_closed)(void *arg);
     void *arg;
 };
 
 static void destroy_stream(struct httpd_stream *s)
 {
-    loop_timer_destroy(s->gone);
+    loop_timer_destroy(s->closed_timer);
     httpd_req_destroy(s->req);
     free(s);
 }
 
-static void on_gone(void *arg)
+static void on_peer_closed(void *arg)
 {
     struct httpd_stream *s = arg;
     void (*on_closed)(void *arg) = s->on_closed;
@@ -42,12 +43,12 @@ struct httpd_stream *httpd_stream_begin(struct httpd_req *req, const char *type,
     s->req = req;
     s->on_closed = on_closed;
     s->arg = arg;
-    req->on_gone = on_gone;
-    req->gone_arg = s;
+    req->on_peer_closed = on_peer_closed;
+    req->peer_closed_arg = s;
     if (!req->ev) {
         /* By a timer: the caller does not have the stream yet. */
-        s->gone = loop_timer_create(req->loop, on_gone, s);
-        loop_timer_arm(s->gone, 0);
+        s->closed_timer = loop_timer_create(req->loop, on_peer_closed, s);
+        loop_timer_arm(s->closed_timer, 0);
         return s;
     }
     evhttp_add_header(evhttp_request_get_output_headers(req->ev), "Content-Type", type);

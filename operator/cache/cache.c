@@ -48,7 +48,7 @@ struct cache {
     uint64_t opened_ms;    /* when the server accepted the watch; 0: not yet */
     char *version;         /* the version from which a watch resumes; NULL before the first list */
     bool must_list;
-    bool connected, synced, lost_told;
+    bool connected, synced, loss_logged;
     /* while listing */
     char *list_version;
     char *token; /* names the next page */
@@ -128,29 +128,29 @@ static void try_later(struct cache *c)
 static void note_loss(struct cache *c, const char *why)
 {
     c->connected = false;
-    if (!c->lost_told)
+    if (!c->loss_logged)
         log_warn("the connection to the API server is lost and will be retried: %s path=%s", why,
                  c->path);
-    c->lost_told = true;
+    c->loss_logged = true;
 }
 
 static void note_success(struct cache *c)
 {
     c->connected = true;
-    if (c->lost_told)
+    if (c->loss_logged)
         log_info("the connection to the API server works again path=%s", c->path);
-    c->lost_told = false;
+    c->loss_logged = false;
 }
 
 /* --- list */
 
 static void list_done(struct cache *c)
 {
-    json_t *gone;
+    json_t *removed;
 
-    while ((gone = store_sweep(&c->store, c->list_version, c->back))) {
-        report_change(c, gone, true);
-        json_decref(gone);
+    while ((removed = store_sweep(&c->store, c->list_version, c->back))) {
+        report_change(c, removed, true);
+        json_decref(removed);
     }
     set_text(&c->version, c->list_version);
     c->must_list = false;

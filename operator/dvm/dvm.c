@@ -52,7 +52,7 @@ struct dvm_client {
     struct loop_timer *retry;
     unsigned failures; /* consecutive */
     bool up;
-    bool down_told;
+    bool down_reported;
     /* The last event that was reported; "" and 0: no position to resume from. */
     char incarnation[17];
     uint64_t number;
@@ -75,15 +75,15 @@ static void stream_down(struct dvm_client *c, const char *why)
 {
     unsigned shift = c->failures < 6 ? c->failures : 6;
     uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
-    bool tell = c->up || !c->down_told;
+    bool report = c->up || !c->down_reported;
 
     http_cancel(c->stream);
     c->stream = NULL;
     c->failures++;
     c->up = false;
-    c->down_told = true;
+    c->down_reported = true;
     loop_timer_arm(c->retry, ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
-    if (tell && c->opts.on_link)
+    if (report && c->opts.on_link)
         c->opts.on_link(false, why, c->opts.arg);
 }
 

@@ -49,7 +49,7 @@ struct kube {
     struct loop *loop;
     struct http *http;
     struct kube_config *config;
-    bool stale_told;          /* the log has a line that a file of the config is unreadable */
+    bool stale_logged;        /* the log has a line that a file of the config is unreadable */
     struct request *requests; /* all, by id */
     struct request *waiting;
     struct loop_timer *pump; /* starts waiting requests */
@@ -262,9 +262,9 @@ static void refresh_config(struct kube *k)
     struct err err = {0};
     bool stale = kube_config_refresh(k->config, loop_now_ms(k->loop), &err) < 0;
 
-    if (stale && !k->stale_told)
+    if (stale && !k->stale_logged)
         log_warn("cannot read the credentials again, the old ones stay in use: %s", err.msg);
-    k->stale_told = stale;
+    k->stale_logged = stale;
 }
 
 /* The request must be in no list or in `waiting`. */

@@ -280,7 +280,7 @@ void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
     c->sizes = *sizes;
 }
 
-void metrics_cluster_gone(struct metrics *m, const char *ns, const char *name)
+void metrics_cluster_remove(struct metrics *m, const char *ns, const char *name)
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
     struct cluster *c = find_cluster(m, key);

@@ -52,7 +52,7 @@ struct metrics_cluster {
 };
 void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
                          const struct metrics_cluster *sizes);
-void metrics_cluster_gone(struct metrics *m, const char *ns, const char *name);
+void metrics_cluster_remove(struct metrics *m, const char *ns, const char *name);
 
 /* The text that GET /metrics answers, on the heap. */
 char *metrics_text(struct metrics *m);

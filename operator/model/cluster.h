@@ -155,7 +155,7 @@ void cluster_record_free(struct cluster_record *r);
 
 void cluster_campaign_clear(struct cluster_campaign *c);
 /* Takes over the phase, the times and the jobs that the head reports. */
-void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *told);
+void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *reported);
 const char *cluster_phase_name(enum cluster_phase p);
 const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */

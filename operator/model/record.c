@@ -292,7 +292,7 @@ static json_t *job_list(const struct api_job_ref *jobs, size_t n)
     return list;
 }
 
-void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *told)
+void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *reported)
 {
     static const enum cluster_phase phases[] = {
         [API_PHASE_DRAINING] = CLUSTER_DRAINING,
@@ -301,19 +301,19 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
         [API_PHASE_CANCELLED] = CLUSTER_CANCELLED,
     };
 
-    if (told->kind != API_KIND_SHRINK) /* a campaign of another owner with the same id */
+    if (reported->kind != API_KIND_SHRINK) /* a campaign of another owner with the same id */
         return;
-    if (is_terminal(c->phase) || phases[told->phase] < c->phase)
+    if (is_terminal(c->phase) || phases[reported->phase] < c->phase)
         return; /* an answer that was overtaken by a newer one */
-    c->phase = phases[told->phase];
-    c->accepted_ms = told->accepted_ms;
-    c->drained_ms = told->drained_ms;
-    c->fence_ms = told->fence_ms;
-    c->complete_ms = told->complete_ms;
+    c->phase = phases[reported->phase];
+    c->accepted_ms = reported->accepted_ms;
+    c->drained_ms = reported->drained_ms;
+    c->fence_ms = reported->fence_ms;
+    c->complete_ms = reported->complete_ms;
     json_decref(c->waiting);
     json_decref(c->ended);
-    c->waiting = job_list(told->waiting, told->nwaiting);
-    c->ended = job_list(told->ended, told->nended);
+    c->waiting = job_list(reported->waiting, reported->nwaiting);
+    c->ended = job_list(reported->ended, reported->nended);
 }
 
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out)

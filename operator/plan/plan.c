@@ -353,9 +353,10 @@ static void take_over(struct draft *d)
 
     if (!v || d->in->head.link != PLAN_LINK_UP || !d->heads)
         return;
-    const struct api_campaign *told = r->campaign.present ? plan_known(d, r->campaign.id) : NULL;
-    if (told)
-        cluster_campaign_merge(&r->campaign, told);
+    const struct api_campaign *reported =
+        r->campaign.present ? plan_known(d, r->campaign.id) : NULL;
+    if (reported)
+        cluster_campaign_merge(&r->campaign, reported);
     if (strcmp(r->incarnation, v->incarnation) != 0) {
         plan_grants_new_life(d);
         memcpy(r->incarnation, v->incarnation, sizeof(r->incarnation));

@@ -83,12 +83,13 @@ static void drop_running(struct cluster_grants *g, struct cluster_grant *one)
 }
 
 /* Counts a request that is new, or that was running at the last look. */
-static void count_request(struct draft *d, const struct api_campaign *told, uint64_t number)
+static void count_request(struct draft *d, const struct api_campaign *reported, uint64_t number)
 {
     struct cluster_grants *g = &d->p->record.grants;
     struct cluster_grant *known = find_running(g, number);
-    bool extend = told->kind == API_KIND_GROW, over = api_phase_terminal(told->phase);
-    int64_t size = extend ? told->targets[told->ntargets - 1] : (int64_t)told->targets[0] - 1;
+    bool extend = reported->kind == API_KIND_GROW, over = api_phase_terminal(reported->phase);
+    int64_t size =
+        extend ? reported->targets[reported->ntargets - 1] : (int64_t)reported->targets[0] - 1;
     struct cluster_grant now = {number, extend, (int32_t)(size - d->in->cluster->replicas)};
 
     if (known && !over)
@@ -97,7 +98,7 @@ static void count_request(struct draft *d, const struct api_campaign *told, uint
         return;
     if (number > g->seen)
         g->seen = number;
-    if (told->phase == API_PHASE_COMPLETE)
+    if (reported->phase == API_PHASE_COMPLETE)
         settle_request(d, known ? known : &now);
     if (known)
         drop_running(g, known);
@@ -106,7 +107,7 @@ static void count_request(struct draft *d, const struct api_campaign *told, uint
     d->must_record = true;
 }
 
-static bool told_of(const struct api_dvm *v, uint64_t number)
+static bool is_reported(const struct api_dvm *v, uint64_t number)
 {
     for (size_t i = 0; i < v->ncampaigns; i++) {
         if (number_of(&v->campaigns[i]) == number)
@@ -126,7 +127,7 @@ void plan_grants_follow(struct draft *d, const struct api_dvm *v)
             count_request(d, &v->campaigns[i], number);
     }
     for (size_t i = g->nrunning; i-- > 0;) {
-        if (told_of(v, g->running[i].number))
+        if (is_reported(v, g->running[i].number))
             continue;
         drop_running(g,
                      &g->running[i]); /* it has ended so long ago that the head does not list it */

@@ -65,7 +65,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
     } else { /* may succeed the next time; shown in the status only when it lasts */
         run->failed = true;
-        if (status != 409 && status != 0 && ++m->failures == APPLY_TOLD_AFTER)
+        if (status != 409 && status != 0 && ++m->failures == APPLY_REPORTED_AFTER)
             snprintf(m->message, sizeof(m->message), "%s", err->msg);
     }
     run->on_action_done(run);

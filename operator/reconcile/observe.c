@@ -226,7 +226,7 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
         bool refused = m->refused_print[0] &&
                        strcmp(m->refused_print, objects_applied(run->child[i].wanted)) == 0;
 
-        if (!refused && m->failures < APPLY_TOLD_AFTER)
+        if (!refused && m->failures < APPLY_REPORTED_AFTER)
             continue;
         FREE_AUTO char *name = objects_name(&run->c, (enum cluster_child)i);
         snprintf(out->reason, sizeof(out->reason), "%s",

@@ -301,14 +301,14 @@ static void on_work(const char *key, void *arg)
         return;
     }
     if (r->metrics)
-        metrics_cluster_gone(r->metrics, ns, slash + 1);
+        metrics_cluster_remove(r->metrics, ns, slash + 1);
     if (HASH_COUNT(e->pods))
         entry_reset(e, "");
     else
         entry_free(e);
-    FREE_AUTO char *gone = xstrdup(key);
-    queue_done(r->queue, gone, true);
-    queue_forget(r->queue, gone);
+    FREE_AUTO char *removed = xstrdup(key);
+    queue_done(r->queue, removed, true);
+    queue_forget(r->queue, removed);
 }
 
 /* --- caches ------------------------------------------------------------------------------------

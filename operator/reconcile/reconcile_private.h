@@ -20,7 +20,7 @@
 /* Least time between two writes of statuses that differ only slightly. */
 #define RECONCILE_STATUS_MS 500
 /* Consecutive failures to apply an object, after which the status shows them. */
-#define APPLY_TOLD_AFTER 3
+#define APPLY_REPORTED_AFTER 3
 /* Time between two readings of the Secrets while one is missing. */
 #define RECONCILE_CREDENTIALS_MS 5000
 

@@ -97,7 +97,7 @@ runs() {
     appears pod/x-head-0
     waits x-head-0 ImagePullBackOff
     condition Available ImagePullFailed
-    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *'"example.test/daemon:1"'* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *'"example.test/daemon:1"'* ]]
     before=$(uid_of pod/x-head-0)
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
     is_new() { exists pod/x-head-0 && [ "$(uid_of pod/x-head-0)" != "$before" ]; }
@@ -138,7 +138,7 @@ runs() {
     order away
     becomes '{.status.conditions[?(@.type=="Suspended")].status}' True
     [ "$(pods)" = "" ]
-    [ "$(tells '{.status.replicas}')" = 0 ]
+    [ "$(status_of '{.status.replicas}')" = 0 ]
 }
 
 @test "Secrets that are deleted while suspended are created again, and the head accepts them" {

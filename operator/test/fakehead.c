@@ -45,8 +45,8 @@ struct fake {
     int asked; /* requested by applications in this incarnation */
     char incarnation[17];
     struct api_size size;
-    uint32_t told;     /* members of the last size message */
-    uint64_t sequence; /* highest campaign sequence */
+    uint32_t size_members; /* of the last size message */
+    uint64_t sequence;     /* highest campaign sequence */
     uint64_t next_event;
     size_t ncampaigns;
     struct api_campaign campaigns[CAMPAIGNS_MAX];
@@ -177,7 +177,7 @@ static void on_campaign(struct httpd_req *req, void *arg)
     if (!c && r.sequence < f->sequence) {
         httpd_refuse(req, 409, "SequenceTooOld", "%llu is the last seen",
                      (unsigned long long)f->sequence);
-    } else if (!c && r.targets[r.ntargets - 1] > f->told &&
+    } else if (!c && r.targets[r.ntargets - 1] > f->size_members &&
                r.targets[r.ntargets - 1] > f->size.members) {
         httpd_refuse(req, 422, "UnknownVpid", "vpid %u was never part of this DVM",
                      r.targets[r.ntargets - 1]);
@@ -231,7 +231,7 @@ static void on_size(struct httpd_req *req, void *arg)
         httpd_refuse(req, 409, "SequenceTooOld", "too old");
     } else {
         if (s.sequence > f->size.sequence)
-            f->size = s, f->told = s.members;
+            f->size = s, f->size_members = s.members;
         httpd_reply_json(req, 200, api_size_encode(&f->size));
         send_event(f, API_EVENT_SIZE, NULL);
     }

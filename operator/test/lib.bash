@@ -130,7 +130,7 @@ becomes() {
     kn wait --for=jsonpath="$1"="$2" "${3:-dvm/x}" --timeout=60s >&2
 }
 condition() { becomes "{.status.conditions[?(@.type==\"$1\")].reason}" "$2"; }
-tells() { kn get dvm x -o jsonpath="$1"; }
+status_of() { kn get dvm x -o jsonpath="$1"; }
 replicas_are() { [ "$(kn get sts x -o jsonpath='{.spec.replicas}')" = "$1" ]; }
 scale() { kn scale dvm x --replicas="$1" >&2; }
 

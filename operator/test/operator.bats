@@ -49,7 +49,7 @@ END
     start_operator
     make_cluster 2 '"template": {"spec": {"hostNetwork": true}}'
     condition Progressing TemplateRefused
-    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *"violates PodSecurity"*hostNetwork* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"violates PodSecurity"*hostNetwork* ]]
     run kn get sts
     [ "$output" = "No resources found in $ns namespace." ]
     kn patch dvm x --type json -p '[{"op": "remove", "path": "/spec/template"}]' >&2
@@ -60,7 +60,7 @@ END
     start_operator
     make_cluster 2 '"template": {"spec": {"containers": [{"name": "prted", "command": ["sh"]}]}}'
     condition Progressing InvalidSpec
-    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *"containers[0].command"* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"containers[0].command"* ]]
 }
 
 @test "an object of another owner is not changed, and a condition names it" {
@@ -69,7 +69,7 @@ END
     start_operator
     make_cluster 2
     condition Progressing NotOwned
-    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x exists"* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x exists"* ]]
     [ "$(kn get service x -o jsonpath='{.metadata.uid}{.metadata.resourceVersion}')" = "$uid" ]
     # After its deletion the operator creates its own.
     kn delete service x >&2
@@ -89,7 +89,7 @@ END
     kn get dvm x -o jsonpath='{.status.selector}' | grep -x 'dvm.openpmix.io/cluster=x,dvm.openpmix.io/role=member'
     condition Progressing UpToDate
     condition Resizing Stable
-    [ "$(tells '{.status.observedGeneration}')" = 1 ]
+    [ "$(status_of '{.status.observedGeneration}')" = 1 ]
     [[ $(kn describe dvm x) == *"HeadUp"*"The head is up"* ]]
 }
 
@@ -140,7 +140,7 @@ END
     becomes '{.status.campaign.phase}' Draining
     a_pass_is_done
     replicas_are 4
-    [ "$(tells '{.status.campaign.targets}')" = "[3,4]" ]
+    [ "$(status_of '{.status.campaign.targets}')" = "[3,4]" ]
     condition Resizing Draining
     order 'advance?phase=Removing'
     becomes '{.status.campaign.phase}' Removing
@@ -149,8 +149,8 @@ END
     order 'advance?phase=Complete'
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2
-    [ -n "$(tells '{.status.lastCampaign.appliedTime}')" ]
-    [ -z "$(tells '{.status.campaign}')" ]
+    [ -n "$(status_of '{.status.lastCampaign.appliedTime}')" ]
+    [ -z "$(status_of '{.status.campaign}')" ]
     condition Resizing Stable
     [ "$(count 'PUT campaign')" -eq 1 ]
     [[ $(kn describe dvm x) == *ShrinkRecorded*"daemons 3 to 4 will leave"*ShrinkComplete* ]]
@@ -161,12 +161,12 @@ END
     order 'hold?on=1'
     scale 2
     becomes '{.status.campaign.phase}' Draining
-    id=$(tells '{.status.campaign.id}')
+    id=$(status_of '{.status.campaign.id}')
     end_operator KILL
     start_operator
     a_pass_is_done
     replicas_are 4
-    [ "$(tells '{.status.campaign.id}')" = "$id" ]
+    [ "$(status_of '{.status.campaign.id}')" = "$id" ]
     order 'advance?phase=Complete'
     becomes '{.status.lastCampaign.id}' "$id"
     replicas_are 2
@@ -195,7 +195,7 @@ END
     condition Resizing HeadUnreachable
     a_pass_is_done
     replicas_are 4
-    [[ $(tells '{.status.conditions[?(@.type=="Available")].message}') == "The head has not answered since "*"pod x-head-0"* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Available")].message}') == "The head has not answered since "*"pod x-head-0"* ]]
     order back
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2
@@ -209,7 +209,7 @@ END
     scale 2
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2
-    [[ $(tells '{.status.lastCampaign.result}') == *deadlineSeconds* ]]
+    [[ $(status_of '{.status.lastCampaign.result}') == *deadlineSeconds* ]]
 }
 
 @test "scaling up again while the head drains cancels the campaign" {
@@ -221,7 +221,7 @@ END
     becomes '{.status.lastCampaign.phase}' Cancelled
     condition Resizing Stable
     replicas_are 4
-    [ "$(tells '{.status.size.members}')" = 4 ]
+    [ "$(status_of '{.status.size.members}')" = 4 ]
 }
 
 @test "scaling up again when it is too late completes the campaign, then grows" {
@@ -233,7 +233,7 @@ END
     becomes '{.status.campaign.phase}' Removing
     scale 4
     becomes '{.status.desiredReplicas}' 4
-    [ "$(tells '{.status.campaign.phase}')" = Removing ]
+    [ "$(status_of '{.status.campaign.phase}')" = Removing ]
     kn get sts x -w -o jsonpath='{.spec.replicas}{"\n"}' > "$dir/sizes" 2> /dev/null 3>&- &
     echo $! > "$dir/watch.pid"
     until_true 30 test -s "$dir/sizes"
@@ -247,10 +247,10 @@ END
 
 @test "a restarted head gets the size again" {
     running 3
-    first=$(tells '{.status.incarnation}')
+    first=$(status_of '{.status.incarnation}')
     order restart
     kn wait --for=jsonpath='{.status.readyReplicas}'=3 dvm/x --timeout=60s >&2
-    lives_anew() { [ "$(tells '{.status.incarnation}')" != "$first" ]; }
+    lives_anew() { [ "$(status_of '{.status.incarnation}')" != "$first" ]; }
     until_true 30 lives_anew
     condition Available AllMembersWired
     [ "$(count 'PUT size')" -eq 2 ]
@@ -259,9 +259,9 @@ END
 
 @test "a size that a tool has lowered is put again with a higher sequence" {
     running 3
-    first=$(tells '{.status.size.sequence}')
+    first=$(status_of '{.status.size.sequence}')
     order 'lower?n=2'
-    later() { [ "$(tells '{.status.size.sequence}')" -gt "$first" ]; }
+    later() { [ "$(status_of '{.status.size.sequence}')" -gt "$first" ]; }
     until_true 30 later
     condition Available AllMembersWired
     replicas_are 3
@@ -273,7 +273,7 @@ END
     scale 2
     becomes '{.status.lastCampaign.phase}' Rejected
     condition Progressing CampaignRejected
-    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == *"refused on order"* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"refused on order"* ]]
     replicas_are 4
     scale 3 # another spec is another question
     becomes '{.status.lastCampaign.phase}' Complete
@@ -298,14 +298,14 @@ END
     replicas_are 2
     a_pass_is_done
     [ "$(asked | grep -o 'shrink-[0-9]*-[0-9a-f]*' | sort -u | wc -l)" -eq 1 ]
-    [ "$(tells '{.status.lastCampaign.sequence}')" = 2 ]
+    [ "$(status_of '{.status.lastCampaign.sequence}')" = 2 ]
 }
 
 @test "C16: a StatefulSet that was scaled by hand is reduced by a campaign" {
     running 3
     kn scale sts x --replicas=5 >&2
     becomes '{.status.lastCampaign.phase}' Complete
-    [ "$(tells '{.status.lastCampaign.targets}')" = "[4,5]" ]
+    [ "$(status_of '{.status.lastCampaign.targets}')" = "[4,5]" ]
     becomes '{.spec.replicas}' 3 sts/x
     kn scale sts x --replicas=1 >&2
     becomes '{.spec.replicas}' 3 sts/x
@@ -318,7 +318,7 @@ END
     asked | grep -E '"members": ?4, ?"min": ?4, ?"max": ?4' >&2
     scale 3
     becomes '{.status.size.max}' 3
-    [ "$(tells '{.status.size.min}')" = 3 ]
+    [ "$(status_of '{.status.size.min}')" = 3 ]
 }
 
 @test "C16: an extension enlarges the StatefulSet and stays a grant, and the spec is not rewritten" {
@@ -327,12 +327,12 @@ END
     sizes=$(count "PUT size")
     order "ask?n=2"
     becomes '{.spec.replicas}' 6 sts/x
-    [ "$(tells '{.status.grants.running[0].members}')" = 2 ]
+    [ "$(status_of '{.status.grants.running[0].members}')" = 2 ]
     order "advance?phase=Complete"
     becomes '{.status.grants.members}' 2
     becomes '{.status.readyReplicas}' 6
     [ "$(count "PUT size")" = "$sizes" ]             # the head has raised the size by itself
-    [ "$(tells '{.spec.replicas}')" = 4 ]
+    [ "$(status_of '{.spec.replicas}')" = 4 ]
     scale 5
     becomes '{.spec.replicas}' 7 sts/x
     scale 8
@@ -349,9 +349,9 @@ END
     order "advance?phase=Failed"
     becomes '{.spec.replicas}' 4 sts/x
     becomes '{.status.desiredReplicas}' 4
-    [ "$(tells '{.status.grants.members}')" = 0 ]
+    [ "$(status_of '{.status.grants.members}')" = 0 ]
     [ "$(count "PUT campaign")" -eq 1 ]               # not refused as one that comes too early
-    [ "$(tells '{.status.lastCampaign.phase}')" = Complete ]
+    [ "$(status_of '{.status.lastCampaign.phase}')" = Complete ]
 }
 
 @test "C17: a release by an application keeps its pods until it is complete, and they do not come back" {
@@ -368,7 +368,7 @@ END
     becomes '{.status.grants.members}' -1
     a_pass_is_done
     replicas_are 3
-    [ "$(tells '{.spec.replicas}')" = 4 ]
+    [ "$(status_of '{.spec.replicas}')" = 4 ]
 }
 
 @test "C18: an operator killed during an extension counts the extension once" {
@@ -382,7 +382,7 @@ END
     becomes '{.status.grants.members}' 2
     becomes '{.status.readyReplicas}' 6
     replicas_are 6
-    [ "$(tells '{.status.grants.seen}')" = 1 ]
+    [ "$(status_of '{.status.grants.seen}')" = 1 ]
     order restart                                    # the head: requests of this life begin at 1 again
     becomes '{.status.grants.seen}' 0
     becomes '{.status.readyReplicas}' 6
@@ -401,7 +401,7 @@ END
     becomes '{.status.grants.members}' 0
     scale 2
     becomes '{.spec.replicas}' 2 sts/x
-    [ "$(tells '{.status.desiredReplicas}')" = 2 ]
+    [ "$(status_of '{.status.desiredReplicas}')" = 2 ]
 }
 
 @test "a DVM that never formed is scaled down at once" {
@@ -410,7 +410,7 @@ END
     becomes '{.spec.replicas}' 4 sts/x
     scale 1
     becomes '{.spec.replicas}' 1 sts/x
-    [ -z "$(tells '{.status.lastCampaign}')" ]
+    [ -z "$(status_of '{.status.lastCampaign}')" ]
 }
 
 @test "with no replicas only the head runs" {
@@ -425,7 +425,7 @@ END
     secrets=$(kn get secret -o jsonpath='{.items[*].metadata.resourceVersion}')
     kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
     becomes '{.status.campaign.phase}' Draining
-    [ "$(tells '{.status.campaign.kind}')" = Shutdown ]
+    [ "$(status_of '{.status.campaign.kind}')" = Shutdown ]
     replicas_are 3
     [ "$(count 'PUT shutdown')" -eq 1 ]
     order away
@@ -528,7 +528,7 @@ as_chart_says() {
     start_operator
     make_cluster 1
     condition Progressing ObjectNotApplied
-    [[ $(tells '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x-head cannot be applied: "*"range is full"* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == "Service x-head cannot be applied: "*"range is full"* ]]
     kn delete service fill-0 fill-1 >&2
     appears service/x-head
     condition Progressing Starting

@@ -189,8 +189,8 @@ static void the_sizes_of_a_cluster_are_exported_until_it_is_deleted(void **state
     sizes.head_up = true;
     metrics_cluster_set(w.metrics, "hpc", "x", &sizes);
     metrics_cluster_set(w.metrics, "hpc", "y", &sizes);
-    metrics_cluster_gone(w.metrics, "hpc", "y");
-    metrics_cluster_gone(w.metrics, "hpc", "z");
+    metrics_cluster_remove(w.metrics, "hpc", "y");
+    metrics_cluster_remove(w.metrics, "hpc", "z");
     FREE_AUTO char *text = metrics_text(w.metrics);
 #define X "namespace=\"hpc\",cluster=\"x\""
     assert_line(text, "dvm_operator_cluster_members{" X ",kind=\"spec\"} 8");

@@ -239,15 +239,15 @@ static void a_record_survives_encoding_and_decoding(void **state)
 static void an_older_answer_does_not_set_a_campaign_back(void **state)
 {
     struct cluster_campaign c = {.present = true, .phase = CLUSTER_REMOVING};
-    struct api_campaign told = {.phase = API_PHASE_DRAINING};
+    struct api_campaign reported = {.phase = API_PHASE_DRAINING};
 
-    cluster_campaign_merge(&c, &told);
+    cluster_campaign_merge(&c, &reported);
     assert_int_equal(c.phase, CLUSTER_REMOVING);
-    told.phase = API_PHASE_COMPLETE;
-    cluster_campaign_merge(&c, &told);
+    reported.phase = API_PHASE_COMPLETE;
+    cluster_campaign_merge(&c, &reported);
     assert_int_equal(c.phase, CLUSTER_COMPLETE);
-    told.phase = API_PHASE_CANCELLED;
-    cluster_campaign_merge(&c, &told);
+    reported.phase = API_PHASE_CANCELLED;
+    cluster_campaign_merge(&c, &reported);
     assert_int_equal(c.phase, CLUSTER_COMPLETE);
 }
 
@@ -259,10 +259,10 @@ static void the_jobs_that_a_status_names_are_bounded(void **state)
     for (size_t i = 0; i < CLUSTER_JOBS_MAX + 10; i++)
         jobs[i] = (struct api_job_ref){
             .job = (char *)"j", .nranks = CLUSTER_RANKS_MAX + 10, .ranks = ranks};
-    struct api_campaign told = {
+    struct api_campaign reported = {
         .phase = API_PHASE_DRAINING, .nwaiting = CLUSTER_JOBS_MAX + 10, .waiting = jobs};
     struct cluster_campaign c = {.present = true};
-    cluster_campaign_merge(&c, &told);
+    cluster_campaign_merge(&c, &reported);
     assert_int_equal(json_array_size(c.waiting), CLUSTER_JOBS_MAX);
     assert_int_equal(json_array_size(json_object_get(json_array_get(c.waiting, 0), "ranks")),
                      CLUSTER_RANKS_MAX);

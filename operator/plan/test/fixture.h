@@ -25,8 +25,8 @@ struct fix {
     struct plan_input in;
     struct api_dvm view;
     struct api_dvm_member members[32];
-    struct api_campaign told[4];
-    uint32_t told_targets[4][32];
+    struct api_campaign reported[4];
+    uint32_t reported_targets[4][32];
     struct plan_pod pods[32];
     struct plan_answer answer;
 };
@@ -88,7 +88,7 @@ static inline void fix_settled(struct fix *f)
     f->view.size_members = 8;
     f->view.size_limits = f->c.record.size_limits = (struct api_size_limits){true, 8, 8};
     f->view.members = f->members;
-    f->view.campaigns = f->told;
+    f->view.campaigns = f->reported;
     fix_wire(f, 8);
     fix_pods(f, 8);
     f->in.head = (struct plan_head){.link = PLAN_LINK_UP, .view = &f->view};
@@ -118,11 +118,11 @@ static inline void fix_shrink(struct fix *f, uint32_t first, uint32_t last,
     snprintf(c->id, sizeof(c->id), "shrink-2");
     if (phase < 0)
         return;
-    struct api_campaign *t = &f->told[f->view.ncampaigns++];
+    struct api_campaign *t = &f->reported[f->view.ncampaigns++];
     t->id = (char *)"shrink-2";
     t->sequence = 2;
     t->phase = (enum api_phase)phase;
-    t->targets = f->told_targets[0];
+    t->targets = f->reported_targets[0];
     for (uint32_t v = first; v <= last; v++)
         t->targets[t->ntargets++] = v;
     f->view.size_members = phase == API_PHASE_CANCELLED ? last : first - 1;

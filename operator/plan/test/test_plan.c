@@ -393,7 +393,7 @@ static void a_removing_campaign_runs_to_its_end_before_a_growth(void **state)
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_REMOVING);
     PLAN(f);
     assert_actions(p, "");
-    f.told[0].phase = API_PHASE_COMPLETE;
+    f.reported[0].phase = API_PHASE_COMPLETE;
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Apply members=4-");
     f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
@@ -439,7 +439,7 @@ static void a_deeper_scale_down_is_the_next_campaign(void **state)
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
     PLAN(f);
     assert_actions(p, "");
-    f.told[0].phase = API_PHASE_COMPLETE;
+    f.reported[0].phase = API_PHASE_COMPLETE;
     f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Record");

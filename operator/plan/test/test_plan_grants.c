@@ -18,16 +18,16 @@ static struct api_campaign *fix_asked(struct fix *f, const char *id, enum api_ki
 {
     size_t i = f->view.ncampaigns++;
 
-    f->told[i] = (struct api_campaign){.id = (char *)id,
-                                       .kind = kind,
-                                       .phase = kind == API_KIND_GROW ? API_PHASE_GATHERING
-                                                                      : API_PHASE_DRAINING,
-                                       .requester = {.job = (char *)"job", .id = (char *)""},
-                                       .targets = f->told_targets[i]};
+    f->reported[i] = (struct api_campaign){.id = (char *)id,
+                                           .kind = kind,
+                                           .phase = kind == API_KIND_GROW ? API_PHASE_GATHERING
+                                                                          : API_PHASE_DRAINING,
+                                           .requester = {.job = (char *)"job", .id = (char *)""},
+                                           .targets = f->reported_targets[i]};
     for (uint32_t v = first; v <= last; v++)
-        f->told[i].targets[f->told[i].ntargets++] = v;
+        f->reported[i].targets[f->reported[i].ntargets++] = v;
     f->view.size_members = kind == API_KIND_GROW ? last : first - 1;
-    return &f->told[i];
+    return &f->reported[i];
 }
 
 /* A running request in the record. */

@@ -223,8 +223,8 @@ static void a_drain_names_the_jobs_that_it_waits_for(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
-    f.told[0].nwaiting = 1;
-    f.told[0].waiting = &job;
+    f.reported[0].nwaiting = 1;
+    f.reported[0].waiting = &job;
     json_t *s = build(&f, NULL);
     assert_condition(s, "Resizing", "True", "Draining");
     assert_string_equal(word(s, "Resizing", "message"),
@@ -309,13 +309,13 @@ static void changes_of_counts_are_slight_and_of_phases_are_not(void **state)
 
 /* --- Events */
 
-struct told {
+struct collected {
     char text[2048];
 };
 
 static void on_status_event(bool warning, const char *reason, const char *note, void *arg)
 {
-    struct told *t = arg;
+    struct collected *t = arg;
     size_t n = strlen(t->text);
 
     snprintf(t->text + n, sizeof(t->text) - n, "%s%s;", warning ? "!" : "", reason);
@@ -323,7 +323,7 @@ static void on_status_event(bool warning, const char *reason, const char *note, 
 
 static void assert_news(const json_t *before, const json_t *after, const char *want)
 {
-    struct told t = {""};
+    struct collected t = {""};
 
     status_events(before, after, on_status_event, &t);
     assert_string_equal(t.text, want);
@@ -360,17 +360,17 @@ static void requests_of_applications_give_events(void **state)
     *g = (struct cluster_grants){.seen = 1, .nrunning = 1, .running = {{1, true, 1}}};
     fix_wire(&f, 9);
     f.view.ncampaigns = 1;
-    f.told[0] = (struct api_campaign){.id = (char *)"alloc-1",
-                                      .kind = API_KIND_GROW,
-                                      .phase = API_PHASE_WIRING,
-                                      .requester = {.job = (char *)"job", .id = (char *)""},
-                                      .ntargets = 1,
-                                      .targets = f.told_targets[0]};
-    f.told[0].targets[0] = 9;
+    f.reported[0] = (struct api_campaign){.id = (char *)"alloc-1",
+                                          .kind = API_KIND_GROW,
+                                          .phase = API_PHASE_WIRING,
+                                          .requester = {.job = (char *)"job", .id = (char *)""},
+                                          .ntargets = 1,
+                                          .targets = f.reported_targets[0]};
+    f.reported[0].targets[0] = 9;
     json_t *b = build(&f, NULL);
     assert_news(a, b, "ExtensionAsked;Growing;");
     assert_news(b, b, "");
-    f.told[0].phase = API_PHASE_COMPLETE;
+    f.reported[0].phase = API_PHASE_COMPLETE;
     *g = (struct cluster_grants){.members = 1, .seen = 1};
     f.in.child[CLUSTER_MEMBER_SET].replicas = 9;
     fix_pods(&f, 9);
@@ -397,10 +397,10 @@ static void a_campaign_gives_events_when_recorded_accepted_and_ended(void **stat
     assert_news(a, b, "ShrinkRecorded;");
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, API_PHASE_DRAINING);
     snprintf(f.c.record.campaign.id, API_ID_MAX, "shrink-2-01234567");
-    f.told[0].id = f.c.record.campaign.id;
+    f.reported[0].id = f.c.record.campaign.id;
     json_t *c = build(&f, NULL);
     assert_news(b, c, "ShrinkAccepted;");
-    f.told[0].phase = API_PHASE_COMPLETE;
+    f.reported[0].phase = API_PHASE_COMPLETE;
     f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     json_t *d = build(&f, NULL);
     assert_news(c, d, "ShrinkComplete;");
