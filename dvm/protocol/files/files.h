@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs, from the daemon that is given them to the daemons of the job: as fast as the
- * slowest disk, within a fixed room. Touches no file itself. */
+/* Files of jobs on their way from the submitter's daemon (the source) to the daemons of the job: at
+ * the speed of the slowest disk, with a bounded number of bytes on the way. It touches no file. */
 #ifndef DVM_FILES_FILES_H
 #define DVM_FILES_FILES_H
 
@@ -15,19 +15,19 @@ enum files_kind {
     FILES_KINDS
 };
 
-/* Bytes of pieces that are on their way and not yet written, the copies for all daemons of a job
- * counted: of one job, and so many jobs are served at a time, the others wait their turn. */
+/* Limit of the bytes of one job that are on their way and not yet written, copies for all its
+ * daemons included. FILES_TURNS jobs are served at a time; the others wait for a turn. */
 #define FILES_JOB_BYTES (8u << 20)
 #define FILES_TURNS 4
-/* The part of it of one daemon: no more than a writer's input takes, no less than a piece of
- * reasonable size (a job of over 2,048 daemons thus has more than FILES_JOB_BYTES on the way). */
+/* Limits of one daemon's share: at most what a writer's input takes, at least one piece of useful
+ * size. A job on more than 2,048 daemons thus has more than FILES_JOB_BYTES on the way. */
 #define FILES_ROOM_MAX (512u << 10)
 #define FILES_ROOM_MIN (4u << 10)
 
-struct files_io { /* what the owner does for this module; calls nothing of it back */
+struct files_io { /* functions of the owner, which call nothing of this module */
     /* A client may send so many bytes of pieces in all. */
     void (*room)(uint32_t client, uint64_t total, void *arg);
-    /* To the writer of a job's files here; tells by files_written() what it has taken. */
+    /* To the writer of a job's files here. files_written() reports what it has written. */
     void (*write)(const char *nspace, const void *piece, size_t len, void *arg);
     void *arg;
 };
@@ -38,20 +38,20 @@ void files_destroy(struct files *s);
 void files_msg(struct files *s, uint32_t from, uint32_t kind, const void *data, size_t len);
 void files_member_gone(struct files *s, uint32_t vpid);
 
-/* Where ranks are to run. A writer for the job's files waits for pieces. */
+/* At a daemon of the job: a writer waits for pieces of its files. */
 void files_expect(struct files *s, const struct job_launch *l);
-/* So many bytes of pieces, in all, are written. */
+/* The writer has written so many bytes of pieces in all. */
 void files_written(struct files *s, const char *nspace, uint64_t total);
 void files_forget(struct files *s, const char *nspace); /* no piece is wanted any more */
 
-/* Where the files come from: a client has submitted a job with so many. */
+/* At the source: a client has submitted a job with so many files. */
 void files_source(struct files *s, uint32_t client, uint32_t nfiles);
 void files_begin(struct files *s, uint32_t client); /* OUT_FILES */
-/* One piece from the client. -1 and a reason: it is malformed, out of order, or more than there is
- * room for; the client is not to be believed any more. */
+/* One piece from the client. -1 and a reason: it is malformed, out of order, or exceeds the
+ * client's room. Then the client is to be disconnected. */
 int files_piece(struct files *s, uint32_t client, const void *data, size_t len, struct err *err)
     __attribute__((warn_unused_result));
-/* The client is there again, and may have missed what room it has. */
+/* The client has connected again and may not know its room. */
 void files_tell_room(struct files *s, uint32_t client);
 /* Pieces of the client are still to come. */
 bool files_owes(const struct files *s, uint32_t client);

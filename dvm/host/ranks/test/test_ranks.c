@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The service between a real core and stand-ins for odls, the PMIx server and the forwarding of
+ * output: which calls follow from a job, and when its end is reported. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/host/ranks/ranks.h"
+#include "dvm/protocol/wire/client.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLIENT 1
+
+typedef void (*done_fn)(int status, void *arg);
+
+static struct place {
+    struct host_env env;
+    struct core *core;
+    struct ranks *ranks;
+    struct files *files;
+    char nspace[64];
+    char calls[512]; /* of the stand-ins, in order */
+    done_fn done;    /* the PMIx server's last answer that is still to come */
+    void *done_arg;
+    bool no_env; /* the PMIx server has no environment for a rank */
+    bool cleans; /* the end of a rank removes something */
+    bool over;   /* the job is done */
+    int exit_code;
+    char text[512];
+} place;
+
+static void note_call(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void note_call(const char *fmt, ...)
+{
+    size_t len = strlen(place.calls);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(place.calls + len, sizeof(place.calls) - len, fmt, ap);
+    va_end(ap);
+}
+
+/* --- stand-ins */
+
+void pmix_srv_register(struct pmix_srv *p, const struct job_launch *l, uid_t uid, gid_t gid,
+                       done_fn done, void *arg)
+{
+    snprintf(place.nspace, sizeof(place.nspace), "%s", l->nspace);
+    note_call("register ");
+    place.done = done;
+    place.done_arg = arg;
+}
+
+char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,
+                    struct err *err)
+{
+    if (!place.no_env)
+        return xcalloc(1, sizeof(char *));
+    err_code(err, ENOENT, "rank %u of job %s", rank, nspace);
+    return NULL;
+}
+
+void pmix_srv_env_free(char **env)
+{
+    free(env);
+}
+
+int pmix_srv_make_dir(struct pmix_srv *p, const char *nspace, struct err *err)
+{
+    return err_code(err, ENOSPC, "making the directory of job %s", nspace);
+}
+
+bool pmix_srv_cleans(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+    return place.cleans;
+}
+
+bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+    return false;
+}
+
+void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank, done_fn done,
+                        void *arg)
+{
+    note_call("rank_gone ");
+    place.done = done;
+    place.done_arg = arg;
+}
+
+void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, done_fn done, void *arg)
+{
+    note_call("job_gone ");
+    place.done = done;
+    place.done_arg = arg;
+}
+
+void pmix_srv_continue(struct pmix_srv *p, const char *nspace, uint32_t rank)
+{
+}
+
+void pmix_srv_cleaned(struct pmix_srv *p, uint64_t scope)
+{
+}
+
+int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,
+               struct err *err)
+{
+    note_call("start %zu%s ", n, ranks[0].waits ? " waiting" : "");
+    return 0;
+}
+
+void odls_go(struct odls *o, const char *nspace)
+{
+    note_call("go ");
+}
+
+void odls_signal(struct odls *o, const char *nspace, uint32_t rank, int signum)
+{
+    note_call("signal %d ", signum);
+}
+
+void odls_end(struct odls *o, const char *nspace, uint32_t rank, uint64_t grace_ms)
+{
+    note_call("end ");
+}
+
+size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void *data, size_t len)
+{
+    return 0;
+}
+
+void odls_output_pause(struct odls *o, const char *nspace, bool paused)
+{
+}
+
+void iof_output(struct iof *f, const struct job_launch *l, uint32_t rank, int stream,
+                const void *data, size_t len)
+{
+    note_call("output %u ", rank);
+}
+
+void iof_note(struct iof *f, const struct job_launch *l, const char *text)
+{
+}
+
+void iof_job_gone(struct iof *f, const char *nspace)
+{
+    note_call("output_over ");
+}
+
+void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
+{
+}
+
+/* --- the place */
+
+static void hear_client(const struct out_act *a)
+{
+    struct client_msg m;
+
+    assert_int_equal(client_msg_decode(a->data.data, a->data.len, &m, NULL), 0);
+    if (m.type == CLIENT_DONE) {
+        place.over = true;
+        place.exit_code = m.done.code;
+        snprintf(place.text, sizeof(place.text), "%s", m.done.text);
+    }
+    client_msg_free(&m);
+}
+
+static void enter(void *arg)
+{
+    core_time(place.core, 1000, 1000);
+}
+
+static void drain(void *arg)
+{
+    struct out_act a;
+
+    for (int round = 0; round < 2; round++) {
+        while (core_next(place.core, &a)) {
+            if (a.kind == OUT_CLIENT)
+                hear_client(&a);
+            else if (a.kind >= OUT_LAUNCH && a.kind <= OUT_CLEAN)
+                ranks_act(place.ranks, &a);
+            out_act_free(&a);
+        }
+        core_tick(place.core);
+    }
+}
+
+static void on_room(uint32_t client, uint64_t total, void *arg)
+{
+}
+
+static int open_place(void **state)
+{
+    struct core_opts o = {.cluster = "c", .incarnation = 5, .slots = 4, .radix = 2};
+    struct ranks_io io = {.files_room = on_room};
+    struct files_io files_io = {0};
+
+    memset(&place, 0, sizeof(place));
+    place.env = (struct host_env){.session_dir = "/nowhere", .enter = enter, .drain = drain};
+    place.core = core_create(&o, 1000, 1000);
+    place.ranks = ranks_create(&place.env, &io);
+    place.files = files_create(place.core, &files_io);
+    ranks_join(place.ranks, &(struct ranks_parts){.core = place.core, .files = place.files});
+    drain(NULL);
+    return 0;
+}
+
+/* The service forgets what it still has, too. */
+static int close_place(void **state)
+{
+    ranks_destroy(place.ranks);
+    files_destroy(place.files);
+    core_destroy(place.core);
+    return 0;
+}
+
+static void submit(uint32_t nranks, size_t nfiles)
+{
+    char *argv[] = {"prog", NULL};
+    char *env[] = {NULL};
+    char *names[] = {"in"};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "", .nprocs = nranks};
+    struct job_spec spec = {.nfiles = nfiles,
+                            .files = names,
+                            .napps = 1,
+                            .apps = &app,
+                            .parent_nspace = "",
+                            .stdin_rank = JOB_RANK_NONE};
+
+    core_submit(place.core, CLIENT, &spec);
+    drain(NULL);
+}
+
+/* The PMIx server answers what it was asked last. */
+static void answer(int status)
+{
+    done_fn done = place.done;
+
+    place.done = NULL;
+    assert_non_null(done);
+    done(status, place.done_arg);
+}
+
+static void end_rank(uint32_t rank)
+{
+    const struct odls_upcalls *up = &ranks_odls_upcalls;
+
+    up->on_output(place.nspace, rank, ODLS_STDOUT, "", 0, place.ranks);
+    up->on_output(place.nspace, rank, ODLS_STDERR, "", 0, place.ranks);
+    up->on_exited(place.nspace, rank, 0, place.ranks);
+}
+
+/* Since this was asked last. */
+static void assert_calls(const char *calls)
+{
+    assert_string_equal(place.calls, calls);
+    place.calls[0] = '\0';
+}
+
+static void a_job_goes_from_its_registration_to_its_clean_up(void **state)
+{
+    const struct odls_upcalls *up = &ranks_odls_upcalls;
+
+    submit(2, 0);
+    assert_calls("register ");
+    answer(0);
+    assert_calls("start 2 waiting ");
+    up->on_ready(place.nspace, 0, place.ranks);
+    up->on_ready(place.nspace, 1, place.ranks);
+    assert_calls("go ");
+    up->on_started(place.nspace, 0, 90, place.ranks);
+    up->on_started(place.nspace, 1, 91, place.ranks);
+    up->on_output(place.nspace, 1, ODLS_STDOUT, "x", 1, place.ranks);
+    assert_calls("output 1 ");
+    end_rank(0);
+    assert_calls("rank_gone ");
+    end_rank(1);
+    assert_calls("rank_gone job_gone ");
+    assert_false(place.over);
+    answer(0);
+    assert_calls("output_over ");
+    assert_true(place.over);
+    assert_int_equal(place.exit_code, 0);
+}
+
+static void the_end_of_a_rank_is_reported_after_its_cleanup(void **state)
+{
+    place.cleans = true;
+    submit(1, 0);
+    answer(0);
+    ranks_odls_upcalls.on_started(place.nspace, 0, 90, place.ranks);
+    end_rank(0);
+    assert_calls("register start 1 rank_gone ");
+    answer(0);
+    assert_calls("job_gone ");
+    answer(0);
+    assert_true(place.over);
+}
+
+static void a_rank_without_an_environment_fails_the_job(void **state)
+{
+    place.no_env = true;
+    submit(2, 0);
+    answer(0);
+    assert_calls("register job_gone ");
+    answer(0);
+    assert_int_equal(place.exit_code, 125);
+    assert_non_null(strstr(place.text, "the start of its ranks: No such file or directory"));
+}
+
+static void a_refused_registration_fails_the_job(void **state)
+{
+    submit(2, 0);
+    answer(-1);
+    assert_calls("register job_gone ");
+    answer(0);
+    assert_int_equal(place.exit_code, 125);
+    assert_non_null(strstr(place.text, "the PMIx server refuses the job"));
+}
+
+static void a_job_that_is_ended_before_the_server_answers_starts_nothing(void **state)
+{
+    submit(2, 0);
+    core_client_signal(place.core, CLIENT, SIGTERM);
+    drain(NULL);
+    assert_calls("register ");
+    answer(0);
+    assert_calls("job_gone ");
+    answer(0);
+    assert_int_equal(place.exit_code, 143);
+}
+
+static void a_directory_that_cannot_be_made_fails_a_job_with_files(void **state)
+{
+    submit(1, 1);
+    answer(0);
+    assert_calls("register job_gone ");
+    answer(0);
+    assert_int_equal(place.exit_code, 125);
+    assert_non_null(strstr(place.text, "its files cannot be put on"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_job_goes_from_its_registration_to_its_clean_up,
+                                        open_place, close_place),
+        cmocka_unit_test_setup_teardown(the_end_of_a_rank_is_reported_after_its_cleanup, open_place,
+                                        close_place),
+        cmocka_unit_test_setup_teardown(a_rank_without_an_environment_fails_the_job, open_place,
+                                        close_place),
+        cmocka_unit_test_setup_teardown(a_refused_registration_fails_the_job, open_place,
+                                        close_place),
+        cmocka_unit_test_setup_teardown(
+            a_job_that_is_ended_before_the_server_answers_starts_nothing, open_place, close_place),
+        cmocka_unit_test_setup_teardown(a_directory_that_cannot_be_made_fails_a_job_with_files,
+                                        open_place, close_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
