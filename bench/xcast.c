@@ -92,9 +92,9 @@ static struct ev *post(struct net *t, enum kind kind, uint32_t vpid, uint64_t co
     return e;
 }
 
-static void connect_to(struct net *t, uint32_t vpid, const struct out_act *a)
+static void connect_to(struct net *t, uint32_t vpid, const struct out_connect *a)
 {
-    uint32_t peer = (uint32_t)strtoul(a->a + strlen("x-"), NULL, 10); /* HOST */
+    uint32_t peer = (uint32_t)strtoul(a->host + strlen("x-"), NULL, 10); /* HOST */
 
     side_add(t, vpid, a->conn, peer, ++t->conns);
     side_add(t, peer, t->conns, vpid, a->conn);
@@ -104,18 +104,20 @@ static void connect_to(struct net *t, uint32_t vpid, const struct out_act *a)
 
 static void act(struct net *t, uint32_t vpid, struct out_act *a)
 {
-    struct side *s = side_of(t, vpid, a->conn);
+    struct side *s = a->kind == OUT_SEND    ? side_of(t, vpid, a->send.conn)
+                     : a->kind == OUT_CLOSE ? side_of(t, vpid, a->close.conn)
+                                            : NULL;
 
     switch (a->kind) {
     case OUT_CONNECT:
-        connect_to(t, vpid, a);
+        connect_to(t, vpid, &a->connect);
         break;
     case OUT_SEND:
         if (s) {
             struct ev *e = post(t, FRAME, s->peer, s->peer_conn);
 
-            e->data = a->data;
-            memset(&a->data, 0, sizeof(a->data));
+            e->data = a->send.frame;
+            memset(&a->send.frame, 0, sizeof(a->send.frame));
             t->frames++;
         }
         break;

@@ -100,20 +100,20 @@ static void end_program(struct daemon *d, int code)
     net_finish(d->parts.net, on_flushed, d); /* what was queued leaves the sockets first */
 }
 
-static void log_act(const struct out_act *act)
+static void log_act(const struct out_log *act)
 {
-    switch ((enum log_level)act->number) {
+    switch ((enum log_level)act->level) {
     case LOG_LEVEL_ERROR:
-        log_error("%s", act->a);
+        log_error("%s", act->text);
         break;
     case LOG_LEVEL_WARN:
-        log_warn("%s", act->a);
+        log_warn("%s", act->text);
         break;
     case LOG_LEVEL_INFO:
-        log_info("%s", act->a);
+        log_info("%s", act->text);
         break;
     case LOG_LEVEL_DEBUG:
-        log_debug("%s", act->a);
+        log_debug("%s", act->text);
         break;
     }
 }
@@ -126,10 +126,10 @@ static void carry_out(struct daemon *d, const struct out_act *act)
         write_marker(d);
         break;
     case OUT_EXIT:
-        end_program(d, (int)act->number);
+        end_program(d, act->exit.code);
         break;
     case OUT_LOG:
-        log_act(act);
+        log_act(&act->log);
         break;
     default:
         break;

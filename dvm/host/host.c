@@ -479,22 +479,22 @@ static bool is_spawned_here(const char *nspace, void *arg)
 
 /* --- the core's actions */
 
-static void end_job(struct host *h, const struct out_act *act)
+static void end_job(struct host *h, const struct out_job_ended *act)
 {
-    pmix_srv_job_over(h->parts->pmix, act->a);
-    pulled_output_job_ended(h->pulled_output, act->a, (int)act->number);
-    foreign_jobs_ended(h->foreign_jobs, act->a);
-    assemblies_job_ended(h->assemblies, act->a);
+    pmix_srv_job_over(h->parts->pmix, act->nspace);
+    pulled_output_job_ended(h->pulled_output, act->nspace, act->exit_code);
+    foreign_jobs_ended(h->foreign_jobs, act->nspace);
+    assemblies_job_ended(h->assemblies, act->nspace);
 }
 
-static void forget_member(struct host *h, const struct out_act *act)
+static void forget_member(struct host *h, const struct out_member_gone *act)
 {
     questions_member_gone(h->questions, act->vpid);
     iof_member_gone(h->parts->iof, act->vpid);
     pulled_output_member_gone(h->pulled_output, act->vpid);
     events_member_gone(h->events, act->vpid);
-    if (act->number == REMOVE_LOST)
-        pmix_srv_notify_offline(h->parts->pmix, act->vpid, act->a);
+    if (act->why == REMOVE_LOST)
+        pmix_srv_notify_offline(h->parts->pmix, act->vpid, act->host);
     files_member_gone(h->parts->files, act->vpid);
 }
 
@@ -502,13 +502,13 @@ bool host_carry_out(struct host *h, const struct out_act *act)
 {
     switch (act->kind) {
     case OUT_CONNECT:
-        peers_connect(h->peers, act->conn, act->a, (uint16_t)act->number);
+        peers_connect(h->peers, act->connect.conn, act->connect.host, act->connect.port);
         break;
     case OUT_SEND:
-        peers_send(h->peers, act->conn, act->data.data, act->data.len);
+        peers_send(h->peers, act->send.conn, act->send.frame.data, act->send.frame.len);
         break;
     case OUT_CLOSE:
-        peers_close(h->peers, act->conn, act->number == 1);
+        peers_close(h->peers, act->close.conn, act->close.flush);
         break;
     case OUT_LAUNCH:
     case OUT_TAKE_FILES:
@@ -522,39 +522,39 @@ bool host_carry_out(struct host *h, const struct out_act *act)
         ranks_act(h->ranks, act);
         break;
     case OUT_JOB_ENDED:
-        end_job(h, act);
+        end_job(h, &act->job_ended);
         break;
     case OUT_RANKS_LOST:
-        assemblies_ranks_lost(h->assemblies, act->data.data, act->data.len);
+        assemblies_ranks_lost(h->assemblies, &act->ranks_lost.lost);
         break;
     case OUT_APP:
-        take_app_message(h, act->vpid, act->kind_app, act->data.data, act->data.len);
+        take_app_message(h, act->app.from, act->app.kind, act->app.data.data, act->app.data.len);
         break;
     case OUT_GATHER:
-        collectives_ended(h->collectives, act->req, (int)act->number, act->data.data,
-                          act->data.len);
+        collectives_ended(h->collectives, act->gather.req, act->gather.outcome,
+                          act->gather.data.data, act->gather.data.len);
         break;
     case OUT_CLIENT:
-        clients_answer(h->clients, (uint32_t)act->conn, act->data.data, act->data.len,
-                       act->number != 0);
+        clients_answer(h->clients, act->client.client, act->client.msg.data, act->client.msg.len,
+                       act->client.last);
         break;
     case OUT_FILES:
-        files_begin(h->parts->files, (uint32_t)act->conn);
+        files_begin(h->parts->files, act->files.client);
         break;
     case OUT_STDIN:
-        iof_client_started(h->parts->iof, (uint32_t)act->conn);
+        iof_client_started(h->parts->iof, act->input.client);
         break;
     case OUT_EVENT:
-        ctl_on_event(h->parts->ctl, act->req);
+        ctl_on_event(h->parts->ctl, act->event.number);
         break;
     case OUT_MEMBER_GONE:
-        forget_member(h, act);
+        forget_member(h, &act->member_gone);
         break;
-    case OUT_ALLOC:
-        resize_requests_answered(h->resize_requests, act);
+    case OUT_RESIZE_ANSWER:
+        resize_requests_answered(h->resize_requests, &act->resize_answer);
         break;
-    case OUT_ALLOC_ENDED:
-        resize_requests_ended(h->resize_requests, act);
+    case OUT_RESIZE_ENDED:
+        resize_requests_ended(h->resize_requests, &act->resize_ended.end);
         break;
     default:
         return false;

@@ -99,12 +99,12 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
     sim_drain(c->sim, from);
 }
 
-static void on_app(struct check *c, uint32_t vpid, const struct out_act *act)
+static void on_app(struct check *c, uint32_t vpid, const struct out_app *act)
 {
     struct test_msg m;
     struct seen_stream *s;
 
-    if (act->kind_app != 7 || act->data.len != sizeof m)
+    if (act->kind != 7 || act->data.len != sizeof m)
         return;
     memcpy(&m, act->data.data, sizeof m);
     if (m.key.dst != vpid || !epoch_eq(m.key.dst_epoch, core_inspect_epoch(sim_core(c->sim, vpid))))
@@ -211,24 +211,24 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
     switch (act->kind) {
     case OUT_APP:
-        on_app(c, vpid, act);
+        on_app(c, vpid, &act->app);
         break;
     case OUT_LAUNCH:
         if (core_state(sim_core(c->sim, vpid)) == CORE_LEAVING)
             check_fail(c, "no-send-to-leaving", "vpid %u launches while it leaves", vpid);
         break;
     case OUT_RANKS_LOST:
-        check_ranks_lost(c, vpid, act);
+        check_ranks_lost(c, vpid, &act->ranks_lost.lost);
         break;
     case OUT_JOB_ENDED:
-        check_ranks_ended(c, vpid, act->a);
+        check_ranks_ended(c, vpid, act->job_ended.nspace);
         break;
     case OUT_START:
-        check_ready(c, vpid, act->a);
+        check_ready(c, vpid, act->start.nspace);
         break;
     case OUT_SEND:
-        check_loss_report(c, vpid, act->data.data, act->data.len);
-        cur = cur_of(act->data.data, act->data.len);
+        check_loss_report(c, vpid, act->send.frame.data, act->send.frame.len);
+        cur = cur_of(act->send.frame.data, act->send.frame.len);
         if (frame_decode(&cur, &f, NULL) < 0)
             break;
         c->left_sent += f.type == MSG_LEFT;
@@ -237,16 +237,16 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
             on_launch_frame(c, &f);
         break;
     case OUT_GATHER:
-        check_gathered(c, vpid, act);
+        check_gathered(c, vpid, &act->gather);
         break;
-    case OUT_ALLOC:
-        check_alloc_answer(c, vpid, act);
+    case OUT_RESIZE_ANSWER:
+        check_alloc_answer(c, vpid, &act->resize_answer);
         break;
-    case OUT_ALLOC_ENDED:
-        check_alloc_ended(c, vpid, act);
+    case OUT_RESIZE_ENDED:
+        check_alloc_ended(c, vpid, &act->resize_ended.end);
         break;
     case OUT_EVENT:
-        on_event(c, core_event(sim_core(c->sim, 0), act->req));
+        on_event(c, core_event(sim_core(c->sim, 0), act->event.number));
         break;
     default:
         break;

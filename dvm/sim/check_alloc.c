@@ -37,7 +37,7 @@ void check_alloc(struct check *c, uint32_t vpid, const struct alloc_ask *a, bool
     sim_drain(c->sim, vpid);
 }
 
-void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_act *act)
+void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_resize_answer *act)
 {
     struct seen_ask *k;
 
@@ -48,38 +48,37 @@ void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_act *ac
         return;
     }
     k->answers++;
-    k->runs = act->number == ALLOC_OK && !api_phase_terminal((enum api_phase)act->kind_app);
-    snprintf(k->id, sizeof k->id, "%s", act->a);
+    k->runs = act->status == ALLOC_OK && !api_phase_terminal(act->phase);
+    snprintf(k->id, sizeof k->id, "%s", act->campaign);
 }
 
 /* The same request again, in the same words, is the same request. */
 static bool is_its_end(const struct check *c, const struct seen_ask *k, uint32_t vpid,
-                       const struct out_act *act, const char *id)
+                       const struct msg_resize_ended *end)
 {
     return k->runs && k->vpid == vpid &&
            epoch_eq(k->life, core_inspect_epoch(sim_core(c->sim, vpid))) &&
-           strcmp(k->nspace, act->a) == 0 && k->rank == act->rank && strcmp(k->id, id) == 0;
+           strcmp(k->nspace, end->nspace) == 0 && k->rank == end->rank &&
+           strcmp(k->id, end->campaign) == 0;
 }
 
-void check_alloc_ended(struct check *c, uint32_t vpid, const struct out_act *act)
+void check_alloc_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end)
 {
-    struct cur cur = cur_of(act->data.data, act->data.len);
-    char *id FREE_AUTO = cur_str(&cur, API_ID_MAX);
     struct seen_ask *k, *tmp;
     unsigned n = 0;
 
     HASH_ITER(hh, c->asks, k, tmp)
     {
-        if (!is_its_end(c, k, vpid, act, id))
+        if (!is_its_end(c, k, vpid, end))
             continue;
         n++;
         if (++k->ends > 1)
-            check_fail(c, "asker-told-once", "job %s rank %u is told the end of %s again", act->a,
-                       act->rank, id);
+            check_fail(c, "asker-told-once", "job %s rank %u is told the end of %s again",
+                       end->nspace, end->rank, end->campaign);
     }
     if (n == 0)
-        check_fail(c, "asker-told-once", "job %s rank %u at vpid %u is told the end of %s", act->a,
-                   act->rank, vpid, id);
+        check_fail(c, "asker-told-once", "job %s rank %u at vpid %u is told the end of %s",
+                   end->nspace, end->rank, vpid, end->campaign);
 }
 
 /* An accepted request is within the limits in force. */

@@ -108,7 +108,7 @@ void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_m
 }
 
 static void check_data(struct check *c, const struct seen_gather *g, uint32_t round,
-                       const struct out_act *act)
+                       const struct out_gather *act)
 {
     uint64_t seen = 0;
     struct part part;
@@ -123,7 +123,7 @@ static void check_data(struct check *c, const struct seen_gather *g, uint32_t ro
                    (unsigned long long)g->id, round, act->data.len, g->n, sizeof part);
 }
 
-void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act)
+void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act)
 {
     uint64_t id = act->req >> 16;
     uint32_t i = act->req >> 4 & 0xfff;
@@ -140,15 +140,15 @@ void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act)
     }
     g->ended[i]++;
     end = &g->ends[round];
-    if (act->number == 0)
+    if (act->outcome == GATHER_OK)
         check_data(c, g, round, act);
     if (!end->known)
-        *end = (struct outcome){true, act->number};
-    else if (end->status != act->number &&
+        *end = (struct outcome){true, act->outcome};
+    else if (end->status != act->outcome &&
              is_member(c, g, 0)) /* if the decider is lost, some know the outcome */
         check_fail(
             c, "gather-outcome", "collective %llu.%u ends with %lld at vpid %u, elsewhere %lld",
-            (unsigned long long)id, round, (long long)act->number, vpid, (long long)end->status);
+            (unsigned long long)id, round, (long long)act->outcome, vpid, (long long)end->status);
 }
 
 void check_gather_rest(struct check *c)

@@ -142,12 +142,12 @@ struct check {
 
 uint64_t check_digest(const struct members *m);
 /* check_gather.c */
-void check_gathered(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act);
 void check_gather_rest(struct check *c);
 void check_gather_free(struct check *c);
 /* check_alloc.c */
-void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_act *act);
-void check_alloc_ended(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_resize_answer *act);
+void check_alloc_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end);
 void check_alloc_event(struct check *c, const struct api_event *e);
 void check_alloc_rest(struct check *c);
 void check_alloc_free(struct check *c);
@@ -162,7 +162,7 @@ void check_removed(struct check *c, uint64_t version);
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now);
 void check_loss_forget(struct check *c);
 /* check_ranks.c */
-void check_ranks_lost(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_ranks_lost(struct check *c, uint32_t vpid, const struct msg_ranks_lost *m);
 void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace);
 void check_ranks_free(struct check *c);
 /* check_head.c */

@@ -37,28 +37,20 @@ static void note_rank(struct check *c, uint32_t vpid, const char *nspace, uint32
     HASH_ADD(hh, c->told, id, sizeof x->id, x);
 }
 
-void check_ranks_lost(struct check *c, uint32_t vpid, const struct out_act *act)
+void check_ranks_lost(struct check *c, uint32_t vpid, const struct msg_ranks_lost *m)
 {
-    struct cur cur = cur_of(act->data.data, act->data.len);
-    struct msg m;
-
-    if (msg_decode(&cur, MSG_RANKS_LOST, &m, NULL) < 0) {
-        check_fail(c, "loss-once", "what vpid %u is told of lost ranks cannot be read", vpid);
-        return;
-    }
-    if (was_told(c, vpid, m.ranks_lost.nspace, THE_JOB))
+    if (was_told(c, vpid, m->nspace, THE_JOB))
         check_fail(c, "loss-once", "vpid %u is told of lost ranks of job %s after its end", vpid,
-                   m.ranks_lost.nspace);
-    for (size_t i = 0; i < m.ranks_lost.nranks; i++) {
-        uint32_t rank = m.ranks_lost.ranks[i].rank;
+                   m->nspace);
+    for (size_t i = 0; i < m->nranks; i++) {
+        uint32_t rank = m->ranks[i].rank;
 
-        if (was_told(c, vpid, m.ranks_lost.nspace, rank))
+        if (was_told(c, vpid, m->nspace, rank))
             check_fail(c, "loss-once", "vpid %u is told twice of rank %u of job %s", vpid, rank,
-                       m.ranks_lost.nspace);
+                       m->nspace);
         else
-            note_rank(c, vpid, m.ranks_lost.nspace, rank);
+            note_rank(c, vpid, m->nspace, rank);
     }
-    msg_free(&m);
 }
 
 void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace)

@@ -176,9 +176,9 @@ bool sim_running(const struct sim *s, uint32_t vpid)
     return vpid < s->opts.nodes && s->nodes[vpid].core;
 }
 
-static void act_connect(struct sim *s, uint32_t vpid, const struct out_act *act)
+static void act_connect(struct sim *s, uint32_t vpid, const struct out_connect *act)
 {
-    uint32_t to = (uint32_t)act->number - PORT_BASE;
+    uint32_t to = (uint32_t)act->port - PORT_BASE;
     struct wire *w;
     struct ev *e;
 
@@ -227,18 +227,18 @@ void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid)
         sim_wire_free(s, w);
 }
 
-static void act_send(struct sim *s, uint32_t vpid, struct out_act *act)
+static void act_send(struct sim *s, uint32_t vpid, struct out_send *act)
 {
     struct wire *w = wire_of(s, vpid, act->conn);
 
     if (!w)
         return;
     if (s->opts.uneven)
-        sim_keep_frame(s, vpid, &act->data);
+        sim_keep_frame(s, vpid, &act->frame);
     if (w->a == vpid ? w->open_b : w->open_a) {
         struct ev *e = sim_to_peer(s, w, vpid, EV_FRAME);
 
-        buf_put_raw(&e->data, act->data.data, act->data.len);
+        buf_put_raw(&e->data, act->frame.data, act->frame.len);
     } else if (sim_running(s, w->a == vpid ? w->b : w->a)) {
         /* the other end does not know this connection and says so */
         sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn)->from =
@@ -320,12 +320,12 @@ static void act_continue(struct sim *s, uint32_t vpid, const char *nspace, uint3
     }
 }
 
-static void act_client(struct sim *s, const struct out_act *act)
+static void act_client(struct sim *s, const struct out_client *act)
 {
-    struct sim_job *j = &s->jobs[act->conn];
+    struct sim_job *j = &s->jobs[act->client];
     struct client_msg m;
 
-    if (client_msg_decode(act->data.data, act->data.len, &m, NULL) < 0)
+    if (client_msg_decode(act->msg.data, act->msg.len, &m, NULL) < 0)
         return;
     if (m.type == CLIENT_ACCEPTED) {
         j->accepted = true;
@@ -338,7 +338,7 @@ static void act_client(struct sim *s, const struct out_act *act)
         j->done = true;
         j->reads_at = UINT64_MAX;
         if (j->nfiles)
-            files_client_gone(s->nodes[j->home].files, (uint32_t)act->conn);
+            files_client_gone(s->nodes[j->home].files, act->client);
         j->exit_code = (int)end->code;
         snprintf(j->text, sizeof j->text, "%s", end->text);
     }
@@ -351,57 +351,58 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
 
     switch (a->kind) {
     case OUT_CONNECT:
-        act_connect(s, vpid, a);
+        act_connect(s, vpid, &a->connect);
         break;
     case OUT_SEND:
-        act_send(s, vpid, a);
+        act_send(s, vpid, &a->send);
         break;
     case OUT_CLOSE:
-        w = wire_of(s, vpid, a->conn);
+        w = wire_of(s, vpid, a->close.conn);
         if (w)
             sim_close_side(s, w, vpid);
         break;
     case OUT_LAUNCH:
-        sim_files_launch(s, vpid, a->launch);
+        sim_files_launch(s, vpid, a->launch.launch);
         break;
     case OUT_TAKE_FILES:
-        sim_files_take(s, vpid, a->a);
+        sim_files_take(s, vpid, a->take_files.nspace);
         break;
     case OUT_DROP_FILES:
-        sim_files_drop(s, vpid, a->a);
+        sim_files_drop(s, vpid, a->drop_files.nspace);
         break;
     case OUT_CREATE:
-        if (sim_files_create(s, vpid, a->a, a->number != 0))
-            start_ranks(s, vpid, a->a);
+        if (sim_files_create(s, vpid, a->create.nspace, a->create.waits))
+            start_ranks(s, vpid, a->create.nspace);
         break;
     case OUT_START:
-        act_start(s, vpid, a->a);
+        act_start(s, vpid, a->start.nspace);
         break;
     case OUT_FILES:
-        files_begin(s->nodes[vpid].files, (uint32_t)a->conn);
+        files_begin(s->nodes[vpid].files, a->files.client);
         break;
     case OUT_APP:
-        if (a->kind_app >= FILES_OPEN && a->kind_app < FILES_KINDS)
-            files_msg(s->nodes[vpid].files, a->vpid, a->kind_app, a->data.data, a->data.len);
+        if (a->app.kind >= FILES_OPEN && a->app.kind < FILES_KINDS)
+            files_msg(s->nodes[vpid].files, a->app.from, a->app.kind, a->app.data.data,
+                      a->app.data.len);
         break;
     case OUT_MEMBER_GONE:
-        files_member_gone(s->nodes[vpid].files, a->vpid);
+        files_member_gone(s->nodes[vpid].files, a->member_gone.vpid);
         break;
     case OUT_END_RANKS:
-        act_end(s, vpid, a->a, a->number);
+        act_end(s, vpid, a->end_ranks.nspace, (int64_t)a->end_ranks.grace_ms);
         break;
     case OUT_CONTINUE:
-        act_continue(s, vpid, a->a, a->rank);
+        act_continue(s, vpid, a->go_on.nspace, a->go_on.rank);
         break;
     case OUT_CLEAN:
-        sim_files_over(s, vpid, a->a);
-        core_ranks(s->nodes[vpid].core, a->a, CORE_RANKS_CLEANED, 0, NULL);
+        sim_files_over(s, vpid, a->clean.nspace);
+        core_ranks(s->nodes[vpid].core, a->clean.nspace, CORE_RANKS_CLEANED, 0, NULL);
         break;
     case OUT_JOB_ENDED:
-        sim_files_forget(s, vpid, a->a);
+        sim_files_forget(s, vpid, a->job_ended.nspace);
         break;
     case OUT_CLIENT:
-        act_client(s, a);
+        act_client(s, &a->client);
         break;
     case OUT_PARK:
         s->nodes[vpid].parked = true;
@@ -411,7 +412,7 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
         break;
     case OUT_LOG:
         if (s->opts.trace)
-            printf("%6llu %4u %s\n", (unsigned long long)s->now, vpid, a->a);
+            printf("%6llu %4u %s\n", (unsigned long long)s->now, vpid, a->log.text);
         break;
     default:
         break;

@@ -6,7 +6,7 @@
 
 #include "base/buf/buf.h"
 #include "base/loop/loop.h"
-#include "dvm/protocol/wire/out.h"
+#include "dvm/protocol/out/out.h"
 
 #include <stdint.h>
 

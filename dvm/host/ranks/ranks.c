@@ -176,10 +176,11 @@ static void clean_up(struct ranks *r, struct ranks_job *j)
 
 void ranks_act(struct ranks *r, const struct out_act *act)
 {
-    struct ranks_job *j = act->kind == OUT_LAUNCH ? NULL : ranks_find(r, act->a);
+    const char *nspace = out_nspace(act);
+    struct ranks_job *j = nspace ? ranks_find(r, nspace) : NULL;
 
     if (act->kind == OUT_LAUNCH)
-        register_ranks(r, act->launch);
+        register_ranks(r, act->launch.launch);
     if (!j)
         return;
     switch ((int)act->kind) {
@@ -187,22 +188,22 @@ void ranks_act(struct ranks *r, const struct out_act *act)
         take_files(r, j);
         break;
     case OUT_DROP_FILES:
-        writer_stop(r, act->a);
+        writer_stop(r, nspace);
         break;
     case OUT_CREATE:
-        create_ranks(r, j, act->number != 0);
+        create_ranks(r, j, act->create.waits);
         break;
     case OUT_START:
-        odls_go(r->odls, act->a);
+        odls_go(r->odls, nspace);
         break;
     case OUT_SIGNAL:
-        odls_signal(r->odls, act->a, ODLS_ALL_RANKS, (int)act->number);
+        odls_signal(r->odls, nspace, ODLS_ALL_RANKS, act->signal.signum);
         break;
     case OUT_END_RANKS:
-        odls_end(r->odls, act->a, ODLS_ALL_RANKS, (uint64_t)act->number);
+        odls_end(r->odls, nspace, ODLS_ALL_RANKS, act->end_ranks.grace_ms);
         break;
     case OUT_CONTINUE:
-        continue_ranks(r, j, act->rank);
+        continue_ranks(r, j, act->go_on.rank);
         break;
     case OUT_CLEAN:
         clean_up(r, j);

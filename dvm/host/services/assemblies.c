@@ -127,21 +127,15 @@ static struct pmix_srv_proc *list_targets(const struct assemblies *a,
     return to;
 }
 
-void assemblies_ranks_lost(struct assemblies *a, const void *data, size_t len)
+void assemblies_ranks_lost(struct assemblies *a, const struct msg_ranks_lost *m)
 {
-    struct cur c = cur_of(data, len);
-    struct msg m;
-
-    if (msg_decode(&c, MSG_RANKS_LOST, &m, NULL) < 0)
-        return; /* our own core has packed it */
-    for (size_t i = 0; i < m.ranks_lost.nranks; i++) {
-        const struct msg_rank *r = &m.ranks_lost.ranks[i];
+    for (size_t i = 0; i < m->nranks; i++) {
+        const struct msg_rank *r = &m->ranks[i];
         size_t n;
-        FREE_AUTO struct pmix_srv_proc *to = list_targets(a, &m.ranks_lost, r->rank, &n);
+        FREE_AUTO struct pmix_srv_proc *to = list_targets(a, m, r->rank, &n);
 
-        pmix_srv_notify_lost(a->pmix, m.ranks_lost.nspace, r, to, n);
+        pmix_srv_notify_lost(a->pmix, m->nspace, r, to, n);
     }
-    msg_free(&m);
 }
 
 struct assemblies *assemblies_create(struct pmix_srv *pmix)

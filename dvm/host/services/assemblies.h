@@ -18,6 +18,6 @@ void assemblies_disconnect(struct assemblies *a, const struct pmix_srv_proc *pro
 /* Its processes are in no assembly any more. */
 void assemblies_job_ended(struct assemblies *a, const char *nspace);
 /* The body of MSG_RANKS_LOST (dvm/protocol/wire/msg/msg.h). */
-void assemblies_ranks_lost(struct assemblies *a, const void *data, size_t len);
+void assemblies_ranks_lost(struct assemblies *a, const struct msg_ranks_lost *m);
 
 #endif

@@ -45,32 +45,23 @@ void resize_requests_ask(struct resize_requests *s, pmix_req req, const struct a
     host_drain(s->env);
 }
 
-void resize_requests_answered(struct resize_requests *s, const struct out_act *act)
+void resize_requests_answered(struct resize_requests *s, const struct out_resize_answer *a)
 {
-    struct cur c = cur_of(act->data.data, act->data.len);
-    FREE_AUTO char *why = cur_str(&c, MSG_TEXT_MAX);
-
-    if (act->number != ALLOC_OK)
-        log_info("a request for another size was refused: %s", c.bad ? "" : why);
-    pmix_srv_alloc_answer(s->pmix, act->req, (enum alloc_status)act->number, act->a,
-                          api_phase_name((enum api_phase)act->kind_app));
+    if (a->status != ALLOC_OK)
+        log_info("a request for another size was refused: %s", a->why);
+    pmix_srv_alloc_answer(s->pmix, a->req, a->status, a->campaign, api_phase_name(a->phase));
 }
 
-void resize_requests_ended(struct resize_requests *s, const struct out_act *act)
+void resize_requests_ended(struct resize_requests *s, const struct msg_resize_ended *end)
 {
-    struct cur c = cur_of(act->data.data, act->data.len);
-    FREE_AUTO char *id = cur_str(&c, MSG_TEXT_MAX);
-    FREE_AUTO char *req_id = cur_str(&c, MSG_TEXT_MAX);
-    FREE_AUTO char *cause = cur_str(&c, MSG_TEXT_MAX);
-    struct pmix_srv_alloc_end e = {.nspace = act->a,
-                                   .rank = act->rank,
-                                   .status = (enum alloc_status)act->number,
-                                   .id = id,
-                                   .req_id = req_id,
-                                   .cause = cause};
+    struct pmix_srv_alloc_end e = {.nspace = end->nspace,
+                                   .rank = end->rank,
+                                   .status = end->status,
+                                   .id = end->campaign,
+                                   .req_id = end->req_id,
+                                   .cause = end->cause};
 
-    if (!c.bad)
-        pmix_srv_alloc_ended(s->pmix, &e);
+    pmix_srv_alloc_ended(s->pmix, &e);
 }
 
 /* --- life */

@@ -17,9 +17,9 @@ void resize_requests_destroy(struct resize_requests *s);
 /* pmix_srv_upcalls.on_alloc(). A count beside the list of nodes may only say the same. */
 void resize_requests_ask(struct resize_requests *s, pmix_req req, const struct alloc_ask *ask,
                          const char *nodes);
-/* OUT_ALLOC */
-void resize_requests_answered(struct resize_requests *s, const struct out_act *act);
-/* OUT_ALLOC_ENDED */
-void resize_requests_ended(struct resize_requests *s, const struct out_act *act);
+/* OUT_RESIZE_ANSWER */
+void resize_requests_answered(struct resize_requests *s, const struct out_resize_answer *a);
+/* OUT_RESIZE_ENDED */
+void resize_requests_ended(struct resize_requests *s, const struct msg_resize_ended *end);
 
 #endif

@@ -8,13 +8,12 @@
 static void answer(struct core *c, uint64_t req, enum alloc_status status,
                    const struct msg_resize_answer *m, const char *why)
 {
-    struct out_act *act = out_add(&c->out, OUT_ALLOC);
-
-    act->req = req;
-    act->number = status;
-    act->kind_app = m ? (uint32_t)m->phase : 0;
-    act->a = xstrdup(m ? m->campaign : "");
-    buf_put_str(&act->data, why);
+    out_add(&c->out, OUT_RESIZE_ANSWER)->resize_answer =
+        (struct out_resize_answer){.req = req,
+                                   .status = status,
+                                   .phase = m ? m->phase : 0,
+                                   .campaign = xstrdup(m ? m->campaign : ""),
+                                   .why = xstrdup(why)};
 }
 
 static void drop(struct core *c, struct asked *x)
@@ -85,15 +84,8 @@ static void take_answer(struct core *c, const struct frame *f, struct msg *m)
 
 static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 {
-    const struct msg_resize_ended *r = &m->resize_ended;
-    struct out_act *act = out_add(&c->out, OUT_ALLOC_ENDED);
-
-    act->a = xstrdup(r->nspace);
-    act->rank = r->rank;
-    act->number = r->status;
-    buf_put_str(&act->data, r->campaign);
-    buf_put_str(&act->data, r->req_id);
-    buf_put_str(&act->data, r->cause);
+    out_add(&c->out, OUT_RESIZE_ENDED)->resize_ended.end = m->resize_ended;
+    m->resize_ended = (struct msg_resize_ended){0}; /* taken */
 }
 
 const struct routed_handler resize_handlers[] = {

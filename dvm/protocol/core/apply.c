@@ -17,10 +17,10 @@ static void forget_peer(struct core *c, uint32_t vpid, enum remove_why why)
     gather_lost(c->gather, vpid);
     client_member_gone(c, vpid);
     act = out_add(&c->out, OUT_MEMBER_GONE);
-    act->vpid = vpid;
-    act->number = why;
+    act->member_gone.vpid = vpid;
+    act->member_gone.why = why;
     if (why == REMOVE_LOST && members_get(&c->members, vpid))
-        act->a = members_host(&c->members, vpid);
+        act->member_gone.host = members_host(&c->members, vpid);
 }
 
 static bool names_us(const struct core *c, const struct msg_remove *m)

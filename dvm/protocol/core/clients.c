@@ -59,9 +59,9 @@ static void say(struct core *c, uint32_t client, const struct client_msg *m, boo
 {
     struct out_act *act = out_add(&c->out, OUT_CLIENT);
 
-    act->conn = client;
-    act->number = close;
-    client_msg_encode(&act->data, m);
+    act->client.client = client;
+    act->client.last = close;
+    client_msg_encode(&act->client.msg, m);
 }
 
 static void fail(struct core *c, uint32_t client, enum exit_code code, const char *text)
@@ -253,7 +253,7 @@ static void take_job_state(struct core *c, const struct frame *f, struct msg *m)
     x->nstdin = s->nstdin;
     x->stdin_vpids = s->stdin_vpids;
     s->stdin_vpids = NULL; /* taken */
-    out_add(&c->out, OUT_STDIN)->conn = x->id;
+    out_add(&c->out, OUT_STDIN)->input.client = x->id;
 }
 
 bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
@@ -278,7 +278,7 @@ static void take_files(struct core *c, const struct frame *f, struct msg *m)
     x->ntargets = m->files.ntargets;
     x->targets = m->files.targets;
     m->files.targets = NULL; /* taken */
-    out_add(&c->out, OUT_FILES)->conn = x->id;
+    out_add(&c->out, OUT_FILES)->files.client = x->id;
 }
 
 bool core_files_targets(const struct core *c, uint32_t client, const char **nspace,

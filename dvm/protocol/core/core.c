@@ -69,7 +69,7 @@ void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
     va_end(ap);
     c->state = s;
     if (changed)
-        out_add(&c->out, OUT_STATE)->number = s;
+        out_add(&c->out, OUT_STATE)->state.state = s;
     out_log(&c->out, changed ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "%s", c->text);
 }
 
@@ -362,7 +362,7 @@ void core_fail(struct core *c, const char *why)
     if (!core_is_head(c) && c->state == CORE_WIRED)
         core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
     core_settle(c);
-    out_add(&c->out, OUT_EXIT)->number = EXIT_FAILURE;
+    out_add(&c->out, OUT_EXIT)->exit.code = EXIT_FAILURE;
 }
 
 enum core_state core_state(const struct core *c)

@@ -10,9 +10,9 @@
 #include "api/size.h"
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/head/head.h"
+#include "dvm/protocol/out/out.h"
 #include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/job.h"
-#include "dvm/protocol/wire/out.h"
 
 #include <hwloc/bitmap.h>
 
@@ -46,7 +46,7 @@ struct core_opts {
 struct core *core_create(const struct core_opts *opts, uint64_t now_ms, uint64_t wall_ms);
 void core_destroy(struct core *c);
 
-/* After every input the driver takes the actions (dvm/protocol/wire/out.h) in order until there are
+/* After every input the driver takes the actions (dvm/protocol/out/out.h) in order until there are
  * none, and arms one timer for core_deadline() (absolute milliseconds, UINT64_MAX: none), at which
  * it calls core_tick(). `now` is monotonic, `wall` since 1970. */
 void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms); /* before each input */
@@ -138,9 +138,9 @@ bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch);
 /* One local contribution to a collective (dvm/protocol/gather/gather.h), answered by OUT_GATHER. */
 void core_gather(struct core *c, const struct gather_call *call);
 
-/* PMIx_Allocation_request of a local rank or tool: OUT_ALLOC answers once. If that is ALLOC_OK in a
- * phase that is not terminal, one OUT_ALLOC_ENDED follows while the asker and this life are there.
- * The same id of the same asker again is answered from the record. */
+/* PMIx_Allocation_request of a local rank or tool: OUT_RESIZE_ANSWER answers once. If that is
+ * ALLOC_OK in a phase that is not terminal, one OUT_RESIZE_ENDED follows while the asker and this
+ * life are there. The same id of the same asker again is answered from the record. */
 void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a);
 
 /* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */

@@ -44,9 +44,9 @@ static void take_app(struct core *c, const struct frame *f, struct msg *m)
 {
     struct out_act *act = out_add(&c->out, OUT_APP);
 
-    act->vpid = f->src;
-    act->kind_app = m->app.kind;
-    buf_put_raw(&act->data, m->app.data, m->app.len);
+    act->app.from = f->src;
+    act->app.kind = m->app.kind;
+    buf_put_raw(&act->app.data, m->app.data, m->app.len);
 }
 
 static const struct routed_handler own_handlers[] = {

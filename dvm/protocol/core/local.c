@@ -65,26 +65,16 @@ void local_free(struct core *c)
 
 /* --- actions */
 
-static struct out_act *want_action(struct core *c, enum out_kind kind, const struct local_job *j)
+static char *name_of(const struct local_job *j)
 {
-    struct out_act *act = out_add(&c->out, kind);
-
-    act->a = xstrdup(j->launch->nspace);
-    return act;
+    return xstrdup(j->launch->nspace);
 }
 
 /* A single rank of a job on one daemon does not wait before its exec, which is its check. */
 static void create_ranks(struct core *c, const struct local_job *j)
 {
-    want_action(c, OUT_CREATE, j)->number = job_launch_waits(j->launch) || j->nlocal > 1;
-}
-
-static void end_ranks(struct core *c, const struct local_job *j, int64_t grace_ms)
-{
-    struct out_act *act = want_action(c, OUT_END_RANKS, j);
-
-    act->rank = JOB_RANK_ALL;
-    act->number = grace_ms;
+    out_add(&c->out, OUT_CREATE)->create =
+        (struct out_create){name_of(j), job_launch_waits(j->launch) || j->nlocal > 1};
 }
 
 static void take_action(struct core *c, struct local_job *j, enum ranks_action action,
@@ -97,10 +87,10 @@ static void take_action(struct core *c, struct local_job *j, enum ranks_action a
     case RANKS_NOTHING:
         break;
     case RANKS_TAKE_FILES:
-        want_action(c, OUT_TAKE_FILES, j);
+        out_add(&c->out, OUT_TAKE_FILES)->take_files.nspace = name_of(j);
         break;
     case RANKS_DROP_FILES:
-        want_action(c, OUT_DROP_FILES, j);
+        out_add(&c->out, OUT_DROP_FILES)->drop_files.nspace = name_of(j);
         break;
     case RANKS_CREATE:
         create_ranks(c, j);
@@ -113,7 +103,7 @@ static void take_action(struct core *c, struct local_job *j, enum ranks_action a
         local_rank_fail_all(c, j, &no_files);
         break;
     case RANKS_START:
-        want_action(c, OUT_START, j);
+        out_add(&c->out, OUT_START)->start.nspace = name_of(j);
         break;
     case RANKS_FAIL_ALL:
         local_rank_fail_all(c, j, cause);
@@ -122,10 +112,11 @@ static void take_action(struct core *c, struct local_job *j, enum ranks_action a
         local_rank_fail_all(c, j, &cancelled);
         break;
     case RANKS_END:
-        end_ranks(c, j, cause->grace_ms);
+        out_add(&c->out, OUT_END_RANKS)->end_ranks =
+            (struct out_end_ranks){name_of(j), (uint64_t)cause->grace_ms};
         break;
     case RANKS_CLEAN:
-        want_action(c, OUT_CLEAN, j);
+        out_add(&c->out, OUT_CLEAN)->clean.nspace = name_of(j);
         break;
     case RANKS_END_OUTPUT:
         local_end_output(c, j);
@@ -208,7 +199,7 @@ static void take_launch(struct core *c, const struct frame *f, struct msg *m)
     j->state = RANKS_REGISTERING;
     add_ranks(j, (uint32_t)node);
     DL_APPEND(c->jobs, j);
-    out_add(&c->out, OUT_LAUNCH)->launch = job_launch_ref(j->launch);
+    out_add(&c->out, OUT_LAUNCH)->launch.launch = job_launch_ref(j->launch);
 }
 
 static void take_start(struct core *c, const struct frame *f, struct msg *m)
@@ -223,7 +214,6 @@ static void take_kill(struct core *c, const struct frame *f, struct msg *m)
 {
     struct local_job *j = local_find(c, m->kill.nspace);
     struct local_cause cause = {.grace_ms = m->kill.grace_ms};
-    struct out_act *act;
 
     if (!j)
         return;
@@ -231,9 +221,7 @@ static void take_kill(struct core *c, const struct frame *f, struct msg *m)
         local_event(c, j, RANKS_EV_END, &cause);
         return;
     }
-    act = want_action(c, OUT_SIGNAL, j);
-    act->rank = JOB_RANK_ALL;
-    act->number = m->kill.signum;
+    out_add(&c->out, OUT_SIGNAL)->signal = (struct out_signal){name_of(j), m->kill.signum};
 }
 
 /* The head knows nothing of it any more. What is left of it here is ended at once. */
@@ -263,10 +251,9 @@ void local_drop_all(struct core *c)
 static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 {
     struct local_job *j = local_find(c, m->job_ended.nspace);
-    struct out_act *act = out_add(&c->out, OUT_JOB_ENDED);
 
-    act->a = xstrdup(m->job_ended.nspace);
-    act->number = m->job_ended.exit_code;
+    out_add(&c->out, OUT_JOB_ENDED)->job_ended =
+        (struct out_job_ended){xstrdup(m->job_ended.nspace), m->job_ended.exit_code};
     gather_forget(c->gather, m->job_ended.nspace);
     if (j)
         forget_job(c, j);
@@ -274,10 +261,8 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 
 static void take_ranks_lost(struct core *c, const struct frame *f, struct msg *m)
 {
-    struct out_act *act = out_add(&c->out, OUT_RANKS_LOST);
-
-    act->data.max = MSG_DATA_MAX;
-    msg_encode(&act->data, m);
+    out_add(&c->out, OUT_RANKS_LOST)->ranks_lost.lost = m->ranks_lost;
+    m->ranks_lost = (struct msg_ranks_lost){0}; /* taken */
 }
 
 static void take_ask(struct core *c, const struct frame *f, struct msg *m)

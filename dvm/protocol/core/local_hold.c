@@ -14,8 +14,7 @@ static void continue_ranks(struct core *c, const struct local_job *j, uint32_t r
 {
     struct out_act *act = out_add(&c->out, OUT_CONTINUE);
 
-    act->a = xstrdup(j->launch->nspace);
-    act->rank = rank;
+    act->go_on = (struct out_go_on){xstrdup(j->launch->nspace), rank};
 }
 
 void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before)

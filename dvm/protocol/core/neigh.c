@@ -385,7 +385,7 @@ static void heartbeats(struct core *c)
             neigh_say(c, k, &ping);
             continue;
         }
-        out_add(&c->out, OUT_CLOSE)->conn = k->conn;
+        out_close(&c->out, k->conn, false);
         gone(c, k, k->state == LINK_CLOSING ? ERR_SAID_BYE : ERR_LINK_BROKE, "the peer is silent");
         return; /* the list may have changed: the next tick goes on */
     }
@@ -435,7 +435,7 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
         out_log(&c->out, LOG_LEVEL_ERROR,
                 "the daemon at the other end shows a certificate of role %s, cluster %s", role,
                 cluster);
-        out_add(&c->out, OUT_CLOSE)->conn = conn;
+        out_close(&c->out, conn, false);
         gone(c, k, ERR_LINK_BROKE, "wrong certificate");
     } else if (!incoming) {
         greet_open(c, k);
@@ -465,9 +465,7 @@ static void take_bye(struct core *c, struct link *k, struct msg *m)
     }
     if (k->state == LINK_UP)
         neigh_bye(c, k);
-    struct out_act *act = out_add(&c->out, OUT_CLOSE);
-    act->conn = k->conn;
-    act->number = 1;
+    out_close(&c->out, k->conn, true);
     gone(c, k, ERR_SAID_BYE, "closed in order");
 }
 
@@ -495,10 +493,7 @@ static void take_xack(struct core *c, struct link *k, struct msg *m)
 /* The peer has read our REFUSE, so it was no late frame that we have refused. */
 static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
 {
-    struct out_act *act = out_add(&c->out, OUT_CLOSE);
-
-    act->conn = k->conn;
-    act->number = 1;
+    out_close(&c->out, k->conn, true);
     if (core_is_head(c))
         head_lost(c->head, k->vpid, k->epoch, "a new life of this vpid called home");
     gone(c, k, ERR_SAID_BYE, "refused");
@@ -515,7 +510,7 @@ void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err)
     c->stale++;
     out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
             k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
-    out_add(&c->out, OUT_CLOSE)->conn = k->conn;
+    out_close(&c->out, k->conn, false);
     gone(c, k, ERR_LINK_BROKE, err->msg);
 }
 

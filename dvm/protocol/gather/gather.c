@@ -219,10 +219,10 @@ static void tell(struct gather *g, uint64_t req, enum gather_outcome outcome,
 {
     struct out_act *act = out_add(g->out, OUT_GATHER);
 
-    act->req = req;
-    act->number = outcome;
+    act->gather.req = req;
+    act->gather.outcome = outcome;
     if (outcome == GATHER_OK)
-        buf_put_raw(&act->data, data->data, data->len);
+        buf_put_raw(&act->gather.data, data->data, data->len);
 }
 
 /* The end here: its own client is answered, once. */

@@ -10,8 +10,8 @@
 #include "dvm/protocol/head/jobs/job.h"
 #include "dvm/protocol/head/resize/resize.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/out/out.h"
 #include "dvm/protocol/rml/rml.h"
-#include "dvm/protocol/wire/out.h"
 
 #include <hwloc/bitmap.h>
 

@@ -85,7 +85,7 @@ struct link *links_accept(struct links *l, uint64_t conn)
     struct link *k;
 
     if (l->n >= LINKS_MAX) {
-        out_add(l->out, OUT_CLOSE)->conn = conn;
+        out_close(l->out, conn, false);
         return NULL;
     }
     k = add(l, conn);
@@ -100,9 +100,7 @@ struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uin
     struct out_act *act = out_add(l->out, OUT_CONNECT);
 
     k->vpid = vpid;
-    act->conn = k->conn;
-    act->a = xstrdup(host);
-    act->number = port;
+    act->connect = (struct out_connect){k->conn, xstrdup(host), port};
     return k;
 }
 
@@ -115,10 +113,7 @@ void links_drop(struct links *l, struct link *k)
 
 void links_close(struct links *l, struct link *k, bool flush)
 {
-    struct out_act *act = out_add(l->out, OUT_CLOSE);
-
-    act->conn = k->conn;
-    act->number = flush;
+    out_close(l->out, k->conn, flush);
     links_drop(l, k);
 }
 
@@ -127,20 +122,20 @@ void links_send(struct links *l, struct link *k, const struct frame *from, const
     struct out_act *act = out_add(l->out, OUT_SEND);
     struct frame f = *from;
 
-    act->conn = k->conn;
+    act->send.conn = k->conn;
     f.type = m->type;
     f.dst = k->vpid;
     f.seq = 0;
-    frame_encode(&act->data, &f);
-    msg_encode(&act->data, m);
+    frame_encode(&act->send.frame, &f);
+    msg_encode(&act->send.frame, m);
 }
 
 void links_send_raw(struct links *l, struct link *k, const void *frame, size_t len)
 {
     struct out_act *act = out_add(l->out, OUT_SEND);
 
-    act->conn = k->conn;
-    buf_put_raw(&act->data, frame, len);
+    act->send.conn = k->conn;
+    buf_put_raw(&act->send.frame, frame, len);
 }
 
 void links_relay(struct links *l, struct link *k, const struct frame *f, const void *body,
@@ -150,7 +145,7 @@ void links_relay(struct links *l, struct link *k, const struct frame *f, const v
     struct frame next = *f;
 
     next.hops += !MUTANT(UNCOUNTED_HOPS);
-    act->conn = k->conn;
-    frame_encode(&act->data, &next);
-    buf_put_raw(&act->data, body, len);
+    act->send.conn = k->conn;
+    frame_encode(&act->send.frame, &next);
+    buf_put_raw(&act->send.frame, body, len);
 }

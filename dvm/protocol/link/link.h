@@ -4,8 +4,8 @@
 #define DVM_LINK_LINK_H
 
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/out/out.h"
 #include "dvm/protocol/wire/msg/msg.h"
-#include "dvm/protocol/wire/out.h"
 
 /* Connection ids given by this module have this bit; the driver's own (incoming ones) do not. */
 #define LINK_OUTGOING (1ull << 63)

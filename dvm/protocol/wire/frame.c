@@ -2,7 +2,7 @@
 /* Codec of the frame header. */
 #include "dvm/protocol/wire/frame.h"
 
-#include "dvm/protocol/wire/out.h"
+#include "dvm/protocol/out/out.h"
 
 void frame_encode(struct buf *b, const struct frame *f)
 {

@@ -38,7 +38,7 @@ static void on_drain(void *arg)
     w->replies_at_drain = w->replies;
     while (core_next(w->core, &act)) {
         if (act.kind == OUT_EVENT)
-            ctl_on_event(w->ctl, act.req);
+            ctl_on_event(w->ctl, act.event.number);
         out_act_free(&act);
     }
 }

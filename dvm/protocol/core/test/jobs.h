@@ -41,19 +41,19 @@ static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act
 
     d->nstarts += act->kind == OUT_START;
     if (act->kind == OUT_SIGNAL)
-        d->signalled[vpid] = act->number;
+        d->signalled[vpid] = act->signal.signum;
     if (act->kind == OUT_END_RANKS)
-        d->grace[vpid] = act->number;
+        d->grace[vpid] = (int64_t)act->end_ranks.grace_ms;
     if (act->kind == OUT_JOB_ENDED)
         d->ended[vpid] = true;
     if (act->kind == OUT_STDIN)
-        d->stdin_for = act->conn;
+        d->stdin_for = act->input.client;
     if (act->kind == OUT_APP)
-        snprintf(d->app[vpid], sizeof d->app[vpid], "%u %u %.*s", act->vpid, act->kind_app,
-                 (int)act->data.len, (const char *)act->data.data);
+        snprintf(d->app[vpid], sizeof d->app[vpid], "%u %u %.*s", act->app.from, act->app.kind,
+                 (int)act->app.data.len, (const char *)act->app.data.data);
     if (act->kind == OUT_CREATE && d->fail_rank >= 0)
-        core_proc(sim_core(d->sim, vpid), act->a, (uint32_t)d->fail_rank, CORE_PROC_FAILED, ENOENT,
-                  "exec of prog");
+        core_proc(sim_core(d->sim, vpid), act->create.nspace, (uint32_t)d->fail_rank,
+                  CORE_PROC_FAILED, ENOENT, "exec of prog");
 }
 
 static inline struct dvm *dvm_new(void)

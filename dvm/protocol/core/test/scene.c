@@ -62,13 +62,13 @@ static void drain(struct scene *s, struct scene_answer *a)
     while (core_next(s->core, &act)) {
         a->acts++;
         if (act.kind == OUT_CONNECT && !s->sim)
-            s->conn = act.conn;
-        if (act.kind == OUT_CLOSE && act.conn == s->conn)
+            s->conn = act.connect.conn;
+        if (act.kind == OUT_CLOSE && act.close.conn == s->conn)
             a->closed = true;
-        if (act.kind == OUT_LOG && act.number <= LOG_LEVEL_INFO) {
+        if (act.kind == OUT_LOG && act.log.level <= LOG_LEVEL_INFO) {
             size_t len = strlen(a->why);
 
-            snprintf(a->why + len, sizeof a->why - len, "%s; ", act.a);
+            snprintf(a->why + len, sizeof a->why - len, "%s; ", act.log.text);
         }
         out_act_free(&act);
     }

@@ -42,25 +42,23 @@ static void copy(char *to, const char *from)
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 {
     struct world *w = arg;
-    struct cur c = cur_of(act->data.data, act->data.len);
 
-    if (act->kind == OUT_ALLOC) {
-        struct heard *h = &w->answers[act->req];
+    if (act->kind == OUT_RESIZE_ANSWER) {
+        const struct out_resize_answer *a = &act->resize_answer;
+        struct heard *h = &w->answers[a->req];
 
-        w->answered[act->req]++;
-        *h = (struct heard){.vpid = vpid, .status = act->number, .phase = act->kind_app};
-        copy(h->id, act->a);
-    } else if (act->kind == OUT_ALLOC_ENDED) {
+        w->answered[a->req]++;
+        *h = (struct heard){.vpid = vpid, .status = a->status, .phase = a->phase};
+        copy(h->id, a->campaign);
+    } else if (act->kind == OUT_RESIZE_ENDED) {
+        const struct msg_resize_ended *end = &act->resize_ended.end;
         struct heard *h = &w->ends[w->nends++];
-        char *id FREE_AUTO = cur_str(&c, 64);
-        char *own FREE_AUTO = cur_str(&c, 64);
-        char *cause FREE_AUTO = cur_str(&c, 256);
 
-        *h = (struct heard){.vpid = vpid, .status = act->number, .rank = act->rank};
-        copy(h->nspace, act->a);
-        copy(h->id, id);
-        copy(h->own, own);
-        copy(h->cause, cause);
+        *h = (struct heard){.vpid = vpid, .status = end->status, .rank = end->rank};
+        copy(h->nspace, end->nspace);
+        copy(h->id, end->campaign);
+        copy(h->own, end->req_id);
+        copy(h->cause, end->cause);
     }
 }
 

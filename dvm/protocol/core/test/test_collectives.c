@@ -24,7 +24,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     struct dvm *d = arg;
 
     if (act->kind == OUT_GATHER)
-        d->gathered[vpid] = act->number;
+        d->gathered[vpid] = act->gather.outcome;
 }
 
 static struct dvm *dvm_new(void)

@@ -196,10 +196,13 @@ struct sent { /* launch data that the head gave to the wire */
 static void count_launch(void *arg, uint32_t vpid, const struct out_act *act)
 {
     struct sent *x = arg;
-    struct cur c = cur_of(act->data.data, act->data.len);
     struct frame f;
+    struct cur c;
 
-    if (vpid == 0 && act->kind == OUT_SEND && frame_decode(&c, &f, NULL) == 0)
+    if (vpid != 0 || act->kind != OUT_SEND)
+        return;
+    c = cur_of(act->send.frame.data, act->send.frame.len);
+    if (frame_decode(&c, &f, NULL) == 0)
         x->n += f.type == MSG_LAUNCH && f.dst == x->to;
 }
 

@@ -207,13 +207,22 @@ struct said {
     unsigned after;
 };
 
+/* Of a frame that is sent; empty of another action. */
+static struct cur frame_of(const struct out_act *act)
+{
+    bool sent = act->kind == OUT_SEND;
+
+    return cur_of(sent ? act->send.frame.data : NULL, sent ? act->send.frame.len : 0);
+}
+
 static void note_said(void *arg, uint32_t vpid, const struct out_act *act)
 {
     struct said *x = arg;
-    struct cur c = cur_of(act->data.data, act->data.len);
+    struct cur c = frame_of(act);
     struct frame f;
 
-    if (vpid || act->kind != OUT_SEND || act->conn != x->conn || frame_decode(&c, &f, NULL) < 0)
+    if (vpid || act->kind != OUT_SEND || act->send.conn != x->conn ||
+        frame_decode(&c, &f, NULL) < 0)
         return;
     x->after += x->bye;
     x->bye |= f.type == MSG_BYE;
@@ -253,7 +262,7 @@ struct late {
 static void cut_off_when_calling(void *arg, uint32_t vpid, const struct out_act *act)
 {
     struct late *x = arg;
-    struct cur c = cur_of(act->data.data, act->data.len);
+    struct cur c = frame_of(act);
     struct frame f;
 
     if (vpid != 1 || act->kind != OUT_SEND || frame_decode(&c, &f, NULL) < 0 || f.type != MSG_HELLO)

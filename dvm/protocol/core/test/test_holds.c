@@ -37,7 +37,7 @@ static void see_client(struct world *w, const struct out_act *act)
 {
     struct client_msg m;
 
-    assert_int_equal(client_msg_decode(act->data.data, act->data.len, &m, NULL), 0);
+    assert_int_equal(client_msg_decode(act->client.msg.data, act->client.msg.len, &m, NULL), 0);
     w->ready += m.type == CLIENT_STATE && m.state.state == JOB_READY_FOR_DEBUG;
     client_msg_free(&m);
 }
@@ -51,8 +51,8 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     w->continued += act->kind == OUT_CONTINUE;
     if (act->kind != OUT_LAUNCH || !w->hurried)
         return;
-    for (uint32_t r = 0; r < act->launch->nranks; r++)
-        core_proc(core_of(w, vpid), act->launch->nspace, r, CORE_PROC_REGISTERED, 0, NULL);
+    for (uint32_t r = 0; r < act->launch.launch->nranks; r++)
+        core_proc(core_of(w, vpid), act->launch.launch->nspace, r, CORE_PROC_REGISTERED, 0, NULL);
 }
 
 static struct world *world_new(void)

@@ -46,7 +46,7 @@ static void hear_client(struct place *p, const struct out_act *a)
 {
     struct client_msg m;
 
-    assert_int_equal(client_msg_decode(a->data.data, a->data.len, &m, NULL), 0);
+    assert_int_equal(client_msg_decode(a->client.msg.data, a->client.msg.len, &m, NULL), 0);
     if (m.type == CLIENT_DONE) {
         p->done = true;
         p->exit_code = m.done.code;
@@ -59,7 +59,7 @@ static void carry_out(struct place *p, const struct out_act *a)
 {
     switch ((int)a->kind) {
     case OUT_LAUNCH:
-        snprintf(p->nspace, sizeof(p->nspace), "%s", a->launch->nspace);
+        snprintf(p->nspace, sizeof(p->nspace), "%s", a->launch.launch->nspace);
         note(p, "register ");
         break;
     case OUT_TAKE_FILES:
@@ -69,7 +69,7 @@ static void carry_out(struct place *p, const struct out_act *a)
         note(p, "drop-files ");
         break;
     case OUT_CREATE:
-        note(p, a->number ? "create-waiting " : "create ");
+        note(p, a->create.waits ? "create-waiting " : "create ");
         break;
     case OUT_START:
         note(p, "start ");

@@ -32,13 +32,9 @@ struct dvm {
 
 static void on_lost(struct dvm *d, uint32_t vpid, const struct out_act *act)
 {
-    struct cur c = cur_of(act->data.data, act->data.len);
     char *told = d->told[vpid];
-    const struct msg_ranks_lost *lost;
-    struct msg m;
+    const struct msg_ranks_lost *lost = &act->ranks_lost.lost;
 
-    assert_int_equal(msg_decode(&c, MSG_RANKS_LOST, &m, NULL), 0);
-    lost = &m.ranks_lost;
     d->messages[vpid]++;
     d->go_on[vpid] = lost->others_go_on;
     snprintf(d->parent[vpid], sizeof d->parent[vpid], "%s.%u", lost->parent_nspace,
@@ -46,7 +42,6 @@ static void on_lost(struct dvm *d, uint32_t vpid, const struct out_act *act)
     for (size_t i = 0; i < lost->nranks; i++)
         snprintf(told + strlen(told), sizeof d->told[vpid] - strlen(told), "%u:%d:%d ",
                  lost->ranks[i].rank, lost->ranks[i].how, lost->ranks[i].value);
-    msg_free(&m);
 }
 
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)

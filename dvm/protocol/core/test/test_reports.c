@@ -94,7 +94,7 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
 
 static bool is_start(const struct out_act *act)
 {
-    struct cur c = cur_of(act->data.data, act->data.len);
+    struct cur c = cur_of(act->send.frame.data, act->send.frame.len);
     struct frame f;
 
     return frame_decode(&c, &f, NULL) == 0 && f.type == MSG_START;
@@ -108,9 +108,9 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         sim_stop(w->sim, 2, true);
     if (act->kind != OUT_START || vpid != 1 || !w->brief)
         return;
-    core_proc(core_of(w, 1), act->a, 0, CORE_PROC_RUNNING, 99, NULL);
-    core_proc(core_of(w, 1), act->a, 0, CORE_PROC_IOF_COMPLETE, 0, NULL);
-    core_proc(core_of(w, 1), act->a, 0, CORE_PROC_WAITPID, w->status, NULL);
+    core_proc(core_of(w, 1), act->start.nspace, 0, CORE_PROC_RUNNING, 99, NULL);
+    core_proc(core_of(w, 1), act->start.nspace, 0, CORE_PROC_IOF_COMPLETE, 0, NULL);
+    core_proc(core_of(w, 1), act->start.nspace, 0, CORE_PROC_WAITPID, w->status, NULL);
 }
 
 static struct world *world_new(void)

@@ -55,23 +55,24 @@ static void carry_out(struct place *p, const struct out_act *a)
 {
     switch (a->kind) {
     case OUT_LAUNCH:
-        snprintf(p->nspace[a->launch->files_client], sizeof p->nspace[0], "%s", a->launch->nspace);
-        core_ranks(p->core, a->launch->nspace, CORE_RANKS_REGISTERED, 0, NULL);
+        snprintf(p->nspace[a->launch.launch->files_client], sizeof p->nspace[0], "%s",
+                 a->launch.launch->nspace);
+        core_ranks(p->core, a->launch.launch->nspace, CORE_RANKS_REGISTERED, 0, NULL);
         break;
     case OUT_TAKE_FILES:
-        files_expect(p->files, core_job(p->core, a->a));
+        files_expect(p->files, core_job(p->core, a->take_files.nspace));
         break;
     case OUT_CREATE:
-        core_proc(p->core, a->a, 0, CORE_PROC_READY, 0, NULL);
+        core_proc(p->core, a->create.nspace, 0, CORE_PROC_READY, 0, NULL);
         break;
     case OUT_FILES:
-        files_begin(p->files, (uint32_t)a->conn);
+        files_begin(p->files, a->files.client);
         break;
     case OUT_APP:
-        files_msg(p->files, a->vpid, a->kind_app, a->data.data, a->data.len);
+        files_msg(p->files, a->app.from, a->app.kind, a->app.data.data, a->app.data.len);
         break;
     case OUT_START:
-        p->started[client_of(p, a->a)] = true;
+        p->started[client_of(p, a->start.nspace)] = true;
         break;
     default:
         break;

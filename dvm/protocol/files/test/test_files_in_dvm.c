@@ -30,15 +30,15 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     struct dvm *d = arg;
     const struct job_launch *l;
 
-    if (act->kind == OUT_APP && act->kind_app == FILES_PIECE)
+    if (act->kind == OUT_APP && act->app.kind == FILES_PIECE)
         d->pieces[vpid] = true;
     if (act->kind != OUT_START)
         return;
     d->started[vpid] = true;
-    l = core_job(sim_core(d->sim, vpid), act->a);
+    l = core_job(sim_core(d->sim, vpid), act->start.nspace);
     for (size_t i = 0; l && i < l->nnodes; i++)
-        d->too_early |=
-            sim_core(d->sim, l->nodes[i].vpid) && !sim_ready(d->sim, l->nodes[i].vpid, act->a);
+        d->too_early |= sim_core(d->sim, l->nodes[i].vpid) &&
+                        !sim_ready(d->sim, l->nodes[i].vpid, act->start.nspace);
 }
 
 static int open_dvm(void **state)

@@ -73,7 +73,7 @@ static size_t answers(struct world *w, size_t *lost)
     *lost = 0;
     while (out_take(&w->out, &act)) {
         n += act.kind == OUT_GATHER;
-        *lost += act.kind == OUT_GATHER && act.number == GATHER_LOST;
+        *lost += act.kind == OUT_GATHER && act.gather.outcome == GATHER_LOST;
         out_act_free(&act);
     }
     return n;

@@ -64,7 +64,7 @@ void event_log_add(struct event_log *log, enum api_event_type type, uint32_t vpi
         e->campaign = *record;
         memset(record, 0, sizeof *record);
     }
-    out_add(log->out, OUT_EVENT)->req = e->number;
+    out_add(log->out, OUT_EVENT)->event.number = e->number;
 }
 
 const struct api_event *event_log_get(const struct event_log *log, uint64_t number)

@@ -5,7 +5,7 @@
 
 #include "api/event.h"
 #include "dvm/protocol/head/journal/incarnation.h"
-#include "dvm/protocol/wire/out.h"
+#include "dvm/protocol/out/out.h"
 
 struct event_log;
 

@@ -5,7 +5,7 @@
 
 #include "dvm/protocol/head/journal/op_queue.h"
 #include "dvm/protocol/member/member.h"
-#include "dvm/protocol/wire/out.h"
+#include "dvm/protocol/out/out.h"
 
 struct liveness;
 

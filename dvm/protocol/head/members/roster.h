@@ -7,7 +7,7 @@
 #include "dvm/protocol/head/members/cpu_ledger.h"
 #include "dvm/protocol/head/members/size_bound.h"
 #include "dvm/protocol/member/member.h"
-#include "dvm/protocol/wire/out.h"
+#include "dvm/protocol/out/out.h"
 
 struct roster;
 

@@ -36,7 +36,7 @@ static void a_connection_over_the_limit_is_closed_and_leaves_nothing(void **stat
         assert_non_null(links_accept(l, i));
     assert_null(links_accept(l, LINKS_MAX + 1));
     act = next(&out, OUT_CLOSE);
-    assert_int_equal(act.conn, LINKS_MAX + 1);
+    assert_int_equal(act.close.conn, LINKS_MAX + 1);
     out_act_free(&act);
     assert_quiet(&out);
     assert_int_equal(links_count(l), LINKS_MAX);
@@ -84,9 +84,9 @@ static void an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver(void
     assert_false(a->incoming);
     assert_int_equal(a->state, LINK_CONNECTING);
     act = next(&out, OUT_CONNECT);
-    assert_int_equal(act.conn, a->conn);
-    assert_string_equal(act.a, "x-3");
-    assert_int_equal(act.number, 7001);
+    assert_int_equal(act.connect.conn, a->conn);
+    assert_string_equal(act.connect.host, "x-3");
+    assert_int_equal(act.connect.port, 7001);
     out_act_free(&act);
     out_free(&out);
     links_destroy(l);
@@ -168,8 +168,8 @@ static void a_drop_is_silent_and_a_close_tells_the_driver(void **state)
     for (int flush = 0; flush <= 1; flush++) {
         links_close(l, links_accept(l, 2), flush);
         act = next(&out, OUT_CLOSE);
-        assert_int_equal(act.conn, 2);
-        assert_int_equal(act.number, flush);
+        assert_int_equal(act.close.conn, 2);
+        assert_int_equal(act.close.flush, flush);
         out_act_free(&act);
         assert_null(links_by_conn(l, 2));
     }
@@ -194,8 +194,8 @@ static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **s
     k->vpid = 6;
     links_send(l, k, &from, &m);
     act = next(&out, OUT_SEND);
-    assert_int_equal(act.conn, 1);
-    c = cur_of(act.data.data, act.data.len);
+    assert_int_equal(act.send.conn, 1);
+    c = cur_of(act.send.frame.data, act.send.frame.len);
     assert_int_equal(frame_decode(&c, &f, NULL), 0);
     assert_int_equal(f.type, MSG_XACK);
     assert_int_equal(f.dst, 6);
@@ -205,10 +205,10 @@ static void a_message_goes_out_with_its_type_and_receiver_and_no_number(void **s
     assert_int_equal(msg_decode(&c, f.type, &back, NULL), 0);
     assert_int_equal(back.xack.op, 4);
     msg_free(&back);
-    links_send_raw(l, k, act.data.data, act.data.len);
+    links_send_raw(l, k, act.send.frame.data, act.send.frame.len);
     struct out_act raw = next(&out, OUT_SEND);
-    assert_int_equal(raw.data.len, act.data.len);
-    assert_memory_equal(raw.data.data, act.data.data, act.data.len);
+    assert_int_equal(raw.send.frame.len, act.send.frame.len);
+    assert_memory_equal(raw.send.frame.data, act.send.frame.data, act.send.frame.len);
     out_act_free(&raw);
     out_act_free(&act);
     links_destroy(l);

@@ -109,8 +109,8 @@ static void collect(struct net *n)
         while (out_take(&n->d[v].out, &act)) {
             if (act.kind == OUT_SEND) {
                 assert_true(n->nway < sizeof n->way / sizeof *n->way);
-                n->way[n->nway++] = (struct wire){v, (uint32_t)act.conn - 1, act.data};
-                act.data.data = NULL;
+                n->way[n->nway++] = (struct wire){v, (uint32_t)act.send.conn - 1, act.send.frame};
+                act.send.frame.data = NULL;
                 n->sent++;
             }
             out_act_free(&act);
@@ -260,7 +260,7 @@ static void a_frame_of_another_life_is_refused_with_a_reason(void **state)
         assert_int_equal(rml_stats(n->d[1].rml).stale, i + 1);
         assert_true(out_take(&n->d[1].out, &act));
         assert_int_equal(act.kind, OUT_LOG);
-        assert_non_null(strstr(act.a, "APP from vpid"));
+        assert_non_null(strstr(act.log.text, "APP from vpid"));
         out_act_free(&act);
     }
     assert_got(n, 1, 0, CLASS_CONTROL, "");

@@ -72,7 +72,7 @@ static const char *said(struct fixture *f)
 
     *f->said = '\0';
     while (out_take(&f->out, &act)) {
-        struct cur c = cur_of(act.data.data, act.data.len);
+        struct cur c = cur_of(act.send.frame.data, act.send.frame.len);
         size_t len = strlen(f->said);
         struct frame h;
         struct msg m;

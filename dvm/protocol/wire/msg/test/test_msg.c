@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "dvm/protocol/out/out.h"
 #include "dvm/protocol/wire/msg/test/samples.h"
-#include "dvm/protocol/wire/out.h"
 
 #include <stdlib.h>
 #include <string.h>

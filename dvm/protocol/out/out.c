@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The outbox: actions are appended, taken and freed. */
+#include "dvm/protocol/out/out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+/* One frame, or one application message with its header. */
+#define OUT_DATA_MAX (65u << 20)
+
+static void init_buffers(struct out_act *act)
+{
+    if (act->kind == OUT_SEND)
+        buf_init(&act->send.frame, OUT_DATA_MAX);
+    if (act->kind == OUT_APP)
+        buf_init(&act->app.data, OUT_DATA_MAX);
+    if (act->kind == OUT_GATHER)
+        buf_init(&act->gather.data, OUT_DATA_MAX);
+    if (act->kind == OUT_CLIENT)
+        buf_init(&act->client.msg, OUT_DATA_MAX);
+}
+
+struct out_act *out_add(struct out *o, enum out_kind kind)
+{
+    struct out_act *act = xcalloc(1, sizeof(*act));
+
+    act->kind = kind;
+    init_buffers(act);
+    DL_APPEND(o->head, act);
+    return act;
+}
+
+bool out_take(struct out *o, struct out_act *act)
+{
+    struct out_act *first = o->head;
+
+    if (!first)
+        return false;
+    DL_DELETE(o->head, first);
+    *act = *first;
+    act->next = act->prev = NULL;
+    free(first);
+    return true;
+}
+
+/* --- what actions own */
+
+static void free_nothing(const void *fields)
+{
+}
+
+static void free_connect(struct out_connect *a)
+{
+    free(a->host);
+}
+
+static void free_send(struct out_send *a)
+{
+    buf_free(&a->frame);
+}
+
+static void free_launch(struct out_launch *a)
+{
+    job_launch_unref(a->launch);
+}
+
+static void free_job(struct out_job *a)
+{
+    free(a->nspace);
+}
+
+static void free_create(struct out_create *a)
+{
+    free(a->nspace);
+}
+
+static void free_signal(struct out_signal *a)
+{
+    free(a->nspace);
+}
+
+static void free_end_ranks(struct out_end_ranks *a)
+{
+    free(a->nspace);
+}
+
+static void free_go_on(struct out_go_on *a)
+{
+    free(a->nspace);
+}
+
+static void free_job_ended(struct out_job_ended *a)
+{
+    free(a->nspace);
+}
+
+static void free_ranks_lost(struct out_ranks_lost *a)
+{
+    msg_ranks_lost_free(&a->lost);
+}
+
+static void free_app(struct out_app *a)
+{
+    buf_free(&a->data);
+}
+
+static void free_gather(struct out_gather *a)
+{
+    buf_free(&a->data);
+}
+
+static void free_client(struct out_client *a)
+{
+    buf_free(&a->msg);
+}
+
+static void free_log(struct out_log *a)
+{
+    free(a->text);
+}
+
+static void free_member_gone(struct out_member_gone *a)
+{
+    free(a->host);
+}
+
+static void free_resize_answer(struct out_resize_answer *a)
+{
+    free(a->campaign);
+    free(a->why);
+}
+
+static void free_resize_ended(struct out_resize_ended *a)
+{
+    msg_resize_ended_free(&a->end);
+}
+
+void out_act_free(struct out_act *act)
+{
+#define FREE_CASE(KIND, member, fields, owned)                                                     \
+    case OUT_##KIND:                                                                               \
+        free_##owned(&act->member);                                                                \
+        break;
+    switch (act->kind) {
+        OUT_LIST(FREE_CASE)
+    case OUT_KINDS:
+        break;
+    }
+#undef FREE_CASE
+}
+
+void out_free(struct out *o)
+{
+    struct out_act act;
+
+    while (out_take(o, &act))
+        out_act_free(&act);
+}
+
+void out_close(struct out *o, uint64_t conn, bool flush)
+{
+    out_add(o, OUT_CLOSE)->close = (struct out_close){conn, flush};
+}
+
+void out_log(struct out *o, int level, const char *fmt, ...)
+{
+    struct out_act *act = out_add(o, OUT_LOG);
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    act->log = (struct out_log){level, xstrdup(text)};
+}
+
+const char *out_nspace(const struct out_act *act)
+{
+    switch ((int)act->kind) {
+    case OUT_TAKE_FILES:
+        return act->take_files.nspace;
+    case OUT_DROP_FILES:
+        return act->drop_files.nspace;
+    case OUT_CREATE:
+        return act->create.nspace;
+    case OUT_START:
+        return act->start.nspace;
+    case OUT_SIGNAL:
+        return act->signal.nspace;
+    case OUT_END_RANKS:
+        return act->end_ranks.nspace;
+    case OUT_CONTINUE:
+        return act->go_on.nspace;
+    case OUT_CLEAN:
+        return act->clean.nspace;
+    default:
+        return NULL;
+    }
+}
