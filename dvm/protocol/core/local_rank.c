@@ -40,11 +40,13 @@ bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark 
     return ++j->nmarked[mark] == (mark == MARK_SETTLED ? j->stop.nstop : j->nlocal);
 }
 
-static void take_ready(struct core *c, struct local_job *j, struct local_rank *r)
+/* False: others are still to come, nothing follows. */
+static bool take_ready(struct core *c, struct local_job *j, struct local_rank *r)
 {
-    if (local_rank_mark(j, r, MARK_READY))
-        local_event(c, j, job_launch_waits(j->launch) ? RANKS_EV_READY : RANKS_EV_READY_ALONE,
-                    NULL);
+    if (!local_rank_mark(j, r, MARK_READY))
+        return false;
+    local_event(c, j, job_launch_waits(j->launch) ? RANKS_EV_READY : RANKS_EV_READY_ALONE, NULL);
+    return true;
 }
 
 /* Starts are told together, a failure at once: of others that wait with it nothing comes before the
@@ -146,7 +148,8 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
     if (!r || (ev == CORE_PROC_HELD && !j->stop.nstop)) /* nobody has asked for it */
         return;
     if (ev == CORE_PROC_READY) {
-        take_ready(c, j, r);
+        if (!take_ready(c, j, r))
+            return;
     } else if (r->state == PROC_INIT && (ev == CORE_PROC_REGISTERED || ev == CORE_PROC_HELD)) {
         r->early |= (uint8_t)(1u << ev);
     } else {
