@@ -160,8 +160,8 @@ static size_t roll_back(struct campaigns *cs, struct campaign *c)
     return m.remove.ntargets;
 }
 
-static void fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why,
-                      const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void
+fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
