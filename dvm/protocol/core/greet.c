@@ -200,7 +200,7 @@ static void take_welcome(struct core *c, struct link *k, struct msg *msg)
         c->self.epoch = m->epoch;
         rml_set_epoch(c->rml, c->self.epoch);
         c->members.radix = m->radix;
-        snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
+        snprintf(c->incarnation, sizeof(c->incarnation), "%016llx",
                  (unsigned long long)m->epoch.inc);
         k->joining = true;
         core_set_state(c, CORE_JOINING, "admitted as epoch %llu of vpid %u, waits to be wired",
@@ -241,7 +241,7 @@ void greet_snapshot(struct core *c, struct link *k)
 {
     struct msg m = {.type = MSG_SNAPSHOT,
                     .snapshot = {.op = c->members.version, .radix = c->members.radix}};
-    struct buf nidmap BUF_AUTO = {0};
+    BUF_AUTO struct buf nidmap = {0};
 
     buf_init(&nidmap, MSG_DATA_MAX);
     members_encode(&c->members, &nidmap);

@@ -55,7 +55,7 @@ static void create_journal(struct head *h)
 static void create_members(struct head *h)
 {
     struct liveness_opts late = {h->opts.silent_ms, h->opts.ack_ms / 2};
-    char *host FREE_AUTO = members_host(h->members, VPID_HEAD);
+    FREE_AUTO char *host = members_host(h->members, VPID_HEAD);
     struct err err = {0};
 
     h->bound = size_bound_create(h->opts.size);
@@ -71,7 +71,7 @@ static void create_members(struct head *h)
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml)
 {
-    struct head *h = xcalloc(1, sizeof *h);
+    struct head *h = xcalloc(1, sizeof(*h));
 
     h->opts = *o;
     h->out = out;
@@ -205,7 +205,7 @@ uint64_t head_deadline(const struct head *h)
                      liveness_next_deadline(h->liveness), end_next_deadline(h)};
     uint64_t due = UINT64_MAX;
 
-    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+    for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
         due = at[i] < due ? at[i] : due;
     return due;
 }
@@ -520,7 +520,7 @@ static void view_members(const struct head *h, struct api_dvm *out)
 {
     struct tree t = members_tree(h->members);
 
-    out->members = xcalloc(h->members->n + 1, sizeof *out->members);
+    out->members = xcalloc(h->members->n + 1, sizeof(*out->members));
     for (uint32_t v = 0; v < h->members->n; v++) {
         const struct member *m = members_get(h->members, v);
         struct api_dvm_member *x = &out->members[out->nmembers];
@@ -531,7 +531,7 @@ static void view_members(const struct head *h, struct api_dvm *out)
             continue;
         x->vpid = v;
         x->epoch = m->ctr;
-        snprintf(x->state, sizeof x->state, "%s", member_state_name(m->state));
+        snprintf(x->state, sizeof(x->state), "%s", member_state_name(m->state));
         facts = members_facts(h->members, v);
         x->host = facts.host;
         x->address = facts.address;
@@ -548,8 +548,8 @@ void head_view(const struct head *h, struct api_dvm *out)
 {
     struct api_size size = size_bound_record(h->bound);
 
-    memset(out, 0, sizeof *out);
-    snprintf(out->incarnation, sizeof out->incarnation, "%s", incarnation_text(h->inc));
+    memset(out, 0, sizeof(*out));
+    snprintf(out->incarnation, sizeof(out->incarnation), "%s", incarnation_text(h->inc));
     out->cluster = xstrdup(incarnation_cluster(h->inc));
     out->version = h->members->version;
     out->radix = h->members->radix;

@@ -101,9 +101,9 @@ static void copy_load(struct work *w, uint32_t node)
 
     if (b->load)
         return;
-    b->load = xcalloc(n->topo->npus, sizeof *b->load);
+    b->load = xcalloc(n->topo->npus, sizeof(*b->load));
     if (n->load && !w->idle)
-        memcpy(b->load, n->load, n->topo->npus * sizeof *b->load);
+        memcpy(b->load, n->load, n->topo->npus * sizeof(*b->load));
 }
 
 hwloc_bitmap_t bind_take(struct work *w, uint32_t node, uint32_t part)

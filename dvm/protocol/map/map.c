@@ -20,7 +20,7 @@ void map_work_why(struct work *w, const char *fmt, ...)
     if (w->why[0])
         return;
     va_start(ap, fmt);
-    vsnprintf(w->why, sizeof w->why, fmt, ap);
+    vsnprintf(w->why, sizeof(w->why), fmt, ap);
     va_end(ap);
 }
 
@@ -245,14 +245,14 @@ static void work_open(struct work *w, const struct job_spec *s, const struct map
     if (s->map_by == JOB_MAP_BY_OBJECT || s->map_by == JOB_MAP_BY_PPR)
         w->level = s->level;
     bind_plan(w);
-    w->bins = xcalloc(n + 1, sizeof *w->bins);
+    w->bins = xcalloc(n + 1, sizeof(*w->bins));
     for (uint32_t i = 0; i < n; i++)
         open_bin(w, i);
     for (size_t a = 0; a < s->napps; a++)
         want += ranks_of(w, a);
     w->want = want > JOB_RANKS_MAX ? JOB_RANKS_MAX : (uint32_t)want;
     w->greedy = s->napps == 1 && !s->apps[0].nprocs && s->map_by != JOB_MAP_BY_PPR;
-    w->spots = xcalloc((size_t)w->want + 1, sizeof *w->spots);
+    w->spots = xcalloc((size_t)w->want + 1, sizeof(*w->spots));
 }
 
 static void work_close(struct work *w)
@@ -300,15 +300,15 @@ static void fill_apps(struct work *w)
 
 static void finish_map(struct work *w, struct map *out)
 {
-    uint32_t *order = xcalloc(w->nspots, sizeof *order);
+    uint32_t *order = xcalloc(w->nspots, sizeof(*order));
     bool bound = false;
 
     fill_apps(w);
     bind_rest(w);
     rank_order(w, order);
     *out = (struct map){.nranks = w->nspots, .bind = w->bind};
-    out->rank_node = xcalloc(w->nspots, sizeof *out->rank_node);
-    out->rank_app = xcalloc(w->nspots, sizeof *out->rank_app);
+    out->rank_node = xcalloc(w->nspots, sizeof(*out->rank_node));
+    out->rank_app = xcalloc(w->nspots, sizeof(*out->rank_app));
     out->taken = xcalloc(w->nspots, sizeof(hwloc_bitmap_t));
     for (uint32_t r = 0; r < w->nspots; r++) {
         struct spot *s = &w->spots[order[r]];

@@ -38,14 +38,14 @@ static enum job_rank_by policy_of(const struct job_spec *s)
  * of it. */
 static void count_before(const struct work *w, bool on_part, struct keyed *v)
 {
-    uint32_t *parts = xcalloc(w->n + 1, sizeof *parts); /* index of each node's first part */
+    uint32_t *parts = xcalloc(w->n + 1, sizeof(*parts)); /* index of each node's first part */
     uint32_t *count;
     uint32_t app = 0;
 
     for (size_t i = 0; i < w->n; i++)
         parts[i + 1] =
             parts[i] + (on_part && w->nodes[i].topo ? w->nodes[i].topo->count[w->level] : 1);
-    count = xcalloc(parts[w->n] + 1, sizeof *count);
+    count = xcalloc(parts[w->n] + 1, sizeof(*count));
     for (uint32_t k = 0; k < w->nspots; k++) {
         const struct spot *s = &w->spots[k];
 
@@ -63,7 +63,7 @@ static void count_before(const struct work *w, bool on_part, struct keyed *v)
 void rank_order(const struct work *w, uint32_t *order)
 {
     enum job_rank_by by = policy_of(w->spec);
-    struct keyed *v = xcalloc(w->nspots, sizeof *v);
+    struct keyed *v = xcalloc(w->nspots, sizeof(*v));
 
     for (uint32_t k = 0; k < w->nspots; k++) {
         const struct spot *s = &w->spots[k];
@@ -78,7 +78,7 @@ void rank_order(const struct work *w, uint32_t *order)
     if (by == JOB_RANK_BY_NODE || by == JOB_RANK_BY_SPAN)
         count_before(w, by == JOB_RANK_BY_SPAN, v);
     if (by != JOB_RANK_BY_DEFAULT)
-        qsort(v, w->nspots, sizeof *v, by_key);
+        qsort(v, w->nspots, sizeof(*v), by_key);
     for (uint32_t k = 0; k < w->nspots; k++)
         order[k] = v[k].place;
     free(v);

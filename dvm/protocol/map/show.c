@@ -19,10 +19,10 @@ static void append_text(struct buf *b, const char *fmt, ...)
     int n;
 
     va_start(ap, fmt);
-    n = vsnprintf(line, sizeof line, fmt, ap);
+    n = vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
     if (n > 0)
-        buf_put_raw(b, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+        buf_put_raw(b, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
 static void append_title(struct buf *b, const char *nspace, const struct job_spec *s,

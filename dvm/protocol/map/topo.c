@@ -74,24 +74,24 @@ static void read_hwloc(struct topo *to, hwloc_topology_t t, hwloc_const_bitmap_t
         for (int level = 0; level < JOB_LEVELS; level++)
             fresh[level] = in[level] != last[level];
         add_pu(to, pu->os_index, fresh);
-        memcpy(last, in, sizeof last);
+        memcpy(last, in, sizeof(last));
     }
 }
 
 struct topo *topo_from_hwloc(hwloc_topology_t t, hwloc_const_bitmap_t allowed, enum topo_use use,
                              struct err *err)
 {
-    struct topo *to = xcalloc(1, sizeof *to);
+    struct topo *to = xcalloc(1, sizeof(*to));
 
     to->use = use;
-    to->pus = xcalloc(TOPO_PUS_MAX, sizeof *to->pus);
+    to->pus = xcalloc(TOPO_PUS_MAX, sizeof(*to->pus));
     read_hwloc(to, t, allowed);
     if (to->npus == 0) {
         topo_free(to);
         err_set(err, "the topology has no CPU that is allowed, or more than %d", TOPO_PUS_MAX);
         return NULL;
     }
-    to->pus = xrealloc(to->pus, to->npus * sizeof *to->pus);
+    to->pus = xrealloc(to->pus, to->npus * sizeof(*to->pus));
     count_parts(to);
     return to;
 }
@@ -157,14 +157,14 @@ static int read_pus(struct topo *t, const char *at, hwloc_bitmap_t seen, struct 
 
 struct topo *topo_of_text(const char *text, struct err *err)
 {
-    struct topo *t = xcalloc(1, sizeof *t);
+    struct topo *t = xcalloc(1, sizeof(*t));
     hwloc_bitmap_t seen = hwloc_bitmap_alloc();
     int use = TOPO_QUOTA;
     int rc;
 
     while (use >= 0 && strncmp(text, use_names[use], strlen(use_names[use])) != 0)
         use--;
-    t->pus = xcalloc(TOPO_PUS_MAX, sizeof *t->pus);
+    t->pus = xcalloc(TOPO_PUS_MAX, sizeof(*t->pus));
     if (use < 0) {
         rc = err_set(err, "it does not say whose they are");
     } else {
@@ -177,7 +177,7 @@ struct topo *topo_of_text(const char *text, struct err *err)
         err_wrap(err, "a list of CPUs");
         return NULL;
     }
-    t->pus = xrealloc(t->pus, t->npus * sizeof *t->pus);
+    t->pus = xrealloc(t->pus, t->npus * sizeof(*t->pus));
     count_parts(t);
     return t;
 }

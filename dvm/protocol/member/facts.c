@@ -40,7 +40,7 @@ static bool is_digit(char c)
 static char *vpid_pattern(const char *text, uint32_t vpid)
 {
     char digits[11];
-    size_t len = (size_t)snprintf(digits, sizeof digits, "%" PRIu32, vpid);
+    size_t len = (size_t)snprintf(digits, sizeof(digits), "%" PRIu32, vpid);
 
     for (const char *at = strstr(text, digits); at; at = strstr(at + 1, digits)) {
         if ((at == text || !is_digit(at[-1])) && !is_digit(at[len]))
@@ -80,7 +80,7 @@ static char *ipv6_pattern(const char *text, uint32_t *value)
 /* The pattern if it gives the text back, byte by byte; else the text as itself. */
 static char *checked(char *pattern, const char *text, uint32_t vpid, uint32_t *value)
 {
-    char *back FREE_AUTO = pattern ? expand(pattern, vpid, *value) : NULL;
+    FREE_AUTO char *back = pattern ? expand(pattern, vpid, *value) : NULL;
 
     if (back && strcmp(back, text) == 0)
         return pattern;
@@ -140,7 +140,7 @@ void factset_free(struct factset *s)
         free(s->tab[i]);
     free(s->tab);
     free(s->unused);
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
 }
 
 const struct facts *factset_get(const struct factset *s, uint32_t id)
@@ -154,8 +154,8 @@ static uint32_t next_id(struct factset *s)
         return s->unused[--s->nunused];
     if (s->n >= s->cap) {
         s->cap = s->cap ? s->cap + s->cap / 2 : 8;
-        s->tab = xrealloc(s->tab, s->cap * sizeof *s->tab);
-        s->unused = xrealloc(s->unused, s->cap * sizeof *s->unused);
+        s->tab = xrealloc(s->tab, s->cap * sizeof(*s->tab));
+        s->unused = xrealloc(s->unused, s->cap * sizeof(*s->unused));
     }
     if (s->n == 0)
         s->tab[s->n++] = NULL;
@@ -164,7 +164,7 @@ static uint32_t next_id(struct factset *s)
 
 static struct facts *make(struct factset *s, const struct buf *key)
 {
-    struct facts *f = xcalloc(1, sizeof *f + key->len);
+    struct facts *f = xcalloc(1, sizeof(*f) + key->len);
     struct cur c;
 
     memcpy(f->key, key->data, key->len);
@@ -184,7 +184,7 @@ static struct facts *make(struct factset *s, const struct buf *key)
 uint32_t factset_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
                                const char *host, const char *address)
 {
-    struct buf key BUF_AUTO = {0};
+    BUF_AUTO struct buf key = {0};
     struct facts *f;
 
     buf_init(&key, UINT32_MAX);
@@ -202,8 +202,8 @@ uint32_t factset_take_patterns(struct factset *s, uint64_t inc, uint16_t port, u
 
 uint32_t factset_take(struct factset *s, const struct msg_member *m, uint32_t *value)
 {
-    char *address FREE_AUTO = address_pattern(m->address, m->vpid, value);
-    char *host FREE_AUTO = host_pattern(m->host, m->address, m->vpid);
+    FREE_AUTO char *address = address_pattern(m->address, m->vpid, value);
+    FREE_AUTO char *host = host_pattern(m->host, m->address, m->vpid);
 
     return factset_take_patterns(s, m->epoch.inc, m->port, m->slots, host, address);
 }

@@ -71,7 +71,7 @@ int member_step(struct member *x, enum member_event ev, struct err *err)
 
 void members_init(struct members *m, uint32_t self, uint32_t radix)
 {
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->self = self;
     m->radix = radix;
     m->live = hwloc_bitmap_alloc();
@@ -137,10 +137,10 @@ struct member *members_entries(struct members *m, uint32_t first, uint32_t count
         uint32_t cap = m->cap + m->cap / 8 + 8;
 
         m->cap = end < cap ? cap : end;
-        m->tab = xrealloc(m->tab, m->cap * sizeof *m->tab);
+        m->tab = xrealloc(m->tab, m->cap * sizeof(*m->tab));
     }
     if (end > m->n) {
-        memset(m->tab + m->n, 0, (end - m->n) * sizeof *m->tab);
+        memset(m->tab + m->n, 0, (end - m->n) * sizeof(*m->tab));
         m->n = end;
     }
     return &m->tab[first];

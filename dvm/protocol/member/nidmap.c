@@ -88,7 +88,7 @@ static void put_kinds(struct buf *b, const struct members *m, uint32_t *kind)
 
 void members_encode(const struct members *m, struct buf *b)
 {
-    uint32_t *kind FREE_AUTO = xcalloc(m->facts.n + 1, sizeof *kind);
+    FREE_AUTO uint32_t *kind = xcalloc(m->facts.n + 1, sizeof(*kind));
     uint32_t n = 0;
     size_t at;
     int v;
@@ -132,7 +132,7 @@ static void get_kinds(struct cur *c, struct kinds *k)
 {
     uint32_t n = cur_count(c, VPID_MAX + 1, KIND_BYTES_MIN);
 
-    k->tab = xcalloc((size_t)n + 1, sizeof *k->tab);
+    k->tab = xcalloc((size_t)n + 1, sizeof(*k->tab));
     for (k->n = 0; k->n < n && !c->bad; k->n++) {
         struct kind *x = &k->tab[k->n];
 

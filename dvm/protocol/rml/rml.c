@@ -99,7 +99,7 @@ static void want_resend(struct rml *r, struct rml_stream *s)
 struct rml *rml_create(struct out *out, struct members *members, struct links *links,
                        size_t backlog_max)
 {
-    struct rml *r = xcalloc(1, sizeof *r);
+    struct rml *r = xcalloc(1, sizeof(*r));
 
     r->out = out;
     r->members = members;
@@ -139,7 +139,7 @@ struct rml_stats rml_stats(const struct rml *r)
 
 static struct rml_frame *frame_new(const void *data, size_t len, uint64_t seq)
 {
-    struct rml_frame *f = xcalloc(1, sizeof *f);
+    struct rml_frame *f = xcalloc(1, sizeof(*f));
 
     buf_init(&f->bytes, MSG_DATA_MAX + (1u << 20));
     buf_put_raw(&f->bytes, data, len);
@@ -190,7 +190,7 @@ static struct rml_stream *find(const struct rml *r, uint32_t vpid, uint32_t traf
     struct rml_key key = {vpid, traffic};
     struct rml_stream *s;
 
-    HASH_FIND(hh, r->streams, &key, sizeof key, s);
+    HASH_FIND(hh, r->streams, &key, sizeof(key), s);
     return s;
 }
 
@@ -200,11 +200,11 @@ static struct rml_stream *get(struct rml *r, uint32_t vpid, uint32_t traffic)
 
     if (s)
         return s;
-    s = xcalloc(1, sizeof *s);
+    s = xcalloc(1, sizeof(*s));
     s->key = (struct rml_key){vpid, traffic};
     s->next_seq = 1;
     s->rx_next = 1;
-    HASH_ADD(hh, r->streams, key, sizeof s->key, s);
+    HASH_ADD(hh, r->streams, key, sizeof(s->key), s);
     return s;
 }
 
@@ -280,7 +280,7 @@ static bool fits(struct rml *r, const struct rml_stream *s, enum msg_type type, 
 int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct msg *m,
              struct err *err)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct rml_stream *s;
     struct rml_frame *f;
     struct frame h;
@@ -521,7 +521,7 @@ static void send_ack(struct rml *r, struct rml_stream *s)
 {
     struct link *k = hop(r, s->key.vpid);
     struct frame h = header(r, s, MSG_RACK);
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     drop_ack(r, s);
     s->owed = 0;

@@ -46,7 +46,7 @@ static int get_submit(struct cur *c, struct client_submit *m, struct err *err)
 {
     if (job_spec_decode(c, &m->spec, err) == 0)
         return 0;
-    memset(m, 0, sizeof *m); /* it has left nothing to free */
+    memset(m, 0, sizeof(*m)); /* it has left nothing to free */
     return err_wrap(err, "job");
 }
 
@@ -121,7 +121,7 @@ static void free_job(struct client_job *m)
 
 static void put_open(struct buf *b, const struct client_open *m)
 {
-    buf_put_raw(b, m->token, sizeof m->token);
+    buf_put_raw(b, m->token, sizeof(m->token));
     buf_put_u32(b, m->attempt);
     buf_put_u64(b, m->have);
     buf_put_u32(b, m->window_ms);
@@ -129,10 +129,10 @@ static void put_open(struct buf *b, const struct client_open *m)
 
 static int get_open(struct cur *c, struct client_open *m, struct err *err)
 {
-    const uint8_t *token = cur_raw(c, sizeof m->token);
+    const uint8_t *token = cur_raw(c, sizeof(m->token));
 
     if (token)
-        memcpy(m->token, token, sizeof m->token);
+        memcpy(m->token, token, sizeof(m->token));
     m->attempt = cur_u32(c);
     m->have = cur_u64(c);
     m->window_ms = cur_u32(c);

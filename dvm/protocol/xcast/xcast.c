@@ -32,7 +32,7 @@ struct xcast {
 
 struct xcast *xcast_create(struct out *out, struct members *members, struct links *links)
 {
-    struct xcast *x = xcalloc(1, sizeof *x);
+    struct xcast *x = xcalloc(1, sizeof(*x));
 
     x->out = out;
     x->members = members;
@@ -76,7 +76,7 @@ static void send_kept(struct xcast *x, struct link *k, const struct frame *from,
 {
     const struct xcast_op *slot = &x->ring[op % XCAST_RING];
     struct cur c = cur_of(slot->body.data, slot->body.len);
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct frame f = *from;
 
     f.type = cur_u16(&c);
@@ -96,13 +96,13 @@ static size_t children_of(const struct xcast *x, uint32_t **list)
     if (!members_live(x->members, x->members->self))
         return 0;
     n = tree_children(&t, x->members->self, NULL, 0);
-    *list = xmalloc((n + 1) * sizeof **list);
+    *list = xmalloc((n + 1) * sizeof(**list));
     return tree_children(&t, x->members->self, *list, n);
 }
 
 void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *m)
 {
-    uint32_t *list FREE_AUTO = NULL;
+    FREE_AUTO uint32_t *list = NULL;
     size_t n = children_of(x, &list);
     struct link *k;
 
@@ -152,7 +152,7 @@ void xcast_ack(struct xcast *x, uint32_t vpid, struct epoch epoch, uint64_t vers
     struct xcast_child *c = child_entry(x, vpid);
 
     if (!c) {
-        c = xcalloc(1, sizeof *c);
+        c = xcalloc(1, sizeof(*c));
         c->vpid = vpid;
         DL_APPEND(x->children, c);
     }
@@ -191,7 +191,7 @@ static void prune(struct xcast *x, const uint32_t *list, size_t n)
 
 void xcast_check(struct xcast *x, const struct frame *from)
 {
-    uint32_t *list FREE_AUTO = NULL;
+    FREE_AUTO uint32_t *list = NULL;
     uint32_t parent = members_parent(x->members);
     size_t n = children_of(x, &list);
     struct link *k;

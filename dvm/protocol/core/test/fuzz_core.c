@@ -47,8 +47,8 @@ static bool admission_ends(const struct scene *s)
 
 static void one(struct scene *s, const uint8_t *data, size_t len)
 {
-    struct buf before BUF_AUTO = {0};
-    struct buf after BUF_AUTO = {0};
+    BUF_AUTO struct buf before = {0};
+    BUF_AUTO struct buf after = {0};
     struct frame f = {0};
     struct scene_answer a;
     bool good = is_message(data, len, &f);

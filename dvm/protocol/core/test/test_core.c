@@ -39,7 +39,7 @@ static int put(struct sim *s, const char *id, uint64_t seq, const uint32_t *targ
     const char *reason = "";
 
     if (core_campaign_put(sim_core(s, 0), id, &r, &c, &reason, err) < 0) {
-        snprintf(err->msg, sizeof err->msg, "%s", reason);
+        snprintf(err->msg, sizeof(err->msg), "%s", reason);
         return -1;
     }
     if (phase)
@@ -181,7 +181,7 @@ static void who_wants_to_leave_waits_when_too_many_campaigns_run(void **state)
     sim_submit(s, 0, 3, 1u << 30, 0);
     sim_for(s, 100);
     for (uint32_t i = 0; i < 256; i++) {
-        snprintf(id, sizeof id, "c%u", i);
+        snprintf(id, sizeof(id), "c%u", i);
         assert_int_equal(
             put(s, id, i + 1, (uint32_t[]){3}, 1, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
     }
@@ -341,7 +341,7 @@ static void a_size_sequence_is_not_used_for_two_sizes(void **state)
 static void say_frame(struct sim *s, uint32_t to, uint64_t conn, uint32_t src, struct epoch life,
                       struct msg *m)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct frame f = {.type = m->type, .src = src, .dst = to, .src_epoch = life};
 
     buf_init(&b, 4096);
@@ -465,7 +465,7 @@ static void the_same_vpids_shrink_and_grow_again_and_again_at_any_depth(void **s
 
         for (uint32_t v = first; v <= 8; v++)
             targets[n++] = v;
-        snprintf(id, sizeof id, "c%u", i);
+        snprintf(id, sizeof(id), "c%u", i);
         assert_int_equal(put(s, id, i, targets, n, API_DRAIN_WAIT, NULL, &(struct err){0}), 0);
         assert_true(sim_until(s, dvm_complete, id, 5000));
         for (uint32_t v = first; v <= 8; v++)
@@ -667,7 +667,7 @@ static void a_malformed_frame_closes_its_link_and_changes_nothing(void **state)
 
     wait_wired(s, 2);
     core_conn_open(sim_core(s, 0), 4711, true, "member", "sim");
-    core_conn_frame(sim_core(s, 0), 4711, junk, sizeof junk);
+    core_conn_frame(sim_core(s, 0), 4711, junk, sizeof(junk));
     assert_int_equal(core_stats(sim_core(s, 0)).stale_frames, 1);
     wait_wired(s, 2);
     dvm_wait_job(s, sim_submit(s, 0, 2, 5, 0), 0);

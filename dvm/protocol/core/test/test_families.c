@@ -34,7 +34,7 @@ static char *name_after(const char *nspace)
 static void a_job_that_calls_itself_its_parent_has_none_and_ends(void **state)
 {
     struct dvm *d = dvm_new();
-    char *next FREE_AUTO = NULL;
+    FREE_AUTO char *next = NULL;
 
     submit(d, 0, 1, "1", "0", plain);
     assert_ends(d, 0, "");
@@ -61,8 +61,8 @@ static void a_job_whose_parent_is_not_known_is_one_of_its_own(void **state)
 static void a_job_that_names_a_later_one_as_its_parent_stays_on_its_own(void **state)
 {
     struct dvm *d = dvm_new();
-    char *next FREE_AUTO = NULL;
-    char *after FREE_AUTO = NULL;
+    FREE_AUTO char *next = NULL;
+    FREE_AUTO char *after = NULL;
 
     submit(d, 0, 1, "1", "0", plain);
     assert_ends(d, 0, "");

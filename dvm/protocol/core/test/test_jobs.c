@@ -72,7 +72,7 @@ static void a_rank_that_cannot_be_started_ends_the_job_with_its_reason(void **st
     submit(d, 1, 6, "100000", "0", plain);
     assert_ends(d, 125, "rank 3 was not started on node2 (vpid 2): exec of prog: No such file");
     d->fail_rank = -1;
-    memset((void *)job(d), 0, sizeof *job(d));
+    memset((void *)job(d), 0, sizeof(*job(d)));
     submit(d, 1, 6, "5", "0", plain); /* all slots are free again */
     assert_ends(d, 0, "");
     dvm_free(d);
@@ -152,7 +152,7 @@ static void an_abort_with_a_code_that_is_none_is_1(void **state)
 static void an_abort_with_an_endless_text_ends_the_job_all_the_same(void **state)
 {
     struct dvm *d = dvm_new();
-    char *text FREE_AUTO = xcalloc(1, 1u << 20);
+    FREE_AUTO char *text = xcalloc(1, 1u << 20);
 
     memset(text, 'x', (1u << 20) - 1);
     submit(d, 0, 2, "100000", "0", plain);

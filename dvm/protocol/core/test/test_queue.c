@@ -33,7 +33,7 @@ static void submit(struct sim *s, uint32_t client, uint32_t ranks, int ms, uint6
     struct job_spec spec = {
         .parent_nspace = "", .napps = 1, .apps = &app, .timeout_ms = timeout_ms, .flags = flags};
 
-    snprintf(run, sizeof run, "%d", ms);
+    snprintf(run, sizeof(run), "%d", ms);
     core_submit(sim_core(s, 0), client, &spec);
     sim_drain(s, 0);
     sim_for(s, 100);

@@ -41,7 +41,7 @@ static struct buf digest(const struct scene *s)
 
 static void assert_unchanged(const struct scene *s, const struct buf *before, const char *what)
 {
-    struct buf after BUF_AUTO = digest(s);
+    BUF_AUTO struct buf after = digest(s);
 
     if (after.len != before->len || memcmp(after.data, before->data, after.len) != 0)
         fail_msg("%s: changed something in scene %d", what, (int)s->kind);
@@ -50,7 +50,7 @@ static void assert_unchanged(const struct scene *s, const struct buf *before, co
 /* A frame that is no message ends the link; the reason is logged. */
 static void assert_link_refuses(struct scene *s, const uint8_t *data, size_t len, const char *why)
 {
-    struct buf before BUF_AUTO = digest(s);
+    BUF_AUTO struct buf before = digest(s);
     uint64_t stale = core_stats(s->core).stale_frames;
     struct scene_answer a;
 
@@ -66,7 +66,7 @@ static void assert_link_refuses(struct scene *s, const uint8_t *data, size_t len
 /* One that is not for this life, or not in its place, is dropped; the link is not to blame. */
 static void assert_dropped(struct scene *s, const uint8_t *data, size_t len, const char *why)
 {
-    struct buf before BUF_AUTO = digest(s);
+    BUF_AUTO struct buf before = digest(s);
     uint64_t stale = core_stats(s->core).stale_frames;
     struct scene_answer a;
 
@@ -91,7 +91,7 @@ static void truncations(enum scene_kind kind)
 
     scene_open(&s, kind);
     for (unsigned type = 1; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = frame_of(&s, type);
+        BUF_AUTO struct buf b = frame_of(&s, type);
 
         for (size_t len = 0; len < b.len; len++) {
             if (len >= FRAME_HEADER_BYTES && routed(type))
@@ -121,7 +121,7 @@ static void a_truncated_routed_message_of_any_type_is_refused_in_its_turn(void *
 
         scene_open(&s, kinds[i]);
         for (unsigned type = MSG_RACK + 1; type < MSG_TYPES; type++) {
-            struct buf b BUF_AUTO = frame_of(&s, type);
+            BUF_AUTO struct buf b = frame_of(&s, type);
 
             b.data[1] = CLASS_MODEX; /* where the members of this scene have said nothing yet */
             for (size_t len = FRAME_HEADER_BYTES; len < b.len; len++) {
@@ -153,8 +153,8 @@ static void another_version_class_type_or_vpid_is_refused_everywhere(void **stat
 
         scene_open(&s, kind);
         for (unsigned type = 1; type < MSG_TYPES; type++) {
-            for (size_t i = 0; i < sizeof flips / sizeof *flips; i++) {
-                struct buf b BUF_AUTO = frame_of(&s, type);
+            for (size_t i = 0; i < sizeof(flips) / sizeof(*flips); i++) {
+                BUF_AUTO struct buf b = frame_of(&s, type);
 
                 b.data[flips[i].at] = flips[i].byte;
                 assert_link_refuses(&s, b.data, b.len, flips[i].why);
@@ -170,7 +170,7 @@ static void old_epochs(enum scene_kind kind)
 
     scene_open(&s, kind);
     for (unsigned type = MSG_REFUSE + 1; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = frame_of(&s, type);
+        BUF_AUTO struct buf b = frame_of(&s, type);
 
         b.data[31]--; /* an earlier life of the sender */
         assert_dropped(&s, b.data, b.len, "epoch");
@@ -200,7 +200,7 @@ static void a_frame_in_the_name_of_another_daemon_is_refused(void **state)
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     for (unsigned type = MSG_REFUSE + 1; type < MSG_ROUTED; type++) {
-        struct buf b BUF_AUTO = frame_of(&s, type);
+        BUF_AUTO struct buf b = frame_of(&s, type);
 
         b.data[7] = 2;
         assert_dropped(&s, b.data, b.len, "epoch");
@@ -219,8 +219,8 @@ static void who_has_not_greeted_changes_nothing(void **state)
             struct scene_answer a;
 
             scene_open(&s, kinds[i]);
-            struct buf before BUF_AUTO = digest(&s);
-            struct buf b BUF_AUTO = frame_of(&s, type);
+            BUF_AUTO struct buf before = digest(&s);
+            BUF_AUTO struct buf b = frame_of(&s, type);
 
             scene_input(&s, b.data, b.len, &a);
             assert_unchanged(&s, &before, msg_name(type));
@@ -236,16 +236,16 @@ static void a_member_takes_no_broadcast_from_below_or_before_it_has_the_table(vo
         struct scene_answer a;
 
         scene_open(&s, SCENE_MEMBER_CHILD);
-        struct buf before BUF_AUTO = digest(&s);
-        struct buf b BUF_AUTO = frame_of(&s, type);
+        BUF_AUTO struct buf before = digest(&s);
+        BUF_AUTO struct buf b = frame_of(&s, type);
 
         scene_input(&s, b.data, b.len, &a);
         assert_unchanged(&s, &before, "from below");
         scene_close(&s);
 
         scene_open(&s, SCENE_JOINER);
-        struct buf welcome BUF_AUTO = frame_of(&s, MSG_WELCOME);
-        struct buf op BUF_AUTO = frame_of(&s, type);
+        BUF_AUTO struct buf welcome = frame_of(&s, MSG_WELCOME);
+        BUF_AUTO struct buf op = frame_of(&s, type);
 
         scene_input(&s, welcome.data, welcome.len, &a);
         assert_int_equal(core_inspect_epoch(s.core).ctr, 77);
@@ -260,12 +260,12 @@ static void a_malformed_table_of_members_is_refused(void **state)
 {
     struct msg m = sample_msg(MSG_SNAPSHOT); /* whose data is no table */
     struct scene s;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct frame f;
     struct cur cur;
 
     scene_open(&s, SCENE_MEMBER_PARENT);
-    struct buf good BUF_AUTO = frame_of(&s, MSG_SNAPSHOT);
+    BUF_AUTO struct buf good = frame_of(&s, MSG_SNAPSHOT);
 
     cur = cur_of(good.data, good.len);
     assert_int_equal(frame_decode(&cur, &f, NULL), 0);

@@ -46,7 +46,7 @@ static struct answer put(struct scene *s, const char *id, uint64_t sequence,
 static void assert_refused(struct scene *s, const struct answer *a, const struct buf *before,
                            const char *reason, int status, const char *text)
 {
-    struct buf after BUF_AUTO = digest(s);
+    BUF_AUTO struct buf after = digest(s);
 
     assert_int_equal(a->rc, -1);
     assert_string_equal(a->reason, reason);
@@ -78,11 +78,11 @@ static void a_shrink_that_cannot_be_is_refused_and_changes_nothing(void **state)
         {"x", 2, {1, 2}, 2, "NotTrailing", 422, "vpid 3 lies above"},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct scene s;
 
         scene_open(&s, SCENE_HEAD_MEMBER);
-        struct buf before BUF_AUTO = digest(&s);
+        BUF_AUTO struct buf before = digest(&s);
         struct answer a = put(&s, rows[i].id, rows[i].sequence, rows[i].targets, rows[i].n);
 
         assert_refused(&s, &a, &before, rows[i].reason, rows[i].status, rows[i].text);
@@ -97,7 +97,7 @@ static void a_shrink_asked_for_again_with_another_drain_is_refused(void **state)
         int64_t deadline_s;
     } rows[] = {{API_DRAIN_KILL, -1}, {API_DRAIN_WAIT, 0}, {API_DRAIN_WAIT, 30}};
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct api_campaign_request r = {.sequence = 1,
                                          .drain_mode = rows[i].mode,
                                          .deadline_s = rows[i].deadline_s,
@@ -107,7 +107,7 @@ static void a_shrink_asked_for_again_with_another_drain_is_refused(void **state)
         struct scene s;
 
         scene_open(&s, SCENE_HEAD_MEMBER);
-        struct buf before BUF_AUTO = digest(&s);
+        BUF_AUTO struct buf before = digest(&s);
 
         a.rc = core_campaign_put(s.core, "c", &r, &a.c, &a.reason, &a.err);
         assert_refused(&s, &a, &before, "IdReused", 409, "with another body");
@@ -124,7 +124,7 @@ static void a_shrink_of_a_vpid_that_never_was_is_refused_once_there_is_a_size(vo
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     assert_int_equal(core_size_put(s.core, &size, &out, &reason, NULL), 0);
-    struct buf before BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf before = digest(&s);
     struct answer a = put(&s, "x", 2, (uint32_t[]){4, 9}, 2);
 
     assert_refused(&s, &a, &before, "UnknownVpid", 422, "vpid 9 was never part");
@@ -136,9 +136,9 @@ static void the_same_shrink_asked_for_again_answers_the_record_that_is_there(voi
     struct scene s;
 
     scene_open(&s, SCENE_HEAD_MEMBER);
-    struct buf before BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf before = digest(&s);
     struct answer a = put(&s, "c", 1, (uint32_t[]){4}, 1);
-    struct buf after BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf after = digest(&s);
 
     assert_int_equal(a.rc, 0);
     assert_int_equal(a.c.phase, API_PHASE_DRAINING);
@@ -155,7 +155,7 @@ static void a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled(void *
     struct answer a = {.reason = ""};
 
     scene_open(&s, SCENE_HEAD_MEMBER);
-    struct buf before BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf before = digest(&s);
 
     a.rc = core_campaign_get(s.core, "nobody", &a.c, &a.reason, &a.err);
     assert_refused(&s, &a, &before, "NotFound", 404, "no campaign nobody");
@@ -190,13 +190,13 @@ static void a_campaign_over_the_limit_of_those_that_run_is_refused(void **state)
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     for (unsigned i = 1; i < RESIZE_CAMPAIGNS_MAX; i++) {
-        snprintf(id, sizeof id, "x%u", i);
+        snprintf(id, sizeof(id), "x%u", i);
         a = put(&s, id, 2, (uint32_t[]){4}, 1);
         assert_int_equal(a.rc, 0);
         assert_int_equal(a.c.phase, API_PHASE_DRAINING);
         api_campaign_free(&a.c);
     }
-    struct buf before BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf before = digest(&s);
 
     a = put(&s, "more", 3, (uint32_t[]){4}, 1);
     assert_refused(&s, &a, &before, "TooManyCampaigns", 503, "256 campaigns are running");
@@ -233,7 +233,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     assert_int_equal(core_size_put(s.core, &in, &out, &a.reason, NULL), 0);
-    struct buf before BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf before = digest(&s);
 
     for (size_t i = 0; i < 3; i++) {
         a = (struct answer){.reason = ""};
@@ -258,12 +258,12 @@ a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing(vo
     a = put(&s, "x", 2, (uint32_t[]){3, 4}, 2);
     assert_int_equal(a.rc, 0);
     api_campaign_free(&a.c);
-    struct buf before BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf before = digest(&s);
 
     assert_int_equal(core_size_put(s.core, &in, &out, &reason, NULL), 0);
     assert_int_equal(out.sequence, 5);
     assert_int_equal(out.members, 2);
-    struct buf after BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf after = digest(&s);
 
     assert_int_equal(before.len, after.len);
     assert_memory_equal(before.data, after.data, after.len);
@@ -282,7 +282,7 @@ static void while_it_ends_nothing_new_is_begun_and_the_nearer_deadline_counts(vo
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     assert_int_equal(core_shutdown(s.core, &late, &reason, NULL), 0);
-    struct buf before BUF_AUTO = digest(&s);
+    BUF_AUTO struct buf before = digest(&s);
     struct answer a = put(&s, "x", 2, (uint32_t[]){3, 4}, 2);
 
     assert_refused(&s, &a, &before, "ShuttingDown", 503, "ends");
@@ -306,7 +306,7 @@ static void the_oldest_ended_campaign_is_forgotten_at_the_limit(void **state)
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     for (int i = 0; i < 300; i++) {
-        snprintf(id, sizeof id, "empty%d", i);
+        snprintf(id, sizeof(id), "empty%d", i);
         a = put(&s, id, 2, (uint32_t[]){7}, 1);
         assert_int_equal(a.rc, 0);
         assert_int_equal(a.c.phase, API_PHASE_COMPLETE);

@@ -66,8 +66,8 @@ static char *final_text(const struct job *j)
  * over yet, the last of them comes here again. */
 static bool notify_submitter(struct jobs *js, struct job *j)
 {
-    uint32_t *vpids FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *vpids);
-    char *text FREE_AUTO = final_text(j);
+    FREE_AUTO uint32_t *vpids = xcalloc(j->map.nnodes + 1, sizeof(*vpids));
+    FREE_AUTO char *text = final_text(j);
     struct msg done = {.type = MSG_DONE,
                        .done = {.nspace = j->map.nspace,
                                 .client = j->submit_client,
@@ -107,10 +107,10 @@ static void free_history(struct jobs *js, struct job_history *h)
 
 static void add_history(struct jobs *js, const struct job *j)
 {
-    struct job_history *h = xcalloc(1, sizeof *h);
+    struct job_history *h = xcalloc(1, sizeof(*h));
 
     h->job.id = xstrdup(j->map.nspace);
-    snprintf(h->job.state, sizeof h->job.state, "%s",
+    snprintf(h->job.state, sizeof(h->job.state), "%s",
              j->failure
                  ? fsm_state_name(&job_fsm, j->failure == JOB_EV_ABORT        ? JOB_ABORTED
                                             : j->failure == JOB_EV_KILL       ? JOB_KILLED_BY_CMD
@@ -121,7 +121,7 @@ static void add_history(struct jobs *js, const struct job *j)
     h->job.reason = xstrdup(j->reason);
     h->job.ranks = j->map.nranks;
     h->job.exit_code = j->exit_code;
-    h->job.vpids = xcalloc(j->map.nnodes + 1, sizeof *h->job.vpids);
+    h->job.vpids = xcalloc(j->map.nnodes + 1, sizeof(*h->job.vpids));
     for (size_t i = 0; i < j->map.nnodes; i++)
         h->job.vpids[h->job.nvpids++] = j->map.nodes[i].vpid;
     DL_APPEND(js->history, h);
@@ -154,11 +154,11 @@ void job_end_free_history(struct jobs *js)
 static void view_job(const struct job *j, struct api_dvm_job *x)
 {
     x->id = xstrdup(j->map.nspace);
-    snprintf(x->state, sizeof x->state, "%s", fsm_state_name(&job_fsm, j->state));
+    snprintf(x->state, sizeof(x->state), "%s", fsm_state_name(&job_fsm, j->state));
     x->reason = xstrdup(j->reason);
     x->ranks = j->map.nranks;
     x->exit_code = j->exit_code;
-    x->vpids = xcalloc(j->map.nnodes + 1, sizeof *x->vpids);
+    x->vpids = xcalloc(j->map.nnodes + 1, sizeof(*x->vpids));
     for (size_t i = 0; i < j->map.nnodes; i++)
         x->vpids[x->nvpids++] = j->map.nodes[i].vpid;
 }
@@ -168,7 +168,7 @@ void jobs_view(const struct jobs *js, struct api_dvm *out)
     const struct job_history *h;
     const struct job *j;
 
-    out->jobs = xcalloc(js->n + js->nhistory + 1, sizeof *out->jobs);
+    out->jobs = xcalloc(js->n + js->nhistory + 1, sizeof(*out->jobs));
     DL_FOREACH(js->history, h)
     {
         struct api_dvm_job *x = &out->jobs[out->njobs++];
@@ -176,8 +176,8 @@ void jobs_view(const struct jobs *js, struct api_dvm *out)
         *x = h->job;
         x->id = xstrdup(h->job.id);
         x->reason = xstrdup(h->job.reason);
-        x->vpids = xcalloc(h->job.nvpids + 1, sizeof *x->vpids);
-        memcpy(x->vpids, h->job.vpids, h->job.nvpids * sizeof *x->vpids);
+        x->vpids = xcalloc(h->job.nvpids + 1, sizeof(*x->vpids));
+        memcpy(x->vpids, h->job.vpids, h->job.nvpids * sizeof(*x->vpids));
     }
     DL_FOREACH(js->list, j)
     {

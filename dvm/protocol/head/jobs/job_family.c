@@ -34,7 +34,7 @@ static void add_watcher(struct job *j, uint32_t vpid)
         if (j->watchers[i] == vpid)
             return;
     }
-    j->watchers = xrealloc(j->watchers, (j->nwatchers + 1) * sizeof *j->watchers);
+    j->watchers = xrealloc(j->watchers, (j->nwatchers + 1) * sizeof(*j->watchers));
     j->watchers[j->nwatchers++] = vpid;
 }
 

@@ -31,7 +31,7 @@ void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enu
 {
     if (job_state_over(j->state) || j->failure)
         return;
-    j->news = xrealloc(j->news, (j->nnews + 1) * sizeof *j->news);
+    j->news = xrealloc(j->news, (j->nnews + 1) * sizeof(*j->news));
     j->news[j->nnews++] = (struct msg_rank){.rank = rank, .how = (uint8_t)how, .value = status};
     js->news = true;
 }

@@ -115,11 +115,12 @@ static void rank_failed(struct jobs *js, struct job *j, uint32_t from, uint32_t 
     char text[512];
 
     if (lost)
-        snprintf(text, sizeof text, "rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d",
-                 rank, host_of(j, rank), from, WTERMSIG(status), strsignal(WTERMSIG(status)),
+        snprintf(text, sizeof(text),
+                 "rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d", rank,
+                 host_of(j, rank), from, WTERMSIG(status), strsignal(WTERMSIG(status)),
                  WCOREDUMP(status) ? ", core dumped" : "", pid);
     else
-        snprintf(text, sizeof text, "rank %u on %s (vpid %u) exited with code %d, pid %d", rank,
+        snprintf(text, sizeof(text), "rank %u on %s (vpid %u) exited with code %d, pid %d", rank,
                  host_of(j, rank), from, code, pid);
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
         job_fail(js, j, JOB_EV_ABORT, code, "%s", text);
@@ -198,7 +199,7 @@ void job_lose_node(struct jobs *js, struct job *j, int node, const char *why)
         job_news_add(js, j, r, 0, RANK_LOST);
         nlost++;
     }
-    snprintf(text, sizeof text, "%u ranks on %s were lost with their daemon (vpid %u)%s%s", nlost,
+    snprintf(text, sizeof(text), "%u ranks on %s were lost with their daemon (vpid %u)%s%s", nlost,
              j->map.nodes[node].host, j->map.nodes[node].vpid, why && *why ? ": " : "",
              why ? why : "");
     if (!(j->map.spec.flags & JOB_RECOVERABLE))

@@ -16,11 +16,11 @@ struct incarnation {
 
 struct incarnation *incarnation_create(const char *cluster, uint64_t number)
 {
-    struct incarnation *i = xcalloc(1, sizeof *i);
+    struct incarnation *i = xcalloc(1, sizeof(*i));
 
     i->cluster = xstrdup(cluster);
     i->number = number;
-    snprintf(i->text, sizeof i->text, "%016llx", (unsigned long long)number);
+    snprintf(i->text, sizeof(i->text), "%016llx", (unsigned long long)number);
     return i;
 }
 

@@ -54,8 +54,8 @@ void op_queue_destroy(struct op_queue *q)
 /* The message's lists are copied by way of its own codec. */
 void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, void *owner)
 {
-    struct pending_op *p = xcalloc(1, sizeof *p);
-    struct buf b BUF_AUTO = {0};
+    struct pending_op *p = xcalloc(1, sizeof(*p));
+    BUF_AUTO struct buf b = {0};
     struct cur cur;
 
     buf_init(&b, MSG_DATA_MAX);
@@ -84,7 +84,7 @@ bool op_queue_join_loss(struct op_queue *q, const struct msg_target *t)
             if (m->targets[i].vpid == t->vpid)
                 return true;
         }
-        m->targets = xrealloc(m->targets, (m->ntargets + 1) * sizeof *m->targets);
+        m->targets = xrealloc(m->targets, (m->ntargets + 1) * sizeof(*m->targets));
         m->targets[m->ntargets++] = *t;
         return true;
     }

@@ -68,7 +68,7 @@ static struct cpus_kind *kind_of(struct cpu_ledger *g, const char *text, struct 
     t = topo_of_text(text, err);
     if (!t)
         return NULL;
-    k = xcalloc(1, sizeof *k);
+    k = xcalloc(1, sizeof(*k));
     k->text = xstrdup(text);
     k->topo = t;
     HASH_ADD_KEYPTR(hh, g->kinds, k->text, strlen(k->text), k);
@@ -87,8 +87,8 @@ int cpu_ledger_put(struct cpu_ledger *g, uint32_t vpid, const char *host, const 
         k->users++;
     }
     if (vpid >= g->n) {
-        g->accounts = xrealloc(g->accounts, (vpid + 1) * sizeof *g->accounts);
-        memset(g->accounts + g->n, 0, (vpid + 1 - g->n) * sizeof *g->accounts);
+        g->accounts = xrealloc(g->accounts, (vpid + 1) * sizeof(*g->accounts));
+        memset(g->accounts + g->n, 0, (vpid + 1 - g->n) * sizeof(*g->accounts));
         g->n = vpid + 1;
     }
     clear_account(g, &g->accounts[vpid]);
@@ -118,7 +118,7 @@ void cpu_ledger_take(struct cpu_ledger *g, uint32_t vpid, hwloc_const_bitmap_t p
     int i;
 
     if (!c->load)
-        c->load = xcalloc(c->kind->topo->npus, sizeof *c->load);
+        c->load = xcalloc(c->kind->topo->npus, sizeof(*c->load));
     for (i = hwloc_bitmap_first(pus); i >= 0; i = hwloc_bitmap_next(pus, i))
         c->load[i]++;
 }

@@ -40,7 +40,7 @@ static struct joiner *find_joiner(const struct join_backoff *b, uint32_t vpid)
 {
     struct joiner *x;
 
-    HASH_FIND(hh, b->joiners, &vpid, sizeof vpid, x);
+    HASH_FIND(hh, b->joiners, &vpid, sizeof(vpid), x);
     return x;
 }
 
@@ -97,12 +97,12 @@ void join_backoff_admitted(struct join_backoff *b, uint32_t vpid, uint64_t now_m
         HASH_DEL(b->joiners, x);
         x->nshort = x->counted ? x->nshort : 0;
     } else {
-        x = xcalloc(1, sizeof *x);
+        x = xcalloc(1, sizeof(*x));
         x->vpid = vpid;
     }
     x->counted = false;
     x->admitted_ms = now_ms;
-    HASH_ADD(hh, b->joiners, vpid, sizeof x->vpid, x);
+    HASH_ADD(hh, b->joiners, vpid, sizeof(x->vpid), x);
     while (b->joiners->admitted_ms + JOIN_SHORT_MS + JOIN_BACKOFF_MAX_MS < now_ms)
         drop_joiner(b, b->joiners);
 }

@@ -37,7 +37,7 @@ struct liveness {
 struct liveness *liveness_create(const struct liveness_opts *o, struct out *out,
                                  struct members *members, struct op_queue *ops)
 {
-    struct liveness *v = xcalloc(1, sizeof *v);
+    struct liveness *v = xcalloc(1, sizeof(*v));
 
     v->opts = *o;
     v->out = out;
@@ -75,7 +75,7 @@ void liveness_reported(struct liveness *v, uint32_t vpid, uint64_t op)
     if (vpid >= v->n) {
         uint32_t n = vpid + vpid / 2 + 1;
 
-        v->reported = xrealloc(v->reported, n * sizeof *v->reported);
+        v->reported = xrealloc(v->reported, n * sizeof(*v->reported));
         while (v->n < n)
             v->reported[v->n++] = 0;
     }

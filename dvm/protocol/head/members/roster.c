@@ -28,7 +28,7 @@ struct roster {
 
 struct roster *roster_create(const struct roster_uses *uses)
 {
-    struct roster *r = xcalloc(1, sizeof *r);
+    struct roster *r = xcalloc(1, sizeof(*r));
 
     r->uses = *uses;
     r->backoff = join_backoff_create();

@@ -22,7 +22,7 @@ struct size_bound {
 
 struct size_bound *size_bound_create(uint32_t size)
 {
-    struct size_bound *b = xcalloc(1, sizeof *b);
+    struct size_bound *b = xcalloc(1, sizeof(*b));
 
     b->first = b->size = b->bound = b->base = size;
     return b;

@@ -47,7 +47,7 @@ static int compare_vpids(const void *key, const void *element)
 
 struct target *campaign_target(const struct campaign *c, uint32_t vpid)
 {
-    return bsearch(&vpid, c->targets, c->ntargets, sizeof *c->targets, compare_vpids);
+    return bsearch(&vpid, c->targets, c->ntargets, sizeof(*c->targets), compare_vpids);
 }
 
 bool campaign_names(const struct campaigns *cs, uint32_t vpid)
@@ -156,13 +156,13 @@ static void forget_campaign(struct campaigns *cs, struct campaign *c)
 
 struct campaign *campaign_new(struct campaigns *cs, const char *id, const uint32_t *vpids, size_t n)
 {
-    struct campaign *c = xcalloc(1, sizeof *c);
+    struct campaign *c = xcalloc(1, sizeof(*c));
     struct campaign *old = oldest_ended(cs);
 
     if (cs->n >= RESIZE_CAMPAIGNS_MAX && old)
         forget_campaign(cs, old);
     c->id = xstrdup(id);
-    c->targets = xcalloc(n + 1, sizeof *c->targets);
+    c->targets = xcalloc(n + 1, sizeof(*c->targets));
     c->accepted_wall = (int64_t)cs->out->wall_ms;
     c->size_sequence = size_bound_sequence(cs->bound);
     for (size_t i = 0; i < n; i++)

@@ -25,7 +25,7 @@ static bool same_request(const struct api_campaign_request *a, const struct api_
 {
     return a->kind == b->kind && a->sequence == b->sequence && a->drain_mode == b->drain_mode &&
            a->deadline_s == b->deadline_s && a->ntargets == b->ntargets &&
-           memcmp(a->targets, b->targets, a->ntargets * sizeof *a->targets) == 0;
+           memcmp(a->targets, b->targets, a->ntargets * sizeof(*a->targets)) == 0;
 }
 
 static int __attribute__((format(printf, 5, 6)))
@@ -36,7 +36,7 @@ reject_request(const char **reason, const char *word, int status, struct err *er
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     *reason = word;
     return err_code(err, status, "%s", text);
@@ -92,7 +92,7 @@ static void accept_request(struct campaigns *cs, const char *id,
     char why[API_ID_MAX + 16];
     struct campaign *c;
 
-    snprintf(why, sizeof why, "the shrink %s", id);
+    snprintf(why, sizeof(why), "the shrink %s", id);
     if (!grow && asked)
         grow_atomic_give_way(cs, r->targets[0] - 1, why);
     c = (grow ? campaign_new : shrink_new)(cs, id, r->targets, r->ntargets);
@@ -102,8 +102,8 @@ static void accept_request(struct campaigns *cs, const char *id,
         *asker = (struct asker){0};
     }
     c->req = *r;
-    c->req.targets = xcalloc(r->ntargets, sizeof *r->targets);
-    memcpy(c->req.targets, r->targets, r->ntargets * sizeof *r->targets);
+    c->req.targets = xcalloc(r->ntargets, sizeof(*r->targets));
+    memcpy(c->req.targets, r->targets, r->ntargets * sizeof(*r->targets));
     if (grow)
         grow_atomic_accept(cs, c);
     else
@@ -112,8 +112,8 @@ static void accept_request(struct campaigns *cs, const char *id,
 
 static bool is_heads_own(const char *id)
 {
-    return strncmp(id, CAMPAIGN_RELEASE_PREFIX, sizeof CAMPAIGN_RELEASE_PREFIX - 1) == 0 ||
-           strncmp(id, CAMPAIGN_REQUEST_PREFIX, sizeof CAMPAIGN_REQUEST_PREFIX - 1) == 0;
+    return strncmp(id, CAMPAIGN_RELEASE_PREFIX, sizeof(CAMPAIGN_RELEASE_PREFIX) - 1) == 0 ||
+           strncmp(id, CAMPAIGN_REQUEST_PREFIX, sizeof(CAMPAIGN_REQUEST_PREFIX) - 1) == 0;
 }
 
 static int check_sequence(const struct campaigns *cs, const char *id,

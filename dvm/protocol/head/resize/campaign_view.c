@@ -7,7 +7,7 @@
 
 void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct api_campaign *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->id = xstrdup(c->id);
     out->sequence = c->req.sequence;
     out->kind = c->req.kind;
@@ -19,8 +19,8 @@ void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct 
                                                 .id = xstrdup(c->asker.req_id),
                                                 .told = c->asker.told};
     out->phase = c->phase;
-    out->targets = xcalloc(c->ntargets + 1, sizeof *out->targets);
-    out->departed = xcalloc(c->ntargets + 1, sizeof *out->departed);
+    out->targets = xcalloc(c->ntargets + 1, sizeof(*out->targets));
+    out->departed = xcalloc(c->ntargets + 1, sizeof(*out->departed));
     for (size_t i = 0; i < c->ntargets; i++) {
         out->targets[out->ntargets++] = c->targets[i].id.vpid;
         if (c->targets[i].departed)
@@ -28,14 +28,14 @@ void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct 
     }
     if (c->phase == API_PHASE_DRAINING)
         out->nwaiting = drain_waits(cs, c, &out->waiting);
-    out->ended = xcalloc(c->nended + 1, sizeof *out->ended);
+    out->ended = xcalloc(c->nended + 1, sizeof(*out->ended));
     for (size_t i = 0; i < c->nended; i++) {
         struct api_job_ref *to = &out->ended[out->nended++];
 
         to->job = xstrdup(c->ended[i].job);
         to->nranks = c->ended[i].nranks;
-        to->ranks = xcalloc(to->nranks + 1, sizeof *to->ranks);
-        memcpy(to->ranks, c->ended[i].ranks, to->nranks * sizeof *to->ranks);
+        to->ranks = xcalloc(to->nranks + 1, sizeof(*to->ranks));
+        memcpy(to->ranks, c->ended[i].ranks, to->nranks * sizeof(*to->ranks));
     }
     out->accepted_ms = c->accepted_wall;
     out->drained_ms = c->drained_wall;

@@ -27,7 +27,7 @@ struct grow {
 
 struct grow *grow_create(struct campaigns *cs)
 {
-    struct grow *g = xcalloc(1, sizeof *g);
+    struct grow *g = xcalloc(1, sizeof(*g));
 
     g->cs = cs;
     return g;
@@ -72,7 +72,7 @@ void grow_steps(struct grow *g)
     }
     if (add->nmembers == 0)
         return;
-    add->members = xcalloc(add->nmembers, sizeof *add->members);
+    add->members = xcalloc(add->nmembers, sizeof(*add->members));
     add->nmembers = 0;
     for (uint32_t v = 1; v < cs->members->n; v++) {
         const struct member *m = members_get(cs->members, v);

@@ -32,7 +32,7 @@ struct releases {
 
 struct releases *releases_create(struct campaigns *cs)
 {
-    struct releases *rs = xcalloc(1, sizeof *rs);
+    struct releases *rs = xcalloc(1, sizeof(*rs));
 
     rs->cs = cs;
     return rs;
@@ -69,7 +69,7 @@ void release_ask(struct releases *rs, uint32_t from, const struct msg_release *m
         if (r->id.vpid == from)
             return;
     }
-    r = xcalloc(1, sizeof *r);
+    r = xcalloc(1, sizeof(*r));
     r->id = (struct msg_target){from, members_epoch(rs->cs->members, x)};
     r->seconds = m->deadline_s;
     r->mode = m->kill ? API_DRAIN_KILL : API_DRAIN_WAIT;
@@ -101,7 +101,7 @@ static void gather_releases(const struct releases *rs, struct api_campaign_reque
             r->deadline_s = x->seconds;
         r->drain_mode = x->mode;
     }
-    qsort(r->targets, r->ntargets, sizeof *r->targets, compare_numbers);
+    qsort(r->targets, r->ntargets, sizeof(*r->targets), compare_numbers);
 }
 
 /* Everybody who asked within the window leaves in one campaign; the size bound stays, so that they
@@ -110,7 +110,7 @@ void releases_steps(struct releases *rs)
 {
     struct api_campaign_request r = {
         .kind = API_KIND_SHRINK, .deadline_s = -1, .drain_mode = API_DRAIN_WAIT};
-    uint32_t *vpids FREE_AUTO = NULL;
+    FREE_AUTO uint32_t *vpids = NULL;
     const char *reason;
     struct err err = {0};
     char id[64];
@@ -118,10 +118,10 @@ void releases_steps(struct releases *rs)
     if (!rs->at_ms || rs->at_ms > rs->cs->out->now_ms)
         return;
     rs->at_ms = 0;
-    vpids = xcalloc(rs->cs->members->n + 1, sizeof *vpids);
+    vpids = xcalloc(rs->cs->members->n + 1, sizeof(*vpids));
     r.targets = vpids;
     gather_releases(rs, &r);
-    snprintf(id, sizeof id, CAMPAIGN_RELEASE_PREFIX "%llu", (unsigned long long)rs->last + 1);
+    snprintf(id, sizeof(id), CAMPAIGN_RELEASE_PREFIX "%llu", (unsigned long long)rs->last + 1);
     if (r.ntargets && !incarnation_ending(rs->cs->inc) &&
         campaign_admit(rs->cs, id, &r, false, NULL, &reason, &err) < 0) {
         out_log(rs->cs->out, LOG_LEVEL_WARN, "%zu daemons that want to leave have to wait: %s",

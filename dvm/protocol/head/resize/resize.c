@@ -42,7 +42,7 @@ static bool will_grow_do(const void *arg, const struct job *j)
 
 struct resize *resize_create(const struct resize_uses *u)
 {
-    struct resize *rs = xcalloc(1, sizeof *rs);
+    struct resize *rs = xcalloc(1, sizeof(*rs));
     struct jobs_resize answers = {rs, is_fence_up, are_members_leaving, will_grow_do};
 
     rs->cs = (struct campaigns){.out = u->out,
@@ -190,7 +190,7 @@ static void view_share(void *arg, const char *name, uint32_t count)
 {
     struct api_dvm *out = arg;
 
-    out->holds = xrealloc(out->holds, (out->nholds + 1) * sizeof *out->holds);
+    out->holds = xrealloc(out->holds, (out->nholds + 1) * sizeof(*out->holds));
     out->holds[out->nholds++] = (struct api_dvm_hold){xstrdup(name), count};
 }
 
@@ -200,7 +200,7 @@ void resize_view(const struct resize *rs, struct api_dvm *out)
 
     fence_each(rs->cs.fence, view_share, out);
     out->fence_total = fence_sum(rs->cs.fence);
-    out->campaigns = xcalloc(rs->cs.n + 1, sizeof *out->campaigns);
+    out->campaigns = xcalloc(rs->cs.n + 1, sizeof(*out->campaigns));
     DL_FOREACH(rs->cs.list, c)
     {
         campaign_fill(&rs->cs, c, &out->campaigns[out->ncampaigns++]);

@@ -63,7 +63,7 @@ static const struct {
 
 static enum alloc_status status_of(const char *reason)
 {
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
         if (strcmp(statuses[i].reason, reason) == 0)
             return statuses[i].status;
     }
@@ -110,7 +110,7 @@ static bool same_ask(const struct campaign *c, const struct msg_resize_ask *m)
 
     return a->kind == m->kind && a->deadline_s == m->deadline_s && a->count == m->count &&
            strcmp(a->of, m->campaign) == 0 && a->nvpids == m->nvpids &&
-           (m->nvpids == 0 || memcmp(a->vpids, m->vpids, m->nvpids * sizeof *m->vpids) == 0);
+           (m->nvpids == 0 || memcmp(a->vpids, m->vpids, m->nvpids * sizeof(*m->vpids)) == 0);
 }
 
 static struct asker asker_of(const struct campaigns *cs, const struct request *r)
@@ -127,15 +127,15 @@ static struct asker asker_of(const struct campaigns *cs, const struct request *r
                       .count = r->m->count,
                       .nvpids = r->m->nvpids};
 
-    a.vpids = xcalloc(a.nvpids + 1, sizeof *a.vpids);
-    memcpy(a.vpids, r->m->vpids, a.nvpids * sizeof *a.vpids);
+    a.vpids = xcalloc(a.nvpids + 1, sizeof(*a.vpids));
+    memcpy(a.vpids, r->m->vpids, a.nvpids * sizeof(*a.vpids));
     return a;
 }
 
 /* Above all that are there or on their way. */
 static void choose_next_free(const struct campaigns *cs, struct request *r, uint32_t count)
 {
-    r->vpids = xcalloc(count, sizeof *r->vpids);
+    r->vpids = xcalloc(count, sizeof(*r->vpids));
     for (r->n = 0; r->n < count; r->n++)
         r->vpids[r->n] = size_bound_now(cs->bound) + 1 + (uint32_t)r->n;
 }
@@ -161,7 +161,7 @@ static void choose_highest(const struct campaigns *cs, struct request *r, uint32
         top = may_go(cs, v) ? v : top;
     if (found < count)
         return;
-    r->vpids = xcalloc((size_t)top - first + 1, sizeof *r->vpids);
+    r->vpids = xcalloc((size_t)top - first + 1, sizeof(*r->vpids));
     for (uint32_t v = first; v <= top; v++)
         r->vpids[r->n++] = v;
 }
@@ -169,9 +169,9 @@ static void choose_highest(const struct campaigns *cs, struct request *r, uint32
 static void choose_these(struct request *r, const uint32_t *vpids, size_t n)
 {
     r->n = n;
-    r->vpids = xcalloc(n + 1, sizeof *r->vpids);
+    r->vpids = xcalloc(n + 1, sizeof(*r->vpids));
     if (n)
-        memcpy(r->vpids, vpids, n * sizeof *vpids);
+        memcpy(r->vpids, vpids, n * sizeof(*vpids));
 }
 
 static void choose_daemons(const struct campaigns *cs, struct request *r)
@@ -285,7 +285,7 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
     /* Nobody else would ever end it. */
     if (r->kind == ALLOC_EXTEND && body.deadline_s < 0)
         body.deadline_s = RESIZE_EXTEND_S;
-    snprintf(id, sizeof id, CAMPAIGN_REQUEST_PREFIX "%llu",
+    snprintf(id, sizeof(id), CAMPAIGN_REQUEST_PREFIX "%llu",
              (unsigned long long)cs->last_request + 1);
     if (campaign_admit(cs, id, &body, true, &asker, &reason, &err) == 0) {
         cs->last_request++;

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!again)
         abort();
     FREE_AUTO char *twice = topo_text(again);
-    if (strcmp(once, twice) != 0 || memcmp(t->pus, again->pus, t->npus * sizeof *t->pus) != 0)
+    if (strcmp(once, twice) != 0 || memcmp(t->pus, again->pus, t->npus * sizeof(*t->pus)) != 0)
         abort();
     topo_free(t);
     topo_free(again);

@@ -405,7 +405,7 @@ static void check_row(const struct row *r)
 
 static void every_row_of_the_table_maps_as_it_says(void **state)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         check_row(&rows[i]);
 }
 

@@ -59,7 +59,7 @@ static void add_kind(struct book *b, char *rest)
     hwloc_topology_t t;
 
     assert_true(b->nkinds <= KINDS_MAX);
-    snprintf(k->name, sizeof k->name, "%s", next_word(&rest));
+    snprintf(k->name, sizeof(k->name), "%s", next_word(&rest));
     use = next_word(&rest);
     k->slots = number(next_word(&rest));
     allowed = next_word(&rest);
@@ -67,7 +67,7 @@ static void add_kind(struct book *b, char *rest)
     assert_int_equal(hwloc_topology_init(&t), 0);
     assert_int_equal(hwloc_topology_set_synthetic(t, rest), 0);
     assert_int_equal(hwloc_topology_load(t), 0);
-    k->topo = topo_from_hwloc(t, strcmp(allowed, "all") ? set : NULL,
+    k->topo = topo_from_hwloc(t, strcmp(allowed, "all") != 0 ? set : NULL,
                               *use == 'o'   ? TOPO_OWN
                               : *use == 's' ? TOPO_SHARED
                                             : TOPO_QUOTA,
@@ -96,8 +96,8 @@ static void set_nodes(struct book *b, char *rest)
 
         while (k < b->kinds + b->nkinds && strcmp(k->name, word) != 0)
             k++;
-        assert_true(i < NODES_MAX && (k < b->kinds + b->nkinds || !strcmp(word, "unknown")));
-        snprintf(b->names[i], sizeof b->names[i], "n%zu", i + 1);
+        assert_true(i < NODES_MAX && (k < b->kinds + b->nkinds || strcmp(word, "unknown") == 0));
+        snprintf(b->names[i], sizeof(b->names[i]), "n%zu", i + 1);
         b->nodes[i] = (struct map_node){.vpid = (uint32_t)i + 1, .slots = 2, .host = b->names[i]};
         b->loads[i] = NULL;
         if (k == b->kinds + b->nkinds)
@@ -134,25 +134,25 @@ static int read_case(char *rest, struct job_spec *s, struct job_app *apps, uint3
     while ((word = next_word(&rest))) {
         int rc = 0;
 
-        if (!strcmp(word, "-n")) {
+        if (strcmp(word, "-n") == 0) {
             apps[s->napps - 1].nprocs = number(next_word(&rest));
-        } else if (!strcmp(word, ":")) {
+        } else if (strcmp(word, ":") == 0) {
             s->napps++;
-        } else if (!strcmp(word, "-N")) {
+        } else if (strcmp(word, "-N") == 0) {
             s->map_by = JOB_MAP_BY_PPR;
             s->ppr = number(next_word(&rest));
-        } else if (!strcmp(word, "--host")) {
+        } else if (strcmp(word, "--host") == 0) {
             hosts[s->nhosts++] = number(next_word(&rest));
             s->hosts = hosts;
-        } else if (!strcmp(word, "--map-by")) {
+        } else if (strcmp(word, "--map-by") == 0) {
             rc = policy_map_by(next_word(&rest), s, err);
-        } else if (!strcmp(word, "--rank-by")) {
+        } else if (strcmp(word, "--rank-by") == 0) {
             rc = policy_rank_by(next_word(&rest), s, err);
-        } else if (!strcmp(word, "--bind-to")) {
+        } else if (strcmp(word, "--bind-to") == 0) {
             rc = policy_bind_to(next_word(&rest), s, err);
-        } else if (!strcmp(word, "--tool")) {
+        } else if (strcmp(word, "--tool") == 0) {
             s->flags |= JOB_TOOL;
-        } else if (!strcmp(word, "(none)")) {
+        } else if (strcmp(word, "(none)") == 0) {
             break;
         } else {
             fail_msg("unknown word '%s'", word);
@@ -238,11 +238,11 @@ static void do_line(struct book *b, char *line)
 
     if (!word || *word == '#')
         return;
-    if (!strcmp(word, "kind"))
+    if (strcmp(word, "kind") == 0)
         add_kind(b, rest);
-    else if (!strcmp(word, "nodes"))
+    else if (strcmp(word, "nodes") == 0)
         set_nodes(b, rest);
-    else if (!strcmp(word, "busy"))
+    else if (strcmp(word, "busy") == 0)
         set_busy(b, rest);
     else
         fail_msg("maps.txt:%u: '%s'", b->line, word);
@@ -271,7 +271,7 @@ static void every_map_is_as_the_book_says(void **state)
     bool more;
 
     assert_non_null(f);
-    more = read_line(&b, f, line, sizeof line);
+    more = read_line(&b, f, line, sizeof(line));
     while (more) {
         unsigned at = b.line;
         char expected[8192] = "";
@@ -282,12 +282,12 @@ static void every_map_is_as_the_book_says(void **state)
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, "$ ", 2) != 0) {
             do_line(&b, line);
-            more = read_line(&b, f, line, sizeof line);
+            more = read_line(&b, f, line, sizeof(line));
             continue;
         }
-        snprintf(options, sizeof options, "%s", line + 2);
-        while ((more = read_line(&b, f, line, sizeof line)) && strncmp(line, "  ", 2) == 0)
-            strncat(expected, line, sizeof expected - strlen(expected) - 1);
+        snprintf(options, sizeof(options), "%s", line + 2);
+        while ((more = read_line(&b, f, line, sizeof(line))) && strncmp(line, "  ", 2) == 0)
+            strncat(expected, line, sizeof(expected) - strlen(expected) - 1);
         check_case(&b, at, options, expected);
     }
     fclose(f);

@@ -42,8 +42,8 @@ static void assert_text(const char *description, const char *allowed, const char
         fail_msg("%s", err.msg);
     assert_int_equal(again->use, t->use);
     assert_int_equal(again->npus, t->npus);
-    assert_memory_equal(again->count, t->count, sizeof t->count);
-    assert_memory_equal(again->pus, t->pus, t->npus * sizeof *t->pus);
+    assert_memory_equal(again->count, t->count, sizeof(t->count));
+    assert_memory_equal(again->pus, t->pus, t->npus * sizeof(*t->pus));
     topo_free(again);
     topo_free(t);
 }
@@ -56,7 +56,7 @@ static void malformed_texts_are_refused(void **state)
         "own:65536", "mine:0",  "own:0+1", "own:0  1",  "own:0,1|", "own:99999999999999999999",
     };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};
         struct topo *t = topo_of_text(bad[i], &err);
 

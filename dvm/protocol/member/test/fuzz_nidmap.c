@@ -18,8 +18,8 @@ static void encode(const struct members *m, struct buf *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct buf once BUF_AUTO = {0};
-    struct buf twice BUF_AUTO = {0};
+    BUF_AUTO struct buf once = {0};
+    BUF_AUTO struct buf twice = {0};
     struct members m, back;
     struct err err = {0};
 

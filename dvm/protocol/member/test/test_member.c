@@ -169,7 +169,7 @@ static struct members random_table(unsigned *rng, unsigned percent)
         struct msg_member f = {v, {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1};
         struct msg_target end = {v, f.epoch};
 
-        snprintf(host, sizeof host, "node%d", rand_r(rng) % 50);
+        snprintf(host, sizeof(host), "node%d", rand_r(rng) % 50);
         f.address = host;
         f.port = (uint16_t)rand_r(rng);
         f.slots = (uint32_t)rand_r(rng);
@@ -186,8 +186,8 @@ static struct members random_table(unsigned *rng, unsigned percent)
 static struct members passed_on(const struct members *from)
 {
     struct msg m = {.type = MSG_SNAPSHOT, .snapshot = {.op = from->version, .radix = from->radix}};
-    struct buf nidmap BUF_AUTO = {0};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf nidmap = {0};
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
     struct members to;
     struct msg got;
@@ -259,7 +259,7 @@ static void a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing(void 
     struct err err = {0};
 
     assert_int_equal(fsm_check(&member_fsm, &err), 0);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct member x = {.state = bad[i].state};
 
         assert_int_equal(member_step(&x, bad[i].event, &err), -1);

@@ -39,8 +39,8 @@ static void pod(struct members *m, uint32_t vpid, uint64_t ctr)
     char host[32];
     char address[32];
 
-    snprintf(host, sizeof host, "x-%u", vpid);
-    snprintf(address, sizeof address, "10.244.%u.%u", draw(256), draw(256));
+    snprintf(host, sizeof(host), "x-%u", vpid);
+    snprintf(address, sizeof(address), "10.244.%u.%u", draw(256), draw(256));
     add(m, vpid, ctr, host, address);
 }
 
@@ -148,8 +148,8 @@ static void facts_come_back_as_they_were_told(void **state)
     (void)state;
     members_init(&m, 0, 64);
     add(&m, 0, 1, "head", "10.0.0.1");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        for (size_t j = 0; j < sizeof texts / sizeof *texts; j++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        for (size_t j = 0; j < sizeof(texts) / sizeof(*texts); j++) {
             add(&m, 7, i * 1000 + j + 1, texts[i], texts[j]);
             assert_told(&m, 7, texts[i], texts[j]);
         }
@@ -166,7 +166,7 @@ static void facts_that_nobody_has_any_more_are_forgotten(void **state)
     (void)state;
     members_init(&m, 0, 64);
     for (uint32_t i = 0; i < 1000; i++) {
-        snprintf(host, sizeof host, "host-%c%u", 'a' + (int)(i % 26), i + 10);
+        snprintf(host, sizeof(host), "host-%c%u", 'a' + (int)(i % 26), i + 10);
         add(&m, i % 4, i + 1, host, "address");
     }
     assert_int_equal(HASH_COUNT(m.facts.by_key), 4);
@@ -261,7 +261,7 @@ static void a_nidmap_of_pods_takes_few_bytes_each(void **state)
     assert_in_range(round_trip(&m), 80000, 80100);
     members_clear(&m);
     for (uint32_t v = 0; v < 10000; v++) {
-        snprintf(host, sizeof host, "x-%u.x-members.ns.svc", v);
+        snprintf(host, sizeof(host), "x-%u.x-members.ns.svc", v);
         add(&m, v, v + 1, "x", host);
     }
     assert_in_range(round_trip(&m), 50, 150);
@@ -358,9 +358,9 @@ static void what_is_no_list_of_members_is_refused(void **state)
     assert_int_equal(decode_rows(&good, fine, 0), -1);
     assert_int_equal(decode_rows(&good, falling, 2), 0);
     assert_int_equal(decode_rows(&good, falling, 3), -1);
-    for (size_t i = 0; i < sizeof bad_kinds / sizeof *bad_kinds; i++)
+    for (size_t i = 0; i < sizeof(bad_kinds) / sizeof(*bad_kinds); i++)
         assert_int_equal(decode_rows(&bad_kinds[i], fine, 2), -1);
-    for (size_t i = 0; i < sizeof bad_runs / sizeof *bad_runs; i++)
+    for (size_t i = 0; i < sizeof(bad_runs) / sizeof(*bad_runs); i++)
         assert_int_equal(decode_rows(&good, (struct run_row[]){fine[0], bad_runs[i]}, 2), -1);
 }
 

@@ -131,7 +131,7 @@ static void assert_all_are_reached_and_end(const struct fsm *m, int first, const
         bool from_first = false;
 
         for (int pass = 0; pass < 2; pass++) {
-            memset(reached, 0, sizeof reached);
+            memset(reached, 0, sizeof(reached));
             reached[pass ? m->states[i].value : first] = true;
             for (size_t round = 0; round < m->nstates; round++) {
                 for (size_t s = 0; s < m->nstates; s++) {
@@ -210,7 +210,7 @@ static void names_and_numbers_are_those_of_the_field(void **state)
                 {60, "NEVER_LAUNCHED"},
                 {69, "MAP_FAILED"}};
 
-    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++)
         assert_string_equal(fsm_state_name(&job_fsm, jobs[i].number), jobs[i].name);
     assert_string_equal(fsm_state_name(&job_fsm, 0), "?");
     assert_string_equal(fsm_state_name(&proc_fsm, PROC_TERMINATED), "TERMINATED");

@@ -18,9 +18,10 @@ static hwloc_bitmap_t random_live(unsigned *seed, unsigned percent)
     hwloc_bitmap_t live = hwloc_bitmap_alloc();
 
     hwloc_bitmap_set(live, 0);
-    for (unsigned v = 1; v < N; v++)
+    for (unsigned v = 1; v < N; v++) {
         if ((unsigned)rand_r(seed) % 100 < percent)
             hwloc_bitmap_set(live, v);
+    }
     return live;
 }
 
@@ -241,7 +242,7 @@ static void one_live_set_reaches_the_bound_on_the_fan_out(void **state)
         uint32_t radix, depth;
     } sizes[] = {{2, 8}, {3, 5}, {32, 3}, {64, 3}, {64, 2}, {2, 2}};
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         hwloc_bitmap_t live = hwloc_bitmap_alloc();
         struct tree t = {live, sizes[i].radix};
         uint32_t first = 0;

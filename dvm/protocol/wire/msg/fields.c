@@ -111,7 +111,7 @@ void msg_put_members(struct buf *b, const struct msg_member *list, size_t n)
 struct msg_member *msg_get_members(struct cur *c, size_t *n)
 {
     size_t count = cur_count(c, VPID_MAX + 1, MEMBER_BYTES_MIN);
-    struct msg_member *list = xcalloc(count + 1, sizeof *list);
+    struct msg_member *list = xcalloc(count + 1, sizeof(*list));
 
     for (*n = 0; *n < count && !c->bad; (*n)++)
         msg_get_member(c, &list[*n]);
@@ -152,7 +152,7 @@ void msg_put_targets(struct buf *b, const struct msg_target *list, size_t n)
 struct msg_target *msg_get_targets(struct cur *c, size_t *n)
 {
     size_t count = cur_count(c, VPID_MAX + 1, TARGET_BYTES);
-    struct msg_target *list = xcalloc(count + 1, sizeof *list);
+    struct msg_target *list = xcalloc(count + 1, sizeof(*list));
 
     for (*n = 0; *n < count; (*n)++)
         list[*n] = msg_get_target(c);
@@ -174,7 +174,7 @@ void msg_put_ranks(struct buf *b, const struct msg_rank *list, size_t n)
 struct msg_rank *msg_get_ranks(struct cur *c, size_t *n)
 {
     size_t count = cur_count(c, JOB_RANKS_MAX, RANK_BYTES_MIN);
-    struct msg_rank *list = xcalloc(count + 1, sizeof *list);
+    struct msg_rank *list = xcalloc(count + 1, sizeof(*list));
 
     for (*n = 0; *n < count && !c->bad; (*n)++) {
         struct msg_rank *r = &list[*n];
@@ -205,7 +205,7 @@ void msg_put_vpids(struct buf *b, const uint32_t *list, size_t n)
 uint32_t *msg_get_vpids(struct cur *c, size_t *n)
 {
     size_t count = cur_count(c, VPID_MAX + 1, 4);
-    uint32_t *list = xcalloc(count + 1, sizeof *list);
+    uint32_t *list = xcalloc(count + 1, sizeof(*list));
 
     for (*n = 0; *n < count; (*n)++) {
         list[*n] = cur_u32(c);

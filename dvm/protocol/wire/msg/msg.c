@@ -79,7 +79,7 @@ void msg_free(struct msg *m)
 {
     if (is_type(m->type))
         codecs[m->type].free(m);
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
 }
 
 uint64_t msg_op(const struct msg *m)

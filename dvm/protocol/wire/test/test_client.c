@@ -40,7 +40,7 @@ static void assert_bytes_refused(const void *data, size_t len, const char *why)
 
 static void assert_refused(const struct client_msg *m, const char *why)
 {
-    struct buf b BUF_AUTO = encoded(m);
+    BUF_AUTO struct buf b = encoded(m);
 
     assert_bytes_refused(b.data, b.len, why);
 }
@@ -48,7 +48,7 @@ static void assert_refused(const struct client_msg *m, const char *why)
 static void every_truncation_of_every_type_is_refused(void **state)
 {
     for (size_t i = 0; i < nsamples; i++) {
-        struct buf b BUF_AUTO = encoded(&samples[i]);
+        BUF_AUTO struct buf b = encoded(&samples[i]);
 
         for (size_t len = 0; len < b.len; len++) {
             uint8_t *exact = xmalloc(len + 1); /* so that ASan sees a read past the end */
@@ -63,7 +63,7 @@ static void every_truncation_of_every_type_is_refused(void **state)
 static void a_byte_too_many_is_refused_in_every_type(void **state)
 {
     for (size_t i = 0; i < nsamples; i++) {
-        struct buf b BUF_AUTO = encoded(&samples[i]);
+        BUF_AUTO struct buf b = encoded(&samples[i]);
 
         buf_put_u8(&b, 0);
         assert_bytes_refused(b.data, b.len, "too long");
@@ -95,7 +95,7 @@ static void more_data_than_the_limit_is_refused_by_both_sides(void **state)
 {
     static uint8_t zeros[CLIENT_DATA_MAX + 1];
     struct client_msg m = {.type = CLIENT_STDIN, .input = {zeros, sizeof(zeros)}};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, BUF_MAX);
     client_msg_encode(&b, &m);
@@ -112,7 +112,7 @@ static void data_of_just_the_limit_is_taken(void **state)
     static uint8_t zeros[CLIENT_DATA_MAX];
     struct client_msg m = {.type = CLIENT_OUTPUT,
                            .output = {.stream = 1, .data = zeros, .len = sizeof(zeros)}};
-    struct buf b BUF_AUTO = encoded(&m);
+    BUF_AUTO struct buf b = encoded(&m);
     struct client_msg back;
 
     assert_int_equal(client_msg_decode(b.data, b.len, &back, NULL), 0);
@@ -197,7 +197,7 @@ static void a_job_without_a_name_is_refused(void **state)
 
 static void a_text_with_a_nul_inside_is_refused(void **state)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, BUF_MAX);
     buf_put_u8(&b, CLIENT_VERSION);
@@ -208,7 +208,7 @@ static void a_text_with_a_nul_inside_is_refused(void **state)
 
 static void an_unknown_type_cannot_be_encoded(void **state)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, BUF_MAX);
     client_msg_encode(&b, &(struct client_msg){.type = 99});
@@ -218,8 +218,8 @@ static void an_unknown_type_cannot_be_encoded(void **state)
 static void every_type_comes_back_as_it_was_sent(void **state)
 {
     for (size_t i = 0; i < nsamples; i++) {
-        struct buf b BUF_AUTO = encoded(&samples[i]);
-        struct buf again BUF_AUTO = {0};
+        BUF_AUTO struct buf b = encoded(&samples[i]);
+        BUF_AUTO struct buf again = {0};
         struct client_msg m;
         struct err err = {0};
 
@@ -237,7 +237,7 @@ static void fields_come_back_under_their_names(void **state)
     struct client_msg open = {
         .type = CLIENT_OPEN,
         .open = {.attempt = 2, .have = 1ull << 40, .window_ms = 30000, .token = "sixteen secrets"}};
-    struct buf b BUF_AUTO = encoded(&open);
+    BUF_AUTO struct buf b = encoded(&open);
     struct client_msg m;
 
     assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);
@@ -265,7 +265,7 @@ static void every_state_of_a_job_is_accepted(void **state)
 
         if (!job_state_word(s))
             continue;
-        struct buf b BUF_AUTO = encoded(&m);
+        BUF_AUTO struct buf b = encoded(&m);
 
         assert_int_equal(client_msg_decode(b.data, b.len, &back, NULL), 0);
         assert_int_equal(back.state.state, s);
@@ -278,7 +278,7 @@ static void every_state_of_a_job_is_accepted(void **state)
 
 static void a_submitted_job_comes_back_whole(void **state)
 {
-    struct buf b BUF_AUTO = encoded(&samples[0]);
+    BUF_AUTO struct buf b = encoded(&samples[0]);
     struct client_msg m;
 
     assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);
@@ -291,7 +291,7 @@ static void a_submitted_job_comes_back_whole(void **state)
 
 static void end_of_input_is_stdin_without_bytes(void **state)
 {
-    struct buf b BUF_AUTO = encoded(&(struct client_msg){.type = CLIENT_STDIN});
+    BUF_AUTO struct buf b = encoded(&(struct client_msg){.type = CLIENT_STDIN});
     struct client_msg m;
 
     assert_int_equal(client_msg_decode(b.data, b.len, &m, NULL), 0);

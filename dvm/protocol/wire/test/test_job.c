@@ -266,8 +266,8 @@ static void files_that_could_lead_elsewhere_are_refused(void **state)
                {"./a", "has an empty name in it"},  {"a/.", "has an empty name in it"},
                {"in/data", "is named twice"},       {deep, "over its limit"}};
 
-    memset(deep, 'a', sizeof deep - 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    memset(deep, 'a', sizeof(deep) - 1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct job_launch l = sample();
         char *files[] = {"in/data", bad[i].path};
 
@@ -368,7 +368,7 @@ static void helpers_tell_node_local_size_and_local_rank(void **state)
 static void a_shared_launch_is_freed_by_its_last_owner(void **state)
 {
     struct job_launch l = sample();
-    struct buf b BUF_AUTO = encoded(&l);
+    BUF_AUTO struct buf b = encoded(&l);
     struct cur c = cur_of(b.data, b.len);
     struct job_launch decoded;
     const struct job_launch *first, *second;

@@ -28,7 +28,7 @@ static struct piece some(uint32_t file, const void *data, size_t len)
 static struct piece end(uint32_t file, uint64_t size)
 {
     return (struct piece){
-        .kind = PIECE_END, .file = file, .size = size, .data = sum, .len = sizeof sum};
+        .kind = PIECE_END, .file = file, .size = size, .data = sum, .len = sizeof(sum)};
 }
 
 static void assert_refused(const void *data, size_t len, const char *why)
@@ -44,7 +44,7 @@ static void assert_refused(const void *data, size_t len, const char *why)
 
 static void assert_piece_refused(struct piece p, const char *why)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1u << 20);
     piece_encode(&b, &p);
@@ -62,7 +62,7 @@ static void malformed_pieces_are_refused(void **state)
     assert_refused("\1\0\0\0\1\0\0\1\244x", 10, "left over");
     assert_piece_refused(begin(0, 04755), "mode 04755");
     assert_piece_refused(some(0, "", 0), "no bytes");
-    assert_piece_refused(some(0, large, sizeof large), "over a limit");
+    assert_piece_refused(some(0, large, sizeof(large)), "over a limit");
     p.len = 20;
     assert_piece_refused(p, "a checksum of 20 bytes");
 }
@@ -72,7 +72,7 @@ static void every_prefix_of_a_piece_is_refused(void **state)
     struct piece list[] = {begin(1, 0644), some(2, "data", 4), end(3, 1ull << 40)};
 
     for (size_t i = 0; i < 3; i++) {
-        struct buf b BUF_AUTO = {0};
+        BUF_AUTO struct buf b = {0};
         struct piece out;
 
         buf_init(&b, 1024);
@@ -99,7 +99,7 @@ static void assert_order(struct piece_order *o, uint32_t nfiles, struct piece p,
     assert_int_equal(piece_follow(o, nfiles, &p, &err), rc);
     if (rc < 0) {
         assert_true(err.msg[0]);
-        assert_memory_equal(o, &before, sizeof before);
+        assert_memory_equal(o, &before, sizeof(before));
     }
 }
 

@@ -27,15 +27,15 @@ static bool decode(const uint8_t *data, size_t size, struct frame *f, struct msg
     struct cur c = cur_of(data, size);
     struct err err = {0};
 
-    memset(f, UNTOUCHED, sizeof *f);
-    memset(m, UNTOUCHED, sizeof *m);
+    memset(f, UNTOUCHED, sizeof(*f));
+    memset(m, UNTOUCHED, sizeof(*m));
     if (frame_decode(&c, f, &err) == 0) {
         if (msg_decode(&c, f->type, m, &err) == 0)
             return true;
-    } else if (!untouched(f, sizeof *f)) {
+    } else if (!untouched(f, sizeof(*f))) {
         abort();
     }
-    if (!*err.msg || !untouched(m, sizeof *m))
+    if (!*err.msg || !untouched(m, sizeof(*m)))
         abort();
     return false;
 }
@@ -51,8 +51,8 @@ static void encode(struct buf *b, const struct frame *f, const struct msg *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct buf once BUF_AUTO = {0};
-    struct buf twice BUF_AUTO = {0};
+    BUF_AUTO struct buf once = {0};
+    BUF_AUTO struct buf twice = {0};
     struct frame f;
     struct msg m;
 

@@ -216,6 +216,6 @@ const struct client_msg *sample_clients(size_t *n)
     };
 
     list[0].submit.spec = sample_spec();
-    *n = sizeof list / sizeof *list;
+    *n = sizeof(list) / sizeof(*list);
     return list;
 }
