@@ -149,7 +149,7 @@ static void read_groups(const char *root, struct cgroup_cpus *out)
     FREE_AUTO char *groups = read_text(root, "/proc/self", "", "cgroup");
     uint64_t least = 0;
 
-    for (size_t i = 0; groups && i < sizeof mounts / sizeof mounts[0]; i++) {
+    for (size_t i = 0; groups && i < sizeof(mounts) / sizeof(mounts[0]); i++) {
         FREE_AUTO char *path = own_path(groups, mounts[i].controller);
         uint64_t q = path ? least_quota(root, mounts[i].dir, path) : 0;
 

@@ -14,9 +14,9 @@ static_assert(CRED_CERT_MAX == TLS_CERT_MAX && CRED_SIGNATURE_MAX == TLS_SIGNATU
 int cred_sign(const struct tls_ctx *t, const struct cred *who, uint64_t now_ms, struct buf *out,
               struct err *err)
 {
-    struct buf statement BUF_AUTO = {0};
-    struct buf cert BUF_AUTO = {0};
-    struct buf signature BUF_AUTO = {0};
+    BUF_AUTO struct buf statement = {0};
+    BUF_AUTO struct buf cert = {0};
+    BUF_AUTO struct buf signature = {0};
     struct cred k = *who;
 
     k.issued_ms = now_ms;

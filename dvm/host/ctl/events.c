@@ -81,7 +81,7 @@ static struct ctl_stream *stream_create(struct ctl *ctl, uint64_t from)
 
 static int send_line(struct ctl_stream *s, const char *event)
 {
-    char *line FREE_AUTO = NULL;
+    FREE_AUTO char *line = NULL;
 
     if (!s->http)
         return s->local.line(s->conn, event, s->local.arg);
@@ -92,7 +92,7 @@ static int send_line(struct ctl_stream *s, const char *event)
 static int send_event(struct ctl_stream *s, const struct api_event *e)
 {
     json_t *o = api_event_encode(e);
-    char *text FREE_AUTO = json_dumps(o, JSON_COMPACT);
+    FREE_AUTO char *text = json_dumps(o, JSON_COMPACT);
 
     json_decref(o);
     return text ? send_line(s, text) : -1;

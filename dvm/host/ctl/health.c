@@ -17,14 +17,14 @@ static void on_healthz(struct httpd_req *req, void *arg)
 static void on_readyz(struct httpd_req *req, void *arg)
 {
     struct ctl *ctl = arg;
-    char *text FREE_AUTO = xasprintf("%s\n", core_state_text(ctl->core));
+    FREE_AUTO char *text = xasprintf("%s\n", core_state_text(ctl->core));
 
     httpd_reply_text(req, core_state(ctl->core) == CORE_WIRED ? 200 : 503, TEXT, text);
 }
 
 static void on_metrics(struct httpd_req *req, void *arg)
 {
-    char *text FREE_AUTO = ctl_metrics_text(arg);
+    FREE_AUTO char *text = ctl_metrics_text(arg);
 
     httpd_reply_text(req, 200, EXPOSITION, text);
 }

@@ -101,7 +101,7 @@ void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const ch
 {
     struct local_path p = {.text = xstrdup(path)};
     struct ctl_reply rp = {0};
-    char *text FREE_AUTO = NULL;
+    FREE_AUTO char *text = NULL;
 
     p.query = strchr(p.text, '?');
     if (p.query)

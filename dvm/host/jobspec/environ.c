@@ -98,7 +98,7 @@ char **environ_for_job(char *const *environ_, const char *const *exports, size_t
                        const char *wdir, bool elsewhere, struct err *err)
 {
     struct env_list l = {0};
-    char *pwd FREE_AUTO = xasprintf("PWD=%s", wdir);
+    FREE_AUTO char *pwd = xasprintf("PWD=%s", wdir);
     size_t count = 0;
 
     while (environ_[count])

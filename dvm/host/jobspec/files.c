@@ -246,7 +246,7 @@ static int spawn_reader(struct files_sender *s, int in, int out, struct err *err
 /* If the reader ends while we write to it, that is an ordinary error and no signal. */
 static int tell_list(const struct files_sender *s, int to, struct err *err)
 {
-    struct buf list BUF_AUTO = {0};
+    BUF_AUTO struct buf list = {0};
 
     buf_init(&list, STAGER_FRAME_MAX);
     stager_list_encode(&list, s->sources, s->n);

@@ -54,7 +54,7 @@ static int add_name(struct vpid_list *l, const char *word, struct err *err)
 {
     size_t len = strcspn(word, ".");
     size_t digits = 0;
-    char *number FREE_AUTO = NULL;
+    FREE_AUTO char *number = NULL;
     uint64_t vpid;
 
     while (digits < len && strchr("0123456789", word[len - digits - 1]))
@@ -102,7 +102,7 @@ static size_t sort_unique(uint32_t *v, size_t n)
 
 int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
 {
-    char *copy FREE_AUTO = xstrdup(list);
+    FREE_AUTO char *copy = xstrdup(list);
     struct vpid_list l = {0};
     char *rest = copy;
     char *word;

@@ -86,9 +86,10 @@ static bool deliver_one(struct net_conn *c)
 
 void net_frame_deliver(struct net_conn *c)
 {
-    while (c->phase == NET_OPEN && !c->paused)
+    while (c->phase == NET_OPEN && !c->paused) {
         if (!deliver_one(c))
             break;
+    }
     if (!c->peer_ended || c->paused || c->phase != NET_OPEN)
         return;
     if (evbuffer_get_length(bufferevent_get_input(c->bev))) {

@@ -26,7 +26,8 @@ void net_tcp_options(int fd)
         {IPPROTO_TCP, TCP_USER_TIMEOUT, NET_SILENT_MS},
     };
 
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         if (setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int)) < 0)
             log_debug("a socket option is refused option=%d errno=%d", options[i].name, errno);
+    }
 }

@@ -95,7 +95,7 @@ static pmix_status_t read_count(const pmix_info_t *info, size_t n, uint32_t *out
 static long seconds_of(const char *text)
 {
     static const long units[] = {1, 60, 3600, 86400, 30L * 86400};
-    char *copy FREE_AUTO = xstrdup(text);
+    FREE_AUTO char *copy = xstrdup(text);
     long sum = 0;
 
     for (size_t i = 0; *copy; i++) {

@@ -29,7 +29,7 @@ struct replay {
 
 struct replay *replay_create(size_t latest_max)
 {
-    struct replay *r = xcalloc(1, sizeof *r);
+    struct replay *r = xcalloc(1, sizeof(*r));
 
     r->latest_max = latest_max;
     return r;
@@ -88,7 +88,7 @@ static void make_room(struct replay *r, enum replay_kind kind, size_t size)
 
 void replay_add(struct replay *r, enum replay_kind kind, const void *data, size_t len)
 {
-    struct word *w = xmalloc(sizeof *w + len);
+    struct word *w = xmalloc(sizeof(*w) + len);
 
     *w = (struct word){.number = ++r->last, .kind = kind, .len = len};
     memcpy(w->data, data, len);

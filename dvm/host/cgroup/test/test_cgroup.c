@@ -27,7 +27,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static int setup(void **state)
 {
-    snprintf(root, sizeof root, "/tmp/cgroup-test-XXXXXX");
+    snprintf(root, sizeof(root), "/tmp/cgroup-test-XXXXXX");
     return mkdtemp(root) ? 0 : -1;
 }
 

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
     size_t statement;
     struct cred k;
@@ -37,7 +37,7 @@ static const char *name(unsigned type)
 {
     static const char *const names[] = {"RANK", "TOOL"};
 
-    return type < sizeof names / sizeof *names ? names[type] : "?";
+    return type < sizeof(names) / sizeof(*names) ? names[type] : "?";
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -40,7 +40,7 @@ static void assert_refused(const void *data, size_t len, const char *why)
 
 static void assert_cred_refused(const struct cred *k)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 2 * CRED_MAX);
     cred_encode(&b, k);
@@ -55,7 +55,7 @@ static void what_is_no_credential_is_refused(void **state)
     assert_refused("", 0, "no credential");
     assert_refused("1000:100", 8, "no credential");
     assert_refused("DVMC\2\0", 6, "no credential");
-    assert_refused(large, sizeof large, "more than");
+    assert_refused(large, sizeof(large), "more than");
 }
 
 static void fields_over_their_bounds_are_refused(void **state)
@@ -73,7 +73,7 @@ static void fields_over_their_bounds_are_refused(void **state)
     assert_cred_refused(&k);
     k = sample();
     k.cert = large;
-    k.cert_len = sizeof large;
+    k.cert_len = sizeof(large);
     assert_cred_refused(&k);
     k = sample();
     k.signature = large;
@@ -83,7 +83,7 @@ static void fields_over_their_bounds_are_refused(void **state)
 
 static void every_prefix_and_every_surplus_is_refused(void **state)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct cred k = sample();
 
     buf_init(&b, CRED_MAX);
@@ -96,7 +96,7 @@ static void every_prefix_and_every_surplus_is_refused(void **state)
 
 static void a_holder_of_an_unknown_kind_is_refused(void **state)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct cred k = sample();
 
     buf_init(&b, CRED_MAX);
@@ -107,7 +107,7 @@ static void a_holder_of_an_unknown_kind_is_refused(void **state)
 
 static void a_credential_comes_back_as_it_was(void **state)
 {
-    struct buf b BUF_AUTO = {0}, signed_part BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0}, signed_part = {0};
     struct cred k = sample(), out;
     size_t statement;
 

@@ -110,7 +110,7 @@ static void every_cut_is_refused(void **state)
 static void a_signature_fits_its_own_statement_only(void **state)
 {
     struct fixture *f = *state;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct cred k;
     size_t statement;
 

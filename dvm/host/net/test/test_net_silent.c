@@ -65,7 +65,7 @@ static void connected_sockets(int fds[2])
 
     for (int fd = 0; fd < FDS_MAX; fd++) {
         struct sockaddr_in peer;
-        socklen_t len = sizeof peer;
+        socklen_t len = sizeof(peer);
 
         if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 || peer.sin_family != AF_INET)
             continue;
@@ -78,7 +78,7 @@ static void connected_sockets(int fds[2])
 static int option(int fd, int level, int name)
 {
     int value = -1;
-    socklen_t len = sizeof value;
+    socklen_t len = sizeof(value);
 
     assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
     return value;
@@ -127,7 +127,7 @@ static void a_peer_that_cannot_be_reached_any_more_is_given_up(void **state)
     connect_pair(&f, *state);
     connected_sockets(fds);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(setsockopt(fds[i], IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms), 0);
+        assert_int_equal(setsockopt(fds[i], IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms)), 0);
     loopback(false);
     CALL(&f, net_send(f.cli.net, f.cli.conn, "into the dark", 13));
     CALL(&f, net_send(f.srv.net, f.srv.conn, "into the dark", 13));

@@ -62,7 +62,7 @@ static void a_group_of_whole_contributions_only(void **state)
 {
     struct pmix_srv_proc member = {"7.1", 0};
     struct answer a = {.cb.info = take_infos, .members = &member, .nmembers = 1};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_u8(&b, 1);
@@ -78,7 +78,7 @@ static void a_group_of_whole_contributions_only(void **state)
 static void an_allocation_with_its_name_and_phase_only(void **state)
 {
     struct answer a = {.cb.info = take_infos, .req_id = (char *)"mine"};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_str(&b, "alloc-1");
@@ -93,7 +93,7 @@ static void an_allocation_with_its_name_and_phase_only(void **state)
 static void values_that_are_all_there_only(void **state)
 {
     struct answer a = {.cb.lookup = take_values};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1024);
     buf_put_u32(&b, 0);

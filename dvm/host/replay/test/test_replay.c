@@ -85,8 +85,8 @@ static void the_latest_output_stays_within_its_bound_whoever_has_it(void **state
 
     add(r, REPLAY_ALWAYS, "name");
     for (int i = 0; i < 1000; i++) {
-        memset(text, 'a' + i % 26, sizeof text);
-        replay_add(r, REPLAY_OUTPUT, text, sizeof text);
+        memset(text, 'a' + i % 26, sizeof(text));
+        replay_add(r, REPLAY_OUTPUT, text, sizeof(text));
         assert_true(replay_kept(r) <= 4096 + 200);
     }
     assert_true(replay_dropped(r) > 90000 && replay_dropped(r) < 100000);

@@ -197,6 +197,7 @@ static void one_that_takes_too_long_is_ended_and_told_and_the_others_go_on(void 
         assert_int_equal(is_there(f, (unsigned)scope - 1), rc != 0);
         if (rc != 0) {
             FREE_AUTO char *path = file_of(f, (unsigned)scope - 1);
+
             unlink(path);
         }
     }

@@ -174,7 +174,7 @@ static void any_changed_byte_of_a_rank_is_read_within_bounds(void **state)
     BUF_AUTO struct buf b;
 
     put_spec(&b);
-    for (size_t i = 0; i < b.len; i++)
+    for (size_t i = 0; i < b.len; i++) {
         for (unsigned v = 0; v < 256; v += 15) {
             uint8_t was = b.data[i];
             struct spawn_spec out;
@@ -185,6 +185,7 @@ static void any_changed_byte_of_a_rank_is_read_within_bounds(void **state)
                 spawn_msg_spec_free(&out);
             b.data[i] = was;
         }
+    }
 }
 
 static void a_rank_without_a_program_is_refused(void **state)

@@ -79,7 +79,7 @@ static int body_bad_files(int sock, void *arg)
     char want[128];
 
     CHECK(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/program", dir);
+    snprintf(path, sizeof(path), "%s/program", dir);
     for (size_t i = 0; i < sizeof(file_cases) / sizeof(*file_cases); i++) {
         const struct file_case *f = &file_cases[i];
         struct start s = {.id = i + 1, .argv = (const char *const[]){path, NULL}};
@@ -90,7 +90,7 @@ static int body_bad_files(int sock, void *arg)
         CHECK(close(fd) == 0);
         close(start(sock, &s));
         r = expect(sock, SPAWN_REP_FAILED, i + 1);
-        snprintf(want, sizeof want, "exec %s%s", path, f->what);
+        snprintf(want, sizeof(want), "exec %s%s", path, f->what);
         if (r.value != f->errnum || strcmp(r.what, want) != 0)
             fprintf(stderr, "'%s' (%d) is not '%s'\n", r.what, (int)r.value, want);
         CHECK(r.value == f->errnum && strcmp(r.what, want) == 0);
@@ -115,14 +115,14 @@ static int body_text_in_path(int sock, void *arg)
     int fd;
 
     CHECK(mkdtemp(dir));
-    snprintf(env, sizeof env, "PATH=/no/such/dir:/etc/passwd:%s", dir);
-    snprintf(path, sizeof path, "%s/a_text", dir);
+    snprintf(env, sizeof(env), "PATH=/no/such/dir:/etc/passwd:%s", dir);
+    snprintf(path, sizeof(path), "%s/a_text", dir);
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
     CHECK(write(fd, "echo \"<$1>\"\n", 12) == 12);
     CHECK(close(fd) == 0);
     fd = start(sock, &s);
     expect(sock, SPAWN_REP_STARTED, 1);
-    read_all(fd, text, sizeof text);
+    read_all(fd, text, sizeof(text));
     CHECK(strcmp(text, "<b c>\n") == 0);
     unlink(path);
     rmdir(dir);

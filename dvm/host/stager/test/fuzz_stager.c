@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_list(const uint8_t *data, size_t size)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     char **paths;
     size_t n;
 
@@ -29,7 +29,7 @@ static void check_list(const uint8_t *data, size_t size)
 
 static void check_words(const uint8_t *data, size_t size)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct stager_said said;
     struct err err = {0};
     int rc;
@@ -62,7 +62,7 @@ static const char *name(unsigned type)
                                         [LIST] = "LIST",
                                         [PIECE] = "PIECE"};
 
-    return type < sizeof names / sizeof *names && names[type] ? names[type] : "?";
+    return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "?";
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

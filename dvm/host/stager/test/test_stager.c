@@ -74,7 +74,7 @@ static void tell(struct told *t, int (*life)(int in, int out), const struct buf 
     close(in[0]);
     close(out[1]);
     buf_init(&t->out, 64u << 20);
-    while ((n = read(out[0], chunk, sizeof chunk)) > 0)
+    while ((n = read(out[0], chunk, sizeof(chunk))) > 0)
         buf_put_raw(&t->out, chunk, (size_t)n);
     close(out[0]);
     waitpid(feeder, NULL, 0);
@@ -133,7 +133,7 @@ static void assert_fails(int (*life)(int in, int out), const struct buf *input, 
 
 static void put_piece(struct buf *b, struct piece p)
 {
-    struct buf one BUF_AUTO = {0};
+    BUF_AUTO struct buf one = {0};
 
     buf_init(&one, PIECE_MAX);
     piece_encode(&one, &p);
@@ -179,7 +179,7 @@ static struct buf one_file(const char *path, const uint8_t *sum)
 
 static void assert_not_written(const char *path, int errnum, const char *why)
 {
-    struct buf b BUF_AUTO = one_file(path, right_sum());
+    BUF_AUTO struct buf b = one_file(path, right_sum());
 
     assert_fails(write_job, &b, errnum, why);
 }
@@ -207,7 +207,7 @@ static void a_writer_refuses_names_that_lead_elsewhere(void **state)
 static void a_file_where_a_directory_should_be_is_told(void **state)
 {
     char *paths[] = {"a", "a/b"};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1u << 20);
     stager_list_encode(&b, paths, 2);
@@ -219,7 +219,7 @@ static void a_file_where_a_directory_should_be_is_told(void **state)
 static void a_checksum_that_is_wrong_is_told(void **state)
 {
     static const uint8_t wrong[PIECE_SUM_BYTES] = {1};
-    struct buf b BUF_AUTO = one_file("a", wrong);
+    BUF_AUTO struct buf b = one_file("a", wrong);
 
     assert_fails(write_job, &b, EBADMSG, "the checksum of job/files/a is not its source's");
 }
@@ -227,7 +227,7 @@ static void a_checksum_that_is_wrong_is_told(void **state)
 static void pieces_out_of_order_are_refused(void **state)
 {
     char *paths[] = {"a"};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1u << 20);
     stager_list_encode(&b, paths, 1);
@@ -245,14 +245,14 @@ static int write_little(int in, int out)
 
 static void a_file_that_does_not_fit_is_told_with_its_path(void **state)
 {
-    struct buf b BUF_AUTO = one_file("deep/er/a", right_sum());
+    BUF_AUTO struct buf b = one_file("deep/er/a", right_sum());
 
     assert_fails(write_little, &b, EFBIG, "writing job/files/deep/er/a");
 }
 
 static void an_input_that_ends_too_early_is_no_success(void **state)
 {
-    struct buf b BUF_AUTO = one_file("a", right_sum());
+    BUF_AUTO struct buf b = one_file("a", right_sum());
     struct told t = {0};
     struct stager_word w;
 
@@ -279,9 +279,9 @@ static struct buf list_of(char *path)
 
 static void what_is_no_file_is_not_read(void **state)
 {
-    struct buf none BUF_AUTO = list_of("none");
-    struct buf dir BUF_AUTO = list_of("job");
-    struct buf fifo BUF_AUTO = list_of("fifo");
+    BUF_AUTO struct buf none = list_of("none");
+    BUF_AUTO struct buf dir = list_of("job");
+    BUF_AUTO struct buf fifo = list_of("fifo");
 
     assert_int_equal(mkfifo("fifo", 0600), 0);
     assert_fails(read_pieces, &none, ENOENT, "opening none");
@@ -299,8 +299,8 @@ static void malformed_words_are_refused(void **state)
                 {"\377\0\0\0", 4, -1},   {"\0\0\0\2\20", 5, 0},
                 {"\0\0\0\2\20x", 6, -1}, {"\0\0\0\21\77\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21, -1}};
 
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        struct buf b BUF_AUTO = {0};
+    for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+        BUF_AUTO struct buf b = {0};
         struct stager_said said;
         struct err err = {0};
 
@@ -314,7 +314,7 @@ static void half_the_room_takes_a_piece(void **state)
 {
     static const uint64_t rooms[] = {4096, 5000, 512u << 10, 1u << 30};
 
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+    for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++) {
         size_t data = stager_piece_data(rooms[i]);
 
         assert_true(data > 0 && data <= PIECE_DATA_MAX);
@@ -340,13 +340,13 @@ static void assert_same(const char *a, const char *b, mode_t mode)
     int fa = open(a, O_RDONLY);
     int fb = open(b, O_RDONLY);
     uint8_t in_a[16384];
-    uint8_t in_b[sizeof in_a];
+    uint8_t in_b[sizeof(in_a)];
     struct stat st;
     ssize_t n;
 
     assert_true(fa >= 0 && fb >= 0);
-    n = read(fa, in_a, sizeof in_a);
-    assert_int_equal(read(fb, in_b, sizeof in_b), n);
+    n = read(fa, in_a, sizeof(in_a));
+    assert_int_equal(read(fb, in_b, sizeof(in_b)), n);
     assert_memory_equal(in_a, in_b, (size_t)n);
     close(fa);
     close(fb);
@@ -358,8 +358,8 @@ static void what_a_reader_says_a_writer_writes(void **state)
 {
     char *sources[] = {"long", "empty", "exact", "setuid"};
     char *paths[] = {"in/long", "empty", "in/er/exact", "setuid"};
-    struct buf sources_list BUF_AUTO = {0};
-    struct buf pieces BUF_AUTO = {0};
+    BUF_AUTO struct buf sources_list = {0};
+    BUF_AUTO struct buf pieces = {0};
     struct told reader = {0};
     struct told writer = {0};
     struct stager_said said;
