@@ -33,7 +33,7 @@ static json_t *parse_reply(const struct client_msg *m, struct err *err)
 static int send_call(struct cli_conn *c, const char *method, const char *path, json_t *body,
                      struct err *err)
 {
-    char *text FREE_AUTO = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    FREE_AUTO char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     struct client_msg m = {.type = CLIENT_CALL, .call = {(char *)method, (char *)path, text}};
 
     json_decref(body);
@@ -117,7 +117,7 @@ int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err 
 int cli_events_next_or(struct cli_conn *c, int other_fd, int timeout_ms, struct api_event *out,
                        struct err *err)
 {
-    char *line FREE_AUTO = NULL;
+    FREE_AUTO char *line = NULL;
     json_error_t je;
     json_t *o;
     int got = next_line(c, other_fd, timeout_ms, &line, err);

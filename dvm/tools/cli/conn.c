@@ -124,7 +124,7 @@ static char *relay_path(struct err *err)
  * of ours. No signal of our terminal ends it; it ends when we close. */
 static int start_relay(const struct cli_where *w, int end, pid_t *pid, struct err *err)
 {
-    char *path FREE_AUTO = relay_path(err);
+    FREE_AUTO char *path = relay_path(err);
     const char *argv[] = {CLI_RELAY, w->host, w->port, w->tls_dir, w->address, NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;

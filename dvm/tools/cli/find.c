@@ -84,7 +84,7 @@ static int split_host(const char *text, struct cli_where *out, struct err *err)
     if (port && number_parse(port + 1, "--dvm: the port", 1, UINT16_MAX, &n, err) < 0)
         return -1;
     out->host = xasprintf("%.*s", (int)(end - host), host);
-    snprintf(out->port, sizeof out->port, "%u", (unsigned)n);
+    snprintf(out->port, sizeof(out->port), "%u", (unsigned)n);
     return 0;
 }
 

@@ -59,7 +59,7 @@ static int64_t now_ms(void)
 
 static void send_msg(struct relay *r, const struct client_msg *m)
 {
-    struct buf body BUF_AUTO = {0};
+    BUF_AUTO struct buf body = {0};
 
     buf_init(&body, CLIENT_TEXT_MAX);
     client_msg_encode(&body, m);
@@ -100,7 +100,7 @@ static int wait_for(const struct relay *r, short events, int64_t until, struct e
 static int try_address(struct relay *r, const struct addrinfo *ai, struct err *err)
 {
     int errnum = 0;
-    socklen_t len = sizeof errnum;
+    socklen_t len = sizeof(errnum);
 
     r->sock = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (r->sock < 0)
@@ -114,7 +114,7 @@ static int try_address(struct relay *r, const struct addrinfo *ai, struct err *e
             return err_sys(err, errnum, "connecting");
     }
     net_tcp_options(r->sock);
-    if (getnameinfo(ai->ai_addr, ai->ai_addrlen, r->address, sizeof r->address, NULL, 0,
+    if (getnameinfo(ai->ai_addr, ai->ai_addrlen, r->address, sizeof(r->address), NULL, 0,
                     NI_NUMERICHOST) != 0)
         r->address[0] = '\0';
     return 0;
@@ -236,9 +236,9 @@ static int hear_first(struct relay *r, struct err *err)
 
 static int load_credentials(struct relay *r, struct err *err)
 {
-    char *ca FREE_AUTO = xasprintf("%s/ca.crt", r->o->tls_dir);
-    char *cert FREE_AUTO = xasprintf("%s/tls.crt", r->o->tls_dir);
-    char *key FREE_AUTO = xasprintf("%s/tls.key", r->o->tls_dir);
+    FREE_AUTO char *ca = xasprintf("%s/ca.crt", r->o->tls_dir);
+    FREE_AUTO char *cert = xasprintf("%s/tls.crt", r->o->tls_dir);
+    FREE_AUTO char *key = xasprintf("%s/tls.key", r->o->tls_dir);
     struct tls_files files = {ca, cert, key};
 
     r->tls = tls_ctx_create(&files, err);
@@ -299,7 +299,7 @@ static int from_daemon(struct relay *r)
 
     if (!has_room(&r->down))
         return 0;
-    rc = SSL_read(r->ssl, chunk, sizeof chunk);
+    rc = SSL_read(r->ssl, chunk, sizeof(chunk));
     if (rc <= 0)
         return ssl_result(r, rc);
     buf_put_raw(&r->down.b, chunk, (size_t)rc);
@@ -333,7 +333,7 @@ static int from_program(struct relay *r)
 
     if (!has_room(&r->up))
         return 0;
-    n = recv(r->fd, chunk, sizeof chunk, 0);
+    n = recv(r->fd, chunk, sizeof(chunk), 0);
     if (n > 0)
         buf_put_raw(&r->up.b, chunk, (size_t)n);
     return io_result(n);

@@ -41,7 +41,7 @@ char *show_job_refs(const struct api_job_ref *refs, size_t n)
     if (!f)
         return xstrdup("");
     for (size_t i = 0; i < n; i++) {
-        char *ranks FREE_AUTO = show_vpids(refs[i].ranks, refs[i].nranks);
+        FREE_AUTO char *ranks = show_vpids(refs[i].ranks, refs[i].nranks);
 
         fprintf(f, "%sjob %s ranks %s", i ? ", " : "", refs[i].job, ranks);
     }
@@ -129,7 +129,7 @@ void show_jobs(const struct api_dvm *d, FILE *out)
 
     for (size_t i = 0; i < d->njobs; i++) {
         const struct api_dvm_job *j = &d->jobs[i];
-        char *vpids FREE_AUTO = show_vpids(j->vpids, j->nvpids);
+        FREE_AUTO char *vpids = show_vpids(j->vpids, j->nvpids);
 
         table_cell(t, "%s", j->id);
         table_cell(t, "%s", state_of(j));
@@ -170,12 +170,12 @@ void show_campaigns(const struct api_dvm *d, FILE *out)
 
     for (size_t i = 0; i < d->ncampaigns; i++) {
         const struct api_campaign *c = &d->campaigns[i];
-        char *targets FREE_AUTO = show_vpids(c->targets, c->ntargets);
+        FREE_AUTO char *targets = show_vpids(c->targets, c->ntargets);
         /* A member that joined by a grow may have left since, by another campaign. */
         bool came = c->kind == API_KIND_GROW && c->phase == API_PHASE_COMPLETE;
-        char *departed FREE_AUTO = show_vpids(c->departed, came ? 0 : c->ndeparted);
-        char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
-        char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
+        FREE_AUTO char *departed = show_vpids(c->departed, came ? 0 : c->ndeparted);
+        FREE_AUTO char *waiting = show_job_refs(c->waiting, c->nwaiting);
+        FREE_AUTO char *ended = show_job_refs(c->ended, c->nended);
 
         table_cell(t, "%s", c->id);
         table_cell(t, "%" PRIu64, c->sequence);
@@ -205,9 +205,9 @@ static void show_time(int64_t ms, FILE *out)
 
 static void show_event_campaign(const struct api_campaign *c, FILE *out)
 {
-    char *targets FREE_AUTO = show_vpids(c->targets, c->ntargets);
-    char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
-    char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
+    FREE_AUTO char *targets = show_vpids(c->targets, c->ntargets);
+    FREE_AUTO char *waiting = show_job_refs(c->waiting, c->nwaiting);
+    FREE_AUTO char *ended = show_job_refs(c->ended, c->nended);
 
     fprintf(out, "  %s, vpids %s, %s", c->id, targets, api_phase_name(c->phase));
     if (c->cause && c->cause[0])

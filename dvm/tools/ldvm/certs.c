@@ -24,7 +24,7 @@ static int make_dir(const char *path, struct err *err)
 
 static int write_file(const char *dir, const char *name, const char *text, struct err *err)
 {
-    char *path FREE_AUTO = xasprintf("%s/%s", dir, name);
+    FREE_AUTO char *path = xasprintf("%s/%s", dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     size_t len = strlen(text);
     ssize_t n;
@@ -40,10 +40,10 @@ static int write_file(const char *dir, const char *name, const char *text, struc
 static int issue_cert(const struct ldvm *l, struct tls_ca *ca, const char *role, struct err *err)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", NULL};
-    char *dir FREE_AUTO = xasprintf("%s/tls/%s", l->dir, role);
-    char *trust FREE_AUTO = tls_ca_cert_pem(ca);
-    char *cert FREE_AUTO = NULL;
-    char *key FREE_AUTO = NULL;
+    FREE_AUTO char *dir = xasprintf("%s/tls/%s", l->dir, role);
+    FREE_AUTO char *trust = tls_ca_cert_pem(ca);
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
 
     if (tls_ca_issue(ca, role, role, names, DAYS, &cert, &key, err) < 0)
         return err_wrap(err, "certificate of role %s", role);
@@ -57,7 +57,7 @@ int ldvm_certs(const struct ldvm *l, struct err *err)
 {
     static const char *const roles[] = {TLS_ROLE_HEAD, TLS_ROLE_MEMBER, TLS_ROLE_OPERATOR,
                                         TLS_ROLE_USER};
-    char *dir FREE_AUTO = xasprintf("%s/tls", l->dir);
+    FREE_AUTO char *dir = xasprintf("%s/tls", l->dir);
     struct tls_ca *ca = tls_ca_create(l->cluster, DAYS, err);
     int rc;
 

@@ -42,7 +42,7 @@ static char *local_json(const char *dir)
 
 bool ldvm_is(const char *dir)
 {
-    char *path FREE_AUTO = local_json(dir);
+    FREE_AUTO char *path = local_json(dir);
     struct stat st;
 
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
@@ -81,7 +81,7 @@ int ldvm_remove(const char *dir, struct err *err)
 static int check_length(const char *dir, struct err *err)
 {
     struct sockaddr_un sa;
-    char *longest FREE_AUTO = ldvm_path(dir, LDVM_MEMBERS_MAX, CLI_SOCKET_NAME);
+    FREE_AUTO char *longest = ldvm_path(dir, LDVM_MEMBERS_MAX, CLI_SOCKET_NAME);
 
     if (strlen(longest) < sizeof(sa.sun_path))
         return 0;
@@ -128,7 +128,7 @@ int ldvm_lock(const char *dir, struct err *err)
 /* Only a directory that no living DVM uses is replaced. */
 static int clear_old(const char *dir, struct err *err)
 {
-    struct ldvm_daemon *living FREE_AUTO = NULL;
+    FREE_AUTO struct ldvm_daemon *living = NULL;
 
     if (!ldvm_is(dir)) {
         if (!is_empty(dir))
@@ -160,8 +160,8 @@ static int write_json(const char *path, const json_t *o, struct err *err)
 
 int ldvm_make(const struct ldvm *l, struct err *err)
 {
-    char *path FREE_AUTO = local_json(l->dir);
-    char *sock FREE_AUTO = xasprintf("%s/%s", l->dir, CLI_SOCKET_NAME);
+    FREE_AUTO char *path = local_json(l->dir);
+    FREE_AUTO char *sock = xasprintf("%s/%s", l->dir, CLI_SOCKET_NAME);
     json_t *o;
     int rc;
 
@@ -180,7 +180,7 @@ int ldvm_make(const struct ldvm *l, struct err *err)
 
 int ldvm_make_session(const char *dir, uint32_t vpid, struct err *err)
 {
-    char *path FREE_AUTO = xasprintf("%s/%u", dir, vpid);
+    FREE_AUTO char *path = xasprintf("%s/%u", dir, vpid);
 
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return err_sys(err, errno, "making %s", path);
@@ -192,7 +192,7 @@ int ldvm_make_session(const char *dir, uint32_t vpid, struct err *err)
 static json_t *read_json(const char *path, struct err *err)
 {
     size_t len;
-    char *text FREE_AUTO = conf_read_file(path, FILE_MAX, &len, err);
+    FREE_AUTO char *text = conf_read_file(path, FILE_MAX, &len, err);
     json_error_t je;
     json_t *o = text ? json_loadb(text, len, JSON_REJECT_DUPLICATES, &je) : NULL;
 
@@ -203,7 +203,7 @@ static json_t *read_json(const char *path, struct err *err)
 
 int ldvm_load(const char *dir, struct ldvm *out, struct err *err)
 {
-    char *path FREE_AUTO = local_json(dir);
+    FREE_AUTO char *path = local_json(dir);
     const char *cluster, *prted;
     int slots, radix, rc;
     json_t *o;
@@ -228,7 +228,7 @@ int ldvm_load(const char *dir, struct ldvm *out, struct err *err)
 
 int ldvm_ports(const char *dir, uint16_t *join, struct err *err)
 {
-    char *path FREE_AUTO = ldvm_path(dir, 0, "ports.json");
+    FREE_AUTO char *path = ldvm_path(dir, 0, "ports.json");
     json_t *o;
     json_int_t port;
 
@@ -271,7 +271,7 @@ static const char *nth_word(const char *text, int n)
 /* The line of a living process (a zombie does not count) from its state on: field 3 of proc(5). */
 static const char *stat_of(pid_t pid, char *line, int size)
 {
-    char *path FREE_AUTO = xasprintf("/proc/%d/stat", (int)pid);
+    FREE_AUTO char *path = xasprintf("/proc/%d/stat", (int)pid);
     const char *end;
 
     read_line(path, line, size);
@@ -312,7 +312,7 @@ static pid_t orphan_of(pid_t spawner)
 
 int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
 {
-    char *path FREE_AUTO = ldvm_path(dir, vpid, "pid");
+    FREE_AUTO char *path = ldvm_path(dir, vpid, "pid");
     FILE *f = fopen(path, "we");
 
     if (!f)
@@ -323,7 +323,7 @@ int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
 
 pid_t ldvm_pid(const char *dir, uint32_t vpid)
 {
-    char *path FREE_AUTO = ldvm_path(dir, vpid, "pid");
+    FREE_AUTO char *path = ldvm_path(dir, vpid, "pid");
     unsigned long long start;
     unsigned long long now;
     char line[64];

@@ -194,7 +194,7 @@ static void exec_child(const struct args *a, int log_fd)
 
 static pid_t fork_daemon(const struct ldvm *l, uint32_t vpid, const struct args *a, struct err *err)
 {
-    char *log FREE_AUTO = ldvm_path(l->dir, vpid, "prted.log");
+    FREE_AUTO char *log = ldvm_path(l->dir, vpid, "prted.log");
     int log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     pid_t pid;
 

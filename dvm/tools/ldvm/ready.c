@@ -16,7 +16,7 @@
 
 int ldvm_head_open(const char *dir, struct ldvm_head *h, struct err *err)
 {
-    struct cli_where w CLI_WHERE_AUTO = {.named = true};
+    CLI_WHERE_AUTO struct cli_where w = {.named = true};
 
     *h = (struct ldvm_head){0};
     w.dir = xstrdup(dir);
@@ -47,7 +47,7 @@ static int on_procs(struct procs *p, const char *what, struct err *err)
     if (e.kind == PROCS_SIGNAL)
         return err_code(err, EINTR, "interrupted %s", what);
     if (e.kind == PROCS_ENDED) {
-        char *text FREE_AUTO = procs_event_text(&e);
+        FREE_AUTO char *text = procs_event_text(&e);
 
         return err_code(err, ECHILD, "the daemon of vpid %u %s %s", e.vpid, text, what);
     }
@@ -73,7 +73,7 @@ static int wait_inotify(struct procs *p, int fd, struct err *err)
 
 int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err *err)
 {
-    char *session FREE_AUTO = xasprintf("%s/0", dir);
+    FREE_AUTO char *session = xasprintf("%s/0", dir);
     int fd = inotify_init1(IN_CLOEXEC);
     int rc = 0;
 

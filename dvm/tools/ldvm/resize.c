@@ -81,8 +81,8 @@ static int look_up_members(struct resize *r, struct err *err)
 
 static void tell_campaign(const struct resize *r, const char *what, const struct api_campaign *c)
 {
-    char *waiting FREE_AUTO = show_job_refs(c->waiting, c->nwaiting);
-    char *ended FREE_AUTO = show_job_refs(c->ended, c->nended);
+    FREE_AUTO char *waiting = show_job_refs(c->waiting, c->nwaiting);
+    FREE_AUTO char *ended = show_job_refs(c->ended, c->nended);
 
     print_event(r, "%s: %s%s%s%s%s", what, api_phase_name(c->phase),
                 waiting[0] ? ", waits for " : "", waiting, ended[0] ? ", has ended " : "", ended);
@@ -95,8 +95,8 @@ static int put_campaign(struct resize *r, struct api_campaign *c, struct err *er
                                       .deadline_s = r->opts->deadline_s,
                                       .ntargets = r->ntargets,
                                       .targets = r->targets};
-    char *path FREE_AUTO = NULL;
-    char *vpids FREE_AUTO = show_vpids(r->targets, r->ntargets);
+    FREE_AUTO char *path = NULL;
+    FREE_AUTO char *vpids = show_vpids(r->targets, r->ntargets);
     json_t *reply;
     int rc;
 

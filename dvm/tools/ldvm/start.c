@@ -52,7 +52,7 @@ static int fill_options(const struct ldvm_start_opts *o, struct ldvm *l, struct 
 
 static int start_all(struct procs *p, const struct ldvm *l, uint32_t members, struct err *err)
 {
-    struct ldvm_head h LDVM_HEAD_AUTO = {0};
+    LDVM_HEAD_AUTO struct ldvm_head h = {0};
     uint16_t join;
 
     if (procs_start(p, l, 0, members, 0, err) < 0 || ldvm_wait_ports(p, l->dir, &join, err) < 0)
@@ -73,7 +73,7 @@ static char *log_tail(const char *dir, uint32_t members)
     size_t n = 0;
 
     for (uint32_t vpid = 0; vpid <= members && !n; vpid++) {
-        char *path FREE_AUTO = ldvm_path(dir, vpid, "prted.log");
+        FREE_AUTO char *path = ldvm_path(dir, vpid, "prted.log");
         FILE *f = ldvm_pid(dir, vpid) ? NULL : fopen(path, "re");
 
         if (!f)
@@ -101,7 +101,7 @@ static void kill_all(struct procs *p)
 struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, char **log,
                          struct err *err)
 {
-    struct ldvm l LDVM_AUTO = {0};
+    LDVM_AUTO struct ldvm l = {0};
     struct err left = {0};
     struct procs *p;
     int lock;
@@ -131,7 +131,7 @@ error:
 
 static int ask_to_end(const char *dir, struct err *err)
 {
-    struct cli_where w CLI_WHERE_AUTO = {.named = true};
+    CLI_WHERE_AUTO struct cli_where w = {.named = true};
     struct cli_conn *c;
     int rc;
 
@@ -166,7 +166,7 @@ int ldvm_attend(struct procs *p, const char *dir, struct err *err)
         if (e.kind == PROCS_SIGNAL) {
             on_signal(p, dir, ++signals);
         } else if (e.kind == PROCS_ENDED) {
-            char *text FREE_AUTO = procs_event_text(&e);
+            FREE_AUTO char *text = procs_event_text(&e);
 
             head_lives = e.vpid != 0;
             if (!e.own || e.wait_status)

@@ -14,7 +14,7 @@
 
 static int adopt_all(struct procs *p, const char *dir, struct err *err)
 {
-    struct ldvm_daemon *list FREE_AUTO = NULL;
+    FREE_AUTO struct ldvm_daemon *list = NULL;
     size_t n = ldvm_daemons(dir, &list);
 
     for (size_t i = 0; i < n; i++) {
@@ -77,7 +77,7 @@ int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *er
 
 int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
 {
-    struct cli_where w CLI_WHERE_AUTO = {.named = true};
+    CLI_WHERE_AUTO struct cli_where w = {.named = true};
     struct err why = {0};
     struct cli_conn *c;
     bool asked;

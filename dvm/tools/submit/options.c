@@ -212,7 +212,7 @@ static int add_cleanup(struct parse *p, const char *option, const char *path, ui
 /* "PATH[,recursive][,leave-topdir]". */
 static int add_cleanup_dir(struct parse *p, const char *text, struct err *err)
 {
-    char *copy FREE_AUTO = xstrdup(text);
+    FREE_AUTO char *copy = xstrdup(text);
     uint32_t flags = JOB_CLEAN_DIR;
     char *rest = copy;
     const char *path = strsep(&rest, ",");
@@ -231,7 +231,7 @@ static int add_cleanup_dir(struct parse *p, const char *text, struct err *err)
 
 static int set_display(struct parse *p, const char *text, struct err *err)
 {
-    char *copy FREE_AUTO = xstrdup(text);
+    FREE_AUTO char *copy = xstrdup(text);
     char *rest = copy;
     const char *word;
 

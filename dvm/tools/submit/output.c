@@ -131,7 +131,7 @@ static void deliver_output(struct output *o, uint32_t rank, int stream, const vo
 /* One whole line; a missing newline is added. */
 static void deliver_line(struct output *o, uint32_t rank, int stream, struct line *l)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     char tag[64];
     int n = snprintf(tag, sizeof(tag), "[%u]<%s>: ", rank, NAMES_STREAM(stream));
 

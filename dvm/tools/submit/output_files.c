@@ -67,7 +67,7 @@ void output_files_destroy(struct output_files *f)
 
 int output_files_job(struct output_files *f, const char *nspace, struct err *err)
 {
-    char *path FREE_AUTO = xasprintf("%s/%s", f->dir, nspace);
+    FREE_AUTO char *path = xasprintf("%s/%s", f->dir, nspace);
 
     if (mkdir(path, 0777) < 0)
         return err_sys(err, errno, "making the directory %s", path);

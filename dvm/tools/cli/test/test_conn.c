@@ -113,7 +113,7 @@ static void a_silent_daemon_is_given_up_after_the_time_asked_for(void **state)
 static void what_the_daemon_said_before_closing_is_still_read(void **state)
 {
     struct pair *p = *state;
-    struct buf b BUF_AUTO = frame(&(struct client_msg){.type = CLIENT_DONE, .done = {3, "x"}});
+    BUF_AUTO struct buf b = frame(&(struct client_msg){.type = CLIENT_DONE, .done = {3, "x"}});
     struct client_msg m;
     struct err err = {0};
 
@@ -130,7 +130,7 @@ static void what_the_daemon_said_before_closing_is_still_read(void **state)
 static void a_frame_that_comes_byte_by_byte_is_put_together(void **state)
 {
     struct pair *p = *state;
-    struct buf b BUF_AUTO =
+    BUF_AUTO struct buf b =
         frame(&(struct client_msg){.type = CLIENT_ACCEPTED, .accepted = {"5.1"}});
     struct client_msg m;
     struct err err = {0};
@@ -151,7 +151,7 @@ static void frames_that_come_together_are_taken_one_by_one(void **state)
     struct err err = {0};
 
     for (uint32_t i = 0; i < 3; i++) {
-        struct buf b BUF_AUTO = frame(&(struct client_msg){.type = CLIENT_DONE, .done = {i, ""}});
+        BUF_AUTO struct buf b = frame(&(struct client_msg){.type = CLIENT_DONE, .done = {i, ""}});
 
         daemon_writes(p, b.data, b.len);
     }
@@ -168,7 +168,7 @@ static void what_is_sent_arrives_as_one_frame(void **state)
 {
     struct pair *p = *state;
     struct client_msg m = {.type = CLIENT_SIGNAL, .signal = {15}};
-    struct buf want BUF_AUTO = frame(&m);
+    BUF_AUTO struct buf want = frame(&m);
     struct err err = {0};
     uint8_t got[64];
 
@@ -181,7 +181,7 @@ static void what_is_sent_arrives_as_one_frame(void **state)
 
 static void a_socket_path_that_is_too_long_is_told(void **state)
 {
-    struct cli_where w CLI_WHERE_AUTO = {.named = true};
+    CLI_WHERE_AUTO struct cli_where w = {.named = true};
     struct err err = {0};
 
     w.path = xasprintf("/%0200d", 7);
@@ -191,7 +191,7 @@ static void a_socket_path_that_is_too_long_is_told(void **state)
 
 static void nobody_there_is_told_with_what_to_do(void **state)
 {
-    struct cli_where w CLI_WHERE_AUTO = {.named = true};
+    CLI_WHERE_AUTO struct cli_where w = {.named = true};
     struct err err = {0};
 
     w.path = xstrdup("/nonexistent/prted.sock");

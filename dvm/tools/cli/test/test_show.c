@@ -41,8 +41,8 @@ static void assert_shown(show_fn *fn, const struct api_dvm *d, const char *want)
 static void vpids_are_shown_as_ranges(void **state)
 {
     static const uint32_t v[] = {1, 2, 3, 5, 7, 8};
-    char *text FREE_AUTO = show_vpids(v, 6);
-    char *none FREE_AUTO = show_vpids(NULL, 0);
+    FREE_AUTO char *text = show_vpids(v, 6);
+    FREE_AUTO char *none = show_vpids(NULL, 0);
 
     assert_string_equal(text, "1-3,5,7-8");
     assert_string_equal(none, "-");

@@ -78,7 +78,7 @@ static void seconds_may_have_a_fraction(void **state)
 
 static void a_named_directory_wins_over_the_environment(void **state)
 {
-    struct cli_where w CLI_WHERE_AUTO = {0};
+    CLI_WHERE_AUTO struct cli_where w = {0};
 
     setenv("DVM_SESSION_DIR", "/from/env", 1);
     assert_int_equal(cli_find("/from/option", NULL, &w, NULL), 0);
@@ -89,7 +89,7 @@ static void a_named_directory_wins_over_the_environment(void **state)
 
 static void the_environment_wins_over_the_defaults(void **state)
 {
-    struct cli_where w CLI_WHERE_AUTO = {0};
+    CLI_WHERE_AUTO struct cli_where w = {0};
 
     setenv("DVM_SESSION_DIR", "/from/env", 1);
     assert_int_equal(cli_find(NULL, NULL, &w, NULL), 0);
@@ -99,8 +99,8 @@ static void the_environment_wins_over_the_defaults(void **state)
 
 static void the_default_is_a_directory_of_the_user(void **state)
 {
-    struct cli_where w CLI_WHERE_AUTO = {0};
-    char *want FREE_AUTO = xasprintf("/run/user/x/dvm-%u", (unsigned)geteuid());
+    CLI_WHERE_AUTO struct cli_where w = {0};
+    FREE_AUTO char *want = xasprintf("/run/user/x/dvm-%u", (unsigned)geteuid());
 
     unsetenv("DVM_SESSION_DIR");
     setenv("XDG_RUNTIME_DIR", "/run/user/x", 1);
@@ -111,7 +111,7 @@ static void the_default_is_a_directory_of_the_user(void **state)
 
 static void a_socket_may_be_named_itself(void **state)
 {
-    struct cli_where w CLI_WHERE_AUTO = {0};
+    CLI_WHERE_AUTO struct cli_where w = {0};
     char dir[] = "/tmp/dvm-test-XXXXXX";
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -154,7 +154,7 @@ static void what_is_no_host_is_refused(void **state)
 
 static void assert_host(const char *dvm, const char *host, const char *port)
 {
-    struct cli_where w CLI_WHERE_AUTO = {0};
+    CLI_WHERE_AUTO struct cli_where w = {0};
 
     assert_int_equal(cli_find(dvm, "/t", &w, NULL), 0);
     assert_string_equal(w.host, host);
@@ -165,7 +165,7 @@ static void assert_host(const char *dvm, const char *host, const char *port)
 
 static void a_host_may_have_a_port_and_an_address_with_one_has_brackets(void **state)
 {
-    struct cli_where w CLI_WHERE_AUTO = {0};
+    CLI_WHERE_AUTO struct cli_where w = {0};
 
     assert_host("x-head.ns.svc", "x-head.ns.svc", "7400");
     assert_host("x-head:17", "x-head", "17");

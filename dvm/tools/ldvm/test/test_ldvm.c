@@ -89,7 +89,7 @@ static bool exists(const char *path)
 static void files_of_somebody_else_are_not_touched(void **state)
 {
     struct world *w = *state;
-    char *precious FREE_AUTO = xasprintf("%s/precious", w->dir);
+    FREE_AUTO char *precious = xasprintf("%s/precious", w->dir);
     struct err err = {0};
     int lock = ldvm_lock(w->dir, &err);
 
@@ -135,9 +135,9 @@ static void two_at_once_are_kept_apart_by_the_lock(void **state)
 static void removal_follows_no_links(void **state)
 {
     struct world *w = *state;
-    char *outside FREE_AUTO = xasprintf("%s/outside", w->base);
-    char *file FREE_AUTO = xasprintf("%s/file", outside);
-    char *link FREE_AUTO = xasprintf("%s/link", w->dir);
+    FREE_AUTO char *outside = xasprintf("%s/outside", w->base);
+    FREE_AUTO char *file = xasprintf("%s/file", outside);
+    FREE_AUTO char *link = xasprintf("%s/link", w->dir);
 
     make(w);
     assert_int_equal(mkdir(outside, 0700), 0);
@@ -153,7 +153,7 @@ static void removal_follows_no_links(void **state)
 static void a_damaged_record_is_refused(void **state)
 {
     struct world *w = *state;
-    char *path FREE_AUTO = xasprintf("%s/local.json", w->dir);
+    FREE_AUTO char *path = xasprintf("%s/local.json", w->dir);
     struct ldvm l;
     struct err err = {0};
 
@@ -191,7 +191,7 @@ static void what_was_made_is_read_back(void **state)
 static void what_a_dead_dvm_left_is_replaced(void **state)
 {
     struct world *w = *state;
-    char *old FREE_AUTO = ldvm_path(w->dir, 7, "left");
+    FREE_AUTO char *old = ldvm_path(w->dir, 7, "left");
 
     make(w);
     assert_int_equal(ldvm_make_session(w->dir, 7, NULL), 0);
@@ -206,8 +206,8 @@ static void what_a_dead_dvm_left_is_replaced(void **state)
 static void a_later_process_of_the_same_number_is_not_the_daemon(void **state)
 {
     struct world *w = *state;
-    char *path FREE_AUTO = ldvm_path(w->dir, 1, "pid");
-    char *text FREE_AUTO = xasprintf("%d 1\n", (int)getpid());
+    FREE_AUTO char *path = ldvm_path(w->dir, 1, "pid");
+    FREE_AUTO char *text = xasprintf("%d 1\n", (int)getpid());
 
     make(w);
     assert_int_equal(ldvm_make_session(w->dir, 1, NULL), 0);
@@ -219,7 +219,7 @@ static void a_pid_file_with_nonsense_is_nobody(void **state)
 {
     static const char *const texts[] = {"", "x", "-1 5", "99999999999 5", "1"};
     struct world *w = *state;
-    char *path FREE_AUTO = ldvm_path(w->dir, 1, "pid");
+    FREE_AUTO char *path = ldvm_path(w->dir, 1, "pid");
 
     make(w);
     assert_int_equal(ldvm_make_session(w->dir, 1, NULL), 0);
@@ -269,7 +269,7 @@ static struct procs *start(struct world *w, const char *script, uint32_t vpid)
 
 static char *log_of(struct world *w, uint32_t vpid)
 {
-    char *path FREE_AUTO = ldvm_path(w->dir, vpid, "prted.log");
+    FREE_AUTO char *path = ldvm_path(w->dir, vpid, "prted.log");
     char *text = xcalloc(1, 4096);
     FILE *f = fopen(path, "r");
 
@@ -291,7 +291,7 @@ static void a_daemon_s_end_is_told_with_its_exit_code(void **state)
 {
     struct procs *p = start(*state, "#!/bin/sh\nexit 7\n", 2);
     struct procs_event e = next(p);
-    char *text FREE_AUTO = procs_event_text(&e);
+    FREE_AUTO char *text = procs_event_text(&e);
 
     assert_int_equal(e.kind, PROCS_ENDED);
     assert_int_equal(e.vpid, 2);
@@ -305,7 +305,7 @@ static void a_program_that_cannot_be_executed_is_told_in_its_log(void **state)
     struct world *w = *state;
     struct procs *p = start(w, "#!/no/such/shell\n", 1);
     struct procs_event e = next(p);
-    char *log FREE_AUTO = log_of(w, 1);
+    FREE_AUTO char *log = log_of(w, 1);
 
     assert_int_equal(WEXITSTATUS(e.wait_status), 127);
     assert_non_null(strstr(log, "No such file or directory"));
@@ -353,7 +353,7 @@ static void a_daemon_of_somebody_else_is_watched_by_its_pid(void **state)
     struct world *w = *state;
     struct procs *starter = start(w, "#!/bin/sh\nexec tail -f /dev/null\n", 1);
     struct procs *other = procs_create(false, NULL);
-    struct ldvm_daemon *list FREE_AUTO = NULL;
+    FREE_AUTO struct ldvm_daemon *list = NULL;
     struct procs_event e;
 
     assert_int_equal(ldvm_daemons(w->dir, &list), 1);
@@ -370,7 +370,7 @@ static void a_daemon_of_somebody_else_is_watched_by_its_pid(void **state)
 static void ports_are_read_as_soon_as_they_are_written(void **state)
 {
     struct world *w = *state;
-    char *script FREE_AUTO =
+    FREE_AUTO char *script =
         xasprintf("#!/bin/sh\nprintf '{\"join\":' > %s/0/ports.json\n"
                   "printf '%%s' '4711}' >> %s/0/ports.json\nexec tail -f /dev/null\n",
                   w->dir, w->dir);
@@ -409,9 +409,9 @@ static void every_role_has_a_certificate_that_nobody_else_can_read(void **state)
     make(w);
     assert_int_equal(ldvm_certs(&w->l, NULL), 0);
     for (size_t i = 0; i < 4; i++) {
-        char *ca FREE_AUTO = xasprintf("%s/tls/%s/ca.crt", w->dir, roles[i]);
-        char *cert FREE_AUTO = xasprintf("%s/tls/%s/tls.crt", w->dir, roles[i]);
-        char *key FREE_AUTO = xasprintf("%s/tls/%s/tls.key", w->dir, roles[i]);
+        FREE_AUTO char *ca = xasprintf("%s/tls/%s/ca.crt", w->dir, roles[i]);
+        FREE_AUTO char *cert = xasprintf("%s/tls/%s/tls.crt", w->dir, roles[i]);
+        FREE_AUTO char *key = xasprintf("%s/tls/%s/tls.key", w->dir, roles[i]);
         struct tls_files files = {ca, cert, key};
         struct tls_ctx *tls = tls_ctx_create(&files, NULL);
         struct stat st;

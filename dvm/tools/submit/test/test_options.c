@@ -608,7 +608,7 @@ static void a_place_to_stop_comes_through_and_there_is_one(void **state)
                 {"--stop-in-init a", JOB_STOP_INIT},
                 {"--stop-in-app --stop-in-app a", JOB_STOP_APP}};
 
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct submit_opts o = parsed(good[i].line);
 
         assert_int_equal(o.spec.stop, good[i].stop);

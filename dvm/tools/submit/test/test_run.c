@@ -46,7 +46,7 @@ static void *daemon_main(void *arg)
 
 static void tell(struct world *w, struct client_msg m)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1u << 20);
     buf_put_u32(&b, 0);
@@ -85,7 +85,7 @@ static struct client_msg hear(struct world *w, uint8_t **frame)
 /* number: of a signal; else 0. */
 static void hear_type(struct world *w, enum client_type type, uint32_t number)
 {
-    uint8_t *frame FREE_AUTO = NULL;
+    FREE_AUTO uint8_t *frame = NULL;
     struct client_msg m = hear(w, &frame);
 
     assert_int_equal(m.type, type);
@@ -258,7 +258,7 @@ static void play_stdin(struct world *w)
     accept_job(w);
     tell_running(w);
     for (;;) {
-        uint8_t *frame FREE_AUTO = NULL;
+        FREE_AUTO uint8_t *frame = NULL;
         struct client_msg m = hear(w, &frame);
 
         assert_int_equal(m.type, CLIENT_STDIN);
@@ -312,7 +312,7 @@ static char *put_reader(const char *what)
     char self[4096] = "";
     char *path;
 
-    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
     path = xasprintf("%.*s/dvm-stage", (int)(strrchr(self, '/') - self), self);
     assert_int_equal(symlink(what, path), 0);
     return path;
@@ -354,7 +354,7 @@ static _Noreturn void held_reader(void)
         pids[1] = getpid();
         says = open(getenv("TEST_HELD"), O_WRONLY);
         if (ptrace(PTRACE_SEIZE, pids[0], NULL, PTRACE_O_TRACEEXIT) == 0)
-            (void)!write(says, pids, sizeof pids);
+            (void)!write(says, pids, sizeof(pids));
         close(says);
     }
     for (;;)
@@ -380,7 +380,7 @@ static void a_reader_that_does_not_end_is_left_behind(void **state)
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* of the tracer */
     assert_int_equal(files_sender_room(s, 4096, &err), 0);
     says = open(fifo, O_RDONLY);
-    assert_int_equal(read(says, pids, sizeof pids), sizeof pids);
+    assert_int_equal(read(says, pids, sizeof(pids)), sizeof(pids));
     alarm(30);
     files_sender_destroy(s);
     alarm(0);
@@ -519,7 +519,7 @@ static void play_unread_end(struct world *w)
 {
     static char line[65536];
 
-    memset(line, 'x', sizeof line - 1);
+    memset(line, 'x', sizeof(line) - 1);
     accept_job(w);
     tell_running(w);
     kill(getpid(), SIGTERM);
@@ -537,8 +537,8 @@ static void *late_reader(void *arg)
     size_t got = 0;
 
     poll(NULL, 0, 2500); /* the time itself: more than twice what prun waits */
-    while (got < 20 * (sizeof part - 1)) {
-        ssize_t n = read(w->out[0], part, sizeof part);
+    while (got < 20 * (sizeof(part) - 1)) {
+        ssize_t n = read(w->out[0], part, sizeof(part));
 
         assert_true(n > 0);
         got += (size_t)n;
