@@ -40,11 +40,11 @@ bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *
     if (!x || sim_stopped(s, vpid) || core_state(x) != CORE_WIRED || !sim_core(s, 0))
         return false;
     tool = tool || !sim_some_rank(s, vpid, &a.nspace, &a.rank);
-    snprintf(nspace, sizeof nspace, "%s", a.nspace);
+    snprintf(nspace, sizeof(nspace), "%s", a.nspace);
     a.nspace = nspace;
     choose_request(s, &a);
     *out = (struct asked_some){.kills = ends_jobs(&a)};
-    snprintf(out->text, sizeof out->text,
+    snprintf(out->text, sizeof(out->text),
              "%s rank %u at vpid %u asks: kind %d, %u daemons, %lld s, id '%s'", nspace, a.rank,
              vpid, (int)a.kind, a.count, (long long)a.deadline_s, a.req_id);
     check_alloc(c, vpid, &a, tool);

@@ -27,7 +27,7 @@ void check_head_forget(struct check *c)
         HASH_DEL(c->launches, x);
         free(x);
     }
-    memset(c->state, 0, sizeof c->state);
+    memset(c->state, 0, sizeof(c->state));
     c->next_event = 1;
     c->fence = 0;
     c->batch = (struct head_batch){0, 0};
@@ -39,8 +39,8 @@ static struct seen_campaign *campaign_of(struct check *c, const char *id)
 
     HASH_FIND_STR(c->campaigns, id, k);
     if (!k) {
-        k = xcalloc(1, sizeof *k);
-        snprintf(k->id, sizeof k->id, "%s", id);
+        k = xcalloc(1, sizeof(*k));
+        snprintf(k->id, sizeof(k->id), "%s", id);
         HASH_ADD_STR(c->campaigns, id, k);
     }
     return k;
@@ -196,8 +196,8 @@ static void on_hold(void *arg, const char *name, uint32_t count)
         c->growing_holds++;
         return;
     }
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
-        name += sizeof prefix - 1;
+    if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+        name += sizeof(prefix) - 1;
     c->changing_holds++;
     HASH_FIND_STR(c->campaigns, name, k);
     if (!k || !raises_fence(k->phase))
@@ -217,12 +217,12 @@ static void see_what_holds_still(struct check *c, const struct head *l)
     *c->holding = 0;
     if (c->batch.number &&
         (c->batch.number == now.number || (c->batch.op != UINT64_MAX && c->batch.op > c->complete)))
-        snprintf(c->holding, sizeof c->holding, "a batch of joiners");
+        snprintf(c->holding, sizeof(c->holding), "a batch of joiners");
     c->batch = now;
     HASH_ITER(hh, c->campaigns, k, tmp)
     {
         if (k->held && !k->ended)
-            snprintf(c->holding, sizeof c->holding, "campaign %s", k->id);
+            snprintf(c->holding, sizeof(c->holding), "campaign %s", k->id);
         k->held = false; /* on_hold() records who raises the fence from now on */
     }
 }
@@ -342,8 +342,8 @@ static void on_job(void *arg, const struct job_look *x)
 
     HASH_FIND_STR(c->jobs, x->nspace, j);
     if (!j) {
-        j = xcalloc(1, sizeof *j);
-        snprintf(j->nspace, sizeof j->nspace, "%s", x->nspace);
+        j = xcalloc(1, sizeof(*j));
+        snprintf(j->nspace, sizeof(j->nspace), "%s", x->nspace);
         HASH_ADD_STR(c->jobs, nspace, j);
     }
     check_map(c, j, x);
@@ -419,8 +419,8 @@ void check_head(struct check *c, const struct core *core)
     c->changing = 0;
     resize_each_campaign(head_resize(l), on_campaign, c);
     check_fence(c, l);
-    memset(c->held, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->held);
-    memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof *c->used);
+    memset(c->held, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof(*c->held));
+    memset(c->used, 0, (m->n < SIM_NODES_MAX ? m->n : SIM_NODES_MAX) * sizeof(*c->used));
     HASH_ITER(hh, c->jobs, j, tmp)
     {
         j->seen = false;

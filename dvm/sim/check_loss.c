@@ -15,15 +15,15 @@ static struct seen_life *life_of(struct check *c, uint32_t vpid, struct epoch e)
     struct seen_life key;
     struct seen_life *x;
 
-    memset(&key, 0, sizeof key);
+    memset(&key, 0, sizeof(key));
     key.id = (struct msg_target){vpid, e};
-    HASH_FIND(hh, c->lives, &key.id, sizeof key.id, x);
+    HASH_FIND(hh, c->lives, &key.id, sizeof(key.id), x);
     if (!x) {
-        x = xcalloc(1, sizeof *x);
+        x = xcalloc(1, sizeof(*x));
         x->id.vpid = vpid;
         x->id.epoch = e;
         x->since_ms = sim_now(c->sim);
-        HASH_ADD(hh, c->lives, id, sizeof x->id, x);
+        HASH_ADD(hh, c->lives, id, sizeof(x->id), x);
     }
     return x;
 }
@@ -33,15 +33,15 @@ static struct seen_link *link_of(struct check *c, uint32_t at, uint32_t vpid, st
     struct seen_link key;
     struct seen_link *x;
 
-    memset(&key, 0, sizeof key);
+    memset(&key, 0, sizeof(key));
     key.id.at = at;
     key.id.vpid = vpid;
     key.id.epoch = e;
-    HASH_FIND(hh, c->links, &key.id, sizeof key.id, x);
+    HASH_FIND(hh, c->links, &key.id, sizeof(key.id), x);
     if (!x) {
-        x = xcalloc(1, sizeof *x);
+        x = xcalloc(1, sizeof(*x));
         x->id = key.id;
-        HASH_ADD(hh, c->links, id, sizeof x->id, x);
+        HASH_ADD(hh, c->links, id, sizeof(x->id), x);
     }
     return x;
 }
@@ -128,7 +128,7 @@ void check_told(struct check *c, const struct frame *f, struct cur *body)
 
 void check_removed(struct check *c, uint64_t version)
 {
-    c->removals = xrealloc(c->removals, (c->nremovals + 1) * sizeof *c->removals);
+    c->removals = xrealloc(c->removals, (c->nremovals + 1) * sizeof(*c->removals));
     c->removals[c->nremovals++] = (struct seen_removal){version, sim_now(c->sim)};
 }
 

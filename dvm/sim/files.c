@@ -96,7 +96,7 @@ static bool is_absent(const struct job_launch *l, uint32_t vpid)
 
 void sim_files_launch(struct sim *s, uint32_t vpid, const struct job_launch *l)
 {
-    struct writer *w = xcalloc(1, sizeof *w);
+    struct writer *w = xcalloc(1, sizeof(*w));
 
     w->nspace = xstrdup(l->nspace);
     w->launch = job_launch_ref(l);
@@ -285,7 +285,7 @@ static void read_step(struct sim *s, size_t index)
 
     j->reads_at = UINT64_MAX;
     while (!piece_all(&j->order, j->nfiles)) {
-        struct buf b BUF_AUTO = {0};
+        BUF_AUTO struct buf b = {0};
 
         next_piece(j, data, &p);
         buf_init(&b, PIECE_MAX);

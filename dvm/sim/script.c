@@ -61,7 +61,7 @@ static void __attribute__((format(printf, 2, 3))) trace_line(struct script *s, c
     if (!s->opts.trace)
         return;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     printf("%6llu   -> %s\n", (unsigned long long)sim_now(s->sim), text);
 }
@@ -298,7 +298,7 @@ static void grow_whole(struct script *s)
         targets[r.ntargets++] = v;
     if (r.ntargets == 0 || !sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
         return;
-    snprintf(id, sizeof id, "c%llu", (unsigned long long)++s->ncampaigns);
+    snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
         trace_line(s, "grow %u..%u refused: %s", first, last, reason);
@@ -329,7 +329,7 @@ static void shrink_dvm(struct script *s, uint32_t to)
         targets[r.ntargets++] = v;
     if (r.ntargets == 0)
         return;
-    snprintf(id, sizeof id, "c%llu", (unsigned long long)++s->ncampaigns);
+    snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
         trace_line(s, "shrink to %u refused: %s", to, reason);
@@ -388,7 +388,7 @@ static void cancel_campaign(struct script *s)
 
     if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0) || s->ncampaigns == 0)
         return;
-    snprintf(id, sizeof id, "c%llu", (unsigned long long)(s->ncampaigns - roll_dice(s, 2)));
+    snprintf(id, sizeof(id), "c%llu", (unsigned long long)(s->ncampaigns - roll_dice(s, 2)));
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_cancel(sim_core(s->sim, 0), id, &out, &reason, NULL) < 0)
         return;
@@ -758,7 +758,7 @@ static void add_stats(struct script *s)
 
 void script_run(const struct script_opts *o, struct script_result *r)
 {
-    struct script *s = xcalloc(1, sizeof *s);
+    struct script *s = xcalloc(1, sizeof(*s));
     unsigned steps;
 
     s->opts = *o;
@@ -781,8 +781,8 @@ void script_run(const struct script_opts *o, struct script_result *r)
     if (has_failed(s->sim, s->check))
         tell_nodes(s);
     r->nodes = s->nodes;
-    snprintf(r->name, sizeof r->name, "%s", check_failed(s->check));
-    snprintf(r->text, sizeof r->text, "%s", check_text(s->check));
+    snprintf(r->name, sizeof(r->name), "%s", check_failed(s->check));
+    snprintf(r->text, sizeof(r->text), "%s", check_text(s->check));
     r->at_ms = sim_now(s->sim);
     add_stats(s);
     sim_destroy(s->sim);

@@ -38,12 +38,12 @@ static size_t names_of(const char *text, struct named names[NAMED_MAX])
                 continue;
             while (!ends_word(at[end]))
                 end++;
-            if (end == len || end >= sizeof names[n].word)
+            if (end == len || end >= sizeof(names[n].word))
                 continue;
-            snprintf(names[n].word, sizeof names[n].word, "%.*s", (int)end, at);
+            snprintf(names[n].word, sizeof(names[n].word), "%.*s", (int)end, at);
             *names[n].vpid = 0;
-            if (k == 0 && end - len < sizeof names[n].vpid)
-                snprintf(names[n].vpid, sizeof names[n].vpid, "%.*s", (int)(end - len), at + len);
+            if (k == 0 && end - len < sizeof(names[n].vpid))
+                snprintf(names[n].vpid, sizeof(names[n].vpid), "%.*s", (int)(end - len), at + len);
             n++;
         }
     }
@@ -75,7 +75,7 @@ static void story(FILE *trace, const char *text)
     char line[1024];
     size_t lines = 0;
 
-    while (fgets(line, sizeof line, trace)) {
+    while (fgets(line, sizeof(line), trace)) {
         if (!concerns(line, names, n))
             continue;
         free(kept[lines % LINES_KEPT]);
@@ -102,7 +102,7 @@ static FILE *trace_of(const struct script_opts *o, pid_t *pid)
         dup2(fd[1], STDOUT_FILENO);
         close(fd[0]);
         close(fd[1]);
-        memset(&r, 0, sizeof r);
+        memset(&r, 0, sizeof(r));
         traced.trace = true;
         script_run(&traced, &r);
         fflush(stdout);

@@ -100,15 +100,15 @@ static const char *const invariants[] = {
     "loss-once",
 };
 
-#define ROWS (sizeof rows / sizeof *rows)
-#define INVARIANTS (sizeof invariants / sizeof *invariants)
+#define ROWS (sizeof(rows) / sizeof(*rows))
+#define INVARIANTS (sizeof(invariants) / sizeof(*invariants))
 
 static struct script_result run(unsigned seed)
 {
     struct script_opts o = {.seed = seed};
     struct script_result r;
 
-    memset(&r, 0, sizeof r);
+    memset(&r, 0, sizeof(r));
     script_run(&o, &r);
     return r;
 }
@@ -177,7 +177,8 @@ int main(void)
     };
 
     for (size_t r = 0; r < ROWS; r++) {
-        snprintf(names[r], sizeof names[r], "%s is named as %s", rows[r].mutant, rows[r].invariant);
+        snprintf(names[r], sizeof(names[r]), "%s is named as %s", rows[r].mutant,
+                 rows[r].invariant);
         tests[3 + r] = (struct CMUnitTest){names[r], is_named, NULL, NULL, (void *)&rows[r]};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

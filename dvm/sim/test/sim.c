@@ -93,19 +93,19 @@ static int start_part(const struct run *r, uint32_t k)
         close(fd[1]);
         return pid < 0 ? -1 : fd[0];
     }
-    memset(&out, 0, sizeof out);
+    memset(&out, 0, sizeof(out));
     part(r, k, &out);
-    _exit(write(fd[1], &out, sizeof out) == (ssize_t)sizeof out ? 0 : 1);
+    _exit(write(fd[1], &out, sizeof(out)) == (ssize_t)sizeof(out) ? 0 : 1);
 }
 
 /* False if the process ended without a result. */
 static bool take_part(int fd, struct outcome *sum)
 {
     struct outcome x;
-    ssize_t n = read(fd, &x, sizeof x); /* less than a pipe holds, written at once */
+    ssize_t n = read(fd, &x, sizeof(x)); /* less than a pipe holds, written at once */
 
     close(fd);
-    if (n != (ssize_t)sizeof x)
+    if (n != (ssize_t)sizeof(x))
         return false;
     script_add(&sum->sum, &x.sum);
     sum->failures += x.failures;
@@ -171,7 +171,7 @@ static int run(const struct run *r)
     struct outcome out;
     bool ok = true;
 
-    memset(&out, 0, sizeof out);
+    memset(&out, 0, sizeof(out));
     if (r->jobs > 1)
         ok = in_parts(r, &out);
     else

@@ -17,7 +17,7 @@ static void run(uint64_t seed, unsigned generation)
     struct script_opts o = {.seed = seed, .generation = generation};
     struct script_result r;
 
-    memset(&r, 0, sizeof r);
+    memset(&r, 0, sizeof(r));
     script_run(&o, &r);
     if (*r.name)
         printf("seed %llu: %s: %s\n", (unsigned long long)seed, r.name, r.text);
@@ -41,7 +41,7 @@ static void seeds_that_found_mistakes_pass(void **state)
                        was back */
     };
 
-    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
+    for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
         run(seeds[i].seed, seeds[i].generation);
 }
 
@@ -50,11 +50,11 @@ static void the_same_seed_gives_the_same_run(void **state)
     struct script_opts o = {.seed = 77};
     struct script_result a, b;
 
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
+    memset(&a, 0, sizeof(a));
+    memset(&b, 0, sizeof(b));
     script_run(&o, &a);
     script_run(&o, &b);
-    assert_memory_equal(&a, &b, sizeof a);
+    assert_memory_equal(&a, &b, sizeof(a));
 }
 
 int main(void)
