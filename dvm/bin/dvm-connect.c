@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 {
     struct relay_opts o = {0};
     int type = 0;
-    socklen_t len = sizeof type;
+    socklen_t len = sizeof(type);
 
     if (argc == 2 && is_option(argv[1], "-h", "--help")) {
         fputs(help, stdout);

@@ -132,14 +132,14 @@ static uint64_t count_cpus(void)
 
 static char *absolute_path(const char *path)
 {
-    char *cwd FREE_AUTO = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    FREE_AUTO char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
 
     return cwd ? xasprintf("%s/%s", cwd, path) : xstrdup(path);
 }
 
 static char *dir_of(const struct args *a)
 {
-    char *dir FREE_AUTO = cli_new_dir(a->dvm);
+    FREE_AUTO char *dir = cli_new_dir(a->dvm);
     char *full = absolute_path(dir);
     size_t len = strlen(full);
 
@@ -155,7 +155,7 @@ static struct procs *start_members(const struct args *a, const char *dir, bool c
                                 .members = (uint32_t)a->members,
                                 .slots = (uint32_t)a->slots,
                                 .radix = (uint32_t)a->radix};
-    char *log FREE_AUTO = NULL;
+    FREE_AUTO char *log = NULL;
     struct procs *p = ldvm_start(&o, catch, &log, err);
 
     if (!p && log[0])
@@ -165,7 +165,7 @@ static struct procs *start_members(const struct args *a, const char *dir, bool c
 
 static int do_start(const struct args *a, struct err *err)
 {
-    char *dir FREE_AUTO = dir_of(a);
+    FREE_AUTO char *dir = dir_of(a);
     bool stay = a->given & GIVEN(OPT_FOREGROUND);
     struct procs *p;
     int rc = 0;
@@ -187,7 +187,7 @@ static int do_start(const struct args *a, struct err *err)
 
 static int do_resize(const struct args *a, struct err *err)
 {
-    char *dir FREE_AUTO = dir_of(a);
+    FREE_AUTO char *dir = dir_of(a);
     struct ldvm_resize_opts o = {.dir = dir, .deadline_s = -1, .kill = a->kill};
     uint64_t members;
 
@@ -206,7 +206,7 @@ static int do_resize(const struct args *a, struct err *err)
 
 static int do_stop(const struct args *a, struct err *err)
 {
-    char *dir FREE_AUTO = dir_of(a);
+    FREE_AUTO char *dir = dir_of(a);
 
     return ldvm_stop(dir, (int64_t)a->deadline_s, err);
 }
@@ -242,7 +242,7 @@ static int run_prun(const struct args *a, const char *dir, struct err *err)
 
 static int do_run(const struct args *a, struct err *err)
 {
-    char *dir FREE_AUTO = NULL;
+    FREE_AUTO char *dir = NULL;
     struct procs *p;
     struct err why = {0};
     int code;

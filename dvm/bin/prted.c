@@ -86,7 +86,7 @@ static int parse_head(struct cmdline *c, const char *text, struct err *err)
     const char *colon = strrchr(text, ':');
     uint64_t port;
 
-    if (!colon || colon == text || (size_t)(colon - text) >= sizeof c->head_host ||
+    if (!colon || colon == text || (size_t)(colon - text) >= sizeof(c->head_host) ||
         parse_number("head", colon + 1, 65535, &port, err) < 0)
         return refuse_value(err, "head", text);
     memcpy(c->head_host, text, (size_t)(colon - text));
@@ -293,7 +293,7 @@ static int complete_cmdline(struct cmdline *c, struct err *err)
 {
     const char *pod_ip = getenv("POD_IP");
 
-    gethostname(c->host, sizeof c->host - 1);
+    gethostname(c->host, sizeof(c->host) - 1);
     if (!c->head && !c->member)
         return err_set(err, "--role head or --role member is needed");
     if (!c->o.cluster || !c->o.tls_dir || !c->o.session_dir)

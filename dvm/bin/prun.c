@@ -70,7 +70,7 @@ static int run_job(struct submit_opts *opts)
 
 int main(int argc, char **argv)
 {
-    char *cwd FREE_AUTO = getcwd(NULL, 0);
+    FREE_AUTO char *cwd = getcwd(NULL, 0);
     struct submit_opts opts;
     struct err err = {0};
     int code = 0;

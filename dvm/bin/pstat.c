@@ -100,11 +100,11 @@ static int print_line(const struct args *a, const char *line, struct err *err)
     json_t *o = a->json ? NULL : json_loads(line, 0, NULL);
     struct api_event e;
 
-    if (a->json)
+    if (a->json) {
         puts(line);
-    else if (api_event_decode(o, &e, err) < 0)
+    } else if (api_event_decode(o, &e, err) < 0) {
         return -1;
-    else {
+    } else {
         show_event(&e, stdout);
         api_event_free(&e);
     }
@@ -184,7 +184,7 @@ static int run_command(const struct args *a, struct cli_where *where, struct err
 
 int main(int argc, char **argv)
 {
-    struct cli_where where CLI_WHERE_AUTO = {0};
+    CLI_WHERE_AUTO struct cli_where where = {0};
     struct args a = {0};
     struct err err = {0};
 

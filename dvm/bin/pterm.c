@@ -125,7 +125,7 @@ static int parse_args(int argc, char **argv, struct args *a, struct err *err)
 
 static int signal_job(struct cli_conn *c, const struct args *a, struct err *err)
 {
-    char *path FREE_AUTO = xasprintf("/v1/jobs/%s/signal", a->job);
+    FREE_AUTO char *path = xasprintf("/v1/jobs/%s/signal", a->job);
     int signum = a->signum ? (int)a->signum : SIGTERM;
     json_t *reply = cli_call(c, "PUT", path, json_pack("{s:i}", "signal", signum), NULL, err);
 
@@ -135,7 +135,7 @@ static int signal_job(struct cli_conn *c, const struct args *a, struct err *err)
 
 static int continue_job(struct cli_conn *c, const struct args *a, struct err *err)
 {
-    char *path FREE_AUTO = xasprintf("/v1/jobs/%s/continue", a->job);
+    FREE_AUTO char *path = xasprintf("/v1/jobs/%s/continue", a->job);
     json_t *reply = cli_call(c, "PUT", path, NULL, NULL, err);
 
     json_decref(reply);
@@ -160,7 +160,7 @@ static int run_command(const struct args *a, struct cli_where *where, struct err
 
 int main(int argc, char **argv)
 {
-    struct cli_where where CLI_WHERE_AUTO = {0};
+    CLI_WHERE_AUTO struct cli_where where = {0};
     struct args a = {0};
     struct err err = {0};
 

@@ -324,6 +324,7 @@ static void for_words(const struct rule *r, const char *words, const char *top,
 
     for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
         struct entry e = parse(w, top);
+
         fn(r, &e);
     }
     free(copy);
@@ -333,9 +334,10 @@ static bool has_word(const char *words, const char *word)
 {
     size_t n = strlen(word);
 
-    for (const char *p = words; (p = strstr(p, word)); p += n)
+    for (const char *p = words; (p = strstr(p, word)); p += n) {
         if ((p == words || p[-1] == ' ') && (!p[n] || p[n] == ' '))
             return true;
+    }
     return false;
 }
 
@@ -408,9 +410,10 @@ static void ask(const struct rule *r, const struct request *q, const char *top)
 
 static const struct rule *find(const char *name)
 {
-    for (size_t i = 0; i < NRULES; i++)
+    for (size_t i = 0; i < NRULES; i++) {
         if (strcmp(rules[i].name, name) == 0)
             return &rules[i];
+    }
     fprintf(stderr, "there is no rule %s\n", name);
     exit(2);
 }

@@ -69,7 +69,7 @@ static const char *name(enum client_type type)
         [CLIENT_REPLY] = "REPLY",       [CLIENT_NOTE] = "NOTE",         [CLIENT_MAP] = "MAP",
         [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_OPENED] = "OPENED"};
 
-    return type < sizeof names / sizeof *names && names[type] ? names[type] : "?";
+    return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "?";
 }
 
 static void show(const struct client_msg *m)
@@ -129,7 +129,7 @@ static void open_session(struct probe *p, const char *token, uint32_t attempt, u
     struct client_msg m = {.type = CLIENT_OPEN,
                            .open = {.attempt = attempt, .have = have, .window_ms = window_ms}};
 
-    snprintf((char *)m.open.token, sizeof m.open.token, "%s", token);
+    snprintf((char *)m.open.token, sizeof(m.open.token), "%s", token);
     say(p, &m);
 }
 
@@ -149,7 +149,7 @@ static void feed(struct probe *p, size_t bytes)
     static uint8_t zeros[65536];
 
     for (size_t n; bytes; bytes -= n) {
-        n = bytes < sizeof zeros ? bytes : sizeof zeros;
+        n = bytes < sizeof(zeros) ? bytes : sizeof(zeros);
         say(p, &(struct client_msg){.type = CLIENT_STDIN, .input = {zeros, n}});
     }
 }
@@ -160,7 +160,7 @@ static void crowd(struct probe *p)
     char token[16];
 
     do { /* no other process's: its end may not have been heard yet */
-        snprintf(token, sizeof token, "%d %zu", (int)getpid(), n++);
+        snprintf(token, sizeof(token), "%d %zu", (int)getpid(), n++);
         use(p, n);
         open_session(p, token, 1, 0, 1000);
     } while (listen_for(p, "OPENED"));
@@ -178,10 +178,10 @@ static enum client_type knock(struct tls_ctx *tls, uint16_t port, char why[256])
     struct client_msg m = {.type = 0};
     int n;
 
-    if (!ssl || connect(fd, (struct sockaddr *)&sa, sizeof sa) < 0 || SSL_set_fd(ssl, fd) != 1 ||
+    if (!ssl || connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || SSL_set_fd(ssl, fd) != 1 ||
         SSL_do_handshake(ssl) != 1)
         return 0;
-    n = SSL_read(ssl, frame, sizeof frame);
+    n = SSL_read(ssl, frame, sizeof(frame));
     if (n > 4 && client_msg_decode(frame + 4, (size_t)n - 4, &m, NULL) == 0)
         snprintf(why, 256, "%s", m.type == CLIENT_ERROR ? m.error.text : "");
     n = (int)m.type;
@@ -192,9 +192,9 @@ static enum client_type knock(struct tls_ctx *tls, uint16_t port, char why[256])
 static void outside(uint16_t port)
 {
     const char *dir = getenv("DVM_TLS_DIR");
-    char *ca FREE_AUTO = xasprintf("%s/ca.crt", dir);
-    char *cert FREE_AUTO = xasprintf("%s/tls.crt", dir);
-    char *key FREE_AUTO = xasprintf("%s/tls.key", dir);
+    FREE_AUTO char *ca = xasprintf("%s/ca.crt", dir);
+    FREE_AUTO char *cert = xasprintf("%s/tls.crt", dir);
+    FREE_AUTO char *key = xasprintf("%s/tls.key", dir);
     struct err err = {0};
     struct tls_ctx *tls =
         tls_ctx_create(&(struct tls_files){.ca = ca, .cert = cert, .key = key}, &err);

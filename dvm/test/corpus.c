@@ -20,7 +20,7 @@ static void die(const char *what)
 
 static void make_folder(const char *dir, const char *target)
 {
-    char *path FREE_AUTO = xasprintf("%s/%s", dir, target);
+    FREE_AUTO char *path = xasprintf("%s/%s", dir, target);
 
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
         die(path);
@@ -28,7 +28,7 @@ static void make_folder(const char *dir, const char *target)
 
 static void write_entry(const char *dir, const char *target, const char *name, const struct buf *b)
 {
-    char *path FREE_AUTO = xasprintf("%s/%s/%s", dir, target, name);
+    FREE_AUTO char *path = xasprintf("%s/%s/%s", dir, target, name);
     FILE *f = fopen(path, "wb");
 
     if (!f || fwrite(b->data, 1, b->len, f) != b->len || fclose(f) != 0)
@@ -39,7 +39,7 @@ static void frames(const char *dir)
 {
     make_folder(dir, "fuzz_frame");
     for (unsigned type = 1; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = {0};
+        BUF_AUTO struct buf b = {0};
 
         buf_init(&b, MSG_DATA_MAX);
         sample_frame(&b, type);
@@ -54,8 +54,8 @@ static void clients(const char *dir)
 
     make_folder(dir, "fuzz_client");
     for (size_t i = 0; i < n; i++) {
-        char *name FREE_AUTO = xasprintf("client-%d", (int)list[i].type);
-        struct buf b BUF_AUTO = {0};
+        FREE_AUTO char *name = xasprintf("client-%d", (int)list[i].type);
+        BUF_AUTO struct buf b = {0};
 
         buf_init(&b, MSG_DATA_MAX);
         client_msg_encode(&b, &list[i]);
@@ -69,13 +69,13 @@ static void pieces(const char *dir)
     static const struct piece list[] = {
         {.kind = PIECE_FILE, .file = 1, .mode = 0755},
         {.kind = PIECE_DATA, .file = 1, .data = sum, .len = 5},
-        {.kind = PIECE_END, .file = 1, .size = 5, .data = sum, .len = sizeof sum},
+        {.kind = PIECE_END, .file = 1, .size = 5, .data = sum, .len = sizeof(sum)},
     };
 
     make_folder(dir, "fuzz_piece");
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        char *name FREE_AUTO = xasprintf("piece-%d", (int)list[i].kind);
-        struct buf b BUF_AUTO = {0};
+    for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+        FREE_AUTO char *name = xasprintf("piece-%d", (int)list[i].kind);
+        BUF_AUTO struct buf b = {0};
 
         buf_init(&b, PIECE_MAX);
         piece_encode(&b, &list[i]);
@@ -96,7 +96,7 @@ static void creds(const char *dir)
 
     make_folder(dir, "fuzz_cred");
     for (int tool = 0; tool < 2; tool++) {
-        struct buf b BUF_AUTO = {0};
+        BUF_AUTO struct buf b = {0};
 
         k.tool = tool;
         buf_init(&b, CRED_MAX);
@@ -114,14 +114,14 @@ static void nidmaps(const char *dir)
     } shapes[] = {{"one", 1, 1, false}, {"pods", 9, 1, false}, {"holes", 20, 3, true}};
 
     make_folder(dir, "fuzz_nidmap");
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
         struct members m;
-        struct buf b BUF_AUTO = {0};
+        BUF_AUTO struct buf b = {0};
 
         members_init(&m, 0, 2);
         for (uint32_t v = 0; v < shapes[i].n; v += shapes[i].step) {
-            char *host FREE_AUTO = xasprintf("x-%u", v);
-            char *address FREE_AUTO =
+            FREE_AUTO char *host = xasprintf("x-%u", v);
+            FREE_AUTO char *address =
                 shapes[i].v6 ? xasprintf("fd00::%x", v) : xasprintf("10.0.0.%u", v);
             struct msg_member x = {v, {5, (uint64_t)v * shapes[i].step + 1}, host, address, 7000,
                                    2};
@@ -137,7 +137,7 @@ static void nidmaps(const char *dir)
 
 static void put_frame(struct buf *b, const struct scene *s, unsigned type)
 {
-    struct buf frame BUF_AUTO = {0};
+    BUF_AUTO struct buf frame = {0};
 
     buf_init(&frame, MSG_DATA_MAX);
     scene_frame(s, type, &frame);
@@ -148,8 +148,8 @@ static void put_frame(struct buf *b, const struct scene *s, unsigned type)
 /* Whatever a neighbour may say, one after the other: a scene costs more than its frames do. */
 static void everything(const char *dir, const struct scene *s)
 {
-    char *name FREE_AUTO = xasprintf("%u-all", (unsigned)s->kind);
-    struct buf b BUF_AUTO = {0};
+    FREE_AUTO char *name = xasprintf("%u-all", (unsigned)s->kind);
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, MSG_DATA_MAX);
     buf_put_u8(&b, (uint8_t)s->kind);
@@ -169,8 +169,8 @@ static void scenes(const char *dir)
         scene_open(&s, kind);
         everything(dir, &s);
         for (unsigned type = 1; type < MSG_TYPES; type++) {
-            char *name FREE_AUTO = xasprintf("%u-%s", kind, msg_name(type));
-            struct buf b BUF_AUTO = {0};
+            FREE_AUTO char *name = xasprintf("%u-%s", kind, msg_name(type));
+            BUF_AUTO struct buf b = {0};
 
             buf_init(&b, MSG_DATA_MAX);
             buf_put_u8(&b, (uint8_t)kind);

@@ -86,7 +86,7 @@ static void reset(int fd, bool orderly)
     struct linger l = {.l_onoff = 1};
 
     if (!orderly)
-        setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof l);
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
     close(fd);
 }
 
@@ -100,10 +100,10 @@ static void cut(struct pair *p, bool orderly)
 static int listen_any(void)
 {
     struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof sa;
+    socklen_t len = sizeof(sa);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-    if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof sa) < 0 || listen(fd, 64) < 0 ||
+    if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 64) < 0 ||
         getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
         die("listen");
     printf("%u\n", ntohs(sa.sin_port));
@@ -121,8 +121,8 @@ static int dial(int port)
 
     if (fd < 0)
         die("socket");
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(fd, (struct sockaddr *)&sa, sizeof sa) == 0)
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
         return fd;
     close(fd);
     return -1;
@@ -148,10 +148,11 @@ static void move(struct pair *p, int from)
     if (p->rule.what == WHOLE && n == 0 && !p->ended[1 - from]) {
         shutdown(p->fd[1 - from], SHUT_WR);
         p->ended[from] = true;
-    } else if (n <= 0)
+    } else if (n <= 0) {
         cut(p, n == 0 && want);
-    else if (counts && p->rule.left == 0)
+    } else if (counts && p->rule.left == 0) {
         cut(p, p->rule.orderly);
+    }
 }
 
 static void take(int listener, int port, const struct rule *rule)
@@ -164,7 +165,7 @@ static void take(int listener, int port, const struct rule *rule)
     p->fd[0] = accept(listener, NULL, NULL);
     if (p->fd[0] < 0)
         die("accept");
-    setsockopt(p->fd[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(p->fd[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     p->fd[1] = rule->what == REFUSE ? -1 : dial(rule->what == TO ? (int)rule->left : port);
     p->rule = *rule;
     p->ended[0] = p->ended[1] = false;
