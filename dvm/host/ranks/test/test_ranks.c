@@ -168,7 +168,7 @@ static void hear_client(const struct out_act *a)
 {
     struct client_msg m;
 
-    assert_int_equal(client_msg_decode(a->data.data, a->data.len, &m, NULL), 0);
+    assert_int_equal(client_msg_decode(a->client.msg.data, a->client.msg.len, &m, NULL), 0);
     if (m.type == CLIENT_DONE) {
         place.over = true;
         place.exit_code = m.done.code;
