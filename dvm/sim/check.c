@@ -30,9 +30,9 @@ void check_fail(struct check *c, const char *name, const char *fmt, ...)
 
     if (*c->name)
         return;
-    snprintf(c->name, sizeof c->name, "%s", name);
+    snprintf(c->name, sizeof(c->name), "%s", name);
     va_start(ap, fmt);
-    vsnprintf(c->text, sizeof c->text, fmt, ap);
+    vsnprintf(c->text, sizeof(c->text), fmt, ap);
     va_end(ap);
 }
 
@@ -61,11 +61,11 @@ static struct seen_stream *stream_of(struct check *c, const struct stream_key *k
 {
     struct seen_stream *s;
 
-    HASH_FIND(hh, c->streams, key, sizeof *key, s);
+    HASH_FIND(hh, c->streams, key, sizeof(*key), s);
     if (!s) {
-        s = xcalloc(1, sizeof *s);
+        s = xcalloc(1, sizeof(*s));
         s->key = *key;
-        HASH_ADD(hh, c->streams, key, sizeof s->key, s);
+        HASH_ADD(hh, c->streams, key, sizeof(s->key), s);
     }
     return s;
 }
@@ -84,7 +84,7 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
 
     if (!a || from == to || !core_live(a, to) || !core_live(a, from))
         return;
-    memset(&m, 0, sizeof m);
+    memset(&m, 0, sizeof(m));
     peer = members_get(core_inspect_members(a), to);
     m.key.src = from;
     m.key.dst = to;
@@ -94,7 +94,7 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
     s = stream_of(c, &m.key);
     m.number = s->sent + 1;
     core_time(a, sim_now(c->sim), sim_now(c->sim));
-    if (core_app_send(a, to, traffic, 7, &m, sizeof m, NULL) == 0)
+    if (core_app_send(a, to, traffic, 7, &m, sizeof(m), NULL) == 0)
         s->sent++;
     sim_drain(c->sim, from);
 }
@@ -104,9 +104,9 @@ static void on_app(struct check *c, uint32_t vpid, const struct out_app *act)
     struct test_msg m;
     struct seen_stream *s;
 
-    if (act->kind != 7 || act->data.len != sizeof m)
+    if (act->kind != 7 || act->data.len != sizeof(m))
         return;
-    memcpy(&m, act->data.data, sizeof m);
+    memcpy(&m, act->data.data, sizeof(m));
     if (m.key.dst != vpid || !epoch_eq(m.key.dst_epoch, core_inspect_epoch(sim_core(c->sim, vpid))))
         check_fail(c, "stale-epoch", "vpid %u got a message for epoch %llu of vpid %u", vpid,
                    (unsigned long long)m.key.dst_epoch.ctr, m.key.dst);
@@ -143,19 +143,19 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
 
 static void on_launch_frame(struct check *c, const struct frame *f)
 {
-    struct seen_launch *x = xcalloc(1, sizeof *x);
+    struct seen_launch *x = xcalloc(1, sizeof(*x));
     struct seen_launch *old;
     const struct member *to;
 
     x->key[0] = f->dst;
     x->key[1] = f->dst_ctr;
     x->key[2] = f->seq;
-    HASH_FIND(hh, c->launches, x->key, sizeof x->key, old);
+    HASH_FIND(hh, c->launches, x->key, sizeof(x->key), old);
     if (old) {
         free(x);
         return;
     }
-    HASH_ADD(hh, c->launches, key, sizeof x->key, x);
+    HASH_ADD(hh, c->launches, key, sizeof(x->key), x);
     to = members_get(core_inspect_members(sim_core(c->sim, 0)), f->dst);
     if (to && (to->state == MEMBER_LEAVING || to->state == MEMBER_PARKED) &&
         (c->state[f->dst] != MEMBER_WIRED || c->named_now[f->dst]))
@@ -261,8 +261,8 @@ static void check_digest_at(struct check *c, uint32_t vpid, const struct members
 
     if (vpid == 0) {
         if (v >= c->ndigests) {
-            c->digests = xrealloc(c->digests, (v + 64) * sizeof *c->digests);
-            memset(c->digests + c->ndigests, 0, (v + 64 - c->ndigests) * sizeof *c->digests);
+            c->digests = xrealloc(c->digests, (v + 64) * sizeof(*c->digests));
+            memset(c->digests + c->ndigests, 0, (v + 64 - c->ndigests) * sizeof(*c->digests));
             c->ndigests = v + 64;
         }
         c->digests[v] = check_digest(m);
@@ -304,8 +304,8 @@ static void new_head(struct check *c, struct epoch life)
     c->digests = NULL;
     c->nremovals = 0;
     c->complete = 0;
-    memset(c->live, 0, sizeof c->live);
-    memset(c->member, 0, sizeof c->member);
+    memset(c->live, 0, sizeof(c->live));
+    memset(c->member, 0, sizeof(c->member));
     check_head_forget(c);
 }
 
@@ -362,13 +362,13 @@ static void on_after(void *arg, uint32_t vpid)
         check_head(c, core);
         for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
             c->live[v] = members_live(m, v) ? m->tab[v].ctr : 0;
-        memset(c->named_now, 0, sizeof c->named_now);
+        memset(c->named_now, 0, sizeof(c->named_now));
     }
 }
 
 struct check *check_create(struct sim *s)
 {
-    struct check *c = xcalloc(1, sizeof *c);
+    struct check *c = xcalloc(1, sizeof(*c));
     struct sim_hooks h = {.arg = c, .frame = on_frame, .action = on_action, .after = on_after};
 
     c->sim = s;

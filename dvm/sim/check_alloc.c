@@ -23,15 +23,15 @@ struct seen_ask {
 void check_alloc(struct check *c, uint32_t vpid, const struct alloc_ask *a, bool tool)
 {
     struct core *x = sim_core(c->sim, vpid);
-    struct seen_ask *k = xcalloc(1, sizeof *k);
+    struct seen_ask *k = xcalloc(1, sizeof(*k));
 
     k->req = ++c->nasks;
     k->vpid = vpid;
     k->life = core_inspect_epoch(x);
-    snprintf(k->nspace, sizeof k->nspace, "%s", a->nspace);
+    snprintf(k->nspace, sizeof(k->nspace), "%s", a->nspace);
     k->rank = a->rank;
     k->tool = tool;
-    HASH_ADD(hh, c->asks, req, sizeof k->req, k);
+    HASH_ADD(hh, c->asks, req, sizeof(k->req), k);
     core_time(x, sim_now(c->sim), sim_now(c->sim));
     core_alloc(x, k->req, a);
     sim_drain(c->sim, vpid);
@@ -41,7 +41,7 @@ void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_resize_
 {
     struct seen_ask *k;
 
-    HASH_FIND(hh, c->asks, &act->req, sizeof act->req, k);
+    HASH_FIND(hh, c->asks, &act->req, sizeof(act->req), k);
     if (!k || k->vpid != vpid || k->answers) {
         check_fail(c, "asker-told-once", "vpid %u answers request %llu %s", vpid,
                    (unsigned long long)act->req, k ? "again" : "of nobody");
@@ -49,7 +49,7 @@ void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_resize_
     }
     k->answers++;
     k->runs = act->status == ALLOC_OK && !api_phase_terminal(act->phase);
-    snprintf(k->id, sizeof k->id, "%s", act->campaign);
+    snprintf(k->id, sizeof(k->id), "%s", act->campaign);
 }
 
 /* The same request again, in the same words, is the same request. */

@@ -49,7 +49,7 @@ static bool is_member(const struct check *c, const struct seen_gather *g, uint32
 
 void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t rounds)
 {
-    struct seen_gather *g = xcalloc(1, sizeof *g);
+    struct seen_gather *g = xcalloc(1, sizeof(*g));
 
     g->id = ++c->ngathers;
     g->version = core_stats(sim_core(c->sim, 0)).version;
@@ -58,7 +58,7 @@ void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t r
         g->vpids[g->n] = vpids[i];
         g->lives[g->n++] = core_inspect_epoch(sim_core(c->sim, vpids[i]));
     }
-    HASH_ADD(hh, c->gathers, id, sizeof g->id, g);
+    HASH_ADD(hh, c->gathers, id, sizeof(g->id), g);
 }
 
 static void note_contribution(struct check *c, struct seen_gather *g, uint32_t i,
@@ -68,11 +68,11 @@ static void note_contribution(struct check *c, struct seen_gather *g, uint32_t i
     struct part part = {g->id, g->begun[i], i};
     struct gather_call call = {.req = g->id << 16 | (uint64_t)i << 4 | g->begun[i],
                                .sig = &g->id,
-                               .siglen = sizeof g->id,
+                               .siglen = sizeof(g->id),
                                .n = g->n,
                                .vpids = g->vpids,
                                .data = &part,
-                               .len = sizeof part,
+                               .len = sizeof(part),
                                .timeout_ms = timeout_ms};
 
     for (uint32_t k = 0; k < g->n; k++)
@@ -113,14 +113,14 @@ static void check_data(struct check *c, const struct seen_gather *g, uint32_t ro
     uint64_t seen = 0;
     struct part part;
 
-    for (size_t at = 0; at + sizeof part <= act->data.len; at += sizeof part) {
-        memcpy(&part, act->data.data + at, sizeof part);
+    for (size_t at = 0; at + sizeof(part) <= act->data.len; at += sizeof(part)) {
+        memcpy(&part, act->data.data + at, sizeof(part));
         if (part.id == g->id && part.round == round && part.peer < g->n)
             seen |= UINT64_C(1) << part.peer;
     }
-    if (act->data.len != g->n * sizeof part || seen != UINT64_MAX >> (64 - g->n))
+    if (act->data.len != g->n * sizeof(part) || seen != UINT64_MAX >> (64 - g->n))
         check_fail(c, "gather-outcome", "collective %llu.%u: %zu bytes, of %u each is to give %zu",
-                   (unsigned long long)g->id, round, act->data.len, g->n, sizeof part);
+                   (unsigned long long)g->id, round, act->data.len, g->n, sizeof(part));
 }
 
 void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act)
@@ -131,7 +131,7 @@ void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act
     struct seen_gather *g;
     struct outcome *end;
 
-    HASH_FIND(hh, c->gathers, &id, sizeof id, g);
+    HASH_FIND(hh, c->gathers, &id, sizeof(id), g);
     if (!g || i >= g->n || g->vpids[i] != vpid || !is_alive(c, g, i) || round >= g->begun[i] ||
         round != g->ended[i]) {
         check_fail(c, "gather-outcome", "vpid %u hears of collective %llu.%u, not asked or again",

@@ -12,11 +12,11 @@ static struct seen_told key_of(const struct check *c, uint32_t vpid, const char 
 {
     struct seen_told key;
 
-    memset(&key, 0, sizeof key);
+    memset(&key, 0, sizeof(key));
     key.id.vpid = vpid;
     key.id.rank = rank;
     key.id.life = sim_life(c->sim, vpid);
-    memccpy(key.id.nspace, nspace, 0, sizeof key.id.nspace - 1);
+    memccpy(key.id.nspace, nspace, 0, sizeof(key.id.nspace) - 1);
     return key;
 }
 
@@ -25,16 +25,16 @@ static bool was_told(const struct check *c, uint32_t vpid, const char *nspace, u
     struct seen_told key = key_of(c, vpid, nspace, rank);
     struct seen_told *x;
 
-    HASH_FIND(hh, c->told, &key.id, sizeof key.id, x);
+    HASH_FIND(hh, c->told, &key.id, sizeof(key.id), x);
     return x;
 }
 
 static void note_rank(struct check *c, uint32_t vpid, const char *nspace, uint32_t rank)
 {
-    struct seen_told *x = xcalloc(1, sizeof *x);
+    struct seen_told *x = xcalloc(1, sizeof(*x));
 
     x->id = key_of(c, vpid, nspace, rank).id;
-    HASH_ADD(hh, c->told, id, sizeof x->id, x);
+    HASH_ADD(hh, c->told, id, sizeof(x->id), x);
 }
 
 void check_ranks_lost(struct check *c, uint32_t vpid, const struct msg_ranks_lost *m)

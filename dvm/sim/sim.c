@@ -17,7 +17,7 @@
 
 struct sim *sim_create(const struct sim_opts *o)
 {
-    struct sim *s = xcalloc(1, sizeof *s);
+    struct sim *s = xcalloc(1, sizeof(*s));
 
     s->opts = *o;
     s->rng = o->seed;
@@ -124,7 +124,7 @@ uint64_t sim_random(struct sim *s, uint64_t below)
 
 struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t vpid, uint64_t conn)
 {
-    struct ev *e = xcalloc(1, sizeof *e);
+    struct ev *e = xcalloc(1, sizeof(*e));
 
     e->at = at;
     e->number = ++s->numbers;
@@ -147,8 +147,8 @@ static void wire_add(struct sim *s, struct wire *w)
     DL_APPEND(s->wires, w);
     w->key_a = (struct wire_key){w->a_conn, w->a};
     w->key_b = (struct wire_key){w->b_conn, w->b};
-    HASH_ADD(hh_a, s->by_a, key_a, sizeof w->key_a, w);
-    HASH_ADD(hh_b, s->by_b, key_b, sizeof w->key_b, w);
+    HASH_ADD(hh_a, s->by_a, key_a, sizeof(w->key_a), w);
+    HASH_ADD(hh_b, s->by_b, key_b, sizeof(w->key_b), w);
 }
 
 void sim_wire_free(struct sim *s, struct wire *w)
@@ -164,10 +164,10 @@ static struct wire *wire_of(struct sim *s, uint32_t vpid, uint64_t conn)
     struct wire_key key = {conn, vpid};
     struct wire *w;
 
-    HASH_FIND(hh_a, s->by_a, &key, sizeof key, w);
+    HASH_FIND(hh_a, s->by_a, &key, sizeof(key), w);
     if (w)
         return w->open_a ? w : NULL;
-    HASH_FIND(hh_b, s->by_b, &key, sizeof key, w);
+    HASH_FIND(hh_b, s->by_b, &key, sizeof(key), w);
     return w && w->open_b ? w : NULL;
 }
 
@@ -186,7 +186,7 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_connect *
         sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn);
         return;
     }
-    w = xcalloc(1, sizeof *w);
+    w = xcalloc(1, sizeof(*w));
     *w = (struct wire){.a = vpid,
                        .b = to,
                        .a_conn = act->conn,
@@ -255,7 +255,7 @@ static void start_ranks(struct sim *s, uint32_t vpid, const char *nspace)
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->rank_node[r] != (uint32_t)node)
             continue;
-        p = xcalloc(1, sizeof *p);
+        p = xcalloc(1, sizeof(*p));
         p->nspace = xstrdup(l->nspace);
         p->vpid = vpid;
         p->rank = r;
@@ -329,9 +329,9 @@ static void act_client(struct sim *s, const struct out_client *act)
         return;
     if (m.type == CLIENT_ACCEPTED) {
         j->accepted = true;
-        snprintf(j->nspace, sizeof j->nspace, "%s", m.accepted.nspace);
+        snprintf(j->nspace, sizeof(j->nspace), "%s", m.accepted.nspace);
     } else if (m.type == CLIENT_STATE) {
-        snprintf(j->state, sizeof j->state, "%s", job_state_word(m.state.state));
+        snprintf(j->state, sizeof(j->state), "%s", job_state_word(m.state.state));
     } else if (m.type == CLIENT_DONE || m.type == CLIENT_ERROR) {
         const struct client_end *end = m.type == CLIENT_DONE ? &m.done : &m.error;
 
@@ -340,7 +340,7 @@ static void act_client(struct sim *s, const struct out_client *act)
         if (j->nfiles)
             files_client_gone(s->nodes[j->home].files, act->client);
         j->exit_code = (int)end->code;
-        snprintf(j->text, sizeof j->text, "%s", end->text);
+        snprintf(j->text, sizeof(j->text), "%s", end->text);
     }
     client_msg_free(&m);
 }
@@ -462,9 +462,9 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .backlog_max = s->opts.backlog_max,
                           .park = true};
 
-    snprintf(host, sizeof host, "node%u", vpid);
+    snprintf(host, sizeof(host), "node%u", vpid);
     for (uint32_t i = 1; i < s->opts.slots && i < SIM_SLOTS_MAX; i++)
-        snprintf(cpus + strlen(cpus), sizeof cpus - strlen(cpus), " %u", i);
+        snprintf(cpus + strlen(cpus), sizeof(cpus) - strlen(cpus), " %u", i);
     o.incarnation = vpid ? 0 : 0xabc0 + ++n->life;
     n->life++;
     n->exited = n->parked = n->stopped = false;
@@ -520,8 +520,8 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
     s->jobs[index].home_life = s->nodes[vpid].life;
     s->jobs[index].home_epoch = core_inspect_epoch(s->nodes[vpid].core);
 
-    snprintf(ms, sizeof ms, "%llu", (unsigned long long)w->run_ms);
-    snprintf(exit_code, sizeof exit_code, "%d", w->code);
+    snprintf(ms, sizeof(ms), "%llu", (unsigned long long)w->run_ms);
+    snprintf(exit_code, sizeof(exit_code), "%d", w->code);
     s->jobs[index].nfiles = w->nfiles;
     s->jobs[index].reads_at = UINT64_MAX;
     core_time(s->nodes[vpid].core, s->now, s->now);

@@ -58,7 +58,7 @@ void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a)
     } else if (c->nasked >= CORE_ASKED_MAX || send_ask(c, c->last_asked + 1, a) < 0) {
         answer(c, req, ALLOC_NO_ROOM, NULL, "too many requests wait for the head");
     } else {
-        x = xcalloc(1, sizeof *x);
+        x = xcalloc(1, sizeof(*x));
         *x = (struct asked){.op = ++c->last_asked, .req = req};
         DL_APPEND(c->asked, x);
         c->nasked++;

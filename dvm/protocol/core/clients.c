@@ -92,7 +92,7 @@ void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
     } else if (core_send(c, VPID_HEAD, CLASS_LAUNCH, &m) < 0) {
         fail(c, client, EXIT_CODE_NOT_LAUNCHED, "the job is too large to be sent");
     } else {
-        x = xcalloc(1, sizeof *x);
+        x = xcalloc(1, sizeof(*x));
         x->id = client;
         x->ended = hwloc_bitmap_alloc();
         x->gone_early = hwloc_bitmap_alloc();

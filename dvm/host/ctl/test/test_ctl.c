@@ -131,7 +131,7 @@ static void assert_answer(struct world *w, int status, const char *text)
 
 static void put_size(struct world *w, int sequence, int members)
 {
-    char *body FREE_AUTO = xasprintf("{\"sequence\": %d, \"members\": %d}", sequence, members);
+    FREE_AUTO char *body = xasprintf("{\"sequence\": %d, \"members\": %d}", sequence, members);
 
     call(w, "PUT", "/v1/size", body);
 }
@@ -331,7 +331,7 @@ static void a_stream_from_an_earlier_number_tells_what_was_first(void **state)
 {
     struct world *w = *state;
     uint64_t first = core_event_next(w->core);
-    char *path FREE_AUTO = xasprintf("/v1/events?incarnation=%s&from=%lu",
+    FREE_AUTO char *path = xasprintf("/v1/events?incarnation=%s&from=%lu",
                                      core_incarnation(w->core), (unsigned long)first);
 
     put_size(w, 1, 5);

@@ -52,7 +52,7 @@ static void on_drain(void *arg)
 
 static void write_file(const struct world *w, const char *role, const char *what, const char *text)
 {
-    char *path FREE_AUTO = xasprintf("%s/%s.%s", w->dir, role, what);
+    FREE_AUTO char *path = xasprintf("%s/%s.%s", w->dir, role, what);
     FILE *f = fopen(path, "w");
 
     assert_non_null(f);
@@ -63,9 +63,9 @@ static void write_file(const struct world *w, const char *role, const char *what
 static void issue(const struct world *w, struct tls_ca *ca, const char *role)
 {
     const char *names[] = {"127.0.0.1", NULL};
-    char *cert FREE_AUTO = NULL;
-    char *key FREE_AUTO = NULL;
-    char *trust FREE_AUTO = tls_ca_cert_pem(ca);
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+    FREE_AUTO char *trust = tls_ca_cert_pem(ca);
 
     assert_int_equal(tls_ca_issue(ca, role, role, names, 1, &cert, &key, NULL), 0);
     write_file(w, role, "crt", cert);
@@ -75,9 +75,9 @@ static void issue(const struct world *w, struct tls_ca *ca, const char *role)
 
 static struct tls_ctx *head_tls(const struct world *w)
 {
-    char *ca FREE_AUTO = xasprintf("%s/head.ca", w->dir);
-    char *cert FREE_AUTO = xasprintf("%s/head.crt", w->dir);
-    char *key FREE_AUTO = xasprintf("%s/head.key", w->dir);
+    FREE_AUTO char *ca = xasprintf("%s/head.ca", w->dir);
+    FREE_AUTO char *cert = xasprintf("%s/head.crt", w->dir);
+    FREE_AUTO char *key = xasprintf("%s/head.key", w->dir);
     struct tls_files files = {ca, cert, key};
 
     return tls_ctx_create(&files, NULL);
@@ -136,7 +136,7 @@ static int teardown(void **state)
     tls_ctx_destroy(w->tls);
     loop_destroy(w->loop);
     for (size_t i = 0; i < 12; i++) {
-        char *path FREE_AUTO = xasprintf("%s/%s.%s", w->dir, files[i / 3], ends[i % 3]);
+        FREE_AUTO char *path = xasprintf("%s/%s.%s", w->dir, files[i / 3], ends[i % 3]);
 
         unlink(path);
     }
@@ -199,12 +199,12 @@ static void *ask_main(void *arg)
 {
     struct ask *a = arg;
     const char *role = a->role ? a->role : "user";
-    char *url FREE_AUTO =
+    FREE_AUTO char *url =
         xasprintf("%s://127.0.0.1:%u%s", a->role ? "https" : "http",
                   a->role ? ctl_control_port(a->w->ctl) : ctl_plain_port(a->w->ctl), a->path);
-    char *ca FREE_AUTO = xasprintf("%s/%s.ca", a->w->dir, role);
-    char *cert FREE_AUTO = xasprintf("%s/%s.crt", a->w->dir, role);
-    char *key FREE_AUTO = xasprintf("%s/%s.key", a->w->dir, role);
+    FREE_AUTO char *ca = xasprintf("%s/%s.ca", a->w->dir, role);
+    FREE_AUTO char *cert = xasprintf("%s/%s.crt", a->w->dir, role);
+    FREE_AUTO char *key = xasprintf("%s/%s.key", a->w->dir, role);
     CURL *curl = curl_easy_init();
 
     if (a->role)

@@ -49,7 +49,7 @@ static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act
     if (act->kind == OUT_STDIN)
         d->stdin_for = act->input.client;
     if (act->kind == OUT_APP)
-        snprintf(d->app[vpid], sizeof d->app[vpid], "%u %u %.*s", act->app.from, act->app.kind,
+        snprintf(d->app[vpid], sizeof(d->app[vpid]), "%u %u %.*s", act->app.from, act->app.kind,
                  (int)act->app.data.len, (const char *)act->app.data.data);
     if (act->kind == OUT_CREATE && d->fail_rank >= 0)
         core_proc(sim_core(d->sim, vpid), act->create.nspace, (uint32_t)d->fail_rank,
@@ -59,7 +59,7 @@ static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act
 static inline struct dvm *dvm_new(void)
 {
     struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
-    struct dvm *d = xcalloc(1, sizeof *d);
+    struct dvm *d = xcalloc(1, sizeof(*d));
     struct sim_hooks h = {.arg = d, .action = on_action};
 
     d->sim = dvm_boot(&shape);

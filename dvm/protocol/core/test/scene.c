@@ -68,7 +68,7 @@ static void drain(struct scene *s, struct scene_answer *a)
         if (act.kind == OUT_LOG && act.log.level <= LOG_LEVEL_INFO) {
             size_t len = strlen(a->why);
 
-            snprintf(a->why + len, sizeof a->why - len, "%s; ", act.log.text);
+            snprintf(a->why + len, sizeof(a->why) - len, "%s; ", act.log.text);
         }
         out_act_free(&act);
     }
@@ -110,7 +110,7 @@ void scene_open(struct scene *s, enum scene_kind kind)
     } who[] = {{0, 1, false}, {0, MEMBERS + 1, true}, {1, 0, false},
                {1, 3, false}, {1, 3, true},           {MEMBERS + 1, 0, false}};
 
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->kind = kind;
     s->self = who[kind].self;
     s->peer = who[kind].peer;
@@ -137,7 +137,7 @@ void scene_close(struct scene *s)
 
 void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_answer *a)
 {
-    memset(a, 0, sizeof *a);
+    memset(a, 0, sizeof(*a));
     core_conn_frame(s->core, s->conn, data, len);
     drain(s, a);
 }
@@ -157,7 +157,7 @@ static void greet(struct scene *s)
                       .src_epoch = s->peer_epoch,
                       .version = m.hello.version};
     struct scene_answer a;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, MSG_TEXT_MAX);
     frame_encode(&b, &f);
@@ -188,7 +188,7 @@ static void put_nidmap(struct buf *b, struct msg *m)
     struct members t;
 
     members_init(&t, 0, 2);
-    members_add(&t, list, sizeof list / sizeof *list);
+    members_add(&t, list, sizeof(list) / sizeof(*list));
     buf_init(b, MSG_DATA_MAX);
     members_encode(&t, b);
     members_free(&t);
@@ -210,7 +210,7 @@ void scene_frame(const struct scene *s, unsigned type, struct buf *b)
                       .dst_ctr = type < MSG_ROUTED ? 0 : (uint32_t)own.ctr,
                       .version = version,
                       .seq = type < MSG_ROUTED ? 0 : 1};
-    struct buf nidmap BUF_AUTO = {0};
+    BUF_AUTO struct buf nidmap = {0};
 
     if (type == MSG_SNAPSHOT)
         put_nidmap(&nidmap, &m);

@@ -159,7 +159,7 @@ static void c12_a_refused_request_changes_nothing_and_no_end_follows(void **arg)
     struct world *w = boot(7, 4);
     struct alloc_ask one = release(1);
 
-    memset(long_name, 'x', sizeof long_name - 1);
+    memset(long_name, 'x', sizeof(long_name) - 1);
     assert_refused(w, 1, extend(0, -1), ALLOC_BAD);
     assert_refused(w, 1, release(0), ALLOC_BAD);
     assert_refused(w, 1, extend(VPID_MAX, -1), ALLOC_NO_ROOM);

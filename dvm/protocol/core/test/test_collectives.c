@@ -30,7 +30,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 static struct dvm *dvm_new(void)
 {
     struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
-    struct dvm *d = xcalloc(1, sizeof *d);
+    struct dvm *d = xcalloc(1, sizeof(*d));
     struct sim_hooks h = {.arg = d, .action = on_action};
 
     d->sim = dvm_boot(&shape);

@@ -478,7 +478,7 @@ static void c10_the_vpids_of_a_shrink_can_be_grown_again_at_once_at_any_depth(vo
     for (uint32_t i = 1; i <= 4; i++) {
         uint32_t first = 2 * i - 1; /* from the top of the tree down to a leaf */
 
-        snprintf(id, sizeof id, "c%u", i);
+        snprintf(id, sizeof(id), "c%u", i);
         assert_int_equal(put(s, id, i, first, 7, NULL), 0);
         dvm_wait_complete(s, id, 30000);
         dvm_put_size(s, i, 7);

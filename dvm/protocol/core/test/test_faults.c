@@ -136,7 +136,7 @@ static void a_daemon_whose_link_breaks_again_and_again_is_not_lost(void **state)
 static void say(struct sim *s, uint32_t to, uint64_t conn, const struct frame *f,
                 const struct msg *m)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 4096);
     frame_encode(&b, f);
@@ -391,7 +391,7 @@ static void a_launch_for_which_there_is_no_room_fails_its_job_and_no_other(void 
     first = sim_submit(s, 0, 1, 1000, 0); /* runs on vpid 1 */
     sim_for(s, 100);
     sim_stop(s, 1, true);
-    for (size_t len = sizeof block; len; len = len == sizeof block ? 16 : 0) {
+    for (size_t len = sizeof(block); len; len = len == sizeof(block) ? 16 : 0) {
         while (core_app_send(sim_core(s, 0), 1, CLASS_LAUNCH, 1, block, len, &err) == 0)
             assert_true(++n < 100);
     }

@@ -58,7 +58,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 static struct world *world_new(void)
 {
     struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
-    struct world *w = xcalloc(1, sizeof *w);
+    struct world *w = xcalloc(1, sizeof(*w));
     struct sim_hooks h = {.arg = w, .action = on_action};
 
     w->sim = dvm_boot(&shape);

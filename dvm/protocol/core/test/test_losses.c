@@ -37,10 +37,10 @@ static void on_lost(struct dvm *d, uint32_t vpid, const struct out_act *act)
 
     d->messages[vpid]++;
     d->go_on[vpid] = lost->others_go_on;
-    snprintf(d->parent[vpid], sizeof d->parent[vpid], "%s.%u", lost->parent_nspace,
+    snprintf(d->parent[vpid], sizeof(d->parent[vpid]), "%s.%u", lost->parent_nspace,
              lost->parent_rank);
     for (size_t i = 0; i < lost->nranks; i++)
-        snprintf(told + strlen(told), sizeof d->told[vpid] - strlen(told), "%u:%d:%d ",
+        snprintf(told + strlen(told), sizeof(d->told[vpid]) - strlen(told), "%u:%d:%d ",
                  lost->ranks[i].rank, lost->ranks[i].how, lost->ranks[i].value);
 }
 
@@ -57,7 +57,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 static struct dvm *dvm_new(void)
 {
     struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
-    struct dvm *d = xcalloc(1, sizeof *d);
+    struct dvm *d = xcalloc(1, sizeof(*d));
     struct sim_hooks h = {.arg = d, .action = on_action};
 
     d->sim = dvm_boot(&shape);
@@ -121,7 +121,7 @@ static void assert_says(const char *said, const char *text)
     char plain[2048];
     size_t n = 0;
 
-    for (size_t i = 0; said[i] && n < sizeof plain - 1; i++) {
+    for (size_t i = 0; said[i] && n < sizeof(plain) - 1; i++) {
         plain[n++] = said[i];
         if (n < 4 || memcmp(plain + n - 4, "pid ", 4) != 0 || (n > 4 && plain[n - 5] == 'v'))
             continue;
@@ -196,7 +196,7 @@ static void what_is_lost_at_a_time_is_told_at_a_time(void **state)
     for (uint32_t r = 0; r < 5; r++) {
         char word[32];
 
-        snprintf(word, sizeof word, "%u:0:9 ", r);
+        snprintf(word, sizeof(word), "%u:0:9 ", r);
         assert_non_null(strstr(d->told[3], word));
     }
     assert_int_equal(strlen(d->told[3]), 5 * strlen("0:0:9 "));
@@ -248,7 +248,7 @@ static void daemons_of_a_rank_a_job_and_all_jobs_are_those_with_ranks_that_run(v
 
     submit(d, 0, 4, (struct job_spec){0});
     core_daemons_of(sim_core(d->sim, 0), job(d)->nspace, 3, set);
-    hwloc_bitmap_list_snprintf(text, sizeof text, set);
+    hwloc_bitmap_list_snprintf(text, sizeof(text), set);
     assert_string_equal(text, "2");
     core_daemons_of(sim_core(d->sim, 0), job(d)->nspace, 4, set); /* there is none */
     core_daemons_of(sim_core(d->sim, 0), "no.such", JOB_RANK_ALL, set);
@@ -256,7 +256,7 @@ static void daemons_of_a_rank_a_job_and_all_jobs_are_those_with_ranks_that_run(v
     assert_int_equal(hwloc_bitmap_weight(set), 1);
     core_daemons_of(sim_core(d->sim, 0), job(d)->nspace, JOB_RANK_ALL, set);
     core_daemons_of(sim_core(d->sim, 0), NULL, JOB_RANK_ALL, set);
-    hwloc_bitmap_list_snprintf(text, sizeof text, set);
+    hwloc_bitmap_list_snprintf(text, sizeof(text), set);
     assert_string_equal(text, "1-2");
     hwloc_bitmap_zero(set);
     assert_ends(d, 0, "");

@@ -43,7 +43,7 @@ static void __attribute__((format(printf, 2, 3))) note(struct world *w, const ch
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(w->told + len, sizeof w->told - len, fmt, ap);
+    vsnprintf(w->told + len, sizeof(w->told) - len, fmt, ap);
     va_end(ap);
 }
 
@@ -116,7 +116,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 static struct world *world_new(void)
 {
     struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
-    struct world *w = xcalloc(1, sizeof *w);
+    struct world *w = xcalloc(1, sizeof(*w));
     struct sim_hooks h = {.arg = w, .frame = on_frame, .action = on_action};
 
     w->sim = dvm_boot(&shape);
@@ -199,7 +199,7 @@ static void ask(struct world *w)
                       .dst_ctr = (uint32_t)core_inspect_epoch(c).ctr,
                       .version = core_stats(c).version,
                       .seq = 1};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, FRAME_HEADER_BYTES);
     frame_encode(&b, &f);
@@ -223,7 +223,7 @@ static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come
     w->brief = true;
     submit(w, "5000");
     ask(w);
-    snprintf(all, sizeof all,
+    snprintf(all, sizeof(all),
              "REPORT %llu; LOCAL_JOB 4 on 2, epoch %llu; READY; LAUNCHED 0:99 1:1; EXITED 0:0; ",
              (unsigned long long)core_stats(core_of(w, 1)).version,
              (unsigned long long)core_inspect_epoch(core_of(w, 1)).ctr);

@@ -55,7 +55,7 @@ static void carry_out(struct place *p, const struct out_act *a)
 {
     switch (a->kind) {
     case OUT_LAUNCH:
-        snprintf(p->nspace[a->launch.launch->files_client], sizeof p->nspace[0], "%s",
+        snprintf(p->nspace[a->launch.launch->files_client], sizeof(p->nspace[0]), "%s",
                  a->launch.launch->nspace);
         core_ranks(p->core, a->launch.launch->nspace, CORE_RANKS_REGISTERED, 0, NULL);
         break;
@@ -97,7 +97,7 @@ static void drain(struct place *p)
 
 static int open_place(void **state)
 {
-    struct place *p = xcalloc(1, sizeof *p);
+    struct place *p = xcalloc(1, sizeof(*p));
     struct core_opts o = {.cluster = "c", .incarnation = 5, .slots = CLIENTS, .radix = 2};
     struct files_io io = {.room = on_room, .write = on_write, .arg = p};
 
@@ -138,7 +138,7 @@ static void submit(struct place *p, uint32_t client)
 
 static int send_piece(struct place *p, uint32_t client, struct piece piece, size_t *len)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
     int rc;
 
@@ -204,7 +204,7 @@ static void pieces_that_nobody_has_asked_for_are_refused(void **state)
 static void messages_that_are_malformed_or_of_strangers_change_nothing(void **state)
 {
     struct place *p = *state;
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     submit(p, 1);
     assert_int_equal(send_piece(p, 1, begins(0), NULL), 0);

@@ -44,7 +44,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 static int open_dvm(void **state)
 {
     struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
-    struct dvm *d = xcalloc(1, sizeof *d);
+    struct dvm *d = xcalloc(1, sizeof(*d));
     struct sim_hooks h = {.arg = d, .action = on_action};
 
     d->sim = dvm_boot(&shape);

@@ -25,7 +25,7 @@ static void make(struct world *w)
     struct msg_member list[] = {{.vpid = 0, .epoch = {1, 1}, .host = "a", .address = ""},
                                 {.vpid = 1, .epoch = {1, 2}, .host = "b", .address = ""}};
 
-    memset(w, 0, sizeof *w);
+    memset(w, 0, sizeof(*w));
     members_init(&w->members, 0, 2);
     members_add(&w->members, list, 2);
     w->links = links_create(&w->out);
@@ -89,8 +89,8 @@ static void a_jobs_end_answers_its_collectives_however_many_there_were(void **st
 
     make(&w);
     for (unsigned i = 0; i < 2 * GATHER_RUNNING_MAX; i++) {
-        snprintf(nspace, sizeof nspace, "x.%u", i);
-        start(&w, i, sig, signature(sig, sizeof sig, nspace), both, 2, "d");
+        snprintf(nspace, sizeof(nspace), "x.%u", i);
+        start(&w, i, sig, signature(sig, sizeof(sig), nspace), both, 2, "d");
         gather_forget(w.gather, nspace);
     }
     assert_int_equal(answers(&w, &lost), 2 * GATHER_RUNNING_MAX);
@@ -108,7 +108,7 @@ static void the_end_of_a_job_leaves_others_with_a_similar_name_alone(void **stat
     size_t lost;
 
     make(&w);
-    start(&w, 1, sig, signature(sig, sizeof sig, "xx.1"), both, 2, "d");
+    start(&w, 1, sig, signature(sig, sizeof(sig), "xx.1"), both, 2, "d");
     gather_forget(w.gather, "x.1");
     gather_forget(w.gather, "xx");
     assert_int_equal(answers(&w, &lost), 0);
@@ -124,7 +124,7 @@ static void a_collective_with_everybody_here_is_answered_with_its_data(void **st
     size_t lost;
 
     make(&w);
-    start(&w, 1, sig, signature(sig, sizeof sig, "x.1"), self, 1, "data");
+    start(&w, 1, sig, signature(sig, sizeof(sig), "x.1"), self, 1, "data");
     assert_int_equal(answers(&w, &lost), 1);
     assert_int_equal(lost, 0);
     end(&w);
@@ -140,12 +140,12 @@ static void a_late_contribution_to_a_job_that_has_ended_leaves_nothing(void **st
 
     make(&w);
     m.sig = (uint8_t *)sig;
-    m.siglen = signature(sig, sizeof sig, "x.1");
+    m.siglen = signature(sig, sizeof(sig), "x.1");
     gather_forget(w.gather, "x.1");
     gather_up(w.gather, 1, &m);
     assert_int_equal(gather_running(w.gather), 0);
     assert_int_equal(gather_signatures(w.gather), 0);
-    m.siglen = signature(sig, sizeof sig, "x.2");
+    m.siglen = signature(sig, sizeof(sig), "x.2");
     gather_up(w.gather, 1, &m);
     assert_true(gather_running(w.gather) > 0);
     gather_forget(w.gather, "x.2");

@@ -24,11 +24,11 @@ struct event_log {
 
 struct event_log *event_log_create(struct out *out, const struct incarnation *inc)
 {
-    struct event_log *log = xcalloc(1, sizeof *log);
+    struct event_log *log = xcalloc(1, sizeof(*log));
 
     log->out = out;
     log->inc = inc;
-    log->ring = xcalloc(API_EVENTS_KEPT, sizeof *log->ring);
+    log->ring = xcalloc(API_EVENTS_KEPT, sizeof(*log->ring));
     log->next = 1;
     return log;
 }
@@ -52,8 +52,8 @@ void event_log_add(struct event_log *log, enum api_event_type type, uint32_t vpi
 
     if (e->number)
         api_event_free(e);
-    memset(e, 0, sizeof *e);
-    snprintf(e->incarnation, sizeof e->incarnation, "%s", incarnation_text(log->inc));
+    memset(e, 0, sizeof(*e));
+    snprintf(e->incarnation, sizeof(e->incarnation), "%s", incarnation_text(log->inc));
     e->number = log->next++;
     e->time_ms = (int64_t)log->out->wall_ms;
     e->type = type;
@@ -62,7 +62,7 @@ void event_log_add(struct event_log *log, enum api_event_type type, uint32_t vpi
     if (record) {
         e->has_campaign = true;
         e->campaign = *record;
-        memset(record, 0, sizeof *record);
+        memset(record, 0, sizeof(*record));
     }
     out_add(log->out, OUT_EVENT)->event.number = e->number;
 }

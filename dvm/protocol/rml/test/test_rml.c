@@ -57,7 +57,7 @@ static void link_up(struct daemon *d, uint32_t peer)
 
 static struct net *net_new(void)
 {
-    struct net *n = xcalloc(1, sizeof *n);
+    struct net *n = xcalloc(1, sizeof(*n));
 
     for (uint32_t v = 0; v < DAEMONS; v++) {
         struct daemon *d = &n->d[v];
@@ -108,7 +108,7 @@ static void collect(struct net *n)
     for (uint32_t v = 0; v < DAEMONS; v++) {
         while (out_take(&n->d[v].out, &act)) {
             if (act.kind == OUT_SEND) {
-                assert_true(n->nway < sizeof n->way / sizeof *n->way);
+                assert_true(n->nway < sizeof(n->way) / sizeof(*n->way));
                 n->way[n->nway++] = (struct wire){v, (uint32_t)act.send.conn - 1, act.send.frame};
                 act.send.frame.data = NULL;
                 n->sent++;
@@ -143,7 +143,7 @@ static void arrive(struct net *n, size_t i, bool lost)
     struct cur c = cur_of(w.bytes.data, w.bytes.len);
     struct frame f;
 
-    memmove(&n->way[i], &n->way[i + 1], (n->nway - i - 1) * sizeof *n->way);
+    memmove(&n->way[i], &n->way[i + 1], (n->nway - i - 1) * sizeof(*n->way));
     n->nway--;
     assert_int_equal(frame_decode(&c, &f, NULL), 0);
     if (!lost)
@@ -216,7 +216,7 @@ static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state
 {
     struct net *n = net_new();
     size_t len = MSG_DATA_MAX + (2u << 20);
-    uint8_t *data FREE_AUTO = xcalloc(1, len);
+    FREE_AUTO uint8_t *data = xcalloc(1, len);
     struct msg m = {.type = MSG_APP, .app = {.data = data, .len = len}};
     struct err err = {0};
 
@@ -232,7 +232,7 @@ static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state
 /* A frame as vpid 0 would send it to vpid 1, with what the test wants to be different. */
 static void forge(struct net *n, struct frame f)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct msg m = {.type = MSG_APP, .app = {.data = (const uint8_t *)"x", .len = 1}};
 
     f.type = MSG_APP;
@@ -253,7 +253,7 @@ static void a_frame_of_another_life_is_refused_with_a_reason(void **state)
     };
     struct net *n = net_new();
 
-    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+    for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++) {
         struct out_act act;
 
         forge(n, old[i]);
@@ -361,7 +361,7 @@ static void one_window_is_on_the_way_and_the_rest_follows_its_acknowledgement(vo
 {
     struct net *n = net_new();
     size_t len = RML_WINDOW_BYTES / 4;
-    char *data FREE_AUTO = xcalloc(1, len);
+    FREE_AUTO char *data = xcalloc(1, len);
 
     for (int i = 0; i < 8; i++)
         say(n, 0, 1, CLASS_BULK, data, len);
@@ -382,7 +382,7 @@ static void one_window_is_on_the_way_and_the_rest_follows_its_acknowledgement(vo
 static void a_message_larger_than_the_window_goes_alone(void **state)
 {
     struct net *n = net_new();
-    char *data FREE_AUTO = xcalloc(1, RML_WINDOW_BYTES + 1);
+    FREE_AUTO char *data = xcalloc(1, RML_WINDOW_BYTES + 1);
 
     say(n, 0, 1, CLASS_BULK, data, RML_WINDOW_BYTES + 1);
     say(n, 0, 1, CLASS_BULK, data, RML_WINDOW_BYTES + 1);
@@ -398,7 +398,7 @@ static void a_message_larger_than_the_window_goes_alone(void **state)
 static void classes_do_not_wait_for_each_other(void **state)
 {
     struct net *n = net_new();
-    char *data FREE_AUTO = xcalloc(1, RML_WINDOW_BYTES);
+    FREE_AUTO char *data = xcalloc(1, RML_WINDOW_BYTES);
 
     for (int i = 0; i < 4; i++)
         say(n, 0, 1, CLASS_BULK, data, RML_WINDOW_BYTES);
@@ -468,7 +468,7 @@ static void without_progress_it_is_sent_again_after_1_s_doubling_to_8_s(void **s
     struct net *n = net_new();
 
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
-    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+    for (size_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
         lose_all(n);
         tick(n, pauses[i] * RML_RESEND_MS - 1);
         assert_int_equal(n->nway, 0);
@@ -628,8 +628,8 @@ static void the_bytes_that_wait_for_a_version_are_bounded_too(void **state)
     struct net *n = net_new();
 
     n->d[0].members.version = 8;
-    say(n, 0, 1, CLASS_MODEX, big, sizeof big);
-    say(n, 0, 1, CLASS_BULK, big, sizeof big);
+    say(n, 0, 1, CLASS_MODEX, big, sizeof(big));
+    say(n, 0, 1, CLASS_BULK, big, sizeof(big));
     run(n);
     assert_int_equal(rml_stats(n->d[1].rml).ndeferred,
                      1); /* with its header the other is too much */
@@ -641,7 +641,7 @@ static void the_bytes_that_wait_for_a_version_are_bounded_too(void **state)
     tick(n, RML_RESEND_MS);
     collect(n);
     assert_int_equal(n->nway, 1); /* it comes again */
-    assert_true(n->way[0].bytes.len > sizeof big);
+    assert_true(n->way[0].bytes.len > sizeof(big));
     net_free(n);
 }
 

@@ -32,7 +32,7 @@ static struct epoch life(uint32_t vpid)
 
 static struct fixture *fixture_new(uint32_t self)
 {
-    struct fixture *f = xcalloc(1, sizeof *f);
+    struct fixture *f = xcalloc(1, sizeof(*f));
 
     members_init(&f->members, self, 2);
     f->links = links_create(&f->out);
@@ -80,7 +80,7 @@ static const char *said(struct fixture *f)
         assert_int_equal(act.kind, OUT_SEND);
         assert_int_equal(frame_decode(&c, &h, NULL), 0);
         assert_int_equal(msg_decode(&c, h.type, &m, NULL), 0);
-        snprintf(f->said + len, sizeof f->said - len, "%u:%s %llu ", h.dst, msg_name(h.type),
+        snprintf(f->said + len, sizeof(f->said) - len, "%u:%s %llu ", h.dst, msg_name(h.type),
                  (unsigned long long)(m.type == MSG_XACK ? m.xack.op : msg_op(&m)));
         msg_free(&m);
         out_act_free(&act);

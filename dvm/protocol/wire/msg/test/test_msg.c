@@ -69,23 +69,23 @@ static void assert_refused(const uint8_t *data, size_t len, const char *why)
     struct msg m;
     struct cur c;
 
-    memset(&f, UNTOUCHED, sizeof f);
-    memset(&m, UNTOUCHED, sizeof m);
+    memset(&f, UNTOUCHED, sizeof(f));
+    memset(&m, UNTOUCHED, sizeof(m));
     memcpy(exact, data, len);
     c = cur_of(exact, len);
     if (frame_decode(&c, &f, &err) < 0)
-        assert_untouched(&f, sizeof f);
+        assert_untouched(&f, sizeof(f));
     else if (msg_decode(&c, f.type, &m, &err) == 0)
         fail_msg("%s of %zu bytes was taken", msg_name(f.type), len);
     free(exact);
-    assert_untouched(&m, sizeof m);
+    assert_untouched(&m, sizeof(m));
     if (!strstr(err.msg, why) || !*err.msg)
         fail_msg("'%s' does not say '%s'", err.msg, why);
 }
 
 static void assert_msg_refused(const struct msg *m, const char *why)
 {
-    struct buf b BUF_AUTO = body_of(m);
+    BUF_AUTO struct buf b = body_of(m);
     struct cur c = cur_of(b.data, b.len);
     struct err err = {0};
     struct msg out;
@@ -98,7 +98,7 @@ static void assert_msg_refused(const struct msg *m, const char *why)
 static void every_truncation_of_every_type_is_refused(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = frame_of(type);
+        BUF_AUTO struct buf b = frame_of(type);
 
         for (size_t len = 0; len < b.len; len++)
             assert_refused(b.data, len, len < FRAME_HEADER_BYTES ? "cut in its header" : "");
@@ -108,7 +108,7 @@ static void every_truncation_of_every_type_is_refused(void **state)
 static void a_byte_too_many_is_refused_in_every_type(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = frame_of(type);
+        BUF_AUTO struct buf b = frame_of(type);
 
         buf_put_u8(&b, 0);
         assert_refused(b.data, b.len, "bytes left over");
@@ -118,7 +118,7 @@ static void a_byte_too_many_is_refused_in_every_type(void **state)
 static void another_version_class_or_vpid_is_refused_in_every_type(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = frame_of(type);
+        BUF_AUTO struct buf b = frame_of(type);
         uint8_t *h = b.data;
 
         h[0] = WIRE_VERSION + 1;
@@ -139,8 +139,8 @@ static void a_type_that_does_not_exist_is_refused(void **state)
 {
     static const unsigned types[] = {0, MSG_TYPES, MSG_TYPES + 1, 0xffff};
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        struct buf b BUF_AUTO = frame_of(MSG_PING);
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        BUF_AUTO struct buf b = frame_of(MSG_PING);
 
         b.data[2] = (uint8_t)(types[i] >> 8);
         b.data[3] = (uint8_t)types[i];
@@ -154,7 +154,7 @@ static void
 any_single_flipped_bit_is_refused_with_a_reason_or_decodes_to_something_whole(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = frame_of(type);
+        BUF_AUTO struct buf b = frame_of(type);
 
         for (size_t bit = 0; bit < 8 * b.len; bit++) {
             struct err err = {0};
@@ -177,8 +177,8 @@ a_count_that_promises_more_than_there_is_is_refused_before_anything_is_allocated
     static const unsigned types[] = {MSG_ADD, MSG_REMOVE, MSG_EXITED, MSG_GATHER_UP};
     static const size_t at[] = {8, 9, 8, 16}; /* of the count in the body */
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        struct buf b BUF_AUTO = frame_of(types[i]);
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        BUF_AUTO struct buf b = frame_of(types[i]);
 
         memcpy(b.data + FRAME_HEADER_BYTES + at[i], "\0\x0f\xff\xff", 4);
         assert_refused(b.data, b.len, "cut or out of its limits");
@@ -211,7 +211,7 @@ static void names_over_their_limits_are_refused(void **state)
     struct msg_member host = {1, {5, 1}, text, "a", 1, 1};
     struct msg_member address = {1, {5, 1}, "h", text, 1, 1};
 
-    memset(text, 'x', sizeof text - 1);
+    memset(text, 'x', sizeof(text) - 1);
     assert_msg_refused(&(struct msg){.type = MSG_REGISTERED, .registered = {text}},
                        "out of its limits");
     assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 1, .members = &host}},
@@ -223,9 +223,9 @@ static void names_over_their_limits_are_refused(void **state)
 /* The decoder refuses a longer text, and with it the message: an application may have chosen it. */
 static void a_text_over_the_limit_is_cut_by_the_sender(void **state)
 {
-    char *text FREE_AUTO = xmalloc(MSG_TEXT_MAX + 2);
+    FREE_AUTO char *text = xmalloc(MSG_TEXT_MAX + 2);
     struct msg m = {.type = MSG_ABORT, .abort = {.text = text}};
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
     struct msg out;
     struct cur c;
@@ -243,8 +243,8 @@ static void a_text_over_the_limit_is_cut_by_the_sender(void **state)
 
 static void a_text_over_the_limit_is_refused_by_the_receiver(void **state)
 {
-    char *text FREE_AUTO = xcalloc(1, MSG_TEXT_MAX + 1);
-    struct buf b BUF_AUTO = {0};
+    FREE_AUTO char *text = xcalloc(1, MSG_TEXT_MAX + 1);
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
     struct msg out;
     struct cur c;
@@ -262,7 +262,7 @@ static void a_radix_that_makes_no_tree_is_refused(void **state)
 {
     static const uint32_t bad[] = {0, 1, 1025, UINT32_MAX};
 
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct msg welcome = sample_msg(MSG_WELCOME);
         struct msg snapshot = sample_msg(MSG_SNAPSHOT);
 
@@ -286,7 +286,7 @@ static void a_life_without_an_epoch_is_refused(void **state)
 /* The byte at `at` of the body, which holds an enum, becomes one that has no name. */
 static void assert_enum_refused(unsigned type, size_t at, uint8_t value)
 {
-    struct buf b BUF_AUTO = frame_of(type);
+    BUF_AUTO struct buf b = frame_of(type);
 
     b.data[FRAME_HEADER_BYTES + at] = value;
     assert_refused(b.data, b.len, "");
@@ -350,8 +350,8 @@ static void a_request_for_another_size_that_makes_no_sense_is_refused(void **sta
 static void every_type_has_a_name_and_comes_back_as_it_was_sent(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
-        struct buf b BUF_AUTO = frame_of(type);
-        struct buf again BUF_AUTO = {0};
+        BUF_AUTO struct buf b = frame_of(type);
+        BUF_AUTO struct buf again = {0};
         struct err err = {0};
         struct frame f;
         struct msg m;
@@ -385,10 +385,10 @@ static void an_end_of_a_rank_that_nobody_knows_is_refused(void **state)
 {
     static const unsigned types[] = {MSG_LAUNCHED, MSG_EXITED, MSG_RANKS_LOST};
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         struct msg_rank rank = {.how = RANK_HOWS - 1, .text = ""};
         struct msg m = sample_msg(types[i]);
-        struct buf b BUF_AUTO = {0};
+        BUF_AUTO struct buf b = {0};
         struct cur c;
         struct msg_rank **ranks = ranks_of(&m);
         struct msg out;
@@ -411,7 +411,7 @@ static void an_end_of_a_rank_that_nobody_knows_is_refused(void **state)
 
 static void the_fields_of_members_and_of_ranks_are_the_ones_sent(void **state)
 {
-    struct buf b BUF_AUTO = frame_of(MSG_ADD);
+    BUF_AUTO struct buf b = frame_of(MSG_ADD);
     struct frame f;
     struct msg m;
 
