@@ -6,7 +6,7 @@
 
 #include "dvm/sim/sim.h"
 
-/* No job may be held longer than this (virtual time): JOB_PARKED_MAX_MS, and then the time that
+/* No job may be held longer than this (virtual time): JOB_HELD_MAX_MS, and then the time that
  * running operations take. A chain of silent daemons, parent and child, delays that by 12 s
  * each. */
 #define CHECK_HELD_MAX_MS 90000

@@ -397,8 +397,8 @@ struct core_stats core_stats(const struct core *c)
 
         s.jobs_started = jobs.started;
         s.jobs_ended = jobs.ended;
-        s.held_map = jobs.parked_map;
-        s.held_launch = jobs.parked_launch;
+        s.held_map = jobs.held_map;
+        s.held_launch = jobs.held_launch;
         s.remapped = jobs.remapped;
     }
     return s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head alone knows, joined from four rooms; each knows only those before it:
+/* What the head alone knows, joined from four modules; each knows only those before it:
  *
  *   journal   the incarnation, its numbered events, membership operations that wait
  *   members   admission, join back-off, liveness, slots, CPU ledger, size bound
@@ -135,8 +135,8 @@ bool head_ended(const struct head *h)
     return h->ended;
 }
 
-/* Daemons that do not tell the end of their ranks by then are not waited for: the broadcast ends
- * what runs there. */
+/* The head waits until then for daemons to report the end of their ranks. Later the broadcast ends
+ * the ranks. */
 static uint64_t end_by(const struct head *h)
 {
     return incarnation_ends_at(h->inc) + JOB_GRACE_MS + h->opts.ack_ms;
@@ -290,8 +290,8 @@ void head_lost(struct head *h, uint32_t vpid, struct epoch epoch, const char *wh
 
 /* --- messages */
 
-/* A parent's word counts while it is the parent: later the child has another, who waits for it. A
- * daemon that cannot go on says so itself. */
+/* A loss counts if the daemon's present parent reports it: a former parent has handed the child
+ * over. A daemon that cannot go on reports its own loss. */
 static bool is_parent(const struct head *h, uint32_t from, uint32_t vpid)
 {
     struct tree t = members_tree(h->members);

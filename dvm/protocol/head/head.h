@@ -41,24 +41,26 @@ uint64_t head_deadline(const struct head *h);
 void head_applied(struct head *h, const struct msg *op);
 bool head_completed(struct head *h, uint64_t version); /* true: news, head_run() again */
 
-/* A daemon calls home and tells its CPUs. 0: admitted, *epoch is its new life; -1: err says why not
- * now; if because the vpid is live, *epoch is that life, which head_lost() ends once the caller
- * is known to be no late frame; else none. */
+/* A daemon calls home and tells its CPUs. 0: admitted, *epoch is its new epoch; -1: err says why
+ * not now; if because the vpid is live, *epoch is that epoch, which head_lost() ends once the
+ * caller is known to be no late frame; else none. */
 int head_admit(struct head *h, const struct msg_member *facts, const char *cpus,
                struct epoch *epoch, struct err *err);
 /* An admitted daemon's connection ended before it was wired. */
 void head_joiner_gone(struct head *h, uint32_t vpid, struct epoch epoch);
-/* True if this daemon was admitted in this life and waits to be wired. */
+/* True if this daemon was admitted in this epoch and waits to be wired. */
 bool head_joining(const struct head *h, uint32_t vpid, struct epoch epoch);
-/* True once after admissions were taken back: whoever waits on a connection has to be told. */
+/* True once after admissions were taken back: the daemons that wait on their connections have to be
+ * told. */
 bool head_turned_away(struct head *h);
-/* A member in this life is gone for good: broadcast it (several at once are one operation). */
+/* A member in this epoch is gone for good: its removal is broadcast (several at once are one
+ * operation). */
 void head_lost(struct head *h, uint32_t vpid, struct epoch epoch, const char *why);
 /* A message that is for the head (dvm/protocol/wire/msg/msg.h). */
 void head_msg(struct head *h, uint32_t from, struct msg *m);
 
-/* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; `vpid`
- * asks and will be told its end like them. */
+/* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; the
+ * daemon `vpid` asks, and is notified of the job's end like them. */
 const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint32_t vpid);
 
 /* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
@@ -78,11 +80,12 @@ int head_campaign_get(struct head *h, const char *id, struct api_campaign *out, 
  */
 int head_signal_put(struct head *h, const char *nspace, int signum, const char **reason,
                     struct err *err);
-/* Ranks that stand still for a debugger go on, and those to come do not stop. */
+/* Ranks that are stopped for a debugger continue, and later ranks do not stop. */
 int head_continue_put(struct head *h, const char *nspace, const char **reason, struct err *err);
 int head_size_put(struct head *h, const struct api_size *s, struct api_size *out,
                   const char **reason, struct err *err);
-/* Ends jobs at the deadline, then the DVM or this incarnation; again: the nearer deadline counts.
+/* Ends jobs at the deadline, then the DVM or this incarnation; called again, the nearer deadline
+ * counts.
  */
 void head_shutdown(struct head *h, enum shutdown_why why, int64_t deadline_s);
 bool head_ending(const struct head *h);

@@ -228,13 +228,13 @@ void jobs_kick(struct jobs *js)
     js->kick = true;
 }
 
-bool jobs_parked_long(const struct jobs *js)
+bool jobs_held_long(const struct jobs *js)
 {
     const struct job *j;
 
     DL_FOREACH(js->list, j)
     {
-        if (j->parked_ms && js->out->now_ms - j->parked_ms >= JOB_PARKED_MAX_MS)
+        if (j->held_ms && js->out->now_ms - j->held_ms >= JOB_HELD_MAX_MS)
             return true;
     }
     return false;

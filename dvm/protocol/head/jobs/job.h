@@ -13,18 +13,18 @@
 
 #include <hwloc/bitmap.h>
 
-#define JOB_COUNT_MAX 100000 /* running, parked and queued */
+#define JOB_COUNT_MAX 100000 /* running, held and queued */
 #define JOB_HISTORY_MAX 64   /* ended jobs that pstat still shows */
 #define JOB_GRACE_MS 2000    /* SIGTERM to SIGKILL of ranks */
-/* A job that is parked for so long goes before whatever else would raise the fence: campaigns and
+/* A job that is held for so long goes before whatever else would raise the fence: campaigns and
  * joiners that come now wait for it (losses do not). What runs by then still ends first, and every
  * silent daemon can delay it by the time after which it is declared lost. */
-#define JOB_PARKED_MAX_MS 30000
+#define JOB_HELD_MAX_MS 30000
 
 struct jobs;
 struct job;
 
-/* What jobs ask the room above them; nothing else of a resize is known here. */
+/* What jobs ask of a resize; they know nothing else of it. */
 struct jobs_resize {
     const void *arg;
     bool (*fence_raised)(const void *arg);  /* no job may be mapped */
@@ -54,10 +54,10 @@ void jobs_steps(struct jobs *js);
 uint64_t jobs_next_deadline(const struct jobs *js); /* UINT64_MAX: none */
 /* Slots may have become free: jobs that wait for them try again. */
 void jobs_kick(struct jobs *js);
-/* The fence is down: parked jobs go on, or are mapped anew. */
-void jobs_release_parked(struct jobs *js);
-/* A job has been parked for JOB_PARKED_MAX_MS. */
-bool jobs_parked_long(const struct jobs *js);
+/* The fence is down: held jobs go on, or are mapped anew. */
+void jobs_release_held(struct jobs *js);
+/* A job has been held for JOB_HELD_MAX_MS. */
+bool jobs_held_long(const struct jobs *js);
 /* Changes of states, maps and daemons of jobs so far, and 1. */
 uint64_t jobs_changes(const struct jobs *js);
 size_t jobs_count(const struct jobs *js);
@@ -118,7 +118,7 @@ struct job_rank {
 const struct job_launch *job_ranks(const struct jobs *js, const char *nspace,
                                    const struct job_rank **ranks);
 /* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; the
- * daemon `vpid` will be told its end like those that run it. */
+ * daemon `vpid` will be notified of its end like those that run it. */
 const struct job_launch *job_watch(struct jobs *js, const char *nspace, uint32_t vpid);
 /* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
 void job_daemons_of(const struct jobs *js, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
@@ -141,7 +141,7 @@ void jobs_each(const struct jobs *js, void (*on)(void *arg, const struct job_loo
 
 struct jobs_stats {
     uint64_t started, ended;
-    uint64_t parked_map, parked_launch, remapped;
+    uint64_t held_map, held_launch, remapped;
 };
 struct jobs_stats jobs_stats(const struct jobs *js);
 /* Ended ones, then the others. The caller frees. */

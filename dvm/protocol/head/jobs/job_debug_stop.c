@@ -62,7 +62,8 @@ static void settle_node(struct job *j, int node)
     j->nnodes_settled++;
 }
 
-/* All ranks going on without our word is one too: a debugger has sent SIGCONT. */
+/* Counts a node's stopped ranks anew. When none is left the job has been continued, by a debugger's
+ * SIGCONT if not by a request. */
 static void count_stopped(struct jobs *js, struct job *j, int node, uint32_t held)
 {
     bool none = j->nstopped > 0;
@@ -108,7 +109,7 @@ static void tell_daemons(struct jobs *js, const struct job *j, uint32_t rank)
     }
 }
 
-/* False: there is nothing that could go on. A job that waits yet will not stop. */
+/* False: the job has no rank that stops. A job that is not sent yet will not stop any more. */
 static bool continue_ranks(struct jobs *js, struct job *j, uint32_t rank)
 {
     if (!j || job_state_over(j->state) || j->map.spec.stop == JOB_STOP_NONE)

@@ -4,8 +4,9 @@
  * In: a job that is over. Out: JOB_ENDED to every daemon that ran it or watches it, and to the
  * head, which keeps what its ranks have published; DONE to the submitter; a line of the history.
  *
- * The daemons are told at once. The submitter is told when the job is the last of its family, with
- * the daemons whose output it has to wait for. The history keeps the last JOB_HISTORY_MAX jobs. */
+ * The daemons are notified at once. The submitter is notified when the job is the last of its
+ * family, with the daemons whose output it has to wait for. The history keeps the last
+ * JOB_HISTORY_MAX jobs. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -32,8 +33,8 @@ static bool has_watcher(const struct job *j, uint32_t vpid)
     return i < j->nwatchers;
 }
 
-/* Every daemon concerned, and those that have asked about the job; and the head, which has what its
- * ranks have published. */
+/* Notifies every daemon that ran the job, the daemons that watch it, and the head, which keeps the
+ * data that its ranks have published. */
 static void tell_all_ended(struct jobs *js, struct job *j)
 {
     if (j->ended_told)
@@ -53,7 +54,7 @@ static void tell_all_ended(struct jobs *js, struct job *j)
         tell_ended(js, j, VPID_HEAD);
 }
 
-/* What its own ranks have come to goes before what spawned jobs have. */
+/* The end of the job's own ranks, then that of the jobs which they have spawned. */
 static char *final_text(const struct job *j)
 {
     const char *own = j->failure || j->nbad ? j->reason : "";
@@ -63,7 +64,7 @@ static char *final_text(const struct job *j)
 }
 
 /* Notifies the submitter, with the daemons whose output it has to wait for. False: children are not
- * over yet, the last of them comes here again. */
+ * over yet; the end of the last child notifies it. */
 static bool notify_submitter(struct jobs *js, struct job *j)
 {
     FREE_AUTO uint32_t *vpids = xcalloc(j->map.nnodes + 1, sizeof(*vpids));

@@ -48,7 +48,7 @@ void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code,
                                       j->nbad, j->map.nranks, j->losses)
                           : xstrdup(text);
     j->queued = false;
-    j->parked_ms = 0;
+    j->held_ms = 0;
     out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
     if (j->sent)
         kill_ranks(js, j, SIGTERM, JOB_GRACE_MS);
@@ -80,7 +80,7 @@ static void end_children(struct jobs *js, const struct job *parent)
     }
 }
 
-/* A job that is over has no exit code of its own for this. */
+/* Ends the children of a job that is over itself: its submitter waits for them. */
 static void fail_family(struct jobs *js, struct job *parent, int code, const char *why)
 {
     if (parent->nchildren && !parent->kin_text) {
@@ -95,7 +95,7 @@ static bool ends_jobs(int signum)
     return signum == 0 || signum == SIGTERM || signum == SIGINT || signum == SIGKILL;
 }
 
-/* The submitter's word: a signal for the ranks, or that it is gone (0). */
+/* The submitter sends a signal for the ranks, or is gone (signal 0). */
 void job_signal(struct jobs *js, const struct msg_signal *m)
 {
     struct job *j = jobs_find(js, m->nspace);
@@ -104,12 +104,12 @@ void job_signal(struct jobs *js, const struct msg_signal *m)
     if (!j)
         return;
     if (job_state_over(j->state)) {
-        if (ends_jobs(signum)) /* prun waits for them */
+        if (ends_jobs(signum)) /* prun waits for the children */
             fail_family(js, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
     } else if (signum == SIGKILL && j->sent) {
         job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(SIGKILL), "ended by the user");
         if (j->failure == JOB_EV_KILL && j->exit_code > 128)
-            j->exit_code = exit_code_of_signal(SIGKILL); /* the second word */
+            j->exit_code = exit_code_of_signal(SIGKILL); /* a SIGKILL after a SIGTERM */
         kill_ranks(js, j, SIGKILL, 0);
     } else if (signum == 0) {
         job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter is gone");
@@ -134,7 +134,7 @@ int job_signal_put(struct jobs *js, const char *nspace, int signum, const char *
     return 0;
 }
 
-/* The daemon whose client has submitted a job is out: so is the client. */
+/* The daemon of a submitter has left or is lost, and the submitter with it. */
 void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
 {
     struct job *j;

@@ -2,7 +2,7 @@
 /* Jobs that ranks of other jobs have spawned, and daemons that ask about a job that is not theirs.
  *
  * In: a new job that names a parent; the end of a job; questions of daemons. Out: which jobs belong
- * together, and whom the end of a job is told.
+ * together, and who is notified of the end of a job.
  *
  * A child writes its output to the home of its parent, so prun shows the output of the family. The
  * parent counts its children that are not over; its submitter is notified when the last one is.
@@ -38,18 +38,18 @@ static void add_watcher(struct job *j, uint32_t vpid)
     j->watchers[j->nwatchers++] = vpid;
 }
 
-/* A new job: whose output goes where its parent's does, and who keeps its parent waiting. */
+/* A new job gets the home of its parent's output. Its parent waits for its end. */
 struct job *job_family_join(struct jobs *js, struct job *j)
 {
     const char *name = j->map.spec.parent_nspace;
     struct job *parent = name && name[0] ? jobs_find(js, name) : NULL;
 
-    if (parent == j) /* names can be foretold */
+    if (parent == j) /* a submitter can guess the next name */
         parent = NULL;
     j->adopted = parent != NULL;
     j->map.home_vpid = parent ? parent->map.home_vpid : j->submit_vpid;
     j->map.home_client = parent ? parent->map.home_client : j->submit_client;
-    if (name && name[0]) /* a tool's is no job's */
+    if (name && name[0]) /* a tool's name is no job's */
         add_watcher(j, j->submit_vpid);
     if (!parent)
         return NULL;
@@ -57,15 +57,16 @@ struct job *job_family_join(struct jobs *js, struct job *j)
     return parent;
 }
 
-/* Not one that was ended on purpose, nor one that was not started: the request for it is answered
- * with that. */
+/* A job that was ended on purpose has not failed. Neither has one that was not started: the spawn
+ * request is answered with that. */
 static bool has_failed(const struct job *j)
 {
     return j->sent && j->exit_code != 0 && j->failure != JOB_EV_FAIL_START &&
            !(j->failure == JOB_EV_KILL && j->exit_code > 128);
 }
 
-/* A parent whose own lost ranks would not count is told the same of others. */
+/* Notes the first failed child at its parent. A parent that is recoverable and not strict shows the
+ * text and keeps its own exit code. */
 static void note_child_end(struct job *parent, const struct job *j)
 {
     bool lenient = (parent->map.spec.flags & (JOB_RECOVERABLE | JOB_STRICT)) == JOB_RECOVERABLE;
@@ -78,7 +79,6 @@ static void note_child_end(struct job *parent, const struct job *j)
     parent->kin_code = lenient ? 0 : failed ? j->exit_code : j->kin_code;
 }
 
-/* A parent that is over itself waited for this one. */
 struct job *job_family_left(struct jobs *js, const struct job *j)
 {
     struct job *parent = parent_of(js, j);

@@ -99,14 +99,14 @@ void job_map_drop(struct jobs *js, struct job *j)
     js->kick = true;
 }
 
-/* No longer the fence is what it waits for. */
+/* From now on the job waits for slots, not for the fence. */
 static void wait_for_slots(struct job *j)
 {
     j->queued = true;
-    j->parked_ms = 0;
+    j->held_ms = 0;
 }
 
-/* Whether it can be said now that the job will never fit. */
+/* True if it is certain now that the job will never fit. */
 static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum, uint32_t present)
 {
     if (j->checked || maximum == 0 || r == MAP_NO_SLOTS)
@@ -134,7 +134,7 @@ static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint
                  why->msg, (unsigned long long)maximum, size_bound_now(js->bound));
         return;
     }
-    j->checked |= maximum != 0; /* while nobody is here, nobody can tell */
+    j->checked |= maximum != 0; /* without members there is no maximum */
     wait_for_slots(j);
     job_step(js, j, JOB_EV_NO_SLOTS);
     j->due = false;
@@ -164,7 +164,7 @@ void job_map_now(struct jobs *js, struct job *j)
     free(nodes);
 }
 
-/* Remap if and only if one of the mapped (vpid, epoch) is not wired now. */
+/* The job is mapped anew if and only if one of its (vpid, epoch) is not wired now. */
 bool job_map_stale(const struct jobs *js, const struct job *j)
 {
     for (size_t i = 0; i < j->map.nnodes; i++) {
@@ -185,7 +185,6 @@ void job_map_anew(struct jobs *js, struct job *j)
     job_step(js, j, JOB_EV_REMAP);
 }
 
-/* What can never fit is not left waiting, and --no-wait does not wait here either. */
 void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first)
 {
     struct err err = {0}, behind = {0};

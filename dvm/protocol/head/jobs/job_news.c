@@ -6,8 +6,8 @@
  * without some ranks (JOB_RECOVERABLE).
  *
  * News are collected: at most one message about a job goes out in SEND_EVERY_MS, so a job that
- * falls apart costs each daemon no more than that. Before a daemon is told the job's end it is told
- * all news. When a job has failed, nothing further is news.
+ * falls apart costs each daemon no more than that. Before a daemon is notified of the job's end it
+ * gets all news. When a job has failed, nothing further is news.
  *
  * The exit code is that of the first rank that exited by itself with a code; with --strict, or if
  * no rank is left, that of the first of all. */
@@ -36,8 +36,8 @@ void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enu
     js->news = true;
 }
 
-/* Of those that exited by themselves the first that failed decides; with --strict, and if nobody
- * is left to decide, the first of all. */
+/* The first rank that exited by itself with a code decides; with --strict, and if all ranks are
+ * lost, the first of all. */
 static int exit_code_of_losses(const struct job *j)
 {
     bool any = (j->map.spec.flags & JOB_STRICT) || j->nlost == j->map.nranks;

@@ -11,7 +11,7 @@
 
 #define JOB_QUEUE_PASSES_MAX 16
 
-enum job_parked { JOB_NOT_PARKED, JOB_PARKED_MAP, JOB_PARKED_LAUNCH };
+enum job_held { JOB_NOT_HELD, JOB_HELD_MAP, JOB_HELD_LAUNCH };
 
 struct job_daemon { /* a node of the map */
     bool sent;      /* the launch is on its way there, or arrived */
@@ -25,7 +25,7 @@ struct job_daemon { /* a node of the map */
 struct job {
     uint64_t number;
     int state;
-    enum job_parked parked;
+    enum job_held held;
     struct job_launch map; /* nspace, spec, and the map while mapped */
     bool mapped;
     bool sent;       /* launch messages have gone out: it can no longer be remapped */
@@ -35,16 +35,17 @@ struct job {
     bool ended_told;
     bool due;             /* has a step to take, */
     uint64_t not_in_turn; /* but not in this one */
-    uint64_t parked_ms;   /* since when it is parked and has not gone on; 0: it is not */
-    /* Whom acceptance, states and end are told: the daemon and client that submitted it. Its output
-     * goes to the home in `map`, which is that of its parent for a job that a rank has spawned. */
+    uint64_t held_ms;     /* since when it is held and has not gone on; 0: it is not */
+    /* The daemon and client that submitted it: they are notified of acceptance, states and end. Its
+     * output goes to the home in `map`, which is that of its parent for a job that a rank has
+     * spawned. */
     uint32_t submit_vpid, submit_client;
     struct epoch submit_epoch;
     uint32_t nchildren; /* jobs that its ranks have spawned and that are not over */
     bool adopted;       /* its parent was there when it came, and counts it */
     char *kin_text;     /* of those and theirs, the end of the first that failed; NULL: none has */
     int kin_code;
-    size_t nwatchers; /* daemons beside its own that are told its end */
+    size_t nwatchers; /* daemons beside its own that are notified of its end */
     uint32_t *watchers;
     struct job_rank *ranks;     /* [map.nranks] */
     struct job_daemon *daemons; /* [map.nnodes] */
@@ -65,7 +66,7 @@ struct job {
     uint32_t nbad, nlost, nlosses;
     int first_code, own_code; /* of the first of all; of the first that exited by itself */
     char *losses;             /* the first ones by name, or NULL */
-    size_t nnews;             /* ranks whose end is still to be told to others */
+    size_t nnews;             /* ranks whose end is still to be reported to others */
     struct msg_rank *news;
     uint64_t told_ms; /* when others were told last; 0: never */
     uint32_t passed;  /* by later jobs, while it waited for slots */
@@ -99,7 +100,7 @@ struct jobs {
     uint64_t turn; /* inputs so far */
     uint64_t changes;
     bool kick; /* slots may have become free */
-    bool news; /* some job has ranks whose end is to be told */
+    bool news; /* some job has ranks whose end is to be reported */
     struct jobs_stats stats;
 };
 

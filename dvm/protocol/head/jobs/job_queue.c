@@ -25,7 +25,7 @@ struct job *job_queue_before(const struct jobs *js, const struct job *j)
     return NULL;
 }
 
-/* When the job is over at the latest if it starts now, or has started; UINT64_MAX: not known. */
+/* The latest end of a job that starts now, or has started; UINT64_MAX: not known. */
 static uint64_t end_of(const struct jobs *js, const struct job *j)
 {
     if (j->deadline_ms)
@@ -52,8 +52,8 @@ static uint64_t next_end(const struct jobs *js, uint64_t after, uint64_t *slots)
     return end;
 }
 
-/* When there will be enough slots for the job by the ends that are known; UINT64_MAX: nobody knows.
- */
+/* The time at which enough slots are free for the job, by the ends that are known; UINT64_MAX: not
+ * known. */
 static uint64_t slots_free_at(const struct jobs *js, const struct job *first)
 {
     uint64_t wanted = job_slots_wanted(first);

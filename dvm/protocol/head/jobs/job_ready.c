@@ -6,7 +6,7 @@
  * when all are ready.
  *
  * So no rank runs before every rank can. This comes after both boundaries of the fence: the job is
- * not parked and not mapped anew any more. Lost daemons are not waited for; the others go on if
+ * not held and not mapped anew any more. Lost daemons are not waited for; the others go on if
  * the job is recoverable. A daemon that cannot get ready fails the job. */
 #include "dvm/protocol/head/jobs/job_private.h"
 #include "dvm/protocol/wire/mutant.h"

@@ -4,7 +4,7 @@
  * In: LAUNCHED, REGISTERED, EXITED, LOCAL_GONE and ABORT of the job's daemons; lost members. Out:
  * steps of ranks and of the job; slots given back; news (job_news.c); failures (job_fail.c).
  *
- * A daemon speaks for its own ranks only. A rank is over once: what is told of it later is dropped.
+ * A daemon speaks for its own ranks only. A rank is over once: later reports of it are dropped.
  * A job is over when nothing of it is left on any of its daemons. A rank that ends with a code or
  * by a signal, or with its daemon, fails the job unless it is recoverable. */
 #include "base/log/log.h"
@@ -26,7 +26,7 @@ static void check_over(struct jobs *js, struct job *j)
     if (job_state_over(j->state) || !j->sent || j->nnodes_gone < j->map.nnodes)
         return;
     if (!j->failure && not_running_yet(j))
-        job_step(js, j, JOB_EV_FIRST); /* ended before anybody said that it ran */
+        job_step(js, j, JOB_EV_FIRST); /* it ended before any daemon reported its start */
     job_step(js, j, j->failure ? j->failure : JOB_EV_ENDED);
 }
 
@@ -37,7 +37,7 @@ static struct job *find_sent(struct jobs *js, const char *nspace)
     return j && j->sent && !job_state_over(j->state) ? j : NULL;
 }
 
-/* The rank if the sender runs it, else -1: nobody speaks for another daemon's ranks. */
+/* The rank if the sender runs it, else -1: a daemon reports its own ranks only. */
 static int64_t own_rank(const struct job *j, uint32_t from, uint32_t rank)
 {
     if (rank >= j->map.nranks || j->map.nodes[j->map.rank_node[rank]].vpid != from)
@@ -209,8 +209,8 @@ void job_lose_node(struct jobs *js, struct job *j, int node, const char *why)
     end_node(js, j, node);
 }
 
-/* A held or queued job is mapped anew when it goes on; one that runs there ends by its own policy.
- */
+/* A job that was sent to the lost daemon ends or goes on by its own policy. A held or queued job is
+ * mapped anew later. */
 void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const char *why)
 {
     struct job *j;

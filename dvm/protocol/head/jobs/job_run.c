@@ -4,8 +4,8 @@
  * In: SUBMIT; the end of a resize; the turn. Out: ACCEPTED or a refusal to the submitter, and the
  * next state.
  *
- * A job waits at two boundaries. Before its map it is parked while the fence is up; before its
- * launch it is parked while members are leaving. When the fence is down it goes on, or is mapped
+ * A job waits at two boundaries. Before its map it is held while the fence is up; before its
+ * launch it is held while members are leaving. When the fence is down it goes on, or is mapped
  * anew if one of its members is not wired any more. SYSTEM_PREP ends the turn, so that a resize
  * that comes with the next input finds the job mapped and not sent.
  *
@@ -69,20 +69,20 @@ void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m)
         job_fail_with_parent(js, j, parent);
 }
 
-static void park_job(struct jobs *js, struct job *j, enum job_parked at)
+static void hold_job(struct jobs *js, struct job *j, enum job_held at)
 {
-    j->parked = at;
-    if (!j->parked_ms)
-        j->parked_ms = js->out->now_ms;
-    job_set_reason(j, at == JOB_PARKED_MAP ? "held before mapping: the DVM changes its size"
-                                           : "held before launch: daemons are leaving the DVM");
-    *(at == JOB_PARKED_MAP ? &js->stats.parked_map : &js->stats.parked_launch) += 1;
+    j->held = at;
+    if (!j->held_ms)
+        j->held_ms = js->out->now_ms;
+    job_set_reason(j, at == JOB_HELD_MAP ? "held before mapping: the DVM changes its size"
+                                         : "held before launch: daemons are leaving the DVM");
+    *(at == JOB_HELD_MAP ? &js->stats.held_map : &js->stats.held_launch) += 1;
     job_step(js, j, JOB_EV_HOLD);
     j->due = false;
     job_tell_state(js, j);
 }
 
-void jobs_release_parked(struct jobs *js)
+void jobs_release_held(struct jobs *js)
 {
     struct job *j;
 
@@ -90,13 +90,13 @@ void jobs_release_parked(struct jobs *js)
         return;
     DL_FOREACH(js->list, j)
     {
-        enum job_parked at = j->parked;
+        enum job_held at = j->held;
 
         if (j->state != JOB_WAITING_FOR_DAEMONS)
             continue;
-        j->parked = JOB_NOT_PARKED;
+        j->held = JOB_NOT_HELD;
         job_set_reason(j, "");
-        if (at == JOB_PARKED_MAP)
+        if (at == JOB_HELD_MAP)
             job_step(js, j, JOB_EV_RELEASE);
         else if (job_map_stale(js, j))
             job_map_anew(js, j);
@@ -110,7 +110,7 @@ static void vm_ready(struct jobs *js, struct job *j)
     const struct job *first = job_queue_before(js, j);
 
     if (js->resize.fence_raised(js->resize.arg) && !MUTANT(MAP_IGNORES_FENCE)) {
-        park_job(js, j, JOB_PARKED_MAP);
+        hold_job(js, j, JOB_HELD_MAP);
     } else if (first && !job_queue_may_pass(js, first, j)) {
         job_map_wait_behind(js, j, first);
     } else {
@@ -124,7 +124,7 @@ static void launch_apps(struct jobs *js, struct job *j)
         job_map_anew(js, j);
     else if ((js->resize.members_leave(js->resize.arg) && !MUTANT(SEND_TO_LEAVING)) ||
              (MUTANT(GROW_HOLDS_LAUNCH) && js->resize.fence_raised(js->resize.arg)))
-        park_job(js, j, JOB_PARKED_LAUNCH);
+        hold_job(js, j, JOB_HELD_LAUNCH);
     else
         job_step(js, j, JOB_EV_DONE);
 }

@@ -31,7 +31,7 @@ static void cpus_free(char **list, size_t n)
     free(list);
 }
 
-/* Before any rank is started, so that the table comes before their output. */
+/* Sent before any rank starts, so that the table comes before the ranks' output. */
 static void show_map(struct jobs *js, struct job *j)
 {
     struct msg m = {.type = MSG_JOB_MAP,
@@ -49,7 +49,8 @@ static void show_map(struct jobs *js, struct job *j)
     j->table = NULL;
 }
 
-/* A daemon cannot be sent its part: those before it are told to end theirs, the rest have none. */
+/* A launch message cannot be sent. The daemons that have theirs are told to end it; the others
+ * count as lost nodes of the job. */
 static void fail_unsent(struct jobs *js, struct job *j, const char *why)
 {
     job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", why);
@@ -67,7 +68,7 @@ void job_send_launch(struct jobs *js, struct job *j)
 
     j->sent = true;
     js->changes++;
-    j->parked_ms = 0;
+    j->held_ms = 0;
     if (j->map.spec.timeout_ms)
         j->deadline_ms = js->out->now_ms + j->map.spec.timeout_ms;
     js->stats.started++;

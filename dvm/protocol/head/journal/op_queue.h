@@ -17,7 +17,7 @@ struct op { /* one that leaves the queue */
 
 struct op_queue *op_queue_create(void);
 void op_queue_destroy(struct op_queue *q);
-/* Copies the message. owner: who is told that the operation starts; NULL: nobody. */
+/* Copies the message. owner: notified when the operation starts; NULL: nobody is. */
 void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, void *owner);
 /* A loss joins a removal of lost daemons that waits, or is in one already; false: none waits. */
 bool op_queue_join_loss(struct op_queue *q, const struct msg_target *t);

@@ -27,7 +27,7 @@ struct cpus_kind {
 
 struct cpu_account {
     char *host;
-    struct cpus_kind *kind; /* NULL: it has told none */
+    struct cpus_kind *kind; /* NULL: it has reported none */
     uint16_t *load;         /* [kind->topo->npus]; NULL: none is taken */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each daemon's host and CPUs, as it told them when it called home, and which CPUs ranks hold. */
+/* Each daemon's host and CPUs, as it reported them when it called home, and which CPUs ranks hold.
+ */
 #ifndef DVM_HEAD_MEMBERS_CPU_LEDGER_H
 #define DVM_HEAD_MEMBERS_CPU_LEDGER_H
 
@@ -13,12 +14,12 @@ struct cpu_ledger;
 
 struct cpu_ledger *cpu_ledger_create(void);
 void cpu_ledger_destroy(struct cpu_ledger *g);
-/* A daemon (in a new epoch) has told its host and its CPUs; "" or NULL: none. Copies both. -1 and a
- * reason if the text of the CPUs is malformed. */
+/* A daemon (in a new epoch) has reported its host and its CPUs; "" or NULL: none. Copies both. -1
+ * and a reason if the text of the CPUs is malformed. */
 int cpu_ledger_put(struct cpu_ledger *g, uint32_t vpid, const char *host, const char *text,
                    struct err *err) __attribute__((warn_unused_result));
 const char *cpu_ledger_host(const struct cpu_ledger *g, uint32_t vpid);
-/* NULL: it has told no CPUs. */
+/* NULL: it has reported no CPUs. */
 const struct topo *cpu_ledger_topo(const struct cpu_ledger *g, uint32_t vpid);
 /* Ranks that hold each hardware thread, [topo->npus]; NULL: none was ever taken. */
 const uint16_t *cpu_ledger_load(const struct cpu_ledger *g, uint32_t vpid);

@@ -19,9 +19,9 @@ struct liveness *liveness_create(const struct liveness_opts *o, struct out *out,
                                  struct members *members, struct op_queue *ops);
 void liveness_destroy(struct liveness *v);
 /* A member in this epoch is gone for good: its removal is broadcast (several at once are one
- * operation). Of another epoch, or told again: nothing. */
+ * operation). Of another epoch, or reported again: nothing. */
 void liveness_lost(struct liveness *v, uint32_t vpid, struct epoch epoch, const char *why);
-/* The member has told that it has processed the removal `op`. */
+/* The member has reported that it has processed the removal `op`. */
 void liveness_reported(struct liveness *v, uint32_t vpid, uint64_t op);
 /* The head has applied an operation; everybody has. */
 void liveness_applied(struct liveness *v, const struct msg *op);

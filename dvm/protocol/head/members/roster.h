@@ -34,7 +34,7 @@ void roster_joiner_gone(struct roster *r, uint32_t vpid, struct epoch epoch);
 /* True, and its admission is forgotten, if it has called home and no broadcast has named it yet.
  * leave: it is not to call again. */
 bool roster_turn_away(struct roster *r, uint32_t vpid, bool leave);
-/* True once after roster_turn_away(): the daemon has to be told. */
+/* True once after roster_turn_away(): the daemon has to be notified. */
 bool roster_turned_away(struct roster *r);
 
 /* The member if this epoch is its last, else NULL. */
@@ -43,7 +43,7 @@ struct member *roster_find(const struct roster *r, uint32_t vpid, struct epoch e
 void roster_step(struct roster *r, struct member *m, enum member_event ev);
 /* The epoch is about to end by the DVM's own order: the join back-off does not count it. */
 void roster_end_ordered(struct roster *r, uint32_t vpid);
-/* The member has told how many repairs of the tree it has made. */
+/* The member has reported how many repairs of the tree it has made. */
 void roster_repairs(struct roster *r, uint32_t vpid, uint32_t repairs);
 
 #endif

@@ -101,7 +101,7 @@ void campaign_free(struct campaign *c)
     free(c);
 }
 
-/* What a campaign makes of the size bound. */
+/* The size bound after a campaign, if it is `bound` before it. */
 static uint32_t bound_after(const struct campaigns *cs, const struct campaign *c, uint32_t bound)
 {
     uint32_t first = c->ntargets ? c->targets[0].id.vpid : 0;

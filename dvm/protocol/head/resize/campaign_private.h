@@ -20,7 +20,7 @@ struct target {
     bool out;             /* processed the command, or was lost */
     bool departed;
     bool offered;      /* its node, by another campaign, for the same epoch, */
-    struct epoch life; /* the last when this one removes; none: nobody has been there */
+    struct epoch last; /* the last when this one removes; none: nobody has been there */
 };
 
 struct asker {    /* a process that asked for a campaign by PMIx, and what it said */

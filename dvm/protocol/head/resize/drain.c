@@ -6,7 +6,7 @@
  *
  * A job keeps a shrink waiting if something of it is left on a target. So does a running job whose
  * submitter hangs on a target: prun would lose it. Jobs that are not sent yet do not: they are
- * parked, and mapped anew. */
+ * held, and mapped anew. */
 #include "dvm/protocol/head/resize/drain.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"

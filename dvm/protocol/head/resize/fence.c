@@ -2,14 +2,14 @@
 /* The launch fence: the sum of named shares.
  *
  * In: a share for each batch of joiners and each campaign that changes members, with the number of
- * these members; the end of that change. Out: parked jobs are released when the last share is
+ * these members; the end of that change. Out: held jobs are released when the last share is
  * taken back.
  *
  * The fence is up while its sum is not 0. A share is taken back by whoever added it and by nobody
  * else: the loss of a member changes no share.
  *
- * A stream of campaigns and joiners could keep jobs parked for ever. So once a job has been parked
- * for JOB_PARKED_MAX_MS, what would raise the fence anew is deferred until that job has gone on. */
+ * A stream of campaigns and joiners could keep jobs held for ever. So once a job has been held
+ * for JOB_HELD_MAX_MS, what would raise the fence anew is deferred until that job has gone on. */
 #include "dvm/protocol/head/resize/fence.h"
 
 #include "dvm/protocol/wire/mutant.h"
@@ -80,7 +80,7 @@ void fence_lower(struct fence *f, const char *name)
     if (MUTANT(LOWER_ALL) && f->shares)
         fence_lower(f, f->shares->name);
     if (f->sum == 0)
-        jobs_release_parked(f->jobs);
+        jobs_release_held(f->jobs);
 }
 
 uint32_t fence_sum(const struct fence *f)
@@ -90,7 +90,7 @@ uint32_t fence_sum(const struct fence *f)
 
 bool fence_defers(const struct fence *f)
 {
-    return !MUTANT(NO_DEFERRAL) && jobs_parked_long(f->jobs);
+    return !MUTANT(NO_DEFERRAL) && jobs_held_long(f->jobs);
 }
 
 void fence_each(const struct fence *f, void (*on)(void *arg, const char *name, uint32_t count),

@@ -14,10 +14,10 @@ void fence_destroy(struct fence *f);
 /* Adds a share of `count` members that come or go. A name is in use once at a time; it is copied.
  */
 void fence_raise(struct fence *f, const char *name, uint32_t count);
-/* Takes the share back; when none is left the parked jobs go on. No share of that name: nothing. */
+/* Takes the share back; when none is left the held jobs go on. No share of that name: nothing. */
 void fence_lower(struct fence *f, const char *name);
 uint32_t fence_sum(const struct fence *f); /* of the shares; 0: the fence is down */
-/* Nothing new may raise the fence: a job has been parked for too long. */
+/* Nothing new may raise the fence: a job has been held for too long. */
 bool fence_defers(const struct fence *f);
 void fence_each(const struct fence *f, void (*on)(void *arg, const char *name, uint32_t count),
                 void *arg);

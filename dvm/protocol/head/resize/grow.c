@@ -49,13 +49,13 @@ uint64_t grow_batch(const struct grow *g, uint64_t *op)
     return g->op ? g->batches : 0;
 }
 
-/* Those that a grow campaign gathers are wired by it. */
+/* True unless a grow campaign claims the joiner and will wire it. */
 static bool joins_alone(const struct campaigns *cs, uint32_t vpid)
 {
     return members_get(cs->members, vpid)->state == MEMBER_REPORTED && !campaign_claims(cs, vpid);
 }
 
-/* Everybody who has reported by now is one batch; while one is being wired the next gathers. */
+/* All joiners that have reported by now become one batch, if none is being wired. */
 void grow_steps(struct grow *g)
 {
     struct campaigns *cs = g->cs;
@@ -89,8 +89,6 @@ void grow_steps(struct grow *g)
     free(add->members);
 }
 
-/* A joiner may have gone, or come again in another life, or a grow campaign may have claimed it,
- * while its batch waited. */
 bool grow_op_due(struct grow *g, struct msg_add *m)
 {
     struct campaigns *cs = g->cs;
@@ -114,8 +112,8 @@ void grow_op_started(struct grow *g, uint64_t op)
     g->op = op;
 }
 
-/* members_add() has put them into the tree as wired; for mapping they count from completion on. A
- * shrink may have named them in between. */
+/* Members that a completed ADD has put into the tree count as wired now. Those that a shrink has
+ * named in between drain instead. */
 void grow_wire_added(struct campaigns *cs)
 {
     for (uint32_t v = 1; v < cs->members->n; v++) {

@@ -31,8 +31,8 @@
 
 /* --- jobs that wait for it */
 
-/* Whether the job lacks something that only a grow could bring: slots at a size of `bound`, or a
- * host that is not there and that no running grow brings (`hoped`: one does count). */
+/* True if the job needs what only a grow could bring: more slots than a DVM of `bound` members has,
+ * or a host that is not there. hoped: a host that a running grow claims counts as there. */
 static bool lacks_members(const struct campaigns *cs, const struct job *j, uint32_t bound,
                           bool hoped)
 {
@@ -47,17 +47,16 @@ static bool lacks_members(const struct campaigns *cs, const struct job *j, uint3
             !(hoped && campaign_claims(cs, spec->hosts[i])))
             return true;
     }
-    if (bound == 0 && size_bound_given(cs->bound)) /* and not for want of a word on it */
+    if (bound == 0 && size_bound_given(cs->bound)) /* the size is 0, not unknown */
         return job_slots_wanted(j) > slots_present(cs->slots);
     return maximum && job_slots_wanted(j) > maximum;
 }
 
-/* Asked once, when a job is first to be mapped and does not fit: does it do so with the grows that
- * run? */
+/* True if the job fits with the grows that run, and only with them. */
 bool grow_atomic_will_do(const struct campaigns *cs, const struct job *j)
 {
     if (job_map(j)->spec.nhosts == 0 && slots_maximum(cs->slots, size_bound_now(cs->bound)) == 0)
-        return false; /* nobody has come yet to judge by */
+        return false; /* without members there is no maximum */
     return lacks_members(cs, j, campaign_bound(cs, true), false) &&
            !lacks_members(cs, j, size_bound_now(cs->bound), true);
 }
@@ -72,8 +71,8 @@ static void spare_waiters(struct campaigns *cs)
     }
 }
 
-/* C1, C8: its own waiters are the jobs at the map boundary that were accepted only because a grow
- * was under way, and that do not fit without this one. */
+/* Contract C1, C8: ends the jobs before their map that were accepted only because a grow was
+ * running, and that do not fit without this one. */
 static void abort_waiters(struct campaigns *cs, const struct campaign *c)
 {
     struct job *j;
@@ -91,7 +90,7 @@ static void abort_waiters(struct campaigns *cs, const struct campaign *c)
 
 /* --- the end */
 
-/* The grow has ended: its waiters end or stay, and all parked jobs go on. */
+/* The grow has ended: its waiters end or stay, and all held jobs go on. */
 static void settle_jobs(struct campaigns *cs, const struct campaign *c)
 {
     char name[FENCE_NAME_MAX];
@@ -121,7 +120,7 @@ static void finish_rollback(struct campaigns *cs, struct campaign *c)
     end_grow(cs, c, CAMPAIGN_EV_LEFT);
 }
 
-/* Who has called and is not wired is told to leave. */
+/* Targets that have called home and are not wired are told to leave. */
 static void turn_targets_away(struct campaigns *cs, const struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
@@ -132,8 +131,8 @@ static void turn_targets_away(struct campaigns *cs, const struct campaign *c)
     }
 }
 
-/* One removal of all that are in the tree by this campaign, after the broadcast that adds them: so
- * each has its place in the tree, and hears it. */
+/* Queues one removal of all members that this campaign has added. It follows the ADD, so each of
+ * them is in the tree and receives it. Returns how many. */
 static size_t roll_back(struct campaigns *cs, struct campaign *c)
 {
     struct msg m = {.type = MSG_REMOVE, .remove = {.why = REMOVE_SHRINK, .text = c->id}};
@@ -192,7 +191,6 @@ void grow_atomic_cancel(struct campaigns *cs, struct campaign *c)
     settle_jobs(cs, c);
 }
 
-/* A size or a shrink that leaves no room for its targets goes before a grow. */
 void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *why)
 {
     struct campaign *c;

@@ -86,7 +86,7 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* What those want who have asked and are there still; the nearest deadline counts. */
+/* The daemons that have asked and are still wired, with the nearest of their deadlines. */
 static void gather_releases(const struct releases *rs, struct api_campaign_request *r)
 {
     const struct release *x;
@@ -104,8 +104,6 @@ static void gather_releases(const struct releases *rs, struct api_campaign_reque
     qsort(r->targets, r->ntargets, sizeof(*r->targets), compare_numbers);
 }
 
-/* Everybody who asked within the window leaves in one campaign; the size bound stays, so that they
- * may come back. When there is no room for one more campaign they wait. */
 void releases_steps(struct releases *rs)
 {
     struct api_campaign_request r = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The room of everything that changes the DVM's size: joins its parts, and is what the head sees.
- */
+/* Joins the parts of a resize; the head calls nothing below this file. */
 #include "dvm/protocol/head/resize/resize.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"

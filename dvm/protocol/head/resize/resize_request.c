@@ -23,7 +23,7 @@
 #include <string.h>
 #include <utlist.h>
 
-struct request { /* one that is being looked at; borrows */
+struct request { /* the request that is being answered; borrows */
     uint32_t from;
     const struct msg_resize_ask *m;
     enum alloc_kind kind;
@@ -70,7 +70,7 @@ static enum alloc_status status_of(const char *reason)
     return ALLOC_BAD;
 }
 
-/* The record, again, for whoever asks again. */
+/* A request that is repeated is answered from the campaign's record. */
 static void answer_record(struct campaigns *cs, const struct request *r, const struct campaign *c)
 {
     bool failed = c->phase == API_PHASE_FAILED || c->phase == API_PHASE_CANCELLED;
@@ -84,7 +84,7 @@ static bool asked_by(const struct campaign *c, const struct msg_resize_ask *m)
     return c->asker.nspace && strcmp(c->asker.nspace, m->nspace) == 0 && c->asker.rank == m->rank;
 }
 
-/* The allocation that a request names is one that its job has asked for. */
+/* True if the job of this request has asked for the allocation that it names. */
 static bool asked_in_job(const struct campaigns *cs, const struct msg_resize_ask *m)
 {
     const struct campaign *c = campaign_by_id(cs, m->campaign);
@@ -132,7 +132,7 @@ static struct asker asker_of(const struct campaigns *cs, const struct request *r
     return a;
 }
 
-/* Above all that are there or on their way. */
+/* The next vpids above the size bound. */
 static void choose_next_free(const struct campaigns *cs, struct request *r, uint32_t count)
 {
     r->vpids = xcalloc(count, sizeof(*r->vpids));
@@ -148,7 +148,8 @@ static bool may_go(const struct campaigns *cs, uint32_t vpid)
            !campaign_claims(cs, vpid);
 }
 
-/* The highest ones that are there, and with them the vpids above, which could come. */
+/* The highest `count` members, and all vpids above them up to the bound, whose daemons could come.
+ */
 static void choose_highest(const struct campaigns *cs, struct request *r, uint32_t count)
 {
     uint32_t top = campaign_bound(cs, true);
@@ -222,7 +223,7 @@ static uint32_t extreme_vpid(const struct request *r, bool high)
     return v;
 }
 
-/* What the size message lets applications do. */
+/* Why the size message does not allow it; NULL: it does. */
 static const char *beyond_limits(const struct campaigns *cs, const struct request *r,
                                  enum alloc_status *status)
 {
@@ -237,7 +238,7 @@ static const char *beyond_limits(const struct campaigns *cs, const struct reques
     return NULL;
 }
 
-/* What the rules for everybody (campaign_admit) do not say. NULL: nothing is wrong. */
+/* Why an application's request is refused before campaign_admit() judges it; NULL: it is not. */
 static const char *check_request(const struct campaigns *cs, const struct request *r,
                                  enum alloc_status *status)
 {
@@ -282,7 +283,7 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
     struct err err = {0};
     char id[64];
 
-    /* Nobody else would ever end it. */
+    /* Without a deadline an extension whose daemons never come would not end. */
     if (r->kind == ALLOC_EXTEND && body.deadline_s < 0)
         body.deadline_s = RESIZE_EXTEND_S;
     snprintf(id, sizeof(id), CAMPAIGN_REQUEST_PREFIX "%llu",
@@ -316,7 +317,7 @@ static void cancel_request(struct campaigns *cs, const struct request *r)
     }
 }
 
-/* A tool may have lost its daemon and have attached to another one: the end is told there. */
+/* A tool that has attached to another daemon is answered there when the campaign ends. */
 static void ask_again(struct campaigns *cs, const struct request *r, struct campaign *c)
 {
     const struct member *x = members_get(cs->members, r->from);

@@ -49,8 +49,8 @@ static bool nobody_there(const struct campaign *c)
     return true;
 }
 
-/* Targets that another campaign removes already: this one waits for that one's end. Not for one
- * that drains still, or two that name the same daemon would wait for each other. */
+/* True if another campaign is removing a target already: this one waits for its end. It does not
+ * wait for one that drains, or two campaigns with one target would wait for each other. */
 static bool others_remove(const struct campaigns *cs, const struct campaign *c)
 {
     const struct campaign *o;
@@ -95,20 +95,20 @@ static void queue_removal(struct campaigns *cs, struct campaign *c, const struct
         op_queue_add(cs->ops, &one, false, c);
 }
 
-/* What a target's node is offered for is its last life: another campaign may have done so. */
+/* True if another shrink has offered the target's node for the same epoch. */
 static bool offered_already(const struct campaigns *cs, const struct campaign *c,
                             const struct target *own)
 {
     const struct campaign *o;
 
-    if (epoch_none(own->life) || MUTANT(OFFER_AGAIN))
+    if (epoch_none(own->last) || MUTANT(OFFER_AGAIN))
         return false;
     DL_FOREACH(cs->list, o)
     {
         bool over = o->req.kind == API_KIND_SHRINK && o->phase == API_PHASE_COMPLETE;
         const struct target *t = over ? campaign_target(o, own->id.vpid) : NULL;
 
-        if (t && o != c && epoch_eq(t->life, own->life))
+        if (t && o != c && epoch_eq(t->last, own->last))
             return true;
     }
     return false;
@@ -119,7 +119,7 @@ static void note_epoch(const struct campaigns *cs, const struct campaign *c, str
     const struct member *m = members_get(cs->members, t->id.vpid);
 
     if (m)
-        t->life = members_epoch(cs->members, m);
+        t->last = members_epoch(cs->members, m);
     t->offered = offered_already(cs, c, t);
 }
 
@@ -170,7 +170,7 @@ static void finish_removing(struct campaigns *cs, struct campaign *c)
     fence_lower(cs->fence, campaign_fence_name(c, name));
 }
 
-/* Jobs are many, and few inputs change any. */
+/* True if no job keeps the shrink waiting. All jobs are looked at only after a job has changed. */
 static bool is_drained(struct campaigns *cs, struct campaign *c)
 {
     bool ends = c->req.drain_mode == API_DRAIN_KILL ||
