@@ -5,6 +5,7 @@
 #include "dvm/protocol/core/test/scene.h"
 #include "dvm/protocol/wire/msg/test/samples.h"
 #include "dvm/protocol/wire/piece.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Tests of the local clients' codec: bad input first, then round trips. */
 #include "dvm/protocol/wire/client.h"
 
-#include "dvm/protocol/wire/msg/test/samples.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One message of every type, for tests, and for the corpus of the fuzz targets. */
-#ifndef DVM_WIRE_TEST_SAMPLES_H
-#define DVM_WIRE_TEST_SAMPLES_H
+/* One message of every type between daemons, for tests, and for the corpus of the fuzz targets. */
+#ifndef DVM_WIRE_MSG_TEST_SAMPLES_H
+#define DVM_WIRE_MSG_TEST_SAMPLES_H
 
-#include "dvm/protocol/wire/client.h"
 #include "dvm/protocol/wire/frame.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
@@ -11,7 +10,5 @@
 struct msg sample_msg(unsigned type);
 /* A whole frame of it, from vpid 3 to vpid 0. */
 void sample_frame(struct buf *b, unsigned type);
-/* One message of every type between a client and its daemon. */
-const struct client_msg *sample_clients(size_t *n);
 
 #endif
