@@ -2,7 +2,7 @@
 /* Writes the state machines as graphs, for Graphviz and for Markdown, and the table of losses;
  * usage: graphs DIR */
 #include "dvm/protocol/core/core.h"
-#include "dvm/protocol/errmgr/errmgr.h"
+#include "dvm/protocol/link_loss/link_loss.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/state/state.h"
 
@@ -46,27 +46,28 @@ static int write_file(const char *dir, const struct fsm *m, const char *ending,
     return -1;
 }
 
-/* What dvm/protocol/errmgr decides, as a table. */
+/* What dvm/protocol/link_loss decides, as a table. */
 static void dump_losses(const struct fsm *m, FILE *out)
 {
-    static const char *const who[] = {[ERR_MEMBER] = "a member",
-                                      [ERR_JOINING] = "a daemon that is not wired yet",
-                                      [ERR_LEAVING] = "one that a shrink has removed",
-                                      [ERR_STRANGER] = "nobody that is known"};
-    static const char *const what[] = {[ERR_IGNORE] = "ignore",
-                                       [ERR_WAIT] = "wait",
-                                       [ERR_LOST] = "tell the head: lost",
-                                       [ERR_ROLLBACK] = "forget its admission",
-                                       [ERR_DEPARTED] = "tell the head: departed"};
+    static const char *const who[] = {[LOSS_OF_MEMBER] = "a member",
+                                      [LOSS_OF_JOINER] = "a daemon that is not wired yet",
+                                      [LOSS_OF_LEAVER] = "one that a shrink has removed",
+                                      [LOSS_OF_STRANGER] = "nobody that is known"};
+    static const char *const what[] = {[LOSS_IGNORE] = "ignore",
+                                       [LOSS_WAIT] = "wait",
+                                       [LOSS_DECLARE] = "tell the head: lost",
+                                       [LOSS_ROLL_BACK] = "forget its admission",
+                                       [LOSS_DEPARTED] = "tell the head: departed"};
 
-    fputs("<!-- Generated from dvm/protocol/errmgr/errmgr.c by make docs-graphs. -->\n\n"
+    fputs("<!-- Generated from dvm/protocol/link_loss/link_loss.c by make docs-graphs. -->\n\n"
           "# What the loss of a neighbour means\n\n"
           "| whose link | broke | did not return | said BYE |\n| --- | --- | --- | --- |\n",
           out);
-    for (int i = ERR_MEMBER; i <= ERR_STRANGER; i++) {
+    for (int i = LOSS_OF_MEMBER; i <= LOSS_OF_STRANGER; i++) {
         fprintf(out, "| %s |", who[i]);
-        for (int j = ERR_LINK_BROKE; j <= ERR_SAID_BYE; j++)
-            fprintf(out, " %s |", what[errmgr_decide((enum errmgr_who)i, (enum errmgr_what)j)]);
+        for (int j = LOSS_BY_BREAK; j <= LOSS_AFTER_BYE; j++)
+            fprintf(out, " %s |",
+                    what[link_loss_decide((enum link_loss_whose)i, (enum link_loss_how)j)]);
         fputc('\n', out);
     }
 }

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcast operations: forwarded first, then applied once and in order; one repair pass whatever
- * their size. */
+/* Broadcasts of the head: ADD, REMOVE, SHUTDOWN, and the snapshot that stands for earlier ones.
+ *
+ * In: a broadcast from the parent, or at the head from its queue; a snapshot. Out: the same
+ * broadcast to the children, the new table of members, one repair pass of the tree, REPORT to the
+ * head after a removal, actions that make other modules forget a member.
+ *
+ * What always holds: broadcasts are processed in the order of their numbers and once each. Each is
+ * forwarded before it is applied, so that a child that it removes hears of it. One broadcast causes
+ * one repair pass, however many daemons it names. A daemon that is named by a shrink tells LEFT,
+ * closes its links and parks or ends; one that is declared lost joins anew.
+ *
+ * When it fails: a number out of order is dropped, since the lifeline replays what is missing. A
+ * malformed snapshot closes the link that has brought it. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"

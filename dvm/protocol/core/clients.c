@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Local clients (prun): their job's acceptance, states and end, which waits for the last of its
- * output. */
+/* Local clients (prun, and ranks that spawn): their job's acceptance, states and end.
+ *
+ * In: a job to submit, a signal, the departure of a client; messages of the head about the job;
+ * IOF_END of daemons with ranks. Out: SUBMIT and SIGNAL to the head, messages for the client.
+ *
+ * A client waits for ACCEPTED, then follows the states of its job, then its end. DONE names the
+ * daemons whose output is still to come.
+ *
+ * What always holds: the client is told the end after the last of the output, once. At the head,
+ * LOCAL_GONE of a daemon counts only after that daemon's output for a client here has ended. Input
+ * goes to the job only after it has started.
+ *
+ * When it fails: a job that cannot be sent to the head is refused with NOT_LAUNCHED. When this
+ * daemon's epoch ends, all its clients are told LOST. When a client departs, its job is ended. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"

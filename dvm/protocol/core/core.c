@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's inputs, and what follows from them until nothing more does. */
+/* The daemon as one object: its creation, its inputs, and what follows from each.
+ *
+ * In: everything that core.h declares, each with the time set before it. Out: actions in the outbox
+ * (dvm/protocol/out/out.h).
+ *
+ * States: joining, wired, leaving, parked, ending (core_fsm). An input is handed to the module that
+ * it concerns. Then core_settle() delivers messages, lets the head take its steps and applies its
+ * broadcasts, until nothing more follows.
+ *
+ * What always holds: no module calls out of the core; what it wants done is an action. When an
+ * input has been settled, the outbox holds all that follows from it, in order.
+ *
+ * When it fails: a peer whose backlog is full is declared lost by the head; a member in that place
+ * gives its own epoch up. core_reset() ends an epoch: jobs, clients and links of it are dropped,
+ * and the daemon joins anew. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"

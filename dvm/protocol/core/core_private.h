@@ -5,10 +5,10 @@
 
 #include "dvm/protocol/core/core.h"
 #include "dvm/protocol/core/dispatch.h"
-#include "dvm/protocol/errmgr/errmgr.h"
 #include "dvm/protocol/gather/gather.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/protocol/link/link.h"
+#include "dvm/protocol/link_loss/link_loss.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/rml/rml.h"
 #include "dvm/protocol/state/state.h"

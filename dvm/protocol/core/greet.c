@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Greetings: a new daemon calls home, a member links to its parent or comes back; welcome or
- * refuse. */
+/* Greetings: how a link gets from open to up.
+ *
+ * In: HELLO, WELCOME and REFUSE, and connections that the daemon itself has made. Out: the same
+ * messages; a new epoch for a joiner; broadcasts that a peer has missed, or a snapshot.
+ *
+ * A joiner calls the head, which admits it with an epoch and sends the snapshot when it is wired. A
+ * member calls its parent, or any daemon while its parent is out of reach; it tells the last
+ * broadcast that it has processed, and gets the later ones first.
+ *
+ * What always holds: only the head admits. A caller is answered only if its certificate is a
+ * daemon's of this cluster. A newer link to the same daemon replaces the older one, and that is no
+ * loss.
+ *
+ * When it fails: REFUSE says why. RETRY: the caller tries again later. EPOCH_OVER: it joins anew.
+ * LEFT: it leaves, as it was told elsewhere. NEVER: a mistake of configuration, which is logged. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"

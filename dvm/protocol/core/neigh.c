@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links to the neighbours in the tree: the lifeline upwards, the children, heartbeats, and what
- * their loss leads to. */
+/* The links to a daemon's neighbours in the tree, and what follows from their loss.
+ *
+ * In: connections that open and close, frames, the clock. Out: connections to make and to close, a
+ * new lifeline for the modules above, reports to the head (LOST, GONE).
+ *
+ * The lifeline is the link to the parent. A member has one, or is trying to make one: first to its
+ * parent, after the grace also to the head, which knows who has taken the parent's place. A child
+ * whose link is missing stands in a list with the time until which it may come back.
+ *
+ * What always holds: a member reports a child as lost only after the grace, and only while its own
+ * lifeline is up. On a link that is up, the peer alone speaks, in the epoch in which it has
+ * greeted. Frames in another epoch change nothing. link_loss_decide() says what a loss means.
+ *
+ * When it fails: a link that is silent for ack_ms is closed. A member without a lifeline for
+ * orphan_ms gives its epoch up and joins anew. A malformed frame closes its link. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -221,18 +234,18 @@ void neigh_update(struct core *c)
 
 /* --- losses */
 
-static enum errmgr_who who_is(const struct core *c, const struct link *k)
+static enum link_loss_whose who_is(const struct core *c, const struct link *k)
 {
     const struct member *m = members_get(&c->members, k->vpid);
 
     if (members_current(&c->members, k->vpid, k->epoch))
-        return ERR_MEMBER;
+        return LOSS_OF_MEMBER;
     if (k->joining)
-        return ERR_JOINING;
+        return LOSS_OF_JOINER;
     return m && epoch_eq(members_epoch(&c->members, m), k->epoch) &&
                    (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED)
-               ? ERR_LEAVING
-               : ERR_STRANGER;
+               ? LOSS_OF_LEAVER
+               : LOSS_OF_STRANGER;
 }
 
 static bool is_child(const struct core *c, uint32_t vpid)
@@ -244,25 +257,25 @@ static bool is_child(const struct core *c, uint32_t vpid)
 }
 
 /* An incoming link is gone. */
-static void lost_below(struct core *c, const struct link *k, enum errmgr_what what)
+static void lost_below(struct core *c, const struct link *k, enum link_loss_how what)
 {
     struct msg_target id = {k->vpid, k->epoch};
 
-    switch (errmgr_decide(who_is(c, k), what)) {
-    case ERR_WAIT:
+    switch (link_loss_decide(who_is(c, k), what)) {
+    case LOSS_WAIT:
         if (is_child(c, k->vpid) && !links_up(c->links, &c->members, k->vpid))
             missing_set(c, k->vpid, k->epoch,
-                        what == ERR_SAID_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
+                        what == LOSS_AFTER_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
         break;
-    case ERR_ROLLBACK:
+    case LOSS_ROLL_BACK:
         if (core_is_head(c))
             head_joiner_gone(c->head, k->vpid, k->epoch);
         break;
-    case ERR_DEPARTED:
+    case LOSS_DEPARTED:
         tell_departure(c, (struct msg_departed){.who = id, .link_closed = true});
         break;
-    case ERR_LOST:
-    case ERR_IGNORE:
+    case LOSS_DECLARE:
+    case LOSS_IGNORE:
         break;
     }
 }
@@ -297,13 +310,13 @@ static void lost_above(struct core *c, const struct link *k, const char *why)
         out_log(&c->out, LOG_LEVEL_WARN, "lifeline to vpid %u: %s", k->vpid, why);
 }
 
-static void gone(struct core *c, struct link *k, enum errmgr_what what, const char *why)
+static void gone(struct core *c, struct link *k, enum link_loss_how what, const char *why)
 {
     struct link copy = *k;
 
     links_drop(c->links, k);
     if (copy.vpid == VPID_NONE || (copy.incoming && copy.state == LINK_GREETING) ||
-        (copy.state == LINK_REFUSED && who_is(c, &copy) != ERR_LEAVING))
+        (copy.state == LINK_REFUSED && who_is(c, &copy) != LOSS_OF_LEAVER))
         return;
     if (copy.incoming)
         lost_below(c, &copy, what);
@@ -359,7 +372,7 @@ static void report_missing(struct core *c)
         missing_drop(c, x);
         if (members_current(&c->members, id.vpid, id.epoch) &&
             !links_up(c->links, &c->members, id.vpid) &&
-            errmgr_decide(ERR_MEMBER, ERR_STILL_GONE) == ERR_LOST)
+            link_loss_decide(LOSS_OF_MEMBER, LOSS_AFTER_GRACE) == LOSS_DECLARE)
             tell_loss(c, id, "its link broke and did not come back in time");
     }
 }
@@ -386,7 +399,7 @@ static void heartbeats(struct core *c)
             continue;
         }
         out_close(&c->out, k->conn, false);
-        gone(c, k, k->state == LINK_CLOSING ? ERR_SAID_BYE : ERR_LINK_BROKE, "the peer is silent");
+        gone(c, k, k->state == LINK_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK, "the peer is silent");
         return; /* the list may have changed: the next tick goes on */
     }
 }
@@ -436,7 +449,7 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
                 "the daemon at the other end shows a certificate of role %s, cluster %s", role,
                 cluster);
         out_close(&c->out, conn, false);
-        gone(c, k, ERR_LINK_BROKE, "wrong certificate");
+        gone(c, k, LOSS_BY_BREAK, "wrong certificate");
     } else if (!incoming) {
         greet_open(c, k);
     }
@@ -448,7 +461,7 @@ void core_conn_closed(struct core *c, uint64_t conn, const char *why)
     struct link *k = links_by_conn(c->links, conn);
 
     if (k)
-        gone(c, k, k->state == LINK_CLOSING || k->peer_bye ? ERR_SAID_BYE : ERR_LINK_BROKE, why);
+        gone(c, k, k->state == LINK_CLOSING || k->peer_bye ? LOSS_AFTER_BYE : LOSS_BY_BREAK, why);
     core_settle(c);
 }
 
@@ -466,7 +479,7 @@ static void take_bye(struct core *c, struct link *k, struct msg *m)
     if (k->state == LINK_UP)
         neigh_bye(c, k);
     out_close(&c->out, k->conn, true);
-    gone(c, k, ERR_SAID_BYE, "closed in order");
+    gone(c, k, LOSS_AFTER_BYE, "closed in order");
 }
 
 static void take_ping(struct core *c, struct link *k, struct msg *m)
@@ -496,7 +509,7 @@ static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
     out_close(&c->out, k->conn, true);
     if (core_is_head(c))
         head_lost(c->head, k->vpid, k->epoch, "a new life of this vpid called home");
-    gone(c, k, ERR_SAID_BYE, "refused");
+    gone(c, k, LOSS_AFTER_BYE, "refused");
 }
 
 const struct link_handler neigh_handlers[] = {
@@ -511,7 +524,7 @@ void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err)
     out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
             k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
     out_close(&c->out, k->conn, false);
-    gone(c, k, ERR_LINK_BROKE, err->msg);
+    gone(c, k, LOSS_BY_BREAK, err->msg);
 }
 
 /* On a link that is up speaks its peer, in the life in which it has greeted. */

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives by (signature, sequence): contributions wait for each other, also for one that is not
- * known here yet. The first participant decides how each ends. */
+/* Collectives: contributions with data go up a tree over the participants, the outcome goes down.
+ *
+ * In: a local contribution (gather_start()), GATHER_UP and GATHER_DOWN, the loss of a daemon, the
+ * end of a job, the clock. Out: the same messages, and one OUT_GATHER for each local contribution.
+ *
+ * A collective is known by its signature and a number, which counts those of the signature. A
+ * contribution may come before the local one; it waits. The first participant decides the outcome:
+ * OK with all the data, LOST, or TIMEOUT.
+ *
+ * What always holds: a local contribution is answered once. All participants get the outcome of the
+ * first one, or LOST if they have lost it. A collective that has ended is not begun again.
+ *
+ * When it fails: a participant that sees trouble reports it to the first one, which tells a bad
+ * outcome to everybody directly. More than GATHER_RUNNING_MAX that run are dropped with a log line.
+ */
 #include "dvm/protocol/gather/gather.h"
 
 #include "dvm/protocol/wire/mutant.h"

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forwarding, replay and acknowledgement of broadcasts. */
+/* Forwarding, replay and acknowledgement of broadcasts.
+ *
+ * In: a broadcast that is to be processed, acknowledgements of children, changes of the tree. Out:
+ * frames to children, XACK to the parent, the number up to which all daemons are done (at the
+ * head).
+ *
+ * The last XCAST_RING broadcasts are kept encoded. A child that comes back tells the last one that
+ * it has processed, and gets the later ones from the ring.
+ *
+ * What always holds: a daemon acknowledges a version after it has processed it and all its children
+ * in the tree of this version have acknowledged it. At the head, this completes all operations up
+ * to the version.
+ *
+ * When it fails: a child without a link is not sent to, and asks when it is back. A child that is
+ * further behind than the ring gets a snapshot. */
 #include "dvm/protocol/xcast/xcast.h"
 
 #include "dvm/protocol/wire/mutant.h"

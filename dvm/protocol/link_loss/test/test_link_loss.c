@@ -7,34 +7,34 @@
 
 #include <cmocka.h>
 
-#include "dvm/protocol/errmgr/errmgr.h"
+#include "dvm/protocol/link_loss/link_loss.h"
 
 static void nobody_that_is_known_is_ever_acted_upon(void **state)
 {
-    for (enum errmgr_what what = ERR_LINK_BROKE; what <= ERR_SAID_BYE; what++)
-        assert_int_equal(errmgr_decide(ERR_STRANGER, what), ERR_IGNORE);
+    for (enum link_loss_how what = LOSS_BY_BREAK; what <= LOSS_AFTER_BYE; what++)
+        assert_int_equal(link_loss_decide(LOSS_OF_STRANGER, what), LOSS_IGNORE);
 }
 
 /* A broken link is not yet a loss, a BYE neither: the daemon may only be moving. */
 static void a_member_is_lost_only_after_its_grace(void **state)
 {
-    assert_int_equal(errmgr_decide(ERR_MEMBER, ERR_LINK_BROKE), ERR_WAIT);
-    assert_int_equal(errmgr_decide(ERR_MEMBER, ERR_SAID_BYE), ERR_WAIT);
-    assert_int_equal(errmgr_decide(ERR_MEMBER, ERR_STILL_GONE), ERR_LOST);
+    assert_int_equal(link_loss_decide(LOSS_OF_MEMBER, LOSS_BY_BREAK), LOSS_WAIT);
+    assert_int_equal(link_loss_decide(LOSS_OF_MEMBER, LOSS_AFTER_BYE), LOSS_WAIT);
+    assert_int_equal(link_loss_decide(LOSS_OF_MEMBER, LOSS_AFTER_GRACE), LOSS_DECLARE);
 }
 
 static void who_is_not_wired_yet_is_forgotten_and_never_lost(void **state)
 {
-    assert_int_equal(errmgr_decide(ERR_JOINING, ERR_LINK_BROKE), ERR_ROLLBACK);
-    assert_int_equal(errmgr_decide(ERR_JOINING, ERR_SAID_BYE), ERR_ROLLBACK);
-    assert_int_equal(errmgr_decide(ERR_JOINING, ERR_STILL_GONE), ERR_IGNORE);
+    assert_int_equal(link_loss_decide(LOSS_OF_JOINER, LOSS_BY_BREAK), LOSS_ROLL_BACK);
+    assert_int_equal(link_loss_decide(LOSS_OF_JOINER, LOSS_AFTER_BYE), LOSS_ROLL_BACK);
+    assert_int_equal(link_loss_decide(LOSS_OF_JOINER, LOSS_AFTER_GRACE), LOSS_IGNORE);
 }
 
 static void who_was_told_to_leave_has_departed_and_is_never_lost(void **state)
 {
-    assert_int_equal(errmgr_decide(ERR_LEAVING, ERR_LINK_BROKE), ERR_DEPARTED);
-    assert_int_equal(errmgr_decide(ERR_LEAVING, ERR_SAID_BYE), ERR_DEPARTED);
-    assert_int_equal(errmgr_decide(ERR_LEAVING, ERR_STILL_GONE), ERR_IGNORE);
+    assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_BY_BREAK), LOSS_DEPARTED);
+    assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_AFTER_BYE), LOSS_DEPARTED);
+    assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_AFTER_GRACE), LOSS_IGNORE);
 }
 
 int main(void)
