@@ -17,10 +17,12 @@ endif
 # Tells how long each test took, and bounds it.
 BATS ?= ci/bats.sh
 FUZZ_CC ?= $(if $(filter ccache%,$(CC)),ccache )clang
-PKGS := pmix libevent libevent_openssl libevent_pthreads hwloc libcurl yaml-0.1 jansson openssl
+PKGS := libevent libevent_openssl libevent_pthreads hwloc libcurl yaml-0.1 jansson openssl
 VERSION := 0.1.0
 
-CPPFLAGS += -I. -D_GNU_SOURCE -DDVM_VERSION='"$(VERSION)"' $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null))
+# The PMIx library of the daemon is our own build (third_party/libpmix); its headers are the same in every variant.
+PMIX_HEADERS := $(BUILD)/libpmix/release/include
+CPPFLAGS += -I. -isystem $(PMIX_HEADERS) -D_GNU_SOURCE -DDVM_VERSION='"$(VERSION)"' $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null))
 CFLAGS_ALL := -std=gnu17 -g -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wformat=2 -fno-common -pthread -MMD -MP
 CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -33,12 +35,15 @@ LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
 LDFLAGS_fuzz := -fsanitize=address,undefined -fprofile-instr-generate -Wl,--as-needed
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
+# Clients of our server are linked with the release's own libpmix.
+CLIENT_CPPFLAGS := -I. -D_GNU_SOURCE $(patsubst -I%,-isystem %,$(shell pkg-config --cflags pmix 2>/dev/null))
+CLIENT_LDLIBS := $(shell pkg-config --libs pmix 2>/dev/null) -lpthread
 # The spawner is forked for each rank: what it does not map need not be copied and taken down again.
 SPAWNER_SRC := $(wildcard dvm/host/spawner/*.c)
 LDFLAGS_spawner_release := -static-pie -Wl,-z,relro,-z,now
 LDFLAGS_spawner_asan := $(LDFLAGS_asan)
 # The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
-OPERATOR_PKGS := $(filter-out pmix hwloc,$(PKGS))
+OPERATOR_PKGS := $(filter-out hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
 # What a program of dvm/bin is linked with beside libc; ci/libraries.sh holds them to it.
 PKGS_prted := $(PKGS)
@@ -91,7 +96,23 @@ api_USES := api base
 dvm_USES := sim daemon dvm core api base
 operator_USES := operator api base
 
+# How the library is built for each variant that has a daemon; it is kept in the cache and built anew when this changes.
+PMIX_FILES := $(wildcard third_party/libpmix/*.sh third_party/libpmix/patches/* third_party/libpmix/extend/*)
+PMIX_CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+PMIX_CFLAGS_asan := $(CFLAGS_asan)
+$(PMIX_HEADERS): $(BUILD)/libpmix/release/lib/libpmix.a ;
+
+define libpmix
+$$(BUILD)/libpmix/$(1)/lib/libpmix.a: $$(PMIX_FILES)
+	@CC='$$(CC)' third_party/libpmix/build.sh $$(BUILD)/libpmix/$(1) $$(PMIX_CFLAGS_$(1))
+endef
+$(eval $(call libpmix,release))
+$(eval $(call libpmix,asan))
+
+WITH_PMIX_HEADERS := $(shell find dvm/bin dvm/host dvm/tools dvm/test bench -name '*.c' -not -path '*/clients/*' 2>/dev/null)
+
 define variant
+$$(WITH_PMIX_HEADERS:%.c=$$(BUILD)/$(1)/%.o): | $$(PMIX_HEADERS)
 $$(BUILD)/$(1)/%.o: %.c Makefile
 	@mkdir -p $$(@D)
 	@echo "  CC $(1) $$<"
@@ -115,7 +136,7 @@ $$(BUILD)/$(1)/bin/dvm-spawner: $$(BUILD)/$(1)/dvm/bin/dvm-spawner.o $$(SPAWNER_
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_spawner_$(1)) -o $$@ $$^
-$$(BUILD)/$(1)/bin/prted: | $$(BUILD)/$(1)/bin/dvm-spawner
+$$(BUILD)/$(1)/bin/prted: $$(BUILD)/libpmix/$(1)/lib/libpmix.a | $$(BUILD)/$(1)/bin/dvm-spawner
 $$(BUILD)/$(1)/bin/dvm-operator: $$(BUILD)/$(1)/operator/main.o $(foreach l,operator api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"
@@ -138,6 +159,7 @@ $(BUILD)/$(1)/$(2)/%: $(BUILD)/$(1)/$(2)/%.o $(foreach l,$(3),$(BUILD)/$(1)/lib$
 	@$(CC) $(CFLAGS_$(1)) $(LDFLAGS_$(1)) -Wl,-t,-t -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka > $$@.parts
 endef
 $(foreach l,base api dvm operator,$(eval $(call test_layer,asan,$(l),$($(l)_USES))))
+$(filter $(BUILD)/asan/dvm/%,$(TEST_BINS)): $(BUILD)/libpmix/asan/lib/libpmix.a
 $(eval $(call test_layer,cov,dvm,sim core api base))
 $(eval $(call test_layer,mutant,dvm,sim core api base))
 $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
@@ -156,7 +178,18 @@ $(BUILD)/asan/dvm/host/test/test_app: $(BUILD)/asan/dvm/host/test/alone.o $(SCEN
 # Those of a service share what it gets of the daemon.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/services/test/test_*.c)): $(BUILD)/asan/dvm/host/services/test/fake.o
 # The tests of dvm/host/pmix share a fixture that runs servers and clients.
-$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/pmix/test/test_*.c)): $(BUILD)/asan/dvm/host/pmix/test/pair.o $(BUILD)/asan/dvm/host/pmix/test/full.o $(BUILD)/asan/dvm/host/pmix/test/client.o
+$(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/pmix/test/test_*.c)): $(BUILD)/asan/dvm/host/pmix/test/pair.o $(BUILD)/asan/dvm/host/pmix/test/full.o
+# Their clients are programs of their own, with the release's libpmix.
+CLIENTS := client jobinfo alloc spawn
+CLIENT_OBJS := $(addprefix $(BUILD)/asan/dvm/host/pmix/test/clients/,main.o common.o)
+$(foreach c,$(CLIENTS),$(eval $(BUILD)/asan/dvm/host/pmix/test/test_$(c): | $(BUILD)/asan/dvm/host/pmix/test/clients/$(c)))
+$(BUILD)/asan/dvm/host/pmix/test/clients/%.o: dvm/host/pmix/test/clients/%.c Makefile
+	@mkdir -p $(@D)
+	@echo "  CC client $<"
+	@$(CC) $(CLIENT_CPPFLAGS) $(CFLAGS_ALL) $(CFLAGS_asan) -c -o $@ $<
+$(CLIENTS:%=$(BUILD)/asan/dvm/host/pmix/test/clients/%): %: %.o $(CLIENT_OBJS) $(BUILD)/asan/libbase.a
+	@echo "  LD client $@"
+	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $@ $^ $(CLIENT_LDLIBS)
 $(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
 
 # What fuzz targets are linked with is little: neither PMIx nor sockets.
@@ -181,12 +214,12 @@ $(BUILD)/examples/%: examples/%.c
 # A PMIx client that the bats files run under prun.
 $(BUILD)/probe/%: dvm/test/%.c dvm/test/probe.h
 	@mkdir -p $(@D)
-	@$(CC) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --libs pmix 2>/dev/null) -lpthread
+	@$(CC) $(CLIENT_CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(CLIENT_LDLIBS)
 
 # Preloaded into daemons by bats files.
 $(BUILD)/probe/%.so: dvm/test/%.c
 	@mkdir -p $(@D)
-	@$(CC) $(CPPFLAGS) -std=gnu17 -O1 -g -fPIC -shared -Wall -Wextra -Werror -o $@ $< -ldl
+	@$(CC) $(CLIENT_CPPFLAGS) -std=gnu17 -O1 -g -fPIC -shared -Wall -Wextra -Werror -o $@ $< -ldl
 
 # One that speaks to daemons as it is told to.
 $(BUILD)/probe/client_probe: $(BUILD)/release/dvm/test/client_probe.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a) | $(BUILD)/bin/dvm-connect
@@ -252,7 +285,7 @@ $(BUILD)/release/ci/graphs: $(BUILD)/release/ci/graphs.o $(foreach l,core api ba
 
 # Where the tree looks at the set of live vpids is counted in bench/repair.
 $(BUILD)/release/bench/repair: LDFLAGS_bench := -Wl,--wrap=hwloc_bitmap_isset,--wrap=hwloc_bitmap_next
-$(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figures.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a)
+$(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figures.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a) $(BUILD)/libpmix/release/lib/libpmix.a
 	@echo "  LD release $@"
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) $(LDFLAGS_bench) -o $@ $^ $(LDLIBS)
 
@@ -265,10 +298,11 @@ $(BUILD)/release/bench/heap.so: bench/heap.c
 bench: all $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
 	@bench/run.sh $(BENCH)
 
-core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, a mutant is released, or a seed is not replayed
+core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, a mutant is released, a symbol of a library is ours, or a seed is not replayed
 	@ci/archives.sh
 	@ci/graph.sh $(BUILD) $(GRAPH_KNOWN)
-	@$(BATS) ci/test/archives.bats ci/test/graph.bats dvm/sim/test/sim.bats
+	@ci/symbols.sh
+	@$(BATS) ci/test/archives.bats ci/test/graph.bats ci/test/symbols.bats dvm/sim/test/sim.bats
 
 # Folders whose files, or which themselves, still call each other in a circle. The list only gets shorter.
 GRAPH_KNOWN := base/loop dvm/host/ctl dvm/host/net dvm/host/pmix dvm/host/ranks dvm/host/spawner \
@@ -289,7 +323,7 @@ contract: $(BUILD)/mutant/sim $(CONTRACT_TESTS:%=$(BUILD)/mutant/%) ## the contr
 docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the tables to docs/graphs
 	@mkdir -p docs/graphs && $< docs/graphs
 
-docs-check: $(BUILD)/release/ci/graphs ## fail if docs/ is not what the source says: graphs, tests, PMIx
+docs-check: $(BUILD)/release/ci/graphs | $(PMIX_HEADERS) ## fail if docs/ is not what the source says: graphs, tests, PMIx
 	@rm -rf $(BUILD)/graphs && mkdir -p $(BUILD)/graphs && $< $(BUILD)/graphs
 	@diff -ru docs/graphs $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
 	@ci/docs.sh

@@ -126,9 +126,10 @@ our_entries() {
 
 # --- attributes
 
-# shellcheck disable=SC2046,SC2086  # words
+# Of the library that the daemon is built with.
+# shellcheck disable=SC2086  # words
 header() {
-    echo '#include <pmix_server.h>' | $CC -E "$@" $(pkg-config --cflags pmix) -x c -
+    echo '#include <pmix_server.h>' | $CC -E "$@" -I"$here/../build/libpmix/release/include" -x c -
 }
 
 # Names that are texts, of headers on standard input.

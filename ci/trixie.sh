@@ -12,7 +12,7 @@ maker=$repo/e2e/provider/kind/debian-root.sh
 export DPKG_OPTIONS=$repo/daemon-image/dpkg-no-gpu
 
 # As the images' Dockerfiles have them, and what the tests need.
-PACKAGES=(gcc libc6-dev make pkg-config libpmix-dev libopenmpi-dev libevent-dev libhwloc-dev libcurl4-openssl-dev
+PACKAGES=(gcc libc6-dev make patch pkg-config xz-utils libpmix-dev libopenmpi-dev libevent-dev libhwloc-dev libcurl4-openssl-dev
     libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev bats iproute2 jq openssl procps curl)
 DEVICES=(null zero full random urandom tty)
 
@@ -58,7 +58,7 @@ inside() {
     mount --bind "$repo/build/trixie" "$root/src/build"
     mount -o remount,bind,ro "$root/src"
     mount -o remount,bind,ro "$root"
-    exec chroot "$root" /usr/bin/env -i HOME=/tmp PATH=/usr/sbin:/usr/bin sh -c \
+    exec chroot "$root" /usr/bin/env -i HOME=/tmp XDG_CACHE_HOME=/src/build/cache PATH=/usr/sbin:/usr/bin sh -c \
         'ip link set lo up && cd /src && exec "$@"' sh "$@"
 }
 
@@ -88,7 +88,8 @@ esac
 [ $# -gt 0 ] || set -- ci/trixie.sh --tests
 name=$({ cat "$maker" "$DPKG_OPTIONS"; printf '%s\n' "${PACKAGES[@]}"; } | sha256sum | cut -c 1-16)
 root=$cache/trixie-$name
-mkdir -p "$cache" "$repo/build/trixie"
+mkdir -p "$cache" "$repo/build/trixie/cache/dvm-operator"
+cp -u "$("$repo/third_party/libpmix/fetch.sh")" "$repo/build/trixie/cache/dvm-operator/" # there is no network in there
 exec 9> "$cache/trixie.lock"
 if ! [ -d "$root" ]; then
     flock 9

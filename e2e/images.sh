@@ -14,7 +14,7 @@ say() { printf '%s\n' "$*" >&2; }
 sources_of() {
     case $1 in
     dvm-operator) printf '%s\n' .dockerignore Dockerfile Makefile base api operator ;;
-    dvm-daemon) printf '%s\n' .dockerignore Makefile base api dvm examples daemon-image ;;
+    dvm-daemon) printf '%s\n' .dockerignore Makefile base api dvm examples third_party daemon-image ;;
     esac
 }
 

@@ -196,40 +196,6 @@ hold_others() {
     done
 }
 
-# --- libraries that we do not know
-
-# refused_with WHY: with a library that is not known nothing is registered or removed, and jobs run all the same.
-refused_with() {
-    mkdir "$BATS_TEST_TMPDIR/r"
-    prun -n 1 "$examples/mpi_hello"
-    run prun -n 1 "$BATS_FILE_TMPDIR/client" register "$BATS_TEST_TMPDIR/r" return file
-    [ "$status" -eq 1 ]
-    [[ "$output" == *"a request was answered with"*"NOT"?"SUPPORTED"* ]]
-    [ -e "$BATS_TEST_TMPDIR/r/file/f" ]
-    grep "no job control and no cleanup" "$DVM_SESSION_DIR/1/prted.log" | grep -F -- "$1"
-    prte stop >&2
-}
-
-@test "library: of another version than at build time it is not touched, and job control refused" {
-    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
-    gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/version.so" -x c - <<< \
-        'const char *PMIx_Get_version(void) { return "OpenPMIx 9.9.9 (a test)"; }'
-    LD_PRELOAD=$BATS_TEST_TMPDIR/version.so prte start -n 1
-    refused_with "running with OpenPMIx 9.9.9"
-}
-
-@test "library: one that calls its own functions instead of ours is refused" {
-    local so
-    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
-    so=$(ldd "$bin/prted" | awk '$1 ~ /^libpmix/ { print $3 }')
-    mkdir "$BATS_TEST_TMPDIR/lib"
-    cp "$so" "$BATS_TEST_TMPDIR/lib/"
-    gcc -std=gnu17 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/symbolic" "$BATS_TEST_DIRNAME/symbolic.c"
-    "$BATS_TEST_TMPDIR/symbolic" "$BATS_TEST_TMPDIR/lib/$(basename "$so")"
-    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib prte start -n 1
-    refused_with "which calls its own functions"
-}
-
 # --- what we remove without the library being asked
 
 @test "prun: --cleanup-file and --cleanup-dir are carried out when the job has ended, and only then" {

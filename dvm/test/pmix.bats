@@ -173,7 +173,6 @@ other: NOT FOUND" ]
 
 @test "a group that a rank does not come to is given up when its time is over" {
     local size sizes=(3 4) # the last is on a daemon of its own, or with another that comes
-    [[ "$(pkg-config --modversion pmix)" == 4.* ]] || sizes=(3) # the library's gap: docs/pmix.md
     start_dvm 3 --slots 2
     for size in "${sizes[@]}"; do
         for members in named all; do

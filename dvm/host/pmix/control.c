@@ -3,18 +3,34 @@
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BLOB_MAX 4096 /* a line of the daemon's log is no longer */
 
+/* First the cleanup that is asked for, then the signal. Without a target, that is for the caller's
+ * own job. */
 static void run_control(struct pmix_srv *p, struct upcall *u)
 {
+    pmix_status_t rc = u->cleanup.n > 0 ? jobclean_register(p, u) : PMIX_SUCCESS;
     pmix_req req = req_add(p, &u->answer);
+    pmix_proc_t own;
 
-    if (p->up.on_control)
-        p->up.on_control(req, u->procs, u->nprocs, u->number, p->arg);
-    else
-        pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+    if (rc == PMIX_OPERATION_SUCCEEDED)
+        rc = PMIX_SUCCESS;
+    if (rc == PMIX_SUCCESS && u->number && !p->up.on_control)
+        rc = PMIX_ERR_NOT_SUPPORTED;
+    if (rc != PMIX_SUCCESS || !u->number) {
+        pmix_srv_answer(p, req, rc, NULL, 0);
+        return;
+    }
+    if (u->nprocs == 0) {
+        free(u->procs);
+        PMIX_LOAD_PROCID(&own, u->nspace, PMIX_RANK_WILDCARD);
+        upcall_procs(u, &own, 1);
+    }
+    p->up.on_control(req, u->procs, u->nprocs, u->number, p->arg);
 }
 
 /* The signal that the directives ask for; 0: none of them is the host's business. */
@@ -53,7 +69,9 @@ static bool is_known(const pmix_info_t *i)
     return cleanup_is_key(i);
 }
 
-pmix_status_t control_check(const pmix_info_t *info, size_t n)
+/* PMIX_SUCCESS if these ask for a signal, PMIX_OPERATION_SUCCEEDED if for cleanup alone; else the
+ * request is refused as a whole. */
+static pmix_status_t check(const pmix_info_t *info, size_t n)
 {
     int signum = signal_of(info, n);
 
@@ -68,19 +86,27 @@ pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets
                          const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
                          void *cbdata)
 {
-    pmix_status_t rc = control_check(info, ninfo);
-    pmix_proc_t own;
+    pmix_status_t control = check(info, ninfo);
+    struct cleanup_req cleanup;
+    pmix_status_t rc = cleanup_req_read(info, ninfo, &cleanup);
     struct upcall *u;
 
     if (rc != PMIX_SUCCESS)
         return rc;
+    if (control != PMIX_SUCCESS && (control != PMIX_OPERATION_SUCCEEDED || cleanup.n == 0)) {
+        cleanup_req_free(&cleanup);
+        return control;
+    }
     u = upcall_new(run_control);
-    if (!u)
+    if (!u) {
+        cleanup_req_free(&cleanup);
         return PMIX_ERR_INIT;
-    /* No target: the caller's own job. */
-    PMIX_LOAD_PROCID(&own, requestor->nspace, PMIX_RANK_WILDCARD);
-    upcall_procs(u, ntargets ? targets : &own, ntargets ? ntargets : 1);
-    u->number = signal_of(info, ninfo);
+    }
+    u->cleanup = cleanup;
+    snprintf(u->nspace, sizeof(u->nspace), "%s", requestor->nspace);
+    u->rank = requestor->rank;
+    upcall_procs(u, targets, ntargets);
+    u->number = control == PMIX_SUCCESS ? signal_of(info, ninfo) : 0;
     u->answer = (struct answer){.kind = ANSWER_INFO, .cb.info = cb, .cbdata = cbdata};
     upcall_post(u);
     return PMIX_SUCCESS;

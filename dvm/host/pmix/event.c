@@ -5,7 +5,6 @@
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/protocol/wire/exit_code.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,6 @@
  * beyond is refused, and its sender told so; each client may have one more on its way to us. */
 #define EVENTS_OUT_MAX 1024
 #define EVENTS_OUT_BYTES_MAX (4u << 20)
-
-static _Thread_local bool telling; /* it is us who call the library, no client */
 
 static void run_notify(struct pmix_srv *p, struct upcall *u)
 {
@@ -98,9 +95,22 @@ static pmix_status_t pack_event(struct upcall *u, pmix_status_t code, const pmix
     return PMIX_SUCCESS;
 }
 
-/* Answered at once, before anybody has been told: libpmix 4.2.2 frees what its callback needs when
- * we say that the callback comes later, and then answers the client twice. Our own events come here
- * too with some libraries; they are where they belong. */
+/* The library asks before anybody is told: what is refused here nobody hears of. */
+static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
+                                  const pmix_info_t *info, size_t ninfo)
+{
+    struct pmix_srv *p = reach_of(range) < 0 ? NULL : srv_now();
+    bool full = p && (atomic_load(&p->events_out) >= EVENTS_OUT_MAX ||
+                      atomic_load(&p->events_out_bytes) >= EVENTS_OUT_BYTES_MAX);
+    size_t n;
+
+    if (range == PMIX_RANGE_CUSTOM && (!list_of(info, ninfo, &n) || n > PMIX_SRV_REACH_MAX))
+        return PMIX_ERR_BAD_PARAM;
+    return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
+}
+
+/* Answered at once: the library then tells its own clients. Our own events come here too; they are
+ * where they belong. A release goes by the head to those that stand still, each once. */
 pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
                         pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
@@ -110,10 +120,17 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
     if (strcmp(source->nspace, PMIX_SRV_NSPACE) == 0)
         return PMIX_OPERATION_SUCCEEDED;
     if (hold_takes(code, source, range, info, ninfo, &rc))
+        return rc == PMIX_OPERATION_SUCCEEDED && code == PMIX_DEBUGGER_RELEASE
+                   ? PMIX_EVENT_ACTION_COMPLETE
+                   : rc;
+    rc = check_client(code, range, info, ninfo);
+    if (rc != PMIX_SUCCESS)
         return rc;
-    if (range == PMIX_RANGE_RM)
+    if (range == PMIX_RANGE_RM) {
         log_info("pmix: %s.%u tells the resource manager: %s", source->nspace, source->rank,
                  PMIx_Error_string(code));
+        return PMIX_EVENT_ACTION_COMPLETE;
+    }
     if (reach_of(range) < 0)
         return PMIX_OPERATION_SUCCEEDED;
     u = upcall_new(run_notify);
@@ -139,96 +156,6 @@ pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_
                                    void *cbdata)
 {
     return PMIX_OPERATION_SUCCEEDED;
-}
-
-/* --- the library's own telling of its clients */
-
-typedef pmix_status_t tell_clients_fn(pmix_status_t status, const pmix_proc_t *source,
-                                      pmix_data_range_t range, const pmix_info_t info[],
-                                      size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
-tell_clients_fn pmix_server_notify_client_of_event;
-
-/* A target of no namespace. The library drops an event when its last target has been told, and
- * forgets to free it; with this one that never happens, and the event is freed when newer ones need
- * its place in the cache. */
-static void load_nobody(pmix_proc_t *p)
-{
-    PMIX_LOAD_PROCID(p, "-", PMIX_RANK_WILDCARD);
-}
-
-/* Tells the processes of the list, or those of the namespace of the source. */
-static pmix_status_t tell_list(tell_clients_fn *library, pmix_status_t status,
-                               const pmix_proc_t *source, const pmix_info_t *info, size_t ninfo,
-                               pmix_op_cbfunc_t cb, void *cbdata)
-{
-    pmix_data_array_t targets = {.type = PMIX_PROC};
-    size_t n, kept = 0;
-    const pmix_proc_t *list = list_of(info, ninfo, &n);
-    pmix_proc_t *procs = xcalloc(n + 2, sizeof(*procs));
-    pmix_info_t *more;
-    pmix_status_t rc;
-
-    targets.array = procs;
-    targets.size = list ? n + 1 : 2;
-    if (list)
-        memcpy(procs, list, n * sizeof(*procs));
-    else
-        PMIX_LOAD_PROCID(&procs[0], source->nspace, PMIX_RANK_WILDCARD);
-    load_nobody(&procs[targets.size - 1]);
-    PMIX_INFO_CREATE(more, ninfo + 1);
-    for (size_t i = 0; i < ninfo; i++) {
-        if (!PMIX_CHECK_KEY(&info[i], PMIX_EVENT_CUSTOM_RANGE))
-            PMIX_INFO_XFER(&more[kept++], &info[i]);
-    }
-    PMIX_INFO_LOAD(&more[kept++], PMIX_EVENT_CUSTOM_RANGE, &targets, PMIX_DATA_ARRAY);
-    rc = library(status, source, PMIX_RANGE_CUSTOM, more, kept, cb, cbdata);
-    PMIX_INFO_FREE(more, ninfo + 1);
-    free(procs);
-    return rc;
-}
-
-/* What a client sends comes here before anybody is told: the place to refuse it, since some
- * libraries keep to themselves what on_notify() answers. */
-static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
-                                  const pmix_info_t *info, size_t ninfo)
-{
-    struct pmix_srv *p = reach_of(range) < 0 ? NULL : srv_now();
-    bool full = p && (atomic_load(&p->events_out) >= EVENTS_OUT_MAX ||
-                      atomic_load(&p->events_out_bytes) >= EVENTS_OUT_BYTES_MAX);
-    size_t n;
-
-    if (code == PMIX_DEBUGGER_RELEASE)
-        return hold_check_release(range, info, ninfo);
-    if (range == PMIX_RANGE_CUSTOM && (!list_of(info, ninfo, &n) || n > PMIX_SRV_REACH_MAX))
-        return PMIX_ERR_BAD_PARAM;
-    return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
-}
-
-/* Replaces the library's function of this name, which looks at no client's namespace: it would tell
- * the ranks of every job on this daemon. It does keep to a list of processes, so the namespace
- * becomes one. And it never answers who tells the resource manager something. */
-pmix_status_t pmix_server_notify_client_of_event(pmix_status_t status, const pmix_proc_t *source,
-                                                 pmix_data_range_t range, const pmix_info_t info[],
-                                                 size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
-{
-    tell_clients_fn *library =
-        (tell_clients_fn *)dlsym(RTLD_NEXT, "pmix_server_notify_client_of_event");
-    pmix_status_t rc = telling ? PMIX_SUCCESS : check_client(status, range, info, ninfo);
-
-    if (rc != PMIX_SUCCESS)
-        return rc;
-    if (!library)
-        return PMIX_ERR_NOT_SUPPORTED;
-    /* A release goes by the head to those that stand still, each once. */
-    if (range == PMIX_RANGE_RM || (status == PMIX_DEBUGGER_RELEASE && !telling)) {
-        if (cb)
-            cb(PMIX_SUCCESS, cbdata);
-        return PMIX_SUCCESS;
-    }
-    if (range == PMIX_RANGE_CUSTOM || (range == PMIX_RANGE_NAMESPACE && source &&
-                                       !info_find(info, ninfo, PMIX_EVENT_CUSTOM_RANGE)))
-        return tell_list(library, status, source, info, ninfo, cb, cbdata);
-    return library(status, source, range, info, ninfo, cb, cbdata);
 }
 
 /* --- events of peers */
@@ -262,13 +189,8 @@ static bool get_infos(struct cur *c, pmix_data_array_t *out)
 void event_tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
                 pmix_data_range_t range)
 {
-    pmix_status_t rc;
-
-    telling = true;
-    rc = PMIx_Notify_event(code, source, range, op->info.array, op->info.size, op_on_status,
-                           op_cbdata(op));
-    telling = false;
-    op_returned(op, rc);
+    op_returned(op, PMIx_Notify_event(code, source, range, op->info.array, op->info.size,
+                                      op_on_status, op_cbdata(op)));
 }
 
 void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,

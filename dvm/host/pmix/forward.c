@@ -3,24 +3,10 @@
  */
 #include "dvm/host/pmix/pmix_private.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <src/include/pmix_config.h>
-
-#include <src/class/pmix_pointer_array.h>
-#include <src/include/pmix_globals.h>
 #include <utlist.h>
-
-/* Those that have been read release what they hand to on_pull() although they are going to be
- * answered; a later one does not. */
-#if PMIX_NUMERIC_VERSION == 0x00040202 || PMIX_NUMERIC_VERSION == 0x00050007
-#define PULL_IS_KNOWN true
-#else
-#define PULL_IS_KNOWN false
-#endif
 
 /* What the library may keep for a tool that does not read, and how often it is looked up whether it
  * has read: the library does not tell. */
@@ -43,9 +29,9 @@ struct piece {
 
 /* A request whose tool is behind; the library's thread's. */
 struct lag {
-    const pmix_iof_req_t *req; /* another's may come to be in the same place: */
+    size_t at; /* in the library's table; another's may come to be in the same place: */
     pmix_proc_t tool;
-    size_t remote_id;
+    size_t id;
     size_t unread;     /* when it was last looked at, */
     uint64_t since_ms; /* and since when it has not become less */
     bool stalled;
@@ -54,21 +40,17 @@ struct lag {
 };
 static struct lag *lags;
 
-/* Looked up, not linked, as in handback.c. */
-static pmix_pointer_array_t *requests(void)
+const struct pmix_pulls pmix_pulls_of_library = {
+    .size = pmix_extend_pulls,
+    .at = pmix_extend_pull_at,
+    .deliver = pmix_extend_pull_deliver,
+};
+
+static const struct pmix_pulls *pulls(void)
 {
-    pmix_globals_t *g = dlsym(RTLD_DEFAULT, "pmix_globals");
+    const struct pmix_srv *p = srv_now();
 
-    return &g->iof_requests;
-}
-
-typedef pmix_status_t process_fn(pmix_iof_channel_t channels, const pmix_proc_t *source,
-                                 const pmix_byte_object_t *bo, const pmix_info_t *info,
-                                 size_t ninfo, const pmix_iof_req_t *req);
-
-static process_fn *process(void)
-{
-    return (process_fn *)dlsym(RTLD_DEFAULT, "pmix_iof_process_iof");
+    return p ? p->pulls : &pmix_pulls_of_library;
 }
 
 static void piece_free(void *arg)
@@ -79,9 +61,9 @@ static void piece_free(void *arg)
     free(x);
 }
 
-static bool concerns(const pmix_iof_req_t *r, const struct piece *x)
+static bool concerns(const struct pmix_extend_pull *r, const struct piece *x)
 {
-    if (!r || !(r->channels & x->channel) || r->requestor->sd < 0 || r->requestor->finalized)
+    if (!(r->channels & x->channel) || !r->connected)
         return false;
     for (size_t i = 0; i < r->nprocs; i++) {
         if (PMIX_CHECK_PROCID(&x->from, &r->procs[i]))
@@ -90,24 +72,14 @@ static bool concerns(const pmix_iof_req_t *r, const struct piece *x)
     return false;
 }
 
-static size_t unread_by(pmix_peer_t *peer)
+static bool is_same(const pmix_proc_t *a, const pmix_proc_t *b)
 {
-    size_t n = peer->send_msg && peer->send_msg->data ? peer->send_msg->data->bytes_used : 0;
-    pmix_ptl_send_t *m;
-
-    PMIX_LIST_FOREACH(m, &peer->send_queue, pmix_ptl_send_t)
-    {
-        n += m->data ? m->data->bytes_used : 0;
-    }
-    return n;
+    return a->rank == b->rank && strcmp(a->nspace, b->nspace) == 0;
 }
 
-static bool is_owner(const struct piece *x, const pmix_iof_req_t *r)
+static bool is_owner(const struct piece *x, const struct pmix_extend_pull *r)
 {
-    const pmix_rank_info_t *who = r->requestor->info;
-
-    return who && who->pname.rank == x->owner.rank &&
-           strcmp(who->pname.nspace, x->owner.nspace) == 0;
+    return is_same(&r->tool, &x->owner);
 }
 
 static uint64_t now_ms(void)
@@ -126,42 +98,25 @@ static void lag_free(struct lag *l)
     free(l);
 }
 
-static pmix_proc_t tool_of(const pmix_iof_req_t *r)
+static bool is_of(const struct lag *l, size_t at, const struct pmix_extend_pull *r)
 {
-    const pmix_rank_info_t *who = r->requestor->info;
-    pmix_proc_t tool;
-
-    PMIX_LOAD_PROCID(&tool, who ? who->pname.nspace : "", who ? who->pname.rank : PMIX_RANK_UNDEF);
-    return tool;
+    return l->at == at && l->id == r->id && is_same(&l->tool, &r->tool);
 }
 
-static bool is_of(const struct lag *l, const pmix_iof_req_t *r)
-{
-    pmix_proc_t tool;
-
-    if (l->req != r || l->remote_id != r->remote_id)
-        return false;
-    tool = tool_of(r);
-    return tool.rank == l->tool.rank && strcmp(tool.nspace, l->tool.nspace) == 0;
-}
-
-static struct lag *lag_new(const pmix_iof_req_t *r, size_t unread)
+static struct lag *lag_new(size_t at, const struct pmix_extend_pull *r)
 {
     struct lag *l = xcalloc(1, sizeof(*l));
 
-    *l = (struct lag){.req = r,
-                      .tool = tool_of(r),
-                      .remote_id = r->remote_id,
-                      .unread = unread,
-                      .since_ms = now_ms()};
+    *l = (struct lag){
+        .at = at, .tool = r->tool, .id = r->id, .unread = r->unread_bytes, .since_ms = now_ms()};
     DL_APPEND(lags, l);
     return l;
 }
 
-static struct lag *lag_find(const pmix_iof_req_t *r)
+static struct lag *lag_find(size_t at, const struct pmix_extend_pull *r)
 {
     for (struct lag *l = lags; l; l = l->next) {
-        if (is_of(l, r))
+        if (is_of(l, at, r))
             return l;
     }
     return NULL;
@@ -170,18 +125,12 @@ static struct lag *lag_find(const pmix_iof_req_t *r)
 /* Of requests that have been withdrawn, or whose tools have gone. */
 static void lags_prune(void)
 {
+    struct pmix_extend_pull r;
     struct lag *l, *tmp;
 
     DL_FOREACH_SAFE(lags, l, tmp)
     {
-        bool there = false;
-
-        for (int i = 0; i < requests()->size && !there; i++) {
-            const pmix_iof_req_t *r = pmix_pointer_array_get_item(requests(), i);
-
-            there = r && is_of(l, r);
-        }
-        if (!there)
+        if (!pulls()->at(l->at, &r) || !is_of(l, l->at, &r))
             lag_free(l);
     }
 }
@@ -204,15 +153,15 @@ static void tell_dropped(const struct lag *l, const char *nspace)
 }
 
 /* How much the job waits for, of what this request's tool has yet to read. */
-static size_t waited_for(const struct piece *x, const pmix_iof_req_t *r)
+static size_t waited_for(const struct piece *x, size_t at, const struct pmix_extend_pull *r)
 {
-    size_t n = unread_by(r->requestor);
-    struct lag *l = lag_find(r);
+    size_t n = r->unread_bytes;
+    struct lag *l = lag_find(at, r);
 
     if (is_owner(x, r) || (n <= UNREAD_MAX && !l))
         return n;
     if (!l)
-        l = lag_new(r, n);
+        l = lag_new(at, r);
     if (l->stalled)
         return 0;
     if (n <= UNREAD_MAX) {
@@ -227,13 +176,13 @@ static size_t waited_for(const struct piece *x, const pmix_iof_req_t *r)
 }
 
 /* True: this piece is not for it. */
-static bool dropped(const struct piece *x, const pmix_iof_req_t *r)
+static bool dropped(const struct piece *x, size_t at, const struct pmix_extend_pull *r)
 {
-    struct lag *l = is_owner(x, r) ? NULL : lag_find(r);
+    struct lag *l = is_owner(x, r) ? NULL : lag_find(at, r);
 
     if (!l || !l->stalled)
         return false;
-    if (unread_by(r->requestor) > UNREAD_LOW) {
+    if (r->unread_bytes > UNREAD_LOW) {
         l->dropped += x->len;
         return true;
     }
@@ -247,11 +196,11 @@ static bool dropped(const struct piece *x, const pmix_iof_req_t *r)
 /* The most that one of those who have asked for it has yet to read. */
 static size_t unread(const struct piece *x)
 {
+    struct pmix_extend_pull r;
     size_t most = 0;
 
-    for (int i = 0; i < requests()->size; i++) {
-        const pmix_iof_req_t *r = pmix_pointer_array_get_item(requests(), i);
-        size_t n = concerns(r, x) ? waited_for(x, r) : 0;
+    for (size_t at = 0; at < pulls()->size(); at++) {
+        size_t n = pulls()->at(at, &r) && concerns(&r, x) ? waited_for(x, at, &r) : 0;
 
         most = n > most ? n : most;
     }
@@ -266,8 +215,10 @@ static void run_read(struct pmix_srv *p, struct upcall *u)
 
 static bool wanted(const struct piece *x)
 {
-    for (int i = 0; i < requests()->size; i++) {
-        if (concerns(pmix_pointer_array_get_item(requests(), i), x))
+    struct pmix_extend_pull r;
+
+    for (size_t at = 0; at < pulls()->size(); at++) {
+        if (pulls()->at(at, &r) && concerns(&r, x))
             return true;
     }
     return false;
@@ -300,13 +251,12 @@ static void deliver(void *arg)
 {
     struct piece *x = arg;
     const pmix_byte_object_t bo = {.bytes = x->data, .size = x->len};
+    struct pmix_extend_pull r;
 
     lags_prune();
-    for (int i = 0; i < requests()->size; i++) {
-        pmix_iof_req_t *r = pmix_pointer_array_get_item(requests(), i);
-
-        if (concerns(r, x) && !dropped(x, r))
-            (void)process()(x->channel, &x->from, &bo, NULL, 0, r);
+    for (size_t at = 0; at < pulls()->size(); at++) {
+        if (pulls()->at(at, &r) && concerns(&r, x) && !dropped(x, at, &r))
+            (void)pulls()->deliver(at, x->channel, &x->from, &bo);
     }
     free(x->data);
     x->data = NULL;
@@ -318,7 +268,7 @@ bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_
 {
     struct piece *x;
 
-    if (!p->knows_library || !process() || len == 0)
+    if (len == 0)
         return false;
     x = xcalloc(1, sizeof(*x));
     x->client = client;
@@ -348,10 +298,11 @@ static void over(void *arg)
     lags_prune();
     DL_FOREACH_SAFE(lags, l, tmp)
     {
+        struct pmix_extend_pull r;
         bool its = false;
 
-        for (size_t i = 0; i < l->req->nprocs; i++)
-            its |= strcmp(l->req->procs[i].nspace, nspace) == 0;
+        for (size_t i = 0; pulls()->at(l->at, &r) && i < r.nprocs; i++)
+            its |= strcmp(r.procs[i].nspace, nspace) == 0;
         if (its)
             tell_dropped(l, nspace);
         if (its)
@@ -386,16 +337,13 @@ static void run_pull(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-/* What the library has noted by now is not taken back if this is refused, and harmless: nothing
- * comes from such a job. Nobody is told who no longer wants it: it is seen when there is more. */
+/* Nobody is told who no longer wants it: it is seen when there is more. */
 pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                       size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata)
 {
     const pmix_info_t *oldest = info_find(info, ninfo, PMIX_IOF_DROP_OLDEST);
     struct upcall *u;
 
-    if (!PULL_IS_KNOWN)
-        return PMIX_ERR_NOT_SUPPORTED;
     if (info_true(info, ninfo, PMIX_IOF_STOP))
         return PMIX_OPERATION_SUCCEEDED;
     if (nprocs == 0)
@@ -407,7 +355,6 @@ pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_
         return PMIX_ERR_INIT;
     upcall_procs(u, procs, nprocs);
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
-    PMIX_RETAIN((pmix_object_t *)cbdata); /* see PULL_IS_KNOWN */
     upcall_post(u);
     return PMIX_SUCCESS;
 }

@@ -64,9 +64,7 @@ static void run_group(struct pmix_srv *p, struct upcall *u)
 
 static bool wants_context(const pmix_info_t *info, size_t n)
 {
-    const pmix_info_t *i = info_find(info, n, PMIX_GROUP_ASSIGN_CONTEXT_ID);
-
-    return i && !(i->flags & GROUP_GUARD_FLAG) && info_true(info, n, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    return info_true(info, n, PMIX_GROUP_ASSIGN_CONTEXT_ID);
 }
 
 pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],

@@ -9,8 +9,8 @@
 #include "dvm/host/pmix/pmix_srv.h"
 #include "dvm/host/pmix/store.h"
 
-#include <dlfcn.h>
 #include <pmix.h>
+#include <pmix_extend.h>
 #include <pmix_server.h>
 #include <stdatomic.h>
 #include <uthash.h>
@@ -19,15 +19,6 @@
 #define PMIX_SRV_BLOB_MAX (64u << 20)
 #define PMIX_SRV_KEYS_MAX 65536
 #define ALLOC_LIST_MAX (1u << 20) /* bytes of a list of nodes */
-
-/* The library's own definition of a function that we replace, looked up once. */
-#define NEXT(type, name)                                                                           \
-    ({                                                                                             \
-        static _Atomic(void *) next;                                                               \
-        if (!atomic_load_explicit(&next, memory_order_relaxed))                                    \
-            atomic_store_explicit(&next, dlsym(RTLD_NEXT, name), memory_order_relaxed);            \
-        (type) atomic_load_explicit(&next, memory_order_relaxed);                                  \
-    })
 
 /* How a request of the library is answered: which callback it gave us. */
 enum answer_kind {
@@ -193,13 +184,15 @@ struct pmix_srv {
     struct loop *loop;
     struct pmix_srv_upcalls up;
     void *arg;
+    /* pmix_extend_run() and the library's requests for output; a test has others. */
+    pmix_status_t (*run_on_thread)(void (*fn)(void *arg), void *arg, unsigned delay_ms);
+    const struct pmix_pulls *pulls;
     char *host;
     char *session_dir;
     uint32_t vpid;
     uint32_t ncpus;     /* that this process may use */
     size_t nclients;    /* ranks that are connected */
     bool tools;         /* may attach: by a loopback port that asks for no secret */
-    bool knows_library; /* library_is_known() */
     bool shares_host;   /* with other daemons, or may */
     bool only_loopback; /* there is no other network interface */
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
@@ -242,24 +235,23 @@ int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array
 /* event.c: an event of so many bytes has arrived. */
 void event_out_done(struct pmix_srv *p, size_t len);
 
-/* jobctrl.c: whether the library that runs is the one of our headers and leaves cleanup to us; else
- * it must not take requests. */
-bool library_is_known(void);
-/* control.c: PMIX_SUCCESS if these ask for a signal, PMIX_OPERATION_SUCCEEDED if for cleanup alone;
- * else the request is to be refused as a whole. */
-pmix_status_t control_check(const pmix_info_t *info, size_t n);
 /* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
 void handback(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
 void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
                     void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
 void forward_end(void);  /* forward.c: the same */
+/* What forward.c needs of the library's thread; a test has others. */
+struct pmix_pulls {
+    size_t (*size)(void);
+    bool (*at)(size_t at, struct pmix_extend_pull *out);
+    pmix_status_t (*deliver)(size_t at, pmix_iof_channel_t channel, const pmix_proc_t *source,
+                             const pmix_byte_object_t *bytes);
+};
+extern const struct pmix_pulls pmix_pulls_of_library;
 /* rendezvous.c: the DVM's one place where tools look. */
 void rendezvous_open(const struct pmix_srv *p);
 void rendezvous_close(const struct pmix_srv *p);
-/* peers.c: for a client whose deregistration is on its way. */
-void peers_part(struct pmix_srv *p, const pmix_proc_t *proc);
-void peers_release(struct pmix_srv *p, const pmix_proc_t *proc);
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
 /* What was asked for when the job was submitted. */
@@ -369,21 +361,5 @@ void topology_start(struct pmix_srv *p);
 void topology_end(struct pmix_srv *p);
 void topology_share(struct pmix_srv *p);
 void topology_add(void *list, const struct pmix_srv *p, const struct job *j);
-/* losses.c: from now on; the library has started. */
-void losses_start(const struct pmix_srv *p);
-
-/* What groupguard.c has added to a request: nobody has asked for a context id. */
-#define GROUP_GUARD_FLAG 0x80000000u
-void groupguard_start(const struct pmix_srv *p);
-/* connectguard.c */
-void connectguard_start(const struct pmix_srv *p);
-/* trackguard.c: what a fence of the library is given to end it with, and what the host answers a
- * collective with. */
-pmix_modex_cbfunc_t trackguard_fence(pmix_modex_cbfunc_t cb);
-pmix_modex_cbfunc_t trackguard_answer_fence(pmix_modex_cbfunc_t cb);
-pmix_op_cbfunc_t trackguard_answer(pmix_op_cbfunc_t cb);
-void trackguard_start(const struct pmix_srv *p);
-/* evguard.c: from now on, for the threads that the library starts; not for the one that calls. */
-void evguard_start(void);
 
 #endif

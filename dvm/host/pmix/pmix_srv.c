@@ -294,26 +294,19 @@ static pmix_status_t library_init(const struct pmix_srv *p, struct hwloc_topolog
     pmix_rank_t rank = p->vpid;
     pmix_status_t rc;
 
-    /* Job info in plain memory: registering a job takes a seventh of the time that the
-     * shared-memory stores need, ranks start as fast, and a killed daemon leaves no files behind.
-     */
-    setenv("PMIX_MCA_gds", "hash", 0);
-    evguard_start();
     PMIx_Info_list_add(list, PMIX_SERVER_NSPACE, PMIX_SRV_NSPACE, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
     PMIx_Info_list_add(list, PMIX_SERVER_TMPDIR, p->session_dir, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_SYSTEM_TMPDIR, p->session_dir, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_HOSTNAME, p->host, PMIX_STRING);
-    /* Without the upcall the library refuses tools itself; it crashes when a host does (4.2.2). */
+    /* Without the upcall the library refuses tools itself. */
     module.tool_connected = p->tools ? on_tool : NULL;
     if (p->tools)
         PMIx_Info_list_add(list, PMIX_SERVER_TOOL_SUPPORT, NULL, PMIX_BOOL);
-    module.iof_pull = p->tools && p->knows_library ? on_pull : NULL;
+    module.iof_pull = p->tools ? on_pull : NULL;
     module.push_stdin = module.iof_pull ? on_push : NULL;
     rc = PMIx_Info_list_convert(list, &info);
     PMIx_Info_list_release(list);
-    /* Without the upcall the library refuses what it would do in its own way. */
-    module.job_control = p->knows_library ? on_control : NULL;
     if (rc == PMIX_SUCCESS)
         rc = server_init(&info, t);
     PMIX_DATA_ARRAY_DESTRUCT(&info);
@@ -363,17 +356,14 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->tools = getenv("DVM_PMIX_TOOLS") != NULL;
     p->shares_host = envdefault_shares_host(o->host);
     p->only_loopback = envdefault_only_loopback();
-    p->knows_library = library_is_known();
     p->store = store_create();
+    p->run_on_thread = pmix_extend_run;
+    p->pulls = &pmix_pulls_of_library;
     atomic_init(&p->refs, 1);
     watch_start(p, o->silent_ms ? o->silent_ms : PMIX_SRV_SILENT_MS);
     the_server = p;
     rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS) {
-        losses_start(p);
-        groupguard_start(p);
-        connectguard_start(p);
-        trackguard_start(p);
         topology_start(p);
         rendezvous_open(p);
         if (p->up.on_clean_add) {

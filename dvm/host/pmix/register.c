@@ -288,9 +288,7 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     /* Whoever still waits for what this rank has not published will not get it. */
     op_finish_all_of(p, nspace, rank, PMIX_ERR_NOT_FOUND);
     watch_asked(p);
-    peers_part(p, &proc);
     PMIx_server_deregister_client(&proc, op_on_status, op_cbdata(op));
-    peers_release(p, &proc);
 }
 
 static void remove_job(struct pmix_srv *p, struct op *op)

@@ -193,8 +193,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info
         upcall_free(u);
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
-    u->answer = (struct answer){
-        .kind = ANSWER_MODEX, .cb.modex = trackguard_answer_fence(cb), .cbdata = cbdata};
+    u->answer = (struct answer){.kind = ANSWER_MODEX, .cb.modex = cb, .cbdata = cbdata};
     upcall_post(u);
     free(data); /* becomes ours with our consent */
     return PMIX_SUCCESS;
@@ -208,8 +207,7 @@ static pmix_status_t connect_or_not(char op, const pmix_proc_t *procs, size_t np
 
     if (!u)
         return PMIX_ERR_INIT;
-    u->answer =
-        (struct answer){.kind = ANSWER_OP, .cb.op = trackguard_answer(cb), .cbdata = cbdata};
+    u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
     upcall_post(u);
     return PMIX_SUCCESS;
 }

@@ -95,7 +95,6 @@ static struct {
 
 static void *finalize(void *arg)
 {
-    evguard_start();
     PMIx_server_finalize();
     pthread_mutex_lock(&end.lock);
     end.done = true;

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,26 @@ struct server {
     int failed;
     bool job_gone, peer_done;
 };
+
+/* The program of the clients of build/…/test_NAME is build/…/clients/NAME. */
+static const char *program_of(const struct pair_plan *plan)
+{
+    static char path[PATH_MAX + 16];
+    char self[PATH_MAX];
+    ssize_t n;
+    char *name;
+
+    if (strcmp(plan->argv[0], PAIR_CLIENTS) != 0)
+        return plan->argv[0];
+    n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[n > 0 ? n : 0] = 0;
+    name = strrchr(self, '/');
+    if (!name || strncmp(name, "/test_", 6) != 0)
+        abort();
+    *name = 0;
+    snprintf(path, sizeof(path), "%s/clients/%s", self, name + 6);
+    return path;
+}
 
 /* --- the job */
 
@@ -505,7 +526,7 @@ static void rank_start(struct server *s, uint32_t rank, char *const *base)
     }
     s->pids[rank] = fork();
     if (s->pids[rank] == 0) {
-        execve(s->plan->argv[0], (char *const *)s->plan->argv, env);
+        execve(program_of(s->plan), (char *const *)s->plan->argv, env);
         _exit(127);
     }
     pmix_srv_env_free(env);
@@ -689,7 +710,7 @@ struct pair_result pair_run(const struct pair_plan *plan)
 struct pair_result pair_run_client(const char *client, uint32_t ranks_a, uint32_t ranks_b)
 {
     FREE_AUTO char *arg = xasprintf("--client=%s", client);
-    const char *const argv[] = {PAIR_SELF, arg, NULL};
+    const char *const argv[] = {PAIR_CLIENTS, arg, NULL};
     static const char *const env[] = {"COLOUR=red", NULL};
     const struct pair_plan plan = {.argv = argv, .ranks = {ranks_a, ranks_b}, .env = env};
 
@@ -708,13 +729,4 @@ int pair_child(void (*fn)(void))
         exit(0);
     }
     return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
-}
-
-int pair_client_main(int argc, char **argv, const struct pair_client *clients, size_t n)
-{
-    for (size_t i = 0; argc > 1 && i < n; i++) {
-        if (strncmp(argv[1], "--client=", 9) == 0 && strcmp(argv[1] + 9, clients[i].name) == 0)
-            return clients[i].run(argc, argv);
-    }
-    return -1;
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define PAIR_NSPACE "7.1"
-#define PAIR_SELF "/proc/self/exe" /* as argv[0]: the test itself, as a client */
+#define PAIR_CLIENTS "clients" /* as argv[0]: the program of this test's clients */
 
 struct pair_plan {
     const char *const *argv; /* program and arguments of each rank, NULL-terminated */
@@ -25,7 +25,7 @@ struct pair_result {
  * out. */
 struct pair_result pair_run(const struct pair_plan *plan);
 
-/* The same, of the test's own client of that name, with COLOUR=red in its environment. */
+/* The same, of the client of that name in clients/, with COLOUR=red in its environment. */
 struct pair_result pair_run_client(const char *client, uint32_t ranks_a, uint32_t ranks_b);
 
 /* A test in a process of its own, since the library allows one server per process. There cmocka's
@@ -55,12 +55,5 @@ struct pair_keep {
 #define PAIR_KEEP_ALL UINT64_MAX /* as a scope: what is left, as when the daemon is gone */
 void pair_keep_add(uint64_t scope, unsigned flags, const char *path, void *arg);
 void pair_keep_run(uint64_t scope, void *arg);
-
-/* Clients that the test can be: main() calls it first; it returns -1 if this process is none. */
-struct pair_client {
-    const char *name; /* argv[1] is "--client=<name>" */
-    int (*run)(int argc, char **argv);
-};
-int pair_client_main(int argc, char **argv, const struct pair_client *clients, size_t n);
 
 #endif

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <src/include/pmix_config.h>
-
-#include <src/class/pmix_pointer_array.h>
-#include <src/include/pmix_globals.h>
-
 #include <cmocka.h>
 
 #define JOB "0123456789abcdef.1"
@@ -29,34 +24,33 @@ static struct {
 
 static unsigned delivered;
 
-/* In place of the library's own. */
-pmix_status_t pmix_iof_process_iof(pmix_iof_channel_t channels, const pmix_proc_t *source,
-                                   const pmix_byte_object_t *bo, const pmix_info_t *info,
-                                   size_t ninfo, const pmix_iof_req_t *req);
-pmix_status_t pmix_iof_process_iof(pmix_iof_channel_t channels, const pmix_proc_t *source,
-                                   const pmix_byte_object_t *bo, const pmix_info_t *info,
-                                   size_t ninfo, const pmix_iof_req_t *req)
+/* In place of the library's table: one request, of a tool that has so much yet to read. */
+static struct pmix_extend_pull pull;
+
+static size_t pulls_size(void)
+{
+    return 1;
+}
+
+static bool pull_at(size_t at, struct pmix_extend_pull *out)
+{
+    *out = pull;
+    return at == 0;
+}
+
+static pmix_status_t deliver(size_t at, pmix_iof_channel_t channel, const pmix_proc_t *source,
+                             const pmix_byte_object_t *bytes)
 {
     delivered++;
     return PMIX_SUCCESS;
 }
 
-/* A tool that has so much yet to read. */
-struct tool {
-    pmix_rank_info_t info;
-    pmix_buffer_t buffer;
-    pmix_ptl_send_t msg;
-    pmix_peer_t peer;
-};
+static const struct pmix_pulls pulls = {.size = pulls_size, .at = pull_at, .deliver = deliver};
 
-static void tool_init(struct tool *t, char *nspace, size_t unread)
+static void of_tool(const char *nspace, size_t unread)
 {
-    *t = (struct tool){.info.pname.nspace = nspace, .buffer.bytes_used = unread};
-    PMIX_CONSTRUCT(&t->peer.send_queue, pmix_list_t);
-    t->msg.data = &t->buffer;
-    t->peer.send_msg = &t->msg;
-    t->peer.info = &t->info;
-    t->peer.sd = STDOUT_FILENO; /* any that is open */
+    PMIX_LOAD_PROCID(&pull.tool, nspace, 0);
+    pull.unread_bytes = unread;
 }
 
 static void on_output_read(uint32_t client, const char *nspace, size_t len, bool wanted, void *arg)
@@ -78,7 +72,10 @@ static int setup(void **state)
     fix.loop = loop_create(&err);
     fix.keep.pmix = &fix.pmix;
     fix.pmix = pmix_srv_create(fix.loop, &o, &up, &fix.keep, &err);
-    return fix.pmix ? 0 : -1;
+    if (!fix.pmix)
+        return -1;
+    fix.pmix->pulls = &pulls;
+    return 0;
 }
 
 static int teardown(void **state)
@@ -102,28 +99,21 @@ static unsigned output(void)
 
 static void a_request_in_the_place_of_one_that_was_behind_gets_its_first_output(void **state)
 {
-    pmix_globals_t *globals = dlsym(RTLD_DEFAULT, "pmix_globals");
     pmix_proc_t job;
-    pmix_iof_req_t req = {.procs = &job, .nprocs = 1, .channels = PMIX_FWD_STDOUT_CHANNEL};
-    struct tool behind;
-    struct tool next;
-    int place;
 
     PMIX_LOAD_PROCID(&job, JOB, PMIX_RANK_WILDCARD);
-    tool_init(&behind, "tool.1", 1u << 20);
-    tool_init(&next, "tool.2", 100u << 10);
-    req.requestor = &behind.peer;
-    place = pmix_pointer_array_add(&globals->iof_requests, &req);
+    pull = (struct pmix_extend_pull){
+        .channels = PMIX_FWD_STDOUT_CHANNEL, .procs = &job, .nprocs = 1, .connected = true};
+    of_tool("tool.1", 1u << 20);
     assert_int_equal(output(), 1); /* and is waited for in vain */
     assert_int_equal(output(), 0); /* dropped for it */
-    req.requestor = &next.peer;
+    of_tool("tool.2", 100u << 10);
     assert_int_equal(output(), 1);
-    req.requestor = &behind.peer;
+    of_tool("tool.1", 1u << 20);
     assert_int_equal(output(), 1); /* what it was is forgotten */
     assert_int_equal(output(), 0);
-    req.remote_id = 1; /* it has asked anew */
+    pull.id = 1; /* it has asked anew */
     assert_int_equal(output(), 1);
-    pmix_pointer_array_set_item(&globals->iof_requests, place, NULL);
 }
 
 int main(void)

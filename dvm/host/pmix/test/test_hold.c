@@ -75,20 +75,16 @@ static void a_release_that_names_processes_or_the_own_job_is_taken(void **state)
     assert_int_equal(release(PMIX_RANGE_NAMESPACE, NULL, NULL), THROUGH);
 }
 
-pmix_status_t pmix_server_notify_client_of_event(pmix_status_t status, const pmix_proc_t *source,
-                                                 pmix_data_range_t range, const pmix_info_t info[],
-                                                 size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
-
-/* Before the library hears of it. */
+/* Before the library tells anybody. */
 static void an_event_for_more_processes_than_are_passed_on_is_refused(void **state)
 {
     pmix_data_array_t array = {.type = PMIX_PROC, .array = procs, .size = PMIX_SRV_REACH_MAX + 1};
     pmix_info_t info = {.value = {.type = PMIX_DATA_ARRAY, .data.darray = &array}};
 
     PMIX_LOAD_KEY(info.key, PMIX_EVENT_CUSTOM_RANGE);
-    assert_int_equal(pmix_server_notify_client_of_event(PMIX_ERR_PROC_ABORTED, &procs[0],
-                                                        PMIX_RANGE_CUSTOM, &info, 1, NULL, NULL),
-                     PMIX_ERR_BAD_PARAM);
+    assert_int_equal(
+        on_notify(PMIX_ERR_PROC_ABORTED, &procs[0], PMIX_RANGE_CUSTOM, &info, 1, NULL, NULL),
+        PMIX_ERR_BAD_PARAM);
 }
 
 int main(void)

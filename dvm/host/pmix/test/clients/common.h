@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the clients of the tests share: each ends at the first thing that is not as it has to be,
  * with a line on what that was. */
-#ifndef DVM_PMIX_TEST_CLIENT_H
-#define DVM_PMIX_TEST_CLIENT_H
+#ifndef DVM_PMIX_TEST_CLIENTS_COMMON_H
+#define DVM_PMIX_TEST_CLIENTS_COMMON_H
 
 #include <pmix.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the clients of the tests share. */
-#include "dvm/host/pmix/test/client.h"
+#include "dvm/host/pmix/test/clients/common.h"
 
 #include <stdio.h>
 #include <string.h>
