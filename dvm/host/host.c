@@ -92,7 +92,7 @@ static void on_drained(uint64_t conn, void *arg)
 const struct net_upcalls host_net_upcalls = {
     .on_open = on_open, .on_frame = on_frame, .on_closed = on_closed, .on_drained = on_drained};
 
-/* --- the PMIx library: ranks come, go and stand still */
+/* --- the PMIx library: reports of ranks */
 
 static void on_connected(const char *nspace, uint32_t rank, void *arg)
 {
@@ -154,9 +154,9 @@ static void on_clean_run(uint64_t scope, void *arg)
 static void on_silent(const char *why, void *arg)
 {
     struct host *h = arg;
-    FREE_AUTO char *text = xasprintf("its PMIx server stands still: %s", why);
+    FREE_AUTO char *text = xasprintf("its PMIx server hangs: %s", why);
 
-    log_error("the PMIx server stands still, this daemon ends with all ranks here: %s", why);
+    log_error("the PMIx server hangs, this daemon ends with all ranks here: %s", why);
     host_enter(h->env);
     core_fail(h->parts->core, text);
     host_drain(h->env);

@@ -38,7 +38,7 @@ struct clients_io { /* what the owner does for this service */
                       struct err *err, void *arg);
     /* Reads them as clients_files_room() says; takes `sources`. */
     void (*read_files)(uint32_t client, char **sources, size_t n, void *arg);
-    void (*gone)(uint32_t client, void *arg); /* it has left for ever */
+    void (*gone)(uint32_t client, void *arg); /* it has left and cannot come back */
     void *arg;
 };
 

@@ -5,10 +5,10 @@
  * Out: the contribution to the core (core_gather()); the answer to the library.
  *
  * A collective is learning while jobs of its participants are not known here, then gathering until
- * the core has an outcome. A collective with a job that nobody knows is PMIX_ERR_NOT_FOUND. The
+ * the core has an outcome. A collective with a job that does not run is PMIX_ERR_NOT_FOUND. The
  * core ends each one that it was given: by all contributions, by its timeout, or by the loss of a
- * participant. The participants of a connect or disconnect are kept until then, since others are
- * told of those that succeed. */
+ * participant. The participants of a connect or disconnect are kept until then: the owner is
+ * notified of each one that succeeds. */
 #include "dvm/host/services/collectives.h"
 
 #include "dvm/protocol/gather/gather.h"
@@ -51,7 +51,7 @@ static void free_collective(struct collective *c)
 
 /* --- participants */
 
-/* False if the daemon is no longer there in the life that has the ranks. */
+/* False if the daemon is no longer a member in the epoch that has the ranks. */
 static bool add_daemon(const struct collectives *s, const struct job_node *n, hwloc_bitmap_t set)
 {
     hwloc_bitmap_set(set, n->vpid);

@@ -62,7 +62,7 @@ static void on_job_known(bool known, void *waiter)
     free_check(c);
 }
 
-/* The signature is checked first: a stranger's bytes make nobody ask the head. */
+/* The signature is checked first: bytes that no daemon has signed cause no question to the head. */
 void credentials_check(struct credentials *s, pmix_req req, const void *data, size_t len)
 {
     struct err err = {0};

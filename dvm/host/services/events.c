@@ -250,7 +250,7 @@ static void on_notify_all(uint32_t from, struct cur *c, void *service)
     } else {
         s = spread_create(e, m.event, m.len);
         add_daemons(e, &m.to, s->to);
-        hwloc_bitmap_clr(s->to, from); /* its library has told its ranks */
+        hwloc_bitmap_clr(s->to, from); /* its library has notified its ranks */
         s->from = from;
         s->question = m.question;
         s->cost = (m.len + 1) * (size_t)(hwloc_bitmap_weight(s->to) + 1);

@@ -5,8 +5,8 @@
  * end of a job.
  * Out: APP_JOB_ASK to the head; registrations with the PMIx library; learnt() to those who wait.
  *
- * A job is asked for (it has no launch), then registering, then registered. Whoever wants to
- * learn it before that waits. All who wait are told once: when it is registered, or when the head
+ * A job is asked for (it has no launch), then registering, then registered. A service that wants to
+ * learn it before that waits. Each waiter is notified once: when it is registered, or when the head
  * does not know it or the registration fails, which forgets it. A job that ends is forgotten, after
  * its registration if that is under way. The head remembers who has asked for a job and tells the
  * end of it to them (core_job_watch()), so nothing is kept for longer than the job. */

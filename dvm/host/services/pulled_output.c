@@ -5,11 +5,12 @@
  * tools have read; the end of the job; the loss of that daemon.
  * Out: requests for copies to that daemon (dvm/host/iof/tap.h); output to the library; answers.
  *
- * A pull is asking until the first copy can come, then started: those who ask are answered then. It
- * is paused while more than COPY_HIGH bytes are unread. Nobody wants it any more: it is stopped and
- * forgotten. The job ends: it is over until the last copy has been read, then whoever is here is
- * notified of the end, after the output. The submitter's daemon is lost: nothing comes any more,
- * the pull stays until the job ends, which the same loss causes. */
+ * A pull is asking until the first copy can come, then started: the requests that wait for it are
+ * answered then. It is paused while more than COPY_HIGH bytes are unread, and forgotten when no
+ * tool wants it any more. When the job ends, the copies that are on their way still come; the
+ * processes here are notified of the end after the last one has been read. If the submitter's
+ * daemon is lost, no copies come any more, and the pull stays until the job ends, which the same
+ * loss causes. */
 #include "dvm/host/services/pulled_output.h"
 
 #include "base/log/log.h"
@@ -19,7 +20,8 @@
 #include <string.h>
 #include <uthash.h>
 
-#define COPY_HIGH (1u << 20) /* of a job, not read yet, at which it is told to wait */
+#define COPY_HIGH                                                                                  \
+    (1u << 20) /* of a job, not read yet, at which its submitter's daemon has to wait */
 #define COPY_LOW (COPY_HIGH / 4)
 
 struct pull { /* a job of which copies come */
@@ -30,8 +32,8 @@ struct pull { /* a job of which copies come */
     struct pull_req **reqs;
     size_t unread;
     bool paused;
-    bool lost; /* the submitter's daemon is: nothing comes any more */
-    bool over; /* the job is; whoever is here is told when its last output has come */
+    bool lost; /* the submitter's daemon is lost: no more copies come */
+    bool over; /* the job has ended; processes here are notified after its last output */
     int exit_code;
     UT_hash_handle hh;
 };
