@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The head's account of slots, the size bound, and the join back-off. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/head/members/join_backoff.h"
+#include "dvm/protocol/head/members/size_bound.h"
+#include "dvm/protocol/head/members/slots.h"
+
+#define INC 5u
+
+static void add_member(struct members *m, uint32_t vpid, uint64_t ctr, uint32_t slots)
+{
+    struct msg_member facts = {
+        .vpid = vpid, .epoch = {INC, ctr}, .host = "h", .address = "10.0.0.1", .slots = slots};
+
+    assert_int_equal(members_add(m, &facts, 1), 1);
+}
+
+static void slots_that_are_given_back_for_an_earlier_epoch_change_nothing(void **state)
+{
+    struct members m;
+    struct slots s = {&m, cpu_ledger_create()};
+    struct msg_target lost = {1, {INC, 2}};
+
+    members_init(&m, VPID_HEAD, 2);
+    add_member(&m, VPID_HEAD, 1, 4);
+    add_member(&m, 1, 2, 4);
+    slots_take(s, 1, 3, NULL);
+    assert_int_equal(slots_free(s), 1);
+    assert_int_equal(members_remove(&m, &lost, 1, MEMBER_EV_LOSE), 1);
+    add_member(&m, 1, 9, 4);
+    members_get(&m, 1)->slots_used = 0; /* as at its admission */
+    slots_take(s, 1, 2, NULL);
+    slots_give(s, 1, (struct epoch){INC, 2}, 3, NULL);
+    assert_int_equal(members_get(&m, 1)->slots_used, 2);
+    slots_give(s, 1, (struct epoch){INC, 9}, 2, NULL);
+    assert_int_equal(members_get(&m, 1)->slots_used, 0);
+    cpu_ledger_destroy(s.ledger);
+    members_free(&m);
+}
+
+static void the_maximum_counts_members_to_come_like_the_largest_that_is_here(void **state)
+{
+    struct members m;
+    struct slots s = {&m, NULL};
+
+    members_init(&m, VPID_HEAD, 2);
+    add_member(&m, VPID_HEAD, 1, 2);
+    assert_int_equal(slots_maximum(s, 4), 0); /* no member to judge by */
+    add_member(&m, 1, 2, 4);
+    add_member(&m, 2, 3, 8);
+    assert_int_equal(slots_present(s), 14);
+    assert_int_equal(slots_maximum(s, 4), 14 + 2 * 8);
+    assert_int_equal(slots_maximum(s, 2), 14);
+    assert_int_equal(slots_maximum(s, 0), 0);
+    members_free(&m);
+}
+
+static void an_older_size_and_another_content_of_the_same_are_refused(void **state)
+{
+    struct size_bound *b = size_bound_create(0);
+    struct api_size size = {.sequence = 5, .members = 3};
+    const char *reason = "";
+    struct err err = {0};
+
+    assert_false(size_bound_given(b));
+    assert_int_equal(size_bound_put(b, &size, &reason, &err), 1);
+    assert_int_equal(size_bound_put(b, &size, &reason, &err), 0); /* again */
+    size.members = 4;
+    assert_int_equal(size_bound_put(b, &size, &reason, &err), -1);
+    assert_string_equal(reason, "SequenceTooOld");
+    assert_int_equal(err.code, 409);
+    size = (struct api_size){.sequence = 4, .members = 9};
+    assert_int_equal(size_bound_put(b, &size, &reason, &err), -1);
+    assert_int_equal(size_bound_now(b), 3);
+    size_bound_set(b, 6); /* a grow */
+    assert_int_equal(size_bound_known(b), 6);
+    size = (struct api_size){.sequence = 6, .members = 3};
+    assert_int_equal(size_bound_put(b, &size, &reason, &err), 1); /* the grow's change is gone */
+    assert_int_equal(size_bound_now(b), 3);
+    size_bound_destroy(b);
+}
+
+static void each_further_short_epoch_doubles_the_pause_up_to_its_maximum(void **state)
+{
+    struct join_backoff *b = join_backoff_create();
+    uint64_t now = 1000, pause = 0;
+
+    for (unsigned i = 0; i <= JOIN_SHORT_FREE; i++) {
+        assert_int_equal(join_backoff_pause(b, 1, now),
+                         i < JOIN_SHORT_FREE ? 0 : JOIN_BACKOFF_MIN_MS);
+        join_backoff_admitted(b, 1, now);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t next = join_backoff_pause(b, 1, now);
+
+        assert_true(next == 2 * pause || pause == 0 || next == JOIN_BACKOFF_MAX_MS);
+        pause = next;
+        join_backoff_admitted(b, 1, now);
+    }
+    assert_int_equal(pause, JOIN_BACKOFF_MAX_MS);
+    assert_int_equal(join_backoff_pause(b, 2, now), 0); /* of another vpid */
+    join_backoff_forget(b, 1);
+    assert_int_equal(join_backoff_pause(b, 1, now), 0);
+    join_backoff_destroy(b);
+}
+
+static void a_long_epoch_ends_the_row_of_short_ones(void **state)
+{
+    struct join_backoff *b = join_backoff_create();
+    uint64_t now = 1000;
+
+    for (unsigned i = 0; i < 4; i++) {
+        (void)join_backoff_pause(b, 1, now);
+        join_backoff_admitted(b, 1, now);
+    }
+    now += JOIN_SHORT_MS;
+    assert_int_equal(join_backoff_pause(b, 1, now), 0);
+    join_backoff_admitted(b, 1, now);
+    assert_int_equal(join_backoff_pause(b, 1, now + 1), 0); /* the first of a new row */
+    join_backoff_destroy(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slots_that_are_given_back_for_an_earlier_epoch_change_nothing),
+        cmocka_unit_test(the_maximum_counts_members_to_come_like_the_largest_that_is_here),
+        cmocka_unit_test(an_older_size_and_another_content_of_the_same_are_refused),
+        cmocka_unit_test(each_further_short_epoch_doubles_the_pause_up_to_its_maximum),
+        cmocka_unit_test(a_long_epoch_ends_the_row_of_short_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
