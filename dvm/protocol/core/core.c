@@ -79,7 +79,7 @@ void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
         return;
 
     va_start(ap, fmt);
-    vsnprintf(c->text, sizeof c->text, fmt, ap);
+    vsnprintf(c->text, sizeof(c->text), fmt, ap);
     va_end(ap);
     c->state = s;
     if (changed)
@@ -100,7 +100,7 @@ static void start_head(struct core *c)
     rml_set_epoch(c->rml, c->self.epoch);
     members_add(&c->members, &c->self, 1);
     c->head = head_create(&o, &c->out, &c->members, c->rml);
-    snprintf(c->incarnation, sizeof c->incarnation, "%016llx",
+    snprintf(c->incarnation, sizeof(c->incarnation), "%016llx",
              (unsigned long long)c->opts.incarnation);
     core_set_state(c, CORE_WIRED, "head of %s, incarnation %s", c->opts.cluster, c->incarnation);
 }
@@ -140,7 +140,7 @@ static void destroy_transport(struct core *c)
 
 struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wall_ms)
 {
-    struct core *c = xcalloc(1, sizeof *c);
+    struct core *c = xcalloc(1, sizeof(*c));
 
     copy_opts(c, o);
     core_time(c, now_ms, wall_ms);
@@ -278,7 +278,7 @@ static bool give_up_behind(struct core *c)
 
     if (!rml_behind(c->rml, &who, &limit))
         return false;
-    snprintf(why, sizeof why, "more than %zu bytes wait for vpid %u", limit, who.vpid);
+    snprintf(why, sizeof(why), "more than %zu bytes wait for vpid %u", limit, who.vpid);
     if (core_is_head(c))
         head_lost(c->head, who.vpid, who.epoch, why);
     else

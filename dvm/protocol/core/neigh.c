@@ -62,7 +62,7 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
     struct missing *x = missing_find(c, vpid);
 
     if (!x) {
-        x = xcalloc(1, sizeof *x);
+        x = xcalloc(1, sizeof(*x));
         DL_APPEND(c->missing, x);
     } else if (epoch_eq(x->id.epoch, epoch)) {
         return; /* the first loss counts */
@@ -96,13 +96,13 @@ static void update_children(struct core *c)
 {
     struct tree t = members_tree(&c->members);
     struct missing *x, *tmp;
-    uint32_t *kids FREE_AUTO = NULL;
+    FREE_AUTO uint32_t *kids = NULL;
     size_t n;
 
     if (!members_live(&c->members, c->opts.vpid))
         return;
     n = tree_children(&t, c->opts.vpid, NULL, 0);
-    kids = xmalloc((n + 1) * sizeof *kids);
+    kids = xmalloc((n + 1) * sizeof(*kids));
     tree_children(&t, c->opts.vpid, kids, n);
     for (size_t i = 0; i < n; i++) {
         const struct member *kid = members_get(&c->members, kids[i]);

@@ -64,7 +64,7 @@ struct gather {
 
 struct gather *gather_create(struct out *out, struct rml *rml, struct members *members)
 {
-    struct gather *g = xcalloc(1, sizeof *g);
+    struct gather *g = xcalloc(1, sizeof(*g));
 
     g->out = out;
     g->rml = rml;
@@ -123,7 +123,7 @@ static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t sigle
 
     HASH_FIND(hh, g->seqs, sig, siglen, s);
     if (!s) {
-        s = xcalloc(1, sizeof *s);
+        s = xcalloc(1, sizeof(*s));
         s->sig = xmalloc(siglen + 1);
         memcpy(s->sig, sig, siglen);
         s->siglen = siglen;
@@ -135,7 +135,7 @@ static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t sigle
 
 static struct gather_key *key_new(uint64_t seq, const void *sig, size_t siglen)
 {
-    struct gather_key *k = xcalloc(1, sizeof *k + siglen);
+    struct gather_key *k = xcalloc(1, sizeof(*k) + siglen);
 
     k->seq = seq;
     k->siglen = siglen;
@@ -150,15 +150,15 @@ static struct gather_op *get(struct gather *g, uint64_t seq, const void *sig, si
     struct gather_key *key = key_new(seq, sig, siglen);
     struct gather_op *op;
 
-    HASH_FIND(hh, g->ops, key, sizeof *key + siglen, op);
+    HASH_FIND(hh, g->ops, key, sizeof(*key) + siglen, op);
     if (op || seq <= seq_of(g, sig, siglen)->decided) {
         free(key);
         return op;
     }
-    op = xcalloc(1, sizeof *op);
+    op = xcalloc(1, sizeof(*op));
     op->key = key;
     buf_init(&op->data, MSG_DATA_MAX);
-    HASH_ADD_KEYPTR(hh, g->ops, op->key, sizeof *key + siglen, op);
+    HASH_ADD_KEYPTR(hh, g->ops, op->key, sizeof(*key) + siglen, op);
     return op;
 }
 
@@ -197,8 +197,8 @@ static void know_participants(struct gather *g, struct gather_op *op, const uint
 
     if (op->vpids)
         return;
-    op->vpids = xmalloc((n + 1) * sizeof *vpids);
-    memcpy(op->vpids, vpids, n * sizeof *vpids);
+    op->vpids = xmalloc((n + 1) * sizeof(*vpids));
+    memcpy(op->vpids, vpids, n * sizeof(*vpids));
     op->n = n;
     self = index_of(op, g->members->self);
     first = self * radix(g) + 1;

@@ -16,7 +16,7 @@ struct links {
 
 struct links *links_create(struct out *out)
 {
-    struct links *l = xcalloc(1, sizeof *l);
+    struct links *l = xcalloc(1, sizeof(*l));
 
     l->out = out;
     return l;
@@ -70,7 +70,7 @@ struct link *links_up(const struct links *l, const struct members *m, uint32_t v
 
 static struct link *add(struct links *l, uint64_t conn)
 {
-    struct link *k = xcalloc(1, sizeof *k);
+    struct link *k = xcalloc(1, sizeof(*k));
 
     k->conn = conn;
     k->vpid = VPID_NONE;

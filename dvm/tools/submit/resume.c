@@ -59,13 +59,13 @@ static void say_open(struct resume *r)
         .type = CLIENT_OPEN,
         .open = {.attempt = ++r->attempt, .have = r->have, .window_ms = (uint32_t)r->o->window_ms}};
 
-    memcpy(m.open.token, r->token, sizeof m.open.token);
+    memcpy(m.open.token, r->token, sizeof(m.open.token));
     say_now(r, &m);
 }
 
 struct resume *resume_create(struct cli_conn *c, const struct resume_opts *o)
 {
-    struct resume *r = xcalloc(1, sizeof *r);
+    struct resume *r = xcalloc(1, sizeof(*r));
 
     r->o = o;
     r->c = c;
@@ -74,7 +74,7 @@ struct resume *resume_create(struct cli_conn *c, const struct resume_opts *o)
     if (!has_session(r))
         return r;
     r->said = replay_create(0);
-    if (getrandom(r->token, sizeof r->token, 0) != sizeof r->token) {
+    if (getrandom(r->token, sizeof(r->token), 0) != sizeof(r->token)) {
         r->failed = true;
         err_sys(&r->why, errno, "a random number");
     }
@@ -118,7 +118,7 @@ void resume_destroy(struct resume *r)
 
 int resume_send(struct resume *r, const struct client_msg *m, struct err *err)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     if (!has_session(r))
         return cli_conn_send(r->c, m, err);

@@ -30,7 +30,7 @@
 
 struct jobs *jobs_create(const struct jobs_uses *u)
 {
-    struct jobs *js = xcalloc(1, sizeof *js);
+    struct jobs *js = xcalloc(1, sizeof(*js));
 
     js->out = u->out;
     js->members = u->members;
@@ -163,7 +163,7 @@ void job_tell(struct jobs *js, const struct job *j, const struct msg *m)
 /* Daemons that the submitter's input goes to. */
 static uint32_t *stdin_vpids(const struct job *j, size_t *n)
 {
-    uint32_t *list = xcalloc(j->map.nnodes + 1, sizeof *list);
+    uint32_t *list = xcalloc(j->map.nnodes + 1, sizeof(*list));
     uint32_t rank = j->map.spec.stdin_rank;
 
     *n = 0;

@@ -39,7 +39,7 @@ void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code,
     if (job_state_over(j->state) || j->failure)
         return;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     j->failure = how;
     j->exit_code = exit_code;
@@ -149,7 +149,7 @@ void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
 
 static void end_timed_out(struct jobs *js, struct job *j)
 {
-    char *why FREE_AUTO =
+    FREE_AUTO char *why =
         xasprintf("its time of %.10g s is over", (double)j->map.spec.timeout_ms / 1000);
 
     if (job_state_over(j->state))

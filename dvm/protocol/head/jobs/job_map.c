@@ -23,7 +23,7 @@ static bool maps_there(const struct member *m)
 static struct map_node *usable_nodes(const struct jobs *js, const struct job *j, size_t *n,
                                      uint32_t *slots)
 {
-    struct map_node *nodes = xcalloc(js->members->n + 1, sizeof *nodes);
+    struct map_node *nodes = xcalloc(js->members->n + 1, sizeof(*nodes));
 
     *n = 0;
     *slots = 0;
@@ -49,7 +49,7 @@ static struct map_node *usable_nodes(const struct jobs *js, const struct job *j,
 static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nodes, size_t n,
                       struct map *map)
 {
-    uint32_t *index = xmalloc((n + 1) * sizeof *index);
+    uint32_t *index = xmalloc((n + 1) * sizeof(*index));
     uint32_t ranks = map->nranks;
 
     if (j->map.spec.flags & (JOB_DISPLAY_MAP | JOB_DISPLAY_BIND))
@@ -60,9 +60,9 @@ static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nod
     j->note = map->note;
     for (size_t i = 0; i < n; i++)
         index[i] = UINT32_MAX;
-    j->map.nodes = xcalloc(n + 1, sizeof *j->map.nodes);
+    j->map.nodes = xcalloc(n + 1, sizeof(*j->map.nodes));
     j->bound = map->taken != NULL;
-    j->ranks = xcalloc(ranks + 1, sizeof *j->ranks);
+    j->ranks = xcalloc(ranks + 1, sizeof(*j->ranks));
     for (uint32_t r = 0; r < ranks; r++) {
         uint32_t at = j->map.rank_node[r];
         const struct member *m = members_get(js->members, nodes[at].vpid);
@@ -78,7 +78,7 @@ static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nod
         job_slots_take(js, j, r, nodes[at].vpid);
     }
     free((void *)map->taken);
-    j->daemons = xcalloc(j->map.nnodes + 1, sizeof *j->daemons);
+    j->daemons = xcalloc(j->map.nnodes + 1, sizeof(*j->daemons));
     j->map.nranks = ranks;
     j->map.version = js->members->version;
     j->mapped = true;

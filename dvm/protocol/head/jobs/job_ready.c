@@ -16,7 +16,7 @@
 
 void job_ready_begin(struct jobs *js, struct job *j)
 {
-    struct msg_target *targets FREE_AUTO = xcalloc(j->map.nnodes + 1, sizeof *targets);
+    FREE_AUTO struct msg_target *targets = xcalloc(j->map.nnodes + 1, sizeof(*targets));
     struct msg m = {.type = MSG_FILES,
                     .files = {.nspace = j->map.nspace,
                               .client = j->submit_client,

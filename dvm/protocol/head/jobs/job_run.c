@@ -46,11 +46,11 @@ void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m)
         refuse_job(js, from, m->client, no);
         return;
     }
-    j = xcalloc(1, sizeof *j);
+    j = xcalloc(1, sizeof(*j));
     j->number = ++js->last;
     j->map.nspace = xasprintf("%s.%llu", incarnation_text(js->inc), (unsigned long long)j->number);
     j->map.spec = m->spec;
-    memset(&m->spec, 0, sizeof m->spec);
+    memset(&m->spec, 0, sizeof(m->spec));
     j->submit_vpid = from;
     j->submit_client = m->client;
     j->submit_epoch = members_epoch(js->members, home);

@@ -15,7 +15,7 @@ static char **cpus_of(const struct jobs *js, const struct job *j, uint32_t node,
     *n = 0;
     if (!j->bound || !t)
         return NULL;
-    list = xcalloc(job_launch_local_size(&j->map, node) + 1, sizeof *list);
+    list = xcalloc(job_launch_local_size(&j->map, node) + 1, sizeof(*list));
     for (uint32_t r = 0; r < j->map.nranks; r++) {
         if (j->map.rank_node[r] == node)
             list[(*n)++] =

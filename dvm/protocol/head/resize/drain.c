@@ -38,7 +38,7 @@ static struct api_job_ref ref_of(const struct job *j, const struct campaign *c)
     const struct job_launch *map = job_map(j);
     struct api_job_ref ref = {.job = xstrdup(map->nspace)};
 
-    ref.ranks = xcalloc((size_t)map->nranks + 1, sizeof *ref.ranks);
+    ref.ranks = xcalloc((size_t)map->nranks + 1, sizeof(*ref.ranks));
     for (uint32_t r = 0; r < map->nranks; r++) {
         if (campaign_target(c, map->nodes[map->rank_node[r]].vpid))
             ref.ranks[ref.nranks++] = r;
@@ -52,7 +52,7 @@ size_t drain_waits(const struct campaigns *cs, const struct campaign *c, struct 
     size_t n = 0;
 
     if (out)
-        *out = xcalloc(jobs_count(cs->jobs) + 1, sizeof **out);
+        *out = xcalloc(jobs_count(cs->jobs) + 1, sizeof(**out));
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
         if (!runs_on_targets(j, c))
             continue;
@@ -72,7 +72,7 @@ void drain_end_jobs(struct campaigns *cs, struct campaign *c)
         if (job_failing(j) || !runs_on_targets(j, c))
             continue;
         if (!MUTANT(ENDED_UNNAMED)) {
-            c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof *c->ended);
+            c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof(*c->ended));
             c->ended[c->nended++] = ref_of(j, c);
         }
         job_fail(cs->jobs, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended by the shrink %s (drain %s)",

@@ -32,7 +32,7 @@ struct fence {
 
 struct fence *fence_create(struct jobs *jobs)
 {
-    struct fence *f = xcalloc(1, sizeof *f);
+    struct fence *f = xcalloc(1, sizeof(*f));
 
     f->jobs = jobs;
     return f;
@@ -56,7 +56,7 @@ void fence_destroy(struct fence *f)
 
 void fence_raise(struct fence *f, const char *name, uint32_t count)
 {
-    struct fence_share *s = xcalloc(1, sizeof *s);
+    struct fence_share *s = xcalloc(1, sizeof(*s));
 
     s->name = xstrdup(name);
     s->count = count;

@@ -166,7 +166,7 @@ fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why, const
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     c->cause = xstrdup(text);
     c->why = why;

@@ -62,7 +62,7 @@ static void world_close(struct world *w)
 {
     int fds[] = {w->conns[0], w->in[0], w->out[0], w->out[1], w->err[0], w->err[1], w->signals};
 
-    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
         close(fds[i]);
     submit_opts_free(&w->opts);
     replay_destroy(w->said);
@@ -76,7 +76,7 @@ static struct cli_conn *dial(void *arg, struct err *err)
 
     w->dials++;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    assert_int_equal(write(w->conns[1], &fds[1], sizeof fds[1]), sizeof fds[1]);
+    assert_int_equal(write(w->conns[1], &fds[1], sizeof(fds[1])), sizeof(fds[1]));
     return cli_conn_of(fds[0]);
 }
 
@@ -112,7 +112,7 @@ static bool get(struct world *w, void *data, size_t len)
 
 static bool put_frame(struct world *w, const void *data, size_t len)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, len + 4);
     buf_put_bytes(&b, data, len);
@@ -121,7 +121,7 @@ static bool put_frame(struct world *w, const void *data, size_t len)
 
 static void tell(struct world *w, struct client_msg m)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
 
     buf_init(&b, 1u << 20);
     client_msg_encode(&b, &m);
@@ -191,10 +191,10 @@ static void serve(struct world *w)
 {
     uint8_t head[4];
 
-    while (w->down_left && get(w, head, sizeof head)) {
+    while (w->down_left && get(w, head, sizeof(head))) {
         uint32_t len =
             (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];
-        uint8_t *frame FREE_AUTO = xmalloc(len + 1);
+        FREE_AUTO uint8_t *frame = xmalloc(len + 1);
         struct client_msg m;
 
         if (!get(w, frame, len))
@@ -212,7 +212,7 @@ static void *daemon_main(void *arg)
 {
     struct world *w = arg;
 
-    while (read(w->conns[0], &w->fd, sizeof w->fd) == sizeof w->fd)
+    while (read(w->conns[0], &w->fd, sizeof(w->fd)) == sizeof(w->fd))
         serve(w);
     return NULL;
 }
@@ -227,8 +227,8 @@ static int run(struct world *w, run_dial_fn *again_fn)
     code = submit_run(dial(w, NULL), again_fn, w, &w->opts, &fds);
     close(w->conns[1]);
     pthread_join(t, NULL);
-    drain(w->out[0], w->text[0], sizeof w->text[0]);
-    drain(w->err[0], w->text[1], sizeof w->text[1]);
+    drain(w->out[0], w->text[0], sizeof(w->text[0]));
+    drain(w->err[0], w->text[1], sizeof(w->text[1]));
     return code;
 }
 
