@@ -15,8 +15,6 @@
 
 #include <stdarg.h>
 
-enum out_class { CLASS_CONTROL, CLASS_LAUNCH, CLASS_MODEX, CLASS_BULK, CLASSES };
-
 /* X(KIND, member of struct out_act's union, its struct out_..., what is freed of it) */
 #define OUT_LIST(X)                                                                                \
     X(CONNECT, connect, connect, connect)                                                          \

@@ -15,9 +15,9 @@
 #define RML_BACKOFFS 4     /* 1, 2, 4, 8 s */
 #define RML_ACK_DELAY_MS 40
 /* Bytes of a stream that wait or are unacknowledged. At the first limit a message is refused whose
- * sender can live with that: SUBMIT, LAUNCH, LOCAL_JOB, APP, RESIZE_ASK, collectives. The rest is small,
- * and bounded by the jobs that there may be; a peer that is so far behind that it does not fit is
- * given up. */
+ * sender can live with that: SUBMIT, LAUNCH, LOCAL_JOB, APP, RESIZE_ASK, collectives. The rest is
+ * small, and bounded by the jobs that there may be; a peer that is so far behind that it does not
+ * fit is given up. */
 #define RML_BACKLOG_MAX (128u << 20)
 #define RML_BACKLOG_END (2 * RML_BACKLOG_MAX)
 #define RML_DEFER_MAX 1024          /* messages ahead of our membership version that wait for it, */

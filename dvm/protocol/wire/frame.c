@@ -2,8 +2,6 @@
 /* Codec of the frame header. */
 #include "dvm/protocol/wire/frame.h"
 
-#include "dvm/protocol/out/out.h"
-
 void frame_encode(struct buf *b, const struct frame *f)
 {
     buf_put_u8(b, WIRE_VERSION);

@@ -18,6 +18,9 @@
  * trees a frame may run in a circle; it ends here, and comes again when they agree. */
 #define FRAME_HOPS_MAX 64
 
+/* Traffic classes: messages of different classes do not wait for each other. */
+enum out_class { CLASS_CONTROL, CLASS_LAUNCH, CLASS_MODEX, CLASS_BULK, CLASSES };
+
 /* One life of a vpid: the head's incarnation and a number that it counts up. Zero: no life (yet).
  */
 struct epoch {

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "dvm/protocol/out/out.h"
 #include "dvm/protocol/wire/msg/test/samples.h"
 
 #include <stdlib.h>
