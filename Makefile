@@ -98,13 +98,15 @@ operator_USES := operator api base
 
 # How the library is built for each variant that has a daemon; it is kept in the cache and built anew when this changes.
 PMIX_FILES := $(wildcard third_party/libpmix/*.sh third_party/libpmix/patches/* third_party/libpmix/extend/*)
+# Not the compiler of a fuzz target that needs the headers first.
+PMIX_CC := $(CC)
 PMIX_CFLAGS_release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 PMIX_CFLAGS_asan := $(CFLAGS_asan)
 $(PMIX_HEADERS): $(BUILD)/libpmix/release/lib/libpmix.a ;
 
 define libpmix
 $$(BUILD)/libpmix/$(1)/lib/libpmix.a: $$(PMIX_FILES)
-	@CC='$$(CC)' third_party/libpmix/build.sh $$(BUILD)/libpmix/$(1) $$(PMIX_CFLAGS_$(1))
+	@CC='$$(PMIX_CC)' third_party/libpmix/build.sh $$(BUILD)/libpmix/$(1) $$(PMIX_CFLAGS_$(1))
 endef
 $(eval $(call libpmix,release))
 $(eval $(call libpmix,asan))
