@@ -53,12 +53,11 @@ void msg_encode(struct buf *b, const struct msg *m)
 
 static int decode_body(struct cur *c, struct msg *m, struct err *err)
 {
-    int rc = codecs[m->type].decode(c, m, err);
-    bool reason = rc < 0 && *err->msg;
-
-    if (rc == 0 && !cur_done(c))
+    if (codecs[m->type].decode(c, m, err) < 0)
+        return -1;
+    if (!cur_done(c))
         return err_set(err, c->bad ? "cut or out of its limits" : "bytes left over");
-    return reason || rc == 0 ? rc : err_set(err, "cut or out of its limits");
+    return 0;
 }
 
 int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)

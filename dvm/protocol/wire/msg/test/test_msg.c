@@ -345,6 +345,21 @@ static void a_request_for_another_size_that_makes_no_sense_is_refused(void **sta
     assert_msg_refused(&m, "out of its limits");
 }
 
+static void a_message_is_refused_without_a_place_for_the_reason(void **state)
+{
+    for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
+        struct msg m = sample_msg(type);
+        struct msg out;
+        struct buf b BUF_AUTO = body_of(&m);
+
+        for (size_t len = 0; len < b.len; len++) {
+            struct cur c = cur_of(b.data, len);
+
+            assert_int_equal(msg_decode(&c, type, &out, NULL), -1);
+        }
+    }
+}
+
 /* A type that is added to the enum has a name and a sample, or this fails; so the corpus has it. */
 static void every_type_has_a_name_and_comes_back_as_it_was_sent(void **state)
 {
@@ -456,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_reason_that_does_not_exist_is_refused),
         cmocka_unit_test(the_head_can_neither_join_nor_leave),
         cmocka_unit_test(a_request_for_another_size_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_message_is_refused_without_a_place_for_the_reason),
         cmocka_unit_test(every_type_has_a_name_and_comes_back_as_it_was_sent),
         cmocka_unit_test(an_end_of_a_rank_that_nobody_knows_is_refused),
         cmocka_unit_test(the_fields_of_members_and_of_ranks_are_the_ones_sent),
