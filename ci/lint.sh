@@ -14,7 +14,7 @@ readonly FILE_LINES_MAX=800
 # Folders whose functions are named by the rules of ci/names.awk.
 readonly NAMED='^(base|api|operator)/'
 # Folders whose code follows ci/style.awk.
-readonly STYLED='^(base|api|operator|bench|examples|dvm/(protocol|tools|sim|bin))/'
+readonly STYLED='^(base|api|operator|bench|examples|dvm)/'
 # A name followed by "(" in code; lines of tests count too.
 readonly BANNED='strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|strtok|system|popen|sleep|usleep|nanosleep'
 

@@ -491,27 +491,28 @@ static bool load_attribute(pmix_info_t *info, const char *key, const char *value
     uint64_t count = strtoull(value, NULL, 10);
     int seconds = number(value);
 
-    if (strcmp(key, "nodes") == 0)
+    if (strcmp(key, "nodes") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_NUM_NODES, &count, PMIX_UINT64);
-    else if (strcmp(key, "list") == 0)
+    } else if (strcmp(key, "list") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_NODE_LIST, value, PMIX_STRING);
-    else if (strcmp(key, "reqid") == 0)
+    } else if (strcmp(key, "reqid") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_REQ_ID, value, PMIX_STRING);
-    else if (strcmp(key, "id") == 0)
+    } else if (strcmp(key, "id") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_ID, value, PMIX_STRING);
-    else if (strcmp(key, "timeout") == 0)
+    } else if (strcmp(key, "timeout") == 0) {
         PMIX_INFO_LOAD(info, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    else if (strcmp(key, "time") == 0)
+    } else if (strcmp(key, "time") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_TIME, value, PMIX_STRING);
-    else if (strcmp(key, "kill") == 0)
+    } else if (strcmp(key, "kill") == 0) {
         PMIX_INFO_LOAD(info, PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
-    else if (strcmp(key, "cpus") == 0)
+    } else if (strcmp(key, "cpus") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_NUM_CPUS, &count, PMIX_UINT64);
-    else if (strcmp(key, "cpus!") == 0) {
+    } else if (strcmp(key, "cpus!") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_NUM_CPUS, &count, PMIX_UINT64);
         PMIX_INFO_REQUIRED(info);
-    } else
+    } else {
         return false;
+    }
     return true;
 }
 

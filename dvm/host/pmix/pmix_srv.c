@@ -389,7 +389,9 @@ static void free_lent(struct pmix_srv *p)
     forward_end();
     topology_end(p);
     HASH_ITER(hh, p->jobs, j, next)
-    job_remove(p, j);
+    {
+        job_remove(p, j);
+    }
 }
 
 /* An operation keeps what it has lent to a library that is left behind. */
@@ -416,7 +418,9 @@ void pmix_srv_destroy(struct pmix_srv *p)
     p->closed = true;
     watch_stop(p);
     HASH_ITER(hh, p->ops, op, next_op)
-    end_op(op, over);
+    {
+        end_op(op, over);
+    }
     HASH_ITER(hh, p->reqs, r, next_req)
     {
         HASH_DEL(p->reqs, r);

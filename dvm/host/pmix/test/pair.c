@@ -131,7 +131,7 @@ static const char *program_of(const struct pair_plan *plan)
 void pair_register(struct pmix_srv *p, const struct job_launch *sample,
                    void (*done)(int status, void *arg), void *arg)
 {
-    struct buf b BUF_AUTO = {0};
+    BUF_AUTO struct buf b = {0};
     struct job_launch copy;
     struct cur c;
 
@@ -277,6 +277,7 @@ static void on_fence(pmix_req req, char kind, const struct pmix_srv_proc *procs,
 
     for (size_t i = 0; i < nprocs; i++) {
         FREE_AUTO char *name = xasprintf("%c %s %u;", kind, procs[i].nspace, procs[i].rank);
+
         buf_put_raw(&sig, name, strlen(name));
     }
     buf_put_u8(&sig, 0);
@@ -384,10 +385,11 @@ static void on_alloc(pmix_req req, const struct alloc_ask *a, const char *nodes,
     bool refused = strcmp(a->req_id, "no") == 0;
     struct pmix_srv_alloc_end e = {.nspace = a->nspace,
                                    .rank = a->rank,
-                                   .status = strcmp(a->req_id, "late") ? ALLOC_OK : ALLOC_TIMEOUT,
+                                   .status =
+                                       strcmp(a->req_id, "late") != 0 ? ALLOC_OK : ALLOC_TIMEOUT,
                                    .id = "alloc-1",
                                    .req_id = a->req_id,
-                                   .cause = strcmp(a->req_id, "late") ? "" : "too late"};
+                                   .cause = strcmp(a->req_id, "late") != 0 ? "" : "too late"};
 
     printf("alloc %s.%u kind=%d count=%u nodes=%s own=%s id=%s deadline=%lld\n", a->nspace, a->rank,
            (int)a->kind, a->count, nodes, a->req_id, a->id, (long long)a->deadline_s);
