@@ -149,7 +149,16 @@ $(eval $(call variant,asan))
 $(eval $(call variant,fuzz))
 $(eval $(call variant,cov))
 $(BUILD)/fuzz/%: override CC := $(FUZZ_CC)
-$(eval $(call variant,mutant)) # tests only: holds the deliberate mistakes of dvm/protocol/wire/mutant.h
+$(eval $(call variant,mutant))
+# Tests only: the files of dvm/sim/mutants.txt are copied, and the copies get its deliberate mistakes.
+MUTATED := $(shell sed -n 's/^file //p' dvm/sim/mutants.txt)
+$(MUTATED:%=$(BUILD)/mutant/src/%): $(BUILD)/mutant/src/%: % dvm/sim/mutants.txt ci/mutate.awk
+	@mkdir -p $(@D)
+	@awk -v file=$< -f ci/mutate.awk dvm/sim/mutants.txt $< > $@.new && mv $@.new $@
+$(MUTATED:%.c=$(BUILD)/mutant/%.o): $(BUILD)/mutant/%.o: $(BUILD)/mutant/src/%.c
+	@mkdir -p $(@D)
+	@echo "  CC mutant $<"
+	@$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(CFLAGS_mutant) -include dvm/sim/mutant_list.h -c -o $@ $<
 
 $(BUILD)/bin/%: $(BUILD)/release/bin/%
 	@mkdir -p $(@D)

@@ -2,6 +2,7 @@
 # Puts the deliberate mistakes of dvm/sim/mutants.txt into a copy of one source file:
 # awk -v file=PATH -f ci/mutate.awk dvm/sim/mutants.txt PATH > COPY
 # A hunk is a run of lines with a prefix of two characters ("  " stays, "- " goes, "+ " comes), ended by an empty line.
+# A line of one character is an empty one: "=" stays, "-" goes, "+" comes.
 # What it replaces has to stand in the file exactly once, else the hunk is out of date: exit code 1.
 
 function add_hunk() {
@@ -21,7 +22,7 @@ function fits(h, at,    k) {
 
 FNR == NR && /^file / { add_hunk(); mine = $2 == file; next }
 FNR == NR && /^$/ { add_hunk(); next }
-FNR == NR && mine && /^[-+ ] / {
+FNR == NR && mine && /^([-+ ] |[-+=]$)/ {
     h = nhunks + 1
     hunk_lines++
     text = substr($0, 3)

@@ -68,3 +68,18 @@ setup() {
     [ "$status" -eq 1 ]
     [[ $output == *"holds deliberate mistakes"* ]]
 }
+
+@test "a mutant whose lines are not in its file once fails the build, by the name of the file" {
+    printf '%s\n' 'file a.c' '- one' '+ two' '' > "$BATS_TEST_TMPDIR/mutants.txt"
+    printf '%s\n' zero one > "$BATS_TEST_TMPDIR/a.c"
+    run awk -v file=a.c -f ci/mutate.awk "$BATS_TEST_TMPDIR/mutants.txt" "$BATS_TEST_TMPDIR/a.c"
+    [ "$status" -eq 0 ]
+    [ "$output" = $'zero\ntwo' ]
+    printf '%s\n' one one > "$BATS_TEST_TMPDIR/a.c"
+    run awk -v file=a.c -f ci/mutate.awk "$BATS_TEST_TMPDIR/mutants.txt" "$BATS_TEST_TMPDIR/a.c"
+    [ "$status" -eq 1 ]
+    [[ $output == *"a.c: the lines of a mutant stand there 2 times, not once"* ]]
+    printf '%s\n' zero > "$BATS_TEST_TMPDIR/a.c"
+    run awk -v file=a.c -f ci/mutate.awk "$BATS_TEST_TMPDIR/mutants.txt" "$BATS_TEST_TMPDIR/a.c"
+    [ "$status" -eq 1 ]
+}

@@ -2,7 +2,7 @@
 /* The names of the mutants, and the chosen one. */
 #include "dvm/sim/mutant.h"
 
-#include "dvm/protocol/wire/mutant.h"
+#include "dvm/sim/mutant_list.h"
 
 #ifdef DVM_MUTANTS
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses one of the deliberate mistakes of dvm/protocol/wire/mutant.h for this process. */
+/* Chooses one of the deliberate mistakes of dvm/sim/mutant_list.h for this process. */
 #ifndef DVM_SIM_MUTANT_H
 #define DVM_SIM_MUTANT_H
 

@@ -15,7 +15,6 @@
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -54,10 +53,7 @@ static void close_leaving(struct core *c, const struct msg_remove *m)
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->incoming && k->vpid == m->targets[i].vpid &&
                 epoch_eq(k->epoch, m->targets[i].epoch)) {
-                if (MUTANT(CLOSE_WITHOUT_BYE))
-                    links_close(c->links, k, false);
-                else
-                    neigh_bye(c, k);
+                neigh_bye(c, k);
                 break;
             }
         }
@@ -182,8 +178,7 @@ void apply_op(struct core *c, struct msg *m)
 
     if (msg_op(m) != c->members.version + 1)
         return; /* seen already, or replayed in order soon by the lifeline */
-    if (!MUTANT(HANDLE_BEFORE_FORWARD))
-        xcast_forward(c->xcast, &from, m);
+    xcast_forward(c->xcast, &from, m);
     c->members.version = msg_op(m);
     switch (m->type) {
     case MSG_ADD:
@@ -197,8 +192,6 @@ void apply_op(struct core *c, struct msg *m)
         apply_shutdown(c, &m->shutdown);
         break;
     }
-    if (MUTANT(HANDLE_BEFORE_FORWARD))
-        xcast_forward(c->xcast, &from, m);
     if (core_is_head(c))
         head_applied(c->head, m);
     neigh_update(c);

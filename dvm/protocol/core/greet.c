@@ -17,7 +17,6 @@
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +112,7 @@ void greet_up(struct core *c, struct link *k, uint64_t have)
     struct frame from = rml_from(c->rml);
 
     replace_older(c, k);
-    if (have < c->members.version && !MUTANT(NO_REPLAY) && !xcast_replay(c->xcast, k, &from, have))
+    if (have < c->members.version && !xcast_replay(c->xcast, k, &from, have))
         greet_snapshot(c, k);
     neigh_update(c);
 }
@@ -233,7 +232,7 @@ static void take_refuse(struct core *c, struct link *k, struct msg *msg)
     }
     neigh_bye(c, k); /* that we have read it */
     links_close(c->links, k, true);
-    if (m->why == REFUSE_EPOCH_OVER || (m->why == REFUSE_LEFT && MUTANT(REJOIN_AFTER_LEFT))) {
+    if (m->why == REFUSE_EPOCH_OVER) {
         core_reset(c, m->text);
         return;
     }

@@ -21,7 +21,6 @@
 #include "dvm/protocol/core/local_private.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -294,7 +293,7 @@ void local_reports(struct core *c)
 
 static enum ranks_event event_of(const struct local_job *j, enum core_ranks_step step, bool failed)
 {
-    bool files = j->launch->spec.nfiles && !MUTANT(START_WITHOUT_FILES);
+    bool files = j->launch->spec.nfiles;
 
     switch (step) {
     case CORE_RANKS_REGISTERED:

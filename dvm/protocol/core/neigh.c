@@ -17,7 +17,6 @@
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +67,7 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
         return; /* the first loss counts */
     }
     x->id = (struct msg_target){vpid, epoch};
-    x->due_ms = c->out.now_ms + (MUTANT(NO_GRACE) ? 0 : grace_ms);
+    x->due_ms = c->out.now_ms + grace_ms;
 }
 
 /* A daemon that leaves itself has no route, but its lifeline still stands. */
@@ -180,8 +179,6 @@ static void use_lifeline(struct core *c, struct link *k)
     c->retry_ms = CORE_RETRY_MIN_MS;
     xcast_parent_changed(c->xcast);
     xcast_check(c->xcast, &from);
-    if (MUTANT(RENUMBER))
-        rml_forget(c->rml, VPID_HEAD);
     rml_routes_changed(c->rml);
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_WIRED, "wired as vpid %u, lifeline to vpid %u", c->opts.vpid,

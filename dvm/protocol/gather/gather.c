@@ -16,8 +16,6 @@
  */
 #include "dvm/protocol/gather/gather.h"
 
-#include "dvm/protocol/wire/mutant.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -298,7 +296,7 @@ static void check(struct gather *g, struct gather_op *op)
     size_t self = index_of(op, g->members->self);
     bool told;
 
-    if (!op->started || op->have + MUTANT(GATHER_SOME) < op->need)
+    if (!op->started || op->have < op->need)
         return;
     if (self == 0 && !op->data.failed) {
         decide(g, op, GATHER_OK);
@@ -421,7 +419,7 @@ void gather_lost(struct gather *g, uint32_t vpid)
 
         if (at == op->n)
             continue;
-        if (at == 0 || MUTANT(GATHER_LOCAL))
+        if (at == 0)
             answer(g, op, GATHER_LOST);
         else if (decides(g, op) || (op->started && relays(g, at, index_of(op, g->members->self))))
             trouble(g, op, GATHER_LOST);

@@ -245,7 +245,6 @@ bool head_completed(struct head *h, uint64_t version)
 static void apply_loss(struct head *h, const struct msg_remove *op, const struct msg_target *t)
 {
     event_log_add(h->events, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
-    resize_mutate_loss(h->resize);
     job_daemon_lost(h->jobs, t->vpid, t->epoch, op->ntargets == 1 ? op->text : NULL);
     resize_left(h->resize, t->vpid, t->epoch);
 }

@@ -2,8 +2,6 @@
 /* The list of links. */
 #include "dvm/protocol/link/link.h"
 
-#include "dvm/protocol/wire/mutant.h"
-
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -144,7 +142,7 @@ void links_relay(struct links *l, struct link *k, const struct frame *f, const v
     struct out_act *act = out_add(l->out, OUT_SEND);
     struct frame next = *f;
 
-    next.hops += !MUTANT(UNCOUNTED_HOPS);
+    next.hops++;
     act->send.conn = k->conn;
     frame_encode(&act->send.frame, &next);
     buf_put_raw(&act->send.frame, body, len);

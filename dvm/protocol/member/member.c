@@ -2,8 +2,6 @@
 /* The vpid table. */
 #include "dvm/protocol/member/member.h"
 
-#include "dvm/protocol/wire/mutant.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,8 +167,7 @@ bool members_current(const struct members *m, uint32_t vpid, struct epoch e)
 
 struct tree members_tree(const struct members *m)
 {
-    return (struct tree){.live = m->live,
-                         .radix = m->radix + (MUTANT(TREE_HISTORY) && m->repairs ? 1 : 0)};
+    return (struct tree){.live = m->live, .radix = m->radix};
 }
 
 uint32_t members_parent(const struct members *m)
@@ -209,8 +206,6 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
         hwloc_bitmap_clr(m->live, list[i].vpid);
         (void)member_step(&m->tab[list[i].vpid], how, NULL);
         changed++;
-        if (MUTANT(REPAIR_PER_TARGET))
-            m->repairs++;
     }
     if (changed)
         m->repairs++;

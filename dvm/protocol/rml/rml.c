@@ -4,7 +4,6 @@
 #include "dvm/protocol/rml/rml.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -319,7 +318,7 @@ static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     bool progress = false;
 
     while (s->unacked && s->unacked->seq <= ack) {
-        s->bytes -= MUTANT(KEEP_BACKLOG) ? 0 : s->unacked->bytes.len;
+        s->bytes -= s->unacked->bytes.len;
         if (s->unacked->sent)
             s->in_flight -= s->unacked->bytes.len;
         frame_free(&s->unacked, s->unacked);
@@ -348,10 +347,6 @@ static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
         {
             if (e->seq == f->seq)
                 keep = false;
-        }
-        if (!keep && MUTANT(NO_DEDUP) && f->seq < s->rx_next) {
-            DL_APPEND(r->inbox, f);
-            return;
         }
         if (!keep) {
             buf_free(&f->bytes);
@@ -389,8 +384,7 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
     struct rml_stream *s;
 
     if ((!members_current(r->members, f->src, f->src_epoch) ||
-         (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr)) &&
-        !(MUTANT(ACCEPT_OLD_EPOCH) && members_live(r->members, f->src))) {
+         (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr))) {
         refuse(r, f, "a life that is over, or unknown");
         return;
     }

@@ -16,8 +16,6 @@
  * further behind than the ring gets a snapshot. */
 #include "dvm/protocol/xcast/xcast.h"
 
-#include "dvm/protocol/wire/mutant.h"
-
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -212,7 +210,7 @@ void xcast_check(struct xcast *x, const struct frame *from)
 
     prune(x, list, n);
     for (size_t i = 0; i < n; i++) {
-        if (xcast_waits_for(x, list[i]) && !MUTANT(COMPLETE_EARLY))
+        if (xcast_waits_for(x, list[i]))
             return;
     }
     if (x->members->self == VPID_HEAD) {

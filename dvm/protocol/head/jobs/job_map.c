@@ -9,15 +9,12 @@
  * grows that run, ends at once; with --no-wait also one that does not fit now. While no member has
  * come yet nobody can tell, and the job waits. */
 #include "dvm/protocol/head/jobs/job_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 
 static bool maps_there(const struct member *m)
 {
-    if (MUTANT(NEW_ONES_UNUSED) && m->ctr > 5)
-        return false;
-    return m->state == MEMBER_WIRED || (MUTANT(MAP_TO_DRAINING) && m->state == MEMBER_DRAINING);
+    return m->state == MEMBER_WIRED;
 }
 
 static struct map_node *usable_nodes(const struct jobs *js, const struct job *j, size_t *n,
@@ -90,8 +87,7 @@ static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nod
 void job_map_drop(struct jobs *js, struct job *j)
 {
     for (uint32_t r = 0; r < j->map.nranks; r++) {
-        if (!MUTANT(SLOTS_KEPT))
-            job_slots_give(js, j, r);
+        job_slots_give(js, j, r);
     }
     job_forget_map(j);
     j->mapped = false;
@@ -172,7 +168,7 @@ bool job_map_stale(const struct jobs *js, const struct job *j)
         const struct member *m =
             roster_find(js->roster, n->vpid, incarnation_epoch(js->inc, n->epoch));
 
-        if ((!m || !maps_there(m)) && !MUTANT(SKIP_REMAP))
+        if (!m || !maps_there(m))
             return true;
     }
     return false;

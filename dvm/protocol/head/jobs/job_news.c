@@ -13,7 +13,6 @@
  * no rank is left, that of the first of all. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -92,8 +91,7 @@ void job_news_send(struct jobs *js, struct job *j)
             job_launch_node(&j->map, j->watchers[i]) < 0)
             send_news(js, j, j->watchers[i], &m);
     }
-    if (!MUTANT(LOSS_TOLD_AGAIN))
-        j->nnews = 0;
+    j->nnews = 0;
     j->told_ms = js->out->now_ms;
 }
 

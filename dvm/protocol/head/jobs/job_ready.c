@@ -9,7 +9,6 @@
  * not held and not mapped anew any more. Lost daemons are not waited for; the others go on if
  * the job is recoverable. A daemon that cannot get ready fails the job. */
 #include "dvm/protocol/head/jobs/job_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +41,6 @@ static bool all_nodes_ready(const struct job *j)
     for (size_t i = 0; i < j->map.nnodes; i++) {
         if (!j->daemons[i].ready && !j->daemons[i].gone)
             return false;
-        if (MUTANT(START_EARLY) || (MUTANT(START_UNCHECKED) && !j->map.spec.nfiles))
-            return true;
     }
     return true;
 }

@@ -9,7 +9,6 @@
  * by a signal, or with its daemon, fails the job unless it is recoverable. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -219,9 +218,8 @@ void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const c
     {
         int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;
 
-        if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr &&
-            (j->sent || MUTANT(LOSS_ENDS_HELD)) && !job_state_over(j->state) &&
-            !j->daemons[node].gone)
+        if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr && j->sent &&
+            !job_state_over(j->state) && !j->daemons[node].gone)
             job_lose_node(js, j, node, why);
     }
 }

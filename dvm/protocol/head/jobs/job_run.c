@@ -13,7 +13,6 @@
  * submission (job_queue.c). */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +85,6 @@ void jobs_release_held(struct jobs *js)
 {
     struct job *j;
 
-    if (MUTANT(KEEP_HELD))
-        return;
     DL_FOREACH(js->list, j)
     {
         enum job_held at = j->held;
@@ -109,7 +106,7 @@ static void vm_ready(struct jobs *js, struct job *j)
 {
     const struct job *first = job_queue_before(js, j);
 
-    if (js->resize.fence_raised(js->resize.arg) && !MUTANT(MAP_IGNORES_FENCE)) {
+    if (js->resize.fence_raised(js->resize.arg)) {
         hold_job(js, j, JOB_HELD_MAP);
     } else if (first && !job_queue_may_pass(js, first, j)) {
         job_map_wait_behind(js, j, first);
@@ -120,10 +117,9 @@ static void vm_ready(struct jobs *js, struct job *j)
 
 static void launch_apps(struct jobs *js, struct job *j)
 {
-    if (job_map_stale(js, j) && !MUTANT(SEND_TO_LEAVING))
+    if (job_map_stale(js, j))
         job_map_anew(js, j);
-    else if ((js->resize.members_leave(js->resize.arg) && !MUTANT(SEND_TO_LEAVING)) ||
-             (MUTANT(GROW_HOLDS_LAUNCH) && js->resize.fence_raised(js->resize.arg)))
+    else if (js->resize.members_leave(js->resize.arg))
         hold_job(js, j, JOB_HELD_LAUNCH);
     else
         job_step(js, j, JOB_EV_DONE);

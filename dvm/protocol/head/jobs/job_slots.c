@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the ranks of a job hold of their members: slots and hardware threads. */
 #include "dvm/protocol/head/jobs/job_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 uint64_t job_slots_wanted(const struct job *j)
 {
@@ -29,7 +28,7 @@ void job_slots_give(struct jobs *js, struct job *j, uint32_t rank)
     if (j->ranks[rank].has_slots)
         slots_give(js->slots, n->vpid, incarnation_epoch(js->inc, n->epoch),
                    map_rank_slots(&j->map.spec), j->ranks[rank].taken);
-    j->ranks[rank].has_slots = MUTANT(SLOT_TWICE);
+    j->ranks[rank].has_slots = false;
     js->kick = true;
 }
 

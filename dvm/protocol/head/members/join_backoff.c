@@ -14,7 +14,6 @@
 #include "dvm/protocol/head/members/join_backoff.h"
 
 #include "dvm/protocol/wire/msg/msg.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <uthash.h>
@@ -67,7 +66,7 @@ static uint64_t pause_ms(uint32_t nshort)
 {
     uint64_t ms = JOIN_BACKOFF_MIN_MS;
 
-    if (nshort < JOIN_SHORT_FREE || MUTANT(NO_BACKOFF))
+    if (nshort < JOIN_SHORT_FREE)
         return 0;
     for (nshort -= JOIN_SHORT_FREE; nshort && ms < JOIN_BACKOFF_MAX_MS; nshort--)
         ms *= 2;

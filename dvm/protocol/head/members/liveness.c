@@ -18,7 +18,6 @@
 #include "dvm/protocol/head/members/liveness.h"
 
 #include "base/log/log.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 
@@ -61,7 +60,7 @@ void liveness_lost(struct liveness *v, uint32_t vpid, struct epoch epoch, const 
         .type = MSG_REMOVE,
         .remove = {.why = REMOVE_LOST, .ntargets = 1, .targets = &t, .text = (char *)why}};
 
-    if (vpid == VPID_HEAD || (!members_current(v->members, vpid, epoch) && !MUTANT(LOSS_AGAIN)))
+    if (vpid == VPID_HEAD || !members_current(v->members, vpid, epoch))
         return;
     if (op_queue_join_loss(v->ops, &t))
         return;
@@ -99,7 +98,7 @@ void liveness_applied(struct liveness *v, const struct msg *op)
     if (op->type != MSG_REMOVE)
         return;
     v->last_op = op->remove.op;
-    if (v->due_ms == 0 && !MUTANT(ONE_BY_ONE))
+    if (v->due_ms == 0)
         wait_for_reports(v, op->remove.op);
 }
 

@@ -15,7 +15,6 @@
 
 #include "base/log/log.h"
 #include "dvm/protocol/head/members/join_backoff.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 
@@ -73,7 +72,7 @@ static int check_admission(struct roster *r, uint32_t vpid, bool named, struct e
     if (vpid == VPID_HEAD)
         return err_set(err, "vpid 0 is the head's own");
     /* The earlier epoch is over, whatever else speaks against the next one. */
-    if (m && members_live(r->uses.members, vpid) && !(MUTANT(FORMER_LIFE_STAYS) && named)) {
+    if (m && members_live(r->uses.members, vpid)) {
         *epoch = members_epoch(r->uses.members, m);
         return err_set(err, "vpid %u: its earlier life is being removed", vpid);
     }
@@ -124,7 +123,7 @@ bool roster_turn_away(struct roster *r, uint32_t vpid, bool leave)
 {
     struct member *m = members_get(r->uses.members, vpid);
 
-    if (m->state != MEMBER_REPORTED || members_live(r->uses.members, vpid) || MUTANT(KEEP_JOINER))
+    if (m->state != MEMBER_REPORTED || members_live(r->uses.members, vpid))
         return false;
     roster_step(r, m, leave ? MEMBER_EV_LEFT : MEMBER_EV_TURN_AWAY);
     join_backoff_forget(r->backoff, vpid);

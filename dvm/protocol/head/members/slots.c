@@ -10,8 +10,6 @@
  * changes nothing. */
 #include "dvm/protocol/head/members/slots.h"
 
-#include "dvm/protocol/wire/mutant.h"
-
 void slots_take(struct slots s, uint32_t vpid, uint32_t n, hwloc_const_bitmap_t pus)
 {
     members_get(s.members, vpid)->slots_used += n;
@@ -27,7 +25,7 @@ void slots_give(struct slots s, uint32_t vpid, struct epoch epoch, uint32_t n,
     if (!m || !epoch_eq(members_epoch(s.members, m), epoch))
         return;
     m->slots_used -= n;
-    if (pus && !MUTANT(CPUS_KEPT))
+    if (pus)
         cpu_ledger_give(s.ledger, vpid, pus);
 }
 

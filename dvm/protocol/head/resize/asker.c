@@ -2,7 +2,6 @@
 /* The process that has asked for a campaign by PMIx, and the answer that it gets at the end. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 
@@ -28,7 +27,7 @@ static void send_end(struct campaigns *cs, const struct campaign *c, enum alloc_
 {
     struct msg m = {.type = MSG_RESIZE_ENDED,
                     .resize_ended = {.nspace = c->asker.nspace,
-                                     .rank = c->asker.rank + (MUTANT(TELL_ANOTHER) ? 1 : 0),
+                                     .rank = c->asker.rank,
                                      .status = status,
                                      .campaign = c->id,
                                      .req_id = c->asker.req_id,
@@ -43,8 +42,5 @@ void asker_answer_end(struct campaigns *cs, const struct campaign *c)
 {
     enum alloc_status status = c->phase == API_PHASE_COMPLETE ? ALLOC_OK : c->why;
 
-    if (!MUTANT(ASKER_UNTOLD))
-        send_end(cs, c, status);
-    if (MUTANT(ASKER_TOLD_TWICE))
-        send_end(cs, c, status);
+    send_end(cs, c, status);
 }

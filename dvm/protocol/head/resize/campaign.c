@@ -18,7 +18,6 @@
  *   campaign_admit, release, resize_request, resize */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +55,7 @@ bool campaign_names(const struct campaigns *cs, uint32_t vpid)
 
     DL_FOREACH(cs->list, c)
     {
-        bool running = !api_phase_terminal(c->phase) || MUTANT(ENDED_STILL_NAMES);
+        bool running = !api_phase_terminal(c->phase);
         const struct target *t = running ? campaign_target(c, vpid) : NULL;
 
         if (t &&
@@ -205,8 +204,6 @@ void campaign_op_started(struct campaigns *cs, struct campaign *c, uint64_t op)
 {
     c->op = op;
     c->ack_by_ms = cs->out->now_ms + cs->ack_ms;
-    if (MUTANT(RELEASE_BEFORE_TEARDOWN))
-        fence_lower(cs->fence, campaign_fence_name(c, (char[FENCE_NAME_MAX]){0}));
 }
 
 void campaign_target_out(struct campaign *c, struct target *t)

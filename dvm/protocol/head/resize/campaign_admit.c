@@ -14,7 +14,6 @@
 #include "dvm/protocol/head/resize/campaign_private.h"
 #include "dvm/protocol/head/resize/grow_atomic.h"
 #include "dvm/protocol/head/resize/shrink.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -143,8 +142,6 @@ int campaign_admit(struct campaigns *cs, const char *id, const struct api_campai
     if (!campaign_room(cs))
         return reject_request(reason, "TooManyCampaigns", 503, err, "%zu campaigns are running",
                               cs->n);
-    if (MUTANT(REJECTED_COUNTS))
-        size_bound_set(cs->bound, r->targets[0]);
     if (r->kind == API_KIND_GROW ? grow_atomic_check(cs, r, reason, err) < 0
                                  : check_targets(cs, r, asked, reason, err) < 0)
         return -1;
@@ -157,7 +154,7 @@ int campaign_admit(struct campaigns *cs, const char *id, const struct api_campai
 int campaign_put(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
                  struct api_campaign *out, const char **reason, struct err *err)
 {
-    struct campaign *c = MUTANT(PUT_AGAIN_IS_NEW) ? NULL : campaign_by_id(cs, id);
+    struct campaign *c = campaign_by_id(cs, id);
 
     if (c && !same_request(&c->req, r))
         return reject_request(reason, "IdReused", 409, err,
@@ -173,7 +170,7 @@ int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
 {
     const struct campaign *c = campaign_by_id(cs, id);
 
-    if (!c || (MUTANT(FORGET_ENDED) && api_phase_terminal(c->phase))) {
+    if (!c) {
         *reason = "NotFound";
         return err_code(err, 404, "no campaign %s is known to this incarnation", id);
     }
@@ -188,7 +185,7 @@ int campaign_cancel(struct campaigns *cs, const char *id, struct api_campaign *o
 
     if (!c)
         return campaign_get(cs, id, out, reason, err);
-    if (c->phase == API_PHASE_GATHERING || (c->phase == API_PHASE_WIRING && MUTANT(CANCEL_LATE))) {
+    if (c->phase == API_PHASE_GATHERING) {
         grow_atomic_cancel(cs, c);
     } else if (c->phase == API_PHASE_DRAINING) {
         shrink_cancel(cs, c);

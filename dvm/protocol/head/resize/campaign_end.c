@@ -18,7 +18,6 @@
  * jobs go on when the end is known. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <utlist.h>
 
@@ -42,22 +41,7 @@ static bool frees_nodes(const struct campaign *c)
 
 static bool is_told(const struct campaign *c)
 {
-    bool grow = c->req.kind == API_KIND_GROW;
-    bool complete = c->phase == API_PHASE_COMPLETE;
-
-    if ((MUTANT(NO_EVENT) && !grow && complete) || (MUTANT(GROW_UNTOLD) && grow && complete) ||
-        (MUTANT(FAIL_UNTOLD) && c->phase == API_PHASE_FAILED))
-        return false;
-    return c->has_requester || c->phase == API_PHASE_CANCELLED ||
-           (MUTANT(EVENT_FOR_NOBODY) && !grow);
-}
-
-static bool is_told_twice(const struct campaign *c)
-{
-    bool grow = c->req.kind == API_KIND_GROW;
-
-    return c->phase == API_PHASE_COMPLETE &&
-           ((MUTANT(SECOND_EVENT) && !grow) || (MUTANT(GROW_TWICE) && grow));
+    return c->has_requester || c->phase == API_PHASE_CANCELLED;
 }
 
 /* An asker that has gone is not answered, and the record says so; the campaign was not stopped. */
@@ -66,7 +50,7 @@ static void record_asker(struct campaigns *cs, struct campaign *c)
     if (!c->asker.nspace)
         return;
     c->asker.told = API_TOLD_EVENT;
-    if (asker_present(cs, &c->asker) || MUTANT(TELL_THE_GONE))
+    if (asker_present(cs, &c->asker))
         return;
     c->asker.told = API_TOLD_GONE;
     out_log(cs->out, LOG_LEVEL_INFO, "campaign %s: job %s rank %u has gone and is not told", c->id,
@@ -75,7 +59,6 @@ static void record_asker(struct campaigns *cs, struct campaign *c)
 
 void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event how)
 {
-    bool late = MUTANT(OFFER_LATE) && c->req.kind == API_KIND_SHRINK;
     bool told;
 
     campaign_enter(cs, c, how);
@@ -87,14 +70,10 @@ void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event 
     told = is_told(c);
     if (told)
         record_asker(cs, c);
-    if (frees_nodes(c) && !late)
+    if (frees_nodes(c))
         campaign_tell(cs, API_EVENT_NODES_OFFERED, c);
     if (told)
         campaign_tell(cs, event_of(c->phase), c);
-    if (is_told_twice(c))
-        campaign_tell(cs, event_of(c->phase), c);
-    if (frees_nodes(c) && late)
-        campaign_tell(cs, API_EVENT_NODES_OFFERED, c);
     if (told && c->asker.told == API_TOLD_EVENT)
         asker_answer_end(cs, c);
     out_log(cs->out, LOG_LEVEL_INFO, "campaign %s: %s%s%s", c->id, api_phase_name(c->phase),

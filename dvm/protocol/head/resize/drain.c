@@ -11,7 +11,6 @@
 
 #include "dvm/protocol/head/resize/campaign_private.h"
 #include "dvm/protocol/wire/exit_code.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 
@@ -71,10 +70,8 @@ void drain_end_jobs(struct campaigns *cs, struct campaign *c)
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
         if (job_failing(j) || !runs_on_targets(j, c))
             continue;
-        if (!MUTANT(ENDED_UNNAMED)) {
-            c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof(*c->ended));
-            c->ended[c->nended++] = ref_of(j, c);
-        }
+        c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof(*c->ended));
+        c->ended[c->nended++] = ref_of(j, c);
         job_fail(cs->jobs, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended by the shrink %s (drain %s)",
                  c->id, c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
     }

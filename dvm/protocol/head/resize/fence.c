@@ -12,8 +12,6 @@
  * for JOB_HELD_MAX_MS, what would raise the fence anew is deferred until that job has gone on. */
 #include "dvm/protocol/head/resize/fence.h"
 
-#include "dvm/protocol/wire/mutant.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -73,12 +71,10 @@ void fence_lower(struct fence *f, const char *name)
         if (strcmp(s->name, name) == 0)
             break;
     }
-    if (!s || MUTANT(FORGET_HOLD))
+    if (!s)
         return;
-    f->sum -= MUTANT(DECREMENT_TWICE) ? 2 * s->count : s->count;
+    f->sum -= s->count;
     drop_share(f, s);
-    if (MUTANT(LOWER_ALL) && f->shares)
-        fence_lower(f, f->shares->name);
     if (f->sum == 0)
         jobs_release_held(f->jobs);
 }
@@ -90,7 +86,7 @@ uint32_t fence_sum(const struct fence *f)
 
 bool fence_defers(const struct fence *f)
 {
-    return !MUTANT(NO_DEFERRAL) && jobs_held_long(f->jobs);
+    return jobs_held_long(f->jobs);
 }
 
 void fence_each(const struct fence *f, void (*on)(void *arg, const char *name, uint32_t count),

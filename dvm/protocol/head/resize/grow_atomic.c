@@ -22,7 +22,6 @@
 #include "dvm/protocol/head/resize/campaign_private.h"
 #include "dvm/protocol/head/resize/grow.h"
 #include "dvm/protocol/wire/exit_code.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,7 +79,7 @@ static void abort_waiters(struct campaigns *cs, const struct campaign *c)
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
         bool its_own = job_needs_grow(j) && lacks_members(cs, j, size_bound_now(cs->bound), true);
 
-        if (!job_mapped(j) && (its_own || MUTANT(ABORT_ALL_WAITERS)) && !MUTANT(WAITERS_STAY))
+        if (!job_mapped(j) && its_own)
             job_fail(cs->jobs, j, JOB_EV_NEVER, EXIT_CODE_NOT_LAUNCHED,
                      "not launched: it needs the grow %s, which %s%s", c->id,
                      c->phase == API_PHASE_CANCELLED ? "was cancelled" : "has failed: ",
@@ -151,8 +150,6 @@ static size_t roll_back(struct campaigns *cs, struct campaign *c)
         m.remove.targets[m.remove.ntargets++] = t->id;
     }
     c->op = 0;
-    if (MUTANT(TAKE_SOME_BACK) && m.remove.ntargets > 1)
-        m.remove.ntargets--;
     if (m.remove.ntargets)
         op_queue_add(cs->ops, &m, false, c);
     free(m.remove.targets);
@@ -172,8 +169,7 @@ fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why, const
     c->why = why;
     op_queue_drop(cs->ops, c);
     campaign_enter(cs, c, CAMPAIGN_EV_FAIL); /* the size bound is as before from here on */
-    if (!MUTANT(KEEP_BOUND))
-        size_bound_set(cs->bound, campaign_bound(cs, false));
+    size_bound_set(cs->bound, campaign_bound(cs, false));
     turn_targets_away(cs, c);
     if (roll_back(cs, c))
         campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
@@ -186,8 +182,7 @@ void grow_atomic_cancel(struct campaigns *cs, struct campaign *c)
     c->why = ALLOC_CANCELLED;
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
     size_bound_set(cs->bound, campaign_bound(cs, false));
-    if (!MUTANT(CANCEL_UNTOLD))
-        turn_targets_away(cs, c);
+    turn_targets_away(cs, c);
     settle_jobs(cs, c);
 }
 
@@ -197,7 +192,7 @@ void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *wh
 
     DL_FOREACH(cs->list, c)
     {
-        if (campaign_runs_grow(c) && c->phase != API_PHASE_ROLLING_BACK && !MUTANT(GROW_STAYS) &&
+        if (campaign_runs_grow(c) && c->phase != API_PHASE_ROLLING_BACK &&
             c->targets[c->ntargets - 1].id.vpid > highest)
             fail_grow(cs, c, ALLOC_NO_ROOM, "%s leaves no room for vpid %u", why,
                       c->targets[c->ntargets - 1].id.vpid);
@@ -215,8 +210,7 @@ struct gathered {
 static void look_at(const struct campaigns *cs, struct target *t, struct gathered *g)
 {
     const struct member *m = members_get(cs->members, t->id.vpid);
-    bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED ||
-                      (m->state == MEMBER_DRAINING && MUTANT(LEAVING_COUNTS)));
+    bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED);
 
     if (!epoch_none(t->id.epoch) &&
         !(here && epoch_eq(members_epoch(cs->members, m), t->id.epoch))) {
@@ -269,7 +263,7 @@ static void start_wiring(struct campaigns *cs, struct campaign *c, size_t n)
 
 static void try_wiring(struct campaigns *cs, struct campaign *c, const struct gathered *g)
 {
-    if (g->missing && !(MUTANT(WIRE_SOME) && g->reported))
+    if (g->missing)
         return;
     if (g->reported == 0)
         end_grow(cs, c, CAMPAIGN_EV_WIRED);
@@ -324,8 +318,7 @@ int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_requ
         }
         DL_FOREACH(cs->list, c)
         {
-            if (!campaign_runs_grow(c) || !campaign_target(c, r->targets[i]) ||
-                MUTANT(OVERLAP_TAKEN))
+            if (!campaign_runs_grow(c) || !campaign_target(c, r->targets[i]))
                 continue;
             *reason = "GrowRunning";
             return err_code(err, 409, "vpid %u is a target of the grow %s, which is running",
@@ -344,8 +337,7 @@ void grow_atomic_accept(struct campaigns *cs, struct campaign *c)
         c->deadline_ms = cs->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
     size_bound_set(cs->bound, campaign_bound(cs, false));
     g = look_at_all(cs, c);
-    if (g.missing + g.reported == 0 &&
-        !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
+    if (g.missing + g.reported == 0) { /* C7: terminal by the answer, no event */
         campaign_end(cs, c, CAMPAIGN_EV_NOBODY);
         return;
     }

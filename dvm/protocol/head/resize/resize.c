@@ -8,7 +8,6 @@
 #include "dvm/protocol/head/resize/release.h"
 #include "dvm/protocol/head/resize/resize_request.h"
 #include "dvm/protocol/head/resize/shrink.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -251,26 +250,4 @@ bool resize_growing(const struct resize *rs)
 uint64_t resize_batch(const struct resize *rs, uint64_t *op)
 {
     return grow_batch(rs->cs.grow, op);
-}
-
-static void keep_name(void *arg, const char *name, uint32_t count)
-{
-    const char **first = arg;
-
-    if (!*first)
-        *first = name;
-}
-
-void resize_mutate_loss(struct resize *rs)
-{
-    const char *first = NULL;
-    uint64_t op;
-
-    fence_each(rs->cs.fence, keep_name, &first);
-    if (MUTANT(LOSS_RELEASES_HELD) && first)
-        fence_lower(rs->cs.fence, first);
-    if (MUTANT(LOSS_ENDS_BATCH) && grow_batch(rs->cs.grow, &op) && op != OP_NOT_STARTED)
-        grow_end_batch(rs->cs.grow);
-    if (MUTANT(LOSS_FAILS_GROW))
-        grow_atomic_give_way(&rs->cs, 0, "a loss");
 }

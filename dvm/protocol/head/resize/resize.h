@@ -94,7 +94,5 @@ bool resize_growing(const struct resize *rs);
 /* The batch of joiners that is being wired: numbered from 1, and its broadcast (OP_NOT_STARTED: it
  * waits for its turn). 0: there is none. */
 uint64_t resize_batch(const struct resize *rs, uint64_t *op);
-/* What the mutants of a loss do instead of nothing; called by nobody else. */
-void resize_mutate_loss(struct resize *rs);
 
 #endif

@@ -16,7 +16,6 @@
 
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,7 +265,7 @@ static const char *check_request(const struct campaigns *cs, const struct reques
     *status = ALLOC_BUSY;
     if (is_release(r) && r->from != VPID_HEAD && names_vpid(r, r->from))
         return "it would release the asker's own daemon";
-    return r->n && !MUTANT(BEYOND_LIMITS) ? beyond_limits(cs, r, status) : NULL;
+    return r->n ? beyond_limits(cs, r, status) : NULL;
 }
 
 static void ask_resize(struct campaigns *cs, const struct request *r)
@@ -339,7 +338,7 @@ void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_r
     if (before && !same_ask(before, m))
         answer_request(cs, &r, ALLOC_EXISTS, NULL,
                        "the asker's own id was used for another request");
-    else if (before && members_live(cs->members, from) && !MUTANT(PUT_AGAIN_IS_NEW))
+    else if (before && members_live(cs->members, from))
         ask_again(cs, &r, before);
     else if (why)
         answer_request(cs, &r, status, NULL, why);

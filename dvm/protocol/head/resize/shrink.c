@@ -18,7 +18,6 @@
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
 #include "dvm/protocol/head/resize/drain.h"
-#include "dvm/protocol/wire/mutant.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -57,9 +56,7 @@ static bool others_remove(const struct campaigns *cs, const struct campaign *c)
 
     DL_FOREACH(cs->list, o)
     {
-        bool removes = MUTANT(DRAINS_WAIT)
-                           ? !api_phase_terminal(o->phase)
-                           : o->phase == API_PHASE_REMOVING || o->phase == API_PHASE_ROLLING_BACK;
+        bool removes = o->phase == API_PHASE_REMOVING || o->phase == API_PHASE_ROLLING_BACK;
 
         for (size_t i = 0; o != c && removes && i < c->ntargets; i++) {
             if (campaign_target(o, c->targets[i].id.vpid))
@@ -74,25 +71,11 @@ void shrink_accept(struct campaigns *cs, struct campaign *c)
     if (c->req.deadline_s >= 0)
         c->deadline_ms = cs->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
     size_bound_set(cs->bound, campaign_bound(cs, false));
-    if (nobody_there(c) && !others_remove(cs, c) &&
-        !MUTANT(EMPTY_TAKES_PART)) { /* C7: terminal by the answer, no event */
+    if (nobody_there(c) && !others_remove(cs, c)) { /* C7: terminal by the answer, no event */
         campaign_end(cs, c, CAMPAIGN_EV_NOBODY);
         return;
     }
     campaign_tell(cs, API_EVENT_CAMPAIGN_ACCEPTED, c);
-}
-
-static void queue_removal(struct campaigns *cs, struct campaign *c, const struct msg *m)
-{
-    struct msg one = *m;
-
-    if (!MUTANT(BROADCAST_PER_TARGET)) {
-        op_queue_add(cs->ops, m, false, c);
-        return;
-    }
-    one.remove.ntargets = 1;
-    for (; one.remove.targets < m->remove.targets + m->remove.ntargets; one.remove.targets++)
-        op_queue_add(cs->ops, &one, false, c);
 }
 
 /* True if another shrink has offered the target's node for the same epoch. */
@@ -101,7 +84,7 @@ static bool offered_already(const struct campaigns *cs, const struct campaign *c
 {
     const struct campaign *o;
 
-    if (epoch_none(own->last) || MUTANT(OFFER_AGAIN))
+    if (epoch_none(own->last))
         return false;
     DL_FOREACH(cs->list, o)
     {
@@ -147,11 +130,10 @@ static void start_removing(struct campaigns *cs, struct campaign *c)
     }
     campaign_enter(cs, c, CAMPAIGN_EV_DRAINED);
     c->drained_wall = c->fence_wall = (int64_t)cs->out->wall_ms;
-    if (!MUTANT(NO_HOLD))
-        fence_raise(cs->fence, campaign_fence_name(c, name), count);
+    fence_raise(cs->fence, campaign_fence_name(c, name), count);
     campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
     if (count)
-        queue_removal(cs, c, &m);
+        op_queue_add(cs->ops, &m, false, c);
     free(m.remove.targets);
 }
 

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Deliberate mistakes in the protocol, for test binaries that have to notice them; nothing in any
- * other build. */
-#ifndef DVM_WIRE_MUTANT_H
-#define DVM_WIRE_MUTANT_H
+/* The deliberate mistakes that test binaries have to notice: name and effect of each. */
+#ifndef DVM_SIM_MUTANT_LIST_H
+#define DVM_SIM_MUTANT_LIST_H
 
 #include <stdbool.h>
 
-/* MUTANT(ID) stands where the mistake is made: false, unless the build defines DVM_MUTANTS
- * (build/mutant) and the program has chosen that one (dvm/sim/mutant.h). The name on a command line
- * is the ID in small letters, with dashes. A build without DVM_MUTANTS holds neither names nor
- * code of them: ci/archives.sh checks that. */
-#ifdef DVM_MUTANTS
+/* dvm/sim/mutants.txt puts MUTANT(ID) into copies of the protocol's sources, from which
+ * build/mutant is made. It is true if the program has chosen that mutant (dvm/sim/mutant.h). The
+ * name on a command line is the ID in small letters, with dashes. */
 
-/* X(ID, what is done wrong) */
+/* X(ID, effect) */
 #define MUTANTS(X)                                                                                 \
     X(RELEASE_BEFORE_TEARDOWN, "the fence goes down when the shrink command starts")               \
     X(LOWER_ALL, "the end of a campaign ends the holds of all others")                             \
@@ -96,9 +93,5 @@ enum mutant { MUTANT_NONE, MUTANTS(MUTANT_ID) MUTANT_COUNT };
 
 bool mutant_is(enum mutant m);
 #define MUTANT(id) mutant_is(MUTANT_##id)
-
-#else
-#define MUTANT(id) false
-#endif
 
 #endif
