@@ -86,9 +86,8 @@ static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nod
 
 void job_map_drop(struct jobs *js, struct job *j)
 {
-    for (uint32_t r = 0; r < j->map.nranks; r++) {
+    for (uint32_t r = 0; r < j->map.nranks; r++)
         job_slots_give(js, j, r);
-    }
     job_forget_map(j);
     j->mapped = false;
     js->changes++;

@@ -350,7 +350,7 @@ static void a_message_is_refused_without_a_place_for_the_reason(void **state)
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
         struct msg m = sample_msg(type);
         struct msg out;
-        struct buf b BUF_AUTO = body_of(&m);
+        BUF_AUTO struct buf b = body_of(&m);
 
         for (size_t len = 0; len < b.len; len++) {
             struct cur c = cur_of(b.data, len);
