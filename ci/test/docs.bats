@@ -34,7 +34,7 @@ C
     {
         printf '## Upcalls\n\n| upcall | since | here | tested by |\n| --- | --- | --- | --- |\n'
         printf '| fence_nb, query | 4.2 | yes | `a_rank_…` |\n'
-        printf '#include <pmix_server.h>\n' | gcc -E -I"$repo/build/libpmix/release/include" -x c - |
+        printf '#include <pmix_server.h>\n' | gcc -E -I"$BATS_TEST_DIRNAME/../../build/libpmix/release/include" -x c - |
             sed -nE '/struct pmix_server_module/,/^\}/ s/.* ([a-z0-9_]+);$/| \1 | – | | |/p' | grep -v ' fence_nb \| query '
         printf '\n## Sizes\n\n| attribute | realm | since | tested by |\n| --- | --- | --- | --- |\n'
         printf '| `PMIX_JOB_SIZE` | job | 4.2 | `a_rank_…`, "a job that … is …" |\n'

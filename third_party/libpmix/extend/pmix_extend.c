@@ -56,7 +56,8 @@ static size_t unread_by(pmix_peer_t *peer)
     size_t n = peer->send_msg && peer->send_msg->data ? peer->send_msg->data->bytes_used : 0;
     pmix_ptl_send_t *m;
 
-    PMIX_LIST_FOREACH (m, &peer->send_queue, pmix_ptl_send_t) {
+    PMIX_LIST_FOREACH(m, &peer->send_queue, pmix_ptl_send_t)
+    {
         n += m->data ? m->data->bytes_used : 0;
     }
     return n;

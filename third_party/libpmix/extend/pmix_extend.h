@@ -8,20 +8,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Runs fn(arg) on the library's thread, after so many milliseconds; those without a delay run in the
- * order of the calls. From any thread. PMIX_ERR_INIT: the library has not been started. What has not
- * run when the library ends never does. */
+/* Runs fn(arg) on the library's thread, after so many milliseconds; those without a delay run in
+ * the order of the calls. From any thread. PMIX_ERR_INIT: the library has not been started. What
+ * has not run when the library ends never does. */
 pmix_status_t pmix_extend_run(void (*fn)(void *arg), void *arg, unsigned delay_ms);
 
 /* The requests of tools for output, in a table with gaps. */
 struct pmix_extend_pull {
     pmix_proc_t tool;
-    size_t id;                /* the tool's own number of the request */
+    size_t id; /* the tool's own number of the request */
     pmix_iof_channel_t channels;
     const pmix_proc_t *procs; /* borrowed: until the library's thread goes on */
     size_t nprocs;
     bool connected;
-    size_t unread_bytes;      /* what the tool has yet to read of all that was sent to it */
+    size_t unread_bytes; /* what the tool has yet to read of all that was sent to it */
 };
 size_t pmix_extend_pulls(void); /* the size of the table */
 bool pmix_extend_pull_at(size_t at, struct pmix_extend_pull *out);
