@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 struct handback {
+    const struct pmix_srv *srv;
     void (*run)(void *arg);
     void (*drop)(void *arg);
     void *arg;
@@ -27,15 +28,42 @@ static void under_way_remove(struct handback *h)
     pthread_mutex_unlock(&lock);
 }
 
+static void under_way_add(struct handback *h)
+{
+    pthread_mutex_lock(&lock);
+    DL_APPEND(under_way, h);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_settled(void *arg)
+{
+    struct handback *h = arg;
+
+    under_way_remove(h);
+    watch_answered();
+    free(h);
+}
+
+static void drop_nothing(void *arg)
+{
+}
+
+/* The library does much of what an answer asks of it on a later turn of its thread. The answer is
+ * counted as done after that turn. */
 static void on_thread(void *arg)
 {
     struct handback *h = arg;
 
     under_way_remove(h);
     h->run(h->arg);
-    if (h->watched)
-        watch_answered();
-    free(h);
+    if (!h->watched) {
+        free(h);
+        return;
+    }
+    h->drop = drop_nothing;
+    under_way_add(h);
+    if (h->srv->run_on_thread(on_settled, h, 0) != PMIX_SUCCESS)
+        on_settled(h);
 }
 
 /* False: the library has no thread yet, and it has run at once. */
@@ -45,10 +73,8 @@ static bool hand(const struct pmix_srv *p, unsigned ms, bool watched, void (*run
     struct handback *h = xmalloc(sizeof(*h));
     pmix_status_t rc;
 
-    *h = (struct handback){.run = run, .drop = drop, .arg = arg, .watched = watched};
-    pthread_mutex_lock(&lock);
-    DL_APPEND(under_way, h);
-    pthread_mutex_unlock(&lock);
+    *h = (struct handback){.srv = p, .run = run, .drop = drop, .arg = arg, .watched = watched};
+    under_way_add(h);
     rc = p->run_on_thread(on_thread, h, ms);
     if (rc == PMIX_SUCCESS)
         return true;

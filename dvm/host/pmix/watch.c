@@ -16,6 +16,25 @@ static uint64_t waiting(struct watch *w)
     return w->asked - atomic_load(&w->answered);
 }
 
+static void run_nothing(void *arg)
+{
+}
+
+/* Nobody waits. As long as a job is there the library is asked all the same, for nothing: a request
+ * of a rank may be where its thread hangs. */
+static void look_again(struct pmix_srv *p)
+{
+    struct watch *w = &p->watch;
+
+    w->armed = p->jobs != NULL;
+    if (!w->armed)
+        return;
+    w->missed = 0;
+    w->seen = atomic_load(&w->answered);
+    handback(p, run_nothing, run_nothing, NULL);
+    loop_timer_arm(w->timer, w->silent_ms / 2);
+}
+
 /* Time in which we were stopped ourselves is no silence of the library's: it counts as one look. */
 static void on_due(void *arg)
 {
@@ -24,9 +43,10 @@ static void on_due(void *arg)
     uint64_t answered = atomic_load(&w->answered);
     char why[128];
 
-    w->armed = w->asked != answered;
-    if (!w->armed)
+    if (w->asked == answered) {
+        look_again(p);
         return;
+    }
     w->missed = answered == w->seen ? w->missed + 1 : 0;
     w->seen = answered;
     if (w->missed < 2) {
@@ -35,7 +55,7 @@ static void on_due(void *arg)
     }
     w->armed = false;
     w->lost = true;
-    snprintf(why, sizeof(why),
+    snprintf(why, sizeof why,
              "libpmix has not answered for %" PRIu64 " ms, %" PRIu64 " requests wait for it",
              w->silent_ms, waiting(w));
     if (p->up.on_silent)
@@ -79,7 +99,7 @@ void watch_look(struct pmix_srv *p)
 {
     struct watch *w = &p->watch;
 
-    if (!w->armed || waiting(w))
+    if (!w->armed || waiting(w) || p->jobs)
         return;
     w->armed = false;
     loop_timer_disarm(w->timer);
