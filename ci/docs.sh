@@ -5,15 +5,16 @@
 # tests: a name in double quotes is a bats test or a heading, one in backticks with four underscores or with "…" is
 # one of cmocka, which stands for what is left out; so in PAGES. Files in backticks are there.
 # upcalls: each entry of the library's server module, and each that we set, is in the table of docs/pmix.md.
-# attributes: what dvm/host/pmix names is in a table with "attribute", "since" and "tested by", which tell the truth
-# about the header that the compiler finds. Exit: 0 true, 1 not.
+# attributes: each that dvm/host/pmix names is in a table of docs/pmix.md or docs/pmix/ with the columns "attribute",
+# "since" and "tested by"; these columns are true of the header that the compiler finds. Exit: 0 true, 1 not.
 set -euo pipefail
 shopt -s inherit_errexit
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${DOCS_ROOT:-$here/..}"
 shopt -s nullglob
-readonly PAGES=(docs/pmix.md docs/cleanup.md docs/prun.md docs/prun/*.md docs/protocol/*.md) PMIX=docs/pmix.md
+readonly PMIX=docs/pmix.md PMIX_PAGES=(docs/pmix.md docs/pmix/*.md)
+readonly PAGES=("${PMIX_PAGES[@]}" docs/cleanup.md docs/prun.md docs/prun/*.md docs/protocol/*.md)
 CC=${CC:-gcc}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -40,7 +41,7 @@ bats_tests() {
     find . -name '*.bats' -not -path './build/*' -exec sed -n 's/^@test "\(.*\)" {.*/\1/p' {} + | sed 's/\\\(.\)/\1/g'
 }
 
-headings() { sed -n 's/^##* //p' docs/*.md; }
+headings() { sed -n 's/^##* //p' docs/*.md docs/*/*.md; }
 
 # --- what the pages say: "KIND TAB PAGE:LINE TAB NAME", KIND one of quoted, test, file. Blocks of code say nothing.
 said() {
@@ -140,7 +141,7 @@ named_in_source() {
     awk -f "$here/strip.awk" dvm/host/pmix/*.[ch] | grep -oE '\bPMIX_[A-Z0-9_]+' | LC_ALL=C sort -u
 }
 
-# "NAME TAB LINE TAB SINCE TAB TESTED BY" of each name in a column "attribute".
+# "NAME TAB PAGE:LINE TAB SINCE TAB TESTED BY" of each name in a column "attribute".
 attribute_rows() {
     awk -F ' *[|] *' '
         !/^[|]/ { since = 0; next }
@@ -151,14 +152,14 @@ attribute_rows() {
         since {
             cell = $key
             while (match(cell, /PMIX_[A-Z0-9_]+/)) {
-                print substr(cell, RSTART, RLENGTH) "\t" FNR "\t" $since "\t" $by
+                print substr(cell, RSTART, RLENGTH) "\t" FILENAME ":" FNR "\t" $since "\t" $by
                 cell = substr(cell, RSTART + RLENGTH)
             }
-        }' "$PMIX"
+        }' "${PMIX_PAGES[@]}"
 }
 
 check_attributes() {
-    local name line since by major
+    local name where since by major
     major=$(header -dM | sed -nE 's/^#define PMIX_VERSION_MAJOR +([0-9]+).*/\1/p')
     header -dM | attributes > "$tmp/theirs"
     cat dvm/host/pmix/*.[ch] | attributes | LC_ALL=C sort -u - "$tmp/theirs" > "$tmp/all"
@@ -167,14 +168,14 @@ check_attributes() {
         named_in_source | LC_ALL=C join - "$tmp/all" | while IFS= read -r name; do
             grep -q "^$name"$'\t' "$tmp/rows" || echo "$PMIX: the attribute $name of dvm/host/pmix is in no table"
         done
-        while IFS=$'\t' read -r name line since by; do
-            [[ $by == *[a-z]* ]] || echo "$PMIX:$line: $name is tested by nothing"
+        while IFS=$'\t' read -r name where since by; do
+            [[ $by == *[a-z]* ]] || echo "$where: $name is tested by nothing"
             if [[ ! $since =~ ^[0-9]+\.[0-9]+$ ]]; then
-                echo "$PMIX:$line: $name is there since no version"
+                echo "$where: $name is there since no version"
             elif grep -qx "$name" "$tmp/theirs"; then
-                [ "${since%.*}" -le "$major" ] || echo "$PMIX:$line: $name is in libpmix $major, not only since $since"
+                [ "${since%.*}" -le "$major" ] || echo "$where: $name is in libpmix $major, not only since $since"
             elif [ "${since%.*}" -le "$major" ]; then
-                echo "$PMIX:$line: libpmix $major has no $name, said to be there since $since"
+                echo "$where: libpmix $major has no $name, said to be there since $since"
             fi
         done < "$tmp/rows"
     } | refuse

@@ -6,7 +6,7 @@
 setup() {
     docs=$BATS_TEST_DIRNAME/../docs.sh
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$DOCS_ROOT"/{docs,dvm/host/pmix/test,dvm/test}
+    mkdir -p "$DOCS_ROOT"/{docs/pmix,dvm/host/pmix/test,dvm/test}
     cd "$DOCS_ROOT" || exit
     : > docs/cleanup.md
     printf '# prun\n' > docs/prun.md
@@ -126,6 +126,17 @@ refused() {
     echo '| `PMIX_NO_SUCH_NAME` | job | 4.2 | `a_rank_…` |' >> docs/pmix.md
     sed -i 's/| job | 4.2 | `a_rank_…`, /| job | 99.0 | `a_rank_…`, /' docs/pmix.md
     refused attributes 'has no PMIX_NO_SUCH_NAME, said to be there since 4.2' 'PMIX_JOB_SIZE is in libpmix'
+}
+
+@test "a page below docs/pmix is checked like docs/pmix.md: its attributes, its tests and its headings" {
+    sed -n '/^## Sizes/,$p' docs/pmix.md > docs/pmix/sizes.md
+    sed -i '/^## Sizes/,$d' docs/pmix.md
+    echo 'see "Sizes"' >> docs/cleanup.md
+    "$docs"
+    echo '| `PMIX_NO_SUCH_NAME` | job | 4.2 | – |' >> docs/pmix/sizes.md
+    refused attributes 'docs/pmix/sizes.md:6: PMIX_NO_SUCH_NAME is tested by nothing'
+    echo '"a job that flies"' >> docs/pmix/sizes.md
+    refused tests 'docs/pmix/sizes.md:7: there is no test or heading "a job that flies"'
 }
 
 @test "an attribute without a version is refused" {

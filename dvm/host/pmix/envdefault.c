@@ -86,7 +86,7 @@ static void put_files_dir(char ***env, const struct pmix_srv *p, const struct jo
         put(env, "PWD", xasprintf("PWD=%s", dir));
 }
 
-/* The reasons are told in docs/pmix.md, "Environment of a rank". */
+/* docs/pmix/environment.md gives the reasons. */
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
     const struct job_launch *l = j->launch;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Attributes and their C types: PMIx standard 4.1, chapter "Process Management", section on job,
- * application, node and process information; who reads which is told in docs/pmix.md. */
+ * application, node and process information; who reads which is told in docs/pmix/job-info.md. */
 
 static void add_u32(void *list, const char *key, uint32_t v)
 {
