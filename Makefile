@@ -82,7 +82,7 @@ FUZZ_SECONDS ?= 240
 FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/test/fuzz_*.c $(DVM_DIRS:%=%/test/fuzz_*.c))
 FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
 # Programs of ci/contract.txt.
-CONTRACT_TESTS := $(shell awk '!/^\#/ { print $$1 }' ci/contract.txt | sort -u)
+CONTRACT_TESTS := $(shell awk '!/^\#/ { print $$1 }' ci/contract.txt 2>/dev/null | sort -u)
 MUTANT_TESTS := $(BUILD)/mutant/dvm/sim/test/mutants
 LOCAL_BATS := $(wildcard dvm/test/*.bats)
 BENCHES := floor launcher memory repair xcast
@@ -111,7 +111,7 @@ endef
 $(eval $(call libpmix,release))
 $(eval $(call libpmix,asan))
 
-WITH_PMIX_HEADERS := $(shell find dvm/bin dvm/host dvm/tools dvm/test bench -name '*.c' -not -path '*/clients/*' 2>/dev/null)
+WITH_PMIX_HEADERS := $(shell find dvm/bin dvm/host dvm/tools dvm/test bench -name '*.c' -not -path '*/test/clients/*' 2>/dev/null)
 
 define variant
 $$(WITH_PMIX_HEADERS:%.c=$$(BUILD)/$(1)/%.o): | $$(PMIX_HEADERS)

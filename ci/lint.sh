@@ -236,7 +236,7 @@ tidy_flags() {
     local -a pkgs
     read -ra pkgs <<<"$packages"
     # Headers of libraries are the system's, as in the Makefile.
-    echo "-std=gnu17 -I. -D_GNU_SOURCE -DDVM_VERSION=\"lint\" -include $here/analyze.h" \
+    echo "-std=gnu17 -I. -isystem build/libpmix/release/include -D_GNU_SOURCE -DDVM_VERSION=\"lint\" -include $here/analyze.h" \
         "$(pkg-config --cflags "${pkgs[@]}" | sed 's/-I */-isystem /g')"
 }
 

@@ -15,7 +15,7 @@
 /* A job's end is sent as one byte, which holds one of these, the exit code of a rank, or that of a
  * signal. */
 #define EXIT_CODE_MAX 255
-#define EXIT_CODE_MEMBER(id, code, text) EXIT_CODE_##id = code,
+#define EXIT_CODE_MEMBER(id, code, text) EXIT_CODE_##id = (code),
 enum exit_code {
     EXIT_CODE_OK = 0,
     EXIT_CODE_USAGE = 2, /* of every tool: the command line is wrong, nothing was started */
