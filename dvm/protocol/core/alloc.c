@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-static void answer(struct core *c, uint64_t req, enum alloc_status status,
-                   const struct msg_resize_answer *m, const char *why)
+static void answer_request(struct core *c, uint64_t req, enum alloc_status status,
+                           const struct msg_resize_answer *m, const char *why)
 {
     out_add(&c->out, OUT_RESIZE_ANSWER)->resize_answer =
         (struct out_resize_answer){.req = req,
@@ -16,7 +16,7 @@ static void answer(struct core *c, uint64_t req, enum alloc_status status,
                                    .why = xstrdup(why)};
 }
 
-static void drop(struct core *c, struct asked *x)
+static void drop_asked(struct core *c, struct asked *x)
 {
     DL_DELETE(c->asked, x);
     c->nasked--;
@@ -27,8 +27,8 @@ void alloc_fail_all(struct core *c, const char *why)
 {
     while (c->asked) {
         if (why)
-            answer(c, c->asked->req, ALLOC_UNREACHABLE, NULL, why);
-        drop(c, c->asked);
+            answer_request(c, c->asked->req, ALLOC_UNREACHABLE, NULL, why);
+        drop_asked(c, c->asked);
     }
 }
 
@@ -54,9 +54,9 @@ void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a)
     struct asked *x;
 
     if (!members_live(&c->members, c->opts.vpid) || c->finishing) {
-        answer(c, req, ALLOC_UNREACHABLE, NULL, c->text);
+        answer_request(c, req, ALLOC_UNREACHABLE, NULL, c->text);
     } else if (c->nasked >= CORE_ASKED_MAX || send_ask(c, c->last_asked + 1, a) < 0) {
-        answer(c, req, ALLOC_NO_ROOM, NULL, "too many requests wait for the head");
+        answer_request(c, req, ALLOC_NO_ROOM, NULL, "too many requests wait for the head");
     } else {
         x = xcalloc(1, sizeof(*x));
         *x = (struct asked){.op = ++c->last_asked, .req = req};
@@ -78,8 +78,8 @@ static void take_answer(struct core *c, const struct frame *f, struct msg *m)
     }
     if (!x)
         return;
-    answer(c, x->req, r->status, r, r->why);
-    drop(c, x);
+    answer_request(c, x->req, r->status, r, r->why);
+    drop_asked(c, x);
 }
 
 static void take_ended(struct core *c, const struct frame *f, struct msg *m)

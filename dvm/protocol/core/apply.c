@@ -86,7 +86,7 @@ static int after_leaving(const struct core *c)
     return c->opts.park && !c->sigterm ? AFTER_PARK : AFTER_EXIT;
 }
 
-static void leave(struct core *c, const struct msg_remove *m)
+static void leave_dvm(struct core *c, const struct msg_remove *m)
 {
     struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
     struct link *up = links_by_conn(c->links, c->parent_conn);
@@ -113,7 +113,7 @@ void apply_left(struct core *c, const char *why)
 }
 
 /* The head takes whoever does not for silent. */
-static void report(struct core *c)
+static void report_removal(struct core *c)
 {
     struct msg m = {.type = MSG_REPORT,
                     .report = {c->members.version, (uint32_t)c->members.repairs}};
@@ -130,7 +130,7 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
                    shrink ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
     if (names_us(c, m)) {
         if (shrink)
-            leave(c, m);
+            leave_dvm(c, m);
         else
             core_reset(c, "declared lost by the head");
         return;
@@ -141,7 +141,7 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
         close_leaving(c, m);
     else
         close_lost(c, m);
-    report(c);
+    report_removal(c);
 }
 
 /* New daemons get the table as of this operation over the connection by which they called home. */
@@ -243,7 +243,7 @@ static int apply_snapshot(struct core *c, struct link *k, const struct msg_snaps
     pass_snapshot(c);
     neigh_update(c);
     if (!joined) /* it may stand for removals */
-        report(c);
+        report_removal(c);
     return 0;
 }
 

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <utlist.h>
 
-static struct client *find(const struct core *c, uint32_t id)
+static struct client *find_client(const struct core *c, uint32_t id)
 {
     struct client *x;
 
@@ -47,7 +47,7 @@ static struct client *find_nspace(const struct core *c, const char *nspace)
     return NULL;
 }
 
-static void drop(struct core *c, struct client *x)
+static void drop_client(struct core *c, struct client *x)
 {
     DL_DELETE(c->clients, x);
     c->nclients--;
@@ -64,10 +64,10 @@ static void drop(struct core *c, struct client *x)
 void client_free_all(struct core *c)
 {
     while (c->clients)
-        drop(c, c->clients);
+        drop_client(c, c->clients);
 }
 
-static void say(struct core *c, uint32_t client, const struct client_msg *m, bool close)
+static void send_to_client(struct core *c, uint32_t client, const struct client_msg *m, bool close)
 {
     struct out_act *act = out_add(&c->out, OUT_CLIENT);
 
@@ -76,19 +76,19 @@ static void say(struct core *c, uint32_t client, const struct client_msg *m, boo
     client_msg_encode(&act->client.msg, m);
 }
 
-static void fail(struct core *c, uint32_t client, enum exit_code code, const char *text)
+static void fail_client(struct core *c, uint32_t client, enum exit_code code, const char *text)
 {
     struct client_msg m = {.type = CLIENT_ERROR, .error = {code, (char *)text}};
 
-    say(c, client, &m, true);
+    send_to_client(c, client, &m, true);
 }
 
 void client_fail_all(struct core *c, const char *why)
 {
     while (c->clients) {
         if (!c->clients->gone)
-            fail(c, c->clients->id, EXIT_CODE_LOST, why);
-        drop(c, c->clients);
+            fail_client(c, c->clients->id, EXIT_CODE_LOST, why);
+        drop_client(c, c->clients);
     }
 }
 
@@ -98,11 +98,11 @@ void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
     struct client *x;
 
     if (!members_live(&c->members, c->opts.vpid) || c->finishing) {
-        fail(c, client, EXIT_CODE_NOT_LAUNCHED, c->text);
+        fail_client(c, client, EXIT_CODE_NOT_LAUNCHED, c->text);
     } else if (c->nclients >= CORE_CLIENTS_MAX) {
-        fail(c, client, EXIT_CODE_NOT_LAUNCHED, "too many clients at this daemon");
+        fail_client(c, client, EXIT_CODE_NOT_LAUNCHED, "too many clients at this daemon");
     } else if (core_send(c, VPID_HEAD, CLASS_LAUNCH, &m) < 0) {
-        fail(c, client, EXIT_CODE_NOT_LAUNCHED, "the job is too large to be sent");
+        fail_client(c, client, EXIT_CODE_NOT_LAUNCHED, "the job is too large to be sent");
     } else {
         x = xcalloc(1, sizeof(*x));
         x->id = client;
@@ -124,7 +124,7 @@ static void signal_job(struct core *c, const struct client *x, int signum)
 
 void core_client_signal(struct core *c, uint32_t client, int signum)
 {
-    const struct client *x = find(c, client);
+    const struct client *x = find_client(c, client);
 
     if (x && signum > 0)
         signal_job(c, x, signum);
@@ -133,13 +133,13 @@ void core_client_signal(struct core *c, uint32_t client, int signum)
 
 void core_client_gone(struct core *c, uint32_t client)
 {
-    struct client *x = find(c, client);
+    struct client *x = find_client(c, client);
 
     if (x) {
         x->gone = true;
         signal_job(c, x, 0);
         if (x->done)
-            drop(c, x);
+            drop_client(c, x);
     }
     core_settle(c);
 }
@@ -156,7 +156,7 @@ bool core_client_of(const struct core *c, const char *nspace, uint32_t *client)
 
 bool core_client_there(const struct core *c, uint32_t client)
 {
-    const struct client *x = find(c, client);
+    const struct client *x = find_client(c, client);
 
     return x && !x->gone;
 }
@@ -187,14 +187,14 @@ static void check_done(struct core *c, struct client *x)
         x->nwait--;
     }
     if (!x->gone)
-        say(c, x->id, &m, true);
-    drop(c, x);
+        send_to_client(c, x->id, &m, true);
+    drop_client(c, x);
 }
 
 /* By the client's own id: the job's name may not have come yet, on another stream. */
 static struct client *of_job(const struct core *c, uint32_t client, const char *nspace)
 {
-    struct client *x = find(c, client);
+    struct client *x = find_client(c, client);
 
     return x && x->nspace && strcmp(x->nspace, nspace) != 0 ? NULL : x;
 }
@@ -247,7 +247,7 @@ static void take_accepted(struct core *c, const struct frame *f, struct msg *m)
     if (x->gone)
         signal_job(c, x, 0);
     else
-        say(c, x->id, &out, false);
+        send_to_client(c, x->id, &out, false);
 }
 
 static void take_job_state(struct core *c, const struct frame *f, struct msg *m)
@@ -258,7 +258,7 @@ static void take_job_state(struct core *c, const struct frame *f, struct msg *m)
 
     if (!x || x->gone)
         return;
-    say(c, x->id, &out, false);
+    send_to_client(c, x->id, &out, false);
     if (x->started || s->state != JOB_STARTED)
         return;
     x->started = true;
@@ -271,7 +271,7 @@ static void take_job_state(struct core *c, const struct frame *f, struct msg *m)
 bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
                 size_t *n)
 {
-    const struct client *x = find(c, client);
+    const struct client *x = find_client(c, client);
 
     if (!x || !x->started)
         return false;
@@ -296,7 +296,7 @@ static void take_files(struct core *c, const struct frame *f, struct msg *m)
 bool core_files_targets(const struct core *c, uint32_t client, const char **nspace,
                         const struct msg_target **targets, size_t *n)
 {
-    const struct client *x = find(c, client);
+    const struct client *x = find_client(c, client);
 
     if (!x || x->gone || !x->targets)
         return false;
@@ -312,7 +312,7 @@ static void take_job_map(struct core *c, const struct frame *f, struct msg *m)
     struct client_msg to = {.type = CLIENT_MAP, .map = {m->job_map.table, m->job_map.len}};
 
     if (x && !x->gone)
-        say(c, x->id, &to, false);
+        send_to_client(c, x->id, &to, false);
 }
 
 static void take_done(struct core *c, const struct frame *f, struct msg *m)

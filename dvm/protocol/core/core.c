@@ -228,7 +228,7 @@ void core_reset(struct core *c, const char *why)
     }
 }
 
-static bool deliver(struct core *c)
+static bool deliver_next(struct core *c)
 {
     struct buf bytes;
     struct err err = {0};
@@ -295,7 +295,7 @@ void core_settle(struct core *c)
         head_turn(c->head);
     while (moved) {
         moved = false;
-        while (deliver(c))
+        while (deliver_next(c))
             moved = true;
         local_reports(c);
         moved |= give_up_behind(c);

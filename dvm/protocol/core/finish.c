@@ -29,7 +29,7 @@ void finish_start(struct core *c, int after, const char *text)
     }
 }
 
-static void finish(struct core *c)
+static void finish_daemon(struct core *c)
 {
     struct link *up = links_by_conn(c->links, c->parent_conn);
 
@@ -65,7 +65,7 @@ void finish_check(struct core *c)
     if (c->finish_by <= c->out.now_ms) {
         out_log(&c->out, LOG_LEVEL_WARN, "%zu links were not closed within %llu ms",
                 links_count(c->links), (unsigned long long)c->opts.leave_ms);
-        finish(c);
+        finish_daemon(c);
         return;
     }
     DL_FOREACH_SAFE(links_first(c->links), k, tmp)
@@ -78,5 +78,5 @@ void finish_check(struct core *c)
             neigh_bye(c, k);
     }
     if (below == 0 && (!up || up->peer_bye))
-        finish(c);
+        finish_daemon(c);
 }

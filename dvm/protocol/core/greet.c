@@ -45,7 +45,7 @@ void greet_open(struct core *c, struct link *k)
     neigh_say(c, k, &m);
 }
 
-static void refuse(struct core *c, struct link *k, enum refuse_why why, const char *text)
+static void refuse_caller(struct core *c, struct link *k, enum refuse_why why, const char *text)
 {
     struct msg m = {.type = MSG_REFUSE, .refuse = {why, (char *)text}};
 
@@ -62,7 +62,7 @@ static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why,
     k->state = LINK_REFUSED;
     k->opened_ms = c->out.now_ms;
 }
-static void welcome(struct core *c, struct link *k, struct epoch life)
+static void welcome_caller(struct core *c, struct link *k, struct epoch life)
 {
     struct msg m = {.type = MSG_WELCOME, .welcome = {c->members.radix, life, c->self}};
 
@@ -81,20 +81,20 @@ static void replace_older(struct core *c, const struct link *k)
     }
 }
 
-static void join(struct core *c, struct link *k, const struct msg_hello *m)
+static void admit_joiner(struct core *c, struct link *k, const struct msg_hello *m)
 {
     struct epoch life;
     struct err err = {0};
 
     if (!core_is_head(c)) {
-        refuse(c, k, REFUSE_RETRY, "only the head admits new daemons");
+        refuse_caller(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
     if (head_admit(c->head, &m->self, m->cpus, &life, &err) < 0) {
         k->vpid = m->self.vpid;
         k->epoch = life;
         if (epoch_none(life))
-            refuse(c, k, REFUSE_RETRY, err.msg);
+            refuse_caller(c, k, REFUSE_RETRY, err.msg);
         else /* perhaps a late frame of a process that is long gone: the answer will tell */
             refuse_and_wait(c, k, REFUSE_RETRY, err.msg);
         return;
@@ -104,7 +104,7 @@ static void join(struct core *c, struct link *k, const struct msg_hello *m)
     k->joining = true;
     k->state = LINK_UP;
     replace_older(c, k);
-    welcome(c, k, life);
+    welcome_caller(c, k, life);
 }
 
 void greet_up(struct core *c, struct link *k, uint64_t have)
@@ -151,9 +151,9 @@ static void not_a_member(struct core *c, struct link *k, const struct msg_member
         k->epoch = who->epoch;
         refuse_and_wait(c, k, REFUSE_LEFT, "this daemon was removed");
     } else if (core_is_head(c)) {
-        refuse(c, k, REFUSE_EPOCH_OVER, "this life of the vpid is over");
+        refuse_caller(c, k, REFUSE_EPOCH_OVER, "this life of the vpid is over");
     } else {
-        refuse(c, k, REFUSE_RETRY, "not known here yet");
+        refuse_caller(c, k, REFUSE_RETRY, "not known here yet");
     }
 }
 
@@ -168,7 +168,7 @@ static void come_back(struct core *c, struct link *k, const struct msg_hello *m)
     k->vpid = who->vpid;
     k->epoch = who->epoch;
     k->state = LINK_UP;
-    welcome(c, k, who->epoch);
+    welcome_caller(c, k, who->epoch);
     greet_up(c, k, m->version);
 }
 
@@ -181,16 +181,16 @@ static void take_hello(struct core *c, struct link *k, struct msg *msg)
         return;
     }
     if (!k->member_role || m->self.vpid == VPID_HEAD || strcmp(m->cluster, c->opts.cluster) != 0) {
-        refuse(c, k, REFUSE_NEVER,
-               "this is another cluster, or the certificate's role is not a daemon's");
+        refuse_caller(c, k, REFUSE_NEVER,
+                      "this is another cluster, or the certificate's role is not a daemon's");
         return;
     }
     if (c->finishing || c->state == CORE_PARKED) {
-        refuse(c, k, REFUSE_RETRY, "this daemon is leaving");
+        refuse_caller(c, k, REFUSE_RETRY, "this daemon is leaving");
         return;
     }
     if (m->why == HELLO_JOIN)
-        join(c, k, m);
+        admit_joiner(c, k, m);
     else
         come_back(c, k, m);
 }

@@ -123,7 +123,7 @@ static void update_children(struct core *c)
 
 /* --- the lifeline */
 
-static struct link *outgoing(const struct core *c, uint32_t vpid)
+static struct link *find_outgoing(const struct core *c, uint32_t vpid)
 {
     struct link *k;
 
@@ -201,7 +201,7 @@ static void update_parent(struct core *c)
 
     if (parent == TREE_NONE)
         return;
-    k = outgoing(c, parent);
+    k = find_outgoing(c, parent);
     if (k && k->state == LINK_UP && !k->joining && of_former_life(c, k)) {
         if (k->conn == c->parent_conn)
             c->parent_conn = 0;
@@ -307,7 +307,7 @@ static void lost_above(struct core *c, const struct link *k, const char *why)
         out_log(&c->out, LOG_LEVEL_WARN, "lifeline to vpid %u: %s", k->vpid, why);
 }
 
-static void gone(struct core *c, struct link *k, enum link_loss_how what, const char *why)
+static void lose_link(struct core *c, struct link *k, enum link_loss_how what, const char *why)
 {
     struct link copy = *k;
 
@@ -323,7 +323,7 @@ static void gone(struct core *c, struct link *k, enum link_loss_how what, const 
 
 /* After the grace to the same parent, or if that one has gone, the head: it knows who has taken the
  * parent's place. */
-static void retry(struct core *c)
+static void retry_lifeline(struct core *c)
 {
     uint32_t parent = members_parent(&c->members);
     bool long_lost =
@@ -341,11 +341,11 @@ static void retry(struct core *c)
         core_reset(c, "the head has been out of reach for too long");
         return;
     }
-    if ((parent == TREE_NONE || long_lost) && !outgoing(c, VPID_HEAD)) /* it has been asked */
+    if ((parent == TREE_NONE || long_lost) && !find_outgoing(c, VPID_HEAD)) /* it has been asked */
         parent = VPID_HEAD;
     if (parent == TREE_NONE)
         return;
-    if (!outgoing(c, parent))
+    if (!find_outgoing(c, parent))
         connect_parent(c, parent);
 }
 
@@ -381,7 +381,7 @@ static uint64_t link_due(const struct core *c, const struct link *k)
     return k->opened_ms + (k->state == LINK_CLOSING ? c->opts.leave_ms : c->opts.ack_ms);
 }
 
-static void heartbeats(struct core *c)
+static void send_heartbeats(struct core *c)
 {
     struct msg ping = {.type = MSG_PING};
     struct link *k, *tmp;
@@ -396,7 +396,8 @@ static void heartbeats(struct core *c)
             continue;
         }
         out_close(&c->out, k->conn, false);
-        gone(c, k, k->state == LINK_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK, "the peer is silent");
+        lose_link(c, k, k->state == LINK_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK,
+                  "the peer is silent");
         return; /* the list may have changed: the next tick goes on */
     }
 }
@@ -404,9 +405,9 @@ static void heartbeats(struct core *c)
 void neigh_tick(struct core *c)
 {
     if (c->retry_at && c->retry_at <= c->out.now_ms)
-        retry(c);
+        retry_lifeline(c);
     report_missing(c);
-    heartbeats(c);
+    send_heartbeats(c);
 }
 
 uint64_t neigh_deadline(const struct core *c)
@@ -446,7 +447,7 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
                 "the daemon at the other end shows a certificate of role %s, cluster %s", role,
                 cluster);
         out_close(&c->out, conn, false);
-        gone(c, k, LOSS_BY_BREAK, "wrong certificate");
+        lose_link(c, k, LOSS_BY_BREAK, "wrong certificate");
     } else if (!incoming) {
         greet_open(c, k);
     }
@@ -458,7 +459,8 @@ void core_conn_closed(struct core *c, uint64_t conn, const char *why)
     struct link *k = links_by_conn(c->links, conn);
 
     if (k)
-        gone(c, k, k->state == LINK_CLOSING || k->peer_bye ? LOSS_AFTER_BYE : LOSS_BY_BREAK, why);
+        lose_link(c, k, k->state == LINK_CLOSING || k->peer_bye ? LOSS_AFTER_BYE : LOSS_BY_BREAK,
+                  why);
     core_settle(c);
 }
 
@@ -476,7 +478,7 @@ static void take_bye(struct core *c, struct link *k, struct msg *m)
     if (k->state == LINK_UP)
         neigh_bye(c, k);
     out_close(&c->out, k->conn, true);
-    gone(c, k, LOSS_AFTER_BYE, "closed in order");
+    lose_link(c, k, LOSS_AFTER_BYE, "closed in order");
 }
 
 static void take_ping(struct core *c, struct link *k, struct msg *m)
@@ -506,7 +508,7 @@ static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
     out_close(&c->out, k->conn, true);
     if (core_is_head(c))
         head_lost(c->head, k->vpid, k->epoch, "a new life of this vpid called home");
-    gone(c, k, LOSS_AFTER_BYE, "refused");
+    lose_link(c, k, LOSS_AFTER_BYE, "refused");
 }
 
 const struct link_handler neigh_handlers[] = {
@@ -521,7 +523,7 @@ void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err)
     out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
             k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
     out_close(&c->out, k->conn, false);
-    gone(c, k, LOSS_BY_BREAK, err->msg);
+    lose_link(c, k, LOSS_BY_BREAK, err->msg);
 }
 
 /* On a link that is up speaks its peer, in the life in which it has greeted. */

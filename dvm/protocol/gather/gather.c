@@ -143,7 +143,7 @@ static struct gather_key *key_new(uint64_t seq, const void *sig, size_t siglen)
 
 /* NULL if it is over. A good end comes by way of relays, and may be overtaken by the next one's bad
  * end, which comes directly: what is still open here is not over. */
-static struct gather_op *get(struct gather *g, uint64_t seq, const void *sig, size_t siglen)
+static struct gather_op *get_op(struct gather *g, uint64_t seq, const void *sig, size_t siglen)
 {
     struct gather_key *key = key_new(seq, sig, siglen);
     struct gather_op *op;
@@ -170,7 +170,7 @@ static size_t index_of(const struct gather_op *op, uint32_t vpid)
 }
 
 /* The tree over the participants: children of position p are p * radix + 1 … p * radix + radix. */
-static size_t radix(const struct gather *g)
+static size_t tree_radix(const struct gather *g)
 {
     return g->members->radix;
 }
@@ -182,7 +182,7 @@ static enum gather_outcome bad_end(const struct gather_seq *s, uint64_t seq)
     return seq <= s->timed_out ? GATHER_TIMEOUT : GATHER_LOST;
 }
 
-static bool decides(const struct gather *g, const struct gather_op *op)
+static bool decides_op(const struct gather *g, const struct gather_op *op)
 {
     return op->n && op->vpids[0] == g->members->self;
 }
@@ -199,12 +199,12 @@ static void know_participants(struct gather *g, struct gather_op *op, const uint
     memcpy(op->vpids, vpids, n * sizeof(*vpids));
     op->n = n;
     self = index_of(op, g->members->self);
-    first = self * radix(g) + 1;
-    op->need = first >= n ? 0 : (n - first < radix(g) ? n - first : radix(g));
+    first = self * tree_radix(g) + 1;
+    op->need = first >= n ? 0 : (n - first < tree_radix(g) ? n - first : tree_radix(g));
 }
 
-static int send(struct gather *g, const struct gather_op *op, uint32_t to, enum msg_type type,
-                enum gather_outcome outcome, const struct buf *data)
+static int send_gather(struct gather *g, const struct gather_op *op, uint32_t to,
+                       enum msg_type type, enum gather_outcome outcome, const struct buf *data)
 {
     bool ok = outcome == GATHER_OK;
     struct msg m = {.type = type};
@@ -225,8 +225,8 @@ static int send(struct gather *g, const struct gather_op *op, uint32_t to, enum 
     return -1;
 }
 
-static void tell(struct gather *g, uint64_t req, enum gather_outcome outcome,
-                 const struct buf *data)
+static void answer_request(struct gather *g, uint64_t req, enum gather_outcome outcome,
+                           const struct buf *data)
 {
     struct out_act *act = out_add(g->out, OUT_GATHER);
 
@@ -237,7 +237,7 @@ static void tell(struct gather *g, uint64_t req, enum gather_outcome outcome,
 }
 
 /* The end here: its own client is answered, once. */
-static void answer(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
+static void end_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
 
@@ -246,7 +246,7 @@ static void answer(struct gather *g, struct gather_op *op, enum gather_outcome o
     if (outcome == GATHER_TIMEOUT && op->key->seq > s->timed_out)
         s->timed_out = op->key->seq;
     if (op->started)
-        tell(g, op->req, outcome, &op->data);
+        answer_request(g, op->req, outcome, &op->data);
     op_free(g, op);
 }
 
@@ -255,43 +255,43 @@ static void pass_down(struct gather *g, struct gather_op *op)
 {
     size_t self = index_of(op, g->members->self);
 
-    for (size_t i = self * radix(g) + 1; i <= (self + 1) * radix(g) && i < op->n; i++)
-        (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, GATHER_OK, &op->data);
-    answer(g, op, GATHER_OK);
+    for (size_t i = self * tree_radix(g) + 1; i <= (self + 1) * tree_radix(g) && i < op->n; i++)
+        (void)send_gather(g, op, op->vpids[i], MSG_GATHER_DOWN, GATHER_OK, &op->data);
+    end_op(g, op, GATHER_OK);
 }
 
 /* By the decider. A bad outcome goes to everybody directly: who relays may not know of it yet. */
-static void decide(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
+static void decide_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
 
     if (outcome == GATHER_OK) {
         s->ok = op->key->seq;
         buf_reset(&s->ok_data);
-        if (op->n > radix(g) + 1)
+        if (op->n > tree_radix(g) + 1)
             buf_put_raw(&s->ok_data, op->data.data, op->data.len);
         pass_down(g, op);
         return;
     }
     for (size_t i = 1; i < op->n; i++) {
         if (members_live(g->members, op->vpids[i]))
-            (void)send(g, op, op->vpids[i], MSG_GATHER_DOWN, outcome, NULL);
+            (void)send_gather(g, op, op->vpids[i], MSG_GATHER_DOWN, outcome, NULL);
     }
-    answer(g, op, outcome);
+    end_op(g, op, outcome);
 }
 
 /* Something is wrong here: the decider says what becomes of it. */
-static void trouble(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
+static void report_trouble(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     op->deadline_ms = 0;
-    if (decides(g, op))
-        decide(g, op, outcome);
+    if (decides_op(g, op))
+        decide_op(g, op, outcome);
     else if (!members_live(g->members, op->vpids[0]) ||
-             send(g, op, op->vpids[0], MSG_GATHER_UP, outcome, NULL) < 0)
-        answer(g, op, GATHER_LOST);
+             send_gather(g, op, op->vpids[0], MSG_GATHER_UP, outcome, NULL) < 0)
+        end_op(g, op, GATHER_LOST);
 }
 
-static void check(struct gather *g, struct gather_op *op)
+static void check_op(struct gather *g, struct gather_op *op)
 {
     size_t self = index_of(op, g->members->self);
     bool told;
@@ -299,13 +299,14 @@ static void check(struct gather *g, struct gather_op *op)
     if (!op->started || op->have < op->need)
         return;
     if (self == 0 && !op->data.failed) {
-        decide(g, op, GATHER_OK);
+        decide_op(g, op, GATHER_OK);
         return;
     }
     told = !op->data.failed && /* or it is more than can be told */
-           send(g, op, op->vpids[(self - 1) / radix(g)], MSG_GATHER_UP, GATHER_OK, &op->data) == 0;
+           send_gather(g, op, op->vpids[(self - 1) / tree_radix(g)], MSG_GATHER_UP, GATHER_OK,
+                       &op->data) == 0;
     if (!told)
-        trouble(g, op, GATHER_LOST);
+        report_trouble(g, op, GATHER_LOST);
 }
 
 static bool all_there(const struct gather *g, const struct gather_call *c)
@@ -320,10 +321,10 @@ static bool all_there(const struct gather *g, const struct gather_call *c)
 void gather_start(struct gather *g, const struct gather_call *c)
 {
     struct gather_seq *s = seq_of(g, c->sig, c->siglen);
-    struct gather_op *op = get(g, ++s->next, c->sig, c->siglen);
+    struct gather_op *op = get_op(g, ++s->next, c->sig, c->siglen);
 
     if (!op) { /* it ended before it began here, so not well */
-        tell(g, c->req, bad_end(s, s->next), NULL);
+        answer_request(g, c->req, bad_end(s, s->next), NULL);
         return;
     }
     op->started = true;
@@ -332,12 +333,12 @@ void gather_start(struct gather *g, const struct gather_call *c)
     know_participants(g, op, c->vpids, c->n);
     buf_put_raw(&op->data, c->data, c->len);
     if (all_there(g, c))
-        check(g, op);
+        check_op(g, op);
     else
-        trouble(g, op, GATHER_LOST);
+        report_trouble(g, op, GATHER_LOST);
 }
 
-static bool over(const struct gather *g, const struct msg_gather *m);
+static bool is_over(const struct gather *g, const struct msg_gather *m);
 
 /* Who asks has lost the daemon that should have told it; who contributes late was not there to be
  * told. */
@@ -346,8 +347,8 @@ static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m
 {
     struct gather_op past = {.key = key_new(m->seq, m->sig, m->siglen)};
 
-    (void)send(g, &past, to, MSG_GATHER_DOWN, s->ok == m->seq ? GATHER_OK : bad_end(s, m->seq),
-               &s->ok_data);
+    (void)send_gather(g, &past, to, MSG_GATHER_DOWN,
+                      s->ok == m->seq ? GATHER_OK : bad_end(s, m->seq), &s->ok_data);
     free(past.key);
 }
 
@@ -355,14 +356,14 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
-    if (over(g, m))
+    if (is_over(g, m))
         return;
     if (HASH_COUNT(g->ops) >= GATHER_RUNNING_MAX) {
         out_log(g->out, 0, "collective from vpid %u dropped: %d are running", from,
                 GATHER_RUNNING_MAX);
         return;
     }
-    op = get(g, m->seq, m->sig, m->siglen);
+    op = get_op(g, m->seq, m->sig, m->siglen);
     if (!op) {
         /* The decider alone: a relay in a new life does not know how what it has missed has ended.
          */
@@ -375,25 +376,25 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
     if (index_of(op, from) == op->n)
         return;
     if (m->outcome != GATHER_OK) {
-        trouble(g, op, m->outcome);
+        report_trouble(g, op, m->outcome);
         return;
     }
     buf_put_raw(&op->data, m->data, m->len);
     op->have++;
-    check(g, op);
+    check_op(g, op);
 }
 
 void gather_down(struct gather *g, const struct msg_gather *m)
 {
     struct gather_op *op;
 
-    if (over(g, m))
+    if (is_over(g, m))
         return;
-    op = get(g, m->seq, m->sig, m->siglen);
+    op = get_op(g, m->seq, m->sig, m->siglen);
     if (!op)
         return; /* told twice */
     if (m->outcome != GATHER_OK || !op->started) {
-        answer(g, op, m->outcome != GATHER_OK ? m->outcome : GATHER_LOST);
+        end_op(g, op, m->outcome != GATHER_OK ? m->outcome : GATHER_LOST);
         return;
     }
     buf_reset(&op->data);
@@ -402,10 +403,10 @@ void gather_down(struct gather *g, const struct msg_gather *m)
 }
 
 /* True if the participant at `below` hears of the outcome by way of the one at `above`. */
-static bool relays(const struct gather *g, size_t above, size_t below)
+static bool relays_outcome(const struct gather *g, size_t above, size_t below)
 {
     while (below > above)
-        below = (below - 1) / radix(g);
+        below = (below - 1) / tree_radix(g);
     return below == above;
 }
 
@@ -420,9 +421,10 @@ void gather_lost(struct gather *g, uint32_t vpid)
         if (at == op->n)
             continue;
         if (at == 0)
-            answer(g, op, GATHER_LOST);
-        else if (decides(g, op) || (op->started && relays(g, at, index_of(op, g->members->self))))
-            trouble(g, op, GATHER_LOST);
+            end_op(g, op, GATHER_LOST);
+        else if (decides_op(g, op) ||
+                 (op->started && relays_outcome(g, at, index_of(op, g->members->self))))
+            report_trouble(g, op, GATHER_LOST);
     }
 }
 
@@ -446,13 +448,13 @@ void gather_tick(struct gather *g)
     HASH_ITER(hh, g->ops, op, tmp)
     {
         if (op->deadline_ms && op->deadline_ms <= g->out->now_ms)
-            trouble(g, op, GATHER_TIMEOUT);
+            report_trouble(g, op, GATHER_TIMEOUT);
     }
 }
 
 /* A signature is a kind and then names, each ended by NUL and 4 bytes of rank: a name begins at 1
  * or behind such an end. */
-static bool names(const uint8_t *sig, size_t siglen, const char *nspace)
+static bool names_nspace(const uint8_t *sig, size_t siglen, const char *nspace)
 {
     size_t len = strlen(nspace) + 1;
 
@@ -466,7 +468,7 @@ static bool names(const uint8_t *sig, size_t siglen, const char *nspace)
     return false;
 }
 
-static uint64_t digest(const char *nspace)
+static uint64_t digest_nspace(const char *nspace)
 {
     uint64_t d = 1469598103934665603ull;
 
@@ -476,7 +478,7 @@ static uint64_t digest(const char *nspace)
 }
 
 /* A late word about a job that has ended here. */
-static bool over(const struct gather *g, const struct msg_gather *m)
+static bool is_over(const struct gather *g, const struct msg_gather *m)
 {
     const uint8_t *sig = m->sig;
 
@@ -486,7 +488,7 @@ static bool over(const struct gather *g, const struct msg_gather *m)
         if (at + name >= m->siglen)
             break;
         for (size_t i = 0; i < GATHER_ENDED_KEPT; i++) {
-            if (g->ended[i] && g->ended[i] == digest((const char *)sig + at))
+            if (g->ended[i] && g->ended[i] == digest_nspace((const char *)sig + at))
                 return true;
         }
         at += name + 5;
@@ -499,15 +501,15 @@ void gather_forget(struct gather *g, const char *nspace)
     struct gather_seq *s, *tmp;
     struct gather_op *op, *otmp;
 
-    g->ended[g->nended++ % GATHER_ENDED_KEPT] = digest(nspace);
+    g->ended[g->nended++ % GATHER_ENDED_KEPT] = digest_nspace(nspace);
     HASH_ITER(hh, g->ops, op, otmp)
     {
-        if (names(op->key->sig, op->key->siglen, nspace))
-            answer(g, op, GATHER_LOST);
+        if (names_nspace(op->key->sig, op->key->siglen, nspace))
+            end_op(g, op, GATHER_LOST);
     }
     HASH_ITER(hh, g->seqs, s, tmp)
     {
-        if (names(s->sig, s->siglen, nspace))
+        if (names_nspace(s->sig, s->siglen, nspace))
             seq_free(g, s);
     }
 }

@@ -66,7 +66,7 @@ struct link *links_up(const struct links *l, const struct members *m, uint32_t v
     return NULL;
 }
 
-static struct link *add(struct links *l, uint64_t conn)
+static struct link *add_link(struct links *l, uint64_t conn)
 {
     struct link *k = xcalloc(1, sizeof(*k));
 
@@ -86,7 +86,7 @@ struct link *links_accept(struct links *l, uint64_t conn)
         out_close(l->out, conn, false);
         return NULL;
     }
-    k = add(l, conn);
+    k = add_link(l, conn);
     k->incoming = true;
     k->state = LINK_GREETING;
     return k;
@@ -94,7 +94,7 @@ struct link *links_accept(struct links *l, uint64_t conn)
 
 struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uint16_t port)
 {
-    struct link *k = add(l, LINK_OUTGOING | ++l->last_id);
+    struct link *k = add_link(l, LINK_OUTGOING | ++l->last_id);
     struct out_act *act = out_add(l->out, OUT_CONNECT);
 
     k->vpid = vpid;

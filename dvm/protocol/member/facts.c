@@ -12,7 +12,7 @@
 
 /* --- patterns */
 
-static char *expand(const char *pattern, uint32_t vpid, uint32_t value)
+static char *expand_pattern(const char *pattern, uint32_t vpid, uint32_t value)
 {
     const char *text = pattern + 1;
     const char *hole = strchr(text, HOLE);
@@ -78,9 +78,9 @@ static char *ipv6_pattern(const char *text, uint32_t *value)
 }
 
 /* The pattern if it gives the text back, byte by byte; else the text as itself. */
-static char *checked(char *pattern, const char *text, uint32_t vpid, uint32_t *value)
+static char *check_pattern(char *pattern, const char *text, uint32_t vpid, uint32_t *value)
 {
-    FREE_AUTO char *back = pattern ? expand(pattern, vpid, *value) : NULL;
+    FREE_AUTO char *back = pattern ? expand_pattern(pattern, vpid, *value) : NULL;
 
     if (back && strcmp(back, text) == 0)
         return pattern;
@@ -99,7 +99,7 @@ static char *address_pattern(const char *text, uint32_t vpid, uint32_t *value)
         p = ipv6_pattern(text, value);
     if (!p)
         p = vpid_pattern(text, vpid);
-    return checked(p, text, vpid, value);
+    return check_pattern(p, text, vpid, value);
 }
 
 static char *host_pattern(const char *text, const char *address, uint32_t vpid)
@@ -108,7 +108,7 @@ static char *host_pattern(const char *text, const char *address, uint32_t vpid)
 
     if (strcmp(text, address) == 0)
         return xstrdup("@");
-    return checked(vpid_pattern(text, vpid), text, vpid, &none);
+    return check_pattern(vpid_pattern(text, vpid), text, vpid, &none);
 }
 
 bool facts_pattern_ok(const char *pattern, bool host)
@@ -118,12 +118,12 @@ bool facts_pattern_ok(const char *pattern, bool host)
 
 char *facts_address(const struct facts *f, uint32_t vpid, uint32_t value)
 {
-    return expand(f->address, vpid, value);
+    return expand_pattern(f->address, vpid, value);
 }
 
 char *facts_host(const struct facts *f, uint32_t vpid, uint32_t value)
 {
-    return *f->host == '@' ? facts_address(f, vpid, value) : expand(f->host, vpid, value);
+    return *f->host == '@' ? facts_address(f, vpid, value) : expand_pattern(f->host, vpid, value);
 }
 
 bool facts_has_value(const struct facts *f)
@@ -133,7 +133,7 @@ bool facts_has_value(const struct facts *f)
 
 /* --- the set */
 
-void factset_free(struct factset *s)
+void facts_set_free(struct factset *s)
 {
     HASH_CLEAR(hh, s->by_key);
     for (uint32_t i = 1; i < s->n; i++)
@@ -143,7 +143,7 @@ void factset_free(struct factset *s)
     memset(s, 0, sizeof(*s));
 }
 
-const struct facts *factset_get(const struct factset *s, uint32_t id)
+const struct facts *facts_set_get(const struct factset *s, uint32_t id)
 {
     return s->tab[id];
 }
@@ -162,7 +162,7 @@ static uint32_t next_id(struct factset *s)
     return s->n++;
 }
 
-static struct facts *make(struct factset *s, const struct buf *key)
+static struct facts *make_facts(struct factset *s, const struct buf *key)
 {
     struct facts *f = xcalloc(1, sizeof(*f) + key->len);
     struct cur c;
@@ -181,8 +181,8 @@ static struct facts *make(struct factset *s, const struct buf *key)
     return f;
 }
 
-uint32_t factset_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
-                               const char *host, const char *address)
+uint32_t facts_set_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
+                                 const char *host, const char *address)
 {
     BUF_AUTO struct buf key = {0};
     struct facts *f;
@@ -195,25 +195,25 @@ uint32_t factset_take_patterns(struct factset *s, uint64_t inc, uint16_t port, u
     buf_put_raw(&key, address, strlen(address) + 1);
     HASH_FIND(hh, s->by_key, key.data, key.len, f);
     if (!f)
-        f = make(s, &key);
+        f = make_facts(s, &key);
     f->uses++;
     return f->id;
 }
 
-uint32_t factset_take(struct factset *s, const struct msg_member *m, uint32_t *value)
+uint32_t facts_set_take(struct factset *s, const struct msg_member *m, uint32_t *value)
 {
     FREE_AUTO char *address = address_pattern(m->address, m->vpid, value);
     FREE_AUTO char *host = host_pattern(m->host, m->address, m->vpid);
 
-    return factset_take_patterns(s, m->epoch.inc, m->port, m->slots, host, address);
+    return facts_set_take_patterns(s, m->epoch.inc, m->port, m->slots, host, address);
 }
 
-void factset_use(struct factset *s, uint32_t id)
+void facts_set_use(struct factset *s, uint32_t id)
 {
     s->tab[id]->uses++;
 }
 
-void factset_drop(struct factset *s, uint32_t id)
+void facts_set_drop(struct factset *s, uint32_t id)
 {
     struct facts *f = id ? s->tab[id] : NULL;
 

@@ -38,15 +38,15 @@ struct factset {
     struct facts *by_key;
 };
 
-void factset_free(struct factset *s);
+void facts_set_free(struct factset *s);
 /* The id of what the member has in common with others, with one more use, and what it has alone. */
-uint32_t factset_take(struct factset *s, const struct msg_member *m, uint32_t *value);
+uint32_t facts_set_take(struct factset *s, const struct msg_member *m, uint32_t *value);
 /* The same from patterns, as a nidmap carries them. */
-uint32_t factset_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
-                               const char *host, const char *address);
-void factset_use(struct factset *s, uint32_t id);  /* one more use */
-void factset_drop(struct factset *s, uint32_t id); /* one less; FACTS_NONE is fine */
-const struct facts *factset_get(const struct factset *s, uint32_t id);
+uint32_t facts_set_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
+                                 const char *host, const char *address);
+void facts_set_use(struct factset *s, uint32_t id);  /* one more use */
+void facts_set_drop(struct factset *s, uint32_t id); /* one less; FACTS_NONE is fine */
+const struct facts *facts_set_get(const struct factset *s, uint32_t id);
 /* The texts, on the heap: the caller frees them. */
 char *facts_host(const struct facts *f, uint32_t vpid, uint32_t value);
 char *facts_address(const struct facts *f, uint32_t vpid, uint32_t value);

@@ -80,7 +80,7 @@ void members_clear(struct members *m)
     free(m->tab);
     m->tab = NULL;
     m->n = m->cap = 0;
-    factset_free(&m->facts);
+    facts_set_free(&m->facts);
     hwloc_bitmap_zero(m->live);
 }
 
@@ -98,18 +98,18 @@ struct member *members_get(const struct members *m, uint32_t vpid)
 
 struct epoch members_epoch(const struct members *m, const struct member *x)
 {
-    return (struct epoch){factset_get(&m->facts, x->facts)->inc, x->ctr};
+    return (struct epoch){facts_set_get(&m->facts, x->facts)->inc, x->ctr};
 }
 
 uint32_t members_slots(const struct members *m, const struct member *x)
 {
-    return factset_get(&m->facts, x->facts)->slots;
+    return facts_set_get(&m->facts, x->facts)->slots;
 }
 
 struct msg_member members_facts(const struct members *m, uint32_t vpid)
 {
     const struct member *x = &m->tab[vpid];
-    const struct facts *f = factset_get(&m->facts, x->facts);
+    const struct facts *f = facts_set_get(&m->facts, x->facts);
 
     return (struct msg_member){.vpid = vpid,
                                .epoch = {f->inc, x->ctr},
@@ -123,7 +123,7 @@ char *members_host(const struct members *m, uint32_t vpid)
 {
     const struct member *x = &m->tab[vpid];
 
-    return facts_host(factset_get(&m->facts, x->facts), vpid, x->value);
+    return facts_host(facts_set_get(&m->facts, x->facts), vpid, x->value);
 }
 
 /* The table grows by an eighth, so that little lies unused. */
@@ -149,8 +149,8 @@ struct member *members_put(struct members *m, const struct msg_member *facts)
     struct member *x = members_entries(m, facts->vpid, 1);
     uint32_t old = x->facts;
 
-    x->facts = factset_take(&m->facts, facts, &x->value);
-    factset_drop(&m->facts, old);
+    x->facts = facts_set_take(&m->facts, facts, &x->value);
+    facts_set_drop(&m->facts, old);
     x->ctr = facts->epoch.ctr;
     return x;
 }

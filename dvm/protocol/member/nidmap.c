@@ -23,7 +23,7 @@ struct run {
 
 /* --- encoding */
 
-static bool fits(uint64_t a, uint64_t first)
+static bool fits_delta(uint64_t a, uint64_t first)
 {
     int64_t d = (int64_t)(a - first);
 
@@ -36,7 +36,7 @@ static struct run run_from(const struct members *m, uint32_t vpid)
     struct run r = {.first = vpid, .count = 1};
 
     for (uint32_t v = vpid + 1; v < m->n && members_live(m, v); v++) {
-        if (m->tab[v].facts != first->facts || !fits(m->tab[v].ctr, first->ctr))
+        if (m->tab[v].facts != first->facts || !fits_delta(m->tab[v].ctr, first->ctr))
             break;
         r.offsets |= m->tab[v].ctr != first->ctr + r.count;
         r.count++;
@@ -55,7 +55,7 @@ static void put_run(struct buf *b, const struct members *m, const struct run *r,
     buf_put_u64(b, x->ctr);
     for (uint32_t i = 1; r->offsets && i < r->count; i++)
         buf_put_u32(b, (uint32_t)(x[i].ctr - x->ctr));
-    if (!facts_has_value(factset_get(&m->facts, x->facts)))
+    if (!facts_has_value(facts_set_get(&m->facts, x->facts)))
         return;
     for (uint32_t i = 0; i < r->count; i++)
         buf_put_u32(b, x[i].value);
@@ -71,7 +71,7 @@ static void put_kinds(struct buf *b, const struct members *m, uint32_t *kind)
     buf_put_u32(b, 0);
     hwloc_bitmap_foreach_begin(v, m->live)
     {
-        const struct facts *f = factset_get(&m->facts, m->tab[v].facts);
+        const struct facts *f = facts_set_get(&m->facts, m->tab[v].facts);
 
         if (kind[f->id])
             continue;
@@ -166,8 +166,8 @@ static struct member *start_run(struct cur *c, struct members *m, const struct k
     if (r->offsets && cur_left(c) / 4 < r->count)
         return NULL;
     x = members_entries(m, r->first, r->count);
-    x->facts = factset_take_patterns(&m->facts, k->tab[kind].inc, k->tab[kind].port,
-                                     k->tab[kind].slots, k->tab[kind].host, k->tab[kind].address);
+    x->facts = facts_set_take_patterns(&m->facts, k->tab[kind].inc, k->tab[kind].port,
+                                       k->tab[kind].slots, k->tab[kind].host, k->tab[kind].address);
     x->ctr = cur_u64(c);
     return x;
 }
@@ -182,12 +182,12 @@ static void get_run(struct cur *c, struct members *m, const struct kinds *k)
         c->bad = true;
         return;
     }
-    value = facts_has_value(factset_get(&m->facts, x->facts));
+    value = facts_has_value(facts_set_get(&m->facts, x->facts));
     for (uint32_t i = 0; i < r.count; i++) {
         x[i].state = MEMBER_WIRED;
         if (i > 0) {
             x[i].facts = x->facts;
-            factset_use(&m->facts, x->facts);
+            facts_set_use(&m->facts, x->facts);
             x[i].ctr = x->ctr + (r.offsets ? (uint64_t)(int32_t)cur_u32(c) : i);
         }
     }

@@ -184,7 +184,7 @@ void rml_destroy(struct rml *r)
     free(r);
 }
 
-static struct rml_stream *find(const struct rml *r, uint32_t vpid, uint32_t traffic)
+static struct rml_stream *find_stream(const struct rml *r, uint32_t vpid, uint32_t traffic)
 {
     struct rml_key key = {vpid, traffic};
     struct rml_stream *s;
@@ -193,9 +193,9 @@ static struct rml_stream *find(const struct rml *r, uint32_t vpid, uint32_t traf
     return s;
 }
 
-static struct rml_stream *get(struct rml *r, uint32_t vpid, uint32_t traffic)
+static struct rml_stream *get_stream(struct rml *r, uint32_t vpid, uint32_t traffic)
 {
-    struct rml_stream *s = find(r, vpid, traffic);
+    struct rml_stream *s = find_stream(r, vpid, traffic);
 
     if (s)
         return s;
@@ -215,7 +215,7 @@ struct frame rml_from(const struct rml *r)
                           .version = r->members->version};
 }
 
-static struct frame header(const struct rml *r, const struct rml_stream *s, uint16_t type)
+static struct frame make_header(const struct rml *r, const struct rml_stream *s, uint16_t type)
 {
     const struct member *peer = members_get(r->members, s->key.vpid);
     struct frame f = rml_from(r);
@@ -229,7 +229,7 @@ static struct frame header(const struct rml *r, const struct rml_stream *s, uint
 }
 
 /* The link to the next hop, or NULL while it is being made. */
-static struct link *hop(const struct rml *r, uint32_t dst)
+static struct link *find_hop(const struct rml *r, uint32_t dst)
 {
     struct tree t = members_tree(r->members);
     uint32_t next = tree_next_hop(&t, r->members->self, dst);
@@ -237,9 +237,9 @@ static struct link *hop(const struct rml *r, uint32_t dst)
     return next == TREE_NONE ? NULL : links_up(r->links, r->members, next);
 }
 
-static void push(struct rml *r, struct rml_stream *s)
+static void push_frames(struct rml *r, struct rml_stream *s)
 {
-    struct link *k = hop(r, s->key.vpid);
+    struct link *k = find_hop(r, s->key.vpid);
     struct rml_frame *f;
 
     if (!k)
@@ -258,15 +258,15 @@ static void push(struct rml *r, struct rml_stream *s)
     }
 }
 
-static bool refusable(enum msg_type type)
+static bool is_refusable(enum msg_type type)
 {
     return type == MSG_SUBMIT || type == MSG_LAUNCH || type == MSG_APP || type == MSG_LOCAL_JOB ||
            type == MSG_GATHER_UP || type == MSG_GATHER_DOWN || type == MSG_RESIZE_ASK;
 }
 
-static bool fits(struct rml *r, const struct rml_stream *s, enum msg_type type, size_t len)
+static bool fits_backlog(struct rml *r, const struct rml_stream *s, enum msg_type type, size_t len)
 {
-    bool may_wait = refusable(type);
+    bool may_wait = is_refusable(type);
 
     if (s->bytes + len <= (may_wait ? 1 : 2) * r->backlog_max)
         return true;
@@ -286,8 +286,8 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
 
     if (!members_live(r->members, vpid))
         return err_set(err, "message %s to vpid %u: not a member", msg_name(m->type), vpid);
-    s = get(r, vpid, traffic);
-    h = header(r, s, m->type);
+    s = get_stream(r, vpid, traffic);
+    h = make_header(r, s, m->type);
     h.seq = s->next_seq;
     buf_init(&b, MSG_DATA_MAX + (1u << 20));
     frame_encode(&b, &h);
@@ -299,7 +299,7 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
         DL_APPEND(r->inbox, f);
         return 0;
     }
-    if (!fits(r, s, m->type, b.len))
+    if (!fits_backlog(r, s, m->type, b.len))
         return err_set(err, "message %s to vpid %u: %zu bytes wait for it already",
                        msg_name(m->type), vpid, s->bytes);
     f = frame_new(b.data, b.len, s->next_seq);
@@ -309,11 +309,11 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
     s->bytes += b.len;
     r->backlog_most = s->bytes > r->backlog_most ? s->bytes : r->backlog_most;
     DL_APPEND(s->unacked, f);
-    push(r, s);
+    push_frames(r, s);
     return 0;
 }
 
-static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
+static void drop_acked(struct rml *r, struct rml_stream *s, uint64_t ack)
 {
     bool progress = false;
 
@@ -331,11 +331,11 @@ static void acked(struct rml *r, struct rml_stream *s, uint64_t ack)
         want_resend(r, s);
     else
         drop_resend(r, s);
-    push(r, s);
+    push_frames(r, s);
 }
 
 /* In its turn: delivered, with those behind it that came early. */
-static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
+static void take_frame(struct rml *r, struct rml_stream *s, struct rml_frame *f)
 {
     struct rml_frame *e;
 
@@ -366,13 +366,13 @@ static void take(struct rml *r, struct rml_stream *s, struct rml_frame *f)
             DL_DELETE(s->early, e);
             s->nearly--;
             s->early_bytes -= e->bytes.len;
-            take(r, s, e);
+            take_frame(r, s, e);
             return;
         }
     }
 }
 
-static void refuse(struct rml *r, const struct frame *f, const char *why)
+static void refuse_frame(struct rml *r, const struct frame *f, const char *why)
 {
     r->stale++;
     out_log(r->out, LOG_LEVEL_INFO, "%s from vpid %u epoch %llu to epoch %u refused: %s",
@@ -385,15 +385,15 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
 
     if ((!members_current(r->members, f->src, f->src_epoch) ||
          (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr))) {
-        refuse(r, f, "a life that is over, or unknown");
+        refuse_frame(r, f, "a life that is over, or unknown");
         return;
     }
-    s = get(r, f->src, f->traffic);
+    s = get_stream(r, f->src, f->traffic);
     if (f->ack >= s->next_seq) {
-        refuse(r, f, "it acknowledges what was never sent");
+        refuse_frame(r, f, "it acknowledges what was never sent");
         return;
     }
-    acked(r, s, f->ack);
+    drop_acked(r, s, f->ack);
     if (f->type == MSG_RACK)
         return;
     s->owed += len;
@@ -401,13 +401,13 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
      * nothing of the job's end before. (The head sees to that order itself.) */
     want_ack(r, s,
              (f->type == MSG_IOF_END && f->dst != VPID_HEAD) || s->owed >= RML_WINDOW_BYTES / 4);
-    take(r, s, frame_new(data, len, f->seq));
+    take_frame(r, s, frame_new(data, len, f->seq));
 }
 
 /* What is not passed on its sender sends again when the routes are there. */
-static void relay(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
+static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
-    struct link *k = hop(r, f->dst);
+    struct link *k = find_hop(r, f->dst);
 
     if (f->hops >= FRAME_HOPS_MAX)
         r->circled++;
@@ -416,7 +416,7 @@ static void relay(struct rml *r, const struct frame *f, const uint8_t *data, siz
 }
 
 /* Ahead of our version: it waits, as far as there is room. */
-static void defer(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
+static void defer_frame(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
     struct rml_frame *d;
 
@@ -432,18 +432,18 @@ static void defer(struct rml *r, const struct frame *f, const uint8_t *data, siz
 void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
     if (f->dst != r->members->self) {
-        relay(r, f, data, len);
+        relay_frame(r, f, data, len);
         return;
     }
     if (f->version > r->members->version &&
         epoch_eq(f->src_epoch, (struct epoch){r->epoch.inc, f->src_epoch.ctr}))
-        defer(r, f, data, len);
+        defer_frame(r, f, data, len);
     else
         local_input(r, f, data, len);
 }
 
 /* Membership has moved on: what waited for it comes in. */
-static void undefer(struct rml *r)
+static void take_deferred(struct rml *r)
 {
     struct rml_frame *d, *tmp;
 
@@ -474,7 +474,7 @@ bool rml_next(struct rml *r, struct buf *bytes)
     return true;
 }
 
-static void resend(struct rml *r, struct rml_stream *s)
+static void resend_unacked(struct rml *r, struct rml_stream *s)
 {
     struct rml_frame *f;
 
@@ -487,24 +487,24 @@ static void resend(struct rml *r, struct rml_stream *s)
         want_resend(r, s);
     else
         drop_resend(r, s);
-    push(r, s);
+    push_frames(r, s);
 }
 
 void rml_routes_changed(struct rml *r)
 {
     struct rml_stream *s, *tmp;
 
-    undefer(r);
+    take_deferred(r);
     HASH_ITER(hh, r->streams, s, tmp)
     {
-        resend(r, s);
+        resend_unacked(r, s);
     }
 }
 
 void rml_forget(struct rml *r, uint32_t vpid)
 {
     for (uint32_t traffic = 0; traffic < CLASSES; traffic++) {
-        struct rml_stream *s = find(r, vpid, traffic);
+        struct rml_stream *s = find_stream(r, vpid, traffic);
 
         if (s)
             stream_free(r, s);
@@ -513,8 +513,8 @@ void rml_forget(struct rml *r, uint32_t vpid)
 
 static void send_ack(struct rml *r, struct rml_stream *s)
 {
-    struct link *k = hop(r, s->key.vpid);
-    struct frame h = header(r, s, MSG_RACK);
+    struct link *k = find_hop(r, s->key.vpid);
+    struct frame h = make_header(r, s, MSG_RACK);
     BUF_AUTO struct buf b = {0};
 
     drop_ack(r, s);
@@ -535,7 +535,7 @@ void rml_tick(struct rml *r)
 
         while ((s = r->resends[i]) && s->resend_at <= r->out->now_ms) {
             s->backoff += s->backoff + 1 < RML_BACKOFFS;
-            resend(r, s);
+            resend_unacked(r, s);
         }
     }
 }
@@ -565,21 +565,21 @@ size_t rml_waiting(const struct rml *r)
 
 size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic)
 {
-    struct rml_stream *s = find(r, vpid, traffic);
+    struct rml_stream *s = find_stream(r, vpid, traffic);
 
     return s ? s->bytes : 0;
 }
 
 uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic)
 {
-    struct rml_stream *s = find(r, vpid, traffic);
+    struct rml_stream *s = find_stream(r, vpid, traffic);
 
     return s ? s->next_seq - 1 : 0;
 }
 
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq)
 {
-    struct rml_stream *s = find(r, vpid, traffic);
+    struct rml_stream *s = find_stream(r, vpid, traffic);
 
     return !s || !s->unacked || s->unacked->seq > seq;
 }

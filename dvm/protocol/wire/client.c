@@ -396,7 +396,7 @@ void client_msg_free(struct client_msg *m)
     *m = (struct client_msg){0};
 }
 
-static int decode(struct cur *c, struct client_msg *m, struct err *err)
+static int decode_msg(struct cur *c, struct client_msg *m, struct err *err)
 {
     uint8_t version = cur_u8(c);
     uint8_t type = cur_u8(c);
@@ -420,7 +420,7 @@ int client_msg_decode(const void *data, size_t len, struct client_msg *out, stru
     struct cur c = cur_of(data, len);
 
     *out = (struct client_msg){0};
-    if (decode(&c, out, err) == 0)
+    if (decode_msg(&c, out, err) == 0)
         return 0;
     client_msg_free(out);
     return err_wrap(err, "client message");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The header that every frame between daemons begins with, and the epoch of a daemon's life. */
+/* The header of every frame between daemons. */
 #ifndef DVM_WIRE_FRAME_H
 #define DVM_WIRE_FRAME_H
 
 #include "base/buf/buf.h"
 #include "base/err/err.h"
+#include "dvm/protocol/wire/epoch.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define WIRE_VERSION 2
@@ -20,23 +20,6 @@
 
 /* Traffic classes: messages of different classes do not wait for each other. */
 enum out_class { CLASS_CONTROL, CLASS_LAUNCH, CLASS_MODEX, CLASS_BULK, CLASSES };
-
-/* One life of a vpid: the head's incarnation and a number that it counts up. Zero: no life (yet).
- */
-struct epoch {
-    uint64_t inc;
-    uint64_t ctr;
-};
-
-static inline bool epoch_eq(struct epoch a, struct epoch b)
-{
-    return a.inc == b.inc && a.ctr == b.ctr;
-}
-
-static inline bool epoch_none(struct epoch e)
-{
-    return e.inc == 0;
-}
 
 struct frame {
     uint8_t traffic; /* enum out_class */

@@ -14,7 +14,7 @@ void piece_encode(struct buf *b, const struct piece *p)
         buf_put_bytes(b, p->data, p->len);
 }
 
-static int check(const struct piece *p, struct err *err)
+static int check_piece(const struct piece *p, struct err *err)
 {
     switch (p->kind) {
     case PIECE_FILE:
@@ -41,7 +41,7 @@ int piece_decode(const void *data, size_t len, struct piece *out, struct err *er
         p.data = cur_bytes(&c, PIECE_DATA_MAX, &p.len);
     if (c.bad)
         return err_set(err, "piece of a file: cut short, or over a limit");
-    if (check(&p, err) < 0)
+    if (check_piece(&p, err) < 0)
         return err_wrap(err, "piece of a file");
     if (!cur_done(&c))
         return err_set(err, "piece of a file: bytes left over");

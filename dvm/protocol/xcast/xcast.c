@@ -73,7 +73,7 @@ uint64_t xcast_completed(const struct xcast *x)
     return x->complete;
 }
 
-static void keep(struct xcast *x, const struct msg *m)
+static void keep_op(struct xcast *x, const struct msg *m)
 {
     struct xcast_op *slot = &x->ring[msg_op(m) % XCAST_RING];
 
@@ -118,7 +118,7 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
     size_t n = children_of(x, &list);
     struct link *k;
 
-    keep(x, m);
+    keep_op(x, m);
     for (size_t i = 0; i < n; i++) {
         k = links_up(x->links, x->members, list[i]);
         if (k) /* a child without a link asks when it is back */
@@ -184,7 +184,7 @@ bool xcast_waits_for(const struct xcast *x, uint32_t child)
            c->acked != x->members->version;
 }
 
-static void prune(struct xcast *x, const uint32_t *list, size_t n)
+static void prune_children(struct xcast *x, const uint32_t *list, size_t n)
 {
     struct xcast_child *c, *tmp;
 
@@ -208,7 +208,7 @@ void xcast_check(struct xcast *x, const struct frame *from)
     size_t n = children_of(x, &list);
     struct link *k;
 
-    prune(x, list, n);
+    prune_children(x, list, n);
     for (size_t i = 0; i < n; i++) {
         if (xcast_waits_for(x, list[i]))
             return;
