@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Allocation_request: what is asked for, the answer at once, and the event at the end. */
+/* PMIx_Allocation_request: reads the request, answers it at once, and sends the event at its
+ * end. */
 #include "api/api.h"
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
@@ -37,8 +38,8 @@ static const pmix_status_t statuses[ALLOC_STATUSES] = {
 
 /* --- the request; on PMIx's thread */
 
-/* The attributes that say something to us, by directive. What the library adds by itself is no
- * question of ours, and nothing to refuse. */
+/* The attributes that this module reads, by directive. Attributes that the library adds by
+ * itself are ignored, not refused. */
 static const char *const anywhere[] = {PMIX_ALLOC_REQ_ID, PMIX_ALLOC_ID, PMIX_USERID, PMIX_GRPID,
                                        NULL};
 static const char *const in_extend[] = {PMIX_ALLOC_NUM_NODES, PMIX_ALLOC_NODE_LIST, PMIX_TIMEOUT,
@@ -115,8 +116,9 @@ static long seconds_of(const char *text)
     return -1;
 }
 
-/* Until when it has to be done; an extension that comes after the time for which it is wanted is of
- * no use. -1: nothing is said; 0 is PMIX_TIMEOUT's word for that. */
+/* The time limit of the campaign in seconds. A member that joins after the time for which an
+ * extension is wanted is of no use. -1: the request gives no limit; 0 means no limit in
+ * PMIX_TIMEOUT. */
 static pmix_status_t read_deadline(const pmix_info_t *info, size_t n, const char *const *keys,
                                    int64_t *out)
 {
@@ -150,7 +152,7 @@ static const char *const *keys_of(pmix_alloc_directive_t directive)
         return in_release;
     case PMIX_ALLOC_REQ_CANCEL:
         return in_cancel;
-    default: /* there is one allocation, the DVM; nothing is lent */
+    default: /* the DVM is the one allocation, and nothing is lent */
         return NULL;
     }
 }
@@ -296,7 +298,8 @@ void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e
     list = PMIx_Info_list_start();
     PMIX_LOAD_PROCID(&source, PMIX_SRV_NSPACE, p->vpid);
     PMIX_LOAD_PROCID(&asker, e->nspace, e->rank);
-    /* Only for who asks for it by name: Open MPI's default handler takes any event for an error. */
+    /* Only handlers for these codes get it: Open MPI's default handler treats any event as an
+     * error. */
     PMIx_Info_list_add(list, PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
     PMIx_Info_list_add(list, PMIX_EVENT_CUSTOM_RANGE, &range, PMIX_DATA_ARRAY);
     PMIx_Info_list_add(list, PMIX_ALLOC_ID, e->id, PMIX_STRING);

@@ -90,7 +90,7 @@ static bool is_true(const pmix_info_t *i)
     return i->value.type == PMIX_UNDEF || PMIX_INFO_TRUE(i);
 }
 
-/* The directives of a request are for all of its directories, wherever they stand. */
+/* The directives of a request are for all of its directories, whatever their order. */
 static unsigned read_flags(const pmix_info_t *info, size_t ninfo)
 {
     unsigned flags = 0;
@@ -167,14 +167,14 @@ pmix_status_t cleanup_check(const struct cleanup_scope *s, const struct cleanup_
     return n > CLEANUP_PATHS_MAX ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
 }
 
-/* Recursion and the keeping of the top directory win over requests without; that only empty
- * directories go has to be said by all. */
+/* A request for recursion, or for keeping the top directory, overrides requests without it. Only
+ * if all requests say so are just empty directories removed. */
 static unsigned merge(unsigned a, unsigned b)
 {
     return ((a | b) & ~(unsigned)REMOVE_ONLY_EMPTY) | (a & b & REMOVE_ONLY_EMPTY);
 }
 
-/* True: something is new. *flags becomes what is to be told. */
+/* True: the path is new or its flags change. *flags becomes the flags to report. */
 static bool learn(struct cleanup_known *k, unsigned *flags)
 {
     bool *has = *flags & REMOVE_IGNORE ? &k->ignore : *flags & REMOVE_DIR ? &k->dir : &k->file;

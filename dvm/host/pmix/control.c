@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Upcalls about jobs that run: job control and log. */
+/* Upcalls about running jobs: job control and log. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <signal.h>
@@ -9,8 +9,8 @@
 
 #define BLOB_MAX 4096 /* a line of the daemon's log is no longer */
 
-/* First the cleanup that is asked for, then the signal. Without a target, that is for the caller's
- * own job. */
+/* Registers the cleanup first, then sends the signal. Without a target, the request is for the
+ * caller's own job. */
 static void run_control(struct pmix_srv *p, struct upcall *u)
 {
     pmix_status_t rc = u->cleanup.n > 0 ? jobclean_register(p, u) : PMIX_SUCCESS;
@@ -33,7 +33,7 @@ static void run_control(struct pmix_srv *p, struct upcall *u)
     p->up.on_control(req, u->procs, u->nprocs, u->number, p->arg);
 }
 
-/* The signal that the directives ask for; 0: none of them is the host's business. */
+/* The signal that the directives ask for; 0: none of them is for the host. */
 static int signal_of(const pmix_info_t *info, size_t n)
 {
     if (info_true(info, n, PMIX_JOB_CTRL_KILL))
@@ -177,8 +177,9 @@ static void log_one(const pmix_proc_t *client, const pmix_info_t *i, struct answ
     upcall_post(u);
 }
 
-/* The last text that we can write carries the answer: the client hears of it when all are on their
- * way. Never answered in here: 4.2.2 holds a lock meanwhile that its callback takes. */
+/* The last text that can be written carries the answer, so that the client gets it when all
+ * texts are under way. The answer is never given in here: 4.2.2 holds a lock that its callback
+ * takes. */
 void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
             const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credentials: for a process that is connected here, and of whom one speaks that somebody shows. */
+/* Credentials: makes them for connected processes, and reports the holder of one to be checked. */
 #include "dvm/host/cred/cred.h"
 #include "dvm/host/pmix/pmix_private.h"
 
@@ -12,14 +12,14 @@ static_assert(PMIX_SRV_CRED_MAX == CRED_MAX, "credentials are handed through as 
 
 /* --- requests; on PMIx's thread */
 
-/* What the library or its clients add of themselves is no question of ours. */
+/* Attributes that the library or its clients add are ignored, not refused. */
 static bool is_known(const pmix_info_t *i)
 {
     return PMIX_CHECK_KEY(i, PMIX_CRED_TYPE) || PMIX_CHECK_KEY(i, PMIX_TIMEOUT) ||
            PMIX_CHECK_KEY(i, PMIX_USERID) || PMIX_CHECK_KEY(i, PMIX_GRPID);
 }
 
-/* A list of types, the best first: there is one. */
+/* A list of types, the best first: the only type here is "dvm". */
 static bool has_our_type(const char *types)
 {
     size_t n = strlen(CRED_TYPE);
@@ -45,7 +45,7 @@ static pmix_status_t check_directives(const pmix_info_t *info, size_t n)
     return has_our_type(type->value.data.string) ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
 }
 
-/* Of whom the credential is to speak: what we know of it, nothing that it says. */
+/* The holder of the credential as this daemon knows it, never as the client describes itself. */
 static bool find_holder(struct pmix_srv *p, const struct upcall *u, struct pmix_srv_holder *who)
 {
     const struct job *j = job_find(p, u->nspace);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Keys that say how, not what. */
+/* Keys that are directives, not data. */
 static bool is_directive(const pmix_info_t *i)
 {
     static const char *const keys[] = {
@@ -21,7 +21,7 @@ static bool is_directive(const pmix_info_t *i)
     return false;
 }
 
-/* What a name that is not reserved says is the data. */
+/* Every name that is not reserved is data. */
 static bool is_directive_or_data(const pmix_info_t *i)
 {
     return is_directive(i) || !PMIX_CHECK_RESERVED_KEY(i->key);
@@ -38,7 +38,7 @@ static void put_head(struct buf *b, const pmix_proc_t *proc, const struct pmix_s
     buf_put_u8(b, (uint8_t)info_int(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION));
 }
 
-/* The value in the library's own packing, which only its peers unpack. */
+/* The value in the library's own packing, which only another server's library unpacks. */
 static bool put_value(struct buf *b, pmix_value_t *v)
 {
     pmix_data_buffer_t packed;
@@ -95,7 +95,7 @@ static pmix_status_t post(struct upcall *u, bool packed)
     return PMIX_SUCCESS;
 }
 
-/* Behind all that the rank has published: on the same way, in order. */
+/* Follows all data that the rank has published: same path, same order. */
 void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     struct answer none = {.kind = ANSWER_NONE};
@@ -217,7 +217,7 @@ void answer_lookup(const struct answer *a, int status, const void *data, size_t 
         whole = get_pdata(&c, &found[i]);
     if (some && !(whole && cur_done(&c)))
         status = PMIX_ERR_UNPACK_FAILURE;
-    /* It packs its reply before it returns. */
+    /* The data service packs its reply before it returns. */
     a->cb.lookup(status, status == PMIX_ERR_UNPACK_FAILURE ? NULL : found,
                  status == PMIX_ERR_UNPACK_FAILURE ? 0 : n, a->cbdata);
     if (found)

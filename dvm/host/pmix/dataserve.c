@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's side of publish and lookup: answers from the store, lets lookups wait for a value. */
+/* The head's side of publish and lookup: answers from the store, and keeps lookups that wait for
+ * a value. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <string.h>
@@ -46,8 +47,8 @@ static void waiter_finish(struct waiter *w, int status, const struct buf *answer
     free(w);
 }
 
-/* A peek first: a value that is deleted on its first read must not be lost on a lookup that has to
- * go on waiting. */
+/* Counts first: a lookup that has to go on waiting must not lose a value that is deleted on its
+ * first read. */
 static bool is_enough(const struct store *s, const struct waiter *w)
 {
     uint32_t wanted = w->lookup.wanted ? w->lookup.wanted : w->lookup.nkeys;
@@ -76,7 +77,7 @@ static void on_waited_too_long(void *arg)
     waiter_finish(arg, PMIX_ERR_TIMEOUT, NULL);
 }
 
-/* False: it cannot wait, or need not. */
+/* False: the lookup cannot wait, or need not. */
 static bool waiter_add(struct pmix_srv *p, const void *blob, size_t len,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg)

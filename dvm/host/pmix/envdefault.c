@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Environment of a rank beside PMIx's own variables: what Open MPI needs here and scripts expect.
- */
+/* Environment of a rank beside PMIx's own variables: the variables that Open MPI needs here and
+ * scripts expect. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <ifaddrs.h>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The place of NAME=... in env, or of the end. */
+/* The index of NAME=... in env, or of the end. */
 static size_t place_of(char *const *env, const char *name)
 {
     size_t n = strlen(name), i = 0;
@@ -34,20 +34,21 @@ static void put(char ***env, const char *name, char *pair)
     (*env)[i] = pair;
 }
 
-/* What the user has set stays. */
+/* A value that the user has set is kept. */
 static void put_default(char ***env, const char *name, const char *value)
 {
     if (!(*env)[place_of(*env, name)])
         put(env, name, xasprintf("%s=%s", name, value));
 }
 
-/* Over what is there: a rank may be started from an environment that is itself a rank's. */
+/* Replaces inherited values: the environment may be that of another rank. */
 static void put_number(char ***env, const char *name, uint32_t v)
 {
     put(env, name, xasprintf("%s=%u", name, v));
 }
 
-/* A rank that spawns hands on what we gave it: the directory of its own job, on its own daemon. */
+/* A rank that spawns passes its variable on: it names the directory of its own job, on its own
+ * daemon. */
 static bool is_parents(const char *value, const struct job *j)
 {
     const char *parent = j->launch->spec.parent_nspace;
@@ -64,9 +65,9 @@ static void put_dir(char ***env, const struct job *j, const char *name, const ch
         put(env, name, xasprintf("%s=%s", name, dir));
 }
 
-/* Open MPI names its shared-memory files by the host's name and the local rank, so two daemons on
- * one host would give two ranks one file: each daemon that does not bear its host's name keeps them
- * in the job's directory. */
+/* Open MPI names its shared-memory files by the host's name and the local rank. Two daemons on
+ * one host would give two ranks one file. So a daemon whose node name is not the host's keeps
+ * these files in the job's directory. */
 static void put_backing_dir(char ***env, const struct pmix_srv *p, const struct job *j)
 {
     FREE_AUTO char *dir = xasprintf("%s/%s", p->session_dir, j->nspace);
@@ -75,7 +76,7 @@ static void put_backing_dir(char ***env, const struct pmix_srv *p, const struct 
     put_dir(env, j, "OMPI_MCA_osc_sm_backing_directory", dir);
 }
 
-/* Ranks that start there find the files by their names; others are told where they are. */
+/* Ranks that start in that directory find the files by their names; others get its path. */
 static void put_files_dir(char ***env, const struct pmix_srv *p, const struct job_launch *l,
                           uint32_t app)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Standard streams: output to those tools that have asked for it, input to what they have spawned.
- */
+/* Standard streams: output to the tools that have pulled it, input to the jobs that they have
+ * spawned. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <stdlib.h>
@@ -8,18 +8,18 @@
 #include <time.h>
 #include <utlist.h>
 
-/* What the library may keep for a tool that does not read, and how often it is looked up whether it
- * has read: the library does not tell. */
+/* Bytes that the library may keep for a tool that does not read, and the interval at which they
+ * are measured: the library does not report progress. */
 #define UNREAD_MAX (256u << 10)
 #define LOOK_AGAIN_MS 20
-/* Who has not read anything for so long is waited for no longer, unless the job is its own: what
- * comes is dropped for it, until it has read nearly all. */
+/* A job waits for a foreign tool that has read nothing only for this long. Then its output is
+ * dropped for that tool, until the tool has read nearly all. */
 #define STALL_MS 1000
 #define UNREAD_LOW (UNREAD_MAX / 4)
 
-/* Output on its way, on the library's thread. */
+/* Output under way, on the library's thread. */
 struct piece {
-    uint32_t client; /* 0: a copy, of a job that is not a tool's here */
+    uint32_t client; /* 0: a copy, of a job that no tool here owns */
     pmix_proc_t owner;
     pmix_proc_t from;
     pmix_iof_channel_t channel;
@@ -27,13 +27,13 @@ struct piece {
     void *data;
 };
 
-/* A request whose tool is behind; the library's thread's. */
+/* A request whose tool reads slowly; owned by the library's thread. */
 struct lag {
-    size_t at; /* in the library's table; another's may come to be in the same place: */
+    size_t at; /* in the library's table, whose entries are used again: */
     pmix_proc_t tool;
     size_t id;
-    size_t unread;     /* when it was last looked at, */
-    uint64_t since_ms; /* and since when it has not become less */
+    size_t unread;     /* bytes, at the last measurement */
+    uint64_t since_ms; /* they have not decreased since */
     bool stalled;
     uint64_t dropped;
     struct lag *prev, *next;
@@ -90,7 +90,7 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* --- those who are behind */
+/* --- tools with a backlog */
 
 static void lag_free(struct lag *l)
 {
@@ -122,7 +122,7 @@ static struct lag *lag_find(size_t at, const struct pmix_extend_pull *r)
     return NULL;
 }
 
-/* Of requests that have been withdrawn, or whose tools have gone. */
+/* Entries of requests that have been withdrawn, or whose tools have ended. */
 static void lags_prune(void)
 {
     struct pmix_extend_pull r;
@@ -152,7 +152,7 @@ static void tell_dropped(const struct lag *l, const char *nspace)
     upcall_post(u);
 }
 
-/* How much the job waits for, of what this request's tool has yet to read. */
+/* The bytes of this request's backlog for which the job waits. */
 static size_t waited_for(const struct piece *x, size_t at, const struct pmix_extend_pull *r)
 {
     size_t n = r->unread_bytes;
@@ -175,7 +175,7 @@ static size_t waited_for(const struct piece *x, size_t at, const struct pmix_ext
     return l->stalled ? 0 : n;
 }
 
-/* True: this piece is not for it. */
+/* True: this request does not get the piece. */
 static bool dropped(const struct piece *x, size_t at, const struct pmix_extend_pull *r)
 {
     struct lag *l = is_owner(x, r) ? NULL : lag_find(at, r);
@@ -193,7 +193,7 @@ static bool dropped(const struct piece *x, size_t at, const struct pmix_extend_p
 
 /* --- output */
 
-/* The most that one of those who have asked for it has yet to read. */
+/* The largest backlog of all requests for this output. */
 static size_t unread(const struct piece *x)
 {
     struct pmix_extend_pull r;
@@ -245,8 +245,9 @@ static void report(void *arg)
     piece_free(x);
 }
 
-/* Straight into the queues of those who have asked. PMIx_server_IOF_deliver() would do so later,
- * and keep for ever what nobody wants by then. */
+/* Puts output straight into the queues of the tools that have requested it.
+ * PMIx_server_IOF_deliver() would do so later, and keep for ever any output that no tool
+ * requests by then. */
 static void deliver(void *arg)
 {
     struct piece *x = arg;
@@ -288,7 +289,7 @@ static void run_over(struct pmix_srv *p, struct upcall *u)
         p->up.on_output_over(u->nspace, p->arg);
 }
 
-/* Behind all that was delivered before. */
+/* Follows all output that was delivered before. */
 static void over(void *arg)
 {
     FREE_AUTO char *nspace = arg;
@@ -325,7 +326,7 @@ void forward_end(void)
         lag_free(lags);
 }
 
-/* --- who wants it */
+/* --- requests */
 
 static void run_pull(struct pmix_srv *p, struct upcall *u)
 {
@@ -337,7 +338,7 @@ static void run_pull(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-/* Nobody is told who no longer wants it: it is seen when there is more. */
+/* The library does not report a withdrawn request: it is noticed with the next output. */
 pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                       size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata)
 {

@@ -17,7 +17,7 @@ struct handback {
     struct handback *prev, *next;
 };
 
-/* What is on its way. The thread ends in the middle of it when the server does. */
+/* An answer under way. The thread ends while it still holds some when the server ends. */
 static struct handback *under_way;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -66,7 +66,7 @@ static void on_thread(void *arg)
         on_settled(h);
 }
 
-/* False: the library has no thread yet, and it has run at once. */
+/* False: the library has no thread yet, and the answer has been given at once. */
 static bool hand(const struct pmix_srv *p, unsigned ms, bool watched, void (*run)(void *arg),
                  void (*drop)(void *arg), void *arg)
 {
@@ -79,7 +79,7 @@ static bool hand(const struct pmix_srv *p, unsigned ms, bool watched, void (*run
     if (rc == PMIX_SUCCESS)
         return true;
     if (rc != PMIX_ERR_INIT)
-        abort(); /* out of memory, as everywhere */
+        abort(); /* out of memory: the daemon ends */
     under_way_remove(h);
     free(h);
     run(arg);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Debugger hold: what is asked for in a spawn, ranks that say that they stand still, who lets them
- * go on. */
+/* Debugger hold: the directives of a spawn, ranks that report that they have stopped, and their
+ * release. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <string.h>
 
-/* Processes named by one PMIX_DEBUGGER_RELEASE, each of which is a message: a whole job is one. */
+/* Processes named by one PMIX_DEBUGGER_RELEASE. Each name is a message; a whole job is one name. */
 #define RELEASE_MAX 4096
 
 /* --- in a spawn request */
@@ -39,7 +39,7 @@ pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 
         if (!asked || (asked->value.type == PMIX_BOOL && !asked->value.data.flag))
             continue;
-        if (spec->stop != JOB_STOP_NONE) /* in two places */
+        if (spec->stop != JOB_STOP_NONE) /* given twice */
             return PMIX_ERR_BAD_PARAM;
         spec->stop = stops[i].stop;
         rc = rank_of(asked, &spec->stop_rank);
@@ -58,12 +58,12 @@ static void held(struct pmix_srv *p, struct job *j, uint32_t rank)
     j->waiting[rank] = true;
     if (job_stops(&j->launch->spec, rank))
         p->up.on_held(j->nspace, rank, p->arg);
-    else /* nobody wants it to (add_stop()) */
+    else /* a process that must not stop there (add_stop()) */
         pmix_srv_continue(p, j->nspace, rank);
 }
 
-/* A rank; or, from a library whose function event.c does not replace, the local peers of a job at
- * once: all that stop in PMIx_Init, or the one that has been told to stop elsewhere. */
+/* One rank, if the library calls event.c's function. Otherwise the local peers of a job at once:
+ * all that stop in PMIx_Init, or the one rank that was to stop elsewhere. */
 static void run_held(struct pmix_srv *p, struct upcall *u)
 {
     struct job *j = job_find(p, u->nspace);
@@ -84,7 +84,8 @@ static void run_release(struct pmix_srv *p, struct upcall *u)
         p->up.on_continue(u->procs[i].nspace, u->procs[i].rank, p->arg);
 }
 
-/* Whom an event is for: a custom range, else the processes that it is about; *named: it says so. */
+/* The receivers of an event: a custom range, else the affected processes; *named: the event
+ * names them. */
 static const pmix_proc_t *targets_of(const pmix_info_t *info, size_t ninfo, size_t *n, bool *named)
 {
     static const char *const keys[] = {PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_AFFECTED_PROCS,
@@ -106,7 +107,7 @@ pmix_status_t hold_check_release(pmix_data_range_t range, const pmix_info_t *inf
 
     if (named)
         return procs && n > 0 && n <= RELEASE_MAX ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
-    /* Else which jobs, it does not say. */
+    /* Without names: the jobs for which the event is. */
     return range == PMIX_RANGE_NAMESPACE ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
@@ -155,7 +156,7 @@ bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t
 
 /* --- to local processes */
 
-/* To the processes named and to nobody else, and not kept for who comes later. */
+/* Only the named processes get it, and it is not kept for later ones. */
 static void tell(struct pmix_srv *p, pmix_status_t code, const pmix_data_array_t *to,
                  const char *about, const char *where)
 {

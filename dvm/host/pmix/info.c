@@ -56,7 +56,7 @@ bool info_true(const pmix_info_t *info, size_t n, const char *key)
 {
     const pmix_info_t *i = info_find(info, n, key);
 
-    /* A directive without a value is a directive: PMIx standard, "Attributes", boolean values. */
+    /* A directive without a value is true: PMIx standard, "Attributes", boolean values. */
     return i && (i->value.type != PMIX_BOOL || i->value.data.flag);
 }
 

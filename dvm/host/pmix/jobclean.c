@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose end is what registered for: scopes of ranks and jobs, told to the one who removes, and run
- * at those ends. */
+/* Cleanup scopes of ranks and jobs: passed to the spawner, and run at the end of the rank or
+ * job. */
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/spawner/remove.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A scope that is being removed, and the operation that waits for it. */
+/* A scope whose paths are being removed, and the operation that waits for that. */
 struct cleaning {
     uint64_t scope;
     uint64_t op;
@@ -25,8 +25,8 @@ static bool is_of_sessions(const struct pmix_srv *p, const char *path)
            (!path[n] || (path[n] == '/' && !strchr(path + n + 1, '/')));
 }
 
-/* Open MPI 4.1 has a rank ask for its job's directory, in which the others still have files: it
- * goes with the job, by our own doing. */
+/* In Open MPI 4.1 a rank asks for the removal of its job's directory, in which other ranks still
+ * have files. The daemon removes that directory with the job. */
 static void on_changed(uint64_t scope, unsigned flags, const char *path, void *arg)
 {
     struct pmix_srv *p = arg;
@@ -36,7 +36,7 @@ static void on_changed(uint64_t scope, unsigned flags, const char *path, void *a
     p->up.on_clean_add(scope, flags, path, p->arg);
 }
 
-/* A process: it has to be a local one that lives; a job: one of its processes does. */
+/* A process: it has to be local and alive. A job: one of its processes has to be. */
 static struct cleanup_scope *scope_of(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     struct job *j = job_find(p, nspace);
@@ -55,7 +55,7 @@ static struct cleanup_scope *scope_of(struct pmix_srv *p, const char *nspace, ui
 
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u)
 {
-    /* No target: all of the caller's own job here. */
+    /* No target: all processes of the caller's own job here. */
     struct pmix_srv_proc own = {.rank = PMIX_RANK_WILDCARD};
     const struct pmix_srv_proc *procs = u->nprocs ? u->procs : &own;
     size_t n = u->nprocs ? u->nprocs : 1;
@@ -75,7 +75,7 @@ pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u)
     return PMIX_SUCCESS;
 }
 
-/* Flags of a job's description are handed through as they are. */
+/* Flags of a job's description are passed on unchanged. */
 static_assert((int)JOB_CLEAN_DIR == (int)REMOVE_DIR &&
                   (int)JOB_CLEAN_RECURSIVE == (int)REMOVE_RECURSIVE &&
                   (int)JOB_CLEAN_LEAVE_TOPDIR == (int)REMOVE_LEAVE_TOPDIR &&

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a job is to its ranks: sizes, maps, ranks and directories, as PMIx attributes. */
+/* Job info: sizes, maps, ranks and directories of a job, as PMIx attributes. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <hwloc.h>
 #include <string.h>
 
 /* Attributes and their C types: PMIx standard 4.1, chapter "Process Management", section on job,
- * application, node and process information; who reads which is told in docs/pmix/job-info.md. */
+ * application, node and process information; docs/pmix/job-info.md lists them. */
 
 static void add_u32(void *list, const char *key, uint32_t v)
 {
@@ -71,8 +71,8 @@ static const char *text_of(const struct buf *b)
     return (const char *)b->data;
 }
 
-/* Names and ranks of the nodes, in one order, packed by the library. Nodes without ranks are left
- * out: they are no part of the job. */
+/* Names and ranks of the nodes, in one order, packed by the library. Nodes without ranks are no
+ * part of the job and left out. */
 static int add_maps(void *list, const struct job *j, const struct buf *ranks, struct err *err)
 {
     BUF_AUTO struct buf names = {.max = PMIX_SRV_BLOB_MAX};
@@ -102,14 +102,14 @@ static int add_maps(void *list, const struct job *j, const struct buf *ranks, st
     return rc == PMIX_SUCCESS ? 0 : err_set(err, "map of nodes: %s", PMIx_Error_string(rc));
 }
 
-/* LOCAL_SIZE, LOCALLDR and LOCAL_PEERS are what the library makes of the maps. */
+/* The library derives LOCAL_SIZE, LOCALLDR and LOCAL_PEERS from the maps. */
 static void add_node(void *list, const struct job *j, uint32_t node)
 {
     const struct job_node *n = &j->launch->nodes[node];
     void *part = PMIx_Info_list_start();
 
     add_str(part, PMIX_HOSTNAME, n->host);
-    /* The same number in every job, so that jobs that meet know who shares a node. */
+    /* The same number in every job, so that ranks of two jobs know whether they share a node. */
     add_u32(part, PMIX_NODEID, n->vpid);
     add_u32(part, PMIX_NODE_SIZE, j->node_size[node]);
     add_part(list, PMIX_NODE_INFO_ARRAY, part);
@@ -165,9 +165,9 @@ static void add_parent(void *part, const struct job_spec *spec)
     PMIx_Info_list_add(part, PMIX_PARENT_ID, &parent, PMIX_PROC);
 }
 
-/* HOSTNAME of each rank is in the maps. */
-/* Where a bound rank is, for its peers on the node: Open MPI tells by it who shares a cache or a
- * NUMA node. The library writes the text by the topology that it has loaded itself. */
+/* The library derives each rank's HOSTNAME from the maps. */
+/* The place of a bound rank, for its peers on the node: Open MPI finds out by it which ranks
+ * share a cache or a NUMA node. The library writes the text from its own topology. */
 static void add_cpus(void *part, const struct job_launch *l, uint32_t local_rank)
 {
     pmix_cpuset_t set = {.source = (char *)"hwloc"};
@@ -210,9 +210,9 @@ static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, 
     add_part(list, PMIX_PROC_DATA, part);
 }
 
-/* libpmix stops ranks in PMIx_Init by this: all that are told of it, whichever it names (4.2.2), so
- * that the neighbours of one that is to stop are let go at once. That a program stops elsewhere is
- * its own doing. */
+/* libpmix stops ranks in PMIx_Init by this attribute. Version 4.2.2 stops every rank that gets
+ * it, whichever rank it names; the daemon releases the neighbours of the one that is to stop at
+ * once. A program that stops elsewhere does so by itself. */
 static void add_stop(void *list, const struct job *j)
 {
     const struct job_spec *s = &j->launch->spec;
@@ -224,8 +224,8 @@ static void add_stop(void *list, const struct job *j)
         add_rank(list, PMIX_DEBUG_STOP_IN_APP, all ? PMIX_RANK_WILDCARD : s->stop_rank);
 }
 
-/* A DVM is one session. Told with one job only: the library keeps what it hears of a session beyond
- * its jobs, and each time anew (4.2.2). */
+/* A DVM is one session. The attribute goes with one job only: libpmix 4.2.2 keeps session data
+ * beyond its jobs, and adds a copy each time. */
 static void add_session(void *list, const struct job *j, uint32_t slots)
 {
     void *part;
@@ -258,13 +258,14 @@ static void add_job(void *list, const struct pmix_srv *p, const struct job *j)
     add_u32(list, PMIX_JOB_NUM_APPS, (uint32_t)l->spec.napps);
     add_u32(list, PMIX_NUM_NODES, nodes_used);
     add_stop(list, j);
-    /* Ranks that wait for a message then give their CPU away instead of turning on it. */
+    /* Ranks that wait for a message then yield their CPU and do not spin. */
     if (j->node != JOB_NO_VPID && j->node_size[j->node] > p->ncpus)
         PMIx_Info_list_add(list, PMIX_NODE_OVERSUBSCRIBED, NULL, PMIX_BOOL);
     add_str(list, PMIX_TMPDIR, p->session_dir);
     add_str(list, PMIX_NSDIR, nsdir);
     topology_add(list, p, j);
-    /* Else a rank of Open MPI that aborts removes all three, and what the daemon has there. */
+    /* Without it, a rank of Open MPI that aborts removes all three directories, and the daemon's
+     * files in them. */
     PMIx_Info_list_add(list, PMIX_TDIR_RMCLEAN, NULL, PMIX_BOOL);
 }
 

@@ -8,7 +8,7 @@
 #define JOBS_MAX 1048576
 #define PROCS_MAX 1048576
 #define JOB_MIN                                                                                    \
-    10 /* bytes of the shortest record, which bound what is allocated on a peer's word */
+    10 /* bytes of the shortest record: bounds the memory allocated for a peer's count */
 #define PROC_MIN 20
 
 void jobtable_encode(struct buf *b, const struct jobtable *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head says of its jobs when a daemon asks for a client's query. */
+/* The head's table of jobs and processes, from which a daemon answers a client's query. */
 #ifndef DVM_PMIX_JOBTABLE_H
 #define DVM_PMIX_JOBTABLE_H
 
@@ -13,7 +13,7 @@ struct jobtable_job {
     char *nspace;
     bool over;
     uint32_t ranks;
-    int exit_code; /* of a job that is over */
+    int exit_code; /* of a job that has ended */
 };
 
 struct jobtable_proc {
@@ -30,7 +30,7 @@ struct jobtable {
     uint32_t universe; /* slots of the DVM */
     size_t njobs;
     struct jobtable_job *jobs;
-    size_t nprocs; /* only of the jobs that were asked for */
+    size_t nprocs; /* only of the jobs that were named */
     struct jobtable_proc *procs;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our calls into the library that are not finished: known by number, since its callbacks may come
- * late or never. */
+/* Operations: our unfinished calls into the library. Each has a number, since its callbacks may
+ * come late or never. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <stdlib.h>
@@ -106,7 +106,7 @@ void op_returned(struct op *op, pmix_status_t rc)
     op->left++;
     if (rc != PMIX_SUCCESS)
         op_part_done(op->id, rc);
-    else if (!op->done_data) /* a modex is waited for as long as its rank has not put it */
+    else if (!op->done_data) /* the modex does not end until its rank has put it */
         watch_asked(op->srv);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of dvm/host/pmix share: the server object, upcalls on their way, pending
+/* Shared by the files of dvm/host/pmix: the server object, upcalls under way, pending
  * operations. */
 #ifndef DVM_PMIX_PMIX_PRIVATE_H
 #define DVM_PMIX_PMIX_PRIVATE_H
@@ -20,7 +20,7 @@
 #define PMIX_SRV_KEYS_MAX 65536
 #define ALLOC_LIST_MAX (1u << 20) /* bytes of a list of nodes */
 
-/* How a request of the library is answered: which callback it gave us. */
+/* How a request of the library is answered: the callback that it gave. */
 enum answer_kind {
     ANSWER_NONE,
     ANSWER_OP,
@@ -57,8 +57,8 @@ struct answer {
     int64_t uid, gid;    /* ANSWER_CHECKED: the expected ones; -1: any */
 };
 
-/* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads the
- * fields that its maker filled in. */
+/* A request or a result that was packed on PMIx's thread and is run on the loop's. `run` reads
+ * the fields that its constructor has filled in. */
 struct upcall {
     struct pmix_srv *srv;
     void (*run)(struct pmix_srv *p, struct upcall *u);
@@ -84,13 +84,14 @@ struct upcall {
 struct pmix_srv *srv_now(void); /* on PMIx's thread; NULL when none is running */
 /* On PMIx's thread. NULL when no server is running (the library is being shut down). */
 struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
-void upcall_post(struct upcall *u); /* takes */
+void upcall_post(struct upcall *u); /* takes ownership */
 void upcall_free(struct upcall *u); /* for one that is not posted */
 void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n);
 struct upcall *upcall_collective(char op, const pmix_proc_t *procs, size_t nprocs,
                                  const pmix_info_t *info, size_t ninfo);
 
-/* A call of ours into the library, or several that count as one, until it has called back. */
+/* An operation: a call of ours into the library, or several that count as one, until all have
+ * called back. */
 struct op {
     uint64_t id;
     struct pmix_srv *srv;
@@ -98,23 +99,23 @@ struct op {
     int status;    /* first failure */
     char *nspace;
     uint32_t rank;
-    void (*then)(struct pmix_srv *p, struct op *op); /* our own work between the last and done() */
+    void (*then)(struct pmix_srv *p, struct op *op); /* before done() */
     void (*done)(int status, void *arg);
     void (*done_data)(int status, const void *data, size_t len, void *arg);
     void *arg;
-    pmix_data_array_t info; /* lent to the library meanwhile */
+    pmix_data_array_t info; /* lent to the library until the end */
     struct loop_timer *timer;
     UT_hash_handle hh;
 };
 struct op *op_new(struct pmix_srv *p, const char *nspace, uint32_t rank);
 void *op_cbdata(const struct op *op);
-/* To be handed to the library with op_cbdata(). */
+/* The argument of the library's callback is op_cbdata(). */
 void op_on_status(pmix_status_t status, void *cbdata);
 void op_on_data(pmix_status_t status, char *data, size_t len, void *cbdata);
-/* One of op->left that is not the library's. */
+/* Ends one of op->left that is no call into the library. */
 void op_part_done(uint64_t id, int status);
-/* What a library call returned: success means that its callback comes, anything else that it does
- * not. done() is called on a later turn in either case. */
+/* The status of a library call: after success its callback follows, after an error it does not.
+ * done() is called on a later turn in either case. */
 void op_returned(struct op *op, pmix_status_t rc);
 void op_finish(struct op *op, int status, const void *data, size_t len); /* done() now, and freed */
 void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
@@ -124,9 +125,9 @@ void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int
  * and the end of deregistration, after which no rank can connect. */
 struct job {
     struct pmix_srv *srv;
-    /* From registration to the end of deregistration these are the library's thread's alone. */
+    /* From registration to the end of deregistration only the library's thread uses these. */
     bool described;
-    bool made_dir; /* has tried to */
+    bool made_dir; /* has tried to make it */
     bool *has_dir; /* [nranks] */
     uid_t uid;
     gid_t gid;
@@ -138,13 +139,13 @@ struct job {
     uint32_t *node_size;             /* [nnodes] */
     bool *gone;                      /* [nranks] local ranks that have ended */
     uint32_t ngone;
-    struct cleanup_scope cleanup;       /* for the end of the last rank here */
+    struct cleanup_scope cleanup;       /* run at the end of the last rank here */
     struct cleanup_scope *rank_cleanup; /* [nranks], NULL as long as there is none */
     bool *connected;                    /* [nranks] local ranks that are PMIx clients now */
-    /* [nranks] between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is
-     * right when its end is heard of */
+    /* [nranks] between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it
+     * is right when the rank's end is reported */
     atomic_bool *in_session;
-    bool *publishes; /* [nranks] local ranks with values that go with them */
+    bool *publishes; /* [nranks] local ranks with values that are removed at their end */
     bool *waiting;   /* [nranks] local ranks that wait for PMIX_DEBUGGER_RELEASE */
     UT_hash_handle hh;
 };
@@ -154,18 +155,18 @@ void job_remove(struct pmix_srv *p, struct job *j);
 bool job_is_local(const struct job *j, uint32_t rank);
 uint32_t job_local_size(const struct job *j);
 void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now);
-/* On PMIx's thread, for a rank that connects: the directories, and its job info, which is there
- * before the rank can ask for it, since the library takes this request off its queue first. NULL: a
- * client of no job. */
+/* On PMIx's thread, for a rank that connects: makes the directories and the job info. The rank
+ * cannot ask before, since the library takes this request off its queue first. NULL: a client of
+ * no job. */
 pmix_status_t job_prepare(struct job *j, uint32_t rank);
 
-/* watch.c: whether the library's thread answers, while it is asked something. */
+/* watch.c: whether the library's thread answers, while it has requests. */
 struct watch {
     struct loop_timer *timer;
     uint64_t silent_ms;
-    uint64_t asked;                /* so often in all */
-    atomic_uint_fast64_t answered; /* by the library's thread */
-    uint64_t seen;                 /* of those, when last looked */
+    uint64_t asked;                /* number of all requests */
+    atomic_uint_fast64_t answered; /* done by the library's thread */
+    uint64_t seen;                 /* done, at the last look */
     unsigned missed;
     bool armed, lost;
 };
@@ -174,7 +175,7 @@ void watch_stop(struct pmix_srv *p);
 void watch_asked(struct pmix_srv *p); /* the library will answer */
 void watch_answered(void);            /* on the library's thread */
 void watch_look(struct pmix_srv *p);
-/* PMIx_server_finalize(). False: it cannot be ended, its thread is still there. */
+/* PMIx_server_finalize(). False: it cannot be ended, its thread still runs. */
 bool watch_finalize(struct pmix_srv *p) __attribute__((warn_unused_result));
 
 struct req;
@@ -184,7 +185,7 @@ struct pmix_srv {
     struct loop *loop;
     struct pmix_srv_upcalls up;
     void *arg;
-    /* pmix_extend_run() and the library's requests for output; a test has others. */
+    /* pmix_extend_run() and the library's requests for output; tests replace them. */
     pmix_status_t (*run_on_thread)(void (*fn)(void *arg), void *arg, unsigned delay_ms);
     const struct pmix_pulls *pulls;
     char *host;
@@ -192,13 +193,13 @@ struct pmix_srv {
     uint32_t vpid;
     uint32_t ncpus;     /* that this process may use */
     size_t nclients;    /* ranks that are connected */
-    bool tools;         /* may attach: by a loopback port that asks for no secret */
-    bool shares_host;   /* with other daemons, or may */
+    bool tools;         /* may attach: on a loopback port that asks for no secret */
+    bool shares_host;   /* with other daemons, or possibly so */
     bool only_loopback; /* there is no other network interface */
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
     atomic_uint refs;
     bool closed;
-    atomic_uint events_out; /* of local ranks, on their way to other daemons */
+    atomic_uint events_out; /* of local ranks, under way to other daemons */
     atomic_size_t events_out_bytes;
     uint64_t last_id;
     struct req *reqs;
@@ -223,16 +224,17 @@ void query_free(struct query *q);
 void answer_query(const struct answer *a, int status, const void *data, size_t len);
 
 /* dataserve.c: ends the waiting lookups of a job (NULL: all). */
-/* data.c: tells the head, whose store has what this rank has published for its own life. */
+/* data.c: reports the end of this rank to the head, whose store has values published for its
+ * life. */
 void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
 void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);
 
-/* jobinfo.c: everything that the library and Open MPI want to know about a job. The caller releases
+/* jobinfo.c: all attributes of a job that the library and Open MPI read. The caller releases
  * *out by PMIX_DATA_ARRAY_DESTRUCT. */
 int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array_t *out,
                   struct err *err) __attribute__((warn_unused_result));
 
-/* event.c: an event of so many bytes has arrived. */
+/* event.c: an event of this size has been delivered. */
 void event_out_done(struct pmix_srv *p, size_t len);
 
 /* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
@@ -241,7 +243,7 @@ void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg
                     void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
 void forward_end(void);  /* forward.c: the same */
-/* What forward.c needs of the library's thread; a test has others. */
+/* The functions of the library's thread that forward.c needs; tests replace them. */
 struct pmix_pulls {
     size_t (*size)(void);
     bool (*at)(size_t at, struct pmix_extend_pull *out);
@@ -249,23 +251,23 @@ struct pmix_pulls {
                              const pmix_byte_object_t *bytes);
 };
 extern const struct pmix_pulls pmix_pulls_of_library;
-/* rendezvous.c: the DVM's one place where tools look. */
+/* rendezvous.c: the one place of the DVM where tools look. */
 void rendezvous_open(const struct pmix_srv *p);
 void rendezvous_close(const struct pmix_srv *p);
 /* jobclean.c. Registers u->cleanup for u->procs, or for the job of the caller: all or nothing. */
 pmix_status_t jobclean_register(struct pmix_srv *p, const struct upcall *u);
-/* What was asked for when the job was submitted. */
+/* The cleanup that the job's submission has requested. */
 void jobclean_spec(struct pmix_srv *p, struct job *j);
-/* At the end of the daemon, however it comes: what is left of jobs' directories. */
+/* At the end of the daemon, however it ends: removes what is left of jobs' directories. */
 void jobclean_sessions(struct pmix_srv *p);
-/* The operation then waits for what is removed. */
+/* The operation then waits for the removal. */
 void jobclean_dir(struct pmix_srv *p, const struct job *j, struct op *op); /* the job's own */
 void jobclean_rank_gone(struct pmix_srv *p, struct job *j, uint32_t rank, struct op *op);
 void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op);
 void jobclean_free(struct job *j);
 void jobclean_free_all(struct pmix_srv *p);
 
-/* envdefault.c: adds what Open MPI needs and the user has not set. */
+/* envdefault.c: adds the variables that Open MPI needs and the user has not set. */
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank);
 bool envdefault_shares_host(const char *host); /* our node name is not the host's */
 bool envdefault_only_loopback(void);
@@ -274,9 +276,10 @@ bool envdefault_only_loopback(void);
 const pmix_info_t *info_find(const pmix_info_t *info, size_t n, const char *key);
 long info_int(const pmix_info_t *info, size_t n, const char *key, long otherwise);
 bool info_true(const pmix_info_t *info, size_t n, const char *key);
-/* None that is marked as required is unknown: PMIx standard, "pmix_info_t", PMIX_INFO_REQD. */
+/* True if no attribute that is marked as required is unknown: PMIx standard, "pmix_info_t",
+ * PMIX_INFO_REQD. */
 bool info_understood(const pmix_info_t *info, size_t n, bool (*is_known)(const pmix_info_t *i));
-/* Of a value that is a process or an array of them; NULL: it is neither, or there are none. */
+/* Of a value that is a process or an array of them; NULL: it is neither, or is empty. */
 const pmix_proc_t *info_procs(const pmix_info_t *i, size_t *n);
 
 /* The upcalls of the module table, by file; all on PMIx's thread. */
@@ -308,17 +311,17 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t
                        const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata);
 pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
                         pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
-/* hold.c: where the ranks of a spawned job are to stop. */
+/* hold.c: where the ranks of a spawned job stop. */
 pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec);
-/* Whether it can be told for whom a PMIX_DEBUGGER_RELEASE is. */
+/* Whether the event names the receivers of a PMIX_DEBUGGER_RELEASE. */
 pmix_status_t hold_check_release(pmix_data_range_t range, const pmix_info_t *info, size_t ninfo);
-/* True if it is an event of a debugger's, which is not passed on; `rc` is the answer. */
+/* True if it is an event of a debugger, which is not passed on; `rc` is the answer. */
 bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
                 const pmix_info_t info[], size_t ninfo, pmix_status_t *rc);
-/* event.c: tells local processes, with op->info. */
+/* event.c: sends it to local processes, with op->info. */
 void event_tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
                 pmix_data_range_t range);
-/* To a tool that has asked for a job's output and has not read so much of it. */
+/* To a tool that has pulled a job's output and has lost this many bytes of it. */
 void event_output_dropped(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
                           uint64_t len);
 pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
@@ -337,7 +340,8 @@ pmix_status_t on_cred_get(const pmix_proc_t *proc, const pmix_info_t info[], siz
 pmix_status_t on_cred_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
                             const pmix_info_t info[], size_t ninfo, pmix_validation_cbfunc_t cb,
                             void *cbdata);
-/* "<incarnation>.<number>", a job's, also one that is over, or the servers' own: no tool's. */
+/* "<incarnation>.<number>" of a job, running or ended, or the name of the servers: no tool may
+ * have it. */
 bool nspace_is_taken(const char *name);
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
 pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],

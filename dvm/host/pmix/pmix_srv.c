@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The PMIx server's life: start, stop, and the hand-over from the library's thread to the loop. */
+/* Start and stop of the PMIx server, and the hand-over from the library's thread to the loop. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/sessiondir.h"
@@ -19,10 +19,10 @@ struct req {
 };
 
 /* The library's module table carries no argument of ours, and there is one library per process:
- * this is how an upcall finds the server. Set before the library's thread starts and cleared after
- * it has ended, or has been given up. */
+ * an upcall finds the server by this pointer. It is set before the library's thread starts, and
+ * cleared after that thread has ended or was given up. */
 static struct pmix_srv *_Atomic the_server;
-/* Of a library that could not be ended; its thread may yet read it. */
+/* The server of a library that could not be ended; its thread may still read it. */
 static struct pmix_srv *_Atomic left_behind;
 
 static_assert(PMIX_SRV_RANK_ALL == PMIX_RANK_WILDCARD, "ranks are handed through as they are");
@@ -103,7 +103,7 @@ static void on_posted(void *arg)
 {
     struct upcall *u = arg;
 
-    /* After pmix_srv_destroy() the library is gone too, and nobody waits for an answer. */
+    /* After pmix_srv_destroy() the library has ended too, and no request waits for an answer. */
     if (!u->srv->closed)
         u->run(u->srv, u);
     upcall_free(u);
@@ -122,7 +122,7 @@ static int proc_cmp(const void *a, const void *b)
     return d ? d : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Sorted and each once, so that every daemon names a collective alike. */
+/* Sorted and without duplicates, so that every daemon has the same name for a collective. */
 void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n)
 {
     size_t kept = 0;
@@ -156,7 +156,7 @@ pmix_req req_add(struct pmix_srv *p, struct answer *a)
 
 static void answer_modex(const struct answer *a, int status, const void *data, size_t len)
 {
-    /* The library reads it later, on its thread, and calls free() when it has. */
+    /* The library reads it later, on its thread, and then calls free(). */
     void *copy = len && status == PMIX_SUCCESS ? memcpy(xmalloc(len), data, len) : NULL;
 
     a->cb.modex(status, copy, copy ? len : 0, a->cbdata, free, copy);
@@ -181,7 +181,7 @@ static void req_free(struct req *r)
     free(r);
 }
 
-/* An answer on its way to the library's thread. */
+/* An answer under way to the library's thread. */
 struct given {
     struct answer answer;
     int status;
@@ -260,7 +260,7 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
         req_free(r);
         return;
     }
-    if (r->answer.kind == ANSWER_QUERY) { /* made of what is the loop's */
+    if (r->answer.kind == ANSWER_QUERY) { /* built from objects of the loop */
         answer_query(&r->answer, status, data, len);
         req_free(r);
         return;
@@ -272,8 +272,8 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     handback(p, give, given_free, g);
 }
 
-/* With the topology as one more attribute, which the library keeps as it is: an info list would
- * hand it a copy and take that away again. */
+/* Adds the topology as one more attribute, which the library keeps as it is: an info list would
+ * give it a copy and free that. */
 static pmix_status_t server_init(const pmix_data_array_t *info, struct hwloc_topology *t)
 {
     FREE_AUTO pmix_info_t *all = xcalloc(info->size + 1, sizeof(*all));
@@ -340,7 +340,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
         err_set(err, "starting a PMIx server: this process has one already");
         return NULL;
     }
-    /* The library would find out at the first client, if at all. */
+    /* Fails here: the library would fail only at the first client, if at all. */
     if (access(o->session_dir, R_OK | W_OK | X_OK) < 0) {
         err_sys(err, errno, "starting a PMIx server in %s", o->session_dir);
         return NULL;
@@ -380,7 +380,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     return NULL;
 }
 
-/* What the library's thread refers to; once it has ended. */
+/* Frees the objects to which the library's thread refers, once that thread has ended. */
 static void free_lent(struct pmix_srv *p)
 {
     struct job *j, *next;
@@ -394,7 +394,7 @@ static void free_lent(struct pmix_srv *p)
     }
 }
 
-/* An operation keeps what it has lent to a library that is left behind. */
+/* If the library could not be ended, an operation keeps its objects that the library may read. */
 static void end_op(struct op *op, bool over)
 {
     if (!over) {

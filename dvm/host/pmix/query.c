@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Query_info: the questions are kept here, the head says what it knows of jobs and processes,
- * and each question gets its value. */
+/* PMIx_Query_info: keeps the questions, asks the head for its table of jobs and processes, and
+ * gives each question its value. */
 #include "dvm/host/pmix/jobtable.h"
 #include "dvm/host/pmix/pmix_private.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DEBUG_SUPPORT PMIX_DEBUG_STOP_ON_EXEC "," PMIX_DEBUG_STOP_IN_INIT "," PMIX_DEBUG_STOP_IN_APP
-/* What spawn.c reads. */
+/* The attributes that spawn.c reads. */
 #define SPAWN_SUPPORT                                                                              \
     PMIX_MAPBY "," PMIX_RANKBY "," PMIX_BINDTO "," PMIX_WDIR "," PMIX_SET_SESSION_CWD              \
                "," PMIX_PRELOAD_FILES "," PMIX_PRELOAD_BIN "," PMIX_RUNTIME_OPTIONS                \
@@ -28,7 +28,7 @@ struct query {
     struct question *questions;
 };
 
-/* What a value is made from. */
+/* The data from which a value is made. */
 struct source {
     const struct pmix_srv *srv;
     const struct jobtable *table;
@@ -45,7 +45,7 @@ static const struct jobtable_job *job_of(const struct source *s, uint32_t *index
     return NULL;
 }
 
-/* Each adds the value under the key and is true, or is false: there is none. */
+/* Each adds the value under the key and returns true, or returns false: there is none. */
 
 static bool put_text(void *list, const char *key, const char *text)
 {
@@ -200,8 +200,8 @@ static void run_query(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-/* The job that a question is about: named by its qualifiers, else the asker's own. libpmix 4.2.2
- * calls its own server the asker: then there is none. */
+/* The job of a question: named by its qualifiers, else the requester's own. libpmix 4.2.2 names
+ * its own server as the requester: then there is none. */
 static void load_nspace(char *to, const pmix_query_t *q, const char *own)
 {
     const char *name = strcmp(own, PMIX_SRV_NSPACE) == 0 ? "" : own;
@@ -264,7 +264,7 @@ static pmix_status_t status_of(size_t found, size_t asked)
     return found ? PMIX_QUERY_PARTIAL_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 
-/* The answer on its way to the library's thread. */
+/* The answer, under way to the library's thread. */
 struct found {
     pmix_info_cbfunc_t cb;
     void *cbdata;

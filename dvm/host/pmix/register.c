@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs of this daemon: registration with the library, environments of ranks, their end. */
+/* Jobs of this daemon: registration with the library, environments of ranks, deregistration. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/sessiondir.h"
@@ -100,10 +100,10 @@ uint32_t job_local_size(const struct job *j)
     return j->node == JOB_NO_VPID ? 0 : j->node_size[j->node];
 }
 
-/* A description of every rank costs a hundred times what the library needs to know to take a
- * client, and a program that speaks no PMIx never asks: it waits for the first rank that connects
- * (job_prepare()). Others may ask sooner about a job that a rank has spawned, or whose ranks are
- * all elsewhere. */
+/* To describe every rank costs a hundred times as much as to admit a client, and a program
+ * without PMIx never asks. So the description waits for the first rank that connects
+ * (job_prepare()). Two kinds of jobs are described at once, since others may ask sooner: jobs
+ * that a rank has spawned, and jobs whose ranks are all elsewhere. */
 static bool describe_now(const struct job *j)
 {
     const char *parent = j->launch->spec.parent_nspace;
@@ -144,8 +144,8 @@ static pmix_status_t describe(struct job *j)
     return rc;
 }
 
-/* PMIX_NSDIR and PMIX_PROCDIR, which a rank learns from its job info only: for a program that
- * speaks no PMIx they are not made. */
+/* PMIX_NSDIR and PMIX_PROCDIR. A rank learns their names from its job info only, so they are not
+ * made for a program without PMIx. */
 static pmix_status_t make_dirs(struct job *j, uint32_t rank)
 {
     FREE_AUTO char *nsdir = xasprintf("%s/%s", j->srv->session_dir, j->nspace);
@@ -171,14 +171,14 @@ pmix_status_t job_prepare(struct job *j, uint32_t rank)
     if (!j->described)
         rc = describe(j);
     j->described |= rc == PMIX_SUCCESS;
-    /* Once: programs that a rank runs one after the other share it. */
+    /* Once: programs that a rank runs in sequence share it. */
     if (rc == PMIX_SUCCESS && !j->has_dir[rank])
         rc = make_dirs(j, rank);
     j->has_dir[rank] |= rc == PMIX_SUCCESS;
     return rc;
 }
 
-/* The library works its requests off in order, so none waits for the one before. */
+/* The library processes its requests in order, so none has to wait for the one before. */
 static void register_all(struct op *op, struct job *j)
 {
     pmix_proc_t proc;
@@ -285,7 +285,7 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     if (j)
         jobclean_rank_gone(p, j, rank, op);
     PMIX_LOAD_PROCID(&proc, nspace, rank);
-    /* Whoever still waits for what this rank has not published will not get it. */
+    /* Requests that still wait for data of this rank fail. */
     op_finish_all_of(p, nspace, rank, PMIX_ERR_NOT_FOUND);
     watch_asked(p);
     PMIx_server_deregister_client(&proc, op_on_status, op_cbdata(op));
@@ -299,7 +299,7 @@ static void remove_job(struct pmix_srv *p, struct op *op)
         job_remove(p, j);
 }
 
-/* No rank can connect any more, so nobody makes the job's directory any more. */
+/* No rank can connect any more, so nothing makes the job's directory again. */
 static void remove_dir(struct pmix_srv *p, struct op *op)
 {
     const struct job *j = job_find(p, op->nspace);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a tool finds the DVM without being told where. The library looks for files with the host's
- * name in them; those that it writes in a daemon have the node's, and of daemons that share a host
- * only one can be meant. */
+/* How a tool finds the DVM without directives. A tool's library looks for files with the host's
+ * name in theirs. The files that the library writes in a daemon have the node's name. Of daemons
+ * that share a host, only one can have these files. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLACES 2 /* of the system's, or of the session's, whichever a tool looks for */
+#define PLACES 2 /* the file of the system's server, and of the session's */
 
 static char *path_of(const struct pmix_srv *p, size_t i)
 {
@@ -32,7 +32,7 @@ void rendezvous_open(const struct pmix_srv *p)
 
         if (!path)
             return;
-        unlink(path); /* of a former life */
+        unlink(path); /* of an earlier incarnation */
         if (link(own, path) < 0)
             log_warn("pmix: tools will not find %s: %s", path, strerror(errno));
     }

@@ -29,8 +29,8 @@ static const char *info_str(const pmix_info_t *info, size_t n, const char *key)
     return i && i->value.type == PMIX_STRING ? i->value.data.string : NULL;
 }
 
-/* As they are named: what they are called there, and which of them is a program, is for the daemon
- * to say. */
+/* The names as given: the daemon derives their names at the ranks, and finds out which of them
+ * is a program. */
 static pmix_status_t files_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 {
     const char *list = info_str(info, n, PMIX_PRELOAD_FILES);
@@ -53,13 +53,14 @@ static void app_of(const pmix_app_t *from, struct job_app *to)
     const char *wdir = info_str(from->info, from->ninfo, PMIX_WDIR);
 
     to->argv = strings_of(from->argv && from->argv[0] ? from->argv : only_cmd);
-    /* `cmd` is what is run; argv[0] may be a nickname, which a job spec has no place for. */
+    /* `cmd` is the program; argv[0] may be another name, for which a job spec has no field. */
     if (from->cmd && to->argv[0]) {
         free(to->argv[0]);
         to->argv[0] = xstrdup(from->cmd);
     }
     to->env = strings_of(from->env);
-    /* libpmix fills in `cwd` itself, with where the caller is: what is asked for comes first. */
+    /* libpmix fills in `cwd` itself, with the caller's directory: the attribute takes
+     * precedence. */
     if (info_true(from->info, from->ninfo, PMIX_SET_SESSION_CWD))
         wdir = SPAWN_OWN_CWD;
     else if (!wdir)
@@ -69,7 +70,7 @@ static void app_of(const pmix_app_t *from, struct job_app *to)
     to->nprocs = from->maxprocs > 0 ? (uint32_t)from->maxprocs : 1;
 }
 
-/* The words of prun's options. */
+/* The syntax of prun's options. */
 static bool map_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 {
     const char *map_by = info_str(info, n, PMIX_MAPBY);
@@ -81,8 +82,8 @@ static bool map_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
            (!bind_to || policy_bind_to(bind_to, spec, NULL) == 0) && policy_check(spec, NULL) == 0;
 }
 
-/* What becomes of the job when a process fails: in the words of prun's --rtos, or by attributes.
- * Processes are not started again. */
+/* The policy for a failed process: in the syntax of prun's --rtos, or by attributes. Processes
+ * are not started again. */
 static pmix_status_t policy_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 {
     const char *text = info_str(info, n, PMIX_RUNTIME_OPTIONS);
@@ -99,7 +100,7 @@ static pmix_status_t policy_of(const pmix_info_t *info, size_t n, struct job_spe
     if (info_true(info, n, PMIX_ABORT_NON_ZERO_TERM))
         words |= POLICY_ABORT;
     else if (abort_ && !(words & POLICY_RECOVERABLE))
-        return PMIX_ERR_NOT_SUPPORTED; /* a code alone is no less a failure than a signal */
+        return PMIX_ERR_NOT_SUPPORTED; /* an exit code is as much a failure as a signal */
     if (timeout_s < 0 || policy_rtos_set(words, spec, NULL) < 0)
         return PMIX_ERR_BAD_PARAM;
     spec->timeout_ms = (uint64_t)timeout_s * 1000;
@@ -124,7 +125,7 @@ static pmix_status_t cleanups_of(const pmix_info_t *info, size_t n, struct job_s
     return rc;
 }
 
-/* Which rank reads what a tool pushes. */
+/* The rank that reads the input that a tool pushes. */
 static pmix_status_t stdin_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 {
     const pmix_info_t *to = info_find(info, n, PMIX_STDIN_TGT);
@@ -145,16 +146,16 @@ static pmix_status_t stdin_of(const pmix_info_t *info, size_t n, struct job_spec
     return PMIX_SUCCESS;
 }
 
-/* False if it asks for members that the DVM does not have, which nobody brings with a job, or names
- * them in a file: ignored, it would run elsewhere. */
+/* False if the request asks for members that the DVM does not have, which do not join with a
+ * job, or names them in a file. To ignore that would start the job elsewhere. */
 static bool hosts_are_ours(const pmix_info_t *info, size_t n)
 {
     return !info_find(info, n, PMIX_ADD_HOST) && !info_find(info, n, PMIX_ADD_HOSTFILE) &&
            !info_find(info, n, PMIX_HOSTFILE);
 }
 
-/* As they are named: which daemons they are is for our own to say. A job is limited as a whole, so
- * its programs cannot differ. */
+/* The names as given: the daemon finds out which members they are. A job has one list of hosts,
+ * so its programs cannot differ. */
 static pmix_status_t hosts_of(const pmix_info_t *info, size_t ninfo, const pmix_app_t *apps,
                               size_t napps, char **hosts)
 {
@@ -280,7 +281,7 @@ static void run_spawn(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
         return;
     }
-    if (parent) /* the input of a family is its submitter's */
+    if (parent) /* the submitter of the first job owns the input of its family */
         u->spec.stdin_rank = JOB_RANK_NONE;
     if (parent && rank < parent->launch->nranks) {
         const struct job_app *app = &parent->launch->spec.apps[parent->launch->rank_app[rank]];

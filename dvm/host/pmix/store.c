@@ -56,7 +56,7 @@ static void entry_remove(struct store *s, struct entry *e)
     free(slot);
 }
 
-/* Removes the entries that `pick` picks. */
+/* Removes the entries for which `pick` returns true. */
 static void remove_if(struct store *s, bool (*pick)(const struct entry *e, const void *arg),
                       const void *arg)
 {
@@ -66,7 +66,7 @@ static void remove_if(struct store *s, bool (*pick)(const struct entry *e, const
     {
         struct entry *e = slot->entries;
 
-        /* The slot goes with its last entry: nothing of it is read after that. */
+        /* The slot is freed with its last entry and not read after that. */
         while (e) {
             struct entry *next = e->next;
 
@@ -119,7 +119,7 @@ static bool same_proc(const struct store_who *a, const struct store_who *b)
     return a->rank == b->rank && strcmp(a->nspace, b->nspace) == 0;
 }
 
-/* May `who` see what was published in `range` by `owner`? */
+/* Whether `who` may see a value that `owner` has published in `range`. */
 static bool in_range(uint8_t range, const struct store_who *owner, const struct store_who *who)
 {
     if (owner->uid != who->uid)
@@ -140,7 +140,7 @@ static bool in_range(uint8_t range, const struct store_who *owner, const struct 
     }
 }
 
-/* The entry that `who` sees under the key: one of the range asked for before any other. */
+/* The entry that `who` sees under the key: one of the requested range before any other. */
 static struct entry *find(const struct store *s, const char *key, uint8_t range,
                           const struct store_who *who)
 {
@@ -207,7 +207,7 @@ static enum store_result pairs_read(struct store *s, const struct store *look, s
         if (!s && is_duplicate(look, key, e.range, &e.owner))
             return STORE_DUPLICATE;
         bytes += cost(&e);
-        /* The second time it is there if one request names a key twice: the first value stays. */
+        /* The second pass finds the key if one request names it twice: the first value is kept. */
         if (s && !is_duplicate(s, key, e.range, &e.owner))
             entry_add(s, key, &e);
     }
@@ -218,7 +218,8 @@ static enum store_result pairs_read(struct store *s, const struct store *look, s
     return STORE_OK;
 }
 
-/* For whom, until when: what is no word of these, or would be found by nobody, is refused. */
+/* Range and persistence: an unknown value, or one under which no process would find the data, is
+ * refused. */
 static bool is_known(uint8_t range, uint8_t persistence)
 {
     bool lasts = persistence <= PMIX_PERSIST_SESSION;

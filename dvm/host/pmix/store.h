@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ranges and persistence carry PMIx's numbers. At most STORE_KEYS_MAX entries and STORE_BYTES_MAX
- * bytes are held; what would pass them is refused as a whole. */
+/* Ranges and persistence carry PMIx's numbers. At most STORE_KEYS_MAX entries and
+ * STORE_BYTES_MAX bytes are held; a request beyond these is refused as a whole. */
 #define STORE_KEYS_MAX 65536u
 #define STORE_BYTES_MAX (64u << 20)
 #define STORE_KEY_MAX 511
 
-/* Who asks: `vpid` is the daemon whose client it is, for ranges that end at a node. */
+/* The requester: `vpid` is the daemon whose client it is, for ranges that end at a node. */
 struct store_who {
     char nspace[256];
     uint32_t rank;
@@ -27,7 +27,8 @@ struct store *store_create(void);
 void store_destroy(struct store *s);
 size_t store_count(const struct store *s);
 
-/* The blobs that these make and read; a malformed one is answered STORE_BAD and changes nothing. */
+/* The blobs that these functions build and read; a malformed one is answered with STORE_BAD and
+ * changes nothing. */
 void store_put_who(struct buf *b, const struct store_who *who);
 bool store_get_who(struct cur *c, struct store_who *who);
 
@@ -48,18 +49,19 @@ struct store_lookup {
     uint8_t range;
     bool wait;
     uint32_t timeout_s;
-    uint32_t wanted; /* so many values end the wait */
+    uint32_t wanted; /* this number of values ends the wait */
     uint32_t nkeys;
 };
 bool store_lookup_head(const void *blob, size_t len, struct store_lookup *out);
 enum store_result store_lookup(struct store *s, const void *blob, size_t len, struct buf *out);
 /* How many values the lookup would find now; none is counted as read. */
 uint32_t store_count_found(const struct store *s, const void *blob, size_t len);
-/* who, u8 range, u32 n, n * str key; n = 0: all that `who` has published in the range. */
+/* who, u8 range, u32 n, n * str key; n = 0: all values that `who` has published in the range. */
 enum store_result store_unpublish(struct store *s, const void *blob, size_t len);
-/* who: this rank is over, and what it has published for its own life goes. */
+/* who: this rank has ended; removes the values that it has published for its own life. */
 enum store_result store_rank_ended(struct store *s, const void *blob, size_t len);
-/* A job is over, or (rank not UINT32_MAX) one of its ranks: what it published for so long goes. */
+/* A job has ended, or (rank not UINT32_MAX) one of its ranks: removes the values published for
+ * that life. */
 void store_purge(struct store *s, const char *nspace, uint32_t rank);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine as ranks see it, read once for all of them: hwloc's shared memory, whose place is in
- * their job info. The daemon's own reading is without devices, which ranks ask for to find the
- * network card next to them; so this is another one, made when the first rank connects. */
+/* The machine as ranks see it, read once for all of them: hwloc's shared memory, whose address
+ * is in their job info. The daemon's own topology has no devices. Ranks need devices to find the
+ * network card next to them. So this is a second topology, made when the first rank connects. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/spawner/remove.h"
@@ -21,8 +21,8 @@
 void topology_start(struct pmix_srv *p)
 {
     p->topology.path = xasprintf("%s/topology.hwloc", p->session_dir);
-    unlink(p->topology.path); /* of a former life */
-    if (p->up.on_clean_add)   /* however this life ends */
+    unlink(p->topology.path); /* of an earlier incarnation */
+    if (p->up.on_clean_add)   /* however this process ends */
         p->up.on_clean_add(++p->last_id, REMOVE_OURS, p->topology.path, p->arg);
 }
 
@@ -34,8 +34,8 @@ void topology_end(struct pmix_srv *p)
     p->topology.path = NULL;
 }
 
-/* In the middle of the widest stretch of addresses that nobody uses here: nothing is likely to be
- * there in a rank either. Who finds something there reads the machine by itself. */
+/* In the middle of the largest gap between this process's addresses: a rank probably uses none
+ * of them either. A rank that does reads the machine by itself. */
 static uintptr_t free_address(void)
 {
     FILE *f = fopen("/proc/self/maps", "re");
@@ -59,8 +59,8 @@ static uintptr_t free_address(void)
     return middle / ALIGN * ALIGN;
 }
 
-/* As Open MPI reads it, but from the kernel's files only: not by asking each CPU, as in
- * cgroup_topology(), and not by libpciaccess, which keeps some memory each time. */
+/* As Open MPI reads it, but from the kernel's files only: not by asking each CPU, as
+ * cgroup_topology() does, and not by libpciaccess, which leaks some memory each time. */
 static hwloc_topology_t read_machine(void)
 {
     hwloc_topology_t t;
@@ -76,7 +76,8 @@ static hwloc_topology_t read_machine(void)
     return NULL;
 }
 
-/* All of the file is there before it is written to by way of memory: a full disk is an error. */
+/* All blocks of the file are allocated before it is written through memory: so a full disk is an
+ * error, not a signal. */
 static int write_file(struct pmix_srv *p, hwloc_topology_t t, struct err *err)
 {
     const char *path = p->topology.path;
@@ -87,7 +88,7 @@ static int write_file(struct pmix_srv *p, hwloc_topology_t t, struct err *err)
 
     if (!address || hwloc_shmem_topology_get_length(t, &size, 0) < 0)
         return err_sys(err, errno, "a place for %s", path);
-    /* Ours to write, by this descriptor alone: what all map has pointers in it. */
+    /* Only this descriptor may write: the memory that all ranks map contains pointers. */
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
     if (fd < 0)
         return err_sys(err, errno, "making %s", path);

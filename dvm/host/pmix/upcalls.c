@@ -29,7 +29,7 @@ static void run_finalized(struct pmix_srv *p, struct upcall *u)
         p->up.on_finalized(u->nspace, u->rank, p->arg);
 }
 
-/* The client waits for our consent, which has no condition: it is given at once. */
+/* The client waits for our consent, which is unconditional and given at once. */
 static pmix_status_t tell(const pmix_proc_t *proc, void (*run)(struct pmix_srv *, struct upcall *))
 {
     struct upcall *u = upcall_new(run);
@@ -89,8 +89,8 @@ void answer_tool(const struct answer *a)
     a->cb.tool(PMIX_SUCCESS, &tool, a->cbdata);
 }
 
-/* A debugger, a monitor. It gets a name of its own, unless it comes with one, which may not be what
- * others go by: who has a job's name is taken for a rank. */
+/* A debugger or a monitor. It receives a name, unless it comes with its own. That must not be
+ * the name of a job or a server: a process with a job's name is taken for a rank. */
 void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata)
 {
     static atomic_uint number;
@@ -125,8 +125,8 @@ static void run_abort(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-/* Whoever calls it ends the whole job, whatever subset it names: the error policy of a job knows
- * nothing smaller (docs/pmix.md). */
+/* An abort ends the whole job, whatever processes it names: the error policy knows no smaller
+ * unit (docs/pmix.md). */
 pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
                        pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb, void *cbdata)
 {
@@ -142,7 +142,8 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const 
     return PMIX_SUCCESS;
 }
 
-/* A job that lacks what it was promised ends, with the reason, as if its rank had called for it. */
+/* A job whose directories or job info cannot be made ends, with the reason, as if its rank had
+ * called PMIx_Abort. */
 void abort_unlaunched(const char *nspace, uint32_t rank, const char *why)
 {
     struct upcall *u = upcall_new(run_abort);
@@ -253,7 +254,7 @@ static void on_dmodex_timeout(void *arg)
     op_finish(arg, PMIX_ERR_TIMEOUT, NULL, 0);
 }
 
-/* The library would wait for ever for a rank that it has been told to forget. */
+/* The library would wait for ever for a rank that was deregistered. */
 static bool is_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     const struct job *j = job_find(p, nspace);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the library's thread answers, while it is asked something; and the end of a library that
- * may not. */
+/* Watches whether the library's thread answers its requests, and ends the library even if its
+ * thread hangs. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 
@@ -20,8 +20,8 @@ static void run_nothing(void *arg)
 {
 }
 
-/* Nobody waits. As long as a job is there the library is asked all the same, for nothing: a request
- * of a rank may be where its thread hangs. */
+/* There are no requests. As long as a job is registered, the library gets an empty request: its
+ * thread may hang in a rank's own request. */
 static void look_again(struct pmix_srv *p)
 {
     struct watch *w = &p->watch;
@@ -35,7 +35,8 @@ static void look_again(struct pmix_srv *p)
     loop_timer_arm(w->timer, w->silent_ms / 2);
 }
 
-/* Time in which we were stopped ourselves is no silence of the library's: it counts as one look. */
+/* Time in which this process itself was stopped does not count as silence of the library: it
+ * counts as one look. */
 static void on_due(void *arg)
 {
     struct pmix_srv *p = arg;
