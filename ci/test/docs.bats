@@ -80,7 +80,7 @@ refused() {
     [ "${#lines[@]}" -eq 1 ] || { echo "$output"; return 1; }
 }
 
-@test "what blocks of code say is not looked at" {
+@test "names in blocks of code are not checked" {
     printf '%s\n' '```' 'x "y" `a_b_c_d_e`' '```' '' '    echo "hello"' >> docs/prun.md
     "$docs" tests
 }
@@ -105,7 +105,7 @@ refused() {
     refused upcalls 'our upcall none is not'
 }
 
-@test "an attribute of the source that no table has is refused, one that is spoken of is not" {
+@test "an attribute of the source that no table has is refused, one in a comment is not" {
     sed -i 's/PMIX_JOB_SIZE`/PMIX_JOBID`/' docs/pmix.md
     refused attributes 'the attribute PMIX_JOB_SIZE of dvm/host/pmix is in no table'
     [ "${#lines[@]}" -eq 1 ] || { echo "$output"; return 1; }

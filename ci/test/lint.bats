@@ -383,7 +383,7 @@ styled() {
     refused style "sizeof has parentheses"
 }
 
-@test "style: what the house writes passes, and so do other folders' files of no C" {
+@test "style: good samples pass, and so do files that are not C" {
     styled '    FREE_AUTO char *text = NULL;' '    struct one o = {' '        .a = sizeof(int), /* !strcmp(a, b) */' '    };' '' \
         '    if (x) {' '        go("else {");' '    } else if (y) {' '        int z = 1;' '' '        run(z);' '    }' \
         '    for (;;) {' '        if (x)' '            go();' '    }' '    if (x)' '        go(a,' '           b);' \
@@ -408,7 +408,7 @@ styled() {
     refused spdx "tool: no SPDX line"
 }
 
-@test "shell: what shellcheck refuses is refused" {
+@test "shell: a script that shellcheck refuses is refused" {
     # shellcheck disable=SC2016
     file bad.sh '#!/usr/bin/env bash' '# SPDX-License-Identifier: BSD-3-Clause' 'rm $1'
     refused shell SC2086

@@ -66,7 +66,7 @@ touched() {
     [ "$(touched)" = "test_buf test_map" ]
 }
 
-@test "quick leaves out what its time does not suffice for, and never all" {
+@test "quick leaves out tests beyond its time limit, and never all" {
     echo 'int more;' >> base/buf/buf.h
     mkdir build/unit-times
     echo 700 > build/unit-times/dvm+tree+test+test_tree

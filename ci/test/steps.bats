@@ -31,7 +31,7 @@ all_gone() {
 
 says() { grep -qE "$1" <<< "$output" || { printf 'not said: %s; but:\n%s\n' "$1" "$output"; return 1; }; }
 
-@test "a step tells when it began, reads nothing, keeps what it says; failures are in the table" {
+@test "a step prints its start time, gets no input, keeps its output; failures are in the table" {
     run sample 60 'step one sh -c "wc -c; echo word >&2"' 'step two false' 'step three true'
     [ "$status" -eq 1 ]
     says '^=== one \(after 0 min [0-9] s\)$'
@@ -65,7 +65,7 @@ says() { grep -qE "$1" <<< "$output" || { printf 'not said: %s; but:\n%s\n' "$1"
     all_gone
 }
 
-@test "when the run has had its time, the step is ended and no further one begins" {
+@test "when the time of the run is used up, the step is ended and no further one begins" {
     # shellcheck disable=SC2016
     run sample 2 'step long sh -c "echo \$\$ >> $pids; exec tail -f /dev/null"' 'step one touch begun'
     [ "$status" -eq 1 ]
@@ -75,7 +75,7 @@ says() { grep -qE "$1" <<< "$output" || { printf 'not said: %s; but:\n%s\n' "$1"
     all_gone
 }
 
-@test "a process that is left and holds the step's output is ended, and is a failure" {
+@test "a leftover process that holds the step's output is ended, and is a failure" {
     # shellcheck disable=SC2016
     run sample 60 'step one sh -c "setsid tail -f /dev/null & echo \$! > $pids"'
     [ "$status" -eq 1 ]
@@ -83,7 +83,7 @@ says() { grep -qE "$1" <<< "$output" || { printf 'not said: %s; but:\n%s\n' "$1"
     all_gone
 }
 
-@test "a run that is told to end says what ran, and ends it" {
+@test "a run that gets a signal names the running step, and ends it" {
     # shellcheck disable=SC2016
     run sample 60 'step one sh -c "echo \$\$ > $pids; kill $$; exec tail -f /dev/null"'
     [ "$status" -eq 130 ]

@@ -80,18 +80,18 @@ hold_others() {
 @test "files: all of a list go" { rule files-in-a-list; }
 @test "files: those of several keys of a request go" { rule files-of-two-keys; }
 @test "files: a duplicate is dropped without an error" { rule file-twice; }
-@test "files: one that is not there is no error" { rule file-that-is-absent; }
+@test "files: a missing one is no error" { rule file-that-is-absent; }
 @test "files: a directory named as a file stays" { rule file-that-is-a-directory; }
-@test "files: a link goes, what it leads to stays" { rule file-that-is-a-link; }
+@test "files: a link is removed, its target stays" { rule file-that-is-a-link; }
 @test "directories: a named one goes with its files" { rule directory; }
-@test "directories: without recursion subdirectories stay, and so does what holds them" { rule directory-not-recursive; }
+@test "directories: without recursion subdirectories stay, and so do their parents" { rule directory-not-recursive; }
 @test "directories: with recursion the whole tree goes" { rule directory-recursive; }
 @test "directories: directives are for all of a list" { rule directories-in-a-list-share-directives; }
 @test "directories: directives are for all of a request, wherever they stand" { rule directories-of-two-keys-share-directives; }
 @test "directories: directives are not for another request's" { rule directives-are-of-their-request-alone; }
 @test "leave-topdir: the named directory stays, empty" { rule leave-topdir; }
 @test "leave-topdir: with recursion the named directory alone stays" { rule leave-topdir-recursive; }
-@test "only-empty: empty directories go, files and what holds them stay" { rule only-empty-directories; }
+@test "only-empty: empty directories are removed, files and their directories stay" { rule only-empty-directories; }
 @test "duplicates: recursion wins when it comes later" { rule same-directory-recursive-wins-later; }
 @test "duplicates: recursion wins when it came earlier" { rule same-directory-recursive-wins-earlier; }
 @test "duplicates: leave-topdir wins when it comes later" { rule same-directory-leave-topdir-wins-later; }
@@ -127,10 +127,10 @@ hold_others() {
 
 @test "targets: a job, at the end of its last process here" { rule job-target; }
 @test "targets: none is the caller's job" { rule null-target; }
-@test "targets: what a job ignores does not concern a process's request" { rule process-and-job-are-apart; }
+@test "targets: a path that a job ignores does not affect a process's request" { rule process-and-job-are-apart; }
 @test "targets: a process that is not here is refused" { rule unknown-target-is-refused; }
 
-@test "targets: a process's files go when it has ended, its job's when the last process here has" {
+@test "targets: a process's files are removed at its end, a job's at the end of its last process here" {
     rule process-and-job
     local r=$BATS_TEST_TMPDIR/r/process-and-job
     hold_others held 2 process-and-job --host 1
@@ -152,7 +152,7 @@ hold_others() {
     [ "$code" -eq 0 ]
 }
 
-@test "targets: another job on this node may be named, and it is its end that counts" {
+@test "targets: another job on this node may be named, and its end counts" {
     local id f=$BATS_TEST_TMPDIR/job-target/f
     hold_job held 1 --host 1
     id=$(view '[.jobs[] | select(.state == "RUNNING")][0].id')
@@ -164,13 +164,13 @@ hold_others() {
     [ ! -e "$f" ]
 }
 
-@test "targets: what several processes ask of one job is merged" {
+@test "targets: requests of several processes for one job are merged" {
     rule same-directory-of-two-processes
     rm -r "${BATS_TEST_TMPDIR:?}"/*
     ends 2 share same-directory-of-two-processes
 }
 
-@test "targets: what one process wants ignored, another cannot have removed" {
+@test "targets: a path that one process has ignored cannot be registered by another" {
     rule file-ignored-by-another-process-is-refused
     rm -r "${BATS_TEST_TMPDIR:?}"/*
     ends 2 share file-ignored-by-another-process-is-refused
@@ -187,7 +187,7 @@ hold_others() {
 
 @test "mixed: with one that is not supported nothing is registered" { rule mixed-with-what-is-not-supported; }
 @test "mixed: a bad path keeps the other directive from being carried out" { rule mixed-with-control-but-refused; }
-@test "mixed: with a target that is not here nothing is done" { rule mixed-with-control-of-nobody; }
+@test "mixed: with a target that is not here the whole request is refused" { rule mixed-with-control-of-nobody; }
 
 @test "every rule of the client's table has a test" {
     run -0 client list
@@ -215,13 +215,13 @@ hold_others() {
     client gone "$BATS_TEST_TMPDIR/f"
 }
 
-@test "spawn: what the request names goes when the new job ends" {
+@test "spawn: the paths of the request are removed when the new job ends" {
     touch "$BATS_TEST_TMPDIR/f"
     prun -n 1 "$BATS_FILE_TMPDIR/client" spawn "$BATS_TEST_TMPDIR/f"
     client gone "$BATS_TEST_TMPDIR/f"
 }
 
-@test "sessions: a job's directory goes with the job, whatever it has put there" {
+@test "sessions: a job's directory is removed with the job and all its contents" {
     # shellcheck disable=SC2016
     prun -n 2 "$BATS_FILE_TMPDIR/client" run sh -c 'cd "$0"/*.* && mkdir -p "x$PMIX_RANK/y" && touch "x$PMIX_RANK/y/f" && chmod 0 "x$PMIX_RANK"' \
         "$DVM_SESSION_DIR/1"
@@ -253,7 +253,7 @@ hold_others() {
     [ ! -e "$(cat "$BATS_FILE_TMPDIR/lost.jobdirs")" ]
 }
 
-@test "sessions: what a crash of daemon and spawner has left goes when the daemon starts again, nothing else" {
+@test "sessions: directories left by a crash of daemon and spawner are removed at the next start, no others" {
     local left pids command
     export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
     prte start -n 1

@@ -64,7 +64,7 @@ refused() {
     refused "slots cannot be given here" prun --host 1:4 a
 }
 
-@test "prun refuses what mpirun and srun know and it does not, and names what does the same" {
+@test "prun refuses options that only mpirun and srun have, and names its equivalent" {
     refused "--host LIST" prun --hostfile f a
     refused "--host LIST" prun -hostfile f a
     refused "--timeout S takes seconds" prun -t 5 a
@@ -76,23 +76,23 @@ refused() {
     [ "$output" = "prun: --output: writing into $BATS_TEST_TMPDIR/file: Not a directory" ]
 }
 
-@test "prun refuses to pass on what is not set" {
+@test "prun refuses to pass on an unset variable" {
     refused "not set in the environment" prun -x SURELY_NOT_SET_HERE a
 }
 
-@test "prun without a DVM exits 125 and says what to do" {
+@test "prun without a DVM exits 125 and names the command that starts one" {
     run -125 "${bounded[@]}" "$bin/prun" -n 1 true
     [[ "$output" == "prun: no DVM at $DVM_SESSION_DIR/prted.sock"*"prte start"*"--dvm"* ]]
 }
 
-@test "pstat refuses what it does not know" {
+@test "pstat refuses unknown arguments" {
     refused "'nodes' is none of members, tree, jobs, campaigns" pstat nodes
     refused "one at a time" pstat members tree
     refused "contradict each other" pstat --watch-events jobs
     refused "unknown option -x" pstat -x
 }
 
-@test "pterm refuses what it does not know" {
+@test "pterm refuses unknown arguments" {
     refused "'now' has no meaning here" pterm now
     refused "'soon' is not a whole number" pterm --deadline soon
     refused "--signal needs a --job" pterm --signal TERM
@@ -102,28 +102,28 @@ refused() {
     refused "contradict each other" pterm --job 1.1 --signal TERM --continue
 }
 
-@test "dvm-connect refuses what is no socket, and tells what it is for" {
+@test "dvm-connect refuses a descriptor that is no socket, and prints its purpose" {
     refused "host, port and directory are needed" dvm-connect x
     refused "standard input is no socket" dvm-connect x 7400 /tmp < /dev/null
     run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-connect" --help
     [[ "$output" == "Usage: dvm-connect"*"Exit code"* ]]
 }
 
-@test "dvm-spawner refuses to run for nobody, and tells what it is for" {
+@test "dvm-spawner refuses to run without a daemon, and prints its purpose" {
     refused "socket, daemon, token and level are needed" dvm-spawner 3 4 5
     refused "the socket is none of packets" dvm-spawner 0 $$ 0123456789abcdef info < /dev/null
     run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-spawner" --help
     [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
 }
 
-@test "a daemon whose spawner is not beside it does not start, and says so" {
+@test "a daemon without its spawner beside it does not start, and reports it" {
     cp "$bin/prted" "$BATS_TEST_TMPDIR/prted"
     run --separate-stderr -1 "$BATS_TEST_TMPDIR/prted" --role head --cluster t/x --tls-dir /nowhere --session-dir "$BATS_TEST_TMPDIR/s"
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == *"the spawner's program $BATS_TEST_TMPDIR/dvm-spawner: No such file or directory"* ]]
 }
 
-@test "prte refuses what it does not know" {
+@test "prte refuses unknown arguments" {
     refused "start, resize, stop or run?" prte
     refused "none of start, resize, stop, run" prte begin
     refused "needs -n" prte start
@@ -139,7 +139,7 @@ refused() {
     refused "run needs a program" prte run -n 2
 }
 
-@test "pstat, pterm and prte without a DVM exit 1 and say what to do" {
+@test "pstat, pterm and prte without a DVM exit 1 and name the command that starts one" {
     for command in "pstat" "pterm" "prte resize 2" "prte stop"; do
         # shellcheck disable=SC2086
         run -1 "${bounded[@]}" "$bin"/$command
@@ -147,12 +147,12 @@ refused() {
     done
 }
 
-@test "nothing is made by a command line that is refused" {
+@test "a refused command line creates no file" {
     refused "unknown option" prte start -n 2 -z
     [ ! -e "$DVM_SESSION_DIR" ]
 }
 
-@test "a directory with somebody's files in it is not taken" {
+@test "a directory with other files in it is not taken" {
     mkdir "$DVM_SESSION_DIR"
     echo precious > "$DVM_SESSION_DIR/file"
     run -1 "${bounded[@]}" "$bin/prte" start -n 1
@@ -179,7 +179,7 @@ refused() {
     done < <(grep -oP '^    \{"\K[a-z-]+(?=", [nr])' "$repo/dvm/tools/submit/options.c")
 }
 
-@test "manual pages tell what the help texts tell" {
+@test "manual pages have the contents of the help texts" {
     [ -z "${BIN:-}" ] || skip "ready-made programs"
     make -s -C "$repo" man
     for program in prun pstat pterm prte prted; do
@@ -191,7 +191,7 @@ refused() {
     done
 }
 
-@test "every program tells its version" {
+@test "every program prints its version" {
     for program in prun pstat pterm prte prted dvm-connect dvm-spawner dvm-stage; do
         run -0 "${bounded[@]}" "$bin/$program" --version
         [[ "$output" =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]]

@@ -48,7 +48,7 @@ says_so() { printf 'validate: SUCCESS\nholder: %s uid=%s gid=%s type=dvm' "$1" "
     end_job one
 }
 
-@test "what is no credential of a DVM is refused" {
+@test "a malformed credential is refused" {
     start_dvm 1 --slots 1
     local text
     for text in '' mine "$(id -u):$(id -g)" "$(printf '%05000d' 1)"; do
@@ -110,7 +110,7 @@ says_so() { printf 'validate: SUCCESS\nholder: %s uid=%s gid=%s type=dvm' "$1" "
     end_job mine
 }
 
-@test "a credential of a type that there is not is refused, the first that there is is given" {
+@test "a credential of unknown types only is refused, else the first known type is used" {
     start_dvm 1 --slots 1
     run prun -n 1 "$holder" get - native
     [ "$output" = "get: NOT SUPPORTED type=none" ]
@@ -120,14 +120,14 @@ says_so() { printf 'validate: SUCCESS\nholder: %s uid=%s gid=%s type=dvm' "$1" "
     [ "$output" = "get: SUCCESS type=dvm" ]
 }
 
-@test "each of a job's ranks knows each other by its credential" {
+@test "each rank of a job identifies every other rank by its credential" {
     start_dvm 3 --slots 2
     run prun -n 6 "$holder" all
     [ "$status" -eq 0 ]
     [ "$(sort <<< "$output")" = "$(printf 'rank %d knows 6 of 6\n' 0 1 2 3 4 5)" ]
 }
 
-@test "a credential holds nothing by which one could join or submit" {
+@test "a credential gives no right to join or to submit" {
     start_dvm 1 --slots 2
     hold_cred lost
     # The daemon's certificate is in it, which whoever connects is shown; the key of it is not.
@@ -143,7 +143,7 @@ says_so() { printf 'validate: SUCCESS\nholder: %s uid=%s gid=%s type=dvm' "$1" "
     end_job lost
 }
 
-@test "a tool's credential speaks of the tool, and never of a job, whatever it calls itself" {
+@test "a tool's credential names the tool, and never a job, whatever name the tool takes" {
     export DVM_PMIX_TOOLS=1
     start_dvm 2 --slots 2
     hold_cred rank

@@ -103,7 +103,7 @@ end_three_jobs() {
     end_three_jobs
 }
 
-@test "an event for the session, for all, or for nobody in particular reaches every job" {
+@test "an event for the session, for all, or without a range reaches every job" {
     start_three_jobs
     local range
     for range in session global undef; do
@@ -123,14 +123,14 @@ end_three_jobs() {
     end_three_jobs
 }
 
-@test "a custom range without a list is refused, and nobody is told" {
+@test "a custom range without a list is refused, and no process is notified" {
     start_three_jobs
     echo nolist >&"$gate_fd"
     expect "a0 nolist" "refused: bad parameter"
     end_three_jobs
 }
 
-@test "an event for the resource manager is in the log of the sender's daemon, and no other rank is told" {
+@test "an event for the resource manager is in the log of the sender's daemon, and no other rank is notified" {
     start_three_jobs
     echo rm >&"$gate_fd"
     expect "a0 rm"
@@ -145,7 +145,7 @@ end_three_jobs() {
     [ "$output" = $'plain: one\nplain: several\nplain: default\nmarked: one\nmarked: several' ]
 }
 
-@test "a storm of events is refused beyond a limit, and what was taken arrives once" {
+@test "a storm of events is refused beyond a limit, and each accepted event arrives once" {
     start_dvm 2 --slots 1
     local other
     other=$(prted_of 2)
@@ -163,7 +163,7 @@ end_three_jobs() {
 
 rss_kib() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(prted_of "$1")/status"; }
 
-@test "events that have been told leave no memory behind" {
+@test "delivered events leave no memory behind" {
     start_dvm 2 --slots 1
     printf 'go\nend\n' > "$BATS_TEST_TMPDIR/go"
     local before i
@@ -197,7 +197,7 @@ end_survivors() {
     nothing_more
 }
 
-@test "a rank that a signal ends is told to those that go on, and no default handler is run" {
+@test "the end of a rank by a signal is reported to the remaining ranks, and runs no default handler" {
     survivors signal 1 5
     mapfile -t all < <(told "BY_SIG own 0 code 137" 1 2 3 4)
     expect "${all[@]}"
@@ -206,7 +206,7 @@ end_survivors() {
     grep -q "1 of 5 ranks failed or were lost: rank 0 on node1 (vpid 1) was ended by signal 9" "$BATS_TEST_TMPDIR/a.err"
 }
 
-@test "a rank that exits as a PMIx client is told as one that has not finalized, with its code" {
+@test "a rank that exits as a PMIx client is reported as not finalized, with its code" {
     survivors exit 1 5
     mapfile -t all < <(told "TERM_WO_SYNC own 0 code 5" 1 2 3 4)
     expect "${all[@]}"
@@ -214,7 +214,7 @@ end_survivors() {
     [ "$code" -eq 5 ]
 }
 
-@test "a rank that finalizes and exits with a code is told with that" {
+@test "a rank that finalizes and exits with a code is reported with the code" {
     survivors finalize 1 5
     mapfile -t all < <(told "EXIT_NONZERO own 0 code 6" 1 2 3 4)
     expect "${all[@]}"
@@ -222,7 +222,7 @@ end_survivors() {
     [ "$code" -eq 6 ]
 }
 
-@test "a rank that another process has killed is told so" {
+@test "a rank that another process has killed is reported as killed" {
     start_dvm 3 --slots 2
     start_ranks a 3 --recoverable --map-by node -- survive wait 1 3
     take 1
@@ -233,7 +233,7 @@ end_survivors() {
     end_survivors
 }
 
-@test "several ranks that end at once are each told once to each that goes on" {
+@test "several ranks that end at once are each reported once to each remaining rank" {
     survivors signal 3 6
     mapfile -t all < <(for r in 0 1 2; do told "BY_SIG own $r code 137" 3 4 5; done)
     expect "${all[@]}"
@@ -241,7 +241,7 @@ end_survivors() {
     [ "$code" -eq 0 ]
 }
 
-@test "the ranks of a lost daemon are told to those on other daemons" {
+@test "the ranks of a lost daemon are reported to those on other daemons" {
     survivors wait 2 6 # two on node 1 is one of the two; see --map-by node
     take 2
     # Ranks 0 and 3 are on node 1, 1 and 4 on node 2: kill rank 1's daemon, then rank 0 by its number.
@@ -252,7 +252,7 @@ end_survivors() {
     wait "$a_pid" || true
 }
 
-@test "the loss of a daemon is told as its node being offline, to ranks of any job that have registered; a shrink is not" {
+@test "the loss of a daemon is reported as an offline node, to registered ranks of any job; a shrink is not" {
     start_dvm 4 --slots 1
     start_ranks a 2 -- offline
     expect up up
@@ -263,7 +263,7 @@ end_survivors() {
     nothing_more
 }
 
-@test "who has spawned a job is told its start, what has ended it, and its end, each once" {
+@test "the rank that has spawned a job is notified of its start, the cause of its end, and its end, each once" {
     start_dvm 2 --slots 1
     local how expected
     while IFS=: read -r how expected; do
@@ -280,7 +280,7 @@ abort:REQUESTED_ABORT other 0 code 7
     nothing_more
 }
 
-@test "who has connected to a job is told of the loss of its ranks" {
+@test "a rank that has connected to a job is notified of the loss of the job's ranks" {
     start_dvm 4 --slots 1
     start_ranks a 2 -- connected "$events" connected
     expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" \
@@ -290,7 +290,7 @@ abort:REQUESTED_ABORT other 0 code 7
     [ "$code" -eq 5 ]
 }
 
-@test "who has disconnected before is not told" {
+@test "a rank that has disconnected before is not notified" {
     start_dvm 4 --slots 1
     start_ranks a 2 -- connected "$events" parted
     expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
@@ -301,7 +301,7 @@ abort:REQUESTED_ABORT other 0 code 7
 
 # --- groups by invitation: the library's, between clients, by events that are ours to pass on
 
-@test "ranks on three daemons are invited to a group, accept, and are told that it is complete; without a context id, and nobody can leave" {
+@test "ranks on three daemons are invited to a group, accept, and are notified when it is complete; without a context id, and no rank can leave" {
     start_dvm 3 --slots 1
     start_ranks club 3 -- invite accept
     expect "invite: SUCCESS, 0 results" "leave: not supported" "rank "{0,1,2}": invited to club by rank 0" \
@@ -310,7 +310,7 @@ abort:REQUESTED_ABORT other 0 code 7
     nothing_more
 }
 
-@test "an invitation that is declined does not end: the library counts those who accept only" {
+@test "a declined invitation does not end: the library counts acceptances only" {
     start_dvm 3 --slots 1
     start_ranks club 3 -- invite decline
     expect "invite: no end of it" "leave: not supported" "rank "{0,1,2}": invited to club by rank 0" "rank "{1,2}": join: SUCCESS"

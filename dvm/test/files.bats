@@ -43,7 +43,7 @@ refused() {
     [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
-@test "names that cannot be are refused in one line, and nothing is started" {
+@test "impossible names are refused in one line, and no job is started" {
     start_dvm 1
     mkdir dir other
     echo x | tee a dir/b other/b > b
@@ -104,7 +104,7 @@ refused() {
     [ "$(sort -u <<< "$output")" = here ]
 }
 
-@test "a program named by a relative path is still that one here" {
+@test "a program named by a relative path is that of the working directory" {
     start_dvm 1
     printf '#!/bin/sh\necho "mine reads $(cat a)"\n' > prog && chmod 755 prog
     echo x > a
@@ -117,7 +117,7 @@ refused() {
     [ "$output" = "mine reads x" ]
 }
 
-@test "--preload-binary: the program itself is brought along, each of several its own" {
+@test "--preload-binary: the program itself is sent, each of several its own" {
     start_dvm 2
     mkdir bin
     printf '#!/bin/sh\necho one "$0" "$@"\n' > one && chmod 755 one
@@ -131,7 +131,7 @@ refused() {
     [ "$output" = "two $(sed 's/^two //; s/ z$//' <<< "$output") z" ]
 }
 
-@test "no daemon is sent a file but those of the job" {
+@test "only the daemons of the job get a file" {
     start_dvm 4 --slots 1
     echo x > a
     run prun -n 1 --host 3 --preload-files a sh -c 'echo "$PMIX_HOSTNAME"'
@@ -172,7 +172,7 @@ ended() { # CODE
     [ -z "$(leftovers)" ]
 }
 
-@test "a full disk on a daemon fails the job with node, path and reason, and leaves nothing" {
+@test "a full disk on a daemon fails the job with node, path and reason, and leaves no file" {
     [ "$(id -u)" -eq 0 ] || skip "needs a mount"
     mkdir "$DVM_SESSION_DIR"
     mount -t tmpfs -o size=8m,mode=700 none "$DVM_SESSION_DIR" || skip "no mounts here"
@@ -187,7 +187,7 @@ ended() { # CODE
     prun -N 1 --preload-files a cat a
 }
 
-@test "a file that changes while it is read fails the job, and leaves nothing" {
+@test "a file that changes while it is read fails the job, and leaves no copy" {
     start_dvm 2
     start_large true
     echo more >> big
@@ -209,7 +209,7 @@ ended() { # CODE
     ended 124
 }
 
-@test "a prun that is killed while it sends files leaves nothing" {
+@test "a prun that is killed while it sends files leaves no file on a daemon" {
     start_dvm 2
     start_large true
     own -f 'dvm-stage read'
@@ -234,7 +234,7 @@ ended() { # CODE
     grep -q 'lost with their daemon (vpid 2)' err
 }
 
-@test "a writer that is killed fails the job, and leaves nothing" {
+@test "a writer that is killed fails the job, and leaves no file" {
     start_dvm 2
     start_large true
     pkill -KILL -f "dvm-stage write $DVM_SESSION_DIR/2/"
@@ -249,7 +249,7 @@ ended() { # CODE
     ended 143
 }
 
-@test "detached jobs that are ended while their files come tell their end, and hold up no later job's files" {
+@test "detached jobs that are ended while their files come report their end, and do not delay files of later jobs" {
     start_dvm 2
     large big 4G
     local job
@@ -307,7 +307,7 @@ spawn: SUCCESS" ]
     eventually nothing_left
 }
 
-@test "files of a spawn request that cannot be are refused, those that cannot be read fail it" {
+@test "impossible file names of a spawn request are refused, unreadable files fail it" {
     start_dvm 2
     run prun -n 1 "$probe" spawn-files ../x - 1 true
     echo "$output" && [ "$output" = "spawn: BAD PARAM" ]
@@ -325,7 +325,7 @@ open_of_1() { find "/proc/$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/1(
 written_by() { [ "$(awk '/^wchar/ { print $2 }' "/proc/$1/io")" -ge "$2" ]; }
 open_are() { [ "$(open_of_1)" -eq "$1" ]; }
 
-@test "a job that a rank has spawned, ended while its files have no room, leaves nothing open" {
+@test "a job that a rank has spawned, ended while its files have no room, leaves no descriptor open" {
     start_dvm 1 --slots 2
     large big 4G
     echo x > a

@@ -28,7 +28,7 @@ heaps() {
 
 # The C library's heaps breathe. A client's object that stays would be 2 MB here, the requests that patch 0014 of libpmix frees
 # 0.3 MB in each member.
-@test "MPI: 200 jobs in a row, and daemons and spawners are as large as before, with the same descriptors" {
+@test "MPI: 200 jobs in a row do not change size and descriptors of daemons and spawners" {
     start_dvm 2 --slots 2
     local i bound=80000
     # The head remembers as many jobs.
@@ -48,7 +48,7 @@ heaps() {
     heaps | paste -d ' ' "$BATS_TEST_TMPDIR/heaps" - | tee /dev/stderr | awk -v bound="$bound" '$2 - $1 > bound { bad = 1 } END { exit bad || NR != 3 }'
 }
 
-@test "a thousand jobs leave nothing in the memory of head and member, and no descriptor" {
+@test "a thousand jobs leave neither memory in head and member nor a descriptor" {
     local vpid
     local -a heap fds
     thousand() { timeout --kill-after=10 "$limit" xargs -P 8 -I{} "$bin/prun" -n 1 true < <(seq 1000); }

@@ -36,7 +36,7 @@ job_state() { view ".jobs[] | select(.id == \"$job\") | .state"; }
 job_runs() { [ "$(job_state)" = RUNNING ]; }
 no_sleeper() { ! own -x -f "sleep 13579"; }
 
-@test "--stop-on-exec: each rank stands still in its program, and goes on when pterm says so" {
+@test "--stop-on-exec: each rank stops in its program, and goes on at pterm's request" {
     start_dvm 2 --slots 2
     stopped_job --stop-on-exec -n 3 sleep 0.1357
     [ "$(job_state)" = READY_FOR_DEBUG ]
@@ -55,7 +55,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     [ "$(job_state)" = TERMINATED ]
 }
 
-@test "--stop-on-exec: SIGCONT from anybody is as good, and the state is left" {
+@test "--stop-on-exec: SIGCONT of another process also continues the rank, and the state is left" {
     start_dvm 2 --slots 1
     stopped_job --stop-on-exec -n 2 sleep 13579
     own_kill CONT -x -f "sleep 13579"
@@ -66,7 +66,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     run ! own -x -f "sleep 13579"
 }
 
-@test "--stop-in-init: no rank comes out of PMIx_Init before pterm says so" {
+@test "--stop-in-init: no rank returns from PMIx_Init before pterm's request" {
     start_dvm 2 --slots 2
     stopped_job --stop-in-init -n 3 "$probe" hello
     [ "$(job_state)" = READY_FOR_DEBUG ]
@@ -87,7 +87,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     [ -s "$BATS_TEST_TMPDIR/out" ]
 }
 
-@test "--stop-in-app: where the program says that it is ready" {
+@test "--stop-in-app: a rank stops where the program declares itself ready" {
     start_dvm 2 --slots 1
     stopped_job --stop-in-app -n 2 "$probe" stops
     [ "$(job_state)" = READY_FOR_DEBUG ]
@@ -98,7 +98,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     [ "$(sort "$BATS_TEST_TMPDIR/out" | xargs)" = "goes on goes on stops stops" ]
 }
 
-@test "a job that stands still is ended by its user, by its time, and by prun's end" {
+@test "a stopped job is ended by its user, by its time limit, and by prun's end" {
     start_dvm 2 --slots 1
     stopped_job --stop-on-exec -n 2 sleep 13579
     pterm --job "$job"
@@ -117,7 +117,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
 }
 
-@test "the loss of a daemon ends what stands still there, and the job" {
+@test "the loss of a daemon ends the stopped ranks there, and the job" {
     start_dvm 2 --slots 1
     stopped_job --stop-on-exec -n 2 sleep 13579
     pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/2"
@@ -126,7 +126,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     eventually no_sleeper
 }
 
-@test "what does not stop, or is not there, cannot be told to go on" {
+@test "a job that does not stop, or does not exist, cannot be continued" {
     start_dvm 1
     hold_job plain 1
     run pterm --job "$(view '.jobs[0].id')" --continue
@@ -169,7 +169,7 @@ let_go() {
     wait "$who_pid" || code=$?
 }
 
-@test "a rank spawns a job that stops in PMIx_Init, hears of it once, and lets it go" {
+@test "a rank spawns a job that stops in PMIx_Init, is notified once, and continues it" {
     start_dvm 3 --slots 1
     held_by - init '*' 2 "$probe" hello
     [ "$at" = pmix-init ]

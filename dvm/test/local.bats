@@ -22,7 +22,7 @@ teardown() { end_dvm; }
     [ "${#lines[@]}" -eq 7 ]
 }
 
-@test "a second DVM in the same directory is refused, and the first one lives on" {
+@test "a second DVM in the same directory is refused, and the first one goes on" {
     start_dvm 1
     run prte start -n 1
     [ "$status" -eq 1 ]
@@ -90,7 +90,7 @@ teardown() { end_dvm; }
     [ "$output" = "onesided: size=8 ok" ]
 }
 
-@test "MPI: MPI_Abort ends every rank with its code and says who called it" {
+@test "MPI: MPI_Abort ends every rank with its code and names its caller" {
     start_dvm 4 --slots 2
     run -42 prun -n 8 "$examples/mpi_abort" 3 42
     [[ "$output" == *"rank 3"* ]]
@@ -110,7 +110,7 @@ teardown() { end_dvm; }
     prun -n 1 --dvm "$DVM_SESSION_DIR/1/prted.sock" true
 }
 
-@test "MPI: two jobs at once do not meet" {
+@test "MPI: two jobs at once do not disturb each other" {
     start_dvm 4 --slots 2
     prun -n 4 --map-by node "$examples/mpi_ring" 50 > "$BATS_TEST_TMPDIR/one" &
     local first=$!
@@ -164,7 +164,7 @@ teardown() { end_dvm; }
     [[ "$output" == *"/no/such/dir"* ]]
 }
 
-@test "what one rank lacks keeps the others of the job from starting, on its daemon and on others" {
+@test "a program that one rank lacks keeps all other ranks of the job from starting, on every daemon" {
     local ran=$BATS_TEST_TMPDIR/ran
     start_dvm 2 --slots 2
     run -125 prun --map-by node -n 1 touch "$ran" : -n 1 --wdir /no/such/dir true
@@ -214,7 +214,7 @@ teardown() { end_dvm; }
     [ "$stderr" = err ]
 }
 
-@test "the environment goes along, with what -x sets, and without what belongs to this shell" {
+@test "the environment is passed on, with variables of -x, and without those of this shell" {
     start_dvm 1
     HERE=yes run -0 prun -n 1 -x MORE=a=b env
     [[ "$output" == *"HERE=yes"* && "$output" == *"MORE=a=b"* ]]
@@ -223,7 +223,7 @@ teardown() { end_dvm; }
     [ "$output" = /usr ]
 }
 
-@test "ranks run where --host, -N and --map-by say" {
+@test "ranks run where --host, -N and --map-by place them" {
     start_dvm 4 --slots 2
     where() { prun "$@" sh -c 'echo "$PMIX_RANK:$PMIX_HOSTNAME"' | sort | tr '\n' ' '; }
     [ "$(where -n 2 --host node3)" = "0:node3 1:node3 " ]
@@ -239,7 +239,7 @@ teardown() { end_dvm; }
     [[ "$output" == *"5 ranks"*"4"* ]]
 }
 
-@test "a job waits for slots, says why, and runs when they are free; --no-wait fails" {
+@test "a job waits for slots, prints the reason, and runs when they are free; --no-wait fails" {
     start_dvm 1 --slots 1
     hold_job one 1
     run -125 prun --no-wait -n 1 true
@@ -254,13 +254,13 @@ teardown() { end_dvm; }
     [ "$(cat "$BATS_TEST_TMPDIR/two")" = second ]
 }
 
-@test "a job over its time is ended with 124" {
+@test "a job that exceeds its time limit is ended with 124" {
     start_dvm 1
     run -124 prun --timeout 0.3 -n 1 tail -f /dev/null
     [[ "$output" == *"time"* ]]
 }
 
-@test "under nohup a job goes on when its terminal goes" {
+@test "under nohup a job goes on when its terminal closes" {
     start_dvm 1
     mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
     # Not below timeout(1), which has a SIGHUP of its own.
@@ -306,7 +306,7 @@ teardown() { end_dvm; }
 
 routed() { metric "$1" dvm_routed_frames_total; }
 
-@test "a job of one rank wakes the head and its daemon, nobody else" {
+@test "a job of one rank wakes the head and its daemon only" {
     local i before others
     start_dvm 4
     for ((i = 0; i < 20; i++)); do # the start's last acknowledgements may come in between, once
@@ -346,7 +346,7 @@ detached() {
     prun --detach -n 1 sh -c 'echo begin; read -r x < "$1"; echo "got $x"; exit 7' rank "$gate"
 }
 
-@test "a detached job goes on without its prun, and whoever attaches gets its output and its exit code" {
+@test "a detached job goes on without its prun, and a prun that attaches gets its output and its exit code" {
     start_dvm 2 --slots 1
     gate=$BATS_TEST_TMPDIR/gate
     job=$(detached)
@@ -360,7 +360,7 @@ detached() {
     [ "$(cat "$BATS_TEST_TMPDIR/says")" = $'begin\ngot word' ]
 }
 
-@test "a detached job that is over can still be asked how it ended" {
+@test "the end of a detached job can still be queried after it" {
     start_dvm 1 --slots 1
     gate=$BATS_TEST_TMPDIR/gate
     job=$(detached)
@@ -372,7 +372,7 @@ detached() {
     [[ "$output" == *"no detached job 1.1 was submitted at this daemon"* ]]
 }
 
-@test "of a detached job's output the latest is kept, and what is not kept is told" {
+@test "the latest output of a detached job is kept, and the amount of dropped output is reported" {
     start_dvm 1 --slots 1
     job=$(prun --detach -n 1 sh -c 'seq 1 200000')
     prun -n 1 true # waits for the slot that the job gives back at its end
@@ -382,7 +382,7 @@ detached() {
     [[ "$stderr" == *"bytes of earlier output were not kept"* ]]
 }
 
-@test "a detached job that is refused says so at once" {
+@test "a refused detached job is reported at once" {
     start_dvm 1
     run -125 prun --detach -n 99 true
     [[ "$output" == *99* ]]
@@ -446,7 +446,7 @@ detached() {
 
 # --- resizing
 
-@test "4 -> 2 waits for the job on the leaving daemons and names it; its result stands" {
+@test "4 -> 2 waits for the job on the leaving daemons and names it; the job's result is kept" {
     start_dvm 4 --slots 1
     hold_job one 4
     : > "$BATS_TEST_TMPDIR/resize" # there before tail looks for it
@@ -489,7 +489,7 @@ detached() {
     for i in 1 2 3 4 5 6 7 8; do grep -q '^ring: size=3 .* ok$' "$BATS_TEST_TMPDIR/ring$i"; done
 }
 
-@test "C15: --drain kill ends the job on leaving daemons and tells so everywhere" {
+@test "C15: --drain kill ends the job on leaving daemons and every report has the reason" {
     start_dvm 2 --slots 1
     hold_job one 2
     run -0 prte resize 1 --drain kill
@@ -499,7 +499,7 @@ detached() {
     [ "$(view '.campaigns[-1].ended | length')" -eq 1 ]
 }
 
-@test "C15: a deadline ends what still runs on leaving daemons" {
+@test "C15: a deadline ends jobs that still run on leaving daemons" {
     start_dvm 2 --slots 1
     hold_job one 2
     run -0 prte resize 1 --deadline 0
@@ -551,7 +551,7 @@ detached() {
     [[ "$output" == *"nobody is to be removed"* ]]
 }
 
-@test "--watch-events tells a resize as it happens" {
+@test "--watch-events prints a resize as it happens" {
     start_dvm 2
     mkfifo "$BATS_TEST_TMPDIR/events"
     "$bin/pstat" --watch-events > "$BATS_TEST_TMPDIR/events" 3>&- &
@@ -594,7 +594,7 @@ detached() {
     [ "$(view '.campaigns[-1].targets | join(",")')" = 2 ]
 }
 
-@test "pterm leaves nothing: no process, no file" {
+@test "pterm leaves no process and no file" {
     start_dvm 4 --slots 2
     prun -n 8 "$examples/mpi_hello" > /dev/null
     run -0 pterm
@@ -603,7 +603,7 @@ detached() {
     [ -z "$(daemons)" ]
 }
 
-@test "pterm ends running jobs, which say that they were cancelled" {
+@test "pterm ends running jobs, which are reported as cancelled" {
     start_dvm 2 --slots 1
     hold_job one 2
     pterm
@@ -625,7 +625,7 @@ detached() {
     [ ! -e "$DVM_SESSION_DIR" ]
 }
 
-@test "prte stop ends what is left when the head was killed, and its ranks" {
+@test "prte stop ends the remaining daemons and their ranks when the head was killed" {
     start_dvm 2 --slots 1
     hold_job one 2
     kill -KILL "$(cut -d' ' -f1 "$DVM_SESSION_DIR/0/pid")"
@@ -637,7 +637,7 @@ detached() {
     [ -z "$(daemons)" ]
 }
 
-@test "what a killed DVM left behind is replaced by the next start" {
+@test "files of a killed DVM are replaced by the next start" {
     start_dvm 2
     local pids
     pids=$(daemons) # and their spawners
@@ -649,7 +649,7 @@ detached() {
     prun -n 1 true
 }
 
-@test "prte in the foreground ends its DVM at SIGTERM and leaves nothing" {
+@test "prte in the foreground ends its DVM at SIGTERM and leaves no process and no file" {
     mkfifo "$BATS_TEST_TMPDIR/out"
     # A signal to timeout(1) begins the time until it kills, too.
     timeout --foreground --kill-after="$limit" "$limit" "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" 3>&- &
@@ -695,7 +695,7 @@ detached() {
     [ "$(view '.cluster')" = local/d ]
 }
 
-@test "a start that the daemon itself refuses is told, and holds up no shrink" {
+@test "a start that the daemon itself refuses is reported, and delays no shrink" {
     ulimit -n 256
     start_dvm 2 --slots 400
     run prun -n 300 true

@@ -30,7 +30,7 @@ lose_rank() {
 
 last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
 
-@test "contradictory words are refused before anything is started" {
+@test "contradictory options are refused before anything is started" {
     start_dvm 1
     local words
     for words in "--rtos recoverable,abort" "--recoverable --rtos abort" "--strict" "--rtos abort --strict" "--rtos what"; do
@@ -42,7 +42,7 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
     [ "$(view '.jobs | length')" -eq 0 ]
 }
 
-@test "without a word, and with abort, the first rank that fails ends the job" {
+@test "without an option, and with abort, the first rank that fails ends the job" {
     start_dvm 2 --slots 2
     run lose_rank 4 'kill -KILL $$' --rtos abort
     [ "$status" -eq 137 ]
@@ -66,7 +66,7 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
     [[ "$output" == *"1 of 4 ranks failed or were lost"* ]]
 }
 
-@test "recoverable: a rank that exits with a code makes the exit code, and ends nobody" {
+@test "recoverable: a rank that exits with a code makes the exit code, and ends no other rank" {
     start_dvm 2 --slots 2
     run lose_rank 4 'exit 3' --recoverable
     [ "$status" -eq 3 ]
@@ -91,7 +91,7 @@ start_family() {
 all_there() { [ "$(own -f "^sleep ${family}[12]$" | wc -l)" -eq "$1" ]; }
 end_family() { code=0; wait "$prun_pid" || code=$?; }
 
-@test "a spawner that is killed: no process of the job is left, prun says who, where and why, and the daemon ends" {
+@test "a spawner that is killed: no process of the job is left, prun names daemon, node and reason, and the daemon ends" {
     start_dvm 2 --slots 1
     start_family 2
     local daemon job
@@ -120,7 +120,7 @@ start_impatient() {
     [ "$(< "$BATS_TEST_TMPDIR/start")" = "DVM ready: $1 members" ]
 }
 
-@test "a spawner that is stopped is told to go on, and its job ends as if nothing had been" {
+@test "a stopped spawner is continued, and its job ends normally" {
     start_impatient 1 --slots 2
     kill -STOP "$(spawner_of 1)"
     run -0 prun -n 2 echo here
@@ -128,7 +128,7 @@ start_impatient() {
     grep -q "the spawner does not answer, it is told to go on" "$DVM_SESSION_DIR/1/prted.log"
 }
 
-@test "a spawner that does not go on is killed, and its job ends" {
+@test "a spawner that cannot be continued is killed, and its job ends" {
     start_impatient 2 --slots 1
     start_family 2
     mkfifo "$BATS_TEST_TMPDIR/held"
@@ -145,7 +145,7 @@ start_impatient() {
     wait "$holder_pid"
 }
 
-@test "prte stop ends a DVM with a stopped spawner, and all that its ranks have left" {
+@test "prte stop ends a DVM with a stopped spawner, and all leftover processes of its ranks" {
     start_impatient 1 --slots 1
     start_family 1
     kill -STOP "$(spawner_of 1)"
@@ -227,7 +227,7 @@ has_closed() { [ ! -d "/proc/$1/fd" ] || [ "$(find "/proc/$1/fd" | wc -l)" -le "
     done
 }
 
-@test "recoverable: a fence does not wait for a rank that is dead, though its connection is still open" {
+@test "recoverable: a fence does not wait for a dead rank whose connection is still open" {
     start_dvm 2 --slots 2
     for where in 1 1-2; do
         run --separate-stderr timeout 20 "$bin/prun" --rtos recoverable --host "$where" --map-by slot:oversubscribe -n 4 "$probe" survive

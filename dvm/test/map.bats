@@ -30,7 +30,7 @@ shown_is_true() {
 
 # --- refused, and nothing started
 
-@test "contradictory or unknown policies are refused in one line, and nothing is started" {
+@test "contradictory or unknown policies are refused in one line, and no job is started" {
     start_dvm 1 --slots 2
     local words
     while read -r words; do
@@ -52,7 +52,7 @@ shown_is_true() {
     [ "$(view '.jobs | length')" = 0 ]
 }
 
-@test "what no daemon can hold fails at once, says why, and starts nothing" {
+@test "a job that no daemon can hold fails at once with the reason, and starts no rank" {
     two_cores
     start_dvm 2 --slots 4
     local cpus words
@@ -90,7 +90,7 @@ shown_is_true() {
     [ "$(awk '$4 == 1 || $4 == 2 { print $3 }' <<< "$output" | tr '\n' ' ')" = "node1 node2 " ]
 }
 
-@test "--display map says nothing of CPUs, and a job without it prints no table" {
+@test "--display map prints no CPUs, and a job without it prints no table" {
     start_dvm 1 --slots 2
     run -0 prun -n 1 --display map true
     [[ "${lines[1]}" != *CPUS* ]]
@@ -119,7 +119,7 @@ shown_is_true() {
 
 # --- not bound
 
-@test "daemons that share a machine bind no rank by themselves, and say so once" {
+@test "daemons that share a machine bind no rank by default, and report it once" {
     start_dvm 2 --slots 2
     run -0 --separate-stderr prun -n 3 sh -c "$says"
     [ -z "$stderr" ]

@@ -21,7 +21,7 @@ teardown() { end_dvm; }
 
 # --- spawn
 
-@test "MPI: parents spawn children on other daemons, sum up with both groups, and part" {
+@test "MPI: parents spawn children on other daemons, sum up with both groups, and disconnect" {
     start_dvm 4 --slots 1
     run prun -n 2 "$examples/mpi_spawn" 2
     [ "$status" -eq 0 ]
@@ -42,7 +42,7 @@ topology_of() { find "$DVM_SESSION_DIR/$1" -name topology.hwloc; }
 no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/null)" ]; }
 
 # Open MPI 4.1 asks for each part itself, 5.0 has libpmix do it; both say what they take.
-@test "MPI: ranks take the machine's topology from their daemon, which leaves none of it behind" {
+@test "MPI: ranks take the machine's topology from their daemon, which removes it at its end" {
     local daemon spawner
     start_dvm 2 --slots 2
     prun -n 4 true
@@ -68,7 +68,7 @@ no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/nul
     [ "${lines[1]}" = "late from node2" ]
 }
 
-@test "the end of a spawned job on another daemon is told to its parent" {
+@test "the end of a spawned job on another daemon is reported to its parent" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" spawn-wait 1 sh -c 'exit 5'
     [ "$status" -eq 5 ]
@@ -77,7 +77,7 @@ no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/nul
     [ "$output" = "my child ended with code 0: SUCCESS" ]
 }
 
-@test "a job that fails takes with it what it has spawned" {
+@test "a job that fails ends the jobs that it has spawned" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" spawn-fail 1 sh -c 'exec sleep 12345' "$BATS_TEST_TMPDIR"
     [ "$status" -eq 7 ]
@@ -85,7 +85,7 @@ no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/nul
     [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" -eq 0 ]
 }
 
-@test "a spawned job that fails is told by prun, which exits with its code" {
+@test "a spawned job that fails is reported by prun, which exits with its code" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" spawn 1 sh -c 'exit 5'
     [ "$status" -eq 5 ]
@@ -115,7 +115,7 @@ app node4.x.svc node4
 END
 }
 
-@test "a spawn on hosts that there are not, that are full, or that would have to be added, is refused" {
+@test "a spawn on hosts that do not exist, are full, or would have to be added, is refused" {
     start_dvm 2 --slots 1
     local row
     local -a words
@@ -129,14 +129,14 @@ END
 
 # --- publish
 
-@test "a value published for the life of its rank goes with the rank, from wherever it is, one for the job stays" {
+@test "a value published until the end of its rank is removed with the rank, on every daemon; one for the job stays" {
     start_dvm 3 --slots 1
     run prun -n 2 --host 2,3 "$shares" publish-own
     [ "$status" -eq 0 ]
     [ "$output" = $'own: NOT FOUND\njob: SUCCESS' ]
 }
 
-@test "what a job has published goes with it, where the head has none of its ranks" {
+@test "values that a job has published are removed with it, also without ranks of it at the head" {
     start_dvm 2 --slots 1
     prun -n 1 "$shares" publish ours
     for _ in 1 2; do
@@ -146,7 +146,7 @@ END
     done
 }
 
-@test "an attribute that is required and not known is refused, by job control and the data service, and nothing is done" {
+@test "a required attribute that is unknown is refused by job control and the data service, without any effect" {
     start_dvm 1
     run prun -n 1 "$shares" required
     [ "$status" -eq 0 ]
@@ -171,7 +171,7 @@ other: NOT FOUND" ]
     done
 }
 
-@test "a group that a rank does not come to is given up when its time is over" {
+@test "a group that a rank does not join is given up at its time limit" {
     local size sizes=(3 4) # the last is on a daemon of its own, or with another that comes
     start_dvm 3 --slots 2
     for size in "${sizes[@]}"; do
@@ -186,7 +186,7 @@ other: NOT FOUND" ]
 
 # --- what there is, and control
 
-@test "a rank asks what runs: jobs, sizes, and the processes of a job on other daemons" {
+@test "a rank queries jobs, sizes, and the processes of a job on other daemons" {
     start_dvm 3 --slots 2
     hold_job other 3 --map-by node
     local id
@@ -251,7 +251,7 @@ other: NOT FOUND" ]
     [ "$code" -eq 0 ]
 }
 
-@test "control of a job or a rank that is not there is refused, and nothing is sent" {
+@test "control of a job or a rank that does not exist is refused, and no signal is sent" {
     start_dvm 2 --slots 1
     hold_job other 1
     run prun -n 1 "$probe" control kill no.such '*'
@@ -263,7 +263,7 @@ other: NOT FOUND" ]
     [ "$code" -eq 0 ]
 }
 
-@test "what a rank logs for output and errors arrives at prun, messages are in its daemon's log" {
+@test "a rank's log entries for output and errors arrive at prun, messages are in its daemon's log" {
     start_dvm 1
     prun -n 1 "$probe" log "to the output" "to the errors" "to whoever reads logs" \
         > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err"
@@ -272,7 +272,7 @@ other: NOT FOUND" ]
     [ "$(grep -c "to whoever reads logs" "$DVM_SESSION_DIR/1/prted.log")" -eq 4 ]
 }
 
-@test "what waits for a rank that does not come ends when its time is over" {
+@test "a call that waits for a rank that does not come ends at its time limit" {
     start_dvm 2 --slots 1
     run --separate-stderr prun -n 2 "$probe" late # on the other stream, a word of 4.2.2 about get
     [ "$status" -eq 0 ]
@@ -302,7 +302,7 @@ ask_end() {
 campaign() { view ".campaigns[] | select(.id == \"$1\") | $2"; }
 pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 
-@test "C12 C13: a rank gives back the highest member and is told once; other ranks and default handlers are not" {
+@test "C12 C13: a rank gives back the highest member and is notified once; other ranks and default handlers are not" {
     start_dvm 4 --slots 1
     run prun -n 2 "$probe" alloc release nodes=1 reqid=mine wait
     [ "$status" -eq 0 ]
@@ -345,7 +345,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$(view .size.members)" -eq 2 ]
 }
 
-@test "C8: an extension for which nobody comes in time is taken back, and its asker is told why" {
+@test "C8: an extension without a new daemon in time is taken back, and its requester gets the reason" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" alloc extend nodes=2 timeout=1 wait
     [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=- status=Gathering" ]
@@ -356,7 +356,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [[ "${lines[1]}" == "event: FAILED id=alloc-2 reqid=- cause=TIMEOUT "* ]]
 }
 
-@test "C12: requests that cannot be are refused with a status that says why, and change nothing" {
+@test "C12: impossible requests are refused with a status that names the reason, and change nothing" {
     start_dvm 3 --slots 1
     local expected request
     while read -r expected request; do
@@ -392,7 +392,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$(view .size.members)" -eq 3 ]
 }
 
-@test "C7: a request with nothing to do says so in its answer, and no event follows" {
+@test "C7: a request with nothing to do is complete with its answer, and no event follows" {
     start_dvm 3 --slots 1
     run prun -n 1 "$probe" alloc extend list=node2,x-3.x.ns.svc cpus=4
     [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=- status=Complete" ]
@@ -403,7 +403,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "${lines[0]}" = "alloc: SUCCESS id=alloc-2 reqid=- status=Complete" ]
 }
 
-@test "C12: the asker's own id names one request: again it is the same, with another one it is refused" {
+@test "C12: the requester's own id names one request: repeated it is the same, with another request it is refused" {
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" alloc extend nodes=1 reqid=a next extend nodes=1 reqid=a next extend nodes=2 reqid=a \
         next cancel reqid=a wait next extend nodes=1 reqid=a
@@ -417,7 +417,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$(view '.campaigns | length')" -eq 1 ]
 }
 
-@test "a release waits for the jobs there, or ends them if the rank says so" {
+@test "a release waits for the jobs there, or ends them if the rank requests it" {
     start_dvm 3 --slots 1
     hold_job other 1 --host 3
     ask_begin release list=node3 reqid=gently enter next cancel reqid=gently wait next release nodes=1 kill=1 wait
@@ -439,7 +439,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$(campaign alloc-2 '.ended | length')" -eq 1 ]
 }
 
-@test "what an extension has brought is released by its id, by its own job only" {
+@test "the daemons of an extension are released by its id, by its own job only" {
     start_dvm 2 --slots 1
     ask_begin extend nodes=1 wait enter next release id=alloc-1 wait
     next_line
@@ -456,7 +456,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$(campaign alloc-2 '.targets | join(" ")')" = 3 ]
 }
 
-@test "C13: a request goes on when its rank has gone; the end is not told, and the record says so" {
+@test "C13: a request goes on when its rank has ended; the end is not reported, and the record names the reason" {
     start_dvm 3 --slots 1
     hold_job other 1 --host 3
     run prun -n 1 "$probe" alloc release list=3
@@ -489,7 +489,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$(campaign alloc-1 '"\(.phase) \(.requester.told)"')" = "Complete Gone" ]
 }
 
-@test "a tool resizes the DVM and is told the end" {
+@test "a tool resizes the DVM and is notified of the end" {
     DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     run timeout --kill-after=10 20 "$probe" tool-alloc "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" release nodes=1 reqid=t wait
     [ "$status" -eq 0 ]
@@ -500,7 +500,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 
 # --- tools
 
-@test "a tool attaches to a daemon that admits tools, and asks what runs on all of them" {
+@test "a tool attaches to a daemon that admits tools, and queries the jobs of all daemons" {
     export DVM_PMIX_TOOLS=1
     start_dvm 2 --slots 1
     hold_job other 2
@@ -576,7 +576,7 @@ watch() {
 # tool_run HOW N PROGRAM ARGUMENT...
 tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> "$BATS_TEST_TMPDIR/err"; }
 
-@test "what a tool spawns writes to the tool, from all daemons, each stream where it belongs" {
+@test "the output of jobs that a tool spawns comes to the tool, from all daemons, by stream" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 2
     tool_run forward 4 sh -c 'echo "out $PMIX_RANK"; echo "err $PMIX_RANK" >&2' < /dev/null > "$BATS_TEST_TMPDIR/out"
     [ "$(grep ^out "$BATS_TEST_TMPDIR/out" | sort)" = $'out 0\nout 1\nout 2\nout 3' ]
@@ -585,7 +585,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     run ! grep unheard <(tool_run none 2 echo unheard < /dev/null)
 }
 
-@test "a tool finds the DVM by the directory that it is in, and by its place as a system, as long as it is there" {
+@test "a tool finds the DVM by its directory, and as the system's server, until the DVM ends" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local way
     for way in "TMPDIR=$BATS_TEST_TMPDIR search" "PMIX_SYSTEM_TMPDIR=$DVM_SESSION_DIR/0 system"; do
@@ -602,7 +602,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     [ "$status" -ne 0 ]
 }
 
-@test "a tool asks for the output of its job by itself, and then no longer" {
+@test "a tool requests the output of its job, and ends the request" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says line
     mkfifo "$gate" "$gate.2" "$says"
@@ -619,7 +619,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     wait "$tool_pid"
 }
 
-@test "a tool on a daemon without ranks hears what ranks elsewhere tell the session, all, or it by its name" {
+@test "a tool on a daemon without ranks gets events of ranks elsewhere for the session, for all, or for the tool" {
     DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     local whom out=$BATS_TEST_TMPDIR/heard pid
     for whom in session global itself; do
@@ -648,7 +648,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     grep -qx 0 <<< "$output"
 }
 
-@test "a tool reads what a job of prun writes, beside prun, at any daemon, to its end" {
+@test "a tool reads the output of a job of prun, beside prun, at any daemon, to its end" {
     DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     local at pids=()
     gated_job 3 sh -c 'head -c 100000 /dev/zero | tr "\0" "$PMIX_RANK"; echo "err $PMIX_RANK" >&2'
@@ -670,7 +670,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     done
 }
 
-@test "a tool is refused the output of a job that is not there, a redirection, and to feed a job that is not its own" {
+@test "a tool is refused the output of an unknown job, a redirection, and input to a job that is not its own" {
     DVM_PMIX_TOOLS=1 start_dvm 1 --slots 2
     hold_job other 1
     run timeout --kill-after=10 20 "$tool" foreign "$(tool_uri)" nobody.7
@@ -685,7 +685,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     [ "$said" = "released on node1" ]
 }
 
-@test "a tool no longer asks for the output of a job of prun, and goes: the job and prun lose nothing" {
+@test "a tool ends its request for the output of a job of prun, and disconnects: the job and prun lose nothing" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local gate=$BATS_TEST_TMPDIR/gate2
     mkfifo "$gate" "$gate.2"
@@ -708,7 +708,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     wait "$killed" || true
 }
 
-@test "a tool that does not read the output of a job of prun is waited for a second, loses the rest, and is told" {
+@test "a tool that does not read the output of a job of prun is waited for a second, loses the rest, and is notified" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     gated_job 1 head -c 50000000 /dev/zero
     watch 2 all
@@ -725,7 +725,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     grep -aqx 'ended with code 0' <(tr -d '\0' < "$BATS_TEST_TMPDIR/watch.2")
 }
 
-@test "a tool that does not read makes its job stand still, and the daemon keeps little" {
+@test "a tool that does not read blocks its job, and the daemon keeps little" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out before after pid bytes
     hwm() { daemons | xargs -I{} awk '/^VmHWM/ { sum += $2 } END { print sum }' /proc/{}/status | awk "{ sum += \$1 } END { print sum }"; }

@@ -42,7 +42,7 @@ shows() {
     eventually grep -qxF "prun: job $id waits: $reason" "$BATS_TEST_TMPDIR/$name.err"
 }
 
-@test "pstat says how many slots a waiting job needs, and how many are free" {
+@test "pstat shows how many slots a waiting job needs, and how many are free" {
     start_dvm 2 --slots 2
     hold_job one 3
     submit two -n 2 true
@@ -99,7 +99,7 @@ shows() {
     done
 }
 
-@test "a job for certain daemons waits for these, and says so" {
+@test "a job for certain daemons waits for these, and prints it" {
     start_dvm 2 --slots 1
     hold_job one 1 --host 2
     submit two --host 2 -n 1 true
@@ -113,7 +113,7 @@ shows() {
     [[ "$output" == *"none of the daemons that --host names is there and has slots"* ]]
 }
 
-@test "slots of a daemon that is to leave are free for nobody" {
+@test "slots of a leaving daemon are free for no job" {
     start_dvm 3 --slots 1
     hold_job one 1 --host 3
     prte resize 2 > /dev/null 3>&- &
@@ -135,7 +135,7 @@ shows() {
 }
 reason_of_campaign() { pstat campaigns | grep -q 'Draining .* job .* ranks 0'; }
 
-@test "a job that comes while the DVM changes its size is held, and pstat says so" {
+@test "a job submitted during a resize is held, and pstat shows it" {
     start_dvm 3 --slots 1
     local stopped
     stopped=$(pgrep -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")

@@ -64,7 +64,7 @@ one_line() {
 
 # --- who is not let in
 
-@test "a connection from outside ends without a reset, at which kubectl port-forward would give up" {
+@test "a connection from outside ends without a reset, which would end kubectl port-forward" {
     through_proxy whole
     prun --dvm "$at" -n 2 true
     prun --dvm "$at" -n 1 cat <<< text
@@ -73,7 +73,7 @@ one_line() {
     [ "$(cat "$BATS_TEST_TMPDIR/proxy.err")" = "" ]
 }
 
-@test "a host needs credentials, and credentials a host" {
+@test "a host needs credentials, and credentials need a host" {
     unset DVM_TLS_DIR
     one_line 2 "give --tls-dir or set DVM_TLS_DIR" prun --dvm nobody.invalid true
     one_line 2 "--tls-dir is for a daemon at a host" prun --dvm "$DVM_DIR" --tls-dir /x true
@@ -84,7 +84,7 @@ one_line() {
     one_line 2 "not within 0..600" prun --reconnect 601 true
 }
 
-@test "where no daemon is reached there is one line that says why" {
+@test "an unreachable daemon is reported in one line with the reason" {
     one_line 125 "/nowhere/ca.crt: No such file" prun --dvm x --tls-dir /nowhere true
     one_line 125 "its name is not resolved" prun --dvm nobody.invalid true
     one_line 125 "Connection refused" prun --dvm 127.0.0.1:1 true
@@ -129,7 +129,7 @@ one_line() {
         outside --tls-dir "$BATS_TEST_TMPDIR/mixed.o" true
 }
 
-@test "whoever listens with a user's certificate is no daemon" {
+@test "a listener with a user's certificate is not accepted as a daemon" {
     mkfifo "$BATS_TEST_TMPDIR/in"
     exec {hold}<> "$BATS_TEST_TMPDIR/in" # at the end of its input it would end
     openssl s_server -accept 0 -naccept 1 -cert "$DVM_TLS_DIR/tls.crt" -key "$DVM_TLS_DIR/tls.key" \
@@ -143,7 +143,7 @@ one_line() {
 
 # --- the same as at the socket
 
-@test "a job from outside has its output, its streams, its exit code and its block of last words" {
+@test "a job from outside has its output, its streams, its exit code and its final report" {
     run --separate-stderr -0 outside -n 2 --tag-output sh -c 'echo to out; echo to err >&2'
     [ "$(sort <<< "$output")" = "$(printf '[0]<stdout>: to out\n[1]<stdout>: to out')" ]
     [[ "$stderr" == *"[1]<stderr>: to err"* ]]
@@ -154,12 +154,12 @@ one_line() {
     run -125 outside -n 1000 --no-wait true
 }
 
-@test "standard input from outside comes unchanged, and so does what comes back" {
+@test "standard input from outside arrives unchanged, and so does the output" {
     head -c 20000000 /dev/urandom > "$BATS_TEST_TMPDIR/in"
     outside -n 1 cat < "$BATS_TEST_TMPDIR/in" | cmp - "$BATS_TEST_TMPDIR/in"
 }
 
-@test "from outside go variables that do not describe the host there, and -x" {
+@test "from outside only variables that do not describe that host, and -x, are sent" {
     export HOME=/outside PATH=/outside:$PATH COLOUR=blue TMPDIR=/outside
     [ "$(outside -n 1 sh -c 'echo $COLOUR')" = blue ]
     run -0 outside -n 1 sh -c 'echo "$HOME $PATH $TMPDIR $(pwd) $PWD"'
@@ -171,7 +171,7 @@ one_line() {
     [ "$(prun --dvm "$DVM_DIR" -n 1 sh -c 'echo $HOME')" = /outside ]
 }
 
-@test "pstat and pterm from outside look, signal and end; a member passes them on" {
+@test "pstat and pterm from outside query, signal and end jobs; a member passes them on" {
     run -0 pstat --dvm "127.0.0.1:$JOIN" members
     [[ "$output" == *wired*node1* ]]
     member=$(jq .join "$DVM_DIR/1/ports.json")
@@ -192,7 +192,7 @@ one_line() {
     prte stop --dvm "$BATS_TEST_TMPDIR/o" >&2
 }
 
-@test "what a user's certificate does not allow is refused; at the socket it is allowed" {
+@test "a request beyond a user's certificate is refused; at the socket it is allowed" {
     run -0 says "127.0.0.1:$JOIN" "call PUT /v1/size {}" "hear REPLY" "call GET /v1/dvm " "hear REPLY"
     [[ "${lines[0]}" == "REPLY 403 "*"role 'user' may not use PUT /v1/size"* ]]
     [[ "${lines[1]}" == "REPLY 200 "* ]]
@@ -205,7 +205,7 @@ one_line() {
 # says WHERE STEP...: see client_probe.c.
 says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@"; }
 
-@test "a session that is not known, or that claims too much, is refused" {
+@test "a session that is unknown, or acknowledges too much, is refused" {
     run -0 says "$DVM_DIR" "open guess 1 7 1000" gone
     [[ "$output" == "ERROR 123 the daemon knows nothing of the job any more"*gone ]]
     run -0 says "$DVM_DIR" "open mine 1 0 5000" "submit cat" "hear ACCEPTED" "use 1" "open mine 2 99 5000" gone
@@ -247,14 +247,14 @@ says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@";
     [[ "$output" == "ERROR 123"* ]]
 }
 
-@test "who comes back too late finds the job ended" {
+@test "a prun that reconnects too late finds the job ended" {
     run -0 says "$DVM_DIR" "open tardy 1 0 300" "submit echo pid=\$\$; exec cat" "hear OUTPUT"
     wait_end "$(grep -oP 'pid=\K[0-9]+' <<< "$output")"
     run -0 says "$DVM_DIR" "open tardy 2 4 300" gone
     [[ "$output" == "ERROR 123 "*"it has ended the job because nobody came back in time"*gone ]]
 }
 
-@test "input that nobody reads is acknowledged no more, and more than that is refused" {
+@test "unread input is not acknowledged beyond a limit, and more is refused" {
     run -0 says "$DVM_DIR" "open in 1 0 1000" "submit exec sleep 1002" "hear STATE" "stdin 1000000" "hear PAUSE" "stdin 4000000" gone
     [[ "$output" == *ACK*"ERROR 2 more input than was asked for"* ]]
 }
@@ -284,7 +284,7 @@ crowd_fills_it() {
 
 # --- lost connections
 
-@test "wherever a connection is cut, nothing is lost and nothing comes twice" {
+@test "a connection cut at any place loses nothing and repeats nothing" {
     seq 1 3000 > "$BATS_TEST_TMPDIR/in"
     # A handshake takes some 2,000 bytes each way; then every message of such a job is within the next 1,500.
     for at_byte in 1 700 {1500..3600..90} 5000 9000 14000; do
@@ -318,7 +318,7 @@ crowd_fills_it() {
     [ "$(grep -c 'is there again' "$BATS_TEST_TMPDIR/err")" -ge 6 ]
 }
 
-@test "files from outside are whole on every daemon, whatever is cut on their way" {
+@test "files from outside arrive whole on every daemon over cut connections" {
     cd "$BATS_TEST_TMPDIR"
     mkdir in
     head -c 9000000 /dev/urandom > in/data
@@ -345,7 +345,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     [ -z "$(pgrep -f "dvm-stage write $DVM_DIR/" || true)" ]
 }
 
-@test "a job that ends while nobody is connected tells its output and its end afterwards" {
+@test "a job that ends without a connection delivers its output and its end afterwards" {
     through_proxy down4500 refuse refuse refuse refuse refuse refuse pass
     run --separate-stderr -6 prun --dvm "$at" -n 1 sh -c 'head -c 100000 /dev/zero | tr "\0" x; exit 6'
     [ "${#output}" -eq 100000 ]
@@ -379,7 +379,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     [ "$code" -eq 143 ] # as without the cut: ended by the user
 }
 
-@test "when the connection cannot be made again in time, prun says so and the job is ended" {
+@test "when the connection cannot be made again in time, prun reports it and the job is ended" {
     through_proxy down6000 end
     run --separate-stderr -123 prun -v --reconnect 1 --dvm "$at" -n 1 \
         sh -c "head -c 30000 /dev/zero; exec sleep 1000.$BATS_TEST_NUMBER"
@@ -406,7 +406,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     run ! pgrep -f "^dvm-connect 127.0.0.1 $JOIN"
 }
 
-@test "another daemon, or none that knows of the job, says so in one line" {
+@test "another daemon, or one that does not know the job, is reported in one line" {
     member=$(jq .join "$DVM_DIR/1/ports.json")
     through_proxy down6000 "to$member"
     run --separate-stderr -123 prun --dvm "$at" -n 1 sh -c 'head -c 30000 /dev/zero'
@@ -418,7 +418,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     [[ "$stderr" == *"not made again within 1 s"* ]]
 }
 
-@test "what waits for a lost connection is bounded, and the ranks wait, not the daemon" {
+@test "the backlog of a lost connection is bounded, and the ranks wait, not the daemon" {
     # Of the daemon's processes the larger one: the other makes its ranks.
     high() {
         pgrep -f -- "prted .*--session-dir $DVM_DIR/0 " | xargs -I{} awk '/VmHWM/ { print $2 }' /proc/{}/status | sort -n | tail -n 1
@@ -444,7 +444,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     [ $(($(high) - before)) -lt 32768 ] # KiB
 }
 
-@test "a detached job is followed from outside over cuts, and by another when the first is gone" {
+@test "a detached job is followed from outside over cuts, and by a second prun when the first has ended" {
     gate=$BATS_TEST_TMPDIR/gate
     mkfifo "$gate"
     job=$(outside --detach -n 1 sh -c "seq 1 5000; read -r _ < $gate; seq 5001 10000; exit 3")

@@ -17,7 +17,7 @@ code_of() {
     timeout --kill-after=10 "$limit" "$bin/prun" "$@" || code=$?
 }
 
-@test "descriptors that are closed: no input, or output that is said to be lost" {
+@test "closed descriptors: no input, or output that is reported as lost" {
     start_dvm 1
     code_of -n 1 cat <&-
     [ "$code" -eq 0 ]
@@ -61,7 +61,7 @@ type_in() {
     wait "$pid"
 }
 
-@test "a directory that is gone is no working directory" {
+@test "a removed directory is no working directory" {
     start_dvm 1
     mkdir "$BATS_TEST_TMPDIR/gone"
     cd "$BATS_TEST_TMPDIR/gone"
@@ -72,7 +72,7 @@ type_in() {
     [ "$output" = / ]
 }
 
-@test "a reader that goes away ends the job, whoever writes on" {
+@test "a reader that closes its end ends the job, whichever rank still writes" {
     start_dvm 2 --slots 2
     prun -n 4 yes "$BATS_TEST_TMPDIR" | head -n 1 > "$BATS_TEST_TMPDIR/first"
     [ "$(cat "$BATS_TEST_TMPDIR/first")" = "$BATS_TEST_TMPDIR" ]
@@ -83,7 +83,7 @@ type_in() {
     run ! pgrep -f "^yes $BATS_TEST_TMPDIR"
 }
 
-@test "--host that names nobody with slots fails at once and says so" {
+@test "--host without a daemon with slots fails at once with the reason" {
     start_dvm 1
     run -125 prun --host 99 true
     [[ "$output" == "prun: not launched: none of the daemons that --host names is there and has slots"* ]]
@@ -91,7 +91,7 @@ type_in() {
     [[ "$output" == *"none of the daemons that --host names"* ]]
 }
 
-@test "a process that a rank leaves with its output is not waited for long, and that is told" {
+@test "a leftover process that holds a rank's output is not waited for long, and this is reported" {
     start_dvm 1
     run --separate-stderr -0 prun -n 2 sh -c 'sleep 1000 & echo said'
     [ "$output" = "$(printf 'said\nsaid')" ]
@@ -103,7 +103,7 @@ type_in() {
     run ! own -f '^sleep 1000$'
 }
 
-@test "the end of a job says which rank, where, why, and whether it dumped core" {
+@test "the end of a job is reported with rank, node, reason, and core dump" {
     start_dvm 2 --slots 1
     run -139 prun -n 2 sh -c '[ "$PMIX_RANK" = 0 ] || kill -SEGV $$; exec sleep 1000'
     [[ "$output" =~ ^prun:\ rank\ 1\ on\ node2\ \(vpid\ 2\)\ was\ ended\ by\ signal\ 11\ \(Segmentation\ fault\)(, core dumped)?,\ pid\ [0-9]+$ ]]
@@ -112,7 +112,7 @@ type_in() {
     run ! own -f '^sleep 1000$'
 }
 
-@test "programs that cannot be run are named with what they lack" {
+@test "programs that cannot be run are named with the reason" {
     start_dvm 1
     printf '#!/no/such/shell\n' > "$BATS_TEST_TMPDIR/script"
     printf '\177ELF of some other machine' > "$BATS_TEST_TMPDIR/binary"
@@ -152,7 +152,7 @@ through() {
     for vpid in "${!took[@]}"; do [ "${took[$vpid]}" -lt 12288 ]; done
 }
 
-@test "1 GB goes through prun -n 4 cat, and nobody on its way takes more than 12 MiB for it" {
+@test "1 GB goes through prun -n 4 cat, and no process on its way takes more than 12 MiB for it" {
     start_dvm 2 --slots 2
     through 1000000000 cat
 }
@@ -164,12 +164,12 @@ slowly() {
     done
 }
 
-@test "for a reader that is slower than the input, nobody keeps more than 12 MiB" {
+@test "for a reader that is slower than the input, no process keeps more than 12 MiB" {
     start_dvm 2 --slots 2
     through 33554432 slowly
 }
 
-@test "ranks have the limits that their daemon was started with, not those that it works with" {
+@test "ranks have the limits that their daemon was started with, not its own raised ones" {
     local there
     there=$(
         ulimit -Sn 321 -Ss 7000 -St 5000

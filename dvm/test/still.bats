@@ -42,7 +42,7 @@ start_still() {
     done
 }
 
-@test "a job that asks it finds out: the daemon ends with its ranks, their jobs with 123, and the DVM goes on" {
+@test "a request to a hung PMIx thread is noticed: the daemon ends with its ranks, their jobs with 123, and the DVM goes on" {
     start_still
     run --separate-stderr prun --host 1 -n 1 true
     [ "$status" -eq 123 ]
@@ -57,7 +57,7 @@ start_still() {
     prun --host 2 -n 1 true
 }
 
-@test "a job that is ended does not hang in it" {
+@test "a job on a daemon with a hung PMIx thread can be ended" {
     start_still
     kill "$prun"
     local code=0
@@ -68,7 +68,7 @@ start_still() {
     prun --host 2 -n 1 true
 }
 
-@test "the DVM's end leaves nothing of it behind, and kills nobody for it" {
+@test "the DVM ends with a hung PMIx thread, leaves no process, and kills no daemon" {
     start_still
     run prte stop
     [ "$status" -eq 0 ]

@@ -29,7 +29,7 @@ unread_stands() {
 
 all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.members[].slotsUsed] | add == 0)')" = true ]; }
 
-@test "a job whose output nobody reads is over when its prun is killed" {
+@test "a job with unread output ends when its prun is killed" {
     start_dvm 2 --slots 1
     unread_job
     own_kill KILL -f "^$bin/prun .* head -c $bytes /dev/zero\$"
@@ -39,7 +39,7 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     exec {unread}>&-
 }
 
-@test "a job whose output nobody reads is over when its submitter's daemon is lost" {
+@test "a job with unread output ends when its submitter's daemon is lost" {
     start_dvm 2 --slots 1
     unread_job --dvm "$DVM_SESSION_DIR/1" --host 2
     pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)"
@@ -49,7 +49,7 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     exec {unread}>&-
 }
 
-@test "a job whose output nobody reads holds up no shrink that ends it" {
+@test "a job with unread output delays no shrink that ends it" {
     start_dvm 2 --slots 1
     unread_job --host 2
     run -0 prte resize 1 --deadline 0
@@ -59,7 +59,7 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     exec {unread}>&-
 }
 
-@test "a job whose output nobody reads is over when it is ended, and what it has written is there" {
+@test "a job with unread output ends when it is ended, and its written output is delivered" {
     start_dvm 2 --slots 1
     unread_job
     pterm --job "$(view '.jobs[-1].id')"

@@ -49,7 +49,7 @@ static void answer(struct alone *a, uint32_t from, uint64_t id)
     alone_hear(a, from, APP_ANSWER, b.data, b.len);
 }
 
-static void only_who_was_asked_can_answer_and_once(void **state)
+static void only_the_asked_peer_can_answer_and_only_once(void **state)
 {
     struct alone a;
 
@@ -68,7 +68,7 @@ static void only_who_was_asked_can_answer_and_once(void **state)
     alone_close(&a);
 }
 
-static void who_is_lost_has_answered(void **state)
+static void a_question_to_a_lost_member_ends_with_an_error(void **state)
 {
     struct alone a;
 
@@ -93,7 +93,7 @@ static void ask_modex(struct alone *a, uint64_t id)
     alone_hear(a, 1, APP_MODEX_ASK, b.data, b.len);
 }
 
-static void an_answer_that_is_too_long_is_an_error_to_who_waits_for_it(void **state)
+static void an_answer_that_is_too_long_is_an_error_for_the_requester(void **state)
 {
     struct alone a;
 
@@ -248,9 +248,9 @@ a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_who_was_asked_can_answer_and_once),
-        cmocka_unit_test(who_is_lost_has_answered),
-        cmocka_unit_test(an_answer_that_is_too_long_is_an_error_to_who_waits_for_it),
+        cmocka_unit_test(only_the_asked_peer_can_answer_and_only_once),
+        cmocka_unit_test(a_question_to_a_lost_member_ends_with_an_error),
+        cmocka_unit_test(an_answer_that_is_too_long_is_an_error_for_the_requester),
         cmocka_unit_test(a_call_whose_answer_is_too_long_is_answered),
         cmocka_unit_test(
             a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed),

@@ -27,7 +27,7 @@ setup() {
     cmp "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/three"
 }
 
-@test "a failure names the invariant, how to see it again, and what concerns those named" {
+@test "a failure names the invariant, the command that repeats it, and the related trace lines" {
     run -1 "$mutant" --mutant skip-remap --seed 1 --seeds 60 --nodes-max 64
     local line again
     line=$(grep -m1 '^seed' <<<"$output")
@@ -56,7 +56,7 @@ setup() {
     [ -z "$output" ]
 }
 
-@test "wrong words are refused with what is right" {
+@test "wrong arguments are refused with the valid ones" {
     run -2 "$sim" --seed 1x
     [ "$output" = "sim: --seed takes 0 to 9223372036854775807" ]
     run -2 "$sim" --nodes 1

@@ -195,7 +195,7 @@ static void a_question_that_is_cut_keeps_its_number(void **state)
     app_signal_ask_free(&m);
 }
 
-static void the_processes_that_an_event_is_for_are_decoded_in_their_order(void **state)
+static void the_target_processes_of_an_event_are_decoded_in_their_order(void **state)
 {
     BUF_AUTO struct buf b = {0};
     struct app_notify_all m;
@@ -254,7 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_that_is_cut_anywhere_or_has_more_is_refused),
         cmocka_unit_test(a_question_that_is_cut_keeps_its_number),
-        cmocka_unit_test(the_processes_that_an_event_is_for_are_decoded_in_their_order),
+        cmocka_unit_test(the_target_processes_of_an_event_are_decoded_in_their_order),
         cmocka_unit_test(a_message_goes_to_the_handler_of_its_kind_alone),
     };
 

@@ -48,7 +48,7 @@ static void assert_cred_refused(const struct cred *k)
     assert_refused(b.data, b.len, "malformed");
 }
 
-static void what_is_no_credential_is_refused(void **state)
+static void a_malformed_credential_is_refused(void **state)
 {
     uint8_t large[CRED_MAX + 1] = "DVMC\1";
 
@@ -140,7 +140,7 @@ static void a_credential_comes_back_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_credential_is_refused),
+        cmocka_unit_test(a_malformed_credential_is_refused),
         cmocka_unit_test(fields_over_their_bounds_are_refused),
         cmocka_unit_test(every_prefix_and_every_surplus_is_refused),
         cmocka_unit_test(a_holder_of_an_unknown_kind_is_refused),

@@ -121,7 +121,7 @@ static void a_signature_fits_its_own_statement_only(void **state)
     assert_refused(f->head, "red", LIFE, NOW, &b, "the signature is not");
 }
 
-static void what_a_user_has_signed_is_refused(void **state)
+static void a_credential_signed_by_a_user_is_refused(void **state)
 {
     struct fixture *f = *state;
 
@@ -163,7 +163,7 @@ static void a_credential_is_good_for_its_time(void **state)
         0);
 }
 
-static void a_credential_tells_any_daemon_who_its_holder_is(void **state)
+static void a_credential_names_its_holder_to_any_daemon(void **state)
 {
     struct fixture *f = *state;
     const struct tls_ctx *all[] = {f->head, f->member};
@@ -192,11 +192,11 @@ int main(void)
         TEST(every_altered_byte_is_refused),
         TEST(every_cut_is_refused),
         TEST(a_signature_fits_its_own_statement_only),
-        TEST(what_a_user_has_signed_is_refused),
+        TEST(a_credential_signed_by_a_user_is_refused),
         TEST(another_authoritys_credential_is_refused),
         TEST(another_dvms_credential_is_refused),
         TEST(a_credential_is_good_for_its_time),
-        TEST(a_credential_tells_any_daemon_who_its_holder_is),
+        TEST(a_credential_names_its_holder_to_any_daemon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

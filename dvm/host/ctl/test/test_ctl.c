@@ -191,7 +191,7 @@ static void a_campaign_s_id_that_is_too_long_is_a_bad_request(void **state)
     assert_answer(*state, 400, "1 to 128 bytes");
 }
 
-static void text_that_is_no_utf8_is_refused_all_the_same(void **state)
+static void text_that_is_no_utf8_is_refused(void **state)
 {
     call(*state, "GET", "/v1/\xff\xfe", "");
     assert_answer(*state, 404, "NotFound");
@@ -298,7 +298,7 @@ static void events_from_a_number_need_their_incarnation(void **state)
     assert_answer(*state, 400, "BadRequest");
 }
 
-static void events_of_another_incarnation_are_gone(void **state)
+static void events_of_another_incarnation_are_answered_with_gone(void **state)
 {
     call(*state, "GET", "/v1/events?incarnation=0000000000005f3b&from=1", "");
     assert_answer(*state, 410, "Gone");
@@ -306,7 +306,7 @@ static void events_of_another_incarnation_are_gone(void **state)
     assert_answer(*state, 410, "Gone");
 }
 
-static void events_not_yet_given_or_number_0_are_gone(void **state)
+static void numbers_of_future_events_and_0_are_answered_with_gone(void **state)
 {
     call(*state, "GET", "/v1/events?incarnation=0000000000005f3a&from=1000", "");
     assert_answer(*state, 410, "Gone");
@@ -314,7 +314,7 @@ static void events_not_yet_given_or_number_0_are_gone(void **state)
     assert_answer(*state, 410, "Gone");
 }
 
-static void a_stream_tells_what_happens_from_now_on(void **state)
+static void a_stream_carries_the_events_from_its_start_on(void **state)
 {
     struct world *w = *state;
 
@@ -327,7 +327,7 @@ static void a_stream_tells_what_happens_from_now_on(void **state)
     assert_non_null(strstr(w->lines[0], "\"type\":\"Size\""));
 }
 
-static void a_stream_from_an_earlier_number_tells_what_was_first(void **state)
+static void a_stream_from_an_earlier_number_begins_with_the_earlier_events(void **state)
 {
     struct world *w = *state;
     uint64_t first = core_event_next(w->core);
@@ -355,7 +355,7 @@ static void a_reader_that_is_too_slow_loses_its_stream(void **state)
     assert_int_equal(w->nlines, 0);
 }
 
-static void a_connection_that_is_gone_gets_no_more_events(void **state)
+static void a_closed_connection_gets_no_more_events(void **state)
 {
     struct world *w = *state;
 
@@ -402,20 +402,20 @@ static void one_stream_too_many_is_refused(void **state)
 
 /* --- what works */
 
-static void the_view_names_incarnation_and_size(void **state)
+static void the_view_has_incarnation_and_size(void **state)
 {
     call(*state, "GET", "/v1/dvm", "");
     assert_answer(*state, 200, "\"incarnation\":\"0000000000005f3a\"");
     assert_answer(*state, 200, "\"members\":[");
 }
 
-static void a_size_is_answered_with_what_is_in_force(void **state)
+static void a_size_is_answered_with_the_size_in_force(void **state)
 {
     put_size(*state, 3, 6);
     assert_answer(*state, 200, "\"members\":6");
 }
 
-static void a_shrink_that_removes_nobody_is_complete_at_once(void **state)
+static void a_shrink_that_removes_no_daemon_is_complete_at_once(void **state)
 {
     static const char body[] = "{\"sequence\":1,\"kind\":\"shrink\",\"targets\":[3,4]}";
 
@@ -455,7 +455,7 @@ int main(void)
         HEAD(a_known_path_with_another_method_is_not_allowed),
         HEAD(a_body_that_is_no_object_is_a_bad_request_and_changes_nothing),
         HEAD(a_campaign_s_id_that_is_too_long_is_a_bad_request),
-        HEAD(text_that_is_no_utf8_is_refused_all_the_same),
+        HEAD(text_that_is_no_utf8_is_refused),
         HEAD(an_unknown_campaign_is_not_found),
         HEAD(a_signal_needs_a_number_and_a_job_that_is_there),
         HEAD(a_shrink_that_names_the_head_is_refused_with_core_s_reason),
@@ -463,18 +463,18 @@ int main(void)
         HEAD(every_role_may_use_its_verbs_only),
         MEMBER(a_member_refuses_every_verb_as_not_the_head),
         HEAD(events_from_a_number_need_their_incarnation),
-        HEAD(events_of_another_incarnation_are_gone),
-        HEAD(events_not_yet_given_or_number_0_are_gone),
-        HEAD(a_stream_tells_what_happens_from_now_on),
-        HEAD(a_stream_from_an_earlier_number_tells_what_was_first),
+        HEAD(events_of_another_incarnation_are_answered_with_gone),
+        HEAD(numbers_of_future_events_and_0_are_answered_with_gone),
+        HEAD(a_stream_carries_the_events_from_its_start_on),
+        HEAD(a_stream_from_an_earlier_number_begins_with_the_earlier_events),
         HEAD(a_reader_that_is_too_slow_loses_its_stream),
-        HEAD(a_connection_that_is_gone_gets_no_more_events),
+        HEAD(a_closed_connection_gets_no_more_events),
         HEAD(a_caller_without_a_way_for_events_gets_no_stream),
         HEAD(a_caller_s_role_holds_on_the_local_socket_too),
         HEAD(one_stream_too_many_is_refused),
-        HEAD(the_view_names_incarnation_and_size),
-        HEAD(a_size_is_answered_with_what_is_in_force),
-        HEAD(a_shrink_that_removes_nobody_is_complete_at_once),
+        HEAD(the_view_has_incarnation_and_size),
+        HEAD(a_size_is_answered_with_the_size_in_force),
+        HEAD(a_shrink_that_removes_no_daemon_is_complete_at_once),
         HEAD(the_same_id_with_other_targets_is_refused),
         HEAD(the_answer_is_given_before_core_s_actions_are_taken),
     };

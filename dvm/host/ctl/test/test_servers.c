@@ -258,7 +258,7 @@ static void a_certificate_s_role_decides(void **state)
     assert_asked(&b, 200, "\"members\":2");
 }
 
-static void without_a_certificate_nothing_is_answered(void **state)
+static void a_request_without_a_certificate_is_not_answered(void **state)
 {
     struct ask a = {.w = *state, .role = "nobody", .method = "GET", .path = "/v1/dvm"};
 
@@ -266,7 +266,7 @@ static void without_a_certificate_nothing_is_answered(void **state)
     assert_int_equal(a.status, 0);
 }
 
-static void a_path_s_id_and_a_body_that_is_none_are_looked_at(void **state)
+static void a_bad_id_or_body_is_refused_and_the_id_of_the_path_is_used(void **state)
 {
     struct ask a = {.w = *state,
                     .role = "operator",
@@ -292,7 +292,7 @@ static void unknown_paths_and_methods_are_refused(void **state)
     assert_asked(&b, 405, "MethodNotAllowed");
 }
 
-static void a_stream_over_https_tells_an_event_as_a_line(void **state)
+static void a_stream_over_https_carries_an_event_as_a_line(void **state)
 {
     struct ask a = {
         .w = *state, .role = "user", .method = "GET", .path = "/v1/events", .enough = 1};
@@ -311,7 +311,7 @@ static void a_stream_that_its_reader_left_is_forgotten(void **state)
     assert_asked(&b, 200, "dvm_event_streams 0\n");
 }
 
-static void a_foreign_incarnation_is_gone(void **state)
+static void a_foreign_incarnation_is_answered_with_gone(void **state)
 {
     struct ask a = {.w = *state,
                     .role = "user",
@@ -348,7 +348,7 @@ static void the_control_api_is_not_on_the_plain_port(void **state)
     assert_asked(&a, 404, "");
 }
 
-static void metrics_of_a_head_tell_members_and_campaigns(void **state)
+static void metrics_of_a_head_count_members_and_campaigns(void **state)
 {
     struct ask a = {.w = *state, .method = "GET", .path = "/metrics"};
 
@@ -358,7 +358,7 @@ static void metrics_of_a_head_tell_members_and_campaigns(void **state)
     assert_non_null(strstr(a.text, "# TYPE dvm_tree_repairs_total counter\n"));
 }
 
-static void metrics_of_a_member_leave_out_what_only_the_head_knows(void **state)
+static void metrics_of_a_member_have_no_values_of_the_head(void **state)
 {
     struct ask a = {.w = *state, .method = "GET", .path = "/metrics"};
 
@@ -373,17 +373,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HEAD(a_certificate_s_role_decides),
-        HEAD(without_a_certificate_nothing_is_answered),
-        HEAD(a_path_s_id_and_a_body_that_is_none_are_looked_at),
+        HEAD(a_request_without_a_certificate_is_not_answered),
+        HEAD(a_bad_id_or_body_is_refused_and_the_id_of_the_path_is_used),
         HEAD(unknown_paths_and_methods_are_refused),
-        HEAD(a_stream_over_https_tells_an_event_as_a_line),
+        HEAD(a_stream_over_https_carries_an_event_as_a_line),
         HEAD(a_stream_that_its_reader_left_is_forgotten),
-        HEAD(a_foreign_incarnation_is_gone),
+        HEAD(a_foreign_incarnation_is_answered_with_gone),
         HEAD(a_head_is_healthy_and_ready),
         MEMBER(a_member_that_has_not_joined_is_healthy_but_not_ready),
         HEAD(the_control_api_is_not_on_the_plain_port),
-        HEAD(metrics_of_a_head_tell_members_and_campaigns),
-        MEMBER(metrics_of_a_member_leave_out_what_only_the_head_knows),
+        HEAD(metrics_of_a_head_count_members_and_campaigns),
+        MEMBER(metrics_of_a_member_have_no_values_of_the_head),
     };
     int rc;
 

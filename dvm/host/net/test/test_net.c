@@ -105,7 +105,7 @@ static void a_frame_byte_by_byte_arrives_once_and_whole(void **state)
     fix_fini(&f);
 }
 
-static void a_frame_and_an_end_at_once_are_both_told(void **state)
+static void a_frame_and_an_end_at_once_are_both_reported(void **state)
 {
     struct fix f;
     int fd;
@@ -194,7 +194,7 @@ static void a_peer_that_does_not_read_is_closed_at_the_limit(void **state)
     fix_fini(&f);
 }
 
-static void drained_is_told_once_after_much_has_waited(void **state)
+static void drained_is_called_once_after_a_large_backlog(void **state)
 {
     char *mib = xcalloc(1, 1u << 20);
     struct fix f;
@@ -279,7 +279,7 @@ static void close_in_frame(struct end *e, uint64_t conn)
     net_pause(e->net, conn, true);
 }
 
-static void nothing_is_told_after_close(void **state)
+static void no_callback_comes_after_close(void **state)
 {
     struct fix f;
 
@@ -387,7 +387,7 @@ static void a_stale_socket_is_replaced_a_live_one_and_a_file_are_not(void **stat
     fix_fini(&f);
 }
 
-static void another_user_is_not_let_in(void **state)
+static void another_user_is_refused(void **state)
 {
     struct fix f;
     int status;
@@ -447,22 +447,22 @@ int main(void)
         cmocka_unit_test(a_frame_of_no_bytes_is_a_frame),
         cmocka_unit_test(frames_sent_before_the_connection_is_open_arrive),
         cmocka_unit_test(a_frame_byte_by_byte_arrives_once_and_whole),
-        cmocka_unit_test(a_frame_and_an_end_at_once_are_both_told),
+        cmocka_unit_test(a_frame_and_an_end_at_once_are_both_reported),
         cmocka_unit_test(a_frame_cut_by_the_end_is_not_delivered),
         cmocka_unit_test(a_length_of_4_gb_is_refused),
         cmocka_unit_test(the_longest_frame_arrives_and_one_byte_more_is_refused),
         cmocka_unit_test(a_peer_that_does_not_read_is_closed_at_the_limit),
-        cmocka_unit_test(drained_is_told_once_after_much_has_waited),
+        cmocka_unit_test(drained_is_called_once_after_a_large_backlog),
         cmocka_unit_test(a_paused_connection_delivers_nothing_until_resumed),
         cmocka_unit_test(frames_read_before_a_pause_and_the_end_wait_for_the_reader),
         cmocka_unit_test(pause_and_resume_within_a_frame_loses_nothing),
-        cmocka_unit_test(nothing_is_told_after_close),
+        cmocka_unit_test(no_callback_comes_after_close),
         cmocka_unit_test(a_flush_close_within_a_frame_sends_the_answer),
         cmocka_unit_test(a_flush_close_right_after_connect_delivers),
         cmocka_unit_test(connecting_to_no_socket_reports),
         cmocka_unit_test(a_path_that_is_too_long_is_refused),
         cmocka_unit_test(a_stale_socket_is_replaced_a_live_one_and_a_file_are_not),
-        cmocka_unit_test(another_user_is_not_let_in),
+        cmocka_unit_test(another_user_is_refused),
         cmocka_unit_test(the_4097th_connection_is_closed_at_once),
     };
 

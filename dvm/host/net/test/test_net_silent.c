@@ -84,7 +84,7 @@ static int option(int fd, int level, int name)
     return value;
 }
 
-static void both_ends_find_out_after_the_same_time_that_the_peer_is_gone(void **state)
+static void both_ends_notice_the_loss_of_the_peer_after_the_same_time(void **state)
 {
     struct fix f;
     int fds[2];
@@ -197,7 +197,7 @@ static void a_flush_close_gives_a_silent_peer_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ends_find_out_after_the_same_time_that_the_peer_is_gone),
+        cmocka_unit_test(both_ends_notice_the_loss_of_the_peer_after_the_same_time),
         cmocka_unit_test(a_flush_close_waits_for_a_slow_reader_that_reads),
         cmocka_unit_test(a_flush_close_gives_a_silent_peer_up),
         /* the last: from then on there is no other network */

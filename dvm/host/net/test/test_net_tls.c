@@ -72,7 +72,7 @@ static uint16_t connect_pair(struct fix *f, const struct certs *c)
     return port;
 }
 
-static void both_ends_learn_who_the_peer_is(void **state)
+static void both_ends_learn_the_identity_of_the_peer(void **state)
 {
     struct fix f;
 
@@ -102,7 +102,7 @@ static void frames_come_back_in_order(void **state)
     fix_fini(&f);
 }
 
-static void a_frame_of_32_mib_arrives_and_drained_is_told(void **state)
+static void a_frame_of_32_mib_arrives_and_drained_is_called(void **state)
 {
     const size_t len = 32u << 20;
     uint8_t *big = xmalloc(len);
@@ -180,7 +180,7 @@ static void the_net_ends_with_everything_under_way(void **state)
     fix_fini(&f);
 }
 
-static void net_and_loop_end_together_with_a_name_under_way(void **state)
+static void net_and_loop_end_while_a_name_is_being_resolved(void **state)
 {
     const struct certs *c = *state;
     struct fix f;
@@ -205,7 +205,7 @@ static int closed_port(uint16_t *port, bool listening)
     return fd;
 }
 
-static void a_closed_port_reports_whom_and_why(void **state)
+static void a_closed_port_is_reported_with_peer_and_reason(void **state)
 {
     const struct certs *c = *state;
     struct fix f;
@@ -221,7 +221,7 @@ static void a_closed_port_reports_whom_and_why(void **state)
     fix_fini(&f);
 }
 
-static void a_server_that_says_nothing_is_given_up(void **state)
+static void a_silent_server_is_given_up(void **state)
 {
     const struct certs *c = *state;
     struct fix f;
@@ -332,7 +332,7 @@ static void bytes_that_are_no_tls_are_refused(void **state)
     fix_fini(&f);
 }
 
-static void a_knock_without_a_word_leaves_nothing(void **state)
+static void a_connection_without_a_message_leaves_nothing_behind(void **state)
 {
     const struct certs *c = *state;
     struct fix f;
@@ -395,7 +395,7 @@ static void note_done(void *arg)
     loop_stop(f->loop);
 }
 
-static void finish_delivers_everything_and_tells_once(void **state)
+static void finish_delivers_everything_and_reports_its_end_once(void **state)
 {
     char *data = xcalloc(1, PIECE);
     struct fix f;
@@ -412,7 +412,7 @@ static void finish_delivers_everything_and_tells_once(void **state)
     fix_fini(&f);
 }
 
-static void a_finish_that_is_cut_short_is_not_told(void **state)
+static void an_interrupted_finish_is_not_reported(void **state)
 {
     struct fix f;
 
@@ -485,26 +485,26 @@ static void listening_on_a_name_or_a_taken_port_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ends_learn_who_the_peer_is),
+        cmocka_unit_test(both_ends_learn_the_identity_of_the_peer),
         cmocka_unit_test(frames_come_back_in_order),
-        cmocka_unit_test(a_frame_of_32_mib_arrives_and_drained_is_told),
+        cmocka_unit_test(a_frame_of_32_mib_arrives_and_drained_is_called),
         cmocka_unit_test(frames_sent_while_connecting_arrive_in_order),
         cmocka_unit_test(a_name_is_resolved_by_the_hosts_file),
         cmocka_unit_test(a_name_that_does_not_resolve_reports),
         cmocka_unit_test(the_net_ends_with_everything_under_way),
-        cmocka_unit_test(net_and_loop_end_together_with_a_name_under_way),
-        cmocka_unit_test(a_closed_port_reports_whom_and_why),
-        cmocka_unit_test(a_server_that_says_nothing_is_given_up),
+        cmocka_unit_test(net_and_loop_end_while_a_name_is_being_resolved),
+        cmocka_unit_test(a_closed_port_is_reported_with_peer_and_reason),
+        cmocka_unit_test(a_silent_server_is_given_up),
         cmocka_unit_test(a_server_of_another_authority_is_refused),
         cmocka_unit_test(a_client_of_another_authority_is_refused),
         cmocka_unit_test(a_certificate_for_another_host_is_refused),
         cmocka_unit_test(a_client_without_certificate_is_refused),
         cmocka_unit_test(bytes_that_are_no_tls_are_refused),
-        cmocka_unit_test(a_knock_without_a_word_leaves_nothing),
+        cmocka_unit_test(a_connection_without_a_message_leaves_nothing_behind),
         cmocka_unit_test(a_flush_close_delivers_everything_past_unread_input),
         cmocka_unit_test(a_plain_close_is_seen_by_the_peer_only),
-        cmocka_unit_test(finish_delivers_everything_and_tells_once),
-        cmocka_unit_test(a_finish_that_is_cut_short_is_not_told),
+        cmocka_unit_test(finish_delivers_everything_and_reports_its_end_once),
+        cmocka_unit_test(an_interrupted_finish_is_not_reported),
         cmocka_unit_test(a_paused_connection_resumes_where_it_was),
         cmocka_unit_test(many_connections_open_and_carry_frames),
         cmocka_unit_test(listening_on_a_name_or_a_taken_port_is_refused),

@@ -100,7 +100,7 @@ static int body_wait(int sock, void *arg)
     return tear_down(&t);
 }
 
-static void ranks_that_wait_run_when_all_are_let_go_or_are_ended_unstarted(void **state)
+static void waiting_ranks_run_when_all_are_released_or_are_ended_unstarted(void **state)
 {
     assert_int_equal(under_spawner(body_wait, NULL), 0);
 }
@@ -188,7 +188,7 @@ static int body_refusals(int sock, void *arg)
     return tear_down(&t); /* with a rank that runs: the spawner ends it */
 }
 
-static void a_refused_start_says_why_and_starts_nothing(void **state)
+static void a_refused_start_gives_the_reason_and_starts_no_rank(void **state)
 {
     assert_int_equal(under_spawner(body_refusals, NULL), 0);
 }
@@ -281,7 +281,7 @@ static int body_clean_now(int sock, void *arg)
     return tear_down(&t);
 }
 
-static void what_is_kept_for_cleanup_goes_when_the_daemon_does(void **state)
+static void registered_paths_are_removed_when_the_daemon_ends(void **state)
 {
     char dir[] = "/tmp/test_odls.XXXXXX";
 
@@ -290,7 +290,7 @@ static void what_is_kept_for_cleanup_goes_when_the_daemon_does(void **state)
     assert_int_equal(access(dir, F_OK), -1);
 }
 
-static void what_was_removed_is_told(void **state)
+static void the_end_of_a_cleanup_is_reported(void **state)
 {
     char dir[] = "/tmp/test_odls.XXXXXX";
 
@@ -303,7 +303,7 @@ static bool is_lost(const struct t *t)
     return t->lost == 1;
 }
 
-static void a_lost_spawner_is_told_once_and_refuses_starts(void **state)
+static void a_lost_spawner_is_reported_once_and_starts_are_refused(void **state)
 {
     struct odls_rank r = rank_of(SH("true"));
     struct err err = {0};
@@ -341,17 +341,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_program_or_directory_fails_with_errno_and_what),
         cmocka_unit_test(a_hundred_ranks_start_and_end),
-        cmocka_unit_test(ranks_that_wait_run_when_all_are_let_go_or_are_ended_unstarted),
+        cmocka_unit_test(waiting_ranks_run_when_all_are_released_or_are_ended_unstarted),
         cmocka_unit_test(a_rank_ends_within_its_grace_by_its_own_code),
         cmocka_unit_test(a_rank_that_ignores_sigterm_is_killed_after_its_grace),
         cmocka_unit_test(a_stopped_rank_is_woken_to_end),
-        cmocka_unit_test(a_refused_start_says_why_and_starts_nothing),
+        cmocka_unit_test(a_refused_start_gives_the_reason_and_starts_no_rank),
         cmocka_unit_test(a_start_without_descriptors_left_is_refused_as_a_whole),
         cmocka_unit_test(a_rank_is_bound_to_its_cpus),
         cmocka_unit_test(a_signal_reaches_the_rank),
-        cmocka_unit_test(what_is_kept_for_cleanup_goes_when_the_daemon_does),
-        cmocka_unit_test(what_was_removed_is_told),
-        cmocka_unit_test(a_lost_spawner_is_told_once_and_refuses_starts),
+        cmocka_unit_test(registered_paths_are_removed_when_the_daemon_ends),
+        cmocka_unit_test(the_end_of_a_cleanup_is_reported),
+        cmocka_unit_test(a_lost_spawner_is_reported_once_and_starts_are_refused),
         cmocka_unit_test(a_malformed_or_unknown_report_changes_nothing),
     };
 

@@ -131,7 +131,7 @@ static int body_paused_flood(int sock, void *arg)
     return tear_down(&t);
 }
 
-static void of_what_a_paused_rank_has_left_no_more_than_the_pipe_is_read(void **state)
+static void no_more_than_a_pipe_is_read_of_a_paused_rank_s_remaining_output(void **state)
 {
     assert_int_equal(under_spawner(body_paused_flood, NULL), 0);
 }
@@ -264,7 +264,7 @@ static int body_stdin_unread(int sock, void *arg)
     return tear_down(&t);
 }
 
-static void input_that_nobody_reads_is_dropped(void **state)
+static void input_without_a_reader_is_dropped(void **state)
 {
     assert_int_equal(under_spawner(body_stdin_unread, NULL), 0);
 }
@@ -292,12 +292,12 @@ int main(void)
         cmocka_unit_test(a_pause_longer_than_the_rank_loses_nothing),
         cmocka_unit_test(a_rank_that_is_ended_does_not_wait_for_a_reader),
         cmocka_unit_test(a_rank_that_has_exited_and_is_ended_does_not_wait_for_a_reader),
-        cmocka_unit_test(of_what_a_paused_rank_has_left_no_more_than_the_pipe_is_read),
+        cmocka_unit_test(no_more_than_a_pipe_is_read_of_a_paused_rank_s_remaining_output),
         cmocka_unit_test(a_stream_that_a_grandchild_holds_is_ended_and_the_grandchild_too),
         cmocka_unit_test(a_grandchild_that_writes_for_ever_does_not_keep_the_stream),
         cmocka_unit_test(input_comes_back_through_cat_and_its_end_ends_it),
         cmocka_unit_test(input_over_the_limit_is_refused),
-        cmocka_unit_test(input_that_nobody_reads_is_dropped),
+        cmocka_unit_test(input_without_a_reader_is_dropped),
         cmocka_unit_test(a_rank_without_stdin_reads_its_end_at_once),
     };
 

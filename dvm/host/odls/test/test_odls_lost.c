@@ -108,7 +108,7 @@ static int body_reaped(int sock, void *arg)
     return 0;
 }
 
-static void the_number_of_a_rank_that_was_reaped_is_nobody_s_session(void **state)
+static void the_pid_of_a_reaped_rank_is_no_longer_its_session(void **state)
 {
     struct shared *sh = shared_alloc(sizeof(*sh));
 
@@ -140,7 +140,7 @@ static int body_stopped(int sock, void *arg)
     return tear_down(&t);
 }
 
-static void a_stopped_spawner_is_told_to_go_on(void **state)
+static void a_stopped_spawner_is_continued(void **state)
 {
     assert_int_equal(under_spawner(body_stopped, NULL), 0);
 }
@@ -162,7 +162,7 @@ static int body_long(int sock, void *arg)
     return tear_down(&t);
 }
 
-static void a_spawner_that_has_nothing_to_tell_for_long_is_not_lost(void **state)
+static void a_spawner_without_messages_for_long_is_not_lost(void **state)
 {
     assert_int_equal(under_spawner(body_long, NULL), 0);
 }
@@ -181,7 +181,7 @@ static pid_t start_mute(int sv[2])
     return pid;
 }
 
-static void one_that_does_not_answer_is_killed_and_lost(void **state)
+static void a_spawner_that_does_not_answer_is_killed_and_lost(void **state)
 {
     int sv[2];
     pid_t pid = start_mute(sv);
@@ -214,7 +214,7 @@ static void kinds_of(int sock, char *text)
     *text = '\0';
 }
 
-static void it_is_asked_only_while_something_is_wanted_of_it(void **state)
+static void the_spawner_is_pinged_only_while_a_request_is_pending(void **state)
 {
     char text[64];
     struct t t;
@@ -238,11 +238,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sigkill_of_the_spawner_leaves_no_rank_and_no_grandchild),
-        cmocka_unit_test(the_number_of_a_rank_that_was_reaped_is_nobody_s_session),
-        cmocka_unit_test(a_stopped_spawner_is_told_to_go_on),
-        cmocka_unit_test(a_spawner_that_has_nothing_to_tell_for_long_is_not_lost),
-        cmocka_unit_test(one_that_does_not_answer_is_killed_and_lost),
-        cmocka_unit_test(it_is_asked_only_while_something_is_wanted_of_it),
+        cmocka_unit_test(the_pid_of_a_reaped_rank_is_no_longer_its_session),
+        cmocka_unit_test(a_stopped_spawner_is_continued),
+        cmocka_unit_test(a_spawner_without_messages_for_long_is_not_lost),
+        cmocka_unit_test(a_spawner_that_does_not_answer_is_killed_and_lost),
+        cmocka_unit_test(the_spawner_is_pinged_only_while_a_request_is_pending),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

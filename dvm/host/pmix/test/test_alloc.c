@@ -25,7 +25,7 @@ static struct pair_result run(const char *client, uint32_t ranks)
     return pair_run(&plan);
 }
 
-static void what_makes_no_sense_or_is_not_understood_is_refused(void **state)
+static void malformed_or_unknown_resize_requests_are_refused(void **state)
 {
     struct pair_result r = run("refused", 1);
 
@@ -35,7 +35,7 @@ static void what_makes_no_sense_or_is_not_understood_is_refused(void **state)
     free(r.out);
 }
 
-static void a_request_is_answered_at_once_and_its_end_told_to_its_rank_alone(void **state)
+static void a_request_is_answered_at_once_and_its_end_reported_to_its_rank_alone(void **state)
 {
     struct pair_result r = run("accepted", 3);
 
@@ -51,8 +51,8 @@ static void a_request_is_answered_at_once_and_its_end_told_to_its_rank_alone(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_makes_no_sense_or_is_not_understood_is_refused),
-        cmocka_unit_test(a_request_is_answered_at_once_and_its_end_told_to_its_rank_alone),
+        cmocka_unit_test(malformed_or_unknown_resize_requests_are_refused),
+        cmocka_unit_test(a_request_is_answered_at_once_and_its_end_reported_to_its_rank_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

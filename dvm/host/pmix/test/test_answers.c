@@ -90,7 +90,7 @@ static void an_allocation_with_its_name_and_phase_only(void **state)
     assert_int_equal(told_of(answer_alloc, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
 }
 
-static void values_that_are_all_there_only(void **state)
+static void a_cut_or_incomplete_lookup_answer_is_refused(void **state)
 {
     struct answer a = {.cb.lookup = take_values};
     BUF_AUTO struct buf b = {0};
@@ -116,7 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_group_of_whole_contributions_only),
         cmocka_unit_test(an_allocation_with_its_name_and_phase_only),
-        cmocka_unit_test(values_that_are_all_there_only),
+        cmocka_unit_test(a_cut_or_incomplete_lookup_answer_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

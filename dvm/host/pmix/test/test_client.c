@@ -54,7 +54,7 @@ static void direct_modex_fetches_from_the_other_server(void **state)
     run_well("direct-modex", 2, 2);
 }
 
-static void a_value_that_was_put_anew_is_had_by_asking_anew(void **state)
+static void a_value_that_was_put_again_is_found_by_a_new_request(void **state)
 {
     run_well("refresh", 1, 1);
 }
@@ -64,7 +64,7 @@ static void a_question_that_comes_before_the_value_is_answered(void **state)
     run_well("early-question", 1, 1);
 }
 
-static void a_question_about_what_was_never_put_gets_an_error(void **state)
+static void a_question_about_a_value_that_was_never_put_gets_an_error(void **state)
 {
     run_well("no-answer", 1, 1);
 }
@@ -84,7 +84,7 @@ static void an_event_reaches_each_other_rank_once(void **state)
     run_well("event", 2, 2);
 }
 
-static void an_abort_names_who_why_and_the_code(void **state)
+static void an_abort_names_its_rank_the_reason_and_the_code(void **state)
 {
     struct pair_result r = pair_run_client("abort", 1, 1);
 
@@ -102,7 +102,7 @@ static void job_control_passes_signals_and_refuses_what_it_does_not_know(void **
     free(r.out);
 }
 
-static void the_end_of_a_spawned_job_is_told(void **state)
+static void the_end_of_a_spawned_job_is_reported(void **state)
 {
     run_well("job-end", 1, 0);
 }
@@ -151,15 +151,15 @@ int main(void)
         cmocka_unit_test(many_fences_in_a_row_are_not_mixed_up),
         cmocka_unit_test(a_fence_carries_megabytes),
         cmocka_unit_test(direct_modex_fetches_from_the_other_server),
-        cmocka_unit_test(a_value_that_was_put_anew_is_had_by_asking_anew),
+        cmocka_unit_test(a_value_that_was_put_again_is_found_by_a_new_request),
         cmocka_unit_test(a_question_that_comes_before_the_value_is_answered),
-        cmocka_unit_test(a_question_about_what_was_never_put_gets_an_error),
+        cmocka_unit_test(a_question_about_a_value_that_was_never_put_gets_an_error),
         cmocka_unit_test(published_data_is_found_from_both_servers_until_unpublished),
         cmocka_unit_test(a_lookup_may_wait_for_its_key),
         cmocka_unit_test(an_event_reaches_each_other_rank_once),
-        cmocka_unit_test(an_abort_names_who_why_and_the_code),
+        cmocka_unit_test(an_abort_names_its_rank_the_reason_and_the_code),
         cmocka_unit_test(job_control_passes_signals_and_refuses_what_it_does_not_know),
-        cmocka_unit_test(the_end_of_a_spawned_job_is_told),
+        cmocka_unit_test(the_end_of_a_spawned_job_is_reported),
         cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),
         cmocka_unit_test(ranks_that_die_without_finalize_leave_nothing_behind),

@@ -97,7 +97,7 @@ static unsigned output(void)
     return delivered;
 }
 
-static void a_request_in_the_place_of_one_that_was_behind_gets_its_first_output(void **state)
+static void a_request_that_replaces_a_lagging_one_gets_its_first_output(void **state)
 {
     pmix_proc_t job;
 
@@ -119,7 +119,7 @@ static void a_request_in_the_place_of_one_that_was_behind_gets_its_first_output(
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
-        a_request_in_the_place_of_one_that_was_behind_gets_its_first_output, setup, teardown)};
+        a_request_that_replaces_a_lagging_one_gets_its_first_output, setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

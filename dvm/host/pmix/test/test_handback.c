@@ -110,7 +110,7 @@ static void answers_run_on_the_library_s_thread_in_the_order_they_were_given(voi
 }
 
 /* Each is on the heap of somebody: drop() is what frees it. */
-static void what_the_thread_has_not_run_when_it_ends_is_dropped_once(void **state)
+static void calls_not_run_when_the_thread_ends_are_dropped_once(void **state)
 {
     struct answer_seen seen[3] = {0};
 
@@ -128,7 +128,7 @@ static void what_the_thread_has_not_run_when_it_ends_is_dropped_once(void **stat
     }
 }
 
-static void before_the_library_has_a_thread_they_run_at_once(void **state)
+static void before_the_library_has_a_thread_answers_run_at_once(void **state)
 {
     struct event_base *later = base;
     struct answer_seen seen = {0};
@@ -144,8 +144,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(answers_run_on_the_library_s_thread_in_the_order_they_were_given),
-        TEST(what_the_thread_has_not_run_when_it_ends_is_dropped_once),
-        TEST(before_the_library_has_a_thread_they_run_at_once),
+        TEST(calls_not_run_when_the_thread_ends_are_dropped_once),
+        TEST(before_the_library_has_a_thread_answers_run_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

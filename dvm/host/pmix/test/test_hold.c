@@ -38,7 +38,7 @@ static pmix_status_t release_list(pmix_data_type_t type, void *list, size_t n)
     return release(PMIX_RANGE_CUSTOM, PMIX_EVENT_CUSTOM_RANGE, &v);
 }
 
-static void a_release_for_nobody_is_refused(void **state)
+static void a_release_of_no_member_is_refused(void **state)
 {
     static const pmix_value_t no_proc = {.type = PMIX_PROC};
     static const pmix_value_t no_list = {.type = PMIX_DATA_ARRAY};
@@ -90,7 +90,7 @@ static void an_event_for_more_processes_than_are_passed_on_is_refused(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_release_for_nobody_is_refused),
+        cmocka_unit_test(a_release_of_no_member_is_refused),
         cmocka_unit_test(a_release_for_more_than_the_limit_is_refused),
         cmocka_unit_test(an_event_for_more_processes_than_are_passed_on_is_refused),
         cmocka_unit_test(a_release_that_names_processes_or_the_own_job_is_taken),

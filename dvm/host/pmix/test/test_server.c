@@ -297,7 +297,7 @@ static void do_modex_of_silent_ranks(void)
     close_server(&f);
 }
 
-static void a_peer_that_asks_for_a_silent_rank_hears_of_it(void **state)
+static void a_peer_that_asks_for_a_silent_rank_gets_an_answer(void **state)
 {
     in_child(do_modex_of_silent_ranks);
 }
@@ -404,7 +404,7 @@ int main(void)
         cmocka_unit_test(a_job_cannot_be_registered_twice),
         cmocka_unit_test(a_job_without_local_ranks_may_be_made_known),
         cmocka_unit_test(a_rank_s_environment_is_its_own_and_the_user_s_settings_stay),
-        cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_hears_of_it),
+        cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_gets_an_answer),
         cmocka_unit_test(a_server_that_ends_calls_back_for_what_is_pending),
         cmocka_unit_test(answers_are_given_on_the_library_s_own_thread),
         cmocka_unit_test(malformed_blobs_and_answers_to_nothing_do_no_harm),

@@ -152,7 +152,7 @@ static void a_request_with_one_bad_pair_stores_none_of_its_pairs(void **state)
     assert_finds(state, &alice, PMIX_RANGE_SESSION, "taken", "1");
 }
 
-static void a_range_or_a_life_that_is_none_of_ours_is_refused(void **state)
+static void an_unknown_range_or_persistence_is_refused(void **state)
 {
     static const uint8_t ranges[] = {PMIX_RANGE_RM, PMIX_RANGE_CUSTOM, 8, PMIX_RANGE_INVALID};
     static const uint8_t lives[] = {PMIX_PERSIST_SESSION + 1, PMIX_PERSIST_INVALID};
@@ -187,7 +187,7 @@ static void another_user_sees_nothing(void **state)
     assert_finds(state, &bob, PMIX_RANGE_SESSION, "k", "v");
 }
 
-static void ranges_end_where_they_say(void **state)
+static void a_published_value_is_found_within_its_range_only(void **state)
 {
     publish(state, &alice, PMIX_RANGE_NAMESPACE, PMIX_PERSIST_APP, "ns", "1");
     publish(state, &alice, PMIX_RANGE_LOCAL, PMIX_PERSIST_APP, "node", "2");
@@ -225,7 +225,7 @@ static void a_value_to_be_read_once_is_read_once(void **state)
     assert_finds(state, &bob, PMIX_RANGE_SESSION, "k", "");
 }
 
-static void some_of_several_keys_is_told_as_some(void **state)
+static void a_lookup_that_finds_some_of_several_keys_reports_a_partial_success(void **state)
 {
     BUF_AUTO struct buf b = lookup_blob(&bob, PMIX_RANGE_SESSION, "k", "l");
     BUF_AUTO struct buf out = {.max = BLOB_MAX};
@@ -245,7 +245,7 @@ static void only_the_publisher_can_unpublish(void **state)
     assert_int_equal(unpublish(state, &alice, PMIX_RANGE_SESSION, "k"), STORE_NONE);
 }
 
-static void the_word_of_a_rank_s_end_takes_its_own_values_only_if_it_is_well_formed(void **state)
+static void a_malformed_report_of_a_rank_s_end_changes_no_value(void **state)
 {
     struct store_who all = alice;
     BUF_AUTO struct buf b = {.max = BLOB_MAX}, of_all = {.max = BLOB_MAX};
@@ -291,15 +291,15 @@ int main(void)
         TEST(a_publish_request_cut_at_any_byte_changes_nothing),
         TEST(a_lookup_cut_at_any_byte_is_refused),
         TEST(a_request_with_one_bad_pair_stores_none_of_its_pairs),
-        TEST(a_range_or_a_life_that_is_none_of_ours_is_refused),
+        TEST(an_unknown_range_or_persistence_is_refused),
         TEST(a_store_that_is_full_refuses_and_keeps_what_it_has),
         TEST(another_user_sees_nothing),
-        TEST(ranges_end_where_they_say),
+        TEST(a_published_value_is_found_within_its_range_only),
         TEST(one_key_in_two_ranges_is_two_values),
         TEST(a_value_to_be_read_once_is_read_once),
-        TEST(some_of_several_keys_is_told_as_some),
+        TEST(a_lookup_that_finds_some_of_several_keys_reports_a_partial_success),
         TEST(only_the_publisher_can_unpublish),
-        TEST(the_word_of_a_rank_s_end_takes_its_own_values_only_if_it_is_well_formed),
+        TEST(a_malformed_report_of_a_rank_s_end_changes_no_value),
         TEST(values_go_with_the_rank_or_the_job_or_stay),
     };
 

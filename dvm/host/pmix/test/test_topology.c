@@ -128,7 +128,7 @@ static void ranks_of_another_user_read_it_themselves(void **state)
     assert_int_equal(attributes(p, geteuid() + 1), 0);
 }
 
-static void a_link_of_a_former_life_is_not_followed(void **state)
+static void a_link_of_an_earlier_epoch_is_not_followed(void **state)
 {
     struct pmix_srv *p = *state;
     FREE_AUTO char *path = xasprintf("%s/topology.hwloc", p->session_dir);
@@ -141,7 +141,7 @@ static void a_link_of_a_former_life_is_not_followed(void **state)
     assert_int_equal(access(other, F_OK), -1);
 }
 
-static void without_a_place_for_it_ranks_read_it_themselves(void **state)
+static void without_a_place_for_the_topology_ranks_read_it_themselves(void **state)
 {
     struct pmix_srv *p = *state;
 
@@ -160,9 +160,10 @@ int main(void)
             ranks_find_the_same_machine_as_they_would_read_devices_included, setup, teardown),
         cmocka_unit_test_setup_teardown(no_rank_can_write_what_the_others_map, setup, teardown),
         cmocka_unit_test_setup_teardown(ranks_of_another_user_read_it_themselves, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_link_of_a_former_life_is_not_followed, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_a_place_for_it_ranks_read_it_themselves, setup,
+        cmocka_unit_test_setup_teardown(a_link_of_an_earlier_epoch_is_not_followed, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(without_a_place_for_the_topology_ranks_read_it_themselves,
+                                        setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

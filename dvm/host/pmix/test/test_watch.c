@@ -268,7 +268,7 @@ static void do_still(void)
     PMIx_server_finalize();
 }
 
-static void a_thread_that_stands_still_is_told_once_and_not_waited_for_at_the_end(void **state)
+static void a_hung_thread_is_reported_once_and_not_waited_for_at_the_end(void **state)
 {
     in_child(do_still);
 }
@@ -344,7 +344,7 @@ int main(void)
         cmocka_unit_test(nobody_looks_while_nothing_is_asked_and_no_job_is_there),
         cmocka_unit_test(a_thread_that_hangs_in_a_rank_s_request_is_found_while_a_job_is_there),
         cmocka_unit_test(a_rank_may_be_silent_for_as_long_as_it_likes),
-        cmocka_unit_test(a_thread_that_stands_still_is_told_once_and_not_waited_for_at_the_end),
+        cmocka_unit_test(a_hung_thread_is_reported_once_and_not_waited_for_at_the_end),
         cmocka_unit_test(an_answer_counts_until_what_the_library_puts_off_is_done),
         cmocka_unit_test(an_answer_that_the_library_does_not_take_counts_too),
         cmocka_unit_test(an_end_that_does_not_come_is_left),

@@ -33,7 +33,7 @@ static void add(struct replay *r, enum replay_kind kind, const char *text)
     replay_add(r, kind, text, strlen(text));
 }
 
-static void what_was_never_said_cannot_be_acknowledged(void **state)
+static void an_unsent_message_cannot_be_acknowledged(void **state)
 {
     struct replay *r = replay_create(0);
 
@@ -78,7 +78,7 @@ static void all_is_kept_until_it_is_acknowledged_and_no_longer(void **state)
     replay_destroy(r);
 }
 
-static void the_latest_output_stays_within_its_bound_whoever_has_it(void **state)
+static void the_latest_output_stays_within_its_bound_wherever_it_is_kept(void **state)
 {
     struct replay *r = replay_create(4096);
     char text[100];
@@ -99,7 +99,7 @@ static void the_latest_output_stays_within_its_bound_whoever_has_it(void **state
     replay_destroy(r);
 }
 
-static void of_states_the_latest_is_of_interest_and_numbers_are_left_out(void **state)
+static void an_older_state_is_replaced_by_the_latest_and_its_number_is_skipped(void **state)
 {
     struct replay *r = replay_create(4096);
 
@@ -128,11 +128,11 @@ static void one_message_over_the_bound_drops_all_output_but_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_never_said_cannot_be_acknowledged),
+        cmocka_unit_test(an_unsent_message_cannot_be_acknowledged),
         cmocka_unit_test(an_earlier_acknowledgement_changes_nothing),
         cmocka_unit_test(all_is_kept_until_it_is_acknowledged_and_no_longer),
-        cmocka_unit_test(the_latest_output_stays_within_its_bound_whoever_has_it),
-        cmocka_unit_test(of_states_the_latest_is_of_interest_and_numbers_are_left_out),
+        cmocka_unit_test(the_latest_output_stays_within_its_bound_wherever_it_is_kept),
+        cmocka_unit_test(an_older_state_is_replaced_by_the_latest_and_its_number_is_skipped),
         cmocka_unit_test(one_message_over_the_bound_drops_all_output_but_itself),
     };
 

@@ -73,7 +73,7 @@ static void an_order_for_two_ranks_is_answered_when_both_daemons_have_answered(v
     bench_close(&b);
 }
 
-static void nothing_is_signalled_if_a_job_is_not_known(void **state)
+static void no_rank_is_signalled_if_a_job_is_unknown(void **state)
 {
     static const struct pmix_srv_proc procs[] = {{"a.1", 1}, {"a.9", 0}};
     struct bench b;
@@ -118,7 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_for_two_ranks_is_answered_when_both_daemons_have_answered),
-        cmocka_unit_test(nothing_is_signalled_if_a_job_is_not_known),
+        cmocka_unit_test(no_rank_is_signalled_if_a_job_is_unknown),
         cmocka_unit_test(a_rank_that_the_job_does_not_have_is_not_found),
         cmocka_unit_test(a_text_for_a_stream_is_output_of_the_rank),
     };

@@ -125,7 +125,7 @@ static void run_all(struct fix *f, pid_t pids[SPAWNER_CLEANERS_MAX])
     }
 }
 
-static void more_than_four_wait_for_their_turn(void **state)
+static void cleanups_beyond_four_wait_for_their_turn(void **state)
 {
     struct fix *f = *state;
     pid_t pids[SPAWNER_CLEANERS_MAX];
@@ -163,7 +163,7 @@ static void more_than_four_wait_for_their_turn(void **state)
         assert_false(is_there(f, i));
 }
 
-static void one_that_takes_too_long_is_ended_and_told_and_the_others_go_on(void **state)
+static void a_cleanup_that_takes_too_long_is_ended_and_reported_and_others_go_on(void **state)
 {
     struct fix *f = *state;
     pid_t pids[SPAWNER_CLEANERS_MAX];
@@ -206,7 +206,7 @@ static void one_that_takes_too_long_is_ended_and_told_and_the_others_go_on(void 
 }
 
 /* The kernel does it when the daemon ends, in the middle of a cleanup. */
-static void one_that_somebody_else_kills_begins_anew(void **state)
+static void a_cleaner_killed_by_another_process_is_started_again(void **state)
 {
     struct fix *f = *state;
     uint64_t scope;
@@ -226,7 +226,7 @@ static void one_that_somebody_else_kills_begins_anew(void **state)
     assert_false(is_there(f, 0));
 }
 
-static void what_is_under_way_when_the_daemon_goes_is_removed_all_the_same(void **state)
+static void a_cleanup_in_progress_when_the_daemon_ends_is_completed(void **state)
 {
     struct fix *f = *state;
     pid_t pids[SPAWNER_CLEANERS_MAX];
@@ -258,10 +258,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(more_than_four_wait_for_their_turn),
-        TEST(one_that_takes_too_long_is_ended_and_told_and_the_others_go_on),
-        TEST(one_that_somebody_else_kills_begins_anew),
-        TEST(what_is_under_way_when_the_daemon_goes_is_removed_all_the_same),
+        TEST(cleanups_beyond_four_wait_for_their_turn),
+        TEST(a_cleanup_that_takes_too_long_is_ended_and_reported_and_others_go_on),
+        TEST(a_cleaner_killed_by_another_process_is_started_again),
+        TEST(a_cleanup_in_progress_when_the_daemon_ends_is_completed),
         TEST(more_paths_than_the_limit_are_not_kept),
     };
 

@@ -92,13 +92,13 @@ static int body_held(int sock, void *arg)
     return 0;
 }
 
-static void a_rank_stands_still_after_its_exec_can_be_debugged_and_goes_on(void **state)
+static void a_rank_stopped_after_its_exec_can_be_debugged_and_continued(void **state)
 {
     assert_int_equal(under_spawner(body_held, NULL), 0);
 }
 
 /* As in a pod of the restricted level. */
-static void it_takes_no_privilege(void **state)
+static void holding_a_rank_takes_no_privilege(void **state)
 {
     pid_t pid = fork();
     int status;
@@ -216,8 +216,8 @@ static void sigkill_of_the_daemon_leaves_no_held_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rank_stands_still_after_its_exec_can_be_debugged_and_goes_on),
-        cmocka_unit_test(it_takes_no_privilege),
+        cmocka_unit_test(a_rank_stopped_after_its_exec_can_be_debugged_and_continued),
+        cmocka_unit_test(holding_a_rank_takes_no_privilege),
         cmocka_unit_test(a_missing_program_fails_also_if_it_is_to_be_held),
         cmocka_unit_test(a_held_rank_is_ended_like_any_other),
         cmocka_unit_test(a_signal_before_the_exec_of_a_rank_to_be_held_is_not_lost),

@@ -60,7 +60,7 @@ static int body_waits(int sock, void *arg)
     return 0;
 }
 
-static void a_rank_runs_when_it_is_let_go_and_not_before(void **state)
+static void a_rank_runs_when_it_is_released_and_not_before(void **state)
 {
     assert_int_equal(under_spawner(body_waits, NULL), 0);
 }
@@ -122,7 +122,7 @@ static void drop(const char *dir, const char *name)
     assert_int_equal(unlink(path), 0);
 }
 
-static void what_cannot_be_run_fails_instead_of_getting_ready(void **state)
+static void a_rank_that_cannot_run_fails_instead_of_becoming_ready(void **state)
 {
     char dir[] = "/tmp/ready.XXXXXX";
 
@@ -151,7 +151,7 @@ static int body_ended(int sock, void *arg)
     return 0;
 }
 
-static void one_that_is_ended_while_it_waits_has_never_run(void **state)
+static void a_rank_that_is_ended_while_it_waits_has_never_run(void **state)
 {
     assert_int_equal(under_spawner(body_ended, NULL), 0);
 }
@@ -167,7 +167,7 @@ static int body_late(int sock, void *arg)
     return 0;
 }
 
-static void what_is_removed_after_the_check_still_fails(void **state)
+static void a_program_removed_after_the_check_still_fails(void **state)
 {
     char path[] = "/tmp/ready.XXXXXX";
     int fd = mkstemp(path);
@@ -251,7 +251,7 @@ static int body_held(int sock, void *arg)
     return 0;
 }
 
-static void one_that_is_to_stop_at_its_exec_does_so_when_it_is_let_go(void **state)
+static void a_rank_with_stop_on_exec_stops_when_it_is_released(void **state)
 {
     assert_int_equal(under_spawner(body_held, NULL), 0);
 }
@@ -259,12 +259,12 @@ static void one_that_is_to_stop_at_its_exec_does_so_when_it_is_let_go(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rank_runs_when_it_is_let_go_and_not_before),
-        cmocka_unit_test(what_cannot_be_run_fails_instead_of_getting_ready),
-        cmocka_unit_test(one_that_is_ended_while_it_waits_has_never_run),
-        cmocka_unit_test(what_is_removed_after_the_check_still_fails),
+        cmocka_unit_test(a_rank_runs_when_it_is_released_and_not_before),
+        cmocka_unit_test(a_rank_that_cannot_run_fails_instead_of_becoming_ready),
+        cmocka_unit_test(a_rank_that_is_ended_while_it_waits_has_never_run),
+        cmocka_unit_test(a_program_removed_after_the_check_still_fails),
         cmocka_unit_test(a_waiting_rank_holds_nothing_of_the_spawner_or_of_others),
-        cmocka_unit_test(one_that_is_to_stop_at_its_exec_does_so_when_it_is_let_go),
+        cmocka_unit_test(a_rank_with_stop_on_exec_stops_when_it_is_released),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

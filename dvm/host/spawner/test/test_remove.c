@@ -95,14 +95,14 @@ static void a_link_in_a_tree_is_removed_and_not_followed(void **state)
     assert_true(exists("out/file") && exists("out/sub/file"));
 }
 
-static void a_link_named_as_a_directory_stays_and_so_does_what_it_leads_to(void **state)
+static void a_link_named_as_a_directory_stays_with_its_target(void **state)
 {
     sh("mkdir out && touch out/file && ln -s out link");
     clean("link", TREE);
     assert_true(exists("link") && exists("out/file"));
 }
 
-static void a_link_named_as_a_file_goes_and_what_it_leads_to_stays(void **state)
+static void a_link_named_as_a_file_is_removed_and_its_target_stays(void **state)
 {
     sh("touch out && ln -s out link");
     clean("link", 0);
@@ -110,7 +110,7 @@ static void a_link_named_as_a_file_goes_and_what_it_leads_to_stays(void **state)
     assert_true(exists("out"));
 }
 
-static void no_link_leads_to_what_is_named(void **state)
+static void no_link_on_the_way_to_a_named_path_is_followed(void **state)
 {
     sh("mkdir -p out/dir && touch out/file out/dir/file && ln -s out link");
     clean("link/file", 0);
@@ -118,7 +118,7 @@ static void no_link_leads_to_what_is_named(void **state)
     assert_true(exists("out/file") && exists("out/dir/file"));
 }
 
-static void a_link_of_root_leads_others_to_what_is_named(void **state)
+static void a_link_of_root_on_the_way_is_followed_for_other_users(void **state)
 {
     if (geteuid() != 0)
         skip();
@@ -138,7 +138,7 @@ static void a_directory_named_as_a_file_stays_and_a_file_named_as_a_directory(vo
     assert_true(exists("dir") && exists("file"));
 }
 
-static void what_belongs_to_others_stays(void **state)
+static void files_of_other_users_or_groups_stay(void **state)
 {
     if (geteuid() != 0)
         skip();
@@ -152,7 +152,7 @@ static void what_belongs_to_others_stays(void **state)
     assert_false(exists("tree/both") || exists("tree/ours"));
 }
 
-static void what_is_ours_goes_whoever_has_put_what_into_it(void **state)
+static void a_session_directory_is_removed_with_any_contents(void **state)
 {
     sh("mkdir -p tree/a/b && touch tree/a/b/f && chmod 500 tree/a/b && chmod 0 tree/a");
     if (geteuid() == 0)
@@ -185,7 +185,7 @@ static void the_top_directory_stays_where_that_is_asked(void **state)
     assert_false(exists("tree/a") || exists("tree/f"));
 }
 
-static void what_is_ignored_stays_with_all_below_it(void **state)
+static void an_ignored_path_stays_with_all_below_it(void **state)
 {
     FREE_AUTO char *file = NULL;
     FREE_AUTO char *dir = NULL;
@@ -230,7 +230,7 @@ static void a_directory_from_elsewhere_that_is_mounted_in_the_tree_is_not_entere
     assert_false(exists("tree/f"));
 }
 
-static void what_is_mounted_can_be_named_itself(void **state)
+static void a_mount_point_can_be_named_itself(void **state)
 {
     FREE_AUTO char *from = xasprintf("%s/out", base);
     FREE_AUTO char *point = xasprintf("%s/mnt", base);
@@ -273,7 +273,7 @@ static void a_budget_is_kept_and_the_next_call_goes_on(void **state)
     assert_in_range(calls, 3, 27);
 }
 
-static void what_lies_too_deep_stays(void **state)
+static void entries_below_the_depth_limit_stay(void **state)
 {
     sh("d=tree; for i in $(seq 140); do d=$d/d; done; mkdir -p $d && touch tree/f");
     clean("tree", TREE);
@@ -281,13 +281,13 @@ static void what_lies_too_deep_stays(void **state)
     assert_false(exists("tree/f"));
 }
 
-static void what_is_not_there_is_fine(void **state)
+static void a_missing_path_is_no_error(void **state)
 {
     clean("nothing", 0);
     clean("nothing/below", TREE);
 }
 
-static void of_a_directory_of_jobs_only_what_has_a_job_s_name_goes(void **state)
+static void only_entries_with_a_job_s_name_are_removed_from_a_directory_of_jobs(void **state)
 {
     sh("mkdir -p d/0123456789abcdef.77/0 d/0123456789abcdef. d/0123456789abcdef.x d/tmp.1 "
        "d/0123456789abcdef0.1 out && touch d/0123456789abcdef.9 d/0123456789abcdef.77/0/f out/f && "
@@ -307,25 +307,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_link_in_a_tree_is_removed_and_not_followed),
-        TEST(a_link_named_as_a_directory_stays_and_so_does_what_it_leads_to),
-        TEST(a_link_named_as_a_file_goes_and_what_it_leads_to_stays),
-        TEST(no_link_leads_to_what_is_named),
-        TEST(a_link_of_root_leads_others_to_what_is_named),
+        TEST(a_link_named_as_a_directory_stays_with_its_target),
+        TEST(a_link_named_as_a_file_is_removed_and_its_target_stays),
+        TEST(no_link_on_the_way_to_a_named_path_is_followed),
+        TEST(a_link_of_root_on_the_way_is_followed_for_other_users),
         TEST(a_directory_named_as_a_file_stays_and_a_file_named_as_a_directory),
-        TEST(what_belongs_to_others_stays),
-        TEST(what_is_ours_goes_whoever_has_put_what_into_it),
+        TEST(files_of_other_users_or_groups_stay),
+        TEST(a_session_directory_is_removed_with_any_contents),
         TEST(without_recursion_subdirectories_stay),
         TEST(only_empty_directories_go_where_that_is_asked),
         TEST(the_top_directory_stays_where_that_is_asked),
-        TEST(what_is_ignored_stays_with_all_below_it),
+        TEST(an_ignored_path_stays_with_all_below_it),
         TEST(another_file_system_is_not_entered),
         TEST(a_directory_from_elsewhere_that_is_mounted_in_the_tree_is_not_entered),
-        TEST(what_is_mounted_can_be_named_itself),
+        TEST(a_mount_point_can_be_named_itself),
         TEST(directories_of_daemons_stay_with_all_below_them),
         TEST(a_budget_is_kept_and_the_next_call_goes_on),
-        TEST(what_lies_too_deep_stays),
-        TEST(of_a_directory_of_jobs_only_what_has_a_job_s_name_goes),
-        TEST(what_is_not_there_is_fine),
+        TEST(entries_below_the_depth_limit_stay),
+        TEST(only_entries_with_a_job_s_name_are_removed_from_a_directory_of_jobs),
+        TEST(a_missing_path_is_no_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static int body_bad_files(int sock, void *arg)
     return 0;
 }
 
-static void a_file_that_cannot_be_run_is_named_with_what_it_lacks(void **state)
+static void a_file_that_cannot_be_run_is_named_with_the_reason(void **state)
 {
     assert_int_equal(under_spawner(body_bad_files, NULL), 0);
 }
@@ -349,7 +349,7 @@ static int body_job_end(int sock, void *arg)
     return 0;
 }
 
-static void the_end_of_a_job_kills_what_it_left_and_nothing_else(void **state)
+static void the_end_of_a_job_kills_its_leftover_processes_and_no_others(void **state)
 {
     assert_int_equal(under_spawner(body_job_end, NULL), 0);
 }
@@ -581,7 +581,7 @@ static void run_sh(const struct shared *sh, const char *script)
     assert_int_equal(status, 0);
 }
 
-static void what_is_kept_for_cleanup_goes_when_it_is_run_or_the_daemon_ends(void **state)
+static void registered_paths_are_removed_when_the_cleanup_runs_or_the_daemon_ends(void **state)
 {
     struct shared *sh = shared_alloc(sizeof(*sh));
 
@@ -654,7 +654,7 @@ static int body_container(int sock, void *arg)
     return 0;
 }
 
-static void it_works_as_process_1_of_any_user_with_a_read_only_root(void **state)
+static void the_spawner_works_as_process_1_of_any_user_with_a_read_only_root(void **state)
 {
     int rc = under_spawner_in_container(body_container, NULL);
 
@@ -668,7 +668,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_program_fails_with_errno_and_name),
         cmocka_unit_test(a_program_that_path_does_not_hold_fails),
-        cmocka_unit_test(a_file_that_cannot_be_run_is_named_with_what_it_lacks),
+        cmocka_unit_test(a_file_that_cannot_be_run_is_named_with_the_reason),
         cmocka_unit_test(a_text_in_path_is_run_by_the_shell),
         cmocka_unit_test(a_missing_working_directory_fails_with_errno_and_name),
         cmocka_unit_test(a_cpu_that_does_not_exist_fails),
@@ -678,7 +678,7 @@ int main(void)
         cmocka_unit_test(a_hundred_ranks_are_started_and_reaped),
         cmocka_unit_test(a_signal_reaches_the_whole_process_group),
         cmocka_unit_test(a_signal_right_behind_the_start_is_not_lost),
-        cmocka_unit_test(the_end_of_a_job_kills_what_it_left_and_nothing_else),
+        cmocka_unit_test(the_end_of_a_job_kills_its_leftover_processes_and_no_others),
         cmocka_unit_test(a_leftover_that_cleared_its_environment_is_known_by_its_session),
         cmocka_unit_test(sigkill_of_the_daemon_leaves_no_rank_and_no_grandchild),
         cmocka_unit_test(death_of_the_spawner_ends_its_ranks_and_wakes_the_daemon_to_end),
@@ -686,8 +686,8 @@ int main(void)
         cmocka_unit_test(sigterm_to_the_spawner_reaches_the_daemon),
         cmocka_unit_test(the_daemon_s_exit_code_is_the_spawner_s),
         cmocka_unit_test(ranks_are_ended_when_the_daemon_closes_its_socket),
-        cmocka_unit_test(what_is_kept_for_cleanup_goes_when_it_is_run_or_the_daemon_ends),
-        cmocka_unit_test(it_works_as_process_1_of_any_user_with_a_read_only_root),
+        cmocka_unit_test(registered_paths_are_removed_when_the_cleanup_runs_or_the_daemon_ends),
+        cmocka_unit_test(the_spawner_works_as_process_1_of_any_user_with_a_read_only_root),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,7 +204,7 @@ static void a_writer_refuses_names_that_lead_elsewhere(void **state)
     assert_int_equal(rmdir("job"), 0); /* it has made nothing */
 }
 
-static void a_file_where_a_directory_should_be_is_told(void **state)
+static void a_file_in_place_of_a_directory_is_reported(void **state)
 {
     char *paths[] = {"a", "a/b"};
     BUF_AUTO struct buf b = {0};
@@ -216,7 +216,7 @@ static void a_file_where_a_directory_should_be_is_told(void **state)
     assert_fails(write_job, &b, ENOTDIR, "making job/files/a/b");
 }
 
-static void a_checksum_that_is_wrong_is_told(void **state)
+static void a_wrong_checksum_is_reported(void **state)
 {
     static const uint8_t wrong[PIECE_SUM_BYTES] = {1};
     BUF_AUTO struct buf b = one_file("a", wrong);
@@ -243,7 +243,7 @@ static int write_little(int in, int out)
     return stager_write("job", in, out);
 }
 
-static void a_file_that_does_not_fit_is_told_with_its_path(void **state)
+static void a_file_that_does_not_fit_is_reported_with_its_path(void **state)
 {
     BUF_AUTO struct buf b = one_file("deep/er/a", right_sum());
 
@@ -277,7 +277,7 @@ static struct buf list_of(char *path)
     return b;
 }
 
-static void what_is_no_file_is_not_read(void **state)
+static void only_regular_files_are_read(void **state)
 {
     BUF_AUTO struct buf none = list_of("none");
     BUF_AUTO struct buf dir = list_of("job");
@@ -289,7 +289,7 @@ static void what_is_no_file_is_not_read(void **state)
     assert_fails(read_pieces, &fifo, EINVAL, "reading fifo, which is no file");
 }
 
-static void malformed_words_are_refused(void **state)
+static void malformed_arguments_are_refused(void **state)
 {
     static const struct {
         const char *bytes;
@@ -354,7 +354,7 @@ static void assert_same(const char *a, const char *b, mode_t mode)
     assert_int_equal(st.st_mode & 07777, mode);
 }
 
-static void what_a_reader_says_a_writer_writes(void **state)
+static void a_writer_writes_the_files_that_a_reader_sends(void **state)
 {
     char *sources[] = {"long", "empty", "exact", "setuid"};
     char *paths[] = {"in/long", "empty", "in/er/exact", "setuid"};
@@ -405,15 +405,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_writer_follows_no_link_and_overwrites_nothing),
         TEST(a_writer_refuses_names_that_lead_elsewhere),
-        TEST(a_file_where_a_directory_should_be_is_told),
-        TEST(a_checksum_that_is_wrong_is_told),
+        TEST(a_file_in_place_of_a_directory_is_reported),
+        TEST(a_wrong_checksum_is_reported),
         TEST(pieces_out_of_order_are_refused),
-        TEST(a_file_that_does_not_fit_is_told_with_its_path),
+        TEST(a_file_that_does_not_fit_is_reported_with_its_path),
         TEST(an_input_that_ends_too_early_is_no_success),
-        TEST(what_is_no_file_is_not_read),
-        TEST(malformed_words_are_refused),
+        TEST(only_regular_files_are_read),
+        TEST(malformed_arguments_are_refused),
         TEST(half_the_room_takes_a_piece),
-        TEST(what_a_reader_says_a_writer_writes),
+        TEST(a_writer_writes_the_files_that_a_reader_sends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void a_size_message_with_other_limits_needs_another_number(void **arg)
     end(w);
 }
 
-static void c7_a_request_with_nothing_to_do_is_over_with_its_answer(void **arg)
+static void c7_a_request_with_nothing_to_do_ends_with_its_answer(void **arg)
 {
     static const uint32_t there[] = {2, 3};
     struct alloc_ask a = {
@@ -255,7 +255,7 @@ static void c7_a_request_with_nothing_to_do_is_over_with_its_answer(void **arg)
     end(w);
 }
 
-static void c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is(void **arg)
+static void c13_the_requester_alone_is_notified_once_of_the_end_of_its_release(void **arg)
 {
     struct alloc_ask a = release(2);
     struct world *w = boot(7, 6);
@@ -279,7 +279,7 @@ static void c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is(
     end(w);
 }
 
-static void c13_an_extension_is_all_or_nothing_and_its_asker_is_told_which(void **arg)
+static void c13_an_extension_is_all_or_nothing_and_its_requester_learns_the_result(void **arg)
 {
     struct world *w = boot(9, 4);
     const struct heard *h = answer(w, ask(w, 2, extend(2, 60)));
@@ -316,8 +316,7 @@ static void an_extension_without_a_deadline_has_one_all_the_same(void **arg)
     end(w);
 }
 
-static void
-c13_a_request_goes_on_when_the_daemon_of_its_asker_is_lost_and_nobody_is_told(void **arg)
+static void c13_a_request_goes_on_without_a_notification_when_its_rank_s_daemon_is_lost(void **arg)
 {
     struct world *w = boot(7, 6);
     char id[64];
@@ -335,7 +334,7 @@ c13_a_request_goes_on_when_the_daemon_of_its_asker_is_lost_and_nobody_is_told(vo
 }
 
 /* The rank has ended by the time that its request has. */
-static void c13_a_request_goes_on_when_its_rank_has_ended_and_nobody_is_told(void **arg)
+static void c13_a_request_goes_on_without_a_notification_when_its_rank_has_ended(void **arg)
 {
     struct alloc_ask a = extend(1, 5);
     struct world *w = boot(7, 4);
@@ -354,7 +353,7 @@ static void c13_a_request_goes_on_when_its_rank_has_ended_and_nobody_is_told(voi
     end(w);
 }
 
-static void c13_a_rank_that_runs_is_told(void **arg)
+static void c13_a_running_rank_is_notified(void **arg)
 {
     struct alloc_ask a = extend(1, 2);
     struct world *w = boot(7, 4);
@@ -395,7 +394,7 @@ c12_the_same_request_again_is_the_same_one_and_another_by_its_name_is_refused(vo
     end(w);
 }
 
-static void a_tool_that_asks_again_by_another_daemon_is_told_there(void **arg)
+static void a_tool_that_asks_again_by_another_daemon_is_answered_there(void **arg)
 {
     struct alloc_ask a = extend(1, 20);
     struct world *w = boot(7, 4);
@@ -411,7 +410,7 @@ static void a_tool_that_asks_again_by_another_daemon_is_told_there(void **arg)
     end(w);
 }
 
-static void c12_what_was_asked_for_can_be_cancelled_by_its_own_job_only(void **arg)
+static void c12_a_request_can_be_cancelled_by_its_own_job_only(void **arg)
 {
     struct alloc_ask a = extend(1, 30);
     struct alloc_ask cancel = {.kind = ALLOC_CANCEL, .deadline_s = -1};
@@ -450,7 +449,7 @@ static void a_campaign_of_the_operator_is_not_an_application_s_to_cancel(void **
     end(w);
 }
 
-static void a_release_of_the_highest_names_those_who_could_come_above_them_too(void **arg)
+static void a_release_of_the_highest_vpids_also_names_members_that_could_join_above(void **arg)
 {
     struct world *w = boot(7, 6);
     struct api_campaign c;
@@ -504,20 +503,20 @@ int main(void)
         cmocka_unit_test(c12_a_refused_request_changes_nothing_and_no_end_follows),
         cmocka_unit_test(c12_applications_stay_within_the_limits_of_the_size_message),
         cmocka_unit_test(a_size_message_with_other_limits_needs_another_number),
-        cmocka_unit_test(c7_a_request_with_nothing_to_do_is_over_with_its_answer),
-        cmocka_unit_test(c13_an_asker_is_told_the_end_of_its_release_once_and_nobody_else_is),
-        cmocka_unit_test(c13_an_extension_is_all_or_nothing_and_its_asker_is_told_which),
+        cmocka_unit_test(c7_a_request_with_nothing_to_do_ends_with_its_answer),
+        cmocka_unit_test(c13_the_requester_alone_is_notified_once_of_the_end_of_its_release),
+        cmocka_unit_test(c13_an_extension_is_all_or_nothing_and_its_requester_learns_the_result),
         cmocka_unit_test(an_extension_without_a_deadline_has_one_all_the_same),
         cmocka_unit_test(
-            c13_a_request_goes_on_when_the_daemon_of_its_asker_is_lost_and_nobody_is_told),
-        cmocka_unit_test(c13_a_request_goes_on_when_its_rank_has_ended_and_nobody_is_told),
-        cmocka_unit_test(c13_a_rank_that_runs_is_told),
+            c13_a_request_goes_on_without_a_notification_when_its_rank_s_daemon_is_lost),
+        cmocka_unit_test(c13_a_request_goes_on_without_a_notification_when_its_rank_has_ended),
+        cmocka_unit_test(c13_a_running_rank_is_notified),
         cmocka_unit_test(
             c12_the_same_request_again_is_the_same_one_and_another_by_its_name_is_refused),
-        cmocka_unit_test(a_tool_that_asks_again_by_another_daemon_is_told_there),
-        cmocka_unit_test(c12_what_was_asked_for_can_be_cancelled_by_its_own_job_only),
+        cmocka_unit_test(a_tool_that_asks_again_by_another_daemon_is_answered_there),
+        cmocka_unit_test(c12_a_request_can_be_cancelled_by_its_own_job_only),
         cmocka_unit_test(a_campaign_of_the_operator_is_not_an_application_s_to_cancel),
-        cmocka_unit_test(a_release_of_the_highest_names_those_who_could_come_above_them_too),
+        cmocka_unit_test(a_release_of_the_highest_vpids_also_names_members_that_could_join_above),
         cmocka_unit_test(a_daemon_that_is_given_up_answers_for_the_head),
         cmocka_unit_test(a_daemon_that_is_not_wired_refuses_at_once),
     };

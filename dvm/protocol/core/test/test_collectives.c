@@ -80,7 +80,7 @@ static void contribute(struct dvm *d, uint32_t vpid, uint64_t req, const char *d
 }
 
 /* Also for the one that comes late; the next one of the same participants is another matter. */
-static void a_collective_whose_time_is_over_ends_so_for_everybody(void **state)
+static void a_collective_that_times_out_ends_with_timeout_for_all_members(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -108,7 +108,7 @@ static void a_collective_whose_time_is_over_ends_so_for_everybody(void **state)
     dvm_free(d);
 }
 
-static void a_collective_ends_for_all_or_fails_for_those_who_are_left(void **state)
+static void a_collective_ends_for_all_members_or_fails_for_the_remaining_ones(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -134,8 +134,8 @@ static void a_collective_ends_for_all_or_fails_for_those_who_are_left(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_collective_ends_for_all_or_fails_for_those_who_are_left),
-        cmocka_unit_test(a_collective_whose_time_is_over_ends_so_for_everybody),
+        cmocka_unit_test(a_collective_ends_for_all_members_or_fails_for_the_remaining_ones),
+        cmocka_unit_test(a_collective_that_times_out_ends_with_timeout_for_all_members),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

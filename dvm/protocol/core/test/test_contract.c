@@ -400,7 +400,7 @@ static void c6_a_second_report_of_a_loss_changes_nothing(void **state)
     sim_destroy(s);
 }
 
-static void c7_a_shrink_that_removes_nobody_is_complete_at_once_without_an_event(void **state)
+static void c7_a_shrink_that_removes_no_daemon_is_complete_at_once_without_an_event(void **state)
 {
     struct sim *s = boot(4, 2, 1);
     enum api_phase phase = API_PHASE_DRAINING;
@@ -536,7 +536,7 @@ static void c12_a_rejected_request_changes_nothing_and_yields_no_event(void **st
     sim_destroy(s);
 }
 
-static void c12_what_was_accepted_can_be_asked_for_after_its_end(void **state)
+static void c12_an_accepted_campaign_can_be_queried_after_its_end(void **state)
 {
     struct sim *s = boot(3, 3, 1);
     enum api_phase phase = API_PHASE_DRAINING;
@@ -562,7 +562,7 @@ static void c13_a_campaign_with_a_requester_ends_with_exactly_one_event(void **s
     sim_destroy(s);
 }
 
-static void c13_a_release_that_nobody_asked_for_ends_without_an_event(void **state)
+static void c13_a_release_without_a_requester_ends_without_an_event(void **state)
 {
     struct sim *s = boot(3, 3, 1);
 
@@ -576,7 +576,7 @@ static void c13_a_release_that_nobody_asked_for_ends_without_an_event(void **sta
     sim_destroy(s);
 }
 
-static void c14_the_nodes_are_offered_before_the_end_is_told(void **state)
+static void c14_the_nodes_are_offered_before_the_end_is_reported(void **state)
 {
     struct sim *s = boot(3, 3, 1);
 
@@ -713,17 +713,17 @@ int main(void)
         cmocka_unit_test(c6_the_targets_of_a_shrink_have_left_soon),
         cmocka_unit_test(c6_a_target_that_crashes_is_out_like_one_that_leaves),
         cmocka_unit_test(c6_a_second_report_of_a_loss_changes_nothing),
-        cmocka_unit_test(c7_a_shrink_that_removes_nobody_is_complete_at_once_without_an_event),
+        cmocka_unit_test(c7_a_shrink_that_removes_no_daemon_is_complete_at_once_without_an_event),
         cmocka_unit_test(c9_shrinks_that_share_a_target_both_end),
         cmocka_unit_test(c9_a_shrink_turned_back_midway_and_a_grow_meanwhile_leave_nothing_behind),
         cmocka_unit_test(c9_jobs_that_resizes_catch_leave_no_slot_behind),
         cmocka_unit_test(c10_the_vpids_of_a_shrink_can_be_grown_again_at_once_at_any_depth),
         cmocka_unit_test(c11_the_loss_of_a_bystander_neither_ends_nor_releases_a_held_job),
         cmocka_unit_test(c12_a_rejected_request_changes_nothing_and_yields_no_event),
-        cmocka_unit_test(c12_what_was_accepted_can_be_asked_for_after_its_end),
+        cmocka_unit_test(c12_an_accepted_campaign_can_be_queried_after_its_end),
         cmocka_unit_test(c13_a_campaign_with_a_requester_ends_with_exactly_one_event),
-        cmocka_unit_test(c13_a_release_that_nobody_asked_for_ends_without_an_event),
-        cmocka_unit_test(c14_the_nodes_are_offered_before_the_end_is_told),
+        cmocka_unit_test(c13_a_release_without_a_requester_ends_without_an_event),
+        cmocka_unit_test(c14_the_nodes_are_offered_before_the_end_is_reported),
         cmocka_unit_test(c14_a_node_is_offered_once_however_many_shrinks_name_it),
         cmocka_unit_test(c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event),
         cmocka_unit_test(c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point),

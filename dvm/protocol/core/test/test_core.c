@@ -170,7 +170,7 @@ static void a_shrink_removes_a_whole_branch_in_one_repair_with_one_event(void **
     sim_destroy(s);
 }
 
-static void who_wants_to_leave_waits_when_too_many_campaigns_run(void **state)
+static void a_member_that_wants_to_leave_waits_when_too_many_campaigns_run(void **state)
 {
     struct sim *s = boot(3, 2, 1);
     struct api_campaign c;
@@ -218,7 +218,7 @@ static void the_healthy_path_of_a_shrink_needs_no_departure_timer(void **state)
     sim_destroy(s);
 }
 
-static void a_shrink_that_removes_nobody_is_complete_at_once_without_event(void **state)
+static void a_shrink_that_removes_no_daemon_is_complete_at_once_without_event(void **state)
 {
     struct sim *s = boot(2, 2, 1);
     enum api_phase phase = API_PHASE_DRAINING;
@@ -376,7 +376,7 @@ static void a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own(void 
     sim_destroy(s);
 }
 
-static void a_drain_that_kills_says_so_in_the_jobs_end(void **state)
+static void a_drain_that_kills_is_the_reason_in_the_job_s_end(void **state)
 {
     struct sim *s = boot(4, 2, 1);
     size_t a;
@@ -529,7 +529,7 @@ static void a_broken_link_loses_no_message(void **state)
     sim_destroy(s);
 }
 
-static void a_silent_daemon_is_declared_lost_and_told_when_it_comes_back(void **state)
+static void a_silent_daemon_is_declared_lost_and_notified_when_it_returns(void **state)
 {
     struct sim *s = boot(5, 2, 1);
     size_t five = 5;
@@ -601,7 +601,7 @@ static void the_head_ends_although_a_daemon_with_ranks_is_silent(void **state)
     sim_destroy(s);
 }
 
-static void a_member_that_got_sigterm_ends_although_the_head_is_gone(void **state)
+static void a_member_that_got_sigterm_ends_although_the_head_has_ended(void **state)
 {
     struct sim *s = boot(2, 2, 1);
 
@@ -628,7 +628,7 @@ static bool has_exited(struct sim *s, void *vpid)
     return sim_exited(s, *(uint32_t *)vpid);
 }
 
-static void a_member_that_is_told_to_end_while_the_head_ends_does_not_join_again(void **state)
+static void a_member_that_is_ordered_to_end_while_the_head_ends_does_not_rejoin(void **state)
 {
     struct sim *s = boot(3, 2, 1);
     uint32_t one = 1;
@@ -685,9 +685,9 @@ int main(void)
         cmocka_unit_test(a_job_that_fits_waits_for_its_slots),
         cmocka_unit_test(the_heads_vpid_and_vpids_in_the_middle_cannot_be_shrunk),
         cmocka_unit_test(a_shrink_removes_a_whole_branch_in_one_repair_with_one_event),
-        cmocka_unit_test(who_wants_to_leave_waits_when_too_many_campaigns_run),
+        cmocka_unit_test(a_member_that_wants_to_leave_waits_when_too_many_campaigns_run),
         cmocka_unit_test(the_healthy_path_of_a_shrink_needs_no_departure_timer),
-        cmocka_unit_test(a_shrink_that_removes_nobody_is_complete_at_once_without_event),
+        cmocka_unit_test(a_shrink_that_removes_no_daemon_is_complete_at_once_without_event),
         cmocka_unit_test(a_drain_waits_for_running_work_and_no_new_work_maps_there),
         cmocka_unit_test(a_drain_waits_for_a_job_that_was_only_submitted_there),
         cmocka_unit_test(a_job_whose_submitter_is_lost_with_its_daemon_is_ended),
@@ -695,7 +695,7 @@ int main(void)
         cmocka_unit_test(a_cancel_does_not_undo_a_later_size_or_another_shrink),
         cmocka_unit_test(a_size_sequence_is_not_used_for_two_sizes),
         cmocka_unit_test(a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own),
-        cmocka_unit_test(a_drain_that_kills_says_so_in_the_jobs_end),
+        cmocka_unit_test(a_drain_that_kills_is_the_reason_in_the_job_s_end),
         cmocka_unit_test(a_cancelled_drain_changes_nothing),
         cmocka_unit_test(two_shrinks_that_name_the_same_daemon_both_end),
         cmocka_unit_test(a_shrink_goes_on_when_another_of_the_same_daemon_is_cancelled),
@@ -703,12 +703,12 @@ int main(void)
         cmocka_unit_test(a_vpid_outside_the_size_is_not_admitted),
         cmocka_unit_test(a_crash_is_repaired_around_and_ends_only_the_jobs_there),
         cmocka_unit_test(a_broken_link_loses_no_message),
-        cmocka_unit_test(a_silent_daemon_is_declared_lost_and_told_when_it_comes_back),
+        cmocka_unit_test(a_silent_daemon_is_declared_lost_and_notified_when_it_returns),
         cmocka_unit_test(members_that_get_sigterm_together_leave_in_one_campaign),
         cmocka_unit_test(the_end_of_the_head_is_orderly_and_members_join_the_next_incarnation),
         cmocka_unit_test(the_head_ends_although_a_daemon_with_ranks_is_silent),
-        cmocka_unit_test(a_member_that_got_sigterm_ends_although_the_head_is_gone),
-        cmocka_unit_test(a_member_that_is_told_to_end_while_the_head_ends_does_not_join_again),
+        cmocka_unit_test(a_member_that_got_sigterm_ends_although_the_head_has_ended),
+        cmocka_unit_test(a_member_that_is_ordered_to_end_while_the_head_ends_does_not_rejoin),
         cmocka_unit_test(a_shutdown_parks_every_member_and_ends_the_head),
         cmocka_unit_test(a_malformed_frame_closes_its_link_and_changes_nothing),
     };

@@ -172,7 +172,7 @@ static void the_end_of_a_spawned_job_does_not_overtake_its_output(void **state)
     dvm_free(d);
 }
 
-static void the_time_of_a_job_is_that_of_what_it_has_spawned_too(void **state)
+static void the_time_limit_of_a_job_holds_for_its_spawned_jobs_too(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -186,7 +186,7 @@ static void the_time_of_a_job_is_that_of_what_it_has_spawned_too(void **state)
 }
 
 /* The first one that its parent hears of counts, however far down. */
-static void a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not(void **state)
+static void the_failure_of_a_spawned_job_is_in_the_end_of_a_parent_that_succeeded(void **state)
 {
     static const struct {
         uint32_t flags;
@@ -227,10 +227,10 @@ int main(void)
         cmocka_unit_test(a_job_whose_parent_is_not_known_is_one_of_its_own),
         cmocka_unit_test(a_submitter_hears_of_the_end_when_the_spawned_jobs_have_ended_too),
         cmocka_unit_test(spawned_jobs_end_with_a_parent_that_fails_and_after_it),
-        cmocka_unit_test(a_spawned_job_that_fails_is_told_with_the_end_of_a_parent_that_has_not),
+        cmocka_unit_test(the_failure_of_a_spawned_job_is_in_the_end_of_a_parent_that_succeeded),
         cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),
         cmocka_unit_test(the_end_of_a_spawned_job_does_not_overtake_its_output),
-        cmocka_unit_test(the_time_of_a_job_is_that_of_what_it_has_spawned_too),
+        cmocka_unit_test(the_time_limit_of_a_job_holds_for_its_spawned_jobs_too),
         cmocka_unit_test(a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it),
     };
 

@@ -57,7 +57,7 @@ static void cancel(struct sim *s, const char *id)
     sim_drain(s, 0);
 }
 
-static void a_shrink_turns_away_who_has_called_and_is_not_in_the_tree(void **state)
+static void a_shrink_refuses_a_caller_that_is_not_in_the_tree(void **state)
 {
     struct sim *s = boot(5, 3, 2);
     uint32_t target = 5;
@@ -79,7 +79,7 @@ static void a_shrink_turns_away_who_has_called_and_is_not_in_the_tree(void **sta
     sim_destroy(s);
 }
 
-static void who_is_wired_while_a_shrink_drains_it_takes_no_work(void **state)
+static void a_daemon_wired_while_a_shrink_drains_it_takes_no_work(void **state)
 {
     static const uint32_t targets[] = {3, 4};
     struct sim *s = boot(4, 3, 64);
@@ -160,7 +160,7 @@ static void note_conn(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *da
         x->conn = conn;
 }
 
-static void only_the_parents_word_makes_a_daemon_lost(void **state)
+static void only_the_parent_s_report_makes_a_daemon_lost(void **state)
 {
     struct sim *s = boot(4, 4, 2);
     struct seen x = {0};
@@ -185,7 +185,7 @@ static void only_the_parents_word_makes_a_daemon_lost(void **state)
     sim_destroy(s);
 }
 
-static void who_was_cut_off_itself_gives_nobody_up(void **state)
+static void a_daemon_that_was_cut_off_itself_declares_no_peer_lost(void **state)
 {
     struct sim *s = boot(4, 4, 2);
 
@@ -228,7 +228,7 @@ static void note_said(void *arg, uint32_t vpid, const struct out_act *act)
     x->bye |= f.type == MSG_BYE;
 }
 
-static void nothing_is_said_on_a_link_after_bye(void **state)
+static void no_message_is_sent_on_a_link_after_bye(void **state)
 {
     struct sim *s = boot(1, 1, 2);
     struct seen x = {0};
@@ -271,7 +271,7 @@ static void cut_off_when_calling(void *arg, uint32_t vpid, const struct out_act 
         sim_partition(x->sim, 1, 1);
 }
 
-static void a_late_call_of_a_process_that_is_gone_ends_nobodys_life(void **state)
+static void a_late_call_of_an_ended_process_does_not_end_its_successor(void **state)
 {
     struct sim *s = boot(1, 0, 2);
     struct late x = {.sim = s};
@@ -314,7 +314,7 @@ static bool is_parked(struct sim *s, void *arg)
     return sim_parked(s, *(uint32_t *)arg);
 }
 
-static void who_was_shrunk_while_cut_off_is_told_so_and_parks(void **state)
+static void a_daemon_shrunk_while_cut_off_is_notified_and_parks(void **state)
 {
     static const uint32_t radixes[] = {2, 64}; /* its parent is another member, or the head */
 
@@ -345,7 +345,7 @@ static bool has_exited(struct sim *s, void *arg)
     return sim_exited(s, *(uint32_t *)arg);
 }
 
-static void the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once(void **state)
+static void the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once(void **state)
 {
     struct sim *s = boot(6, 6, 2);
     uint32_t one = 1;
@@ -418,7 +418,7 @@ static void signal_until_it_is_too_much(struct sim *s, uint32_t at, size_t job)
     sim_drain(s, at);
 }
 
-static void a_member_that_lets_too_much_wait_is_given_up(void **state)
+static void a_member_whose_backlog_is_too_large_is_given_up(void **state)
 {
     struct sim *s = boot_narrow();
     size_t job = sim_submit(s, 0, 1, 60000, 0); /* runs on vpid 1 */
@@ -434,7 +434,7 @@ static void a_member_that_lets_too_much_wait_is_given_up(void **state)
     sim_destroy(s);
 }
 
-static void a_member_that_is_not_heard_by_the_head_gives_its_life_up(void **state)
+static void a_member_that_the_head_does_not_hear_gives_its_epoch_up(void **state)
 {
     struct sim *s = boot_narrow();
     size_t job = sim_submit(s, 2, 1, 60000, 0);
@@ -473,21 +473,21 @@ static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shrink_turns_away_who_has_called_and_is_not_in_the_tree),
-        cmocka_unit_test(who_is_wired_while_a_shrink_drains_it_takes_no_work),
+        cmocka_unit_test(a_shrink_refuses_a_caller_that_is_not_in_the_tree),
+        cmocka_unit_test(a_daemon_wired_while_a_shrink_drains_it_takes_no_work),
         cmocka_unit_test(a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again),
         cmocka_unit_test(a_daemon_whose_link_breaks_again_and_again_is_not_lost),
-        cmocka_unit_test(only_the_parents_word_makes_a_daemon_lost),
-        cmocka_unit_test(who_was_cut_off_itself_gives_nobody_up),
-        cmocka_unit_test(nothing_is_said_on_a_link_after_bye),
-        cmocka_unit_test(a_late_call_of_a_process_that_is_gone_ends_nobodys_life),
+        cmocka_unit_test(only_the_parent_s_report_makes_a_daemon_lost),
+        cmocka_unit_test(a_daemon_that_was_cut_off_itself_declares_no_peer_lost),
+        cmocka_unit_test(no_message_is_sent_on_a_link_after_bye),
+        cmocka_unit_test(a_late_call_of_an_ended_process_does_not_end_its_successor),
         cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
-        cmocka_unit_test(who_was_shrunk_while_cut_off_is_told_so_and_parks),
+        cmocka_unit_test(a_daemon_shrunk_while_cut_off_is_notified_and_parks),
         cmocka_unit_test(a_launch_for_which_there_is_no_room_fails_its_job_and_no_other),
-        cmocka_unit_test(a_member_that_lets_too_much_wait_is_given_up),
-        cmocka_unit_test(a_member_that_is_not_heard_by_the_head_gives_its_life_up),
+        cmocka_unit_test(a_member_whose_backlog_is_too_large_is_given_up),
+        cmocka_unit_test(a_member_that_the_head_does_not_hear_gives_its_epoch_up),
         cmocka_unit_test(members_whose_head_does_not_come_back_end_their_ranks),
-        cmocka_unit_test(the_children_of_who_was_shrunk_while_cut_off_ask_the_head_at_once),
+        cmocka_unit_test(the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

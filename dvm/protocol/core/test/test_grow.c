@@ -169,7 +169,7 @@ static void assert_failed(struct world *w, const char *id, const char *cause, ui
     assert_int_equal(dvm_bound(w->sim), size);
 }
 
-static void c7_a_grow_of_those_that_are_there_is_complete_with_its_answer(void **arg)
+static void c7_a_grow_of_present_members_is_complete_with_its_answer(void **arg)
 {
     struct world w = boot(5, 4);
     uint64_t before = core_event_next(sim_core(w.sim, 0));
@@ -181,7 +181,7 @@ static void c7_a_grow_of_those_that_are_there_is_complete_with_its_answer(void *
     end(&w);
 }
 
-static void c13_a_grow_wires_all_at_once_when_all_have_come_and_tells_it_once(void **arg)
+static void c13_a_grow_wires_all_its_daemons_at_once_and_reports_it_once(void **arg)
 {
     struct world w = boot(9, 5);
     uint64_t wired = 0, told = 0;
@@ -561,8 +561,8 @@ static void c10_the_same_vpids_grow_and_fail_and_grow_again_and_again(void **arg
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(c7_a_grow_of_those_that_are_there_is_complete_with_its_answer),
-        cmocka_unit_test(c13_a_grow_wires_all_at_once_when_all_have_come_and_tells_it_once),
+        cmocka_unit_test(c7_a_grow_of_present_members_is_complete_with_its_answer),
+        cmocka_unit_test(c13_a_grow_wires_all_its_daemons_at_once_and_reports_it_once),
         cmocka_unit_test(c8_a_grow_whose_daemon_fails_before_all_have_come_is_rolled_back_whole),
         cmocka_unit_test(c8_a_grow_whose_daemon_fails_while_all_are_wired_is_rolled_back_whole),
         cmocka_unit_test(c8_a_grow_that_is_not_complete_at_its_deadline_is_rolled_back),

@@ -137,7 +137,7 @@ static void assert_ends(struct world *w, int code)
         assert_int_equal(sim_ranks(w->sim, v), 0);
 }
 
-static void a_job_is_ready_when_all_its_ranks_have_stopped_and_says_so_once(void **state)
+static void a_job_is_reported_ready_once_when_all_its_ranks_have_stopped(void **state)
 {
     static const enum job_stop stops[] = {JOB_STOP_EXEC, JOB_STOP_INIT, JOB_STOP_APP};
 
@@ -191,7 +191,7 @@ static void only_the_rank_that_is_named_stops(void **state)
     world_free(w);
 }
 
-static void who_may_go_on_before_it_has_stopped_does_not_stand_still(void **state)
+static void a_rank_continued_before_it_has_stopped_does_not_stop(void **state)
 {
     struct world *w = world_new();
 
@@ -221,7 +221,7 @@ static void a_job_that_waits_for_slots_and_may_go_on_does_not_stop(void **state)
     world_free(w);
 }
 
-static void ranks_that_a_debugger_lets_go_leave_the_state_too(void **state)
+static void ranks_that_a_debugger_releases_leave_the_state_too(void **state)
 {
     struct world *w = world_new();
 
@@ -239,7 +239,7 @@ static void ranks_that_a_debugger_lets_go_leave_the_state_too(void **state)
     world_free(w);
 }
 
-static void a_job_that_stands_still_ends_as_any_other(void **state)
+static void a_stopped_job_ends_like_any_other(void **state)
 {
     struct world *w = world_new();
 
@@ -263,7 +263,7 @@ static void a_job_that_stands_still_ends_as_any_other(void **state)
     world_free(w);
 }
 
-static void a_rank_that_is_over_before_it_stops_is_not_waited_for(void **state)
+static void a_rank_that_ends_before_it_stops_is_not_waited_for(void **state)
 {
     struct world *w = world_new();
     char *argv[] = {"300", "0", NULL};
@@ -310,7 +310,7 @@ static void a_job_that_does_not_stop_or_is_not_there_cannot_go_on(void **state)
     world_free(w);
 }
 
-static void a_rank_may_call_pmix_init_before_its_start_is_told(void **state)
+static void a_rank_may_call_pmix_init_before_its_start_is_reported(void **state)
 {
     struct world *w = world_new();
 
@@ -324,16 +324,16 @@ static void a_rank_may_call_pmix_init_before_its_start_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_is_ready_when_all_its_ranks_have_stopped_and_says_so_once),
+        cmocka_unit_test(a_job_is_reported_ready_once_when_all_its_ranks_have_stopped),
         cmocka_unit_test(a_job_is_not_ready_while_one_rank_runs),
         cmocka_unit_test(only_the_rank_that_is_named_stops),
-        cmocka_unit_test(who_may_go_on_before_it_has_stopped_does_not_stand_still),
+        cmocka_unit_test(a_rank_continued_before_it_has_stopped_does_not_stop),
         cmocka_unit_test(a_job_that_waits_for_slots_and_may_go_on_does_not_stop),
-        cmocka_unit_test(ranks_that_a_debugger_lets_go_leave_the_state_too),
-        cmocka_unit_test(a_job_that_stands_still_ends_as_any_other),
-        cmocka_unit_test(a_rank_that_is_over_before_it_stops_is_not_waited_for),
+        cmocka_unit_test(ranks_that_a_debugger_releases_leave_the_state_too),
+        cmocka_unit_test(a_stopped_job_ends_like_any_other),
+        cmocka_unit_test(a_rank_that_ends_before_it_stops_is_not_waited_for),
         cmocka_unit_test(a_job_that_does_not_stop_or_is_not_there_cannot_go_on),
-        cmocka_unit_test(a_rank_may_call_pmix_init_before_its_start_is_told),
+        cmocka_unit_test(a_rank_may_call_pmix_init_before_its_start_is_reported),
     };
 
     return cmocka_run_group_tests_name("holds", tests, NULL, NULL);

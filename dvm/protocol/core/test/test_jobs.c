@@ -92,7 +92,7 @@ static void start_is_refused(struct dvm *d, uint32_t ranks, uint32_t flags)
     assert_int_equal(d->nstarts, 0);
 }
 
-static void what_one_daemon_lacks_is_told_at_once_and_no_rank_starts_anywhere(void **state)
+static void a_program_missing_on_one_daemon_is_reported_at_once_and_no_rank_starts(void **state)
 {
     struct dvm *d = dvm_new();
     struct sim_want w = {.ranks = 4, .run_ms = 50};
@@ -230,7 +230,7 @@ static void a_signal_over_the_control_api_names_a_job_that_is_there(void **state
     dvm_free(d);
 }
 
-static void a_job_whose_client_is_gone_is_ended_and_nobody_is_told(void **state)
+static void a_job_whose_client_has_disconnected_is_ended_without_a_report(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -248,7 +248,7 @@ static void a_job_whose_client_is_gone_is_ended_and_nobody_is_told(void **state)
 }
 
 /* It hears of the job's name only after its client has gone. */
-static void a_client_that_goes_before_its_job_is_accepted_ends_it_too(void **state)
+static void a_client_that_disconnects_before_its_job_is_accepted_ends_the_job(void **state)
 {
     struct dvm *d = dvm_new();
     char *argv[] = {"100000", "0", NULL};
@@ -266,7 +266,7 @@ static void a_client_that_goes_before_its_job_is_accepted_ends_it_too(void **sta
     dvm_free(d);
 }
 
-static void a_job_whose_time_is_over_is_ended(void **state)
+static void a_job_that_exceeds_its_time_limit_is_ended(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -339,7 +339,7 @@ static void a_daemon_is_done_with_a_job_of_the_head_s_client_when_its_output_has
     dvm_free(d);
 }
 
-static void a_daemon_that_cannot_go_on_says_why_and_nobody_waits_for_it(void **state)
+static void a_daemon_that_cannot_continue_reports_the_reason_and_is_not_waited_for(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -368,7 +368,7 @@ static void a_rank_ended_by_a_signal_gives_128_and_its_number(void **state)
     dvm_free(d);
 }
 
-static void a_daemon_on_its_way_out_refuses_a_launch_at_once(void **state)
+static void a_daemon_that_is_leaving_refuses_a_launch_at_once(void **state)
 {
     struct dvm *d = dvm_new();
     struct core *c = core_of(d, 2);
@@ -465,7 +465,7 @@ static void input_can_go_to_the_daemons_of_a_job_once_it_has_started(void **stat
     dvm_free(d);
 }
 
-static void the_end_of_a_job_is_told_where_it_ran_and_where_it_was_asked_for(void **state)
+static void the_end_of_a_job_is_reported_where_it_ran_and_where_it_was_requested(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -522,7 +522,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_is_no_member_takes_no_job),
         cmocka_unit_test(a_job_that_must_not_wait_fails_at_once_if_slots_are_in_use),
         cmocka_unit_test(a_rank_that_cannot_be_started_ends_the_job_with_its_reason),
-        cmocka_unit_test(what_one_daemon_lacks_is_told_at_once_and_no_rank_starts_anywhere),
+        cmocka_unit_test(a_program_missing_on_one_daemon_is_reported_at_once_and_no_rank_starts),
         cmocka_unit_test(an_abort_gives_its_code_and_text_and_ends_the_others),
         cmocka_unit_test(an_abort_with_a_code_that_is_none_is_1),
         cmocka_unit_test(an_abort_with_an_endless_text_ends_the_job_all_the_same),
@@ -530,21 +530,21 @@ int main(void)
         cmocka_unit_test(a_signal_that_ends_gives_its_code_and_a_grace_but_for_sigkill),
         cmocka_unit_test(a_second_signal_that_kills_gives_its_code),
         cmocka_unit_test(a_signal_over_the_control_api_names_a_job_that_is_there),
-        cmocka_unit_test(a_job_whose_client_is_gone_is_ended_and_nobody_is_told),
-        cmocka_unit_test(a_client_that_goes_before_its_job_is_accepted_ends_it_too),
-        cmocka_unit_test(a_job_whose_time_is_over_is_ended),
+        cmocka_unit_test(a_job_whose_client_has_disconnected_is_ended_without_a_report),
+        cmocka_unit_test(a_client_that_disconnects_before_its_job_is_accepted_ends_the_job),
+        cmocka_unit_test(a_job_that_exceeds_its_time_limit_is_ended),
         cmocka_unit_test(a_recoverable_job_goes_on_without_ranks_that_failed_or_were_lost),
         cmocka_unit_test(a_job_of_which_a_daemon_is_lost_ends_with_123),
         cmocka_unit_test(
             a_daemon_is_done_with_a_job_of_the_head_s_client_when_its_output_has_ended),
-        cmocka_unit_test(a_daemon_that_cannot_go_on_says_why_and_nobody_waits_for_it),
+        cmocka_unit_test(a_daemon_that_cannot_continue_reports_the_reason_and_is_not_waited_for),
         cmocka_unit_test(a_rank_ended_by_a_signal_gives_128_and_its_number),
-        cmocka_unit_test(a_daemon_on_its_way_out_refuses_a_launch_at_once),
+        cmocka_unit_test(a_daemon_that_is_leaving_refuses_a_launch_at_once),
         cmocka_unit_test(a_daemon_that_ends_its_output_twice_is_noted_once),
         cmocka_unit_test(a_job_is_registered_when_each_of_its_ranks_has_called_in_once),
         cmocka_unit_test(news_of_processes_that_cannot_be_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
-        cmocka_unit_test(the_end_of_a_job_is_told_where_it_ran_and_where_it_was_asked_for),
+        cmocka_unit_test(the_end_of_a_job_is_reported_where_it_ran_and_where_it_was_requested),
         cmocka_unit_test(a_message_between_modules_arrives_with_its_sender_and_kind),
         cmocka_unit_test(the_next_client_over_the_limit_is_refused),
     };

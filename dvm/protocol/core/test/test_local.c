@@ -210,7 +210,7 @@ static void several_ranks_start_when_the_last_can(void **state)
     assert_wanted(p, "start ");
 }
 
-static void ranks_are_created_when_the_files_are_here_and_start_by_the_heads_word(void **state)
+static void ranks_are_created_when_the_files_are_written_and_start_by_the_head_s_order(void **state)
 {
     struct place *p = *state;
 
@@ -223,7 +223,7 @@ static void ranks_are_created_when_the_files_are_here_and_start_by_the_heads_wor
     assert_wanted(p, "start ");
 }
 
-static void a_report_out_of_order_leads_to_nothing(void **state)
+static void a_report_out_of_order_is_ignored(void **state)
 {
     struct place *p = *state;
 
@@ -338,10 +338,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(several_ranks_start_when_the_last_can, open_place,
                                         close_place),
         cmocka_unit_test_setup_teardown(
-            ranks_are_created_when_the_files_are_here_and_start_by_the_heads_word, open_place,
+            ranks_are_created_when_the_files_are_written_and_start_by_the_head_s_order, open_place,
             close_place),
-        cmocka_unit_test_setup_teardown(a_report_out_of_order_leads_to_nothing, open_place,
-                                        close_place),
+        cmocka_unit_test_setup_teardown(a_report_out_of_order_is_ignored, open_place, close_place),
         cmocka_unit_test_setup_teardown(a_refused_registration_fails_the_job, open_place,
                                         close_place),
         cmocka_unit_test_setup_teardown(ranks_that_the_spawner_is_not_given_fail_the_job,

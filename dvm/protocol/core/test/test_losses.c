@@ -139,7 +139,7 @@ static void assert_ends(struct dvm *d, int code, const char *text)
     assert_says(job(d)->text, text);
 }
 
-static void a_lost_rank_is_told_to_each_daemon_of_a_job_that_goes_on(void **state)
+static void a_lost_rank_is_reported_to_each_daemon_of_a_job_that_goes_on(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -156,7 +156,7 @@ static void a_lost_rank_is_told_to_each_daemon_of_a_job_that_goes_on(void **stat
     dvm_free(d);
 }
 
-static void of_a_job_that_ends_only_the_first_loss_is_told(void **state)
+static void only_the_first_loss_of_an_ending_job_is_reported(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -172,7 +172,7 @@ static void of_a_job_that_ends_only_the_first_loss_is_told(void **state)
     dvm_free(d);
 }
 
-static void who_calls_abort_is_told_and_no_other(void **state)
+static void only_the_rank_that_called_abort_is_reported(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -185,7 +185,7 @@ static void who_calls_abort_is_told_and_no_other(void **state)
     dvm_free(d);
 }
 
-static void what_is_lost_at_a_time_is_told_at_a_time(void **state)
+static void losses_of_one_moment_are_reported_together(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -204,7 +204,7 @@ static void what_is_lost_at_a_time_is_told_at_a_time(void **state)
     dvm_free(d);
 }
 
-static void the_ranks_of_a_lost_daemon_are_told_once(void **state)
+static void the_ranks_of_a_lost_daemon_are_reported_once(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -217,7 +217,7 @@ static void the_ranks_of_a_lost_daemon_are_told_once(void **state)
     dvm_free(d);
 }
 
-static void the_daemon_of_who_has_spawned_a_job_is_told(void **state)
+static void the_daemon_of_a_job_s_spawner_rank_is_notified(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -229,7 +229,7 @@ static void the_daemon_of_who_has_spawned_a_job_is_told(void **state)
     dvm_free(d);
 }
 
-static void the_daemon_that_has_asked_about_a_job_is_told(void **state)
+static void the_daemon_that_has_asked_about_a_job_is_notified(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -328,7 +328,7 @@ static void a_lost_daemon_makes_123_with_strict_only(void **state)
     }
 }
 
-static void a_job_of_which_nobody_is_left_has_the_code_of_the_first(void **state)
+static void a_job_without_remaining_ranks_has_the_code_of_the_first_failure(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -341,7 +341,7 @@ static void a_job_of_which_nobody_is_left_has_the_code_of_the_first(void **state
     dvm_free(d);
 }
 
-static void a_failure_after_losses_tells_both(void **state)
+static void a_failure_after_losses_reports_both(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -352,7 +352,7 @@ static void a_failure_after_losses_tells_both(void **state)
     dvm_free(d);
 }
 
-static void what_is_lost_is_seen_while_the_job_runs_and_after_it(void **state)
+static void lost_ranks_are_shown_while_the_job_runs_and_after_it(void **state)
 {
     struct dvm *d = dvm_new();
     const char *reason;
@@ -375,21 +375,21 @@ static void what_is_lost_is_seen_while_the_job_runs_and_after_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lost_rank_is_told_to_each_daemon_of_a_job_that_goes_on),
-        cmocka_unit_test(of_a_job_that_ends_only_the_first_loss_is_told),
-        cmocka_unit_test(who_calls_abort_is_told_and_no_other),
-        cmocka_unit_test(what_is_lost_at_a_time_is_told_at_a_time),
-        cmocka_unit_test(the_ranks_of_a_lost_daemon_are_told_once),
-        cmocka_unit_test(the_daemon_of_who_has_spawned_a_job_is_told),
-        cmocka_unit_test(the_daemon_that_has_asked_about_a_job_is_told),
+        cmocka_unit_test(a_lost_rank_is_reported_to_each_daemon_of_a_job_that_goes_on),
+        cmocka_unit_test(only_the_first_loss_of_an_ending_job_is_reported),
+        cmocka_unit_test(only_the_rank_that_called_abort_is_reported),
+        cmocka_unit_test(losses_of_one_moment_are_reported_together),
+        cmocka_unit_test(the_ranks_of_a_lost_daemon_are_reported_once),
+        cmocka_unit_test(the_daemon_of_a_job_s_spawner_rank_is_notified),
+        cmocka_unit_test(the_daemon_that_has_asked_about_a_job_is_notified),
         cmocka_unit_test(daemons_of_a_rank_a_job_and_all_jobs_are_those_with_ranks_that_run),
         cmocka_unit_test(lost_ranks_are_in_the_text_and_their_signals_not_in_the_code),
         cmocka_unit_test(with_strict_the_first_loss_decides_the_code),
         cmocka_unit_test(the_code_is_that_of_the_first_rank_that_exited_with_one),
         cmocka_unit_test(a_lost_daemon_makes_123_with_strict_only),
-        cmocka_unit_test(a_job_of_which_nobody_is_left_has_the_code_of_the_first),
-        cmocka_unit_test(a_failure_after_losses_tells_both),
-        cmocka_unit_test(what_is_lost_is_seen_while_the_job_runs_and_after_it),
+        cmocka_unit_test(a_job_without_remaining_ranks_has_the_code_of_the_first_failure),
+        cmocka_unit_test(a_failure_after_losses_reports_both),
+        cmocka_unit_test(lost_ranks_are_shown_while_the_job_runs_and_after_it),
     };
 
     return cmocka_run_group_tests_name("losses", tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void a_job_whose_wait_has_been_long_may_still_pass(void **state)
     sim_destroy(s);
 }
 
-static void nobody_is_passed_more_often_than_the_limit(void **state)
+static void no_job_is_passed_more_often_than_the_limit(void **state)
 {
     struct sim *s = new_dvm();
     uint32_t passed = 0;
@@ -142,7 +142,7 @@ static void nobody_is_passed_more_often_than_the_limit(void **state)
     sim_destroy(s);
 }
 
-static void what_never_fits_fails_at_once_behind_others_too(void **state)
+static void a_job_that_never_fits_fails_at_once_behind_other_jobs_too(void **state)
 {
     struct sim *s = new_dvm();
 
@@ -156,7 +156,7 @@ static void what_never_fits_fails_at_once_behind_others_too(void **state)
     sim_destroy(s);
 }
 
-static void no_wait_does_not_wait_behind_others_either(void **state)
+static void a_job_with_no_wait_does_not_wait_behind_other_jobs(void **state)
 {
     struct sim *s = new_dvm();
 
@@ -177,9 +177,9 @@ int main(void)
         cmocka_unit_test(a_job_that_could_end_after_the_first_could_start_does_not_pass),
         cmocka_unit_test(a_timeout_counts_from_the_start_not_from_submission),
         cmocka_unit_test(a_job_whose_wait_has_been_long_may_still_pass),
-        cmocka_unit_test(nobody_is_passed_more_often_than_the_limit),
-        cmocka_unit_test(what_never_fits_fails_at_once_behind_others_too),
-        cmocka_unit_test(no_wait_does_not_wait_behind_others_either),
+        cmocka_unit_test(no_job_is_passed_more_often_than_the_limit),
+        cmocka_unit_test(a_job_that_never_fits_fails_at_once_behind_other_jobs_too),
+        cmocka_unit_test(a_job_with_no_wait_does_not_wait_behind_other_jobs),
     };
 
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);

@@ -208,7 +208,7 @@ static void a_frame_in_the_name_of_another_daemon_is_refused(void **state)
     scene_close(&s);
 }
 
-static void who_has_not_greeted_changes_nothing(void **state)
+static void messages_before_the_greeting_change_nothing(void **state)
 {
     static const enum scene_kind kinds[] = {SCENE_HEAD_STRANGER, SCENE_MEMBER_STRANGER,
                                             SCENE_JOINER};
@@ -286,7 +286,7 @@ int main(void)
         cmocka_unit_test(another_version_class_type_or_vpid_is_refused_everywhere),
         cmocka_unit_test(a_frame_of_an_old_epoch_of_any_type_is_refused),
         cmocka_unit_test(a_frame_in_the_name_of_another_daemon_is_refused),
-        cmocka_unit_test(who_has_not_greeted_changes_nothing),
+        cmocka_unit_test(messages_before_the_greeting_change_nothing),
         cmocka_unit_test(a_member_takes_no_broadcast_from_below_or_before_it_has_the_table),
     };
 

@@ -215,7 +215,7 @@ static bool is_done(struct sim *s, void *arg)
 }
 
 /* And a head that knew it all has counted nothing twice. */
-static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come_to(void **state)
+static void a_daemon_reports_its_jobs_and_the_states_of_their_ranks_when_asked(void **state)
 {
     struct world *w = world_new();
     char all[256];
@@ -235,7 +235,7 @@ static void a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come
     world_free(w);
 }
 
-static void a_rank_that_fails_before_its_neighbour_starts_is_told_with_its_pid(void **state)
+static void a_rank_that_fails_before_its_neighbour_starts_is_reported_with_its_pid(void **state)
 {
     struct world *w = world_new();
 
@@ -254,8 +254,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_that_is_reported_twice_is_counted_once),
         cmocka_unit_test(a_rank_that_ends_before_its_neighbour_starts_has_started),
-        cmocka_unit_test(a_rank_that_fails_before_its_neighbour_starts_is_told_with_its_pid),
-        cmocka_unit_test(a_daemon_that_is_asked_tells_its_jobs_and_what_their_ranks_have_come_to),
+        cmocka_unit_test(a_rank_that_fails_before_its_neighbour_starts_is_reported_with_its_pid),
+        cmocka_unit_test(a_daemon_reports_its_jobs_and_the_states_of_their_ranks_when_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void storm(struct sim *s, uint32_t turn)
     }
 }
 
-static void nobody_starves_in_a_storm_of_campaigns(void **state)
+static void no_job_starves_in_a_storm_of_campaigns(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 100);
     struct check *c = check_create(s);
@@ -137,7 +137,7 @@ static void a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait(
     sim_destroy(s);
 }
 
-static void c2_a_shrink_turns_away_who_has_called_and_is_not_wired(void **state)
+static void c2_a_shrink_refuses_a_caller_that_is_not_wired(void **state)
 {
     struct sim *s = boot(6, 5, 3);
     uint32_t targets[] = {4, 5};
@@ -172,7 +172,7 @@ static void c2_a_shrink_turns_away_who_has_called_and_is_not_wired(void **state)
 }
 
 /* Its pod is started again while a job keeps the drain waiting: nobody waits for the heartbeat. */
-static void who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life(void **state)
+static void a_shrink_target_that_joins_again_has_lost_its_earlier_epoch(void **state)
 {
     struct sim *s = boot(6, 5, 3);
     uint32_t targets[] = {4, 5};
@@ -199,7 +199,7 @@ static void who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life(voi
 }
 
 /* A rack without power: parents and children at once, which nobody starts again. */
-static void those_that_fall_silent_together_are_judged_together(void **state)
+static void daemons_that_fall_silent_together_are_judged_together(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
 
@@ -212,7 +212,7 @@ static void those_that_fall_silent_together_are_judged_together(void **state)
 }
 
 /* Half of the daemons hang on one that stands still: they call the head, and nobody is given up. */
-static void who_hangs_on_a_silent_daemon_is_heard_in_time(void **state)
+static void a_daemon_attached_to_a_silent_daemon_is_heard_in_time(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
 
@@ -232,7 +232,7 @@ static bool last_is_lost(struct sim *s, void *arg)
 }
 
 /* Suspended between a broadcast and its answers, it finds the time over when it wakes. */
-static void a_head_that_was_away_takes_nobody_for_silent(void **state)
+static void a_head_that_was_suspended_declares_no_member_silent(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
 
@@ -251,14 +251,14 @@ static void a_head_that_was_away_takes_nobody_for_silent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_starves_in_a_storm_of_campaigns),
+        cmocka_unit_test(no_job_starves_in_a_storm_of_campaigns),
         cmocka_unit_test(a_crash_looping_joiner_is_admitted_ever_later),
         cmocka_unit_test(a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait),
-        cmocka_unit_test(c2_a_shrink_turns_away_who_has_called_and_is_not_wired),
-        cmocka_unit_test(who_is_named_by_a_shrink_and_calls_anew_has_lost_its_former_life),
-        cmocka_unit_test(those_that_fall_silent_together_are_judged_together),
-        cmocka_unit_test(who_hangs_on_a_silent_daemon_is_heard_in_time),
-        cmocka_unit_test(a_head_that_was_away_takes_nobody_for_silent),
+        cmocka_unit_test(c2_a_shrink_refuses_a_caller_that_is_not_wired),
+        cmocka_unit_test(a_shrink_target_that_joins_again_has_lost_its_earlier_epoch),
+        cmocka_unit_test(daemons_that_fall_silent_together_are_judged_together),
+        cmocka_unit_test(a_daemon_attached_to_a_silent_daemon_is_heard_in_time),
+        cmocka_unit_test(a_head_that_was_suspended_declares_no_member_silent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void a_shrink_asked_for_again_with_another_drain_is_refused(void **state)
     }
 }
 
-static void a_shrink_of_a_vpid_that_never_was_is_refused_once_there_is_a_size(void **state)
+static void a_shrink_of_a_vpid_never_used_is_refused_once_a_size_is_set(void **state)
 {
     struct api_size size = {.sequence = 1, .members = 4};
     struct api_size out;
@@ -273,7 +273,7 @@ a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing(vo
     scene_close(&s);
 }
 
-static void while_it_ends_nothing_new_is_begun_and_the_nearer_deadline_counts(void **state)
+static void no_campaign_begins_during_shutdown_and_the_nearer_deadline_counts(void **state)
 {
     struct api_shutdown late = {.deadline_s = 1000};
     struct api_shutdown soon = {.deadline_s = 1};
@@ -330,7 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shrink_that_cannot_be_is_refused_and_changes_nothing),
         cmocka_unit_test(a_shrink_asked_for_again_with_another_drain_is_refused),
-        cmocka_unit_test(a_shrink_of_a_vpid_that_never_was_is_refused_once_there_is_a_size),
+        cmocka_unit_test(a_shrink_of_a_vpid_never_used_is_refused_once_a_size_is_set),
         cmocka_unit_test(the_same_shrink_asked_for_again_answers_the_record_that_is_there),
         cmocka_unit_test(a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled),
         cmocka_unit_test(a_cancel_twice_or_after_the_end_answers_the_record),
@@ -338,7 +338,7 @@ int main(void)
         cmocka_unit_test(a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing),
         cmocka_unit_test(
             a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing),
-        cmocka_unit_test(while_it_ends_nothing_new_is_begun_and_the_nearer_deadline_counts),
+        cmocka_unit_test(no_campaign_begins_during_shutdown_and_the_nearer_deadline_counts),
         cmocka_unit_test(the_oldest_ended_campaign_is_forgotten_at_the_limit),
     };
 

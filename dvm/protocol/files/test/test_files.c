@@ -186,7 +186,7 @@ static void send_both_files(struct place *p, uint32_t client)
     }
 }
 
-static void pieces_that_nobody_has_asked_for_are_refused(void **state)
+static void pieces_without_a_request_are_refused(void **state)
 {
     struct place *p = *state;
 
@@ -221,7 +221,7 @@ static void messages_that_are_malformed_or_of_strangers_change_nothing(void **st
     assert_true(files_stats(p->files).on_way > 0);
 }
 
-static void no_more_than_the_room_is_on_its_way(void **state)
+static void no_more_bytes_than_the_room_are_in_flight(void **state)
 {
     struct place *p = *state;
     uint64_t sent = 0;
@@ -242,7 +242,7 @@ static void no_more_than_the_room_is_on_its_way(void **state)
     assert_true(files_stats(p->files).on_way_most <= FILES_ROOM_MAX);
 }
 
-static void who_comes_back_is_told_its_room_again(void **state)
+static void a_peer_that_reconnects_gets_its_room_again(void **state)
 {
     struct place *p = *state;
 
@@ -253,7 +253,7 @@ static void who_comes_back_is_told_its_room_again(void **state)
     files_tell_room(p->files, 2); /* nobody */
 }
 
-static void ranks_start_when_the_core_knows_that_all_is_there(void **state)
+static void ranks_start_when_the_core_has_all_reports(void **state)
 {
     struct place *p = *state;
 
@@ -267,7 +267,7 @@ static void ranks_start_when_the_core_knows_that_all_is_there(void **state)
     assert_true(p->started[1]);
 }
 
-static void so_many_have_their_turn_at_a_time(void **state)
+static void only_a_limited_number_of_jobs_have_room_for_files_at_a_time(void **state)
 {
     struct place *p = *state;
 
@@ -286,7 +286,7 @@ static void so_many_have_their_turn_at_a_time(void **state)
     assert_int_equal(files_stats(p->files).on_way, 0);
 }
 
-static void late_pieces_of_a_job_that_is_over_are_dropped(void **state)
+static void late_pieces_of_an_ended_job_are_dropped(void **state)
 {
     struct place *p = *state;
 
@@ -304,13 +304,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_place, close_place)
     const struct CMUnitTest tests[] = {
-        TEST(pieces_that_nobody_has_asked_for_are_refused),
+        TEST(pieces_without_a_request_are_refused),
         TEST(messages_that_are_malformed_or_of_strangers_change_nothing),
-        TEST(no_more_than_the_room_is_on_its_way),
-        TEST(who_comes_back_is_told_its_room_again),
-        TEST(ranks_start_when_the_core_knows_that_all_is_there),
-        TEST(so_many_have_their_turn_at_a_time),
-        TEST(late_pieces_of_a_job_that_is_over_are_dropped),
+        TEST(no_more_bytes_than_the_room_are_in_flight),
+        TEST(a_peer_that_reconnects_gets_its_room_again),
+        TEST(ranks_start_when_the_core_has_all_reports),
+        TEST(only_a_limited_number_of_jobs_have_room_for_files_at_a_time),
+        TEST(late_pieces_of_an_ended_job_are_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

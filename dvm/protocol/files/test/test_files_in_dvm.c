@@ -173,7 +173,7 @@ static void the_loss_of_the_source_ends_the_job(void **state)
         assert_int_equal(sim_files_stats(d->sim, v).sinks, 0);
 }
 
-static void a_submitter_that_goes_ends_the_job(void **state)
+static void a_submitter_that_disconnects_ends_the_job(void **state)
 {
     struct dvm *d = *state;
     size_t job = submit_preparing(d, (struct sim_want){0});
@@ -270,7 +270,7 @@ int main(void)
         TEST(the_loss_of_a_daemon_ends_the_job),
         TEST(a_recoverable_job_goes_on_without_the_lost_daemon),
         TEST(the_loss_of_the_source_ends_the_job),
-        TEST(a_submitter_that_goes_ends_the_job),
+        TEST(a_submitter_that_disconnects_ends_the_job),
         TEST(a_signal_and_a_timeout_end_the_job),
         TEST(a_shrink_that_waits_lets_it_run_to_its_end),
         TEST(a_shrink_that_kills_ends_it_before_any_rank_starts),

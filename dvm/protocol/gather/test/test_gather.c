@@ -100,7 +100,7 @@ static void a_jobs_end_answers_its_collectives_however_many_there_were(void **st
     end(&w);
 }
 
-static void the_end_of_a_job_leaves_others_with_a_similar_name_alone(void **state)
+static void the_end_of_a_job_does_not_touch_jobs_with_a_similar_name(void **state)
 {
     static const uint32_t both[] = {0, 1};
     struct world w;
@@ -116,7 +116,7 @@ static void the_end_of_a_job_leaves_others_with_a_similar_name_alone(void **stat
     end(&w);
 }
 
-static void a_collective_with_everybody_here_is_answered_with_its_data(void **state)
+static void a_collective_whose_members_are_all_local_is_answered_with_its_data(void **state)
 {
     static const uint32_t self[] = {0};
     struct world w;
@@ -155,7 +155,7 @@ static void a_late_contribution_to_a_job_that_has_ended_leaves_nothing(void **st
     end(&w);
 }
 
-static void a_collective_of_somebody_whose_life_is_over_does_not_wait_for_the_next_one(void **state)
+static void a_collective_of_a_daemon_s_ended_epoch_does_not_wait_for_its_next_epoch(void **state)
 {
     static const uint32_t both[] = {0, 1};
     struct gather_call call = {
@@ -172,7 +172,7 @@ static void a_collective_of_somebody_whose_life_is_over_does_not_wait_for_the_ne
 
 /* A relay in a new life, which has heard how the third ended: who asks it about the first is told
  * nothing by it. The decider in its place would answer. */
-static void only_the_decider_says_again_how_a_collective_has_ended(void **state)
+static void only_the_decider_repeats_the_result_of_a_collective(void **state)
 {
     for (uint32_t decider = 0; decider < 2; decider++) {
         uint32_t vpids[] = {decider, 1 - decider};
@@ -199,12 +199,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_jobs_end_answers_its_collectives_however_many_there_were),
-        cmocka_unit_test(the_end_of_a_job_leaves_others_with_a_similar_name_alone),
-        cmocka_unit_test(a_collective_with_everybody_here_is_answered_with_its_data),
+        cmocka_unit_test(the_end_of_a_job_does_not_touch_jobs_with_a_similar_name),
+        cmocka_unit_test(a_collective_whose_members_are_all_local_is_answered_with_its_data),
         cmocka_unit_test(a_late_contribution_to_a_job_that_has_ended_leaves_nothing),
-        cmocka_unit_test(
-            a_collective_of_somebody_whose_life_is_over_does_not_wait_for_the_next_one),
-        cmocka_unit_test(only_the_decider_says_again_how_a_collective_has_ended),
+        cmocka_unit_test(a_collective_of_a_daemon_s_ended_epoch_does_not_wait_for_its_next_epoch),
+        cmocka_unit_test(only_the_decider_repeats_the_result_of_a_collective),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,7 @@ static void take_end(struct world *w, enum api_event_type events[2], size_t *nev
     }
 }
 
-static void the_asker_is_answered_after_the_record_and_the_events(void **state)
+static void the_requester_is_answered_after_the_record_and_the_events(void **state)
 {
     struct world w;
     enum api_event_type events[2];
@@ -152,7 +152,7 @@ static void the_asker_is_answered_after_the_record_and_the_events(void **state)
     close_world(&w);
 }
 
-static void an_asker_that_has_gone_is_recorded_as_such_and_gets_no_answer(void **state)
+static void a_requester_that_has_ended_is_recorded_so_and_gets_no_answer(void **state)
 {
     struct world w;
     struct msg_target gone = {1, {INC, 2}};
@@ -175,8 +175,8 @@ static void an_asker_that_has_gone_is_recorded_as_such_and_gets_no_answer(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_asker_is_answered_after_the_record_and_the_events),
-        cmocka_unit_test(an_asker_that_has_gone_is_recorded_as_such_and_gets_no_answer),
+        cmocka_unit_test(the_requester_is_answered_after_the_record_and_the_events),
+        cmocka_unit_test(a_requester_that_has_ended_is_recorded_so_and_gets_no_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static void only_a_link_that_is_up_counts_and_the_newest_wins(void **state)
     members_free(&m);
 }
 
-static void a_link_of_a_former_life_does_not_count_for_a_later_one(void **state)
+static void a_link_of_an_earlier_epoch_does_not_count_for_a_later_epoch(void **state)
 {
     struct members m = five();
     struct out out = {0};
@@ -156,7 +156,7 @@ static void a_link_of_a_former_life_does_not_count_for_a_later_one(void **state)
     members_free(&m);
 }
 
-static void a_drop_is_silent_and_a_close_tells_the_driver(void **state)
+static void a_drop_is_silent_and_a_close_notifies_the_driver(void **state)
 {
     struct out out = {0};
     struct links *l;
@@ -221,8 +221,8 @@ int main(void)
         cmocka_unit_test(an_incoming_connection_is_nobodys_until_it_greets),
         cmocka_unit_test(an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver),
         cmocka_unit_test(only_a_link_that_is_up_counts_and_the_newest_wins),
-        cmocka_unit_test(a_link_of_a_former_life_does_not_count_for_a_later_one),
-        cmocka_unit_test(a_drop_is_silent_and_a_close_tells_the_driver),
+        cmocka_unit_test(a_link_of_an_earlier_epoch_does_not_count_for_a_later_epoch),
+        cmocka_unit_test(a_drop_is_silent_and_a_close_notifies_the_driver),
         cmocka_unit_test(a_message_goes_out_with_its_type_and_receiver_and_no_number),
     };
 

@@ -9,7 +9,7 @@
 
 #include "dvm/protocol/link_loss/link_loss.h"
 
-static void nobody_that_is_known_is_ever_acted_upon(void **state)
+static void the_loss_of_an_unknown_peer_is_ignored(void **state)
 {
     for (enum link_loss_how what = LOSS_BY_BREAK; what <= LOSS_AFTER_BYE; what++)
         assert_int_equal(link_loss_decide(LOSS_OF_STRANGER, what), LOSS_IGNORE);
@@ -23,14 +23,14 @@ static void a_member_is_lost_only_after_its_grace(void **state)
     assert_int_equal(link_loss_decide(LOSS_OF_MEMBER, LOSS_AFTER_GRACE), LOSS_DECLARE);
 }
 
-static void who_is_not_wired_yet_is_forgotten_and_never_lost(void **state)
+static void a_daemon_that_is_not_wired_yet_is_forgotten_and_never_lost(void **state)
 {
     assert_int_equal(link_loss_decide(LOSS_OF_JOINER, LOSS_BY_BREAK), LOSS_ROLL_BACK);
     assert_int_equal(link_loss_decide(LOSS_OF_JOINER, LOSS_AFTER_BYE), LOSS_ROLL_BACK);
     assert_int_equal(link_loss_decide(LOSS_OF_JOINER, LOSS_AFTER_GRACE), LOSS_IGNORE);
 }
 
-static void who_was_told_to_leave_has_departed_and_is_never_lost(void **state)
+static void a_daemon_ordered_to_leave_has_departed_and_is_never_lost(void **state)
 {
     assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_BY_BREAK), LOSS_DEPARTED);
     assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_AFTER_BYE), LOSS_DEPARTED);
@@ -40,10 +40,10 @@ static void who_was_told_to_leave_has_departed_and_is_never_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_that_is_known_is_ever_acted_upon),
+        cmocka_unit_test(the_loss_of_an_unknown_peer_is_ignored),
         cmocka_unit_test(a_member_is_lost_only_after_its_grace),
-        cmocka_unit_test(who_is_not_wired_yet_is_forgotten_and_never_lost),
-        cmocka_unit_test(who_was_told_to_leave_has_departed_and_is_never_lost),
+        cmocka_unit_test(a_daemon_that_is_not_wired_yet_is_forgotten_and_never_lost),
+        cmocka_unit_test(a_daemon_ordered_to_leave_has_departed_and_is_never_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

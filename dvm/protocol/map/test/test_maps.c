@@ -263,7 +263,7 @@ static FILE *open_beside(const char *name)
     return fopen(file, "r");
 }
 
-static void every_map_is_as_the_book_says(void **state)
+static void every_map_equals_its_golden_file(void **state)
 {
     struct book b = {.write = getenv("GOLDEN_WRITE") ? fopen(getenv("GOLDEN_WRITE"), "w") : NULL};
     FILE *f = open_beside("maps.txt");
@@ -302,7 +302,7 @@ static void every_map_is_as_the_book_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_map_is_as_the_book_says),
+        cmocka_unit_test(every_map_equals_its_golden_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static bool current(const struct members *m, uint32_t vpid, uint64_t ctr)
     return members_current(m, vpid, (struct epoch){INC, ctr});
 }
 
-static void the_end_of_another_life_changes_nothing(void **state)
+static void the_end_of_another_epoch_changes_nothing(void **state)
 {
     static const struct msg_target others[] = {
         {1, {INC, 10}},     /* an earlier life of the vpid */
@@ -78,7 +78,7 @@ static void a_second_report_changes_nothing(void **state)
     members_free(&m);
 }
 
-static void an_unknown_vpid_has_no_entry_and_no_life(void **state)
+static void an_unknown_vpid_has_no_entry_and_no_epoch(void **state)
 {
     struct members m = table(2);
 
@@ -119,7 +119,7 @@ static void any_number_of_departed_is_one_repair(void **state)
     members_free(&m);
 }
 
-static void a_vpid_comes_back_in_a_new_life_with_new_facts(void **state)
+static void a_vpid_returns_in_a_new_epoch_with_new_facts(void **state)
 {
     struct members m = table(3);
     struct msg_target gone = {1, {INC, 11}};
@@ -135,7 +135,7 @@ static void a_vpid_comes_back_in_a_new_life_with_new_facts(void **state)
     members_free(&m);
 }
 
-static void the_head_has_no_parent_and_neither_has_who_is_no_member(void **state)
+static void the_head_has_no_parent_and_neither_has_a_non_member(void **state)
 {
     struct members m = table(4);
 
@@ -268,7 +268,7 @@ static void a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing(void 
     }
 }
 
-static void at_the_head_a_member_is_wired_when_everybody_has_processed_it(void **state)
+static void at_the_head_a_member_is_wired_when_all_daemons_have_processed_it(void **state)
 {
     struct members m = table(2);
     struct msg_member f = facts(2, 12);
@@ -294,17 +294,17 @@ static void every_state_has_its_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_end_of_another_life_changes_nothing),
+        cmocka_unit_test(the_end_of_another_epoch_changes_nothing),
         cmocka_unit_test(a_second_report_changes_nothing),
-        cmocka_unit_test(an_unknown_vpid_has_no_entry_and_no_life),
+        cmocka_unit_test(an_unknown_vpid_has_no_entry_and_no_epoch),
         cmocka_unit_test(facts_without_a_broadcast_make_no_member),
         cmocka_unit_test(any_number_of_departed_is_one_repair),
-        cmocka_unit_test(a_vpid_comes_back_in_a_new_life_with_new_facts),
-        cmocka_unit_test(the_head_has_no_parent_and_neither_has_who_is_no_member),
+        cmocka_unit_test(a_vpid_returns_in_a_new_epoch_with_new_facts),
+        cmocka_unit_test(the_head_has_no_parent_and_neither_has_a_non_member),
         cmocka_unit_test(a_vpid_at_the_limit_has_room),
         cmocka_unit_test(a_nidmap_makes_exactly_the_heads_view_holes_and_epochs_included),
         cmocka_unit_test(a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing),
-        cmocka_unit_test(at_the_head_a_member_is_wired_when_everybody_has_processed_it),
+        cmocka_unit_test(at_the_head_a_member_is_wired_when_all_daemons_have_processed_it),
         cmocka_unit_test(every_state_has_its_name),
     };
 

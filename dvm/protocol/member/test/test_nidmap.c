@@ -105,7 +105,7 @@ static size_t round_trip(const struct members *m)
     return len;
 }
 
-static void facts_come_back_as_they_were_told(void **state)
+static void facts_come_back_as_they_were_reported(void **state)
 {
     static const char *const texts[] = {"",
                                         "x-7",
@@ -158,7 +158,7 @@ static void facts_come_back_as_they_were_told(void **state)
     members_free(&m);
 }
 
-static void facts_that_nobody_has_any_more_are_forgotten(void **state)
+static void facts_without_a_member_are_dropped(void **state)
 {
     char host[32];
     struct members m;
@@ -187,7 +187,7 @@ static void pods_share_their_facts(void **state)
     members_free(&m);
 }
 
-static void a_later_life_replaces_the_facts_and_a_second_report_changes_nothing(void **state)
+static void a_later_epoch_replaces_the_facts_and_a_second_report_changes_nothing(void **state)
 {
     struct msg_target old = {3, {INC, 9}};
     struct members m;
@@ -229,7 +229,7 @@ static void a_nidmap_has_holes_epochs_and_facts_of_any_table(void **state)
     }
 }
 
-static void those_that_are_not_live_are_in_no_nidmap(void **state)
+static void daemons_that_are_not_live_are_in_no_nidmap(void **state)
 {
     struct msg_target gone[] = {{2, {INC, 3}}, {9, {INC, 10}}};
     struct members m;
@@ -336,7 +336,7 @@ static int decode_rows(const struct kind_row *kind, const struct run_row *runs, 
     return rc;
 }
 
-static void what_is_no_list_of_members_is_refused(void **state)
+static void a_malformed_list_of_members_is_refused(void **state)
 {
     static const struct kind_row good = {INC, "=a", "%b"};
     static const struct kind_row bad_kinds[] = {{0, "=a", "=b"},   {INC, "", "=b"},
@@ -368,13 +368,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_nidmap_is_refused_and_leaves_nothing),
-        cmocka_unit_test(what_is_no_list_of_members_is_refused),
-        cmocka_unit_test(facts_come_back_as_they_were_told),
-        cmocka_unit_test(facts_that_nobody_has_any_more_are_forgotten),
+        cmocka_unit_test(a_malformed_list_of_members_is_refused),
+        cmocka_unit_test(facts_come_back_as_they_were_reported),
+        cmocka_unit_test(facts_without_a_member_are_dropped),
         cmocka_unit_test(pods_share_their_facts),
-        cmocka_unit_test(a_later_life_replaces_the_facts_and_a_second_report_changes_nothing),
+        cmocka_unit_test(a_later_epoch_replaces_the_facts_and_a_second_report_changes_nothing),
         cmocka_unit_test(a_nidmap_has_holes_epochs_and_facts_of_any_table),
-        cmocka_unit_test(those_that_are_not_live_are_in_no_nidmap),
+        cmocka_unit_test(daemons_that_are_not_live_are_in_no_nidmap),
         cmocka_unit_test(a_nidmap_of_pods_takes_few_bytes_each),
     };
 

@@ -196,7 +196,7 @@ static void assert_got(struct net *n, uint32_t at, uint32_t from, enum out_class
         assert_memory_equal(b->data, text, b->len);
 }
 
-static void a_message_to_nobody_is_refused_and_nothing_is_queued(void **state)
+static void a_message_without_a_receiver_is_refused_and_not_queued(void **state)
 {
     struct net *n = net_new();
     struct msg_target gone = {3, {INC, 13}};
@@ -243,7 +243,7 @@ static void forge(struct net *n, struct frame f)
     take_in(&n->d[1]);
 }
 
-static void a_frame_of_another_life_is_refused_with_a_reason(void **state)
+static void a_frame_of_another_epoch_is_refused_with_a_reason(void **state)
 {
     static const struct frame old[] = {
         {.src = 0, .dst = 1, .src_epoch = {INC, 9}, .version = 7, .seq = 1},
@@ -272,7 +272,7 @@ static void a_frame_of_another_life_is_refused_with_a_reason(void **state)
     net_free(n);
 }
 
-static void an_acknowledgement_of_what_was_never_sent_is_refused_with_its_message(void **state)
+static void an_acknowledgement_of_an_unsent_message_is_refused(void **state)
 {
     struct net *n = net_new();
     struct frame f = {.src = 0, .dst = 1, .src_epoch = {INC, 10}, .version = 7, .seq = 1, .ack = 2};
@@ -357,7 +357,7 @@ static void messages_arrive_once_and_in_order_whatever_the_wires_do(void **state
     }
 }
 
-static void one_window_is_on_the_way_and_the_rest_follows_its_acknowledgement(void **state)
+static void one_window_is_in_flight_and_the_rest_follows_its_acknowledgement(void **state)
 {
     struct net *n = net_new();
     size_t len = RML_WINDOW_BYTES / 4;
@@ -462,7 +462,7 @@ static void a_quarter_of_the_window_is_acknowledged_at_once(void **state)
     net_free(n);
 }
 
-static void without_progress_it_is_sent_again_after_1_s_doubling_to_8_s(void **state)
+static void without_progress_a_message_is_sent_again_after_1_s_doubling_to_8_s(void **state)
 {
     static const uint64_t pauses[] = {1, 2, 4, 8, 8, 8};
     struct net *n = net_new();
@@ -486,7 +486,7 @@ static void without_progress_it_is_sent_again_after_1_s_doubling_to_8_s(void **s
     net_free(n);
 }
 
-static void it_is_sent_again_at_once_when_routes_have_changed(void **state)
+static void a_lost_message_is_sent_again_at_once_when_routes_have_changed(void **state)
 {
     struct net *n = net_new();
 
@@ -498,7 +498,7 @@ static void it_is_sent_again_at_once_when_routes_have_changed(void **state)
     net_free(n);
 }
 
-static void without_a_link_it_waits_for_one(void **state)
+static void without_a_link_a_message_waits_for_one(void **state)
 {
     struct net *n = net_new();
 
@@ -604,7 +604,7 @@ static void a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up(
     net_free(n);
 }
 
-static void those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again(void **state)
+static void messages_that_wait_for_a_version_are_bounded_and_the_rest_is_sent_again(void **state)
 {
     struct net *n = net_new();
 
@@ -685,7 +685,7 @@ static void a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up
     net_free(n);
 }
 
-static void the_streams_of_a_life_end_with_it(void **state)
+static void the_streams_of_an_epoch_end_with_it(void **state)
 {
     struct net *n = net_new();
     struct msg_member again = facts_of(1, 99);
@@ -714,31 +714,31 @@ static void the_streams_of_a_life_end_with_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_to_nobody_is_refused_and_nothing_is_queued),
+        cmocka_unit_test(a_message_without_a_receiver_is_refused_and_not_queued),
         cmocka_unit_test(a_message_over_the_limit_is_refused_and_takes_no_number),
-        cmocka_unit_test(a_frame_of_another_life_is_refused_with_a_reason),
-        cmocka_unit_test(an_acknowledgement_of_what_was_never_sent_is_refused_with_its_message),
+        cmocka_unit_test(a_frame_of_another_epoch_is_refused_with_a_reason),
+        cmocka_unit_test(an_acknowledgement_of_an_unsent_message_is_refused),
         cmocka_unit_test(a_repeated_frame_is_dropped),
         cmocka_unit_test(frames_that_came_too_early_are_dropped_at_the_limit_and_come_again),
         cmocka_unit_test(messages_arrive_once_and_in_order_whatever_the_wires_do),
-        cmocka_unit_test(one_window_is_on_the_way_and_the_rest_follows_its_acknowledgement),
+        cmocka_unit_test(one_window_is_in_flight_and_the_rest_follows_its_acknowledgement),
         cmocka_unit_test(a_message_larger_than_the_window_goes_alone),
         cmocka_unit_test(classes_do_not_wait_for_each_other),
         cmocka_unit_test(an_acknowledgement_rides_on_an_answer_or_follows_after_a_while),
         cmocka_unit_test(the_end_of_output_is_acknowledged_at_once),
         cmocka_unit_test(a_quarter_of_the_window_is_acknowledged_at_once),
-        cmocka_unit_test(without_progress_it_is_sent_again_after_1_s_doubling_to_8_s),
-        cmocka_unit_test(it_is_sent_again_at_once_when_routes_have_changed),
-        cmocka_unit_test(without_a_link_it_waits_for_one),
+        cmocka_unit_test(without_progress_a_message_is_sent_again_after_1_s_doubling_to_8_s),
+        cmocka_unit_test(a_lost_message_is_sent_again_at_once_when_routes_have_changed),
+        cmocka_unit_test(without_a_link_a_message_waits_for_one),
         cmocka_unit_test(a_receiver_without_a_link_acknowledges_later),
         cmocka_unit_test(a_relay_passes_on_unread_and_remembers_nothing),
         cmocka_unit_test(a_frame_that_runs_in_a_circle_ends_and_its_message_comes_again),
         cmocka_unit_test(a_message_to_oneself_needs_no_link),
         cmocka_unit_test(a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up),
-        cmocka_unit_test(those_that_wait_for_a_version_are_bounded_and_the_rest_comes_again),
+        cmocka_unit_test(messages_that_wait_for_a_version_are_bounded_and_the_rest_is_sent_again),
         cmocka_unit_test(the_bytes_that_wait_for_a_version_are_bounded_too),
         cmocka_unit_test(a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up),
-        cmocka_unit_test(the_streams_of_a_life_end_with_it),
+        cmocka_unit_test(the_streams_of_an_epoch_end_with_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void every_illegal_pair_changes_nothing_and_is_named(void **state)
 }
 
 /* Late news of a rank, a second signal, a deadline that fires afterwards. */
-static void a_job_that_is_over_stays_over_whatever_comes(void **state)
+static void a_job_that_has_ended_changes_no_more(void **state)
 {
     for (size_t i = 0; i < job_fsm.nstates; i++) {
         int from = job_fsm.states[i].value;
@@ -94,7 +94,7 @@ static void a_running_job_can_fail_in_every_state(void **state)
     }
 }
 
-static void a_process_that_is_over_takes_no_event(void **state)
+static void a_process_that_has_ended_takes_no_event(void **state)
 {
     static const int over[] = {PROC_TERMINATED, PROC_FAILED_TO_START, PROC_LOST};
 
@@ -188,7 +188,7 @@ static void a_job_is_held_at_both_boundaries_and_only_there(void **state)
     assert_int_equal(step(&job_fsm, JOB_SEND_LAUNCH_MSG, JOB_EV_REMAP), 0);
 }
 
-static void names_and_numbers_are_those_of_the_field(void **state)
+static void names_and_numbers_are_those_of_prrte(void **state)
 {
     static const struct {
         int number;
@@ -222,14 +222,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tables_are_sound),
         cmocka_unit_test(every_illegal_pair_changes_nothing_and_is_named),
-        cmocka_unit_test(a_job_that_is_over_stays_over_whatever_comes),
+        cmocka_unit_test(a_job_that_has_ended_changes_no_more),
         cmocka_unit_test(a_running_job_can_fail_in_every_state),
-        cmocka_unit_test(a_process_that_is_over_takes_no_event),
+        cmocka_unit_test(a_process_that_has_ended_takes_no_event),
         cmocka_unit_test(a_process_is_terminated_when_reaped_and_its_output_has_ended),
         cmocka_unit_test(every_state_is_reached_and_leads_to_an_end),
         cmocka_unit_test(ranks_can_be_ended_in_every_state_and_none_starts_afterwards),
         cmocka_unit_test(a_job_is_held_at_both_boundaries_and_only_there),
-        cmocka_unit_test(names_and_numbers_are_those_of_the_field),
+        cmocka_unit_test(names_and_numbers_are_those_of_prrte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ static void a_launch_survives_the_round_trip(void **state)
     job_launch_free(&out);
 }
 
-static void encoding_what_was_decoded_gives_the_same_bytes(void **state)
+static void encoding_a_decoded_message_gives_the_same_bytes(void **state)
 {
     struct job_launch l = sample();
     BUF_AUTO struct buf b = encoded(&l);
@@ -192,7 +192,8 @@ static void a_launch_cut_at_any_byte_is_refused(void **state)
     }
 }
 
-static void any_word_replaced_by_a_huge_one_allocates_no_more_than_the_input_allows(void **state)
+static void
+any_field_replaced_by_a_huge_number_allocates_no_more_than_the_input_allows(void **state)
 {
     struct job_launch l = sample();
     BUF_AUTO struct buf b = encoded(&l);
@@ -399,7 +400,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_cut_at_any_byte_is_refused),
-        cmocka_unit_test(any_word_replaced_by_a_huge_one_allocates_no_more_than_the_input_allows),
+        cmocka_unit_test(
+            any_field_replaced_by_a_huge_number_allocates_no_more_than_the_input_allows),
         cmocka_unit_test(more_applications_than_the_limit_are_refused),
         cmocka_unit_test(a_job_without_an_application_is_refused),
         cmocka_unit_test(an_application_without_a_program_is_refused),
@@ -414,7 +416,7 @@ int main(void)
         cmocka_unit_test(a_rank_of_an_application_that_is_not_there_is_refused),
         cmocka_unit_test(a_namespace_that_is_no_plain_file_name_is_refused),
         cmocka_unit_test(a_launch_survives_the_round_trip),
-        cmocka_unit_test(encoding_what_was_decoded_gives_the_same_bytes),
+        cmocka_unit_test(encoding_a_decoded_message_gives_the_same_bytes),
         cmocka_unit_test(a_copy_of_a_spec_is_independent_and_equal),
         cmocka_unit_test(helpers_tell_node_local_size_and_local_rank),
         cmocka_unit_test(a_shared_launch_is_freed_by_its_last_owner),

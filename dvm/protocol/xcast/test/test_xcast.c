@@ -140,7 +140,7 @@ static void an_acknowledgement_of_an_earlier_version_does_not_count(void **state
     fixture_free(f);
 }
 
-static void an_acknowledgement_of_another_life_does_not_count(void **state)
+static void an_acknowledgement_of_another_epoch_does_not_count(void **state)
 {
     struct fixture *f = fixture_new(0);
     struct epoch old = {INC, 3};
@@ -177,7 +177,7 @@ static void an_acknowledgement_ahead_of_us_is_remembered(void **state)
     fixture_free(f);
 }
 
-static void an_acknowledgement_of_who_is_no_child_is_forgotten(void **state)
+static void an_acknowledgement_of_a_peer_that_is_no_child_is_ignored(void **state)
 {
     struct fixture *f = fixture_new(1);
 
@@ -217,7 +217,7 @@ static void without_a_link_to_the_parent_the_acknowledgement_waits(void **state)
     fixture_free(f);
 }
 
-static void who_is_no_member_acknowledges_nothing_and_has_no_children(void **state)
+static void a_non_member_acknowledges_nothing_and_has_no_children(void **state)
 {
     struct fixture *f = fixture_new(1);
     struct msg_target self = {1, life(1)};
@@ -245,7 +245,8 @@ static void the_heads_completion_of_a_version_completes_all_before_it(void **sta
 
 /* Above its own place in the tree, below us: whoever hangs on us gets it, but for who is not wired.
  */
-static void it_forwards_to_children_and_to_who_hangs_on_it_and_not_to_joiners(void **state)
+static void
+a_broadcast_is_forwarded_to_children_and_attached_daemons_and_not_to_joiners(void **state)
 {
     struct fixture *f = fixture_new(1);
     struct msg m = {.type = MSG_SHUTDOWN, .shutdown = {.op = 1, .text = "t"}};
@@ -261,7 +262,7 @@ static void it_forwards_to_children_and_to_who_hangs_on_it_and_not_to_joiners(vo
 }
 
 /* The tree before the operation counts: who is removed by it hears of it first. */
-static void it_forwards_before_the_operation_is_handled(void **state)
+static void a_broadcast_is_forwarded_before_the_operation_is_handled(void **state)
 {
     struct fixture *f = fixture_new(1);
     struct msg_target gone[] = {{3, life(3)}, {4, life(4)}};
@@ -276,7 +277,7 @@ static void it_forwards_before_the_operation_is_handled(void **state)
     fixture_free(f);
 }
 
-static void who_comes_back_gets_what_it_has_missed_in_order(void **state)
+static void a_member_that_returns_gets_its_missed_messages_in_order(void **state)
 {
     struct fixture *f = fixture_new(1);
     struct link *k;
@@ -291,7 +292,7 @@ static void who_comes_back_gets_what_it_has_missed_in_order(void **state)
     fixture_free(f);
 }
 
-static void who_is_too_far_behind_gets_nothing_in_pieces(void **state)
+static void a_daemon_too_far_behind_gets_no_replay_at_all(void **state)
 {
     struct fixture *f = fixture_new(1);
     struct link *k = link_to(f, 3, true);
@@ -312,17 +313,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_that_has_not_acknowledged_holds_the_acknowledgement_up),
         cmocka_unit_test(an_acknowledgement_of_an_earlier_version_does_not_count),
-        cmocka_unit_test(an_acknowledgement_of_another_life_does_not_count),
+        cmocka_unit_test(an_acknowledgement_of_another_epoch_does_not_count),
         cmocka_unit_test(an_acknowledgement_ahead_of_us_is_remembered),
-        cmocka_unit_test(an_acknowledgement_of_who_is_no_child_is_forgotten),
+        cmocka_unit_test(an_acknowledgement_of_a_peer_that_is_no_child_is_ignored),
         cmocka_unit_test(after_a_change_of_parent_it_acknowledges_again),
         cmocka_unit_test(without_a_link_to_the_parent_the_acknowledgement_waits),
-        cmocka_unit_test(who_is_no_member_acknowledges_nothing_and_has_no_children),
+        cmocka_unit_test(a_non_member_acknowledges_nothing_and_has_no_children),
         cmocka_unit_test(the_heads_completion_of_a_version_completes_all_before_it),
-        cmocka_unit_test(it_forwards_to_children_and_to_who_hangs_on_it_and_not_to_joiners),
-        cmocka_unit_test(it_forwards_before_the_operation_is_handled),
-        cmocka_unit_test(who_comes_back_gets_what_it_has_missed_in_order),
-        cmocka_unit_test(who_is_too_far_behind_gets_nothing_in_pieces),
+        cmocka_unit_test(
+            a_broadcast_is_forwarded_to_children_and_attached_daemons_and_not_to_joiners),
+        cmocka_unit_test(a_broadcast_is_forwarded_before_the_operation_is_handled),
+        cmocka_unit_test(a_member_that_returns_gets_its_missed_messages_in_order),
+        cmocka_unit_test(a_daemon_too_far_behind_gets_no_replay_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void a_silent_daemon_is_given_up_after_the_time_asked_for(void **state)
     assert_int_equal(err.code, ETIMEDOUT);
 }
 
-static void what_the_daemon_said_before_closing_is_still_read(void **state)
+static void messages_sent_before_the_daemon_closes_are_still_read(void **state)
 {
     struct pair *p = *state;
     BUF_AUTO struct buf b = frame(&(struct client_msg){.type = CLIENT_DONE, .done = {3, "x"}});
@@ -164,7 +164,7 @@ static void frames_that_come_together_are_taken_one_by_one(void **state)
     }
 }
 
-static void what_is_sent_arrives_as_one_frame(void **state)
+static void sent_bytes_arrive_as_one_frame(void **state)
 {
     struct pair *p = *state;
     struct client_msg m = {.type = CLIENT_SIGNAL, .signal = {15}};
@@ -179,7 +179,7 @@ static void what_is_sent_arrives_as_one_frame(void **state)
     assert_memory_equal(got, want.data, want.len);
 }
 
-static void a_socket_path_that_is_too_long_is_told(void **state)
+static void a_socket_path_that_is_too_long_is_reported(void **state)
 {
     CLI_WHERE_AUTO struct cli_where w = {.named = true};
     struct err err = {0};
@@ -189,7 +189,7 @@ static void a_socket_path_that_is_too_long_is_told(void **state)
     assert_int_equal(err.code, ENAMETOOLONG);
 }
 
-static void nobody_there_is_told_with_what_to_do(void **state)
+static void a_missing_daemon_is_reported_with_the_command_that_starts_one(void **state)
 {
     CLI_WHERE_AUTO struct cli_where w = {.named = true};
     struct err err = {0};
@@ -209,15 +209,15 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_silent_daemon_is_given_up_after_the_time_asked_for, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(what_the_daemon_said_before_closing_is_still_read, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(messages_sent_before_the_daemon_closes_are_still_read,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_frame_that_comes_byte_by_byte_is_put_together, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(frames_that_come_together_are_taken_one_by_one, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(what_is_sent_arrives_as_one_frame, setup, teardown),
-        cmocka_unit_test(a_socket_path_that_is_too_long_is_told),
-        cmocka_unit_test(nobody_there_is_told_with_what_to_do),
+        cmocka_unit_test_setup_teardown(sent_bytes_arrive_as_one_frame, setup, teardown),
+        cmocka_unit_test(a_socket_path_that_is_too_long_is_reported),
+        cmocka_unit_test(a_missing_daemon_is_reported_with_the_command_that_starts_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static void the_summary_counts_members_without_the_head(void **state)
                  "5f3a\n");
 }
 
-static void a_raised_fence_names_who_holds_it(void **state)
+static void a_raised_fence_names_its_holders(void **state)
 {
     struct api_dvm_hold h = {"campaign a", 2};
     struct api_dvm d = {
@@ -109,7 +109,7 @@ static void a_raised_fence_names_who_holds_it(void **state)
                  "Launch fence up: campaign a (2)\n");
 }
 
-static void a_campaign_tells_whom_it_waits_for(void **state)
+static void a_campaign_names_the_daemons_that_it_waits_for(void **state)
 {
     uint32_t targets[] = {3, 4};
     uint32_t ranks[] = {2, 3};
@@ -130,7 +130,7 @@ static void a_campaign_tells_whom_it_waits_for(void **state)
                  "       -\n");
 }
 
-static void a_campaign_of_an_application_tells_who_asked(void **state)
+static void a_campaign_of_an_application_names_its_requester(void **state)
 {
     uint32_t targets[] = {3, 4};
     struct api_campaign c[] = {{.id = "alloc-1",
@@ -168,9 +168,9 @@ int main(void)
         cmocka_unit_test(daemons_without_a_place_are_listed_apart),
         cmocka_unit_test(a_cycle_in_a_broken_view_ends),
         cmocka_unit_test(the_summary_counts_members_without_the_head),
-        cmocka_unit_test(a_raised_fence_names_who_holds_it),
-        cmocka_unit_test(a_campaign_tells_whom_it_waits_for),
-        cmocka_unit_test(a_campaign_of_an_application_tells_who_asked),
+        cmocka_unit_test(a_raised_fence_names_its_holders),
+        cmocka_unit_test(a_campaign_names_the_daemons_that_it_waits_for),
+        cmocka_unit_test(a_campaign_of_an_application_names_its_requester),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

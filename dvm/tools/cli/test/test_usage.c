@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static void words_signs_and_trailing_text_are_no_numbers(void **state)
+static void texts_signs_and_trailing_text_are_no_numbers(void **state)
 {
     static const char *const bad[] = {"", "x", "-1", "+1", " 1", "1 ", "1x", "0x10", "1.0"};
 
@@ -30,7 +30,7 @@ static void words_signs_and_trailing_text_are_no_numbers(void **state)
     }
 }
 
-static void numbers_out_of_their_range_are_told_with_the_range(void **state)
+static void numbers_out_of_their_range_are_refused_with_the_range(void **state)
 {
     static const char *const bad[] = {"0", "11", "18446744073709551616"};
 
@@ -51,7 +51,7 @@ static void a_number_within_its_range_is_taken(void **state)
     assert_int_equal(n, 10);
 }
 
-static void times_of_nothing_and_texts_are_no_seconds(void **state)
+static void empty_values_and_texts_are_refused_as_seconds(void **state)
 {
     static const char *const bad[] = {"",   "0",   "0.000",  "x",     "-1",       ".5",
                                       "1s", "1e3", "1.0001", "1.5.0", "99999999", "0.0x"};
@@ -137,7 +137,7 @@ static void assert_no_host(const char *dvm, const char *tls_dir, const char *why
         fail_msg("%s: '%s' does not say '%s'", dvm, err.msg, why);
 }
 
-static void what_is_no_host_is_refused(void **state)
+static void a_malformed_host_is_refused(void **state)
 {
     unsetenv("DVM_TLS_DIR");
     assert_no_host("nobody", NULL, "give --tls-dir or set DVM_TLS_DIR");
@@ -222,16 +222,16 @@ static void the_tree_s_lines_count_as_one_column_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_signs_and_trailing_text_are_no_numbers),
-        cmocka_unit_test(numbers_out_of_their_range_are_told_with_the_range),
+        cmocka_unit_test(texts_signs_and_trailing_text_are_no_numbers),
+        cmocka_unit_test(numbers_out_of_their_range_are_refused_with_the_range),
         cmocka_unit_test(a_number_within_its_range_is_taken),
-        cmocka_unit_test(times_of_nothing_and_texts_are_no_seconds),
+        cmocka_unit_test(empty_values_and_texts_are_refused_as_seconds),
         cmocka_unit_test(seconds_may_have_a_fraction),
         cmocka_unit_test(a_named_directory_wins_over_the_environment),
         cmocka_unit_test(the_environment_wins_over_the_defaults),
         cmocka_unit_test(the_default_is_a_directory_of_the_user),
         cmocka_unit_test(a_socket_may_be_named_itself),
-        cmocka_unit_test(what_is_no_host_is_refused),
+        cmocka_unit_test(a_malformed_host_is_refused),
         cmocka_unit_test(a_host_may_have_a_port_and_an_address_with_one_has_brackets),
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
         cmocka_unit_test(the_tree_s_lines_count_as_one_column_each),

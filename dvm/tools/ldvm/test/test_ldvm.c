@@ -86,7 +86,7 @@ static bool exists(const char *path)
 
 /* --- the directory */
 
-static void files_of_somebody_else_are_not_touched(void **state)
+static void files_of_another_user_are_not_touched(void **state)
 {
     struct world *w = *state;
     FREE_AUTO char *precious = xasprintf("%s/precious", w->dir);
@@ -118,7 +118,7 @@ static void a_dvm_with_a_living_daemon_is_not_replaced(void **state)
     close(lock);
 }
 
-static void two_at_once_are_kept_apart_by_the_lock(void **state)
+static void a_directory_in_use_cannot_be_locked_again(void **state)
 {
     struct world *w = *state;
     struct err err = {0};
@@ -164,7 +164,7 @@ static void a_damaged_record_is_refused(void **state)
     assert_int_equal(ldvm_load(w->dir, &l, &err), -1);
 }
 
-static void where_no_dvm_is_the_error_says_how_to_start_one(void **state)
+static void without_a_dvm_the_error_names_the_command_that_starts_one(void **state)
 {
     struct world *w = *state;
     struct ldvm l;
@@ -174,7 +174,7 @@ static void where_no_dvm_is_the_error_says_how_to_start_one(void **state)
     assert_non_null(strstr(err.msg, "prte start"));
 }
 
-static void what_was_made_is_read_back(void **state)
+static void a_written_dvm_directory_is_read_back(void **state)
 {
     struct world *w = *state;
     struct ldvm l;
@@ -188,7 +188,7 @@ static void what_was_made_is_read_back(void **state)
     ldvm_free(&l);
 }
 
-static void what_a_dead_dvm_left_is_replaced(void **state)
+static void files_of_a_dead_dvm_are_replaced(void **state)
 {
     struct world *w = *state;
     FREE_AUTO char *old = ldvm_path(w->dir, 7, "left");
@@ -215,7 +215,7 @@ static void a_later_process_of_the_same_number_is_not_the_daemon(void **state)
     assert_int_equal(ldvm_pid(w->dir, 1), 0);
 }
 
-static void a_pid_file_with_nonsense_is_nobody(void **state)
+static void a_malformed_pid_file_names_no_process(void **state)
 {
     static const char *const texts[] = {"", "x", "-1 5", "99999999999 5", "1"};
     struct world *w = *state;
@@ -287,7 +287,7 @@ static struct procs_event next(struct procs *p)
     return e;
 }
 
-static void a_daemon_s_end_is_told_with_its_exit_code(void **state)
+static void a_daemon_s_end_is_reported_with_its_exit_code(void **state)
 {
     struct procs *p = start(*state, "#!/bin/sh\nexit 7\n", 2);
     struct procs_event e = next(p);
@@ -300,7 +300,7 @@ static void a_daemon_s_end_is_told_with_its_exit_code(void **state)
     procs_destroy(p);
 }
 
-static void a_program_that_cannot_be_executed_is_told_in_its_log(void **state)
+static void a_program_that_cannot_be_executed_is_reported_in_its_log(void **state)
 {
     struct world *w = *state;
     struct procs *p = start(w, "#!/no/such/shell\n", 1);
@@ -312,7 +312,7 @@ static void a_program_that_cannot_be_executed_is_told_in_its_log(void **state)
     procs_destroy(p);
 }
 
-static void a_member_is_told_its_head_and_the_head_its_size(void **state)
+static void a_member_learns_its_head_and_the_head_its_size(void **state)
 {
     struct world *w = *state;
     struct procs *p = start(w, "#!/bin/sh\necho \"$@\"\n", 2);
@@ -334,7 +334,7 @@ static void a_member_is_told_its_head_and_the_head_its_size(void **state)
     free(head);
 }
 
-static void a_daemon_that_is_killed_is_told_with_the_signal(void **state)
+static void a_killed_daemon_is_reported_with_the_signal(void **state)
 {
     struct procs *p = start(*state, "#!/bin/sh\nexec tail -f /dev/null\n", 1);
     struct procs_event e;
@@ -348,7 +348,7 @@ static void a_daemon_that_is_killed_is_told_with_the_signal(void **state)
     free(text);
 }
 
-static void a_daemon_of_somebody_else_is_watched_by_its_pid(void **state)
+static void a_daemon_of_another_user_is_watched_by_its_pid(void **state)
 {
     struct world *w = *state;
     struct procs *starter = start(w, "#!/bin/sh\nexec tail -f /dev/null\n", 1);
@@ -386,7 +386,7 @@ static void ports_are_read_as_soon_as_they_are_written(void **state)
     procs_destroy(p);
 }
 
-static void a_head_that_ends_before_it_listens_is_told(void **state)
+static void a_head_that_ends_before_it_listens_is_reported(void **state)
 {
     struct world *w = *state;
     struct procs *p = start(w, "#!/bin/sh\nexit 1\n", 0);
@@ -401,7 +401,7 @@ static void a_head_that_ends_before_it_listens_is_told(void **state)
 
 /* --- certificates */
 
-static void every_role_has_a_certificate_that_nobody_else_can_read(void **state)
+static void every_role_has_a_certificate_that_only_its_owner_can_read(void **state)
 {
     static const char *const roles[] = {"head", "member", "operator", "user"};
     struct world *w = *state;
@@ -428,25 +428,25 @@ static void every_role_has_a_certificate_that_nobody_else_can_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(files_of_somebody_else_are_not_touched),
+        T(files_of_another_user_are_not_touched),
         T(a_dvm_with_a_living_daemon_is_not_replaced),
-        T(two_at_once_are_kept_apart_by_the_lock),
+        T(a_directory_in_use_cannot_be_locked_again),
         T(removal_follows_no_links),
         T(a_damaged_record_is_refused),
-        T(where_no_dvm_is_the_error_says_how_to_start_one),
-        T(what_was_made_is_read_back),
-        T(what_a_dead_dvm_left_is_replaced),
+        T(without_a_dvm_the_error_names_the_command_that_starts_one),
+        T(a_written_dvm_directory_is_read_back),
+        T(files_of_a_dead_dvm_are_replaced),
         T(a_later_process_of_the_same_number_is_not_the_daemon),
-        T(a_pid_file_with_nonsense_is_nobody),
+        T(a_malformed_pid_file_names_no_process),
         T(a_zombie_does_not_live),
-        T(a_daemon_s_end_is_told_with_its_exit_code),
-        T(a_program_that_cannot_be_executed_is_told_in_its_log),
-        T(a_member_is_told_its_head_and_the_head_its_size),
-        T(a_daemon_that_is_killed_is_told_with_the_signal),
-        T(a_daemon_of_somebody_else_is_watched_by_its_pid),
+        T(a_daemon_s_end_is_reported_with_its_exit_code),
+        T(a_program_that_cannot_be_executed_is_reported_in_its_log),
+        T(a_member_learns_its_head_and_the_head_its_size),
+        T(a_killed_daemon_is_reported_with_the_signal),
+        T(a_daemon_of_another_user_is_watched_by_its_pid),
         T(ports_are_read_as_soon_as_they_are_written),
-        T(a_head_that_ends_before_it_listens_is_told),
-        T(every_role_has_a_certificate_that_nobody_else_can_read),
+        T(a_head_that_ends_before_it_listens_is_reported),
+        T(every_role_has_a_certificate_that_only_its_owner_can_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,7 +177,7 @@ static void several_programs_need_a_count_each(void **state)
     assert_refused("a : -n 2 b", "needs its own -n");
 }
 
-static void exporting_what_is_not_set_is_refused(void **state)
+static void exporting_an_unset_variable_is_refused(void **state)
 {
     assert_refused("-x NOPE a", "NOPE: not set in the environment");
     assert_refused("-x HOM a", "HOM: not set in the environment");
@@ -185,7 +185,7 @@ static void exporting_what_is_not_set_is_refused(void **state)
     assert_refused("-x HOME,PATH a", "one variable for each -x");
 }
 
-static void words_of_other_launchers_that_have_no_equal_name_ours(void **state)
+static void options_of_other_launchers_without_an_equal_are_refused_with_ours(void **state)
 {
     assert_refused("--hostfile f a",
                    "there is no option --hostfile: the DVM has its daemons; --host");
@@ -239,7 +239,7 @@ static void options_after_the_program_are_its_arguments(void **state)
     submit_opts_free(&o);
 }
 
-static void np_means_n_in_every_spelling(void **state)
+static void np_has_the_meaning_of_n_in_every_spelling(void **state)
 {
     static const char *const spellings[] = {"-n 3 a", "-np 3 a",  "--np 3 a",
                                             "-n3 a",  "--np=3 a", "-v -np 3 a"};
@@ -265,7 +265,7 @@ static void long_options_may_have_one_dash(void **state)
 }
 
 /* "theirs", "ours": both make the same job. */
-static void words_of_other_launchers_mean_the_same(void **state)
+static void options_of_other_launchers_have_the_same_meaning(void **state)
 {
     static const char *const pairs[][2] = {
         {"--n 3 a", "-n 3 a"},
@@ -302,7 +302,7 @@ static void words_of_other_launchers_mean_the_same(void **state)
     }
 }
 
-static void styles_of_output_have_words_of_their_own_too(void **state)
+static void output_styles_can_be_given_by_options_of_their_own(void **state)
 {
     struct submit_opts o = parsed("-l --timestamp-output -merge-stderr-to-stdout a");
 
@@ -343,7 +343,7 @@ static bool has(const struct job_app *a, const char *entry)
     return false;
 }
 
-static void what_describes_this_host_does_not_go_to_another(void **state)
+static void variables_of_this_host_are_not_sent_to_another(void **state)
 {
     static char *env[] = {"PATH=/mine",     "HOME=/me", "LD_PRELOAD=x", "SSH_TTY=y", "COLOUR=blue",
                           "TMPDIR=/my/tmp", NULL};
@@ -424,7 +424,7 @@ static void oversubscribe_can_stand_behind_the_mapping(void **state)
     submit_opts_free(&o);
 }
 
-static void attach_and_detach_take_what_belongs_to_them_only(void **state)
+static void attach_and_detach_take_only_options_of_their_own(void **state)
 {
     assert_refused("--attach 5.1 a", "'a' cannot be run with it");
     assert_refused("--attach 5.1 -n 2", "--attach can be given with");
@@ -438,7 +438,7 @@ static void attach_and_detach_take_what_belongs_to_them_only(void **state)
     assert_refused("--output tag --output tag a", "given twice");
 }
 
-static void what_contradicts_in_a_jobs_policy_is_refused(void **state)
+static void a_contradictory_job_policy_is_refused(void **state)
 {
     assert_refused("--rtos recoverable,abort a", "abort and recoverable contradict each other");
     assert_refused("--recoverable --rtos abort a", "abort and recoverable contradict each other");
@@ -451,7 +451,7 @@ static void what_contradicts_in_a_jobs_policy_is_refused(void **state)
     assert_refused("--attach 5.1 --rtos abort", "--attach can be given with");
 }
 
-static void what_becomes_of_a_job_without_a_rank_comes_through(void **state)
+static void the_policy_for_a_failed_rank_is_passed_on(void **state)
 {
     static const struct {
         const char *line;
@@ -502,7 +502,7 @@ static void flags_come_through(void **state)
     submit_opts_free(&o);
 }
 
-static void what_is_to_be_cleaned_up_comes_through(void **state)
+static void cleanup_paths_are_passed_on(void **state)
 {
     struct submit_opts o = parsed("--cleanup-file /tmp/f --cleanup-dir /tmp/d "
                                   "--cleanup-dir /tmp/e,leave-topdir,recursive a");
@@ -517,7 +517,7 @@ static void what_is_to_be_cleaned_up_comes_through(void **state)
     submit_opts_free(&o);
 }
 
-static void a_relative_file_of_a_directory_that_is_gone_is_refused(void **state)
+static void a_relative_file_of_a_removed_directory_is_refused(void **state)
 {
     char *argv[] = {"prun", "--preload-files", "etc/passwd", "--wdir", "/", "prog", NULL};
     char *env[] = {NULL};
@@ -588,7 +588,7 @@ static void with_files_programs_start_where_they_are_unless_wdir_says_otherwise(
     submit_opts_free(&o);
 }
 
-static void cleanup_of_what_is_not_named_clearly_is_refused(void **state)
+static void a_cleanup_request_with_an_unclear_path_is_refused(void **state)
 {
     assert_refused("--cleanup-file f a", "not absolute");
     assert_refused("--cleanup-dir d,recursive a", "not absolute");
@@ -598,7 +598,7 @@ static void cleanup_of_what_is_not_named_clearly_is_refused(void **state)
     assert_refused("--attach 1.1 --cleanup-file /tmp/f", "--attach can be given with");
 }
 
-static void a_place_to_stop_comes_through_and_there_is_one(void **state)
+static void a_stop_point_is_passed_on_and_only_one_is_accepted(void **state)
 {
     static const struct {
         const char *line;
@@ -639,7 +639,7 @@ static void a_relative_directory_is_one_below_the_present_one(void **state)
     submit_opts_free(&o);
 }
 
-static void what_describes_this_shell_or_rank_stays_here(void **state)
+static void variables_of_this_shell_or_rank_are_not_sent(void **state)
 {
     struct submit_opts o = parsed("a");
     const struct job_app *a = &o.spec.apps[0];
@@ -695,38 +695,38 @@ int main(void)
         cmocka_unit_test(bad_hosts_are_refused),
         cmocka_unit_test(a_reader_of_stdin_that_the_job_does_not_have_is_refused),
         cmocka_unit_test(several_programs_need_a_count_each),
-        cmocka_unit_test(exporting_what_is_not_set_is_refused),
-        cmocka_unit_test(words_of_other_launchers_that_have_no_equal_name_ours),
+        cmocka_unit_test(exporting_an_unset_variable_is_refused),
+        cmocka_unit_test(options_of_other_launchers_without_an_equal_are_refused_with_ours),
         cmocka_unit_test(parameters_need_a_name_and_a_value),
         cmocka_unit_test(too_many_programs_are_refused),
         cmocka_unit_test(too_many_arguments_are_refused),
         cmocka_unit_test(options_after_the_program_are_its_arguments),
-        cmocka_unit_test(np_means_n_in_every_spelling),
+        cmocka_unit_test(np_has_the_meaning_of_n_in_every_spelling),
         cmocka_unit_test(long_options_may_have_one_dash),
-        cmocka_unit_test(words_of_other_launchers_mean_the_same),
-        cmocka_unit_test(styles_of_output_have_words_of_their_own_too),
+        cmocka_unit_test(options_of_other_launchers_have_the_same_meaning),
+        cmocka_unit_test(output_styles_can_be_given_by_options_of_their_own),
         cmocka_unit_test(a_count_not_given_is_left_to_the_policy),
         cmocka_unit_test(each_program_has_its_own_count_directory_and_exports),
-        cmocka_unit_test(what_describes_this_host_does_not_go_to_another),
+        cmocka_unit_test(variables_of_this_host_are_not_sent_to_another),
         cmocka_unit_test(a_directory_of_another_host_is_absolute),
         cmocka_unit_test(ranks_per_daemon_can_be_said_in_two_ways),
         cmocka_unit_test(policies_come_through),
         cmocka_unit_test(oversubscribe_can_stand_behind_the_mapping),
-        cmocka_unit_test(attach_and_detach_take_what_belongs_to_them_only),
-        cmocka_unit_test(what_contradicts_in_a_jobs_policy_is_refused),
-        cmocka_unit_test(what_becomes_of_a_job_without_a_rank_comes_through),
+        cmocka_unit_test(attach_and_detach_take_only_options_of_their_own),
+        cmocka_unit_test(a_contradictory_job_policy_is_refused),
+        cmocka_unit_test(the_policy_for_a_failed_rank_is_passed_on),
         cmocka_unit_test(attach_detach_and_output_come_through),
         cmocka_unit_test(flags_come_through),
-        cmocka_unit_test(a_place_to_stop_comes_through_and_there_is_one),
-        cmocka_unit_test(what_is_to_be_cleaned_up_comes_through),
-        cmocka_unit_test(cleanup_of_what_is_not_named_clearly_is_refused),
-        cmocka_unit_test(a_relative_file_of_a_directory_that_is_gone_is_refused),
+        cmocka_unit_test(a_stop_point_is_passed_on_and_only_one_is_accepted),
+        cmocka_unit_test(cleanup_paths_are_passed_on),
+        cmocka_unit_test(a_cleanup_request_with_an_unclear_path_is_refused),
+        cmocka_unit_test(a_relative_file_of_a_removed_directory_is_refused),
         cmocka_unit_test(files_that_cannot_have_their_name_there_are_refused),
         cmocka_unit_test(files_are_named_once_and_keep_their_relative_paths),
         cmocka_unit_test(with_files_programs_start_where_they_are_unless_wdir_says_otherwise),
         cmocka_unit_test(hosts_are_vpids_ranges_and_names_sorted_and_once),
         cmocka_unit_test(a_relative_directory_is_one_below_the_present_one),
-        cmocka_unit_test(what_describes_this_shell_or_rank_stays_here),
+        cmocka_unit_test(variables_of_this_shell_or_rank_are_not_sent),
         cmocka_unit_test(exports_pass_on_set_and_replace),
         cmocka_unit_test(help_and_version_need_no_program),
     };

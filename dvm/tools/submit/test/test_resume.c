@@ -290,7 +290,7 @@ static void a_refusal_that_is_final_is_not_tried_again(void **state)
     world_close(&w);
 }
 
-static void a_daemon_that_has_begun_anew_says_so_and_that_is_all(void **state)
+static void a_daemon_that_does_not_know_the_session_is_reported_with_its_reason(void **state)
 {
     struct world w;
 
@@ -302,7 +302,7 @@ static void a_daemon_that_has_begun_anew_says_so_and_that_is_all(void **state)
     world_close(&w);
 }
 
-static void a_daemon_that_claims_more_than_was_said_is_not_believed(void **state)
+static void a_daemon_that_acknowledges_more_than_was_sent_is_refused(void **state)
 {
     struct world w;
 
@@ -363,8 +363,8 @@ int main(void)
         cmocka_unit_test(without_a_window_a_lost_connection_is_the_end),
         cmocka_unit_test(after_its_time_it_is_given_up_with_the_last_reason),
         cmocka_unit_test(a_refusal_that_is_final_is_not_tried_again),
-        cmocka_unit_test(a_daemon_that_has_begun_anew_says_so_and_that_is_all),
-        cmocka_unit_test(a_daemon_that_claims_more_than_was_said_is_not_believed),
+        cmocka_unit_test(a_daemon_that_does_not_know_the_session_is_reported_with_its_reason),
+        cmocka_unit_test(a_daemon_that_acknowledges_more_than_was_sent_is_refused),
         cmocka_unit_test(a_cut_after_any_byte_from_the_daemon_loses_and_repeats_nothing),
         cmocka_unit_test(a_cut_after_any_byte_from_prun_loses_and_repeats_nothing),
     };

@@ -319,7 +319,7 @@ static char *put_reader(const char *what)
 }
 
 /* Before it has read a list that is longer than a socket holds: not waited for. */
-static void a_reader_that_ends_at_once_is_told(void **state)
+static void a_reader_that_ends_at_once_is_reported(void **state)
 {
     enum { FILES = 256, LENGTH = 4000 };
     char *path = put_reader("/bin/true");
@@ -411,7 +411,7 @@ static void play_paused(struct world *w)
     tell_done(w, 0, "");
 }
 
-static void paused_input_is_not_read_until_it_may_go_on(void **state)
+static void paused_input_is_not_read_until_it_is_resumed(void **state)
 {
     assert_int_equal(run(*state, play_paused), 0);
 }
@@ -503,7 +503,7 @@ static void play_never_taken(struct world *w)
     assert_int_equal(recv(w->daemon, (char[1]){0}, 1, 0), 0);
 }
 
-static void nor_is_a_daemon_that_never_answers(void **state)
+static void a_daemon_that_never_answers_is_not_waited_for(void **state)
 {
     struct world *w = *state;
 
@@ -546,7 +546,7 @@ static void *late_reader(void *arg)
     return NULL;
 }
 
-static void an_end_behind_output_that_nobody_reads_is_still_heard_of(void **state)
+static void a_connection_s_end_behind_unread_output_is_still_noticed(void **state)
 {
     struct world *w = *state;
     pthread_t t;
@@ -569,7 +569,7 @@ static void play_verbose(struct world *w)
     tell_done(w, 0, "");
 }
 
-static void verbose_tells_the_states(void **state)
+static void verbose_prints_the_states(void **state)
 {
     struct world *w = *state;
 
@@ -589,7 +589,7 @@ static void play_quick_output(struct world *w)
     tell_running(w);
 }
 
-static void a_detached_job_prints_its_name_and_nothing_of_its_output(void **state)
+static void a_detached_job_prints_its_name_and_none_of_its_output(void **state)
 {
     struct world *w = *state;
 
@@ -617,7 +617,7 @@ static void each_line_of_its_own_is_one_write(void **state)
     close(packets[1]);
 }
 
-static void without_verbose_a_good_job_says_nothing_of_its_own(void **state)
+static void without_verbose_prun_prints_nothing_of_its_own_for_a_good_job(void **state)
 {
     struct world *w = *state;
 
@@ -645,7 +645,7 @@ static void tagged_lines_are_whole_and_carry_their_rank(void **state)
                                     "[0]<stdout>: two\n[0]<stdout>: end\n");
 }
 
-static void output_that_nobody_reads_stops_at_the_limit_and_loses_nothing(void **state)
+static void unread_output_stops_at_the_limit_and_loses_nothing(void **state)
 {
     struct world *w = *state;
     struct output *o = output_create((int[2]){w->out[1], w->err[1]}, &w->opts.output);
@@ -676,7 +676,7 @@ static void output_that_nobody_reads_stops_at_the_limit_and_loses_nothing(void *
     output_destroy(o);
 }
 
-static void a_full_disk_is_told_once_and_spoils_the_exit_code(void **state)
+static void a_full_disk_is_reported_once_and_changes_the_exit_code(void **state)
 {
     struct world *w = *state;
     int full = open("/dev/full", O_WRONLY);
@@ -698,23 +698,23 @@ int main(int argc, char **argv)
         T(a_message_out_of_place_ends_it),
         T(output_goes_where_it_belongs_and_the_code_comes_through),
         T(standard_input_is_sent_with_its_end),
-        T(paused_input_is_not_read_until_it_may_go_on),
+        T(paused_input_is_not_read_until_it_is_resumed),
         T(files_that_cannot_be_read_end_the_job_with_their_own_reason),
-        T(a_reader_that_ends_at_once_is_told),
+        T(a_reader_that_ends_at_once_is_reported),
         T(a_reader_that_does_not_end_is_left_behind),
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
         T(an_end_that_takes_its_time_is_waited_for),
         T(an_end_that_does_not_come_is_not_waited_for_for_ever),
-        T(nor_is_a_daemon_that_never_answers),
-        T(an_end_behind_output_that_nobody_reads_is_still_heard_of),
-        T(verbose_tells_the_states),
-        T(a_detached_job_prints_its_name_and_nothing_of_its_output),
+        T(a_daemon_that_never_answers_is_not_waited_for),
+        T(a_connection_s_end_behind_unread_output_is_still_noticed),
+        T(verbose_prints_the_states),
+        T(a_detached_job_prints_its_name_and_none_of_its_output),
         T(each_line_of_its_own_is_one_write),
-        T(without_verbose_a_good_job_says_nothing_of_its_own),
+        T(without_verbose_prun_prints_nothing_of_its_own_for_a_good_job),
         T(tagged_lines_are_whole_and_carry_their_rank),
-        T(output_that_nobody_reads_stops_at_the_limit_and_loses_nothing),
-        T(a_full_disk_is_told_once_and_spoils_the_exit_code),
+        T(unread_output_stops_at_the_limit_and_loses_nothing),
+        T(a_full_disk_is_reported_once_and_changes_the_exit_code),
     };
 
     if (strcmp(argv[0], "dvm-stage") == 0)

@@ -70,7 +70,7 @@ static void a_loss_starts_while_a_normal_operation_is_on_its_way(void **state)
     op_queue_destroy(q);
 }
 
-static void losses_that_wait_become_one_removal_that_names_each_once(void **state)
+static void queued_losses_become_one_removal_that_names_each_daemon_once(void **state)
 {
     struct op_queue *q = op_queue_create();
     struct msg_target t = {4, epoch};
@@ -130,7 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_normal_operation_waits_until_the_one_before_is_complete),
         cmocka_unit_test(a_loss_starts_while_a_normal_operation_is_on_its_way),
-        cmocka_unit_test(losses_that_wait_become_one_removal_that_names_each_once),
+        cmocka_unit_test(queued_losses_become_one_removal_that_names_each_daemon_once),
         cmocka_unit_test(an_owner_takes_back_its_operation_until_it_starts),
         cmocka_unit_test(an_operation_that_is_dropped_when_it_is_due_gets_no_number),
     };

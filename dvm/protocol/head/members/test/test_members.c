@@ -44,7 +44,7 @@ static void slots_that_are_given_back_for_an_earlier_epoch_change_nothing(void *
     members_free(&m);
 }
 
-static void the_maximum_counts_members_to_come_like_the_largest_that_is_here(void **state)
+static void the_maximum_counts_expected_members_like_the_largest_present_one(void **state)
 {
     struct members m;
     struct slots s = {&m, NULL};
@@ -130,7 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_that_are_given_back_for_an_earlier_epoch_change_nothing),
-        cmocka_unit_test(the_maximum_counts_members_to_come_like_the_largest_that_is_here),
+        cmocka_unit_test(the_maximum_counts_expected_members_like_the_largest_present_one),
         cmocka_unit_test(an_older_size_and_another_content_of_the_same_are_refused),
         cmocka_unit_test(each_further_short_epoch_doubles_the_pause_up_to_its_maximum),
         cmocka_unit_test(a_long_epoch_ends_the_row_of_short_ones),

@@ -271,7 +271,7 @@ static void a_radix_that_makes_no_tree_is_refused(void **state)
     }
 }
 
-static void a_life_without_an_epoch_is_refused(void **state)
+static void epoch_0_is_refused(void **state)
 {
     struct msg_member dead = {.vpid = 3, .host = "h", .address = "a"};
     struct msg welcome = sample_msg(MSG_WELCOME);
@@ -395,7 +395,7 @@ static void set_nranks(struct msg *m, size_t n)
     *(m->type == MSG_RANKS_LOST ? &m->ranks_lost.nranks : &m->launched.nranks) = n;
 }
 
-static void an_end_of_a_rank_that_nobody_knows_is_refused(void **state)
+static void the_end_of_an_unknown_rank_is_refused(void **state)
 {
     static const unsigned types[] = {MSG_LAUNCHED, MSG_EXITED, MSG_RANKS_LOST};
 
@@ -467,13 +467,13 @@ int main(void)
         cmocka_unit_test(a_text_over_the_limit_is_cut_by_the_sender),
         cmocka_unit_test(a_text_over_the_limit_is_refused_by_the_receiver),
         cmocka_unit_test(a_radix_that_makes_no_tree_is_refused),
-        cmocka_unit_test(a_life_without_an_epoch_is_refused),
+        cmocka_unit_test(epoch_0_is_refused),
         cmocka_unit_test(a_reason_that_does_not_exist_is_refused),
         cmocka_unit_test(the_head_can_neither_join_nor_leave),
         cmocka_unit_test(a_request_for_another_size_that_makes_no_sense_is_refused),
         cmocka_unit_test(a_message_is_refused_without_a_place_for_the_reason),
         cmocka_unit_test(every_type_has_a_name_and_comes_back_as_it_was_sent),
-        cmocka_unit_test(an_end_of_a_rank_that_nobody_knows_is_refused),
+        cmocka_unit_test(the_end_of_an_unknown_rank_is_refused),
         cmocka_unit_test(the_fields_of_members_and_of_ranks_are_the_ones_sent),
     };
 
