@@ -137,7 +137,7 @@ static int client_jobinfo(int argc, char **argv)
         must_equal(get_number(r, PMIX_LOCAL_RANK), local_rank[r], "local rank");
         must_equal(get_number(r, PMIX_NODE_RANK), local_rank[r], "node rank");
         must_equal(get_number(r, PMIX_REINCARNATION), 0, "lives before this one");
-        /* libpmix 4.2 finds no node id of ranks on other nodes (docs/pmix.md). */
+        /* libpmix 4.2 finds no node id of ranks on other nodes (docs/pmix/library.md). */
         if (node[r] == node[me.rank])
             must_equal(get_number(r, PMIX_NODEID), node[r], "node id");
         must_be_text(r, PMIX_HOSTNAME, host[r]);
