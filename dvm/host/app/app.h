@@ -10,12 +10,12 @@
 
 #include <stdint.h>
 
-/* They share their numbers with the messages of dvm/host/iof and dvm/protocol/files. */
+/* Kinds share their numbers with the messages of dvm/host/iof and dvm/protocol/files. */
 enum app_kind {
     APP_MODEX_ASK = IOF_KINDS, /* to the daemon of a rank: its modex data */
     APP_DATA_ASK,              /* to the head: publish, look up, unpublish */
     APP_ANSWER,                /* to any question */
-    APP_NOTIFY,                /* to a daemon with ranks that an event is for */
+    APP_NOTIFY,                /* to a daemon with target ranks of an event */
     APP_QUERY_ASK,             /* to the head: a table of its jobs */
     APP_SIGNAL_ASK,            /* to the daemon of a rank: signal it */
     APP_JOB_ASK,               /* to the head: the launch of a job */
@@ -88,7 +88,7 @@ void app_notify_all_free(struct app_notify_all *m);
 
 struct app_query_ask {
     uint64_t question;
-    char *nspaces; /* "a,b": jobs whose processes are wanted too */
+    char *nspaces; /* "a,b": jobs whose processes are requested too */
 };
 void app_query_ask_encode(struct buf *b, const struct app_query_ask *m);
 int app_query_ask_decode(struct cur *c, struct app_query_ask *m)
@@ -121,7 +121,7 @@ void app_tool_here_encode(struct buf *b, const struct app_tool_here *m);
 int app_tool_here_decode(struct cur *c, struct app_tool_here *m)
     __attribute__((warn_unused_result));
 
-struct app_call { /* is no question: the client's number says whom the reply is for */
+struct app_call { /* no question: the client's number names the receiver of the reply */
     uint32_t client;
     char *method, *path, *body;
 };
@@ -131,7 +131,7 @@ void app_call_free(struct app_call *m);
 
 struct app_reply {
     uint32_t client;
-    uint32_t status; /* of HTTP */
+    uint32_t status; /* HTTP status */
     char *body;
 };
 void app_reply_encode(struct buf *b, const struct app_reply *m);

@@ -80,7 +80,7 @@ static int send_reply(const struct remote_call *r, int status, const char *body)
     return host_send(r->s->env, r->from, CLASS_CONTROL, APP_REPLY, &b);
 }
 
-/* The client waits for an answer of some kind. */
+/* The client waits for an answer of another daemon, or of an event stream. */
 static void on_remote_reply(uint64_t conn, int status, const char *body, void *arg)
 {
     const struct remote_call *r = arg;
@@ -104,7 +104,7 @@ static void on_call(uint32_t from, struct cur *c, void *service)
     app_call_free(&m);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 void calls_handle(struct calls *s, struct app_table *t)
 {

@@ -9,7 +9,7 @@
 #include "dvm/protocol/core/core.h"
 #include "dvm/protocol/wire/client.h"
 
-struct calls_io { /* to a client, which may have left: then nothing is done */
+struct calls_io { /* sends to a client; nothing is done if the client has left */
     void (*reply)(uint32_t client, int status, const char *body, void *arg);
     /* One event of a stream. -1: the client has left, or does not read. */
     int (*line)(uint32_t client, const char *event, void *arg);

@@ -10,14 +10,14 @@
 struct session;
 struct spawn;
 struct tool;
-struct client { /* a program that has connected, or what it has left: a job to come back to */
+struct client { /* a program that has connected, or its session after the connection is lost */
     uint32_t id;
-    uint64_t net_id;  /* 0: no connection, or none now */
+    uint64_t net_id;  /* 0: no connection at present */
     const char *role; /* of its certificate; NULL: it came by the local socket */
     bool submitted;
     struct session *session; /* NULL: it ends with its connection */
     struct spawn *spawn;     /* NULL: it is no PMIx_Spawn */
-    struct tool *tool;       /* of the tool that spawned; NULL: a rank did, or it is no spawn */
+    struct tool *tool;       /* the tool that spawned; NULL: a rank spawned, or it is no spawn */
     UT_hash_handle hh, hh2;
 };
 
@@ -25,8 +25,8 @@ struct clients {
     const struct host_env *env;
     struct clients_parts parts;
     struct clients_io io;
-    struct { /* set by clients.c: what session.c, spawn.c and tool.c have of a client */
-        /* `answer`: requests that wait for it are answered. */
+    struct { /* set by clients.c: calls that session.c, spawn.c and tool.c need*/
+        /* `answer`: pending requests of the client are answered. */
         void (*release)(struct clients *c, struct client *k, bool answer);
         /* Whether a client that is refused stays, since its job goes on without it. */
         bool (*keeps)(struct clients *c, struct client *k, const char *why);
@@ -40,9 +40,10 @@ struct client *client_create(struct clients *c, uint64_t net_id);
 struct client *client_find(const struct clients *c, uint32_t id); /* NULL: it has left */
 /* Sends a message that is neither numbered nor kept. */
 void client_say(struct clients *c, const struct client *k, const struct client_msg *m);
-/* Sends the reason, disconnects, and ends it and its job unless the job is detached. May free k. */
+/* Sends the reason, disconnects, and ends the client and its job unless the job is detached. May
+ * free k. */
 void client_refuse(struct clients *c, struct client *k, enum exit_code code, const char *why);
-void client_end(struct clients *c, struct client *k); /* its job, too; frees k */
+void client_end(struct clients *c, struct client *k); /* ends the client and its job; frees k */
 void client_disconnect(struct clients *c, struct client *k, bool flush);
 void client_forget(struct clients *c, struct client *k); /* frees k */
 /* The connection of `from` becomes that of `to`; `from` is freed. */

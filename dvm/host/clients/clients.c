@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES_HIGH (1u << 20) /* of an event stream, unwritten, at which it is ended */
+#define LINES_HIGH (1u << 20) /* unwritten bytes at which an event stream is ended */
 
 /* --- the table */
 
@@ -116,7 +116,7 @@ void clients_opened(struct clients *c, uint64_t net_id, const struct tls_peer *p
     why = refusal_of(c, peer);
     if (why)
         client_refuse(c, k, EXIT_CODE_NOT_LAUNCHED, why);
-    else /* now the other side knows that its certificate is good enough */
+    else /* this message tells the other side that its certificate is accepted */
         client_say(c, k, &(struct client_msg){.type = CLIENT_REACHED, .reached = {""}});
 }
 
@@ -142,7 +142,7 @@ bool clients_drained(struct clients *c, uint64_t net_id)
     return k != NULL;
 }
 
-/* --- what they are sent */
+/* --- messages to clients */
 
 static void send_encoded(struct clients *c, struct client *k, const void *data, size_t len)
 {
@@ -173,7 +173,7 @@ void clients_answer(struct clients *c, uint32_t client, const void *data, size_t
     client_forget(c, k);
 }
 
-/* --- those that spawn */
+/* --- clients that spawn */
 
 /* A spawner that is no rank of a job here is a tool. */
 static void submit_spawn(struct clients *c, pmix_req req, const struct job_spec *spec,
@@ -213,7 +213,7 @@ void clients_spawn(struct clients *c, pmix_req req, const struct job_spec *spec,
     host_drain(c->env);
 }
 
-/* --- what they send */
+/* --- messages from clients */
 
 static void submit_job(struct clients *c, struct client *k, struct job_spec *spec)
 {
@@ -235,7 +235,7 @@ static void take_files(struct clients *c, struct client *k, const struct client_
     struct err err = {0};
 
     if (k->session && session_is_over(k->session))
-        return; /* they were on their way when it ended */
+        return; /* these messages were in flight when the job ended */
     if (files_piece(c->parts.files, k->id, m->data, m->len, &err) < 0)
         client_refuse(c, k, EXIT_CODE_USAGE, err.msg);
 }
@@ -338,7 +338,7 @@ void clients_pause(struct clients *c, uint32_t client, bool paused)
         net_pause(c->parts.net, k->net_id, paused);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct clients *clients_create(const struct host_env *env, const struct clients_parts *parts,
                                const struct clients_io *io)

@@ -15,10 +15,10 @@
 #include "dvm/protocol/files/files.h"
 #include "dvm/protocol/wire/client.h"
 
-#define CLIENTS_OUTSIDE_MAX 256        /* connections over TLS; one more is refused */
-#define SESSIONS_MAX 256               /* of clients that may come back */
-#define DETACH_OUTPUT_MAX (256u << 10) /* the latest output of one detached job that is kept */
-#define DETACH_OVER_MAX 64             /* such jobs that have ended whose last output is kept */
+#define CLIENTS_OUTSIDE_MAX 256        /* connections over TLS; further ones are refused */
+#define SESSIONS_MAX 256               /* clients that may come back */
+#define DETACH_OUTPUT_MAX (256u << 10) /* kept output of one detached job */
+#define DETACH_OVER_MAX 64             /* ended detached jobs whose last output is kept */
 
 struct clients_parts { /* borrowed until clients_destroy() */
     struct core *core;
@@ -29,16 +29,17 @@ struct clients_parts { /* borrowed until clients_destroy() */
     struct ctl *ctl;
 };
 
-struct clients_io { /* what the owner does for this service */
+struct clients_io { /* callbacks that the owner gives to this service */
     /* A call of the control API. Its reply comes by clients_reply(). */
     void (*call)(uint32_t client, const char *role, const struct client_call *call, void *arg);
-    /* The files of a job that is spawned here: `own` gets the spec with their names on the job's
-     * daemons, to be freed in any case, `sources` where they are read; -1 and a reason. */
+    /* The files of a job that is spawned here. `own` gets the spec with the files' names on the
+     * job's daemons; the caller frees it in any case. `sources` gets the paths where the files
+     * are read. -1: the reason is in err. */
     int (*name_files)(const struct job_spec *spec, struct job_spec *own, char ***sources,
                       struct err *err, void *arg);
     /* Reads them as clients_files_room() says; takes `sources`. */
     void (*read_files)(uint32_t client, char **sources, size_t n, void *arg);
-    void (*gone)(uint32_t client, void *arg); /* it has left and cannot come back */
+    void (*gone)(uint32_t client, void *arg); /* the client has left and cannot come back */
     void *arg;
 };
 
@@ -57,12 +58,12 @@ bool clients_drained(struct clients *c, uint64_t net_id);
 
 /* OUT_CLIENT: an encoded client_msg of the core; `last`: the job has ended. */
 void clients_answer(struct clients *c, uint32_t client, const void *data, size_t len, bool last);
-/* So many bytes of pieces of its job's files may come, in all. */
+/* The client's job may send this many bytes of pieces of its files, in all. */
 void clients_files_room(struct clients *c, uint32_t client, uint64_t total);
 
 /* For dvm/host/clients/calls.h: nothing is done for a client that has left. */
 void clients_reply(struct clients *c, uint32_t client, int status, const char *body);
-/* -1: it has left, or does not read. */
+/* -1: the client has left, or does not read. */
 int clients_line(struct clients *c, uint32_t client, const char *event);
 
 /* For dvm/host/iof: the members of struct iof_io. */

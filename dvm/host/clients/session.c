@@ -24,26 +24,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELD_MAX (2u << 20)   /* input that may come although nothing is acknowledged */
-#define OWED_LOW (256u << 10) /* not acknowledged by a client that was slow: the job goes on */
+#define HELD_MAX (2u << 20)   /* unacknowledged input at which a client is refused */
+#define OWED_LOW (256u << 10) /* below it a slow client's job goes on */
 
 struct session {
     struct clients *c;
     uint32_t client;
-    /* of the client, which may come back: */
+    /* state of a client that may come back: */
     bool open;
     uint8_t token[CLIENT_TOKEN_BYTES];
     uint32_t attempt;
     uint32_t window_ms;
-    struct loop_timer *window; /* armed while a job goes on without it */
-    uint64_t heard;            /* numbered messages that it has said */
-    size_t unacked;            /* bytes of these */
-    bool hold;                 /* no acknowledgements, so that it stops */
-    /* of the job: */
+    struct loop_timer *window; /* armed while the job goes on without its client */
+    uint64_t heard;            /* number of the client's last message */
+    size_t unacked;            /* bytes of these messages */
+    bool hold;                 /* acknowledgements are withheld, so that the client stops sending */
+    /* state of the job: */
     char *nspace;
     bool over;
     bool detached;
-    bool followed; /* somebody has attached */
+    bool followed; /* a client has attached */
     uint64_t dropped_told;
     struct replay *said;
 };
@@ -85,7 +85,7 @@ bool session_is_over(const struct session *s)
     return s->over;
 }
 
-/* --- what was said is said again */
+/* --- messages are sent again */
 
 static void say_opened(struct clients *c, const struct client *k, uint64_t next)
 {
@@ -109,7 +109,7 @@ static void say_dropped(struct clients *c, const struct client *k)
 struct again {
     struct clients *c;
     const struct client *k;
-    uint64_t next; /* number that the client expects */
+    uint64_t next; /* number of the next message that the client expects */
 };
 
 static void say_one(uint64_t number, const void *data, size_t len, void *arg)
@@ -122,7 +122,7 @@ static void say_one(uint64_t number, const void *data, size_t len, void *arg)
     a->next = number + 1;
 }
 
-/* All that the client, who has those before `next`, has not got. */
+/* Sends all messages from number `next` on to the client. */
 static void say_again(struct clients *c, const struct client *k, uint64_t next)
 {
     struct again a = {.c = c, .k = k, .next = next};
@@ -132,7 +132,7 @@ static void say_again(struct clients *c, const struct client *k, uint64_t next)
     if (k->session->open)
         say_opened(c, k, next);
     replay_each(k->session->said, say_one, &a);
-    if (k->session->open && a.next != last + 1) /* the newest were dropped */
+    if (k->session->open && a.next != last + 1) /* the newest messages were dropped */
         say_opened(c, k, last + 1);
 }
 
@@ -229,7 +229,7 @@ void session_detach(struct clients *c, struct client *k)
         k->session = create_session(c, k, DETACH_OUTPUT_MAX);
         return;
     }
-    /* Nothing is said before a job is there. */
+    /* No message is sent before the job is accepted. */
     replay_destroy(k->session->said);
     k->session->said = replay_create(DETACH_OUTPUT_MAX);
     k->session->detached = true;
@@ -244,14 +244,15 @@ static struct client *find_detached(const struct clients *c, const char *nspace)
     return NULL;
 }
 
-/* Nobody listens any more. */
+/* The job has no reader any more. */
 static void stop_following(struct clients *c, struct client *k)
 {
     k->session->followed = false;
     iof_client_drained(c->parts.iof, k->id);
 }
 
-/* The connection of `newcomer` becomes the job's, and its session if it has opened one. */
+/* The connection of `newcomer` becomes the connection of this job. If the newcomer has opened a
+ * session, that moves too. */
 static void follow_job(struct clients *c, struct client *newcomer, struct client *k)
 {
     struct session *s = k->session;
@@ -297,7 +298,8 @@ void session_attach(struct clients *c, struct client *k, const char *nspace)
         follow_job(c, k, job);
 }
 
-/* The last words of jobs that are over are kept for so many of them; ids grow with time. */
+/* The last output of ended jobs is kept for DETACH_OVER_MAX of them. Ids grow with time, so the
+ * smallest is the oldest. */
 static void forget_oldest_over(struct clients *c)
 {
     struct client *oldest = NULL;
@@ -314,7 +316,7 @@ static void forget_oldest_over(struct clients *c)
         client_forget(c, oldest);
 }
 
-/* --- what is said */
+/* --- messages to the client */
 
 static void acknowledge_input(struct clients *c, const struct client *k)
 {
@@ -402,7 +404,7 @@ size_t session_pending(const struct clients *c, const struct client *k)
     return owed > unwritten ? owed : unwritten;
 }
 
-/* --- ends */
+/* --- end of a session */
 
 static void on_window(void *arg)
 {
@@ -442,8 +444,7 @@ void session_bye(struct clients *c, struct client *k)
         client_refuse(c, k, EXIT_CODE_USAGE, "there is no session to leave");
         return;
     }
-    client_disconnect(c, k,
-                      true); /* it may have said more, and a reset would tell it of a failure */
+    client_disconnect(c, k, true); /* it may have sent more: no reset */
     if (!s->detached || files_owes(c->parts.files, k->id)) {
         client_end(c, k);
         return;
@@ -458,10 +459,9 @@ void session_over(struct clients *c, struct client *k)
     struct session *s = k->session;
 
     iof_client_gone(c->parts.iof, k->id);
-    files_client_gone(c->parts.files,
-                      k->id); /* its turn is another's, though the job is remembered */
+    files_client_gone(c->parts.files, k->id); /* its turn goes to another job */
     if (!s->detached || (s->open && k->net_id))
-        return; /* it will say BYE, or its time will be over */
+        return; /* the client will send BYE, or its window will end */
     client_disconnect(c, k, true);
     stop_following(c, k);
     forget_oldest_over(c);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 struct spawn {
-    pmix_req req; /* 0: it is answered */
+    pmix_req req; /* 0: the request has been answered */
     struct pmix_srv_proc spawner;
     char *nspace; /* NULL: not accepted yet */
     enum job_stop stop;
@@ -60,7 +60,7 @@ struct spawn *spawn_create(pmix_req req, const struct job_spec *spec)
 
 /* --- the answer */
 
-/* The exit codes of a submission that came to nothing, as the spawner's library knows them. */
+/* The exit codes of a failed submission as statuses of the spawner's library. */
 static int status_of(uint32_t code)
 {
     if (code == EXIT_CODE_NOT_LAUNCHED)

@@ -16,10 +16,10 @@
 
 struct tool {
     uint32_t stdin_rank;
-    struct buf early; /* output from before the tool knows the job */
-    size_t unread;    /* output that it has yet to read */
+    struct buf early; /* output from before the tool knows the job's name */
+    size_t unread;    /* output that the tool has not read yet */
     bool full, ended; /* its input */
-    pmix_req push;    /* is answered when there is room again */
+    pmix_req push;    /* the pending input request is answered when there is room again */
 };
 
 void tool_create(struct client *k, const struct job_spec *spec)
@@ -47,7 +47,8 @@ void tool_free(struct clients *c, struct client *k, bool answer)
     k->tool = NULL;
 }
 
-/* The output of jobs that this one has spawned comes as its own: the tool has asked for that. */
+/* Output of jobs that this job has spawned is delivered as its own output, as the tool has
+ * requested. */
 static void deliver_output(struct clients *c, struct client *k, const void *data, size_t len)
 {
     const char *nspace = spawn_nspace(k->spawn);
@@ -147,7 +148,7 @@ static int check_push(const struct client *k, const struct pmix_srv_proc *from, 
     return k->tool->full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
 }
 
-/* One piece is taken while there is room, and answered when there is room again. */
+/* One piece is taken while there is room. It is answered when there is room again. */
 void clients_push_input(struct clients *c, pmix_req req, const struct pmix_srv_proc *from,
                         const struct pmix_srv_proc *to, const void *data, size_t len, bool end)
 {

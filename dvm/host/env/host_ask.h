@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a service asks another daemon, and answers one. Given by services/questions.h; a test gives
- * its own. */
+/* How a service asks another daemon and answers its questions. services/questions.h implements
+ * it; tests have their own implementation. */
 #ifndef DVM_HOST_ASK_H
 #define DVM_HOST_ASK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every service of a daemon gets of it: the core's turns, messages to other daemons, and who
- * this daemon is. A test gives its own functions. */
+/* The part of the daemon that every service gets: the core's turns, messages to other daemons,
+ * and the identity of this daemon. Tests give their own functions. */
 #ifndef DVM_HOST_ENV_H
 #define DVM_HOST_ENV_H
 

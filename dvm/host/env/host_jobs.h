@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a service learns of jobs that have no ranks on this daemon. Given by services/foreign_jobs.h;
- * a test gives its own. */
+/* How a service learns of jobs that have no ranks on this daemon. services/foreign_jobs.h
+ * implements it; tests have their own implementation. */
 #ifndef DVM_HOST_JOBS_H
 #define DVM_HOST_JOBS_H
 
@@ -9,8 +9,8 @@
 typedef void (*host_jobs_learnt)(bool known, void *waiter);
 
 struct host_jobs {
-    /* The launch (borrowed for the call) of a job with ranks here, or of another that has been
-     * learnt; NULL: not known here. */
+    /* The launch (borrowed for the call) of a job with ranks here, or of another job that has
+     * been learnt. NULL: the job is not known here. */
     const struct job_launch *(*find)(const char *nspace, void *arg);
     /* Makes all jobs of these processes known to the PMIx library. learnt() comes once, maybe
      * within the call; `known` is false if one of the jobs does not run. If this daemon ends first,

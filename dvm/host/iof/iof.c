@@ -26,11 +26,11 @@
 struct source { /* a job with ranks here */
     char *nspace;
     uint32_t home;
-    bool behind;      /* this daemon has too much unacknowledged towards the submitter's */
-    bool client_slow; /* its submitter is behind */
+    bool behind; /* this daemon has too many unacknowledged bytes towards the submitter's daemon */
+    bool client_slow; /* the submitter is behind */
     bool copies_slow; /* readers of copies are behind */
     bool paused;
-    hwloc_bitmap_t full; /* local ranks whose input waits */
+    hwloc_bitmap_t full; /* local ranks with pending input */
     UT_hash_handle hh;
 };
 
@@ -39,14 +39,14 @@ struct paused {
     char *nspace;
 };
 
-struct sink { /* a local client */
+struct sink { /* a local client that has submitted */
     uint32_t id;
     bool slow;
-    size_t npaused; /* daemons and jobs that were told to pause: its job, or a spawned one */
+    size_t npaused; /* paused daemons and jobs: the client's job, or a job that it has spawned */
     struct paused *paused;
-    struct buf input; /* waits for the start, or for slow ranks */
+    struct buf input; /* input that waits for the job's start, or for slow ranks */
     bool input_end, end_sent;
-    hwloc_bitmap_t owing; /* daemons that have not taken the last piece of input yet */
+    hwloc_bitmap_t owing; /* daemons that have not answered the last piece of input yet */
     bool told_pause, client_paused;
     UT_hash_handle hh;
 };
@@ -164,7 +164,7 @@ static void send_flag(struct iof *f, uint32_t to, enum iof_kind kind, const char
     send_message(f, to, kind, &b);
 }
 
-/* --- at the ranks */
+/* --- at the daemons of the ranks */
 
 static void apply_pause(struct iof *f, struct source *s)
 {
@@ -251,7 +251,8 @@ static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const u
             continue;
         if (odls_stdin(f->odls, nspace, r, data, len) <= IOF_RANK_HIGH || !len)
             continue;
-        /* Made here only: for a job whose ranks have ended, nothing would free it. */
+        /* Records are made here only. A record for a job whose ranks have ended would never be
+         * freed. */
         s = source_of(f, nspace, l->home_vpid);
         hwloc_bitmap_set(s->full, r);
     }
@@ -259,7 +260,7 @@ static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const u
         say_taken(f, from, nspace);
 }
 
-/* The piece is taken when the last rank that was full has room again. */
+/* The piece is answered when the last full rank has room again. */
 void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 {
     struct source *s = find_source(f, nspace);
@@ -271,7 +272,7 @@ void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
         say_taken(f, s->home, nspace);
 }
 
-/* --- at the submitter */
+/* --- at the submitter's daemon */
 
 /* A daemon that sends output while the client is behind is told to pause, once. */
 static void pause_source(struct iof *f, struct sink *k, uint32_t from, const char *nspace)
@@ -368,8 +369,8 @@ static void send_input(struct iof *f, const char *nspace, const uint32_t *vpids,
         send_message(f, vpids[i], IOF_STDIN, &b);
 }
 
-/* Passes kept input on, one piece at a time: the next goes when every daemon concerned has taken
- * the last. */
+/* Passes pending input on, one piece at a time. The next piece goes when every daemon concerned
+ * has answered the last one. */
 static void pump_input(struct iof *f, struct sink *k)
 {
     size_t chunk = k->input.len < CLIENT_DATA_MAX ? k->input.len : CLIENT_DATA_MAX;
@@ -423,7 +424,7 @@ static void taken_in(struct iof *f, uint32_t from, const char *nspace)
     pump_input(f, k);
 }
 
-/* Output without a reader is read to its end all the same: only then are its ranks over. */
+/* Output without a reader is read to its end and dropped. Its ranks end only after that. */
 static void home_gone(struct iof *f, uint32_t vpid)
 {
     struct source *s, *tmp;

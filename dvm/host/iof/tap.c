@@ -11,12 +11,12 @@
 #include <string.h>
 #include <uthash.h>
 
-struct tap { /* a job of which somebody gets copies */
+struct tap { /* a job whose output is copied */
     char *nspace;
     hwloc_bitmap_t to;
-    hwloc_bitmap_t slow;   /* of these: their reader is behind */
-    hwloc_bitmap_t behind; /* of these: this daemon has too much unacknowledged towards them */
-    hwloc_bitmap_t paused; /* daemons of its ranks that were told to wait */
+    hwloc_bitmap_t slow;   /* readers that are behind */
+    hwloc_bitmap_t behind; /* readers towards which this daemon has too many unacknowledged bytes */
+    hwloc_bitmap_t paused; /* daemons of the job's ranks that were paused */
     UT_hash_handle hh;
 };
 

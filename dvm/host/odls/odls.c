@@ -78,7 +78,7 @@ void odls_destroy(struct odls *o)
     free(o);
 }
 
-/* The kernel's mask from hwloc's list. */
+/* Converts hwloc's list of CPUs into the kernel's mask. */
 static int parse_cpuset(const char *list, unsigned long **mask, size_t *len, struct err *err)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -86,7 +86,7 @@ static int parse_cpuset(const char *list, unsigned long **mask, size_t *len, str
     int n;
 
     if (set && hwloc_bitmap_list_sscanf(set, list) == 0)
-        last = hwloc_bitmap_last(set); /* -1 for the empty and the infinite one too */
+        last = hwloc_bitmap_last(set); /* -1 also for the empty and the infinite set */
     if (last < 0 || (size_t)last >= SPAWN_MASK_MAX * CHAR_BIT) {
         hwloc_bitmap_free(set);
         return err_set(err, "\"%s\" is no list of cpus", list);
@@ -130,7 +130,7 @@ static int open_null(int *fd, struct err *err)
     return *fd < 0 ? err_sys(err, errno, "opening /dev/null") : 0;
 }
 
-/* A rank that is ready to be queued, and not yet in any table. */
+/* A rank that is prepared, and not yet in any table. */
 struct prepared {
     struct odls_proc *proc;
     struct odls_send *send;
@@ -272,7 +272,7 @@ int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks
     return 0;
 }
 
-/* Calls fn for one rank or all of a namespace. fn frees none. */
+/* Calls fn for one rank or all ranks of a namespace. fn must free none. */
 static void for_ranks(struct odls *o, const char *nspace, uint32_t rank,
                       void (*fn)(struct odls_proc *p, uint64_t arg), uint64_t arg)
 {
@@ -341,7 +341,7 @@ static void end_proc(struct odls_proc *p, uint64_t grace_ms)
         return;
     }
     odls_send_signal(p->o, p, SIGTERM);
-    odls_send_signal(p->o, p, SIGCONT); /* a stopped rank would not see SIGTERM within its grace */
+    odls_send_signal(p->o, p, SIGCONT); /* a stopped rank takes no SIGTERM */
     if (!p->kill)
         p->kill = loop_timer_create(p->o->loop, on_grace_over, p);
     if (p->kill_at_ms && p->kill_at_ms <= at_ms)

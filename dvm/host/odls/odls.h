@@ -26,36 +26,37 @@ struct odls_upcalls {
     void (*on_failed)(const char *nspace, uint32_t rank, int errnum, const char *what, void *arg);
     void (*on_output)(const char *nspace, uint32_t rank, int stream, const void *data, size_t len,
                       void *arg);
-    /* A rank with stop_at_exec has stopped, after on_started; and goes on, by SIGCONT. Once each.
-     */
+    /* A rank with stop_at_exec has stopped, after on_started; later it is continued by SIGCONT.
+     * Each is called once. */
     void (*on_held)(const char *nspace, uint32_t rank, bool held, void *arg);
     /* Reaped: `wait_status` as waitpid(2) gives it. */
     void (*on_exited)(const char *nspace, uint32_t rank, int wait_status, void *arg);
-    /* Room again in a rank's stdin after odls_stdin() said more than 64 KiB wait. */
+    /* A rank's stdin has room again, after odls_stdin() returned more than 64 KiB. */
     void (*on_stdin_room)(const char *nspace, uint32_t rank, void *arg);
     void (*on_cleaned)(uint64_t scope, int errnum, void *arg); /* after odls_clean_run() */
     void (*on_spawner_lost)(const char *why, void *arg);       /* the daemon has to end */
-    /* Before the end of a stream that is not waited for: a process that the rank left holds it. */
+    /* Called before the end of a stream that a leftover process of the rank holds open. That end
+     * is not awaited. */
     void (*on_left_open)(const char *nspace, uint32_t rank, int stream, void *arg);
-    /* A rank that waits has passed its checks. It is the first upcall about the rank. */
+    /* A waiting rank has passed its checks. It is the first upcall about the rank. */
     void (*on_ready)(const char *nspace, uint32_t rank, void *arg);
 };
 
 struct odls_times {
-    uint64_t silent_ms; /* for an answer of the spawner */
-    uint64_t linger_ms; /* for a process that a rank has left and that holds the rank's output */
+    uint64_t silent_ms; /* limit of time for an answer of the spawner */
+    uint64_t linger_ms; /* limit of time for a leftover process that holds the rank's output */
 };
-#define ODLS_LINGER_MS 2000 /* in a daemon */
+#define ODLS_LINGER_MS 2000 /* default of a daemon */
 
 struct odls;
-/* The spawner from spawner_split(); its socket is taken. While something is wanted of it, it has to
- * answer: after half of silent_ms without a word it gets SIGCONT, after all of it SIGKILL (to
- * no effect from inside a pod, where it is process 1), and is lost. All processes of its ranks are
- * then ended before on_spawner_lost. */
+/* The spawner from spawner_split(); its socket is taken. While a request is pending, the spawner
+ * has to answer: after half of silent_ms without a message it gets SIGCONT, after all of it
+ * SIGKILL, and is declared lost. SIGKILL has no effect from inside a pod, where the spawner is
+ * process 1. All processes of its ranks are ended before on_spawner_lost. */
 struct odls *odls_create(struct loop *loop, const struct spawner_handle *spawner,
                          const struct odls_times *times, const struct odls_upcalls *up, void *arg,
                          struct err *err);
-/* Not from within an upcall. What still runs is ended by the spawner. */
+/* Not from within an upcall. The spawner ends ranks that still run. */
 void odls_destroy(struct odls *o);
 
 struct odls_rank {
@@ -63,31 +64,31 @@ struct odls_rank {
     const char *const *argv; /* argv[0] is looked up in env's PATH if it has no slash */
     const char *const *env;
     const char *cwd;    /* absolute, must exist */
-    const char *cpuset; /* hwloc list "0-3,8"; NULL: as the daemon */
-    bool want_stdin;    /* else /dev/null */
-    bool stop_at_exec;  /* before its first instruction, until SIGCONT */
-    bool traceable;     /* by a debugger of the same user that is no ancestor of it */
-    bool waits;         /* before its exec, for odls_go() */
+    const char *cpuset; /* hwloc list "0-3,8"; NULL: the CPUs of the daemon */
+    bool want_stdin;    /* false: /dev/null */
+    bool stop_at_exec;  /* stops before its first instruction, until SIGCONT */
+    bool traceable; /* may be debugged by a process of the same user that is no ancestor of it */
+    bool waits;     /* waits before its exec for odls_go() */
 };
 /* Copies what it needs. -1: nothing was started (a limit, too many bytes). */
 int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,
                struct err *err) __attribute__((warn_unused_result));
-/* All ranks of a namespace that wait do so no longer. */
+/* Releases all waiting ranks of a namespace. */
 void odls_go(struct odls *o, const char *nspace);
-/* To the ranks' whole process groups. Unknown namespaces and ended ranks are fine. */
+/* Signals the ranks' whole process groups. Unknown namespaces and ended ranks are ignored. */
 void odls_signal(struct odls *o, const char *nspace, uint32_t rank_or_all, int signum);
-/* SIGTERM now, SIGKILL after grace to what still lives. */
+/* SIGTERM now, SIGKILL after the grace to ranks that still live. */
 void odls_end(struct odls *o, const char *nspace, uint32_t rank_or_all, uint64_t grace_ms);
-/* Queues input; returns the bytes that wait for the rank now; over 1 MiB the rank's input is
- * refused (returns SIZE_MAX). len 0 closes it. */
+/* Queues input and returns the bytes that are queued for the rank. Input over 1 MiB is refused
+ * (SIZE_MAX). len 0 closes the rank's stdin. */
 size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void *data, size_t len);
 /* Stops and starts the reading of all output of one namespace (back pressure). Ranks that
  * odls_end() has named have their last output read all the same, some time after their end. */
 void odls_output_pause(struct odls *o, const char *nspace, bool paused);
-/* What is to be removed, in scopes whose numbers are the caller's: kept by the spawner, which
- * removes it when the scope is run, or when the daemon is gone. Flags are those of
- * dvm/host/spawner/remove.h; the same path of the same kind again changes them. A scope is run
- * once. */
+/* Paths to be removed, in scopes that the caller numbers. The spawner keeps them. It removes the
+ * paths of a scope when the scope is run, or when the daemon has ended. Flags are those of
+ * dvm/host/spawner/remove.h; the same path of the same kind again changes its flags. A scope is
+ * run once. */
 void odls_clean_add(struct odls *o, uint64_t scope, unsigned flags, const char *path);
 void odls_clean_run(struct odls *o, uint64_t scope);
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define COMPACT_BYTES ((size_t)256 << 10) /* written bytes that are worth a move of the rest */
+#define COMPACT_BYTES ((size_t)256 << 10) /* written bytes before the rest is moved */
 
 void odls_input_init(struct odls_input *in, int fd)
 {
@@ -53,7 +53,7 @@ static void on_writable(int fd, int events, void *arg)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0) {
-        /* The rank has closed its stdin: its input is dropped, as a pipe would. */
+        /* The rank has closed its stdin: its input is dropped. */
         if (errno != EPIPE)
             log_warn("input cannot be written nspace=%s rank=%u errno=%d", p->job->nspace, p->rank,
                      errno);

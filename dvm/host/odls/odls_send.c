@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define REPORTS_MAX 64 /* of one turn */
+#define REPORTS_MAX 64 /* reports read in one turn */
 
 struct odls_send *odls_send_new(enum spawn_cmd_kind kind)
 {
@@ -90,7 +90,7 @@ static enum spawn_sock_result send_one(struct odls *o, struct odls_send *s, stru
         s->fds[SPAWN_FD_SPEC] = spawn_sock_memfd_create(&s->spec, err);
     buf_init(&msg, SPAWN_MSG_MAX);
     if (nfds && s->fds[SPAWN_FD_SPEC] < 0)
-        return SPAWN_SOCK_OK; /* err says why it was not sent */
+        return SPAWN_SOCK_OK; /* err holds the reason if it was not sent */
     spawn_msg_cmd_encode(&msg, &s->cmd);
     return spawn_sock_send(o->sock, &msg, s->fds, nfds, err);
 }
@@ -103,7 +103,7 @@ static void watch_socket(struct odls *o, int events)
     loop_fd_set(o->watch, events);
 }
 
-/* False: nothing more for now. */
+/* False: no further packet for now. */
 static bool flush_one(struct odls *o)
 {
     struct odls_send *s = o->sends;

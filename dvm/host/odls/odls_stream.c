@@ -64,7 +64,7 @@ static void end_stream(struct odls_stream *s)
     odls_proc_settle(p);
 }
 
-/* The rest of the pipe has been read. */
+/* All bytes of the pipe at the rank's end have been read. */
 static void end_forced(struct odls_stream *s)
 {
     const struct odls_proc *p = s->proc;

@@ -38,7 +38,7 @@ static void count_missed(struct odls *o)
 
     if (++o->missed == 1) {
         log_warn("the spawner does not answer, it is told to go on pid=%d", (int)o->spawner);
-        kill(o->spawner, SIGCONT); /* perhaps it was stopped */
+        kill(o->spawner, SIGCONT); /* the spawner may be stopped */
         return;
     }
     snprintf(why, sizeof(why), "it has not answered for %" PRIu64 " ms", o->times.silent_ms);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job's ranks as the spawner gets them: program, environment, working directory, CPUs. */
+/* The description of a job's ranks for the spawner: program, environment, working directory,
+ * CPUs. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include <stdlib.h>
@@ -10,13 +11,13 @@ static bool takes_stdin(const struct job_launch *l, uint32_t rank)
     return l->spec.stdin_rank == JOB_RANK_ALL || l->spec.stdin_rank == rank;
 }
 
-/* CPUs of the n-th rank here; NULL: it is not bound. */
+/* CPUs of the n-th rank here; NULL: the rank is not bound. */
 static const char *cpuset_of(const struct job_launch *l, size_t n)
 {
     return n < l->ncpus && l->cpus[n][0] ? l->cpus[n] : NULL;
 }
 
-/* A program that is a file of the job is run as that. */
+/* The command line. A program that is a file of the job gets the path of that file. */
 static const char **make_argv(const struct job_launch *l, const struct job_app *app,
                               const char *dir)
 {
@@ -51,7 +52,7 @@ static void free_argvs(const char *const **argvs, const struct job_launch *l)
     free((void *)argvs);
 }
 
-/* The n-th rank here, without its program, its directory and its environment. */
+/* The n-th rank here, without program, directory and environment. */
 static struct odls_rank describe_rank(const struct job_launch *l, uint32_t rank, size_t n,
                                       bool waits)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the core wants of a job's ranks here, carried out: one function for each action.
+/* Carries out the core's actions for a job's ranks here: one function for each action.
  *
  * In: actions, each of which names a job; the answers of the PMIx server. Out: calls of the PMIx
  * server, of odls and of the job's file writer; reports to the core (core_ranks()). The record of a
- * job holds its launch, and for each rank what only the daemon knows: output streams that have
+ * job holds its launch. For each rank it holds what only the daemon knows: output streams that have
  * ended, and whether another process has ended it.
  *
- * What always holds: each action that is to be answered is answered once, whatever has happened to
- * the job meanwhile; a callback carries the job's name, not its record. */
+ * What always holds: each action that needs an answer gets exactly one, even if the job has
+ * ended meanwhile. A callback carries the job's name, not its record. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"
@@ -154,7 +154,7 @@ static void create_ranks(struct ranks *r, const struct ranks_job *j, bool waits)
                "the start of its ranks");
 }
 
-/* Ranks that have stopped at their exec go on by a signal, others by an event. */
+/* Ranks that have stopped at their exec are continued by a signal, others by an event. */
 static void continue_ranks(struct ranks *r, const struct ranks_job *j, uint32_t rank)
 {
     const struct job_launch *l = j->launch;
@@ -213,7 +213,7 @@ void ranks_act(struct ranks *r, const struct out_act *act)
     }
 }
 
-/* --- for other processes here */
+/* --- requests of other processes here */
 
 void ranks_signal_one(struct ranks *r, const char *nspace, uint32_t rank, int signum)
 {

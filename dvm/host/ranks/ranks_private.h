@@ -7,15 +7,15 @@
 
 #include <uthash.h>
 
-struct ranks_rank {  /* of a rank here */
-    uint8_t nclosed; /* output streams that have ended, of two */
-    bool ordered;    /* to end, by another process */
+struct ranks_rank {  /* of a local rank */
+    uint8_t nclosed; /* ended output streams, 2 at most */
+    bool ordered;    /* another process has asked for its end */
 };
 
 struct ranks_job {                   /* from registration to clean-up */
     const struct job_launch *launch; /* shared */
-    struct ranks_rank *ranks;        /* [nranks]; of other daemons' ranks unused */
-    bool told_open; /* the user knows that a rank here has left a process with its output */
+    struct ranks_rank *ranks;        /* [nranks]; unused for ranks of other daemons */
+    bool told_open; /* the user was notified that a rank here has left a process with its output */
     UT_hash_handle hh;
 };
 
@@ -36,9 +36,9 @@ struct ranks {
 
 /* ranks.c */
 struct ranks_job *ranks_find(const struct ranks *r, const char *nspace);
-/* Where ranks run that have no working directory of their own; to be freed. */
+/* Working directory of ranks that have none of their own; the caller frees it. */
 char *ranks_own_dir(const struct ranks *r, const struct job_launch *l);
-/* create.c: hands a job's ranks here to the spawner; `waits`: each stops before its exec. */
+/* create.c: hands a job's ranks here to the spawner. `waits`: each rank stops before its exec. */
 int ranks_create_processes(struct ranks *r, const struct job_launch *l, bool waits, struct err *err)
     __attribute__((warn_unused_result));
 
@@ -49,11 +49,11 @@ void writer_stop(struct ranks *r, const char *nspace);
 void writer_feed(struct ranks *r, const char *nspace, const void *piece, size_t len);
 void writer_free_all(struct ranks *r);
 /* reader.c: the process that reads a job's files here. */
-bool reader_room(struct ranks *r, uint32_t client, uint64_t total); /* false: it has none */
+bool reader_room(struct ranks *r, uint32_t client, uint64_t total); /* false: no reader */
 void reader_free_all(struct ranks *r);
 
-/* Upcalls of odls for processes that are no ranks: their namespaces have a prefix, which none of a
- * job has. */
+/* Upcalls of odls for processes that are no ranks. Their namespaces have a prefix that no job's
+ * name has. */
 #define WRITER_PREFIX "files:"
 #define READER_PREFIX "read:"
 void writer_failed(struct ranks *r, const char *name, int errnum, const char *what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs that ranks here have spawned: a reader for each job, whose pieces go on as there is
- * room for them. */
+/* Files of jobs that ranks here have spawned. Each job has a reader process, whose pieces are
+ * passed on while there is room for them. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"
@@ -18,14 +18,14 @@
 struct reader {
     struct ranks *ranks;
     uint32_t client;
-    char name[32]; /* to odls */
+    char name[32]; /* id of its process in odls */
     char **sources;
     size_t n;
-    struct loop_timer *timer; /* armed when there is something to do */
+    struct loop_timer *timer; /* armed while there is work to do */
     struct buf in;
     uint64_t room, sent;
     bool started, failed, done;
-    bool exited, ended; /* reaped; its last word has come */
+    bool exited, ended; /* reaped; its last message has come */
     UT_hash_handle hh;
 };
 
@@ -68,7 +68,7 @@ void ranks_client_gone(struct ranks *r, uint32_t client)
     if (!x)
         return;
     if (x->started) {
-        odls_output_pause(r->odls, x->name, false); /* its end would never be read */
+        odls_output_pause(r->odls, x->name, false); /* a paused end is not read */
         odls_end(r->odls, x->name, READER_RANK, 0);
     }
     drop_reader(r, x);
@@ -76,7 +76,7 @@ void ranks_client_gone(struct ranks *r, uint32_t client)
 
 /* --- names */
 
-/* Where the rank that asks was started: what relative names are relative to. */
+/* Working directory in which the spawning rank was started: relative names refer to it. */
 static char *make_base(const struct ranks *r, const struct job_spec *spec)
 {
     const struct job_launch *l = core_job(r->core, spec->parent_nspace);
@@ -91,7 +91,7 @@ static char *make_base(const struct ranks *r, const struct job_spec *spec)
 static int name_program(struct job_spec *own, struct job_app *a, char ***sources, const char *base,
                         struct err *err)
 {
-    if (!strchr(a->argv[0], '/')) /* a search would be one of our file systems, here and now */
+    if (!strchr(a->argv[0], '/')) /* PATH would be searched here */
         return err_set(err, "the program '%s' is to be preloaded: name its directory", a->argv[0]);
     return files_add(own, sources, a->argv[0], base, &a->program, err);
 }
@@ -154,7 +154,7 @@ static int start_reader(struct reader *x, struct err *err)
     return 0;
 }
 
-/* 1: it is passed on, 0: there is no room for it. */
+/* 1: the piece was passed on, 0: there is no room for it. */
 static int pass_piece(struct reader *x, const struct stager_said *said, struct err *err)
 {
     if (!said->piece) {
@@ -227,7 +227,7 @@ bool reader_room(struct ranks *r, uint32_t client, uint64_t total)
     if (!x)
         return false;
     x->room = total;
-    loop_timer_arm(x->timer, 0); /* not from within dvm/protocol/files */
+    loop_timer_arm(x->timer, 0); /* must not be called from within dvm/protocol/files */
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What odls tells of processes: of ranks it goes to the core, of writers and readers of files to
- * these. */
+/* Upcalls of odls. Those about ranks are reported to the core, those about writers and readers
+ * of files go to writer.c and reader.c. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"
@@ -96,7 +96,7 @@ static void on_output(const char *nspace, uint32_t rank, int stream, const void 
     host_drain(r->env);
 }
 
-/* Once for each job and daemon: all its ranks may do so. */
+/* Reported once for each job and daemon, since each of its ranks may leave such a process. */
 static void on_left_open(const char *nspace, uint32_t rank, int stream, void *arg)
 {
     struct ranks *r = arg;
@@ -132,7 +132,7 @@ static void ignore_status(int status, void *arg)
 {
 }
 
-struct ended { /* a rank whose end is told when what it has registered is removed */
+struct ended { /* a rank whose end is reported after its registered paths are removed */
     struct ranks *r;
     char *nspace;
     uint32_t rank;
@@ -226,7 +226,7 @@ const struct odls_upcalls ranks_odls_upcalls = {.on_started = on_started,
                                                 .on_left_open = on_left_open,
                                                 .on_ready = on_ready};
 
-/* --- of dvm/protocol/files */
+/* --- upcalls of dvm/protocol/files */
 
 static void on_room(uint32_t client, uint64_t total, void *arg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs on this daemon: their writers, which the spawner runs like ranks, and what becomes
- * of them. */
+/* Files of jobs on this daemon. Each job has a writer process, which the spawner runs like a
+ * rank. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"
@@ -16,12 +16,12 @@
 #define WRITER_RANK 0
 
 struct writer {
-    char *nspace; /* of the job */
+    char *nspace; /* the job's namespace */
     struct buf in;
     bool done;
-    int errnum; /* why not */
+    int errnum; /* reason of the failure */
     char *text;
-    bool exited, ended; /* reaped; its last word has come */
+    bool exited, ended; /* reaped; its last message has come */
     int wait_status;
     UT_hash_handle hh;
 };
@@ -73,7 +73,7 @@ static void set_failed(struct writer *w, int errnum, const char *text)
     w->text = xstrdup(text);
 }
 
-/* To the writer, whose end tells why if that cannot be. */
+/* Sends to the writer. If that fails, the end of the writer has the reason. */
 static void feed_writer(struct ranks *r, struct writer *w, const struct buf *b)
 {
     FREE_AUTO char *name = make_name(w->nspace);
@@ -137,7 +137,7 @@ void writer_feed(struct ranks *r, const char *nspace, const void *piece, size_t 
     feed_writer(r, w, &b);
 }
 
-/* --- what the process says and how it ends */
+/* --- messages and end of the process */
 
 static void take_word(struct ranks *r, struct writer *w, const struct stager_word *word)
 {
@@ -167,7 +167,7 @@ static void take_words(struct ranks *r, struct writer *w, const void *data, size
     writer_stop(r, w->nspace);
 }
 
-/* It is gone, and has said all. */
+/* The writer has ended and its last message has been read. */
 static void settle_writer(struct ranks *r, struct writer *w)
 {
     FREE_AUTO char *how = NULL;

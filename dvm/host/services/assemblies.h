@@ -6,16 +6,18 @@
 
 #include "dvm/host/pmix/pmix_srv.h"
 
-/* More are not kept (logged): their processes are not notified of each other's loss. */
+/* Limit. Further ones are logged and not kept: their processes are not notified of each other's
+ * loss. */
 #define ASSEMBLIES_MAX 1024
 
 struct assemblies;
-struct assemblies *assemblies_create(struct pmix_srv *pmix); /* borrows it */
+struct assemblies *
+assemblies_create(struct pmix_srv *pmix); /* Borrows it until assemblies_destroy(). */
 void assemblies_destroy(struct assemblies *a);
-/* A connect of these has succeeded; a disconnect has. `procs` are copied. */
+/* A connect of these processes has succeeded, or a disconnect. `procs` are copied. */
 void assemblies_connect(struct assemblies *a, const struct pmix_srv_proc *procs, size_t n);
 void assemblies_disconnect(struct assemblies *a, const struct pmix_srv_proc *procs, size_t n);
-/* Its processes are in no assembly any more. */
+/* The job's processes leave all assemblies. */
 void assemblies_job_ended(struct assemblies *a, const char *nspace);
 /* The body of MSG_RANKS_LOST (dvm/protocol/wire/msg/msg.h). */
 void assemblies_ranks_lost(struct assemblies *a, const struct msg_ranks_lost *m);

@@ -106,7 +106,7 @@ static uint32_t *list_daemons(const struct collective *c, size_t *n, bool *lost)
     return list;
 }
 
-/* The same on every daemon: the kind, then the name and rank of each participant. */
+/* The same bytes on every daemon: the kind, then the name and rank of each participant. */
 static void put_signature(struct buf *sig, const struct collective *c)
 {
     buf_init(sig, CONTRIBUTION_MAX);
@@ -117,7 +117,7 @@ static void put_signature(struct buf *sig, const struct collective *c)
     }
 }
 
-/* --- the way of a collective */
+/* --- phases of a collective */
 
 static void gather_contributions(struct collective *c)
 {
@@ -195,7 +195,7 @@ void collectives_ended(struct collectives *s, pmix_req req, int outcome, const v
     pmix_srv_answer(s->pmix, req, status_of(outcome), data, len);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct collectives *collectives_create(const struct host_env *env, struct core *core,
                                        struct pmix_srv *pmix, const struct host_jobs *jobs,

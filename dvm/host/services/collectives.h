@@ -19,7 +19,7 @@ struct collectives;
 struct collectives *collectives_create(const struct host_env *env, struct core *core,
                                        struct pmix_srv *pmix, const struct host_jobs *jobs,
                                        const struct collectives_io *io);
-/* Requests that wait are not answered. */
+/* Pending requests are not answered. */
 void collectives_destroy(struct collectives *s);
 /* pmix_srv_upcalls.on_fence() */
 void collectives_join(struct collectives *s, pmix_req req, char kind,

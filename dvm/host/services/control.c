@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIGNALS 65 /* one more than the highest */
+#define SIGNALS 65 /* one more than the highest signal */
 
 struct control {
     const struct host_env *env;
@@ -148,7 +148,7 @@ void control_log(struct control *s, pmix_req req, const char *nspace, uint32_t r
     host_drain(s->env);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct control *control_create(const struct host_env *env, struct core *core, struct pmix_srv *pmix,
                                const struct host_ask *ask, const struct host_jobs *jobs,

@@ -12,7 +12,7 @@
 
 struct control_io { /* the ranks of this daemon; one that does not run is ignored */
     void (*signal_rank)(const char *nspace, uint32_t rank, int signum, void *arg);
-    /* As if the rank had written it to its stdout (1) or stderr (2). */
+    /* Writes a text as output of the rank, to its stdout (1) or stderr (2). */
     void (*write_output)(const char *nspace, uint32_t rank, int stream, const void *data,
                          size_t len, void *arg);
     void *arg;

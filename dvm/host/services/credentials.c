@@ -11,7 +11,7 @@
 #include <string.h>
 #include <utlist.h>
 
-struct check { /* of a credential that is well signed: does its holder's job run? */
+struct check { /* a credential with a valid signature, while the job of its holder is looked up */
     struct credentials *s;
     pmix_req req;
     struct pmix_srv_holder who;
@@ -85,7 +85,7 @@ void credentials_check(struct credentials *s, pmix_req req, const void *data, si
     host_jobs_learn(s->jobs, &c->who.proc, k.tool ? 0 : 1, on_job_known, c);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct credentials *credentials_create(const struct host_env *env, const struct tls_ctx *tls,
                                        struct core *core, struct pmix_srv *pmix,

@@ -2,18 +2,19 @@
 /* Events of ranks and tools for processes of other daemons.
  *
  * In: an event of a process here, which its library has delivered on this daemon already;
- * APP_NOTIFY with an event for processes here; at the head APP_NOTIFY_ALL and APP_TOOL_HERE.
- * Out: APP_NOTIFY to the daemons that have processes which the event is for; the event to the
- * library here; the answer to the process that raised it.
+ * APP_NOTIFY with an event for processes here; at the head APP_NOTIFY_ALL and APP_TOOL_HERE. Out:
+ * APP_NOTIFY to the daemons that have target processes; the event to the library here; the answer
+ * to the process that raised it.
  *
- * An event for the ranks of its own job goes to the daemons of that job directly. Any other goes to
- * the head (APP_NOTIFY_ALL), which alone knows which daemons have ranks, and which have tools: a
+ * An event for the ranks of its own job goes to the daemons of that job directly. Any other event
+ * goes to the head (APP_NOTIFY_ALL). The head alone knows which daemons have ranks or tools. A
  * tool's end is not reported, so its daemon gets events until it leaves.
  *
- * A relay is an event that the head passes on. Relays wait in their order while RELAYED_MAX bytes
- * are on their way; one at least always is. A spread is an event on its way to a set of daemons. It
- * ends when each of them has answered, or is lost. The process that raised the event is answered
- * then, so the limit on its unanswered events (dvm/host/pmix) bounds what waits here. */
+ * A relay is an event that the head passes on. Relays wait in their order while RELAYED_MAX
+ * bytes are in flight; one relay is always allowed. A spread is an event in flight to a set of
+ * daemons. It ends when each of them has answered or is lost; then the process that raised the
+ * event is answered. So the limit on its unanswered events (dvm/host/pmix) bounds the queue
+ * here. */
 #include "dvm/host/services/events.h"
 
 #include "base/log/log.h"
@@ -24,7 +25,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-/* Of relays that are on their way, in bytes times receivers. */
+/* Limit of relays in flight, in bytes times receivers. */
 #define RELAYED_MAX (64u << 20)
 
 struct spread {
@@ -32,12 +33,12 @@ struct spread {
     hwloc_bitmap_t to;
     struct buf event;
     unsigned left; /* daemons that have not answered */
-    pmix_req req;  /* of a local rank; 0: a relay for the question of the daemon `from` */
+    pmix_req req;  /* request of a local rank; 0: a relay for the question of the daemon `from` */
     uint32_t from;
     uint64_t question;
-    size_t cost;                /* of a relay */
-    struct spread *next, *prev; /* relays that wait */
-    uint64_t number;            /* of those that are on their way */
+    size_t cost;                /* encoded event of a relay */
+    struct spread *next, *prev; /* relays in the queue */
+    uint64_t number;            /* relays in flight */
     UT_hash_handle hh;
 };
 
@@ -46,15 +47,15 @@ struct events {
     struct core *core;
     struct pmix_srv *pmix;
     const struct host_ask *ask;
-    struct spread *spreads; /* on their way */
+    struct spread *spreads; /* spreads in flight */
     uint64_t last_number;
-    struct spread *relays; /* that wait, in their order */
-    size_t relayed;        /* cost of those on their way */
+    struct spread *relays; /* queued relays, in their order */
+    size_t relayed;        /* cost of the relays in flight */
     bool relaying;
     hwloc_bitmap_t tools; /* head: daemons that tools have attached to; NULL: none */
 };
 
-/* --- an event on its way to a set of daemons */
+/* --- an event in flight to a set of daemons */
 
 static struct spread *spread_create(struct events *e, const void *event, size_t len)
 {
@@ -93,11 +94,11 @@ static void step_spread(struct spread *s)
     send_relays(e);
 }
 
-struct receiver { /* one daemon of the set */
+struct receiver { /* completes the part of one daemon of the set */
     struct spread *s;
 };
 
-/* A daemon that is lost has no process left to be notified. */
+/* A lost daemon has no processes to notify. */
 static void on_received(int status, const void *data, size_t len, void *asker)
 {
     struct receiver *r = asker;
@@ -129,7 +130,7 @@ static void send_spread(struct spread *s)
     step_spread(s);
 }
 
-/* --- from a process here */
+/* --- events of a process here */
 
 static void notify_job(struct events *e, pmix_req req, const char *nspace, const void *event,
                        size_t len)
@@ -160,7 +161,7 @@ void events_notify(struct events *e, pmix_req req, const char *nspace,
     host_ask_for(e->ask, req, 0, APP_NOTIFY_ALL, &b);
 }
 
-/* --- for processes here */
+/* --- events for processes here */
 
 struct delivery {
     struct events *e;
@@ -192,10 +193,10 @@ static void on_notify(uint32_t from, struct cur *c, void *service)
 
 /* --- at the head: relays */
 
-/* In their order, as many as the limit has room for. */
+/* Starts queued relays in their order, as many as the limit has room for. */
 static void send_relays(struct events *e)
 {
-    if (e->relaying) /* called from below: the outermost goes on */
+    if (e->relaying) /* a nested call: the outermost one continues */
         return;
     e->relaying = true;
     while (e->relays && (!e->relayed || e->relayed + e->relays->cost <= RELAYED_MAX)) {
@@ -221,7 +222,7 @@ static bool is_job(const struct events *e, const char *nspace)
     return core_job_ranks(e->core, nspace, &ranks) != NULL;
 }
 
-/* A name that is no job's may be that of a tool. */
+/* A name that is not a job's may be a tool's. */
 static void add_daemons(const struct events *e, const struct pmix_srv_reach *reach,
                         hwloc_bitmap_t to)
 {
@@ -250,7 +251,7 @@ static void on_notify_all(uint32_t from, struct cur *c, void *service)
     } else {
         s = spread_create(e, m.event, m.len);
         add_daemons(e, &m.to, s->to);
-        hwloc_bitmap_clr(s->to, from); /* its library has notified its ranks */
+        hwloc_bitmap_clr(s->to, from); /* the library here has notified its ranks */
         s->from = from;
         s->question = m.question;
         s->cost = (m.len + 1) * (size_t)(hwloc_bitmap_weight(s->to) + 1);
@@ -308,7 +309,7 @@ void events_member_gone(struct events *e, uint32_t vpid)
         hwloc_bitmap_clr(e->tools, vpid);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 void events_handle(struct events *e, struct app_table *t)
 {

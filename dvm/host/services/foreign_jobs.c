@@ -2,14 +2,15 @@
 /* Jobs without ranks on this daemon that its own ranks connect to or ask about.
  *
  * In: learn() of other services; the head's answer to APP_JOB_ASK; the library's registration; the
- * end of a job.
- * Out: APP_JOB_ASK to the head; registrations with the PMIx library; learnt() to those who wait.
+ * end of a job. Out: APP_JOB_ASK to the head; registrations with the PMIx library; learnt() to the
+ * services that wait.
  *
- * A job is asked for (it has no launch), then registering, then registered. A service that wants to
- * learn it before that waits. Each waiter is notified once: when it is registered, or when the head
- * does not know it or the registration fails, which forgets it. A job that ends is forgotten, after
- * its registration if that is under way. The head remembers who has asked for a job and tells the
- * end of it to them (core_job_watch()), so nothing is kept for longer than the job. */
+ * A job is asked for (it has no launch), then registering, then registered. A service that wants
+ * to learn it before that waits. Each waiter is notified once: when the job is registered, or
+ * when it is forgotten because the head does not know it or the registration fails. A job that
+ * ends is forgotten, after its registration if that is in progress. The head records which
+ * daemons have asked for a job and reports its end to them (core_job_watch()), so nothing is
+ * kept for longer than the job. */
 #include "dvm/host/services/foreign_jobs.h"
 
 #include "base/log/log.h"
@@ -22,7 +23,7 @@
 
 #define LAUNCH_MAX (64u << 20)
 
-struct learner { /* waits until nothing is left to be learnt */
+struct learner { /* a request that waits for all of its jobs */
     unsigned left;
     bool known;
     host_jobs_learnt learnt;
@@ -94,7 +95,8 @@ static void free_job(struct foreign *f)
     free(f);
 }
 
-/* The learners are notified when the record is out of the table: they may ask again. */
+/* The learners are notified after the record is removed from the table, since they may ask
+ * again. */
 static void forget_job(struct foreign_jobs *s, struct foreign *f)
 {
     HASH_DEL(s->jobs, f);
@@ -104,7 +106,7 @@ static void forget_job(struct foreign_jobs *s, struct foreign *f)
 
 /* --- the head's answer */
 
-struct later { /* a callback that may come after the job is forgotten: it carries the name */
+struct later { /* The callback may come after the job is forgotten, so it carries the name. */
     struct foreign_jobs *s;
     char *nspace;
 };
@@ -164,7 +166,7 @@ static void on_launch(int status, const void *data, size_t len, void *asker)
                       later_create(s, w->nspace));
 }
 
-/* --- services that want to know a job */
+/* --- requests of services */
 
 static void ask_head(struct foreign_jobs *s, char *nspace)
 {

@@ -13,9 +13,9 @@ struct foreign_jobs;
 /* Borrows all until foreign_jobs_destroy(). */
 struct foreign_jobs *foreign_jobs_create(const struct host_env *env, struct core *core,
                                          struct pmix_srv *pmix, const struct host_ask *ask);
-/* Those who wait for a job are not called; their data is theirs. */
+/* Pending callbacks are not called; their data stays with their owners. */
 void foreign_jobs_destroy(struct foreign_jobs *s);
-/* For other services, as long as `s` is there. */
+/* For other services, valid as long as `s`. */
 const struct host_jobs *foreign_jobs_known(struct foreign_jobs *s);
 /* The job has ended in the whole DVM. */
 void foreign_jobs_ended(struct foreign_jobs *s, const char *nspace);

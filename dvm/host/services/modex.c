@@ -7,7 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
-struct fetch { /* waits until the job of its rank is known here */
+struct fetch { /* a request that waits until the job of its rank is known here */
     struct modex *m;
     pmix_req req;
     struct pmix_srv_proc proc;
@@ -124,7 +124,7 @@ void modex_handle(struct modex *m, struct app_table *t)
     app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), m);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct modex *modex_create(struct pmix_srv *pmix, const struct host_ask *ask,
                            const struct host_jobs *jobs)

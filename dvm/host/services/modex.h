@@ -11,7 +11,7 @@ struct modex;
 /* Borrows all until modex_destroy(). */
 struct modex *modex_create(struct pmix_srv *pmix, const struct host_ask *ask,
                            const struct host_jobs *jobs);
-/* Requests that wait are not answered. */
+/* Pending requests are not answered. */
 void modex_destroy(struct modex *m);
 /* pmix_srv_upcalls.on_dmodex(): asks the daemon of the rank. */
 void modex_fetch(struct modex *m, pmix_req req, const char *nspace, uint32_t rank, int timeout_s);

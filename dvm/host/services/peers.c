@@ -111,7 +111,7 @@ void peers_closed(struct peers *s, uint64_t net_id, const char *why)
     core_conn_closed(s->core, core_id, why);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct peers *peers_create(struct net *net, struct core *core)
 {

@@ -9,8 +9,9 @@
 struct peers;
 /* Borrows both until peers_destroy(). */
 struct peers *peers_create(struct net *net, struct core *core);
-void peers_destroy(struct peers *s); /* closes nothing */
-/* Whether this is the certificate of a daemon, for the core to judge; others are programs. */
+void peers_destroy(struct peers *s); /* leaves the connections open */
+/* Whether this certificate is a daemon's. The core judges connections of daemons; all others are
+ * programs. */
 bool peers_is_daemon(const struct tls_peer *peer);
 /* The core's actions; `conn` is its own id. */
 void peers_connect(struct peers *s, uint64_t conn, const char *host, uint16_t port);

@@ -20,25 +20,24 @@
 #include <string.h>
 #include <uthash.h>
 
-#define COPY_HIGH                                                                                  \
-    (1u << 20) /* of a job, not read yet, at which its submitter's daemon has to wait */
+#define COPY_HIGH (1u << 20) /* unread bytes at which the submitter's daemon has to wait */
 #define COPY_LOW (COPY_HIGH / 4)
 
-struct pull { /* a job of which copies come */
+struct pull { /* a job whose output is copied here */
     char *nspace;
     uint32_t home;
-    bool started; /* copies come; until then those who ask wait for their answers */
+    bool started; /* copies arrive; requests before that wait for their answers */
     size_t nreqs;
     struct pull_req **reqs;
     size_t unread;
     bool paused;
-    bool lost; /* the submitter's daemon is lost: no more copies come */
-    bool over; /* the job has ended; processes here are notified after its last output */
+    bool lost; /* the submitter's daemon is lost: no further copies */
+    bool over; /* the job has ended; the processes here are notified after its last output */
     int exit_code;
     UT_hash_handle hh;
 };
 
-/* PMIx_IOF_pull, that may name several jobs. */
+/* A PMIx_IOF_pull request, which may name several jobs. */
 struct pull_req {
     struct pulled_output *s;
     pmix_req req;
@@ -93,7 +92,7 @@ static void forget_pull(struct pulled_output *s, struct pull *p)
     free(p);
 }
 
-/* --- who asks */
+/* --- requests */
 
 static struct pull *start_pull(struct pulled_output *s, const struct job_launch *l)
 {
@@ -145,13 +144,14 @@ void pulled_output_ask(struct pulled_output *s, pmix_req req, const struct pmix_
     *r = (struct pull_req){.s = s, .req = req, .left = 1};
     r->procs = xcalloc(nprocs + 1, sizeof(*procs));
     for (size_t i = 0; i < nprocs; i++) {
-        if (!s->io.is_spawned_here(procs[i].nspace, s->io.arg)) /* its output is here */
+        if (!s->io.is_spawned_here(procs[i].nspace,
+                                   s->io.arg)) /* the job's output comes here anyway */
             r->procs[r->nprocs++] = procs[i];
     }
     host_jobs_learn(s->jobs, r->procs, r->nprocs, on_jobs_known, r);
 }
 
-/* --- what comes */
+/* --- arriving copies */
 
 static void set_paused(struct pulled_output *s, struct pull *p, bool on)
 {
@@ -166,7 +166,7 @@ void pulled_output_copy(struct pulled_output *s, enum iof_kind kind, const char 
 {
     struct pull *p = find_pull(s, nspace);
 
-    if (!p) /* not any more */
+    if (!p) /* the pull was forgotten meanwhile */
         return;
     if (kind == IOF_COPY_STARTED) {
         p->started = true;
@@ -187,7 +187,7 @@ void pulled_output_read(struct pulled_output *s, const char *nspace, size_t len,
 
     if (!p)
         return;
-    p->unread -= len < p->unread ? len : p->unread; /* of an earlier one of this name */
+    p->unread -= len < p->unread ? len : p->unread; /* a copy for an earlier pull of this name */
     host_enter(s->env);
     if (p->unread <= COPY_LOW)
         set_paused(s, p, false);
@@ -198,7 +198,7 @@ void pulled_output_read(struct pulled_output *s, const char *nspace, size_t len,
     host_drain(s->env);
 }
 
-/* --- the end */
+/* --- end of a job */
 
 void pulled_output_job_ended(struct pulled_output *s, const char *nspace, int exit_code)
 {
@@ -226,7 +226,7 @@ void pulled_output_over(struct pulled_output *s, const char *nspace)
     forget_pull(s, p);
 }
 
-/* With the submitter's daemon its jobs end, unless they do so already. */
+/* The loss of the submitter's daemon ends its jobs, unless they are ending already. */
 void pulled_output_member_gone(struct pulled_output *s, uint32_t vpid)
 {
     struct pull *p, *tmp;
@@ -242,7 +242,7 @@ void pulled_output_member_gone(struct pulled_output *s, uint32_t vpid)
     }
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct pulled_output *pulled_output_create(const struct host_env *env, struct core *core,
                                            struct pmix_srv *pmix, struct iof *iof,

@@ -8,7 +8,7 @@
 #include "dvm/host/iof/iof.h"
 
 struct pulled_output_io {
-    /* Whether a tool here has spawned the job: its output comes here anyway. */
+    /* Whether a tool here has spawned the job: its output then comes here anyway. */
     bool (*is_spawned_here)(const char *nspace, void *arg);
     void *arg;
 };
@@ -19,7 +19,7 @@ struct pulled_output *pulled_output_create(const struct host_env *env, struct co
                                            struct pmix_srv *pmix, struct iof *iof,
                                            const struct host_jobs *jobs,
                                            const struct pulled_output_io *io);
-/* Requests that wait are not answered. */
+/* Pending requests are not answered. */
 void pulled_output_destroy(struct pulled_output *s);
 /* pmix_srv_upcalls.on_pull() */
 void pulled_output_ask(struct pulled_output *s, pmix_req req, const struct pmix_srv_proc *procs,
@@ -27,7 +27,7 @@ void pulled_output_ask(struct pulled_output *s, pmix_req req, const struct pmix_
 /* iof_io.copy() */
 void pulled_output_copy(struct pulled_output *s, enum iof_kind kind, const char *nspace,
                         uint32_t rank, int stream, const void *data, size_t len);
-/* pmix_srv_upcalls.on_output_read() for no client */
+/* pmix_srv_upcalls.on_output_read() if it concerns no client */
 void pulled_output_read(struct pulled_output *s, const char *nspace, size_t len, bool wanted);
 /* pmix_srv_upcalls.on_output_over() */
 void pulled_output_over(struct pulled_output *s, const char *nspace);

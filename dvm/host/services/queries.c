@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Query_info about jobs: the head makes a table of its jobs, and of the processes of those
- * that the query names; the library of the daemon that asks answers from it. */
+/* PMIx_Query_info about jobs. The head makes a table of its jobs, and of the processes of jobs
+ * that the query names. The library of the asking daemon answers from this table. */
 #include "dvm/host/services/queries.h"
 
 #include "base/log/log.h"
@@ -162,7 +162,7 @@ void queries_handle(struct queries *q, struct app_table *t)
     app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), q);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct queries *queries_create(const struct host_env *env, struct core *core, struct pmix_srv *pmix,
                                const struct host_ask *ask)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Query_info about jobs: the head has the table. */
+/* PMIx_Query_info about jobs, answered from a table of the head. */
 #ifndef DVM_SERVICES_QUERIES_H
 #define DVM_SERVICES_QUERIES_H
 

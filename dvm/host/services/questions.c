@@ -18,7 +18,7 @@
 struct question {
     uint64_t id;
     uint32_t vpid;
-    host_answer answered; /* NULL: the answer is that of `req` */
+    host_answer answered; /* NULL: the answer goes to `req` */
     void *asker;
     pmix_req req;
     UT_hash_handle hh;
@@ -44,7 +44,7 @@ static void answer_question(struct questions *q, struct question *w, int status,
     free(w);
 }
 
-/* `w` is no longer there if it could not be sent. */
+/* `w` is already freed if the question could not be sent. */
 static void send_question(struct questions *q, struct question *w, uint32_t kind, struct buf *b)
 {
     w->id = ++q->last_id;

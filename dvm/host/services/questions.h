@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions between daemons: each gets one answer, from the daemon that was asked, or the loss of
- * that daemon as its answer. */
+/* Questions between daemons. Each question gets one answer, from the daemon that was asked. The
+ * loss of that daemon counts as an answer. */
 #ifndef DVM_SERVICES_QUESTIONS_H
 #define DVM_SERVICES_QUESTIONS_H
 
@@ -13,11 +13,12 @@ struct questions;
 /* Borrows all until questions_destroy(). */
 struct questions *questions_create(const struct host_env *env, struct core *core,
                                    struct pmix_srv *pmix);
-/* Those who wait are not called; their data is freed. */
+/* Pending callbacks are not called; their data is freed. */
 void questions_destroy(struct questions *q);
-/* For other services, as long as `q` is there. */
+/* For other services, valid as long as `q`. */
 const struct host_ask *questions_asking(struct questions *q);
-/* The daemon has left or is lost: what it has not answered is PMIX_ERR_LOST_CONNECTION. */
+/* The daemon has left or is lost: its unanswered questions are answered with
+ * PMIX_ERR_LOST_CONNECTION. */
 void questions_member_gone(struct questions *q, uint32_t vpid);
 void questions_handle(struct questions *q, struct app_table *t); /* APP_ANSWER */
 

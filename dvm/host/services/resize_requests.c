@@ -64,7 +64,7 @@ void resize_requests_ended(struct resize_requests *s, const struct msg_resize_en
     pmix_srv_alloc_ended(s->pmix, &e);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 struct resize_requests *resize_requests_create(const struct host_env *env, struct core *core,
                                                struct pmix_srv *pmix)

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* They have no common ancestor any more, so all processes are searched: for the mark that the
- * spawner with this token has put into their environment, or, without a readable environment, for
- * their session (`sids`: those of the ranks). Kills them and searches again until none is left, for
- * timeout_ms at most. Returns how many are left. */
+/* The processes have no common ancestor any more, so all processes are searched. They are known
+ * by the mark that the spawner with this token has put into their environment, or, without a
+ * readable environment, by their session (`sids`: those of the ranks). Kills them and searches
+ * again until none is left, for timeout_ms at most. Returns the number of remaining processes. */
 size_t orphans_end(uint64_t token, const pid_t *sids, size_t nsids, int timeout_ms);
 
 #endif

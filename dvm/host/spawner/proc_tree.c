@@ -77,7 +77,7 @@ static bool has_children_files(void)
 {
     char path[64];
 
-    static int known = -1; /* a property of the kernel, asked for at the end of each job */
+    static int known = -1; /* a property of the kernel, tested at the end of each job */
 
     if (known < 0) {
         snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
@@ -134,7 +134,7 @@ static pid_t *read_parents(struct proc_tree *all)
     return parents;
 }
 
-/* Where the kernel has no lists of children. */
+/* For kernels without lists of children. */
 struct parents {
     struct proc_tree all;
     pid_t *of; /* of[i] is the parent of all.pids[i] */

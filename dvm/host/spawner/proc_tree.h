@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define PROC_TREE_MAX 1048576 /* processes of one walk; more are left to the next */
+#define PROC_TREE_MAX 1048576 /* processes of one walk; further ones are left to the next walk */
 
 struct proc_tree {
     pid_t *pids;
@@ -29,7 +29,7 @@ struct proc_stat {
     pid_t pgid;
     pid_t sid;
 };
-/* False if there is no such process (any more). */
+/* False if the process does not exist (any more). */
 bool proc_tree_stat(pid_t pid, struct proc_stat *out);
 /* The value of a variable in the environment that the process was started with, on the heap; NULL
  * if there is none, it may not be read, or lies behind the first MiB. */

@@ -20,7 +20,7 @@ struct walk {
     unsigned flags;
     const struct remove_rules *rules;
     size_t seen;
-    bool over; /* the budget */
+    bool over; /* the budget is used up */
     dev_t dev; /* of the named directory */
 };
 

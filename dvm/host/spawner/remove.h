@@ -7,25 +7,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Levels below the named directory, a descriptor each; what lies deeper stays. */
+/* Levels below the named directory, a descriptor each. Deeper entries stay. */
 #define REMOVE_DEPTH_MAX 128
 /* A daemon's socket. A directory that holds it, or a link of that name, is not removed, and no path
  * in it is, except with REMOVE_OURS. */
 #define REMOVE_DAEMON_HERE "prted.sock"
 
 enum remove_flag {
-    REMOVE_DIR = 1, /* else a file: anything that is no directory, a link itself included */
+    REMOVE_DIR = 1, /* without it: a file, that is, any entry but a directory */
     REMOVE_RECURSIVE = 2,
     REMOVE_LEAVE_TOPDIR = 4,
     REMOVE_ONLY_EMPTY = 8, /* directories that are empty, no files */
-    REMOVE_OURS = 16,   /* made by a daemon: its contents go, whoever owns them, writable or not */
-    REMOVE_IGNORE = 32, /* not to be removed; for callers that keep lists */
-    REMOVE_JOBS = 64,   /* with REMOVE_DIR: it stays, and the directories of jobs in it go */
+    REMOVE_OURS = 16,      /* made by a daemon: entries of any owner are removed */
+    REMOVE_IGNORE = 32,    /* not to be removed; kept in lists of callers */
+    REMOVE_JOBS = 64,      /* with REMOVE_DIR: only the directories of jobs in it are removed */
     REMOVE_FLAGS = 127
 };
 
 struct remove_rules {
-    const char *const *ignores; /* borrowed: absolute, without "." and "//"; what is below stays */
+    const char *const *ignores; /* borrowed: absolute, without "." and "//"; with all below */
     size_t nignores;
     size_t budget; /* entries that may be looked at; 0: no limit */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codec between daemon and spawner: commands, reports, and the description of a rank to be. */
+/* Codec between daemon and spawner: commands, reports, and the description of a rank. */
 #include "dvm/host/spawner/spawn_msg.h"
 
 #include <stdlib.h>

@@ -10,29 +10,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One message is one packet of a SOCK_SEQPACKET pair. Ids are the daemon's: never 0, never reused.
- */
+/* One message is one packet of a SOCK_SEQPACKET pair. The daemon assigns ids: never 0, never
+ * reused. */
 #define SPAWN_MSG_MAX 8192
 #define SPAWN_WHAT_MAX 1024
 #define SPAWN_SPEC_MAX (8u << 20) /* bytes of one encoded struct spawn_spec */
-#define SPAWN_STRINGS_MAX 65536   /* strings in one argv or environment */
-#define SPAWN_STRING_MAX 131072   /* bytes of one string; what the kernel takes */
+#define SPAWN_STRINGS_MAX 65536   /* strings in one argv or environment, at most */
+#define SPAWN_STRING_MAX 131072   /* bytes of one string: the kernel's limit */
 #define SPAWN_MASK_MAX 8192       /* bytes of a CPU mask */
 
 enum spawn_cmd_kind {
     SPAWN_CMD_START = 1, /* id, job, flags of a start; comes with SPAWN_FD_COUNT descriptors */
-    SPAWN_CMD_SIGNAL,    /* id, signum: to the process group; an ended rank is fine */
-    SPAWN_CMD_JOB_END,   /* job: its ranks have ended; kill what they left behind, forget them */
+    SPAWN_CMD_SIGNAL,    /* id, signum: to the process group; an ended rank is ignored */
+    SPAWN_CMD_JOB_END,   /* job: its ranks have ended; kill their leftover processes, forget the job
+                          */
     SPAWN_CMD_CLEAN_ADD, /* id of a scope, flags of remove.h, path: keep for SPAWN_CMD_CLEAN_RUN */
-    SPAWN_CMD_CLEAN_RUN, /* id: remove what the scope holds, answer SPAWN_REP_CLEANED, forget it */
-    SPAWN_CMD_GO,        /* id, of a start that waits */
+    SPAWN_CMD_CLEAN_RUN, /* id: remove the paths of the scope, answer SPAWN_REP_CLEANED, forget it
+                          */
+    SPAWN_CMD_GO,        /* id of a start that waits */
     SPAWN_CMD_PING,      /* answered by SPAWN_REP_ALIVE */
 };
 
 enum spawn_start_flag {
     SPAWN_START_HELD = 1,      /* the program stops before its first instruction */
     SPAWN_START_TRACEABLE = 2, /* any process of the same user may debug it */
-    SPAWN_START_WAITS = 4,     /* it is prepared up to the exec and waits for SPAWN_CMD_GO */
+    SPAWN_START_WAITS = 4,     /* prepares the rank up to its exec, which waits for SPAWN_CMD_GO */
 };
 
 /* The descriptors of a start, in this order. */
@@ -51,18 +53,18 @@ void spawn_msg_cmd_encode(struct buf *b, const struct spawn_cmd *c);
 int spawn_msg_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     __attribute__((warn_unused_result));
 
-/* Per start: FAILED, or STARTED and later EXITED. In the order in which they are sent. */
+/* For each start: FAILED, or STARTED and later EXITED. Reports come in the order in which they
+ * are sent. */
 enum spawn_rep_kind {
     SPAWN_REP_READY = 1, /* with SPAWN_START_WAITS: all checks have passed */
     SPAWN_REP_STARTED,
     SPAWN_REP_FAILED,
-    SPAWN_REP_HELD,    /* with SPAWN_START_HELD: it has stopped, and can be debugged */
-    SPAWN_REP_GOES_ON, /* after that: somebody has sent SIGCONT; not told of one that ends at once
-                        */
+    SPAWN_REP_HELD,    /* with SPAWN_START_HELD: the rank has stopped and can be debugged */
+    SPAWN_REP_GOES_ON, /* after HELD: a process has sent SIGCONT; not reported if the rank ends at
+                          once */
     SPAWN_REP_EXITED,
-    SPAWN_REP_CLEANED, /* of a scope. Scopes that are not run yet are run when the daemon has ended
-                        */
-    SPAWN_REP_ALIVE,   /* to a ping; one answer may stand for several pings */
+    SPAWN_REP_CLEANED, /* of a scope. Scopes that were not run are run when the daemon has ended */
+    SPAWN_REP_ALIVE,   /* the answer to a ping; one answer may stand for several pings */
 };
 
 struct spawn_rep {
@@ -70,25 +72,25 @@ struct spawn_rep {
     uint64_t id;
     int32_t value; /* STARTED: pid; FAILED: errno; EXITED: status as waitpid(2) gives it;
                       CLEANED: 0 or errno */
-    char what[SPAWN_WHAT_MAX]; /* FAILED: what could not be done, "exec /x/y" */
+    char what[SPAWN_WHAT_MAX]; /* FAILED: the failed action, "exec /x/y" */
 };
 
 void spawn_msg_rep_encode(struct buf *b, const struct spawn_rep *r);
 int spawn_msg_rep_decode(struct cur *in, struct spawn_rep *out, struct err *err)
     __attribute__((warn_unused_result));
 
-/* A rank to be, in the memory file of a start. Encoding borrows, decoding allocates:
- * spawn_msg_spec_free(). */
+/* The description of a rank, in the memory file of a start. Encoding borrows, decoding
+ * allocates: spawn_msg_spec_free(). */
 struct spawn_spec {
     const char *const *argv; /* NULL-terminated, as is env, which may be NULL */
     const char *const *env;
     const char *cwd;
     const char *cpuset;  /* the mask in words, for messages; "" if there is none */
     const uint8_t *mask; /* for sched_setaffinity(2), in the machine's own layout */
-    size_t mask_len;     /* 0: bound as the spawner is */
+    size_t mask_len;     /* 0: bound like the spawner */
 };
 
-/* -1: over a limit; the buffer is of no use then. */
+/* -1: over a limit; the buffer is unusable then. */
 int spawn_msg_spec_encode(struct buf *b, const struct spawn_spec *s, struct err *err)
     __attribute__((warn_unused_result));
 /* -1: nothing is left allocated. The mask borrows from the input. */

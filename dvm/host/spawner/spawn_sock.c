@@ -57,7 +57,7 @@ static void take_fds(struct msghdr *mh, int fds[SPAWN_FD_COUNT])
 
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
-        /* The control buffer has room for SPAWN_FD_COUNT, so there can't be more. */
+        /* The control buffer has room for SPAWN_FD_COUNT descriptors, so there cannot be more. */
         bytes = c->cmsg_len - CMSG_LEN(0);
         memcpy(fds, CMSG_DATA(c), bytes);
     }
@@ -122,7 +122,7 @@ int spawn_sock_memfd_create(const struct buf *bytes, struct err *err)
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int fd = memfd_create("rank", flags | MFD_NOEXEC_SEAL);
 
-    if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+    if (fd < 0 && errno == EINVAL) /* not defined before Linux 6.3 */
         fd = memfd_create("rank", flags);
     if (fd < 0)
         return err_sys(err, errno, "creating a memory file");

@@ -12,16 +12,16 @@
 
 enum spawn_sock_result {
     SPAWN_SOCK_OK,
-    SPAWN_SOCK_AGAIN, /* nothing to read, or no room: wait for the descriptor */
-    SPAWN_SOCK_LATER, /* sending only: too many descriptors are under way; try again in some ms */
+    SPAWN_SOCK_AGAIN, /* no packet, or no room: wait for the descriptor */
+    SPAWN_SOCK_LATER, /* sending only: too many descriptors are in flight; try again in some ms */
     SPAWN_SOCK_GONE,  /* the peer has closed, or err says what is wrong */
 };
 
 /* Never blocks, raises no signal. Descriptors are borrowed. */
 enum spawn_sock_result spawn_sock_send(int sock, const struct buf *msg, const int *fds, size_t nfds,
                                        struct err *err);
-/* One packet of at most SPAWN_MSG_MAX bytes into `data`. Descriptors (close-on-exec) become the
- * caller's. A descriptor that this process has no room for is -1. */
+/* Reads one packet of at most SPAWN_MSG_MAX bytes into `data`. The caller gets the descriptors
+ * (close-on-exec). A descriptor that does not fit into this process is -1. */
 enum spawn_sock_result spawn_sock_recv(int sock, void *data, size_t *len, int fds[SPAWN_FD_COUNT],
                                        struct err *err);
 void spawn_sock_close_fds(int fds[SPAWN_FD_COUNT]);

@@ -29,12 +29,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In epoll, beside the ids of ranks that are on their way to their program. */
+/* Values of epoll beside the ids of ranks that are on their way to their program. */
 #define TAG_SOCK 0
 #define TAG_SIGNAL UINT64_MAX
 #define EVENTS_MAX 64
-#define OLD_KERNEL_FDS 4096 /* looked at where close_range(2) is missing */
-#define COMMANDS_MAX 64     /* of one turn, so that reaping is not starved */
+#define OLD_KERNEL_FDS 4096 /* descriptors closed one by one without close_range(2) */
+#define COMMANDS_MAX 64     /* commands of one turn, so that reaping is not delayed */
 
 static void reap_children(struct spawner *sp)
 {
@@ -66,7 +66,8 @@ static void on_signals(struct spawner *sp)
     while (read(sp->signal_fd, &si, sizeof(si)) == sizeof(si)) {
         if (si.ssi_signo == SIGCHLD || !sp->daemon)
             continue;
-        /* From the terminal's driver: the daemon is in the same group and has got it too. */
+        /* A signal of the terminal's driver: the daemon is in the same group and has received it
+         * too. */
         if (si.ssi_signo == SIGINT && si.ssi_code == SI_KERNEL)
             continue;
         kill(sp->daemon, (int)si.ssi_signo);
@@ -99,7 +100,7 @@ static void take_command(struct spawner *sp, const struct spawn_cmd *c, int fds[
         sp->pinged = true;
         break;
     }
-    spawn_sock_close_fds(fds); /* those that a start did not take */
+    spawn_sock_close_fds(fds); /* closes descriptors that a start did not take */
 }
 
 static void on_sock_gone(struct spawner *sp)
@@ -149,7 +150,7 @@ static void on_event(struct spawner *sp, const struct epoll_event *ev)
         on_sock(sp);
 }
 
-/* The shorter of two waits; -1 is without end. */
+/* The shorter of two waits; -1 is unlimited. */
 static int sooner_wait(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
@@ -161,7 +162,7 @@ static int wait_ms(const struct spawner *sp, uint64_t now_ms)
                        sooner_wait(spawner_end_wait(sp, now_ms), spawner_clean_wait(sp, now_ms)));
 }
 
-/* The socket takes no more. If it is closed, the next read tells. */
+/* The socket is full. If it is closed, the next read reports it. */
 static void watch_room(struct spawner *sp, bool wanted)
 {
     struct epoll_event ev = {.events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = TAG_SOCK};
@@ -183,7 +184,7 @@ static bool answer_ping(struct spawner *sp)
     return !sp->pinged;
 }
 
-/* Sends all reports that wait; false: the socket takes no more for now. */
+/* Sends all pending reports; false: the socket is full for now. */
 static bool send_reports(struct spawner *sp)
 {
     return spawner_rank_report(sp) && spawner_clean_report(sp) && (!sp->pinged || answer_ping(sp));
@@ -226,7 +227,7 @@ static int watch_fd(const struct spawner *sp, int fd, uint64_t tag)
 
 void spawner_close_but(int keep)
 {
-    /* A pipe that we held open by accident would never end for its reader. */
+    /* A pipe that the spawner held open would never end for its reader. */
     if ((keep <= 3 || close_range(3, (unsigned)keep - 1, 0) == 0) &&
         close_range((unsigned)keep + 1, ~0U, 0) == 0)
         return;
@@ -243,7 +244,7 @@ static void raise_nofile(struct spawner *sp)
     if (getrlimit(RLIMIT_NOFILE, &sp->nofile) < 0)
         return;
     r = sp->nofile;
-    r.rlim_cur = r.rlim_max; /* a rank that hangs in exec holds a descriptor */
+    r.rlim_cur = r.rlim_max; /* a rank that hangs in its exec holds a descriptor */
     setrlimit(RLIMIT_NOFILE, &r);
 }
 
@@ -253,7 +254,7 @@ void spawner_run(int sock, pid_t daemon, uint64_t token)
     sigset_t set;
 
     spawner_close_but(sock);
-    fcntl(sock, F_SETFD, FD_CLOEXEC); /* the exec to this program had to keep it open */
+    fcntl(sock, F_SETFD, FD_CLOEXEC); /* the exec of this program had to keep it open */
     raise_nofile(&sp);
     set_signals(&sp);
     spawner_signals(&set);
@@ -262,7 +263,7 @@ void spawner_run(int sock, pid_t daemon, uint64_t token)
     if (sp.signal_fd < 0 || sp.epoll_fd < 0 || watch_fd(&sp, sock, TAG_SOCK) < 0 ||
         watch_fd(&sp, sp.signal_fd, TAG_SIGNAL) < 0) {
         log_error("the spawner cannot start errno=%d", errno);
-        _exit(EXIT_FAILURE); /* the daemon ends with it */
+        _exit(EXIT_FAILURE); /* the daemon ends with the spawner */
     }
     while (sp.daemon || sp.phase != SPAWNER_EMPTY)
         take_turn(&sp);

@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-/* So many entries of a directory are removed without a child: a fork costs more. */
+/* This many entries of a directory are removed without a child, since a fork costs more. */
 #define INLINE_ENTRIES 64
 
 enum scope_state { SCOPE_KEPT, SCOPE_WAITS, SCOPE_RUNS, SCOPE_DONE };
@@ -41,7 +41,7 @@ struct spawner_scope {
     enum scope_state state;
     pid_t pid; /* SCOPE_RUNS */
     uint64_t due_ms;
-    int32_t status; /* SCOPE_DONE: errno, not yet told */
+    int32_t status; /* SCOPE_DONE: errno, not yet reported */
     UT_hash_handle hh;
 };
 
@@ -111,7 +111,7 @@ void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const
     sp->nclean++;
 }
 
-/* Files first, then directories. False: there is more than the budget allows. */
+/* Files first, then directories. False: there are more entries than the budget allows. */
 static bool clean_scope(const struct spawner_scope *s, size_t budget)
 {
     struct remove_rules rules = {.budget = budget};
@@ -217,7 +217,7 @@ void spawner_clean_run(struct spawner *sp, uint64_t scope)
 {
     struct spawner_scope *s = find_scope(sp, scope);
 
-    if (!s) { /* no path was kept; the run is answered all the same */
+    if (!s) { /* no path was kept; the run is answered nevertheless */
         s = xcalloc(1, sizeof(*s));
         s->id = scope;
         HASH_ADD(hh, sp->scopes, id, sizeof(s->id), s);
@@ -242,7 +242,7 @@ bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status)
             continue;
         if (status == 0 || s->due_ms == 0) {
             finish_scope(sp, s, status ? ETIMEDOUT : 0);
-        } else { /* it was killed: the end of the daemon starts all cleanups anew */
+        } else { /* the child was killed: the end of the daemon starts all cleanups again */
             sp->ncleaners--;
             s->state = SCOPE_WAITS;
         }

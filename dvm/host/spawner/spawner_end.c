@@ -36,7 +36,7 @@ static size_t signal_all(const struct spawner *sp, int signum)
     return n;
 }
 
-/* With the daemon reaped, waitpid(2) tells whether a child is left. */
+/* After the daemon is reaped, waitpid(2) shows whether a child is left. */
 static bool is_alone(const struct spawner *sp)
 {
     PROC_TREE_AUTO struct proc_tree t = {0};

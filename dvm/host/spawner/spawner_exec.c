@@ -70,7 +70,7 @@ enum spawner_word spawner_exec_word(int exec_fd, int *errnum, char **what)
     return SPAWNER_FAILED;
 }
 
-/* Signal dispositions go back to the defaults, whoever has changed them. */
+/* Signal dispositions return to the defaults, wherever they were changed. */
 static void reset_signals(const sigset_t *ignored)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
@@ -123,8 +123,8 @@ static void prepare_debug(unsigned flags, int exec_fd)
         fail_exec(exec_fd, errno, "ptrace, to stop at the exec");
 }
 
-/* Everything is as the program is to find it. All other descriptors are closed: while this child
- * waits, it may hold no end of another rank's socket. */
+/* The state is as the program is to find it. All other descriptors are closed: while this child
+ * waits, it must hold no end of another rank's socket. */
 static void wait_for_go(int exec_fd)
 {
     char word = 0;

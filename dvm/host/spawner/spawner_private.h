@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the spawner process: its one context and the parts that work on it. */
+/* Inside the spawner process: its one context and its parts. */
 #ifndef DVM_SPAWNER_SPAWNER_PRIVATE_H
 #define DVM_SPAWNER_SPAWNER_PRIVATE_H
 
@@ -13,14 +13,14 @@
 #include <time.h>
 #include <uthash.h>
 
-/* The mark of a job's processes, by which they are known after they have left its sessions: the
- * first string of their environment, "<SPAWNER_MARK>=<spawner's token>.<job>". */
+/* The mark identifies a job's processes after they have left its sessions. It is the first
+ * string of their environment, "<SPAWNER_MARK>=<spawner's token>.<job>". */
 #define SPAWNER_MARK "DVM_JOB_MARK"
-#define SPAWNER_GRACE_MS 2000    /* SIGTERM to SIGKILL, when the daemon is gone */
-#define SPAWNER_GIVE_UP_MS 10000 /* SIGKILL to leaving what cannot be killed */
-#define SPAWNER_RETRY_MS 20      /* between two looks at /proc */
-#define SPAWNER_CLEAN_MAX 32768  /* paths kept for cleanup */
-#define SPAWNER_CLEAN_MS 60000   /* for one cleanup; then the rest stays */
+#define SPAWNER_GRACE_MS 2000    /* time from SIGTERM to SIGKILL, after the end of the daemon */
+#define SPAWNER_GIVE_UP_MS 10000 /* SIGKILL to the spawner's exit */
+#define SPAWNER_RETRY_MS 20      /* time between two walks of /proc */
+#define SPAWNER_CLEAN_MAX 32768  /* paths kept for cleanup, at most */
+#define SPAWNER_CLEAN_MS 60000   /* limit of time for one cleanup; then the rest stays */
 #define SPAWNER_CLEANERS_MAX 4
 
 /* Stages of a rank that is to stop at its exec. The kernel stops it for its tracer, the spawner.
@@ -37,9 +37,9 @@ struct spawner_rank {
     uint64_t id;
     uint64_t job;
     pid_t pid;      /* also its session and process group */
-    int exec_fd;    /* end of file: it runs; a packet: enum spawner_word; -1: known */
+    int exec_fd;    /* end of file: it runs; a packet: enum spawner_word; -1: reported */
     bool reaped;    /* its pid may be in use again */
-    bool failed;    /* it never ran */
+    bool failed;    /* the program never ran */
     bool let_go;    /* with SPAWN_START_WAITS */
     unsigned flags; /* enum spawn_start_flag */
     enum spawner_hold hold;
@@ -49,7 +49,7 @@ struct spawner_rank {
     char *what;
     UT_hash_handle by_id;
     UT_hash_handle by_pid;
-    struct spawner_rank *prev, *next; /* in `reports` while unsent */
+    struct spawner_rank *prev, *next; /* in `reports` while a report is pending */
 };
 
 struct spawner_sweep;
@@ -59,23 +59,23 @@ enum spawner_phase { SPAWNER_SERVING, SPAWNER_ASKING, SPAWNER_KILLING, SPAWNER_E
 
 struct spawner {
     int sock;        /* -1: the daemon has closed it */
-    bool wants_room; /* it is watched for that */
-    bool pinged;     /* that is not answered yet */
+    bool wants_room; /* epoll watches for that */
+    bool pinged;     /* a ping is not answered yet */
     int signal_fd;
     int epoll_fd;
     pid_t daemon; /* 0: reaped */
     int exit_code;
-    uint64_t token;       /* tells our ranks from those of a spawner within a job */
-    struct rlimit nofile; /* as the spawner got it, and as ranks get it */
-    sigset_t ignored;     /* here, and not by ranks */
+    uint64_t token;       /* tells this spawner's ranks from those of a spawner within a job */
+    struct rlimit nofile; /* limit of descriptors of the spawner's caller and of ranks */
+    sigset_t ignored;     /* signals ignored here, not by ranks */
     struct spawner_rank *by_id;
     struct spawner_rank *by_pid;
     struct spawner_rank *reports;
     struct spawner_sweep *sweeps;
     struct spawner_scope *scopes;
-    size_t nclean;        /* paths in them */
-    size_t nclean_active; /* scopes that are not merely kept */
-    size_t ncleaners;     /* children at work */
+    size_t nclean;        /* number of paths in all scopes */
+    size_t nclean_active; /* scopes that wait or run */
+    size_t ncleaners;     /* children that remove */
     enum spawner_phase phase;
     uint64_t phase_due_ms;
 };
@@ -85,11 +85,11 @@ void spawner_rank_start(struct spawner *sp, const struct spawn_cmd *c, int fds[S
 void spawner_rank_signal(struct spawner *sp, uint64_t id, int signum);
 void spawner_rank_go(struct spawner *sp, uint64_t id);
 void spawner_rank_exec_known(struct spawner *sp, uint64_t id);
-/* Unknown pids are fine. */
+/* Unknown pids are ignored. */
 void spawner_rank_reaped(struct spawner *sp, pid_t pid, int status);
 void spawner_rank_stopped(struct spawner *sp, pid_t pid, int status); /* or continued */
 void spawner_rank_free(struct spawner *sp, struct spawner_rank *r);
-bool spawner_rank_report(struct spawner *sp); /* false: the socket takes no more for now */
+bool spawner_rank_report(struct spawner *sp); /* false: the socket is full for now */
 
 /* spawner_path.c: as execvp(), but only a text file is handed to a shell. Returns an errno; `what`
  * names the file that could not be executed, or the interpreter that it needs. */
@@ -103,7 +103,7 @@ void spawner_exec(const struct spawner *sp, const struct spawner_rank *r,
 enum spawner_word { SPAWNER_NO_WORD, SPAWNER_READY, SPAWNER_FAILED, SPAWNER_RUNS };
 enum spawner_word spawner_exec_word(int exec_fd, int *errnum, char **what);
 
-/* spawner_sweep.c: processes that an ended job has left. */
+/* spawner_sweep.c: processes that an ended job has left behind. */
 void spawner_sweep_start(struct spawner *sp, uint64_t job);
 void spawner_sweep_turn(struct spawner *sp, uint64_t now_ms);
 /* ms until spawner_sweep_turn() has something to do; -1: never. */
@@ -117,7 +117,8 @@ int spawner_end_wait(const struct spawner *sp, uint64_t now_ms);
 /* spawner_clean.c: flags are those of remove.h. */
 void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const char *path);
 void spawner_clean_run(struct spawner *sp, uint64_t scope);
-bool spawner_clean_reaped(struct spawner *sp, pid_t pid, int status); /* false: not one of ours */
+bool spawner_clean_reaped(struct spawner *sp, pid_t pid,
+                          int status); /* false: not a child of the cleanup */
 void spawner_clean_turn(struct spawner *sp, uint64_t now_ms);
 int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms);
 bool spawner_clean_report(struct spawner *sp); /* as spawner_rank_report() */
@@ -144,6 +145,6 @@ static inline uint64_t spawner_now_ms(void)
     return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-void spawner_close_but(int keep); /* and 0 to 2 */
+void spawner_close_but(int keep); /* beside 0 to 2 */
 
 #endif

@@ -67,7 +67,7 @@ static void become_daemon(const struct spawner_handle *h, const sigset_t *mask)
     sigaction(SIGCONT, &sa, NULL);
     signal(SIGALRM, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGCONT);
-    if (getppid() != h->pid) /* it has died before the prctl(2) */
+    if (getppid() != h->pid) /* the spawner has died before the prctl(2) */
         _exit(EXIT_FAILURE);
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
@@ -100,7 +100,7 @@ static void become_spawner(const char *program, const char *level, char *const *
     fcntl(sock, F_SETFD, 0);
     execv(program, argv);
     log_error("executing %s: %s", program, strerror(errno));
-    _exit(EXIT_FAILURE); /* the daemon ends with it */
+    _exit(EXIT_FAILURE); /* the daemon ends with the spawner */
 }
 
 static int split_process(struct spawner_handle *h, int sv[2], struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* At the end of a job: kills the processes that its ranks have left. */
+/* At the end of a job: kills leftover processes of its ranks. */
 #include "base/log/log.h"
 #include "dvm/host/spawner/proc_tree.h"
 #include "dvm/host/spawner/spawner_private.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define CLEAN_LOOKS 2 /* one look at /proc can miss a process that is being re-parented */
+#define CLEAN_LOOKS 2 /* one walk of /proc can miss a process that is being re-parented */
 #define LOOKS_MAX 100
 
 struct spawner_sweep {
@@ -42,7 +42,8 @@ static bool is_of_job(const struct spawner_sweep *w, pid_t pid, const struct pro
     return false;
 }
 
-/* Live ranks and the daemon: their descendants have not been left. Usually there are no others. */
+/* Live ranks and the daemon: their descendants are not leftovers. Usually there are no other
+ * children. */
 static bool is_in_use(pid_t pid, const void *arg)
 {
     const struct spawner *sp = arg;

@@ -16,7 +16,7 @@ struct reader {
     uint32_t file;
     const char *path;
     int fd;
-    struct stat st; /* when it was opened */
+    struct stat st; /* size and time of the file when it was opened */
     uint64_t bytes;
     size_t data_max;
     uint8_t *data;
@@ -40,7 +40,7 @@ static int begin_file(struct reader *r, struct err *err)
 {
     struct piece p = {.kind = PIECE_FILE, .file = r->file};
 
-    r->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait */
+    r->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO would block */
     if (r->fd < 0 || fstat(r->fd, &r->st) < 0)
         return err_code(err, errno, "opening %s", r->path);
     if (!S_ISREG(r->st.st_mode))
@@ -77,7 +77,7 @@ static int read_some(struct reader *r, struct err *err)
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return err_code(err, errno, "reading %s", r->path);
-    if (!is_as_it_was(r)) /* a file that grows would never end */
+    if (!is_as_it_was(r)) /* a growing file would never end */
         return check_unchanged(r, err);
     if (n == 0)
         return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processes that read a job's files where they come from and write them on its daemons, so that
- * a slow disk holds up nobody else: the program dvm-stage. */
+/* The processes that read a job's files at their source and write them on its daemons: the
+ * program dvm-stage. A slow disk delays only them. */
 #ifndef DVM_STAGER_STAGER_H
 #define DVM_STAGER_STAGER_H
 
@@ -8,7 +8,7 @@
 #include "base/err/err.h"
 #include "dvm/protocol/wire/piece.h"
 
-#define STAGER_PROGRAM "dvm-stage" /* beside the other programs */
+#define STAGER_PROGRAM "dvm-stage" /* installed beside the other programs */
 #define STAGER_TEXT_MAX 8192
 #define STAGER_PATH_MAX 4095
 /* A frame is a 32-bit length and that many bytes: a list of paths, a piece
@@ -17,15 +17,15 @@
 
 enum stager_word_kind {
     STAGER_TAKEN = 16, /* bytes of pieces that are written, in all */
-    STAGER_FAILED,     /* errno, what could not be done; nothing follows */
-    STAGER_DONE        /* all is written or read, as it should be; nothing follows */
+    STAGER_FAILED,     /* errno and the failed action; nothing follows */
+    STAGER_DONE        /* all files are written or read; nothing follows */
 };
 
 struct stager_word {
     enum stager_word_kind kind;
     uint64_t taken;
     int32_t errnum;
-    char *text; /* FAILED; freed by whoever has decoded it */
+    char *text; /* of FAILED; freed by the caller that has decoded it */
 };
 
 /* Each puts a whole frame. */
@@ -33,9 +33,9 @@ void stager_list_encode(struct buf *b, char *const *paths, size_t n);
 void stager_piece_encode(struct buf *b, const void *piece, size_t len);
 void stager_word_encode(struct buf *b, const struct stager_word *w);
 
-/* What a process says. 1: a word, or a piece (`word` kind 0; as it is encoded, borrowed until the
- * buffer changes), and *used is what stager_used() is to take off; 0: more bytes are needed; -1:
- * malformed. */
+/* Decodes a message of a process. 1: a word, or a piece (`word` kind 0; still encoded, borrowed
+ * until the buffer changes), and *used is the length for stager_used(). 0: more bytes are
+ * needed. -1: malformed. */
 struct stager_said {
     struct stager_word word;
     const uint8_t *piece;
@@ -52,17 +52,17 @@ size_t stager_piece_data(uint64_t room);
 /* The program's path; NULL and a reason. */
 char *stager_path(struct err *err);
 
-/* The lives of the processes; each returns an exit code, 0 if all went well.
- * The writer: input is the list of where files go, then pieces, until its end; output are words. It
- * writes below DIR/files, DIR being a directory of this user, through no link, over nothing that is
- * there. */
+/* The main functions of the processes; each returns an exit code, 0 on success. The writer's
+ * input is the list of destinations, then pieces, until its end; its output are words. It writes
+ * below DIR/files, where DIR is a directory of this user. It follows no link and replaces no
+ * file. */
 int stager_write(const char *dir, int in, int out);
 /* The reader: input is the list of sources; output are pieces with no more data than `data_max`,
  * then DONE, or FAILED. */
 int stager_read(size_t data_max, int in, int out);
 
 /* Inside these processes. */
-int stager_read_all(int fd, void *data, size_t len); /* 1, 0: it has ended before, -1: errno */
+int stager_read_all(int fd, void *data, size_t len); /* 1, 0: end of input, -1: errno */
 int stager_write_all(int fd, const void *data, size_t len);
 int stager_read_frame(int fd, uint8_t *frame, size_t *len); /* STAGER_FRAME_MAX bytes; as above */
 int stager_list_decode(const uint8_t *data, size_t len, size_t path_max, char ***paths, size_t *n);

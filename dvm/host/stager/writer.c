@@ -33,7 +33,7 @@ struct writer {
     size_t nfiles;
     char **files;
     struct piece_order order;
-    int fd; /* the file under way; -1: none */
+    int fd; /* the current file; -1: none */
     uint32_t mode;
     EVP_MD_CTX *sum;
     uint64_t taken;
@@ -48,7 +48,7 @@ static bool send_word(const struct writer *w, const struct stager_word *word)
     return stager_write_all(w->out, b.data, b.len) == 0;
 }
 
-/* --- the disk */
+/* --- file system */
 
 static int fail_file(const struct writer *w, struct err *err, const char *what, uint32_t file)
 {
@@ -198,7 +198,7 @@ int stager_write(const char *dir, int in, int out)
     int rc;
 
     prctl(PR_SET_NAME, "dvm-stager");
-    signal(SIGXFSZ, SIG_IGN); /* then write(2) fails with EFBIG */
+    signal(SIGXFSZ, SIG_IGN); /* write(2) then fails with EFBIG */
     signal(SIGPIPE, SIG_IGN);
     w.sum = EVP_MD_CTX_new();
     rc =
