@@ -129,6 +129,7 @@ static void take_action(struct core *c, struct local_job *j, enum ranks_action a
 void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
                  const struct local_cause *cause)
 {
+    static const struct local_cause none = {0};
     struct err err = {0};
     int before = j->state;
     int action;
@@ -141,7 +142,7 @@ void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
         out_log(&c->out, LOG_LEVEL_DEBUG, "job %s: its %u ranks here: %s -> %s on %s",
                 j->launch->nspace, j->nlocal, fsm_state_name(&ranks_fsm, before),
                 fsm_state_name(&ranks_fsm, j->state), fsm_event_name(&ranks_fsm, (int)ev));
-    take_action(c, j, (enum ranks_action)action, cause);
+    take_action(c, j, (enum ranks_action)action, cause ? cause : &none);
 }
 
 /* --- the head's messages */

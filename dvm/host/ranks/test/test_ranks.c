@@ -171,7 +171,7 @@ static void hear_client(const struct out_act *a)
     assert_int_equal(client_msg_decode(a->client.msg.data, a->client.msg.len, &m, NULL), 0);
     if (m.type == CLIENT_DONE) {
         place.over = true;
-        place.exit_code = m.done.code;
+        place.exit_code = (int)m.done.code;
         snprintf(place.text, sizeof(place.text), "%s", m.done.text);
     }
     client_msg_free(&m);

@@ -49,7 +49,7 @@ static void hear_client(struct place *p, const struct out_act *a)
     assert_int_equal(client_msg_decode(a->client.msg.data, a->client.msg.len, &m, NULL), 0);
     if (m.type == CLIENT_DONE) {
         p->done = true;
-        p->exit_code = m.done.code;
+        p->exit_code = (int)m.done.code;
         snprintf(p->text, sizeof(p->text), "%s", m.done.text);
     }
     client_msg_free(&m);

@@ -187,7 +187,8 @@ void job_tell_state(struct jobs *js, const struct job *j)
                       .reason = j->state == JOB_RUNNING && j->note ? j->note : j->reason}};
 
     if (j->state == JOB_STARTED)
-        m.job_state.stdin_vpids = vpids = stdin_vpids(j, &m.job_state.nstdin);
+        vpids = stdin_vpids(j, &m.job_state.nstdin);
+    m.job_state.stdin_vpids = vpids;
     job_tell(js, j, &m);
 }
 
