@@ -8,18 +8,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int accept(int listener, struct sockaddr *restrict addr, socklen_t *restrict len)
+int accept(int fd, struct sockaddr *restrict addr, socklen_t *restrict len)
 {
     int (*libc)(int, struct sockaddr *, socklen_t *);
     const char *path = getenv("STILL");
-    int fd = path && gettid() != getpid() ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    int fifo = path && gettid() != getpid() ? open(path, O_WRONLY | O_CLOEXEC) : -1;
 
-    if (fd < 0) {
+    if (fifo < 0) {
         *(void **)&libc = dlsym(RTLD_NEXT, "accept");
-        return libc(listener, addr, len);
+        return libc(fd, addr, len);
     }
-    (void)!write(fd, "still\n", 6);
-    close(fd);
+    (void)!write(fifo, "still\n", 6);
+    close(fifo);
     for (;;)
         pause();
 }
