@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of local processes for another size of the DVM: to the head, and back to who asked. */
+/* Requests of local processes for another size of the DVM, and their answers.
+ *
+ * In: core_alloc() for a process on this daemon; RESIZE_ANSWER and RESIZE_ENDED of the head. Out:
+ * RESIZE_ASK to the head; OUT_RESIZE_ANSWER and OUT_RESIZE_ENDED for the process.
+ *
+ * A request is kept from RESIZE_ASK until its answer. At most CORE_ASKED_MAX requests wait. The end
+ * of a request needs no record here: RESIZE_ENDED names the process.
+ *
+ * What always holds: a request is answered at most once, and its record is freed then.
+ *
+ * When it fails: a daemon outside the DVM, or one that is leaving, answers UNREACHABLE. With too
+ * many requests the answer is NO_ROOM. alloc_fail_all() answers the waiting requests with
+ * UNREACHABLE, or only forgets them. */
 #include "dvm/protocol/core/core_private.h"
 
 #include <stdlib.h>

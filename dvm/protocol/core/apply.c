@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Broadcasts of the head: ADD, REMOVE, SHUTDOWN, and the snapshot that stands for earlier ones.
+/* Broadcasts of the head: ADD, REMOVE, SHUTDOWN, and the snapshot that replaces earlier ones.
  *
  * In: a broadcast from the parent, or at the head from its queue; a snapshot. Out: the same
  * broadcast to the children, the new table of members, one repair pass of the tree, REPORT to the
  * head after a removal, actions that make other modules forget a member.
  *
- * What always holds: broadcasts are processed in the order of their numbers and once each. Each is
- * forwarded before it is applied, so that a child that it removes hears of it. One broadcast causes
- * one repair pass, however many daemons it names. A daemon that is named by a shrink tells LEFT,
- * closes its links and parks or ends; one that is declared lost joins anew.
+ * What always holds: broadcasts are processed once each, in the order of their numbers. Each is
+ * forwarded before it is applied, so a child that it removes receives it. One broadcast causes one
+ * repair pass, whatever its number of targets. A daemon that a shrink removes sends LEFT, closes
+ * its links and parks or ends. A daemon that is declared lost joins anew.
  *
- * When it fails: a number out of order is dropped, since the lifeline replays what is missing. A
- * malformed snapshot closes the link that has brought it. */
+ * When it fails: a number out of order is dropped, since the lifeline replays the missing ones.
+ * A malformed snapshot closes the link that carried it. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -42,8 +42,7 @@ static bool names_us(const struct core *c, const struct msg_remove *m)
     return false;
 }
 
-/* Active close: a leaving neighbour below us is told BYE at once, so that nobody lingers on a
- * timer. */
+/* Active close: a departing child gets BYE at once, so that no link has to wait for a timer. */
 static void close_leaving(struct core *c, const struct msg_remove *m)
 {
     struct link *k, *tmp;
@@ -60,8 +59,8 @@ static void close_leaving(struct core *c, const struct msg_remove *m)
     }
 }
 
-/* Those declared lost are cut off: if one only was silent, its next word is answered by the end of
- * its epoch. */
+/* Links of lost members are closed. If a member was only silent, its next message is answered
+ * with EPOCH_OVER. */
 static void close_lost(struct core *c, const struct msg_remove *m)
 {
     struct msg no = {.type = MSG_REFUSE, .refuse = {REFUSE_EPOCH_OVER, "declared lost"}};
@@ -98,7 +97,7 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
     finish_start(c, after_leaving(c), "left the DVM");
 }
 
-/* Nobody below has had the command from us either: they have to ask for it elsewhere. */
+/* The daemons below have not received the command from us either: they get it over another link. */
 void apply_left(struct core *c, const char *why)
 {
     struct link *k, *tmp;
@@ -112,7 +111,7 @@ void apply_left(struct core *c, const char *why)
     finish_start(c, after_leaving(c), "left the DVM");
 }
 
-/* The head takes whoever does not for silent. */
+/* The head declares a member lost that sends no REPORT. */
 static void report_removal(struct core *c)
 {
     struct msg m = {.type = MSG_REPORT,
@@ -144,7 +143,7 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
     report_removal(c);
 }
 
-/* New daemons get the table as of this operation over the connection by which they called home. */
+/* New daemons get the table of this operation over the connection on which they called the head. */
 static void greet_joiners(struct core *c)
 {
     struct link *k, *tmp;
@@ -162,7 +161,7 @@ static void greet_joiners(struct core *c)
 static void apply_shutdown(struct core *c, const struct msg_shutdown *m)
 {
     if (core_is_head(c))
-        return; /* ends when everybody has processed it */
+        return; /* ends when all daemons have processed it */
     core_set_state(c, CORE_ENDING, "the head ends the DVM: %s", m->text);
     local_drop_all(c);
     finish_start(c,
@@ -177,7 +176,7 @@ void apply_op(struct core *c, struct msg *m)
     struct frame from = rml_from(c->rml);
 
     if (msg_op(m) != c->members.version + 1)
-        return; /* seen already, or replayed in order soon by the lifeline */
+        return; /* processed before, or the lifeline will soon replay it in order */
     xcast_forward(c->xcast, &from, m);
     c->members.version = msg_op(m);
     switch (m->type) {
@@ -197,7 +196,8 @@ void apply_op(struct core *c, struct msg *m)
     neigh_update(c);
 }
 
-/* Who hangs on us would miss what we have skipped; who has it already takes no notice. */
+/* Children would miss the broadcasts that we have skipped. A child that has them ignores the
+ * snapshot. */
 static void pass_snapshot(struct core *c)
 {
     struct link *k, *tmp;
@@ -209,7 +209,7 @@ static void pass_snapshot(struct core *c)
     }
 }
 
-/* -1, a reason and nothing changed if the table in it is malformed. */
+/* -1, a reason and no change if the table in it is malformed. */
 static int apply_snapshot(struct core *c, struct link *k, const struct msg_snapshot *m,
                           struct err *err)
 {
@@ -230,24 +230,24 @@ static int apply_snapshot(struct core *c, struct link *k, const struct msg_snaps
     for (uint32_t v = 0; v < old.n; v++) {
         if (members_live(&old, v) &&
             !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))
-            forget_peer(c, v, REMOVE_SHRINK); /* or lost: the table does not say */
+            forget_peer(c, v, REMOVE_SHRINK); /* or lost: the table does not show it */
     }
     members_free(&old);
     k->joining = false;
     if (!members_current(&c->members, c->opts.vpid, c->self.epoch)) {
-        /* lost, or shrunk away: the head knows */
+        /* lost, or removed by a shrink: the head knows it */
         c->ask_head = true;
         c->retry_at = c->out.now_ms;
         return 0;
     }
     pass_snapshot(c);
     neigh_update(c);
-    if (!joined) /* it may stand for removals */
+    if (!joined) /* the snapshot may replace removals */
         report_removal(c);
     return 0;
 }
 
-/* Broadcasts come from above only, and only to daemons that have the table that they change. */
+/* Broadcasts come only from the parent, and only to daemons that have the table of members. */
 static void take_op(struct core *c, struct link *k, struct msg *m)
 {
     if (!core_is_head(c) && !k->incoming && !k->joining)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Local clients (prun, and ranks that spawn): their job's acceptance, states and end.
+/* Local clients (prun, and ranks that spawn): acceptance, states and end of their jobs.
  *
  * In: a job to submit, a signal, the departure of a client; messages of the head about the job;
  * IOF_END of daemons with ranks. Out: SUBMIT and SIGNAL to the head, messages for the client.
  *
- * A client waits for ACCEPTED, then follows the states of its job, then its end. DONE names the
+ * A client waits for ACCEPTED, then gets the states of its job, then its end. DONE names the
  * daemons whose output is still to come.
  *
- * What always holds: the client is told the end after the last of the output, once. At the head,
- * LOCAL_GONE of a daemon counts only after that daemon's output for a client here has ended. Input
- * goes to the job only after it has started.
+ * What always holds: the client is notified of the end once, after the last of the output. At the
+ * head, LOCAL_GONE of a daemon counts only after that daemon's output for a local client has ended.
+ * Input goes to the job only after its start.
  *
  * When it fails: a job that cannot be sent to the head is refused with NOT_LAUNCHED. When this
- * daemon's epoch ends, all its clients are told LOST. When a client departs, its job is ended. */
+ * daemon's epoch ends, all its clients get LOST. When a client departs, its job is ended. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -171,8 +171,8 @@ bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch)
     return members_current(&c->members, vpid, (struct epoch){c->self.epoch.inc, epoch});
 }
 
-/* The end is told when each daemon named has said that there is no more output, or is gone itself.
- */
+/* The client is notified of the end when each daemon in the list has sent its end of output, or
+ * has departed. */
 static void check_done(struct core *c, struct client *x)
 {
     struct client_msg m = {.type = CLIENT_DONE, .done = {(uint32_t)x->exit_code, x->text}};
@@ -191,7 +191,7 @@ static void check_done(struct core *c, struct client *x)
     drop_client(c, x);
 }
 
-/* By the client's own id: the job's name may not have come yet, on another stream. */
+/* By the client's own id: the job's name may still be on its way in another stream. */
 static struct client *of_job(const struct core *c, uint32_t client, const char *nspace)
 {
     struct client *x = find_client(c, client);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon as one object: its creation, its inputs, and what follows from each.
+/* The daemon as one object: its creation, its inputs, and their consequences.
  *
  * In: everything that core.h declares, each with the time set before it. Out: actions in the outbox
  * (dvm/protocol/out/out.h).
  *
- * States: joining, wired, leaving, parked, ending (core_fsm). An input is handed to the module that
- * it concerns. Then core_settle() delivers messages, lets the head take its steps and applies its
- * broadcasts, until nothing more follows.
+ * States: joining, wired, leaving, parked, ending (core_fsm). An input is handed to its module.
+ * Then core_settle() delivers messages, lets the head take its steps and applies its broadcasts,
+ * until nothing more follows.
  *
- * What always holds: no module calls out of the core; what it wants done is an action. When an
- * input has been settled, the outbox holds all that follows from it, in order.
+ * What always holds: no module calls out of the core; each effect is an action. When an input has
+ * been settled, the outbox holds all its consequences, in order.
  *
- * When it fails: a peer whose backlog is full is declared lost by the head; a member in that place
- * gives its own epoch up. core_reset() ends an epoch: jobs, clients and links of it are dropped,
- * and the daemon joins anew. */
+ * When it fails: a peer whose backlog is full is declared lost by the head; if that peer is the
+ * head, this member gives its own epoch up. core_reset() ends an epoch: its jobs, clients and
+ * links are dropped, and the daemon joins anew. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -63,13 +63,14 @@ static bool may_become(struct core *c, enum core_state s)
     int from = (int)c->state;
     struct err err = {0};
 
-    if (!*c->text || fsm_step(&core_fsm, &from, (int)s, NULL, &err) == 0) /* born so, or legal */
+    if (!*c->text ||
+        fsm_step(&core_fsm, &from, (int)s, NULL, &err) == 0) /* the first state, or a legal step */
         return true;
     out_log(&c->out, LOG_LEVEL_ERROR, "%s", err.msg);
     return false;
 }
 
-/* The one setter; the same state once more only changes the text. */
+/* The one setter of the state. The same state again only changes the text. */
 void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
 {
     bool changed = !*c->text || c->state != s;
@@ -222,7 +223,7 @@ void core_reset(struct core *c, const char *why)
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->retry_at = c->out.now_ms + c->retry_ms;
     core_set_state(c, CORE_JOINING, "vpid %u joins anew: %s", c->opts.vpid, why);
-    if (c->sigterm) { /* on its way out anyway */
+    if (c->sigterm) { /* it is departing anyway */
         c->retry_at = 0;
         out_add(&c->out, OUT_EXIT);
     }
@@ -264,12 +265,12 @@ static bool run_head(struct core *c)
     }
     moved |= head_completed(c->head, xcast_completed(c->xcast));
     if (head_ended(c->head) && !c->finishing)
-        finish_start(c, AFTER_EXIT, "the DVM has ended"); /* who is to see it end, sees it exit */
+        finish_start(c, AFTER_EXIT,
+                     "the DVM has ended"); /* processes that wait for the end see the exit */
     return moved;
 }
 
-/* Who has let so much wait that the next word found no room has missed it: one of the two lives is
- * over. */
+/* A peer with a full backlog has missed a message, so one of the two epochs has to end. */
 static bool give_up_behind(struct core *c)
 {
     struct msg_target who;
@@ -286,7 +287,7 @@ static bool give_up_behind(struct core *c)
     return true;
 }
 
-/* Everything that follows from an input, in one go: the outbox then holds all there is to do. */
+/* Processes all consequences of an input. Afterwards the outbox is complete. */
 void core_settle(struct core *c)
 {
     bool moved = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pure daemon: membership, tree, broadcast, campaigns, jobs. Inputs in, actions out; no clock,
- * no socket. */
+/* The daemon as a pure state machine: membership, tree, broadcast, campaigns, jobs. It takes
+ * inputs and makes actions; it has no clock and no socket. */
 #ifndef DVM_CORE_CORE_H
 #define DVM_CORE_CORE_H
 
@@ -22,35 +22,39 @@ struct gather_call;
 struct core_opts {
     uint32_t vpid;       /* 0: the head */
     const char *cluster; /* "<namespace>/<name>"; the same in every daemon and certificate */
-    const char *host;    /* node name told to others; for PMIx too */
-    const char *address; /* where others reach our join port; "" : the address they see */
+    const char *host;    /* node name for other daemons and PMIx */
+    const char *address; /* address at which other daemons reach our join port; "": the address that
+                            they see */
     uint16_t join_port;
     const char *head_host; /* members: the head's stable name and join port */
     uint16_t head_port;
     uint32_t slots;
-    const char *cpus; /* that ranks may use here (dvm/protocol/map/topo.h); "" or NULL: not known */
-    uint32_t radix;   /* head decides; 2..1024 */
+    const char
+        *cpus; /* CPUs that ranks may use here (dvm/protocol/map/topo.h); "" or NULL: not known */
+    uint32_t radix;        /* the head decides; 2..1024 */
     uint64_t incarnation;  /* head: random, not 0 */
     uint32_t size;         /* head: first size bound (0 on Kubernetes, N for prte) */
-    bool park;             /* left: park (pods) instead of ending the program */
-    int64_t drain_s;       /* SIGTERM: jobs here are waited for this long; -1: without end */
+    bool park;             /* after the removal: park (pods) instead of ending the program */
+    int64_t drain_s;       /* SIGTERM: time for jobs here to end by themselves; -1: no limit */
     bool drain_kill;       /* SIGTERM: jobs here are ended at once */
-    bool parked;           /* a marker says that this daemon has left: stay parked */
+    bool parked;           /* a marker says that this daemon has left: it stays parked */
     uint64_t reconnect_ms; /* grace for a broken link; 0: 2000 */
-    uint64_t ack_ms;       /* a daemon that withholds an acknowledgement longer is lost; 0: 10000 */
-    size_t backlog_max;    /* dvm/protocol/rml/rml.h; 0: RML_BACKLOG_MAX */
-    uint64_t orphan_ms;    /* a member without any way to the head ends its ranks; 0: 30000 */
-    uint64_t leave_ms;     /* fallback of a leaving daemon that is not closed; 0: 10000 */
+    uint64_t ack_ms;    /* time without an acknowledgement after which a daemon is declared lost; 0:
+                           10000 */
+    size_t backlog_max; /* dvm/protocol/rml/rml.h; 0: RML_BACKLOG_MAX */
+    uint64_t orphan_ms; /* time without any path to the head after which a member ends its ranks; 0:
+                           30000 */
+    uint64_t leave_ms;  /* limit for the links of a leaving daemon to be closed; 0: 10000 */
 };
 
 struct core *core_create(const struct core_opts *opts, uint64_t now_ms, uint64_t wall_ms);
 void core_destroy(struct core *c);
 
-/* After every input the driver takes the actions (dvm/protocol/out/out.h) in order until there are
- * none, and arms one timer for core_deadline() (absolute milliseconds, UINT64_MAX: none), at which
- * it calls core_tick(). `now` is monotonic, `wall` since 1970. */
+/* After every input the driver takes the actions (dvm/protocol/out/out.h) in order until none is
+ * left. Then it arms one timer for core_deadline() (absolute milliseconds, UINT64_MAX: none), at
+ * which it calls core_tick(). `now` is monotonic, `wall` counts from 1970. */
 void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms); /* before each input */
-bool core_next(struct core *c, struct out_act *act);               /* out_act_free() it */
+bool core_next(struct core *c, struct out_act *act); /* the caller frees it with out_act_free() */
 uint64_t core_deadline(const struct core *c);
 void core_tick(struct core *c);
 
@@ -60,47 +64,49 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len);
 void core_conn_closed(struct core *c, uint64_t conn, const char *why);
 
-/* What happens to local ranks (daemon.c drives odls and pmix). */
+/* Events of local ranks (the driver gets them from odls and pmix). */
 enum core_proc_event {
     CORE_PROC_RUNNING,
     CORE_PROC_FAILED,
     CORE_PROC_REGISTERED,
     CORE_PROC_IOF_COMPLETE,
     CORE_PROC_WAITPID,
-    CORE_PROC_HELD, /* stands still, as its job asked for, until OUT_CONTINUE */
+    CORE_PROC_HELD, /* stopped, as its job asked for, until OUT_CONTINUE */
     CORE_PROC_GOES_ON,
-    CORE_PROC_READY /* it can be started, as far as can be seen, and waits for OUT_START */
+    CORE_PROC_READY /* it can probably be started, and waits for OUT_START */
 };
-/* value: pid, errno, 0, 0, wait status, 0, 0, 0; text: for FAILED what could not be done. */
+/* value: pid, errno, 0, 0, wait status, 0, 0, 0. text: for FAILED, the step that failed. */
 void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc_event ev,
                int value, const char *text);
-/* A step of all ranks of a job here is done, which an action has asked for; or (errnum not 0) it
- * has failed, and what could not be done. */
+/* A step of all ranks of a job here has ended, which an action has asked for. errnum not 0: it
+ * failed, and the text names the step. */
 enum core_ranks_step {
     CORE_RANKS_REGISTERED,  /* OUT_LAUNCH: the PMIx server knows them */
     CORE_RANKS_FILES,       /* OUT_TAKE_FILES: the files are here, all of them */
     CORE_RANKS_NOT_CREATED, /* OUT_CREATE: the spawner was given none */
-    CORE_RANKS_CLEANED      /* OUT_CLEAN: nothing of the job is left here */
+    CORE_RANKS_CLEANED      /* OUT_CLEAN: everything of the job is removed here */
 };
 void core_ranks(struct core *c, const char *nspace, enum core_ranks_step step, int errnum,
                 const char *what);
-/* WAITPID, with what the wait status does not tell. */
+/* WAITPID, with details that the wait status does not hold. */
 void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait_status,
                      enum rank_how how);
 /* PMIx_Abort by a local rank. */
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text);
-/* A signal for a whole job, by one of its processes' request (PMIx job control). */
+/* A signal for a whole job, requested by one of its processes (PMIx job control). */
 void core_job_signal(struct core *c, const char *nspace, int signum);
-/* Held ranks are let go: one, or JOB_RANK_ALL, then also those that would still stop. */
+/* Stopped ranks continue: one, or with JOB_RANK_ALL all, and then later ranks do not stop
+ * either. */
 void core_job_continue(struct core *c, const char *nspace, uint32_t rank);
 /* The launch message of a job with ranks here (borrowed), or NULL. */
 const struct job_launch *core_job(const struct core *c, const char *nspace);
 
-/* Head only: the map of a running job (borrowed), or NULL; the daemon that asks will be told the
- * job's end (OUT_JOB_ENDED) like those that run it. */
+/* Head only: the map of a running job (borrowed), or NULL. The daemon that asks is notified of
+ * the job's end (OUT_JOB_ENDED) like the daemons with its ranks. */
 const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid);
 
-/* Head only: adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
+/* Head only: adds the daemons with this rank (or JOB_RANK_ALL) of the running job. NULL: of any
+ * job. */
 void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
 
 /* Head only: states (enum proc_state), process ids and wait statuses of a job's ranks (borrowed).
@@ -111,53 +117,55 @@ const struct job_launch *core_job_ranks(const struct core *c, const char *nspace
 /* Local clients (prun): submit, signals; answers are OUT_CLIENT actions. */
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec);
 void core_client_signal(struct core *c, uint32_t client, int signum);
-void core_client_gone(struct core *c, uint32_t client); /* its job is ended */
+void core_client_gone(struct core *c, uint32_t client); /* the client's job is ended */
 
-/* Messages of modules below the line between daemons: ordered per class, exactly once while both
- * live. */
+/* Messages of the host's services between daemons: in order within a class, exactly once while
+ * both epochs last. */
 int core_app_send(struct core *c, uint32_t vpid, enum out_class traffic, uint32_t kind,
                   const void *data, size_t len, struct err *err);
-/* Bytes that wait or are unacknowledged towards vpid in the class, for back pressure. */
+/* Bytes towards vpid in the class that wait or are unacknowledged, for back pressure. */
 size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class traffic);
 
-/* The local client (prun) that submitted the job; false if it is not ours or gone. */
+/* The local client (prun) that submitted the job; false if it is no client of ours, or has
+ * departed. */
 bool core_client_of(const struct core *c, const char *nspace, uint32_t *client);
-/* False if a local client is gone or never was. */
+/* False if the client is not known, or has departed. */
 bool core_client_there(const struct core *c, uint32_t client);
-/* Where a client's input goes: false until its job has started. */
+/* The daemons that a client's input goes to; false until its job has started. */
 bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
                 size_t *n);
-/* Where the files of a client's job go to, in which lives (borrowed); false until it is mapped and
- * its daemons have been told, and when the client is gone. */
+/* The daemons, with their epochs, that get the files of a client's job (borrowed). False until
+ * the job is mapped and these daemons know it, and after the client has departed. */
 bool core_files_targets(const struct core *c, uint32_t client, const char **nspace,
                         const struct msg_target **targets, size_t *n);
-/* Whether a vpid is a member now; in the life that a map tells (struct job_node). */
+/* True if a vpid is a member now, in the epoch that a map names (struct job_node). */
 bool core_live(const struct core *c, uint32_t vpid);
 bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch);
 
 /* One local contribution to a collective (dvm/protocol/gather/gather.h), answered by OUT_GATHER. */
 void core_gather(struct core *c, const struct gather_call *call);
 
-/* PMIx_Allocation_request of a local rank or tool: OUT_RESIZE_ANSWER answers once. If that is
- * ALLOC_OK in a phase that is not terminal, one OUT_RESIZE_ENDED follows while the asker and this
- * life are there. The same id of the same asker again is answered from the record. */
+/* PMIx_Allocation_request of a local rank or tool. OUT_RESIZE_ANSWER answers once. If the answer
+ * is ALLOC_OK in a phase that is not terminal, one OUT_RESIZE_ENDED follows, unless the asker
+ * departs or this epoch ends before. The same id of the same asker again is answered from the
+ * record. */
 void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a);
 
 /* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */
 void core_sigterm(struct core *c);
 
-/* This daemon can't go on, and ends at once: the head hears why and waits for nothing. Its ranks
- * are no more. */
+/* This daemon cannot go on, and ends at once. The head is notified of the cause, and no answer
+ * is waited for. Its ranks no longer exist. */
 void core_fail(struct core *c, const char *why);
 
 /* State for readiness and humans. */
 enum core_state { CORE_JOINING, CORE_WIRED, CORE_LEAVING, CORE_PARKED, CORE_ENDING };
-extern const struct fsm core_fsm; /* its events have the number of the state that they lead to */
+extern const struct fsm core_fsm; /* its events have the numbers of the states that they lead to */
 enum core_state core_state(const struct core *c);
-const char *core_state_text(const struct core *c); /* one line: what it waits for */
+const char *core_state_text(const struct core *c); /* one line: the current wait */
 
-/* The head's verbs; err->code is the HTTP status and *reason the CamelCase word of
- * docs/control-api.md. On any other daemon: 503 NotHead. */
+/* The head's verbs. err->code is the HTTP status, and *reason the CamelCase word of
+ * docs/control-api.md. Any other daemon answers 503 NotHead. */
 int core_campaign_put(struct core *c, const char *id, const struct api_campaign_request *r,
                       struct api_campaign *out, const char **reason, struct err *err);
 int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *out,
@@ -174,8 +182,8 @@ int core_shutdown(struct core *c, const struct api_shutdown *s, const char **rea
 int core_dvm(struct core *c, struct api_dvm *out, const char **reason, struct err *err);
 /* The incarnation of the head as 16 hex digits; "" if unknown. */
 const char *core_incarnation(const struct core *c);
-/* Event number n of this incarnation, kept in a ring of API_EVENTS_KEPT (borrowed), or NULL; the
- * next number to be given is core_event_next(). */
+/* Event number n of this incarnation, from a ring of API_EVENTS_KEPT (borrowed), or NULL. The
+ * next number is core_event_next(). */
 const struct api_event *core_event(const struct core *c, uint64_t number);
 uint64_t core_event_next(const struct core *c);
 
@@ -184,12 +192,12 @@ struct core_stats {
     uint64_t repairs;        /* repair passes of the tree */
     uint64_t xcasts;         /* broadcasts processed */
     uint64_t stale_frames;   /* refused: earlier epoch or malformed */
-    uint64_t circled_frames; /* not passed on any more: more hops than any tree has */
-    uint64_t routed_frames;  /* of messages, not of links: no heartbeats, no broadcasts */
-    uint64_t backlog_most;   /* bytes that have waited in one stream, at most */
+    uint64_t circled_frames; /* not relayed any more: more hops than any tree has */
+    uint64_t routed_frames;  /* only of messages; heartbeats and broadcasts do not count */
+    uint64_t backlog_most;   /* the most bytes that have waited in one stream */
     uint64_t jobs_started, jobs_ended;
     uint64_t held_map, held_launch, remapped;
-    uint32_t live; /* daemons in the tree, as this one knows */
+    uint32_t live; /* daemons in the tree, in this daemon's table */
     uint64_t version;
 };
 struct core_stats core_stats(const struct core *c);

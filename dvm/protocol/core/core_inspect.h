@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A read-only look into one daemon, for whoever checks invariants (dvm/sim). */
+/* A read-only view of one daemon, for checkers of invariants (dvm/sim). */
 #ifndef DVM_CORE_CORE_INSPECT_H
 #define DVM_CORE_CORE_INSPECT_H
 
@@ -9,10 +9,11 @@
 
 const struct members *core_inspect_members(const struct core *c);
 const struct head *core_inspect_head(const struct core *c); /* NULL on other daemons */
-struct epoch core_inspect_epoch(const struct core *c);      /* of this life */
-uint64_t core_inspect_complete(const struct core *c);       /* head: broadcasts known done */
-uint32_t core_inspect_lifeline(const struct core *c);       /* VPID_NONE: there is none */
-/* Each link that is up, by who is at its other end. */
+struct epoch core_inspect_epoch(const struct core *c);      /* of this epoch */
+uint64_t
+core_inspect_complete(const struct core *c); /* head: broadcasts that all daemons have processed */
+uint32_t core_inspect_lifeline(const struct core *c); /* VPID_NONE: there is none */
+/* Each link that is up, with the daemon at its other end. */
 void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
                         void *arg);
 /* Bytes of routed messages that wait or are not acknowledged. */

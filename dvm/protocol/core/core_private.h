@@ -42,9 +42,10 @@ struct client {
     size_t nstdin;
     uint32_t *stdin_vpids;
     size_t nwait;
-    uint32_t *wait;            /* daemons whose output may still come */
-    hwloc_bitmap_t ended;      /* daemons that said that there is no more */
-    hwloc_bitmap_t gone_early; /* where the job is gone, says their word, which came before that */
+    uint32_t *wait;            /* daemons whose output is not complete yet */
+    hwloc_bitmap_t ended;      /* daemons that have sent their end of output */
+    hwloc_bitmap_t gone_early; /* daemons without anything of the job left, by messages that came
+                                  before that */
     struct client *next, *prev;
 };
 
@@ -66,12 +67,13 @@ struct core {
     enum core_state state;
     char text[256];
     char incarnation[17];
-    /* towards the parent */
+    /* of the parent */
     uint64_t parent_conn; /* the lifeline; 0: none */
     uint64_t retry_at;    /* when to connect again; 0: nothing to do */
     uint64_t retry_ms;
-    uint64_t lost_at; /* since when there is no lifeline to the parent; 0: there is */
-    bool ask_head;    /* the parent has gone in order, or our table is of no use: the head knows */
+    uint64_t lost_at; /* since when the lifeline to the parent is missing; 0: it is not */
+    bool ask_head; /* the parent closed the link in order, or our table is stale: the head knows the
+                      next parent */
     struct missing *missing;
     /* the end */
     bool sigterm;
@@ -94,14 +96,16 @@ void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
 void core_settle(struct core *c);
 bool core_is_head(const struct core *c);
 int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m);
-void core_reset(struct core *c, const char *why); /* this life is over: forget the DVM, join anew */
+void core_reset(
+    struct core *c,
+    const char *why); /* this epoch has ended: the DVM is forgotten, and the daemon joins anew */
 /* neigh.c: links and the lifeline */
 extern const struct link_handler neigh_handlers[];
 void neigh_update(struct core *c); /* the tree has changed */
 void neigh_tick(struct core *c);
 uint64_t neigh_deadline(const struct core *c);
 void neigh_say(struct core *c, struct link *k, const struct msg *m);
-/* Counts, logs and answers a message that cannot be what its sender has sent. */
+/* Counts, logs and answers a message that its sender cannot have sent in this state. */
 void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err);
 void neigh_bye(struct core *c, struct link *k);
 void neigh_free(struct core *c);
@@ -110,11 +114,11 @@ void greet_open(struct core *c, struct link *k);
 extern const struct link_handler greet_handlers[];
 void greet_snapshot(struct core *c, struct link *k);
 void greet_up(struct core *c, struct link *k, uint64_t have);
-void greet_turn_away(struct core *c); /* whose admission was taken back */
+void greet_turn_away(struct core *c); /* its admission was taken back */
 /* apply.c: broadcasts */
 extern const struct link_handler apply_handlers[];
 void apply_op(struct core *c, struct msg *m);
-void apply_left(struct core *c, const char *why); /* removed while we were cut off */
+void apply_left(struct core *c, const char *why); /* removed while we were disconnected */
 /* finish.c: leaving and ending */
 void finish_start(struct core *c, int after, const char *text);
 void finish_check(struct core *c);

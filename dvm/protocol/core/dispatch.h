@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which function takes which message. Each module of the core has one table of its handlers; the
- * tables are joined in dispatch.c, and nowhere else is a message's type looked at to find who takes
- * it. Comes in: a decoded message and its header. Goes out: the call of one handler, or a line in
- * the log and nothing else.
+/* The table of handlers: one function for each message.
  *
- * Messages between neighbours (types before MSG_ROUTED) come with the link that has carried them,
- * and are taken in the states of the link that their row names. One without a row, or in another
- * state, is ignored: it was a sign that the peer is there, no more.
+ * In: a decoded message and its header. Out: the call of one handler, or only a line in the log.
+ * Each module of the core has one table of its handlers. dispatch.c joins them; no other file looks
+ * at a message's type to find its receiver.
  *
- * Routed messages come with the header that names their source. A message that the head alone sends
- * is taken from the head alone. One without a row is for the head: there it goes to head_msg(), any
- * other daemon logs it.
+ * Messages between neighbours (types before MSG_ROUTED) come with the link that carried them. Their
+ * row names the states of the link in which they are handled. Without a row, or in another state,
+ * such a message only shows that the peer is alive.
  *
- * A handler may take what it needs out of the message; the caller frees the rest. */
+ * Routed messages come with the header that names their source. A message that only the head sends
+ * is accepted from the head only. A message without a row is for the head: head_msg() gets it
+ * there, and any other daemon logs it.
+ *
+ * A handler may take content out of the message; the caller frees the rest. */
 #ifndef DVM_CORE_DISPATCH_H
 #define DVM_CORE_DISPATCH_H
 
@@ -23,8 +24,8 @@ struct link;
 
 enum link_when {
     LINK_WHEN_ANY = 1, /* ends a table if it is zero */
-    LINK_WHEN_GREETED, /* both sides have greeted; the link is up or closing */
-    LINK_WHEN_REFUSED, /* our REFUSE is on its way */
+    LINK_WHEN_GREETED, /* both sides have greeted: the link is up or closing */
+    LINK_WHEN_REFUSED, /* our REFUSE has been sent */
 };
 
 struct link_handler { /* a table ends with an entry of zeros */

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The orderly end: links are closed from the top down and confirmed from the bottom up, with a
- * bound. */
+/* The orderly end of this daemon's part in the DVM: links are closed from the top down, and
+ * confirmed from the bottom up.
+ *
+ * In: finish_start() with the next step (rejoin, park or exit); BYE and losses of neighbours; the
+ * time. Out: BYE to children and to the parent; then OUT_PARK, OUT_EXIT or a new epoch
+ * (core_reset()).
+ *
+ * Local jobs, clients and requests are dropped first. The head sends BYE to its children at once. A
+ * member that ends with the whole DVM waits for the BYE of its parent, then sends BYE to its
+ * children. When the other links are closed, and the parent has sent BYE or its link is closed, the
+ * member sends BYE to the parent and ends.
+ *
+ * What always holds: the lifeline is closed last, so messages of the children can still pass.
+ *
+ * When it fails: after leave_ms all links that are left are closed, with a warning. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -52,8 +65,8 @@ static void finish_daemon(struct core *c)
     out_add(&c->out, OUT_EXIT);
 }
 
-/* Below: links of children, ours to close. The lifeline must have said BYE, or be gone, before we
- * go. */
+/* The links other than the lifeline are closed first. The lifeline must have carried the
+ * parent's BYE, or be closed, before this daemon ends. */
 void finish_check(struct core *c)
 {
     struct link *up = links_by_conn(c->links, c->parent_conn);
@@ -73,7 +86,7 @@ void finish_check(struct core *c)
         if (k == up)
             continue;
         below++;
-        /* ending as a whole: our part of the tree follows when we are told to go */
+        /* the whole DVM ends: our children follow when our parent has sent BYE */
         if (c->state == CORE_ENDING && k->incoming && k->state == LINK_UP && (!up || up->peer_bye))
             neigh_bye(c, k);
     }

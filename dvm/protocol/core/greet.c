@@ -5,15 +5,16 @@
  * messages; a new epoch for a joiner; broadcasts that a peer has missed, or a snapshot.
  *
  * A joiner calls the head, which admits it with an epoch and sends the snapshot when it is wired. A
- * member calls its parent, or any daemon while its parent is out of reach; it tells the last
- * broadcast that it has processed, and gets the later ones first.
+ * member calls its parent, or any daemon while its parent is out of reach. Its HELLO names the last
+ * broadcast that it has processed, and it gets the later ones first.
  *
  * What always holds: only the head admits. A caller is answered only if its certificate is a
- * daemon's of this cluster. A newer link to the same daemon replaces the older one, and that is no
+ * daemon's of this cluster. A newer link to the same daemon replaces the older one, which is no
  * loss.
  *
- * When it fails: REFUSE says why. RETRY: the caller tries again later. EPOCH_OVER: it joins anew.
- * LEFT: it leaves, as it was told elsewhere. NEVER: a mistake of configuration, which is logged. */
+ * When it fails: REFUSE says why. RETRY: the caller tries again later. EPOCH_OVER: it joins
+ * anew. LEFT: it was removed by the DVM, and leaves. NEVER: a mistake of configuration, which is
+ * logged. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -29,7 +30,7 @@ static enum hello_why why_hello(const struct core *c, const struct link *k)
     return k->vpid == members_parent(&c->members) ? HELLO_LINK : HELLO_RESUME;
 }
 
-/* Our own connection is open: say who we are. */
+/* Our own connection is open: HELLO says who calls. */
 void greet_open(struct core *c, struct link *k)
 {
     enum hello_why why = why_hello(c, k);
@@ -95,7 +96,8 @@ static void admit_joiner(struct core *c, struct link *k, const struct msg_hello 
         k->epoch = life;
         if (epoch_none(life))
             refuse_caller(c, k, REFUSE_RETRY, err.msg);
-        else /* perhaps a late frame of a process that is long gone: the answer will tell */
+        else /* perhaps a late frame of a process that ended long ago: the caller's next message
+                will show it */
             refuse_and_wait(c, k, REFUSE_RETRY, err.msg);
         return;
     }
@@ -125,7 +127,7 @@ static bool has_left(const struct core *c, uint32_t vpid, struct epoch epoch)
            (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED);
 }
 
-/* Who belonged to a grow that has failed leaves; others call again, and are told why. */
+/* A target of a failed grow leaves. Other callers try again, and are told the reason. */
 void greet_turn_away(struct core *c)
 {
     struct link *k, *tmp;
@@ -230,7 +232,7 @@ static void take_refuse(struct core *c, struct link *k, struct msg *msg)
         links_close(c->links, k, false);
         return;
     }
-    neigh_bye(c, k); /* that we have read it */
+    neigh_bye(c, k); /* BYE shows that we have read the REFUSE */
     links_close(c->links, k, true);
     if (m->why == REFUSE_EPOCH_OVER) {
         core_reset(c, m->text);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a job's ranks on this daemon, from the launch message to their end.
+/* The ranks of a job on this daemon, from the launch message to their end.
  *
- * In: messages of the head (LAUNCH, START, KILL, CONTINUE, JOB_ENDED), and what the owner reports
- * of its work (core_ranks(), core_proc()). Out: actions for the owner (register, take files,
- * create, start, end, clean up) and reports to the head.
+ * In: messages of the head (LAUNCH, START, KILL, CONTINUE, JOB_ENDED), and the owner's reports
+ * (core_ranks(), core_proc()). Out: actions for the owner (register, take files, create, start,
+ * end, clean up) and reports to the head.
  *
  * The ranks go through the states of ranks_fsm (dvm/protocol/state) together: registering, files,
  * checking, ready, running, ending, cleaning, flushing, gone. Each event is looked up in that
- * table, which names the next state and the action; a pair that is not there is logged and changes
- * nothing. The owner keeps no state of its own: it does what an action says and reports when it is
- * done.
+ * table, which names the next state and the action. An event without a row in the present state is
+ * logged and changes nothing. The owner keeps no state: it carries out an action and reports the
+ * result.
  *
- * What always holds: no rank is created before the PMIx server knows it and its job's files are
- * here; none runs its program before START, if the job has other daemons or files; the owner cleans
- * up when all ranks are over, once; the head hears GONE after the output has arrived.
+ * What always holds: a rank is created after the PMIx server knows it and its job's files are here.
+ * If the job has other daemons or files, no rank runs its program before START. The owner cleans up
+ * once, when all ranks have ended. The head gets LOCAL_GONE after the output has arrived.
  *
- * When something fails, each rank that does not run fails with the same cause. When the head ends
- * the job, or this daemon's epoch is over, ranks are ended; an answer that is still to come
+ * When something fails, each rank that does not run fails with the same cause. When the head
+ * ends the job, or this daemon's epoch ends, ranks are ended; an outstanding answer
  * (registration, files) is waited for first. Docs: docs/launch.md, docs/states.md. */
 #include "dvm/protocol/core/local_private.h"
 
@@ -69,7 +69,7 @@ static char *name_of(const struct local_job *j)
     return xstrdup(j->launch->nspace);
 }
 
-/* A single rank of a job on one daemon does not wait before its exec, which is its check. */
+/* A single rank of a job on one daemon does not wait before its exec: the exec is its check. */
 static void create_ranks(struct core *c, const struct local_job *j)
 {
     out_add(&c->out, OUT_CREATE)->create =
@@ -147,7 +147,7 @@ void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
 
 /* --- the head's messages */
 
-/* A daemon on its way out starts nothing more: the job fails at once. */
+/* A departing daemon starts nothing more: the job fails at once. */
 static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t node)
 {
     FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)l->nranks + 1, sizeof(*ranks));
@@ -224,7 +224,7 @@ static void take_kill(struct core *c, const struct frame *f, struct msg *m)
     out_add(&c->out, OUT_SIGNAL)->signal = (struct out_signal){name_of(j), m->kill.signum};
 }
 
-/* The head knows nothing of it any more. What is left of it here is ended at once. */
+/* The head no longer knows this job. Its remains here are ended at once. */
 static void forget_job(struct core *c, struct local_job *j)
 {
     static const struct local_cause now = {.grace_ms = 0};
@@ -236,7 +236,7 @@ static void forget_job(struct core *c, struct local_job *j)
         drop_job(c, j);
 }
 
-/* This daemon's epoch is over: nothing of its jobs may stay. */
+/* This daemon's epoch has ended: nothing of its jobs may remain. */
 void local_drop_all(struct core *c)
 {
     struct local_job *j, *tmp;
@@ -277,8 +277,8 @@ const struct routed_handler local_handlers[] = {
     {MSG_ASK, SENDER_HEAD, take_ask},         {0},
 };
 
-/* The head hears that nothing of a job is left here when all its output has arrived, so that no
- * campaign can overtake it. */
+/* The head gets LOCAL_GONE when all output of the job has arrived, so that no campaign can
+ * overtake the output. */
 void local_reports(struct core *c)
 {
     struct local_job *j;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks on this daemon that stop for a debugger: the head hears when all that are to have stopped,
- * and when none is stopped any more; it says when they go on. */
+/* Ranks on this daemon that stop for a debugger. The head is notified when all ranks that are to
+ * stop have stopped, and when none is stopped any more. The head orders them to continue. */
 #include "dvm/protocol/core/local_private.h"
 
-/* A rank that is over before it has stopped is not waited for. */
+/* A rank that ends before it has stopped is not waited for. */
 static void settle_stop(struct core *c, struct local_job *j, struct local_rank *r)
 {
     if (r->stops && local_rank_mark(j, r, MARK_SETTLED))
@@ -34,8 +34,8 @@ void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *
         settle_stop(c, j, r);
 }
 
-/* Of a rank that has stopped at its exec the spawner tells when it goes on; the others wait for an
- * event that they now get, inside PMIx. */
+/* The spawner reports when a rank that stopped at its exec continues. The other ranks wait
+ * inside PMIx for an event, which they get now. */
 static void let_rank_go(struct core *c, struct local_job *j, struct local_rank *r)
 {
     int before = r->state;

@@ -5,12 +5,12 @@
 
 #include "dvm/protocol/core/core_private.h"
 
-/* What a rank here has come to, whichever came first. */
+/* The marks that a rank here reaches, in any order. */
 enum local_mark {
     MARK_READY,      /* the spawner could start it */
-    MARK_ATTEMPTED,  /* it runs, or was not started: the report of its start is there */
+    MARK_ATTEMPTED,  /* it runs, or was not started: its start has been reported */
     MARK_REGISTERED, /* it has called PMIx_Init */
-    MARK_SETTLED,    /* it was to stop for a debugger, and has stopped once, or is over */
+    MARK_SETTLED,    /* it was to stop for a debugger, and has stopped once or has ended */
     MARK_FAILED,     /* it was not started */
     MARK_OVER,       /* reaped and its output ended, or not started */
     MARKS
@@ -21,16 +21,16 @@ struct local_rank {
     int state;       /* enum proc_state, changed by step_rank() alone */
     int wait_status; /* once it has ended */
     uint8_t how;     /* enum rank_how */
-    uint8_t early;   /* what PMIx has told before the spawner: bits 1 << core_proc_event */
-    uint8_t marks;   /* bits 1 << local_mark */
-    bool stops;      /* for a debugger */
-    int value;       /* its pid; of one that was not started: errno */
-    char *text;      /* what could not be done for it, "" : nothing failed */
+    uint8_t early; /* events that PMIx reported before the spawner did: bits 1 << core_proc_event */
+    uint8_t marks; /* bits 1 << local_mark */
+    bool stops;    /* for a debugger */
+    int value;     /* its pid; of a rank that was not started: errno */
+    char *text;    /* the step that failed for it, "": none */
 };
 
 struct local_stop { /* of ranks that are to stop for a debugger */
-    uint32_t nstop; /* that are to */
-    uint32_t nheld; /* that are stopped now */
+    uint32_t nstop; /* ranks that are to stop */
+    uint32_t nheld; /* ranks that are stopped now */
     bool told;      /* the head knows that all have stopped */
     bool released;  /* none is to stop any more */
 };
@@ -38,7 +38,7 @@ struct local_stop { /* of ranks that are to stop for a debugger */
 struct local_job {
     const struct job_launch *launch; /* shared */
     int state;                       /* enum ranks_state, changed by local_event() alone */
-    bool former;                     /* the job is over for the head: nobody is told of its ranks */
+    bool former; /* the head has ended the job: nobody gets reports about its ranks */
     uint32_t nlocal;
     struct local_rank *ranks; /* [nlocal], by rank */
     uint32_t nmarked[MARKS];  /* how many of them have the mark */
@@ -50,7 +50,7 @@ struct local_job {
 /* What an event carries for its action. */
 struct local_cause {
     int errnum;
-    const char *what; /* could not be done */
+    const char *what; /* the step that failed */
     int64_t grace_ms; /* between SIGTERM and SIGKILL */
 };
 
@@ -58,7 +58,7 @@ struct local_cause {
 /* The one setter of a job's state: takes the step of the table, then its action. */
 void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
                  const struct local_cause *cause);
-/* A job that the head knows; the other one finds those too that are over for it. */
+/* A job that the head knows. The other function also finds jobs that the head has ended. */
 struct local_job *local_find(const struct core *c, const char *nspace);
 struct local_job *local_find_any(const struct core *c, const char *nspace);
 /* local_rank.c */
@@ -69,12 +69,12 @@ bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark 
 /* local_hold.c: the handler of CONTINUE; and: the rank's state was `before` */
 void local_hold_continue(struct core *c, const struct frame *f, struct msg *m);
 void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before);
-/* local_report.c: what the head is told */
+/* local_report.c: reports to the head */
 void local_tell_head(struct core *c, const struct local_job *j, const struct msg *m);
 void local_tell_ready(struct core *c, const struct local_job *j);
 void local_tell_no_files(struct core *c, const struct local_job *j, const struct local_cause *why);
 void local_tell_starts(struct core *c, const struct local_job *j);
-/* The start of one rank, if that of all is not told yet. */
+/* The start of one rank, if the start of all has not been reported yet. */
 void local_tell_start(struct core *c, const struct local_job *j, const struct local_rank *r);
 void local_tell_registered(struct core *c, const struct local_job *j);
 void local_tell_exit(struct core *c, const struct local_job *j, const struct local_rank *r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank on this daemon: the state of its process by proc_fsm, and what its job makes of it.
- * Marks count how far the ranks of a job have come; the last one of them moves the job on. */
+/* One rank on this daemon: the state of its process by proc_fsm, and the marks of its job. Marks
+ * count the ranks that have reached a point; the last of these ranks moves the job on. */
 #include "dvm/protocol/core/local_private.h"
 
 #include "base/log/log.h"
@@ -40,7 +40,7 @@ bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark 
     return ++j->nmarked[mark] == (mark == MARK_SETTLED ? j->stop.nstop : j->nlocal);
 }
 
-/* False: others are still to come, nothing follows. */
+/* False: other ranks have not reached the mark, and nothing follows. */
 static bool take_ready(struct core *c, struct local_job *j, struct local_rank *r)
 {
     if (!local_rank_mark(j, r, MARK_READY))
@@ -49,8 +49,8 @@ static bool take_ready(struct core *c, struct local_job *j, struct local_rank *r
     return true;
 }
 
-/* Starts are told together, a failure at once: of others that wait with it nothing comes before the
- * head ends them. */
+/* Starts are reported together, a failure at once. The ranks that wait with the failed one
+ * report nothing before the head ends them. */
 static void take_attempt(struct core *c, struct local_job *j, struct local_rank *r, bool failed,
                          const struct local_cause *of)
 {
@@ -82,7 +82,7 @@ static void take_registered(struct core *c, struct local_job *j, struct local_ra
         local_tell_registered(c, j);
 }
 
-/* The head names the process of a rank that has failed, so it hears of its start first. */
+/* The head names the process of a rank that has failed, so its start is reported first. */
 static void take_end(struct core *c, struct local_job *j, struct local_rank *r)
 {
     if (r->wait_status != 0)
@@ -91,7 +91,7 @@ static void take_end(struct core *c, struct local_job *j, struct local_rank *r)
     take_over(c, j, r);
 }
 
-/* `of`: pid or errno, and what could not be done; of WAITPID the wait status. */
+/* `of`: pid or errno, and the step that failed; of WAITPID the wait status. */
 static void take_event(struct core *c, struct local_job *j, struct local_rank *r,
                        enum core_proc_event ev, const struct local_cause *of)
 {
@@ -125,7 +125,7 @@ void local_rank_fail_all(struct core *c, struct local_job *j, const struct local
     }
 }
 
-/* The spawner's report that a rank runs may come after what the rank itself has said to PMIx. */
+/* The spawner's report that a rank runs may come after the rank's own calls to PMIx. */
 static void catch_up(struct core *c, struct local_job *j, struct local_rank *r)
 {
     static const struct local_cause none = {0};
@@ -145,7 +145,7 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
     struct local_rank *r = j ? find_rank(j, rank) : NULL;
     struct local_cause of = {.errnum = value, .what = text};
 
-    if (!r || (ev == CORE_PROC_HELD && !j->stop.nstop)) /* nobody has asked for it */
+    if (!r || (ev == CORE_PROC_HELD && !j->stop.nstop)) /* no request has asked for it */
         return;
     if (ev == CORE_PROC_READY) {
         if (!take_ready(c, j, r))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head, and the daemon of a job's submitter, are told of the ranks here. */
+/* Reports about the ranks here, to the head and to the daemon of a job's submitter. */
 #include "dvm/protocol/core/local_private.h"
 
 #include <stdlib.h>
@@ -98,8 +98,8 @@ void local_tell_held(struct core *c, struct local_job *j)
     local_tell_head(c, j, &m);
 }
 
-/* Output that goes to the head itself for a client of this very job: there the end of the output is
- * known to have come, and the report of the job's end may overtake it. */
+/* Output for a client at the head itself: the head knows when that output has ended, so the
+ * report of the job's end may overtake it. */
 static bool head_orders(const struct local_job *j)
 {
     return j->launch->home_vpid == VPID_HEAD && j->launch->spec.parent_nspace[0] == '\0';
@@ -150,7 +150,7 @@ static void tell_job(struct core *c, struct local_job *j)
         local_tell_gone(c, j);
 }
 
-/* All that a head would need of this daemon that knows nothing yet. A head that has had it before
+/* Everything that a new head needs from this daemon. A head that has had these reports before
  * counts nothing twice. */
 void local_report_all(struct core *c)
 {

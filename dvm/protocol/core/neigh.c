@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The links to a daemon's neighbours in the tree, and what follows from their loss.
+/* The links to a daemon's neighbours in the tree, and the consequences of their loss.
  *
  * In: connections that open and close, frames, the clock. Out: connections to make and to close, a
  * new lifeline for the modules above, reports to the head (LOST, GONE).
  *
- * The lifeline is the link to the parent. A member has one, or is trying to make one: first to its
- * parent, after the grace also to the head, which knows who has taken the parent's place. A child
- * whose link is missing stands in a list with the time until which it may come back.
+ * The lifeline is the link to the parent. A member has one, or tries to make one: first to its
+ * parent, after the grace also to the head, which knows the next parent. A child whose link is
+ * missing is in a list, with the time until which it may come back.
  *
  * What always holds: a member reports a child as lost only after the grace, and only while its own
- * lifeline is up. On a link that is up, the peer alone speaks, in the epoch in which it has
- * greeted. Frames in another epoch change nothing. link_loss_decide() says what a loss means.
+ * lifeline is up. A link that is up carries frames of its peer only, in the epoch of the greeting.
+ * Frames in another epoch change nothing. link_loss_decide() decides what a loss means.
  *
  * When it fails: a link that is silent for ack_ms is closed. A member without a lifeline for
  * orphan_ms gives its epoch up and joins anew. A malformed frame closes its link. */
@@ -70,7 +70,7 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
     x->due_ms = c->out.now_ms + grace_ms;
 }
 
-/* A daemon that leaves itself has no route, but its lifeline still stands. */
+/* A daemon that is leaving has no route, but its lifeline is still up. */
 static void tell_departure(struct core *c, struct msg_departed who)
 {
     struct msg gone = {.type = MSG_GONE, .gone = who};
@@ -159,7 +159,7 @@ static void connect_parent(struct core *c, uint32_t parent)
     msg_member_free(&facts);
 }
 
-/* The new lifeline is up: everything that hung on the old one goes over it. */
+/* The new lifeline is up: waiting messages of the old one go over it. */
 static void use_lifeline(struct core *c, struct link *k)
 {
     struct frame from = rml_from(c->rml);
@@ -185,8 +185,8 @@ static void use_lifeline(struct core *c, struct link *k)
                        k->vpid);
 }
 
-/* If the peer is in a later life than the table says, the table is behind, and news come over this
- * very link. */
+/* If the table has an earlier epoch of the peer, the table is stale. This link will bring the
+ * missing broadcasts. */
 static bool of_former_life(const struct core *c, const struct link *k)
 {
     struct epoch now = members_epoch(&c->members, members_get(&c->members, k->vpid));
@@ -253,7 +253,7 @@ static bool is_child(const struct core *c, uint32_t vpid)
            tree_parent(&t, vpid) == c->opts.vpid;
 }
 
-/* An incoming link is gone. */
+/* An incoming link is closed. */
 static void lost_below(struct core *c, const struct link *k, enum link_loss_how what)
 {
     struct msg_target id = {k->vpid, k->epoch};
@@ -277,7 +277,7 @@ static void lost_below(struct core *c, const struct link *k, enum link_loss_how 
     }
 }
 
-/* The lifeline stands, and leads where the tree wants it. */
+/* The lifeline is up, and leads to the parent in the tree. */
 static bool on_parent(const struct core *c)
 {
     const struct link *k = c->parent_conn ? links_by_conn(c->links, c->parent_conn) : NULL;
@@ -285,7 +285,7 @@ static bool on_parent(const struct core *c)
     return k && k->vpid == members_parent(&c->members);
 }
 
-/* The lifeline, or a connection that should become it, is gone. */
+/* The lifeline, or a connection that should become it, is closed. */
 static void lost_above(struct core *c, const struct link *k, const char *why)
 {
     if (k->joining && !members_live(&c->members, c->opts.vpid)) {
@@ -321,8 +321,8 @@ static void lose_link(struct core *c, struct link *k, enum link_loss_how what, c
         lost_above(c, &copy, why);
 }
 
-/* After the grace to the same parent, or if that one has gone, the head: it knows who has taken the
- * parent's place. */
+/* After the grace to the same parent, or if the parent has departed, also to the head: it knows
+ * the next parent. */
 static void retry_lifeline(struct core *c)
 {
     uint32_t parent = members_parent(&c->members);
@@ -349,8 +349,8 @@ static void retry_lifeline(struct core *c)
         connect_parent(c, parent);
 }
 
-/* Who is cut off itself judges nobody: its word would come late, and the child may be back by then.
- */
+/* A disconnected member reports no losses: its report would come late, when the child may be
+ * back. */
 static void report_missing(struct core *c)
 {
     bool cut_off = c->lost_at != 0;
@@ -470,7 +470,7 @@ static void take_bye(struct core *c, struct link *k, struct msg *m)
 
     k->peer_bye = true;
     if (lifeline && c->finishing)
-        return; /* finish.c answers when everything below is closed */
+        return; /* finish.c answers when the links to all children are closed */
     if (lifeline) {
         c->ask_head = true;
         out_log(&c->out, LOG_LEVEL_WARN, "vpid %u ended the lifeline", k->vpid);
@@ -485,7 +485,8 @@ static void take_ping(struct core *c, struct link *k, struct msg *m)
 {
     struct msg pong = {.type = MSG_PONG};
 
-    if (k->state == LINK_UP) /* after BYE a message could meet a closed end and reset the link */
+    if (k->state ==
+        LINK_UP) /* after BYE a message could reach a closed connection and reset the link */
         neigh_say(c, k, &pong);
 }
 
@@ -502,7 +503,7 @@ static void take_xack(struct core *c, struct link *k, struct msg *m)
     xcast_check(c->xcast, &from);
 }
 
-/* The peer has read our REFUSE, so it was no late frame that we have refused. */
+/* The peer has read our REFUSE, so the refused HELLO was no late frame. */
 static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
 {
     out_close(&c->out, k->conn, true);
@@ -526,7 +527,7 @@ void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err)
     lose_link(c, k, LOSS_BY_BREAK, err->msg);
 }
 
-/* On a link that is up speaks its peer, in the life in which it has greeted. */
+/* A link that is up carries frames of its peer only, in the epoch of the greeting. */
 static bool is_peers(const struct link *k, const struct frame *f)
 {
     return (k->state != LINK_UP && k->state != LINK_CLOSING) ||
@@ -580,7 +581,7 @@ void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t 
     else if (f.type < MSG_ROUTED)
         neigh_frame(c, k, &f, &cur);
     else if (f.src == VPID_HEAD && k->incoming)
-        drop_frame(c, k, &f); /* the head's word does not come from below */
+        drop_frame(c, k, &f); /* messages of the head do not come from a child */
     else if (k->state == LINK_UP || k->state == LINK_CLOSING)
         take_routed(c, &f, data, len);
     core_settle(c);

@@ -5,15 +5,15 @@
  * end of a job, the clock. Out: the same messages, and one OUT_GATHER for each local contribution.
  *
  * A collective is known by its signature and a number, which counts those of the signature. A
- * contribution may come before the local one; it waits. The first participant decides the outcome:
- * OK with all the data, LOST, or TIMEOUT.
+ * contribution of a child may come before the local one; it waits. The first participant decides
+ * the outcome: OK with all the data, LOST, or TIMEOUT.
  *
  * What always holds: a local contribution is answered once. All participants get the outcome of the
  * first one, or LOST if they have lost it. A collective that has ended is not begun again.
  *
- * When it fails: a participant that sees trouble reports it to the first one, which tells a bad
- * outcome to everybody directly. More than GATHER_RUNNING_MAX that run are dropped with a log line.
- */
+ * When it fails: a participant that sees a failure reports it to the first one, which sends a
+ * bad outcome to all directly. Beyond GATHER_RUNNING_MAX running collectives, new ones are
+ * dropped with a log line. */
 #include "dvm/protocol/gather/gather.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct gather_op {
     uint64_t deadline_ms; /* 0: none */
     size_t n;
     uint32_t *vpids;
-    size_t need; /* contributions of children still to come; known once the participants are */
+    size_t need; /* contributions of children that are missing; known once the participants are */
     size_t have;
     struct buf data;
     UT_hash_handle hh;
@@ -42,10 +42,11 @@ struct gather_op {
 struct gather_seq { /* of a signature */
     size_t siglen;
     uint8_t *sig;
-    uint64_t next;      /* as far as it was started here */
-    uint64_t decided;   /* as far as it is known how they ended */
-    uint64_t timed_out; /* the last that ended so: see bad_end() */
-    uint64_t ok;        /* the decider: the last that ended well, kept for who has lost its relay */
+    uint64_t next;      /* the highest that was started here */
+    uint64_t decided;   /* the highest whose outcome is known */
+    uint64_t timed_out; /* the last that ended badly: see bad_end() */
+    uint64_t ok; /* the decider: the last that ended well, kept for a participant that has lost its
+                    relay */
     struct buf ok_data;
     UT_hash_handle hh;
 };
@@ -55,7 +56,7 @@ struct gather {
     struct rml *rml;
     struct members *members;
     struct gather_op *ops;   /* by (signature, sequence) */
-    struct gather_seq *seqs; /* how far each signature has come here */
+    struct gather_seq *seqs; /* the numbers that each signature has reached here */
     uint64_t ended[GATHER_ENDED_KEPT];
     uint64_t nended;
 };
@@ -141,8 +142,9 @@ static struct gather_key *key_new(uint64_t seq, const void *sig, size_t siglen)
     return k;
 }
 
-/* NULL if it is over. A good end comes by way of relays, and may be overtaken by the next one's bad
- * end, which comes directly: what is still open here is not over. */
+/* NULL if it has ended. A good outcome comes by way of relays, so the next one's bad outcome,
+ * which comes directly, may overtake it. A collective that is still open here has therefore not
+ * ended. */
 static struct gather_op *get_op(struct gather *g, uint64_t seq, const void *sig, size_t siglen)
 {
     struct gather_key *key = key_new(seq, sig, siglen);
@@ -175,8 +177,8 @@ static size_t tree_radix(const struct gather *g)
     return g->members->radix;
 }
 
-/* How one ended that was over before it began here. None has ended well since, as this daemon has
- * not taken part, and none times out any more once a participant is lost. */
+/* The outcome of a collective that ended before it began here. It was not good, as this daemon
+ * has not taken part. After the loss of a participant none times out any more. */
 static enum gather_outcome bad_end(const struct gather_seq *s, uint64_t seq)
 {
     return seq <= s->timed_out ? GATHER_TIMEOUT : GATHER_LOST;
@@ -236,7 +238,7 @@ static void answer_request(struct gather *g, uint64_t req, enum gather_outcome o
         buf_put_raw(&act->gather.data, data->data, data->len);
 }
 
-/* The end here: its own client is answered, once. */
+/* The end on this daemon: its own client is answered, once. */
 static void end_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
@@ -260,7 +262,8 @@ static void pass_down(struct gather *g, struct gather_op *op)
     end_op(g, op, GATHER_OK);
 }
 
-/* By the decider. A bad outcome goes to everybody directly: who relays may not know of it yet. */
+/* By the decider. A bad outcome goes to everybody directly: a relay may not know the collective
+ * yet. */
 static void decide_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
@@ -280,7 +283,7 @@ static void decide_op(struct gather *g, struct gather_op *op, enum gather_outcom
     end_op(g, op, outcome);
 }
 
-/* Something is wrong here: the decider says what becomes of it. */
+/* A failure is seen here: the decider chooses the outcome. */
 static void report_trouble(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     op->deadline_ms = 0;
@@ -302,7 +305,7 @@ static void check_op(struct gather *g, struct gather_op *op)
         decide_op(g, op, GATHER_OK);
         return;
     }
-    told = !op->data.failed && /* or it is more than can be told */
+    told = !op->data.failed && /* else it is too long for a message */
            send_gather(g, op, op->vpids[(self - 1) / tree_radix(g)], MSG_GATHER_UP, GATHER_OK,
                        &op->data) == 0;
     if (!told)
@@ -323,7 +326,7 @@ void gather_start(struct gather *g, const struct gather_call *c)
     struct gather_seq *s = seq_of(g, c->sig, c->siglen);
     struct gather_op *op = get_op(g, ++s->next, c->sig, c->siglen);
 
-    if (!op) { /* it ended before it began here, so not well */
+    if (!op) { /* it ended before it began here, so it ended badly */
         answer_request(g, c->req, bad_end(s, s->next), NULL);
         return;
     }
@@ -340,8 +343,8 @@ void gather_start(struct gather *g, const struct gather_call *c)
 
 static bool is_over(const struct gather *g, const struct msg_gather *m);
 
-/* Who asks has lost the daemon that should have told it; who contributes late was not there to be
- * told. */
+/* A participant that asks has lost its relay. A participant that contributes late missed the
+ * outcome. */
 static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m,
                        const struct gather_seq *s)
 {
@@ -365,8 +368,8 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
     }
     op = get_op(g, m->seq, m->sig, m->siglen);
     if (!op) {
-        /* The decider alone: a relay in a new life does not know how what it has missed has ended.
-         */
+        /* The decider alone: a relay in a new epoch does not know the outcomes that it has
+         * missed. */
         if (m->nvpids && m->vpids[0] == g->members->self &&
             (m->outcome != GATHER_OK || seq_of(g, m->sig, m->siglen)->ok != m->seq))
             tell_again(g, from, m, seq_of(g, m->sig, m->siglen));
@@ -392,7 +395,7 @@ void gather_down(struct gather *g, const struct msg_gather *m)
         return;
     op = get_op(g, m->seq, m->sig, m->siglen);
     if (!op)
-        return; /* told twice */
+        return; /* a repeated contribution */
     if (m->outcome != GATHER_OK || !op->started) {
         end_op(g, op, m->outcome != GATHER_OK ? m->outcome : GATHER_LOST);
         return;
@@ -402,7 +405,7 @@ void gather_down(struct gather *g, const struct msg_gather *m)
     pass_down(g, op);
 }
 
-/* True if the participant at `below` hears of the outcome by way of the one at `above`. */
+/* True if the participant at `below` gets the outcome by way of the one at `above`. */
 static bool relays_outcome(const struct gather *g, size_t above, size_t below)
 {
     while (below > above)
@@ -477,7 +480,7 @@ static uint64_t digest_nspace(const char *nspace)
     return d;
 }
 
-/* A late word about a job that has ended here. */
+/* A late message about a job that has ended here. */
 static bool is_over(const struct gather *g, const struct msg_gather *m)
 {
     const uint8_t *sig = m->sig;

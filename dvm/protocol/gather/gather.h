@@ -7,16 +7,18 @@
 #include "dvm/protocol/rml/rml.h"
 
 #define GATHER_RUNNING_MAX 4096
-#define GATHER_ENDED_KEPT 256 /* jobs whose late messages are known as such */
+#define GATHER_ENDED_KEPT                                                                          \
+    256 /* ended jobs that are remembered, so that late messages about them are dropped */
 
-/* The tree is over the list of participants (position arithmetic, fan-out the DVM's radix), so it
- * wakes nobody else and does not change with the DVM. */
+/* The tree is over the list of participants (position arithmetic, fan-out the DVM's radix). It
+ * involves no other daemon, and does not change with the DVM. */
 struct gather;
 
 /* Borrows all. */
 struct gather *gather_create(struct out *out, struct rml *rml, struct members *members);
 void gather_destroy(struct gather *g);
-/* Collectives that run or wait for this daemon's part; signatures that are numbered here. */
+/* Collectives that run or wait for this daemon's contribution; signatures that have a count
+ * here. */
 size_t gather_running(const struct gather *g);
 size_t gather_signatures(const struct gather *g);
 struct gather_call { /* a local contribution; everything is borrowed */
@@ -29,7 +31,7 @@ struct gather_call { /* a local contribution; everything is borrowed */
     const void *data;
     size_t len;
     uint64_t timeout_ms; /* 0: none */
-    bool lost;           /* the life in which one of them was to take part is over */
+    bool lost;           /* the epoch of one participant has ended */
 };
 
 /* Answered by OUT_GATHER with `req`, once. */
@@ -38,9 +40,9 @@ uint64_t gather_deadline(const struct gather *g); /* UINT64_MAX: none */
 void gather_tick(struct gather *g);
 void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m);
 void gather_down(struct gather *g, const struct msg_gather *m);
-/* A daemon is gone: collectives that it takes part in end with GATHER_LOST. */
+/* A daemon has departed: collectives in which it takes part end with GATHER_LOST. */
 void gather_lost(struct gather *g, uint32_t vpid);
-/* A job is over: signatures that contain its namespace's name are not numbered any further. */
+/* A job has ended: the counts of signatures that contain its namespace are dropped. */
 void gather_forget(struct gather *g, const char *nspace);
 
 #endif

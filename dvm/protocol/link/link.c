@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of links. */
+/* The list of a daemon's links.
+ *
+ * In: connections that the driver has accepted or that this daemon wants; frames to be sent. Out:
+ * CONNECT, SEND and CLOSE actions in the outbox.
+ *
+ * States of a link (enum link_state): connecting (outgoing only), greeting, up, then closing or
+ * refused. The core steps them (greet.c, neigh.c); this file makes and removes the records.
+ *
+ * What always holds: the newest link comes first, so a new connection to a daemon is used before
+ * the one that it replaces. links_up() gives a link only to a live member in its present epoch.
+ *
+ * When it fails: a connection beyond LINKS_MAX is closed at once. A link that is lost is only
+ * removed here; neigh.c and link_loss decide what follows. */
 #include "dvm/protocol/link/link.h"
 
 #include <stdlib.h>

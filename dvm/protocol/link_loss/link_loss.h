@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What follows from the loss of the link to a neighbour: one table, and the one place that decides.
+/* The meaning of a lost link to a neighbour: one table, and the one place that decides.
  *
- * In: whose link it was, and how it was lost. Out: what the core does about it. There are no
- * states; the caller keeps the grace of a neighbour that may come back, and asks again at its end.
+ * In: the kind of neighbour, and how the link was lost. Out: the core's next step. There are no
+ * states: the caller keeps the grace of a neighbour that may come back, and asks again at its end.
  *
- * What always holds: a member is declared lost only after its grace; a joiner's admission is
- * forgotten at once; the link of a daemon whose epoch is not known here means nothing.
+ * What always holds: a member is declared lost only after its grace. The admission of a joiner is
+ * forgotten at once. The link of a daemon whose epoch is not known here means nothing.
  *
- * The failure of a rank, or of a job, is decided where jobs are: dvm/protocol/head/jobs. */
+ * The failure of a rank, or of a job, is decided in dvm/protocol/head/jobs. */
 #ifndef DVM_LINK_LOSS_LINK_LOSS_H
 #define DVM_LINK_LOSS_LINK_LOSS_H
 
@@ -27,9 +27,9 @@ enum link_loss_how {
 enum link_loss_action {
     LOSS_IGNORE,
     LOSS_WAIT,      /* the neighbour has the grace to come back */
-    LOSS_DECLARE,   /* tell the head, which declares the neighbour lost and ends its epoch */
+    LOSS_DECLARE,   /* report to the head, which declares the neighbour lost and ends its epoch */
     LOSS_ROLL_BACK, /* forget the admission */
-    LOSS_DEPARTED,  /* tell the head: the neighbour has left as it was told */
+    LOSS_DEPARTED,  /* report to the head: the neighbour has left, as a shrink ordered */
 };
 
 enum link_loss_action link_loss_decide(enum link_loss_whose whose, enum link_loss_how how);

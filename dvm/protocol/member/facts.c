@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts to patterns and back, and the set of what is in use. */
+/* Node facts that daemons have in common: patterns of texts, and the set of facts in use. */
 #include "dvm/protocol/member/facts.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOLE '\1' /* where the vpid stands in a pattern */
+#define HOLE '\1' /* place of the vpid in a pattern */
 #define GROUP_DIGITS 4
 
 /* --- patterns */
@@ -77,7 +77,7 @@ static char *ipv6_pattern(const char *text, uint32_t *value)
     return xasprintf("6%.*s", (int)(colon + 1 - text), text);
 }
 
-/* The pattern if it gives the text back, byte by byte; else the text as itself. */
+/* The pattern if expanding it gives the text again, byte by byte; else the text as it is. */
 static char *check_pattern(char *pattern, const char *text, uint32_t vpid, uint32_t *value)
 {
     FREE_AUTO char *back = pattern ? expand_pattern(pattern, vpid, *value) : NULL;

@@ -33,25 +33,26 @@ struct facts {
 struct factset {
     struct facts **tab; /* by id; 0 is not used */
     uint32_t n, cap;
-    uint32_t *unused; /* ids below n that are */
+    uint32_t *unused; /* unused ids below n */
     uint32_t nunused;
     struct facts *by_key;
 };
 
 void facts_set_free(struct factset *s);
-/* The id of what the member has in common with others, with one more use, and what it has alone. */
+/* The id of the facts that the member shares with others, with one more use. *value: the part of
+ * its own. */
 uint32_t facts_set_take(struct factset *s, const struct msg_member *m, uint32_t *value);
-/* The same from patterns, as a nidmap carries them. */
+/* The same from patterns, as a nidmap holds them. */
 uint32_t facts_set_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
                                  const char *host, const char *address);
 void facts_set_use(struct factset *s, uint32_t id);  /* one more use */
-void facts_set_drop(struct factset *s, uint32_t id); /* one less; FACTS_NONE is fine */
+void facts_set_drop(struct factset *s, uint32_t id); /* one less; FACTS_NONE is allowed */
 const struct facts *facts_set_get(const struct factset *s, uint32_t id);
 /* The texts, on the heap: the caller frees them. */
 char *facts_host(const struct facts *f, uint32_t vpid, uint32_t value);
 char *facts_address(const struct facts *f, uint32_t vpid, uint32_t value);
 bool facts_has_value(const struct facts *f);
-/* Whether a stranger's text is a pattern at all. */
+/* Whether a text from a peer is a pattern at all. */
 bool facts_pattern_ok(const char *pattern, bool host);
 
 #endif

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vpid table. */
+/* The vpid table: an entry for each vpid that has been a member, and the set of vpids in the tree.
+ *
+ * In: broadcasts (members_add(), members_remove()), a snapshot (nidmap.c), at the head also
+ * admissions and steps of campaigns (member_step()). Out: state, epoch and facts of a vpid; the
+ * tree over the live ones.
+ *
+ * States: absent, reported, wired, draining, leaving, parked, lost (member_fsm below,
+ * docs/graphs/member.md).
+ *
+ * What always holds: the bitmap `live` has the vpids of the tree of `version`. ADD and REMOVE
+ * change a vpid only in the epoch that they name, so a repeated one changes nothing. One REMOVE
+ * counts as one repair, whatever its number of targets.
+ *
+ * When it fails: a step that is not in the table is refused, and the state stays.
+ *
+ * Limit: an entry has 24 bytes, since facts that members share are kept once (facts.c). A
+ * pointer to an entry is valid until the next entry is made. */
 #include "dvm/protocol/member/member.h"
 
 #include <stdlib.h>
@@ -18,17 +34,17 @@ static const struct fsm_name events[] = {
     {MEMBER_EV_CANCEL, "cancelled"}, {MEMBER_EV_REMOVE, "removed"},
     {MEMBER_EV_LEFT, "has left"},    {MEMBER_EV_LOSE, "lost"}};
 
-/* The head's view; the others know of wired, removed and lost only. */
+/* The head's steps. Other daemons use only those of broadcasts: wired, removed, lost. */
 static const struct fsm_row rows[] = {
     {MEMBER_ABSENT, MEMBER_EV_CALL, MEMBER_REPORTED, 0},
-    {MEMBER_REPORTED, MEMBER_EV_CALL, MEMBER_REPORTED, 0}, /* once more, in another life */
+    {MEMBER_REPORTED, MEMBER_EV_CALL, MEMBER_REPORTED, 0}, /* again, in another epoch */
     {MEMBER_PARKED, MEMBER_EV_CALL, MEMBER_REPORTED, 0},
     {MEMBER_LOST, MEMBER_EV_CALL, MEMBER_REPORTED, 0},
     {MEMBER_REPORTED, MEMBER_EV_TURN_AWAY, MEMBER_ABSENT, 0},
     {MEMBER_REPORTED, MEMBER_EV_LEFT, MEMBER_PARKED, 0}, /* its grow has failed */
     {MEMBER_ABSENT, MEMBER_EV_WIRE, MEMBER_WIRED, 0},
     {MEMBER_REPORTED, MEMBER_EV_WIRE, MEMBER_WIRED, 0},
-    {MEMBER_LEAVING, MEMBER_EV_WIRE, MEMBER_WIRED, 0}, /* those that are not the head */
+    {MEMBER_LEAVING, MEMBER_EV_WIRE, MEMBER_WIRED, 0}, /* on daemons that are not the head */
     {MEMBER_LOST, MEMBER_EV_WIRE, MEMBER_WIRED, 0},
     {MEMBER_REPORTED, MEMBER_EV_NAME, MEMBER_DRAINING, 0},
     {MEMBER_WIRED, MEMBER_EV_NAME, MEMBER_DRAINING, 0},
@@ -126,7 +142,7 @@ char *members_host(const struct members *m, uint32_t vpid)
     return facts_host(facts_set_get(&m->facts, x->facts), vpid, x->value);
 }
 
-/* The table grows by an eighth, so that little lies unused. */
+/* The table grows by an eighth, so that little memory is unused. */
 struct member *members_entries(struct members *m, uint32_t first, uint32_t count)
 {
     uint32_t end = first + count;
@@ -187,7 +203,7 @@ size_t members_add(struct members *m, const struct msg_member *list, size_t n)
         if (members_current(m, list[i].vpid, list[i].epoch))
             continue;
         x = members_put(m, &list[i]);
-        if (x->state != MEMBER_REPORTED) /* at the head not before everybody has processed it */
+        if (x->state != MEMBER_REPORTED) /* the head waits until all daemons have processed it */
             (void)member_step(x, MEMBER_EV_WIRE, NULL);
         hwloc_bitmap_set(m->live, list[i].vpid);
         changed++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The compressed form of the vpid table: what members share once, then runs of neighbouring vpids
- * that share it. */
+/* The compressed form of the vpid table: shared facts once, then runs of neighbouring vpids that
+ * have them. */
 #include "dvm/protocol/member/member.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void put_run(struct buf *b, const struct members *m, const struct run *r,
         buf_put_u32(b, x[i].value);
 }
 
-/* Numbers the facts that live members have, in the order in which they come, from 1. */
+/* Numbers the facts of live members from 1, in the order of vpids. */
 static void put_kinds(struct buf *b, const struct members *m, uint32_t *kind)
 {
     size_t at = b->len;
@@ -146,7 +146,7 @@ static void get_kinds(struct cur *c, struct kinds *k)
     }
 }
 
-/* All of the run's entries with its facts and counters; NULL if it is not one. */
+/* Adds all entries of the run with its facts and counters; NULL if the run is malformed. */
 static struct member *start_run(struct cur *c, struct members *m, const struct kinds *k,
                                 struct run *r)
 {

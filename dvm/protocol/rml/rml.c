@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams with sequence numbers and cumulative acknowledgement, over next hops that may change at
- * any time. */
+/* Routed messages: streams with sequence numbers and cumulative acknowledgements, over next hops
+ * that may change at any time.
+ *
+ * In: messages of this daemon (rml_send()), routed frames from links (rml_input()), changes of
+ * routes and members, the time. Out: frames on the link to the next hop; messages for this daemon,
+ * in order (rml_next()).
+ *
+ * A stream belongs to a peer and a class, and ends with the peer's epoch. An outgoing frame waits,
+ * then is in flight (at most RML_WINDOW_BYTES of a stream), then is acknowledged and freed. An
+ * incoming frame is delivered in its turn, kept if it is early, or dropped if it is repeated.
+ *
+ * What always holds: messages of a stream are delivered once and in order while both epochs last. A
+ * frame of a later membership version waits until this daemon has that version. A relay keeps no
+ * frames: only the sender sends again.
+ *
+ * When it fails: without progress all unacknowledged frames are sent again, after 1, 2, 4, then
+ * 8 s. A frame from or to another epoch is refused with a log line. If a backlog exceeds twice
+ * its limit, rml_behind() names the peer, and the core declares it lost. */
 #include "dvm/protocol/rml/rml.h"
 
 #include "base/log/log.h"
@@ -10,7 +26,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-struct rml_frame { /* an encoded frame that waits: for its acknowledgement, or for its turn */
+struct rml_frame { /* an encoded frame that waits for its acknowledgement, or for its turn */
     uint64_t seq;
     struct buf bytes;
     bool sent;
@@ -26,16 +42,16 @@ struct rml_stream {
     struct rml_key key;
     struct rml_frame *unacked;
     size_t bytes;     /* in unacked */
-    size_t in_flight; /* of these, sent */
+    size_t in_flight; /* those of them that are in flight */
     uint64_t next_seq;
     uint64_t rx_next; /* the number that is delivered next */
     struct rml_frame *early;
-    size_t nearly, early_bytes; /* at most a window of a sender that keeps to it */
+    size_t nearly, early_bytes; /* at most a window, if the sender respects it */
     uint64_t ack_at;            /* an acknowledgement is owed by then; 0: none */
-    size_t owed;                /* bytes that it will be for */
+    size_t owed;                /* received bytes that are not acknowledged yet */
     uint64_t resend_at;         /* 0: nothing on the way */
-    unsigned backoff;           /* resent so often without progress; at most RML_BACKOFFS - 1 */
-    unsigned waits_in;          /* the list that resend_at has put it into */
+    unsigned backoff;           /* resends without progress; at most RML_BACKOFFS - 1 */
+    unsigned waits_in;          /* the list of resends that it is in */
     UT_hash_handle hh;
     struct rml_stream *ack_next, *ack_prev, *resend_next, *resend_prev;
 };
@@ -44,21 +60,23 @@ struct rml {
     struct out *out;
     struct members *members;
     struct links *links;
-    struct rml_stream *streams;               /* by (vpid, class) */
-    struct rml_stream *acks;                  /* that owe one, by time */
-    struct rml_stream *resends[RML_BACKOFFS]; /* with frames on their way, by time; by backoff */
-    struct rml_frame *inbox; /* whole frames to be delivered, in order; also those to ourselves */
-    struct rml_frame *deferred; /* ahead of our membership version */
+    struct rml_stream *streams; /* by (vpid, class) */
+    struct rml_stream *acks;    /* that owe an acknowledgement, by time */
+    struct rml_stream
+        *resends[RML_BACKOFFS]; /* with frames in flight, by time; one list for each backoff */
+    struct rml_frame
+        *inbox; /* whole frames to be delivered, in order; also messages of this daemon to itself */
+    struct rml_frame *deferred; /* of a later membership version */
     size_t ndeferred, deferred_bytes;
-    size_t backlog_max;       /* RML_BACKLOG_MAX; twice that is the end */
+    size_t backlog_max;       /* RML_BACKLOG_MAX; at twice that the peer is given up */
     size_t backlog_most;      /* that any stream has had */
     struct msg_target behind; /* a peer that is to be given up; vpid VPID_NONE: none */
-    struct epoch epoch;       /* our own life */
+    struct epoch epoch;       /* our own epoch */
     uint64_t stale;           /* frames refused */
     uint64_t circled;         /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
 };
 
-/* --- what is due. Each list's delay is one and the same, so its order is that of the times. */
+/* --- timers. The delay of a list is constant, so its order is that of the times. */
 
 static void drop_ack(struct rml *r, struct rml_stream *s)
 {
@@ -67,7 +85,7 @@ static void drop_ack(struct rml *r, struct rml_stream *s)
     s->ack_at = 0;
 }
 
-/* At once, before all that follow after the delay, or after it. */
+/* Due at once, before all that are due after the delay; or after the delay. */
 static void want_ack(struct rml *r, struct rml_stream *s, bool at_once)
 {
     if (s->ack_at && !at_once)
@@ -334,7 +352,7 @@ static void drop_acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     push_frames(r, s);
 }
 
-/* In its turn: delivered, with those behind it that came early. */
+/* Delivers the frame in its turn, with early frames that follow it. */
 static void take_frame(struct rml *r, struct rml_stream *s, struct rml_frame *f)
 {
     struct rml_frame *e;
@@ -397,14 +415,14 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
     if (f->type == MSG_RACK)
         return;
     s->owed += len;
-    /* At once before the sender's window is full, and the end of a job's output: its daemon says
-     * nothing of the job's end before. (The head sees to that order itself.) */
+    /* At once before the sender's window is full, and for the end of a job's output: the sender
+     * reports the job's end only after this acknowledgement. (The head keeps that order itself.) */
     want_ack(r, s,
              (f->type == MSG_IOF_END && f->dst != VPID_HEAD) || s->owed >= RML_WINDOW_BYTES / 4);
     take_frame(r, s, frame_new(data, len, f->seq));
 }
 
-/* What is not passed on its sender sends again when the routes are there. */
+/* A frame that is not relayed is sent again by its source when the routes are there. */
 static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
     struct link *k = find_hop(r, f->dst);
@@ -415,7 +433,7 @@ static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *dat
         links_relay(r->links, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES);
 }
 
-/* Ahead of our version: it waits, as far as there is room. */
+/* A frame of a later membership version waits, while there is room. */
 static void defer_frame(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
     struct rml_frame *d;
@@ -442,7 +460,7 @@ void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t
         local_input(r, f, data, len);
 }
 
-/* Membership has moved on: what waited for it comes in. */
+/* The membership version has changed: frames that waited for it are processed. */
 static void take_deferred(struct rml *r)
 {
     struct rml_frame *d, *tmp;

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Routed messages: end to end once and in order per (peer, life, class), whatever links and relays
- * fail between. */
+/* Routed messages: delivered once and in order per (peer, epoch, class), even when links and
+ * relays on their way fail. */
 #ifndef DVM_RML_RML_H
 #define DVM_RML_RML_H
 
 #include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
 
-#define RML_WINDOW_BYTES                                                                           \
-    (4u << 20) /* on the way unacknowledged, per stream; more waits at the sender */
-#define RML_REORDER_MAX                                                                            \
-    256 /* frames kept that came before their turn; more are dropped and come again */
-#define RML_RESEND_MS 1000 /* without progress, doubling to 8 s */
-#define RML_BACKOFFS 4     /* 1, 2, 4, 8 s */
+#define RML_WINDOW_BYTES (4u << 20) /* in flight per stream; more waits at the sender */
+#define RML_REORDER_MAX 256 /* early frames that are kept; more are dropped and sent again */
+#define RML_RESEND_MS 1000  /* without progress, doubling to 8 s */
+#define RML_BACKOFFS 4      /* 1, 2, 4, 8 s */
 #define RML_ACK_DELAY_MS 40
-/* Bytes of a stream that wait or are unacknowledged. At the first limit a message is refused whose
- * sender can live with that: SUBMIT, LAUNCH, LOCAL_JOB, APP, RESIZE_ASK, collectives. The rest is
- * small, and bounded by the jobs that there may be; a peer that is so far behind that it does not
- * fit is given up. */
+/* Bytes of a stream that wait or are unacknowledged. At this limit rml_send() refuses SUBMIT,
+ * LAUNCH, LOCAL_JOB, APP, RESIZE_ASK and collectives, whose senders handle that. Other messages
+ * are small, and bounded by the number of jobs. At twice the limit the peer is given up. */
 #define RML_BACKLOG_MAX (128u << 20)
 #define RML_BACKLOG_END (2 * RML_BACKLOG_MAX)
-#define RML_DEFER_MAX 1024          /* messages ahead of our membership version that wait for it, */
-#define RML_DEFER_BYTES (64u << 20) /* and their bytes; the rest comes again */
+#define RML_DEFER_MAX 1024          /* messages of a later membership version that wait, */
+#define RML_DEFER_BYTES (64u << 20) /* and their bytes; more are dropped and sent again */
 
 struct rml;
 
@@ -31,39 +28,39 @@ struct rml *rml_create(struct out *out, struct members *members, struct links *l
 void rml_destroy(struct rml *r);
 /* This daemon's own epoch, none at first. */
 void rml_set_epoch(struct rml *r, struct epoch epoch);
-/* The header fields that say who we are. */
+/* The header fields of a frame from this daemon. */
 struct frame rml_from(const struct rml *r);
 /* Encodes and queues; -1 (nothing queued) only if the peer is not a member now, the message is too
  * long, or too much waits for the peer already. */
 int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct msg *m,
              struct err *err);
-/* A routed frame came over a link: relays it unread, or takes it in. */
+/* A routed frame came over a link: it is relayed unread, or processed here. */
 void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len);
 /* The next message for this daemon; `bytes` (header and body) is the caller's to free. */
 bool rml_next(struct rml *r, struct buf *bytes);
-/* Routes have changed or a link came up: what is unacknowledged goes again. */
+/* Routes have changed or a link came up: unacknowledged frames are sent again. */
 void rml_routes_changed(struct rml *r);
-/* The vpid's life is over: its streams end. */
+/* The vpid's epoch has ended: its streams end. */
 void rml_forget(struct rml *r, uint32_t vpid);
 void rml_tick(struct rml *r);
 uint64_t rml_deadline(const struct rml *r);
 size_t rml_waiting(const struct rml *r); /* bytes in all streams */
 size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic);
-/* The number of the last message sent so, and whether all up to a number have arrived (or will
- * never: the peer's life is over). */
+/* The number of the last message sent; and whether all messages up to a number have arrived.
+ * Also true if the peer's epoch has ended, since they never will. */
 uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic);
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq);
 
-/* A peer for which a message found no room: to be given up by the caller, once. False: none. */
+/* The peer whose backlog is beyond its limit, once: the caller gives it up. False: none. */
 bool rml_behind(struct rml *r, struct msg_target *who, size_t *limit);
 bool rml_has_next(const struct rml *r); /* rml_next() has one */
 
 struct rml_stats {
     uint64_t stale;      /* frames refused */
     uint64_t circled;    /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
-    size_t backlog_most; /* bytes that any stream has had */
+    size_t backlog_most; /* the most bytes that any stream has had */
     size_t nstreams;
-    size_t ndeferred, deferred_bytes; /* messages ahead of our membership version */
+    size_t ndeferred, deferred_bytes; /* messages of a later membership version */
 };
 struct rml_stats rml_stats(const struct rml *r);
 

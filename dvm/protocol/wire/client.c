@@ -11,7 +11,7 @@
 #define SIGNAL_MAX 64
 #define ATTEMPT_FIRST 1
 
-/* What no decoder accepts, no encoder makes. */
+/* No encoder makes a message that the decoder refuses. */
 static void put_data(struct buf *b, const uint8_t *data, size_t len)
 {
     if (len > CLIENT_DATA_MAX)
@@ -400,7 +400,7 @@ static int decode_msg(struct cur *c, struct client_msg *m, struct err *err)
 {
     uint8_t version = cur_u8(c);
     uint8_t type = cur_u8(c);
-    bool job = type == CLIENT_SUBMIT; /* its decoder tells more than its length */
+    bool job = type == CLIENT_SUBMIT; /* the decoder's reason says more than the message's length */
     int rc;
 
     if (c->bad)

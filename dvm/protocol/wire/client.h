@@ -10,10 +10,11 @@
  *
  * OPEN before SUBMIT or ATTACH puts the connection into a session, which outlives it (docs/prun.md,
  * Lost connections). Each side of a session numbers its messages from 1, except OPEN, OPENED, ACK,
- * NOTE, FILES_ROOM and BYE, and keeps each until the other side has acknowledged it. Later
- * connections of the session begin with the same token and a higher attempt; messages that the
- * other side does not have are sent again. The numbers themselves are not sent: OPENED gives that
- * of the daemon's next message, and comes again where messages are left out.
+ * NOTE, FILES_ROOM and BYE. It keeps each until the other side has acknowledged it.
+ *
+ * Later connections of the session begin with the same token and a higher attempt, and missing
+ * messages are sent again. Numbers are not sent: OPENED gives that of the daemon's next message,
+ * and comes again before a gap.
  *
  * To add a message: its struct here, one line in CLIENT_MSGS, its put_ and get_ function in
  * client.c, a sample in test/samples.c. */
@@ -29,7 +30,8 @@
 #define CLIENT_VERSION 2
 #define CLIENT_TOKEN_BYTES 16
 #define CLIENT_WINDOW_MAX_MS 600000u
-/* Bytes of messages after which an ACK is due, each message counted with so many more. */
+/* An ACK is due after so many bytes of messages. Each message counts this much more than its
+ * length. */
 #define CLIENT_ACK_EVERY (64u << 10)
 #define CLIENT_OVERHEAD 64
 #define CLIENT_DATA_MAX (256u << 10)
@@ -45,7 +47,7 @@
     X(SIGNAL, 3, signal, signal, nothing)                                                          \
     X(CALL, 4, call, call, call)                                                                   \
     X(ATTACH, 5, attach, job,                                                                      \
-      job) /* follows a detached job from now on, as its submitter would */                        \
+      job) /* from now on the client follows a detached job, like its submitter */                 \
     X(OPEN, 6, open, open, nothing)                                                                \
     X(ACK, 7, ack, ack, nothing)  /* both ways */                                                  \
     X(BYE, 8, bye, none, nothing) /* ends the session, and its job unless that is detached */      \
@@ -61,7 +63,7 @@
     X(LINE, 70, line, line, line)                                                                  \
     X(STDIN_PAUSE, 71, pause, pause, nothing)                                                      \
     X(NOTE, 72, note, note, note)                                                                  \
-    X(MAP, 73, map, bytes, nothing) /* where the ranks are, as a table; before their output */     \
+    X(MAP, 73, map, bytes, nothing) /* the nodes of the ranks, as a table; before their output */  \
     X(OPENED, 74, opened, opened, nothing)                                                         \
     X(FILES_ROOM, 75, room, room, nothing)                                                         \
     /* relay -> client */                                                                          \
@@ -102,16 +104,16 @@ struct client_job {
 struct client_open {
     uint8_t token[CLIENT_TOKEN_BYTES]; /* random, secret */
     uint32_t attempt;                  /* 1: the session is new */
-    uint64_t have;                     /* number of the daemon's last message that has come */
-    uint32_t window_ms;                /* the job goes on so long without a connection */
+    uint64_t have;                     /* number of the last message received from the daemon */
+    uint32_t window_ms;                /* time for which the job goes on without a connection */
 };
 
 struct client_ack {
-    uint64_t have; /* number of the last message that has come */
+    uint64_t have; /* number of the last message received */
 };
 
 struct client_opened {
-    uint64_t have; /* number of the client's last message that has come */
+    uint64_t have; /* number of the last message received from the client */
     uint64_t next; /* number of the daemon's next message */
 };
 
@@ -129,7 +131,7 @@ struct client_output {
 
 struct client_end {
     uint32_t code; /* enum exit_code, or a rank's; at most EXIT_CODE_MAX */
-    char *text;    /* who, where, why; "" if all is well */
+    char *text;    /* who, where, why; "" after success */
 };
 
 struct client_reply {
@@ -146,19 +148,19 @@ struct client_pause {
 };
 
 struct client_note {
-    char *text; /* for the user; says nothing about the job's end */
+    char *text; /* for the user; it does not mean the job's end */
 };
 
 struct client_room {
     uint64_t total; /* bytes of FILES that may be sent, from the first */
 };
 
-struct client_reached { /* every later message is the daemon's */
+struct client_reached { /* all later messages are the daemon's */
     char *address;      /* numeric address of the daemon */
 };
 
 struct client_unreached {
-    bool final; /* another attempt is of no use */
+    bool final; /* a further attempt would fail too */
     char *why;
 };
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The header of every frame between daemons. */
+/* The header of every frame between daemons.
+ *
+ * A frame is a header of FRAME_HEADER_BYTES and the body of one message (dvm/protocol/wire/msg). A
+ * frame between neighbours has seq 0. A routed frame has a number in its stream (src, dst, class),
+ * and each relay counts one hop.
+ *
+ * What always holds: decoding refuses a header that is cut or has a field out of its limits, and
+ * changes nothing then. */
 #ifndef DVM_WIRE_FRAME_H
 #define DVM_WIRE_FRAME_H
 
@@ -14,8 +21,8 @@
 #define VPID_HEAD 0u
 #define VPID_MAX 1048575u
 #define FRAME_HEADER_BYTES 64
-/* Up and down again in the deepest tree (radix 2, VPID_MAX) takes 40. While daemons hold different
- * trees a frame may run in a circle; it ends here, and comes again when they agree. */
+/* A path up and down the deepest tree (radix 2, VPID_MAX) has 40 hops. While daemons hold
+ * different trees a frame may circle. It is dropped at this limit, and sent again later. */
 #define FRAME_HOPS_MAX 64
 
 /* Traffic classes: messages of different classes do not wait for each other. */
@@ -25,13 +32,13 @@ struct frame {
     uint8_t traffic; /* enum out_class */
     uint16_t type;   /* enum msg_type */
     uint32_t src;
-    uint32_t dst; /* VPID_NONE: whoever is at the other end of the link */
+    uint32_t dst; /* VPID_NONE: the daemon at the other end of the link */
     struct epoch src_epoch;
-    uint32_t dst_ctr; /* low bits of the receiver's epoch, same incarnation; 0: any life */
+    uint32_t dst_ctr; /* low bits of the receiver's epoch, same incarnation; 0: any epoch */
     uint64_t version; /* last membership broadcast that the sender had processed */
     uint64_t seq;     /* routed messages: number in the stream src -> dst of this class, from 1 */
-    uint64_t ack;     /* all up to this one of the opposite stream have arrived */
-    uint8_t hops;     /* routed messages: relays that have passed it on so far */
+    uint64_t ack;     /* all frames of the opposite stream up to this number have arrived */
+    uint8_t hops;     /* routed messages: relays so far */
 };
 
 void frame_encode(struct buf *b, const struct frame *f);

@@ -188,7 +188,7 @@ const char *job_cleanup_refused(const char *path)
     return names ? NULL : "is the root";
 }
 
-/* Plain names between single slashes: what makes another spelling of the same path is refused. */
+/* Plain names between single slashes. Other spellings of the same path are refused. */
 const char *job_file_refused(const char *path)
 {
     if (path[0] == '/')
@@ -291,7 +291,8 @@ static void spec_read(struct cur *c, struct job_spec *s)
     files_decode(c, s);
     s->napps = cur_count(c, JOB_APPS_MAX, APP_MIN);
     s->apps = xcalloc(s->napps, sizeof(*s->apps));
-    /* All of them, also after a bad one: each leaves what job_spec_free() expects. */
+    /* Reads all elements, also after a malformed one, so that job_spec_free() can free each of
+     * them. */
     for (size_t i = 0; i < s->napps; i++)
         app_decode(c, &s->apps[i]);
 }
@@ -490,7 +491,7 @@ const struct job_launch *job_launch_share(struct job_launch *l)
     return shared;
 }
 
-/* The count is the one part of a shared launch that changes. */
+/* Only the count of a shared launch changes. */
 static unsigned *count_of(const struct job_launch *l)
 {
     return (unsigned *)&l->refs;
@@ -499,7 +500,7 @@ static unsigned *count_of(const struct job_launch *l)
 const struct job_launch *job_launch_ref(const struct job_launch *l)
 {
     if ((*count_of(l))++ == 0)
-        abort(); /* it is not shared: its owner would free it */
+        abort(); /* not shared: else its owner would free it */
     return l;
 }
 

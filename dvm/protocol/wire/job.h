@@ -12,7 +12,7 @@
 
 #define JOB_APPS_MAX 64
 #define JOB_ARGS_MAX 16384    /* strings in one argv or environment */
-#define JOB_STRING_MAX 131072 /* bytes of one string, as the kernel allows */
+#define JOB_STRING_MAX 131072 /* bytes of one string, the kernel's limit */
 #define JOB_RANKS_MAX 1048576
 #define JOB_NSPACE_MAX 63 /* "<incarnation>.<number>" */
 #define JOB_PE_MAX 65535
@@ -24,10 +24,11 @@ struct job_app {
     char **argv; /* NULL-terminated, as is env; argv[0] is looked up in the PATH of env on the
                     rank's node */
     char **env;
-    char *cwd;        /* absolute; "" : that of the job's files, or the session's if it has none */
-    uint32_t nprocs;  /* 0: as many as the policy gives (every free slot) */
-    uint32_t program; /* 0: argv[0] as it stands; else the spec's file of that number, from 1, is
-                         run in its place */
+    char *cwd; /* absolute; "": the directory of the job's files, or the session's if the job has
+                  none */
+    uint32_t nprocs;  /* 0: as many as the policy allows (every free slot) */
+    uint32_t program; /* 0: argv[0] as given; else this program runs the spec's file of that number,
+                         from 1 */
 };
 
 /* Parts of a daemon's CPUs, from the whole down. */
@@ -66,12 +67,13 @@ enum job_bind_to {
 };
 
 #define JOB_NO_WAIT 1u     /* fail at once if the slots are not free now */
-#define JOB_RECOVERABLE 2u /* ranks that are lost do not end the others */
-#define JOB_DETACH 4u      /* goes on without its client, who may come back: CLIENT_ATTACH */
+#define JOB_RECOVERABLE 2u /* lost ranks do not end the others */
+#define JOB_DETACH                                                                                 \
+    4u /* the job continues without its client, which may attach again: CLIENT_ATTACH */
 #define JOB_OVERSUBSCRIBE 8u
 #define JOB_TOOL 16u             /* uses no slots */
-#define JOB_STRICT 32u           /* with JOB_RECOVERABLE: lost ranks are a failure all the same */
-#define JOB_NOLOCAL 0x10000u     /* no rank on the daemon that it was submitted at */
+#define JOB_STRICT 32u           /* with JOB_RECOVERABLE: lost ranks are still a failure */
+#define JOB_NOLOCAL 0x10000u     /* no rank on the daemon of its submitter */
 #define JOB_DISPLAY_MAP 0x20000u /* the submitter is sent the map as a table */
 #define JOB_DISPLAY_BIND 0x40000u
 
@@ -81,7 +83,7 @@ enum job_clean {
     JOB_CLEAN_RECURSIVE = 2,
     JOB_CLEAN_LEAVE_TOPDIR = 4,
     JOB_CLEAN_ONLY_EMPTY = 8,
-    JOB_CLEAN_IGNORE = 32, /* not to be removed */
+    JOB_CLEAN_IGNORE = 32, /* is not removed */
     JOB_CLEAN_KNOWN = 47
 };
 #define JOB_CLEANUPS_MAX 256
@@ -95,12 +97,12 @@ struct job_cleanup {
 #define JOB_FILES_MAX 256
 #define JOB_FILE_PATH_MAX 1023
 #define JOB_FILES_DIR "files" /* in the job's directory on each daemon */
-/* Where ranks stand still until a debugger, or whoever asked for it, lets them go on. */
+/* Where ranks stop for a debugger, until a request continues them. */
 enum job_stop {
     JOB_STOP_NONE,
     JOB_STOP_EXEC, /* before the program's first instruction, by a signal */
     JOB_STOP_INIT, /* in PMIx_Init */
-    JOB_STOP_APP   /* where the program says so by PMIX_READY_FOR_DEBUG */
+    JOB_STOP_APP   /* where the program itself stops, by PMIX_READY_FOR_DEBUG */
 };
 
 struct job_spec {
@@ -121,7 +123,7 @@ struct job_spec {
     uint32_t parent_rank;
     size_t ncleanups;
     struct job_cleanup *cleanups;
-    size_t nfiles; /* that are on every daemon of the job before any rank starts: where they go, */
+    size_t nfiles; /* present on every daemon of the job before any rank starts; their paths are */
     char **files;  /*   below JOB_FILES_DIR; no path twice */
     size_t napps;
     struct job_app *apps;
@@ -131,16 +133,17 @@ const char *job_cleanup_refused(const char *path);
 /* Why nothing can be put below a directory under this name; NULL: it can. */
 const char *job_file_refused(const char *path);
 
-struct job_node { /* a daemon that gets ranks of the job */
+struct job_node { /* a daemon with ranks of the job */
     uint32_t vpid;
     uint64_t epoch;
     char *host;
 };
 
-/* What each daemon concerned is told: the whole map, so that it can answer for any rank. */
+/* The launch of a job, for each daemon concerned: the whole map, so that a daemon can answer for
+ * any rank. */
 struct job_launch {
     char *nspace;
-    uint64_t version;   /* membership that it was mapped on */
+    uint64_t version;   /* membership version of its map */
     uint32_t home_vpid; /* the daemon whose client gets the output; JOB_NO_VPID: nobody */
     uint32_t home_client;
     uint32_t files_vpid; /* the daemon whose client sends the job's files, if it has any */
@@ -158,7 +161,7 @@ struct job_launch {
 };
 
 void job_spec_encode(struct buf *b, const struct job_spec *s);
-/* -1 and a reason; nothing is left allocated then. */
+/* -1 and a reason; nothing remains allocated then. */
 int job_spec_decode(struct cur *c, struct job_spec *out, struct err *err)
     __attribute__((warn_unused_result));
 void job_spec_copy(struct job_spec *dst, const struct job_spec *src);
@@ -168,11 +171,11 @@ void job_launch_encode(struct buf *b, const struct job_launch *l);
 int job_launch_decode(struct cur *c, struct job_launch *out, struct err *err)
     __attribute__((warn_unused_result));
 void job_launch_free(struct job_launch *l);
-/* A launch is shared by all parts of a daemon that need it, and does not change from then on.
- * References are taken and given back on the loop's thread only. The PMIx library's thread reads a
- * launch without a reference of its own, while the job is registered. job_launch_share() takes the
- * contents of `l`, which is empty afterwards; the caller owns the first reference.
- * job_launch_unref(NULL) is fine. */
+/* A launch is shared by all parts of a daemon that need it, and is constant. References are
+ * taken and returned on the loop's thread only. The PMIx library's thread reads a launch without
+ * a reference of its own, while the job is registered. job_launch_share() takes the contents of
+ * `l`, which is empty afterwards; the caller owns the first reference. job_launch_unref(NULL) is
+ * allowed. */
 const struct job_launch *job_launch_share(struct job_launch *l);
 const struct job_launch *job_launch_ref(const struct job_launch *l);
 void job_launch_unref(const struct job_launch *l);
@@ -181,9 +184,9 @@ int job_launch_node(const struct job_launch *l, uint32_t vpid);
 /* Ranks on one node: number, and the local rank of `rank` among them. */
 uint32_t job_launch_local_size(const struct job_launch *l, uint32_t node);
 uint32_t job_launch_local_rank(const struct job_launch *l, uint32_t rank);
-/* Whether its ranks start when all of its daemons have said that they can: READY, START. */
+/* Whether its ranks start only after all its daemons have sent READY, by START. */
 bool job_launch_waits(const struct job_launch *l);
-/* Whether the rank is to stop, wherever the job's specification says. */
+/* Whether the rank is to stop, at any of these places. */
 bool job_stops(const struct job_spec *s, uint32_t rank);
 
 #endif

@@ -34,7 +34,7 @@
     X(MAP_FAILED, 69)
 
 #define JOB_STATE_MEMBER(state, number) JOB_##state = (number),
-/* UNTERMINATED and ERROR are boundaries, no states: below UNTERMINATED a job is not over. */
+/* UNTERMINATED and ERROR are limits, not states: below UNTERMINATED a job has not ended. */
 enum job_state { JOB_STATES(JOB_STATE_MEMBER) JOB_UNTERMINATED = 30, JOB_ERROR = 50 };
 #undef JOB_STATE_MEMBER
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of a job on their way from where they are read to the disks of its daemons: a stream of
- * pieces, the same over every stretch of it. */
+/* Files of a job on their way from their source to the disks of its daemons: a stream of pieces,
+ * the same on each part of the way. */
 #ifndef DVM_WIRE_PIECE_H
 #define DVM_WIRE_PIECE_H
 
@@ -14,7 +14,7 @@
 #define PIECE_DATA_MAX (128u << 10)
 #define PIECE_SUM_BYTES 32   /* SHA-256 */
 #define PIECE_MODE_MAX 0777u /* neither setuid, setgid nor sticky */
-#define PIECE_OVERHEAD 64    /* what a piece takes beside its data, at most */
+#define PIECE_OVERHEAD 64    /* bytes of a piece beside its data, at most */
 #define PIECE_MAX (PIECE_DATA_MAX + PIECE_OVERHEAD)
 
 /* Of each file, in the order of the job's list: one FILE, any number of DATA, one END. */
@@ -34,13 +34,13 @@ void piece_encode(struct buf *b, const struct piece *p);
 int piece_decode(const void *data, size_t len, struct piece *out, struct err *err)
     __attribute__((warn_unused_result));
 
-/* Where a stream of pieces is; zeroed at its begin. */
+/* Position in a stream of pieces; zeroed at its begin. */
 struct piece_order {
-    uint32_t file; /* that is under way, or comes next */
+    uint32_t file; /* the file under way, or the next one */
     bool open;
-    uint64_t bytes; /* of it so far */
+    uint64_t bytes; /* its bytes so far */
 };
-/* -1 and a reason, and nothing changed, if the piece cannot follow in a job of so many files. */
+/* -1 and a reason, and no change, if the piece cannot follow in a job with this number of files. */
 int piece_follow(struct piece_order *o, uint32_t nfiles, const struct piece *p, struct err *err)
     __attribute__((warn_unused_result));
 static inline bool piece_all(const struct piece_order *o, uint32_t nfiles)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forwarding, replay and acknowledgement of broadcasts.
  *
- * In: a broadcast that is to be processed, acknowledgements of children, changes of the tree. Out:
- * frames to children, XACK to the parent, the number up to which all daemons are done (at the
- * head).
+ * In: a broadcast to be processed, acknowledgements of children, changes of the tree. Out: frames
+ * to children, XACK to the parent; at the head the number up to which all daemons have processed.
  *
- * The last XCAST_RING broadcasts are kept encoded. A child that comes back tells the last one that
+ * The last XCAST_RING broadcasts are kept encoded. A child that comes back names the last one that
  * it has processed, and gets the later ones from the ring.
  *
- * What always holds: a daemon acknowledges a version after it has processed it and all its children
- * in the tree of this version have acknowledged it. At the head, this completes all operations up
- * to the version.
+ * What always holds: a daemon acknowledges a version after it has processed it, and all its
+ * children in the tree of this version have acknowledged it. At the head, this completes all
+ * operations up to the version.
  *
- * When it fails: a child without a link is not sent to, and asks when it is back. A child that is
- * further behind than the ring gets a snapshot. */
+ * When it fails: a child without a link is not sent to, and asks when it is back. A child that
+ * has missed more than the ring holds gets a snapshot. */
 #include "dvm/protocol/xcast/xcast.h"
 
 #include <stdlib.h>
@@ -37,7 +36,7 @@ struct xcast {
     struct links *links;
     struct xcast_op ring[XCAST_RING];
     uint64_t last;     /* head: number of the last operation started */
-    uint64_t complete; /* head: all up to this one are known to have reached everybody */
+    uint64_t complete; /* head: all daemons are known to have processed all up to this one */
     uint64_t acked_up; /* last version acknowledged to the present parent */
     struct xcast_child *children;
 };
@@ -124,7 +123,7 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
         if (k) /* a child without a link asks when it is back */
             send_kept(x, k, from, msg_op(m));
     }
-    /* whoever hangs on us outside the tree, on its way to its place in it */
+    /* daemons linked to us outside the tree, before they reach their place in it */
     DL_FOREACH(links_first(x->links), k)
     {
         bool child = false;
@@ -190,7 +189,7 @@ static void prune_children(struct xcast *x, const uint32_t *list, size_t n)
 
     DL_FOREACH_SAFE(x->children, c, tmp)
     {
-        bool keep_it = c->acked > x->members->version; /* ahead of us: its parent-to-be */
+        bool keep_it = c->acked > x->members->version; /* a parent-to-be with a later version */
 
         for (size_t i = 0; i < n; i++)
             keep_it |= list[i] == c->vpid;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* APP: a message of a service of the host, carried as it is; the protocol does not look into it. */
+/* APP: a message of a service of the host. The protocol carries it and does not read its
+ * content. */
 #ifndef DVM_WIRE_MSG_APP_H
 #define DVM_WIRE_MSG_APP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What several messages between daemons are made of: members, targets, ranks, and their lists. A
- * list of a decoded message is owned by it; of a message that is to be encoded it is borrowed. */
+/* Shared parts of messages between daemons: members, targets, ranks, and their lists. A decoded
+ * message owns its lists; a message to be encoded borrows them. */
 #ifndef DVM_WIRE_MSG_FIELDS_H
 #define DVM_WIRE_MSG_FIELDS_H
 
@@ -11,14 +11,14 @@
 #define MSG_TEXT_MAX 16384u
 
 /* Declares the codec of a kind of fields. The decoder gets a zeroed struct, and is called by
- * msg_decode() alone, which refuses what is cut: a decoder need not look at c->bad unless it
- * follows a pointer. -1 and a reason refuse values that no daemon sends; msg_decode() frees then.
- */
+ * msg_decode() alone, which refuses a cut message: a decoder checks c->bad only before it
+ * follows a pointer. -1 and a reason refuse values that no daemon sends; msg_decode() frees
+ * then. */
 #define MSG_CODEC(kind)                                                                            \
     void msg_##kind##_encode(struct buf *b, const struct msg_##kind *m);                           \
     int msg_##kind##_decode(struct cur *c, struct msg_##kind *m, struct err *err)                  \
         __attribute__((warn_unused_result))
-/* Declares what frees a decoded struct that owns something. */
+/* Declares the function that frees a decoded struct. */
 #define MSG_OWNED(kind) void msg_##kind##_free(struct msg_##kind *m)
 
 struct msg_none { /* messages without fields */
@@ -45,9 +45,9 @@ struct msg_target {
 enum rank_how {
     RANK_PLAIN,   /* nothing */
     RANK_WO_SYNC, /* it was a PMIx client and had not finalized */
-    RANK_BY_CMD,  /* another process had it ended */
-    RANK_ABORTED, /* it called PMIx_Abort; the status is the code it gave */
-    RANK_LOST,    /* with its daemon: there is no status */
+    RANK_BY_CMD,  /* another process ended it */
+    RANK_ABORTED, /* it called PMIx_Abort; the status is the code that it gave */
+    RANK_LOST,    /* lost with its daemon: there is no status */
     RANK_HOWS
 };
 
@@ -56,7 +56,7 @@ struct msg_rank {
     bool failed;
     uint8_t how;   /* enum rank_how */
     int32_t value; /* of a start: pid, or errno if it failed; of an end: wait status */
-    char *text;    /* of a failed start: what could not be done */
+    char *text;    /* of a failed start: the step that failed */
 };
 
 void msg_member_copy(struct msg_member *dst, const struct msg_member *src);
@@ -64,7 +64,7 @@ void msg_member_free(struct msg_member *m);
 
 void msg_put_epoch(struct buf *b, struct epoch e);
 struct epoch msg_get_epoch(struct cur *c);
-/* A text longer than MSG_TEXT_MAX is cut there: no encoder makes what no decoder accepts. */
+/* A text longer than MSG_TEXT_MAX is cut there, since the decoder would refuse it. */
 void msg_put_text(struct buf *b, const char *s);
 char *msg_get_text(struct cur *c);
 char *msg_get_nspace(struct cur *c);

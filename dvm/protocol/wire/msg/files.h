@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* FILES, NO_FILES: the files of a job on their way to its daemons. A daemon that has them, and
- * whose ranks can start, says READY. */
+ * whose ranks can start, sends READY. */
 #ifndef DVM_WIRE_MSG_FILES_H
 #define DVM_WIRE_MSG_FILES_H
 
@@ -18,7 +18,7 @@ MSG_OWNED(files);
 struct msg_no_files { /* to the head: they cannot be put on the sender */
     char *nspace;
     int errnum;
-    char *why; /* what could not be done */
+    char *why; /* the step that failed */
 };
 MSG_CODEC(no_files);
 MSG_OWNED(no_files);

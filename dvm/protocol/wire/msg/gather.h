@@ -5,21 +5,21 @@
 
 #include "dvm/protocol/wire/msg/fields.h"
 
-/* How a collective ends. Its first participant decides, for everybody the same; if that daemon is
- * lost, those that have not heard from it get GATHER_LOST. */
+/* The outcome of a collective. Its first participant decides it for all. If that daemon is lost,
+ * participants that have no outcome yet get GATHER_LOST. */
 enum gather_outcome {
     GATHER_OK,
     GATHER_LOST,    /* a participant was lost, or never took part */
-    GATHER_TIMEOUT, /* the time that one of them gave is over */
+    GATHER_TIMEOUT, /* the time limit of one participant has passed */
     GATHER_OUTCOMES
 };
 
 struct msg_gather { /* data is borrowed, also after decoding */
-    uint64_t seq;   /* of this signature */
+    uint64_t seq;   /* within this signature */
     const uint8_t *sig;
     size_t siglen;
-    enum gather_outcome outcome; /* UP: a trouble that the sender has seen */
-    size_t nvpids;               /* the participants, ascending; DOWN need not tell them */
+    enum gather_outcome outcome; /* UP: a failure that the sender has seen */
+    size_t nvpids;               /* the participants, ascending; DOWN may omit them */
     uint32_t *vpids;
     const uint8_t *data;
     size_t len;

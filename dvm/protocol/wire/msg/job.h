@@ -13,8 +13,7 @@ MSG_CODEC(submit);
 MSG_OWNED(submit);
 
 /* LAUNCH: to each daemon with ranks of the job. LOCAL_JOB: in answer to ASK, for each job with
- * ranks on the sender; the reports about it follow once more: LAUNCHED, EXITED, REGISTERED,
- * LOCAL_GONE. */
+ * ranks on the sender. Its reports follow again: LAUNCHED, EXITED, REGISTERED, LOCAL_GONE. */
 struct msg_launch {
     struct job_launch map;
 };
@@ -42,7 +41,7 @@ struct msg_kill {
 MSG_CODEC(kill);
 MSG_OWNED(kill);
 
-struct msg_job_ended { /* the whole job is over */
+struct msg_job_ended { /* the whole job has ended */
     char *nspace;
     int exit_code;
 };

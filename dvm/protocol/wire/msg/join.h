@@ -36,9 +36,9 @@ MSG_OWNED(welcome);
 
 enum refuse_why {
     REFUSE_RETRY,      /* not now: try again later */
-    REFUSE_EPOCH_OVER, /* the caller's epoch is over */
-    REFUSE_LEFT,       /* the caller was removed while it was cut off, or its grow has failed */
-    REFUSE_NEVER,      /* another cluster, a wrong role: a mistake of configuration */
+    REFUSE_EPOCH_OVER, /* the caller's epoch has ended */
+    REFUSE_LEFT,  /* the caller was removed while it was disconnected, or its grow has failed */
+    REFUSE_NEVER, /* another cluster, a wrong role: a mistake of configuration */
     REFUSE_WHYS
 };
 
@@ -49,7 +49,7 @@ struct msg_refuse {
 MSG_CODEC(refuse);
 MSG_OWNED(refuse);
 
-/* -1 and a reason unless trees can have this radix. */
+/* -1 and a reason unless this radix is allowed for trees. */
 int msg_check_radix(uint32_t radix, struct err *err) __attribute__((warn_unused_result));
 
 #endif

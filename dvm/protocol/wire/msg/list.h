@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every message between daemons, one line each: the one table of types. */
+/* Every message between daemons, one line each: the only table of types. */
 #ifndef DVM_WIRE_MSG_LIST_H
 #define DVM_WIRE_MSG_LIST_H
 

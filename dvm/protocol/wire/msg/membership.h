@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ADD, REMOVE, SHUTDOWN: the broadcasts of the head, numbered from 1 without a gap. Every daemon
- * processes each of them once and in order. SNAPSHOT stands for all of them up to a number; XACK
+ * processes each of them once and in order. SNAPSHOT replaces all of them up to a number; XACK
  * acknowledges them. */
 #ifndef DVM_WIRE_MSG_MEMBERSHIP_H
 #define DVM_WIRE_MSG_MEMBERSHIP_H
@@ -17,12 +17,12 @@ MSG_OWNED(add);
 
 enum remove_why { REMOVE_SHRINK, REMOVE_LOST, REMOVE_WHYS };
 
-struct msg_remove { /* members that leave, or are lost */
+struct msg_remove { /* members that leave or are lost */
     uint64_t op;
     enum remove_why why;
     size_t ntargets;
     struct msg_target *targets;
-    char *text; /* of a shrink: its campaign; of a loss: why */
+    char *text; /* of a shrink: its campaign; of a loss: the cause */
 };
 MSG_CODEC(remove);
 MSG_OWNED(remove);

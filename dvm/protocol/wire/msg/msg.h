@@ -38,9 +38,10 @@ struct msg {
 const char *msg_name(unsigned type); /* "HELLO", "?" */
 /* Encodes the fields of m->type. Missing texts are "", longer ones than MSG_TEXT_MAX are cut. */
 void msg_encode(struct buf *b, const struct msg *m);
-/* Decodes the body of `type`. -1, a reason, nothing allocated and `out` untouched if it is
- * malformed, too long or of an unknown type, or if a value is one that no daemon sends: a radix out
- * of its limits, an epoch of zero, a list that adds or removes the head, an unknown state. */
+/* Decodes the body of `type`. -1, a reason, nothing allocated and `out` untouched if the body is
+ * malformed, too long or of an unknown type. The same if a value is one that no daemon sends: a
+ * radix out of its limits, an epoch of zero, a list that adds or removes the head, an unknown
+ * state. */
 int msg_decode(struct cur *c, unsigned type, struct msg *out, struct err *err)
     __attribute__((warn_unused_result));
 void msg_free(struct msg *m); /* what msg_decode() allocated */

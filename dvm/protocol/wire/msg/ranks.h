@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LAUNCHED, EXITED, LOCAL_GONE, ABORT: what a member reports of its ranks of a job. RANKS_LOST:
- * what the head tells daemons of ranks elsewhere. */
+/* LAUNCHED, EXITED, LOCAL_GONE, ABORT: a member's reports about its ranks of a job. RANKS_LOST:
+ * the head notifies daemons of ranks elsewhere. */
 #ifndef DVM_WIRE_MSG_RANKS_H
 #define DVM_WIRE_MSG_RANKS_H
 
 #include "dvm/protocol/wire/msg/fields.h"
 
-struct msg_ranks { /* LAUNCHED: pid, or errno and what; EXITED: wait status */
+struct msg_ranks { /* LAUNCHED: pid, or errno and the step that failed; EXITED: wait status */
     char *nspace;
     size_t nranks;
     struct msg_rank *ranks;
@@ -25,7 +25,7 @@ MSG_OWNED(local_gone);
 struct msg_abort {
     char *nspace;
     uint32_t rank;
-    int32_t code; /* as the rank gave it */
+    int32_t code; /* as given by the rank */
     char *text;
 };
 MSG_CODEC(abort);
@@ -34,7 +34,7 @@ MSG_OWNED(abort);
 struct msg_ranks_lost {
     char *nspace;
     bool others_go_on;   /* the other ranks of the job */
-    char *parent_nspace; /* the process that has spawned the job; "": none */
+    char *parent_nspace; /* the process that spawned the job; "": none */
     uint32_t parent_rank;
     size_t nranks;
     struct msg_rank *ranks; /* wait status and how */

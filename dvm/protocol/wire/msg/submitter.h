@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ACCEPTED, JOB_STATE, JOB_MAP, DONE: what the head tells the daemon whose client has submitted a
- * job. IOF_END: what a daemon with ranks of it tells the daemon whose client gets the output. */
+/* ACCEPTED, JOB_STATE, JOB_MAP, DONE: from the head to the daemon whose client has submitted the
+ * job. IOF_END: from a daemon with ranks of it to the daemon whose client gets the output. */
 #ifndef DVM_WIRE_MSG_SUBMITTER_H
 #define DVM_WIRE_MSG_SUBMITTER_H
 
@@ -38,8 +38,8 @@ struct msg_done {
     char *nspace;
     uint32_t client;
     int exit_code;
-    char *text;     /* who, where, why; "" if all is well */
-    size_t noutput; /* daemons whose output is still to come */
+    char *text;     /* who, where, why; "" after success */
+    size_t noutput; /* daemons whose output is not complete yet */
     uint32_t *output_vpids;
 };
 MSG_CODEC(done);
