@@ -20,6 +20,7 @@ struct call {
     void *arg;
 };
 
+/* An answer is one call, and another one once it has run. */
 static struct call calls[2 * ANSWERS];
 static unsigned ncalls;
 
@@ -70,6 +71,7 @@ static void on_drop(void *arg)
 static int setup(void **state)
 {
     places = 0;
+    ncalls = 0;
     base = event_base_new();
     return base ? 0 : -1;
 }
