@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs on their way from the submitter's daemon (the source) to the daemons of the job: at
- * the speed of the slowest disk, with a bounded number of bytes on the way. It touches no file. */
+/* Files of jobs on their way from the submitter's daemon (the source) to the daemons of the job:
+ * at the speed of the slowest disk, with a bounded number of bytes on the way. This module does
+ * not access files. */
 #ifndef DVM_FILES_FILES_H
 #define DVM_FILES_FILES_H
 
@@ -11,7 +12,7 @@
 enum files_kind {
     FILES_OPEN = 1024, /* u32 client, str nspace: pieces can be written here; to the source */
     FILES_PIECE,       /* str nspace, bytes: one piece; to each daemon of the job */
-    FILES_TAKEN,       /* u32 client, str nspace, u64: bytes of pieces written here in all */
+    FILES_TAKEN,       /* u32 client, str nspace, u64: total bytes of pieces written here */
     FILES_KINDS
 };
 
@@ -19,15 +20,16 @@ enum files_kind {
  * daemons included. FILES_TURNS jobs are served at a time; the others wait for a turn. */
 #define FILES_JOB_BYTES (8u << 20)
 #define FILES_TURNS 4
-/* Limits of one daemon's share: at most what a writer's input takes, at least one piece of useful
- * size. A job on more than 2,048 daemons thus has more than FILES_JOB_BYTES on the way. */
+/* Limits of one daemon's share: at most the input buffer of a writer, at least one piece of
+ * useful size. A job on more than 2,048 daemons therefore has more than FILES_JOB_BYTES on the
+ * way. */
 #define FILES_ROOM_MAX (512u << 10)
 #define FILES_ROOM_MIN (4u << 10)
 
-struct files_io { /* functions of the owner, which call nothing of this module */
-    /* A client may send so many bytes of pieces in all. */
+struct files_io { /* functions of the owner, which call no function of this module */
+    /* The total bytes of pieces that a client may send. */
     void (*room)(uint32_t client, uint64_t total, void *arg);
-    /* To the writer of a job's files here. files_written() reports what it has written. */
+    /* To the writer of a job's files here, which reports its progress by files_written(). */
     void (*write)(const char *nspace, const void *piece, size_t len, void *arg);
     void *arg;
 };
@@ -40,11 +42,11 @@ void files_member_gone(struct files *s, uint32_t vpid);
 
 /* At a daemon of the job: a writer waits for pieces of its files. */
 void files_expect(struct files *s, const struct job_launch *l);
-/* The writer has written so many bytes of pieces in all. */
+/* The total bytes of pieces that the writer has written. */
 void files_written(struct files *s, const char *nspace, uint64_t total);
-void files_forget(struct files *s, const char *nspace); /* no piece is wanted any more */
+void files_forget(struct files *s, const char *nspace); /* no further piece is wanted */
 
-/* At the source: a client has submitted a job with so many files. */
+/* At the source: a client has submitted a job with files. */
 void files_source(struct files *s, uint32_t client, uint32_t nfiles);
 void files_begin(struct files *s, uint32_t client); /* OUT_FILES */
 /* One piece from the client. -1 and a reason: it is malformed, out of order, or exceeds the
@@ -53,7 +55,7 @@ int files_piece(struct files *s, uint32_t client, const void *data, size_t len, 
     __attribute__((warn_unused_result));
 /* The client has connected again and may not know its room. */
 void files_tell_room(struct files *s, uint32_t client);
-/* Pieces of the client are still to come. */
+/* True if pieces of the client are still missing. */
 bool files_owes(const struct files *s, uint32_t client);
 void files_client_gone(struct files *s, uint32_t client);
 

@@ -19,10 +19,10 @@ struct source { /* a client here with a job that has files */
     char *nspace;        /* NULL until it begins */
     hwloc_bitmap_t open; /* daemons that wait for pieces */
     size_t ntargets;
-    struct files_target *targets; /* without those that are gone */
+    struct files_target *targets; /* without those that have departed */
     struct piece_order order;
     uint64_t sent; /* bytes of pieces that have been passed on */
-    uint64_t told; /* that the client may send in all; 0: it has not had its turn yet */
+    uint64_t told; /* total that the client may send; 0: it has not had its turn yet */
     bool turn;     /* it has one of the turns */
     UT_hash_handle hh;
 };

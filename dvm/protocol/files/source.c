@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The source of a job's files: the daemon whose client has submitted the job.
  *
- * In: the client's job with files, the head's word which daemons they go to, the daemons' reports
+ * In: the client's job with files, the head's list of daemons that get them, the daemons' reports
  * that their writer waits and how many bytes it has written, the client's pieces. Out: each piece
- * to all daemons of the job, and room for the client: so many bytes in all as the slowest daemon
- * has written, and a share of FILES_JOB_BYTES beyond.
+ * to all daemons of the job, and room for the client: the bytes that the slowest daemon has
+ * written, and a share of FILES_JOB_BYTES beyond.
  *
  * A source waits until all its daemons are open for pieces, then for one of FILES_TURNS turns. It
  * keeps the turn until every daemon has written all of it.
  *
  * What always holds: no more than FILES_JOB_BYTES of a job are on their way, or one piece of the
- * least size for each daemon. A daemon that leaves or is lost is not waited for. A piece that
- * cannot be sent ends the job, because its daemon could never have all of its files. */
+ * least size for each daemon. A daemon that leaves or is lost is not waited for.
+ *
+ * When it fails: a piece that cannot be sent ends the job, because its daemon could never have
+ * all of its files. */
 #include "base/log/log.h"
 #include "dvm/protocol/files/files_private.h"
 

@@ -135,7 +135,7 @@ bool head_ended(const struct head *h)
     return h->ended;
 }
 
-/* The head waits until then for daemons to report the end of their ranks. Later the broadcast ends
+/* Until then the head waits for reports that all ranks have ended. Afterwards the broadcast ends
  * the ranks. */
 static uint64_t end_by(const struct head *h)
 {
@@ -401,8 +401,8 @@ static void take_resize_ask(struct head *h, uint32_t from, struct msg *m)
     resize_request(h->resize, from, &m->resize_ask);
 }
 
-/* The messages to the head. Any member may send them; the receiver judges whether the sender may
- * speak for what the message names. */
+/* The messages to the head. Any member may send them; the handler checks whether the sender is
+ * responsible for the job or the member in the message. */
 static const struct {
     enum msg_type type;
     void (*take)(struct head *h, uint32_t from, struct msg *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head alone knows: members, jobs, campaigns, events. No clock, no socket. */
+/* The knowledge of the head alone: members, jobs, campaigns, events. No clock, no socket. */
 #ifndef DVM_HEAD_HEAD_H
 #define DVM_HEAD_HEAD_H
 
@@ -22,51 +22,53 @@ struct head_opts {
     uint64_t incarnation;
     uint32_t size;
     uint64_t ack_ms;
-    uint64_t silent_ms; /* who has not reported a removal for so long is lost */
-    const char *cpus;   /* the head's own (dvm/protocol/map/topo.h); "" or NULL: not known */
+    uint64_t
+        silent_ms; /* time without the report of a removal after which a member is declared lost */
+    const char *cpus; /* the head's own (dvm/protocol/map/topo.h); "" or NULL: not known */
 };
 
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml);
 void head_destroy(struct head *h);
 
-/* At every input, before anything of it is handled. */
+/* At every input, before any part of it is handled. */
 void head_turn(struct head *h);
 /* After every input: takes the steps that are due. Then the core broadcasts the operations that
  * head_next_op() gives (op number filled in; the caller frees it) until there are none. */
 void head_run(struct head *h);
 bool head_next_op(struct head *h, struct msg *op);
 uint64_t head_deadline(const struct head *h);
-/* The head itself has applied an operation / everybody has processed all up to `version`. */
+/* The head itself has applied an operation; all daemons have processed all operations up to
+ * `version`. */
 void head_applied(struct head *h, const struct msg *op);
 bool head_completed(struct head *h, uint64_t version); /* true: news, head_run() again */
 
-/* A daemon calls home and tells its CPUs. 0: admitted, *epoch is its new epoch; -1: err says why
- * not now; if because the vpid is live, *epoch is that epoch, which head_lost() ends once the
- * caller is known to be no late frame; else none. */
+/* A daemon calls home and reports its CPUs. 0: admitted, *epoch is its new epoch. -1: err says
+ * why not now. If the reason is that the vpid is live, *epoch is that epoch, else none.
+ * head_lost() ends that epoch when the caller is known to be no late frame. */
 int head_admit(struct head *h, const struct msg_member *facts, const char *cpus,
                struct epoch *epoch, struct err *err);
 /* An admitted daemon's connection ended before it was wired. */
 void head_joiner_gone(struct head *h, uint32_t vpid, struct epoch epoch);
 /* True if this daemon was admitted in this epoch and waits to be wired. */
 bool head_joining(const struct head *h, uint32_t vpid, struct epoch epoch);
-/* True once after admissions were taken back: the daemons that wait on their connections have to be
- * told. */
+/* True once after admissions were taken back: the daemons that wait on their connections have to
+ * be notified. */
 bool head_turned_away(struct head *h);
-/* A member in this epoch is gone for good: its removal is broadcast (several at once are one
- * operation). */
+/* A member in this epoch has departed for good: its removal is broadcast (several at once are
+ * one operation). */
 void head_lost(struct head *h, uint32_t vpid, struct epoch epoch, const char *why);
 /* A message that is for the head (dvm/protocol/wire/msg/msg.h). */
 void head_msg(struct head *h, uint32_t from, struct msg *m);
 
-/* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; the
- * daemon `vpid` asks, and is notified of the job's end like them. */
+/* The map of a job that has been sent to its daemons and has not ended (borrowed), else NULL.
+ * The daemon `vpid` asks, and is notified of the job's end like them. */
 const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint32_t vpid);
 
 /* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
 void head_daemons_of(const struct head *h, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
 
-/* The ranks of a job that is mapped and not over (borrowed). NULL: no such job. */
+/* The ranks of a job that is mapped and has not ended (borrowed). NULL: no such job. */
 const struct job_launch *head_job_ranks(const struct head *h, const char *nspace,
                                         const struct job_rank **ranks);
 
@@ -89,18 +91,18 @@ int head_size_put(struct head *h, const struct api_size *s, struct api_size *out
  */
 void head_shutdown(struct head *h, enum shutdown_why why, int64_t deadline_s);
 bool head_ending(const struct head *h);
-bool head_ended(const struct head *h); /* everybody has processed the shutdown */
+bool head_ended(const struct head *h); /* all daemons have processed the shutdown */
 void head_view(const struct head *h, struct api_dvm *out);
 const struct api_event *head_event(const struct head *h, uint64_t number);
 uint64_t head_event_next(const struct head *h);
 
 struct jobs_stats head_job_stats(const struct head *h);
 
-/* --- a read-only look, for whoever checks invariants (dvm/sim) */
+/* --- a read-only view, for checkers of invariants (dvm/sim) */
 
 /* For jobs_each(). */
 const struct jobs *head_jobs(const struct head *h);
-/* For resize_each_campaign() and its like. */
+/* For resize_each_campaign() and similar functions. */
 const struct resize *head_resize(const struct head *h);
 /* The batch of joiners that is being wired: numbered from 1, and its broadcast (OP_NOT_STARTED: it
  * waits for its turn). {0, 0}: there is none. */
@@ -109,8 +111,8 @@ struct head_batch {
 };
 struct head_batch head_joiner_batch(const struct head *h);
 uint32_t head_size_bound(const struct head *h);
-/* Ranks that have each hardware thread of a daemon for their own; NULL: it has told none, or none
- * was ever taken. */
+/* Number of ranks on each hardware thread of a daemon. NULL: the daemon has reported no CPUs, or
+ * no rank ever had one. */
 const uint16_t *head_cpu_load(const struct head *h, uint32_t vpid, uint32_t *n);
 
 #endif

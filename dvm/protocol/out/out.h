@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The outbox of one core: what it wants done, in order. A module of the core appends an action; the
- * driver (dvm/host, dvm/sim) takes the actions after each input and carries them out.
+/* The outbox of one core: an ordered list of actions for the driver. A module of the core appends
+ * an action; the driver (dvm/host, dvm/sim) takes the actions after each input and carries them
+ * out.
  *
- * To add an action: a struct with named fields, a line in OUT_LIST; an action that owns something
- * gets a free_ function in out.c. */
+ * To add an action: a struct with named fields, a line in OUT_LIST; an action that owns
+ * something gets a free_ function in out.c. */
 #ifndef DVM_OUT_OUT_H
 #define DVM_OUT_OUT_H
 
@@ -68,7 +69,7 @@ struct out_send {
 
 struct out_close {
     uint64_t conn;
-    bool flush; /* what was sent before is delivered first */
+    bool flush; /* earlier data is delivered first */
 };
 
 struct out_launch {
@@ -99,7 +100,7 @@ struct out_go_on {
     uint32_t rank; /* or JOB_RANK_ALL */
 };
 
-struct out_job_ended { /* the whole job is over: an event for local tools */
+struct out_job_ended { /* the whole job has ended: an event for local tools */
     char *nspace;
     int exit_code;
 };
@@ -150,7 +151,7 @@ struct out_log {
 struct out_member_gone {
     uint32_t vpid;
     enum remove_why why;
-    char *host; /* of a lost member; NULL: not told */
+    char *host; /* of a lost member; NULL: not known */
 };
 
 struct out_resize_answer { /* to a request of a local process */
@@ -161,7 +162,7 @@ struct out_resize_answer { /* to a request of a local process */
     char *why; /* not accepted */
 };
 
-struct out_resize_ended { /* to a local process that has asked */
+struct out_resize_ended { /* to a local process that has asked for it */
     struct msg_resize_ended end;
 };
 
@@ -189,7 +190,7 @@ void out_act_free(struct out_act *act);
 void out_free(struct out *o);
 void out_close(struct out *o, uint64_t conn, bool flush);
 void out_log(struct out *o, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* The job that an action on its ranks is about; NULL: the action is about no job. */
+/* The job of an action on ranks; NULL: the action is about no job. */
 const char *out_nspace(const struct out_act *act);
 
 #endif

@@ -166,8 +166,8 @@ static const struct fsm_name ranks_events[] = {
     {RANKS_EV_ARRIVED, "output has arrived"},
 };
 
-/* The end may be ordered in any state. While something is under way that will be answered
- * (registration, files), its answer is waited for, and then each rank fails. */
+/* The end may be ordered in any state. If an answer is outstanding (registration, files), it is
+ * waited for, and then each rank fails. */
 static const struct fsm_row ranks_rows[] = {
     {RANKS_REGISTERING, RANKS_EV_REGISTERED, RANKS_CHECKING, RANKS_CREATE},
     {RANKS_REGISTERING, RANKS_EV_HAS_FILES, RANKS_FILES, RANKS_TAKE_FILES},
@@ -179,7 +179,7 @@ static const struct fsm_row ranks_rows[] = {
     {RANKS_CHECKING, RANKS_EV_NOT_CREATED, RANKS_ENDING, RANKS_FAIL_ALL},
     {RANKS_CHECKING, RANKS_EV_READY, RANKS_READY, RANKS_TELL_READY},
     {RANKS_CHECKING, RANKS_EV_READY_ALONE, RANKS_RUNNING, RANKS_START},
-    {RANKS_CHECKING, RANKS_EV_RUN, RANKS_RUNNING, RANKS_NOTHING}, /* a single one waits not */
+    {RANKS_CHECKING, RANKS_EV_RUN, RANKS_RUNNING, RANKS_NOTHING}, /* a single rank does not wait */
     {RANKS_CHECKING, RANKS_EV_END, RANKS_ENDING, RANKS_END},
     {RANKS_CHECKING, RANKS_EV_ALL_OVER, RANKS_CLEANING, RANKS_CLEAN},
     {RANKS_READY, RANKS_EV_START, RANKS_RUNNING, RANKS_START},

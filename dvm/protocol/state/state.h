@@ -10,20 +10,20 @@
 #include <stdbool.h>
 
 enum job_event {
-    JOB_EV_DONE = 1,   /* what the state does is done */
+    JOB_EV_DONE = 1,   /* the state's work is done */
     JOB_EV_HOLD,       /* the launch fence is up */
-    JOB_EV_RELEASE,    /* it is down: go on to map */
-    JOB_EV_RELAUNCH,   /* it is down: go on to launch as mapped */
+    JOB_EV_RELEASE,    /* the fence is down: continue with the map */
+    JOB_EV_RELAUNCH,   /* the fence is down: continue with the launch as mapped */
     JOB_EV_REMAP,      /* a mapped daemon is not wired any more */
     JOB_EV_NO_SLOTS,   /* fits, but not now: back to the queue */
     JOB_EV_PREPARE,    /* its files have to be on its daemons, and its ranks checked, first */
     JOB_EV_FIRST,      /* the first rank runs */
     JOB_EV_ALL_RUN,    /* all ranks run */
     JOB_EV_REGISTERED, /* all called PMIx_Init */
-    JOB_EV_HELD,       /* all ranks that are to stop stand still */
-    JOB_EV_CONTINUE,   /* they go on */
-    JOB_EV_ENDED,      /* nothing of it is left anywhere */
-    JOB_EV_FAIL_START, /* ended likewise, but: could not be started, */
+    JOB_EV_HELD,       /* all ranks that are to stop have stopped */
+    JOB_EV_CONTINUE,   /* they continue */
+    JOB_EV_ENDED,      /* nothing of it is left on any daemon */
+    JOB_EV_FAIL_START, /* ended likewise, but: it could not be started, */
     JOB_EV_ABORT,      /*   a rank failed or a daemon was lost, */
     JOB_EV_KILL,       /*   ended by request, */
     JOB_EV_NEVER,      /*   refused before anything was sent, */
@@ -60,18 +60,18 @@ enum proc_event {
 extern const struct fsm proc_fsm;
 
 /* The ranks of one job on one daemon, from the launch message to the end: they are registered,
- * prepared, checked, started and cleaned up together. What differs between them is the state of
- * each process. */
+ * prepared, checked, started and cleaned up together. The state of each process is separate
+ * (proc_fsm). */
 enum ranks_state {
-    RANKS_REGISTERING = 1, /* the PMIx server is told of them */
+    RANKS_REGISTERING = 1, /* the PMIx server registers them */
     RANKS_FILES,           /* the job's files are written here */
-    RANKS_CHECKING,        /* the spawner finds out whether they can start */
-    RANKS_READY,           /* they can, and wait for the other daemons of the job */
+    RANKS_CHECKING,        /* the spawner checks whether they can start */
+    RANKS_READY,           /* they can start, and wait for the other daemons of the job */
     RANKS_RUNNING,
     RANKS_ENDING,   /* they are to end; nothing more of them starts */
-    RANKS_CLEANING, /* all have ended: what they have left here is removed */
+    RANKS_CLEANING, /* all have ended: their remains here are removed */
     RANKS_FLUSHING, /* their output is on its way to the submitter's daemon */
-    RANKS_GONE,     /* nothing is left; the head knows */
+    RANKS_GONE,     /* nothing is left, and the head has been notified */
 };
 
 enum ranks_event {
@@ -82,16 +82,16 @@ enum ranks_event {
     RANKS_EV_NO_FILES,    /* they cannot be put here */
     RANKS_EV_NOT_CREATED, /* the spawner was given none of them */
     RANKS_EV_READY,       /* all can start, and the job has other daemons or files */
-    RANKS_EV_READY_ALONE, /* all can start, nobody else is waited for */
+    RANKS_EV_READY_ALONE, /* all can start, no other daemon is waited for */
     RANKS_EV_START,       /* the head: all daemons of the job are ready */
     RANKS_EV_RUN,         /* the first one runs */
-    RANKS_EV_END,         /* the head, or this daemon's own end: end them */
+    RANKS_EV_END,         /* by the head, or by the end of this daemon's epoch: they are to end */
     RANKS_EV_ALL_OVER,    /* each has ended or was not started */
     RANKS_EV_CLEANED,
-    RANKS_EV_ARRIVED, /* their output has arrived, or its order is known to the head */
+    RANKS_EV_ARRIVED, /* their output has arrived, or the head can order it itself */
 };
 
-/* What the core does, or has its owner do, on a step. */
+/* The action of the core, or of its owner, on a step. */
 enum ranks_action {
     RANKS_NOTHING,
     RANKS_TAKE_FILES,
@@ -100,7 +100,7 @@ enum ranks_action {
     RANKS_TELL_READY,
     RANKS_TELL_NO_FILES, /* and each rank fails */
     RANKS_START,
-    RANKS_FAIL_ALL, /* each rank that does not run fails, as the event says */
+    RANKS_FAIL_ALL, /* each rank that does not run fails, with the event's cause */
     RANKS_CANCEL,   /* the same, because they were ended before */
     RANKS_END,
     RANKS_CLEAN,
@@ -112,13 +112,13 @@ extern const struct fsm ranks_fsm;
 
 /* States: enum api_phase. */
 enum campaign_event {
-    CAMPAIGN_EV_NOBODY = 1, /* it would remove, or wire, nobody */
+    CAMPAIGN_EV_NOBODY = 1, /* there is no target to remove or to wire */
     CAMPAIGN_EV_CANCEL,
-    CAMPAIGN_EV_DRAINED, /* no job is on the targets any more */
-    CAMPAIGN_EV_LEFT,    /* all targets have left or are lost, all others have processed it */
-    CAMPAIGN_EV_COME,    /* the daemons of all targets have called */
-    CAMPAIGN_EV_WIRED,   /* they are wired */
-    CAMPAIGN_EV_FAIL,    /* one is gone, time is over, it gives way */
+    CAMPAIGN_EV_DRAINED, /* no job is left on the targets */
+    CAMPAIGN_EV_LEFT,  /* all targets have left or are lost, all other daemons have processed it */
+    CAMPAIGN_EV_COME,  /* the daemons of all targets have called home */
+    CAMPAIGN_EV_WIRED, /* they are wired */
+    CAMPAIGN_EV_FAIL,  /* one has departed, the deadline has passed, or it gives way */
 };
 
 extern const struct fsm campaign_fsm;

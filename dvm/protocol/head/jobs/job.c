@@ -149,7 +149,7 @@ void job_clear_needs_grow(struct job *j)
     j->needs_grow = false;
 }
 
-/* Tells the daemon whose client submitted the job. */
+/* Sends a message to the daemon whose client submitted the job. */
 void job_tell(struct jobs *js, const struct job *j, const struct msg *m)
 {
     struct err err = {0};
@@ -160,7 +160,7 @@ void job_tell(struct jobs *js, const struct job *j, const struct msg *m)
         out_log(js->out, LOG_LEVEL_WARN, "job %s: %s", j->map.nspace, err.msg);
 }
 
-/* Daemons that the submitter's input goes to. */
+/* Daemons that get the submitter's input. */
 static uint32_t *stdin_vpids(const struct job *j, size_t *n)
 {
     uint32_t *list = xcalloc(j->map.nnodes + 1, sizeof(*list));

@@ -16,20 +16,20 @@
 #define JOB_COUNT_MAX 100000 /* running, held and queued */
 #define JOB_HISTORY_MAX 64   /* ended jobs that pstat still shows */
 #define JOB_GRACE_MS 2000    /* SIGTERM to SIGKILL of ranks */
-/* A job that is held for so long goes before whatever else would raise the fence: campaigns and
- * joiners that come now wait for it (losses do not). What runs by then still ends first, and every
- * silent daemon can delay it by the time after which it is declared lost. */
+/* A job that is held for so long has priority over everything that would raise the fence: new
+ * campaigns and joiners wait for it (losses do not). Resizes that run by then still end first,
+ * and each silent daemon can delay the job by the time after which it is declared lost. */
 #define JOB_HELD_MAX_MS 30000
 
 struct jobs;
 struct job;
 
-/* What jobs ask of a resize; they know nothing else of it. */
+/* Questions of jobs to the resize module. Jobs know nothing else of it. */
 struct jobs_resize {
     const void *arg;
     bool (*fence_raised)(const void *arg);  /* no job may be mapped */
-    bool (*members_leave)(const void *arg); /* a shrink is removing members: none may be sent */
-    /* Whether a job that does not fit now will, by the grows that run. */
+    bool (*members_leave)(const void *arg); /* a shrink is removing members: no job may be sent */
+    /* Whether a job that does not fit now will fit after the grows that run. */
     bool (*grow_will_do)(const void *arg, const struct job *j);
 };
 
@@ -47,22 +47,22 @@ struct jobs *jobs_create(const struct jobs_uses *uses);
 void jobs_destroy(struct jobs *js);
 /* Before the first input. */
 void jobs_ask_resize(struct jobs *js, const struct jobs_resize *resize);
-/* At every input, before anything of it is handled. */
+/* At every input, before any part of it is handled. */
 void jobs_turn(struct jobs *js);
 /* After every input: takes the steps that are due. */
 void jobs_steps(struct jobs *js);
 uint64_t jobs_next_deadline(const struct jobs *js); /* UINT64_MAX: none */
-/* Slots may have become free: jobs that wait for them try again. */
+/* Slots may have become free: jobs that wait for them are tried again. */
 void jobs_kick(struct jobs *js);
-/* The fence is down: held jobs go on, or are mapped anew. */
+/* The fence is down: held jobs continue, or are mapped anew. */
 void jobs_release_held(struct jobs *js);
 /* A job has been held for JOB_HELD_MAX_MS. */
 bool jobs_held_long(const struct jobs *js);
-/* Changes of states, maps and daemons of jobs so far, and 1. */
+/* Number of changes of states, maps and daemons of jobs so far, plus 1. */
 uint64_t jobs_changes(const struct jobs *js);
 size_t jobs_count(const struct jobs *js);
 
-/* Messages of daemons. Reports of daemons that are not the job's, or of jobs that are over, change
+/* Messages of daemons. Reports of daemons that are not the job's, or about ended jobs, change
  * nothing. */
 void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m); /* takes m->spec */
 void job_signal(struct jobs *js, const struct msg_signal *m);
@@ -81,29 +81,29 @@ int job_signal_put(struct jobs *js, const char *nspace, int signum, const char *
 int job_continue_put(struct jobs *js, const char *nspace, const char **reason, struct err *err)
     __attribute__((warn_unused_result));
 
-/* A member is lost. why: NULL or "" if nothing is known. */
+/* A member is lost. why: the cause; NULL or "" if it is not known. */
 void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const char *why);
-/* A member is removed or lost: so are the clients there that have submitted jobs. */
+/* A member is removed or lost, and so are its clients that have submitted jobs. */
 void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch);
-/* The first failure decides code and text; the other ranks are ended, and the job is over when all
- * are gone. */
+/* The first failure decides code and text. The other ranks are ended, and the job has ended when
+ * all its ranks have. */
 void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));
 
-/* In order of submission; NULL: no more. The loop's body may fail jobs. */
+/* In order of submission; NULL: the last was before. The loop's body may fail jobs. */
 struct job *jobs_first(const struct jobs *js);
 struct job *job_next(const struct job *j);
 struct job *jobs_find(const struct jobs *js, const char *nspace);
 const struct job_launch *job_map(const struct job *j); /* borrowed; nnodes 0: not mapped */
 bool job_mapped(const struct job *j);
-bool job_running(const struct job *j); /* its launch was sent, and it is not over */
+bool job_running(const struct job *j); /* its launch was sent, and it has not ended */
 bool job_failing(const struct job *j); /* its end is decided */
 /* Something of the job is, or may be, on this daemon of its map. */
 bool job_on_node(const struct job *j, size_t node);
 bool job_rank_running(const struct job *j, uint32_t rank);
 struct msg_target job_submitter(const struct job *j);
 uint64_t job_slots_wanted(const struct job *j);
-/* It was accepted only because a grow was running that it needs. */
+/* It was accepted only because of a running grow that it needs. */
 bool job_needs_grow(const struct job *j);
 void job_clear_needs_grow(struct job *j);
 
@@ -111,16 +111,16 @@ struct job_rank {
     int state;            /* enum proc_state */
     int pid;              /* 0: not started */
     int exit;             /* wait status when it has ended */
-    bool has_slots;       /* of its node, as many as map_rank_slots() says */
-    hwloc_bitmap_t taken; /* hardware threads that it holds; NULL: none */
+    bool has_slots;       /* of its node; map_rank_slots() gives their number */
+    hwloc_bitmap_t taken; /* the hardware threads that it has; NULL: none */
 };
-/* The map and the ranks of a job that is mapped and not over (borrowed). NULL: no such job. */
+/* The map and the ranks of a job that is mapped and has not ended (borrowed). NULL: no such job. */
 const struct job_launch *job_ranks(const struct jobs *js, const char *nspace,
                                    const struct job_rank **ranks);
-/* The map of a job that has been sent to its daemons and is not over (borrowed), else NULL; the
- * daemon `vpid` will be notified of its end like those that run it. */
+/* The map of a job that has been sent to its daemons and has not ended (borrowed), else NULL.
+ * The daemon `vpid` will be notified of its end like the job's daemons. */
 const struct job_launch *job_watch(struct jobs *js, const char *nspace, uint32_t vpid);
-/* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
+/* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job. NULL: of any job. */
 void job_daemons_of(const struct jobs *js, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
 
 /* For checkers of invariants; everything is borrowed and valid during the call only. */
@@ -144,7 +144,7 @@ struct jobs_stats {
     uint64_t held_map, held_launch, remapped;
 };
 struct jobs_stats jobs_stats(const struct jobs *js);
-/* Ended ones, then the others. The caller frees. */
+/* Ended jobs, then the others. The caller frees the list. */
 void jobs_view(const struct jobs *js, struct api_dvm *out);
 
 #endif

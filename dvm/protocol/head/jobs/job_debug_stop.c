@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks that stop for a debugger, as the head sees them.
  *
- * In: each daemon's report how many of its ranks are stopped; requests to continue, of a process,
- * of the control API. Out: the job's state READY_FOR_DEBUG, which the submitter is told; CONTINUE
- * to the job's daemons.
+ * In: each daemon's report of the number of its stopped ranks; requests to continue, of a process
+ * or of the control API. Out: the job's state READY_FOR_DEBUG, of which the submitter is notified;
+ * CONTINUE to the job's daemons.
  *
- * A node is settled when all its ranks that are to stop have stopped or are over. The job is ready
- * for its debugger when all nodes are settled and some rank is stopped. It runs again when a
- * request continues all ranks, or when no rank is stopped any more: a debugger has sent SIGCONT.
- * After a request for all ranks, ranks that come later do not stop. */
+ * A node is settled when all its ranks that are to stop have stopped or have ended. The job is
+ * ready for its debugger when all nodes are settled and some rank is stopped. It runs again when
+ * a request continues all ranks, or when no rank is stopped any more: a debugger has sent
+ * SIGCONT. After a request for all ranks, ranks that come later do not stop. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -62,8 +62,8 @@ static void settle_node(struct job *j, int node)
     j->nnodes_settled++;
 }
 
-/* Counts a node's stopped ranks anew. When none is left the job has been continued, by a debugger's
- * SIGCONT if not by a request. */
+/* Counts a node's stopped ranks anew. When none is left, the job has been continued by a
+ * request, or by a debugger's SIGCONT. */
 static void count_stopped(struct jobs *js, struct job *j, int node, uint32_t held)
 {
     bool none = j->nstopped > 0;

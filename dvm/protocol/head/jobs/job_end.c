@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a job.
  *
- * In: a job that is over. Out: JOB_ENDED to every daemon that ran it or watches it, and to the
- * head, which keeps what its ranks have published; DONE to the submitter; a line of the history.
+ * In: a job that has ended. Out: JOB_ENDED to every daemon that ran it or watches it, and to the
+ * head, which keeps the data that its ranks have published; DONE to the submitter; a line of the
+ * history.
  *
  * The daemons are notified at once. The submitter is notified when the job is the last of its
- * family, with the daemons whose output it has to wait for. The history keeps the last
- * JOB_HISTORY_MAX jobs. */
+ * family to end, with the list of daemons whose output is still to come. The history keeps the
+ * last JOB_HISTORY_MAX jobs. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -63,8 +64,8 @@ static char *final_text(const struct job *j)
     return xasprintf("%s%s%s", own, kin && *own ? "; " : "", kin ? j->kin_text : "");
 }
 
-/* Notifies the submitter, with the daemons whose output it has to wait for. False: children are not
- * over yet; the end of the last child notifies it. */
+/* Notifies the submitter, with the list of daemons whose output is still to come. False:
+ * children have not ended yet; the end of the last child notifies it. */
 static bool notify_submitter(struct jobs *js, struct job *j)
 {
     FREE_AUTO uint32_t *vpids = xcalloc(j->map.nnodes + 1, sizeof(*vpids));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The decision that a job fails, and who may take it: its submitter, a deadline, a failed rank.
+/* The decision that a job fails. Its causes: its submitter, a deadline, a failed rank.
  *
  * In: the first failure of a job, signals for its ranks, time limits. Out: KILL to its daemons, and
  * the same for the jobs that its ranks have spawned.
  *
- * The first failure decides exit code and text. A job that was not sent yet is over at once. Else
- * its ranks get SIGTERM, after JOB_GRACE_MS SIGKILL, and the job is over when all its daemons have
- * said that nothing of it is left. Later failures change nothing. */
+ * The first failure decides exit code and text. A job that was not sent yet ends at once. Else
+ * its ranks get SIGTERM, after JOB_GRACE_MS SIGKILL, and the job ends when all its daemons have
+ * reported that nothing of it is left. Later failures change nothing. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -80,7 +80,7 @@ static void end_children(struct jobs *js, const struct job *parent)
     }
 }
 
-/* Ends the children of a job that is over itself: its submitter waits for them. */
+/* Ends the children of a job that has ended itself: its submitter waits for them. */
 static void fail_family(struct jobs *js, struct job *parent, int code, const char *why)
 {
     if (parent->nchildren && !parent->kin_text) {
@@ -95,7 +95,7 @@ static bool ends_jobs(int signum)
     return signum == 0 || signum == SIGTERM || signum == SIGINT || signum == SIGKILL;
 }
 
-/* The submitter sends a signal for the ranks, or is gone (signal 0). */
+/* The submitter sends a signal for the ranks, or has departed (signal 0). */
 void job_signal(struct jobs *js, const struct msg_signal *m)
 {
     struct job *j = jobs_find(js, m->nspace);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs that ranks of other jobs have spawned, and daemons that ask about a job that is not theirs.
  *
- * In: a new job that names a parent; the end of a job; questions of daemons. Out: which jobs belong
- * together, and who is notified of the end of a job.
+ * In: a new job that names a parent; the end of a job; questions of daemons. Out: the relation of
+ * jobs, and the daemons to be notified of a job's end.
  *
- * A child writes its output to the home of its parent, so prun shows the output of the family. The
- * parent counts its children that are not over; its submitter is notified when the last one is.
- * The parent's end names the first child that has failed. A child whose parent fails is ended
- * (job_fail.c). A parent that is not known any more adopts nobody. */
+ * A child writes its output to the home of its parent, so prun shows the output of the family.
+ * The parent counts its children that have not ended; its submitter is notified when the last
+ * one has. The parent's end names the first child that has failed. A child whose parent fails is
+ * ended (job_fail.c). A parent that is no longer known adopts no child. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ struct job *job_family_join(struct jobs *js, struct job *j)
     j->adopted = parent != NULL;
     j->map.home_vpid = parent ? parent->map.home_vpid : j->submit_vpid;
     j->map.home_client = parent ? parent->map.home_client : j->submit_client;
-    if (name && name[0]) /* a tool's name is no job's */
+    if (name && name[0]) /* a tool's name is not a job's */
         add_watcher(j, j->submit_vpid);
     if (!parent)
         return NULL;
@@ -57,8 +57,8 @@ struct job *job_family_join(struct jobs *js, struct job *j)
     return parent;
 }
 
-/* A job that was ended on purpose has not failed. Neither has one that was not started: the spawn
- * request is answered with that. */
+/* A job that was ended on purpose has not failed. Neither has one that was not started: the
+ * answer to the spawn request says so. */
 static bool has_failed(const struct job *j)
 {
     return j->sent && j->exit_code != 0 && j->failure != JOB_EV_FAIL_START &&

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks to members: the map of a job, with the slots that it takes.
  *
- * In: a job that no earlier one keeps waiting. Out: its map; or its place in the queue; or its end,
- * if it can never fit.
+ * In: a job that does not wait for an earlier one. Out: its map; or its place in the queue; or its
+ * end, if it can never fit.
  *
- * Only wired members get ranks. The map is made once, and again if one of its members is not wired
- * any more when the job is to be sent. A job that can never fit the DVM at its size, and with the
- * grows that run, ends at once; with --no-wait also one that does not fit now. While no member has
- * come yet nobody can tell, and the job waits. */
+ * Only wired members get ranks. The map is made once, and again if one of its members is not
+ * wired any more when the job is to be sent. A job that can never fit the DVM at its size, and
+ * with the grows that run, ends at once. With --no-wait a job that does not fit now ends too.
+ * Before the first member has come this cannot be judged, and the job waits. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static struct map_node *usable_nodes(const struct jobs *js, const struct job *j,
     return nodes;
 }
 
-/* Takes what is in the map, whose nodes are indexes into `nodes`. */
+/* Takes the slots of the map, whose nodes are indexes into `nodes`. */
 static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nodes, size_t n,
                       struct map *map)
 {

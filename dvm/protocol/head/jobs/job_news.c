@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* News of ranks that have ended badly while their job goes on.
+/* Reports about ranks that have ended badly while their job continues.
  *
  * In: the end of a rank by a signal, a code, an abort or the loss of its daemon. Out: RANKS_LOST to
- * the daemons of the job and to those that watch it; exit code and text of a job that goes on
+ * the daemons of the job and to those that watch it; exit code and text of a job that continues
  * without some ranks (JOB_RECOVERABLE).
  *
- * News are collected: at most one message about a job goes out in SEND_EVERY_MS, so a job that
- * falls apart costs each daemon no more than that. Before a daemon is notified of the job's end it
- * gets all news. When a job has failed, nothing further is news.
+ * Reports are collected: at most one message about a job is sent in SEND_EVERY_MS, so a job that
+ * falls apart costs each daemon no more than that. A daemon gets all reports before it is notified
+ * of the job's end. After a job has failed, nothing further is reported.
  *
- * The exit code is that of the first rank that exited by itself with a code; with --strict, or if
- * no rank is left, that of the first of all. */
+ * The exit code is that of the first rank that exited by itself with a code; with --strict, or
+ * if no rank is left, that of the first of all. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 

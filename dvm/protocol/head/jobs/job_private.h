@@ -18,7 +18,7 @@ struct job_daemon { /* a node of the map */
     bool gone;      /* nothing of the job is left there */
     bool registered;
     bool ready;        /* has the job's files, and has found that its ranks can start */
-    bool settled;      /* all its ranks that are to stop have stopped, or are over */
+    bool settled;      /* all its ranks that are to stop have stopped or have ended */
     uint32_t nstopped; /* ranks that are stopped for a debugger */
 };
 
@@ -30,20 +30,19 @@ struct job {
     bool mapped;
     bool sent;       /* launch messages have gone out: it can no longer be remapped */
     bool queued;     /* waits for slots */
-    bool checked;    /* it fitted the maximum when it was submitted, */
-    bool needs_grow; /* but only by grows that ran then */
+    bool checked;    /* it fitted the maximum at its submission, */
+    bool needs_grow; /* but only with grows that ran then */
     bool ended_told;
-    bool due;             /* has a step to take, */
-    uint64_t not_in_turn; /* but not in this one */
-    uint64_t held_ms;     /* since when it is held and has not gone on; 0: it is not */
-    /* The daemon and client that submitted it: they are notified of acceptance, states and end. Its
-     * output goes to the home in `map`, which is that of its parent for a job that a rank has
-     * spawned. */
+    bool due;             /* its next step is due, */
+    uint64_t not_in_turn; /* but not in this turn */
+    uint64_t held_ms;     /* since when it is held without a step; 0: it is not held */
+    /* The daemon and client that submitted it: they are notified of acceptance, states and end.
+     * Its output goes to the home in `map`. A spawned job has the home of its parent. */
     uint32_t submit_vpid, submit_client;
     struct epoch submit_epoch;
-    uint32_t nchildren; /* jobs that its ranks have spawned and that are not over */
-    bool adopted;       /* its parent was there when it came, and counts it */
-    char *kin_text;     /* of those and theirs, the end of the first that failed; NULL: none has */
+    uint32_t nchildren; /* jobs that its ranks have spawned and that have not ended */
+    bool adopted;       /* its parent was known at its submission, and counts it */
+    char *kin_text;     /* of its descendants, the end of the first that failed; NULL: none has */
     int kin_code;
     size_t nwatchers; /* daemons beside its own that are notified of its end */
     uint32_t *watchers;
@@ -53,23 +52,24 @@ struct job {
     enum job_level bind;        /* and is bound to parts of this level */
     char *note;                 /* why ranks are not bound, or NULL */
     char *table;                /* the map for the submitter, or NULL */
-    bool started;               /* its ranks were told to start, when all had been ready */
+    bool started;               /* its ranks were told to start, after all daemons were ready */
     uint32_t nrunning, nnodes_gone, nnodes_registered;
-    uint32_t nnodes_stop, nnodes_settled; /* with ranks that are to stop; where they have */
-    bool stops;                           /* some rank is to stop for a debugger */
-    uint64_t nstopped;                    /* ranks that are stopped for a debugger */
-    bool continued;                       /* none is to stop any more */
-    enum job_event failure;               /* 0: none; how it will end */
+    uint32_t nnodes_stop,
+        nnodes_settled;     /* with ranks that are to stop; nodes where all of them have */
+    bool stops;             /* some rank is to stop for a debugger */
+    uint64_t nstopped;      /* ranks that are stopped for a debugger */
+    bool continued;         /* none is to stop any more */
+    enum job_event failure; /* 0: none; how it will end */
     int exit_code;
-    /* Ranks that failed while the others go on (JOB_RECOVERABLE); of these the lost ones: ended by
-     * a signal or with their daemon. */
+    /* Ranks that failed while the others continue (JOB_RECOVERABLE). The lost ones among them
+     * ended by a signal or with their daemon. */
     uint32_t nbad, nlost, nlosses;
-    int first_code, own_code; /* of the first of all; of the first that exited by itself */
+    int first_code, own_code; /* of the first failed rank; of the first that exited by itself */
     char *losses;             /* the first ones by name, or NULL */
-    size_t nnews;             /* ranks whose end is still to be reported to others */
+    size_t nnews;             /* ranks whose end has not been reported to others yet */
     struct msg_rank *news;
-    uint64_t told_ms; /* when others were told last; 0: never */
-    uint32_t passed;  /* by later jobs, while it waited for slots */
+    uint64_t told_ms; /* time of the last report to others; 0: never */
+    uint32_t passed;  /* times that later jobs have passed it, while it waited for slots */
     char *reason;
     uint64_t deadline_ms; /* 0: none */
     UT_hash_handle hh;
@@ -100,14 +100,14 @@ struct jobs {
     uint64_t turn; /* inputs so far */
     uint64_t changes;
     bool kick; /* slots may have become free */
-    bool news; /* some job has ranks whose end is to be reported */
+    bool news; /* some job has ends of ranks to report */
     struct jobs_stats stats;
 };
 
 /* job.c: the record itself */
 void job_free(struct job *j);
 void job_forget_map(struct job *j);
-/* Tells the daemon whose client submitted the job. */
+/* Sends a message to the daemon whose client submitted the job. */
 void job_tell(struct jobs *js, const struct job *j, const struct msg *m);
 void job_tell_state(struct jobs *js, const struct job *j);
 void job_set_reason(struct job *j, const char *text);
@@ -116,11 +116,12 @@ bool job_node_current(const struct jobs *js, const struct job_node *n);
 /* job_family.c: jobs that ranks of other jobs have spawned */
 struct job *job_family_join(struct jobs *js, struct job *j); /* its parent, or NULL */
 bool job_family_is_child(const struct job *j, const struct job *parent);
-/* The job is over. Its parent, if that has waited for it and is to be notified now, or NULL. */
+/* The job has ended. Its parent, if the parent has waited for it and is to be notified now, or
+ * NULL. */
 struct job *job_family_left(struct jobs *js, const struct job *j);
-/* job_news.c: ends of ranks that are news for others while their job has not failed */
+/* job_news.c: ends of ranks that are reported to others while their job has not failed */
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
-/* So many ranks of a job that goes on without them. */
+/* Number of failed ranks of a job that continues without them. */
 void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text);
 void job_news_send(struct jobs *js, struct job *j); /* now */
 void job_news_steps(struct jobs *js);
@@ -142,7 +143,7 @@ void job_fail_with_parent(struct jobs *js, struct job *j, const struct job *pare
 void job_fail_deadlines(struct jobs *js);
 /* job_ready.c */
 void job_ready_begin(struct jobs *js, struct job *j);
-void job_ready_check(struct jobs *js, struct job *j); /* a daemon is ready, or is gone */
+void job_ready_check(struct jobs *js, struct job *j); /* a daemon is ready, or has departed */
 /* job_report.c */
 void job_lose_node(struct jobs *js, struct job *j, int node, const char *why);
 /* job_map.c */
@@ -150,7 +151,7 @@ void job_map_now(struct jobs *js, struct job *j);
 void job_map_drop(struct jobs *js, struct job *j);
 void job_map_anew(struct jobs *js, struct job *j);
 bool job_map_stale(const struct jobs *js, const struct job *j);
-/* An earlier job waits for slots: this one does too, unless it can never fit or does not wait. */
+/* An earlier job waits for slots: this one waits too, unless it can never fit or must not wait. */
 void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first);
 /* job_send.c */
 void job_send_launch(struct jobs *js, struct job *j);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs that wait for slots: first come, first served, with backfill.
  *
- * In: a job that is about to be mapped; the ends that are known of others. Out: the first job that
+ * In: a job that is about to be mapped; the known end times of other jobs. Out: the first job that
  * waits before it, and whether the job may pass.
  *
- * A job with a --timeout may start before an earlier one if it ends before that one could start by
- * all ends that are known. Nobody is passed more often than JOB_QUEUE_PASSES_MAX, since most ends
- * are not known. (EASY backfill: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.) */
+ * A job with a --timeout may start before an earlier one if it ends before that one could start,
+ * by all known end times. A job is passed at most JOB_QUEUE_PASSES_MAX times, since most end
+ * times are not known. (EASY backfill: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP
+ * 1995.) */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <utlist.h>
@@ -25,7 +26,7 @@ struct job *job_queue_before(const struct jobs *js, const struct job *j)
     return NULL;
 }
 
-/* The latest end of a job that starts now, or has started; UINT64_MAX: not known. */
+/* The latest end time of a job that starts now, or has started; UINT64_MAX: not known. */
 static uint64_t end_of(const struct jobs *js, const struct job *j)
 {
     if (j->deadline_ms)
@@ -33,7 +34,7 @@ static uint64_t end_of(const struct jobs *js, const struct job *j)
     return j->map.spec.timeout_ms ? js->out->now_ms + j->map.spec.timeout_ms : UINT64_MAX;
 }
 
-/* The end after `after` that comes first, of a job that holds slots; UINT64_MAX: none is known. */
+/* The first end time later than `after` of a job that holds slots; UINT64_MAX: none is known. */
 static uint64_t next_end(const struct jobs *js, uint64_t after, uint64_t *slots)
 {
     uint64_t end = UINT64_MAX;
@@ -52,7 +53,7 @@ static uint64_t next_end(const struct jobs *js, uint64_t after, uint64_t *slots)
     return end;
 }
 
-/* The time at which enough slots are free for the job, by the ends that are known; UINT64_MAX: not
+/* The time at which enough slots are free for the job, by the known end times; UINT64_MAX: not
  * known. */
 static uint64_t slots_free_at(const struct jobs *js, const struct job *first)
 {

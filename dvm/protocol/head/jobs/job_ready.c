@@ -5,9 +5,11 @@
  * have the files. Out: FILES to the submitter, whose client sends the files; START to all daemons
  * when all are ready.
  *
- * So no rank runs before every rank can. This comes after both boundaries of the fence: the job is
- * not held and not mapped anew any more. Lost daemons are not waited for; the others go on if
- * the job is recoverable. A daemon that cannot get ready fails the job. */
+ * What always holds: no rank runs before every rank can. This comes after both boundaries of the
+ * fence: the job is not held and not mapped anew any more. Lost daemons are not waited for; the
+ * others continue if the job is recoverable.
+ *
+ * When it fails: a daemon that cannot get ready fails the job. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <stdlib.h>
@@ -45,7 +47,7 @@ static bool all_nodes_ready(const struct job *j)
     return true;
 }
 
-/* Daemons that are lost are not waited for: the others go on if the job is recoverable. */
+/* Lost daemons are not waited for: the others continue if the job is recoverable. */
 void job_ready_check(struct jobs *js, struct job *j)
 {
     struct msg m = {.type = MSG_START, .start = {j->map.nspace}};
@@ -65,7 +67,7 @@ void job_ready_check(struct jobs *js, struct job *j)
     }
 }
 
-/* The job's node of that daemon; -1: it has none, or nothing is left of the job there. */
+/* The job's node of that daemon; -1: it has none, or the job has ended there. */
 static int find_node(const struct job *j, uint32_t from)
 {
     int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;

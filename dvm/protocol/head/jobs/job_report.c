@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What daemons report of a job's ranks, and what the loss of a daemon means for it.
+/* Reports of daemons about a job's ranks, and the consequences of a daemon's loss for it.
  *
  * In: LAUNCHED, REGISTERED, EXITED, LOCAL_GONE and ABORT of the job's daemons; lost members. Out:
- * steps of ranks and of the job; slots given back; news (job_news.c); failures (job_fail.c).
+ * steps of ranks and of the job; slots given back; reports to others (job_news.c); failures
+ * (job_fail.c).
  *
- * A daemon speaks for its own ranks only. A rank is over once: later reports of it are dropped.
- * A job is over when nothing of it is left on any of its daemons. A rank that ends with a code or
- * by a signal, or with its daemon, fails the job unless it is recoverable. */
+ * A daemon reports its own ranks only. A rank ends once: later reports about it are dropped. A
+ * job ends when nothing of it is left on any of its daemons. A rank that ends with a code or by
+ * a signal, or with its daemon, fails the job unless it is recoverable. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -57,7 +58,7 @@ static void rank_step(struct jobs *js, struct job *j, uint32_t rank, enum proc_e
         out_log(js->out, LOG_LEVEL_DEBUG, "job %s rank %u: %s", j->map.nspace, rank, err.msg);
 }
 
-/* A rank may have ended before its daemon has reported that its neighbours have started too. */
+/* A rank may have ended before its daemon reports the start of its neighbours. */
 static bool start_is_news(const struct job *j, int64_t rank, bool failed)
 {
     if (rank < 0)
@@ -208,8 +209,8 @@ void job_lose_node(struct jobs *js, struct job *j, int node, const char *why)
     end_node(js, j, node);
 }
 
-/* A job that was sent to the lost daemon ends or goes on by its own policy. A held or queued job is
- * mapped anew later. */
+/* A job that was sent to the lost daemon ends or continues by its own policy. A held or queued
+ * job is mapped anew later. */
 void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const char *why)
 {
     struct job *j;

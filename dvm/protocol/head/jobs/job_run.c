@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job from its submission to its launch: what entering each state does.
+/* A job from its submission to its launch: the action on entering each state.
  *
  * In: SUBMIT; the end of a resize; the turn. Out: ACCEPTED or a refusal to the submitter, and the
  * next state.
  *
- * A job waits at two boundaries. Before its map it is held while the fence is up; before its
- * launch it is held while members are leaving. When the fence is down it goes on, or is mapped
- * anew if one of its members is not wired any more. SYSTEM_PREP ends the turn, so that a resize
- * that comes with the next input finds the job mapped and not sent.
+ * A job waits at two boundaries. Before its map it is held while the fence is up; before its launch
+ * it is held while members are leaving. When the fence is down it continues, or is mapped anew if
+ * one of its members is not wired any more. SYSTEM_PREP ends the turn, so that a resize that comes
+ * with the next input finds the job mapped and not sent.
  *
  * A job that waits for slots is tried again when some may have become free, in the order of
  * submission (job_queue.c). */
@@ -125,8 +125,8 @@ static void launch_apps(struct jobs *js, struct job *j)
         job_step(js, j, JOB_EV_DONE);
 }
 
-/* What entering a state does. SYSTEM_PREP ends the turn, so that a resize that comes with the next
- * input finds the job mapped and not sent. */
+/* The action on entering a state. SYSTEM_PREP ends the turn, so that a resize that comes with
+ * the next input finds the job mapped and not sent. */
 static void enter_state(struct jobs *js, struct job *j)
 {
     switch ((enum job_state)j->state) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each rank of a node is bound to, for the daemon there. */
+/* The binding of each rank of a node, for the daemon there. */
 static char **cpus_of(const struct jobs *js, const struct job *j, uint32_t node, size_t *n)
 {
     const struct topo *t = cpu_ledger_topo(js->ledger, j->map.nodes[node].vpid);
@@ -49,7 +49,7 @@ static void show_map(struct jobs *js, struct job *j)
     j->table = NULL;
 }
 
-/* A launch message cannot be sent. The daemons that have theirs are told to end it; the others
+/* A launch message cannot be sent. Daemons that have theirs are ordered to end it; the others
  * count as lost nodes of the job. */
 static void fail_unsent(struct jobs *js, struct job *j, const char *why)
 {

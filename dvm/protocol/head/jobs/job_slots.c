@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ranks of a job hold of their members: slots and hardware threads. */
+/* The account of a job's ranks with their members: slots and hardware threads. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 uint64_t job_slots_wanted(const struct job *j)
@@ -20,7 +20,7 @@ void job_slots_take(struct jobs *js, struct job *j, uint32_t rank, uint32_t vpid
     slots_take(js->slots, vpid, map_rank_slots(&j->map.spec), j->ranks[rank].taken);
 }
 
-/* Exactly what it took. */
+/* Gives back exactly the slots and threads that it took. */
 void job_slots_give(struct jobs *js, struct job *j, uint32_t rank)
 {
     const struct job_node *n = &j->map.nodes[j->map.rank_node[rank]];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The numbered events of one incarnation, in a ring of API_EVENTS_KEPT.
  *
- * In: an event's type, the daemon or the campaign that it is about. Out: one OUT_EVENT for each,
- * by which the driver wakes readers of the event stream; and the event itself, by its number.
+ * In: an event's type, the daemon or the campaign that it is about. Out: one OUT_EVENT for each, by
+ * which the driver wakes readers of the event stream; and the event itself, by its number.
  *
- * Numbers begin at 1 and have no gaps, so a reader that knows the last number it has seen can
- * resume. The ring forgets the oldest event when it is full: a reader that is further behind is
- * told so by the control API and reads the whole state again.
+ * Numbers begin at 1 and have no gaps, so a reader can resume after the last number that it has
+ * seen. A full ring forgets its oldest event. A reader that has missed events is notified by the
+ * control API and reads the whole state again.
  *
  * The log holds copies and knows neither members nor jobs nor campaigns. */
 #include "dvm/protocol/head/journal/event_log.h"

@@ -12,11 +12,13 @@ struct event_log;
 /* Borrows both. */
 struct event_log *event_log_create(struct out *out, const struct incarnation *inc);
 void event_log_destroy(struct event_log *log);
-/* Appends an event and hands OUT_EVENT to the driver. vpid and epoch: 0 unless the event is about
- * one daemon. record: of the campaign that the event is about, else NULL; its content is taken. */
+/* Appends an event and adds OUT_EVENT for the driver. vpid and epoch: 0 unless the event is
+ * about one daemon. record: of the campaign that the event is about, else NULL; its content is
+ * taken. */
 void event_log_add(struct event_log *log, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                    struct api_campaign *record);
-/* NULL: not there yet, or no longer among the last API_EVENTS_KEPT. Borrowed until the next add. */
+/* NULL: not appended yet, or no longer among the last API_EVENTS_KEPT. Borrowed until the next
+ * add. */
 const struct api_event *event_log_get(const struct event_log *log, uint64_t number);
 uint64_t event_log_next(const struct event_log *log); /* the number of the next event */
 

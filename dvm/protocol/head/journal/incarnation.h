@@ -15,8 +15,8 @@ const char *incarnation_text(const struct incarnation *i); /* 16 hexadecimal dig
 /* The epoch with this counter. */
 struct epoch incarnation_epoch(const struct incarnation *i, uint64_t ctr);
 
-/* The incarnation ends at `at_ms`; asked again, the earlier time counts, and the first reason.
- * True: it was not ending before. */
+/* The incarnation ends at `at_ms`. With several calls, the earliest time and the first reason
+ * count. True: it was not ending before. */
 bool incarnation_end(struct incarnation *i, enum shutdown_why why, uint64_t at_ms);
 bool incarnation_ending(const struct incarnation *i);
 /* Only while it ends. */

@@ -2,7 +2,7 @@
 /* Membership operations on their way to a broadcast.
  *
  * In: operations (add members, remove members, end the DVM) from members and campaigns; the version
- * that everybody is known to have processed. Out: the next operation that may start, with its
+ * that all daemons are known to have processed. Out: the next operation that may start, with its
  * number.
  *
  * States of an operation: waiting, started (numbered), complete. Numbers have no gaps. At most one
@@ -11,7 +11,7 @@
  * Several losses that wait become one removal.
  *
  * An owner (a campaign) may take its operation back until it starts. Later the operation runs to
- * its end, whatever becomes of the owner. The queue is bounded by its users: one operation for a
+ * its end, even without its owner. The queue is bounded by its users: one operation for a
  * campaign, one for a batch of joiners, one for all losses, one for the end. */
 #include "dvm/protocol/head/journal/op_queue.h"
 

@@ -5,7 +5,7 @@
 
 #include "dvm/protocol/wire/msg/msg.h"
 
-#define OP_NOT_STARTED UINT64_MAX /* for who keeps the number of an operation that waits */
+#define OP_NOT_STARTED UINT64_MAX /* for an owner that keeps the number of a waiting operation */
 
 struct op_queue;
 
@@ -17,20 +17,22 @@ struct op { /* one that leaves the queue */
 
 struct op_queue *op_queue_create(void);
 void op_queue_destroy(struct op_queue *q);
-/* Copies the message. owner: notified when the operation starts; NULL: nobody is. */
+/* Copies the message. owner: notified when the operation starts; NULL: no owner. */
 void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, void *owner);
-/* A loss joins a removal of lost daemons that waits, or is in one already; false: none waits. */
+/* Adds a loss to a removal of lost daemons that waits, if it is not in it already; false: none
+ * waits. */
 bool op_queue_join_loss(struct op_queue *q, const struct msg_target *t);
-/* The owner's operations that have not started are forgotten. */
+/* Forgets the owner's operations that have not started. */
 void op_queue_drop(struct op_queue *q, const void *owner);
 /* The next operation that may start now. The caller frees op->msg. */
 bool op_queue_take(struct op_queue *q, struct op *op);
-/* Numbers an operation that was taken; that is also the membership version that it makes. */
+/* Numbers an operation that was taken. The number is also the membership version that the
+ * operation makes. */
 uint64_t op_queue_start(struct op_queue *q, struct op *op);
-/* Everybody has processed all operations up to `version`; false: that was known. */
+/* All daemons have processed all operations up to `version`; false: that was known. */
 bool op_queue_complete(struct op_queue *q, uint64_t version);
 uint64_t op_queue_completed(const struct op_queue *q);
-/* An operation that is not urgent is on its way. */
+/* True if a normal operation has started and is not complete. */
 bool op_queue_busy(const struct op_queue *q);
 
 #endif

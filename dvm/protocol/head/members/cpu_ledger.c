@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CPU ledger: what mapping asks of each daemon, so that it need not be made of the table of
- * members each time.
+/* The CPU ledger: host and CPUs of each daemon in the form that mapping needs. Without it mapping
+ * would build them from the table of members each time.
  *
- * In: host and CPUs of a daemon when it is admitted; hardware threads that a rank takes and gives
+ * In: host and CPUs of a daemon at its admission; hardware threads that a rank takes and gives
  * back. Out: a daemon's host, its topology, and for each hardware thread the number of ranks that
- * hold it.
+ * have it.
  *
- * Daemons of one kind tell the same text of CPUs: its topology is kept once, with a count of its
- * users. A new epoch of a vpid begins with an empty account. Whoever gives threads back must have
- * taken them in the same epoch (slots.c sees to that). */
+ * Daemons of one kind report the same text of CPUs: its topology is kept once, with a count of
+ * its users. A new epoch of a vpid begins with an empty account. Threads may be given back only
+ * in the epoch in which they were taken (slots.c sees to that). */
 #include "dvm/protocol/head/members/cpu_ledger.h"
 
 #include "base/buf/buf.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <uthash.h>
 
-/* Daemons of one kind tell the same: it is kept once. */
+/* Daemons of one kind report the same text: it is kept once. */
 struct cpus_kind {
     char *text;
     struct topo *topo;

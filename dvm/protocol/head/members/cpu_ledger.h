@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each daemon's host and CPUs, as it reported them when it called home, and which CPUs ranks hold.
- */
+/* Each daemon's host and CPUs, as reported when it called home, and the CPUs that ranks have. */
 #ifndef DVM_HEAD_MEMBERS_CPU_LEDGER_H
 #define DVM_HEAD_MEMBERS_CPU_LEDGER_H
 
@@ -21,7 +20,7 @@ int cpu_ledger_put(struct cpu_ledger *g, uint32_t vpid, const char *host, const 
 const char *cpu_ledger_host(const struct cpu_ledger *g, uint32_t vpid);
 /* NULL: it has reported no CPUs. */
 const struct topo *cpu_ledger_topo(const struct cpu_ledger *g, uint32_t vpid);
-/* Ranks that hold each hardware thread, [topo->npus]; NULL: none was ever taken. */
+/* Number of ranks that have each hardware thread, [topo->npus]; NULL: none was ever taken. */
 const uint16_t *cpu_ledger_load(const struct cpu_ledger *g, uint32_t vpid);
 /* One more, one less rank holds these hardware threads. */
 void cpu_ledger_take(struct cpu_ledger *g, uint32_t vpid, hwloc_const_bitmap_t pus);

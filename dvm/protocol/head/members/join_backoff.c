@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The join back-off: a daemon that crashes right after each start is admitted ever later.
  *
- * In: admissions, and ends that the DVM itself has ordered. Out: how long a vpid that calls home
- * has to wait.
+ * In: admissions, and ends of epochs that the DVM itself has ordered. Out: the time for which a
+ * vpid that calls home has to wait.
  *
- * Each admission raises the launch fence for a moment, so a daemon in a crash loop would hold up
- * the jobs of all others. An epoch shorter than JOIN_SHORT_MS is counted when the vpid calls home
+ * Each admission raises the launch fence for a moment, so a daemon in a crash loop would delay the
+ * jobs of all others. An epoch shorter than JOIN_SHORT_MS is counted when the vpid calls home
  * again. After JOIN_SHORT_FREE of them in a row the pause from one admission to the next is
  * JOIN_BACKOFF_MIN_MS, doubled each time up to JOIN_BACKOFF_MAX_MS. One long epoch ends the row.
  *
- * A vpid is remembered only while its last admission can still matter, so a DVM whose members live
- * long keeps nothing here. */
+ * A vpid is remembered only while its last admission can still matter, so a DVM with long epochs
+ * keeps no records here. */
 #include "dvm/protocol/head/members/join_backoff.h"
 
 #include "dvm/protocol/wire/msg/msg.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-struct joiner { /* a vpid that was admitted not long ago */
+struct joiner { /* a vpid with a recent admission */
     uint32_t vpid;
     uint32_t nshort; /* epochs in a row that were short */
     bool counted;    /* the present one is known to have been short */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Liveness: which members are declared lost.
+/* Liveness: the decision which members are declared lost.
  *
  * In: losses that daemons report; removals that the head has applied; each member's report of a
- * removal; the time. Out: one urgent removal for all that are lost now.
+ * removal; the time. Out: one urgent removal for all members that are lost now.
  *
  * A parent watches its own children only, and gets other children when these are lost. A silent
  * subtree would therefore be found layer by layer, each layer after the full limit. But every
  * member reports every removal to the head. So the head waits for the reports of one removal at a
- * time; after silent_ms it declares all members lost, together, that have not reported it, wherever
+ * time. After silent_ms it declares all members lost, together, that have not reported it, wherever
  * they are in the tree.
  *
- * States: idle; waiting for the reports of removal `op` until `due_ms`. When everybody has
+ * States: idle; waiting for the reports of removal `op` until `due_ms`. When all daemons have
  * processed it the head waits for the last later removal, or is idle.
  *
- * A check that comes much later than its time shows that the head itself was stopped; then the wait
- * begins anew, and nobody is declared lost. */
+ * A check that comes much later than its time shows that the head itself was stopped. Then the
+ * wait begins anew, and no member is declared lost. */
 #include "dvm/protocol/head/members/liveness.h"
 
 #include "base/log/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Members that are taken as lost: by report, and all together when they are silent. */
+/* Members that are declared lost: one by one after a report, and together when they are silent. */
 #ifndef DVM_HEAD_MEMBERS_LIVENESS_H
 #define DVM_HEAD_MEMBERS_LIVENESS_H
 
@@ -10,20 +10,21 @@
 struct liveness;
 
 struct liveness_opts {
-    uint64_t silent_ms; /* a member that has not reported a removal for so long is lost */
-    uint64_t late_ms;   /* a check that comes so much later says nothing of others */
+    uint64_t
+        silent_ms; /* time without the report of a removal after which a member is declared lost */
+    uint64_t late_ms; /* a check that is so much too late shows nothing about others */
 };
 
 /* Borrows all but the options. */
 struct liveness *liveness_create(const struct liveness_opts *o, struct out *out,
                                  struct members *members, struct op_queue *ops);
 void liveness_destroy(struct liveness *v);
-/* A member in this epoch is gone for good: its removal is broadcast (several at once are one
- * operation). Of another epoch, or reported again: nothing. */
+/* A member in this epoch has departed for good: its removal is broadcast (several at once are
+ * one operation). A report about another epoch, or a repeated one, changes nothing. */
 void liveness_lost(struct liveness *v, uint32_t vpid, struct epoch epoch, const char *why);
 /* The member has reported that it has processed the removal `op`. */
 void liveness_reported(struct liveness *v, uint32_t vpid, uint64_t op);
-/* The head has applied an operation; everybody has. */
+/* The head has applied an operation; all daemons have processed it. */
 void liveness_applied(struct liveness *v, const struct msg *op);
 void liveness_completed(struct liveness *v);
 void liveness_steps(struct liveness *v);

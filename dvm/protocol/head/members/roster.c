@@ -22,7 +22,7 @@ struct roster {
     struct roster_uses uses;
     struct join_backoff *backoff;
     uint64_t last_epoch;
-    bool turned_away; /* an admission was taken back: the core has to tell */
+    bool turned_away; /* an admission was taken back: the core has to notify the daemon */
 };
 
 struct roster *roster_create(const struct roster_uses *uses)
@@ -59,7 +59,7 @@ void roster_step(struct roster *r, struct member *m, enum member_event ev)
                 err.msg);
 }
 
-/* Why it is not admitted now; 0: it is. */
+/* The reason why it is not admitted now; 0: it is. */
 static int check_admission(struct roster *r, uint32_t vpid, bool named, struct epoch *epoch,
                            struct err *err)
 {
@@ -71,7 +71,7 @@ static int check_admission(struct roster *r, uint32_t vpid, bool named, struct e
         return err_set(err, "this incarnation of the DVM ends");
     if (vpid == VPID_HEAD)
         return err_set(err, "vpid 0 is the head's own");
-    /* The earlier epoch is over, whatever else speaks against the next one. */
+    /* The earlier epoch has ended, even if other reasons refuse the next one. */
     if (m && members_live(r->uses.members, vpid)) {
         *epoch = members_epoch(r->uses.members, m);
         return err_set(err, "vpid %u: its earlier life is being removed", vpid);

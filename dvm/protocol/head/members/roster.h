@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's table of members: who is admitted, in which epoch, and each member's state. */
+/* The head's table of members: admission, epoch, and state of each. */
 #ifndef DVM_HEAD_MEMBERS_ROSTER_H
 #define DVM_HEAD_MEMBERS_ROSTER_H
 
@@ -22,28 +22,29 @@ struct roster_uses { /* borrowed */
 struct roster *roster_create(const struct roster_uses *uses);
 void roster_destroy(struct roster *r);
 
-/* A daemon calls home and tells its CPUs. named: a campaign removes this vpid. 0: admitted, *epoch
- * is its new epoch. -1: err says why not now; if because the vpid is live, *epoch is that epoch,
- * which liveness_lost() ends once the caller is known to be no late frame; else none. */
+/* A daemon calls home and reports its CPUs. named: a campaign removes this vpid. 0: admitted,
+ * *epoch is its new epoch. -1: err says why not now. If the reason is that the vpid is live,
+ * *epoch is that epoch, else none. liveness_lost() ends that epoch when the caller is known to
+ * be no late frame. */
 int roster_admit(struct roster *r, const struct msg_member *facts, const char *cpus, bool named,
                  struct epoch *epoch, struct err *err) __attribute__((warn_unused_result));
 /* True if this daemon was admitted in this epoch and waits to be wired. */
 bool roster_joining(const struct roster *r, uint32_t vpid, struct epoch epoch);
 /* An admitted daemon's connection ended before it was wired. */
 void roster_joiner_gone(struct roster *r, uint32_t vpid, struct epoch epoch);
-/* True, and its admission is forgotten, if it has called home and no broadcast has named it yet.
- * leave: it is not to call again. */
+/* Forgets its admission and returns true if it has called home and no broadcast has named it
+ * yet. leave: it is not to call again. */
 bool roster_turn_away(struct roster *r, uint32_t vpid, bool leave);
 /* True once after roster_turn_away(): the daemon has to be notified. */
 bool roster_turned_away(struct roster *r);
 
 /* The member if this epoch is its last, else NULL. */
 struct member *roster_find(const struct roster *r, uint32_t vpid, struct epoch epoch);
-/* The one setter of its state, by the table (dvm/protocol/member); an illegal pair is logged. */
+/* The one setter of its state, by the table (dvm/protocol/member). An illegal step is logged. */
 void roster_step(struct roster *r, struct member *m, enum member_event ev);
 /* The epoch is about to end by the DVM's own order: the join back-off does not count it. */
 void roster_end_ordered(struct roster *r, uint32_t vpid);
-/* The member has reported how many repairs of the tree it has made. */
+/* The member has reported its number of repairs of the tree. */
 void roster_repairs(struct roster *r, uint32_t vpid, uint32_t repairs);
 
 #endif

@@ -2,11 +2,11 @@
 /* The size in force, numbered by the operator, and the bound of vpids that follows from it.
  *
  * In: size messages of the operator, each with a sequence number; bounds that campaigns compute
- * (campaign_bound). Out: the bound, by which daemons are admitted and jobs are judged.
+ * (campaign_bound). Out: the bound, which limits admissions and the jobs that can ever fit.
  *
- * A size message replaces size, base and bound. Campaigns that were accepted later change the bound
- * on top of the base; a campaign whose record is forgotten leaves its change in the base. An older
- * message, and the same sequence with another content, are refused. */
+ * A size message replaces size, base and bound. Campaigns that were accepted later change the
+ * bound on top of the base; a campaign whose record is forgotten leaves its change in the base.
+ * An older message, and the same sequence with another content, are refused. */
 #include "dvm/protocol/head/members/size_bound.h"
 
 #include "dvm/protocol/wire/msg/msg.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The size of the DVM: what the operator has put, and the bound that campaigns have made of it. */
+/* The size of the DVM: the operator's size, and the bound that campaigns have derived from it. */
 #ifndef DVM_HEAD_MEMBERS_SIZE_BOUND_H
 #define DVM_HEAD_MEMBERS_SIZE_BOUND_H
 
@@ -17,15 +17,16 @@ void size_bound_set(struct size_bound *b, uint32_t bound);
 /* The bound by the size in force and by campaigns whose records are forgotten. */
 uint32_t size_bound_base(const struct size_bound *b);
 void size_bound_rebase(struct size_bound *b, uint32_t base);
-/* The highest vpid that the operator or a campaign has ever counted in. */
+/* The highest vpid that the operator or a campaign has ever included. */
 uint32_t size_bound_known(const struct size_bound *b);
 uint64_t size_bound_sequence(const struct size_bound *b); /* 0: no size message has come */
 /* A size was given at the start or by message. */
 bool size_bound_given(const struct size_bound *b);
-/* What applications may ask for. */
+/* Limits for requests of applications. */
 const struct api_size_limits *size_bound_limits(const struct size_bound *b);
-/* Puts a size into force. 1: the bound is the size now and was another, 0: it is as before (the
- * same message again included), -1: refused, with the HTTP status in err and a word in *reason. */
+/* Puts a size into force. 1: the bound is the size now and has changed. 0: the bound is
+ * unchanged (as after the same message again). -1: refused, with the HTTP status in err and a
+ * word in *reason. */
 int size_bound_put(struct size_bound *b, const struct api_size *s, const char **reason,
                    struct err *err) __attribute__((warn_unused_result));
 struct api_size size_bound_record(const struct size_bound *b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process that has asked for a campaign by PMIx, and the answer that it gets at the end. */
+/* The process that has asked for a campaign by PMIx, and the answer at the campaign's end. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The records of campaigns: targets, phases, the size bound that they make.
  *
- * In: new campaigns; targets that have processed the command, are lost or have gone. Out: which
- * vpids are named, which joiners are claimed, and the size bound.
+ * In: new campaigns; targets that have processed the command, are lost or have departed. Out: the
+ * vpids that are named, the joiners that are claimed, and the size bound.
  *
  * A shrink: draining, removing, complete; or cancelled. A grow: gathering, wiring, complete; or
  * cancelled, or rolling back, failed (docs/graphs/campaign.md). A terminal phase is final. Ended
- * campaigns are kept so that they can be asked for; the oldest is forgotten when there are
- * RESIZE_CAMPAIGNS_MAX, and leaves its change of the bound in the base.
+ * campaigns are kept for later queries. At RESIZE_CAMPAIGNS_MAX the oldest is forgotten, and leaves
+ * its change of the bound in the base.
  *
  * The bound is the size in force, changed by each campaign of a requester that was accepted under
  * it: a grow raises it to its highest target, a shrink lowers it below its lowest. A campaign that
  * was cancelled or has failed changes nothing.
  *
- * The files of this folder, from the bottom up; each calls only those before it:
- *   fence, asker, campaign, drain, campaign_view, campaign_end, shrink, grow, grow_atomic,
- *   campaign_admit, release, resize_request, resize */
+ * The files of this folder, from the bottom up; each calls only those before it: fence, asker,
+ * campaign, drain, campaign_view, campaign_end, shrink, grow, grow_atomic, campaign_admit,
+ * release, resize_request, resize */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
 
@@ -100,7 +100,7 @@ void campaign_free(struct campaign *c)
     free(c);
 }
 
-/* The size bound after a campaign, if it is `bound` before it. */
+/* The size bound after a campaign, if it was `bound` before. */
 static uint32_t bound_after(const struct campaigns *cs, const struct campaign *c, uint32_t bound)
 {
     uint32_t first = c->ntargets ? c->targets[0].id.vpid : 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Admission of campaigns, and the verbs of the control API.
  *
- * In: a request, of the operator, of an application's process, of daemons that leave. Out: a new
+ * In: a request of the operator, of an application's process, or of daemons that leave. Out: a new
  * campaign that drains or gathers, or a reason.
  *
- * A request is checked as a whole: a refused one changes nothing. A requester's sequence may not go
- * back, and the ids that the head gives itself are refused. A shrink of a requester takes members
- * from the top, since a StatefulSet can only remove its highest pods. Grows that a shrink leaves no
- * room for give way to it.
+ * A request is checked as a whole: a refused one changes nothing. A requester's sequence may not
+ * decrease, and the ids that the head gives itself are refused. A shrink of a requester takes
+ * members from the top, since a StatefulSet can only remove its highest pods. Grows that a shrink
+ * leaves no room for are cancelled or fail.
  *
- * The same id again with the same content is answered from the record; with another it is refused.
- */
+ * The same id again with the same content is answered from the record; with another content it
+ * is refused. */
 #include "dvm/protocol/head/resize/campaign_private.h"
 #include "dvm/protocol/head/resize/grow_atomic.h"
 #include "dvm/protocol/head/resize/shrink.h"

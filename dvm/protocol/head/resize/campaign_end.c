@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a campaign, of whatever kind and in whatever way: record, events, answer.
+/* The end of a campaign of any kind: record, events, answer.
  *
- * In: a campaign whose last step is done, and how it ends. Out, in this order:
- *   1. the record: the terminal phase, the time, and whether the asker is notified;
- *   2. the events: the nodes that are free now, then the end;
- *   3. the answer to the process that has asked for it by PMIx.
+ * In: a campaign whose last step is done, and how it ends. Out, in this order: 1. the record: the
+ * terminal phase, the time, and whether the asker is notified; 2. the events: the nodes that are
+ * free now, then the end; 3. the answer to the process that has asked for it by PMIx.
  *
- * So the answer never comes before the record that it can be checked against. A campaign has one
- * terminal record, and its requester one terminal event. A campaign that has nothing to change ends
- * in its acceptance: there is no event, and the answer to the request says it. Releases that
- * daemons ask for themselves have no requester; only their cancellation is an event.
+ * So the record exists when the answer comes. A campaign has one terminal record, and its requester
+ * gets one terminal event. A campaign that has nothing to change ends in its acceptance: there is
+ * no event, and the answer to the request says it. Releases that daemons request for themselves
+ * have no requester; only their cancellation is an event.
  *
  * Nodes are offered once for each epoch that a shrink removes. A grow that fails or is cancelled
  * offers the nodes of all its targets.
  *
- * The caller has taken down what the campaign held of members before, and lowers the fence after:
- * jobs go on when the end is known. */
+ * The caller has released the campaign's members before, and lowers the fence after: jobs
+ * continue when the end is known. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
 
@@ -44,7 +43,8 @@ static bool is_told(const struct campaign *c)
     return c->has_requester || c->phase == API_PHASE_CANCELLED;
 }
 
-/* An asker that has gone is not answered, and the record says so; the campaign was not stopped. */
+/* An asker that has departed is not answered, and the record says so. The campaign was not
+ * stopped. */
 static void record_asker(struct campaigns *cs, struct campaign *c)
 {
     if (!c->asker.nspace)

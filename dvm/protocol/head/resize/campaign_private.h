@@ -19,11 +19,11 @@ struct target {
     bool added;           /* by this grow */
     bool out;             /* processed the command, or was lost */
     bool departed;
-    bool offered;      /* its node, by another campaign, for the same epoch, */
-    struct epoch last; /* the last when this one removes; none: nobody has been there */
+    bool offered;      /* its node was offered by another campaign, for the same epoch */
+    struct epoch last; /* its last epoch; none: the vpid was never a member */
 };
 
-struct asker {    /* a process that asked for a campaign by PMIx, and what it said */
+struct asker {    /* a process that asked for a campaign by PMIx, and its request */
     char *nspace; /* NULL: no process did */
     uint32_t rank;
     bool is_rank; /* of a job; else a tool */
@@ -46,7 +46,7 @@ struct campaign {
     enum api_phase phase;
     size_t ntargets;
     size_t nout;
-    struct target *targets; /* by vpid, ascending */
+    struct target *targets; /* ascending by vpid */
     uint64_t size_sequence; /* of the size message in force when it was accepted */
     uint64_t op;            /* the broadcast, 0: not yet */
     uint64_t deadline_ms;   /* of the drain; 0: none */
@@ -54,7 +54,7 @@ struct campaign {
     char *cause;            /* of a grow that fails */
     enum alloc_status why;  /* the same, and of a cancelled one, for the asker */
     bool told_jobs;         /* drain has ended the jobs already */
-    uint64_t drain_looked;  /* jobs_changes() when it was seen for how many jobs it waits */
+    uint64_t drain_looked;  /* jobs_changes() at the last count of the jobs that it waits for */
     size_t drain_waits;
     size_t nended;
     struct api_job_ref *ended;
@@ -78,7 +78,7 @@ struct campaigns {
     struct grow *grow;     /* the batch of joiners */
     struct campaign *list; /* in order of acceptance */
     size_t n;
-    uint64_t sequence;     /* the highest that a requester has used */
+    uint64_t sequence;     /* the highest sequence that a requester has used */
     uint64_t last_request; /* of applications, numbered */
 };
 
@@ -92,11 +92,11 @@ struct campaign *campaign_by_id(const struct campaigns *cs, const char *id);
 void campaign_enter(struct campaigns *cs, struct campaign *c, enum campaign_event ev);
 /* Some shrink is removing members. */
 bool campaign_removes(const struct campaigns *cs);
-/* A target is named by a shrink, or by a grow that takes itself back. */
+/* A target of a shrink, or of a grow that rolls back. */
 bool campaign_names(const struct campaigns *cs, uint32_t vpid);
 /* A running grow that has yet to wire this vpid, or NULL: nobody else wires it. */
 const struct campaign *campaign_claims(const struct campaigns *cs, uint32_t vpid);
-bool campaign_runs_grow(const struct campaign *c); /* it is a grow that is not over */
+bool campaign_runs_grow(const struct campaign *c); /* it is a grow that has not ended */
 struct target *campaign_target(const struct campaign *c, uint32_t vpid); /* NULL: not named */
 void campaign_target_out(struct campaign *c, struct target *t);
 /* True if all targets have processed the command, are lost, or have been silent for too long. */
@@ -108,7 +108,7 @@ uint32_t campaign_bound(const struct campaigns *cs, bool settled);
 /* The fence's share of a campaign; that of the batch of joiners has another name. */
 const char *campaign_fence_name(const struct campaign *c, char name[FENCE_NAME_MAX]);
 uint64_t campaign_next_deadline(const struct campaigns *cs);
-/* A target has processed the command; its connection is gone (true: that is news). */
+/* A target has processed the command; its connection is closed (true: that was not known). */
 bool campaign_mark(struct campaigns *cs, uint32_t vpid, struct epoch epoch, bool departed);
 /* campaign_view.c */
 void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct api_campaign *out);
@@ -116,10 +116,10 @@ void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct 
 void campaign_tell(struct campaigns *cs, enum api_event_type type, const struct campaign *c);
 /* campaign_end.c */
 void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event how);
-/* campaign_admit.c. Admission of whatever asks for a resize. `asked`: by the control API or an
- * application, so its sequence counts, its targets have to be the highest, and its end is told;
- * else by daemons for their own release. asker: an application's process, by which it is asked for
- * like that; its content is taken. -1 and a reason: nothing has changed. */
+/* campaign_admit.c. Admission of every request for a resize. `asked`: by the control API or an
+ * application. Then its sequence counts, its targets have to be the highest, and its end is
+ * reported. Otherwise daemons request their own release. asker: the application's process, if
+ * one asks; its content is taken. -1 and a reason: nothing has changed. */
 int campaign_admit(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
                    bool asked, struct asker *asker, const char **reason, struct err *err)
     __attribute__((warn_unused_result));

@@ -43,7 +43,7 @@ void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct 
     out->complete_ms = c->complete_wall;
 }
 
-/* Of a shrink: the targets whose nodes nobody has offered before. */
+/* Of a shrink: the targets whose nodes have not been offered before. */
 static void leave_offered_out(const struct campaign *c, struct api_campaign *out)
 {
     size_t kept = 0;

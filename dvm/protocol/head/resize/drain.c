@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draining: which jobs a shrink waits for, and how it ends them.
+/* Draining: the jobs that a shrink waits for, and how it ends them.
  *
  * In: a shrink that drains, and the jobs. Out: the jobs that keep it from removing its targets; or
- * their end, by drain mode Kill or when the deadline is over.
+ * their end, by drain mode Kill or after the deadline.
  *
- * A job keeps a shrink waiting if something of it is left on a target. So does a running job whose
- * submitter hangs on a target: prun would lose it. Jobs that are not sent yet do not: they are
- * held, and mapped anew. */
+ * A job keeps a shrink waiting if something of it is left on a target. So does a running job
+ * whose submitter is connected to a target: prun would lose it. Jobs that are not sent yet do
+ * not: they are held, and mapped anew. */
 #include "dvm/protocol/head/resize/drain.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"

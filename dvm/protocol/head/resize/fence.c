@@ -2,14 +2,14 @@
 /* The launch fence: the sum of named shares.
  *
  * In: a share for each batch of joiners and each campaign that changes members, with the number of
- * these members; the end of that change. Out: held jobs are released when the last share is
- * taken back.
+ * these members; the end of that change. Out: held jobs are released when the last share is taken
+ * back.
  *
- * The fence is up while its sum is not 0. A share is taken back by whoever added it and by nobody
- * else: the loss of a member changes no share.
+ * The fence is up while its sum is not 0. A share is taken back only by its owner: the loss of a
+ * member changes no share.
  *
- * A stream of campaigns and joiners could keep jobs held for ever. So once a job has been held
- * for JOB_HELD_MAX_MS, what would raise the fence anew is deferred until that job has gone on. */
+ * A stream of campaigns and joiners could hold jobs for ever. So after a job has been held for
+ * JOB_HELD_MAX_MS, new shares are deferred until that job has continued. */
 #include "dvm/protocol/head/resize/fence.h"
 
 #include <stdlib.h>

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joiners that no campaign has asked for, wired in batches.
  *
- * In: members that have reported; the broadcast that adds them, processed by everybody. Out: one
+ * In: members that have reported; the broadcast that adds them, processed by all daemons. Out: one
  * ADD for each batch; an event for each member that is wired.
  *
- * Everybody who has reported by now is one batch; while one is being wired the next gathers. The
- * fence is up by their number meanwhile. A batch waits while the fence defers, and while another
- * operation is on its way. Members count for mapping when everybody has processed the ADD, not when
- * they are in the tree. A shrink may have named some of them in between: these drain at once.
+ * All members that have reported by now are one batch; while it is being wired the next one
+ * gathers. Meanwhile the fence is up by their number. A batch waits while the fence defers, and
+ * while another operation is on its way. Members count for mapping when all daemons have processed
+ * the ADD, not when they are in the tree. If a shrink has named some of them in between, these
+ * drain at once.
  *
- * A joiner that has gone, has come again in another epoch, or is claimed by a grow campaign while
- * the batch waits is left out. */
+ * A joiner is left out of a waiting batch if it has departed, has joined again in another epoch,
+ * or is claimed by a grow campaign. */
 #include "dvm/protocol/head/resize/grow.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"
@@ -112,8 +113,8 @@ void grow_op_started(struct grow *g, uint64_t op)
     g->op = op;
 }
 
-/* Members that a completed ADD has put into the tree count as wired now. Those that a shrink has
- * named in between drain instead. */
+/* Members that a completed ADD has put into the tree count as wired now. Those named by a shrink
+ * in between drain instead. */
 void grow_wire_added(struct campaigns *cs)
 {
     for (uint32_t v = 1; v < cs->members->n; v++) {

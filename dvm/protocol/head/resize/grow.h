@@ -11,14 +11,14 @@ struct grow;
 struct grow *grow_create(struct campaigns *cs); /* borrows */
 void grow_destroy(struct grow *g);
 void grow_steps(struct grow *g);
-/* Joiners that have gone or were claimed while the batch waited are left out of its operation;
- * false: none is left, and the batch is over. */
+/* Joiners that have departed or were claimed while the batch waited are left out of its
+ * operation; false: none is left, and the batch has ended. */
 bool grow_op_due(struct grow *g, struct msg_add *m);
 void grow_op_started(struct grow *g, uint64_t op);
-/* Everybody has processed all operations up to `version`. */
+/* All daemons have processed all operations up to `version`. */
 void grow_completed(struct grow *g, uint64_t version);
 void grow_end_batch(struct grow *g);
-/* What has been added counts as wired from now on. */
+/* The added members count as wired from now on. */
 void grow_wire_added(struct campaigns *cs);
 bool grow_running(const struct grow *g); /* a batch waits or is being wired */
 /* The batch, numbered from 1, and its operation (OP_NOT_STARTED: it waits). */

@@ -30,8 +30,8 @@
 
 /* --- jobs that wait for it */
 
-/* True if the job needs what only a grow could bring: more slots than a DVM of `bound` members has,
- * or a host that is not there. hoped: a host that a running grow claims counts as there. */
+/* True if the job needs a grow: it needs more slots than a DVM of `bound` members has, or a host
+ * that is not there. hoped: a host that a running grow claims counts as there. */
 static bool lacks_members(const struct campaigns *cs, const struct job *j, uint32_t bound,
                           bool hoped)
 {
@@ -203,7 +203,7 @@ void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *wh
 
 struct gathered {
     size_t reported; /* have called and wait to be wired */
-    size_t missing;  /* have not, or are being wired by a batch of joiners */
+    size_t missing;  /* targets without a call home, or that a batch of joiners is wiring */
     const struct target *lost;
 };
 

@@ -12,14 +12,15 @@ struct job;
 
 int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_request *r,
                       const char **reason, struct err *err) __attribute__((warn_unused_result));
-/* Its request is filled in: it begins to gather, or ends at once since all are there. */
+/* Its request is filled in: it begins to gather, or ends at once because all targets are
+ * members. */
 void grow_atomic_accept(struct campaigns *cs, struct campaign *c);
 void grow_atomic_step(struct campaigns *cs, struct campaign *c);
 void grow_atomic_cancel(struct campaigns *cs, struct campaign *c); /* while it gathers */
-/* A size or a shrink that leaves no room above vpid `highest` goes before grows. */
+/* Grows above vpid `highest` give way to a size or a shrink that leaves no room for them. */
 void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *why);
-/* Asked once, when a job is first to be mapped and does not fit: does it with the grows that run?
- */
+/* Called once, when a job is first to be mapped and does not fit: whether it fits with the grows
+ * that run. */
 bool grow_atomic_will_do(const struct campaigns *cs, const struct job *j);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Releases that daemons ask for themselves (SIGTERM): a StatefulSet that is scaled down, a drained
- * node.
+/* Releases that daemons request for themselves (SIGTERM): a StatefulSet that is scaled down, a
+ * drained node.
  *
  * In: RELEASE_ME of a member. Out: one shrink campaign without requester for all that have asked
  * within RELEASE_WINDOW_MS.
  *
- * The size bound stays as it is, so that the members may come back. The nearest deadline of those
- * who asked counts. While there is no room for one more campaign the daemons wait. */
+ * The size bound is not changed, so that the members may come back. The nearest deadline of the
+ * requests counts. Without room for one more campaign the daemons wait. */
 #include "dvm/protocol/head/resize/release.h"
 
 #include "base/log/log.h"
@@ -26,7 +26,7 @@ struct release { /* one that a daemon has asked for within the window */
 struct releases {
     struct campaigns *cs;
     struct release *list;
-    uint64_t at_ms; /* end of the window; 0: nobody has asked */
+    uint64_t at_ms; /* end of the window; 0: no request waits */
     uint64_t last;  /* campaign, numbered */
 };
 

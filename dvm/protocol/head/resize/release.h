@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Releases that daemons ask for themselves (SIGTERM). */
+/* Releases that daemons request for themselves (SIGTERM). */
 #ifndef DVM_HEAD_RESIZE_RELEASE_H
 #define DVM_HEAD_RESIZE_RELEASE_H
 

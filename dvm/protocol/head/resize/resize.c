@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins the parts of a resize; the head calls nothing below this file. */
+/* Joins the parts of a resize. The head calls no other file of this folder. */
 #include "dvm/protocol/head/resize/resize.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"
@@ -98,7 +98,7 @@ void resize_steps_before_jobs(struct resize *rs)
 
 void resize_steps_after_jobs(struct resize *rs)
 {
-    step_campaigns(&rs->cs); /* a job that has ended may be what a drain waited for */
+    step_campaigns(&rs->cs); /* a drain may have waited for a job that has ended */
     grow_steps(rs->cs.grow);
 }
 

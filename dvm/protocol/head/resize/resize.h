@@ -10,10 +10,10 @@
 #include "dvm/protocol/head/journal/event_log.h"
 #include "dvm/protocol/head/journal/op_queue.h"
 
-/* Running, and ended ones that can still be asked for: these are forgotten first; releases that
- * daemons ask for themselves come on top, each names members that no other has named. */
+/* Running campaigns, and ended ones, which are forgotten first. Releases that daemons request
+ * for themselves do not count: each names members that no other has named. */
 #define RESIZE_CAMPAIGNS_MAX 256
-#define RESIZE_EXTEND_S 600 /* for daemons that an application has asked for without a deadline */
+#define RESIZE_EXTEND_S 600 /* for an extension without a deadline */
 
 struct resize;
 struct campaign;
@@ -29,10 +29,10 @@ struct resize_uses { /* borrowed */
     struct jobs *jobs;
     struct event_log *events;
     struct op_queue *ops;
-    uint64_t ack_ms; /* a target that is silent for longer is taken as lost */
+    uint64_t ack_ms; /* time of silence after which a target is declared lost */
 };
 
-/* Answers what jobs ask (struct jobs_resize) from now on. */
+/* From now on answers the questions of jobs (struct jobs_resize). */
 struct resize *resize_create(const struct resize_uses *uses);
 void resize_destroy(struct resize *rs);
 
@@ -41,18 +41,18 @@ void resize_steps_before_jobs(struct resize *rs);
 void resize_steps_after_jobs(struct resize *rs);
 uint64_t resize_next_deadline(const struct resize *rs); /* UINT64_MAX: none */
 
-/* An operation is about to start; false: nothing is left of it. */
+/* An operation is about to start; false: nothing of it is left. */
 bool resize_op_due(struct resize *rs, struct op *op);
 void resize_op_started(struct resize *rs, const struct op *op);
-/* Everybody has processed all operations up to `version`. */
+/* All daemons have processed all operations up to `version`. */
 void resize_completed(struct resize *rs, uint64_t version);
 
 /* A campaign removes this vpid. */
 bool resize_names(const struct resize *rs, uint32_t vpid);
-/* A target has processed the command to leave, or is lost; its connection is gone. */
+/* A target has processed the command to leave, or is lost; its connection is closed. */
 void resize_left(struct resize *rs, uint32_t vpid, struct epoch epoch);
 void resize_gone(struct resize *rs, uint32_t vpid, struct epoch epoch);
-/* The size bound is another since a size message: grows above it give way. */
+/* A size message has changed the size bound: grows above it give way. */
 void resize_bound_changed(struct resize *rs);
 
 /* Messages of daemons. */
@@ -81,7 +81,7 @@ struct resize_campaign {
 };
 struct resize_target {
     uint32_t vpid;
-    struct epoch epoch; /* none: nobody was there */
+    struct epoch epoch; /* none: the vpid was no member */
     bool added;         /* a grow has wired it, or began to */
 };
 void resize_each_campaign(const struct resize *rs,

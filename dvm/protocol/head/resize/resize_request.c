@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests of applications and tools for another size (PMIx_Allocation_request).
  *
- * In: ALLOC of a daemon, for one of its processes: extend, release, cancel; how many daemons, or
- * which. Out: ALLOC_ANSWER, once, with the campaign that the request became, or a reason. The end
- * of the campaign is answered by campaign_end.c.
+ * In: RESIZE_ASK of a daemon, for one of its processes: extend, release, cancel; a number of
+ * daemons, or a list. Out: RESIZE_ANSWER, once, with the resulting campaign or a reason. The end of
+ * the campaign is answered by campaign_end.c.
  *
  * The head chooses the vpids: an extension takes the next above the bound, a release the highest
- * that are there. Then the request goes through the admission of all campaigns, under an id of the
- * head's own. What a request may do is also limited by the size message, and a process cannot
- * release its own daemon.
+ * members. Then the request goes through the admission of all campaigns, under an id of the head's
+ * own. The size message also limits requests, and a process cannot release its own daemon.
  *
  * The same id of the same asker again is answered from the record, so a tool that has lost its
  * daemon may ask again at another one. */
@@ -185,7 +184,7 @@ static void choose_daemons(const struct campaigns *cs, struct request *r)
         choose_highest(cs, r, m->count);
     else if (m->nvpids)
         choose_these(r, m->vpids, m->nvpids);
-    else if (of && r->kind != ALLOC_EXTEND) /* what an extension has brought */
+    else if (of && r->kind != ALLOC_EXTEND) /* targets of an extension */
         choose_these(r, of->req.targets, of->req.ntargets);
 }
 
@@ -210,7 +209,7 @@ static bool is_release(const struct request *r)
     return r->kind == ALLOC_RELEASE || r->kind == ALLOC_RELEASE_KILL;
 }
 
-/* The lowest, or highest, vpid that is asked for. */
+/* The lowest, or highest, vpid of the request. */
 static uint32_t extreme_vpid(const struct request *r, bool high)
 {
     uint32_t v = r->vpids[0];
@@ -222,7 +221,7 @@ static uint32_t extreme_vpid(const struct request *r, bool high)
     return v;
 }
 
-/* Why the size message does not allow it; NULL: it does. */
+/* The reason why the size message does not allow it; NULL: it does. */
 static const char *beyond_limits(const struct campaigns *cs, const struct request *r,
                                  enum alloc_status *status)
 {
@@ -237,7 +236,8 @@ static const char *beyond_limits(const struct campaigns *cs, const struct reques
     return NULL;
 }
 
-/* Why an application's request is refused before campaign_admit() judges it; NULL: it is not. */
+/* The reason why an application's request is refused before campaign_admit() checks it; NULL: it
+ * is not refused. */
 static const char *check_request(const struct campaigns *cs, const struct request *r,
                                  enum alloc_status *status)
 {
@@ -282,7 +282,7 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
     struct err err = {0};
     char id[64];
 
-    /* Without a deadline an extension whose daemons never come would not end. */
+    /* An extension without a deadline would not end if its daemons never come. */
     if (r->kind == ALLOC_EXTEND && body.deadline_s < 0)
         body.deadline_s = RESIZE_EXTEND_S;
     snprintf(id, sizeof(id), CAMPAIGN_REQUEST_PREFIX "%llu",

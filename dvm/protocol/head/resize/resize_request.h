@@ -7,7 +7,7 @@
 
 struct campaigns;
 
-/* A daemon passes a request on; it is answered once. */
+/* A daemon relays a request; it is answered once. */
 void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_resize_ask *m);
 
 #endif

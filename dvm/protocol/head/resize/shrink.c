@@ -5,11 +5,10 @@
  * broadcast that removes all targets; the end (campaign_end.c).
  *
  * 1. Draining: the targets get no new jobs. The shrink waits for the jobs there, ends them (mode
- *    Kill), or ends them at the deadline. It can be cancelled. It also waits for other campaigns
- *    that remove some of its targets, and while the fence defers.
- * 2. Removing: the fence is up by the number of targets. One REMOVE names them all. The shrink is
- *    over when everybody has processed it and all targets have, are lost, or have been silent for
- *    the time of an acknowledgement.
+ * Kill), or ends them at the deadline. It can be cancelled. It also waits for other campaigns that
+ * remove some of its targets, and while the fence defers. 2. Removing: the fence is up by the
+ * number of targets. One REMOVE names them all. This phase ends when all daemons have processed it
+ * and each target has processed it, is lost, or has been silent for the time of an acknowledgement.
  * 3. Teardown of all targets in one pass; record, events, answer; then the fence is lowered.
  *
  * A target that has called home and is not wired yet is turned away at once. */

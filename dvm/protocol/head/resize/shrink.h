@@ -10,7 +10,7 @@ struct campaign;
 struct campaigns;
 
 struct campaign *shrink_new(struct campaigns *cs, const char *id, const uint32_t *vpids, size_t n);
-/* Its request is filled in: it begins to drain, or ends at once since nobody is there. */
+/* Its request is filled in: it begins to drain, or ends at once because no target is a member. */
 void shrink_accept(struct campaigns *cs, struct campaign *c);
 void shrink_step(struct campaigns *cs, struct campaign *c);
 void shrink_cancel(struct campaigns *cs, struct campaign *c); /* while it drains */
