@@ -47,7 +47,7 @@ says() { grep -qE "$1" <<< "$output" || { printf 'not said: %s; but:\n%s\n' "$1"
     [ "$status" -eq 0 ]
 }
 
-@test "a step that does not end is ended and named, with what has detached and what ignores SIGTERM" {
+@test "a step that does not end is ended and named, with processes that have detached or ignore SIGTERM" {
     # shellcheck disable=SC2016
     run sample 60 'hangs() {
         setsid tail -f /dev/null &

@@ -78,7 +78,7 @@ hold_others() {
 
 @test "files: a named file goes, others stay" { rule file; }
 @test "files: all of a list go" { rule files-in-a-list; }
-@test "files: those of several keys of a request go" { rule files-of-two-keys; }
+@test "files: files of several keys of a request are removed" { rule files-of-two-keys; }
 @test "files: a duplicate is dropped without an error" { rule file-twice; }
 @test "files: a missing one is no error" { rule file-that-is-absent; }
 @test "files: a directory named as a file stays" { rule file-that-is-a-directory; }

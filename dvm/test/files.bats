@@ -71,7 +71,7 @@ refused() {
 
 # --- what the ranks find
 
-@test "every rank on 4 daemons finds the files as they are here, by their relative paths" {
+@test "every rank on 4 daemons finds unchanged files by their relative paths" {
     start_dvm 4 --slots 2
     mkdir -p data/deep
     head -c 3000001 /dev/urandom > data/deep/in
@@ -93,7 +93,7 @@ refused() {
     [ "$(sort -u <<< "$output")" = "a 755" ]
 }
 
-@test "ranks start where the files are; with --wdir there, and DVM_FILES_DIR says where they are" {
+@test "ranks start where the files are, or in --wdir; DVM_FILES_DIR is the directory of the files" {
     start_dvm 2
     echo here > a
     run prun -N 1 --preload-files a sh -c '[ "$PWD" = "$DVM_FILES_DIR" ] && [ "$(pwd -P)" = "$PWD" ] && cat a'
@@ -290,7 +290,7 @@ peaks() {
 
 # --- files of jobs that ranks spawn
 
-@test "a job that a rank spawns has its files from the rank's daemon, where they are read" {
+@test "a job that a rank spawns has its files from the rank's daemon, which reads them" {
     start_dvm 3 --slots 1
     mkdir in
     head -c 3000000 /dev/urandom > in/data

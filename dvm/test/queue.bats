@@ -78,7 +78,7 @@ shows() {
     [ "$code" -eq 0 ]
 }
 
-@test "a job whose end is known passes one that cannot start before; one without has to wait" {
+@test "a job with a known end passes a job that cannot start before it; a job without one waits" {
     start_dvm 2 --slots 1
     hold_job one 1 --timeout 50
     submit two -n 2 true

@@ -391,7 +391,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     [ "$(job_state "$job")" != RUNNING ]
 }
 
-@test "the ranks of a prun outside that is killed are ended when its time is over" {
+@test "the ranks of a killed prun outside are ended at its time limit" {
     fifo=$BATS_TEST_TMPDIR/says
     mkfifo "$fifo"
     timeout --kill-after=10 "$limit" "$bin/prun" --reconnect 1 --dvm "127.0.0.1:$JOIN" -n 2 \

@@ -223,7 +223,7 @@ static void hear_flag(struct alone *a, uint32_t kind, size_t more)
 }
 
 static void
-a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed(void **state)
+a_tool_is_answered_when_copying_has_started_and_malformed_copies_are_dropped(void **state)
 {
     struct pmix_srv_proc all = {JOB, PMIX_SRV_RANK_ALL};
     struct alone a;
@@ -253,7 +253,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_is_too_long_is_an_error_for_the_requester),
         cmocka_unit_test(a_call_whose_answer_is_too_long_is_answered),
         cmocka_unit_test(
-            a_tool_gets_its_answer_when_copies_come_and_those_only_that_are_well_formed),
+            a_tool_is_answered_when_copying_has_started_and_malformed_copies_are_dropped),
         cmocka_unit_test(a_client_is_passed_output_of_its_two_streams_only),
         cmocka_unit_test(a_question_that_is_cut_short_is_answered_too),
     };

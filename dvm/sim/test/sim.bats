@@ -21,7 +21,7 @@ setup() {
     done
 }
 
-@test "schedules in several processes are those in one" {
+@test "schedules are the same in several processes and in one" {
     "$sim" --seed 5 --seeds 40 --nodes-max 64 --matrix >"$BATS_TEST_TMPDIR/one" || true
     "$sim" --seed 5 --seeds 40 --nodes-max 64 --matrix --jobs 3 >"$BATS_TEST_TMPDIR/three" || true
     cmp "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/three"

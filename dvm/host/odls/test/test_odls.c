@@ -21,7 +21,7 @@ static int body_missing(int sock, void *arg)
     return tear_down(&t);
 }
 
-static void a_missing_program_or_directory_fails_with_errno_and_what(void **state)
+static void a_missing_program_or_directory_fails_with_errno_and_action(void **state)
 {
     assert_int_equal(under_spawner(body_missing, NULL), 0);
 }
@@ -339,7 +339,7 @@ static void a_malformed_or_unknown_report_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_program_or_directory_fails_with_errno_and_what),
+        cmocka_unit_test(a_missing_program_or_directory_fails_with_errno_and_action),
         cmocka_unit_test(a_hundred_ranks_start_and_end),
         cmocka_unit_test(waiting_ranks_run_when_all_are_released_or_are_ended_unstarted),
         cmocka_unit_test(a_rank_ends_within_its_grace_by_its_own_code),

@@ -93,7 +93,7 @@ static void an_abort_names_its_rank_the_reason_and_the_code(void **state)
     free(r.out);
 }
 
-static void job_control_passes_signals_and_refuses_what_it_does_not_know(void **state)
+static void job_control_passes_signals_and_refuses_unknown_directives(void **state)
 {
     struct pair_result r = pair_run_client("control", 1, 0);
 
@@ -158,7 +158,7 @@ int main(void)
         cmocka_unit_test(a_lookup_may_wait_for_its_key),
         cmocka_unit_test(an_event_reaches_each_other_rank_once),
         cmocka_unit_test(an_abort_names_its_rank_the_reason_and_the_code),
-        cmocka_unit_test(job_control_passes_signals_and_refuses_what_it_does_not_know),
+        cmocka_unit_test(job_control_passes_signals_and_refuses_unknown_directives),
         cmocka_unit_test(the_end_of_a_spawned_job_is_reported),
         cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),

@@ -317,7 +317,7 @@ static void do_destroy_pending(void)
     EXPECT(f.waiting == 8);
 }
 
-static void a_server_that_ends_calls_back_for_what_is_pending(void **state)
+static void a_server_that_ends_calls_back_for_pending_requests(void **state)
 {
     in_child(do_destroy_pending);
 }
@@ -405,7 +405,7 @@ int main(void)
         cmocka_unit_test(a_job_without_local_ranks_may_be_made_known),
         cmocka_unit_test(a_rank_s_environment_is_its_own_and_the_user_s_settings_stay),
         cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_gets_an_answer),
-        cmocka_unit_test(a_server_that_ends_calls_back_for_what_is_pending),
+        cmocka_unit_test(a_server_that_ends_calls_back_for_pending_requests),
         cmocka_unit_test(answers_are_given_on_the_library_s_own_thread),
         cmocka_unit_test(malformed_blobs_and_answers_to_nothing_do_no_harm),
         cmocka_unit_test(two_jobs_at_once_a_thousand_times_do_not_grow_the_server),

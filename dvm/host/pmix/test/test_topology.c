@@ -75,7 +75,7 @@ static int adopt_and_compare(const struct pmix_srv *p)
     return 0;
 }
 
-static void ranks_find_the_same_machine_as_they_would_read_devices_included(void **state)
+static void ranks_get_the_same_topology_as_from_their_own_discovery_with_devices(void **state)
 {
     struct pmix_srv *p = *state;
     int status;
@@ -92,7 +92,7 @@ static void ranks_find_the_same_machine_as_they_would_read_devices_included(void
     assert_true(WIFEXITED(status));
 }
 
-static void no_rank_can_write_what_the_others_map(void **state)
+static void no_rank_can_write_memory_that_other_ranks_map(void **state)
 {
     struct pmix_srv *p = *state;
     struct stat st;
@@ -157,8 +157,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            ranks_find_the_same_machine_as_they_would_read_devices_included, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_rank_can_write_what_the_others_map, setup, teardown),
+            ranks_get_the_same_topology_as_from_their_own_discovery_with_devices, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_rank_can_write_memory_that_other_ranks_map, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(ranks_of_another_user_read_it_themselves, setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_of_an_earlier_epoch_is_not_followed, setup,
                                         teardown),

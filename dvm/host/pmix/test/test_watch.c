@@ -175,7 +175,7 @@ static void do_slow(void)
     close_server(&f);
 }
 
-static void an_answer_starts_the_clock_anew(void **state)
+static void an_answer_restarts_the_clock(void **state)
 {
     in_child(do_slow);
 }
@@ -193,7 +193,7 @@ static void do_nothing_asked(void)
     close_server(&f);
 }
 
-static void nobody_looks_while_nothing_is_asked_and_no_job_is_there(void **state)
+static void no_check_runs_without_a_pending_request_and_without_a_job(void **state)
 {
     in_child(do_nothing_asked);
 }
@@ -296,7 +296,7 @@ static void do_answer_put_off(void)
     PMIx_server_finalize();
 }
 
-static void an_answer_counts_until_what_the_library_puts_off_is_done(void **state)
+static void an_answer_counts_until_the_library_has_done_its_deferred_work(void **state)
 {
     in_child(do_answer_put_off);
 }
@@ -340,12 +340,12 @@ static void an_end_that_does_not_come_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_starts_the_clock_anew),
-        cmocka_unit_test(nobody_looks_while_nothing_is_asked_and_no_job_is_there),
+        cmocka_unit_test(an_answer_restarts_the_clock),
+        cmocka_unit_test(no_check_runs_without_a_pending_request_and_without_a_job),
         cmocka_unit_test(a_thread_that_hangs_in_a_rank_s_request_is_found_while_a_job_is_there),
         cmocka_unit_test(a_rank_may_be_silent_for_as_long_as_it_likes),
         cmocka_unit_test(a_hung_thread_is_reported_once_and_not_waited_for_at_the_end),
-        cmocka_unit_test(an_answer_counts_until_what_the_library_puts_off_is_done),
+        cmocka_unit_test(an_answer_counts_until_the_library_has_done_its_deferred_work),
         cmocka_unit_test(an_answer_that_the_library_does_not_take_counts_too),
         cmocka_unit_test(an_end_that_does_not_come_is_left),
     };

@@ -89,7 +89,8 @@ static void processes_that_are_connected_to_the_rank_are_notified(void **state)
     assemblies_destroy(a);
 }
 
-static void a_disconnect_of_whole_jobs_ends_what_was_connected_rank_by_rank(void **state)
+static void
+a_disconnect_of_whole_jobs_ends_assemblies_that_were_connected_rank_by_rank(void **state)
 {
     struct assemblies *a = assemblies_create(NULL);
 
@@ -140,7 +141,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_other_ranks_are_notified_if_they_go_on_and_the_spawner_always),
         cmocka_unit_test(processes_that_are_connected_to_the_rank_are_notified),
-        cmocka_unit_test(a_disconnect_of_whole_jobs_ends_what_was_connected_rank_by_rank),
+        cmocka_unit_test(
+            a_disconnect_of_whole_jobs_ends_assemblies_that_were_connected_rank_by_rank),
         cmocka_unit_test(the_processes_of_a_job_that_has_ended_are_not_notified),
         cmocka_unit_test(no_more_assemblies_are_kept_than_the_limit),
     };

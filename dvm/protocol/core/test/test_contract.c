@@ -206,7 +206,7 @@ static void count_launch(void *arg, uint32_t vpid, const struct out_act *act)
         x->n += f.type == MSG_LAUNCH && f.dst == x->to;
 }
 
-static void c3_no_launch_data_goes_to_a_leaving_daemon_and_its_job_is_mapped_anew(void **state)
+static void c3_no_launch_data_goes_to_a_leaving_daemon_and_its_job_is_mapped_again(void **state)
 {
     struct sim *s = boot(4, 4, 1);
     struct sent sent = {.to = 4};
@@ -703,7 +703,7 @@ int main(void)
         cmocka_unit_test(c1_a_job_that_a_resize_catches_is_held_and_launched_on_the_new_membership),
         cmocka_unit_test(c2_nothing_maps_to_a_daemon_that_a_shrink_names),
         cmocka_unit_test(c2_nothing_maps_to_a_daemon_that_is_not_wired_yet),
-        cmocka_unit_test(c3_no_launch_data_goes_to_a_leaving_daemon_and_its_job_is_mapped_anew),
+        cmocka_unit_test(c3_no_launch_data_goes_to_a_leaving_daemon_and_its_job_is_mapped_again),
         cmocka_unit_test(c3_a_job_that_is_mapped_on_survivors_only_launches_as_it_was_mapped),
         cmocka_unit_test(c4_a_grow_and_a_shrink_hold_at_the_map_boundary),
         cmocka_unit_test(c4_a_shrink_holds_at_the_launch_boundary),

@@ -118,7 +118,7 @@ static void spawned_jobs_end_with_a_parent_that_fails_and_after_it(void **state)
     dvm_free(d);
 }
 
-static void a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it(void **state)
+static void an_ended_parent_ends_its_children_at_the_request_of_its_user(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -231,7 +231,7 @@ int main(void)
         cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),
         cmocka_unit_test(the_end_of_a_spawned_job_does_not_overtake_its_output),
         cmocka_unit_test(the_time_limit_of_a_job_holds_for_its_spawned_jobs_too),
-        cmocka_unit_test(a_parent_that_is_over_ends_its_children_when_its_user_asks_for_it),
+        cmocka_unit_test(an_ended_parent_ends_its_children_at_the_request_of_its_user),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,7 +295,7 @@ static void c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_de
     end(&w);
 }
 
-static void c1_c8_a_failed_grow_aborts_only_those_that_wait_for_it(void **arg)
+static void c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it(void **arg)
 {
     struct world w = boot(6, 2);
     size_t busy, needs, fits, never;
@@ -459,8 +459,7 @@ static void c9_a_shrink_takes_back_a_grow_that_it_leaves_no_room_for(void **arg)
     }
 }
 
-static void
-c9_a_shrink_that_is_turned_back_while_a_grow_rolls_back_leaves_nobody_draining(void **arg)
+static void c9_a_shrink_turned_back_while_a_grow_rolls_back_leaves_no_daemon_draining(void **arg)
 {
     struct world w = boot(9, 5);
     const char *reason = "";
@@ -568,15 +567,14 @@ int main(void)
         cmocka_unit_test(c8_a_grow_that_is_not_complete_at_its_deadline_is_rolled_back),
         cmocka_unit_test(
             c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_deadline),
-        cmocka_unit_test(c1_c8_a_failed_grow_aborts_only_those_that_wait_for_it),
+        cmocka_unit_test(c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it),
         cmocka_unit_test(c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it),
         cmocka_unit_test(c1_a_job_that_needs_a_grow_runs_when_it_is_complete),
         cmocka_unit_test(c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow),
         cmocka_unit_test(c12_a_grow_that_overlaps_another_is_refused_and_changes_nothing),
         cmocka_unit_test(c12_a_grow_can_be_cancelled_until_it_is_wired),
         cmocka_unit_test(c9_a_shrink_takes_back_a_grow_that_it_leaves_no_room_for),
-        cmocka_unit_test(
-            c9_a_shrink_that_is_turned_back_while_a_grow_rolls_back_leaves_nobody_draining),
+        cmocka_unit_test(c9_a_shrink_turned_back_while_a_grow_rolls_back_leaves_no_daemon_draining),
         cmocka_unit_test(c9_a_size_takes_back_a_grow_that_it_leaves_no_room_for),
         cmocka_unit_test(c9_a_grow_waits_for_a_shrink_of_the_same_daemons),
         cmocka_unit_test(c9_a_grow_of_daemons_whose_shrink_is_turned_back_is_complete),

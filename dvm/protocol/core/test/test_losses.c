@@ -240,7 +240,7 @@ static void the_daemon_that_has_asked_about_a_job_is_notified(void **state)
     dvm_free(d);
 }
 
-static void daemons_of_a_rank_a_job_and_all_jobs_are_those_with_ranks_that_run(void **state)
+static void the_daemons_of_a_rank_a_job_or_all_jobs_are_those_with_running_ranks(void **state)
 {
     struct dvm *d = dvm_new();
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -382,7 +382,7 @@ int main(void)
         cmocka_unit_test(the_ranks_of_a_lost_daemon_are_reported_once),
         cmocka_unit_test(the_daemon_of_a_job_s_spawner_rank_is_notified),
         cmocka_unit_test(the_daemon_that_has_asked_about_a_job_is_notified),
-        cmocka_unit_test(daemons_of_a_rank_a_job_and_all_jobs_are_those_with_ranks_that_run),
+        cmocka_unit_test(the_daemons_of_a_rank_a_job_or_all_jobs_are_those_with_running_ranks),
         cmocka_unit_test(lost_ranks_are_in_the_text_and_their_signals_not_in_the_code),
         cmocka_unit_test(with_strict_the_first_loss_decides_the_code),
         cmocka_unit_test(the_code_is_that_of_the_first_rank_that_exited_with_one),

@@ -181,7 +181,7 @@ static void a_cancel_twice_or_after_the_end_answers_the_record(void **state)
 }
 
 /* One runs from the start. When one has ended there is room again: it is forgotten. */
-static void a_campaign_over_the_limit_of_those_that_run_is_refused(void **state)
+static void a_campaign_over_the_limit_of_running_campaigns_is_refused(void **state)
 {
     struct scene s;
     struct answer a;
@@ -244,8 +244,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
     scene_close(&s);
 }
 
-static void
-a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing(void **state)
+static void a_repeated_size_after_a_shrink_gets_the_size_in_force_and_changes_nothing(void **state)
 {
     struct api_size in = {.sequence = 5, .members = 4};
     struct api_size out;
@@ -334,10 +333,9 @@ int main(void)
         cmocka_unit_test(the_same_shrink_asked_for_again_answers_the_record_that_is_there),
         cmocka_unit_test(a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled),
         cmocka_unit_test(a_cancel_twice_or_after_the_end_answers_the_record),
-        cmocka_unit_test(a_campaign_over_the_limit_of_those_that_run_is_refused),
+        cmocka_unit_test(a_campaign_over_the_limit_of_running_campaigns_is_refused),
         cmocka_unit_test(a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing),
-        cmocka_unit_test(
-            a_size_told_again_after_a_shrink_answers_what_is_in_force_and_changes_nothing),
+        cmocka_unit_test(a_repeated_size_after_a_shrink_gets_the_size_in_force_and_changes_nothing),
         cmocka_unit_test(no_campaign_begins_during_shutdown_and_the_nearer_deadline_counts),
         cmocka_unit_test(the_oldest_ended_campaign_is_forgotten_at_the_limit),
     };

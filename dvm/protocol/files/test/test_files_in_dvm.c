@@ -225,7 +225,7 @@ static void a_shrink_that_kills_ends_it_before_any_rank_starts(void **state)
     nothing_started(d);
 }
 
-static void a_job_that_is_mapped_anew_has_its_files_where_it_runs(void **state)
+static void a_job_that_is_mapped_again_has_its_files_where_it_runs(void **state)
 {
     struct dvm *d = *state;
     struct sim_want w = {.ranks = 1, .run_ms = 10, .nfiles = 1};
@@ -274,7 +274,7 @@ int main(void)
         TEST(a_signal_and_a_timeout_end_the_job),
         TEST(a_shrink_that_waits_lets_it_run_to_its_end),
         TEST(a_shrink_that_kills_ends_it_before_any_rank_starts),
-        TEST(a_job_that_is_mapped_anew_has_its_files_where_it_runs),
+        TEST(a_job_that_is_mapped_again_has_its_files_where_it_runs),
         TEST(the_room_is_shared_out_between_the_daemons),
     };
 

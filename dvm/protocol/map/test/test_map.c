@@ -403,7 +403,7 @@ static void check_row(const struct row *r)
         fail_msg("%s: %s of %s, not %s of %s", r->what, got_nodes, got_apps, r->nodes, r->apps);
 }
 
-static void every_row_of_the_table_maps_as_it_says(void **state)
+static void every_row_of_the_table_gives_its_map(void **state)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         check_row(&rows[i]);
@@ -430,7 +430,7 @@ static void a_job_is_never_larger_than_the_limit_of_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_of_the_table_maps_as_it_says),
+        cmocka_unit_test(every_row_of_the_table_gives_its_map),
         cmocka_unit_test(a_job_is_never_larger_than_the_limit_of_ranks),
     };
 

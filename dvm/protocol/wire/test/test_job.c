@@ -385,7 +385,7 @@ static void a_shared_launch_is_freed_by_its_last_owner(void **state)
     job_launch_unref(NULL);
 }
 
-static void freeing_nothing_is_fine(void **state)
+static void freeing_null_is_allowed(void **state)
 {
     struct job_launch l = {0};
     struct job_spec s = {0};
@@ -420,7 +420,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_a_spec_is_independent_and_equal),
         cmocka_unit_test(helpers_tell_node_local_size_and_local_rank),
         cmocka_unit_test(a_shared_launch_is_freed_by_its_last_owner),
-        cmocka_unit_test(freeing_nothing_is_fine),
+        cmocka_unit_test(freeing_null_is_allowed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

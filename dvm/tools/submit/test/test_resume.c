@@ -265,7 +265,7 @@ static void without_a_window_a_lost_connection_is_the_end(void **state)
     world_close(&w);
 }
 
-static void after_its_time_it_is_given_up_with_the_last_reason(void **state)
+static void after_the_time_limit_the_connection_is_given_up_with_the_last_reason(void **state)
 {
     struct world w;
 
@@ -361,7 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_window_a_lost_connection_is_the_end),
-        cmocka_unit_test(after_its_time_it_is_given_up_with_the_last_reason),
+        cmocka_unit_test(after_the_time_limit_the_connection_is_given_up_with_the_last_reason),
         cmocka_unit_test(a_refusal_that_is_final_is_not_tried_again),
         cmocka_unit_test(a_daemon_that_does_not_know_the_session_is_reported_with_its_reason),
         cmocka_unit_test(a_daemon_that_acknowledges_more_than_was_sent_is_refused),

@@ -149,8 +149,7 @@ static void a_type_that_does_not_exist_is_refused(void **state)
 }
 
 /* No decoder may read past the end, believe a count, or leave something behind. */
-static void
-any_single_flipped_bit_is_refused_with_a_reason_or_decodes_to_something_whole(void **state)
+static void any_flipped_bit_is_refused_with_a_reason_or_gives_a_complete_message(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
         BUF_AUTO struct buf b = frame_of(type);
@@ -170,8 +169,7 @@ any_single_flipped_bit_is_refused_with_a_reason_or_decodes_to_something_whole(vo
     }
 }
 
-static void
-a_count_that_promises_more_than_there_is_is_refused_before_anything_is_allocated(void **state)
+static void a_count_larger_than_the_input_is_refused_before_any_allocation(void **state)
 {
     static const unsigned types[] = {MSG_ADD, MSG_REMOVE, MSG_EXITED, MSG_GATHER_UP};
     static const size_t at[] = {8, 9, 8, 16}; /* of the count in the body */
@@ -458,10 +456,8 @@ int main(void)
         cmocka_unit_test(a_byte_too_many_is_refused_in_every_type),
         cmocka_unit_test(another_version_class_or_vpid_is_refused_in_every_type),
         cmocka_unit_test(a_type_that_does_not_exist_is_refused),
-        cmocka_unit_test(
-            any_single_flipped_bit_is_refused_with_a_reason_or_decodes_to_something_whole),
-        cmocka_unit_test(
-            a_count_that_promises_more_than_there_is_is_refused_before_anything_is_allocated),
+        cmocka_unit_test(any_flipped_bit_is_refused_with_a_reason_or_gives_a_complete_message),
+        cmocka_unit_test(a_count_larger_than_the_input_is_refused_before_any_allocation),
         cmocka_unit_test(a_vpid_over_the_limit_is_refused_in_every_list),
         cmocka_unit_test(names_over_their_limits_are_refused),
         cmocka_unit_test(a_text_over_the_limit_is_cut_by_the_sender),
