@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events: those of local ranks go out as blobs, those of peers and our own are told to local ranks.
- */
+/* Events: those of local ranks leave as blobs; those of other daemons and of the DVM go to local
+ * ranks. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/protocol/wire/exit_code.h"
@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* On their way from this daemon at a time, until whoever is to hear of them has them. What comes
- * beyond is refused, and its sender told so; each client may have one more on its way to us. */
+/* The limits on events under way from this daemon, each until all its receivers have it. An
+ * event beyond them is refused, and its sender gets the status. Each client may have one more
+ * under way to this daemon. */
 #define EVENTS_OUT_MAX 1024
 #define EVENTS_OUT_BYTES_MAX (4u << 20)
 
@@ -26,7 +27,7 @@ static void run_notify(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_SUCCESS, NULL, 0);
 }
 
-/* -1: it does not leave this daemon, whose library has told its clients already. */
+/* -1: the event does not leave this daemon, whose library has sent it to its clients already. */
 static int reach_of(pmix_data_range_t range)
 {
     switch (range) {
@@ -95,7 +96,8 @@ static pmix_status_t pack_event(struct upcall *u, pmix_status_t code, const pmix
     return PMIX_SUCCESS;
 }
 
-/* The library asks before anybody is told: what is refused here nobody hears of. */
+/* The library asks the host before it sends an event to any client: a refused event reaches
+ * none. */
 static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
                                   const pmix_info_t *info, size_t ninfo)
 {
@@ -109,8 +111,9 @@ static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
     return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
 }
 
-/* Answered at once: the library then tells its own clients. Our own events come here too; they are
- * where they belong. A release goes by the head to those that stand still, each once. */
+/* Answered at once: the library then sends the event to its own clients. Events of the DVM come
+ * here too and need nothing more. A release goes to the head, which sends it to the ranks that
+ * have stopped, once to each. */
 pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
                         pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
@@ -145,7 +148,7 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* Every event reaches every daemon that has ranks for it; nothing has to be asked for. */
+/* Every event reaches every daemon that has ranks for it, so no registration is passed on. */
 pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
                                  size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
@@ -158,7 +161,7 @@ pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* --- events of peers */
+/* --- events of other daemons */
 
 static bool get_infos(struct cur *c, pmix_data_array_t *out)
 {
@@ -170,7 +173,8 @@ static bool get_infos(struct cur *c, pmix_data_array_t *out)
     pmix_status_t rc;
     int32_t got = (int32_t)n;
 
-    /* An info is packed in more than two bytes: nothing is allocated on a stranger's word. */
+    /* An info is packed in more than two bytes: a peer's count allocates no more than its
+     * message justifies. */
     if (!cur_done(c) || n > len / 2)
         return false;
     if (n == 0)
@@ -215,8 +219,8 @@ void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
     event_tell(op, code, &source, range);
 }
 
-/* --- our own. All are for those only who ask for them by name: an MPI library's default handler
- * takes any event for a reason to abort, and here the job is to go on. */
+/* --- events of the DVM. Only handlers for their codes get them: an MPI library's default
+ * handler aborts at any event, and here the job has to go on. */
 
 static void *own_start(const char *nspace, uint32_t rank)
 {
@@ -229,7 +233,7 @@ static void *own_start(const char *nspace, uint32_t rank)
     return list;
 }
 
-/* Takes the list. */
+/* Takes ownership of the list. */
 static void own_tell(struct pmix_srv *p, pmix_status_t code, const char *nspace, void *list,
                      pmix_data_range_t range)
 {
@@ -286,7 +290,7 @@ void pmix_srv_notify_job_start(struct pmix_srv *p, const char *nspace,
     own_tell(p, PMIX_EVENT_JOB_START, nspace, list, PMIX_RANGE_CUSTOM);
 }
 
-/* No process is affected by itself: those that are lost are told one by one. */
+/* A node's loss affects no process by itself: lost ranks are reported one by one. */
 void pmix_srv_notify_offline(struct pmix_srv *p, uint32_t vpid, const char *host)
 {
     void *list;
@@ -314,7 +318,8 @@ void event_output_dropped(struct pmix_srv *p, const struct pmix_srv_proc *to, co
     own_tell(p, PMIX_ERR_IOF_FAILURE, nspace, list, PMIX_RANGE_CUSTOM);
 }
 
-/* A lost daemon is told as each of its ranks: that is what fault-tolerant libraries look for. */
+/* The loss of a daemon is reported as the loss of each of its ranks: fault-tolerant libraries
+ * handle that. */
 static pmix_status_t code_of(const struct msg_rank *r)
 {
     if (r->how == RANK_BY_CMD)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups: construct and destruct are collectives that give the members a number in common. */
+/* Groups: construct and destruct are collectives, and construct gives all members the same
+ * context id. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A group's context id has to be the same on all daemons and unlike any other: each proposes its
- * own next number, with its vpid in the low bits, and the greatest wins. */
+/* A group's context id has to be the same on all daemons and different from any other: each
+ * daemon proposes its own next number, with its vpid in the low bits, and the greatest is taken. */
 #define CONTEXT_VPID_BITS 20
 
-/* The members by rank: a client of libpmix 5 wants them back, each by itself. */
+/* The members, one entry for each rank: a client of libpmix 5 expects them in the answer. */
 static void list_members(struct pmix_srv *p, struct upcall *u)
 {
     struct answer *a = &u->answer;
@@ -31,7 +32,7 @@ static void list_members(struct pmix_srv *p, struct upcall *u)
     }
 }
 
-/* The collective's name: after the members one more entry, which is no process. */
+/* The collective's name: the members, then one more entry, which is no process. */
 static void add_group_name(struct upcall *u)
 {
     struct pmix_srv_proc *e;
@@ -89,7 +90,7 @@ pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t
     return PMIX_SUCCESS;
 }
 
-/* Takes the contributions of all daemons apart. False: malformed. */
+/* Splits the contributions of all daemons. False: malformed. */
 static bool group_read(const void *data, size_t len, bool *wanted, uint64_t *context,
                        struct buf *endpoints)
 {
