@@ -11,9 +11,8 @@ cd "${LINT_ROOT:-$here/..}"
 readonly GATES=(format layers pure banned state names style sizes spdx shell tidy)
 readonly CLANG_MAJOR=14
 readonly FILE_LINES_MAX=800
-# Folders whose functions are named by the rules of ci/names.awk: all but dvm/host/pmix.
+# Folders whose functions are named by the rules of ci/names.awk.
 readonly NAMED='^(base|api|operator|dvm)/'
-readonly UNNAMED='^dvm/host/pmix/'
 # Folders whose code follows ci/style.awk.
 readonly STYLED='^(base|api|operator|bench|examples|dvm)/'
 # A name followed by "(" in code; lines of tests count too.
@@ -150,7 +149,7 @@ gate_state() {
 gate_names() {
     local tags rc=0
     command -v ctags >/dev/null || die "ctags is needed"
-    tags=$(code_files | only "$NAMED" | no_match "$UNNAMED" | no_match /test/ |
+    tags=$(code_files | only "$NAMED" | no_match /test/ |
         xargs -r ctags --kinds-C=fp -x --_xformat='%N %F %n %{file} %K' | LC_ALL=C sort)
     [ -z "$tags" ] || awk -f "$here/names.awk" <<<"$tags" || rc=1
     return "$rc"

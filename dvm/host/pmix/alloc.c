@@ -56,7 +56,7 @@ static bool has_key(const char *const *keys, const pmix_info_t *info)
     return *keys != NULL;
 }
 
-static bool understood(const char *const *keys, const pmix_info_t *info, size_t n)
+static bool all_understood(const char *const *keys, const pmix_info_t *info, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (PMIX_INFO_IS_REQUIRED(&info[i]) && !has_key(keys, &info[i]) &&
@@ -174,7 +174,7 @@ static pmix_status_t read_request(struct upcall *u, pmix_alloc_directive_t direc
     const char *const *keys = keys_of(directive);
     pmix_status_t rc;
 
-    if (!keys || !understood(keys, info, n))
+    if (!keys || !all_understood(keys, info, n))
         return PMIX_ERR_NOT_SUPPORTED;
     u->number = kind_of(directive, info, n);
     rc = read_text(info, n, PMIX_ALLOC_REQ_ID, API_ID_MAX, &u->alloc.req_id);
@@ -199,30 +199,31 @@ static void run_alloc(struct pmix_srv *p, struct upcall *u)
     pmix_req req;
 
     u->answer.req_id = xstrdup(u->alloc.req_id);
-    req = req_add(p, &u->answer);
+    req = pmix_srv_add_request(p, &u->answer);
     if (p->up.on_alloc)
         p->up.on_alloc(req, &ask, u->text ? u->text : "", p->arg);
     else
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-pmix_status_t on_alloc(const pmix_proc_t *client, pmix_alloc_directive_t directive,
-                       const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb, void *cbdata)
+pmix_status_t alloc_on_request(const pmix_proc_t *client, pmix_alloc_directive_t directive,
+                               const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                               void *cbdata)
 {
-    struct upcall *u = upcall_new(run_alloc);
+    struct upcall *u = pmix_srv_upcall_new(run_alloc);
     pmix_status_t rc;
 
     if (!u)
         return PMIX_ERR_INIT;
     rc = read_request(u, directive, info, ninfo);
     if (rc != PMIX_SUCCESS) {
-        upcall_free(u);
+        pmix_srv_upcall_free(u);
         return rc;
     }
     memcpy(u->nspace, client->nspace, sizeof(u->nspace) - 1);
     u->rank = client->rank;
     u->answer = (struct answer){.kind = ANSWER_ALLOC, .cb.info = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
@@ -246,7 +247,7 @@ static void on_taken(void *cbdata)
     free(array);
 }
 
-void answer_alloc(const struct answer *a, int status, const void *data, size_t len)
+void alloc_answer(const struct answer *a, int status, const void *data, size_t len)
 {
     struct cur c = cur_of(data, len);
     FREE_AUTO char *id = cur_str(&c, API_ID_MAX);

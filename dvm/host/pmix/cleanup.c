@@ -27,7 +27,7 @@ bool cleanup_is_key(const pmix_info_t *i)
 }
 
 /* One spelling for each path: without "//", "/./" and "/" at the end. NULL: not to be had. */
-static char *normal(const char *p, size_t len)
+static char *normal_path(const char *p, size_t len)
 {
     char *out = xmalloc(len + 1);
     size_t n = 0;
@@ -61,7 +61,7 @@ error:
 
 char *cleanup_normal(const char *path)
 {
-    return normal(path, strlen(path));
+    return normal_path(path, strlen(path));
 }
 
 static pmix_status_t add_list(struct cleanup_req *r, const pmix_value_t *v, unsigned flags)
@@ -77,7 +77,7 @@ static pmix_status_t add_list(struct cleanup_req *r, const pmix_value_t *v, unsi
         if (r->n >= CLEANUP_PATHS_MAX)
             return PMIX_ERR_OUT_OF_RESOURCE;
         r->paths = xrealloc(r->paths, (r->n + 1) * sizeof(*r->paths));
-        r->paths[r->n] = (struct cleanup_path){normal(p, len), flags};
+        r->paths[r->n] = (struct cleanup_path){normal_path(p, len), flags};
         if (!r->paths[r->n++].path)
             return PMIX_ERR_BAD_PARAM;
         p += len;
@@ -136,7 +136,7 @@ struct cleanup_req cleanup_req_of(const struct job_cleanup *cleanups, size_t n)
     struct cleanup_req r = {.paths = xcalloc(n, sizeof(*r.paths))};
 
     for (size_t i = 0; i < n; i++) {
-        char *path = normal(cleanups[i].path, strlen(cleanups[i].path));
+        char *path = normal_path(cleanups[i].path, strlen(cleanups[i].path));
 
         if (path)
             r.paths[r.n++] = (struct cleanup_path){path, cleanups[i].flags};
@@ -169,13 +169,13 @@ pmix_status_t cleanup_check(const struct cleanup_scope *s, const struct cleanup_
 
 /* A request for recursion, or for keeping the top directory, overrides requests without it. Only
  * if all requests say so are just empty directories removed. */
-static unsigned merge(unsigned a, unsigned b)
+static unsigned merge_flags(unsigned a, unsigned b)
 {
     return ((a | b) & ~(unsigned)REMOVE_ONLY_EMPTY) | (a & b & REMOVE_ONLY_EMPTY);
 }
 
 /* True: the path is new or its flags change. *flags becomes the flags to report. */
-static bool learn(struct cleanup_known *k, unsigned *flags)
+static bool learn_flags(struct cleanup_known *k, unsigned *flags)
 {
     bool *has = *flags & REMOVE_IGNORE ? &k->ignore : *flags & REMOVE_DIR ? &k->dir : &k->file;
     bool is_new = !*has;
@@ -183,7 +183,7 @@ static bool learn(struct cleanup_known *k, unsigned *flags)
     *has = true;
     if (!(*flags & REMOVE_DIR))
         return is_new;
-    *flags = is_new ? *flags : merge(k->dir_flags, *flags);
+    *flags = is_new ? *flags : merge_flags(k->dir_flags, *flags);
     is_new |= *flags != k->dir_flags;
     k->dir_flags = *flags;
     return is_new;
@@ -203,7 +203,7 @@ void cleanup_take(struct cleanup_scope *s, const struct cleanup_req *r,
             k->path = xstrdup(r->paths[i].path);
             HASH_ADD_KEYPTR(hh, s->known, k->path, strlen(k->path), k);
         }
-        if (learn(k, &flags) && changed)
+        if (learn_flags(k, &flags) && changed)
             changed(s->id, flags, k->path, arg);
     }
 }

@@ -14,7 +14,7 @@
 static void run_control(struct pmix_srv *p, struct upcall *u)
 {
     pmix_status_t rc = u->cleanup.n > 0 ? jobclean_register(p, u) : PMIX_SUCCESS;
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
     pmix_proc_t own;
 
     if (rc == PMIX_OPERATION_SUCCEEDED)
@@ -28,7 +28,7 @@ static void run_control(struct pmix_srv *p, struct upcall *u)
     if (u->nprocs == 0) {
         free(u->procs);
         PMIX_LOAD_PROCID(&own, u->nspace, PMIX_RANK_WILDCARD);
-        upcall_procs(u, &own, 1);
+        pmix_srv_upcall_procs(u, &own, 1);
     }
     p->up.on_control(req, u->procs, u->nprocs, u->number, p->arg);
 }
@@ -71,7 +71,7 @@ static bool is_known(const pmix_info_t *i)
 
 /* PMIX_SUCCESS if these ask for a signal, PMIX_OPERATION_SUCCEEDED if for cleanup alone; else the
  * request is refused as a whole. */
-static pmix_status_t check(const pmix_info_t *info, size_t n)
+static pmix_status_t check_request(const pmix_info_t *info, size_t n)
 {
     int signum = signal_of(info, n);
 
@@ -82,11 +82,11 @@ static pmix_status_t check(const pmix_info_t *info, size_t n)
     return signum > 0 && signum < NSIG ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets[], size_t ntargets,
-                         const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
-                         void *cbdata)
+pmix_status_t control_on_request(const pmix_proc_t *requestor, const pmix_proc_t targets[],
+                                 size_t ntargets, const pmix_info_t info[], size_t ninfo,
+                                 pmix_info_cbfunc_t cb, void *cbdata)
 {
-    pmix_status_t control = check(info, ninfo);
+    pmix_status_t control = check_request(info, ninfo);
     struct cleanup_req cleanup;
     pmix_status_t rc = cleanup_req_read(info, ninfo, &cleanup);
     struct upcall *u;
@@ -97,7 +97,7 @@ pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets
         cleanup_req_free(&cleanup);
         return control;
     }
-    u = upcall_new(run_control);
+    u = pmix_srv_upcall_new(run_control);
     if (!u) {
         cleanup_req_free(&cleanup);
         return PMIX_ERR_INIT;
@@ -105,16 +105,16 @@ pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets
     u->cleanup = cleanup;
     snprintf(u->nspace, sizeof(u->nspace), "%s", requestor->nspace);
     u->rank = requestor->rank;
-    upcall_procs(u, targets, ntargets);
+    pmix_srv_upcall_procs(u, targets, ntargets);
     u->number = control == PMIX_SUCCESS ? signal_of(info, ninfo) : 0;
     u->answer = (struct answer){.kind = ANSWER_INFO, .cb.info = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
 static void run_log(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_log && u->number >= 0)
         p->up.on_log(req, u->nspace, u->rank, u->number, u->text, p->arg);
@@ -163,7 +163,7 @@ static bool can_log(const pmix_info_t *i)
 /* NULL: nothing that we can write. */
 static void log_one(const pmix_proc_t *client, const pmix_info_t *i, struct answer answer)
 {
-    struct upcall *u = upcall_new(run_log);
+    struct upcall *u = pmix_srv_upcall_new(run_log);
 
     if (!u)
         return;
@@ -174,14 +174,14 @@ static void log_one(const pmix_proc_t *client, const pmix_info_t *i, struct answ
     u->number = i ? stream_of(i) : -1;
     u->text = i ? log_text(i) : NULL;
     u->answer = answer;
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
 }
 
 /* The last text that can be written carries the answer, so that the client gets it when all
  * texts are under way. The answer is never given in here: 4.2.2 holds a lock that its callback
  * takes. */
-void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
-            const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata)
+void control_on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
+                    const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata)
 {
     size_t last = ndata;
 

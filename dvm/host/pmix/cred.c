@@ -60,12 +60,12 @@ static bool find_holder(struct pmix_srv *p, const struct upcall *u, struct pmix_
     who->tool = true;
     who->uid = geteuid();
     who->gid = getegid();
-    return p->tools && !nspace_is_taken(u->nspace);
+    return p->tools && !upcall_nspace_is_taken(u->nspace);
 }
 
 static void run_get(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
     struct pmix_srv_holder who;
 
     if (!find_holder(p, u, &who))
@@ -76,24 +76,24 @@ static void run_get(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-pmix_status_t on_cred_get(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+pmix_status_t cred_on_get(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
                           pmix_credential_cbfunc_t cb, void *cbdata)
 {
     pmix_status_t rc = check_directives(info, ninfo);
-    struct upcall *u = rc == PMIX_SUCCESS ? upcall_new(run_get) : NULL;
+    struct upcall *u = rc == PMIX_SUCCESS ? pmix_srv_upcall_new(run_get) : NULL;
 
     if (!u)
         return rc == PMIX_SUCCESS ? PMIX_ERR_INIT : rc;
     memcpy(u->nspace, proc->nspace, sizeof(u->nspace) - 1);
     u->rank = proc->rank;
     u->answer = (struct answer){.kind = ANSWER_CRED, .cb.cred = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
 static void run_check(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_cred_check)
         p->up.on_cred_check(req, u->data.data, u->data.len, p->arg);
@@ -102,12 +102,12 @@ static void run_check(struct pmix_srv *p, struct upcall *u)
 }
 
 /* Expected of the holder; -1: anybody. */
-static int64_t expected(const pmix_info_t *info, size_t n, const char *key)
+static int64_t expected_id(const pmix_info_t *info, size_t n, const char *key)
 {
     return info_find(info, n, key) ? info_int(info, n, key, INT64_MAX) : -1;
 }
 
-pmix_status_t on_cred_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
+pmix_status_t cred_on_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
                             const pmix_info_t info[], size_t ninfo, pmix_validation_cbfunc_t cb,
                             void *cbdata)
 {
@@ -118,16 +118,16 @@ pmix_status_t on_cred_check(const pmix_proc_t *proc, const pmix_byte_object_t *c
         rc = PMIX_ERR_INVALID_CRED;
     if (rc != PMIX_SUCCESS)
         return rc;
-    u = upcall_new(run_check);
+    u = pmix_srv_upcall_new(run_check);
     if (!u)
         return PMIX_ERR_INIT;
     buf_put_raw(&u->data, cred->bytes, cred->size);
     u->answer = (struct answer){.kind = ANSWER_CHECKED,
                                 .cb.checked = cb,
                                 .cbdata = cbdata,
-                                .uid = expected(info, ninfo, PMIX_USERID),
-                                .gid = expected(info, ninfo, PMIX_GRPID)};
-    upcall_post(u);
+                                .uid = expected_id(info, ninfo, PMIX_USERID),
+                                .gid = expected_id(info, ninfo, PMIX_GRPID)};
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
@@ -143,7 +143,7 @@ void pmix_srv_cred_answer(struct pmix_srv *p, pmix_req req, int status,
 
 /* The library copies the bytes, of an object even when there are none, and may read the info
  * later. */
-void answer_cred(const struct answer *a, int status, void *data, size_t len)
+void cred_answer(const struct answer *a, int status, void *data, size_t len)
 {
     static pmix_info_t type = {.key = PMIX_CRED_TYPE,
                                .value = {.type = PMIX_STRING, .data.string = (char *)CRED_TYPE}};
@@ -153,7 +153,7 @@ void answer_cred(const struct answer *a, int status, void *data, size_t len)
                a->cbdata);
 }
 
-void answer_checked(const struct answer *a, int status, const void *data, size_t len)
+void cred_answer_check(const struct answer *a, int status, const void *data, size_t len)
 {
     struct pmix_srv_holder who = {0};
     pmix_data_array_t info = PMIX_DATA_ARRAY_STATIC_INIT;

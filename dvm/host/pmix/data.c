@@ -65,7 +65,7 @@ static void put_keys(struct buf *b, char **keys)
 
 static void run_data(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
     const struct job *j = u->op == 'p' && u->number ? job_find(p, u->nspace) : NULL;
 
     if (j && u->rank < j->launch->nranks)
@@ -76,22 +76,22 @@ static void run_data(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-static struct upcall *request(char op)
+static struct upcall *new_request(char op)
 {
-    struct upcall *u = upcall_new(run_data);
+    struct upcall *u = pmix_srv_upcall_new(run_data);
 
     if (u)
         u->op = op;
     return u;
 }
 
-static pmix_status_t post(struct upcall *u, bool packed)
+static pmix_status_t post_packed(struct upcall *u, bool packed)
 {
     if (!packed || u->data.failed) {
-        upcall_free(u);
+        pmix_srv_upcall_free(u);
         return packed ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_PACK_FAILURE;
     }
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
@@ -105,11 +105,11 @@ void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
     memccpy(who.nspace, nspace, 0, sizeof(who.nspace) - 1);
     store_put_who(&b, &who);
     if (p->up.on_data)
-        p->up.on_data(req_add(p, &none), 'e', b.data, b.len, p->arg);
+        p->up.on_data(pmix_srv_add_request(p, &none), 'e', b.data, b.len, p->arg);
 }
 
-pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
-                         pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t data_on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                              pmix_op_cbfunc_t cb, void *cbdata)
 {
     struct upcall *u;
     size_t count_at;
@@ -118,7 +118,7 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size
 
     if (!info_understood(info, ninfo, is_directive_or_data))
         return PMIX_ERR_NOT_SUPPORTED;
-    u = request('p');
+    u = new_request('p');
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
@@ -139,18 +139,18 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size
     }
     buf_patch_u32(&u->data, count_at, n);
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
-    return post(u, ok);
+    return post_packed(u, ok);
 }
 
-pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
-                        size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata)
+pmix_status_t data_on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                             size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata)
 {
     struct upcall *u;
     bool wait = info_find(info, ninfo, PMIX_WAIT) != NULL;
 
     if (!info_understood(info, ninfo, is_directive))
         return PMIX_ERR_NOT_SUPPORTED;
-    u = request('l');
+    u = new_request('l');
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
@@ -159,23 +159,23 @@ pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t 
     buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_WAIT, 0));
     put_keys(&u->data, keys);
     u->answer = (struct answer){.kind = ANSWER_LOOKUP, .cb.lookup = cb, .cbdata = cbdata};
-    return post(u, true);
+    return post_packed(u, true);
 }
 
-pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
-                           size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t data_on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
     struct upcall *u;
 
     if (!info_understood(info, ninfo, is_directive))
         return PMIX_ERR_NOT_SUPPORTED;
-    u = request('u');
+    u = new_request('u');
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
     put_keys(&u->data, keys);
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
-    return post(u, true);
+    return post_packed(u, true);
 }
 
 static bool get_pdata(struct cur *c, pmix_pdata_t *d)
@@ -203,7 +203,7 @@ static bool get_pdata(struct cur *c, pmix_pdata_t *d)
     return rc == PMIX_SUCCESS;
 }
 
-void answer_lookup(const struct answer *a, int status, const void *data, size_t len)
+void data_answer_lookup(const struct answer *a, int status, const void *data, size_t len)
 {
     struct cur c = cur_of(data, len);
     pmix_pdata_t *found = NULL;

@@ -104,7 +104,7 @@ static bool waiter_add(struct pmix_srv *p, const void *blob, size_t len,
     return true;
 }
 
-static int serve(struct pmix_srv *p, char op, const void *blob, size_t len, struct buf *out)
+static int serve_request(struct pmix_srv *p, char op, const void *blob, size_t len, struct buf *out)
 {
     enum store_result r = STORE_BAD;
 
@@ -125,7 +125,7 @@ int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t le
                         size_t *answer_len)
 {
     struct buf out = {.max = PMIX_SRV_BLOB_MAX};
-    int status = serve(p, op, blob, len, &out);
+    int status = serve_request(p, op, blob, len, &out);
 
     *answer = out.data;
     *answer_len = out.len;
@@ -141,11 +141,11 @@ void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len
 
     if (op == 'l' && waiter_add(p, blob, len, done, arg))
         return;
-    status = serve(p, op, blob, len, &out);
+    status = serve_request(p, op, blob, len, &out);
     done(status, out.data, out.len, arg);
 }
 
-void data_waiters_end(struct pmix_srv *p, const char *nspace, int status)
+void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, int status)
 {
     struct waiter *w, *next;
 

@@ -21,7 +21,7 @@ static size_t place_of(char *const *env, const char *name)
 }
 
 /* Takes `pair`, "NAME=value", and puts it where NAME is or at the end. */
-static void put(char ***env, const char *name, char *pair)
+static void put_variable(char ***env, const char *name, char *pair)
 {
     size_t i = place_of(*env, name);
 
@@ -38,13 +38,13 @@ static void put(char ***env, const char *name, char *pair)
 static void put_default(char ***env, const char *name, const char *value)
 {
     if (!(*env)[place_of(*env, name)])
-        put(env, name, xasprintf("%s=%s", name, value));
+        put_variable(env, name, xasprintf("%s=%s", name, value));
 }
 
 /* Replaces inherited values: the environment may be that of another rank. */
 static void put_number(char ***env, const char *name, uint32_t v)
 {
-    put(env, name, xasprintf("%s=%u", name, v));
+    put_variable(env, name, xasprintf("%s=%u", name, v));
 }
 
 /* A rank that spawns passes its variable on: it names the directory of its own job, on its own
@@ -62,7 +62,7 @@ static void put_dir(char ***env, const struct job *j, const char *name, const ch
     const char *pair = (*env)[place_of(*env, name)];
 
     if (!pair || is_parents(pair, j))
-        put(env, name, xasprintf("%s=%s", name, dir));
+        put_variable(env, name, xasprintf("%s=%s", name, dir));
 }
 
 /* Open MPI names its shared-memory files by the host's name and the local rank. Two daemons on
@@ -82,9 +82,9 @@ static void put_files_dir(char ***env, const struct pmix_srv *p, const struct jo
 {
     FREE_AUTO char *dir = xasprintf("%s/%s/" JOB_FILES_DIR, p->session_dir, l->nspace);
 
-    put(env, "DVM_FILES_DIR", xasprintf("DVM_FILES_DIR=%s", dir));
+    put_variable(env, "DVM_FILES_DIR", xasprintf("DVM_FILES_DIR=%s", dir));
     if (!l->spec.apps[app].cwd[0])
-        put(env, "PWD", xasprintf("PWD=%s", dir));
+        put_variable(env, "PWD", xasprintf("PWD=%s", dir));
 }
 
 /* docs/pmix/environment.md gives the reasons. */

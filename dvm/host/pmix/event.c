@@ -19,7 +19,7 @@
 static void run_notify(struct pmix_srv *p, struct upcall *u)
 {
     struct pmix_srv_reach to = {u->number, u->procs, u->nprocs};
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_notify)
         p->up.on_notify(req, u->nspace, &to, u->data.data, u->data.len, p->arg);
@@ -82,7 +82,7 @@ static pmix_status_t pack_event(struct upcall *u, pmix_status_t code, const pmix
     memcpy(u->nspace, source->nspace, sizeof(u->nspace) - 1);
     u->number = reach_of(range);
     if (range == PMIX_RANGE_CUSTOM)
-        upcall_procs(u, list, n);
+        pmix_srv_upcall_procs(u, list, n);
     buf_put_u32(&u->data, (uint32_t)code);
     buf_put_str(&u->data, source->nspace);
     buf_put_u32(&u->data, source->rank);
@@ -101,7 +101,7 @@ static pmix_status_t pack_event(struct upcall *u, pmix_status_t code, const pmix
 static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
                                   const pmix_info_t *info, size_t ninfo)
 {
-    struct pmix_srv *p = reach_of(range) < 0 ? NULL : srv_now();
+    struct pmix_srv *p = reach_of(range) < 0 ? NULL : pmix_srv_current();
     bool full = p && (atomic_load(&p->events_out) >= EVENTS_OUT_MAX ||
                       atomic_load(&p->events_out_bytes) >= EVENTS_OUT_BYTES_MAX);
     size_t n;
@@ -114,8 +114,9 @@ static pmix_status_t check_client(pmix_status_t code, pmix_data_range_t range,
 /* Answered at once: the library then sends the event to its own clients. Events of the DVM come
  * here too and need nothing more. A release goes to the head, which sends it to the ranks that
  * have stopped, once to each. */
-pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
-                        pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t event_on_notify(pmix_status_t code, const pmix_proc_t *source,
+                              pmix_data_range_t range, pmix_info_t info[], size_t ninfo,
+                              pmix_op_cbfunc_t cb, void *cbdata)
 {
     struct upcall *u;
     pmix_status_t rc;
@@ -136,27 +137,27 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
     }
     if (reach_of(range) < 0)
         return PMIX_OPERATION_SUCCEEDED;
-    u = upcall_new(run_notify);
+    u = pmix_srv_upcall_new(run_notify);
     if (!u)
         return PMIX_ERR_INIT;
     rc = pack_event(u, code, source, range, info, ninfo);
     if (rc != PMIX_SUCCESS) {
-        upcall_free(u);
+        pmix_srv_upcall_free(u);
         return rc;
     }
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
 /* Every event reaches every daemon that has ranks for it, so no registration is passed on. */
-pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
-                                 size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t event_on_register(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,
-                                   void *cbdata)
+pmix_status_t event_on_deregister(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,
+                                  void *cbdata)
 {
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -257,7 +258,7 @@ static void own_range(void *list, const struct pmix_srv_proc *to, size_t n)
     free(a.array);
 }
 
-static bool anybody(const struct pmix_srv *p)
+static bool has_receivers(const struct pmix_srv *p)
 {
     return p->nclients > 0 || p->tools;
 }
@@ -265,7 +266,7 @@ static bool anybody(const struct pmix_srv *p)
 void pmix_srv_job_over(struct pmix_srv *p, const char *nspace)
 {
     store_purge(p->store, nspace, UINT32_MAX);
-    data_waiters_end(p, nspace, PMIX_ERR_NOT_FOUND);
+    dataserve_end_waiters(p, nspace, PMIX_ERR_NOT_FOUND);
 }
 
 void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_code)
@@ -273,7 +274,7 @@ void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_co
     pmix_status_t status = exit_code == 0 ? PMIX_SUCCESS : PMIX_ERR_JOB_NON_ZERO_TERM;
     void *list;
 
-    if (!anybody(p))
+    if (!has_receivers(p))
         return;
     list = own_start(nspace, PMIX_RANK_WILDCARD);
     PMIx_Info_list_add(list, PMIX_JOB_TERM_STATUS, &status, PMIX_STATUS);
@@ -295,7 +296,7 @@ void pmix_srv_notify_offline(struct pmix_srv *p, uint32_t vpid, const char *host
 {
     void *list;
 
-    if (!anybody(p))
+    if (!has_receivers(p))
         return;
     list = PMIx_Info_list_start();
     PMIx_Info_list_add(list, PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
@@ -346,7 +347,7 @@ void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct m
     int code = exit_code_of(r);
     void *list;
 
-    if (!anybody(p) || nto == 0)
+    if (!has_receivers(p) || nto == 0)
         return;
     list = own_start(nspace, r->rank);
     if (r->how != RANK_LOST)

@@ -46,9 +46,9 @@ const struct pmix_pulls pmix_pulls_of_library = {
     .deliver = pmix_extend_pull_deliver,
 };
 
-static const struct pmix_pulls *pulls(void)
+static const struct pmix_pulls *pull_table(void)
 {
-    const struct pmix_srv *p = srv_now();
+    const struct pmix_srv *p = pmix_srv_current();
 
     return p ? p->pulls : &pmix_pulls_of_library;
 }
@@ -61,7 +61,7 @@ static void piece_free(void *arg)
     free(x);
 }
 
-static bool concerns(const struct pmix_extend_pull *r, const struct piece *x)
+static bool pull_concerns(const struct pmix_extend_pull *r, const struct piece *x)
 {
     if (!(r->channels & x->channel) || !r->connected)
         return false;
@@ -130,7 +130,7 @@ static void lags_prune(void)
 
     DL_FOREACH_SAFE(lags, l, tmp)
     {
-        if (!pulls()->at(l->at, &r) || !is_of(l, l->at, &r))
+        if (!pull_table()->at(l->at, &r) || !is_of(l, l->at, &r))
             lag_free(l);
     }
 }
@@ -142,14 +142,14 @@ static void run_dropped(struct pmix_srv *p, struct upcall *u)
 
 static void tell_dropped(const struct lag *l, const char *nspace)
 {
-    struct upcall *u = l->dropped && l->tool.nspace[0] ? upcall_new(run_dropped) : NULL;
+    struct upcall *u = l->dropped && l->tool.nspace[0] ? pmix_srv_upcall_new(run_dropped) : NULL;
 
     if (!u)
         return;
-    upcall_procs(u, &l->tool, 1);
+    pmix_srv_upcall_procs(u, &l->tool, 1);
     memccpy(u->nspace, nspace, 0, sizeof(u->nspace) - 1);
     u->id = l->dropped;
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
 }
 
 /* The bytes of this request's backlog for which the job waits. */
@@ -176,7 +176,7 @@ static size_t waited_for(const struct piece *x, size_t at, const struct pmix_ext
 }
 
 /* True: this request does not get the piece. */
-static bool dropped(const struct piece *x, size_t at, const struct pmix_extend_pull *r)
+static bool drop_piece(const struct piece *x, size_t at, const struct pmix_extend_pull *r)
 {
     struct lag *l = is_owner(x, r) ? NULL : lag_find(at, r);
 
@@ -194,13 +194,13 @@ static bool dropped(const struct piece *x, size_t at, const struct pmix_extend_p
 /* --- output */
 
 /* The largest backlog of all requests for this output. */
-static size_t unread(const struct piece *x)
+static size_t most_unread(const struct piece *x)
 {
     struct pmix_extend_pull r;
     size_t most = 0;
 
-    for (size_t at = 0; at < pulls()->size(); at++) {
-        size_t n = pulls()->at(at, &r) && concerns(&r, x) ? waited_for(x, at, &r) : 0;
+    for (size_t at = 0; at < pull_table()->size(); at++) {
+        size_t n = pull_table()->at(at, &r) && pull_concerns(&r, x) ? waited_for(x, at, &r) : 0;
 
         most = n > most ? n : most;
     }
@@ -213,34 +213,34 @@ static void run_read(struct pmix_srv *p, struct upcall *u)
         p->up.on_output_read((uint32_t)u->id, u->nspace, u->answer.len, u->number != 0, p->arg);
 }
 
-static bool wanted(const struct piece *x)
+static bool is_wanted(const struct piece *x)
 {
     struct pmix_extend_pull r;
 
-    for (size_t at = 0; at < pulls()->size(); at++) {
-        if (pulls()->at(at, &r) && concerns(&r, x))
+    for (size_t at = 0; at < pull_table()->size(); at++) {
+        if (pull_table()->at(at, &r) && pull_concerns(&r, x))
             return true;
     }
     return false;
 }
 
-static void report(void *arg)
+static void report_progress(void *arg)
 {
-    const struct pmix_srv *p = srv_now();
+    const struct pmix_srv *p = pmix_srv_current();
     struct piece *x = arg;
     struct upcall *u;
 
-    if (p && unread(x) > UNREAD_MAX) {
-        handback_after(p, LOOK_AGAIN_MS, report, piece_free, x);
+    if (p && most_unread(x) > UNREAD_MAX) {
+        handback_after(p, LOOK_AGAIN_MS, report_progress, piece_free, x);
         return;
     }
-    u = upcall_new(run_read);
+    u = pmix_srv_upcall_new(run_read);
     if (u) {
         u->id = x->client;
         memcpy(u->nspace, x->from.nspace, sizeof(x->from.nspace));
-        u->number = wanted(x);
+        u->number = is_wanted(x);
         u->answer.len = x->len;
-        upcall_post(u);
+        pmix_srv_upcall_post(u);
     }
     piece_free(x);
 }
@@ -248,20 +248,20 @@ static void report(void *arg)
 /* Puts output straight into the queues of the tools that have requested it.
  * PMIx_server_IOF_deliver() would do so later, and keep for ever any output that no tool
  * requests by then. */
-static void deliver(void *arg)
+static void deliver_piece(void *arg)
 {
     struct piece *x = arg;
     const pmix_byte_object_t bo = {.bytes = x->data, .size = x->len};
     struct pmix_extend_pull r;
 
     lags_prune();
-    for (size_t at = 0; at < pulls()->size(); at++) {
-        if (pulls()->at(at, &r) && concerns(&r, x) && !dropped(x, at, &r))
-            (void)pulls()->deliver(at, x->channel, &x->from, &bo);
+    for (size_t at = 0; at < pull_table()->size(); at++) {
+        if (pull_table()->at(at, &r) && pull_concerns(&r, x) && !drop_piece(x, at, &r))
+            (void)pull_table()->deliver(at, x->channel, &x->from, &bo);
     }
     free(x->data);
     x->data = NULL;
-    report(x);
+    report_progress(x);
 }
 
 bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_proc *owner,
@@ -279,7 +279,7 @@ bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_
     x->channel = stream == 2 ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL;
     x->len = len;
     x->data = memcpy(xmalloc(len), data, len);
-    handback(p, deliver, piece_free, x);
+    handback_post(p, deliver_piece, piece_free, x);
     return true;
 }
 
@@ -290,10 +290,10 @@ static void run_over(struct pmix_srv *p, struct upcall *u)
 }
 
 /* Follows all output that was delivered before. */
-static void over(void *arg)
+static void end_output(void *arg)
 {
     FREE_AUTO char *nspace = arg;
-    struct upcall *u = upcall_new(run_over);
+    struct upcall *u = pmix_srv_upcall_new(run_over);
     struct lag *l, *tmp;
 
     lags_prune();
@@ -302,7 +302,7 @@ static void over(void *arg)
         struct pmix_extend_pull r;
         bool its = false;
 
-        for (size_t i = 0; pulls()->at(l->at, &r) && i < r.nprocs; i++)
+        for (size_t i = 0; pull_table()->at(l->at, &r) && i < r.nprocs; i++)
             its |= strcmp(r.procs[i].nspace, nspace) == 0;
         if (its)
             tell_dropped(l, nspace);
@@ -312,12 +312,12 @@ static void over(void *arg)
     if (!u)
         return;
     memccpy(u->nspace, nspace, 0, sizeof(u->nspace) - 1);
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
 }
 
 void pmix_srv_output_over(struct pmix_srv *p, const char *nspace)
 {
-    handback(p, over, free, xstrdup(nspace));
+    handback_post(p, end_output, free, xstrdup(nspace));
 }
 
 void forward_end(void)
@@ -330,7 +330,7 @@ void forward_end(void)
 
 static void run_pull(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_pull)
         p->up.on_pull(req, u->procs, u->nprocs, p->arg);
@@ -339,8 +339,9 @@ static void run_pull(struct pmix_srv *p, struct upcall *u)
 }
 
 /* The library does not report a withdrawn request: it is noticed with the next output. */
-pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                      size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t forward_on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                              size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb,
+                              void *cbdata)
 {
     const pmix_info_t *oldest = info_find(info, ninfo, PMIX_IOF_DROP_OLDEST);
     struct upcall *u;
@@ -351,12 +352,12 @@ pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_
         return PMIX_ERR_BAD_PARAM;
     if (info_true(info, ninfo, PMIX_IOF_REDIRECT) || (oldest && PMIX_INFO_IS_REQUIRED(oldest)))
         return PMIX_ERR_NOT_SUPPORTED;
-    u = upcall_new(run_pull);
+    u = pmix_srv_upcall_new(run_pull);
     if (!u)
         return PMIX_ERR_INIT;
-    upcall_procs(u, procs, nprocs);
+    pmix_srv_upcall_procs(u, procs, nprocs);
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
@@ -364,7 +365,7 @@ pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_
 
 static void run_push(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
     struct pmix_srv_proc from = {.rank = u->rank};
 
     memcpy(from.nspace, u->nspace, sizeof(from.nspace));
@@ -374,9 +375,9 @@ static void run_push(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], size_t ntargets,
-                      const pmix_info_t info[], size_t ninfo, const pmix_byte_object_t *bo,
-                      pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t forward_on_push(const pmix_proc_t *source, const pmix_proc_t targets[],
+                              size_t ntargets, const pmix_info_t info[], size_t ninfo,
+                              const pmix_byte_object_t *bo, pmix_op_cbfunc_t cb, void *cbdata)
 {
     bool some = bo && bo->bytes && bo->size > 0;
     struct upcall *u;
@@ -385,16 +386,16 @@ pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], si
         return PMIX_ERR_BAD_PARAM;
     if (some && bo->size > PMIX_SRV_PUSH_MAX)
         return PMIX_ERR_OUT_OF_RESOURCE;
-    u = upcall_new(run_push);
+    u = pmix_srv_upcall_new(run_push);
     if (!u)
         return PMIX_ERR_INIT;
     memcpy(u->nspace, source->nspace, sizeof(u->nspace) - 1);
     u->rank = source->rank;
-    upcall_procs(u, targets, 1);
+    pmix_srv_upcall_procs(u, targets, 1);
     if (some)
         buf_put_raw(&u->data, bo->bytes, bo->size);
     u->number = !some || info_true(info, ninfo, PMIX_IOF_COMPLETE);
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }

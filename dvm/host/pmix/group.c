@@ -54,7 +54,7 @@ static void run_group(struct pmix_srv *p, struct upcall *u)
     buf_put_bytes(&b, u->data.data, u->data.len);
     list_members(p, u);
     add_group_name(u);
-    req = req_add(p, &u->answer);
+    req = pmix_srv_add_request(p, &u->answer);
     if (b.failed || u->data.failed)
         pmix_srv_answer(p, req, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0);
     else if (p->up.on_fence)
@@ -68,9 +68,9 @@ static bool wants_context(const pmix_info_t *info, size_t n)
     return info_true(info, n, PMIX_GROUP_ASSIGN_CONTEXT_ID);
 }
 
-pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
-                       size_t nprocs, const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
-                       void *cbdata)
+pmix_status_t group_on_request(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
+                               size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                               pmix_info_cbfunc_t cb, void *cbdata)
 {
     const pmix_info_t *endpoints = info_find(info, ninfo, PMIX_GROUP_ENDPT_DATA);
     struct upcall *u;
@@ -86,7 +86,7 @@ pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t
     if (endpoints && endpoints->value.type == PMIX_BYTE_OBJECT)
         buf_put_raw(&u->data, endpoints->value.data.bo.bytes, endpoints->value.data.bo.size);
     u->answer = (struct answer){.kind = ANSWER_GROUP, .cb.info = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
@@ -135,7 +135,7 @@ static void on_group_read(void *arg)
     free(g);
 }
 
-void answer_group(const struct answer *a, int status, const void *data, size_t len)
+void group_answer(const struct answer *a, int status, const void *data, size_t len)
 {
     BUF_AUTO struct buf endpoints = {.max = PMIX_SRV_BLOB_MAX};
     struct group_info *g;

@@ -67,8 +67,8 @@ static void on_thread(void *arg)
 }
 
 /* False: the library has no thread yet, and the answer has been given at once. */
-static bool hand(const struct pmix_srv *p, unsigned ms, bool watched, void (*run)(void *arg),
-                 void (*drop)(void *arg), void *arg)
+static bool hand_to_library(const struct pmix_srv *p, unsigned ms, bool watched,
+                            void (*run)(void *arg), void (*drop)(void *arg), void *arg)
 {
     struct handback *h = xmalloc(sizeof(*h));
     pmix_status_t rc;
@@ -89,12 +89,12 @@ static bool hand(const struct pmix_srv *p, unsigned ms, bool watched, void (*run
 void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
                     void (*drop)(void *arg), void *arg)
 {
-    hand(p, ms, false, run, drop, arg);
+    hand_to_library(p, ms, false, run, drop, arg);
 }
 
-void handback(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg)
+void handback_post(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg)
 {
-    if (hand(p, 0, true, run, drop, arg))
+    if (hand_to_library(p, 0, true, run, drop, arg))
         watch_asked(p);
 }
 

@@ -51,7 +51,7 @@ pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 
 /* --- from local processes */
 
-static void held(struct pmix_srv *p, struct job *j, uint32_t rank)
+static void note_held(struct pmix_srv *p, struct job *j, uint32_t rank)
 {
     if (!job_is_local(j, rank) || !j->connected[rank] || j->waiting[rank])
         return;
@@ -74,7 +74,7 @@ static void run_held(struct pmix_srv *p, struct upcall *u)
                      (j->launch->spec.stop == JOB_STOP_INIT || job_stops(&j->launch->spec, r));
 
         if (r == u->rank || peers)
-            held(p, j, r);
+            note_held(p, j, r);
     }
 }
 
@@ -111,8 +111,8 @@ pmix_status_t hold_check_release(pmix_data_range_t range, const pmix_info_t *inf
     return range == PMIX_RANGE_NAMESPACE ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-static pmix_status_t release(const pmix_proc_t *source, pmix_data_range_t range,
-                             const pmix_info_t *info, size_t ninfo)
+static pmix_status_t release_ranks(const pmix_proc_t *source, pmix_data_range_t range,
+                                   const pmix_info_t *info, size_t ninfo)
 {
     pmix_status_t rc = hold_check_release(range, info, ninfo);
     struct upcall *u;
@@ -123,12 +123,12 @@ static pmix_status_t release(const pmix_proc_t *source, pmix_data_range_t range,
 
     if (rc != PMIX_SUCCESS)
         return rc;
-    u = upcall_new(run_release);
+    u = pmix_srv_upcall_new(run_release);
     if (!u)
         return PMIX_ERR_INIT;
     PMIX_LOAD_PROCID(&own, source->nspace, PMIX_RANK_WILDCARD);
-    upcall_procs(u, named ? procs : &own, named ? n : 1);
-    upcall_post(u);
+    pmix_srv_upcall_procs(u, named ? procs : &own, named ? n : 1);
+    pmix_srv_upcall_post(u);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -138,18 +138,18 @@ bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t
     struct upcall *u;
 
     if (code == PMIX_DEBUGGER_RELEASE) {
-        *rc = release(source, range, info, ninfo);
+        *rc = release_ranks(source, range, info, ninfo);
         return true;
     }
     if (code != PMIX_READY_FOR_DEBUG)
         return false;
     *rc = PMIX_ERR_INIT;
-    u = upcall_new(run_held);
+    u = pmix_srv_upcall_new(run_held);
     if (!u)
         return true;
     memcpy(u->nspace, source->nspace, sizeof(u->nspace) - 1);
     u->rank = source->rank;
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     *rc = PMIX_OPERATION_SUCCEEDED;
     return true;
 }
@@ -157,8 +157,8 @@ bool hold_takes(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t
 /* --- to local processes */
 
 /* Only the named processes get it, and it is not kept for later ones. */
-static void tell(struct pmix_srv *p, pmix_status_t code, const pmix_data_array_t *to,
-                 const char *about, const char *where)
+static void send_event(struct pmix_srv *p, pmix_status_t code, const pmix_data_array_t *to,
+                       const char *about, const char *where)
 {
     struct op *op = op_new(p, about, PMIX_RANK_WILDCARD);
     void *list = PMIx_Info_list_start();
@@ -195,7 +195,7 @@ void pmix_srv_continue(struct pmix_srv *p, const char *nspace, uint32_t rank)
     }
     to.array = procs;
     if (to.size)
-        tell(p, PMIX_DEBUGGER_RELEASE, &to, nspace, NULL);
+        send_event(p, PMIX_DEBUGGER_RELEASE, &to, nspace, NULL);
 }
 
 void pmix_srv_notify_held(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
@@ -210,5 +210,5 @@ void pmix_srv_notify_held(struct pmix_srv *p, const struct pmix_srv_proc *to, co
 
     PMIX_LOAD_PROCID(&proc, to->nspace, to->rank);
     array.array = &proc;
-    tell(p, PMIX_READY_FOR_DEBUG, &array, nspace, names[where]);
+    send_event(p, PMIX_READY_FOR_DEBUG, &array, nspace, names[where]);
 }

@@ -13,7 +13,7 @@ const pmix_info_t *info_find(const pmix_info_t *info, size_t n, const char *key)
     return NULL;
 }
 
-static long clamp(uint64_t v)
+static long clamp_to_long(uint64_t v)
 {
     return v > LONG_MAX ? LONG_MAX : (long)v;
 }
@@ -32,17 +32,17 @@ long info_int(const pmix_info_t *info, size_t n, const char *key, long otherwise
     case PMIX_INT64:
         return (long)i->value.data.int64;
     case PMIX_UINT:
-        return clamp(i->value.data.uint);
+        return clamp_to_long(i->value.data.uint);
     case PMIX_UINT8:
         return i->value.data.uint8;
     case PMIX_UINT16:
         return i->value.data.uint16;
     case PMIX_UINT32:
-        return clamp(i->value.data.uint32);
+        return clamp_to_long(i->value.data.uint32);
     case PMIX_UINT64:
-        return clamp(i->value.data.uint64);
+        return clamp_to_long(i->value.data.uint64);
     case PMIX_SIZE:
-        return clamp(i->value.data.size);
+        return clamp_to_long(i->value.data.size);
     case PMIX_PERSIST:
         return i->value.data.persist;
     case PMIX_DATA_RANGE:

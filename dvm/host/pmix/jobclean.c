@@ -108,7 +108,7 @@ static void run_scope(struct pmix_srv *p, uint64_t id, struct op *op)
     p->up.on_clean_run(id, p->arg);
 }
 
-static void run(struct pmix_srv *p, struct cleanup_scope *s, struct op *op)
+static void scope_end(struct pmix_srv *p, struct cleanup_scope *s, struct op *op)
 {
     if (s->known)
         run_scope(p, s->id, op);
@@ -149,9 +149,9 @@ void jobclean_rank_gone(struct pmix_srv *p, struct job *j, uint32_t rank, struct
     j->gone[rank] = true;
     j->ngone++;
     if (j->rank_cleanup)
-        run(p, &j->rank_cleanup[rank], op);
+        scope_end(p, &j->rank_cleanup[rank], op);
     if (is_last(j))
-        run(p, &j->cleanup, op);
+        scope_end(p, &j->cleanup, op);
 }
 
 void jobclean_dir(struct pmix_srv *p, const struct job *j, struct op *op)
@@ -172,8 +172,8 @@ void jobclean_sessions(struct pmix_srv *p)
 void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op)
 {
     for (uint32_t r = 0; j->rank_cleanup && r < j->launch->nranks; r++)
-        run(p, &j->rank_cleanup[r], op);
-    run(p, &j->cleanup, op);
+        scope_end(p, &j->rank_cleanup[r], op);
+    scope_end(p, &j->cleanup, op);
 }
 
 void jobclean_free(struct job *j)

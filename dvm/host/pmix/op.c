@@ -71,13 +71,13 @@ static void run_data(struct pmix_srv *p, struct upcall *u)
 
 void op_part_done(uint64_t id, int status)
 {
-    struct upcall *u = upcall_new(run_status);
+    struct upcall *u = pmix_srv_upcall_new(run_status);
 
     if (!u)
         return;
     u->id = id;
     u->number = status;
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
 }
 
 void op_on_status(pmix_status_t status, void *cbdata)
@@ -88,7 +88,7 @@ void op_on_status(pmix_status_t status, void *cbdata)
 
 void op_on_data(pmix_status_t status, char *data, size_t len, void *cbdata)
 {
-    struct upcall *u = upcall_new(run_data);
+    struct upcall *u = pmix_srv_upcall_new(run_data);
 
     if (!u)
         return;
@@ -98,7 +98,7 @@ void op_on_data(pmix_status_t status, char *data, size_t len, void *cbdata)
         buf_put_raw(&u->data, data, len);
     if (u->data.failed)
         u->number = PMIX_ERR_OUT_OF_RESOURCE;
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
 }
 
 void op_returned(struct op *op, pmix_status_t rc)

@@ -81,12 +81,12 @@ struct upcall {
         int64_t deadline_s;
     } alloc;
 };
-struct pmix_srv *srv_now(void); /* on PMIx's thread; NULL when none is running */
+struct pmix_srv *pmix_srv_current(void); /* on PMIx's thread; NULL when none is running */
 /* On PMIx's thread. NULL when no server is running (the library is being shut down). */
-struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
-void upcall_post(struct upcall *u); /* takes ownership */
-void upcall_free(struct upcall *u); /* for one that is not posted */
-void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n);
+struct upcall *pmix_srv_upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u));
+void pmix_srv_upcall_post(struct upcall *u); /* takes ownership */
+void pmix_srv_upcall_free(struct upcall *u); /* for one that is not posted */
+void pmix_srv_upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n);
 struct upcall *upcall_collective(char op, const pmix_proc_t *procs, size_t nprocs,
                                  const pmix_info_t *info, size_t ninfo);
 
@@ -120,9 +120,9 @@ void op_returned(struct op *op, pmix_status_t rc);
 void op_finish(struct op *op, int status, const void *data, size_t len); /* done() now, and freed */
 void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
 
-/* Its ranks are registered with this as their object, which the library hands to on_connected().
- * Only that reads it outside the loop's thread: what it reads does not change between registration
- * and the end of deregistration, after which no rank can connect. */
+/* Its ranks are registered with this as their object, which the library hands to
+ * upcall_on_connected(). Only that reads it outside the loop's thread: what it reads does not
+ * change between registration and the end of deregistration, after which no rank can connect. */
 struct job {
     struct pmix_srv *srv;
     /* From registration to the end of deregistration only the library's thread uses these. */
@@ -219,15 +219,15 @@ struct pmix_srv {
     } topology;
 };
 /* Takes a->members, a->query, a->req_id. */
-pmix_req req_add(struct pmix_srv *p, struct answer *a);
+pmix_req pmix_srv_add_request(struct pmix_srv *p, struct answer *a);
 void query_free(struct query *q);
-void answer_query(const struct answer *a, int status, const void *data, size_t len);
+void query_answer(const struct answer *a, int status, const void *data, size_t len);
 
 /* dataserve.c: ends the waiting lookups of a job (NULL: all). */
 /* data.c: reports the end of this rank to the head, whose store has values published for its
  * life. */
 void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
-void data_waiters_end(struct pmix_srv *p, const char *nspace, int status);
+void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, int status);
 
 /* jobinfo.c: all attributes of a job that the library and Open MPI read. The caller releases
  * *out by PMIX_DATA_ARRAY_DESTRUCT. */
@@ -238,7 +238,7 @@ int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array
 void event_out_done(struct pmix_srv *p, size_t len);
 
 /* handback.c: run(arg) on the library's thread; drop(arg) instead if the server ends before. */
-void handback(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
+void handback_post(struct pmix_srv *p, void (*run)(void *arg), void (*drop)(void *arg), void *arg);
 void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg),
                     void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
@@ -283,34 +283,39 @@ bool info_understood(const pmix_info_t *info, size_t n, bool (*is_known)(const p
 const pmix_proc_t *info_procs(const pmix_info_t *i, size_t *n);
 
 /* The upcalls of the module table, by file; all on PMIx's thread. */
-pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
-                           pmix_op_cbfunc_t cb, void *cbdata);
-pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb,
-                           void *cbdata);
-pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
-                       pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb, void *cbdata);
-void abort_unlaunched(const char *nspace, uint32_t rank, const char *why);
-pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                       size_t ninfo, char *data, size_t len, pmix_modex_cbfunc_t cb, void *cbdata);
-pmix_status_t on_dmodex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
-                        pmix_modex_cbfunc_t cb, void *cbdata);
-pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                         size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
-pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                            size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
-pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
-                       size_t nprocs, const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
-                       void *cbdata);
-pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
-                         pmix_op_cbfunc_t cb, void *cbdata);
-pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
-                        size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata);
-pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
-                           size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
-pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
-                       const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata);
-pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
-                        pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t upcall_on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                                  size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t upcall_on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb,
+                                  void *cbdata);
+pmix_status_t upcall_on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
+                              pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb,
+                              void *cbdata);
+void upcall_abort_unlaunched(const char *nspace, uint32_t rank, const char *why);
+pmix_status_t upcall_on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                              size_t ninfo, char *data, size_t len, pmix_modex_cbfunc_t cb,
+                              void *cbdata);
+pmix_status_t upcall_on_dmodex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                               pmix_modex_cbfunc_t cb, void *cbdata);
+pmix_status_t upcall_on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t upcall_on_disconnect(const pmix_proc_t procs[], size_t nprocs,
+                                   const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb,
+                                   void *cbdata);
+pmix_status_t group_on_request(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
+                               size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                               pmix_info_cbfunc_t cb, void *cbdata);
+pmix_status_t data_on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                              pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t data_on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                             size_t ninfo, pmix_lookup_cbfunc_t cb, void *cbdata);
+pmix_status_t data_on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t spawn_on_request(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                               const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb,
+                               void *cbdata);
+pmix_status_t event_on_notify(pmix_status_t code, const pmix_proc_t *source,
+                              pmix_data_range_t range, pmix_info_t info[], size_t ninfo,
+                              pmix_op_cbfunc_t cb, void *cbdata);
 /* hold.c: where the ranks of a spawned job stop. */
 pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec);
 /* Whether the event names the receivers of a PMIX_DEBUGGER_RELEASE. */
@@ -324,41 +329,45 @@ void event_tell(struct op *op, pmix_status_t code, const pmix_proc_t *source,
 /* To a tool that has pulled a job's output and has lost this many bytes of it. */
 void event_output_dropped(struct pmix_srv *p, const struct pmix_srv_proc *to, const char *nspace,
                           uint64_t len);
-pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
-                                 size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
-pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,
-                                   void *cbdata);
-pmix_status_t on_control(const pmix_proc_t *requestor, const pmix_proc_t targets[], size_t ntargets,
-                         const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
-                         void *cbdata);
-pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
-                       pmix_info_cbfunc_t cb, void *cbdata);
-pmix_status_t on_alloc(const pmix_proc_t *client, pmix_alloc_directive_t directive,
-                       const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb, void *cbdata);
-pmix_status_t on_cred_get(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+pmix_status_t event_on_register(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata);
+pmix_status_t event_on_deregister(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cb,
+                                  void *cbdata);
+pmix_status_t control_on_request(const pmix_proc_t *requestor, const pmix_proc_t targets[],
+                                 size_t ntargets, const pmix_info_t info[], size_t ninfo,
+                                 pmix_info_cbfunc_t cb, void *cbdata);
+pmix_status_t query_on_request(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
+                               pmix_info_cbfunc_t cb, void *cbdata);
+pmix_status_t alloc_on_request(const pmix_proc_t *client, pmix_alloc_directive_t directive,
+                               const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                               void *cbdata);
+pmix_status_t cred_on_get(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
                           pmix_credential_cbfunc_t cb, void *cbdata);
-pmix_status_t on_cred_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
+pmix_status_t cred_on_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
                             const pmix_info_t info[], size_t ninfo, pmix_validation_cbfunc_t cb,
                             void *cbdata);
 /* "<incarnation>.<number>" of a job, running or ended, or the name of the servers: no tool may
  * have it. */
-bool nspace_is_taken(const char *name);
-void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata);
-pmix_status_t on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                      size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void *cbdata);
-pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], size_t ntargets,
-                      const pmix_info_t info[], size_t ninfo, const pmix_byte_object_t *bo,
-                      pmix_op_cbfunc_t cb, void *cbdata);
-void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
-            const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb, void *cbdata);
+bool upcall_nspace_is_taken(const char *name);
+void upcall_on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb,
+                    void *cbdata);
+pmix_status_t forward_on_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                              size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cb,
+                              void *cbdata);
+pmix_status_t forward_on_push(const pmix_proc_t *source, const pmix_proc_t targets[],
+                              size_t ntargets, const pmix_info_t info[], size_t ninfo,
+                              const pmix_byte_object_t *bo, pmix_op_cbfunc_t cb, void *cbdata);
+void control_on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
+                    const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cb,
+                    void *cbdata);
 
 /* Answers by kind, for pmix_srv_answer(). */
-void answer_lookup(const struct answer *a, int status, const void *data, size_t len);
-void answer_alloc(const struct answer *a, int status, const void *data, size_t len);
-void answer_tool(const struct answer *a);
-void answer_group(const struct answer *a, int status, const void *data, size_t len);
-void answer_cred(const struct answer *a, int status, void *data, size_t len);
-void answer_checked(const struct answer *a, int status, const void *data, size_t len);
+void data_answer_lookup(const struct answer *a, int status, const void *data, size_t len);
+void alloc_answer(const struct answer *a, int status, const void *data, size_t len);
+void upcall_answer_tool(const struct answer *a);
+void group_answer(const struct answer *a, int status, const void *data, size_t len);
+void cred_answer(const struct answer *a, int status, void *data, size_t len);
+void cred_answer_check(const struct answer *a, int status, const void *data, size_t len);
 
 /* topology.c. Once, and at the end; and on PMIx's thread, before the first job is described. */
 void topology_start(struct pmix_srv *p);

@@ -29,27 +29,27 @@ static_assert(PMIX_SRV_RANK_ALL == PMIX_RANK_WILDCARD, "ranks are handed through
 static_assert(PMIX_SRV_RANK_NONE == PMIX_RANK_INVALID, "ranks are handed through as they are");
 
 static pmix_server_module_t module = {
-    .client_connected2 = on_connected,
-    .client_finalized = on_finalized,
-    .abort = on_abort,
-    .fence_nb = on_fence,
-    .direct_modex = on_dmodex,
-    .publish = on_publish,
-    .lookup = on_lookup,
-    .unpublish = on_unpublish,
-    .spawn = on_spawn,
-    .connect = on_connect,
-    .disconnect = on_disconnect,
-    .register_events = on_register_events,
-    .deregister_events = on_deregister_events,
-    .notify_event = on_notify,
-    .query = on_query,
-    .allocate = on_alloc,
-    .log = on_log,
-    .job_control = on_control,
-    .group = on_group,
-    .get_credential = on_cred_get,
-    .validate_credential = on_cred_check,
+    .client_connected2 = upcall_on_connected,
+    .client_finalized = upcall_on_finalized,
+    .abort = upcall_on_abort,
+    .fence_nb = upcall_on_fence,
+    .direct_modex = upcall_on_dmodex,
+    .publish = data_on_publish,
+    .lookup = data_on_lookup,
+    .unpublish = data_on_unpublish,
+    .spawn = spawn_on_request,
+    .connect = upcall_on_connect,
+    .disconnect = upcall_on_disconnect,
+    .register_events = event_on_register,
+    .deregister_events = event_on_deregister,
+    .notify_event = event_on_notify,
+    .query = query_on_request,
+    .allocate = alloc_on_request,
+    .log = control_on_log,
+    .job_control = control_on_request,
+    .group = group_on_request,
+    .get_credential = cred_on_get,
+    .validate_credential = cred_on_check,
 };
 
 static void srv_unref(struct pmix_srv *p)
@@ -61,12 +61,12 @@ static void srv_unref(struct pmix_srv *p)
     free(p);
 }
 
-struct pmix_srv *srv_now(void)
+struct pmix_srv *pmix_srv_current(void)
 {
     return the_server;
 }
 
-struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u))
+struct upcall *pmix_srv_upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u))
 {
     struct pmix_srv *p = the_server;
     struct upcall *u;
@@ -81,7 +81,7 @@ struct upcall *upcall_new(void (*run)(struct pmix_srv *p, struct upcall *u))
     return u;
 }
 
-void upcall_free(struct upcall *u)
+void pmix_srv_upcall_free(struct upcall *u)
 {
     struct pmix_srv *p = u->srv;
 
@@ -106,10 +106,10 @@ static void on_posted(void *arg)
     /* After pmix_srv_destroy() the library has ended too, and no request waits for an answer. */
     if (!u->srv->closed)
         u->run(u->srv, u);
-    upcall_free(u);
+    pmix_srv_upcall_free(u);
 }
 
-void upcall_post(struct upcall *u)
+void pmix_srv_upcall_post(struct upcall *u)
 {
     loop_post(u->srv->loop, on_posted, u);
 }
@@ -123,7 +123,7 @@ static int proc_cmp(const void *a, const void *b)
 }
 
 /* Sorted and without duplicates, so that every daemon has the same name for a collective. */
-void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n)
+void pmix_srv_upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n)
 {
     size_t kept = 0;
 
@@ -141,7 +141,7 @@ void upcall_procs(struct upcall *u, const pmix_proc_t *procs, size_t n)
     u->nprocs = kept;
 }
 
-pmix_req req_add(struct pmix_srv *p, struct answer *a)
+pmix_req pmix_srv_add_request(struct pmix_srv *p, struct answer *a)
 {
     struct req *r = xcalloc(1, sizeof(*r));
 
@@ -199,7 +199,7 @@ static void given_free(void *arg)
     free(g);
 }
 
-static void give(void *arg)
+static void give_answer(void *arg)
 {
     struct given *g = arg;
 
@@ -214,7 +214,7 @@ static void give(void *arg)
         answer_modex(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_LOOKUP:
-        answer_lookup(&g->answer, g->status, g->data, g->len);
+        data_answer_lookup(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_SPAWN:
         answer_spawn(&g->answer, g->status, g->data, g->len);
@@ -223,19 +223,19 @@ static void give(void *arg)
         g->answer.cb.info(g->status, NULL, 0, g->answer.cbdata, NULL, NULL);
         break;
     case ANSWER_GROUP:
-        answer_group(&g->answer, g->status, g->data, g->len);
+        group_answer(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_ALLOC:
-        answer_alloc(&g->answer, g->status, g->data, g->len);
+        alloc_answer(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_CRED:
-        answer_cred(&g->answer, g->status, g->data, g->len);
+        cred_answer(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_CHECKED:
-        answer_checked(&g->answer, g->status, g->data, g->len);
+        cred_answer_check(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_TOOL:
-        answer_tool(&g->answer);
+        upcall_answer_tool(&g->answer);
         break;
     case ANSWER_QUERY: /* given from query.c */
         break;
@@ -261,7 +261,7 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
         return;
     }
     if (r->answer.kind == ANSWER_QUERY) { /* built from objects of the loop */
-        answer_query(&r->answer, status, data, len);
+        query_answer(&r->answer, status, data, len);
         req_free(r);
         return;
     }
@@ -269,7 +269,7 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     *g = (struct given){.answer = r->answer, .status = status, .len = len};
     g->data = len ? memcpy(xmalloc(len), data, len) : NULL;
     free(r);
-    handback(p, give, given_free, g);
+    handback_post(p, give_answer, given_free, g);
 }
 
 /* Adds the topology as one more attribute, which the library keeps as it is: an info list would
@@ -300,11 +300,11 @@ static pmix_status_t library_init(const struct pmix_srv *p, struct hwloc_topolog
     PMIx_Info_list_add(list, PMIX_SYSTEM_TMPDIR, p->session_dir, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_HOSTNAME, p->host, PMIX_STRING);
     /* Without the upcall the library refuses tools itself. */
-    module.tool_connected = p->tools ? on_tool : NULL;
+    module.tool_connected = p->tools ? upcall_on_tool : NULL;
     if (p->tools)
         PMIx_Info_list_add(list, PMIX_SERVER_TOOL_SUPPORT, NULL, PMIX_BOOL);
-    module.iof_pull = p->tools ? on_pull : NULL;
-    module.push_stdin = module.iof_pull ? on_push : NULL;
+    module.iof_pull = p->tools ? forward_on_pull : NULL;
+    module.push_stdin = module.iof_pull ? forward_on_push : NULL;
     rc = PMIx_Info_list_convert(list, &info);
     PMIx_Info_list_release(list);
     if (rc == PMIX_SUCCESS)
@@ -426,7 +426,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
         HASH_DEL(p->reqs, r);
         req_free(r);
     }
-    data_waiters_end(p, NULL, PMIX_ERR_UNREACH);
+    dataserve_end_waiters(p, NULL, PMIX_ERR_UNREACH);
     jobclean_free_all(p);
     store_destroy(p->store);
     if (over) {

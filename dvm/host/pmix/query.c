@@ -187,7 +187,7 @@ static void run_query(struct pmix_srv *p, struct upcall *u)
 {
     BUF_AUTO struct buf names = {.max = PMIX_SRV_BLOB_MAX};
     const struct query *q = u->answer.query;
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     for (size_t i = 0; i < q->n; i++) {
         buf_put_raw(&names, ",", i ? 1 : 0);
@@ -217,10 +217,10 @@ static void load_nspace(char *to, const pmix_query_t *q, const char *own)
     PMIX_LOAD_NSPACE(to, name);
 }
 
-pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
-                       pmix_info_cbfunc_t cb, void *cbdata)
+pmix_status_t query_on_request(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
+                               pmix_info_cbfunc_t cb, void *cbdata)
 {
-    struct upcall *u = upcall_new(run_query);
+    struct upcall *u = pmix_srv_upcall_new(run_query);
     struct query *q;
 
     if (!u)
@@ -235,7 +235,7 @@ pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries
         }
     }
     u->answer = (struct answer){.kind = ANSWER_QUERY, .cb.info = cb, .cbdata = cbdata, .query = q};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
@@ -288,7 +288,7 @@ static void drop_found(void *arg)
     free(f);
 }
 
-void answer_query(const struct answer *a, int status, const void *data, size_t len)
+void query_answer(const struct answer *a, int status, const void *data, size_t len)
 {
     pmix_data_array_t *array = xcalloc(1, sizeof(*array));
     void *list = PMIx_Info_list_start();
@@ -312,5 +312,5 @@ void answer_query(const struct answer *a, int status, const void *data, size_t l
     PMIx_Info_list_release(list);
     f = xmalloc(sizeof(*f));
     *f = (struct found){a->cb.info, a->cbdata, status, array};
-    handback(a->query->srv, give_found, drop_found, f);
+    handback_post(a->query->srv, give_found, drop_found, f);
 }

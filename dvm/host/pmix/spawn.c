@@ -221,10 +221,11 @@ static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, s
     return PMIX_SUCCESS;
 }
 
-pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
-                       const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb, void *cbdata)
+pmix_status_t spawn_on_request(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                               const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb,
+                               void *cbdata)
 {
-    struct upcall *u = upcall_new(run_spawn);
+    struct upcall *u = pmix_srv_upcall_new(run_spawn);
     pmix_status_t rc;
 
     if (!u)
@@ -233,11 +234,11 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t
     if (rc == PMIX_SUCCESS)
         rc = hosts_of(info, ninfo, apps, napps, &u->text);
     if (rc != PMIX_SUCCESS) {
-        upcall_free(u);
+        pmix_srv_upcall_free(u);
         return rc;
     }
     u->answer = (struct answer){.kind = ANSWER_SPAWN, .cb.spawn = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
@@ -275,7 +276,7 @@ static void run_spawn(struct pmix_srv *p, struct upcall *u)
 {
     const struct job *parent = job_find(p, u->spec.parent_nspace);
     uint32_t rank = u->spec.parent_rank;
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (!p->up.on_spawn) {
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);

@@ -35,7 +35,7 @@ struct store *store_create(void)
     return xcalloc(1, sizeof(struct store));
 }
 
-static size_t cost(const struct entry *e)
+static size_t entry_cost(const struct entry *e)
 {
     return sizeof(*e) + e->len;
 }
@@ -46,7 +46,7 @@ static void entry_remove(struct store *s, struct entry *e)
 
     LL_DELETE(slot->entries, e);
     s->count--;
-    s->bytes -= cost(e);
+    s->bytes -= entry_cost(e);
     free(e->value);
     free(e);
     if (slot->entries)
@@ -141,8 +141,8 @@ static bool in_range(uint8_t range, const struct store_who *owner, const struct 
 }
 
 /* The entry that `who` sees under the key: one of the requested range before any other. */
-static struct entry *find(const struct store *s, const char *key, uint8_t range,
-                          const struct store_who *who)
+static struct entry *find_entry(const struct store *s, const char *key, uint8_t range,
+                                const struct store_who *who)
 {
     struct entry *e, *other = NULL;
     struct slot *slot;
@@ -164,7 +164,7 @@ static struct entry *find(const struct store *s, const char *key, uint8_t range,
 static bool is_duplicate(const struct store *s, const char *key, uint8_t range,
                          const struct store_who *who)
 {
-    const struct entry *e = find(s, key, range, who);
+    const struct entry *e = find_entry(s, key, range, who);
 
     return e && e->range == range;
 }
@@ -187,7 +187,7 @@ static void entry_add(struct store *s, const char *key, const struct entry *mode
         memcpy(e->value, model->value, model->len);
     LL_PREPEND(slot->entries, e);
     s->count++;
-    s->bytes += cost(e);
+    s->bytes += entry_cost(e);
 }
 
 /* Reads the pairs after the head. With `s` NULL it only looks whether all of them may be stored. */
@@ -206,7 +206,7 @@ static enum store_result pairs_read(struct store *s, const struct store *look, s
             return STORE_BAD;
         if (!s && is_duplicate(look, key, e.range, &e.owner))
             return STORE_DUPLICATE;
-        bytes += cost(&e);
+        bytes += entry_cost(&e);
         /* The second pass finds the key if one request names it twice: the first value is kept. */
         if (s && !is_duplicate(s, key, e.range, &e.owner))
             entry_add(s, key, &e);
@@ -292,7 +292,7 @@ enum store_result store_lookup(struct store *s, const void *blob, size_t len, st
     buf_put_u32(out, 0);
     for (uint32_t i = 0; i < l.nkeys; i++) {
         FREE_AUTO char *key = cur_str(&c, STORE_KEY_MAX);
-        struct entry *e = c.bad ? NULL : find(s, key, l.range, &l.who);
+        struct entry *e = c.bad ? NULL : find_entry(s, key, l.range, &l.who);
 
         if (!e)
             continue;
@@ -318,7 +318,7 @@ uint32_t store_count_found(const struct store *s, const void *blob, size_t len)
     for (uint32_t i = 0; i < l.nkeys && !c.bad; i++) {
         FREE_AUTO char *key = cur_str(&c, STORE_KEY_MAX);
 
-        found += find(s, key, l.range, &l.who) != NULL;
+        found += find_entry(s, key, l.range, &l.who) != NULL;
     }
     return found;
 }

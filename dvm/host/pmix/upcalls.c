@@ -30,39 +30,41 @@ static void run_finalized(struct pmix_srv *p, struct upcall *u)
 }
 
 /* The client waits for our consent, which is unconditional and given at once. */
-static pmix_status_t tell(const pmix_proc_t *proc, void (*run)(struct pmix_srv *, struct upcall *))
+static pmix_status_t post_consent(const pmix_proc_t *proc,
+                                  void (*run)(struct pmix_srv *, struct upcall *))
 {
-    struct upcall *u = upcall_new(run);
+    struct upcall *u = pmix_srv_upcall_new(run);
 
     if (!u)
         return PMIX_ERR_INIT;
     load_proc(u, proc);
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static void session(struct job *j, uint32_t rank, bool now)
+static void set_session(struct job *j, uint32_t rank, bool now)
 {
     if (j && rank < j->launch->nranks)
         atomic_store(&j->in_session[rank], now);
 }
 
-pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
-                           pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t upcall_on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                                  size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
     pmix_status_t rc = job_prepare(object, proc->rank);
 
-    session(object, proc->rank, rc == PMIX_SUCCESS);
-    return rc == PMIX_SUCCESS ? tell(proc, run_connected) : rc;
+    set_session(object, proc->rank, rc == PMIX_SUCCESS);
+    return rc == PMIX_SUCCESS ? post_consent(proc, run_connected) : rc;
 }
 
-pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t upcall_on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cb,
+                                  void *cbdata)
 {
-    session(object, proc->rank, false);
-    return tell(proc, run_finalized);
+    set_session(object, proc->rank, false);
+    return post_consent(proc, run_finalized);
 }
 
-bool nspace_is_taken(const char *name)
+bool upcall_nspace_is_taken(const char *name)
 {
     size_t digits = strspn(name, "0123456789abcdef");
 
@@ -73,7 +75,7 @@ bool nspace_is_taken(const char *name)
 
 static void run_tool(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_tool)
         p->up.on_tool(req, p->arg);
@@ -81,7 +83,7 @@ static void run_tool(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_SUCCESS, NULL, 0);
 }
 
-void answer_tool(const struct answer *a)
+void upcall_answer_tool(const struct answer *a)
 {
     pmix_proc_t tool;
 
@@ -91,16 +93,16 @@ void answer_tool(const struct answer *a)
 
 /* A debugger or a monitor. It receives a name, unless it comes with its own. That must not be
  * the name of a job or a server: a process with a job's name is taken for a rank. */
-void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata)
+void upcall_on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, void *cbdata)
 {
     static atomic_uint number;
     const pmix_info_t *name = info_find(info, ninfo, PMIX_NSPACE);
-    struct upcall *u = upcall_new(run_tool);
+    struct upcall *u = pmix_srv_upcall_new(run_tool);
     pmix_proc_t tool;
 
     PMIX_LOAD_PROCID(&tool, "", 0);
     if (name && name->value.type == PMIX_STRING && name->value.data.string &&
-        !nspace_is_taken(name->value.data.string))
+        !upcall_nspace_is_taken(name->value.data.string))
         PMIX_LOAD_NSPACE(tool.nspace, name->value.data.string);
     else
         snprintf(tool.nspace, sizeof(tool.nspace), "tool.%d.%u", (int)getpid(),
@@ -112,12 +114,12 @@ void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cb, 
     u->answer = (struct answer){.kind = ANSWER_TOOL, .cb.tool = cb, .cbdata = cbdata};
     u->answer.members = xcalloc(1, sizeof(*u->answer.members));
     memcpy(u->answer.members->nspace, tool.nspace, sizeof(tool.nspace));
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
 }
 
 static void run_abort(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_abort)
         p->up.on_abort(req, u->nspace, u->rank, u->number, u->text, p->arg);
@@ -127,10 +129,10 @@ static void run_abort(struct pmix_srv *p, struct upcall *u)
 
 /* An abort ends the whole job, whatever processes it names: the error policy knows no smaller
  * unit (docs/pmix.md). */
-pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
-                       pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t upcall_on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
+                              pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cb, void *cbdata)
 {
-    struct upcall *u = upcall_new(run_abort);
+    struct upcall *u = pmix_srv_upcall_new(run_abort);
 
     if (!u)
         return PMIX_ERR_INIT;
@@ -138,15 +140,15 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const 
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
     u->number = status;
     u->text = xstrdup(text ? text : "");
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
 /* A job whose directories or job info cannot be made ends, with the reason, as if its rank had
  * called PMIx_Abort. */
-void abort_unlaunched(const char *nspace, uint32_t rank, const char *why)
+void upcall_abort_unlaunched(const char *nspace, uint32_t rank, const char *why)
 {
-    struct upcall *u = upcall_new(run_abort);
+    struct upcall *u = pmix_srv_upcall_new(run_abort);
 
     if (!u)
         return;
@@ -154,12 +156,12 @@ void abort_unlaunched(const char *nspace, uint32_t rank, const char *why)
     u->rank = rank;
     u->number = EXIT_CODE_NOT_LAUNCHED;
     u->text = xstrdup(why);
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
 }
 
 static void run_fence(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_fence)
         p->up.on_fence(req, u->op, u->procs, u->nprocs, u->data.data, u->data.len, u->timeout_s,
@@ -171,18 +173,19 @@ static void run_fence(struct pmix_srv *p, struct upcall *u)
 struct upcall *upcall_collective(char op, const pmix_proc_t *procs, size_t nprocs,
                                  const pmix_info_t *info, size_t ninfo)
 {
-    struct upcall *u = upcall_new(run_fence);
+    struct upcall *u = pmix_srv_upcall_new(run_fence);
 
     if (!u)
         return NULL;
     u->op = op;
-    upcall_procs(u, procs, nprocs);
+    pmix_srv_upcall_procs(u, procs, nprocs);
     u->timeout_s = (int)info_int(info, ninfo, PMIX_TIMEOUT, 0);
     return u;
 }
 
-pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                       size_t ninfo, char *data, size_t len, pmix_modex_cbfunc_t cb, void *cbdata)
+pmix_status_t upcall_on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                              size_t ninfo, char *data, size_t len, pmix_modex_cbfunc_t cb,
+                              void *cbdata)
 {
     struct upcall *u = upcall_collective('f', procs, nprocs, info, ninfo);
 
@@ -191,11 +194,11 @@ pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info
     if (data && len)
         buf_put_raw(&u->data, data, len);
     if (u->data.failed) {
-        upcall_free(u);
+        pmix_srv_upcall_free(u);
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
     u->answer = (struct answer){.kind = ANSWER_MODEX, .cb.modex = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     free(data); /* becomes ours with our consent */
     return PMIX_SUCCESS;
 }
@@ -209,25 +212,26 @@ static pmix_status_t connect_or_not(char op, const pmix_proc_t *procs, size_t np
     if (!u)
         return PMIX_ERR_INIT;
     u->answer = (struct answer){.kind = ANSWER_OP, .cb.op = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
-pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                         size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t upcall_on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
 {
     return connect_or_not('c', procs, nprocs, info, ninfo, cb, cbdata);
 }
 
-pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                            size_t ninfo, pmix_op_cbfunc_t cb, void *cbdata)
+pmix_status_t upcall_on_disconnect(const pmix_proc_t procs[], size_t nprocs,
+                                   const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cb,
+                                   void *cbdata)
 {
     return connect_or_not('d', procs, nprocs, info, ninfo, cb, cbdata);
 }
 
 static void run_dmodex(struct pmix_srv *p, struct upcall *u)
 {
-    pmix_req req = req_add(p, &u->answer);
+    pmix_req req = pmix_srv_add_request(p, &u->answer);
 
     if (p->up.on_dmodex)
         p->up.on_dmodex(req, u->nspace, u->rank, u->timeout_s, p->arg);
@@ -235,17 +239,17 @@ static void run_dmodex(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_FOUND, NULL, 0);
 }
 
-pmix_status_t on_dmodex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
-                        pmix_modex_cbfunc_t cb, void *cbdata)
+pmix_status_t upcall_on_dmodex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                               pmix_modex_cbfunc_t cb, void *cbdata)
 {
-    struct upcall *u = upcall_new(run_dmodex);
+    struct upcall *u = pmix_srv_upcall_new(run_dmodex);
 
     if (!u)
         return PMIX_ERR_INIT;
     load_proc(u, proc);
     u->timeout_s = (int)info_int(info, ninfo, PMIX_TIMEOUT, 0);
     u->answer = (struct answer){.kind = ANSWER_MODEX, .cb.modex = cb, .cbdata = cbdata};
-    upcall_post(u);
+    pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 

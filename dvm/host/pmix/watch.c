@@ -11,7 +11,7 @@
 
 #define FINALIZE_MS 10000
 
-static uint64_t waiting(struct watch *w)
+static uint64_t count_waiting(struct watch *w)
 {
     return w->asked - atomic_load(&w->answered);
 }
@@ -31,7 +31,7 @@ static void look_again(struct pmix_srv *p)
         return;
     w->missed = 0;
     w->seen = atomic_load(&w->answered);
-    handback(p, run_nothing, run_nothing, NULL);
+    handback_post(p, run_nothing, run_nothing, NULL);
     loop_timer_arm(w->timer, w->silent_ms / 2);
 }
 
@@ -58,7 +58,7 @@ static void on_due(void *arg)
     w->lost = true;
     snprintf(why, sizeof why,
              "libpmix has not answered for %" PRIu64 " ms, %" PRIu64 " requests wait for it",
-             w->silent_ms, waiting(w));
+             w->silent_ms, count_waiting(w));
     if (p->up.on_silent)
         p->up.on_silent(why, p->arg);
 }
@@ -90,7 +90,7 @@ void watch_asked(struct pmix_srv *p)
 
 void watch_answered(void)
 {
-    struct pmix_srv *p = srv_now();
+    struct pmix_srv *p = pmix_srv_current();
 
     if (p)
         atomic_fetch_add(&p->watch.answered, 1);
@@ -100,7 +100,7 @@ void watch_look(struct pmix_srv *p)
 {
     struct watch *w = &p->watch;
 
-    if (!w->armed || waiting(w) || p->jobs)
+    if (!w->armed || count_waiting(w) || p->jobs)
         return;
     w->armed = false;
     loop_timer_disarm(w->timer);
@@ -114,7 +114,7 @@ static struct {
     bool done;
 } end = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
 
-static void *finalize(void *arg)
+static void *finalize_library(void *arg)
 {
     PMIx_server_finalize();
     pthread_mutex_lock(&end.lock);
@@ -151,7 +151,7 @@ bool watch_finalize(struct pmix_srv *p)
     if (p->watch.lost)
         return false;
     end.done = false;
-    if (pthread_create(&thread, NULL, finalize, NULL) != 0) {
+    if (pthread_create(&thread, NULL, finalize_library, NULL) != 0) {
         PMIx_server_finalize();
         return true;
     }

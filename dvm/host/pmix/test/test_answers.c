@@ -68,11 +68,11 @@ static void a_group_of_whole_contributions_only(void **state)
     buf_put_u8(&b, 1);
     buf_put_u64(&b, 5);
     buf_put_bytes(&b, "endpoint", 8);
-    refuse_truncations(answer_group, &a, &b);
-    assert_int_equal(told_of(answer_group, &a, b.data, b.len).status, PMIX_SUCCESS);
-    assert_int_equal(told_of(answer_group, &a, b.data, b.len).items, 3);
+    refuse_truncations(group_answer, &a, &b);
+    assert_int_equal(told_of(group_answer, &a, b.data, b.len).status, PMIX_SUCCESS);
+    assert_int_equal(told_of(group_answer, &a, b.data, b.len).items, 3);
     buf_patch_u32(&b, 9, 0xffffffff); /* bytes that are not there */
-    assert_int_equal(told_of(answer_group, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
+    assert_int_equal(told_of(group_answer, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
 }
 
 static void an_allocation_with_its_name_and_phase_only(void **state)
@@ -83,11 +83,11 @@ static void an_allocation_with_its_name_and_phase_only(void **state)
     buf_init(&b, 1024);
     buf_put_str(&b, "alloc-1");
     buf_put_str(&b, "Gathering");
-    refuse_truncations(answer_alloc, &a, &b);
-    assert_int_equal(told_of(answer_alloc, &a, b.data, b.len).status, PMIX_SUCCESS);
-    assert_int_equal(told_of(answer_alloc, &a, b.data, b.len).items, 3);
+    refuse_truncations(alloc_answer, &a, &b);
+    assert_int_equal(told_of(alloc_answer, &a, b.data, b.len).status, PMIX_SUCCESS);
+    assert_int_equal(told_of(alloc_answer, &a, b.data, b.len).items, 3);
     buf_put_u8(&b, 0);
-    assert_int_equal(told_of(answer_alloc, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
+    assert_int_equal(told_of(alloc_answer, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
 }
 
 static void a_cut_or_incomplete_lookup_answer_is_refused(void **state)
@@ -97,18 +97,20 @@ static void a_cut_or_incomplete_lookup_answer_is_refused(void **state)
 
     buf_init(&b, 1024);
     buf_put_u32(&b, 0);
-    assert_int_equal(told_of(answer_lookup, &a, b.data, b.len).status, PMIX_SUCCESS);
+    assert_int_equal(told_of(data_answer_lookup, &a, b.data, b.len).status, PMIX_SUCCESS);
     b.len = 0;
     buf_put_u32(&b, 1);
     buf_put_str(&b, "7.1");
     buf_put_u32(&b, 0);
     buf_put_str(&b, "key");
     buf_put_bytes(&b, "no value", 8);
-    refuse_truncations(answer_lookup, &a, &b);
-    assert_int_equal(told_of(answer_lookup, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
+    refuse_truncations(data_answer_lookup, &a, &b);
+    assert_int_equal(told_of(data_answer_lookup, &a, b.data, b.len).status,
+                     PMIX_ERR_UNPACK_FAILURE);
     b.len = 0;
     buf_put_u32(&b, 1); /* more than there are */
-    assert_int_equal(told_of(answer_lookup, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
+    assert_int_equal(told_of(data_answer_lookup, &a, b.data, b.len).status,
+                     PMIX_ERR_UNPACK_FAILURE);
 }
 
 int main(void)

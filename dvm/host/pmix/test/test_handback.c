@@ -95,7 +95,7 @@ static void answers_run_on_the_library_s_thread_in_the_order_they_were_given(voi
     pthread_t thread;
 
     for (int i = 0; i < ANSWERS; i++)
-        handback(&known, on_run, on_drop, &seen[i]);
+        handback_post(&known, on_run, on_drop, &seen[i]);
     assert_int_equal(places, 0);
     assert_int_equal(event_base_loopexit(base, NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, library_thread, NULL), 0);
@@ -116,10 +116,10 @@ static void calls_not_run_when_the_thread_ends_are_dropped_once(void **state)
 {
     struct answer_seen seen[3] = {0};
 
-    handback(&known, on_run, on_drop, &seen[0]);
+    handback_post(&known, on_run, on_drop, &seen[0]);
     assert_true(event_base_loop(base, EVLOOP_NONBLOCK) >= 0);
-    handback(&known, on_run, on_drop, &seen[1]);
-    handback(&known, on_run, on_drop, &seen[2]);
+    handback_post(&known, on_run, on_drop, &seen[1]);
+    handback_post(&known, on_run, on_drop, &seen[2]);
     handback_end();
     handback_end();
     assert_int_equal(seen[0].ran, 1);
@@ -136,7 +136,7 @@ static void before_the_library_has_a_thread_answers_run_at_once(void **state)
     struct answer_seen seen = {0};
 
     base = NULL;
-    handback(&known, on_run, on_drop, &seen);
+    handback_post(&known, on_run, on_drop, &seen);
     base = later;
     assert_int_equal(seen.ran, 1);
 }

@@ -83,7 +83,7 @@ static void an_event_for_more_processes_than_are_passed_on_is_refused(void **sta
 
     PMIX_LOAD_KEY(info.key, PMIX_EVENT_CUSTOM_RANGE);
     assert_int_equal(
-        on_notify(PMIX_ERR_PROC_ABORTED, &procs[0], PMIX_RANGE_CUSTOM, &info, 1, NULL, NULL),
+        event_on_notify(PMIX_ERR_PROC_ABORTED, &procs[0], PMIX_RANGE_CUSTOM, &info, 1, NULL, NULL),
         PMIX_ERR_BAD_PARAM);
 }
 

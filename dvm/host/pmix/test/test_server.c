@@ -356,7 +356,7 @@ static void do_answers(void)
     EXPECT(sem_init(&threads.done, 0, 0) == 0);
     EXPECT(PMIx_server_register_nspace(nspace, 0, none, 0, on_registered, NULL) == PMIX_SUCCESS);
     EXPECT(sem_wait(&threads.done) == 0);
-    handback(f.pmix, on_answer, on_answer, NULL);
+    handback_post(f.pmix, on_answer, on_answer, NULL);
     EXPECT(sem_wait(&threads.done) == 0);
     EXPECT(pthread_equal(threads.of_library, threads.of_answer));
     EXPECT(!pthread_equal(threads.of_library, pthread_self()));

@@ -287,7 +287,7 @@ static void do_answer_put_off(void)
     struct fix f;
 
     open_server(&f, 300);
-    handback(f.pmix, on_put_off, on_given, &f);
+    handback_post(f.pmix, on_put_off, on_given, &f);
     run(&f);
     EXPECT(f.told == 1);
     EXPECT(strstr(f.why, ", 1 requests wait"));
@@ -307,7 +307,7 @@ static void do_answer_not_taken(void)
 
     open_server(&f, 300);
     stand_still(&f, 0);
-    handback(f.pmix, on_given, on_given, NULL);
+    handback_post(f.pmix, on_given, on_given, NULL);
     run(&f);
     EXPECT(f.told == 1);
     EXPECT(strstr(f.why, ", 1 requests wait"));

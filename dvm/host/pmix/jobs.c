@@ -127,7 +127,7 @@ static void on_described(pmix_status_t status, void *cbdata)
     free(d);
 }
 
-static pmix_status_t describe(struct job *j)
+static pmix_status_t describe_job(struct job *j)
 {
     struct description *d = xcalloc(1, sizeof(*d));
     struct err err = {0};
@@ -157,7 +157,7 @@ static pmix_status_t make_dirs(struct job *j, uint32_t rank)
         sessiondir_make(nsdir, name, j->uid, j->gid, &err) == 0)
         return PMIX_SUCCESS;
     log_error("pmix: rank %u of job %s connects: %s", rank, j->nspace, err.msg);
-    abort_unlaunched(j->nspace, rank, err.msg);
+    upcall_abort_unlaunched(j->nspace, rank, err.msg);
     return PMIX_ERR_OUT_OF_RESOURCE;
 }
 
@@ -169,7 +169,7 @@ pmix_status_t job_prepare(struct job *j, uint32_t rank)
         return PMIX_SUCCESS;
     topology_share(j->srv);
     if (!j->described)
-        rc = describe(j);
+        rc = describe_job(j);
     j->described |= rc == PMIX_SUCCESS;
     /* Once: programs that a rank runs in sequence share it. */
     if (rc == PMIX_SUCCESS && !j->has_dir[rank])
