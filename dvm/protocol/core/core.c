@@ -34,9 +34,9 @@ static const struct fsm_name core_states[] = {{CORE_JOINING, "joining"},
                                               {CORE_PARKED, "parked"},
                                               {CORE_ENDING, "ending"}};
 
-static const struct fsm_name core_events[] = {{CORE_JOINING, "this life is over"},
+static const struct fsm_name core_events[] = {{CORE_JOINING, "this epoch has ended"},
                                               {CORE_WIRED, "has a lifeline"},
-                                              {CORE_LEAVING, "is told to leave"},
+                                              {CORE_LEAVING, "is ordered to leave"},
                                               {CORE_PARKED, "has left, links closed"},
                                               {CORE_ENDING, "the DVM ends"}};
 

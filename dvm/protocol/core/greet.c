@@ -63,9 +63,9 @@ static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why,
     k->state = LINK_REFUSED;
     k->opened_ms = c->out.now_ms;
 }
-static void welcome_caller(struct core *c, struct link *k, struct epoch life)
+static void welcome_caller(struct core *c, struct link *k, struct epoch epoch)
 {
-    struct msg m = {.type = MSG_WELCOME, .welcome = {c->members.radix, life, c->self}};
+    struct msg m = {.type = MSG_WELCOME, .welcome = {c->members.radix, epoch, c->self}};
 
     neigh_say(c, k, &m);
 }
@@ -84,17 +84,17 @@ static void replace_older(struct core *c, const struct link *k)
 
 static void admit_joiner(struct core *c, struct link *k, const struct msg_hello *m)
 {
-    struct epoch life;
+    struct epoch epoch;
     struct err err = {0};
 
     if (!core_is_head(c)) {
         refuse_caller(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
-    if (head_admit(c->head, &m->self, m->cpus, &life, &err) < 0) {
+    if (head_admit(c->head, &m->self, m->cpus, &epoch, &err) < 0) {
         k->vpid = m->self.vpid;
-        k->epoch = life;
-        if (epoch_none(life))
+        k->epoch = epoch;
+        if (epoch_none(epoch))
             refuse_caller(c, k, REFUSE_RETRY, err.msg);
         else /* perhaps a late frame of a process that ended long ago: the caller's next message
                 will show it */
@@ -102,11 +102,11 @@ static void admit_joiner(struct core *c, struct link *k, const struct msg_hello 
         return;
     }
     k->vpid = m->self.vpid;
-    k->epoch = life;
+    k->epoch = epoch;
     k->joining = true;
     k->state = LINK_UP;
     replace_older(c, k);
-    welcome_caller(c, k, life);
+    welcome_caller(c, k, epoch);
 }
 
 void greet_up(struct core *c, struct link *k, uint64_t have)
@@ -153,7 +153,7 @@ static void not_a_member(struct core *c, struct link *k, const struct msg_member
         k->epoch = who->epoch;
         refuse_and_wait(c, k, REFUSE_LEFT, "this daemon was removed");
     } else if (core_is_head(c)) {
-        refuse_caller(c, k, REFUSE_EPOCH_OVER, "this life of the vpid is over");
+        refuse_caller(c, k, REFUSE_EPOCH_OVER, "this epoch of the vpid has ended");
     } else {
         refuse_caller(c, k, REFUSE_RETRY, "not known here yet");
     }

@@ -333,7 +333,7 @@ static void retry_lifeline(struct core *c)
     if (c->state == CORE_PARKED || c->finishing)
         return;
     if (c->sigterm && c->lost_at && c->lost_at + c->opts.ack_ms <= c->out.now_ms) {
-        core_reset(c, "told to leave, and the head is gone");
+        core_reset(c, "ordered to leave, and the head is lost");
         return;
     }
     if (c->lost_at && c->state != CORE_JOINING &&
@@ -508,7 +508,7 @@ static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
 {
     out_close(&c->out, k->conn, true);
     if (core_is_head(c))
-        head_lost(c->head, k->vpid, k->epoch, "a new life of this vpid called home");
+        head_lost(c->head, k->vpid, k->epoch, "this vpid called home in a new epoch");
     lose_link(c, k, LOSS_AFTER_BYE, "refused");
 }
 

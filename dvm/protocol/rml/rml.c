@@ -403,12 +403,12 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
 
     if ((!members_current(r->members, f->src, f->src_epoch) ||
          (f->dst_ctr && f->dst_ctr != (uint32_t)r->epoch.ctr))) {
-        refuse_frame(r, f, "a life that is over, or unknown");
+        refuse_frame(r, f, "its epoch, or ours in its header, has ended or is unknown");
         return;
     }
     s = get_stream(r, f->src, f->traffic);
     if (f->ack >= s->next_seq) {
-        refuse_frame(r, f, "it acknowledges what was never sent");
+        refuse_frame(r, f, "it acknowledges a message that was never sent");
         return;
     }
     drop_acked(r, s, f->ack);

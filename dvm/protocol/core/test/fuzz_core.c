@@ -31,7 +31,7 @@ static void must_be_sane(const struct scene *s)
     const struct members *t = core_inspect_members(s->core);
 
     if (epoch_none(core_inspect_epoch(s->core)))
-        return; /* not admitted, or told that this life is over */
+        return; /* not admitted, or its epoch has ended */
     if (t->version && !members_live(t, VPID_HEAD))
         abort();
     if (members_live(t, s->self) != (s->self == VPID_HEAD || members_parent(t) != TREE_NONE))

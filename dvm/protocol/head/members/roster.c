@@ -74,7 +74,7 @@ static int check_admission(struct roster *r, uint32_t vpid, bool named, struct e
     /* The earlier epoch has ended, even if other reasons refuse the next one. */
     if (m && members_live(r->uses.members, vpid)) {
         *epoch = members_epoch(r->uses.members, m);
-        return err_set(err, "vpid %u: its earlier life is being removed", vpid);
+        return err_set(err, "vpid %u: its earlier epoch is being removed", vpid);
     }
     if (named)
         return err_set(err, "vpid %u: a shrink that names it is running", vpid);

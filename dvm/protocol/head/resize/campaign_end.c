@@ -53,8 +53,8 @@ static void record_asker(struct campaigns *cs, struct campaign *c)
     if (asker_present(cs, &c->asker))
         return;
     c->asker.told = API_TOLD_GONE;
-    out_log(cs->out, LOG_LEVEL_INFO, "campaign %s: job %s rank %u has gone and is not told", c->id,
-            c->asker.nspace, c->asker.rank);
+    out_log(cs->out, LOG_LEVEL_INFO, "campaign %s: job %s rank %u has departed and is not notified",
+            c->id, c->asker.nspace, c->asker.rank);
 }
 
 void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event how)
