@@ -56,7 +56,7 @@ static void on_due(void *arg)
     }
     w->armed = false;
     w->lost = true;
-    snprintf(why, sizeof why,
+    snprintf(why, sizeof(why),
              "libpmix has not answered for %" PRIu64 " ms, %" PRIu64 " requests wait for it",
              w->silent_ms, count_waiting(w));
     if (p->up.on_silent)

@@ -35,7 +35,7 @@ static void on_silent(const char *why, void *arg)
     struct fix *f = arg;
 
     f->told++;
-    snprintf(f->why, sizeof f->why, "%s", why);
+    snprintf(f->why, sizeof(f->why), "%s", why);
     loop_stop(f->loop);
 }
 
@@ -77,7 +77,7 @@ static void open_server(struct fix *f, uint64_t silent_ms)
 
     alarm(60);
     *f = (struct fix){0};
-    snprintf(f->dir, sizeof f->dir, "/tmp/pmix-watch-XXXXXX");
+    snprintf(f->dir, sizeof(f->dir), "/tmp/pmix-watch-XXXXXX");
     EXPECT(mkdtemp(f->dir));
     o.session_dir = f->dir;
     f->loop = loop_create(&err);
@@ -113,7 +113,7 @@ static void stand_still(struct fix *f, int gate)
     pmix_info_t none[1];
     int fds[2];
 
-    snprintf(nspace, sizeof nspace, "gate.%d", gate);
+    snprintf(nspace, sizeof(nspace), "gate.%d", gate);
     EXPECT(pipe(fds) == 0);
     f->gates[gate] = fds[1];
     EXPECT(PMIx_server_register_nspace(nspace, 0, none, 0, on_gate, (void *)(intptr_t)fds[0]) ==
