@@ -71,7 +71,7 @@ tests() {
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
     ci/unit.sh "${bins[@]}"
     ci/docs.sh upcalls attributes # by this header
-    ci/bats.sh dvm/test/{pmix,events,hold,lost,still,cred,cleanup,map,local,growth,stage,queue,remote}.bats
+    ci/bats.sh dvm/test/{pmix,events,hold,lost,still,cred,cleanup,map,local,growth,files,queue,remote}.bats
 }
 
 case ${1:-} in
