@@ -17,7 +17,7 @@
  *
  * When something fails, each rank that does not run fails with the same cause. When the head
  * ends the job, or this daemon's epoch ends, ranks are ended; an outstanding answer
- * (registration, files) is waited for first. Docs: docs/launch.md, docs/states.md. */
+ * (registration, files) is waited for first. Docs: docs/protocol/launch.md, docs/states.md. */
 #include "dvm/protocol/core/local_private.h"
 
 #include "base/log/log.h"
