@@ -88,14 +88,14 @@ static bool has_pid(const struct t *t)
 }
 
 /* Its rank has been reaped, whose number may be another program's by then: one that has no mark, as
- * this one, which holds the rank's output. */
+ * this one, which holds the rank's output. It tells its number itself, when the mark is gone. */
 static int body_reaped(int sock, void *arg)
 {
     struct shared *sh = arg;
     struct t t;
 
     set_up_with(&t, own_spawner(), 60000);
-    start_sh(&t, "env -i sleep 1000 & echo $!", false);
+    start_sh(&t, "env -i sh -c 'echo $$; exec sleep 1000' &", false);
     run_until(&t, has_pid);
     buf_put_u8(&t.out, 0);
     sh->pids[0] = (pid_t)strtol((char *)t.out.data, NULL, 10);
