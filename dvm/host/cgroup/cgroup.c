@@ -16,6 +16,7 @@
 
 #define TEXT_MAX 65536
 #define CPUS_MAX 65536
+#define PLUGINS "HWLOC_PLUGINS_PATH"
 
 /* The file's text; NULL: it does not exist, which is normal. */
 static char *read_text(const char *root, const char *dir, const char *path, const char *name)
@@ -231,11 +232,29 @@ static enum topo_use use_of(const struct cgroup_cpus *c, bool alone)
     return alone ? TOPO_OWN : TOPO_SHARED;
 }
 
+/* hwloc's plugins look for devices, which this topology leaves out. To load them takes longer than
+ * to read the CPUs, and they bring libraries for graphics with them. hwloc looks for plugins when
+ * the first topology of a process is initialized; later topologies have none either. */
+static int init_without_plugins(hwloc_topology_t *t)
+{
+    const char *path = getenv(PLUGINS);
+    FREE_AUTO char *before = path ? xstrdup(path) : NULL;
+    int rc;
+
+    setenv(PLUGINS, "/dev/null", 1);
+    rc = hwloc_topology_init(t);
+    if (before)
+        setenv(PLUGINS, before, 1);
+    else
+        unsetenv(PLUGINS);
+    return rc;
+}
+
 hwloc_topology_t cgroup_topology(struct err *err)
 {
     hwloc_topology_t t;
 
-    if (hwloc_topology_init(&t) < 0) {
+    if (init_without_plugins(&t) < 0) {
         err_sys(err, errno, "hwloc");
         return NULL;
     }

@@ -27,7 +27,9 @@ void cgroup_cpus_free(struct cgroup_cpus *c);
 uint32_t cgroup_slots(const struct cgroup_cpus *c);
 /* Whether the container limits its CPUs at all; if not, the slots are those of the machine. */
 bool cgroup_limited(const struct cgroup_cpus *c);
-/* The machine's topology, without devices. NULL and a reason on failure. The caller destroys it. */
+/* The machine's topology, without devices. NULL and a reason on failure. The caller destroys it.
+ * Called before other threads exist, and before the first use of hwloc: keeps hwloc's plugins out
+ * of the process. */
 hwloc_topology_t cgroup_topology(struct err *err);
 /* The text about these CPUs that the head receives (dvm/protocol/map/topo.h), or "" and a reason
  * if they are too many. `alone`: no other container or daemon is known to run on the machine. */

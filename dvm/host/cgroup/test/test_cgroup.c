@@ -204,6 +204,42 @@ static void a_quota_below_the_cpuset_forbids_binding(void **state)
     assert_use("60000", 0, true, "");
 }
 
+/* Whether a file with this part in its name is mapped here. */
+static bool is_mapped(const char *part)
+{
+    FILE *f = fopen("/proc/self/maps", "re");
+    char line[4352];
+    bool found = false;
+
+    assert_non_null(f);
+    while (!found && fgets(line, sizeof(line), f))
+        found = strstr(line, part);
+    fclose(f);
+    return found;
+}
+
+/* Where hwloc's plugins are installed (on Debian: libhwloc-plugins), an untouched discovery loads
+ * them. */
+static void the_topology_is_read_without_plugins_and_the_environment_stays(void **state)
+{
+    struct err err = {0};
+    hwloc_topology_t t;
+
+    for (int given = 0; given < 2; given++) {
+        if (given)
+            setenv("HWLOC_PLUGINS_PATH", "/somewhere", 1);
+        t = cgroup_topology(&err);
+        assert_non_null(t);
+        assert_false(is_mapped("/hwloc_"));
+        hwloc_topology_destroy(t);
+        if (given)
+            assert_string_equal(getenv("HWLOC_PLUGINS_PATH"), "/somewhere");
+        else
+            assert_null(getenv("HWLOC_PLUGINS_PATH"));
+    }
+    unsetenv("HWLOC_PLUGINS_PATH");
+}
+
 static void the_real_files_of_this_machine_can_be_read(void **state)
 {
     struct cgroup_cpus c;
@@ -220,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(no_cpu_in_common_is_an_error),
+        TEST(the_topology_is_read_without_plugins_and_the_environment_stays),
         TEST(nonsense_in_the_files_is_no_limit),
         TEST(a_machine_without_control_groups_has_no_limit),
         TEST(v2_cpu_max_is_the_limit),
