@@ -98,9 +98,9 @@ static const struct fsm_name proc_states[] = {
 };
 
 static const struct fsm_name proc_events[] = {
-    {PROC_EV_RUN, "forked"},        {PROC_EV_REGISTER, "PMIx_Init"}, {PROC_EV_IOF, "output ended"},
-    {PROC_EV_WAITPID, "reaped"},    {PROC_EV_FAIL, "not started"},   {PROC_EV_LOST, "daemon lost"},
-    {PROC_EV_HOLD, "stands still"}, {PROC_EV_GO_ON, "goes on"},
+    {PROC_EV_RUN, "forked"},       {PROC_EV_REGISTER, "PMIx_Init"}, {PROC_EV_IOF, "output ended"},
+    {PROC_EV_WAITPID, "reaped"},   {PROC_EV_FAIL, "not started"},   {PROC_EV_LOST, "daemon lost"},
+    {PROC_EV_HOLD, "has stopped"}, {PROC_EV_GO_ON, "goes on"},
 };
 
 static const struct fsm_row proc_rows[] = {
