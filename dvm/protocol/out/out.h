@@ -8,11 +8,12 @@
 #ifndef DVM_OUT_OUT_H
 #define DVM_OUT_OUT_H
 
+#include "api/campaign.h"
 #include "base/buf/buf.h"
 #include "dvm/protocol/wire/job.h"
-#include "dvm/protocol/wire/msg/membership.h"
-#include "dvm/protocol/wire/msg/ranks.h"
-#include "dvm/protocol/wire/msg/resize.h"
+#include "dvm/protocol/wire/msg/ranks_lost.h"
+#include "dvm/protocol/wire/msg/remove.h"
+#include "dvm/protocol/wire/msg/resize_ended.h"
 
 #include <stdarg.h>
 

@@ -67,11 +67,11 @@ size_t jobs_count(const struct jobs *js);
 void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m); /* takes m->spec */
 void job_signal(struct jobs *js, const struct msg_signal *m);
 void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m);
-void job_registered(struct jobs *js, uint32_t from, const struct msg_job *m);
+void job_registered(struct jobs *js, uint32_t from, const struct msg_job_name *m);
 void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m);
 void job_local_gone(struct jobs *js, uint32_t from, const struct msg_local_gone *m);
 void job_aborted(struct jobs *js, uint32_t from, const struct msg_abort *m);
-void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job *m);
+void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job_name *m);
 void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m);
 void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m);
 void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);

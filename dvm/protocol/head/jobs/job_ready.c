@@ -75,7 +75,7 @@ static int find_node(const struct job *j, uint32_t from)
     return node >= 0 && !j->daemons[node].gone && job_launch_waits(&j->map) ? node : -1;
 }
 
-void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job *m)
+void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job_name *m)
 {
     struct job *j = jobs_find(js, m->nspace);
     int node = find_node(j, from);

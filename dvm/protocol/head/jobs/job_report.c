@@ -95,7 +95,7 @@ void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m)
         job_step(js, j, JOB_EV_ALL_RUN);
 }
 
-void job_registered(struct jobs *js, uint32_t from, const struct msg_job *m)
+void job_registered(struct jobs *js, uint32_t from, const struct msg_job_name *m)
 {
     struct job *j = find_sent(js, m->nspace);
     int node = j ? job_launch_node(&j->map, from) : -1;

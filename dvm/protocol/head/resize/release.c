@@ -57,7 +57,7 @@ void releases_destroy(struct releases *rs)
     free(rs);
 }
 
-void release_ask(struct releases *rs, uint32_t from, const struct msg_release *m)
+void release_ask(struct releases *rs, uint32_t from, const struct msg_release_me *m)
 {
     const struct member *x = members_get(rs->cs->members, from);
     struct release *r;

@@ -12,7 +12,7 @@ struct releases;
 
 struct releases *releases_create(struct campaigns *cs); /* borrows */
 void releases_destroy(struct releases *rs);
-void release_ask(struct releases *rs, uint32_t from, const struct msg_release *m);
+void release_ask(struct releases *rs, uint32_t from, const struct msg_release_me *m);
 void releases_steps(struct releases *rs);
 uint64_t releases_next_deadline(const struct releases *rs); /* UINT64_MAX: none */
 

@@ -156,7 +156,7 @@ void resize_bound_changed(struct resize *rs)
     grow_atomic_give_way(&rs->cs, size_bound_now(rs->cs.bound), "the size in force");
 }
 
-void resize_release_ask(struct resize *rs, uint32_t from, const struct msg_release *m)
+void resize_release_ask(struct resize *rs, uint32_t from, const struct msg_release_me *m)
 {
     release_ask(rs->releases, from, m);
 }

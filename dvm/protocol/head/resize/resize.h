@@ -56,7 +56,7 @@ void resize_gone(struct resize *rs, uint32_t vpid, struct epoch epoch);
 void resize_bound_changed(struct resize *rs);
 
 /* Messages of daemons. */
-void resize_release_ask(struct resize *rs, uint32_t from, const struct msg_release *m);
+void resize_release_ask(struct resize *rs, uint32_t from, const struct msg_release_me *m);
 void resize_request(struct resize *rs, uint32_t from, const struct msg_resize_ask *m);
 /* Verbs of the control API: -1, an HTTP status in err, and a word in *reason. */
 int resize_campaign_put(struct resize *rs, const char *id, const struct api_campaign_request *r,

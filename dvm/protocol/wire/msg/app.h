@@ -14,3 +14,7 @@ struct msg_app {
 MSG_CODEC(app);
 
 #endif
+
+#ifdef MSG_ROW
+MSG_ROW(APP, app, app, nothing)
+#endif

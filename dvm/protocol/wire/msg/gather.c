@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codec of GATHER_UP, GATHER_DOWN. */
+/* Codec of these fields. */
 #include "dvm/protocol/wire/msg/gather.h"
 
 #include <stdlib.h>

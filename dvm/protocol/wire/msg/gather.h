@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GATHER_UP, GATHER_DOWN: a collective's contributions and its outcome (dvm/protocol/gather). */
+/* GATHER_UP, GATHER_DOWN: a part of a collective (dvm/protocol/gather). */
 #ifndef DVM_WIRE_MSG_GATHER_H
 #define DVM_WIRE_MSG_GATHER_H
 

@@ -15,7 +15,7 @@ static void msg_nothing_free(const void *fields)
 {
 }
 
-#define CODEC_FUNCTIONS(ID, member, kind, owned)                                                   \
+#define MSG_ROW(ID, member, kind, owned)                                                           \
     static void encode_##member(struct buf *b, const struct msg *m)                                \
     {                                                                                              \
         msg_##kind##_encode(b, &m->member);                                                        \
@@ -28,13 +28,15 @@ static void msg_nothing_free(const void *fields)
     {                                                                                              \
         msg_##owned##_free(&m->member);                                                            \
     }
-MSG_LIST(CODEC_FUNCTIONS)
-#undef CODEC_FUNCTIONS
+#include "dvm/protocol/wire/msg/list.h"
+#undef MSG_ROW
 
-#define CODEC_ROW(ID, member, kind, owned)                                                         \
+#define MSG_ROW(ID, member, kind, owned)                                                           \
     [MSG_##ID] = {#ID, encode_##member, decode_##member, free_##member},
-static const struct codec codecs[MSG_TYPES] = {MSG_LIST(CODEC_ROW)};
-#undef CODEC_ROW
+static const struct codec codecs[MSG_TYPES] = {
+#include "dvm/protocol/wire/msg/list.h"
+};
+#undef MSG_ROW
 
 static bool is_type(unsigned type)
 {

@@ -1,39 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A message between daemons: its type and the fields of this type.
  *
- * To add a message: a struct with named fields, its encoder and decoder side by side in a file here
- * (msg/<name>.[ch], or the file of its family), a line in list.h, the handler's line in the table
- * of the module that receives it (dvm/protocol/core/dispatch.h, or the head's), and a sample in
- * test/samples.c: the tests and the fuzz targets take it from there. */
+ * A message has a file of its own, msg/<name>.[ch]: a struct with named fields, the encoder beside
+ * the decoder, and at the end of the header its row. list.h names the header in one line; types,
+ * union and codecs are made from there. Fields that several messages share have files named for
+ * the fields. docs/howto.md says how to add a message. */
 #ifndef DVM_WIRE_MSG_MSG_H
 #define DVM_WIRE_MSG_MSG_H
 
-#include "dvm/protocol/wire/msg/app.h"
-#include "dvm/protocol/wire/msg/debug_stop.h"
-#include "dvm/protocol/wire/msg/departure.h"
-#include "dvm/protocol/wire/msg/files.h"
-#include "dvm/protocol/wire/msg/gather.h"
-#include "dvm/protocol/wire/msg/job.h"
-#include "dvm/protocol/wire/msg/join.h"
 #include "dvm/protocol/wire/msg/list.h"
-#include "dvm/protocol/wire/msg/membership.h"
-#include "dvm/protocol/wire/msg/ranks.h"
-#include "dvm/protocol/wire/msg/resize.h"
-#include "dvm/protocol/wire/msg/submitter.h"
 
-#define MSG_TYPE(ID, member, kind, owned) MSG_##ID,
-enum msg_type { MSG_NO_TYPE, MSG_LIST(MSG_TYPE) MSG_TYPES };
-#undef MSG_TYPE
+#define MSG_ROW(ID, member, kind, owned) MSG_##ID,
+enum msg_type {
+    MSG_NO_TYPE,
+#include "dvm/protocol/wire/msg/list.h"
+    MSG_TYPES
+};
+#undef MSG_ROW
 #define MSG_ROUTED MSG_RACK /* this one and all later ones are routed */
 
-#define MSG_MEMBER(ID, member, kind, owned) struct msg_##kind member;
+#define MSG_ROW(ID, member, kind, owned) struct msg_##kind member;
 struct msg {
     enum msg_type type;
     union {
-        MSG_LIST(MSG_MEMBER)
+#include "dvm/protocol/wire/msg/list.h"
     };
 };
-#undef MSG_MEMBER
+#undef MSG_ROW
 
 const char *msg_name(unsigned type); /* "HELLO", "?" */
 /* Encodes the fields of m->type. Missing texts are "", longer ones than MSG_TEXT_MAX are cut. */

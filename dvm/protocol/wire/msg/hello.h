@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HELLO: the first message of the daemon that has opened a connection. The other daemon answers
+ * with WELCOME or REFUSE. */
+#ifndef DVM_WIRE_MSG_HELLO_H
+#define DVM_WIRE_MSG_HELLO_H
+
+#include "dvm/protocol/wire/msg/member.h"
+
+enum hello_why {
+    HELLO_JOIN,   /* a new daemon calls the head */
+    HELLO_LINK,   /* a member calls its parent in the tree */
+    HELLO_RESUME, /* a member calls another daemon, because its parent is out of reach */
+    HELLO_WHYS
+};
+
+struct msg_hello {
+    enum hello_why why;
+    char *cluster;
+    struct msg_member self; /* the caller; without an epoch if it joins */
+    uint64_t version;       /* last broadcast that the caller has processed */
+    char *cpus;             /* of a caller that joins: its CPUs (dvm/protocol/map/topo.h) */
+};
+MSG_CODEC(hello);
+MSG_OWNED(hello);
+
+#endif
+
+#ifdef MSG_ROW
+MSG_ROW(HELLO, hello, hello, hello)
+#endif

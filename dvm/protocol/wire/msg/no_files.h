@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* NO_FILES: to the head. The job's files cannot be put on the sender. */
+#ifndef DVM_WIRE_MSG_NO_FILES_H
+#define DVM_WIRE_MSG_NO_FILES_H
+
+#include "dvm/protocol/wire/msg/fields.h"
+
+struct msg_no_files {
+    char *nspace;
+    int errnum;
+    char *why; /* the step that failed */
+};
+MSG_CODEC(no_files);
+MSG_OWNED(no_files);
+
+#endif
+
+#ifdef MSG_ROW
+MSG_ROW(NO_FILES, no_files, no_files, no_files)
+#endif
