@@ -165,16 +165,19 @@ SSL *tls_new_server(struct tls_ctx *t, struct err *err)
     return ssl;
 }
 
-/* The certificate must be valid for `host`. A name is also sent to the server (SNI). */
+/* The certificate must be valid for `host`. A name is also sent to the server (SNI). The dot at
+ * the end of an absolute name is in neither. */
 static int expect_host(SSL *ssl, const char *host)
 {
     unsigned char addr[sizeof(struct in6_addr)];
+    size_t len = strlen(host);
+    FREE_AUTO char *name = strndup(host, len && host[len - 1] == '.' ? len - 1 : len);
 
     if (inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
     /* Only subjectAltName counts: a CN is a name within the cluster and no host. */
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+    return name && SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 
 SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err)

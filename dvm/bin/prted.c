@@ -25,14 +25,14 @@ static const char usage_text[] =
     "  --hostname-vpid       the number at the end of the host's name is the vpid (a pod's "
     "ordinal)\n"
     "  --cluster NAME        the same in every daemon and certificate\n"
-    "  --head HOST:PORT      the head's join port (members)\n"
+    "  --head HOST:PORT      the head's join port (members); an IPv6 address has brackets\n"
     "  --tls-dir DIR         ca.crt, tls.crt, tls.key\n"
     "  --session-dir DIR     for the local socket and what jobs leave until they end\n"
     "  --host-name NAME      node name told to applications (default: the host's)\n"
     "  --address ADDR        where other daemons reach this one (default: $POD_IP, else "
     "127.0.0.1)\n"
-    "  --bind ADDR           address to listen on (default: 0.0.0.0, or ADDR if it is a loopback "
-    "one)\n"
+    "  --bind ADDR           address to listen on (default: all of the family of --address, or\n"
+    "                        that one if it is a loopback address)\n"
     "  --control-port N      head: HTTPS control API (default 7443; 0: any free one)\n"
     "  --join-port N         links between daemons (default 7400; 0: any)\n"
     "  --plain-port N        /healthz, /readyz, /metrics (default 7480; 0: any)\n"
@@ -84,12 +84,16 @@ static int parse_number(const char *option, const char *text, uint64_t max, uint
 static int parse_head(struct cmdline *c, const char *text, struct err *err)
 {
     const char *colon = strrchr(text, ':');
+    bool brackets = text[0] == '[' && colon && colon[-1] == ']';
+    const char *host = text + brackets;
+    size_t len = colon ? (size_t)(colon - host) - brackets : 0;
     uint64_t port;
 
-    if (!colon || colon == text || (size_t)(colon - text) >= sizeof(c->head_host) ||
+    if (!colon || colon <= host + brackets || len >= sizeof(c->head_host) ||
+        (!brackets && memchr(host, ':', len)) ||
         parse_number("head", colon + 1, 65535, &port, err) < 0)
         return refuse_value(err, "head", text);
-    memcpy(c->head_host, text, (size_t)(colon - text));
+    memcpy(c->head_host, host, len);
     c->o.head_host = c->head_host;
     c->o.head_port = (uint16_t)port;
     return 0;
@@ -289,6 +293,14 @@ static int read_ordinal(struct cmdline *c, struct err *err)
     return 0;
 }
 
+/* "::" listens for IPv4 too. */
+static const char *default_bind(const char *address)
+{
+    if (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0)
+        return address;
+    return strchr(address, ':') ? "::" : "0.0.0.0";
+}
+
 static int complete_cmdline(struct cmdline *c, struct err *err)
 {
     const char *pod_ip = getenv("POD_IP");
@@ -309,7 +321,7 @@ static int complete_cmdline(struct cmdline *c, struct err *err)
     if (!c->o.address)
         c->o.address = pod_ip ? pod_ip : "127.0.0.1";
     if (!c->o.bind_addr)
-        c->o.bind_addr = strncmp(c->o.address, "127.", 4) == 0 ? c->o.address : "0.0.0.0";
+        c->o.bind_addr = default_bind(c->o.address);
     return 0;
 }
 

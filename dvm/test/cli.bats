@@ -123,6 +123,13 @@ refused() {
     [[ "$stderr" == *"the spawner's program $BATS_TEST_TMPDIR/dvm-spawner: No such file or directory"* ]]
 }
 
+@test "prted refuses an address of the head that is not HOST:PORT" {
+    for bad in 10.0.0.1 :7400 '[]:7400' fd00::1:7400 x:70000; do
+        refused "--head: \"$bad\" is not allowed" prted --role member --head "$bad"
+    done
+    refused "needed" prted --role member --head '[fd00::1]:7400'
+}
+
 @test "prte refuses unknown arguments" {
     refused "start, resize, stop or run?" prte
     refused "none of start, resize, stop, run" prte begin

@@ -49,6 +49,9 @@ void net_conn_free(struct net_conn *c)
     c->net->nincoming -= c->incoming;
     HASH_DELETE(hh, c->net->conns, c);
     net_dial_free(c->dial);
+    if (c->host && !c->told)
+        net_known_doubt(c->net, c->host, c->port, &c->reached);
+    free(c->host);
     if (c->bev)
         bufferevent_free(c->bev); /* closes the socket, frees the SSL object */
     if (c->early)
@@ -125,6 +128,8 @@ static void set_open(struct net_conn *c, const struct tls_peer *peer)
 
     c->phase = NET_OPEN;
     c->told = true;
+    if (c->host)
+        net_known_good(n, c->host, c->port, &c->reached);
     loop_timer_disarm(c->deadline);
     if (c->paused)
         bufferevent_disable(c->bev, EV_READ);
@@ -156,9 +161,10 @@ static void on_deadline(void *arg)
         net_closing_deadline(c);
     else if (c->incoming)
         net_conn_drop(c); /* probably a port scan: not worth a log line */
+    else if (c->phase == NET_DIALING)
+        net_dial_timeout(c);
     else
-        net_conn_fail(c, "%s within the time given",
-                      c->phase == NET_DIALING ? "could not connect" : "no TLS handshake");
+        net_conn_fail(c, "no TLS handshake within the time given");
 }
 
 static void refuse_conn(struct net_conn *c, const char *why)
@@ -255,10 +261,10 @@ void net_conn_drained(struct net_conn *c)
     n->up.on_drained(c->id, n->arg);
 }
 
-static struct bufferevent *new_tls(struct net_conn *c, int fd, const char *host, struct err *err)
+static struct bufferevent *new_tls(struct net_conn *c, int fd, struct err *err)
 {
     SSL *ssl =
-        c->incoming ? tls_new_server(c->net->tls, err) : tls_new_client(c->net->tls, host, err);
+        c->incoming ? tls_new_server(c->net->tls, err) : tls_new_client(c->net->tls, c->host, err);
     struct bufferevent *bev;
 
     if (!ssl)
@@ -272,13 +278,13 @@ static struct bufferevent *new_tls(struct net_conn *c, int fd, const char *host,
     return bev;
 }
 
-void net_conn_attach(struct net_conn *c, int fd, const char *host)
+void net_conn_attach(struct net_conn *c, int fd)
 {
     struct err err = {0};
 
     c->phase = NET_HANDSHAKE;
     if (c->tls)
-        c->bev = new_tls(c, fd, host, &err);
+        c->bev = new_tls(c, fd, &err);
     else
         c->bev = bufferevent_socket_new(loop_base(c->net->loop), fd,
                                         BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outgoing connections: resolve, then try each address in turn. */
+/* Outgoing connections: from a name to a connected socket.
+ *
+ * In: a name or a numeric address, and a port. Out: a socket for conn.c, or the reason of the
+ * failure.
+ *
+ * The last good address of the name (known.c) is tried first, without a name server. The lookup
+ * starts when that attempt has failed, or after DIAL_STAGGER_MS. A name without a good address is
+ * looked up at once. Each answer is used when it comes: an attempt starts at once if none is under
+ * way, otherwise DIAL_STAGGER_MS after the previous one. The first socket that connects is taken,
+ * the others are closed. A doubted address is tried when DIAL_STAGGER_MS have passed, or when the
+ * lookup has failed.
+ *
+ * Limits: DIAL_ADDRS_MAX addresses per dial, further ones are ignored; the deadline of the
+ * connection (conn.c). */
 #include "base/buf/buf.h"
 #include "dvm/host/net/net_private.h"
 #include "dvm/host/net/tcp.h"
@@ -11,81 +24,111 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DIAL_ADDRS_MAX 16
+#define DIAL_STAGGER_MS 250
+
+/* An address, and the socket that is connecting to it. */
+struct dial_try {
+    struct net_conn *conn;
+    struct net_addr addr;
+    int fd; /* -1: not started, or failed */
+    struct loop_fd *watch;
+};
+
 struct net_dial {
     char *host;
     uint16_t port;
-    struct evutil_addrinfo *list; /* all addresses */
-    struct evutil_addrinfo *next; /* addresses that were not tried yet */
-    int fd;                       /* the socket that is connecting; -1: none */
-    struct loop_fd *watch;
-    int errnum; /* reason of the last address that failed */
+    struct dial_try tries[DIAL_ADDRS_MAX];
+    size_t ntries;
+    size_t next;    /* first address that was not tried yet */
+    size_t running; /* sockets that are connecting */
+    struct loop_timer *stagger;
+    bool asked;    /* the lookup was started */
+    bool answered; /* and has given its last answer */
+    bool has_spare;
+    struct net_addr spare; /* the doubted address */
+    int errnum;            /* of the address that failed last */
+    int gai_error;         /* of the first failed answer */
 };
 
-static void try_next(struct net_conn *c);
+static void step_dial(struct net_conn *c);
 
-static void close_fd(struct net_dial *d)
+static void close_try(struct net_dial *d, struct dial_try *t)
 {
-    loop_fd_destroy(d->watch);
-    d->watch = NULL;
-    if (d->fd >= 0)
-        close(d->fd);
-    d->fd = -1;
+    if (t->fd < 0)
+        return;
+    loop_fd_destroy(t->watch);
+    t->watch = NULL;
+    close(t->fd);
+    t->fd = -1;
+    d->running--;
 }
 
 void net_dial_free(struct net_dial *d)
 {
     if (!d)
         return;
-    close_fd(d);
-    if (d->list)
-        evutil_freeaddrinfo(d->list);
+    for (size_t i = 0; i < d->ntries; i++)
+        close_try(d, &d->tries[i]);
+    loop_timer_destroy(d->stagger);
     free(d->host);
     free(d);
 }
 
-static void on_connected(struct net_conn *c)
+static void take_socket(struct net_conn *c, struct dial_try *t)
 {
     struct net_dial *d = c->dial;
-    int fd = d->fd;
+    int fd = t->fd;
 
-    loop_fd_destroy(d->watch);
-    d->watch = NULL;
-    d->fd = -1;
+    loop_fd_destroy(t->watch);
+    t->watch = NULL;
+    t->fd = -1;
+    d->running--;
     c->dial = NULL;
-    net_tcp_options(fd);
-    net_conn_attach(c, fd, d->host);
+    c->reached = t->addr;
+    c->port = d->port;
+    c->host = d->host;
+    d->host = NULL;
     net_dial_free(d);
+    net_tcp_options(fd);
+    net_conn_attach(c, fd);
 }
 
 static void on_connect(int fd, int events, void *arg)
 {
-    struct net_conn *c = arg;
-    struct net_dial *d = c->dial;
-    socklen_t len = sizeof(d->errnum);
+    struct dial_try *t = arg;
+    struct net_conn *c = t->conn;
+    int errnum = 0;
+    socklen_t len = sizeof(errnum);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &d->errnum, &len) < 0)
-        d->errnum = errno;
-    if (!d->errnum) {
-        on_connected(c);
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
+        errnum = errno;
+    if (!errnum) {
+        take_socket(c, t);
         return;
     }
-    close_fd(d);
-    try_next(c);
+    c->dial->errnum = errnum;
+    close_try(c->dial, t);
+    step_dial(c);
 }
 
 /* False: this address failed at once. */
-static bool try_address(struct net_conn *c, const struct evutil_addrinfo *ai)
+static bool start_try(struct net_conn *c, struct dial_try *t)
 {
     struct net_dial *d = c->dial;
 
-    d->fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (d->fd < 0 ||
-        (connect(d->fd, ai->ai_addr, (socklen_t)ai->ai_addrlen) < 0 && errno != EINPROGRESS)) {
+    t->fd = socket(t->addr.ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (t->fd < 0) {
         d->errnum = errno;
-        close_fd(d);
         return false;
     }
-    d->watch = loop_fd_create(c->net->loop, d->fd, LOOP_WRITE, on_connect, c);
+    d->running++;
+    if (connect(t->fd, (struct sockaddr *)&t->addr.ss, t->addr.len) < 0 && errno != EINPROGRESS) {
+        d->errnum = errno;
+        close_try(d, t);
+        return false;
+    }
+    t->watch = loop_fd_create(c->net->loop, t->fd, LOOP_WRITE, on_connect, t);
     return true;
 }
 
@@ -93,43 +136,133 @@ static void try_next(struct net_conn *c)
 {
     struct net_dial *d = c->dial;
 
-    while (d->next) {
-        const struct evutil_addrinfo *ai = d->next;
-
-        d->next = ai->ai_next;
-        if (try_address(c, ai))
-            return;
-    }
-    net_conn_fail(c, "connecting to %s port %u: %s", d->host, d->port, strerror(d->errnum));
+    while (d->next < d->ntries && !start_try(c, &d->tries[d->next++]))
+        ;
 }
 
-static void on_resolved(struct net *n, uint64_t conn, int gai_error, struct evutil_addrinfo *list)
+static void add_addr(struct net_conn *c, const struct net_addr *addr)
+{
+    struct net_dial *d = c->dial;
+
+    if (d->ntries == DIAL_ADDRS_MAX)
+        return;
+    for (size_t i = 0; i < d->ntries; i++) {
+        if (net_addr_eq(&d->tries[i].addr, addr))
+            return;
+    }
+    d->tries[d->ntries++] = (struct dial_try){.conn = c, .addr = *addr, .fd = -1};
+}
+
+static void add_spare(struct net_conn *c)
+{
+    struct net_dial *d = c->dial;
+
+    if (d->has_spare)
+        add_addr(c, &d->spare);
+    d->has_spare = false;
+}
+
+static void on_answer(struct net *n, uint64_t conn, const struct net_lookup_answer *a)
 {
     struct net_conn *c = net_conn_find(n, conn);
+    const struct evutil_addrinfo *ai;
 
-    if (!c || c->phase != NET_DIALING) {
-        if (list)
-            evutil_freeaddrinfo(list);
+    if (!c || c->phase != NET_DIALING)
+        return; /* connected already */
+    for (ai = a->list; ai; ai = ai->ai_next) {
+        struct net_addr addr = {.len = (socklen_t)ai->ai_addrlen};
+
+        memcpy(&addr.ss, ai->ai_addr, addr.len);
+        add_addr(c, &addr);
+    }
+    if (a->gai_error && !c->dial->gai_error)
+        c->dial->gai_error = a->gai_error;
+    c->dial->answered = a->last;
+    step_dial(c);
+}
+
+static void start_lookup(struct net_conn *c)
+{
+    c->dial->asked = true;
+    net_lookup_start(c->net, c->id, c->dial->host, c->dial->port, on_answer);
+}
+
+static void fail_dial(struct net_conn *c)
+{
+    const struct net_dial *d = c->dial;
+
+    if (d->ntries)
+        net_conn_fail(c, "connecting to %s port %u: %s", d->host, d->port, strerror(d->errnum));
+    else
+        net_conn_fail(c, "resolving %s: %s", d->host, evutil_gai_strerror(d->gai_error));
+}
+
+/* After each change: the next attempt, or the lookup, or the end. */
+static void step_dial(struct net_conn *c)
+{
+    struct net_dial *d = c->dial;
+
+    if (!d->running && d->answered)
+        add_spare(c);
+    if (!d->running)
+        try_next(c);
+    if (d->next < d->ntries || !d->asked || d->has_spare)
+        loop_timer_arm(d->stagger, DIAL_STAGGER_MS);
+    if (d->running)
+        return;
+    if (!d->asked)
+        start_lookup(c); /* calls this function again */
+    else if (d->answered)
+        fail_dial(c);
+}
+
+static void on_stagger(void *arg)
+{
+    struct net_conn *c = arg;
+
+    if (!c->dial->asked) {
+        start_lookup(c);
         return;
     }
-    if (gai_error || !list) {
-        net_conn_fail(c, "resolving %s: %s", c->dial->host, evutil_gai_strerror(gai_error));
-        return;
-    }
-    c->dial->list = c->dial->next = list;
+    add_spare(c);
     try_next(c);
+    step_dial(c);
+}
+
+void net_dial_timeout(struct net_conn *c)
+{
+    const struct net_dial *d = c->dial;
+
+    if (d && d->asked && !d->answered && !d->ntries)
+        net_conn_fail(c, "resolving %s: no name server answered within the time given", d->host);
+    else if (d)
+        net_conn_fail(c, "could not connect to %s port %u within the time given", d->host, d->port);
 }
 
 void net_dial_tcp(struct net_conn *c, const char *host, uint16_t port, uint64_t timeout_ms)
 {
     struct net_dial *d = xcalloc(1, sizeof(*d));
+    struct net_addr addr;
+    bool doubted;
 
     d->host = xstrdup(host);
     d->port = port;
-    d->fd = -1;
+    d->stagger = loop_timer_create(c->net->loop, on_stagger, c);
     c->dial = d;
     loop_timer_arm(c->deadline, timeout_ms);
-    net_lookup_start(c->net, c->id, host, port, on_resolved);
+    if (!net_known_find(c->net, host, port, &addr, &doubted)) {
+        start_lookup(c);
+        return;
+    }
+    if (doubted) {
+        d->spare = addr;
+        d->has_spare = true;
+        loop_timer_arm(d->stagger, DIAL_STAGGER_MS);
+        start_lookup(c);
+        return;
+    }
+    add_addr(c, &addr);
+    step_dial(c);
 }
 
 void net_dial_local(struct net_conn *c, const char *path)
@@ -150,5 +283,5 @@ void net_dial_local(struct net_conn *c, const char *path)
             close(fd);
         return;
     }
-    net_conn_attach(c, fd, NULL);
+    net_conn_attach(c, fd);
 }

@@ -57,7 +57,7 @@ static void admit_fd(struct net_listener *l, int fd)
         net_tcp_options(fd);
         loop_timer_arm(c->deadline, NET_HANDSHAKE_MS);
     }
-    net_conn_attach(c, fd, NULL);
+    net_conn_attach(c, fd);
 }
 
 static void on_acceptable(int fd, int events, void *arg)

@@ -35,6 +35,7 @@ void net_destroy(struct net *n)
         net_conn_free(c);
     }
     net_lookup_cancel_all(n);
+    net_known_free_all(n);
     free(n);
 }
 

@@ -41,8 +41,9 @@ int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *
  * are accepted. */
 int net_listen_local(struct net *n, const char *path, struct err *err)
     __attribute__((warn_unused_result));
-/* Resolves the name now, without blocking. Gives up after timeout_ms (on_closed has the reason).
- * Sets TCP_NODELAY and keep-alive. */
+/* Tries the last good address of the name first, then the answers of the name servers, without
+ * blocking. `host` is a numeric address or a name; a dot at its end makes a name absolute. Gives up
+ * after timeout_ms (on_closed has the reason). Sets TCP_NODELAY and keep-alive. */
 uint64_t net_connect_tls(struct net *n, const char *host, uint16_t port, uint64_t timeout_ms);
 uint64_t net_connect_local(struct net *n, const char *path);
 /* Queues one frame; unknown ids are ignored. More than 512 MiB pending closes the connection

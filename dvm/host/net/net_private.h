@@ -32,6 +32,11 @@ enum net_phase {
 
 struct net_dial;
 
+struct net_addr {
+    struct sockaddr_storage ss;
+    socklen_t len; /* 0: none */
+};
+
 struct net_conn {
     struct net *net;
     uint64_t id;
@@ -46,8 +51,11 @@ struct net_conn {
     size_t want;      /* length of the frame being read, with header; 0: unknown */
     size_t unwritten; /* pending bytes when the deadline of a flush was set */
     struct bufferevent *bev;
-    struct evbuffer *early;      /* bytes sent before there was a bufferevent */
-    struct net_dial *dial;       /* while NET_DIALING */
+    struct evbuffer *early; /* bytes sent before there was a bufferevent */
+    struct net_dial *dial;  /* while NET_DIALING */
+    char *host;             /* that was dialed, and the port and address that answered; */
+    uint16_t port;          /* NULL: incoming, local, or still NET_DIALING */
+    struct net_addr reached;
     struct loop_timer *deadline; /* deadline of the phase */
     struct loop_timer *soon;     /* armed with 0 for work that must not happen within a call */
     UT_hash_handle hh;
@@ -55,6 +63,7 @@ struct net_conn {
 
 struct net_listener;
 struct net_lookup;
+struct net_known;
 struct evdns_base;
 
 struct net {
@@ -66,9 +75,12 @@ struct net {
     size_t nincoming;
     struct net_conn *conns;
     struct net_listener *listeners;
-    struct evdns_base *dns; /* created for the first name */
+    struct evdns_base *dns[2]; /* of relative and absolute names; created for the first one */
     struct net_lookup *lookups;
-    uint64_t refused_ms; /* time of the last logged refusal */
+    struct net_known *known;
+    const char *resolv_conf; /* of a test; borrowed; NULL: the host's */
+    unsigned families;       /* of a test (enum resolv_families); 0: the host's */
+    uint64_t refused_ms;     /* time of the last logged refusal */
     unsigned refused_unsaid;
     void (*on_done)(void *arg); /* of net_finish(); NULL otherwise */
     void *done_arg;
@@ -78,9 +90,9 @@ struct net {
 struct net_conn *net_conn_create(struct net *n, bool incoming, bool tls);
 /* A connection that the owner may still refer to. */
 struct net_conn *net_conn_find(const struct net *n, uint64_t id);
-/* Takes a connected socket, and starts the handshake for TLS. `host`: the name that the
- * certificate must have. */
-void net_conn_attach(struct net_conn *c, int fd, const char *host);
+/* Takes a connected socket, and starts the handshake for TLS. The certificate must have the name
+ * c->host. */
+void net_conn_attach(struct net_conn *c, int fd);
 /* on_closed will be called on a later turn; only the first reason counts. */
 void net_conn_fail(struct net_conn *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* No upcall. Freed on a later turn. */
@@ -111,13 +123,26 @@ void net_reason_log_refusal(struct net *n, int fd, const char *why);
 
 /* dial.c: copies its strings. */
 void net_dial_tcp(struct net_conn *c, const char *host, uint16_t port, uint64_t timeout_ms);
+void net_dial_timeout(struct net_conn *c); /* the deadline is over: fails the connection */
 void net_dial_local(struct net_conn *c, const char *path);
 void net_dial_free(struct net_dial *d);
 
+/* known.c: the last good address of a name. */
+void net_known_good(struct net *n, const char *host, uint16_t port, const struct net_addr *addr);
+void net_known_doubt(struct net *n, const char *host, uint16_t port, const struct net_addr *addr);
+bool net_known_find(const struct net *n, const char *host, uint16_t port, struct net_addr *addr,
+                    bool *doubted);
+void net_known_free_all(struct net *n);
+bool net_addr_eq(const struct net_addr *a, const struct net_addr *b);
+
 /* lookup.c: names to addresses. */
 struct evutil_addrinfo;
-typedef void net_lookup_fn(struct net *n, uint64_t conn, int gai_error,
-                           struct evutil_addrinfo *list); /* takes `list` */
+struct net_lookup_answer {
+    int gai_error;                /* 0: none */
+    struct evutil_addrinfo *list; /* borrowed for the call */
+    bool last;                    /* no further answer comes */
+};
+typedef void net_lookup_fn(struct net *n, uint64_t conn, const struct net_lookup_answer *a);
 /* Numeric addresses are answered within the call, names possibly too. */
 void net_lookup_start(struct net *n, uint64_t conn, const char *host, uint16_t port,
                       net_lookup_fn *fn);
