@@ -421,7 +421,7 @@ int main(int argc, char **argv)
 
     if (parse_environment(&c, &err) < 0 || parse_cmdline(&c, argc, argv, &err) < 0 ||
         complete_cmdline(&c, &err) < 0) {
-        fprintf(stderr, "prted: %s (prted --help explains)\n", err.msg);
+        fprintf(stderr, "prted: %s; see 'prted --help'\n", err.msg);
         return EXIT_USAGE;
     }
     log_init("prted", c.level);
