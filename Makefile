@@ -191,7 +191,7 @@ $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/services/test/test_*.c)): $(B
 # The tests of dvm/host/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/pmix/test/test_*.c)): $(BUILD)/asan/dvm/host/pmix/test/pair.o $(BUILD)/asan/dvm/host/pmix/test/full.o
 # Their clients are programs of their own, with the release's libpmix.
-CLIENTS := client jobinfo alloc spawn
+CLIENTS := client jobinfo resize spawn
 CLIENT_OBJS := $(addprefix $(BUILD)/asan/dvm/host/pmix/test/clients/,main.o common.o)
 $(foreach c,$(CLIENTS),$(eval $(BUILD)/asan/dvm/host/pmix/test/test_$(c): | $(BUILD)/asan/dvm/host/pmix/test/clients/$(c)))
 $(BUILD)/asan/dvm/host/pmix/test/clients/%.o: dvm/host/pmix/test/clients/%.c Makefile

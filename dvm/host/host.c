@@ -239,7 +239,7 @@ static void on_log(pmix_req req, const char *nspace, uint32_t rank, int stream, 
     control_log(h->control, req, nspace, rank, stream, text);
 }
 
-static void on_alloc(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg)
+static void on_resize(pmix_req req, const struct resize_request *ask, const char *nodes, void *arg)
 {
     struct host *h = arg;
 
@@ -297,7 +297,7 @@ const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
                                                    .on_clean_add = on_clean_add,
                                                    .on_clean_run = on_clean_run,
                                                    .on_control = on_control,
-                                                   .on_alloc = on_alloc,
+                                                   .on_resize = on_resize,
                                                    .on_cred_get = on_cred_get,
                                                    .on_cred_check = on_cred_check,
                                                    .on_query = on_query,

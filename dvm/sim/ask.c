@@ -6,25 +6,25 @@
 
 #include <stdio.h>
 
-static void choose_request(struct sim *s, struct alloc_ask *a)
+static void choose_request(struct sim *s, struct resize_request *a)
 {
     uint64_t d = sim_random(s, 8);
 
     a->deadline_s = sim_random(s, 2) ? (int64_t)sim_random(s, 8) : -1;
     a->count = 1 + (uint32_t)sim_random(s, 3);
     if (d < 3) { /* some requests name pods that never come */
-        a->kind = ALLOC_EXTEND;
+        a->kind = RESIZE_EXTEND;
         a->deadline_s = a->deadline_s < 0 ? 60 : a->deadline_s;
     } else if (d < 7) {
-        a->kind = d < 6 ? ALLOC_RELEASE : ALLOC_RELEASE_KILL;
+        a->kind = d < 6 ? RESIZE_RELEASE : RESIZE_RELEASE_KILL;
     } else {
-        a->kind = ALLOC_CANCEL;
+        a->kind = RESIZE_CANCEL;
     }
 }
 
-static bool ends_jobs(const struct alloc_ask *a)
+static bool ends_jobs(const struct resize_request *a)
 {
-    return a->kind == ALLOC_RELEASE_KILL || (a->kind == ALLOC_RELEASE && a->deadline_s >= 0);
+    return a->kind == RESIZE_RELEASE_KILL || (a->kind == RESIZE_RELEASE && a->deadline_s >= 0);
 }
 
 /* Few distinct request ids, so that some requests are repeated and some conflict. */
@@ -32,7 +32,7 @@ bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *
 {
     static const char *const names[] = {"", "", "a", "b"};
     const struct core *x = sim_core(s, vpid);
-    struct alloc_ask a = {
+    struct resize_request a = {
         .nspace = "tool", .rank = vpid, .id = "", .req_id = names[sim_random(s, 4)]};
     bool tool = sim_random(s, 4) == 0;
     char nspace[64];
@@ -47,7 +47,7 @@ bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *
     snprintf(out->text, sizeof(out->text),
              "%s rank %u at vpid %u asks: kind %d, %u daemons, %lld s, id '%s'", nspace, a.rank,
              vpid, (int)a.kind, a.count, (long long)a.deadline_s, a.req_id);
-    check_alloc(c, vpid, &a, tool);
+    check_resize(c, vpid, &a, tool);
     return true;
 }
 

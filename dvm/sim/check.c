@@ -240,10 +240,10 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         check_gathered(c, vpid, &act->gather);
         break;
     case OUT_RESIZE_ANSWER:
-        check_alloc_answer(c, vpid, &act->resize_answer);
+        check_resize_answer(c, vpid, &act->resize_answer);
         break;
     case OUT_RESIZE_ENDED:
-        check_alloc_ended(c, vpid, &act->resize_ended.end);
+        check_resize_ended(c, vpid, &act->resize_ended.end);
         break;
     case OUT_EVENT:
         on_event(c, core_event(sim_core(c->sim, 0), act->event.number));
@@ -385,7 +385,7 @@ void check_destroy(struct check *c)
         return;
     check_gather_free(c);
     check_ranks_free(c);
-    check_alloc_free(c);
+    check_resize_free(c);
     check_head_forget(c);
     check_loss_forget(c);
     HASH_ITER(hh, c->streams, s, stmp)
@@ -467,7 +467,7 @@ void check_rest(struct check *c)
                        (unsigned long long)s->got);
     }
     check_gather_rest(c);
-    check_alloc_rest(c);
+    check_resize_rest(c);
     for (v = 0; v < m->n; v++) {
         const struct member *x = members_get(m, v);
 

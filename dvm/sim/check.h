@@ -29,7 +29,7 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
 void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t rounds);
 void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_ms), void *arg);
 /* Requests another size for a rank or tool at that daemon. */
-void check_alloc(struct check *c, uint32_t vpid, const struct alloc_ask *a, bool tool);
+void check_resize(struct check *c, uint32_t vpid, const struct resize_request *a, bool tool);
 /* True if the job may end although only links have failed: its submitter's daemon, or one with
  * its ranks, was rightly declared lost; or it had not been sent when its submitter's daemon
  * left. */

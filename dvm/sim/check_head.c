@@ -114,7 +114,7 @@ static void check_event(struct check *c, const struct api_event *e)
     }
     if (!k)
         return;
-    check_alloc_event(c, e);
+    check_resize_event(c, e);
     k->accepted += e->type == API_EVENT_CAMPAIGN_ACCEPTED;
     k->offered += e->type == API_EVENT_NODES_OFFERED;
     k->complete += e->type == API_EVENT_CAMPAIGN_COMPLETE;

@@ -145,12 +145,12 @@ uint64_t check_digest(const struct members *m);
 void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act);
 void check_gather_rest(struct check *c);
 void check_gather_free(struct check *c);
-/* check_alloc.c */
-void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_resize_answer *act);
-void check_alloc_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end);
-void check_alloc_event(struct check *c, const struct api_event *e);
-void check_alloc_rest(struct check *c);
-void check_alloc_free(struct check *c);
+/* check_resize.c */
+void check_resize_answer(struct check *c, uint32_t vpid, const struct out_resize_answer *act);
+void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end);
+void check_resize_event(struct check *c, const struct api_event *e);
+void check_resize_rest(struct check *c);
+void check_resize_free(struct check *c);
 /* check_loss.c */
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);

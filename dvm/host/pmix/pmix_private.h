@@ -18,7 +18,7 @@
 #define PMIX_SRV_NSPACE "dvm" /* the servers' own namespace; a server's rank is its vpid */
 #define PMIX_SRV_BLOB_MAX (64u << 20)
 #define PMIX_SRV_KEYS_MAX 65536
-#define ALLOC_LIST_MAX (1u << 20) /* bytes of a list of nodes */
+#define RESIZE_LIST_MAX (1u << 20) /* bytes of a list of nodes */
 
 /* How a request of the library is answered: the callback that it gave. */
 enum answer_kind {
@@ -31,7 +31,7 @@ enum answer_kind {
     ANSWER_GROUP,
     ANSWER_QUERY,
     ANSWER_EVENT,
-    ANSWER_ALLOC,
+    ANSWER_RESIZE,
     ANSWER_CRED,
     ANSWER_CHECKED,
     ANSWER_TOOL
@@ -53,7 +53,7 @@ struct answer {
     size_t nmembers;
     struct query *query; /* ANSWER_QUERY: owned */
     size_t len;          /* ANSWER_EVENT */
-    char *req_id;        /* ANSWER_ALLOC: owned */
+    char *req_id;        /* ANSWER_RESIZE: owned */
     int64_t uid, gid;    /* ANSWER_CHECKED: the expected ones; -1: any */
 };
 
@@ -79,7 +79,7 @@ struct upcall {
         char *req_id, *id;
         uint32_t count;
         int64_t deadline_s;
-    } alloc;
+    } resize;
 };
 struct pmix_srv *pmix_srv_current(void); /* on PMIx's thread; NULL when none is running */
 /* On PMIx's thread. NULL when no server is running (the library is being shut down). */
@@ -338,9 +338,9 @@ pmix_status_t control_on_request(const pmix_proc_t *requestor, const pmix_proc_t
                                  pmix_info_cbfunc_t cb, void *cbdata);
 pmix_status_t query_on_request(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries,
                                pmix_info_cbfunc_t cb, void *cbdata);
-pmix_status_t alloc_on_request(const pmix_proc_t *client, pmix_alloc_directive_t directive,
-                               const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
-                               void *cbdata);
+pmix_status_t resize_on_request(const pmix_proc_t *client, pmix_alloc_directive_t directive,
+                                const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                                void *cbdata);
 pmix_status_t cred_on_get(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
                           pmix_credential_cbfunc_t cb, void *cbdata);
 pmix_status_t cred_on_check(const pmix_proc_t *proc, const pmix_byte_object_t *cred,
@@ -363,7 +363,7 @@ void control_on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t 
 
 /* Answers by kind, for pmix_srv_answer(). */
 void data_answer_lookup(const struct answer *a, int status, const void *data, size_t len);
-void alloc_answer(const struct answer *a, int status, const void *data, size_t len);
+void resize_answer(const struct answer *a, int status, const void *data, size_t len);
 void upcall_answer_tool(const struct answer *a);
 void group_answer(const struct answer *a, int status, const void *data, size_t len);
 void cred_answer(const struct answer *a, int status, void *data, size_t len);

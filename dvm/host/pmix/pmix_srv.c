@@ -44,7 +44,7 @@ static pmix_server_module_t module = {
     .deregister_events = event_on_deregister,
     .notify_event = event_on_notify,
     .query = query_on_request,
-    .allocate = alloc_on_request,
+    .allocate = resize_on_request,
     .log = control_on_log,
     .job_control = control_on_request,
     .group = group_on_request,
@@ -89,8 +89,8 @@ void pmix_srv_upcall_free(struct upcall *u)
     job_spec_free(&u->spec);
     cleanup_req_free(&u->cleanup);
     free(u->text);
-    free(u->alloc.req_id);
-    free(u->alloc.id);
+    free(u->resize.req_id);
+    free(u->resize.id);
     free(u->answer.req_id);
     free(u->answer.members);
     query_free(u->answer.query);
@@ -225,8 +225,8 @@ static void give_answer(void *arg)
     case ANSWER_GROUP:
         group_answer(&g->answer, g->status, g->data, g->len);
         break;
-    case ANSWER_ALLOC:
-        alloc_answer(&g->answer, g->status, g->data, g->len);
+    case ANSWER_RESIZE:
+        resize_answer(&g->answer, g->status, g->data, g->len);
         break;
     case ANSWER_CRED:
         cred_answer(&g->answer, g->status, g->data, g->len);

@@ -6,9 +6,9 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
-#include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
+#include "dvm/protocol/wire/resize_request.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,8 +96,8 @@ struct pmix_srv_upcalls {
     void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
                        void *arg);
     /* PMIx_Allocation_request. `nodes` are names as the client has written them, for ask->vpids,
-     * which are not filled in; "": none. Answer by pmix_srv_alloc_answer(). */
-    void (*on_alloc)(pmix_req req, const struct alloc_ask *ask, const char *nodes, void *arg);
+     * which are not filled in; "": none. Answer by pmix_srv_resize_answer(). */
+    void (*on_resize)(pmix_req req, const struct resize_request *ask, const char *nodes, void *arg);
     /* PMIx_Get_credential of a process that is connected here. The answer is a status and the
      * bytes, up to PMIX_SRV_CRED_MAX. */
     void (*on_cred_get)(pmix_req req, const struct pmix_srv_holder *who, void *arg);
@@ -210,24 +210,24 @@ void pmix_srv_notify_lost(struct pmix_srv *p, const char *nspace, const struct m
 /* The DVM has lost the daemon of this node: to all processes and tools here that have registered
  * for it. */
 void pmix_srv_notify_offline(struct pmix_srv *p, uint32_t vpid, const char *host);
-/* Answers a request for another size: ALLOC_OK with the campaign's id and its phase, or the
+/* Answers a request for another size: RESIZE_OK with the campaign's id and its phase, or the
  * reason of the refusal. */
-void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status status,
-                           const char *id, const char *phase);
+void pmix_srv_resize_answer(struct pmix_srv *p, pmix_req req, enum resize_status status,
+                            const char *id, const char *phase);
 /* Answers the check of a credential: a status, and the holder if the credential is valid. */
 void pmix_srv_cred_answer(struct pmix_srv *p, pmix_req req, int status,
                           const struct pmix_srv_holder *who);
-struct pmix_srv_alloc_end {
+struct pmix_srv_resize_end {
     const char *nspace; /* the only receiver */
     uint32_t rank;
-    enum alloc_status
-        status;         /* ALLOC_OK: PMIX_DVM_IS_READY; else PMIX_ERR_DVM_MOD for this cause */
+    enum resize_status
+        status;         /* RESIZE_OK: PMIX_DVM_IS_READY; else PMIX_ERR_DVM_MOD for this cause */
     const char *id;     /* the campaign's */
     const char *req_id; /* the requester's own, "": none */
     const char *cause;  /* "": none */
 };
 /* An accepted request has ended. Dropped if the requester has ended too. */
-void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e);
+void pmix_srv_resize_ended(struct pmix_srv *p, const struct pmix_srv_resize_end *e);
 /* Fence data of several daemons is their concatenation in any order: the library reads it so. */
 
 #endif

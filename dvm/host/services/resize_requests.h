@@ -14,8 +14,8 @@ struct resize_requests;
 struct resize_requests *resize_requests_create(const struct host_env *env, struct core *core,
                                                struct pmix_srv *pmix);
 void resize_requests_destroy(struct resize_requests *s);
-/* pmix_srv_upcalls.on_alloc(). A count beside the list of nodes has to equal its length. */
-void resize_requests_ask(struct resize_requests *s, pmix_req req, const struct alloc_ask *ask,
+/* pmix_srv_upcalls.on_resize(). A count beside the list of nodes has to equal its length. */
+void resize_requests_ask(struct resize_requests *s, pmix_req req, const struct resize_request *ask,
                          const char *nodes);
 /* OUT_RESIZE_ANSWER */
 void resize_requests_answered(struct resize_requests *s, const struct out_resize_answer *a);

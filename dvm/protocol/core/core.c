@@ -168,7 +168,7 @@ void core_destroy(struct core *c)
         return;
     local_free(c);
     client_free_all(c);
-    alloc_fail_all(c, NULL);
+    local_resize_fail_all(c, NULL);
     neigh_free(c);
     head_destroy(c->head);
     destroy_transport(c);
@@ -208,7 +208,7 @@ void core_reset(struct core *c, const char *why)
     out_log(&c->out, LOG_LEVEL_WARN, "%s", why);
     local_drop_all(c);
     client_fail_all(c, why);
-    alloc_fail_all(c, why);
+    local_resize_fail_all(c, why);
     while (links_first(c->links))
         links_close(c->links, links_first(c->links), true);
     neigh_free(c);

@@ -11,8 +11,8 @@
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/protocol/out/out.h"
-#include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/job.h"
+#include "dvm/protocol/wire/resize_request.h"
 
 #include <hwloc/bitmap.h>
 
@@ -146,10 +146,10 @@ bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch);
 void core_gather(struct core *c, const struct gather_call *call);
 
 /* PMIx_Allocation_request of a local rank or tool. OUT_RESIZE_ANSWER answers once. If the answer
- * is ALLOC_OK in a phase that is not terminal, one OUT_RESIZE_ENDED follows, unless the asker
+ * is RESIZE_OK in a phase that is not terminal, one OUT_RESIZE_ENDED follows, unless the asker
  * departs or this epoch ends before. The same id of the same asker again is answered from the
  * record. */
-void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a);
+void core_resize(struct core *c, uint64_t req, const struct resize_request *a);
 
 /* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */
 void core_sigterm(struct core *c);

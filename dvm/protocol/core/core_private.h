@@ -132,8 +132,8 @@ extern const struct routed_handler client_handlers[];
 void client_member_gone(struct core *c, uint32_t vpid);
 void client_fail_all(struct core *c, const char *why);
 void client_free_all(struct core *c);
-/* alloc.c */
+/* local_resize.c */
 extern const struct routed_handler resize_handlers[];
-void alloc_fail_all(struct core *c, const char *why); /* NULL: forgets them */
+void local_resize_fail_all(struct core *c, const char *why); /* NULL: forgets them */
 
 #endif

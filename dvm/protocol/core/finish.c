@@ -32,7 +32,7 @@ void finish_start(struct core *c, int after, const char *text)
     c->finish_by = c->out.now_ms + c->opts.leave_ms;
     local_drop_all(c);
     client_fail_all(c, text);
-    alloc_fail_all(c, text);
+    local_resize_fail_all(c, text);
     if (core_is_head(c)) {
         DL_FOREACH_SAFE(links_first(c->links), k, tmp)
         {

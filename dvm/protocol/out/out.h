@@ -157,7 +157,7 @@ struct out_member_gone {
 
 struct out_resize_answer { /* to a request of a local process */
     uint64_t req;
-    enum alloc_status status;
+    enum resize_status status;
     enum api_phase phase;
     char *campaign;
     char *why; /* not accepted */

@@ -379,28 +379,28 @@ static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t n
 
 /* Accepts, and ends at once, as the asker's own id says; a rank that is not there is told too. That
  * ranks have as many events on their way as they may keeps nobody from being told. */
-static void on_alloc(pmix_req req, const struct alloc_ask *a, const char *nodes, void *arg)
+static void on_resize(pmix_req req, const struct resize_request *a, const char *nodes, void *arg)
 {
     struct server *s = arg;
     bool refused = strcmp(a->req_id, "no") == 0;
-    struct pmix_srv_alloc_end e = {.nspace = a->nspace,
-                                   .rank = a->rank,
-                                   .status =
-                                       strcmp(a->req_id, "late") != 0 ? ALLOC_OK : ALLOC_TIMEOUT,
-                                   .id = "alloc-1",
-                                   .req_id = a->req_id,
-                                   .cause = strcmp(a->req_id, "late") != 0 ? "" : "too late"};
+    struct pmix_srv_resize_end e = {.nspace = a->nspace,
+                                    .rank = a->rank,
+                                    .status =
+                                        strcmp(a->req_id, "late") != 0 ? RESIZE_OK : RESIZE_TIMEOUT,
+                                    .id = "alloc-1",
+                                    .req_id = a->req_id,
+                                    .cause = strcmp(a->req_id, "late") != 0 ? "" : "too late"};
 
-    printf("alloc %s.%u kind=%d count=%u nodes=%s own=%s id=%s deadline=%lld\n", a->nspace, a->rank,
-           (int)a->kind, a->count, nodes, a->req_id, a->id, (long long)a->deadline_s);
+    printf("resize %s.%u kind=%d count=%u nodes=%s own=%s id=%s deadline=%lld\n", a->nspace,
+           a->rank, (int)a->kind, a->count, nodes, a->req_id, a->id, (long long)a->deadline_s);
     fflush(stdout);
-    pmix_srv_alloc_answer(s->pmix, req, refused ? ALLOC_BUSY : ALLOC_OK, "alloc-1", "Gathering");
+    pmix_srv_resize_answer(s->pmix, req, refused ? RESIZE_BUSY : RESIZE_OK, "alloc-1", "Gathering");
     if (refused)
         return;
     full_of_events(s->pmix, true);
-    pmix_srv_alloc_ended(s->pmix, &e);
+    pmix_srv_resize_ended(s->pmix, &e);
     e.rank = s->launch.nranks;
-    pmix_srv_alloc_ended(s->pmix, &e);
+    pmix_srv_resize_ended(s->pmix, &e);
     full_of_events(s->pmix, false);
 }
 
@@ -572,7 +572,7 @@ static const struct pmix_srv_upcalls upcalls = {
     .on_data = on_data,
     .on_notify = on_notify,
     .on_control = on_control,
-    .on_alloc = on_alloc,
+    .on_resize = on_resize,
     .on_clean_add = on_clean_add,
     .on_clean_run = pair_keep_run,
     .on_spawn = on_spawn,

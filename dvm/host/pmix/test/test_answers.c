@@ -75,7 +75,7 @@ static void a_group_of_whole_contributions_only(void **state)
     assert_int_equal(told_of(group_answer, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
 }
 
-static void an_allocation_with_its_name_and_phase_only(void **state)
+static void a_resize_request_with_its_name_and_phase_only(void **state)
 {
     struct answer a = {.cb.info = take_infos, .req_id = (char *)"mine"};
     BUF_AUTO struct buf b = {0};
@@ -83,11 +83,11 @@ static void an_allocation_with_its_name_and_phase_only(void **state)
     buf_init(&b, 1024);
     buf_put_str(&b, "alloc-1");
     buf_put_str(&b, "Gathering");
-    refuse_truncations(alloc_answer, &a, &b);
-    assert_int_equal(told_of(alloc_answer, &a, b.data, b.len).status, PMIX_SUCCESS);
-    assert_int_equal(told_of(alloc_answer, &a, b.data, b.len).items, 3);
+    refuse_truncations(resize_answer, &a, &b);
+    assert_int_equal(told_of(resize_answer, &a, b.data, b.len).status, PMIX_SUCCESS);
+    assert_int_equal(told_of(resize_answer, &a, b.data, b.len).items, 3);
     buf_put_u8(&b, 0);
-    assert_int_equal(told_of(alloc_answer, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
+    assert_int_equal(told_of(resize_answer, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
 }
 
 static void a_cut_or_incomplete_lookup_answer_is_refused(void **state)
@@ -117,7 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_group_of_whole_contributions_only),
-        cmocka_unit_test(an_allocation_with_its_name_and_phase_only),
+        cmocka_unit_test(a_resize_request_with_its_name_and_phase_only),
         cmocka_unit_test(a_cut_or_incomplete_lookup_answer_is_refused),
     };
 

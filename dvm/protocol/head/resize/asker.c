@@ -23,7 +23,7 @@ bool asker_present(const struct campaigns *cs, const struct asker *a)
     return !a->is_rank || (j && job_rank_running(j, a->rank));
 }
 
-static void send_end(struct campaigns *cs, const struct campaign *c, enum alloc_status status)
+static void send_end(struct campaigns *cs, const struct campaign *c, enum resize_status status)
 {
     struct msg m = {.type = MSG_RESIZE_ENDED,
                     .resize_ended = {.nspace = c->asker.nspace,
@@ -40,7 +40,7 @@ static void send_end(struct campaigns *cs, const struct campaign *c, enum alloc_
 
 void asker_answer_end(struct campaigns *cs, const struct campaign *c)
 {
-    enum alloc_status status = c->phase == API_PHASE_COMPLETE ? ALLOC_OK : c->why;
+    enum resize_status status = c->phase == API_PHASE_COMPLETE ? RESIZE_OK : c->why;
 
     send_end(cs, c, status);
 }

@@ -7,7 +7,7 @@
 #include "dvm/protocol/head/journal/event_log.h"
 #include "dvm/protocol/head/resize/fence.h"
 #include "dvm/protocol/head/resize/resize.h"
-#include "dvm/protocol/wire/alloc.h"
+#include "dvm/protocol/wire/resize_request.h"
 
 #define CAMPAIGN_RELEASE_PREFIX "release-"
 #define CAMPAIGN_REQUEST_PREFIX "alloc-"
@@ -30,7 +30,7 @@ struct asker {    /* a process that asked for a campaign by PMIx, and its reques
     struct msg_target daemon;
     char *req_id; /* its own, "": none */
     char *of;     /* the allocation that it named, "": none */
-    enum alloc_kind kind;
+    enum resize_kind kind;
     int64_t deadline_s;
     uint32_t count;
     size_t nvpids;
@@ -52,7 +52,7 @@ struct campaign {
     uint64_t deadline_ms;   /* of the drain; 0: none */
     uint64_t ack_by_ms;     /* while removing */
     char *cause;            /* of a grow that fails */
-    enum alloc_status why;  /* the same, and of a cancelled one, for the asker */
+    enum resize_status why; /* the same, and of a cancelled one, for the asker */
     bool told_jobs;         /* drain has ended the jobs already */
     uint64_t drain_looked;  /* jobs_changes() at the last count of the jobs that it waits for */
     size_t drain_waits;

@@ -157,7 +157,7 @@ static size_t roll_back(struct campaigns *cs, struct campaign *c)
 }
 
 __attribute__((format(printf, 4, 5))) static void
-fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why, const char *fmt, ...)
+fail_grow(struct campaigns *cs, struct campaign *c, enum resize_status why, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
@@ -179,7 +179,7 @@ fail_grow(struct campaigns *cs, struct campaign *c, enum alloc_status why, const
 
 void grow_atomic_cancel(struct campaigns *cs, struct campaign *c)
 {
-    c->why = ALLOC_CANCELLED;
+    c->why = RESIZE_CANCELLED;
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
     size_bound_set(cs->bound, campaign_bound(cs, false));
     turn_targets_away(cs, c);
@@ -194,7 +194,7 @@ void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *wh
     {
         if (campaign_runs_grow(c) && c->phase != API_PHASE_ROLLING_BACK &&
             c->targets[c->ntargets - 1].id.vpid > highest)
-            fail_grow(cs, c, ALLOC_NO_ROOM, "%s leaves no room for vpid %u", why,
+            fail_grow(cs, c, RESIZE_NO_ROOM, "%s leaves no room for vpid %u", why,
                       c->targets[c->ntargets - 1].id.vpid);
     }
 }
@@ -290,14 +290,14 @@ void grow_atomic_step(struct campaigns *cs, struct campaign *c)
     }
     g = look_at_all(cs, c);
     if (g.lost)
-        fail_grow(cs, c, ALLOC_LOST, "the daemon of vpid %u (epoch %llu) is gone", g.lost->id.vpid,
+        fail_grow(cs, c, RESIZE_LOST, "the daemon of vpid %u (epoch %llu) is gone", g.lost->id.vpid,
                   (unsigned long long)g.lost->id.epoch.ctr);
     else if (c->deadline_ms && c->deadline_ms <= cs->out->now_ms)
-        fail_grow(cs, c, ALLOC_TIMEOUT,
+        fail_grow(cs, c, RESIZE_TIMEOUT,
                   "its deadline of %lld s is over, %zu of %zu daemons have not come",
                   (long long)c->req.deadline_s, g.missing, c->ntargets);
     else if (incarnation_ending(cs->inc) && c->phase == API_PHASE_GATHERING)
-        fail_grow(cs, c, ALLOC_UNREACHABLE, "the DVM shuts down");
+        fail_grow(cs, c, RESIZE_UNREACHABLE, "the DVM shuts down");
     else if (c->phase == API_PHASE_GATHERING)
         try_wiring(cs, c, &g);
     else

@@ -24,12 +24,12 @@
 struct request { /* the request that is being answered; borrows */
     uint32_t from;
     const struct msg_resize_ask *m;
-    enum alloc_kind kind;
+    enum resize_kind kind;
     size_t n;
     uint32_t *vpids; /* owned */
 };
 
-static void answer_request(struct campaigns *cs, const struct request *r, enum alloc_status status,
+static void answer_request(struct campaigns *cs, const struct request *r, enum resize_status status,
                            const struct campaign *c, const char *why)
 {
     struct msg m = {.type = MSG_RESIZE_ANSWER,
@@ -48,24 +48,24 @@ static void answer_request(struct campaigns *cs, const struct request *r, enum a
 
 static const struct {
     const char *reason;
-    enum alloc_status status;
+    enum resize_status status;
 } statuses[] = {
-    {"HeadCannotLeave", ALLOC_NOT_ALLOWED},
-    {"UnknownVpid", ALLOC_NOT_FOUND},
-    {"NotFound", ALLOC_NOT_FOUND},
-    {"GrowRunning", ALLOC_BUSY},
-    {"TooManyCampaigns", ALLOC_NO_ROOM},
-    {"ShuttingDown", ALLOC_UNREACHABLE},
-    {"TooLate", ALLOC_TOO_LATE},
+    {"HeadCannotLeave", RESIZE_NOT_ALLOWED},
+    {"UnknownVpid", RESIZE_NOT_FOUND},
+    {"NotFound", RESIZE_NOT_FOUND},
+    {"GrowRunning", RESIZE_BUSY},
+    {"TooManyCampaigns", RESIZE_NO_ROOM},
+    {"ShuttingDown", RESIZE_UNREACHABLE},
+    {"TooLate", RESIZE_TOO_LATE},
 };
 
-static enum alloc_status status_of(const char *reason)
+static enum resize_status status_of(const char *reason)
 {
     for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
         if (strcmp(statuses[i].reason, reason) == 0)
             return statuses[i].status;
     }
-    return ALLOC_BAD;
+    return RESIZE_BAD;
 }
 
 /* A request that is repeated is answered from the campaign's record. */
@@ -73,7 +73,7 @@ static void answer_record(struct campaigns *cs, const struct request *r, const s
 {
     bool failed = c->phase == API_PHASE_FAILED || c->phase == API_PHASE_CANCELLED;
 
-    answer_request(cs, r, failed && r->kind != ALLOC_CANCEL ? ALLOC_FAILED : ALLOC_OK, c,
+    answer_request(cs, r, failed && r->kind != RESIZE_CANCEL ? RESIZE_FAILED : RESIZE_OK, c,
                    failed && c->cause ? c->cause : "");
 }
 
@@ -178,13 +178,13 @@ static void choose_daemons(const struct campaigns *cs, struct request *r)
     const struct msg_resize_ask *m = r->m;
     const struct campaign *of = *m->campaign ? campaign_by_id(cs, m->campaign) : NULL;
 
-    if (m->count && r->kind == ALLOC_EXTEND && m->count <= VPID_MAX - size_bound_now(cs->bound))
+    if (m->count && r->kind == RESIZE_EXTEND && m->count <= VPID_MAX - size_bound_now(cs->bound))
         choose_next_free(cs, r, m->count);
-    else if (m->count && r->kind != ALLOC_EXTEND)
+    else if (m->count && r->kind != RESIZE_EXTEND)
         choose_highest(cs, r, m->count);
     else if (m->nvpids)
         choose_these(r, m->vpids, m->nvpids);
-    else if (of && r->kind != ALLOC_EXTEND) /* targets of an extension */
+    else if (of && r->kind != RESIZE_EXTEND) /* targets of an extension */
         choose_these(r, of->req.targets, of->req.ntargets);
 }
 
@@ -206,7 +206,7 @@ static bool names_vpid(const struct request *r, uint32_t vpid)
 
 static bool is_release(const struct request *r)
 {
-    return r->kind == ALLOC_RELEASE || r->kind == ALLOC_RELEASE_KILL;
+    return r->kind == RESIZE_RELEASE || r->kind == RESIZE_RELEASE_KILL;
 }
 
 /* The lowest, or highest, vpid of the request. */
@@ -223,13 +223,13 @@ static uint32_t extreme_vpid(const struct request *r, bool high)
 
 /* The reason why the size message does not allow it; NULL: it does. */
 static const char *beyond_limits(const struct campaigns *cs, const struct request *r,
-                                 enum alloc_status *status)
+                                 enum resize_status *status)
 {
-    *status = ALLOC_NO_ROOM;
-    if (size_bound_limits(cs->bound)->set && r->kind == ALLOC_EXTEND &&
+    *status = RESIZE_NO_ROOM;
+    if (size_bound_limits(cs->bound)->set && r->kind == RESIZE_EXTEND &&
         extreme_vpid(r, true) > size_bound_limits(cs->bound)->max)
         return "the DVM may not have so many members";
-    *status = ALLOC_NOT_ALLOWED;
+    *status = RESIZE_NOT_ALLOWED;
     if (size_bound_limits(cs->bound)->set && is_release(r) &&
         extreme_vpid(r, false) <= size_bound_limits(cs->bound)->min)
         return "the DVM may not have so few members";
@@ -239,30 +239,30 @@ static const char *beyond_limits(const struct campaigns *cs, const struct reques
 /* The reason why an application's request is refused before campaign_admit() checks it; NULL: it
  * is not refused. */
 static const char *check_request(const struct campaigns *cs, const struct request *r,
-                                 enum alloc_status *status)
+                                 enum resize_status *status)
 {
     const struct member *x = members_get(cs->members, r->from);
 
-    *status = ALLOC_BAD;
+    *status = RESIZE_BAD;
     if (!*r->m->nspace || strlen(r->m->nspace) > API_NAME_MAX)
         return "who asks has no name";
     if (strlen(r->m->req_id) > API_ID_MAX)
         return "the asker's own id is too long";
     if (!x || !members_live(cs->members, r->from))
         return "the asker's daemon is no member";
-    if (r->kind != ALLOC_CANCEL && !r->m->count && !r->n && !*r->m->campaign)
+    if (r->kind != RESIZE_CANCEL && !r->m->count && !r->n && !*r->m->campaign)
         return "it says neither how many daemons nor which";
-    *status = ALLOC_NOT_FOUND;
-    if (r->kind != ALLOC_CANCEL && *r->m->campaign && !asked_in_job(cs, r->m))
+    *status = RESIZE_NOT_FOUND;
+    if (r->kind != RESIZE_CANCEL && *r->m->campaign && !asked_in_job(cs, r->m))
         return "its job has no such allocation";
     for (size_t i = 0; is_release(r) && i < r->n; i++) {
         if (!is_known(cs, r->vpids[i]))
             return "one of the daemons was never part of this DVM";
     }
-    *status = ALLOC_NO_ROOM;
-    if (r->kind != ALLOC_CANCEL && (r->n == 0 || r->n > API_TARGETS_MAX))
+    *status = RESIZE_NO_ROOM;
+    if (r->kind != RESIZE_CANCEL && (r->n == 0 || r->n > API_TARGETS_MAX))
         return "there are not so many daemons";
-    *status = ALLOC_BUSY;
+    *status = RESIZE_BUSY;
     if (is_release(r) && r->from != VPID_HEAD && names_vpid(r, r->from))
         return "it would release the asker's own daemon";
     return r->n ? beyond_limits(cs, r, status) : NULL;
@@ -272,8 +272,8 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
 {
     struct api_campaign_request body = {
         .sequence = cs->sequence,
-        .kind = r->kind == ALLOC_EXTEND ? API_KIND_GROW : API_KIND_SHRINK,
-        .drain_mode = r->kind == ALLOC_RELEASE_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT,
+        .kind = r->kind == RESIZE_EXTEND ? API_KIND_GROW : API_KIND_SHRINK,
+        .drain_mode = r->kind == RESIZE_RELEASE_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT,
         .deadline_s = r->m->deadline_s,
         .ntargets = r->n,
         .targets = r->vpids};
@@ -283,13 +283,13 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
     char id[64];
 
     /* An extension without a deadline would not end if its daemons never come. */
-    if (r->kind == ALLOC_EXTEND && body.deadline_s < 0)
+    if (r->kind == RESIZE_EXTEND && body.deadline_s < 0)
         body.deadline_s = RESIZE_EXTEND_S;
     snprintf(id, sizeof(id), CAMPAIGN_REQUEST_PREFIX "%llu",
              (unsigned long long)cs->last_request + 1);
     if (campaign_admit(cs, id, &body, true, &asker, &reason, &err) == 0) {
         cs->last_request++;
-        answer_request(cs, r, ALLOC_OK, cs->list->prev, "");
+        answer_request(cs, r, RESIZE_OK, cs->list->prev, "");
     } else {
         answer_request(cs, r, status_of(reason), NULL, err.msg);
     }
@@ -304,9 +304,9 @@ static void cancel_request(struct campaigns *cs, const struct request *r)
     struct err err = {0};
 
     if (!c) {
-        answer_request(cs, r, ALLOC_NOT_FOUND, NULL, "no such request is known");
+        answer_request(cs, r, RESIZE_NOT_FOUND, NULL, "no such request is known");
     } else if (!c->asker.nspace || strcmp(c->asker.nspace, r->m->nspace) != 0) {
-        answer_request(cs, r, ALLOC_NOT_ALLOWED, NULL,
+        answer_request(cs, r, RESIZE_NOT_ALLOWED, NULL,
                        "another job, or the operator, has asked for it");
     } else if (campaign_cancel(cs, c->id, &record, &reason, &err) < 0) {
         answer_request(cs, r, status_of(reason), NULL, err.msg);
@@ -329,20 +329,20 @@ static void ask_again(struct campaigns *cs, const struct request *r, struct camp
 void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_resize_ask *m)
 {
     struct request r = {.from = from, .m = m, .kind = m->kind};
-    struct campaign *before = r.kind == ALLOC_CANCEL ? NULL : by_own_id(cs, m);
-    enum alloc_status status;
+    struct campaign *before = r.kind == RESIZE_CANCEL ? NULL : by_own_id(cs, m);
+    enum resize_status status;
     const char *why;
 
     choose_daemons(cs, &r);
     why = check_request(cs, &r, &status);
     if (before && !same_ask(before, m))
-        answer_request(cs, &r, ALLOC_EXISTS, NULL,
+        answer_request(cs, &r, RESIZE_EXISTS, NULL,
                        "the asker's own id was used for another request");
     else if (before && members_live(cs->members, from))
         ask_again(cs, &r, before);
     else if (why)
         answer_request(cs, &r, status, NULL, why);
-    else if (r.kind == ALLOC_CANCEL)
+    else if (r.kind == RESIZE_CANCEL)
         cancel_request(cs, &r);
     else
         ask_resize(cs, &r);

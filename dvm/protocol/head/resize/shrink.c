@@ -179,7 +179,7 @@ void shrink_step(struct campaigns *cs, struct campaign *c)
 
 void shrink_cancel(struct campaigns *cs, struct campaign *c)
 {
-    c->why = ALLOC_CANCELLED;
+    c->why = RESIZE_CANCELLED;
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
     size_bound_set(cs->bound, campaign_bound(cs, false));
     for (size_t i = 0; i < c->ntargets; i++) {

@@ -73,7 +73,7 @@ static void ask_for_one_more(struct world *w)
     struct msg m = {.type = MSG_RESIZE_ASK,
                     .resize_ask = {.op = 1,
                                    .nspace = "tool",
-                                   .kind = ALLOC_EXTEND,
+                                   .kind = RESIZE_EXTEND,
                                    .deadline_s = -1,
                                    .req_id = "mine",
                                    .campaign = "",

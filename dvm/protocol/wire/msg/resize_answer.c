@@ -16,7 +16,7 @@ void msg_resize_answer_encode(struct buf *b, const struct msg_resize_answer *m)
 int msg_resize_answer_decode(struct cur *c, struct msg_resize_answer *m, struct err *err)
 {
     m->op = cur_u64(c);
-    m->status = (enum alloc_status)msg_get_enum(c, ALLOC_STATUSES);
+    m->status = (enum resize_status)msg_get_enum(c, RESIZE_STATUSES);
     m->phase = (enum api_phase)msg_get_enum(c, API_PHASES);
     m->campaign = msg_get_text(c);
     m->why = msg_get_text(c);

@@ -4,12 +4,12 @@
 #define DVM_WIRE_MSG_RESIZE_ANSWER_H
 
 #include "api/campaign.h"
-#include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/msg/fields.h"
+#include "dvm/protocol/wire/resize_request.h"
 
 struct msg_resize_answer {
     uint64_t op;
-    enum alloc_status status;
+    enum resize_status status;
     enum api_phase phase;
     char *campaign;
     char *why; /* not accepted */

@@ -35,7 +35,7 @@ int msg_resize_ask_decode(struct cur *c, struct msg_resize_ask *m, struct err *e
     m->op = cur_u64(c);
     m->nspace = msg_get_nspace(c);
     m->rank = cur_u32(c);
-    m->kind = (enum alloc_kind)msg_get_enum(c, ALLOC_KINDS);
+    m->kind = (enum resize_kind)msg_get_enum(c, RESIZE_KINDS);
     m->deadline_s = (int64_t)cur_u64(c);
     m->req_id = msg_get_text(c);
     m->campaign = msg_get_text(c);

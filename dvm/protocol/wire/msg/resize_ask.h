@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RESIZE_ASK: to the head. An application asks for another size of the DVM
- * (dvm/protocol/wire/alloc.h). */
+ * (dvm/protocol/wire/resize_request.h). */
 #ifndef DVM_WIRE_MSG_RESIZE_ASK_H
 #define DVM_WIRE_MSG_RESIZE_ASK_H
 
 #include "api/campaign.h"
-#include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/msg/fields.h"
+#include "dvm/protocol/wire/resize_request.h"
 
 struct msg_resize_ask {
     uint64_t op;  /* the daemon's number of the request */
     char *nspace; /* the process that asks */
     uint32_t rank;
-    enum alloc_kind kind;
+    enum resize_kind kind;
     int64_t deadline_s; /* -1: none */
     char *req_id;       /* the asker's own id; "": none */
     char *campaign;     /* that is meant; "": none */

@@ -18,7 +18,7 @@ int msg_resize_ended_decode(struct cur *c, struct msg_resize_ended *m, struct er
 {
     m->nspace = msg_get_nspace(c);
     m->rank = cur_u32(c);
-    m->status = (enum alloc_status)msg_get_enum(c, ALLOC_STATUSES);
+    m->status = (enum resize_status)msg_get_enum(c, RESIZE_STATUSES);
     m->campaign = msg_get_text(c);
     m->req_id = msg_get_text(c);
     m->cause = msg_get_text(c);

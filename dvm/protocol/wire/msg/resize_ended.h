@@ -3,13 +3,13 @@
 #ifndef DVM_WIRE_MSG_RESIZE_ENDED_H
 #define DVM_WIRE_MSG_RESIZE_ENDED_H
 
-#include "dvm/protocol/wire/alloc.h"
 #include "dvm/protocol/wire/msg/fields.h"
+#include "dvm/protocol/wire/resize_request.h"
 
 struct msg_resize_ended {
     char *nspace; /* the process that has asked */
     uint32_t rank;
-    enum alloc_status status;
+    enum resize_status status;
     char *campaign;
     char *req_id;
     char *cause;

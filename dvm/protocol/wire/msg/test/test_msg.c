@@ -333,13 +333,13 @@ static void a_request_for_another_size_that_makes_no_sense_is_refused(void **sta
     assert_msg_refused(&m, "vpid 3 after 4");
     ask->vpids = NULL;
     ask->nvpids = 0;
-    ask->kind = ALLOC_KINDS;
+    ask->kind = RESIZE_KINDS;
     assert_msg_refused(&m, "out of its limits");
-    m = (struct msg){.type = MSG_RESIZE_ANSWER, .resize_answer = {.status = ALLOC_STATUSES}};
+    m = (struct msg){.type = MSG_RESIZE_ANSWER, .resize_answer = {.status = RESIZE_STATUSES}};
     assert_msg_refused(&m, "out of its limits");
     m = (struct msg){.type = MSG_RESIZE_ANSWER, .resize_answer = {.phase = API_PHASES}};
     assert_msg_refused(&m, "out of its limits");
-    m = (struct msg){.type = MSG_RESIZE_ENDED, .resize_ended = {.status = ALLOC_STATUSES}};
+    m = (struct msg){.type = MSG_RESIZE_ENDED, .resize_ended = {.status = RESIZE_STATUSES}};
     assert_msg_refused(&m, "out of its limits");
 }
 

@@ -87,7 +87,7 @@ static void end(struct world *w)
 }
 
 /* Of a tool at that daemon, unless the request names somebody else. */
-static uint64_t ask(struct world *w, uint32_t vpid, struct alloc_ask a)
+static uint64_t ask(struct world *w, uint32_t vpid, struct resize_request a)
 {
     struct core *c = sim_core(w->sim, vpid);
 
@@ -95,7 +95,7 @@ static uint64_t ask(struct world *w, uint32_t vpid, struct alloc_ask a)
     a.req_id = a.req_id ? a.req_id : "";
     a.id = a.id ? a.id : "";
     core_time(c, sim_now(w->sim), sim_now(w->sim));
-    core_alloc(c, ++w->req, &a);
+    core_resize(c, ++w->req, &a);
     sim_drain(w->sim, vpid);
     return w->req;
 }
@@ -130,18 +130,18 @@ static void assert_end(struct world *w, const char *id, enum api_phase phase, en
     assert_int_equal(r.told, told);
 }
 
-static struct alloc_ask extend(uint32_t count, int64_t deadline_s)
+static struct resize_request extend(uint32_t count, int64_t deadline_s)
 {
-    return (struct alloc_ask){.kind = ALLOC_EXTEND, .count = count, .deadline_s = deadline_s};
+    return (struct resize_request){.kind = RESIZE_EXTEND, .count = count, .deadline_s = deadline_s};
 }
 
-static struct alloc_ask release(uint32_t count)
+static struct resize_request release(uint32_t count)
 {
-    return (struct alloc_ask){.kind = ALLOC_RELEASE, .count = count, .deadline_s = -1};
+    return (struct resize_request){.kind = RESIZE_RELEASE, .count = count, .deadline_s = -1};
 }
 
-static void assert_refused(struct world *w, uint32_t vpid, struct alloc_ask a,
-                           enum alloc_status status)
+static void assert_refused(struct world *w, uint32_t vpid, struct resize_request a,
+                           enum resize_status status)
 {
     uint64_t events = core_event_next(sim_core(w->sim, 0));
     const struct heard *h = answer(w, ask(w, vpid, a));
@@ -157,28 +157,30 @@ static void c12_a_refused_request_changes_nothing_and_no_end_follows(void **arg)
     static const uint32_t head[] = {0, 4}, middle[] = {2}, never[] = {4, 9}, own[] = {3, 4};
     static char long_name[API_ID_MAX + 2];
     struct world *w = boot(7, 4);
-    struct alloc_ask one = release(1);
+    struct resize_request one = release(1);
 
     memset(long_name, 'x', sizeof(long_name) - 1);
-    assert_refused(w, 1, extend(0, -1), ALLOC_BAD);
-    assert_refused(w, 1, release(0), ALLOC_BAD);
-    assert_refused(w, 1, extend(VPID_MAX, -1), ALLOC_NO_ROOM);
-    assert_refused(w, 1, release(5), ALLOC_NO_ROOM);
-    assert_refused(w, 1, release(4), ALLOC_BUSY);
+    assert_refused(w, 1, extend(0, -1), RESIZE_BAD);
+    assert_refused(w, 1, release(0), RESIZE_BAD);
+    assert_refused(w, 1, extend(VPID_MAX, -1), RESIZE_NO_ROOM);
+    assert_refused(w, 1, release(5), RESIZE_NO_ROOM);
+    assert_refused(w, 1, release(4), RESIZE_BUSY);
     one.req_id = long_name;
-    assert_refused(w, 1, one, ALLOC_BAD);
-    one = (struct alloc_ask){.kind = ALLOC_RELEASE, .deadline_s = -1, .nvpids = 2, .vpids = head};
-    assert_refused(w, 1, one, ALLOC_NOT_ALLOWED);
+    assert_refused(w, 1, one, RESIZE_BAD);
+    one = (struct resize_request){
+        .kind = RESIZE_RELEASE, .deadline_s = -1, .nvpids = 2, .vpids = head};
+    assert_refused(w, 1, one, RESIZE_NOT_ALLOWED);
     one.vpids = never;
-    assert_refused(w, 1, one, ALLOC_NOT_FOUND);
+    assert_refused(w, 1, one, RESIZE_NOT_FOUND);
     one.vpids = own;
-    assert_refused(w, 3, one, ALLOC_BUSY);
-    one = (struct alloc_ask){.kind = ALLOC_RELEASE, .deadline_s = -1, .nvpids = 1, .vpids = middle};
-    assert_refused(w, 1, one, ALLOC_BAD);
-    one = (struct alloc_ask){.kind = ALLOC_RELEASE, .deadline_s = -1, .id = "alloc-1"};
-    assert_refused(w, 1, one, ALLOC_NOT_FOUND);
-    one.kind = ALLOC_CANCEL;
-    assert_refused(w, 1, one, ALLOC_NOT_FOUND);
+    assert_refused(w, 3, one, RESIZE_BUSY);
+    one = (struct resize_request){
+        .kind = RESIZE_RELEASE, .deadline_s = -1, .nvpids = 1, .vpids = middle};
+    assert_refused(w, 1, one, RESIZE_BAD);
+    one = (struct resize_request){.kind = RESIZE_RELEASE, .deadline_s = -1, .id = "alloc-1"};
+    assert_refused(w, 1, one, RESIZE_NOT_FOUND);
+    one.kind = RESIZE_CANCEL;
+    assert_refused(w, 1, one, RESIZE_NOT_FOUND);
     sim_for(w->sim, 20000);
     assert_int_equal(w->nends, 0);
     end(w);
@@ -197,26 +199,27 @@ static void put_size(struct world *w, struct api_size in)
 static void c12_applications_stay_within_the_limits_of_the_size_message(void **arg)
 {
     static const uint32_t beyond[] = {5, 7}, below[] = {2, 3, 4};
-    struct alloc_ask named = {.kind = ALLOC_EXTEND, .deadline_s = 60, .nvpids = 2, .vpids = beyond};
+    struct resize_request named = {
+        .kind = RESIZE_EXTEND, .deadline_s = 60, .nvpids = 2, .vpids = beyond};
     struct world *w = boot(8, 4);
 
     put_size(w, (struct api_size){1001, 4, {true, 4, 4}}); /* as an operator says it by default */
-    assert_refused(w, 1, extend(1, 60), ALLOC_NO_ROOM);
-    assert_refused(w, 1, release(1), ALLOC_NOT_ALLOWED);
+    assert_refused(w, 1, extend(1, 60), RESIZE_NO_ROOM);
+    assert_refused(w, 1, release(1), RESIZE_NOT_ALLOWED);
     put_size(w, (struct api_size){1002, 4, {true, 2, 6}});
-    assert_refused(w, 1, extend(3, 60), ALLOC_NO_ROOM);
-    assert_refused(w, 1, named, ALLOC_NO_ROOM);
-    assert_refused(w, 1, release(3), ALLOC_NOT_ALLOWED);
-    named = (struct alloc_ask){
-        .kind = ALLOC_RELEASE_KILL, .deadline_s = -1, .nvpids = 3, .vpids = below};
-    assert_refused(w, 1, named, ALLOC_NOT_ALLOWED);
-    assert_int_equal(answer(w, ask(w, 1, release(2)))->status, ALLOC_OK);
+    assert_refused(w, 1, extend(3, 60), RESIZE_NO_ROOM);
+    assert_refused(w, 1, named, RESIZE_NO_ROOM);
+    assert_refused(w, 1, release(3), RESIZE_NOT_ALLOWED);
+    named = (struct resize_request){
+        .kind = RESIZE_RELEASE_KILL, .deadline_s = -1, .nvpids = 3, .vpids = below};
+    assert_refused(w, 1, named, RESIZE_NOT_ALLOWED);
+    assert_int_equal(answer(w, ask(w, 1, release(2)))->status, RESIZE_OK);
     sim_for(w->sim, 20000);
     assert_int_equal(dvm_bound(w->sim), 2);
-    assert_int_equal(answer(w, ask(w, 1, extend(4, 60)))->status, ALLOC_OK);
+    assert_int_equal(answer(w, ask(w, 1, extend(4, 60)))->status, RESIZE_OK);
     assert_int_equal(dvm_bound(w->sim), 6);
     put_size(w, (struct api_size){1003, 6, {false, 0, 0}});
-    assert_int_equal(answer(w, ask(w, 1, extend(2, 60)))->status, ALLOC_OK);
+    assert_int_equal(answer(w, ask(w, 1, extend(2, 60)))->status, RESIZE_OK);
     end(w);
 }
 
@@ -242,12 +245,12 @@ static void a_size_message_with_other_limits_needs_another_number(void **arg)
 static void c7_a_request_with_nothing_to_do_ends_with_its_answer(void **arg)
 {
     static const uint32_t there[] = {2, 3};
-    struct alloc_ask a = {
-        .kind = ALLOC_EXTEND, .deadline_s = -1, .nvpids = 2, .vpids = there, .req_id = "a"};
+    struct resize_request a = {
+        .kind = RESIZE_EXTEND, .deadline_s = -1, .nvpids = 2, .vpids = there, .req_id = "a"};
     struct world *w = boot(5, 4);
     const struct heard *h = answer(w, ask(w, 1, a));
 
-    assert_int_equal(h->status, ALLOC_OK);
+    assert_int_equal(h->status, RESIZE_OK);
     assert_int_equal(h->phase, API_PHASE_COMPLETE);
     assert_end(w, h->id, API_PHASE_COMPLETE, API_TOLD_ANSWER);
     sim_for(w->sim, 20000);
@@ -257,19 +260,19 @@ static void c7_a_request_with_nothing_to_do_ends_with_its_answer(void **arg)
 
 static void c13_the_requester_alone_is_notified_once_of_the_end_of_its_release(void **arg)
 {
-    struct alloc_ask a = release(2);
+    struct resize_request a = release(2);
     struct world *w = boot(7, 6);
     const struct heard *h;
 
     a.req_id = "mine";
     a.rank = 7;
     h = answer(w, ask(w, 3, a));
-    assert_int_equal(h->status, ALLOC_OK);
+    assert_int_equal(h->status, RESIZE_OK);
     assert_false(api_phase_terminal(h->phase));
     sim_for(w->sim, 20000);
     assert_int_equal(w->nends, 1);
     assert_int_equal(w->ends[0].vpid, 3);
-    assert_int_equal(w->ends[0].status, ALLOC_OK);
+    assert_int_equal(w->ends[0].status, RESIZE_OK);
     assert_string_equal(w->ends[0].nspace, "tool");
     assert_int_equal(w->ends[0].rank, 7);
     assert_string_equal(w->ends[0].id, h->id);
@@ -291,13 +294,13 @@ static void c13_an_extension_is_all_or_nothing_and_its_requester_learns_the_resu
     sim_start(w->sim, 5);
     sim_for(w->sim, 2000);
     assert_int_equal(w->nends, 1);
-    assert_int_equal(w->ends[0].status, ALLOC_OK);
+    assert_int_equal(w->ends[0].status, RESIZE_OK);
     assert_string_equal(w->ends[0].id, h->id);
     (void)answer(w, ask(w, 2, extend(2, 3)));
     sim_start(w->sim, 7);
     sim_for(w->sim, 5000);
     assert_int_equal(w->nends, 2);
-    assert_int_equal(w->ends[1].status, ALLOC_TIMEOUT);
+    assert_int_equal(w->ends[1].status, RESIZE_TIMEOUT);
     assert_non_null(strstr(w->ends[1].cause, "deadline of 3 s"));
     assert_int_equal(dvm_bound(w->sim), 6);
     end(w);
@@ -312,7 +315,7 @@ static void an_extension_without_a_deadline_has_one_all_the_same(void **arg)
     assert_int_equal(w->nends, 0);
     sim_for(w->sim, 10000);
     assert_int_equal(w->nends, 1);
-    assert_int_equal(w->ends[0].status, ALLOC_TIMEOUT);
+    assert_int_equal(w->ends[0].status, RESIZE_TIMEOUT);
     end(w);
 }
 
@@ -336,7 +339,7 @@ static void c13_a_request_goes_on_without_a_notification_when_its_rank_s_daemon_
 /* The rank has ended by the time that its request has. */
 static void c13_a_request_goes_on_without_a_notification_when_its_rank_has_ended(void **arg)
 {
-    struct alloc_ask a = extend(1, 5);
+    struct resize_request a = extend(1, 5);
     struct world *w = boot(7, 4);
     const char *nspace;
     char job[64], id[64];
@@ -355,7 +358,7 @@ static void c13_a_request_goes_on_without_a_notification_when_its_rank_has_ended
 
 static void c13_a_running_rank_is_notified(void **arg)
 {
-    struct alloc_ask a = extend(1, 2);
+    struct resize_request a = extend(1, 2);
     struct world *w = boot(7, 4);
     const char *nspace;
     char job[64];
@@ -377,18 +380,18 @@ static void c13_a_running_rank_is_notified(void **arg)
 static void
 c12_the_same_request_again_is_the_same_one_and_another_by_its_name_is_refused(void **arg)
 {
-    struct alloc_ask a = extend(1, 3), other = extend(2, 3);
+    struct resize_request a = extend(1, 3), other = extend(2, 3);
     struct world *w = boot(7, 4);
     char id[64];
 
     a.req_id = other.req_id = "a";
     copy(id, answer(w, ask(w, 2, a))->id);
     assert_string_equal(answer(w, ask(w, 2, a))->id, id);
-    assert_int_equal(answer(w, ask(w, 2, other))->status, ALLOC_EXISTS);
+    assert_int_equal(answer(w, ask(w, 2, other))->status, RESIZE_EXISTS);
     assert_int_equal(dvm_bound(w->sim), 5);
     sim_for(w->sim, 5000);
     assert_int_equal(w->nends, 1);
-    assert_int_equal(answer(w, ask(w, 2, a))->status, ALLOC_FAILED);
+    assert_int_equal(answer(w, ask(w, 2, a))->status, RESIZE_FAILED);
     assert_string_equal(answer(w, ask(w, 2, a))->id, id);
     assert_int_equal(w->nends, 1);
     end(w);
@@ -396,7 +399,7 @@ c12_the_same_request_again_is_the_same_one_and_another_by_its_name_is_refused(vo
 
 static void a_tool_that_asks_again_by_another_daemon_is_answered_there(void **arg)
 {
-    struct alloc_ask a = extend(1, 20);
+    struct resize_request a = extend(1, 20);
     struct world *w = boot(7, 4);
 
     a.req_id = "a";
@@ -412,21 +415,21 @@ static void a_tool_that_asks_again_by_another_daemon_is_answered_there(void **ar
 
 static void c12_a_request_can_be_cancelled_by_its_own_job_only(void **arg)
 {
-    struct alloc_ask a = extend(1, 30);
-    struct alloc_ask cancel = {.kind = ALLOC_CANCEL, .deadline_s = -1};
+    struct resize_request a = extend(1, 30);
+    struct resize_request cancel = {.kind = RESIZE_CANCEL, .deadline_s = -1};
     struct world *w = boot(7, 4);
     char id[64];
 
     copy(id, answer(w, ask(w, 2, a))->id);
     cancel.id = id;
     cancel.nspace = "stranger";
-    assert_int_equal(answer(w, ask(w, 3, cancel))->status, ALLOC_NOT_ALLOWED);
+    assert_int_equal(answer(w, ask(w, 3, cancel))->status, RESIZE_NOT_ALLOWED);
     assert_int_equal(dvm_bound(w->sim), 5);
     cancel.nspace = "tool";
     assert_int_equal(answer(w, ask(w, 3, cancel))->phase, API_PHASE_CANCELLED);
     assert_int_equal(dvm_bound(w->sim), 4);
     assert_int_equal(w->nends, 1);
-    assert_int_equal(w->ends[0].status, ALLOC_CANCELLED);
+    assert_int_equal(w->ends[0].status, RESIZE_CANCELLED);
     assert_int_equal(w->ends[0].vpid, 2);
     end(w);
 }
@@ -436,7 +439,7 @@ static void a_campaign_of_the_operator_is_not_an_application_s_to_cancel(void **
     uint32_t targets[] = {5};
     struct api_campaign_request r = {
         .sequence = 1, .kind = API_KIND_GROW, .deadline_s = -1, .ntargets = 1, .targets = targets};
-    struct alloc_ask cancel = {.kind = ALLOC_CANCEL, .deadline_s = -1, .id = "g"};
+    struct resize_request cancel = {.kind = RESIZE_CANCEL, .deadline_s = -1, .id = "g"};
     struct world *w = boot(7, 4);
     struct api_campaign out;
     const char *reason;
@@ -444,7 +447,7 @@ static void a_campaign_of_the_operator_is_not_an_application_s_to_cancel(void **
     assert_int_equal(core_campaign_put(sim_core(w->sim, 0), "g", &r, &out, &reason, NULL), 0);
     api_campaign_free(&out);
     sim_drain(w->sim, 0);
-    assert_int_equal(answer(w, ask(w, 3, cancel))->status, ALLOC_NOT_ALLOWED);
+    assert_int_equal(answer(w, ask(w, 3, cancel))->status, RESIZE_NOT_ALLOWED);
     assert_int_equal(dvm_bound(w->sim), 5);
     end(w);
 }
@@ -479,7 +482,7 @@ static void a_daemon_that_is_given_up_answers_for_the_head(void **arg)
     sim_start(w->sim, 0); /* another head: nothing of the former one is known */
     sim_for(w->sim, 30000);
     assert_int_equal(w->answered[req], 1);
-    assert_int_equal(w->answers[req].status, ALLOC_UNREACHABLE);
+    assert_int_equal(w->answers[req].status, RESIZE_UNREACHABLE);
     assert_int_equal(w->nends, 0);
     end(w);
 }
@@ -493,7 +496,7 @@ static void a_daemon_that_is_not_wired_refuses_at_once(void **arg)
     sim_crash(w->sim, 4);
     sim_start(w->sim, 4);
     assert_int_equal(w->answered[ask(w, 4, extend(1, 5))], 1);
-    assert_int_equal(w->answers[1].status, ALLOC_UNREACHABLE);
+    assert_int_equal(w->answers[1].status, RESIZE_UNREACHABLE);
     end(w);
 }
 

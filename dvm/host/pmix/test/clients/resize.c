@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clients of test_alloc.c: requests for another size. */
+/* Clients of test_resize.c: requests for another size. */
 #include "dvm/host/pmix/test/clients/main.h"
 
 #include <pmix.h>

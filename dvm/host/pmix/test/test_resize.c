@@ -31,7 +31,8 @@ static void malformed_or_unknown_resize_requests_are_refused(void **state)
 
     assert_int_equal(r.failed, 0);
     assert_non_null(strstr(r.out, "own=no"));
-    assert_null(strstr(strstr(r.out, "alloc ") + 1, "alloc ")); /* nothing else came to the host */
+    assert_null(
+        strstr(strstr(r.out, "resize ") + 1, "resize ")); /* nothing else came to the host */
     free(r.out);
 }
 
@@ -40,11 +41,12 @@ static void a_request_is_answered_at_once_and_its_end_reported_to_its_rank_alone
     struct pair_result r = run("accepted", 3);
 
     assert_int_equal(r.failed, 0);
-    assert_non_null(strstr(r.out, "alloc 7.1.1 kind=0 count=2 nodes= own=mine id= deadline=30\n"));
+    assert_non_null(strstr(r.out, "resize 7.1.1 kind=0 count=2 nodes= own=mine id= deadline=30\n"));
     assert_non_null(
-        strstr(r.out, "alloc 7.1.1 kind=2 count=0 nodes=node3,4 own=late id= deadline=-1\n"));
-    assert_non_null(strstr(r.out, "alloc 7.1.1 kind=3 count=0 nodes= own= id=alloc-1 deadline=-1"));
-    assert_non_null(strstr(r.out, "alloc 7.1.1 kind=0 count=0 nodes= own= id= deadline=86520\n"));
+        strstr(r.out, "resize 7.1.1 kind=2 count=0 nodes=node3,4 own=late id= deadline=-1\n"));
+    assert_non_null(
+        strstr(r.out, "resize 7.1.1 kind=3 count=0 nodes= own= id=alloc-1 deadline=-1"));
+    assert_non_null(strstr(r.out, "resize 7.1.1 kind=0 count=0 nodes= own= id= deadline=86520\n"));
     free(r.out);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests of local processes for another size of the DVM, and their answers.
  *
- * In: core_alloc() for a process on this daemon; RESIZE_ANSWER and RESIZE_ENDED of the head. Out:
+ * In: core_resize() for a process on this daemon; RESIZE_ANSWER and RESIZE_ENDED of the head. Out:
  * RESIZE_ASK to the head; OUT_RESIZE_ANSWER and OUT_RESIZE_ENDED for the process.
  *
  * A request is kept from RESIZE_ASK until its answer. At most CORE_ASKED_MAX requests wait. The end
@@ -10,14 +10,14 @@
  * What always holds: a request is answered at most once, and its record is freed then.
  *
  * When it fails: a daemon outside the DVM, or one that is leaving, answers UNREACHABLE. With too
- * many requests the answer is NO_ROOM. alloc_fail_all() answers the waiting requests with
+ * many requests the answer is NO_ROOM. local_resize_fail_all() answers the waiting requests with
  * UNREACHABLE, or only forgets them. */
 #include "dvm/protocol/core/core_private.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
-static void answer_request(struct core *c, uint64_t req, enum alloc_status status,
+static void answer_request(struct core *c, uint64_t req, enum resize_status status,
                            const struct msg_resize_answer *m, const char *why)
 {
     out_add(&c->out, OUT_RESIZE_ANSWER)->resize_answer =
@@ -35,16 +35,16 @@ static void drop_asked(struct core *c, struct asked *x)
     free(x);
 }
 
-void alloc_fail_all(struct core *c, const char *why)
+void local_resize_fail_all(struct core *c, const char *why)
 {
     while (c->asked) {
         if (why)
-            answer_request(c, c->asked->req, ALLOC_UNREACHABLE, NULL, why);
+            answer_request(c, c->asked->req, RESIZE_UNREACHABLE, NULL, why);
         drop_asked(c, c->asked);
     }
 }
 
-static int send_ask(struct core *c, uint64_t op, const struct alloc_ask *a)
+static int send_ask(struct core *c, uint64_t op, const struct resize_request *a)
 {
     struct msg m = {.type = MSG_RESIZE_ASK,
                     .resize_ask = {.op = op,
@@ -61,14 +61,14 @@ static int send_ask(struct core *c, uint64_t op, const struct alloc_ask *a)
     return core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
 }
 
-void core_alloc(struct core *c, uint64_t req, const struct alloc_ask *a)
+void core_resize(struct core *c, uint64_t req, const struct resize_request *a)
 {
     struct asked *x;
 
     if (!members_live(&c->members, c->opts.vpid) || c->finishing) {
-        answer_request(c, req, ALLOC_UNREACHABLE, NULL, c->text);
+        answer_request(c, req, RESIZE_UNREACHABLE, NULL, c->text);
     } else if (c->nasked >= CORE_ASKED_MAX || send_ask(c, c->last_asked + 1, a) < 0) {
-        answer_request(c, req, ALLOC_NO_ROOM, NULL, "too many requests wait for the head");
+        answer_request(c, req, RESIZE_NO_ROOM, NULL, "too many requests wait for the head");
     } else {
         x = xcalloc(1, sizeof(*x));
         *x = (struct asked){.op = ++c->last_asked, .req = req};

@@ -20,7 +20,7 @@ struct seen_ask {
     UT_hash_handle hh;
 };
 
-void check_alloc(struct check *c, uint32_t vpid, const struct alloc_ask *a, bool tool)
+void check_resize(struct check *c, uint32_t vpid, const struct resize_request *a, bool tool)
 {
     struct core *x = sim_core(c->sim, vpid);
     struct seen_ask *k = xcalloc(1, sizeof(*k));
@@ -33,11 +33,11 @@ void check_alloc(struct check *c, uint32_t vpid, const struct alloc_ask *a, bool
     k->tool = tool;
     HASH_ADD(hh, c->asks, req, sizeof(k->req), k);
     core_time(x, sim_now(c->sim), sim_now(c->sim));
-    core_alloc(x, k->req, a);
+    core_resize(x, k->req, a);
     sim_drain(c->sim, vpid);
 }
 
-void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_resize_answer *act)
+void check_resize_answer(struct check *c, uint32_t vpid, const struct out_resize_answer *act)
 {
     struct seen_ask *k;
 
@@ -48,7 +48,7 @@ void check_alloc_answer(struct check *c, uint32_t vpid, const struct out_resize_
         return;
     }
     k->answers++;
-    k->runs = act->status == ALLOC_OK && !api_phase_terminal(act->phase);
+    k->runs = act->status == RESIZE_OK && !api_phase_terminal(act->phase);
     snprintf(k->id, sizeof(k->id), "%s", act->campaign);
 }
 
@@ -62,7 +62,7 @@ static bool is_its_end(const struct check *c, const struct seen_ask *k, uint32_t
            strcmp(k->id, end->campaign) == 0;
 }
 
-void check_alloc_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end)
+void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end)
 {
     struct seen_ask *k, *tmp;
     unsigned n = 0;
@@ -99,7 +99,7 @@ static void check_limits(struct check *c, const struct api_campaign *a)
 }
 
 /* No present requester is left out. */
-void check_alloc_event(struct check *c, const struct api_event *e)
+void check_resize_event(struct check *c, const struct api_event *e)
 {
     const struct api_requester *r = &e->campaign.requester;
     const struct core *x;
@@ -136,7 +136,7 @@ static void rest_ask(struct check *c, const struct seen_ask *k)
     api_campaign_free(&record);
 }
 
-void check_alloc_rest(struct check *c)
+void check_resize_rest(struct check *c)
 {
     struct seen_ask *k, *tmp;
 
@@ -146,7 +146,7 @@ void check_alloc_rest(struct check *c)
     }
 }
 
-void check_alloc_free(struct check *c)
+void check_resize_free(struct check *c)
 {
     struct seen_ask *k, *tmp;
 

@@ -20,20 +20,20 @@
 #define PMIX_ERR_DVM_MOD (-196)
 #endif
 
-static const pmix_status_t statuses[ALLOC_STATUSES] = {
-    [ALLOC_OK] = PMIX_SUCCESS,
-    [ALLOC_BAD] = PMIX_ERR_BAD_PARAM,
-    [ALLOC_NOT_FOUND] = PMIX_ERR_NOT_FOUND,
-    [ALLOC_NO_ROOM] = PMIX_ERR_OUT_OF_RESOURCE,
-    [ALLOC_NOT_ALLOWED] = PMIX_ERR_NO_PERMISSIONS,
-    [ALLOC_BUSY] = PMIX_ERR_RESOURCE_BUSY,
-    [ALLOC_EXISTS] = PMIX_ERR_EXISTS,
-    [ALLOC_TOO_LATE] = PMIX_ERR_INVALID_OPERATION,
-    [ALLOC_UNREACHABLE] = PMIX_ERR_UNREACH,
-    [ALLOC_FAILED] = PMIX_ERR_DVM_MOD,
-    [ALLOC_TIMEOUT] = PMIX_ERR_TIMEOUT,
-    [ALLOC_CANCELLED] = PMIX_ERR_JOB_CANCELED,
-    [ALLOC_LOST] = PMIX_ERR_LOST_CONNECTION,
+static const pmix_status_t statuses[RESIZE_STATUSES] = {
+    [RESIZE_OK] = PMIX_SUCCESS,
+    [RESIZE_BAD] = PMIX_ERR_BAD_PARAM,
+    [RESIZE_NOT_FOUND] = PMIX_ERR_NOT_FOUND,
+    [RESIZE_NO_ROOM] = PMIX_ERR_OUT_OF_RESOURCE,
+    [RESIZE_NOT_ALLOWED] = PMIX_ERR_NO_PERMISSIONS,
+    [RESIZE_BUSY] = PMIX_ERR_RESOURCE_BUSY,
+    [RESIZE_EXISTS] = PMIX_ERR_EXISTS,
+    [RESIZE_TOO_LATE] = PMIX_ERR_INVALID_OPERATION,
+    [RESIZE_UNREACHABLE] = PMIX_ERR_UNREACH,
+    [RESIZE_FAILED] = PMIX_ERR_DVM_MOD,
+    [RESIZE_TIMEOUT] = PMIX_ERR_TIMEOUT,
+    [RESIZE_CANCELLED] = PMIX_ERR_JOB_CANCELED,
+    [RESIZE_LOST] = PMIX_ERR_LOST_CONNECTION,
 };
 
 /* --- the request; on PMIx's thread */
@@ -157,15 +157,15 @@ static const char *const *keys_of(pmix_alloc_directive_t directive)
     }
 }
 
-static enum alloc_kind kind_of(pmix_alloc_directive_t directive, const pmix_info_t *info, size_t n)
+static enum resize_kind kind_of(pmix_alloc_directive_t directive, const pmix_info_t *info, size_t n)
 {
     if (directive == PMIX_ALLOC_EXTEND)
-        return ALLOC_EXTEND;
+        return RESIZE_EXTEND;
     if (directive == PMIX_ALLOC_REQ_CANCEL)
-        return ALLOC_CANCEL;
+        return RESIZE_CANCEL;
     return info_true(info, n, PMIX_JOB_CTRL_KILL) || info_true(info, n, PMIX_JOB_CTRL_TERMINATE)
-               ? ALLOC_RELEASE_KILL
-               : ALLOC_RELEASE;
+               ? RESIZE_RELEASE_KILL
+               : RESIZE_RELEASE;
 }
 
 static pmix_status_t read_request(struct upcall *u, pmix_alloc_directive_t directive,
@@ -177,40 +177,40 @@ static pmix_status_t read_request(struct upcall *u, pmix_alloc_directive_t direc
     if (!keys || !all_understood(keys, info, n))
         return PMIX_ERR_NOT_SUPPORTED;
     u->number = kind_of(directive, info, n);
-    rc = read_text(info, n, PMIX_ALLOC_REQ_ID, API_ID_MAX, &u->alloc.req_id);
+    rc = read_text(info, n, PMIX_ALLOC_REQ_ID, API_ID_MAX, &u->resize.req_id);
     if (rc == PMIX_SUCCESS)
-        rc = read_text(info, n, PMIX_ALLOC_ID, API_ID_MAX, &u->alloc.id);
+        rc = read_text(info, n, PMIX_ALLOC_ID, API_ID_MAX, &u->resize.id);
     if (rc == PMIX_SUCCESS && directive != PMIX_ALLOC_REQ_CANCEL)
-        rc = read_text(info, n, PMIX_ALLOC_NODE_LIST, ALLOC_LIST_MAX, &u->text);
+        rc = read_text(info, n, PMIX_ALLOC_NODE_LIST, RESIZE_LIST_MAX, &u->text);
     if (rc == PMIX_SUCCESS && directive != PMIX_ALLOC_REQ_CANCEL)
-        rc = read_count(info, n, &u->alloc.count);
-    return rc == PMIX_SUCCESS ? read_deadline(info, n, keys, &u->alloc.deadline_s) : rc;
+        rc = read_count(info, n, &u->resize.count);
+    return rc == PMIX_SUCCESS ? read_deadline(info, n, keys, &u->resize.deadline_s) : rc;
 }
 
-static void run_alloc(struct pmix_srv *p, struct upcall *u)
+static void run_resize(struct pmix_srv *p, struct upcall *u)
 {
-    struct alloc_ask ask = {.kind = (enum alloc_kind)u->number,
-                            .nspace = u->nspace,
-                            .rank = u->rank,
-                            .req_id = u->alloc.req_id,
-                            .id = u->alloc.id,
-                            .count = u->alloc.count,
-                            .deadline_s = u->alloc.deadline_s};
+    struct resize_request ask = {.kind = (enum resize_kind)u->number,
+                                 .nspace = u->nspace,
+                                 .rank = u->rank,
+                                 .req_id = u->resize.req_id,
+                                 .id = u->resize.id,
+                                 .count = u->resize.count,
+                                 .deadline_s = u->resize.deadline_s};
     pmix_req req;
 
-    u->answer.req_id = xstrdup(u->alloc.req_id);
+    u->answer.req_id = xstrdup(u->resize.req_id);
     req = pmix_srv_add_request(p, &u->answer);
-    if (p->up.on_alloc)
-        p->up.on_alloc(req, &ask, u->text ? u->text : "", p->arg);
+    if (p->up.on_resize)
+        p->up.on_resize(req, &ask, u->text ? u->text : "", p->arg);
     else
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-pmix_status_t alloc_on_request(const pmix_proc_t *client, pmix_alloc_directive_t directive,
-                               const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
-                               void *cbdata)
+pmix_status_t resize_on_request(const pmix_proc_t *client, pmix_alloc_directive_t directive,
+                                const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cb,
+                                void *cbdata)
 {
-    struct upcall *u = pmix_srv_upcall_new(run_alloc);
+    struct upcall *u = pmix_srv_upcall_new(run_resize);
     pmix_status_t rc;
 
     if (!u)
@@ -222,15 +222,15 @@ pmix_status_t alloc_on_request(const pmix_proc_t *client, pmix_alloc_directive_t
     }
     memcpy(u->nspace, client->nspace, sizeof(u->nspace) - 1);
     u->rank = client->rank;
-    u->answer = (struct answer){.kind = ANSWER_ALLOC, .cb.info = cb, .cbdata = cbdata};
+    u->answer = (struct answer){.kind = ANSWER_RESIZE, .cb.info = cb, .cbdata = cbdata};
     pmix_srv_upcall_post(u);
     return PMIX_SUCCESS;
 }
 
 /* --- the answer */
 
-void pmix_srv_alloc_answer(struct pmix_srv *p, pmix_req req, enum alloc_status status,
-                           const char *id, const char *phase)
+void pmix_srv_resize_answer(struct pmix_srv *p, pmix_req req, enum resize_status status,
+                            const char *id, const char *phase)
 {
     BUF_AUTO struct buf b = {.max = PMIX_SRV_BLOB_MAX};
 
@@ -247,7 +247,7 @@ static void on_taken(void *cbdata)
     free(array);
 }
 
-void alloc_answer(const struct answer *a, int status, const void *data, size_t len)
+void resize_answer(const struct answer *a, int status, const void *data, size_t len)
 {
     struct cur c = cur_of(data, len);
     FREE_AUTO char *id = cur_str(&c, API_ID_MAX);
@@ -274,16 +274,16 @@ void alloc_answer(const struct answer *a, int status, const void *data, size_t l
 
 /* --- the event */
 
-static bool is_here(struct pmix_srv *p, const struct pmix_srv_alloc_end *e)
+static bool is_here(struct pmix_srv *p, const struct pmix_srv_resize_end *e)
 {
     struct job *j = job_find(p, e->nspace);
 
     return !j || (e->rank < j->launch->nranks && j->connected[e->rank]);
 }
 
-void pmix_srv_alloc_ended(struct pmix_srv *p, const struct pmix_srv_alloc_end *e)
+void pmix_srv_resize_ended(struct pmix_srv *p, const struct pmix_srv_resize_end *e)
 {
-    bool ready = e->status == ALLOC_OK;
+    bool ready = e->status == RESIZE_OK;
     pmix_status_t cause = statuses[e->status];
     pmix_proc_t source, asker;
     pmix_data_array_t range = {.type = PMIX_PROC, .size = 1, .array = &asker};
