@@ -60,7 +60,7 @@ static void drain_decode(struct fields *f, struct api_campaign_request *out)
 static void deadline_decode(struct fields *f, struct api_campaign_request *out)
 {
     if (fields_object_or_null(f, "drain"))
-        fields_refuse(f, "drain", "a grow drains nobody");
+        fields_refuse(f, "drain", "a grow campaign cannot have a drain policy");
     out->deadline_s = fields_i64_or(f, "deadlineSeconds", 0, API_DEADLINE_MAX, -1);
 }
 

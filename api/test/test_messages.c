@@ -47,7 +47,7 @@ static void a_bad_campaign_request_is_refused_by_the_name_of_its_field(void **st
         {"{\"kind\": \"turn\", \"sequence\": 1, \"targets\": []}",
          "kind: \"turn\" is not known here"},
         {"{\"kind\": \"grow\", \"sequence\": 1, \"targets\": [1], \"drain\": {}}",
-         "drain: a grow drains nobody"},
+         "drain: a grow campaign cannot have a drain policy"},
         {"{\"kind\": \"grow\", \"sequence\": 1, \"targets\": [1], \"deadlineSeconds\": -1}",
          "deadlineSeconds: -1 is not within 0 to 315360000"},
         {"{\"kind\": \"shrink\", \"targets\": [1]}", "sequence: missing"},

@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     if (argc < 5)
         return report_usage("socket, daemon, token and level are needed");
     if (!is_packets(parse_number(argv[1])))
-        return report_usage("the socket is none of packets");
+        return report_usage("the socket does not keep message boundaries");
     if (!is_child(parse_number(argv[2])))
         return report_usage("the daemon is no child of this process");
     if (!parse_token(argv[3], &mark))

@@ -30,8 +30,8 @@ static const char help[] =
     "A DVM on this host, without Kubernetes: a head and N members, each a daemon of its own.\n"
     "Run jobs in it with prun, look at it with pstat.\n"
     "\n"
-    "prte start              start it and return when all members are wired\n"
-    "  -n, --members N       number of members (0..1024; 0: jobs queue)\n"
+    "prte start              start a DVM and return when all members can run jobs\n"
+    "  -n, --members N       number of members (0..1024; with 0, jobs wait)\n"
     "      --slots S         ranks that fit on each member (default: the CPUs that this process "
     "may\n"
     "                        use, no more than its container's limit)\n"
@@ -41,12 +41,12 @@ static const char help[] =
     "\n"
     "prte resize M           change the number of members to M; prints what happens and when\n"
     "      --drain wait|kill let jobs on leaving members end (default), or end them at once\n"
-    "      --deadline S      end what still runs on leaving members after S seconds\n"
+    "      --deadline S      end jobs that still run on leaving members after S seconds\n"
     "\n"
-    "prte stop               end it; nothing is left\n"
+    "prte stop               end the DVM and remove all its processes and files\n"
     "      --deadline S      let running jobs go on for up to S seconds (default: 0)\n"
     "\n"
-    "prte run                one job in a DVM that lives as long as it does; exits as prun does\n"
+    "prte run                run one job in a DVM of its own; exits with the code of the job\n"
     "  -n, --members N       number of members (default: 1)\n"
     "\n"
     "      --dvm DIR         its directory (default: $DVM_SESSION_DIR, else\n"
@@ -362,7 +362,7 @@ int main(int argc, char **argv)
 
     cli_open_std();
     if (argc < 2)
-        return cli_usage("prte", "start, resize, stop or run?");
+        return cli_usage("prte", "a command is missing: start, resize, stop or run");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         fputs(help, stdout);
         return 0;
@@ -373,7 +373,7 @@ int main(int argc, char **argv)
     }
     v = find_verb(argv[1]);
     if (!v)
-        return cli_usage("prte", "'%s' is none of start, resize, stop, run", argv[1]);
+        return cli_usage("prte", "'%s' is not one of start, resize, stop, run", argv[1]);
     if (parse_args(argc - 1, argv + 1, v, &a, &err) < 0)
         return cli_usage("prte", "%s", err.msg);
     code = v->fn(&a, &err);

@@ -16,15 +16,15 @@ static const char help[] =
     "\n"
     "  members        the daemons: state, host, slots, place in the tree\n"
     "  tree           how the daemons are connected\n"
-    "  jobs           running, held and queued jobs with the reason, and the last that ended\n"
-    "  campaigns      resizes: phase, how long it took, what is waited for\n"
+    "  jobs           running, held and queued jobs with the reason, and the last 64 that ended\n"
+    "  campaigns      changes of size: phase, time taken, jobs that they wait for\n"
     "\n"
     "      --json            JSON as of GET /v1/dvm (docs/control-api.md), whole or that part\n"
     "      --watch-events    print events from now on, one a line, until "
     "interrupted\n" CLI_WHERE_HELP "  -h, --help            this text\n"
     "      --version         the version\n"
     "\n"
-    "Exit code: 0, 1 if the DVM cannot be asked, 2 if the command line is wrong.\n";
+    "Exit code: 0, 1 if the DVM does not answer, 2 if the command line is wrong.\n";
 
 enum { OPT_JSON = 256, OPT_WATCH, OPT_DVM, OPT_TLS_DIR, OPT_HELP, OPT_VERSION };
 
@@ -65,7 +65,7 @@ static int set_part(struct args *a, const char *name, struct err *err)
         if (strcmp(parts[i].name, name) == 0)
             a->part = &parts[i];
     }
-    return a->part ? 0 : err_set(err, "'%s' is none of members, tree, jobs, campaigns", name);
+    return a->part ? 0 : err_set(err, "'%s' is not one of members, tree, jobs, campaigns", name);
 }
 
 static int parse_args(int argc, char **argv, struct args *a, struct err *err)

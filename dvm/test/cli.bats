@@ -59,7 +59,7 @@ refused() {
 }
 
 @test "prun refuses unknown mappings and hosts" {
-    refused "'board' is none of slot, node, package" prun --map-by board a
+    refused "'board' is not one of slot, node, package" prun --map-by board a
     refused "neither a vpid nor a name" prun --host nobody a
     refused "slots cannot be given here" prun --host 1:4 a
 }
@@ -86,7 +86,7 @@ refused() {
 }
 
 @test "pstat refuses unknown arguments" {
-    refused "'nodes' is none of members, tree, jobs, campaigns" pstat nodes
+    refused "'nodes' is not one of members, tree, jobs, campaigns" pstat nodes
     refused "one at a time" pstat members tree
     refused "contradict each other" pstat --watch-events jobs
     refused "unknown option -x" pstat -x
@@ -111,7 +111,7 @@ refused() {
 
 @test "dvm-spawner refuses to run without a daemon, and prints its purpose" {
     refused "socket, daemon, token and level are needed" dvm-spawner 3 4 5
-    refused "the socket is none of packets" dvm-spawner 0 $$ 0123456789abcdef info < /dev/null
+    refused "the socket does not keep message boundaries" dvm-spawner 0 $$ 0123456789abcdef info < /dev/null
     run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-spawner" --help
     [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
 }
@@ -131,8 +131,8 @@ refused() {
 }
 
 @test "prte refuses unknown arguments" {
-    refused "start, resize, stop or run?" prte
-    refused "none of start, resize, stop, run" prte begin
+    refused "a command is missing: start, resize, stop or run" prte
+    refused "not one of start, resize, stop, run" prte begin
     refused "needs -n" prte start
     refused "not within 0..1024" prte start -n 1025
     refused "not within 2..1024" prte start -n 2 --radix 1

@@ -135,7 +135,7 @@ end_three_jobs() {
     echo rm >&"$gate_fd"
     expect "a0 rm"
     end_three_jobs
-    grep -q "\.0 tells the resource manager" "$DVM_SESSION_DIR/1/prted.log"
+    grep -q "\.0 sent an event for the resource manager" "$DVM_SESSION_DIR/1/prted.log"
 }
 
 @test "default handlers run last, and not for events that are marked" {

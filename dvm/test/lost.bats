@@ -100,11 +100,11 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
     kill -KILL "$(spawner_of 2)"
     end_family
     [ "$code" -eq 123 ]
-    grep -qF "1 ranks on node2 were lost with their daemon (vpid 2): its spawner is gone" "$BATS_TEST_TMPDIR/err"
+    grep -qF "1 ranks on node2 were lost with their daemon (vpid 2): its spawner has ended" "$BATS_TEST_TMPDIR/err"
     wait_end "$daemon"
     all_there 0 # prun has returned: those of vpid 1 are gone too
     [ -z "$job" ] || [ ! -e "$job" ]
-    grep -q "the spawner is gone, and with it all ranks here" "$DVM_SESSION_DIR/2/prted.log"
+    grep -q "the spawner has ended, and with it all ranks here" "$DVM_SESSION_DIR/2/prted.log"
     prte resize 2 # it comes back
     prun -N 1 true
 }
@@ -125,7 +125,7 @@ start_impatient() {
     kill -STOP "$(spawner_of 1)"
     run -0 prun -n 2 echo here
     [ "$output" = $'here\nhere' ]
-    grep -q "the spawner does not answer, it is told to go on" "$DVM_SESSION_DIR/1/prted.log"
+    grep -q "the spawner does not answer, it gets SIGCONT" "$DVM_SESSION_DIR/1/prted.log"
 }
 
 @test "a spawner that cannot be continued is killed, and its job ends" {
@@ -140,7 +140,7 @@ start_impatient() {
     [ "$line" = held ]
     end_family
     [ "$code" -eq 123 ]
-    grep -qF "(vpid 2): its spawner is gone: it has not answered for 4000 ms" "$BATS_TEST_TMPDIR/err"
+    grep -qF "(vpid 2): its spawner has ended: it has not answered for 4000 ms" "$BATS_TEST_TMPDIR/err"
     all_there 0
     wait "$holder_pid"
 }

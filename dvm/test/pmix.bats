@@ -349,7 +349,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     start_dvm 2 --slots 1
     run prun -n 1 "$probe" alloc extend nodes=2 timeout=1 wait
     [ "${lines[0]}" = "alloc: SUCCESS id=alloc-1 reqid=- status=Gathering" ]
-    [ "${lines[1]}" = "event: FAILED id=alloc-1 reqid=- cause=TIMEOUT text=its deadline of 1 s is over, 2 of 2 daemons have not come" ]
+    [ "${lines[1]}" = "event: FAILED id=alloc-1 reqid=- cause=TIMEOUT text=its deadline of 1 s has passed, 2 of 2 daemons have not joined" ]
     [ "${lines[2]}" = "rank 0 was told 1 ends" ]
     [ "$(view .size.members)" -eq 2 ]
     run prun -n 1 "$probe" alloc extend nodes=1 time=0:1 wait

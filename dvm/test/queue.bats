@@ -110,7 +110,7 @@ shows() {
     [ "$code" -eq 0 ]
     run prun --host 7 -n 1 true
     [ "$status" -eq 125 ]
-    [[ "$output" == *"none of the daemons that --host names is there and has slots"* ]]
+    [[ "$output" == *"no daemon that --host names is wired and has slots"* ]]
 }
 
 @test "slots of a leaving daemon are free for no job" {

@@ -251,7 +251,7 @@ says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@";
     run -0 says "$DVM_DIR" "open tardy 1 0 300" "submit echo pid=\$\$; exec cat" "hear OUTPUT"
     wait_end "$(grep -oP 'pid=\K[0-9]+' <<< "$output")"
     run -0 says "$DVM_DIR" "open tardy 2 4 300" gone
-    [[ "$output" == "ERROR 123 "*"it has ended the job because nobody came back in time"*gone ]]
+    [[ "$output" == "ERROR 123 "*"it has ended the job because prun did not reconnect in time"*gone ]]
 }
 
 @test "unread input is not acknowledged beyond a limit, and more is refused" {
@@ -340,7 +340,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     truncate -s 4G big
     through_proxy up9000000 end
     run --separate-stderr -123 prun --reconnect 1 --dvm "$at" --detach -N 1 --preload-files big true
-    [[ "$stderr" == *"not made again within 1 s"* ]]
+    [[ "$stderr" == *"not restored within 1 s"* ]]
     eventually no_files
     [ -z "$(pgrep -f "dvm-stage write $DVM_DIR/" || true)" ]
 }
@@ -383,7 +383,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     through_proxy down6000 end
     run --separate-stderr -123 prun -v --reconnect 1 --dvm "$at" -n 1 \
         sh -c "head -c 30000 /dev/zero; exec sleep 1000.$BATS_TEST_NUMBER"
-    [[ "$stderr" == *"not made again within 1 s"* ]]
+    [[ "$stderr" == *"not restored within 1 s"* ]]
     job=$(grep -m1 -oP 'job \K[0-9a-f.]+(?=: accepted)' <<< "$stderr")
     pids=$(own -f "^sleep 1000.$BATS_TEST_NUMBER\$" || true)
     # shellcheck disable=SC2086
@@ -415,7 +415,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     # Too late: the job goes on for a second only, the first attempt that gets through comes after that.
     through_proxy down6000 hold pass
     run --separate-stderr -123 prun --reconnect 1 --dvm "$at" -n 1 sh -c 'head -c 30000 /dev/zero'
-    [[ "$stderr" == *"not made again within 1 s"* ]]
+    [[ "$stderr" == *"not restored within 1 s"* ]]
 }
 
 @test "the backlog of a lost connection is bounded, and the ranks wait, not the daemon" {

@@ -67,7 +67,7 @@ type_in() {
     cd "$BATS_TEST_TMPDIR/gone"
     rmdir "$BATS_TEST_TMPDIR/gone"
     run -2 prun -n 1 pwd
-    [[ "$output" == "prun: the working directory is gone: name another with --wdir"* ]]
+    [[ "$output" == "prun: the working directory does not exist any more: name another with --wdir"* ]]
     run -0 prun -n 1 --wdir / pwd
     [ "$output" = / ]
 }
@@ -86,9 +86,9 @@ type_in() {
 @test "--host without a daemon with slots fails at once with the reason" {
     start_dvm 1
     run -125 prun --host 99 true
-    [[ "$output" == "prun: not launched: none of the daemons that --host names is there and has slots"* ]]
+    [[ "$output" == "prun: not launched: no daemon that --host names is wired and has slots"* ]]
     run -125 prun -n 2 --host 0 true
-    [[ "$output" == *"none of the daemons that --host names"* ]]
+    [[ "$output" == *"no daemon that --host names"* ]]
 }
 
 @test "a leftover process that holds a rank's output is not waited for long, and this is reported" {

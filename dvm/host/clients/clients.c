@@ -288,7 +288,8 @@ static void take_frame(struct clients *c, struct client *k, const uint8_t *data,
     else if (m.type != CLIENT_ACK)
         take_message(c, k, &m);
     else if (session_ack(c, k, m.ack.have) < 0)
-        client_refuse(c, k, EXIT_CODE_USAGE, "what was never said cannot be acknowledged");
+        client_refuse(c, k, EXIT_CODE_USAGE,
+                      "the client acknowledges messages that were never sent");
     client_msg_free(&m);
 }
 

@@ -204,11 +204,10 @@ void session_open(struct clients *c, struct client *k, const struct client_open 
     } else if (known && m->attempt <= known->session->attempt) {
         why = "the session has a later connection";
     } else if (known && replay_ack(known->session->said, m->have) < 0) {
-        why = "what was never said cannot have come";
+        why = "the client acknowledges messages that were never sent";
     } else if (!known && m->have) {
-        why =
-            "the daemon knows nothing of the job any more: it has begun anew, or it has ended the "
-            "job because nobody came back in time";
+        why = "the daemon does not know the job any more: it was restarted, or it has ended the "
+              "job because prun did not reconnect in time";
     } else if (!known && nopen >= SESSIONS_MAX) {
         code = EXIT_CODE_NOT_LAUNCHED;
         why = "too many jobs of clients outside at this daemon";
@@ -289,7 +288,7 @@ void session_attach(struct clients *c, struct client *k, const char *nspace)
         why = xasprintf("no detached job %s was submitted at this daemon (vpid %u)", nspace,
                         c->env->vpid);
     else if (files_owes(c->parts.files, job->id))
-        why = xasprintf("the files of job %s are on their way still", nspace);
+        why = xasprintf("the files of job %s are still being transferred", nspace);
     else if (job->session->followed)
         why = xasprintf("somebody follows job %s already", nspace);
     if (why)
@@ -412,7 +411,8 @@ static void on_window(void *arg)
     struct clients *c = s->c;
 
     host_enter(c->env);
-    log_info("job %s: nobody came back within %u ms, it is ended", s->nspace, s->window_ms);
+    log_info("job %s: prun did not reconnect within %u ms, the job is ended", s->nspace,
+             s->window_ms);
     client_end(c, client_find(c, s->client));
     host_drain(c->env);
 }

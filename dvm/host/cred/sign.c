@@ -67,7 +67,7 @@ int cred_check(const struct tls_ctx *t, const char *cluster, const char *incarna
     if (cred_decode(data, len, &k, &statement, err) < 0)
         return -1;
     if (strcmp(k.incarnation, incarnation) != 0)
-        return err_set(err, "it is of another DVM, or of an earlier life of this one");
+        return err_set(err, "it is of another DVM, or of an earlier incarnation of this one");
     if (check_time(&k, now_ms, err) < 0)
         return -1;
     s = (struct tls_signed){.cert = k.cert,

@@ -86,7 +86,7 @@ int files_add(struct job_spec *spec, char ***sources, const char *path, const ch
     if (why)
         return refuse_path(path, there, there[0] ? why : "has no name", err);
     if (path[0] != '/' && !cwd[0])
-        return err_set(err, "file '%s': the working directory is gone", path);
+        return err_set(err, "file '%s': the working directory does not exist any more", path);
     if (at && strcmp((*sources)[at - 1], source) != 0)
         return err_set(err, "files '%s' and '%s' would both be '%s'", (*sources)[at - 1], source,
                        there);
@@ -254,7 +254,7 @@ static int tell_list(const struct files_sender *s, int to, struct err *err)
         ssize_t n = send(to, list.data + at, list.len - at, MSG_NOSIGNAL);
 
         if (n < 0 && errno != EINTR)
-            return err_sys(err, errno, "telling " STAGER_PROGRAM " what to read");
+            return err_sys(err, errno, "sending " STAGER_PROGRAM " the list of files");
         at += n > 0 ? (size_t)n : 0;
     }
     return 0;
@@ -348,7 +348,7 @@ int files_sender_pump(struct files_sender *s, struct err *err)
     if (n <= 0) {
         close(s->fd);
         s->fd = -1;
-        return err_set(err, "the program " STAGER_PROGRAM " has ended without a word");
+        return err_set(err, "the program " STAGER_PROGRAM " has ended without an answer");
     }
     buf_put_raw(&s->in, chunk, (size_t)n);
     return look_for_words(s, err);

@@ -37,7 +37,7 @@ static void count_missed(struct odls *o)
     char why[96];
 
     if (++o->missed == 1) {
-        log_warn("the spawner does not answer, it is told to go on pid=%d", (int)o->spawner);
+        log_warn("the spawner does not answer, it gets SIGCONT pid=%d", (int)o->spawner);
         kill(o->spawner, SIGCONT); /* the spawner may be stopped */
         return;
     }

@@ -131,8 +131,8 @@ pmix_status_t event_on_notify(pmix_status_t code, const pmix_proc_t *source,
     if (rc != PMIX_SUCCESS)
         return rc;
     if (range == PMIX_RANGE_RM) {
-        log_info("pmix: %s.%u tells the resource manager: %s", source->nspace, source->rank,
-                 PMIx_Error_string(code));
+        log_info("pmix: %s.%u sent an event for the resource manager: %s", source->nspace,
+                 source->rank, PMIx_Error_string(code));
         return PMIX_EVENT_ACTION_COMPLETE;
     }
     if (reach_of(range) < 0)

@@ -318,7 +318,7 @@ static void on_leftover(const char *path, void *arg)
     struct pmix_srv *p = arg;
     uint64_t scope = ++p->last_id;
 
-    log_info("pmix: a former life has left %s, it is removed", path);
+    log_info("pmix: an earlier process has left %s, which is removed", path);
     p->up.on_clean_add(scope, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS, path, p->arg);
     p->up.on_clean_run(scope, p->arg);
 }

@@ -241,7 +241,7 @@ void reader_output(struct ranks *r, const char *name, const void *data, size_t l
     if (len)
         buf_put_raw(&x->in, data, len);
     if (x->in.failed)
-        fail_job(x, "its reader says too much");
+        fail_job(x, "its reader has sent more than was requested");
     else
         pump_pieces(x);
 }

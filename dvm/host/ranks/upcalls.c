@@ -205,9 +205,9 @@ static void on_removed(uint64_t scope, int errnum, void *arg)
 static void on_spawner_lost(const char *why, void *arg)
 {
     struct ranks *r = arg;
-    FREE_AUTO char *text = xasprintf("its spawner is gone: %s", why);
+    FREE_AUTO char *text = xasprintf("its spawner has ended: %s", why);
 
-    log_error("the spawner is gone, and with it all ranks here: %s", why);
+    log_error("the spawner has ended, and with it all ranks here: %s", why);
     remove_path(r->env->session_dir, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS | REMOVE_JOBS,
                 &(struct remove_rules){0});
     host_enter(r->env);

@@ -59,7 +59,7 @@ void spawner_end_start(struct spawner *sp, uint64_t now_ms)
     signal_all(sp, SIGCONT);
     if (n && first)
         log_warn("the daemon %s, its processes are ended processes=%zu",
-                 sp->daemon ? "has closed its socket" : "is gone", n);
+                 sp->daemon ? "has closed its socket" : "has ended", n);
 }
 
 void spawner_end_turn(struct spawner *sp, uint64_t now_ms)

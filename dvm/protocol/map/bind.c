@@ -46,7 +46,7 @@ void bind_node(struct work *w, uint32_t node)
     b->bind = w->mode;
     if (!n->topo) {
         if (b->left && (parts || w->mode == BIND_MUST)) {
-            map_work_why(w, "%s has told no CPUs to map or bind to", n->host);
+            map_work_why(w, "%s has reported no CPUs to map or bind to", n->host);
             b->left = 0;
         }
         b->bind = BIND_OFF;

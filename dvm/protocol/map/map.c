@@ -342,7 +342,7 @@ static void explain_refusal(const struct work *now, const struct work *idle, con
         total += free_slots(idle, i);
     }
     if (total == 0 && now->spec->nhosts) {
-        err_set(err, "none of the daemons that --host names is there and has slots");
+        err_set(err, "no daemon that --host names is wired and has slots");
         return;
     }
     if (now->want == 0 && !why[0]) {

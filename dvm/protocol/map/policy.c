@@ -53,7 +53,7 @@ static int level_of(const char *text)
 static int unknown_policy(const char *text, struct err *err)
 {
     return err_set(err,
-                   "--map-by: '%s' is none of slot, node, package, numa, core, hwthread, "
+                   "--map-by: '%s' is not one of slot, node, package, numa, core, hwthread, "
                    "ppr:N:node|package|numa|core|hwthread",
                    text);
 }
@@ -65,7 +65,7 @@ static int set_ppr(const char *count, const char *part, struct job_spec *s, stru
     if (!count || !part)
         return err_set(err, "--map-by: ppr is ppr:N:node|package|numa|core|hwthread");
     if (level < 0)
-        return err_set(err, "--map-by ppr: '%s' is none of node, package, numa, core, hwthread",
+        return err_set(err, "--map-by ppr: '%s' is not one of node, package, numa, core, hwthread",
                        part);
     s->map_by = JOB_MAP_BY_PPR;
     s->level = (enum job_level)level;
@@ -105,7 +105,7 @@ static int set_qualifier(const char *word, struct job_spec *s, struct err *err)
             return err_set(err, "--map-by: pe= is given twice");
         return parse_number(word + 3, "pe=", JOB_PE_MAX, &s->pe, err);
     } else {
-        return err_set(err, "--map-by: '%s' is none of pe=N, oversubscribe, nolocal", word);
+        return err_set(err, "--map-by: '%s' is not one of pe=N, oversubscribe, nolocal", word);
     }
     return 0;
 }
@@ -131,7 +131,7 @@ int policy_rank_by(const char *text, struct job_spec *s, struct err *err)
 {
     s->rank_by = word_of(text, rank_words, 5);
     if (s->rank_by == 0)
-        return err_set(err, "--rank-by: '%s' is none of slot, node, fill, span", text);
+        return err_set(err, "--rank-by: '%s' is not one of slot, node, fill, span", text);
     return 0;
 }
 
@@ -142,7 +142,8 @@ int policy_bind_to(const char *text, struct job_spec *s, struct err *err)
         return err_set(err, "--bind-to %s: it takes no qualifiers; %s", text,
                        "with --oversubscribe ranks may share what they are bound to");
     if (s->bind_to == 0)
-        return err_set(err, "--bind-to: '%s' is none of none, hwthread, core, numa, package", text);
+        return err_set(err, "--bind-to: '%s' is not one of none, hwthread, core, numa, package",
+                       text);
     return 0;
 }
 
@@ -182,7 +183,7 @@ int policy_rtos(const char *text, unsigned *words, struct err *err)
         unsigned n = word_of(word, names, 4);
 
         if (n == 0)
-            return err_set(err, "--rtos: '%s' is none of recoverable, abort, strict", word);
+            return err_set(err, "--rtos: '%s' is not one of recoverable, abort, strict", word);
         *words |= 1u << (n - 1);
     }
     return 0;

@@ -166,7 +166,7 @@ struct topo *topo_of_text(const char *text, struct err *err)
         use--;
     t->pus = xcalloc(TOPO_PUS_MAX, sizeof(*t->pus));
     if (use < 0) {
-        rc = err_set(err, "it does not say whose they are");
+        rc = err_set(err, "it does not say whether the CPUs are its own");
     } else {
         t->use = (enum topo_use)use;
         rc = read_pus(t, text + strlen(use_names[use]), seen, err);

@@ -75,7 +75,7 @@ static int get_signal(struct cur *c, struct client_signal *m, struct err *err)
 {
     m->signum = cur_u32(c);
     if (!m->signum || m->signum > SIGNAL_MAX)
-        return err_set(err, "signal %u is none of 1..%d", m->signum, SIGNAL_MAX);
+        return err_set(err, "signal %u is not in 1..%d", m->signum, SIGNAL_MAX);
     return 0;
 }
 

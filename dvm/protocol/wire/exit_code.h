@@ -9,7 +9,7 @@
     X(ENDED, 143, "ended by the user (137: killed)")                                               \
     X(CANCELLED, 122, "cancelled: ended by a drain, a shutdown, or because its prun was killed")   \
     X(LOST, 123, "a daemon with ranks of the job was lost, or the connection to the DVM")          \
-    X(TIMEOUT, 124, "--timeout is over")                                                           \
+    X(TIMEOUT, 124, "the time of --timeout has passed")                                            \
     X(NOT_LAUNCHED, 125, "not launched: refused, never fits, program not executable, no DVM there")
 
 /* A job's end is sent as one byte, which holds one of these, the exit code of a rank, or that of a

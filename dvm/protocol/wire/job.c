@@ -304,7 +304,7 @@ static int spec_check(const struct cur *c, const struct job_spec *s, struct err 
     if (s->flags & ~JOB_FLAGS_KNOWN)
         return err_set(err, "unknown flags 0x%x", s->flags & ~JOB_FLAGS_KNOWN);
     if ((s->flags & JOB_STRICT) && !(s->flags & JOB_RECOVERABLE))
-        return err_set(err, "strict means nothing for a job that is not recoverable");
+        return err_set(err, "strict is only valid for a recoverable job");
     if (s->stop > JOB_STOP_APP)
         return err_set(err, "unknown place to stop at %d", (int)s->stop);
     if (policy_check(s, err) < 0 || cleanups_check(s, err) < 0 || files_check(s, err) < 0)

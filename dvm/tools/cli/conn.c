@@ -42,7 +42,8 @@ static int no_daemon(const struct cli_where *w, int errnum, struct err *err)
         return err_code(err, errnum,
                         "no DVM at %s (%s); start one with 'prte start -n 4' or name its directory "
                         "with --dvm",
-                        w->path, errnum == ECONNREFUSED ? "its daemon is gone" : "no socket there");
+                        w->path,
+                        errnum == ECONNREFUSED ? "its daemon has ended" : "no socket there");
     return err_sys(err, errnum, "connecting to %s", w->path);
 }
 
@@ -183,7 +184,7 @@ static int wait_reached(struct cli_conn *c, struct err *err)
         return 0;
     if (got > 0)
         client_msg_free(&m);
-    return got < 0 ? -1 : err_set(err, "the program " CLI_RELAY " has ended without a word");
+    return got < 0 ? -1 : err_set(err, "the program " CLI_RELAY " has ended without an answer");
 }
 
 struct cli_conn *cli_connect(struct cli_where *w, struct err *err)

@@ -95,7 +95,7 @@ static int find_host(const char *dvm, const char *tls_dir, struct cli_where *out
     if (!dir)
         return err_set(
             err,
-            "--dvm: there is no '%s' here; for a host of that name give --tls-dir or set "
+            "--dvm: there is no path '%s'; to reach a host of that name, give --tls-dir or set "
             "DVM_TLS_DIR",
             dvm);
     if (split_host(dvm, out, err) < 0)

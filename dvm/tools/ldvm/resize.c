@@ -153,7 +153,7 @@ static int follow_events(struct resize *r, struct follow *f, struct err *err)
         int got = cli_events_next(r->head.events, f->terminal ? DEPART_MS : -1, &e, err);
 
         if (got < 0 && f->terminal && err->code == ETIMEDOUT) {
-            print_event(r, "%u daemons have not said good-bye", f->departures);
+            print_event(r, "%u daemons have not reported that they left", f->departures);
             return 0;
         }
         if (got < 0)

@@ -334,7 +334,8 @@ static int set_output(struct parse *p, char *text, struct err *err)
         else if (strncmp(word, "dir=", 4) == 0 && word[4])
             o->dir = word + 4;
         else
-            return err_set(err, "--output: '%s' is none of tag, timestamp, merge, dir=PATH", word);
+            return err_set(err, "--output: '%s' is not one of tag, timestamp, merge, dir=PATH",
+                           word);
     }
     return 0;
 }
@@ -604,7 +605,8 @@ static int add_app(struct parse *p, char *const *words, size_t n, struct err *er
     if (s->napps == JOB_APPS_MAX)
         return err_set(err, "more than %d programs in one job", JOB_APPS_MAX);
     if (!p->cwd[0] && (!p->wdir || p->wdir[0] != '/'))
-        return err_set(err, "the working directory is gone: name another with --wdir");
+        return err_set(err,
+                       "the working directory does not exist any more: name another with --wdir");
     s->apps = xrealloc(s->apps, (s->napps + 1) * sizeof(*s->apps));
     a = &s->apps[s->napps++];
     *a = (struct job_app){.nprocs = (uint32_t)p->nprocs};
@@ -642,7 +644,7 @@ static int check_detach(struct parse *p, struct err *err)
     if (p->stdin_ && s->stdin_rank != JOB_RANK_NONE)
         return err_set(err, "--detach and --stdin contradict each other");
     if (o->tag || o->timestamp || o->merge || o->dir)
-        return err_set(err, "--detach shows no output: say with --attach how it is to look");
+        return err_set(err, "--detach shows no output: give the style of output with --attach");
     s->stdin_rank = JOB_RANK_NONE;
     return 0;
 }

@@ -228,7 +228,7 @@ static void put_one(uint64_t number, const void *data, size_t len, void *arg)
 static int on_acked(struct resume *r, uint64_t have, struct err *err)
 {
     if (replay_ack(r->said, have) < 0)
-        return err_set(err, "the daemon has more of this session than was said");
+        return err_set(err, "the daemon has received more of this session than was sent");
     return 2;
 }
 
@@ -289,10 +289,10 @@ static int no_more(struct resume *r, int64_t now_ms, struct err *err)
     if (r->c && !r->alive)
         note_lost(r, now_ms, &r->why);
     if (r->failed)
-        return err_set(err, "the connection to the DVM is lost and cannot be made again: %s",
+        return err_set(err, "the connection to the DVM is lost and cannot be restored: %s",
                        r->why.msg);
     if (is_over(r, now_ms))
-        return err_set(err, "the connection to the DVM was not made again within %lld s: %s",
+        return err_set(err, "the connection to the DVM was not restored within %lld s: %s",
                        (long long)(r->o->window_ms + 999) / 1000, r->why.msg);
     return 0;
 }

@@ -234,7 +234,7 @@ static void on_lost(struct run *r, const struct err *why)
 {
     if (why->code == ECONNRESET && !r->nspace)
         finish_run(r, EXIT_CODE_NOT_LAUNCHED,
-                   "the daemon closed the connection before it had taken the job");
+                   "the daemon closed the connection before it had accepted the job");
     else
         finish_run(r, EXIT_CODE_LOST,
                    why->code == ECONNRESET
@@ -390,7 +390,7 @@ static void leave_if_due(struct run *r)
     if (r->code >= 0 || r->leave_at < 0 || now_ms() < r->leave_at)
         return;
     why = xasprintf("the job%s%s has not ended %" PRId64
-                    " s after the DVM was told to end it: it is not waited for any longer",
+                    " s after the DVM was told to end it; prun does not wait any longer",
                     r->nspace ? " " : "", r->nspace ? r->nspace : "", r->opts->end_wait_ms / 1000);
     finish_run(r, exit_code_of_signal(r->ends_by), why);
     free(why);

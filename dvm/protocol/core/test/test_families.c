@@ -180,7 +180,7 @@ static void the_time_limit_of_a_job_holds_for_its_spawned_jobs_too(void **state)
     spawn(d, 9, job(d)->nspace, "100000");
     sim_for(d->sim, 2000);
     assert_false(job(d)->done);
-    assert_ends(d, 124, "spawned jobs were ended: its time of 3 s is over");
+    assert_ends(d, 124, "spawned jobs were ended: its time limit of 3 s has passed");
     assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
     dvm_free(d);
 }

@@ -272,7 +272,7 @@ static void a_job_that_exceeds_its_time_limit_is_ended(void **state)
 
     submit(d, 1, 2, "100000", "0", (struct job_spec){.timeout_ms = 1500});
     assert_false(job(d)->done);
-    assert_ends(d, 124, "its time of 1.5 s is over");
+    assert_ends(d, 124, "its time limit of 1.5 s has passed");
     dvm_free(d);
 }
 
@@ -345,12 +345,12 @@ static void a_daemon_that_cannot_continue_reports_the_reason_and_is_not_waited_f
 
     submit(d, 0, 6, "100000", "0", plain);
     core_time(core_of(d, 3), sim_now(d->sim), sim_now(d->sim));
-    core_fail(core_of(d, 3), "its spawner is gone");
+    core_fail(core_of(d, 3), "its spawner has ended");
     sim_drain(d->sim, 3);
     assert_null(core_of(d, 3)); /* it has ended */
     sim_for(d->sim, 200);       /* no grace for a link that might come back */
     assert_ends(d, 123,
-                "2 ranks on node3 were lost with their daemon (vpid 3): its spawner is gone");
+                "2 ranks on node3 were lost with their daemon (vpid 3): its spawner has ended");
     dvm_free(d);
 }
 

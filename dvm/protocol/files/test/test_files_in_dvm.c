@@ -198,7 +198,7 @@ static void a_signal_and_a_timeout_end_the_job(void **state)
     sim_drain(d->sim, 1);
     assert_ends(d, job, 128 + SIGTERM, "ended by the user");
     job = submit_preparing(d, (struct sim_want){.timeout_ms = 10});
-    assert_ends(d, job, 124, "its time of 0.01 s is over");
+    assert_ends(d, job, 124, "its time limit of 0.01 s has passed");
     nothing_started(d);
 }
 

@@ -112,7 +112,7 @@ void job_signal(struct jobs *js, const struct msg_signal *m)
             j->exit_code = exit_code_of_signal(SIGKILL); /* a SIGKILL after a SIGTERM */
         kill_ranks(js, j, SIGKILL, 0);
     } else if (signum == 0) {
-        job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter is gone");
+        job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter has disconnected");
     } else if (ends_jobs(signum)) {
         job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(signum), "ended by the user");
     } else if (j->sent) {
@@ -142,7 +142,7 @@ void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
     DL_FOREACH(js->list, j)
     {
         if (j->submit_vpid == vpid && epoch_eq(j->submit_epoch, epoch))
-            job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter is gone with vpid %u",
+            job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter was lost with vpid %u",
                      vpid);
     }
 }
@@ -150,7 +150,7 @@ void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
 static void end_timed_out(struct jobs *js, struct job *j)
 {
     FREE_AUTO char *why =
-        xasprintf("its time of %.10g s is over", (double)j->map.spec.timeout_ms / 1000);
+        xasprintf("its time limit of %.10g s has passed", (double)j->map.spec.timeout_ms / 1000);
 
     if (job_state_over(j->state))
         fail_family(js, j, EXIT_CODE_TIMEOUT, why);

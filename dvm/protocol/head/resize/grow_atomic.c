@@ -290,11 +290,11 @@ void grow_atomic_step(struct campaigns *cs, struct campaign *c)
     }
     g = look_at_all(cs, c);
     if (g.lost)
-        fail_grow(cs, c, RESIZE_LOST, "the daemon of vpid %u (epoch %llu) is gone", g.lost->id.vpid,
-                  (unsigned long long)g.lost->id.epoch.ctr);
+        fail_grow(cs, c, RESIZE_LOST, "the daemon of vpid %u (epoch %llu) has left or was lost",
+                  g.lost->id.vpid, (unsigned long long)g.lost->id.epoch.ctr);
     else if (c->deadline_ms && c->deadline_ms <= cs->out->now_ms)
         fail_grow(cs, c, RESIZE_TIMEOUT,
-                  "its deadline of %lld s is over, %zu of %zu daemons have not come",
+                  "its deadline of %lld s has passed, %zu of %zu daemons have not joined",
                   (long long)c->req.deadline_s, g.missing, c->ntargets);
     else if (incarnation_ending(cs->inc) && c->phase == API_PHASE_GATHERING)
         fail_grow(cs, c, RESIZE_UNREACHABLE, "the DVM shuts down");

@@ -251,7 +251,7 @@ static const char *check_request(const struct campaigns *cs, const struct reques
     if (!x || !members_live(cs->members, r->from))
         return "the asker's daemon is no member";
     if (r->kind != RESIZE_CANCEL && !r->m->count && !r->n && !*r->m->campaign)
-        return "it says neither how many daemons nor which";
+        return "it names neither a number of daemons nor a list";
     *status = RESIZE_NOT_FOUND;
     if (r->kind != RESIZE_CANCEL && *r->m->campaign && !asked_in_job(cs, r->m))
         return "its job has no such allocation";

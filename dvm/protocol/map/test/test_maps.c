@@ -155,7 +155,7 @@ static int read_case(char *rest, struct job_spec *s, struct job_app *apps, uint3
         } else if (strcmp(word, "(none)") == 0) {
             break;
         } else {
-            fail_msg("unknown word '%s'", word);
+            fail_msg("unknown value '%s'", word);
         }
         if (rc < 0)
             return -1;

@@ -292,7 +292,7 @@ static void strict_without_recoverable_is_refused(void **state)
     struct job_launch l = sample();
 
     l.spec.flags = JOB_STRICT;
-    assert_refused(&l, "not recoverable");
+    assert_refused(&l, "strict is only valid for a recoverable job");
 }
 
 static void zero_ranks_per_daemon_are_refused(void **state)

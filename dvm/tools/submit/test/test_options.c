@@ -132,13 +132,14 @@ static void contradictory_mappings_are_refused(void **state)
 
 static void unknown_mappings_are_refused_with_the_known_ones(void **state)
 {
-    assert_refused("--map-by board a", "none of slot, node, package, numa, core, hwthread, ppr:N:");
-    assert_refused("--map-by ppr:2:board a", "'board' is none of node");
-    assert_refused("--map-by= a", "'' is none of slot");
+    assert_refused("--map-by board a",
+                   "not one of slot, node, package, numa, core, hwthread, ppr:N:");
+    assert_refused("--map-by ppr:2:board a", "'board' is not one of node");
+    assert_refused("--map-by= a", "'' is not one of slot");
     assert_refused("--map-by ppr:0:node a", "no number within");
     assert_refused("--map-by ppr::node a", "no number within");
-    assert_refused("--rank-by core a", "none of slot, node, fill, span");
-    assert_refused("--bind-to board a", "none of none, hwthread, core, numa, package");
+    assert_refused("--rank-by core a", "not one of slot, node, fill, span");
+    assert_refused("--bind-to board a", "not one of none, hwthread, core, numa, package");
     assert_refused("--bind-to core:overload-allowed a", "no qualifiers; with --oversubscribe");
     assert_refused("--display map,pstat a", "'pstat' is neither map nor bind");
 }
@@ -188,13 +189,13 @@ static void exporting_an_unset_variable_is_refused(void **state)
 static void options_of_other_launchers_without_an_equal_are_refused_with_ours(void **state)
 {
     assert_refused("--hostfile f a",
-                   "there is no option --hostfile: the DVM has its daemons; --host");
-    assert_refused("-hostfile f a", "there is no option -hostfile: the DVM");
-    assert_refused("-machinefile=f a", "there is no option -machinefile: the DVM");
+                   "there is no option --hostfile: a DVM has a fixed set of daemons; --host");
+    assert_refused("-hostfile f a", "there is no option -hostfile: a DVM has a fixed set");
+    assert_refused("-machinefile=f a", "there is no option -machinefile: a DVM has a fixed set");
     assert_refused("--rankfile f a", "--map-by, --rank-by and --bind-to");
     assert_refused("-c 2 a", "there is no option -c: --map-by slot:pe=N");
     assert_refused("--time 5 a", "there is no option --time: --timeout S takes seconds");
-    assert_refused("--export=ALL a", "there is no option --export: the environment goes along");
+    assert_refused("--export=ALL a", "there is no option --export: the environment is passed on");
     assert_refused("-n 2 -x HOME --output-filename o a", "--output dir=PATH");
     assert_refused("-n 1 a : -n 1 --prtemca a b c", "the daemons have no such parameters");
 }
@@ -433,8 +434,8 @@ static void attach_and_detach_take_only_options_of_their_own(void **state)
     assert_refused("--detach --stdin 0 a", "contradict");
     assert_refused("--detach --output tag a", "--detach shows no output");
     assert_refused("--detach --tag-output a", "--detach shows no output");
-    assert_refused("--output colour a", "'colour' is none of");
-    assert_refused("--output dir= a", "'dir=' is none of");
+    assert_refused("--output colour a", "'colour' is not one of");
+    assert_refused("--output dir= a", "'dir=' is not one of");
     assert_refused("--output tag --output tag a", "given twice");
 }
 
@@ -445,8 +446,8 @@ static void a_contradictory_job_policy_is_refused(void **state)
     assert_refused("--rtos abort --strict a", "abort and strict contradict each other");
     assert_refused("--strict a", "it needs recoverable");
     assert_refused("--rtos strict a", "it needs recoverable");
-    assert_refused("--rtos continuous a", "'continuous' is none of recoverable, abort, strict");
-    assert_refused("--rtos recoverable, a", "'' is none of");
+    assert_refused("--rtos continuous a", "'continuous' is not one of recoverable, abort, strict");
+    assert_refused("--rtos recoverable, a", "'' is not one of");
     assert_refused("--rtos abort --runtime-options abort a", "--rtos is given twice");
     assert_refused("--attach 5.1 --rtos abort", "--attach can be given with");
 }
@@ -525,8 +526,9 @@ static void a_relative_file_of_a_removed_directory_is_refused(void **state)
     struct err err = {0};
 
     assert_int_equal(submit_parse(6, argv, env, "", &o, &err), -1);
-    assert_string_equal(err.msg,
-                        "--preload-files: file 'etc/passwd': the working directory is gone");
+    assert_string_equal(
+        err.msg,
+        "--preload-files: file 'etc/passwd': the working directory does not exist any more");
 }
 
 static void files_that_cannot_have_their_name_there_are_refused(void **state)

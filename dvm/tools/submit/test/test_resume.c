@@ -274,7 +274,7 @@ static void after_the_time_limit_the_connection_is_given_up_with_the_last_reason
     assert_int_equal(run(&w, dial_nobody), EXIT_CODE_LOST);
     assert_true(w.dials > 2 && w.dials < 10); /* at growing intervals */
     assert_non_null(strstr(w.text[1], "is lost (it was closed), trying again for 1 s\n"));
-    assert_non_null(strstr(w.text[1], "was not made again within 1 s: nobody listens\n"));
+    assert_non_null(strstr(w.text[1], "was not restored within 1 s: nobody listens\n"));
     world_close(&w);
 }
 
@@ -286,7 +286,7 @@ static void a_refusal_that_is_final_is_not_tried_again(void **state)
     w.down_left = 60;
     assert_int_equal(run(&w, dial_refused), EXIT_CODE_LOST);
     assert_int_equal(w.dials, 2);
-    assert_non_null(strstr(w.text[1], "cannot be made again: the certificate has expired\n"));
+    assert_non_null(strstr(w.text[1], "cannot be restored: the certificate has expired\n"));
     world_close(&w);
 }
 
@@ -310,7 +310,7 @@ static void a_daemon_that_acknowledges_more_than_was_sent_is_refused(void **stat
     w.down_left = 60;
     w.claims = true;
     assert_int_equal(run(&w, dial), EXIT_CODE_LOST);
-    assert_non_null(strstr(w.text[1], "has more of this session than was said"));
+    assert_non_null(strstr(w.text[1], "has received more of this session than was sent"));
     world_close(&w);
 }
 

@@ -201,7 +201,7 @@ static void a_daemon_that_closes_before_taking_the_job_means_not_launched(void *
     struct world *w = *state;
 
     assert_int_equal(run(w, play_close_early), EXIT_CODE_NOT_LAUNCHED);
-    assert_non_null(strstr(w->text[1], "before it had taken the job"));
+    assert_non_null(strstr(w->text[1], "before it had accepted the job"));
 }
 
 static void play_close_late(struct world *w)
@@ -334,7 +334,7 @@ static void a_reader_that_ends_at_once_is_reported(void **state)
         sources[i] = name;
     s = files_sender_create(sources, FILES);
     assert_int_equal(files_sender_room(s, 4096, &err), -1);
-    assert_string_equal(err.msg, "telling dvm-stage what to read: Broken pipe");
+    assert_string_equal(err.msg, "sending dvm-stage the list of files: Broken pipe");
     files_sender_destroy(s);
     assert_int_equal(unlink(path), 0);
     free(path);
@@ -492,7 +492,7 @@ static void an_end_that_does_not_come_is_not_waited_for_for_ever(void **state)
     alarm(0);
     assert_string_equal(w->text[0], "on and on\n");
     assert_string_equal(w->text[1], "prun: the job 5.1 has not ended 1 s after the DVM was told to "
-                                    "end it: it is not waited for any longer\n");
+                                    "end it; prun does not wait any longer\n");
 }
 
 static void play_never_taken(struct world *w)
@@ -512,7 +512,7 @@ static void a_daemon_that_never_answers_is_not_waited_for(void **state)
     assert_int_equal(run(w, play_never_taken), 128 + SIGTERM);
     alarm(0);
     assert_string_equal(w->text[1], "prun: the job has not ended 1 s after the DVM was told to "
-                                    "end it: it is not waited for any longer\n");
+                                    "end it; prun does not wait any longer\n");
 }
 
 static void play_unread_end(struct world *w)
