@@ -89,12 +89,13 @@ esac
 name=$({ cat "$maker" "$DPKG_OPTIONS"; printf '%s\n' "${PACKAGES[@]}"; } | sha256sum | cut -c 1-16)
 root=$cache/trixie-$name
 mkdir -p "$cache" "$repo/build/trixie/cache/dvm-operator"
-cp -u "$("$repo/third_party/libpmix/fetch.sh")" "$repo/build/trixie/cache/dvm-operator/" # there is no network in there
 exec 9> "$cache/trixie.lock"
 if ! [ -d "$root" ]; then
     flock 9
     [ -d "$root" ] || make_root "$root"
 fi
 flock --shared 9 # nobody removes it meanwhile
+libpmix=$("$repo/third_party/libpmix/fetch.sh")
+cp -u "$libpmix" "$repo/build/trixie/cache/dvm-operator/" # there is no network in there
 as_its_root unshare --mount --net --pid --ipc --fork --kill-child -- \
     "${BASH_SOURCE[0]}" --inside "$root" "$@" 9>&-
