@@ -10,13 +10,13 @@
 #include "base/buf/buf.h"
 #include "dvm/host/net/net.h"
 #include "dvm/host/replay/replay.h"
+#include "dvm/tools/submit/now.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #define RETRY_MIN_MS 20
 #define RETRY_MAX_MS 2000
@@ -82,23 +82,15 @@ struct resume *resume_create(struct cli_conn *c, const struct resume_opts *o)
     return r;
 }
 
-static int64_t clock_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static void say_bye(struct resume *r)
 {
-    int64_t until = clock_ms() + BYE_MS;
+    int64_t until = submit_now_ms() + BYE_MS;
     struct err ignored = {0};
 
     say_now(r, &(struct client_msg){.type = CLIENT_BYE});
     while (cli_conn_pump(r->c, false, &ignored) == 1 && cli_conn_pending(r->c)) {
         struct pollfd p = {.fd = cli_conn_fd(r->c), .events = POLLOUT};
-        int64_t left = until - clock_ms();
+        int64_t left = until - submit_now_ms();
 
         if (left <= 0 || poll(&p, 1, (int)left) <= 0)
             return;

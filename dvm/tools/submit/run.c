@@ -8,6 +8,7 @@
 #include "dvm/tools/submit/run.h"
 
 #include "dvm/host/jobspec/files.h"
+#include "dvm/tools/submit/now.h"
 #include "dvm/tools/submit/output.h"
 #include "dvm/tools/submit/resume.h"
 
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STDIN_CHUNK (64u << 10)
@@ -46,6 +46,7 @@ struct run {
     char *nspace;         /* NULL: not accepted yet */
     enum job_state state; /* 0: not reported yet */
     char *reason;
+    int64_t now_ms;    /* the time of this turn */
     int64_t notice_at; /* when to report why it waits; -1: nothing to report */
     bool running;
     bool stdin_open;
@@ -57,14 +58,6 @@ struct run {
     int code;         /* exit code; -1: the job is running */
     char *why;        /* final text, printed after the ranks' output; "" or NULL: none */
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void print_note(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void print_note(struct run *r, const char *fmt, ...)
@@ -103,7 +96,7 @@ static void end_asked(struct run *r, int signum)
     if (r->leave_at >= 0)
         return;
     r->ends_by = signum;
-    r->leave_at = now_ms() + r->opts->end_wait_ms;
+    r->leave_at = r->now_ms + r->opts->end_wait_ms;
 }
 
 /* --- files */
@@ -176,7 +169,7 @@ static void on_state(struct run *r, struct client_state *m)
         print_note(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", job_state_word(r->state),
                    r->reason[0] ? ": " : "", r->reason);
     else if (!r->running && r->reason[0])
-        r->notice_at = now_ms() + WAIT_NOTICE_MS;
+        r->notice_at = r->now_ms + WAIT_NOTICE_MS;
     if (r->running)
         r->notice_at = -1;
 }
@@ -249,7 +242,7 @@ static void on_connection(struct run *r)
     struct client_msg m;
     int got = 0;
 
-    while (r->code < 0 && (got = resume_take(r->conn, &m, now_ms(), &err)) > 0) {
+    while (r->code < 0 && (got = resume_take(r->conn, &m, r->now_ms, &err)) > 0) {
         on_message(r, &m);
         client_msg_free(&m);
     }
@@ -357,9 +350,9 @@ static void fill_poll(const struct run *r, struct pollfd p[P_COUNT])
 }
 
 /* -1: never. */
-static int64_t left_until(int64_t at)
+static int64_t left_until(const struct run *r, int64_t at)
 {
-    int64_t left = at - now_ms();
+    int64_t left = at - r->now_ms;
 
     if (at < 0)
         return -1;
@@ -378,16 +371,16 @@ static int poll_timeout(const struct run *r)
 
     if (r->code >= 0)
         return -1;
-    most = sooner_of(most, resume_timeout(r->conn, now_ms()));
-    most = sooner_of(most, left_until(r->leave_at));
-    return (int)sooner_of(most, left_until(r->notice_at));
+    most = sooner_of(most, resume_timeout(r->conn, r->now_ms));
+    most = sooner_of(most, left_until(r, r->leave_at));
+    return (int)sooner_of(most, left_until(r, r->notice_at));
 }
 
 static void leave_if_due(struct run *r)
 {
     char *why;
 
-    if (r->code >= 0 || r->leave_at < 0 || now_ms() < r->leave_at)
+    if (r->code >= 0 || r->leave_at < 0 || r->now_ms < r->leave_at)
         return;
     why = xasprintf("the job%s%s has not ended %" PRId64
                     " s after the DVM was told to end it; prun does not wait any longer",
@@ -399,7 +392,7 @@ static void leave_if_due(struct run *r)
 /* The end may be behind output that was not read, because nobody takes it from prun. */
 static void postpone_leaving(struct run *r)
 {
-    int64_t at = now_ms() + READ_ON_MS;
+    int64_t at = r->now_ms + READ_ON_MS;
 
     if (r->leave_at >= 0 && r->leave_at < at)
         r->leave_at = at;
@@ -407,7 +400,7 @@ static void postpone_leaving(struct run *r)
 
 static void tell_wait(struct run *r)
 {
-    if (r->notice_at < 0 || now_ms() < r->notice_at)
+    if (r->notice_at < 0 || r->now_ms < r->notice_at)
         return;
     r->notice_at = -1;
     print_note(r, "job %s waits: %s", r->nspace ? r->nspace : "?", r->reason);
@@ -420,8 +413,10 @@ static void run_turn(struct run *r)
     bool reading = is_reading(r);
 
     fill_poll(r, p);
+    r->now_ms = submit_now_ms();
     if (poll(p, P_COUNT, poll_timeout(r)) < 0)
         return; /* EINTR: the next turn looks again */
+    r->now_ms = submit_now_ms();
     tell_wait(r);
     if (!reading)
         postpone_leaving(r);
@@ -430,7 +425,7 @@ static void run_turn(struct run *r)
         print_note(r, "%s", err.msg);
     }
     if (r->code < 0) {
-        resume_turn(r->conn, &p[P_CONN], now_ms());
+        resume_turn(r->conn, &p[P_CONN], r->now_ms);
         on_connection(r);
     }
     if (p[P_SIGNALS].revents)
@@ -458,6 +453,7 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
                     .dial_arg = arg,
                     .opts = opts,
                     .fds = fds,
+                    .now_ms = submit_now_ms(),
                     .notice_at = -1,
                     .leave_at = -1,
                     .code = -1};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of prun's loop against a daemon that the test plays, and of its output. */
+/* Tests of prun's loop against a daemon that the test plays, and of its output. The clock of the
+ * loop stands until a test moves it. */
 #include "dvm/tools/submit/run.h"
 
 #include "dvm/host/jobspec/files.h"
+#include "dvm/tools/submit/now.h"
 #include "dvm/tools/submit/output.h"
 #include "dvm/tools/submit/test/drain.h"
 
@@ -11,8 +13,10 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
@@ -26,14 +30,26 @@
 /* prun's loop runs in the test's thread; the daemon is a function on a thread of its own that
  * speaks over the other end. Standard output and error are pipes that the test reads at the end. */
 struct world {
-    int daemon;
+    int daemon, prun; /* the ends of their connection */
     int in[2], out[2], err[2];
     struct run_fds fds;
     struct submit_opts opts;
     struct cli_conn *c;
     void (*play)(struct world *w);
+    pthread_t reader;    /* of the output; 0: none */
+    size_t unread;       /* what it reads before it ends */
     char text[2][65536]; /* what came out */
 };
+
+#define END_WAIT_MS 60000
+
+static _Atomic int64_t clock_ms;
+
+/* In place of the one in now.c. */
+int64_t submit_now_ms(void)
+{
+    return clock_ms;
+}
 
 static void *daemon_main(void *arg)
 {
@@ -44,7 +60,8 @@ static void *daemon_main(void *arg)
     return NULL;
 }
 
-static void tell(struct world *w, struct client_msg m)
+/* Returns the bytes of the frame. */
+static size_t tell(struct world *w, struct client_msg m)
 {
     BUF_AUTO struct buf b = {0};
 
@@ -53,6 +70,7 @@ static void tell(struct world *w, struct client_msg m)
     client_msg_encode(&b, &m);
     buf_patch_u32(&b, 0, (uint32_t)(b.len - 4));
     assert_int_equal(send(w->daemon, b.data, b.len, MSG_NOSIGNAL), (ssize_t)b.len);
+    return b.len;
 }
 
 static void read_full(int fd, void *p, size_t len)
@@ -94,6 +112,13 @@ static void hear_type(struct world *w, enum client_type type, uint32_t number)
     client_msg_free(&m);
 }
 
+/* prun has a turn, in which it looks at the clock and reads what the daemon has sent before. */
+static void take_turn(struct world *w)
+{
+    kill(getpid(), SIGUSR1);
+    hear_type(w, CLIENT_SIGNAL, SIGUSR1);
+}
+
 static void accept_job(struct world *w)
 {
     hear_type(w, CLIENT_SUBMIT, 0);
@@ -105,13 +130,13 @@ static void tell_running(struct world *w)
     tell(w, (struct client_msg){.type = CLIENT_STATE, .state = {JOB_RUNNING, ""}});
 }
 
-static void tell_output(struct world *w, uint32_t rank, uint8_t stream, const char *text)
+static size_t tell_output(struct world *w, uint32_t rank, uint8_t stream, const char *text)
 {
-    tell(w, (struct client_msg){.type = CLIENT_OUTPUT,
-                                .output = {.rank = rank,
-                                           .stream = stream,
-                                           .data = (const uint8_t *)text,
-                                           .len = strlen(text)}});
+    return tell(w, (struct client_msg){.type = CLIENT_OUTPUT,
+                                       .output = {.rank = rank,
+                                                  .stream = stream,
+                                                  .data = (const uint8_t *)text,
+                                                  .len = strlen(text)}});
 }
 
 static void tell_done(struct world *w, uint32_t code, char *text)
@@ -134,10 +159,11 @@ static int setup(void **state)
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
     w->daemon = fds[1];
+    w->prun = fds[0];
     w->c = cli_conn_of(fds[0]);
     w->fds = (struct run_fds){w->in[0], w->out[1], w->err[1], signalfd(-1, &set, SFD_NONBLOCK)};
     assert_int_equal(submit_parse(4, argv, env, "/", &w->opts, NULL), 0);
-    assert_true(w->opts.end_wait_ms >= 60000); /* longer than any end takes */
+    w->opts.end_wait_ms = END_WAIT_MS;
     *state = w;
     return 0;
 }
@@ -172,6 +198,8 @@ static int run(struct world *w, void (*play)(struct world *w))
     code = submit_run(w->c, NULL, NULL, &w->opts, &w->fds);
     w->c = NULL;
     pthread_join(t, NULL);
+    if (w->reader)
+        pthread_join(w->reader, NULL);
     drain(w->out[0], w->text[0], sizeof(w->text[0]));
     drain(w->err[0], w->text[1], sizeof(w->text[1]));
     return code;
@@ -457,8 +485,8 @@ static void play_slow_end(struct world *w)
     tell_running(w);
     kill(getpid(), SIGTERM);
     hear_type(w, CLIENT_SIGNAL, SIGTERM);
-    kill(getpid(), SIGUSR1); /* prun goes on */
-    hear_type(w, CLIENT_SIGNAL, SIGUSR1);
+    clock_ms += END_WAIT_MS - 1;
+    take_turn(w); /* prun goes on */
     tell_done(w, 143, "ended by the user");
 }
 
@@ -466,33 +494,42 @@ static void an_end_that_takes_its_time_is_waited_for(void **state)
 {
     struct world *w = *state;
 
-    w->opts.end_wait_ms = 20000;
     assert_int_equal(run(w, play_slow_end), 143);
     assert_string_equal(w->text[1], "prun: ended by the user\n");
 }
 
-/* It still writes, which is no end. */
+/* prun has its last turn when so much time has passed. */
+static void leave_after(struct world *w, int64_t ms)
+{
+    clock_ms += ms;
+    kill(getpid(), SIGUSR1); /* wakes it */
+    while (recv(w->daemon, (char[64]){0}, 64, 0) > 0)
+        ;
+}
+
 static void play_no_end(struct world *w)
 {
     accept_job(w);
     tell_running(w);
     kill(getpid(), SIGTERM);
     hear_type(w, CLIENT_SIGNAL, SIGTERM);
-    tell_output(w, 0, 1, "on and on\n");
-    assert_int_equal(recv(w->daemon, (char[1]){0}, 1, 0), 0); /* until prun leaves */
+    tell_output(w, 0, 1, "on and on\n"); /* output is no end */
+    take_turn(w);
+    clock_ms += END_WAIT_MS - 1;
+    take_turn(w);
+    leave_after(w, 1);
 }
 
 static void an_end_that_does_not_come_is_not_waited_for_for_ever(void **state)
 {
     struct world *w = *state;
 
-    w->opts.end_wait_ms = 1000;
     alarm(30);
     assert_int_equal(run(w, play_no_end), 128 + SIGTERM);
     alarm(0);
     assert_string_equal(w->text[0], "on and on\n");
-    assert_string_equal(w->text[1], "prun: the job 5.1 has not ended 1 s after the DVM was told to "
-                                    "end it; prun does not wait any longer\n");
+    assert_string_equal(w->text[1], "prun: the job 5.1 has not ended 60 s after the DVM was told "
+                                    "to end it; prun does not wait any longer\n");
 }
 
 static void play_never_taken(struct world *w)
@@ -500,62 +537,90 @@ static void play_never_taken(struct world *w)
     hear_type(w, CLIENT_SUBMIT, 0);
     kill(getpid(), SIGTERM);
     hear_type(w, CLIENT_SIGNAL, SIGTERM);
-    assert_int_equal(recv(w->daemon, (char[1]){0}, 1, 0), 0);
+    leave_after(w, END_WAIT_MS);
 }
 
 static void a_daemon_that_never_answers_is_not_waited_for(void **state)
 {
     struct world *w = *state;
 
-    w->opts.end_wait_ms = 1000;
     alarm(30);
     assert_int_equal(run(w, play_never_taken), 128 + SIGTERM);
     alarm(0);
-    assert_string_equal(w->text[1], "prun: the job has not ended 1 s after the DVM was told to "
+    assert_string_equal(w->text[1], "prun: the job has not ended 60 s after the DVM was told to "
                                     "end it; prun does not wait any longer\n");
+}
+
+static void *read_output(void *arg)
+{
+    struct world *w = arg;
+    char part[65536];
+
+    while (w->unread) {
+        ssize_t n = read(w->out[0], part, w->unread < sizeof(part) ? w->unread : sizeof(part));
+
+        if (n <= 0)
+            abort();
+        w->unread -= (size_t)n;
+    }
+    return NULL;
+}
+
+/* The ranks' output in prun's memory, from `sent` bytes in messages of `frame` bytes, each of which
+ * has `data` bytes of it. It only grows once the pipe is full, since nobody reads that. */
+static long held_by_prun(const struct world *w, long sent, long frame, long data)
+{
+    int in_socket = 0, in_pipe = 0;
+
+    assert_int_equal(ioctl(w->prun, FIONREAD, &in_socket), 0);
+    assert_int_equal(ioctl(w->out[0], FIONREAD, &in_pipe), 0);
+    return (sent - in_socket) / frame * data - in_pipe;
+}
+
+static bool is_ready(int fd, int timeout_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+/* Sends output that nobody reads, until prun has so much of it that it does not read any more. */
+static void fill_prun(struct world *w)
+{
+    enum { LENGTH = 4000 };
+    char line[LENGTH + 1];
+    long sent = 0, frame = LENGTH;
+
+    memset(line, 'x', LENGTH);
+    line[LENGTH] = '\0';
+    while (is_ready(w->out[1], 0) || held_by_prun(w, sent, frame, LENGTH) < (long)OUTPUT_FULL) {
+        if (!is_ready(w->daemon, 1))
+            continue;
+        frame = (long)tell_output(w, 0, 1, line);
+        sent += frame;
+        w->unread += LENGTH;
+    }
 }
 
 static void play_unread_end(struct world *w)
 {
-    static char line[65536];
-
-    memset(line, 'x', sizeof(line) - 1);
     accept_job(w);
     tell_running(w);
+    fill_prun(w);
     kill(getpid(), SIGTERM);
     hear_type(w, CLIENT_SIGNAL, SIGTERM);
-    for (int i = 0; i < 20; i++) /* more than prun takes while nobody reads */
-        tell_output(w, 0, 1, line);
+    clock_ms += 2 * END_WAIT_MS;
+    take_turn(w); /* it has not left */
+    assert_int_equal(pthread_create(&w->reader, NULL, read_output, w), 0);
     tell_done(w, 143, "ended by the user");
-}
-
-/* Reads the ranks' output when the time is over, which is what this is about. */
-static void *late_reader(void *arg)
-{
-    struct world *w = arg;
-    char part[65536];
-    size_t got = 0;
-
-    poll(NULL, 0, 2500); /* the time itself: more than twice what prun waits */
-    while (got < 20 * (sizeof(part) - 1)) {
-        ssize_t n = read(w->out[0], part, sizeof(part));
-
-        assert_true(n > 0);
-        got += (size_t)n;
-    }
-    return NULL;
 }
 
 static void a_connection_s_end_behind_unread_output_is_still_noticed(void **state)
 {
     struct world *w = *state;
-    pthread_t t;
 
-    w->opts.end_wait_ms = 1000; /* for the play to begin with its output, too */
     alarm(30);
-    assert_int_equal(pthread_create(&t, NULL, late_reader, w), 0);
     assert_int_equal(run(w, play_unread_end), 143);
-    pthread_join(t, NULL);
     alarm(0);
     assert_string_equal(w->text[1], "prun: ended by the user\n");
 }
