@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that are gone without a word: how long a connection to one lasts. The loop's clock stands,
- * the kernel's does not. */
+/* The time limits of a connection: when a silent peer is given up, and that much traffic on a slow
+ * machine does not run into them. The loop's clock stands, the kernel's does not. */
 #include "base/loop/test/clock.h"
 #include "base/tls/test/pki.h"
 #include "dvm/host/net/tcp.h"
@@ -47,13 +47,20 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void connect_pair(struct fix *f, const struct certs *c)
+static uint16_t start_server(struct fix *f, const struct certs *c)
 {
     struct err err = {0};
     uint16_t port = 0;
 
     fix_init(f, c->head, c->member);
     assert_int_equal(net_listen_tls(f->srv.net, "127.0.0.1", &port, &err), 0);
+    return port;
+}
+
+static void connect_pair(struct fix *f, const struct certs *c)
+{
+    uint16_t port = start_server(f, c);
+
     CALL(f, net_connect_tls(f->cli.net, "127.0.0.1", port, 10000));
     RUN_UNTIL(f, f->srv.opened && f->cli.opened);
 }
@@ -194,12 +201,58 @@ static void a_flush_close_gives_a_silent_peer_up(void **state)
     fix_fini(&f);
 }
 
+static void answer_every_frame(struct end *e, uint64_t conn)
+{
+    static const char data[10000];
+
+    net_send(e->net, conn, data, sizeof(data));
+}
+
+static void a_flush_close_delivers_everything_past_unread_input(void **state)
+{
+    char *data = xcalloc(1, PIECE);
+    struct fix f;
+
+    connect_pair(&f, *state);
+    f.srv.on_frame = answer_every_frame; /* the closing side does not read it */
+    for (int i = 0; i < PIECES; i++)
+        CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
+    CALL(&f, net_close(f.cli.net, f.cli.conn, true));
+    RUN_UNTIL(&f, f.srv.closed);
+    assert_int_equal(f.srv.bytes, PIECES * PIECE);
+    assert_string_equal(f.srv.why, "closed by the peer");
+    assert_int_equal(f.cli.frames + f.cli.closed, 0);
+    free(data);
+    fix_fini(&f);
+}
+
+static void many_connections_open_and_carry_frames(void **state)
+{
+    const struct certs *c = *state;
+    struct fix f;
+    uint16_t port = start_server(&f, c);
+
+    f.srv.echo = true;
+    for (int i = 0; i < 150; i++) {
+        uint64_t conn;
+
+        CALL(&f, conn = net_connect_tls(f.cli.net, "127.0.0.1", port, 30000));
+        CALL(&f, net_send(f.cli.net, conn, "hello", 5));
+    }
+    RUN_UNTIL(&f, f.cli.frames == 150 || f.cli.closed);
+    assert_int_equal(f.cli.closed, 0);
+    assert_int_equal(f.srv.opened, 150);
+    fix_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends_notice_the_loss_of_the_peer_after_the_same_time),
         cmocka_unit_test(a_flush_close_waits_for_a_slow_reader_that_reads),
         cmocka_unit_test(a_flush_close_gives_a_silent_peer_up),
+        cmocka_unit_test(a_flush_close_delivers_everything_past_unread_input),
+        cmocka_unit_test(many_connections_open_and_carry_frames),
         /* the last: from then on there is no other network */
         cmocka_unit_test(a_peer_that_cannot_be_reached_any_more_is_given_up),
     };

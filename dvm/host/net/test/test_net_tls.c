@@ -347,31 +347,6 @@ static void a_connection_without_a_message_leaves_nothing_behind(void **state)
 #define PIECES 300
 #define PIECE ((size_t)100000)
 
-static void answer_every_frame(struct end *e, uint64_t conn)
-{
-    static const char data[10000];
-
-    net_send(e->net, conn, data, sizeof(data));
-}
-
-static void a_flush_close_delivers_everything_past_unread_input(void **state)
-{
-    char *data = xcalloc(1, PIECE);
-    struct fix f;
-
-    connect_pair(&f, *state);
-    f.srv.on_frame = answer_every_frame; /* the closing side does not read it */
-    for (int i = 0; i < PIECES; i++)
-        CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
-    CALL(&f, net_close(f.cli.net, f.cli.conn, true));
-    RUN_UNTIL(&f, f.srv.closed);
-    assert_int_equal(f.srv.bytes, PIECES * PIECE);
-    assert_string_equal(f.srv.why, "closed by the peer");
-    assert_int_equal(f.cli.frames + f.cli.closed, 0);
-    free(data);
-    fix_fini(&f);
-}
-
 static void a_plain_close_is_seen_by_the_peer_only(void **state)
 {
     struct fix f;
@@ -448,25 +423,6 @@ static void a_paused_connection_resumes_where_it_was(void **state)
     fix_fini(&f);
 }
 
-static void many_connections_open_and_carry_frames(void **state)
-{
-    const struct certs *c = *state;
-    struct fix f;
-    uint16_t port = start_server(&f, c->head, c->member);
-
-    f.srv.echo = true;
-    for (int i = 0; i < 150; i++) {
-        uint64_t conn;
-
-        CALL(&f, conn = net_connect_tls(f.cli.net, "127.0.0.1", port, 30000));
-        CALL(&f, net_send(f.cli.net, conn, "hello", 5));
-    }
-    RUN_UNTIL(&f, f.cli.frames == 150 || f.cli.closed);
-    assert_int_equal(f.cli.closed, 0);
-    assert_int_equal(f.srv.opened, 150);
-    fix_fini(&f);
-}
-
 static void listening_on_a_name_or_a_taken_port_is_refused(void **state)
 {
     const struct certs *c = *state;
@@ -501,12 +457,10 @@ int main(void)
         cmocka_unit_test(a_client_without_certificate_is_refused),
         cmocka_unit_test(bytes_that_are_no_tls_are_refused),
         cmocka_unit_test(a_connection_without_a_message_leaves_nothing_behind),
-        cmocka_unit_test(a_flush_close_delivers_everything_past_unread_input),
         cmocka_unit_test(a_plain_close_is_seen_by_the_peer_only),
         cmocka_unit_test(finish_delivers_everything_and_reports_its_end_once),
         cmocka_unit_test(an_interrupted_finish_is_not_reported),
         cmocka_unit_test(a_paused_connection_resumes_where_it_was),
-        cmocka_unit_test(many_connections_open_and_carry_frames),
         cmocka_unit_test(listening_on_a_name_or_a_taken_port_is_refused),
     };
 
