@@ -5,7 +5,6 @@
 #include "base/buf/buf.h"
 
 #include <event2/event.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct loop_timer {
@@ -103,17 +102,37 @@ static struct loop_timer *next_due(uint64_t until_ms)
     return found;
 }
 
+static void run_timer(struct loop *loop, struct loop_timer *t)
+{
+    clock_ms = t->due_ms;
+    t->armed = false;
+    event_active(t->ev, EV_TIMEOUT, 1);
+    clock_turn(loop);
+}
+
 void clock_run_for(struct loop *loop, uint64_t ms)
 {
     uint64_t until_ms = clock_ms + ms;
     struct loop_timer *t;
 
-    while ((t = next_due(until_ms))) {
-        clock_ms = t->due_ms;
-        t->armed = false;
-        event_active(t->ev, EV_TIMEOUT, 1);
-        clock_turn(loop);
-    }
+    while ((t = next_due(until_ms)))
+        run_timer(loop, t);
     clock_ms = until_ms;
     clock_turn(loop);
+}
+
+void clock_run_until(struct loop *loop, const bool *done)
+{
+    struct loop_timer *t;
+
+    clock_turn(loop);
+    while (!*done) {
+        t = next_due(clock_ms + 1);
+        if (t) {
+            run_timer(loop, t);
+        } else {
+            clock_ms++;
+            clock_turn(loop);
+        }
+    }
 }

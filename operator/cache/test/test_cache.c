@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the cache: pages, resumption, a new list, and servers that fail at each step. */
+/* Tests of the cache: pages, resumption, a new list, and servers that fail at each step. The
+ * clock moves by a millisecond a turn of the loop. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 // clang-format on
+#include "base/loop/test/clock.h"
 #include "operator/cache/cache.h"
 #include "operator/http/test/fake_server.h"
 
@@ -29,6 +31,7 @@ struct world {
     answer_fn *const *script; /* one for each request; the last one is repeated */
     int requests;
     char targets[SCRIPT_MAX][512];
+    bool stopped;
     int stop_requests;  /* stops before the answer to the request of this number */
     char order[4096];   /* reports of on_change: "+name=version" or "-name" */
     char stop_when[64]; /* stops when `order` contains this */
@@ -43,25 +46,16 @@ static void on_guard(void *arg)
 
 static void run(struct world *w)
 {
-    struct err err = {0};
-
+    w->stopped = false;
     loop_timer_arm(w->guard, GUARD_MS);
-    assert_int_equal(loop_run(w->loop, &err), 0);
+    clock_run_until(w->loop, &w->stopped);
     loop_timer_disarm(w->guard);
 }
 
-static void on_turn(void *arg)
+static void stop(struct world *w)
 {
-    struct world *w = arg;
-
+    w->stopped = true;
     loop_stop(w->loop);
-}
-
-/* One turn of the loop. */
-static void turn(struct world *w)
-{
-    loop_post(w->loop, on_turn, w);
-    run(w);
 }
 
 static void run_until_told(struct world *w, const char *what)
@@ -93,7 +87,7 @@ static void on_request(struct fake_conn *c, const char *method, const char *targ
     w->requests++;
     w->last = c;
     if (w->requests == w->stop_requests)
-        loop_stop(w->loop);
+        stop(w);
     w->script[n](c, target);
 }
 
@@ -109,7 +103,7 @@ static void on_change(const json_t *object, bool deleted, void *arg)
     assert_null(json_object_get(meta, "managedFields"));
     strncat(w->order, word, sizeof(w->order) - strlen(w->order) - 1);
     if (w->stop_when[0] && strstr(w->order, w->stop_when))
-        loop_stop(w->loop);
+        stop(w);
 }
 
 static void on_synced(void *arg)
@@ -119,7 +113,7 @@ static void on_synced(void *arg)
     w->synced++;
     strncat(w->order, "synced ", sizeof(w->order) - strlen(w->order) - 1);
     if (strcmp(w->stop_when, "synced") == 0)
-        loop_stop(w->loop);
+        stop(w);
 }
 
 static struct kube_config *config_for(int port)
@@ -412,11 +406,11 @@ static void a_watch_continues_when_the_server_is_back(void **state)
     unsigned short port = w.server.port;
     fake_stop(&w.server);
     while (cache_connected(w.cache))
-        turn(&w);
+        clock_turn(w.loop);
     fake_start(&w.server, w.loop, port, on_request, &w);
     run_until_asked(&w, 3);
     while (!cache_connected(w.cache))
-        turn(&w);
+        clock_turn(w.loop);
     assert_non_null(strstr(w.targets[2], "watch=1"));
     assert_int_equal(w.synced, 1);
     teardown(&w);

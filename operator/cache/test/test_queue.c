@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the work queue: order, each key once, keys added meanwhile, back-off. */
+/* Tests of the work queue: order, each key once, keys added meanwhile, back-off. The clock
+ * moves by a millisecond a turn of the loop. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 // clang-format on
 #include "base/buf/buf.h"
+#include "base/loop/test/clock.h"
 #include "operator/cache/cache.h"
 
 #include <stdio.h>
@@ -21,6 +23,7 @@ struct world {
     struct loop_timer *guard;
     char order[4096];
     int runs, stop_at;
+    bool stopped;
     uint64_t ran_ms[64];
     void (*on_work)(struct world *w, const char *key);
 };
@@ -40,8 +43,10 @@ static void on_work(const char *key, void *arg)
     strncat(w->order, key, sizeof(w->order) - strlen(w->order) - 1);
     if (w->on_work)
         w->on_work(w, key);
-    if (w->runs == w->stop_at)
+    if (w->runs == w->stop_at) {
+        w->stopped = true;
         loop_stop(w->loop);
+    }
 }
 
 static void setup(struct world *w, void (*work)(struct world *w, const char *key))
@@ -64,31 +69,19 @@ static void teardown(struct world *w)
 
 static void run_until(struct world *w, int runs)
 {
-    struct err err = {0};
-
     w->stop_at = runs;
+    w->stopped = false;
     loop_timer_arm(w->guard, GUARD_MS);
-    assert_int_equal(loop_run(w->loop, &err), 0);
+    clock_run_until(w->loop, &w->stopped);
     loop_timer_disarm(w->guard);
     assert_int_equal(w->runs, runs);
-}
-
-static void on_turn(void *arg)
-{
-    struct world *w = arg;
-
-    loop_stop(w->loop);
 }
 
 /* Some turns of the loop, in which everything due is done. */
 static void turns(struct world *w)
 {
-    struct err err = {0};
-
-    for (int i = 0; i < 5; i++) {
-        loop_post(w->loop, on_turn, w);
-        assert_int_equal(loop_run(w->loop, &err), 0);
-    }
+    for (int i = 0; i < 5; i++)
+        clock_turn(w->loop);
 }
 
 static void done_ok(struct world *w, const char *key)
@@ -155,16 +148,15 @@ static void failures_back_off_and_a_success_resets_the_back_off(void **state)
     setup(&w, done_failed);
     queue_add(w.queue, "a");
     run_until(&w, 4);
-    assert_true(w.ran_ms[1] - w.ran_ms[0] >= 50);
-    assert_true(w.ran_ms[2] - w.ran_ms[1] >= 100);
-    assert_true(w.ran_ms[3] - w.ran_ms[2] >= 200);
+    assert_int_equal(w.ran_ms[1] - w.ran_ms[0], 50);
+    assert_int_equal(w.ran_ms[2] - w.ran_ms[1], 100);
+    assert_int_equal(w.ran_ms[3] - w.ran_ms[2], 200);
     w.on_work = done_ok;
     run_until(&w, 5);
     w.on_work = done_failed;
     queue_add(w.queue, "a");
     run_until(&w, 7);
-    assert_true(w.ran_ms[6] - w.ran_ms[5] >= 50);
-    assert_true(w.ran_ms[6] - w.ran_ms[5] < 400);
+    assert_int_equal(w.ran_ms[6] - w.ran_ms[5], 50);
     teardown(&w);
 }
 
@@ -177,7 +169,7 @@ static void an_add_ends_the_back_off(void **state)
     run_until(&w, 4); /* the next run would be 400 ms later */
     queue_add(w.queue, "a");
     run_until(&w, 5);
-    assert_true(w.ran_ms[4] - w.ran_ms[3] < 400);
+    assert_int_equal(w.ran_ms[4] - w.ran_ms[3], 0);
     teardown(&w);
 }
 
@@ -207,7 +199,7 @@ static void a_delay_added_while_running_counts_from_the_add(void **state)
     assert_int_equal(w.runs, 1);
     queue_done(w.queue, "a", true);
     run_until(&w, 2);
-    assert_true(w.ran_ms[1] - w.ran_ms[0] >= 30);
+    assert_int_equal(w.ran_ms[1] - w.ran_ms[0], 30);
     queue_done(w.queue, "a", true);
     teardown(&w);
 }
