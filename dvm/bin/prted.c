@@ -2,8 +2,10 @@
 /* prted: the daemon of a DVM: reads its options, splits off the spawner, runs the loop. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/tls/tls.h"
 #include "dvm/host/cgroup/cgroup.h"
 #include "dvm/host/daemon.h"
+#include "dvm/host/forkserver/forkserver.h"
 #include "dvm/host/spawner/spawner.h"
 
 #include <errno.h>
@@ -51,18 +53,23 @@ static const char usage_text[] =
     "                        $DVM_LOG_LEVEL\n"
     "  --help, --version\n"
     "\n"
-    "It ends when the PMIx library has not answered for $DVM_PMIX_SILENT_MS (default 60000 ms).\n";
+    "It ends when the PMIx library has not answered for $DVM_PMIX_SILENT_MS (default 60000 ms).\n"
+    "With $DVM_LAST_VPID it forks a member for each number from --vpid to that one, prints their\n"
+    "numbers and processes, and ends. Both numbers have as many digits; --session-dir and\n"
+    "--host-name end in the first one.\n";
 
 struct cmdline {
     struct daemon_opts o;
     bool head, member, hostname_vpid, vpid_given, slots_given, bind_given;
     enum log_level level;
+    uint64_t last_vpid; /* 0: one daemon */
     char **argv;
     char host[256];
     char head_host[256];
     char session[4096];
     char *cpus;
     hwloc_topology_t topology; /* NULL: could not be read */
+    struct err no_cpus;        /* why `cpus` is "" */
 };
 
 static int refuse_value(struct err *err, const char *option, const char *value)
@@ -251,12 +258,15 @@ static int parse_environment(struct cmdline *c, struct err *err)
 {
     const char *level = getenv("DVM_LOG_LEVEL");
     const char *silent = getenv("DVM_PMIX_SILENT_MS");
+    const char *last = getenv(FORKSERVER_LAST);
     uint64_t *ms = &c->o.pmix_silent_ms;
 
     if (level && log_level_parse(level, &c->level) < 0)
         return err_set(err, "$DVM_LOG_LEVEL: \"%s\" is not allowed", level);
     if (silent && (parse_number("", silent, UINT32_MAX, ms, &(struct err){0}) < 0 || *ms == 0))
         return err_set(err, "$DVM_PMIX_SILENT_MS: \"%s\" is not allowed", silent);
+    if (last && parse_number("", last, 1048575, &c->last_vpid, &(struct err){0}) < 0)
+        return err_set(err, "$" FORKSERVER_LAST ": \"%s\" is not allowed", last);
     return 0;
 }
 
@@ -315,6 +325,8 @@ static int complete_cmdline(struct cmdline *c, struct err *err)
         return -1;
     if (c->member && (!c->vpid_given || c->o.vpid == 0 || !c->o.head_host))
         return err_set(err, "a member needs --vpid (from 1 on) or --hostname-vpid, and --head");
+    if (c->head && c->last_vpid)
+        return err_set(err, "$" FORKSERVER_LAST " is for members");
     if (c->head)
         c->o.vpid = 0;
     if (!c->o.host_name)
@@ -340,26 +352,33 @@ static bool is_alone(const struct cmdline *c, const struct cgroup_cpus *cpus)
 static void find_cpus(struct cmdline *c)
 {
     struct cgroup_cpus cpus;
-    struct err err = {0};
+    struct err *err = &c->no_cpus;
 
     if (!c->slots_given)
         c->o.slots = c->head ? 0 : 1;
     c->cpus = xstrdup("");
-    if (cgroup_cpus_read("", NULL, &cpus, &err) == 0) {
-        c->topology = cgroup_topology(&err);
+    if (cgroup_cpus_read("", NULL, &cpus, err) == 0) {
+        c->topology = cgroup_topology(err);
         if (c->topology) {
             free(c->cpus);
-            c->cpus = cgroup_topo_text(c->topology, &cpus, is_alone(c, &cpus), &err);
+            c->cpus = cgroup_topo_text(c->topology, &cpus, is_alone(c, &cpus), err);
         }
         if (!c->slots_given && c->member && cgroup_limited(&cpus))
             c->o.slots = cgroup_slots(&cpus);
         cgroup_cpus_free(&cpus);
     }
-    if (!c->cpus[0])
-        log_warn("ranks cannot be bound here: %s", err.msg);
     c->o.cpus = c->cpus;
     c->o.topology = c->topology;
-    log_info("%u slots, CPUs %.256s", c->o.slots, c->cpus);
+}
+
+/* Does once what is the same in all members that are forked here. Returns as forkserver_run(). */
+static int fork_members(struct cmdline *c, struct err *err)
+{
+    unsetenv(FORKSERVER_LAST);
+    find_cpus(c);
+    c->o.tls = daemon_tls(c->o.tls_dir, err);
+    return c->o.tls ? forkserver_run(c->argv, c->o.vpid, (uint32_t)c->last_vpid, &c->o.vpid, err)
+                    : -1;
 }
 
 /* Standing in the session directory keeps relative paths and stray files of the PMIx library out
@@ -390,7 +409,11 @@ static int run_daemon(struct cmdline *c, struct err *err)
 
     if (split_spawner(c, &spawner, err) < 0)
         return -1;
-    find_cpus(c);
+    if (!c->cpus)
+        find_cpus(c);
+    if (!c->cpus[0])
+        log_warn("ranks cannot be bound here: %s", c->no_cpus.msg);
+    log_info("%u slots, CPUs %.256s", c->o.slots, c->cpus);
     loop = loop_create(err);
     if (!loop)
         return -1;
@@ -401,10 +424,24 @@ static int run_daemon(struct cmdline *c, struct err *err)
         log_error("%s", err->msg);
     daemon_destroy(d);
     loop_destroy(loop);
+    return code;
+}
+
+static int run_program(struct cmdline *c, struct err *err)
+{
+    int rc = c->last_vpid ? fork_members(c, err) : 0;
+
+    if (rc == 0)
+        return prepare_session(c, err) < 0 ? -1 : run_daemon(c, err);
+    tls_ctx_destroy(c->o.tls); /* the members have their own copies */
+    return rc < 0 ? -1 : 0;
+}
+
+static void free_cmdline(struct cmdline *c)
+{
     free(c->cpus);
     if (c->topology)
         hwloc_topology_destroy(c->topology);
-    return code;
 }
 
 int main(int argc, char **argv)
@@ -426,9 +463,11 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     log_init("prted", c.level);
-    if (prepare_session(&c, &err) < 0 || (code = run_daemon(&c, &err)) < 0) {
+    code = run_program(&c, &err);
+    if (code < 0) {
         log_error("%s", err.msg);
-        return 1;
+        code = EXIT_FAILURE;
     }
+    free_cmdline(&c);
     return code;
 }

@@ -224,15 +224,23 @@ static void make_env(struct daemon *d)
                                .arg = d};
 }
 
+struct tls_ctx *daemon_tls(const char *tls_dir, struct err *err)
+{
+    FREE_AUTO char *ca = xasprintf("%s/ca.crt", tls_dir);
+    FREE_AUTO char *cert = xasprintf("%s/tls.crt", tls_dir);
+    FREE_AUTO char *key = xasprintf("%s/tls.key", tls_dir);
+    struct tls_files files = {ca, cert, key};
+    struct tls_ctx *t = tls_ctx_create(&files, err);
+
+    if (!t)
+        err_wrap(err, "certificates of this daemon");
+    return t;
+}
+
 static int make_tls(struct daemon *d, struct err *err)
 {
-    FREE_AUTO char *ca = xasprintf("%s/ca.crt", d->opts.tls_dir);
-    FREE_AUTO char *cert = xasprintf("%s/tls.crt", d->opts.tls_dir);
-    FREE_AUTO char *key = xasprintf("%s/tls.key", d->opts.tls_dir);
-    struct tls_files files = {ca, cert, key};
-
-    d->parts.tls = tls_ctx_create(&files, err);
-    return d->parts.tls ? 0 : err_wrap(err, "certificates of this daemon");
+    d->parts.tls = d->opts.tls ? d->opts.tls : daemon_tls(d->opts.tls_dir, err);
+    return d->parts.tls ? 0 : -1;
 }
 
 static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
@@ -322,7 +330,7 @@ static int build_parts(struct daemon *d, const struct spawner_handle *spawner, u
     struct host_odls odls = host_odls(d->host);
 
     d->parts.odls = odls_create(d->loop, spawner, &times, odls.upcalls, odls.arg, err);
-    if (!d->parts.odls || make_tls(d, err) < 0 || make_sockets(d, join_port, err) < 0 ||
+    if (make_tls(d, err) < 0 || !d->parts.odls || make_sockets(d, join_port, err) < 0 ||
         make_pmix(d, err) < 0 || make_core(d, *join_port, err) < 0)
         return -1;
     d->parts.iof = iof_create(d->parts.core, d->parts.odls, &iof_io);

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tls_ctx;
+
 struct daemon_opts {
     uint32_t vpid; /* 0: the head */
     const char *cluster;
@@ -20,6 +22,7 @@ struct daemon_opts {
     const char *head_host;
     uint16_t head_port;
     const char *tls_dir; /* ca.crt, tls.crt, tls.key */
+    struct tls_ctx *tls; /* of tls_dir; the daemon takes it; NULL: the daemon reads the files */
     const char *session_dir;
     const char *bind_addr;
     uint16_t control_port, join_port, plain_port; /* 0: any */
@@ -30,6 +33,9 @@ struct daemon_opts {
     uint64_t reconnect_ms, ack_ms, leave_ms; /* 0: the core's defaults */
     uint64_t pmix_silent_ms;                 /* 0: PMIX_SRV_SILENT_MS */
 };
+
+/* Reads the certificates of `tls_dir`. NULL and a reason on failure. */
+struct tls_ctx *daemon_tls(const char *tls_dir, struct err *err);
 
 struct daemon;
 /* The spawner from spawner_split(); its socket is taken. Listens and writes <session>/ports.json

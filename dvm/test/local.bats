@@ -244,6 +244,7 @@ teardown() { end_dvm; }
     hold_job one 1
     run -125 prun --no-wait -n 1 true
     [[ "$output" == *"1"* ]]
+    : > "$BATS_TEST_TMPDIR/two.err" # tail may open it before prun does
     prun -v -n 1 echo second > "$BATS_TEST_TMPDIR/two" 2> "$BATS_TEST_TMPDIR/two.err" &
     local second=$!
     timeout --kill-after=10 20 grep -q -m1 'job .*: [A-Z_]*: ' <(tail -n +1 -f --pid=$second "$BATS_TEST_TMPDIR/two.err")

@@ -20,6 +20,10 @@ size_t procs_living(const struct procs *p);
  * members). */
 int procs_start(struct procs *p, const struct ldvm *l, uint32_t vpid, uint32_t members,
                 uint16_t join, struct err *err) __attribute__((warn_unused_result));
+/* Starts members as procs_start() does; `vpids` are ascending. Members with numbers of one length
+ * that follow each other are forked by one prted (dvm/host/forkserver). */
+int procs_start_members(struct procs *p, const struct ldvm *l, const uint32_t *vpids, size_t n,
+                        uint16_t join, struct err *err) __attribute__((warn_unused_result));
 /* Watches a process that another program started; returns 0 also if it has just ended. */
 int procs_adopt(struct procs *p, const struct ldvm_daemon *d, struct err *err)
     __attribute__((warn_unused_result));

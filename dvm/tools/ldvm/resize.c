@@ -216,18 +216,16 @@ static int put_size(struct resize *r, struct err *err)
 
 static int start_missing(struct resize *r, uint32_t *started, struct err *err)
 {
+    FREE_AUTO uint32_t *vpids = xcalloc(r->opts->members, sizeof(*vpids));
     uint16_t join;
 
     if (ldvm_ports(r->l.dir, &join, err) < 0)
         return -1;
     for (uint32_t vpid = 1; vpid <= r->opts->members; vpid++) {
-        if (ldvm_pid(r->l.dir, vpid))
-            continue;
-        if (procs_start(r->procs, &r->l, vpid, 0, join, err) < 0)
-            return -1;
-        ++*started;
+        if (!ldvm_pid(r->l.dir, vpid))
+            vpids[(*started)++] = vpid;
     }
-    return 0;
+    return procs_start_members(r->procs, &r->l, vpids, *started, join, err);
 }
 
 static int grow_dvm(struct resize *r, struct err *err)

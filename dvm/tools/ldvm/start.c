@@ -53,14 +53,14 @@ static int fill_options(const struct ldvm_start_opts *o, struct ldvm *l, struct 
 static int start_all(struct procs *p, const struct ldvm *l, uint32_t members, struct err *err)
 {
     LDVM_HEAD_AUTO struct ldvm_head h = {0};
+    FREE_AUTO uint32_t *vpids = xcalloc(members, sizeof(*vpids));
     uint16_t join;
 
-    if (procs_start(p, l, 0, members, 0, err) < 0 || ldvm_wait_ports(p, l->dir, &join, err) < 0)
+    for (uint32_t i = 0; i < members; i++)
+        vpids[i] = i + 1;
+    if (procs_start(p, l, 0, members, 0, err) < 0 || ldvm_wait_ports(p, l->dir, &join, err) < 0 ||
+        procs_start_members(p, l, vpids, members, join, err) < 0)
         return -1;
-    for (uint32_t vpid = 1; vpid <= members; vpid++) {
-        if (procs_start(p, l, vpid, members, join, err) < 0)
-            return -1;
-    }
     if (ldvm_head_open(l->dir, &h, err) < 0)
         return -1;
     return ldvm_wait_wired(p, &h, members, err);

@@ -399,6 +399,94 @@ static void a_head_that_ends_before_it_listens_is_reported(void **state)
     procs_destroy(p);
 }
 
+/* --- members from fork servers */
+
+/* Members that end with their vpid as exit code, as soon as they read a line from the gate (%s). */
+#define FORK_MEMBERS                                                                               \
+    "#!/bin/sh\necho server $4 $DVM_LAST_VPID >&2\n"                                               \
+    "for v in $(seq $4 $DVM_LAST_VPID); do\n"                                                      \
+    "(read line < %s; exit $v) > /dev/null & echo $v $!; done\n"
+
+static struct procs *start_members(struct world *w, const char *script, const uint32_t *vpids,
+                                   size_t n, int rc, struct err *err)
+{
+    struct procs *p = procs_create(false, NULL);
+
+    make(w);
+    write_text(w->l.prted, script, 0700);
+    if (procs_start_members(p, &w->l, vpids, n, 77, err) != rc)
+        fail_msg("%s", err->msg);
+    return p;
+}
+
+static void assert_log(struct world *w, uint32_t vpid, const char *expected)
+{
+    FREE_AUTO char *log = log_of(w, vpid);
+
+    assert_string_equal(log, expected);
+}
+
+static void members_are_own_processes_from_one_server_per_run_of_numbers(void **state)
+{
+    static const uint32_t vpids[] = {8, 9, 10, 11, 14};
+    struct world *w = *state;
+    FREE_AUTO char *gate = xasprintf("%s/gate", w->base);
+    FREE_AUTO char *script = xasprintf(FORK_MEMBERS, gate);
+    int fd = mkfifo(gate, 0600) == 0 ? open(gate, O_RDWR | O_CLOEXEC) : -1;
+    struct err err = {0};
+    struct procs *p = start_members(w, script, vpids, 5, 0, &err);
+    uint32_t sum = 0;
+
+    assert_int_equal(procs_living(p), 5);
+    assert_int_equal(write(fd, "\n\n\n\n\n", 5), 5);
+    for (int i = 0; i < 5; i++) {
+        struct procs_event e = next(p);
+
+        assert_true(e.own);
+        assert_int_equal(WEXITSTATUS(e.wait_status), e.vpid);
+        sum += e.vpid;
+    }
+    assert_int_equal(sum, 8 + 9 + 10 + 11 + 14);
+    assert_log(w, 8, "server 8 9\n");
+    assert_log(w, 10, "server 10 11\n");
+    assert_log(w, 14, "server 14 14\n");
+    procs_destroy(p);
+    close(fd);
+    unlink(gate);
+}
+
+static void a_server_that_fails_is_reported_with_its_exit_code(void **state)
+{
+    static const uint32_t vpids[] = {1, 2};
+    struct err err = {0};
+    struct procs *p =
+        start_members(*state, "#!/bin/sh\ntail -f /dev/null > /dev/null & echo 1 $!\nexit 5\n",
+                      vpids, 2, -1, &err);
+
+    assert_non_null(strstr(err.msg, "the daemons of vpids 1 to 2 ended with exit code 5"));
+    assert_int_equal(procs_living(p), 1); /* what it had reported */
+    procs_kill(p, SIGKILL);
+    next(p);
+    procs_destroy(p);
+}
+
+static void a_server_that_reports_too_few_or_other_members_is_an_error(void **state)
+{
+    static const uint32_t vpids[] = {1, 2};
+    struct err err = {0};
+    struct procs *p = start_members(
+        *state, "#!/bin/sh\ntail -f /dev/null > /dev/null & echo 1 $!\n", vpids, 2, -1, &err);
+
+    assert_non_null(strstr(err.msg, "vpids 1 to 2 has not reported vpid 2"));
+    procs_kill(p, SIGKILL);
+    next(p);
+    procs_destroy(p);
+    p = start_members(*state, "#!/bin/sh\necho 2 $$\n", vpids, 2, -1, &err);
+    assert_non_null(strstr(err.msg, "vpids 1 to 2 has not reported vpid 1"));
+    assert_int_equal(procs_living(p), 0);
+    procs_destroy(p);
+}
+
 /* --- certificates */
 
 static void every_role_has_a_certificate_that_only_its_owner_can_read(void **state)
@@ -446,6 +534,9 @@ int main(void)
         T(a_daemon_of_another_user_is_watched_by_its_pid),
         T(ports_are_read_as_soon_as_they_are_written),
         T(a_head_that_ends_before_it_listens_is_reported),
+        T(members_are_own_processes_from_one_server_per_run_of_numbers),
+        T(a_server_that_fails_is_reported_with_its_exit_code),
+        T(a_server_that_reports_too_few_or_other_members_is_an_error),
         T(every_role_has_a_certificate_that_only_its_owner_can_read),
     };
 
