@@ -34,7 +34,7 @@ gone() { [ -z "$(k get "$1" --ignore-not-found -o name)" ]; }
     k patch dvm other --type merge --patch '{"spec": {"image": "dvm-daemon:dev"}}'
     # A StatefulSet with the strategy OnDelete does not replace a pod that never ran.
     eventually 60 "the StatefulSets have the new image" has_image other dvm-daemon:dev
-    k delete pods -l dvm.openpmix.io/cluster=other --timeout=60s
+    k delete pods -l dvm.openpmix.io/cluster=other --wait=false # they never ran: those that are wired are new
     settled 1 other
     k delete dvm other --cascade=foreground --timeout=60s
 }
