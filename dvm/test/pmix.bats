@@ -621,8 +621,9 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
 
 @test "a tool on a daemon without ranks gets events of ranks elsewhere for the session, for all, or for the tool" {
     DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
-    local whom out=$BATS_TEST_TMPDIR/heard pid
+    local whom out pid
     for whom in session global itself; do
+        out=$BATS_TEST_TMPDIR/heard.$whom # its own: the tool's process empties it at a time of its own
         timeout --kill-after=10 "$limit" "$tool" hear "$(tool_uri 3)" -3007 > "$out" 3>&- &
         pid=$!
         eventually grep -q listens "$out"
