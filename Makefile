@@ -223,6 +223,7 @@ $(BUILD)/examples/%: examples/%.c
 	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --cflags --libs pmix 2>/dev/null) -lm -lpthread
 
 # A PMIx client that the bats files run under prun.
+$(BUILD)/probe/hostile_probe: dvm/test/hostile.h
 $(BUILD)/probe/%: dvm/test/%.c dvm/test/probe.h
 	@mkdir -p $(@D)
 	@$(CC) $(CLIENT_CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(CLIENT_LDLIBS)
@@ -269,6 +270,10 @@ test: ## all tests that need no cluster
 
 fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/fuzz.sh $(BUILD)/fuzz $(FUZZ_BINS)
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
+
+fuzz: asan $(BUILD)/probe/hostile_probe ## attack the PMIx server's port of a real daemon with the sanitizers, FUZZ_SECONDS=240
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/hostile.sh $(BUILD)
 
 coverage: $(COV_BINS) $(BUILD)/cov/sim ## lines and branches of the core that its tests and COV_SEEDS=300 schedules reach
 	@ci/coverage.sh $(BUILD)/cov $(COV_SEEDS) "$(CORE_MODULES)" $(COV_BINS)
@@ -364,4 +369,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help
+.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help

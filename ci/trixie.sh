@@ -67,11 +67,13 @@ tests() {
     local bins
     mapfile -t bins < <(printf 'build/asan/%s\n' dvm/host/pmix/test/test_*.c dvm/host/spawner/test/test_*.c)
     bins=("${bins[@]%.c}")
-    make --silent -j"$(nproc)" all "${bins[@]}" build/probe/{pmix_probe,share_probe,event_probe,tool_probe,cred_probe,ptrace_probe,still_shim.so,cut_proxy,client_probe}
+    make --silent -j"$(nproc)" all "${bins[@]}" \
+        build/probe/{pmix,share,event,tool,cred,ptrace,group,hostile,client}_probe build/probe/{still_shim.so,cut_proxy}
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
     ci/unit.sh "${bins[@]}"
     ci/docs.sh upcalls attributes # by this header
-    ci/bats.sh dvm/test/{pmix,events,hold,lost,still,cred,cleanup,map,local,growth,files,queue,remote}.bats
+    ci/bats.sh dvm/test/{pmix,events,groups,hostile,hold,lost,still,cred,cleanup,map,local,growth,files}.bats \
+        dvm/test/{queue,remote}.bats
 }
 
 case ${1:-} in

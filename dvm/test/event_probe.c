@@ -145,6 +145,45 @@ static void on_test(size_t id, pmix_status_t status, const pmix_proc_t *source, 
     go_on(cb, cbdata, PMIX_EVENT_ACTION_COMPLETE);
 }
 
+/* --- ends PROGRAM ARGUMENT…: spawns it, and tells how many ends of jobs it has been told when the
+ * job's end has come, and a question been answered after it. */
+
+static pmix_nspace_t ended; /* by the last end */
+
+static void on_job_end(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                       pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
+                       pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
+{
+    const pmix_info_t *job = find(info, ninfo, PMIX_NSPACE);
+
+    (void)id, (void)status, (void)source, (void)results, (void)nresults;
+    PMIX_LOAD_NSPACE(ended, job ? job->value.data.string : "");
+    count(&seen);
+    go_on(cb, cbdata, PMIX_EVENT_ACTION_COMPLETE);
+}
+
+static int do_ends(char **argv)
+{
+    pmix_status_t code = PMIX_EVENT_JOB_END;
+    pmix_nspace_t child = "";
+    pmix_pdata_t nothing;
+    pmix_app_t app;
+
+    begin();
+    listen_to(&code, 1, "end", on_job_end);
+    PMIX_APP_CONSTRUCT(&app);
+    app.maxprocs = 1;
+    app.cmd = argv[0];
+    app.argv = argv;
+    must(PMIx_Spawn(NULL, 0, &app, 1, child), "spawn");
+    await_count(&seen, 1);
+    PMIX_PDATA_CONSTRUCT(&nothing);
+    PMIX_LOAD_KEY(nothing.key, "nothing");
+    (void)PMIx_Lookup(&nothing, 1, NULL, 0);
+    printf("%lu, of %s\n", seen, strcmp(child, ended) == 0 ? "my child" : "another job");
+    return end();
+}
+
 static const struct {
     const char *name;
     pmix_data_range_t range;
@@ -724,7 +763,7 @@ static const struct {
     {"ranks", do_ranks},       {"survive", do_survive}, {"die", do_die},
     {"parent", do_parent},     {"child", do_child},     {"connected", do_connected},
     {"handlers", do_handlers}, {"storm", do_storm},     {"invite", do_invite},
-    {"offline", do_offline},
+    {"offline", do_offline},   {"ends", do_ends},
 };
 
 int main(int argc, char **argv)

@@ -280,6 +280,15 @@ abort:REQUESTED_ABORT other 0 code 7
     nothing_more
 }
 
+@test "the end of a job is told once, with its name, and to no job that comes later" {
+    start_dvm 1 --slots 4
+    for _ in 1 2 3; do
+        run timeout --kill-after=10 "$limit" "$bin/prun" -n 1 "$events" ends true
+        [ "$status" -eq 0 ]
+        [ "$output" = "1, of my child" ]
+    done
+}
+
 @test "a rank that has connected to a job is notified of the loss of the job's ranks" {
     start_dvm 4 --slots 1
     start_ranks a 2 -- connected "$events" connected

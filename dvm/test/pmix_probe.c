@@ -35,8 +35,6 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 {
     (void)id, (void)source, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
-    if (is_before_ours(status, info, ninfo))
-        goto out;
     event.seen += status == PMIX_EVENT_JOB_END;
     event.ready += status == PMIX_READY_FOR_DEBUG;
     event.released += status == PMIX_DEBUGGER_RELEASE;
@@ -52,7 +50,6 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
             snprintf(event.where, sizeof(event.where), "%s", info[i].value.data.string);
     }
     pthread_cond_broadcast(&changed);
-out:
     pthread_mutex_unlock(&lock);
     if (cb)
         cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);

@@ -55,23 +55,6 @@ static inline int end(void)
     return 0;
 }
 
-static inline unsigned long job_number(const char *nspace)
-{
-    const char *dot = strrchr(nspace, '.');
-
-    return dot ? strtoul(dot + 1, NULL, 10) : 0;
-}
-
-/* Once somebody asks for ends of jobs the library tells those of jobs before ours, too. */
-static inline bool is_before_ours(pmix_status_t status, const pmix_info_t *info, size_t ninfo)
-{
-    for (size_t i = 0; status == PMIX_EVENT_JOB_END && i < ninfo; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
-            return job_number(info[i].value.data.proc->nspace) < job_number(me.nspace);
-    }
-    return false;
-}
-
 /* Until it is not 0; whoever sets it holds the lock. */
 static inline void await(const int *count)
 {

@@ -12,17 +12,19 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export CC=${CC:-gcc}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator
 
-# What a server for clients of libpmix 2 to 5 does not use: memory shared by stores, compression, tools' and clients'
-# transports, sensors, other regular expressions, fabrics, and what reads other runtimes' files and environment.
-LEFT_OUT=bfrops-v12,gds-shmem2,pcompress-zlib,pcompress-zlibng,pif-linux_ipv6,pif-solaris_ipv6,pinstalldirs-env
+# What a server for clients of libpmix 4 and 5 does not use: older protocols, memory shared by stores, compression,
+# tools' and clients' transports, sensors, other regular expressions, fabrics, and what reads other runtimes' files and
+# environment.
+LEFT_OUT=bfrops-v12,bfrops-v20,bfrops-v21,bfrops-v3,gds-shmem2,pcompress-zlib,pcompress-zlibng
+LEFT_OUT+=,pif-linux_ipv6,pif-solaris_ipv6,pinstalldirs-env
 LEFT_OUT+=,plog-stdfd,plog-syslog,pmdl-ompi,pnet-opa,preg-compress,psec-dummy_handshake,psec-munge
 LEFT_OUT+=,psensor-file,psensor-heartbeat,pstat-linux,pstat-test,ptl-client,ptl-tool
 OPTIONS=(--prefix=/usr/lib/dvm --enable-static --disable-shared --with-pic --disable-visibility --disable-dlopen
     --disable-pmix-dlopen --disable-pmix-binaries --disable-per-user-config-files --disable-python-bindings
     --disable-dependency-tracking --without-zlib --without-zlibng --without-munge --without-libltdl
     --enable-mca-no-build="$LEFT_OUT")
-FLAGS=(-g -fPIC -fvisibility=hidden -fno-common -fno-strict-aliasing -w -DNDEBUG -DHAVE_CONFIG_H -DPMIX_PROXY_VERSION_STRING=PMIX_VERSION
-    -Iextend
+FLAGS=(-g -fPIC -fvisibility=hidden -fno-common -fno-strict-aliasing -w -DNDEBUG -DHAVE_CONFIG_H
+    -DPMIX_PROXY_VERSION_STRING=PMIX_VERSION -Iextend
     -iquote build -iquote openpmix -iquote openpmix/src -iquote build/include -Ibuild/src/include -Ibuild/include
     -Iopenpmix/include -Ibuild/src -Iopenpmix/src)
 
@@ -52,12 +54,13 @@ configured() {
 }
 
 unpack() {
-    local patch from
+    local patch from said
     from=$(configured)
     cp -r "$from/." "$here/extend" "$1"
     for patch in "$here"/patches/*.patch; do
-        patch -d "$1/openpmix" -p1 --batch --silent --fuzz=0 --no-backup-if-mismatch < "$patch" ||
-            die "$patch does not apply"
+        said=$(patch -d "$1/openpmix" -p1 --batch --fuzz=0 --no-backup-if-mismatch < "$patch") ||
+            die "$patch does not apply: $said"
+        [[ $said != *offset* ]] || die "$patch has hunks at other lines: $said"
     done
 }
 

@@ -277,6 +277,7 @@ void pmix_srv_notify_job_end(struct pmix_srv *p, const char *nspace, int exit_co
     if (!has_receivers(p))
         return;
     list = own_start(nspace, PMIX_RANK_WILDCARD);
+    PMIx_Info_list_add(list, PMIX_NSPACE, nspace, PMIX_STRING);
     PMIx_Info_list_add(list, PMIX_JOB_TERM_STATUS, &status, PMIX_STATUS);
     PMIx_Info_list_add(list, PMIX_EXIT_CODE, &exit_code, PMIX_INT);
     own_tell(p, PMIX_EVENT_JOB_END, nspace, list, PMIX_RANGE_SESSION);

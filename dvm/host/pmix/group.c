@@ -10,6 +10,9 @@
  * daemon proposes its own next number, with its vpid in the low bits, and the greatest is taken. */
 #define CONTEXT_VPID_BITS 20
 
+/* The flags that a daemon sends of its members. */
+enum { GROUP_WANTS_CONTEXT = 1, GROUP_LACKS_MEMBER = 2, GROUP_TIMED_OUT = 4 };
+
 /* The members, one entry for each rank: a client of libpmix 5 expects them in the answer. */
 static void list_members(struct pmix_srv *p, struct upcall *u)
 {
@@ -43,13 +46,29 @@ static void add_group_name(struct upcall *u)
     snprintf(e->nspace, sizeof(e->nspace), "%c%s", u->op, u->text);
 }
 
+/* Whether a member of this daemon has ended. */
+static bool lacks_member(struct pmix_srv *p, const struct upcall *u)
+{
+    for (size_t i = 0; i < u->nprocs; i++) {
+        const struct job *j = job_find(p, u->procs[i].nspace);
+        uint32_t rank = u->procs[i].rank;
+
+        if (j &&
+            (rank < j->launch->nranks ? j->gone[rank] : rank == PMIX_RANK_WILDCARD && j->ngone))
+            return true;
+    }
+    return false;
+}
+
 static void run_group(struct pmix_srv *p, struct upcall *u)
 {
     uint64_t proposal = ++p->last_id << CONTEXT_VPID_BITS | p->vpid;
     BUF_AUTO struct buf b = {.max = PMIX_SRV_BLOB_MAX};
     pmix_req req;
 
-    buf_put_u8(&b, u->number != 0);
+    if (u->op == 'C' && lacks_member(p, u))
+        u->number |= GROUP_LACKS_MEMBER;
+    buf_put_u8(&b, (uint8_t)u->number);
     buf_put_u64(&b, proposal);
     buf_put_bytes(&b, u->data.data, u->data.len);
     list_members(p, u);
@@ -68,6 +87,17 @@ static bool wants_context(const pmix_info_t *info, size_t n)
     return info_true(info, n, PMIX_GROUP_ASSIGN_CONTEXT_ID);
 }
 
+/* The reason of a request before all members here have joined: one has ended, or the time limit
+ * is reached. */
+static unsigned what_is_lacking(const pmix_info_t *info, size_t n)
+{
+    const pmix_info_t *i = info_find(info, n, PMIX_LOCAL_COLLECTIVE_STATUS);
+
+    if (!i || i->value.type != PMIX_STATUS || i->value.data.status == PMIX_SUCCESS)
+        return 0;
+    return i->value.data.status == PMIX_ERR_TIMEOUT ? GROUP_TIMED_OUT : GROUP_LACKS_MEMBER;
+}
+
 pmix_status_t group_on_request(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
                                size_t nprocs, const pmix_info_t info[], size_t ninfo,
                                pmix_info_cbfunc_t cb, void *cbdata)
@@ -82,7 +112,9 @@ pmix_status_t group_on_request(pmix_group_operation_t op, char name[], const pmi
         return PMIX_ERR_INIT;
     u->run = run_group;
     u->text = xstrdup(name);
-    u->number = op == PMIX_GROUP_CONSTRUCT && wants_context(info, ninfo);
+    if (op == PMIX_GROUP_CONSTRUCT)
+        u->number = (int)(what_is_lacking(info, ninfo) |
+                          (wants_context(info, ninfo) ? GROUP_WANTS_CONTEXT : 0));
     if (endpoints && endpoints->value.type == PMIX_BYTE_OBJECT)
         buf_put_raw(&u->data, endpoints->value.data.bo.bytes, endpoints->value.data.bo.size);
     u->answer = (struct answer){.kind = ANSWER_GROUP, .cb.info = cb, .cbdata = cbdata};
@@ -91,18 +123,18 @@ pmix_status_t group_on_request(pmix_group_operation_t op, char name[], const pmi
 }
 
 /* Splits the contributions of all daemons. False: malformed. */
-static bool group_read(const void *data, size_t len, bool *wanted, uint64_t *context,
+static bool group_read(const void *data, size_t len, unsigned *flags, uint64_t *context,
                        struct buf *endpoints)
 {
     struct cur c = cur_of(data, len);
 
     while (!c.bad && cur_left(&c)) {
-        bool asked = cur_u8(&c) != 0;
+        uint8_t says = cur_u8(&c);
         uint64_t proposal = cur_u64(&c);
         size_t n;
         const uint8_t *bytes = cur_bytes(&c, PMIX_SRV_BLOB_MAX, &n);
 
-        *wanted = *wanted || asked;
+        *flags |= says;
         if (proposal > *context)
             *context = proposal;
         if (bytes)
@@ -139,15 +171,21 @@ void group_answer(const struct answer *a, int status, const void *data, size_t l
 {
     BUF_AUTO struct buf endpoints = {.max = PMIX_SRV_BLOB_MAX};
     struct group_info *g;
-    bool wanted = false;
+    unsigned flags = 0;
+    bool wanted;
     uint64_t context = 0;
 
-    if (status == PMIX_SUCCESS && !group_read(data, len, &wanted, &context, &endpoints))
+    if (status == PMIX_SUCCESS && !group_read(data, len, &flags, &context, &endpoints))
         status = PMIX_ERR_UNPACK_FAILURE;
+    if (status == PMIX_SUCCESS && flags & GROUP_LACKS_MEMBER)
+        status = PMIX_ERR_PROC_ABORTED;
+    else if (status == PMIX_SUCCESS && flags & GROUP_TIMED_OUT)
+        status = PMIX_ERR_TIMEOUT;
     if (status != PMIX_SUCCESS) {
         a->cb.info(status, NULL, 0, a->cbdata, NULL, NULL);
         return;
     }
+    wanted = flags & GROUP_WANTS_CONTEXT;
     g = xcalloc(1, sizeof(*g));
     g->n = 1 + wanted + (endpoints.len > 0);
     g->info = xcalloc(g->n, sizeof(*g->info));

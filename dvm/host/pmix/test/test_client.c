@@ -64,6 +64,11 @@ static void a_question_that_comes_before_the_value_is_answered(void **state)
     run_well("early-question", 1, 1);
 }
 
+static void a_question_outlives_the_job_of_the_asked_rank(void **state)
+{
+    run_well("left-question", 1, 1);
+}
+
 static void a_question_about_a_value_that_was_never_put_gets_an_error(void **state)
 {
     run_well("no-answer", 1, 1);
@@ -153,6 +158,7 @@ int main(void)
         cmocka_unit_test(direct_modex_fetches_from_the_other_server),
         cmocka_unit_test(a_value_that_was_put_again_is_found_by_a_new_request),
         cmocka_unit_test(a_question_that_comes_before_the_value_is_answered),
+        cmocka_unit_test(a_question_outlives_the_job_of_the_asked_rank),
         cmocka_unit_test(a_question_about_a_value_that_was_never_put_gets_an_error),
         cmocka_unit_test(published_data_is_found_from_both_servers_until_unpublished),
         cmocka_unit_test(a_lookup_may_wait_for_its_key),

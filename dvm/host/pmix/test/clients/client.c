@@ -267,6 +267,28 @@ static int client_early_question(int argc, char **argv)
     return stop();
 }
 
+/* Rank 0 ends before its question is answered, and rank 1 after it: what rank 0 has published for
+ * its own life is gone then. */
+static int client_left_question(int argc, char **argv)
+{
+    uint32_t n;
+    pmix_proc_t other;
+
+    start();
+    if (me.rank == 0) {
+        PMIX_LOAD_PROCID(&other, me.nspace, 1);
+        must(PMIx_Get_nb(&other, "test.late", NULL, 0, on_late_number, NULL), "PMIx_Get_nb");
+        must(publish("test.asked", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_PROC), "publish");
+        must(lookup("test.heard", 30, &n), "waiting for the other rank");
+        _exit(0);
+    }
+    must(lookup("test.asked", 30, &n), "waiting for the question");
+    must(publish("test.heard", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), "publish");
+    while (lookup("test.asked", 0, &n) == PMIX_SUCCESS)
+        continue;
+    return stop();
+}
+
 /* --- events */
 
 static int events_seen;
@@ -457,6 +479,7 @@ static const struct client clients[] = {
     {"direct-modex", client_direct_modex},
     {"refresh", client_refresh},
     {"early-question", client_early_question},
+    {"left-question", client_left_question},
     {"no-answer", client_no_answer},
     {"publish", client_publish},
     {"waiting-lookup", client_waiting_lookup},

@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The end of groups: a group ends with its job, and a construction that cannot be completed ends with an error.
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+groups=${GROUP_PROBE:-$repo/build/probe/group_probe}
+
+setup_file() {
+    build_all
+    [ -n "${GROUP_PROBE:-}" ] || make -s -C "$repo" build/probe/group_probe >&2
+}
+setup() { new_dvm_dir; }
+teardown() { end_dvm; }
+
+# all_say N LINE: N ranks have said this and nobody anything else.
+all_say() {
+    echo "$output"
+    [ "$(sort <<< "$output" | uniq -c | tr -s ' \n' ' ')" = " $1 $2 " ]
+}
+
+@test "a program that leaves its group as it is can be run again, on one daemon and on several" {
+    local ranks
+    start_dvm 2 --slots 4
+    for ranks in 1 4 6; do
+        for _ in 1 2 3; do
+            run prun -n "$ranks" "$groups" keep ours
+            [ "$status" -eq 0 ]
+            all_say "$ranks" "construct: SUCCESS"
+        done
+    done
+}
+
+@test "a group with a context id is constructed and destructed again and again, by one rank and by several" {
+    local ranks
+    start_dvm 2 --slots 4
+    for ranks in 1 4 6; do
+        run prun -n "$ranks" "$groups" again ours 3
+        [ "$status" -eq 0 ]
+        all_say "$((3 * ranks))" "construct: SUCCESS $((3 * ranks)) destruct: SUCCESS"
+    done
+}
+
+@test "a rank that is killed inside a construction leaves the group's name to the next job" {
+    local ranks
+    start_dvm 2 --slots 4
+    for ranks in 4 6; do
+        run prun -n "$ranks" "$groups" die ours
+        [ "$status" -eq 137 ]
+        run prun -n "$ranks" "$groups" keep ours
+        [ "$status" -eq 0 ]
+        all_say "$ranks" "construct: SUCCESS"
+    done
+}
+
+@test "recoverable: a construction ends with an error when a member is killed inside it" {
+    local ranks
+    start_dvm 2 --slots 4
+    for ranks in 4 6; do
+        run prun --rtos recoverable -n "$ranks" "$groups" die ours
+        [[ "$output" == *"construct: an error"* ]]
+        [[ "$output" != *"construct: SUCCESS"* ]]
+        [ "$(grep -c '^construct: an error$' <<< "$output")" -eq $((ranks - 1)) ]
+    done
+}
+
+@test "a construction whose time is over leaves the group's name to the same job and to the next" {
+    local ranks
+    start_dvm 2 --slots 4
+    for ranks in 4 6; do
+        run prun -n "$ranks" "$groups" alone ours 1
+        [ "$status" -eq 0 ]
+        [ "$(grep -c '^construct: TIMEOUT$' <<< "$output")" -eq $((ranks - 1)) ]
+        [ "$(grep -c '^again: SUCCESS$' <<< "$output")" -eq "$ranks" ]
+        run prun -n "$ranks" "$groups" keep ours
+        [ "$status" -eq 0 ]
+        all_say "$ranks" "construct: SUCCESS"
+    done
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank that attacks the PMIx server of its own daemon: hostile_probe SEED CONNECTIONS,
+ * hostile_probe silence N.
+ *
+ * It is admitted as a client, and opens further connections to the server's port under its own
+ * name. On each it says a hello and sends messages of all commands, made of typed fields and then
+ * mutated; some connections say a malformed hello, some break off in the middle. Everything follows
+ * from the seed. Then the server has to answer an honest question on the connection of PMIx_Init().
+ * Exit codes: 0, it does; 3, it takes no more bytes; 9, it refuses. Whether the daemon is still
+ * there is the caller's to find out. What would remove or write files is never asked for. */
+#include "dvm/test/hostile.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#define SEND_MS 60000
+
+struct header { /* of each message, as the library lays it out */
+    int32_t index;
+    uint32_t tag;
+    size_t len;
+};
+
+/* --- mutation, of what comes after the command */
+
+static void mutate(char *bytes, size_t *len, size_t from)
+{
+    static const uint8_t odd[] = {0, 1, 0x7f, 0x80, 0xff, 22, 39, 24};
+
+    for (uint32_t i = 1 + any(4); i > 0 && *len > from; i--) {
+        size_t at = from + any((uint32_t)(*len - from));
+
+        switch (any(5)) {
+        case 0:
+            bytes[at] = (char)odd[any(sizeof(odd))];
+            break;
+        case 1:
+            bytes[at] ^= (char)(1 << any(8));
+            break;
+        case 2:
+            memset(bytes + at, 0xff, *len - at < 8 ? *len - at : 8);
+            break;
+        case 3:
+            *len = at;
+            break;
+        default:
+            memmove(bytes + at, bytes + at + (*len - at) / 2, *len - at - (*len - at) / 2);
+        }
+    }
+}
+
+/* --- the wire */
+
+static uint16_t port;
+static int sock = -1;
+
+static void find_port(void)
+{
+    static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+                                        "PMIX_SERVER_URI2"};
+    const char *uri = NULL, *colon;
+
+    for (size_t i = 0; !uri && i < sizeof(names) / sizeof(names[0]); i++)
+        uri = getenv(names[i]);
+    colon = uri ? strrchr(uri, ':') : NULL;
+    if (!colon) {
+        printf("no server\n");
+        exit(2);
+    }
+    port = (uint16_t)strtoul(colon + 1, NULL, 10);
+}
+
+static void hang_up(void)
+{
+    if (sock >= 0)
+        close(sock);
+    sock = -1;
+}
+
+/* False: the server has closed the connection. */
+static bool send_all(const void *data, size_t len)
+{
+    const char *p = data;
+
+    while (len > 0 && sock >= 0) {
+        ssize_t n = send(sock, p, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        struct pollfd pfd = {.fd = sock, .events = POLLOUT};
+        char sink[4096];
+
+        while (recv(sock, sink, sizeof(sink), MSG_DONTWAIT) > 0)
+            continue;
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            if (poll(&pfd, 1, SEND_MS) == 0) {
+                printf("the server takes no more bytes\n");
+                exit(3);
+            }
+        } else {
+            hang_up();
+        }
+    }
+    return sock >= 0;
+}
+
+static size_t add(char *to, size_t at, const void *what, size_t len)
+{
+    memcpy(to + at, what, len);
+    return at + len;
+}
+
+static size_t add_u32(char *to, size_t at, uint32_t n)
+{
+    n = htonl(n);
+    return add(to, at, &n, sizeof(n));
+}
+
+static size_t add_text(char *to, size_t at, const char *t)
+{
+    return add(to, at, t, strlen(t) + 1);
+}
+
+/* As a client of libpmix 4 says it. */
+static size_t make_hello(char *to)
+{
+    static const char *const kinds[] = {"v41", "v4", "v3", "v21", "v20", "v12", "none"};
+    uint8_t flag = one_in(6) ? (uint8_t)any(12) : 0, type = one_in(6) ? (uint8_t)any(4) : 1;
+    size_t n = add_text(to, 0, one_in(12) ? text() : "native");
+
+    n = add_u32(to, n, one_in(12) ? (uint32_t)number() : 8);
+    n = add_u32(to, n, (uint32_t)getuid());
+    n = add_u32(to, n, (uint32_t)getgid());
+    n = add(to, n, &flag, 1);
+    n = add_text(to, n, one_in(12) ? text() : me.nspace);
+    n = add_u32(to, n, one_in(12) ? (uint32_t)number() : me.rank);
+    n = add_text(to, n, one_in(12) ? text() : "4.2.2");
+    n = add_text(to, n, one_in(3) ? kinds[any(7)] : "v41");
+    n = add(to, n, &type, 1);
+    n = add_text(to, n, one_in(12) ? text() : "hash");
+    if (one_in(4)) {
+        PMIX_DATA_BUFFER_CONSTRUCT(&msg);
+        put_infos();
+        n = add(to, n, msg.base_ptr, msg.bytes_used);
+        PMIX_DATA_BUFFER_DESTRUCT(&msg);
+    }
+    return n;
+}
+
+/* True: admitted. */
+static bool say_hello(void)
+{
+    static char hello[1u << 16];
+    size_t n = make_hello(hello);
+    struct header h = {.index = -1, .tag = UINT32_MAX};
+    uint32_t answer[2] = {1, 1};
+    struct timeval wait = {.tv_sec = 5};
+
+    if (one_in(5))
+        mutate(hello, &n, 0);
+    h.len = one_in(24) ? (size_t)number() : n;
+    if (!send_all(&h, sizeof(h)) || !send_all(hello, n))
+        return false;
+    (void)setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+    if (h.len != n || recv(sock, answer, sizeof(answer), MSG_WAITALL) != sizeof(answer) ||
+        answer[0] != 0)
+        return false;
+    return true;
+}
+
+static void open_connection(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    hang_up();
+    sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (sock < 0 || connect(sock, (struct sockaddr *)&to, sizeof(to)) < 0) {
+        printf("the server's port is closed: %s\n", strerror(errno));
+        exit(3);
+    }
+}
+
+static bool send_message(uint32_t tag)
+{
+    struct header h = {.index = (int32_t)htonl(me.rank),
+                       .tag = htonl(one_in(16) ? (uint32_t)number() : tag)};
+    size_t len;
+    bool whole = true, sent;
+
+    make_message();
+    len = msg.bytes_used;
+    if (one_in(3))
+        mutate(msg.base_ptr, &len, one_in(8) ? 0 : 1);
+    h.len = htonl((uint32_t)len);
+    if (one_in(200)) {
+        h.len = htonl((uint32_t)number());
+        whole = false;
+    }
+    sent = send_all(&h, sizeof(h)) && send_all(msg.base_ptr, len);
+    PMIX_DATA_BUFFER_DESTRUCT(&msg);
+    return sent && whole;
+}
+
+static void attack(void)
+{
+    open_connection();
+    if (one_in(40))
+        return; /* one that says nothing */
+    if (say_hello()) {
+        for (uint32_t i = 0, n = any(60); i < n && send_message(100 + i); i++)
+            continue;
+    }
+    hang_up();
+}
+
+/* silence N: N connections, of which every other one has said half a header; then PMIx_Init(), and
+ * a look at which of them the server has closed. */
+static int keep_silent(unsigned n)
+{
+    int *socks = calloc(n, sizeof(*socks));
+    unsigned still = 0;
+    char byte;
+
+    for (unsigned i = 0; i < n; i++) {
+        open_connection();
+        if (i % 2 && send(sock, "half", 4, MSG_NOSIGNAL) != 4)
+            return 3;
+        socks[i] = sock;
+        sock = -1;
+    }
+    begin();
+    for (unsigned i = 0; i < n; i++)
+        still += recv(socks[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+    printf("connected beside %u silent connections, %u of them still open\n", n, still);
+    return end();
+}
+
+int main(int argc, char **argv)
+{
+    pmix_pdata_t nothing;
+    uint64_t seed, n;
+
+    if (argc != 3)
+        return 2;
+    if (strcmp(argv[1], "silence") == 0) {
+        find_port();
+        return keep_silent((unsigned)strtoul(argv[2], NULL, 10));
+    }
+    seed = strtoull(argv[1], NULL, 10);
+    n = strtoull(argv[2], NULL, 10);
+    signal(SIGPIPE, SIG_IGN);
+    find_port();
+    begin();
+    for (uint64_t i = 0; i < n; i++) {
+        state = (seed * 1000003 + i + 1) * 0x9e3779b97f4a7c15u;
+        (void)any(2);
+        attack();
+    }
+    PMIX_PDATA_CONSTRUCT(&nothing);
+    PMIX_LOAD_KEY(nothing.key, "nothing");
+    printf("asked after %llu connections: %s\n", (unsigned long long)n,
+           name_of(PMIx_Lookup(&nothing, 1, NULL, 0)));
+    fflush(stdout);
+    _exit(0);
+}
