@@ -10,13 +10,26 @@
 #define JOBS_MAX 65536
 #define CAMPAIGNS_MAX 65536
 #define HOLDS_MAX 65536
+#define STATE_MAX 31
 #define MEMBERS_MAX (API_TARGETS_MAX + 1) /* and the head */
+
+static int state_decode(struct fields *f, int (*state_of)(const char *word))
+{
+    char word[STATE_MAX + 1];
+    int state;
+
+    fields_word(f, "state", word, sizeof(word));
+    state = f->bad ? -1 : state_of(word);
+    if (state < 0)
+        fields_refuse(f, "state", "\"%s\" is no state", word);
+    return state < 0 ? 0 : state;
+}
 
 static void member_decode(struct fields *f, struct api_dvm_member *m)
 {
     m->vpid = (uint32_t)fields_u64(f, "vpid", UINT32_MAX);
     m->epoch = fields_u64(f, "epoch", INT64_MAX);
-    fields_word(f, "state", m->state, sizeof(m->state));
+    m->state = (enum member_state)state_decode(f, member_state_of);
     m->host = fields_str_or(f, "host", API_NAME_MAX, "");
     m->address = fields_str_or(f, "address", API_NAME_MAX, "");
     m->slots = (uint32_t)fields_u64_or(f, "slots", UINT32_MAX, 0);
@@ -32,7 +45,7 @@ static json_t *member_encode(const struct api_dvm_member *m)
 
     fields_put_u64(o, "vpid", m->vpid);
     fields_put_u64(o, "epoch", m->epoch);
-    fields_put_str(o, "state", m->state, sizeof(m->state) - 1);
+    fields_put_str(o, "state", member_state_word(m->state), STATE_MAX);
     fields_put_str(o, "host", m->host, API_NAME_MAX);
     fields_put_str(o, "address", m->address, API_NAME_MAX);
     fields_put_u64(o, "slots", m->slots);
@@ -46,7 +59,7 @@ static json_t *member_encode(const struct api_dvm_member *m)
 static void job_decode(struct fields *f, struct api_dvm_job *j)
 {
     j->id = fields_str(f, "id", API_NAME_MAX);
-    fields_word(f, "state", j->state, sizeof(j->state));
+    j->state = (enum job_state)state_decode(f, job_state_of);
     j->reason = fields_str_or(f, "reason", API_TEXT_MAX, "");
     j->ranks = (uint32_t)fields_u64_or(f, "ranks", UINT32_MAX, 0);
     j->vpids = fields_u32s_or_none(f, "vpids", MEMBERS_MAX, &j->nvpids);
@@ -58,7 +71,7 @@ static json_t *job_encode(const struct api_dvm_job *j)
     json_t *o = json_object();
 
     fields_put_str(o, "id", j->id, API_NAME_MAX);
-    fields_put_str(o, "state", j->state, sizeof(j->state) - 1);
+    fields_put_str(o, "state", job_state_word(j->state), STATE_MAX);
     fields_put_str(o, "reason", j->reason, API_TEXT_MAX);
     fields_put_u64(o, "ranks", j->ranks);
     fields_put_u32s(o, "vpids", j->vpids, j->nvpids);

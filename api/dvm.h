@@ -4,6 +4,8 @@
 #define API_DVM_H
 
 #include "api/campaign.h"
+#include "api/job_state.h"
+#include "api/member_state.h"
 #include "api/size.h"
 
 /* {"incarnation": "…", "cluster": "…", "version": 3, "radix": 64, "repairs": 1,
@@ -19,7 +21,7 @@
 struct api_dvm_member {
     uint32_t vpid;
     uint64_t epoch;
-    char state[16]; /* absent, reported, wired, draining, leaving, parked, lost */
+    enum member_state state;
     char *host;
     char *address;
     uint32_t slots;
@@ -31,7 +33,7 @@ struct api_dvm_member {
 
 struct api_dvm_job {
     char *id;
-    char state[32];
+    enum job_state state;
     char *reason; /* why it is held, queued or failed; "": no reason */
     uint32_t ranks;
     size_t nvpids;

@@ -448,6 +448,10 @@ static void a_bad_view_is_refused_with_the_path_to_its_field(void **state)
         {HEAD EVENTS "}", "members: missing"},
         {HEAD EVENTS ", \"members\": [{\"vpid\": 0, \"epoch\": 1, \"state\": \"wired\"}, {}]}",
          "members[1]: vpid: missing"},
+        {HEAD EVENTS ", \"members\": [{\"vpid\": 0, \"epoch\": 1, \"state\": \"RUNNING\"}]}",
+         "members[0]: state: \"RUNNING\" is no state"},
+        {HEAD EVENTS ", \"members\": [], \"jobs\": [{\"id\": \"1\", \"state\": \"wired\"}]}",
+         "jobs[0]: state: \"wired\" is no state"},
         {HEAD EVENTS ", \"members\": [], \"jobs\": [{\"id\": \"\"}]}", "jobs[0]: id: empty"},
         {HEAD EVENTS ", \"members\": [], \"campaigns\": [{\"id\": 3}]}",
          "campaigns[0]: id: an integer where a string is wanted"},
@@ -466,14 +470,36 @@ static void a_bad_view_is_refused_with_the_path_to_its_field(void **state)
     }
 }
 
+static void every_state_of_a_job_and_of_a_member_is_found_by_its_word(void **state)
+{
+    static const char *const members[] = {"absent",  "reported", "wired", "draining",
+                                          "leaving", "parked",   "lost"};
+    unsigned njobs = 0;
+
+    for (unsigned s = 0; s < MEMBER_STATES; s++) {
+        assert_string_equal(member_state_word(s), members[s]);
+        assert_int_equal(member_state_of(members[s]), s);
+    }
+    assert_string_equal(member_state_word(MEMBER_STATES), "?");
+    assert_int_equal(member_state_of("?"), -1);
+    for (unsigned s = 0; s < 256; s++) {
+        if (job_state_word(s))
+            assert_int_equal(job_state_of(job_state_word(s)), s);
+        njobs += job_state_word(s) != NULL;
+    }
+    assert_int_equal(njobs, 24);
+    assert_string_equal(job_state_word(JOB_RUNNING), "RUNNING");
+    assert_int_equal(job_state_of("UNTERMINATED"), -1);
+}
+
 static void a_view_survives_the_round_trip(void **state)
 {
     struct api_dvm_hold holds[] = {{.name = "campaign c-7", .count = 2}};
     struct api_dvm_member members[] = {
-        {.vpid = 0, .epoch = 1, .state = "wired", .host = "x-head-0", .parent = -1},
+        {.vpid = 0, .epoch = 1, .state = MEMBER_WIRED, .host = "x-head-0", .parent = -1},
         {.vpid = 5,
          .epoch = 9,
-         .state = "leaving",
+         .state = MEMBER_LEAVING,
          .host = "x-5",
          .address = "10.0.0.5:7400",
          .slots = 4,
@@ -483,7 +509,7 @@ static void a_view_survives_the_round_trip(void **state)
          .repairs = 2},
     };
     struct api_dvm_job jobs[] = {{.id = "job-1",
-                                  .state = "RUNNING",
+                                  .state = JOB_RUNNING,
                                   .reason = "held",
                                   .ranks = 4,
                                   .nvpids = 2,
@@ -512,7 +538,8 @@ static void a_view_survives_the_round_trip(void **state)
     struct err err = {0};
 
     assert_int_equal(api_dvm_decode(a, &out, &err), 0);
-    assert_string_equal(out.members[1].state, "leaving");
+    assert_int_equal(out.members[1].state, MEMBER_LEAVING);
+    assert_int_equal(out.jobs[0].state, JOB_RUNNING);
     assert_int_equal(out.members[0].parent, -1);
     assert_int_equal(out.jobs[0].exit_code, -6);
     assert_int_equal(out.next_event, 17);
@@ -545,6 +572,7 @@ int main(void)
         cmocka_unit_test(limits_for_applications_may_be_absent_one_or_both),
         cmocka_unit_test(sizes_and_shutdowns_survive_the_round_trip),
         cmocka_unit_test(a_bad_view_is_refused_with_the_path_to_its_field),
+        cmocka_unit_test(every_state_of_a_job_and_of_a_member_is_found_by_its_word),
         cmocka_unit_test(a_view_survives_the_round_trip),
     };
 

@@ -160,7 +160,7 @@ static void on_launch_frame(struct check *c, const struct frame *f)
     if (to && (to->state == MEMBER_LEAVING || to->state == MEMBER_PARKED) &&
         (c->state[f->dst] != MEMBER_WIRED || c->named_now[f->dst]))
         check_fail(c, "no-send-to-leaving", "launch data goes to vpid %u, which is %s", f->dst,
-                   member_state_name(to->state));
+                   member_state_word(to->state));
 }
 
 /* Messages that the head sent earlier in the same turn do not count against it. */

@@ -723,7 +723,7 @@ static const char *state_at_head(const struct script *s, uint32_t v)
     const struct core *head = sim_core(s->sim, 0);
     const struct member *m = head ? members_get(core_inspect_members(head), v) : NULL;
 
-    return m ? member_state_name(m->state) : "unknown";
+    return m ? member_state_word(m->state) : "unknown";
 }
 
 /* Prints the state of all daemons at the end, for the trace. */

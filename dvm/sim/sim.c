@@ -331,7 +331,7 @@ static void act_client(struct sim *s, const struct out_client *act)
         j->accepted = true;
         snprintf(j->nspace, sizeof(j->nspace), "%s", m.accepted.nspace);
     } else if (m.type == CLIENT_STATE) {
-        snprintf(j->state, sizeof(j->state), "%s", job_state_word(m.state.state));
+        j->state = m.state.state;
     } else if (m.type == CLIENT_DONE || m.type == CLIENT_ERROR) {
         const struct client_end *end = m.type == CLIENT_DONE ? &m.done : &m.error;
 

@@ -40,7 +40,7 @@ struct sim_job { /* a job as its submitter sees it */
     char nspace[64];
     int exit_code;
     char text[256];
-    char state[32];
+    enum job_state state;
     bool gone;          /* the submitter */
     uint32_t home;      /* where it was submitted, */
     uint64_t home_life; /* in which epoch */

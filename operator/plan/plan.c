@@ -47,8 +47,9 @@ uint32_t plan_wired(const struct api_dvm *view)
     uint32_t n = 0;
 
     for (size_t i = 0; view && i < view->nmembers; i++) {
-        if (view->members[i].vpid > 0 && (strcmp(view->members[i].state, "wired") == 0 ||
-                                          strcmp(view->members[i].state, "draining") == 0))
+        enum member_state s = view->members[i].state;
+
+        if (view->members[i].vpid > 0 && (s == MEMBER_WIRED || s == MEMBER_DRAINING))
             n++;
     }
     return n;
@@ -56,13 +57,8 @@ uint32_t plan_wired(const struct api_dvm *view)
 
 static bool present_at_head(const struct api_dvm_member *m)
 {
-    static const char *const states[] = {"reported", "wired", "draining", "leaving"};
-
-    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
-        if (strcmp(m->state, states[i]) == 0)
-            return true;
-    }
-    return false;
+    return m->state == MEMBER_REPORTED || m->state == MEMBER_WIRED || m->state == MEMBER_DRAINING ||
+           m->state == MEMBER_LEAVING;
 }
 
 /* True if no target is a member and none may join again. */
@@ -311,7 +307,7 @@ static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
     const struct api_dvm_member *m = member_of(v, pod->vpid);
 
     if (!m || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
-        d->p->record.campaign.present || view_busy(v) || strcmp(m->state, "parked") != 0)
+        d->p->record.campaign.present || view_busy(v) || m->state != MEMBER_PARKED)
         return false;
     int64_t left = pod->running_since_ms + PLAN_PARKED_MS - d->in->now_ms;
     if (left > 0)

@@ -272,7 +272,7 @@ static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
                                      .address = (char *)"a",
                                      .slots = 1,
                                      .depth = 1};
-        snprintf(m->state, sizeof(m->state), "%s", i < f->size.members ? "wired" : "draining");
+        m->state = i < f->size.members ? MEMBER_WIRED : MEMBER_DRAINING;
     }
     return n;
 }

@@ -57,20 +57,18 @@ static void put_stats(FILE *f, const struct core_stats *s)
 
 static void put_members(FILE *f, const struct api_dvm *d)
 {
-    static const char *const names[] = {"absent",  "reported", "wired", "draining",
-                                        "leaving", "parked",   "lost"};
     uint64_t slots = 0, used = 0;
 
     head_of(f, "dvm_members", "gauge", "Daemons that the head knows, by state.");
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (unsigned s = 0; s < MEMBER_STATES; s++) {
         unsigned n = 0;
 
         for (size_t m = 0; m < d->nmembers; m++)
-            n += strcmp(d->members[m].state, names[i]) == 0;
-        fprintf(f, "dvm_members{state=\"%s\"} %u\n", names[i], n);
+            n += d->members[m].state == s;
+        fprintf(f, "dvm_members{state=\"%s\"} %u\n", member_state_word(s), n);
     }
     for (size_t m = 0; m < d->nmembers; m++) {
-        if (strcmp(d->members[m].state, "wired") != 0)
+        if (d->members[m].state != MEMBER_WIRED)
             continue;
         slots += d->members[m].slots;
         used += d->members[m].slots_used;

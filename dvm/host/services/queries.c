@@ -78,19 +78,6 @@ static void add_procs(const struct queries *q, struct jobtable *t, uint32_t job)
                                    .state = pmix_state(ranks[r].state, ranks[r].exit)};
 }
 
-static bool is_over(const char *state)
-{
-    static const char *const over[] = {"TERMINATED",      "ABORTED",        "KILLED_BY_CMD",
-                                       "FAILED_TO_START", "NEVER_LAUNCHED", "MAP_FAILED",
-                                       "NOTIFY_COMPLETED"};
-
-    for (size_t i = 0; i < sizeof(over) / sizeof(over[0]); i++) {
-        if (strcmp(state, over[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool names_job(const char *names, const char *nspace)
 {
     size_t n = strlen(nspace);
@@ -107,13 +94,13 @@ static void make_table(const struct queries *q, const struct api_dvm *v, const c
                        struct jobtable *t)
 {
     for (size_t i = 0; i < v->nmembers; i++)
-        t->universe += strcmp(v->members[i].state, "wired") == 0 ? v->members[i].slots : 0;
+        t->universe += v->members[i].state == MEMBER_WIRED ? v->members[i].slots : 0;
     t->jobs = xcalloc(v->njobs + 1, sizeof(*t->jobs));
     for (size_t i = 0; i < v->njobs; i++) {
         const struct api_dvm_job *j = &v->jobs[i];
 
         t->jobs[t->njobs++] = (struct jobtable_job){.nspace = xstrdup(j->id),
-                                                    .over = is_over(j->state),
+                                                    .over = job_state_over(j->state),
                                                     .ranks = j->ranks,
                                                     .exit_code = j->exit_code};
         if (names_job(names, j->id))

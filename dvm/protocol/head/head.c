@@ -530,7 +530,7 @@ static void view_members(const struct head *h, struct api_dvm *out)
             continue;
         x->vpid = v;
         x->epoch = m->ctr;
-        snprintf(x->state, sizeof(x->state), "%s", member_state_name(m->state));
+        x->state = (enum member_state)m->state;
         facts = members_facts(h->members, v);
         x->host = facts.host;
         x->address = facts.address;

@@ -23,10 +23,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const struct fsm_name states[] = {{MEMBER_ABSENT, "absent"},   {MEMBER_REPORTED, "reported"},
-                                         {MEMBER_WIRED, "wired"},     {MEMBER_DRAINING, "draining"},
-                                         {MEMBER_LEAVING, "leaving"}, {MEMBER_PARKED, "parked"},
-                                         {MEMBER_LOST, "lost"}};
+#define MEMBER_STATE_NAME(state, word) {MEMBER_##state, (word)},
+static const struct fsm_name states[] = {MEMBER_STATE_LIST(MEMBER_STATE_NAME)};
+#undef MEMBER_STATE_NAME
 
 static const struct fsm_name events[] = {
     {MEMBER_EV_CALL, "admitted"},    {MEMBER_EV_TURN_AWAY, "turned away"},
@@ -67,11 +66,6 @@ const struct fsm member_fsm = {.name = "member",
                                .nevents = COUNT(events),
                                .rows = rows,
                                .nrows = COUNT(rows)};
-
-const char *member_state_name(enum member_state s)
-{
-    return fsm_state_name(&member_fsm, (int)s);
-}
 
 int member_step(struct member *x, enum member_event ev, struct err *err)
 {

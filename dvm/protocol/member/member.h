@@ -4,20 +4,11 @@
 #ifndef DVM_MEMBER_MEMBER_H
 #define DVM_MEMBER_MEMBER_H
 
+#include "api/member_state.h"
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/member/facts.h"
 #include "dvm/protocol/tree/tree.h"
 #include "dvm/protocol/wire/msg/msg.h"
-
-enum member_state {
-    MEMBER_ABSENT,
-    MEMBER_REPORTED, /* has called the head, is not wired yet (head only) */
-    MEMBER_WIRED,
-    MEMBER_DRAINING, /* gets no new ranks (head only) */
-    MEMBER_LEAVING,  /* the shrink command is on its way (head only) */
-    MEMBER_PARKED,   /* has left */
-    MEMBER_LOST,
-};
 
 enum member_event {
     MEMBER_EV_CALL = 1,  /* has called the head and was admitted */
@@ -88,6 +79,5 @@ int members_decode(struct members *m, const void *data, size_t len, struct err *
 void members_clear(struct members *m);
 /* Entries first .. first+count-1, new ones empty; valid until the next is made. */
 struct member *members_entries(struct members *m, uint32_t first, uint32_t count);
-const char *member_state_name(enum member_state s);
 
 #endif

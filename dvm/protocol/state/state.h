@@ -4,8 +4,8 @@
 #ifndef DVM_STATE_STATE_H
 #define DVM_STATE_STATE_H
 
+#include "api/job_state.h"
 #include "base/fsm/fsm.h"
-#include "dvm/protocol/wire/job_state.h"
 
 #include <stdbool.h>
 

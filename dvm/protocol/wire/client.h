@@ -21,11 +21,11 @@
 #ifndef DVM_WIRE_CLIENT_H
 #define DVM_WIRE_CLIENT_H
 
+#include "api/job_state.h"
 #include "base/buf/buf.h"
 #include "base/err/err.h"
 #include "dvm/protocol/wire/exit_code.h"
 #include "dvm/protocol/wire/job.h"
-#include "dvm/protocol/wire/job_state.h"
 
 #define CLIENT_VERSION 2
 #define CLIENT_TOKEN_BYTES 16

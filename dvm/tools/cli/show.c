@@ -56,7 +56,7 @@ void show_summary(const struct api_dvm *d, FILE *out)
     for (size_t i = 0; i < d->nmembers; i++) {
         const struct api_dvm_member *m = &d->members[i];
 
-        if (strcmp(m->state, "wired") != 0)
+        if (m->state != MEMBER_WIRED)
             continue;
         wired += m->vpid > 0;
         slots += m->slots;
@@ -86,7 +86,7 @@ void show_members(const struct api_dvm *d, FILE *out)
 
         table_cell(t, "%u", m->vpid);
         table_cell(t, "%" PRIu64, m->epoch);
-        table_cell(t, "%s", m->state);
+        table_cell(t, "%s", member_state_word(m->state));
         table_cell(t, "%s", m->host[0] ? m->host : "-");
         table_cell(t, "%s", m->address[0] ? m->address : "-");
         table_cell(t, "%u", m->slots);
@@ -102,24 +102,10 @@ void show_members(const struct api_dvm *d, FILE *out)
     table_destroy(t);
 }
 
-/* Final states: docs/states.md. */
-static bool is_over(const struct api_dvm_job *j)
-{
-    static const char *const ends[] = {"TERMINATED",       "ABORTED",        "KILLED_BY_CMD",
-                                       "FAILED_TO_START",  "NEVER_LAUNCHED", "MAP_FAILED",
-                                       "NOTIFY_COMPLETED", "NOTIFIED"};
-
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        if (strcmp(j->state, ends[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A job that stays before the map waits for slots; the name of that state does not say so. */
-static const char *state_of(const struct api_dvm_job *j)
+static const char *state_shown(const struct api_dvm_job *j)
 {
-    return strcmp(j->state, "VM_READY") == 0 && j->reason[0] ? "QUEUED" : j->state;
+    return j->state == JOB_VM_READY && j->reason[0] ? "QUEUED" : job_state_word(j->state);
 }
 
 void show_jobs(const struct api_dvm *d, FILE *out)
@@ -132,10 +118,10 @@ void show_jobs(const struct api_dvm *d, FILE *out)
         FREE_AUTO char *vpids = show_vpids(j->vpids, j->nvpids);
 
         table_cell(t, "%s", j->id);
-        table_cell(t, "%s", state_of(j));
+        table_cell(t, "%s", state_shown(j));
         table_cell(t, j->ranks ? "%u" : "-", j->ranks);
         table_cell(t, "%s", vpids);
-        table_cell(t, is_over(j) ? "%d" : "-", j->exit_code);
+        table_cell(t, job_state_over(j->state) ? "%d" : "-", j->exit_code);
         table_cell(t, "%s", j->reason[0] ? j->reason : "-");
     }
     table_print(t, out);

@@ -22,7 +22,7 @@ static void draw_label(struct drawing *g, size_t i)
 {
     const struct api_dvm_member *m = &g->d->members[i];
 
-    fprintf(g->out, "%u  %s  %s", m->vpid, m->host[0] ? m->host : "-", m->state);
+    fprintf(g->out, "%u  %s  %s", m->vpid, m->host[0] ? m->host : "-", member_state_word(m->state));
     if (m->slots)
         fprintf(g->out, "  %u/%u slots", m->slots_used, m->slots);
     fputc('\n', g->out);

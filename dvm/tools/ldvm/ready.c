@@ -116,7 +116,7 @@ static int look_at_members(struct wired *w, struct ldvm_head *h, struct err *err
     if (cli_call_dvm(h->calls, &d, err) < 0)
         return -1;
     for (size_t i = 0; i < d.nmembers; i++)
-        set_wired(w, d.members[i].vpid, strcmp(d.members[i].state, "wired") == 0);
+        set_wired(w, d.members[i].vpid, d.members[i].state == MEMBER_WIRED);
     api_dvm_free(&d);
     return 0;
 }

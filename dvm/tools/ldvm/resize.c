@@ -49,10 +49,9 @@ static void print_event(const struct resize *r, const char *fmt, ...)
     fflush(stdout);
 }
 
-static bool is_there(const char *state)
+static bool is_there(enum member_state s)
 {
-    return strcmp(state, "absent") != 0 && strcmp(state, "lost") != 0 &&
-           strcmp(state, "parked") != 0;
+    return s != MEMBER_ABSENT && s != MEMBER_LOST && s != MEMBER_PARKED;
 }
 
 /* Finds the superfluous members and the next sequence number. */

@@ -252,7 +252,7 @@ static void a_pod_that_cannot_start_with_its_old_template_is_replaced(void **sta
     f.pods[3].waiting = "ImagePullBackOff";
     PLAN(f);
     assert_actions(p, ""); /* the head reports it as wired, and its report counts */
-    snprintf(f.members[2].state, sizeof(f.members[2].state), "absent");
+    f.members[2].state = MEMBER_ABSENT;
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "DeletePod x-3");
     assert_string_equal(q->actions[0].uid, "x-3");
@@ -609,7 +609,7 @@ static void a_wanted_daemon_that_stays_parked_gets_a_new_pod(void **state)
     struct fix f;
 
     fix_settled(&f);
-    snprintf(f.members[2].state, sizeof(f.members[2].state), "parked");
+    f.members[2].state = MEMBER_PARKED;
     f.pods[3].ready = false;
     f.pods[3].running_since_ms = FIX_NOW - 10000;
     PLAN(f);

@@ -124,14 +124,14 @@ static inline void assert_ends(struct dvm *d, int code, const char *text)
         assert_int_equal(sim_ranks(d->sim, v), 0);
 }
 
-static inline void assert_state(struct dvm *d, const char *state)
+static inline void assert_state(struct dvm *d, enum job_state state)
 {
     struct api_dvm view;
     const char *reason;
 
     assert_int_equal(core_dvm(core_of(d, 0), &view, &reason, NULL), 0);
     assert_int_equal(view.njobs, 1);
-    assert_string_equal(view.jobs[0].state, state);
+    assert_int_equal(view.jobs[0].state, state);
     api_dvm_free(&view);
 }
 

@@ -146,7 +146,7 @@ static void c1_a_job_that_a_resize_catches_is_held_and_launched_on_the_new_membe
     struct sim *s = boot(4, 4, 1);
     size_t job = mapped_to_a_leaving_one(s);
 
-    assert_string_equal(sim_job(s, job)->state, "WAITING_FOR_DAEMONS");
+    assert_int_equal(sim_job(s, job)->state, JOB_WAITING_FOR_DAEMONS);
     dvm_wait_complete(s, "c", 30000);
     dvm_wait_job(s, job, 0);
     assert_true(core_stats(sim_core(s, 0)).remapped >= 1);

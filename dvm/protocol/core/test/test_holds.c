@@ -111,13 +111,13 @@ static void let_go(struct world *w)
     assert_int_equal(code, 0);
 }
 
-static void assert_state(struct world *w, const char *state)
+static void assert_state(struct world *w, enum job_state state)
 {
     struct api_dvm view;
     const char *reason;
 
     assert_int_equal(core_dvm(core_of(w, 0), &view, &reason, NULL), 0);
-    assert_string_equal(view.jobs[0].state, state);
+    assert_int_equal(view.jobs[0].state, state);
     api_dvm_free(&view);
 }
 
@@ -146,12 +146,12 @@ static void a_job_is_reported_ready_once_when_all_its_ranks_have_stopped(void **
 
         submit(w, stops[i], JOB_RANK_ALL);
         assert_int_equal(w->ready, 1);
-        assert_state(w, "READY_FOR_DEBUG");
+        assert_state(w, JOB_READY_FOR_DEBUG);
         sim_for(w->sim, 60000);
-        assert_state(w, "READY_FOR_DEBUG"); /* nobody goes on by himself */
+        assert_state(w, JOB_READY_FOR_DEBUG); /* nobody goes on by himself */
         let_go(w);
         sim_for(w->sim, 100);
-        assert_string_equal(job(w)->state, stops[i] == JOB_STOP_EXEC ? "RUNNING" : "REGISTERED");
+        assert_int_equal(job(w)->state, stops[i] == JOB_STOP_EXEC ? JOB_RUNNING : JOB_REGISTERED);
         assert_int_equal(w->continued, MEMBERS);
         assert_ends(w, 0);
         assert_int_equal(w->ready, 1);
@@ -180,7 +180,7 @@ static void only_the_rank_that_is_named_stops(void **state)
     struct world *w = world_new();
 
     submit(w, JOB_STOP_INIT, 3);
-    assert_state(w, "READY_FOR_DEBUG");
+    assert_state(w, JOB_READY_FOR_DEBUG);
     sim_for(w->sim, 1000);
     assert_int_equal(sim_ranks(w->sim, 1), 0); /* the others have ended */
     assert_int_equal(sim_ranks(w->sim, 2), 1);
@@ -214,7 +214,7 @@ static void a_job_that_waits_for_slots_and_may_go_on_does_not_stop(void **state)
     sim_for(w->sim, 50);
     put(w, JOB_STOP_EXEC, JOB_RANK_ALL);
     sim_for(w->sim, 50);
-    assert_string_equal(job(w)->state, "VM_READY");
+    assert_int_equal(job(w)->state, JOB_VM_READY);
     let_go(w);
     assert_ends(w, 0);
     assert_int_equal(w->ready + w->continued, 0);
@@ -229,12 +229,12 @@ static void ranks_that_a_debugger_releases_leave_the_state_too(void **state)
     for (uint32_t r = 0; r < RANKS; r++) {
         uint32_t vpid = 1 + r / 2;
 
-        assert_state(w, "READY_FOR_DEBUG");
+        assert_state(w, JOB_READY_FOR_DEBUG);
         core_proc(core_of(w, vpid), job(w)->nspace, r, CORE_PROC_GOES_ON, 0, NULL);
         sim_drain(w->sim, vpid);
         sim_for(w->sim, 50);
     }
-    assert_state(w, "RUNNING");
+    assert_state(w, JOB_RUNNING);
     assert_int_equal(w->continued, 0);
     world_free(w);
 }
@@ -253,7 +253,7 @@ static void a_stopped_job_ends_like_any_other(void **state)
     core_client_gone(core_of(w, 0), (uint32_t)w->job);
     sim_drain(w->sim, 0);
     sim_for(w->sim, 5000);
-    assert_state(w, "KILLED_BY_CMD");
+    assert_state(w, JOB_KILLED_BY_CMD);
     assert_int_equal(sim_ranks(w->sim, 1) + sim_ranks(w->sim, 2), 0);
     world_free(w);
     w = world_new();
@@ -280,12 +280,12 @@ static void a_rank_that_ends_before_it_stops_is_not_waited_for(void **state)
     core_time(core_of(w, 0), sim_now(w->sim), sim_now(w->sim));
     core_submit(core_of(w, 0), 9, &spec);
     sim_drain(w->sim, 0);
-    while (strcmp(job(w)->state, "RUNNING") != 0)
+    while (job(w)->state != JOB_RUNNING)
         sim_for(w->sim, 1);
     sim_crash(w->sim, 2); /* before its ranks have stopped, perhaps */
     sim_for(w->sim, 5000);
     assert_int_equal(w->ready, 1);
-    assert_state(w, "READY_FOR_DEBUG");
+    assert_state(w, JOB_READY_FOR_DEBUG);
     let_go(w);
     assert_true(sim_until(w->sim, is_done, w, 60000));
     world_free(w);
@@ -316,7 +316,7 @@ static void a_rank_may_call_pmix_init_before_its_start_is_reported(void **state)
 
     w->hurried = true;
     submit(w, JOB_STOP_NONE, 0);
-    assert_state(w, "REGISTERED");
+    assert_state(w, JOB_REGISTERED);
     assert_ends(w, 0);
     world_free(w);
 }

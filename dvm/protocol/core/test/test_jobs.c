@@ -262,7 +262,7 @@ static void a_client_that_disconnects_before_its_job_is_accepted_ends_the_job(vo
     sim_for(d->sim, 5000);
     assert_false(job(d)->accepted);
     assert_int_equal(sim_ranks(d->sim, 1), 0);
-    assert_state(d, "KILLED_BY_CMD");
+    assert_state(d, JOB_KILLED_BY_CMD);
     dvm_free(d);
 }
 
@@ -400,17 +400,17 @@ static void a_job_is_registered_when_each_of_its_ranks_has_called_in_once(void *
     struct dvm *d = dvm_new();
 
     submit(d, 0, 4, "100000", "0", plain);
-    assert_state(d, "RUNNING");
+    assert_state(d, JOB_RUNNING);
     for (int again = 0; again < 2; again++)
         core_proc(core_of(d, 1), job(d)->nspace, 0, CORE_PROC_REGISTERED, 0, NULL);
     core_proc(core_of(d, 2), job(d)->nspace, 2, CORE_PROC_REGISTERED, 0, NULL);
     core_proc(core_of(d, 2), job(d)->nspace, 3, CORE_PROC_REGISTERED, 0, NULL);
     settle(d, 1);
     settle(d, 2);
-    assert_state(d, "RUNNING");
+    assert_state(d, JOB_RUNNING);
     core_proc(core_of(d, 1), job(d)->nspace, 1, CORE_PROC_REGISTERED, 0, NULL);
     settle(d, 1);
-    assert_state(d, "REGISTERED");
+    assert_state(d, JOB_REGISTERED);
     dvm_free(d);
 }
 
@@ -428,7 +428,7 @@ static void news_of_processes_that_cannot_be_change_nothing(void **state)
     core_ranks(c, "5.99", CORE_RANKS_CLEANED, 0, NULL);
     core_ranks(c, job(d)->nspace, CORE_RANKS_CLEANED, 0, NULL);
     settle(d, 1);
-    assert_state(d, "RUNNING");
+    assert_state(d, JOB_RUNNING);
     assert_null(core_job(c, "5.99"));
     assert_int_equal(core_job(c, job(d)->nspace)->nranks, 4);
     assert_null(core_job(core_of(d, 3), job(d)->nspace));

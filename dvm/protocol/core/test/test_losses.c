@@ -90,7 +90,7 @@ static void submit(struct dvm *d, uint32_t vpid, uint32_t ranks, struct job_spec
     core_submit(sim_core(d->sim, vpid), CLIENT, &spec);
     sim_drain(d->sim, vpid);
     sim_for(d->sim, 200);
-    assert_string_equal(job(d)->state, "RUNNING");
+    assert_int_equal(job(d)->state, JOB_RUNNING);
 }
 
 /* The rank has ended; nobody has heard of it yet. */
@@ -360,12 +360,12 @@ static void lost_ranks_are_shown_while_the_job_runs_and_after_it(void **state)
 
     run_with(d, 0);
     assert_int_equal(core_dvm(sim_core(d->sim, 0), &view, &reason, NULL), 0);
-    assert_string_equal(view.jobs[0].state, "RUNNING");
+    assert_int_equal(view.jobs[0].state, JOB_RUNNING);
     assert_says(view.jobs[0].reason, "1 of 6 ranks failed or were lost: " SIGNALLED);
     api_dvm_free(&view);
     assert_true(sim_until(d->sim, is_done, NULL, 60000));
     assert_int_equal(core_dvm(sim_core(d->sim, 0), &view, &reason, NULL), 0);
-    assert_string_equal(view.jobs[0].state, "TERMINATED");
+    assert_int_equal(view.jobs[0].state, JOB_TERMINATED);
     assert_says(view.jobs[0].reason, "1 of 6 ranks failed or were lost: " SIGNALLED);
     assert_int_equal(view.jobs[0].exit_code, 0);
     api_dvm_free(&view);

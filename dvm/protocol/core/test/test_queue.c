@@ -41,7 +41,7 @@ static void submit(struct sim *s, uint32_t client, uint32_t ranks, int ms, uint6
 
 static bool runs(struct sim *s, uint32_t client)
 {
-    return strcmp(sim_job(s, client)->state, "RUNNING") == 0 && !sim_job(s, client)->done;
+    return sim_job(s, client)->state == JOB_RUNNING && !sim_job(s, client)->done;
 }
 
 static bool is_done(struct sim *s, void *arg)

@@ -66,7 +66,7 @@ static int close_dvm(void **state)
 
 static bool is_preparing(struct sim *s, void *arg)
 {
-    return strcmp(sim_job(s, *(size_t *)arg)->state, "PREPARING") == 0;
+    return sim_job(s, *(size_t *)arg)->state == JOB_PREPARING;
 }
 
 static void assert_ends(struct dvm *d, size_t job, int code, const char *text)

@@ -107,19 +107,28 @@ static void free_history(struct jobs *js, struct job_history *h)
     js->nhistory--;
 }
 
+static enum job_state failed_state(const struct job *j)
+{
+    switch (j->failure) {
+    case JOB_EV_ABORT:
+        return JOB_ABORTED;
+    case JOB_EV_KILL:
+        return JOB_KILLED_BY_CMD;
+    case JOB_EV_FAIL_START:
+        return JOB_FAILED_TO_START;
+    case JOB_EV_NO_MAP:
+        return JOB_MAP_FAILED;
+    default:
+        return JOB_NEVER_LAUNCHED;
+    }
+}
+
 static void add_history(struct jobs *js, const struct job *j)
 {
     struct job_history *h = xcalloc(1, sizeof(*h));
 
     h->job.id = xstrdup(j->map.nspace);
-    snprintf(h->job.state, sizeof(h->job.state), "%s",
-             j->failure
-                 ? fsm_state_name(&job_fsm, j->failure == JOB_EV_ABORT        ? JOB_ABORTED
-                                            : j->failure == JOB_EV_KILL       ? JOB_KILLED_BY_CMD
-                                            : j->failure == JOB_EV_FAIL_START ? JOB_FAILED_TO_START
-                                            : j->failure == JOB_EV_NO_MAP     ? JOB_MAP_FAILED
-                                                                              : JOB_NEVER_LAUNCHED)
-                 : "TERMINATED");
+    h->job.state = j->failure ? failed_state(j) : JOB_TERMINATED;
     h->job.reason = xstrdup(j->reason);
     h->job.ranks = j->map.nranks;
     h->job.exit_code = j->exit_code;
@@ -156,7 +165,7 @@ void job_end_free_history(struct jobs *js)
 static void view_job(const struct job *j, struct api_dvm_job *x)
 {
     x->id = xstrdup(j->map.nspace);
-    snprintf(x->state, sizeof(x->state), "%s", fsm_state_name(&job_fsm, j->state));
+    x->state = (enum job_state)j->state;
     x->reason = xstrdup(j->reason);
     x->ranks = j->map.nranks;
     x->exit_code = j->exit_code;

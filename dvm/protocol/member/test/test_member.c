@@ -288,7 +288,7 @@ static void every_state_has_its_name(void **state)
                                         "leaving", "parked",   "lost"};
 
     for (unsigned s = MEMBER_ABSENT; s <= MEMBER_LOST; s++)
-        assert_string_equal(member_state_name(s), names[s]);
+        assert_string_equal(member_state_word(s), names[s]);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 #ifndef DVM_WIRE_MSG_JOB_STATE_H
 #define DVM_WIRE_MSG_JOB_STATE_H
 
-#include "dvm/protocol/wire/job_state.h"
+#include "api/job_state.h"
 #include "dvm/protocol/wire/msg/fields.h"
 
 struct msg_job_state {

@@ -11,17 +11,15 @@
 
 #include <cmocka.h>
 
-static struct api_dvm_member member(uint32_t vpid, int64_t parent, const char *state)
+static struct api_dvm_member member(uint32_t vpid, int64_t parent, enum member_state state)
 {
-    struct api_dvm_member m = {.vpid = vpid,
-                               .epoch = vpid + 1,
-                               .host = "n",
-                               .address = "",
-                               .slots = vpid ? 2 : 0,
-                               .parent = parent};
-
-    snprintf(m.state, sizeof(m.state), "%s", state);
-    return m;
+    return (struct api_dvm_member){.vpid = vpid,
+                                   .epoch = vpid + 1,
+                                   .state = state,
+                                   .host = "n",
+                                   .address = "",
+                                   .slots = vpid ? 2 : 0,
+                                   .parent = parent};
 }
 
 typedef void show_fn(const struct api_dvm *d, FILE *out);
@@ -50,9 +48,9 @@ static void vpids_are_shown_as_ranges(void **state)
 
 static void the_tree_is_drawn_with_branches(void **state)
 {
-    struct api_dvm_member m[] = {member(0, -1, "wired"), member(1, 0, "wired"),
-                                 member(2, 0, "wired"), member(3, 1, "wired"),
-                                 member(4, 1, "draining")};
+    struct api_dvm_member m[] = {member(0, -1, MEMBER_WIRED), member(1, 0, MEMBER_WIRED),
+                                 member(2, 0, MEMBER_WIRED), member(3, 1, MEMBER_WIRED),
+                                 member(4, 1, MEMBER_DRAINING)};
     struct api_dvm d = {.nmembers = 5, .members = m};
 
     assert_shown(show_tree, &d,
@@ -65,7 +63,7 @@ static void the_tree_is_drawn_with_branches(void **state)
 
 static void daemons_without_a_place_are_listed_apart(void **state)
 {
-    struct api_dvm_member m[] = {member(0, -1, "wired"), member(1, -1, "reported")};
+    struct api_dvm_member m[] = {member(0, -1, MEMBER_WIRED), member(1, -1, MEMBER_REPORTED)};
     struct api_dvm d = {.nmembers = 2, .members = m};
 
     assert_shown(show_tree, &d, "0  n  wired\nnot in the tree:\n   1  n  reported  0/2 slots\n");
@@ -73,8 +71,8 @@ static void daemons_without_a_place_are_listed_apart(void **state)
 
 static void a_cycle_in_a_broken_view_ends(void **state)
 {
-    struct api_dvm_member m[] = {member(0, 1, "wired"), member(1, 0, "wired"),
-                                 member(2, 3, "wired"), member(3, 2, "wired")};
+    struct api_dvm_member m[] = {member(0, 1, MEMBER_WIRED), member(1, 0, MEMBER_WIRED),
+                                 member(2, 3, MEMBER_WIRED), member(3, 2, MEMBER_WIRED)};
     struct api_dvm d = {.nmembers = 4, .members = m};
 
     assert_shown(show_tree, &d,
@@ -84,8 +82,8 @@ static void a_cycle_in_a_broken_view_ends(void **state)
 
 static void the_summary_counts_members_without_the_head(void **state)
 {
-    struct api_dvm_member m[] = {member(0, -1, "wired"), member(1, 0, "wired"),
-                                 member(2, 0, "lost")};
+    struct api_dvm_member m[] = {member(0, -1, MEMBER_WIRED), member(1, 0, MEMBER_WIRED),
+                                 member(2, 0, MEMBER_LOST)};
     struct api_dvm d = {.incarnation = "5f3a",
                         .cluster = "local/x",
                         .size_members = 2,

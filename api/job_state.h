@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The states of a job: numbers and words, as daemons, clients and the control API name them. */
-#ifndef DVM_WIRE_JOB_STATE_H
-#define DVM_WIRE_JOB_STATE_H
+#ifndef API_JOB_STATE_H
+#define API_JOB_STATE_H
 
 #include <stdbool.h>
 
@@ -45,5 +45,7 @@ static inline bool job_state_over(int s)
 
 /* "RUNNING"; NULL: no state has this number. */
 const char *job_state_word(unsigned number);
+/* -1: no state has this word. */
+int job_state_of(const char *word);
 
 #endif
