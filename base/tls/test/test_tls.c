@@ -212,6 +212,20 @@ static void both_sides_see_cluster_role_and_name(void **state)
     assert_int_equal(SSL_version(p.client), TLS1_3_VERSION);
 }
 
+static void only_the_chain_of_the_file_is_sent(void **state)
+{
+    struct fixture *f = *state;
+    PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->red, "x-1", &f->red, NULL);
+    /* As the client sees it with the server's own certificate, as the server sees it without. */
+    int of_server = sk_X509_num(SSL_get_peer_cert_chain(p.client));
+    int of_client = sk_X509_num(SSL_get_peer_cert_chain(p.server));
+
+    assert_int_equal(p.client_rc, 1);
+    assert_int_equal(p.server_rc, 1);
+    assert_int_equal(of_server, 1);
+    assert_true(of_client <= 0);
+}
+
 static void assert_host_is_accepted(struct fixture *f, const char *host)
 {
     PAIR_AUTO struct pair p = shake_as(&f->red, "x-head-0", &f->red, "x-1", &f->red, host);
@@ -404,6 +418,7 @@ int main(void)
         TEST(a_host_that_is_not_in_the_certificate_is_refused),
         TEST(an_address_that_is_not_in_the_certificate_is_refused),
         TEST(a_common_name_is_no_host_name),
+        TEST(only_the_chain_of_the_file_is_sent),
         TEST(both_sides_see_cluster_role_and_name),
         TEST(a_host_name_of_the_certificate_is_accepted),
         TEST(a_wildcard_of_the_certificate_is_accepted),
