@@ -17,7 +17,7 @@
  *  "jobs": [{"id": "…", "state": "RUNNING", "held": "", "ranks": 4, "vpids": [1, 2], "reason": "…",
  * "exitCode": 0}], "campaigns": [ … as in api/campaign.h … ]} `jobs` holds the running, held and
  * queued ones and the last 64 that ended. `repairs` of the head counts its repair passes; of a
- * member what it last told. */
+ * member its last report. */
 struct api_dvm_member {
     uint32_t vpid;
     uint64_t epoch;

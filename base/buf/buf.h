@@ -10,7 +10,7 @@
 /* Integers are big-endian. Strings and byte runs have a 32-bit length before them. A put beyond
  * `max` bytes sets `failed` and writes nothing, and so does every later put: an encoder checks
  * once, at the end.
- * When memory runs out the program ends with one line (docs/architecture.md, Memory). */
+ * When memory runs out the program ends with one line (base/buf/alloc.c). */
 struct buf {
     uint8_t *data;
     size_t len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The error object: last parameter of every fallible function (docs/architecture.md, Errors). */
+/* The error object: last parameter of every fallible function. */
 #ifndef BASE_ERR_ERR_H
 #define BASE_ERR_ERR_H
 

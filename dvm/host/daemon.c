@@ -45,7 +45,7 @@ static int send_app(struct daemon *d, uint32_t vpid, enum out_class traffic, uin
     struct err err = {0};
     int rc;
 
-    if (b->failed) { /* what is there of it is not to be taken for the whole */
+    if (b->failed) { /* the buffer has only a part of it */
         log_info("a message to vpid %u is too long", vpid);
         return -1;
     }
@@ -97,7 +97,7 @@ static void end_program(struct daemon *d, int code)
         return;
     d->exiting = true;
     d->exit_code = code;
-    net_finish(d->parts.net, on_flushed, d); /* what was queued leaves the sockets first */
+    net_finish(d->parts.net, on_flushed, d); /* queued bytes are written first */
 }
 
 static void log_act(const struct out_log *act)
@@ -136,7 +136,7 @@ static void carry_out(struct daemon *d, const struct out_act *act)
     }
 }
 
-/* What an action leads to may give the core new input: the outermost call carries everything out,
+/* An action may give the core new input. Then the outermost call carries out the new actions too,
  * in order. */
 static void drain_core(struct daemon *d)
 {
@@ -384,7 +384,7 @@ void daemon_destroy(struct daemon *d)
 {
     if (!d)
         return;
-    pmix_srv_destroy(d->parts.pmix); /* ends what waits for it, which tells the others */
+    pmix_srv_destroy(d->parts.pmix); /* ends pending requests, whose callbacks call the others */
     ctl_destroy(d->parts.ctl);
     iof_destroy(d->parts.iof);
     files_destroy(d->parts.files);

@@ -396,7 +396,7 @@ static void on_files_room(uint32_t client, uint64_t total, void *arg)
     clients_files_room(h->clients, client, total);
 }
 
-/* --- what one service tells another */
+/* --- calls from one service to another */
 
 static void on_call(uint32_t client, const char *role, const struct client_call *call, void *arg)
 {

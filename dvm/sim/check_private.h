@@ -76,7 +76,7 @@ struct stream_key {
     struct epoch src_epoch, dst_epoch;
 };
 
-struct seen_stream { /* test messages of one direction between two lives */
+struct seen_stream { /* test messages of one direction between two epochs */
     struct stream_key key;
     uint64_t sent, got;
     UT_hash_handle hh;

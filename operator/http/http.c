@@ -8,9 +8,9 @@
  * something to report is in the list `ready`.
  *
  * Always true: the caller's callbacks are never called from inside libcurl, whose callbacks only
- * take note; report_done() calls them afterwards, so a caller may start, cancel and destroy in any
- * callback. `depth` and `pinned` keep the objects alive until their callback returns. on_end is
- * called once, unless the call was cancelled.
+ * record the result; report_done() calls them afterwards, so a caller may start, cancel and destroy
+ * in any callback. `depth` and `pinned` keep the objects alive until their callback returns. on_end
+ * is called once, unless the call was cancelled.
  *
  * Failures: an answer or line above its limit, a timeout and a broken connection end the call with
  * status 0 and a reason. */
@@ -257,7 +257,7 @@ static void on_call_timeout(void *arg)
     leave_callback(h);
 }
 
-/* --- libcurl's callbacks: they only take note */
+/* --- libcurl's callbacks: they only record */
 
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {

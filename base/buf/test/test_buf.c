@@ -172,7 +172,7 @@ static void it_grows_up_to_exactly_its_bound(void **state)
     assert_true(b.failed);
 }
 
-/* How a child ends that runs out of memory, and what it says. */
+/* The exit status and the output of a child that runs out of memory. */
 static int run_out_of_memory(void (*allocate)(void), char *said, size_t size)
 {
     int ends[2];
@@ -218,7 +218,7 @@ static void assert_one_line_and_the_end(void (*allocate)(void))
     const char *newline;
 
     assert_int_equal(run_out_of_memory(allocate, said, sizeof(said)), EXIT_FAILURE);
-    /* What the sanitizer has to say comes first. */
+    /* Output of the sanitizer comes first. */
     newline = strstr(said, "out of memory, the program ends wanted_bytes=");
     assert_non_null(newline);
     newline = strchr(newline, '\n');

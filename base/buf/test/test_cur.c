@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cursor: truncated and lying input, then what is well-formed. */
+/* The cursor: truncated and false input, then well-formed input. */
 #include "base/buf/buf.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* YAML in: what is refused and where, then what comes out; files; lookups. */
+/* YAML: refused input with its position, then values that are read; files; lookups. */
 #include "base/conf/conf.h"
 
 #include "base/buf/buf.h"

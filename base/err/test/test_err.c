@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The error object: what a message says after setting, cutting and wrapping. */
+/* The error object: its message after setting, cutting and wrapping. */
 #include "base/err/err.h"
 
 #include <errno.h>

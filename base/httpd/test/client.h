@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests: a server on loopback and clients that talk to it from threads of their own. */
+/* For tests: a server on loopback, and clients in threads of their own. */
 #ifndef BASE_HTTPD_TEST_CLIENT_H
 #define BASE_HTTPD_TEST_CLIENT_H
 
@@ -62,7 +62,7 @@ static inline void link_send(struct link *l, const char *text)
         return;
 }
 
-/* Appends what comes next; false at the end. */
+/* Appends the bytes of the next read; false at the end. */
 static inline bool link_read(struct link *l, struct buf *into)
 {
     char chunk[16384];
@@ -74,7 +74,8 @@ static inline bool link_read(struct link *l, struct buf *into)
     return n > 0 && !into->failed;
 }
 
-/* Reads on until `text` is there (true), or the end (false). The buffer stays a string. */
+/* Reads until `text` has arrived (true) or the connection has ended (false). The buffer stays a
+ * string. */
 static inline bool link_read_until(struct link *l, struct buf *into, const char *text)
 {
     do {
@@ -88,7 +89,7 @@ static inline bool link_read_until(struct link *l, struct buf *into, const char 
     return text && strstr((const char *)into->data, text);
 }
 
-/* One request in a thread; what was answered until the end of the connection. */
+/* One request in a thread; the answer up to the end of the connection. */
 struct client {
     struct loop *loop;
     uint16_t port;
@@ -136,7 +137,7 @@ static inline void client_join(struct client *c)
     pthread_join(c->thread, NULL);
 }
 
-/* Runs the loop until the client is done (or somebody else stops the loop). */
+/* Runs the loop until the client is done, or until another callback stops the loop. */
 static inline void client_run(struct client *c)
 {
     client_start(c);

@@ -361,7 +361,7 @@ static void on_hold_then_stop(struct httpd_req *req, void *arg)
     loop_stop(f->loop);
 }
 
-/* The server goes while the request is held. */
+/* The server is destroyed while the request is held. */
 static void outlive_server(struct fixture *f, const char *request)
 {
     f->client.request = request;
@@ -494,7 +494,7 @@ static void sending_to_a_slow_reader_fails(void **state)
 
     httpd_route(f->h, "GET", "/flood", on_flood, f);
     assert_has(ask(f, "GET /flood HTTP/1.1\r\n" END), "HTTP/1.1 200 ");
-    /* What was accepted did arrive. */
+    /* Accepted data has arrived. */
     assert_true(f->client.answer.len > (1u << 20) - 2 * 65536);
 }
 
@@ -604,7 +604,7 @@ static void talk_without_reading(struct client *c, struct link *l)
         continue;
 }
 
-/* More than any kernel buffer takes; goes on when there is room. */
+/* More than any kernel buffer takes; writing continues when there is room. */
 static void pump(void *arg)
 {
     static const char block[65536];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The HTTP server with mutual TLS: who gets in, and who a handler sees. */
+/* The HTTP server with mutual TLS: which clients are accepted, and the identity that a handler
+ * sees. */
 #include "base/httpd/test/client.h"
 #include "base/tls/test/pki.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The logger, with standard error turned to a pipe or a full disk. */
+/* The logger, with standard error redirected to a pipe or a full disk. */
 #include "base/log/log.h"
 
 #include <fcntl.h>

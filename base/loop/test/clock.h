@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A clock that stands until the test moves it. A test program that links clock.o gets these timers
- * and this clock in place of those of base/loop/timer.c; descriptors, signals and posts are the
- * real ones. */
+/* A clock that changes only when the test moves it. A test program that links clock.o gets these
+ * timers and this clock in place of those of base/loop/timer.c; descriptors, signals and posts are
+ * the real ones. */
 #ifndef BASE_LOOP_TEST_CLOCK_H
 #define BASE_LOOP_TEST_CLOCK_H
 

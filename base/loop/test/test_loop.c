@@ -132,7 +132,7 @@ static void on_arm_late(void *arg)
     struct fixture *f = arg;
     uint64_t until = loop_now_ms(f->loop) + 10;
 
-    /* A callback that takes its time, then arms. */
+    /* A callback that lasts some time, then arms a timer. */
     while (loop_now_ms(f->loop) < until)
         continue;
     f->due_ms = loop_now_ms(f->loop) + 5;

@@ -40,7 +40,8 @@ static inline const char *pki_keep(struct pki *p, char *path)
     return path;
 }
 
-/* The path is the pki's. A file that is there is replaced by a new one, as a Secret's would be. */
+/* The path belongs to the pki. An existing file is replaced by a new one, as Kubernetes does with a
+ * Secret's. */
 static inline const char *pki_write(struct pki *p, const char *name, const char *text)
 {
     const char *path = pki_keep(p, xasprintf("%s/%s", p->dir, name));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The certificate authority: what it refuses, what it issues. */
+/* The certificate authority: refused requests, and issued certificates. */
 #include "base/tls/test/pki.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signed statements: what is altered, or signed by a stranger, is refused. */
+/* Signed statements: an altered one, and one signed by another authority, is refused. */
 #include "base/tls/test/pki.h"
 
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void a_certificate_that_has_ended_is_refused(void **state)
     assert_refused(f->other, "news", SAYS, 8, &s, "expired");
 }
 
-/* By its key, that is: who has the certificate alone, which is public, cannot. */
+/* The signature needs the private key: a certificate alone is public and not enough. */
 static void another_holder_of_the_same_authority_cannot_sign_for_it(void **state)
 {
     struct fixture *f = *state;

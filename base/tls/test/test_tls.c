@@ -47,7 +47,7 @@ static int teardown(void **state)
 struct pair {
     SSL *server;
     SSL *client;
-    int server_rc; /* 1 when its handshake is through */
+    int server_rc; /* 1 when its handshake is complete */
     int client_rc;
 };
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clients of a daemon: their connections, what they send and what they are sent.
+/* Clients of a daemon: their connections, and their messages in both directions.
  *
  * In: connections and frames of programs; messages of the core for a client; output, back pressure
  * and room for files from dvm/host/iof and dvm/protocol/files; replies to calls.
- * Out: submissions, signals, input and files to the core and those two; encoded messages to
- * clients.
+ * Out: submissions, signals, input and files to the core and those two modules; encoded messages
+ * to clients.
  *
- * A client is one of three: a program with a connection, which ends with it, and with it its job; a
- * program with a session, which may come back (session.c); a rank or tool that spawns, without a
- * connection (spawn.c). Each submits one job. A client that sends something malformed or out of
- * order is refused: it gets the reason as CLIENT_ERROR, then its connection is closed. At most
- * CLIENTS_OUTSIDE_MAX programs connect over TLS. */
+ * There are three kinds of clients. A program with a connection: when the connection ends, the
+ * client and its job end. A program with a session, which may reconnect (session.c). A rank or tool
+ * that spawns, without a connection (spawn.c). Each client submits one job.
+ *
+ * When it fails: a client that sends a malformed message, or one out of order, gets the reason as
+ * CLIENT_ERROR, then its connection is closed. At most CLIENTS_OUTSIDE_MAX programs connect over
+ * TLS. */
 #include "dvm/host/clients/clients.h"
 
 #include "base/log/log.h"

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions: jobs that outlive a connection of their clients.
  *
- * In: CLIENT_OPEN, CLIENT_ATTACH, CLIENT_ACK and CLIENT_BYE; what is sent to the client; the loss
- * of its connection; the end of its job. Out: CLIENT_OPENED and CLIENT_ACK; messages again that a
- * client has missed; the end of a job whose client does not come back.
+ * In: CLIENT_OPEN, CLIENT_ATTACH, CLIENT_ACK and CLIENT_BYE; messages for the client; the loss of
+ * its connection; the end of its job. Out: CLIENT_OPENED and CLIENT_ACK; repeated messages that a
+ * client has missed; the end of a job whose client does not reconnect.
  *
  * A client that sends OPEN has a token. If its connection is lost, the job goes on for window_ms,
  * and a connection with the same token and a later attempt takes the session over. Messages in both
  * directions are numbered: each side keeps what the other one has not acknowledged
- * (dvm/host/replay), and sends it again. A slow client is held by withheld acknowledgements.
+ * (dvm/host/replay), and sends it again. Acknowledgements are withheld from a client that sends
+ * faster than its job reads, so that it stops sending.
  *
  * A detached job needs no client. It keeps its latest DETACH_OUTPUT_MAX bytes of output and its
  * states. A client that attaches gets all of that, then follows the job; one client at a time.
  *
  * A session ends with the client's BYE, with the end of its window (which ends the job), or, when
  * its job has ended, as soon as everything is acknowledged. The last output of DETACH_OVER_MAX
- * detached jobs stays; the oldest one is forgotten for the next. */
+ * ended detached jobs is kept; the oldest one is removed for the next. */
 #include "dvm/host/clients/session_private.h"
 
 #include "base/log/log.h"

@@ -5,8 +5,9 @@
  * Out: the submission; one answer to the request; events for the spawner.
  *
  * The request is answered with the namespace when all ranks of the job have started, or when it has
- * ended before; with a status if it came to nothing. The spawner is notified of the start, and of
- * ranks that all stand still for its debugger. The client is forgotten when its job has ended. */
+ * ended before. If the job was refused, the answer is an error status. The spawner is notified of
+ * the start, and when all ranks have stopped for its debugger. The client is removed when its job
+ * has ended. */
 #include "dvm/host/clients/spawn_private.h"
 
 #include "base/log/log.h"

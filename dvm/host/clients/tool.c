@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tools that have spawned a job by PMIx: its output to them, their input to it. Output from before
- * the tool knows the job's name is kept. The tool is not read by the library's thread: what the
- * library has not delivered counts against the limit of dvm/host/iof, which then stops the job. */
+/* Tools that have spawned a job by PMIx: its output to them, their input to it.
+ *
+ * Output is kept until the tool knows the job's name. Output that the library has not delivered to
+ * the tool yet counts towards the limit of dvm/host/iof; at that limit the job has to wait. */
 #include "dvm/host/clients/tool_private.h"
 
 #include "dvm/host/clients/spawn_private.h"

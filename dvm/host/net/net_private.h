@@ -123,7 +123,7 @@ void net_reason_log_refusal(struct net *n, int fd, const char *why);
 
 /* dial.c: copies its strings. */
 void net_dial_tcp(struct net_conn *c, const char *host, uint16_t port, uint64_t timeout_ms);
-void net_dial_timeout(struct net_conn *c); /* the deadline is over: fails the connection */
+void net_dial_timeout(struct net_conn *c); /* the deadline has passed: fails the connection */
 void net_dial_local(struct net_conn *c, const char *path);
 void net_dial_free(struct net_dial *d);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Says in words why a connection ended or was refused. */
+/* The reason, as a text, why a connection ended or was refused. */
 #include "base/log/log.h"
 #include "dvm/host/net/net_private.h"
 

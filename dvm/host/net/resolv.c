@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this host's configuration says about names. */
+/* This host's configuration of names and addresses. */
 #include "dvm/host/net/resolv.h"
 
 #include "base/buf/buf.h"

@@ -26,7 +26,8 @@ bool cleanup_is_key(const pmix_info_t *i)
            PMIX_CHECK_KEY(i, PMIX_CLEANUP_IGNORE) || PMIX_CHECK_KEY(i, PMIX_CLEANUP_LEAVE_TOPDIR);
 }
 
-/* One spelling for each path: without "//", "/./" and "/" at the end. NULL: not to be had. */
+/* One spelling for each path: without "//", "/./" and "/" at the end. NULL: the path is not
+ * allowed. */
 static char *normal_path(const char *p, size_t len)
 {
     char *out = xmalloc(len + 1);

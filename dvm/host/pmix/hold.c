@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Debugger hold: the directives of a spawn, ranks that report that they have stopped, and their
- * release. */
+/* Stops for a debugger: the directives of a spawn, ranks that report that they have stopped, and
+ * their release. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 
@@ -62,8 +62,8 @@ static void note_held(struct pmix_srv *p, struct job *j, uint32_t rank)
         pmix_srv_continue(p, j->nspace, rank);
 }
 
-/* One rank, if the library calls event.c's function. Otherwise the local peers of a job at once:
- * all that stop in PMIx_Init, or the one rank that was to stop elsewhere. */
+/* Reports stopped ranks. If u names one rank, it is that one. Otherwise the library reports all
+ * local ranks of a job at once: all of them stop in PMIx_Init, or one rank stops elsewhere. */
 static void run_held(struct pmix_srv *p, struct upcall *u)
 {
     struct job *j = job_find(p, u->nspace);

@@ -340,7 +340,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
         err_set(err, "starting a PMIx server: this process has one already");
         return NULL;
     }
-    /* Fails here: the library would fail only at the first client, if at all. */
+    /* The error is reported here: the library would fail only at the first client, if at all. */
     if (access(o->session_dir, R_OK | W_OK | X_OK) < 0) {
         err_sys(err, errno, "starting a PMIx server in %s", o->session_dir);
         return NULL;

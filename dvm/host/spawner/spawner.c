@@ -2,12 +2,11 @@
 /* The spawner's loop: one thread, one epoll, no handler of signals.
  *
  * In: commands of the daemon (spawn_msg.h) by a socket of packets, signals by a signalfd, and for
- * each rank on its way to its exec a socket that tells how that went. Out: reports to the daemon in
+ * each rank a socket that reports the result of its exec. Out: reports to the daemon in
  * the order of each rank's events. A report that the socket does not take waits in its rank.
  *
- * Each turn reads what has come, then lets the parts work off what is due: cleanups, reports,
- * sweeps after ended jobs, and the end. The loop never waits for a disk, for an exec or for the
- * daemon.
+ * Each turn reads its input, then calls the parts that have work due: cleanups, reports, sweeps
+ * after ended jobs, and the end. The loop never waits for a disk, for an exec or for the daemon.
  *
  * What always holds: each descendant of the daemon is a descendant of this process, the subreaper,
  * so none is missed. When the daemon ends, or closes the socket, the phases serving, asking

@@ -65,7 +65,7 @@ struct spawner {
     int epoll_fd;
     pid_t daemon; /* 0: reaped */
     int exit_code;
-    uint64_t token;       /* tells this spawner's ranks from those of a spawner within a job */
+    uint64_t token;       /* marks this spawner's ranks; a spawner within a job has another one */
     struct rlimit nofile; /* limit of descriptors of the spawner's caller and of ranks */
     sigset_t ignored;     /* signals ignored here, not by ranks */
     struct spawner_rank *by_id;

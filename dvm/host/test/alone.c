@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stand-ins for all that a daemon has beside its core. */
+/* The stand-ins for all parts of a daemon except its core. */
 #include "dvm/host/test/alone.h"
 
 #include "dvm/host/pmix/jobtable.h"
@@ -41,7 +41,7 @@ static void drain_core(struct alone *a)
 
 /* --- clients and ranks */
 
-/* A client that reads nothing, and takes only what is a message. */
+/* A client that reads nothing; it accepts well-formed messages only. */
 static void client_send(uint32_t client, const void *data, size_t len, void *arg)
 {
     struct alone *a = arg;
@@ -70,7 +70,7 @@ static void copy(enum iof_kind kind, const char *nspace, uint32_t rank, int stre
     pulled_output_copy(a->pulled_output, kind, nspace, rank, stream, data, len);
 }
 
-/* Nobody waits for this reply. */
+/* No client waits for this reply. */
 static void reply(uint32_t client, int status, const char *body, void *arg)
 {
 }
@@ -188,7 +188,8 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     a->answered.req = req;
     a->answered.status = status;
     a->answered.len = len;
-    if (jobtable_decode(data, len, &table) == 0) /* as it does with that of a query */
+    if (jobtable_decode(data, len, &table) ==
+        0) /* as the library does with the answer to a query */
         jobtable_free(&table);
 }
 

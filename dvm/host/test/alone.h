@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests: the services of a daemon that hear other daemons' application messages, joined to a
+/* For tests: the services of a daemon that receive other daemons' application messages, joined to a
  * core and to stand-ins for sockets, ranks, clients and the PMIx library. */
 #ifndef DVM_TEST_ALONE_H
 #define DVM_TEST_ALONE_H
@@ -16,7 +16,7 @@
 #include "dvm/protocol/core/test/scene.h"
 
 struct alone_sent { /* the last application message to another daemon */
-    unsigned n;     /* so many there were */
+    unsigned n;     /* number of these messages */
     uint32_t vpid, kind;
     struct buf data;
 };
@@ -47,7 +47,8 @@ struct alone {
     unsigned said; /* messages to clients */
     size_t output; /* bytes of jobs' output to tools */
     struct store *store;
-    void *data; /* NULL, or what the library has of the next rank that is asked for */
+    void *
+        data; /* NULL, or the modex data that the library has for the next rank that is asked for */
     size_t len;
 };
 

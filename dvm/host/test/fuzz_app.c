@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of what daemons say to each other for their ranks: output, input, questions, answers,
- * events. A daemon that asks, a head that is asked. */
+/* Fuzz target of application messages between daemons: output, input, questions, answers, events.
+ * There are a daemon that asks and a head that is asked. */
 #include "dvm/host/test/alone.h"
 #include "dvm/protocol/wire/test/reached.h"
 
@@ -14,7 +14,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* So that there is something to be answered; their numbers are 1 to 4. */
+/* Open questions that answers can refer to; their numbers are 1 to 4. */
 static void ask(struct alone *a)
 {
     struct pmix_srv_proc procs[] = {{"7.8", PMIX_SRV_RANK_ALL}, {"7.9", 0}};
@@ -24,7 +24,7 @@ static void ask(struct alone *a)
     collectives_join(a->collectives, 3, 'c', procs, 2, "x", 1, 0);
 }
 
-/* Each: kind, who says it, 16 bits of length, the message. The first byte chooses the daemon. */
+/* Each message: kind, sender, 16 bits of length, content. The first byte chooses the daemon. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cur c = cur_of(data, size);

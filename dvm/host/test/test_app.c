@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions between daemons: each gets one answer, from the one that was asked. */
+/* Questions between daemons: each gets one answer, from the daemon that was asked. */
 #include "dvm/host/test/alone.h"
 
 #include <pmix_common.h>
@@ -117,7 +117,7 @@ static void a_call_whose_answer_is_too_long_is_answered(void **state)
     struct cur c;
     struct alone a;
 
-    memset(body, ' ', len); /* comes back as it is */
+    memset(body, ' ', len); /* is sent back unchanged */
     body[len] = '\0';
     alone_open(&a, SCENE_HEAD_MEMBER);
     buf_init(&b, CLIENT_BODY_MAX + 64);
@@ -229,7 +229,7 @@ a_tool_is_answered_when_copying_has_started_and_malformed_copies_are_dropped(voi
     struct alone a;
 
     alone_open(&a, SCENE_MEMBER_PARENT);
-    hear_copy(&a, ODLS_STDOUT, 0); /* nobody has asked */
+    hear_copy(&a, ODLS_STDOUT, 0); /* no question is open */
     pulled_output_ask(a.pulled_output, REQ, &all, 1);
     hear_flag(&a, IOF_COPY_STARTED, 1);
     assert_int_equal(a.answered.n, 0);

@@ -235,7 +235,7 @@ static int apply_snapshot(struct core *c, struct link *k, const struct msg_snaps
     members_free(&old);
     k->joining = false;
     if (!members_current(&c->members, c->opts.vpid, c->self.epoch)) {
-        /* lost, or removed by a shrink: the head knows it */
+        /* lost, or removed by a shrink: the head says which */
         c->ask_head = true;
         c->retry_at = c->out.now_ms;
         return 0;

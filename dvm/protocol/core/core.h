@@ -83,7 +83,7 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
 enum core_ranks_step {
     CORE_RANKS_REGISTERED,  /* OUT_LAUNCH: the PMIx server knows them */
     CORE_RANKS_FILES,       /* OUT_TAKE_FILES: the files are here, all of them */
-    CORE_RANKS_NOT_CREATED, /* OUT_CREATE: the spawner was given none */
+    CORE_RANKS_NOT_CREATED, /* OUT_CREATE failed: the spawner has none */
     CORE_RANKS_CLEANED      /* OUT_CLEAN: everything of the job is removed here */
 };
 void core_ranks(struct core *c, const char *nspace, enum core_ranks_step step, int errnum,

@@ -44,8 +44,7 @@ struct client {
     size_t nwait;
     uint32_t *wait;            /* daemons whose output is not complete yet */
     hwloc_bitmap_t ended;      /* daemons that have sent their end of output */
-    hwloc_bitmap_t gone_early; /* daemons without anything of the job left, by messages that came
-                                  before that */
+    hwloc_bitmap_t gone_early; /* daemons whose LOCAL_GONE came before their end of output */
     struct client *next, *prev;
 };
 

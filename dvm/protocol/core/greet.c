@@ -127,7 +127,7 @@ static bool has_left(const struct core *c, uint32_t vpid, struct epoch epoch)
            (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED);
 }
 
-/* A target of a failed grow leaves. Other callers try again, and are told the reason. */
+/* A target of a failed grow leaves. Other callers get the reason and try again. */
 void greet_turn_away(struct core *c)
 {
     struct link *k, *tmp;

@@ -321,8 +321,8 @@ static void lose_link(struct core *c, struct link *k, enum link_loss_how what, c
         lost_above(c, &copy, why);
 }
 
-/* After the grace to the same parent, or if the parent has departed, also to the head: it knows
- * the next parent. */
+/* Connects to the parent again. After the grace, or if the parent has departed, the daemon also
+ * calls the head, which knows the next parent. */
 static void retry_lifeline(struct core *c)
 {
     uint32_t parent = members_parent(&c->members);
@@ -337,11 +337,13 @@ static void retry_lifeline(struct core *c)
         return;
     }
     if (c->lost_at && c->state != CORE_JOINING &&
-        c->lost_at + c->opts.orphan_ms <= c->out.now_ms) { /* the jobs' head has lost them too */
+        c->lost_at + c->opts.orphan_ms <=
+            c->out.now_ms) { /* the head has declared this member lost */
         core_reset(c, "the head has been out of reach for too long");
         return;
     }
-    if ((parent == TREE_NONE || long_lost) && !find_outgoing(c, VPID_HEAD)) /* it has been asked */
+    if ((parent == TREE_NONE || long_lost) &&
+        !find_outgoing(c, VPID_HEAD)) /* no call is under way */
         parent = VPID_HEAD;
     if (parent == TREE_NONE)
         return;

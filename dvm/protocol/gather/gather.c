@@ -5,8 +5,8 @@
  * end of a job, the clock. Out: the same messages, and one OUT_GATHER for each local contribution.
  *
  * A collective is known by its signature and a number, which counts those of the signature. A
- * contribution of a child may come before the local one; it waits. The first participant decides
- * the outcome: OK with all the data, LOST, or TIMEOUT.
+ * contribution of a child may come before the local one; it waits. The first participant, the
+ * decider, chooses the outcome: OK with all the data, LOST, or TIMEOUT.
  *
  * What always holds: a local contribution is answered once. All participants get the outcome of the
  * first one, or LOST if they have lost it. A collective that has ended is not begun again.
@@ -177,8 +177,9 @@ static size_t tree_radix(const struct gather *g)
     return g->members->radix;
 }
 
-/* The outcome of a collective that ended before it began here. It was not good, as this daemon
- * has not taken part. After the loss of a participant none times out any more. */
+/* The outcome of a collective that ended before it began here. It was not OK, since this daemon
+ * has not contributed. Up to number `timed_out` it was TIMEOUT, later LOST: once a participant is
+ * lost, no collective of the signature times out. */
 static enum gather_outcome bad_end(const struct gather_seq *s, uint64_t seq)
 {
     return seq <= s->timed_out ? GATHER_TIMEOUT : GATHER_LOST;

@@ -16,7 +16,7 @@
  *   4        an IPv4 address, all of it in the member's `value`
  *   6prefix  an IPv6 address whose last group, in hexadecimal digits, is `value`
  *   @        (host) the same as the address
- * Whatever fits no form is kept as itself: nothing is lost, only the room. */
+ * A text that fits no other form is kept with '='; it takes more memory and loses nothing. */
 struct facts {
     uint32_t id;
     uint32_t uses;

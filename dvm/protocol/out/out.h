@@ -25,14 +25,14 @@
     /* The life of a job's ranks here (dvm/protocol/core/local.c): steps that the driver takes and \
      * reports by core_ranks() and core_proc(). out_nspace() names the job of all but LAUNCH. */   \
     X(LAUNCH, launch, launch, launch)   /* register them with the PMIx server */                   \
-    X(TAKE_FILES, take_files, job, job) /* the job's files come and are to be written */           \
-    X(DROP_FILES, drop_files, job, job) /* no more of them; an unfinished one is given up */       \
+    X(TAKE_FILES, take_files, job, job) /* write the job's files, which will arrive */             \
+    X(DROP_FILES, drop_files, job, job) /* stop writing them; an unfinished file is dropped */     \
     X(CREATE, create, create, create)                                                              \
     X(START, start, job, job) /* ranks that wait go on to their exec */                            \
     X(SIGNAL, signal, signal, signal)                                                              \
     X(END_RANKS, end_ranks, end_ranks, end_ranks)                                                  \
     X(CONTINUE, go_on, go_on, go_on) /* ranks that stopped for a debugger */                       \
-    X(CLEAN, clean, job, job)        /* all its ranks are over: remove what they have left */      \
+    X(CLEAN, clean, job, job)        /* all its ranks have ended: remove their remains */          \
     X(JOB_ENDED, job_ended, job_ended, job_ended)                                                  \
     X(RANKS_LOST, ranks_lost, ranks_lost, ranks_lost) /* local ranks are to be notified */         \
     X(APP, app, app, app)                                                                          \

@@ -68,9 +68,9 @@ struct rml {
         *inbox; /* whole frames to be delivered, in order; also messages of this daemon to itself */
     struct rml_frame *deferred; /* of a later membership version */
     size_t ndeferred, deferred_bytes;
-    size_t backlog_max;       /* RML_BACKLOG_MAX; at twice that the peer is given up */
+    size_t backlog_max;       /* RML_BACKLOG_MAX; at twice that the peer is lost */
     size_t backlog_most;      /* that any stream has had */
-    struct msg_target behind; /* a peer that is to be given up; vpid VPID_NONE: none */
+    struct msg_target behind; /* a peer beyond that limit; vpid VPID_NONE: none */
     struct epoch epoch;       /* our own epoch */
     uint64_t stale;           /* frames refused */
     uint64_t circled;         /* frames that had made FRAME_HOPS_MAX hops and were not passed on */

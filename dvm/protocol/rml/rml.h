@@ -14,7 +14,7 @@
 #define RML_ACK_DELAY_MS 40
 /* Bytes of a stream that wait or are unacknowledged. At this limit rml_send() refuses SUBMIT,
  * LAUNCH, LOCAL_JOB, APP, RESIZE_ASK and collectives, whose senders handle that. Other messages
- * are small, and bounded by the number of jobs. At twice the limit the peer is given up. */
+ * are small, and bounded by the number of jobs. At twice the limit the peer is declared lost. */
 #define RML_BACKLOG_MAX (128u << 20)
 #define RML_BACKLOG_END (2 * RML_BACKLOG_MAX)
 #define RML_DEFER_MAX 1024          /* messages of a later membership version that wait, */
@@ -51,7 +51,8 @@ size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic);
 uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic);
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq);
 
-/* The peer whose backlog is beyond its limit, once: the caller gives it up. False: none. */
+/* The peer whose backlog is beyond its limit, once: the caller ends one of the two epochs. False:
+ * none. */
 bool rml_behind(struct rml *r, struct msg_target *who, size_t *limit);
 bool rml_has_next(const struct rml *r); /* rml_next() has one */
 

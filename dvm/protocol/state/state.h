@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state machines of jobs and processes, with names and numbers of seed 004, of the ranks of a
- * job on one daemon, and of campaigns, as const tables. */
+/* The state machines of jobs, of processes, of the ranks of a job on one daemon, and of campaigns,
+ * as const tables. Names and numbers of the first two are those of PRRTE (docs/states.md). */
 #ifndef DVM_STATE_STATE_H
 #define DVM_STATE_STATE_H
 
@@ -80,9 +80,9 @@ enum ranks_event {
     RANKS_EV_NOT_REGISTERED,
     RANKS_EV_FILES_HERE,
     RANKS_EV_NO_FILES,    /* they cannot be put here */
-    RANKS_EV_NOT_CREATED, /* the spawner was given none of them */
+    RANKS_EV_NOT_CREATED, /* the spawner has received none of them */
     RANKS_EV_READY,       /* all can start, and the job has other daemons or files */
-    RANKS_EV_READY_ALONE, /* all can start, no other daemon is waited for */
+    RANKS_EV_READY_ALONE, /* all can start, and the job has no other daemon */
     RANKS_EV_START,       /* the head: all daemons of the job are ready */
     RANKS_EV_RUN,         /* the first one runs */
     RANKS_EV_END,         /* by the head, or by the end of this daemon's epoch: they are to end */

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* The tree and its last live vpid, which is searched once per question. After a removal of
- * trailing vpids that is a walk over the empty end of the set. */
+/* The tree and its last live vpid. It is searched once for each call, since after a removal of
+ * the highest vpids the search has to pass over the empty end of the set. */
 struct view {
     const struct tree *t;
     int last;

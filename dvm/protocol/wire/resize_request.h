@@ -33,7 +33,7 @@ enum resize_status {
     RESIZE_BAD,         /* the request is malformed or contradictory */
     RESIZE_NOT_FOUND,   /* daemons or a campaign that are not known */
     RESIZE_NO_ROOM,     /* more than is allowed, or than can be recorded */
-    RESIZE_NOT_ALLOWED, /* the head's vpid, somebody else's campaign */
+    RESIZE_NOT_ALLOWED, /* the head's vpid, another requester's campaign */
     RESIZE_BUSY,        /* the asker's own daemon; targets of another grow that runs */
     RESIZE_EXISTS,      /* the asker's own id again, with another request */
     RESIZE_TOO_LATE,    /* it cannot be cancelled any more */

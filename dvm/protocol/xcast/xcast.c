@@ -189,7 +189,8 @@ static void prune_children(struct xcast *x, const uint32_t *list, size_t n)
 
     DL_FOREACH_SAFE(x->children, c, tmp)
     {
-        bool keep_it = c->acked > x->members->version; /* a parent-to-be with a later version */
+        bool keep_it =
+            c->acked > x->members->version; /* the next parent, which has a later version */
 
         for (size_t i = 0; i < n; i++)
             keep_it |= list[i] == c->vpid;

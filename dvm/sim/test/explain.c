@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a failed schedule again with its trace, and keeps the lines that concern what is named. */
+/* Runs a failed schedule again with its trace, and keeps the lines about the vpids, jobs and
+ * campaigns concerned. */
 #include "dvm/sim/test/explain.h"
 
 #include "base/buf/buf.h"
@@ -23,7 +24,7 @@ static bool ends_word(char c)
     return c == 0 || strchr(" ,:()\n", c);
 }
 
-/* Whatever follows "vpid", "job" or "campaign" in the text of the failure. */
+/* The names that follow "vpid", "job" or "campaign" in the text of the failure. */
 static size_t names_of(const char *text, struct named names[NAMED_MAX])
 {
     static const char *const kinds[] = {"vpid ", "job ", "campaign "};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The short story of a schedule that has failed. */
+/* A short report about a schedule that has failed. */
 #ifndef DVM_SIM_TEST_EXPLAIN_H
 #define DVM_SIM_TEST_EXPLAIN_H
 

@@ -132,9 +132,9 @@ static bool in_parts(const struct run *r, struct outcome *sum)
     return ok;
 }
 
-/* --- what is told at the end */
+/* --- the report at the end */
 
-/* False if a cell that is possible is empty, or one that is said to be impossible is not. */
+/* False if a possible cell is empty, or an impossible one is not. */
 static bool print_matrix(const struct script_result *r)
 {
     bool full = true;

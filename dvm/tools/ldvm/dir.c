@@ -280,7 +280,7 @@ static const char *stat_of(pid_t pid, char *line, int size)
     return end && end[1] == ' ' && !strchr("ZX", end[2]) ? end + 2 : NULL;
 }
 
-/* Start time of a process in clock ticks since boot; 0: it does not live. */
+/* Start time of a process in clock ticks since boot; 0: it does not run. */
 static unsigned long long start_time(pid_t pid)
 {
     char line[1024];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between services: every one is decoded as it was encoded, and no other. */
+/* Messages between services: each is decoded as it was encoded; malformed ones are refused. */
 #include "dvm/host/app/app.h"
 
 #include <setjmp.h>

@@ -147,8 +147,8 @@ static void the_least_limit_of_the_groups_above_counts(void **state)
     assert_cpus("0-7", 2, 2, "1-3");
 }
 
-/* Without a namespace for control groups /proc tells the host's path, and the mount begins at the
- * container's own group. */
+/* Without a cgroup namespace /proc shows the host's path, while the mount begins at the container's
+ * own group. */
 static void a_path_that_only_the_host_has_means_the_mounts_root(void **state)
 {
     put("/proc/self/cgroup", "4:cpu,cpuacct:/docker/abc\n3:cpuset:/docker/abc\n0::/docker/abc\n");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes of a credential: what is malformed is refused, the rest comes back as it was. */
+/* The bytes of a credential: malformed ones are refused, valid ones are decoded to the same
+ * values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

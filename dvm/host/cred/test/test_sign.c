@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credentials: forged, altered, expired, another DVM's are refused; any daemon knows its own DVM's.
- */
+/* Credentials: forged, altered, expired ones and those of another DVM are refused; each daemon
+ * accepts those of its own DVM. */
 #include "base/tls/test/pki.h"
 #include "dvm/host/cred/sign.h"
 
@@ -15,7 +15,7 @@
 #define LIFE "0123456789abcdef"
 
 struct fixture {
-    struct pki red, blue, red_too; /* another authority that calls itself red */
+    struct pki red, blue, red_too; /* another authority with the same name "red" */
     struct tls_ctx *head, *member, *user, *stranger, *namesake;
     struct buf cred; /* made by member at NOW */
 };
@@ -106,7 +106,7 @@ static void every_cut_is_refused(void **state)
         assert_refused(f->head, "red", LIFE, NOW, &part, "");
 }
 
-/* The signature of one credential under the statement of another. */
+/* The signature of one credential with the statement of another. */
 static void a_signature_fits_its_own_statement_only(void **state)
 {
     struct fixture *f = *state;

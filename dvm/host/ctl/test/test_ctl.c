@@ -400,7 +400,7 @@ static void one_stream_too_many_is_refused(void **state)
     assert_int_equal(w->status, 200);
 }
 
-/* --- what works */
+/* --- accepted requests */
 
 static void the_view_has_incarnation_and_size(void **state)
 {

@@ -159,7 +159,7 @@ static void put_size_now(void *arg)
     on_drain(w);
 }
 
-/* Once the answer of a stream has begun, something happens that it tells. */
+/* When the answer of a stream has begun, an event for it is made. */
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
     struct ask *a = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests: a loop with a server and a client on it, and what they were told. */
+/* For tests: a loop with a server and a client on it, and the upcalls that they have received. */
 #ifndef DVM_NET_TEST_NET_FIXTURE_H
 #define DVM_NET_TEST_NET_FIXTURE_H
 
@@ -17,7 +17,7 @@
 
 #define DEADLINE_MS 60000
 
-/* One end, and the last of what it was told. */
+/* One end, and the last upcalls that it has received. */
 struct end {
     struct net *net;
     struct loop *loop;
@@ -30,7 +30,7 @@ struct end {
     size_t bytes;
     struct buf data; /* up to 1 MiB of all frames, one behind the other */
     char why[600];
-    void (*on_frame)(struct end *e, uint64_t conn); /* what a test does within the upcall */
+    void (*on_frame)(struct end *e, uint64_t conn); /* called by the test within the upcall */
     bool echo;
 };
 
@@ -88,7 +88,7 @@ static inline void fix_on_frame(uint64_t conn, const uint8_t *data, size_t len, 
         net_send(e->net, conn, data, len);
     if (e->on_frame)
         e->on_frame(e, conn);
-    if (len) /* still ours to read, whatever the test has done */
+    if (len) /* still valid memory, whatever the test has closed */
         assert_true(data[0] == data[0] && data[len - 1] == data[len - 1]);
 }
 

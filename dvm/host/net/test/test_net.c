@@ -30,7 +30,7 @@ static void connect_local(struct fix *f)
     assert_true(f->cli.conn == conn);
 }
 
-/* A peer that speaks bytes, not frames. */
+/* A peer that sends raw bytes, not frames. */
 static int connect_raw(const struct fix *f)
 {
     struct sockaddr_un un = {.sun_family = AF_UNIX};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The time limits of a connection: when a silent peer is given up, and that much traffic on a slow
- * machine does not run into them. The loop's clock stands, the kernel's does not. */
+/* The time limits of a connection: a silent peer is declared lost in time, and much traffic on a
+ * slow machine does not reach a limit. The loop's clock is the test's, the kernel's clock runs. */
 #include "base/loop/test/clock.h"
 #include "base/tls/test/pki.h"
 #include "dvm/host/net/tcp.h"
@@ -65,7 +65,7 @@ static void connect_pair(struct fix *f, const struct certs *c)
     RUN_UNTIL(f, f->srv.opened && f->cli.opened);
 }
 
-/* The two ends of the connection: who has dialled, and who was. */
+/* The two ends of the connection: the one that dialled and the one that accepted. */
 static void connected_sockets(int fds[2])
 {
     size_t n = 0;
@@ -169,7 +169,7 @@ static void a_flush_close_waits_for_a_slow_reader_that_reads(void **state)
     for (int i = 0; i < PIECES; i++)
         CALL(&f, net_send(f.cli.net, f.cli.conn, data, PIECE));
     CALL(&f, net_close(f.cli.net, f.cli.conn, true));
-    for (int i = 0; i < 5; i++) { /* together longer than a silent peer is waited for */
+    for (int i = 0; i < 5; i++) { /* in total longer than the time limit for a silent peer */
         uint64_t had = f.srv.bytes;
 
         CALL(&f, net_pause(f.srv.net, f.srv.conn, true));

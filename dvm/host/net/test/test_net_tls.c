@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections over TLS: who gets in, what ends them, and that nothing is lost. */
+/* Connections over TLS: which peers are accepted, how connections end, and that no frame is
+ * lost. */
 #include "base/tls/test/pki.h"
 #include "dvm/host/net/test/net_fixture.h"
 
@@ -10,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* Two authorities; contexts named by who shows a certificate and whom it trusts. */
+/* Two authorities; a context is named after its certificate and the authority that it trusts. */
 struct certs {
     struct pki red;
     struct pki blue;
@@ -190,7 +191,7 @@ static void net_and_loop_end_while_a_name_is_being_resolved(void **state)
     fix_fini(&f);
 }
 
-/* A bound port that nobody listens on. */
+/* A bound port on which no socket listens. */
 static int closed_port(uint16_t *port, bool listening)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -267,7 +268,7 @@ static void a_certificate_for_another_host_is_refused(void **state)
 {
     const struct certs *c = *state;
     struct fix f;
-    uint16_t port = start_server(&f, c->member, c->member); /* names no host at all */
+    uint16_t port = start_server(&f, c->member, c->member); /* contains no host name at all */
 
     CALL(&f, net_connect_tls(f.cli.net, "127.0.0.1", port, 10000));
     RUN_UNTIL(&f, f.cli.closed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tests of odls: counts what a daemon is told, with a real spawner and real programs. */
+/* The tests of odls: counts the upcalls, with a real spawner and real programs. */
 #ifndef DVM_ODLS_TEST_FIXTURE_H
 #define DVM_ODLS_TEST_FIXTURE_H
 
@@ -24,7 +24,7 @@
 
 static const char *const plain_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 
-/* The daemon of a test: counts what it is told, and keeps the last of each. */
+/* The daemon of a test: counts its upcalls, and keeps the last one of each kind. */
 struct t {
     struct loop *loop;
     struct odls *o;

@@ -96,7 +96,7 @@ static int body_wait(int sock, void *arg)
     CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
     run_until(&t, all_but_one_failed);
     CHECK(t.errnum == ECANCELED && !t.started && t.out_bytes == 600);
-    CALL(&t, odls_go(t.o, NS)); /* nobody is left */
+    CALL(&t, odls_go(t.o, NS)); /* no process is left */
     return tear_down(&t);
 }
 
@@ -131,7 +131,7 @@ static int body_no_grace(int sock, void *arg)
     start_sh(&t, "trap '' TERM; echo ready; while :; do sleep 1; done", false);
     run_until(&t, has_output);
     CALL(&t, odls_end(t.o, NS, 0, 20));
-    CALL(&t, odls_end(t.o, NS, 0, 1000000)); /* does not make it longer */
+    CALL(&t, odls_end(t.o, NS, 0, 1000000)); /* a later call cannot make the grace longer */
     run_until(&t, one_over);
     CHECK(WIFSIGNALED(t.status) && WTERMSIG(t.status) == SIGKILL);
     CALL(&t, odls_end(t.o, NS, 0, 0));
@@ -185,7 +185,7 @@ static int body_refusals(int sock, void *arg)
     CHECK(!t.started && !t.failed);
     start(&t, &two[0]);
     CHECK(odls_start(t.o, NS, two, 1, &err) < 0 && strstr(err.msg, "has not ended"));
-    return tear_down(&t); /* with a rank that runs: the spawner ends it */
+    return tear_down(&t); /* with a running rank, which the spawner ends */
 }
 
 static void a_refused_start_gives_the_reason_and_starts_no_rank(void **state)
@@ -207,9 +207,9 @@ static int body_no_descriptors(int sock, void *arg)
         ranks[i] = rank_of(argv);
         ranks[i].rank = i;
     }
-    /* What was asked for when they ran out depends on how many the test was started with. */
+    /* Which descriptors are missing depends on the number with which the test was started. */
     CHECK(odls_start(t.o, NS, ranks, 100, &err) < 0 && strstr(err.msg, strerror(EMFILE)));
-    start(&t, &ranks[0]); /* what was taken is free again */
+    start(&t, &ranks[0]); /* the descriptors are free again */
     run_until(&t, one_over);
     return tear_down(&t);
 }

@@ -60,7 +60,7 @@ static int body_paused_end(int sock, void *arg)
     start_sh(&t, "echo late", false);
     CALL(&t, odls_output_pause(t.o, NS, true));
     run_until(&t, one_exited);
-    run_for(&t, 3 * LINGER_MS); /* longer than a held stream is waited for */
+    run_for(&t, 3 * LINGER_MS); /* longer than the limit for a stream that is held open */
     CHECK(!t.out_bytes && !t.ends);
     CALL(&t, odls_output_pause(t.o, NS, false));
     run_until(&t, one_over);
@@ -93,7 +93,7 @@ static void a_rank_that_is_ended_does_not_wait_for_a_reader(void **state)
     assert_int_equal(under_spawner(body_paused_and_ended, NULL), 0);
 }
 
-/* Its last words wait in the pipe when it is told to end. */
+/* Its last output is in the pipe when it is ordered to end. */
 static int body_paused_then_ended(int sock, void *arg)
 {
     struct t t;
@@ -152,8 +152,8 @@ static int body_held_stream(int sock, void *arg)
     buf_put_u8(&t.out, 0);
     left = (pid_t)strtol((char *)t.out.data, NULL, 10);
     CHECK(left > 0);
-    run_for(&t, 1);                          /* the end of the job is told to the spawner */
-    CHECK(t.left_open == 1u << ODLS_STDOUT); /* its standard error is its own */
+    run_for(&t, 1);                          /* the spawner gets the end of the job */
+    CHECK(t.left_open == 1u << ODLS_STDOUT); /* the rank's standard error is the test's own */
     CHECK(wait_gone(left));
     return tear_down(&t);
 }
@@ -239,7 +239,7 @@ static int body_stdin_full(int sock, void *arg)
     CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
     run_until(&t, one_over);
     CHECK(WTERMSIG(t.status) == SIGKILL);
-    CHECK(t.rooms == 1); /* nobody waits for a rank that is gone */
+    CHECK(t.rooms == 1); /* no wait for a rank that has ended */
     free(mib);
     return tear_down(&t);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A spawner that is killed, stopped, or silent: what becomes of its ranks, and who is told. */
+/* A spawner that is killed, stopped or silent: the end of its ranks, and the upcalls of the
+ * daemon. */
 #include "dvm/host/odls/test/fixture.h"
 
 #include "base/loop/test/clock.h"
@@ -39,7 +40,7 @@ static bool has_pids(const struct t *t)
     return lines == 3;
 }
 
-/* The rank, a child of it in a session of its own, and one of which only the session tells. */
+/* The rank, its child in another session, and a process that only its session identifies. */
 static void start_family(struct t *t, struct shared *sh)
 {
     char *text;
@@ -66,7 +67,7 @@ static int body_killed(int sock, void *arg)
     kill(own_spawner()->pid, SIGKILL);
     run_until(&t, is_lost);
     for (int i = 0; i < 3; i++)
-        CHECK(!is_alive(sh->pids[i])); /* when it is told, not some time later */
+        CHECK(!is_alive(sh->pids[i])); /* at the time of the upcall, not later */
     CHECK(t.lost == 1 && t.exited == 0);
     tear_down(&t);
     __atomic_store_n(&sh->over, 1, __ATOMIC_SEQ_CST);
@@ -87,8 +88,9 @@ static bool has_pid(const struct t *t)
     return t->exited == 1 && t->out.len > 0 && memchr(t->out.data, '\n', t->out.len);
 }
 
-/* Its rank has been reaped, whose number may be another program's by then: one that has no mark, as
- * this one, which holds the rank's output. It tells its number itself, when the mark is gone. */
+/* Its rank has been reaped, so another process may have that session number. The process here
+ * stands for it: it has no mark, and it holds the rank's output. It prints its number itself, once
+ * the mark is removed. */
 static int body_reaped(int sock, void *arg)
 {
     struct shared *sh = arg;
@@ -135,7 +137,7 @@ static int body_stopped(int sock, void *arg)
     clock_run_for(t.loop, SILENT_MS);
     run_until(&t, one_over);
     CHECK(t.lost == 0 && WTERMSIG(t.status) == SIGUSR1);
-    clock_run_for(t.loop, 3 * SILENT_MS); /* nothing is wanted of it any more */
+    clock_run_for(t.loop, 3 * SILENT_MS); /* no request to it is pending */
     CHECK(t.lost == 0);
     return tear_down(&t);
 }
@@ -145,7 +147,7 @@ static void a_stopped_spawner_is_continued(void **state)
     assert_int_equal(under_spawner(body_stopped, NULL), 0);
 }
 
-/* It is asked at each half of SILENT_MS, and answers before the next one. */
+/* It gets a ping at each half of SILENT_MS, and answers before the next one. */
 static int body_long(int sock, void *arg)
 {
     struct t t;
@@ -167,7 +169,7 @@ static void a_spawner_without_messages_for_long_is_not_lost(void **state)
     assert_int_equal(under_spawner(body_long, NULL), 0);
 }
 
-/* It runs, and does nothing. */
+/* It runs, and never answers. */
 static pid_t start_mute(int sv[2])
 {
     pid_t pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server whose ranks have as many events on their way as they may, or no longer. */
+/* A server whose ranks have as many events in flight as they may have, or fewer again. */
 #ifndef DVM_PMIX_TEST_FULL_H
 #define DVM_PMIX_TEST_FULL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two small daemons for tests: what daemon.c is to the DVM, reduced to one job and one peer. */
+/* Two small daemons for tests, in place of daemon.c: one job and one peer. */
 #include "dvm/host/pmix/test/pair.h"
 
 #include "base/buf/buf.h"
@@ -26,15 +26,14 @@
 #define MESSAGE_MAX (80u << 20)
 #define LIMIT_S 60
 
-/* The sanitizers' options have to be known before main(): where the test is started is the top of
- * the tree. */
+/* The sanitizers read their options before main(). The test is started at the top of the tree. */
 const char *__lsan_default_options(void);
 const char *__lsan_default_options(void)
 {
     return "suppressions=ci/lsan.supp:print_suppressions=0";
 }
 
-/* --- cleanup, which here needs no other process */
+/* --- cleanup, in this process */
 
 struct pair_kept {
     uint64_t scope;
@@ -82,13 +81,13 @@ struct half {
     struct half *prev, *next;
 };
 
-struct asked { /* what the peer asked us, to be answered */
+struct asked { /* a question of the peer that waits for an answer */
     struct server *s;
     uint64_t id;
 };
 
 struct server {
-    struct pair_keep keep; /* first: the upcalls of cleanup take it from here */
+    struct pair_keep keep; /* first: the upcalls of cleanup find it at their argument */
     const struct pair_plan *plan;
     unsigned me;
     struct loop *loop;
@@ -377,8 +376,8 @@ static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t n
     pmix_srv_answer(s->pmix, req, 0, NULL, 0);
 }
 
-/* Accepts, and ends at once, as the asker's own id says; a rank that is not there is told too. That
- * ranks have as many events on their way as they may keeps nobody from being told. */
+/* Accepts the request; it ends at once, as the asker's own id says. A rank that has ended is
+ * notified too. A full list of events in flight prevents no notification. */
 static void on_resize(pmix_req req, const struct resize_request *a, const char *nodes, void *arg)
 {
     struct server *s = arg;
@@ -475,7 +474,7 @@ static void on_peer(int fd, int events, void *arg)
 
 /* --- ranks */
 
-/* Both have to be through: each answers the other's ranks to the end. */
+/* Both have to be complete: each server answers the ranks of the other one until the end. */
 static void maybe_finish(struct server *s)
 {
     if (s->job_gone && s->peer_done)
@@ -555,9 +554,9 @@ static void on_registered(int status, void *arg)
     }
 }
 
-/* --- one server's life */
+/* --- one server from start to end */
 
-/* What ranks ask for; our own requests are not told. */
+/* Requests of ranks; our own requests are not reported. */
 static void on_clean_add(uint64_t scope, unsigned flags, const char *path, void *arg)
 {
     if (!(flags & REMOVE_OURS))
@@ -578,7 +577,7 @@ static const struct pmix_srv_upcalls upcalls = {
     .on_spawn = on_spawn,
 };
 
-/* The session directory has to be as empty as it was: what is left is a failure. */
+/* The session directory has to be as empty as before: a remaining file is a failure. */
 static int left_in(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -621,7 +620,7 @@ static void server_open(struct server *s)
 
 static int server_close(struct server *s)
 {
-    /* What the other still has to hear leaves before the socket closes. */
+    /* Messages for the other server are sent before the socket is closed. */
     while (s->out.len)
         peer_flush(s);
     pmix_srv_destroy(s->pmix);

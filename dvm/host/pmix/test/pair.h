@@ -18,7 +18,7 @@ struct pair_plan {
 
 struct pair_result {
     int failed; /* ranks that did not exit 0, and servers that failed */
-    char *out;  /* what the ranks wrote, and lines of the servers: "abort ...", "notify ..." */
+    char *out;  /* output of the ranks, and lines of the servers: "abort ...", "notify ..." */
 };
 
 /* Runs the job to its end. A run that hangs is ended by SIGALRM after a minute. The caller frees
@@ -28,8 +28,8 @@ struct pair_result pair_run(const struct pair_plan *plan);
 /* The same, of the client of that name in clients/, with COLOUR=red in its environment. */
 struct pair_result pair_run_client(const char *client, uint32_t ranks_a, uint32_t ranks_b);
 
-/* A test in a process of its own, since the library allows one server per process. There cmocka's
- * assertions cannot report: a line and an exit code can. */
+/* A test in a process of its own, since the library allows one server per process. cmocka's
+ * assertions cannot report from there; a line and an exit code can. */
 int pair_child(void (*fn)(void)); /* its wait status */
 #define in_child(fn) assert_int_equal(pair_child(fn), 0)
 #define EXPECT(cond)                                                                               \
@@ -52,7 +52,7 @@ struct pair_keep {
     struct pmix_srv **pmix;
     struct pair_kept *kept;
 };
-#define PAIR_KEEP_ALL UINT64_MAX /* as a scope: what is left, as when the daemon is gone */
+#define PAIR_KEEP_ALL UINT64_MAX /* as a scope: all paths, at the end of the daemon */
 void pair_keep_add(uint64_t scope, unsigned flags, const char *path, void *arg);
 void pair_keep_run(uint64_t scope, void *arg);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What other daemons answer is handed to the library whole, or as an error: every truncation of it,
- * and lengths that are not true. */
+/* Answers of other daemons reach the library whole, or as an error: every truncation, and wrong
+ * lengths. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <setjmp.h>
@@ -47,7 +47,8 @@ static struct told told_of(answer_fn *fn, struct answer *a, const void *data, si
     return t;
 }
 
-/* Of a good answer nothing can be missing; but for its end a list of contributions is one. */
+/* No truncation of a valid answer is valid. Exception: a list of contributions without its last
+ * ones is a list too. */
 static void refuse_truncations(answer_fn *fn, struct answer *a, const struct buf *b)
 {
     for (size_t len = 1; len < b->len; len++) {
@@ -71,7 +72,7 @@ static void a_group_of_whole_contributions_only(void **state)
     refuse_truncations(group_answer, &a, &b);
     assert_int_equal(told_of(group_answer, &a, b.data, b.len).status, PMIX_SUCCESS);
     assert_int_equal(told_of(group_answer, &a, b.data, b.len).items, 3);
-    buf_patch_u32(&b, 9, 0xffffffff); /* bytes that are not there */
+    buf_patch_u32(&b, 9, 0xffffffff); /* bytes that the message does not have */
     assert_int_equal(told_of(group_answer, &a, b.data, b.len).status, PMIX_ERR_UNPACK_FAILURE);
 }
 
@@ -108,7 +109,7 @@ static void a_cut_or_incomplete_lookup_answer_is_refused(void **state)
     assert_int_equal(told_of(data_answer_lookup, &a, b.data, b.len).status,
                      PMIX_ERR_UNPACK_FAILURE);
     b.len = 0;
-    buf_put_u32(&b, 1); /* more than there are */
+    buf_put_u32(&b, 1); /* more than the message has */
     assert_int_equal(told_of(data_answer_lookup, &a, b.data, b.len).status,
                      PMIX_ERR_UNPACK_FAILURE);
 }

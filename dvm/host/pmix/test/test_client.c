@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* What a server uses after it has freed it, it shall not find as it was. */
+/* Freed memory is overwritten, so that a server that uses it fails. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -139,7 +139,7 @@ static void ranks_that_die_without_finalize_leave_nothing_behind(void **state)
 {
     struct pair_result r = pair_run_client("no-finalize", 2, 1);
 
-    /* The ranks failed, the servers ended well otherwise: no "left" in what they say. */
+    /* The ranks have failed and the servers have ended well: their output has no "left". */
     assert_int_equal(r.failed, 2);
     free(r.out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Output to tools that are behind: which request it is that is. The server is a real one, the tools
- * are not. */
+/* Output to tools that are behind: the request that is behind is found. The server is real, the
+ * tools are not. */
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/test/pair.h"
 
@@ -24,7 +24,7 @@ static struct {
 
 static unsigned delivered;
 
-/* In place of the library's table: one request, of a tool that has so much yet to read. */
+/* In place of the library's table: one request, of a tool with this many unread bytes. */
 static struct pmix_extend_pull pull;
 
 static size_t pulls_size(void)
@@ -86,7 +86,7 @@ static int teardown(void **state)
     return rmdir(fix.dir) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* When it returns, nobody is waited for. */
+/* When it returns, the job waits for no tool. */
 static unsigned output(void)
 {
     struct err err = {0};
@@ -105,14 +105,14 @@ static void a_request_that_replaces_a_lagging_one_gets_its_first_output(void **s
     pull = (struct pmix_extend_pull){
         .channels = PMIX_FWD_STDOUT_CHANNEL, .procs = &job, .nprocs = 1, .connected = true};
     of_tool("tool.1", 1u << 20);
-    assert_int_equal(output(), 1); /* and is waited for in vain */
-    assert_int_equal(output(), 0); /* dropped for it */
+    assert_int_equal(output(), 1); /* and the job has waited for it long enough */
+    assert_int_equal(output(), 0); /* output is dropped for it */
     of_tool("tool.2", 100u << 10);
     assert_int_equal(output(), 1);
     of_tool("tool.1", 1u << 20);
-    assert_int_equal(output(), 1); /* what it was is forgotten */
+    assert_int_equal(output(), 1); /* its earlier state is forgotten */
     assert_int_equal(output(), 0);
-    pull.id = 1; /* it has asked anew */
+    pull.id = 1; /* it has made a new request */
     assert_int_equal(output(), 1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers on their way to the library's thread. The library is not started here: its event base is
- * one of the test's, and its thread runs when the test lets it. That the real one's is used is
- * shown in test_server.c. */
+/* Answers to the library's thread. The library is not started here: the event base belongs to the
+ * test, and the thread runs when the test says so. test_server.c shows that the library's own base
+ * is used. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <event2/event.h>
@@ -20,7 +20,7 @@ struct call {
     void *arg;
 };
 
-/* An answer is one call, and another one once it has run. */
+/* An answer is one call, and one more when it has run. */
 static struct call calls[2 * ANSWERS];
 static unsigned ncalls;
 
@@ -43,7 +43,7 @@ static pmix_status_t run_on_base(void (*fn)(void *arg), void *arg, unsigned dela
                                                                            : PMIX_ERR_NOMEM;
 }
 
-/* Nobody waits for its answers. */
+/* No request waits for its answers. */
 static struct pmix_srv known = {.run_on_thread = run_on_base, .watch = {.lost = true}};
 
 struct answer_seen {
@@ -111,7 +111,7 @@ static void answers_run_on_the_library_s_thread_in_the_order_they_were_given(voi
         assert_int_equal(seen[i].dropped, 0);
 }
 
-/* Each is on the heap of somebody: drop() is what frees it. */
+/* Each answer is on the heap: drop() frees it. */
 static void calls_not_run_when_the_thread_ends_are_dropped_once(void **state)
 {
     struct answer_seen seen[3] = {0};

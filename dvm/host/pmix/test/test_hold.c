@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom an event or a debugger's release is for: what cannot be told is refused before anything is
- * done. */
+/* The receivers of an event or of a debugger's release: a request without valid receivers is
+ * refused before any effect. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* What comes through is turned away too, since no server runs here: nothing is left to do. */
+/* A valid request is refused too, since no server runs here, so no cleanup is needed. */
 #define THROUGH PMIX_ERR_INIT
 
 static pmix_proc_t procs[PMIX_SRV_REACH_MAX + 1];
@@ -75,7 +75,7 @@ static void a_release_that_names_processes_or_the_own_job_is_taken(void **state)
     assert_int_equal(release(PMIX_RANGE_NAMESPACE, NULL, NULL), THROUGH);
 }
 
-/* Before the library tells anybody. */
+/* Before the library notifies any client. */
 static void an_event_for_more_processes_than_are_passed_on_is_refused(void **state)
 {
     pmix_data_array_t array = {.type = PMIX_PROC, .array = procs, .size = PMIX_SRV_REACH_MAX + 1};

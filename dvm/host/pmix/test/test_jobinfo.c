@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks are told of their job, its nodes, programs and ranks, over two servers. */
+/* Job info that ranks get: their job, its nodes, programs and ranks, over two servers. */
 #include "base/buf/buf.h"
 #include "dvm/host/pmix/test/pair.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of jobs that the head sends: what comes back is what was put in, and nothing else is
- * taken. */
+/* The table of jobs that the head sends: it is decoded as it was encoded, and malformed tables are
+ * refused. */
 #include "dvm/host/pmix/jobtable.h"
 
 #include <setjmp.h>

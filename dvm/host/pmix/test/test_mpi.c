@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Real Open MPI programs over one and two servers: what the embedded server is for. */
+/* Real Open MPI programs over one and two servers. */
 #include "dvm/host/pmix/test/pair.h"
 
 #include <setjmp.h>
@@ -28,7 +28,8 @@ static void one_server_runs_hello_with_two_ranks(void **state)
     free(r.out);
 }
 
-/* Files that the others still use are in it: they go with the job, not with its first rank. */
+/* It has files that other ranks still use, so it is removed with the job, not with the job's first
+ * rank. */
 static void no_rank_has_the_job_s_directory_removed(void **state)
 {
     static const char *const argv[] = {"build/examples/mpi_hello", NULL};

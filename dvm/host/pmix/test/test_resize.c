@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Allocation_request of real clients: what is refused by the server itself, what a request
- * says to the host, the answer, and the event for the asker alone. */
+/* PMIx_Allocation_request of real clients: refusals of the server itself, the request as the host
+ * gets it, the answer, and the event for the requester alone. */
 #include "dvm/host/pmix/test/pair.h"
 
 #include <pmix.h>
@@ -32,7 +32,7 @@ static void malformed_or_unknown_resize_requests_are_refused(void **state)
     assert_int_equal(r.failed, 0);
     assert_non_null(strstr(r.out, "own=no"));
     assert_null(
-        strstr(strstr(r.out, "resize ") + 1, "resize ")); /* nothing else came to the host */
+        strstr(strstr(r.out, "resize ") + 1, "resize ")); /* no other request reached the host */
     free(r.out);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server without clients: life cycle, registration, environments, what is refused. Each test
- * has a process of its own, since the library allows one server per process. */
+/* The server without clients: start and stop, registration, environments, refusals. Each test has a
+ * process of its own, since the library allows one server per process. */
 #include "base/buf/buf.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/test/pair.h"
@@ -116,7 +116,7 @@ static void do_thousand_rounds(void)
     for (int i = 0; i < 1100; i++) {
         char a[32], b[32];
 
-        /* What the library allocates once, it has allocated by then. */
+        /* Memory that the library allocates once is allocated by then. */
         if (i == 100)
             before = __sanitizer_get_current_allocated_bytes();
         snprintf(a, sizeof(a), "9.%d", 2 * i);
@@ -132,7 +132,7 @@ static void do_thousand_rounds(void)
     }
     after = __sanitizer_get_current_allocated_bytes();
     EXPECT(before > 0);
-    /* Less than a byte a job: caches may breathe, nothing may grow. */
+    /* Less than a byte per job: caches may vary, but nothing may grow. */
     EXPECT(after < before + 1024);
     close_server(&f);
 }
@@ -327,7 +327,7 @@ static void on_data_served(int status, const void *answer, size_t len, void *arg
     on_done(status, arg);
 }
 
-/* --- whose thread answers are given on */
+/* --- the thread on which answers are given */
 
 static struct {
     pthread_t of_library, of_answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Spawn by a real client: what is refused, and the job spec that the rest becomes. */
+/* PMIx_Spawn by a real client: refused requests, and the job spec that an accepted one becomes. */
 #include "base/buf/buf.h"
 #include "dvm/host/pmix/test/pair.h"
 

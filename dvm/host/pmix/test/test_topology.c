@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine that ranks share is the one that each would read, and nothing of it is left behind.
- */
+/* The machine that ranks share is the one that each would read by itself, and no file of it
+ * remains. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static hwloc_topology_t read_alone(void)
     return hwloc_topology_load(t) == 0 ? t : NULL;
 }
 
-/* In a process that has its own addresses. The first thing that is wrong. */
+/* In a process with other addresses. Returns the first difference. */
 static int adopt_and_compare(const struct pmix_srv *p)
 {
     hwloc_topology_t shared;
@@ -86,7 +86,7 @@ static void ranks_get_the_same_topology_as_from_their_own_discovery_with_devices
     assert_true(p->topology.ready);
     pid = fork();
     if (pid == 0)
-        _exit(adopt_and_compare(p)); /* what libraries lose is not looked for there */
+        _exit(adopt_and_compare(p)); /* memory that libraries leak is not searched for there */
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_true(WIFEXITED(status));
@@ -122,7 +122,7 @@ static void ranks_of_another_user_read_it_themselves(void **state)
     struct pmix_srv *p = *state;
 
     topology_start(p);
-    assert_int_equal(attributes(p, geteuid()), 0); /* nobody has asked yet */
+    assert_int_equal(attributes(p, geteuid()), 0); /* no rank has connected yet */
     topology_share(p);
     assert_int_equal(attributes(p, geteuid()), 3);
     assert_int_equal(attributes(p, geteuid() + 1), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library whose thread stands still: told once, and left behind. Each test has a process of its
- * own, since the library allows one server per process. */
+/* A library whose thread hangs: reported once, and not ended. Each test has a process of its own,
+ * since the library allows one server per process. */
 #include "base/buf/buf.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/test/pair.h"
@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 struct fix {
-    struct pair_keep keep; /* first: the upcalls of cleanup are given it */
+    struct pair_keep keep; /* first: the upcalls of cleanup get it as their argument */
     struct loop *loop;
     struct pmix_srv *pmix;
     char dir[64];
@@ -94,11 +94,11 @@ static void close_server(struct fix *f)
     loop_timer_destroy(f->timer);
     loop_destroy(f->loop);
     pair_keep_run(PAIR_KEEP_ALL, &f->keep);
-    /* A library that is left behind leaves its own files. */
+    /* A library that was not ended leaves its own files. */
     remove_path(f->dir, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS, &(struct remove_rules){0});
 }
 
-/* On the library's thread, which stands still until the gate is opened. */
+/* On the library's thread, which hangs until the gate is opened. */
 static void on_gate(pmix_status_t status, void *cbdata)
 {
     int fd = (int)(intptr_t)cbdata;
@@ -198,7 +198,7 @@ static void no_check_runs_without_a_pending_request_and_without_a_job(void **sta
     in_child(do_nothing_asked);
 }
 
-/* What its thread hangs in is none of our requests. */
+/* Its thread hangs in a request that is not ours. */
 static void do_hang_elsewhere(void)
 {
     struct fix f;
@@ -263,7 +263,7 @@ static void do_still(void)
     alarm(10);
     close_server(&f);
     EXPECT(f.done == 2 && f.status == PMIX_ERR_UNREACH);
-    /* What it finds when it goes on all the same is still there. */
+    /* If its thread continues later, all objects that it uses still exist. */
     open_gate(&f);
     PMIx_server_finalize();
 }

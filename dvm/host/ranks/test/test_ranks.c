@@ -28,7 +28,7 @@ static struct place {
     struct files *files;
     char nspace[64];
     char calls[512]; /* of the stand-ins, in order */
-    done_fn done;    /* the PMIx server's last answer that is still to come */
+    done_fn done;    /* the outstanding answer of the PMIx server */
     void *done_arg;
     bool no_env; /* the PMIx server has no environment for a rank */
     bool cleans; /* the end of a rank removes something */
@@ -162,7 +162,7 @@ void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 {
 }
 
-/* --- the place */
+/* --- the stand-ins and the job */
 
 static void hear_client(const struct out_act *a)
 {
@@ -218,7 +218,7 @@ static int open_place(void **state)
     return 0;
 }
 
-/* The service forgets what it still has, too. */
+/* The service drops its remaining records too. */
 static int close_place(void **state)
 {
     ranks_destroy(place.ranks);
@@ -244,7 +244,7 @@ static void submit(uint32_t nranks, size_t nfiles)
     drain(NULL);
 }
 
-/* The PMIx server answers what it was asked last. */
+/* The PMIx server answers its last request. */
 static void answer(int status)
 {
     done_fn done = place.done;
@@ -263,7 +263,7 @@ static void end_rank(uint32_t rank)
     up->on_exited(place.nspace, rank, 0, place.ranks);
 }
 
-/* Since this was asked last. */
+/* Calls since the last use of this function. */
 static void assert_calls(const char *calls)
 {
     assert_string_equal(place.calls, calls);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of what is kept to be said again. */
+/* Tests of kept messages that may have to be sent again. */
 #include "dvm/host/replay/replay.h"
 
 #include "base/buf/buf.h"
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* "number=text " of each that is to be said again. */
+/* "number=text " of each message that has to be sent again. */
 static void note(uint64_t number, const void *data, size_t len, void *arg)
 {
     char *text = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stand-ins for what a service gets of the daemon. */
+/* Stand-ins for the parts of the daemon that a service uses. */
 #include "dvm/host/services/test/fake.h"
 
 #include <setjmp.h>

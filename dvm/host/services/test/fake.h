@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests of one service: what it gets of the daemon, as stand-ins that note what they are asked.
- * The test answers. */
+/* For tests of one service: stand-ins for the parts of the daemon that it uses. They record their
+ * calls; the test answers. */
 #ifndef DVM_SERVICES_TEST_FAKE_H
 #define DVM_SERVICES_TEST_FAKE_H
 
@@ -23,7 +23,7 @@ struct fake {
     struct host_ask ask;
     struct host_jobs jobs;
     struct job_launch *known; /* the one job that is known */
-    bool learnt;              /* what learn() says */
+    bool learnt;              /* result of learn() */
     int depth;                /* enters without a drain */
     size_t n;
     struct fake_question questions[FAKE_QUESTIONS];

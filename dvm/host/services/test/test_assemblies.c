@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is notified of a rank's loss. */
+/* Which processes are notified of a rank's loss. */
 #include "dvm/host/services/assemblies.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #define NOTIFIED_MAX 8
 
-/* What the PMIx library is told of the last lost rank. */
+/* The notification of the PMIx library about the last lost rank. */
 static struct {
     unsigned n; /* ranks */
     size_t nto;

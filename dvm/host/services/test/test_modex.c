@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data of ranks on other daemons: who is asked, and what a malformed question is answered. */
+/* Data of ranks on other daemons: which daemon is asked, and the answer to a malformed question. */
 #include "dvm/host/services/modex.h"
 #include "dvm/host/services/test/fake.h"
 

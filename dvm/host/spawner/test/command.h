@@ -18,7 +18,7 @@
 
 static const char *const plain_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 
-/* What a rank is given where a test says nothing. */
+/* The defaults of a rank that a test starts. */
 struct start {
     const char *const *argv;
     const char *const *env;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of the codec between daemon and spawner: what is accepted survives encode and decode.
- */
+/* Fuzz target of the codec between daemon and spawner: accepted input survives encode and
+ * decode. */
 /* clang -fsanitize=fuzzer,address,undefined; corpus: dvm/host/spawner/test/corpus/spawn_msg */
 #include "dvm/host/spawner/spawn_msg.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The spawner's cleaners: how many at a time, how long, and what becomes of the others. The clock
- * is the test's; a child that removes is stopped at its first instruction, so that it takes as long
- * as the test wants. */
+/* The spawner's cleaners: their number, their time limit, and the scopes that wait. The clock is
+ * the test's. A child that removes is stopped at its first instruction, so the test decides how
+ * long it takes. */
 #include "dvm/host/spawner/remove.h"
 #include "dvm/host/spawner/spawn_sock.h"
 #include "dvm/host/spawner/spawner_private.h"
@@ -84,7 +84,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The status that is told for a scope; -1: nothing is told. */
+/* The status that was reported for a scope; -1: none was reported. */
 static int told(const struct fix *f, uint64_t *scope)
 {
     uint8_t data[SPAWN_MSG_MAX];
@@ -146,7 +146,7 @@ static void cleanups_beyond_four_wait_for_their_turn(void **state)
     assert_int_equal(told(f, &scope), 0);
     assert_false(is_there(f, (unsigned)scope - 1));
     assert_int_equal(told(f, &scope), -1);
-    /* The two that waited take the free place one after the other. */
+    /* The two scopes that waited take the free place one after the other. */
     for (unsigned i = 0; i < 2; i++) {
         spawner_clean_turn(&f->sp, spawner_now_ms());
         assert_int_equal(f->sp.ncleaners, SPAWNER_CLEANERS_MAX);
@@ -205,7 +205,7 @@ static void a_cleanup_that_takes_too_long_is_ended_and_reported_and_others_go_on
     assert_int_equal(spawner_clean_wait(&f->sp, now_ms), -1);
 }
 
-/* The kernel does it when the daemon ends, in the middle of a cleanup. */
+/* The kernel kills the child when the daemon ends in the middle of a cleanup. */
 static void a_cleaner_killed_by_another_process_is_started_again(void **state)
 {
     struct fix *f = *state;

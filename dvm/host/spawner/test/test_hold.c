@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that stop at their exec: looked up in /proc, debugged by somebody who is not their parent,
- * let go, ended. */
+/* Ranks that stop at their exec: seen in /proc, debugged by a process that is not their parent,
+ * continued, ended. */
 #include "dvm/host/spawner/test/command.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static bool runs_program(pid_t pid, const char *name)
     return strcmp(strrchr(to, '/') + 1, name) == 0;
 }
 
-/* By somebody who is no ancestor of it; and lets go of it as it was. */
+/* By a process that is no ancestor of it, which detaches and leaves it stopped. */
 static void debug_it(pid_t pid)
 {
     struct user_regs_struct regs = {0};
@@ -62,12 +62,12 @@ static void debug_it(pid_t pid)
     CHECK(waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status));
     CHECK(ptrace(PTRACE_GETREGS, pid, NULL, &regs) == 0 && regs.rip != 0);
     CHECK(ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0);
-    CHECK(eventually(cond_stopped, &pid)); /* on its way back */
+    CHECK(eventually(cond_stopped, &pid)); /* on its way back from the exec */
 }
 
 static int body_held(int sock, void *arg)
 {
-    int in[2]; /* lives on when its first instructions have run */
+    int in[2]; /* it still runs after its first instructions */
     struct start s = {.id = 777,
                       .job = 7,
                       .argv = (const char *const[]){"cat", NULL},
@@ -97,7 +97,7 @@ static void a_rank_stopped_after_its_exec_can_be_debugged_and_continued(void **s
     assert_int_equal(under_spawner(body_held, NULL), 0);
 }
 
-/* As in a pod of the restricted level. */
+/* As in a pod with the restricted security level. */
 static void holding_a_rank_takes_no_privilege(void **state)
 {
     pid_t pid = fork();
@@ -144,7 +144,7 @@ static int body_held_ended(int sock, void *arg)
     send_cmd(sock, &(struct spawn_cmd){.kind = SPAWN_CMD_SIGNAL, .id = 1, .signum = SIGKILL}, NULL,
              0);
     CHECK(expect(sock, SPAWN_REP_EXITED, 1).value == SIGKILL);
-    /* As a job's end does it. */
+    /* As at the end of a job. */
     send_cmd(sock, &(struct spawn_cmd){.kind = SPAWN_CMD_SIGNAL, .id = 2, .signum = SIGTERM}, NULL,
              0);
     send_cmd(sock, &(struct spawn_cmd){.kind = SPAWN_CMD_SIGNAL, .id = 2, .signum = SIGCONT}, NULL,
@@ -161,7 +161,7 @@ static void a_held_rank_is_ended_like_any_other(void **state)
     assert_int_equal(under_spawner(body_held_ended, NULL), 0);
 }
 
-/* Whatever it meets on its way to the exec. */
+/* At any point on its way to the exec. */
 static int body_held_signalled(int sock, void *arg)
 {
     struct start s = {.argv = (const char *const[]){"cat", NULL}, .flags = SPAWN_START_HELD};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that wait before their exec: what is checked by then, what is not, how they are let go. */
+/* Ranks that wait before their exec: which checks have passed by then, which have not, and how the
+ * ranks continue. */
 #include "dvm/host/spawner/test/command.h"
 
 #include <dirent.h>
@@ -56,7 +57,7 @@ static int body_waits(int sock, void *arg)
     expect(sock, SPAWN_REP_EXITED, 1);
     read_all(a, text, sizeof(text));
     CHECK(strcmp(text, "a\n") == 0);
-    go(sock, 1); /* too late for anything */
+    go(sock, 1); /* too late to have an effect */
     return 0;
 }
 
@@ -100,7 +101,7 @@ static int body_fails(int sock, void *arg)
     fails(sock, ++id, (struct start){.argv = RUN("script"), .env = env}, ENOENT, says);
     fails(sock, ++id, (struct start){.argv = RUN("true"), .env = env}, ENOENT, "exec true");
     fails(sock, ++id, (struct start){.argv = RUN("plain"), .env = env}, EACCES, "exec plain");
-    /* As found in the environment and directory of the rank. */
+    /* By the rank's own environment and directory. */
     close(start_waiting(sock, (struct start){.id = ++id, .argv = RUN("true")}));
     close(start_waiting(sock, (struct start){.id = ++id, .argv = RUN("./true"), .cwd = "/bin"}));
     return 0;
@@ -177,7 +178,7 @@ static void a_program_removed_after_the_check_still_fails(void **state)
     assert_int_equal(under_spawner(body_late, path), 0);
 }
 
-/* Descriptors of a process above its three streams. */
+/* Number of descriptors of a process above its three streams. */
 static int open_fds(pid_t pid)
 {
     FREE_AUTO char *path = xasprintf("/proc/%d/fd", (int)pid);
@@ -217,7 +218,7 @@ static int body_holds_nothing(int sock, void *arg)
     int a = start_waiting(sock, (struct start){.id = 1, .argv = SH("echo a")});
     int b = start_waiting(sock, (struct start){.id = 2, .argv = SH("echo b")});
 
-    CHECK(open_fds(child_of(getppid(), getpid())) == 1); /* for the word that lets it go */
+    CHECK(open_fds(child_of(getppid(), getpid())) == 1); /* for the command to continue */
     go(sock, 1);
     expect(sock, SPAWN_REP_STARTED, 1);
     expect(sock, SPAWN_REP_EXITED, 1);

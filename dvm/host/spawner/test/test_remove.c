@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What removal touches, and what it never does. */
+/* Which entries a removal deletes, and which it never touches. */
 #include "dvm/host/spawner/remove.h"
 
 #include "base/buf/buf.h"
@@ -69,7 +69,7 @@ static void clean(const char *name, unsigned flags)
     assert_true(remove_path(path, flags, &rules));
 }
 
-/* As another user: a child does it. */
+/* In a child, as another user. */
 static void clean_as_somebody(const char *name, unsigned flags)
 {
     pid_t pid = fork();

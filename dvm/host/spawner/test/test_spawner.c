@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#define NO_CONTAINER 77 /* namespaces are not ours to make */
+#define NO_CONTAINER 77 /* this process may not create namespaces */
 static int body_missing_program(int sock, void *arg)
 {
     struct start s = {.id = 1, .argv = (const char *const[]){"/x/no such program", NULL}};
@@ -186,7 +186,7 @@ static int body_surroundings(int sock, void *arg)
                       .mask_len = sizeof(mask)};
     char text[4096];
 
-    CHECK(open("/dev/null", O_RDONLY) >= 0); /* not close-on-exec, and still not the rank's */
+    CHECK(open("/dev/null", O_RDONLY) >= 0); /* not close-on-exec, and still not open in the rank */
     CHECK(run(sock, &s, text, sizeof(text)) == 0);
     /* ls has its three streams and the directory */
     CHECK(strcmp(text, "hello\n/usr\n4\nCpus_allowed_list:\t0\n") == 0);
@@ -290,7 +290,7 @@ static int body_signal_group(int sock, void *arg)
     CHECK(WTERMSIG(expect(sock, SPAWN_REP_EXITED, 1).value) == SIGKILL);
     CHECK(wait_gone(grandchild));
     close(fd);
-    send_cmd(sock, &kill_it, NULL, 0); /* an ended one, and one that never was */
+    send_cmd(sock, &kill_it, NULL, 0); /* an ended rank, and an unknown one */
     kill_it.id = 99;
     send_cmd(sock, &kill_it, NULL, 0);
     return 0;
@@ -436,7 +436,7 @@ static bool cond_alarm(const void *arg)
     return left_s > 0 && left_s <= SPAWNER_OUTLIVE_S;
 }
 
-/* What a daemon finds that was stopped. */
+/* The daemon was stopped, and continues later. */
 static int body_outlives(int sock, void *arg)
 {
     struct shared *sh = arg;
@@ -451,9 +451,9 @@ static int body_outlives(int sock, void *arg)
         CHECK(errno == EINTR);
     CHECK(pfd.revents & POLLHUP);
     CHECK(wait_gone(sh->pids[0]));
-    while (getppid() == own_spawner()->pid) /* the signal comes as it dies */
+    while (getppid() == own_spawner()->pid) /* the signal arrives while it ends */
         poll(NULL, 0, 2);
-    /* Had it hung, it would have been ended. */
+    /* If it had hung, it would have been killed. */
     CHECK(eventually(cond_alarm, NULL));
     __atomic_store_n(&sh->ready, 1, __ATOMIC_SEQ_CST);
     return 0;
@@ -628,7 +628,7 @@ static int under_spawner_in_container(int (*body)(int sock, void *arg), void *ar
         char program[PATH_MAX + 32];
         pid_t first;
 
-        /* The user in the container need not see where it is. */
+        /* The user in the container may have no right to read that path. */
         find_spawner(program, sizeof(program));
         snprintf(program, sizeof(program), "/proc/self/fd/%d", open(program, O_PATH | O_CLOEXEC));
         enter_container();
@@ -649,7 +649,7 @@ static int body_container(int sock, void *arg)
 
     CHECK(statvfs("/", &vfs) == 0 && (vfs.f_flag & ST_RDONLY));
     CHECK(body_hundred(sock, NULL) == 0);
-    kill(1, SIGTERM); /* by whom does not matter: process 1 passes it on */
+    kill(1, SIGTERM); /* sent by any process: process 1 passes it on */
     pause();
     return 0;
 }

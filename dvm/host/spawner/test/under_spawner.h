@@ -28,7 +28,7 @@
         }                                                                                          \
     } while (0)
 
-/* The program that the tests are built with: bin/ of the build folder that holds this test. */
+/* The spawner's program: in bin/ of the build folder that has this test. */
 static inline void find_spawner(char *path, size_t size)
 {
     char self[PATH_MAX];
@@ -60,7 +60,7 @@ static inline struct spawner_handle split(const char *program)
     return h;
 }
 
-/* In a daemon: whom it was split off from. */
+/* In a daemon: the pid of its spawner. */
 static inline struct spawner_handle *own_spawner(void)
 {
     static struct spawner_handle h;
@@ -122,7 +122,8 @@ static inline int64_t test_now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Looks again and again until cond(arg) or the deadline; there is no event to wait for. */
+/* Calls cond(arg) again and again until it is true or the deadline has passed; there is no event to
+ * wait for. */
 static inline bool eventually(bool (*cond)(const void *arg), const void *arg)
 {
     int64_t until = test_now_ms() + DEADLINE_MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of what the processes that read and write files say and hear. */
+/* Fuzz target of the messages to and from the processes that read and write files. */
 #include "dvm/host/stager/stager.h"
 #include "dvm/protocol/wire/test/reached.h"
 

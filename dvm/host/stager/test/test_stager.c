@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the processes that read and write files: what they refuse to touch, what they say, and
- * that what was read is what is written. */
+/* Tests of the processes that read and write files: paths that they refuse, their messages, and
+ * that the written files equal the read ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 
 #define TEXT "what was read is what is written"
 
-/* A directory of its own for each test, which is also where it stands. */
+/* Each test has a directory of its own, which is also its working directory. */
 static int make_place(void **state)
 {
     char template[] = "/tmp/stager.XXXXXX";
@@ -41,7 +41,7 @@ static int remove_place(void **state)
     return chdir("/") < 0 || !remove_path(dir, REMOVE_DIR | REMOVE_RECURSIVE | REMOVE_OURS, &rules);
 }
 
-/* --- a process under test: its input, then what it has said */
+/* --- a process under test: its input, then its output */
 
 struct told {
     int code;
@@ -92,7 +92,7 @@ static int read_pieces(int in, int out)
     return stager_read(1000, in, out);
 }
 
-/* The last word; the pieces and words before it are dropped. */
+/* The last status message; earlier pieces and messages are dropped. */
 static struct stager_word last_word(struct told *t)
 {
     struct stager_word last = {0};
@@ -129,7 +129,7 @@ static void assert_fails(int (*life)(int in, int out), const struct buf *input, 
     buf_free(&t.out);
 }
 
-/* --- what a writer is given */
+/* --- the input of a writer */
 
 static void put_piece(struct buf *b, struct piece p)
 {
@@ -194,14 +194,14 @@ static void a_writer_follows_no_link_and_overwrites_nothing(void **state)
     mkdir("job", 0700);
     assert_int_equal(symlink("../elsewhere", "job/files"), 0);
     assert_not_written("a", EEXIST, "making job/files");
-    assert_int_equal(rmdir("elsewhere"), 0); /* nothing is in it */
+    assert_int_equal(rmdir("elsewhere"), 0); /* it is empty */
 }
 
 static void a_writer_refuses_names_that_lead_elsewhere(void **state)
 {
     assert_not_written("../a", EPROTO, "reading the list of files");
     assert_not_written("/a", EPROTO, "reading the list of files");
-    assert_int_equal(rmdir("job"), 0); /* it has made nothing */
+    assert_int_equal(rmdir("job"), 0); /* the writer has created no file */
 }
 
 static void a_file_in_place_of_a_directory_is_reported(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of whole DVMs share: a head with members over virtual wires, and what the head
- * knows of them. */
+/* Shared by the tests of whole DVMs: a head with members over virtual wires, and queries about the
+ * head's records. */
 #ifndef DVM_CORE_TEST_DVM_H
 #define DVM_CORE_TEST_DVM_H
 
@@ -8,14 +8,14 @@
 #include "dvm/sim/sim.h"
 
 struct dvm_shape {
-    uint32_t members; /* vpids 1..members may come; the first size bound */
-    uint32_t started; /* 1..started do at once */
+    uint32_t members; /* vpids 1..members may join; the first size bound */
+    uint32_t started; /* 1..started join at once */
     uint32_t more;    /* vpids above the size */
     uint32_t radix;   /* 0: 2 */
     uint32_t slots;
     uint64_t delay_ms; /* 0: 3 */
     size_t backlog_max;
-    const struct sim_hooks *hooks; /* NULL: nobody watches; copied */
+    const struct sim_hooks *hooks; /* NULL: no watcher; copied */
 };
 
 /* SIM_TRACE in the environment prints every frame. */
@@ -31,7 +31,7 @@ bool dvm_complete(struct sim *s, void *arg);
 void dvm_wait_complete(struct sim *s, const char *id, uint64_t within_ms);
 uint32_t dvm_bound(struct sim *s); /* the head's present size in members */
 void dvm_put_size(struct sim *s, uint64_t sequence, uint32_t members);
-/* For sim_until(): the job that *arg is the index of has ended, for its submitter. */
+/* For sim_until(): the job with index *arg has ended, as its submitter sees it. */
 bool dvm_job_over(struct sim *s, void *arg);
 void dvm_wait_job(struct sim *s, size_t job, int code); /* within a minute of simulated time */
 

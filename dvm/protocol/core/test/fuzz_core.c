@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of a whole daemon: whatever its neighbours say, it stays sane; what is no message at
- * all is refused with a reason and changes nothing. */
+/* Fuzz target of a whole daemon: no input of its neighbours breaks its invariants. A malformed
+ * frame is refused with a reason and changes nothing. */
 #include "dvm/protocol/core/test/scene.h"
 #include "dvm/protocol/wire/test/reached.h"
 
@@ -25,7 +25,7 @@ static bool is_message(const uint8_t *data, size_t len, struct frame *f)
     return true;
 }
 
-/* The head is always there, and the table and the tree agree, whoever said what. */
+/* The head is always a member, and the table agrees with the tree, after any input. */
 static void must_be_sane(const struct scene *s)
 {
     const struct members *t = core_inspect_members(s->core);
@@ -38,7 +38,8 @@ static void must_be_sane(const struct scene *s)
         abort();
 }
 
-/* Its link ends with what it has got by it: the admission of a daemon that is not wired yet. */
+/* The end of its link ends what the link has brought: the admission of a daemon that is not wired
+ * yet. */
 static bool admission_ends(const struct scene *s)
 {
     return (s->kind == SCENE_JOINER || s->kind == SCENE_HEAD_STRANGER) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tests of jobs: a DVM of simulated daemons with one client, and what its drivers are told. */
+/* The tests of jobs: a DVM of simulated daemons with one client, and the actions of its drivers. */
 #ifndef DVM_CORE_TEST_JOBS_H
 #define DVM_CORE_TEST_JOBS_H
 
@@ -23,16 +23,16 @@
 #define MEMBERS 3
 #define CLIENT 7 /* also its place among the simulator's jobs */
 
-/* A head and three members with two slots each; what the daemons' drivers were told. */
+/* A head and three members with two slots each, and the actions of their drivers. */
 struct dvm {
     struct sim *sim;
     int64_t signalled[MEMBERS + 1]; /* the last signal for ranks */
     int64_t grace[MEMBERS + 1];     /* of the last end of ranks, -1: none */
-    bool ended[MEMBERS + 1];        /* the job's end was told */
+    bool ended[MEMBERS + 1];        /* the job's end was reported */
     char app[MEMBERS + 1][32];      /* the last message for a module */
-    int64_t fail_rank;              /* cannot be started; -1: all can */
+    int64_t fail_rank;              /* this daemon's ranks cannot start; -1: all can */
     uint64_t stdin_for;
-    unsigned nstarts; /* daemons that were told to start ranks that wait */
+    unsigned nstarts; /* daemons that got the action to start waiting ranks */
 };
 
 static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Brings daemons into the state to be tested; reads what they make of an input. */
+/* Brings daemons into the state to be tested, and reads their actions after an input. */
 #include "dvm/protocol/core/test/scene.h"
 
 #include "base/log/log.h"
@@ -142,7 +142,7 @@ void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_
     drain(s, a);
 }
 
-/* The peer comes back as it did the first time. */
+/* The peer greets again as it did the first time. */
 static void greet(struct scene *s)
 {
     struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One daemon in the middle of its work, with one of its links held by the test: what is said on it,
- * and what the daemon makes of that. */
+/* One daemon in the middle of its work. The test holds one of its links: it sends frames on it and
+ * sees the daemon's actions. */
 #ifndef DVM_CORE_TEST_SCENE_H
 #define DVM_CORE_TEST_SCENE_H
 
@@ -10,19 +10,19 @@
 
 /* A head with four members in a tree of radix 2, a job that runs, a shrink that waits for it. */
 enum scene_kind {
-    SCENE_HEAD_MEMBER,     /* the head; vpid 1 speaks, a member */
+    SCENE_HEAD_MEMBER,     /* the head; the peer is vpid 1, a member */
     SCENE_HEAD_STRANGER,   /* the head; a daemon that has not greeted yet */
-    SCENE_MEMBER_PARENT,   /* vpid 1; the head speaks, its parent */
-    SCENE_MEMBER_CHILD,    /* vpid 1; vpid 3 speaks, its child */
+    SCENE_MEMBER_PARENT,   /* vpid 1; the peer is the head, its parent */
+    SCENE_MEMBER_CHILD,    /* vpid 1; the peer is vpid 3, its child */
     SCENE_MEMBER_STRANGER, /* vpid 1; a daemon that has not greeted yet */
-    SCENE_JOINER,          /* vpid 5, which calls home; the head speaks, WELCOME is due */
+    SCENE_JOINER,          /* vpid 5, which calls home; the peer is the head, WELCOME is due */
     SCENES
 };
 
 struct scene {
     enum scene_kind kind;
-    struct sim *sim;   /* NULL: the core is on its own */
-    struct core *core; /* the sim's, or ours */
+    struct sim *sim;   /* NULL: the core has no simulator */
+    struct core *core; /* the simulator's core, or one of the test's own */
     uint32_t self;
     uint32_t peer; /* who speaks */
     struct epoch peer_epoch;
@@ -31,8 +31,8 @@ struct scene {
     uint64_t links[8][8];
 };
 
-struct scene_answer { /* what one input led to */
-    char why[512];    /* what was logged, one text after the other */
+struct scene_answer { /* the consequences of one input */
+    char why[512];    /* logged texts, one after the other */
     bool closed;      /* the link */
     size_t acts;
 };
@@ -44,7 +44,7 @@ void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_
 void scene_again(struct scene *s);
 /* A frame of the sample of this type as the peer would send it. */
 void scene_frame(const struct scene *s, unsigned type, struct buf *b);
-/* Everything that a refused frame may not change: members, campaigns, jobs, events, versions. */
+/* Everything that a refused frame must not change: members, campaigns, jobs, events, versions. */
 void scene_digest(const struct scene *s, struct buf *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives between daemons: how they end when somebody does not come. */
+/* Collectives between daemons: their outcome when a participant does not contribute. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static void contribute(struct dvm *d, uint32_t vpid, uint64_t req, const char *d
     contribute_for(d, vpid, req, data, 0);
 }
 
-/* Also for the one that comes late; the next one of the same participants is another matter. */
+/* A late participant gets it too. The next collective of the same participants is not affected. */
 static void a_collective_that_times_out_ends_with_timeout_for_all_members(void **state)
 {
     struct dvm *d = dvm_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules of the elastic contract that the core can show, each under its number; each test fails
+/* The rules of the elastic contract that the core can show, each under its number. Each test fails
  * under a deliberate mistake (ci/contract.txt). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static struct sim *boot(uint32_t members, uint32_t started, uint32_t slots)
     return dvm_boot(&(struct dvm_shape){.members = members, .started = started, .slots = slots});
 }
 
-/* --- looking at the head */
+/* --- records of the head */
 
 static struct head *head(struct sim *s)
 {
@@ -89,7 +89,7 @@ static uint64_t event_number(struct sim *s, enum api_event_type type)
     return 0;
 }
 
-/* --- asking it */
+/* --- requests to the head */
 
 static int put(struct sim *s, const char *id, uint64_t sequence, uint32_t from, uint32_t to,
                enum api_phase *phase)
@@ -125,8 +125,8 @@ static bool goes_on(struct sim *s, void *job)
 
 /* --- C1..C5: admission */
 
-/* A daemon's slot 1 is taken, so that a job of three maps to 2, 3, 4; 4 is shrunk before it is
- * sent. */
+/* A slot of daemon 1 is taken, so a job of three maps to 2, 3 and 4. Then 4 is named by a shrink
+ * before the job is sent. */
 static size_t mapped_to_a_leaving_one(struct sim *s)
 {
     size_t job;
@@ -276,7 +276,7 @@ static bool is_sent(struct sim *s, void *job)
     return job_of(s, *(size_t *)job).sent;
 }
 
-/* A joiner has called while a shrink goes on; when that ends, a held job maps, and the joiner's
+/* A joiner has called during a shrink. When the shrink ends, a held job is mapped, and the joiner's
  * batch begins in the same turn. */
 static void c4_a_grow_does_not_hold_at_the_launch_boundary(void **state)
 {
@@ -349,7 +349,7 @@ static void c6_a_shrink_takes_all_its_targets_out_once_and_in_one_batch(void **s
     sim_destroy(s);
 }
 
-/* No timer takes part: each target has the command and its own close within a few round trips. */
+/* No timer takes part: each target has the command and its own BYE within a few round trips. */
 static void c6_the_targets_of_a_shrink_have_left_soon(void **state)
 {
     struct sim *s = boot(8, 8, 1);
@@ -501,7 +501,7 @@ static void c11_the_loss_of_a_bystander_neither_ends_nor_releases_a_held_job(voi
     wait_wired(s, 4);
     job = sim_submit(s, 0, 2, 10, 0);
     assert_true(job_maps_to(s, job, 2));
-    sim_stop(s, 1, true); /* keeps the campaign from its end */
+    sim_stop(s, 1, true); /* keeps the campaign from completing */
     put(s, "c", 1, 4, 4, NULL);
     assert_int_equal(job_of(s, job).state, JOB_WAITING_FOR_DAEMONS);
     sim_crash(s, 2);
@@ -589,9 +589,9 @@ static void c14_the_nodes_are_offered_before_the_end_is_reported(void **state)
     sim_destroy(s);
 }
 
-/* Ranks 0, 1 on vpid 1, 2, 3 on vpid 2, 4, 5 on vpid 3, which is to go at once. */
-/* The second is accepted while the first removes; who leaves by both is offered by the first alone.
- */
+/* Ranks 0, 1 are on vpid 1; 2, 3 on vpid 2; 4, 5 on vpid 3, which is removed at once. */
+/* The second shrink is accepted while the first one removes. A target of both is offered by the
+ * first alone. */
 static void c14_a_node_is_offered_once_however_many_shrinks_name_it(void **state)
 {
     struct sim *s = boot(4, 4, 1);
@@ -654,8 +654,7 @@ static void c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event(void
     sim_destroy(s);
 }
 
-/* What an operator does that was restarted: it asks again, at any point, and gets the same
- * campaign. */
+/* An operator that was restarted repeats its request at any point, and gets the same campaign. */
 static void c18_the_same_campaign_asked_for_again_is_the_same_one_at_any_point(void **state)
 {
     struct sim *s = boot(4, 4, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pure daemons together: joining, jobs, shrinks, losses, the end; over virtual wires in virtual
+/* Several pure daemons: joining, jobs, shrinks, losses, the end; over virtual wires in virtual
  * time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static struct sim *boot(uint32_t members, uint32_t radix, uint32_t slots)
 
 static void wait_wired(struct sim *s, size_t n)
 {
-    dvm_wait_wired(s, n, 4000); /* sooner than any heartbeat could help */
+    dvm_wait_wired(s, n, 4000); /* sooner than any heartbeat could detect it */
 }
 
 static int put(struct sim *s, const char *id, uint64_t seq, const uint32_t *targets, size_t n,
@@ -63,7 +63,7 @@ static void members_join_at_any_radix_and_a_job_spans_them(void **state)
     }
 }
 
-/* Answers to input go the same way as output, and are acknowledged late. */
+/* Answers to input take the same way as output, and are acknowledged late. */
 static void the_end_of_a_job_waits_for_its_output_only(void **state)
 {
     struct sim *s = boot(3, 2, 2);
@@ -83,7 +83,7 @@ static void the_end_of_a_job_waits_for_its_output_only(void **state)
         sim_for(s, 1);
     }
     assert_int_equal(sim_job(s, a)->exit_code, 0);
-    assert_true(sim_now(s) - start < 40); /* less than an acknowledgement may be put off */
+    assert_true(sim_now(s) - start < 40); /* less than the delay of an acknowledgement */
     sim_destroy(s);
 }
 
@@ -334,7 +334,7 @@ static void a_size_sequence_is_not_used_for_two_sizes(void **state)
     assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, &err), -1);
     assert_string_equal(reason, "SequenceTooOld");
     assert_int_equal(dvm_bound(s), 1);
-    dvm_put_size(s, 7, 1); /* the same again is harmless */
+    dvm_put_size(s, 7, 1); /* a repetition changes nothing */
     sim_destroy(s);
 }
 

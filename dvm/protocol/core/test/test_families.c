@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs that ranks have spawned, and their parents: what the one's end is for the other. */
+/* Jobs that ranks have spawned, and their parents: the effect of the end of one on the other. */
 #include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/jobs.h"
 
@@ -23,7 +23,7 @@ static void spawn(struct dvm *d, uint32_t client, const char *parent, const char
     spawn_ending(d, client, parent, ms, "0");
 }
 
-/* The name of the next job, which anybody can count up. */
+/* The name of the next job, which any client can guess. */
 static char *name_after(const char *nspace)
 {
     const char *dot = strrchr(nspace, '.');
@@ -57,7 +57,7 @@ static void a_job_whose_parent_is_not_known_is_one_of_its_own(void **state)
     dvm_free(d);
 }
 
-/* It does not become one afterwards either. */
+/* It gets no parent later either. */
 static void a_job_that_names_a_later_one_as_its_parent_stays_on_its_own(void **state)
 {
     struct dvm *d = dvm_new();
@@ -138,7 +138,7 @@ static void an_ended_parent_ends_its_children_at_the_request_of_its_user(void **
     dvm_free(d);
 }
 
-/* The job as a member has it once its ranks there and their output are over. */
+/* The job as a member has it once its ranks there and their output have ended. */
 static const struct local_job *gone_at_member(struct dvm *d, const char *nspace)
 {
     const struct local_job *j;
@@ -185,7 +185,7 @@ static void the_time_limit_of_a_job_holds_for_its_spawned_jobs_too(void **state)
     dvm_free(d);
 }
 
-/* The first one that its parent hears of counts, however far down. */
+/* The first failure that the parent gets counts, of any descendant. */
 static void the_failure_of_a_spawned_job_is_in_the_end_of_a_parent_that_succeeded(void **state)
 {
     static const struct {

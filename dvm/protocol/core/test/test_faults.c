@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What broken links, late frames and shrinks in a bad moment do to membership; over virtual wires
+/* The effect of broken links, late frames and badly timed shrinks on membership; over virtual wires
  * in virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,13 +63,14 @@ static void a_shrink_refuses_a_caller_that_is_not_in_the_tree(void **state)
     uint32_t target = 5;
 
     wait_wired(s, 3);
-    sim_stop(s, 1, true); /* so that the operation of 4 stays on its way, and 5 waits its turn */
+    sim_stop(s, 1,
+             true); /* so that the operation about 4 is still under way, and that about 5 waits */
     sim_start(s, 4);
     sim_for(s, 50);
     sim_start(s, 5);
     sim_for(s, 50);
     assert_int_equal(dvm_in_state(s, MEMBER_REPORTED), 2);
-    assert_int_equal(shrink(s, "c", &target, 1), API_PHASE_COMPLETE); /* nobody is there */
+    assert_int_equal(shrink(s, "c", &target, 1), API_PHASE_COMPLETE); /* no daemon runs there */
     sim_stop(s, 1, false);
     wait_wired(s, 4);
     sim_for(s, 5000);
@@ -85,7 +86,7 @@ static void a_daemon_wired_while_a_shrink_drains_it_takes_no_work(void **state)
     struct sim *s = boot(4, 3, 64);
 
     wait_wired(s, 3);
-    sim_submit(s, 0, 6, 60000, 0); /* vpid 3 has work, the drain waits */
+    sim_submit(s, 0, 6, 60000, 0); /* a job runs on vpid 3, so the drain waits */
     sim_for(s, 50);
     sim_stop(s, 1, true);
     sim_start(s, 4);
@@ -101,7 +102,7 @@ static void a_daemon_wired_while_a_shrink_drains_it_takes_no_work(void **state)
     sim_destroy(s);
 }
 
-/* 3 has stood in for 1, hangs on the head, and is to move below 1, which has come. */
+/* 3 has replaced 1 and is linked to the head. It has to move below 1, which has joined. */
 static void a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again(void **state)
 {
     struct sim *s = boot(3, 0, 2);
@@ -178,7 +179,7 @@ static void only_the_parent_s_report_makes_a_daemon_lost(void **state)
                           .src_epoch = core_inspect_epoch(sim_core(s, from)),
                           .version = core_stats(sim_core(s, 0)).version};
 
-        for (f.seq = 1; f.seq < 20; f.seq++) /* those that have come are dropped */
+        for (f.seq = 1; f.seq < 20; f.seq++) /* those that have arrived are dropped */
             say(s, 0, x.conn, &f, &lost);
         assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), from == 1);
     }
@@ -193,7 +194,7 @@ static void a_daemon_that_was_cut_off_itself_declares_no_peer_lost(void **state)
     sim_break_half(s, 1, 0, 1500);
     sim_break(s, 1, 3);
     sim_partition(s, 1, 1);
-    sim_for(s, 2300); /* 3 has been away from 1 for longer than the grace, and 1 from the head */
+    sim_for(s, 2300); /* 3 has had no link to 1 for longer than the grace, and 1 none to the head */
     sim_heal(s);
     sim_for(s, 20000);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
@@ -207,7 +208,7 @@ struct said {
     unsigned after;
 };
 
-/* Of a frame that is sent; empty of another action. */
+/* The type of a frame that is sent; empty for another action. */
 static struct cur frame_of(const struct out_act *act)
 {
     bool sent = act->kind == OUT_SEND;
@@ -252,7 +253,7 @@ static void no_message_is_sent_on_a_link_after_bye(void **state)
     sim_destroy(s);
 }
 
-/* --- a call of a former life */
+/* --- a call of an earlier process */
 
 struct late {
     struct sim *sim;
@@ -279,14 +280,14 @@ static void a_late_call_of_an_ended_process_does_not_end_its_successor(void **st
 
     sim_watch(s, &h);
     sim_start(s, 1);
-    sim_for(s, 50); /* its call hangs in the network */
+    sim_for(s, 50); /* its call is delayed in the network */
     assert_int_equal(x.calls, 1);
     sim_crash(s, 1);
-    sim_for(s, 50); /* and so does its end */
+    sim_for(s, 50); /* and so is its end */
     sim_partition(s, 1, 0);
     sim_start(s, 1);
     wait_wired(s, 1);
-    sim_heal(s); /* now it arrives */
+    sim_heal(s); /* now the call arrives */
     sim_for(s, 5000);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 1);
@@ -298,7 +299,7 @@ static void a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once(void
     struct sim *s = boot(2, 2, 2);
 
     wait_wired(s, 2);
-    sim_vanish(s, 1); /* nobody sees its links close */
+    sim_vanish(s, 1); /* no peer sees its links close */
     sim_start(s, 1);
     sim_for(s, 500);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
@@ -307,7 +308,7 @@ static void a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once(void
     sim_destroy(s);
 }
 
-/* --- removed while cut off */
+/* --- removed while disconnected */
 
 static bool is_parked(struct sim *s, void *arg)
 {
@@ -327,7 +328,7 @@ static void a_daemon_shrunk_while_cut_off_is_notified_and_parks(void **state)
         sim_break(s, 4, 1);
         sim_break(s, 4, 0);
         (void)shrink(s, "c", &four, 1);
-        sim_for(s, 12000); /* the shrink has not waited for it */
+        sim_for(s, 12000); /* the shrink did not wait for it */
         assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
         assert_false(sim_parked(s, 4));
         sim_heal(s);
@@ -351,7 +352,7 @@ static void the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once(v
     uint32_t one = 1;
 
     wait_wired(s, 6);
-    core_sigterm(sim_core(s, 1)); /* leaves by a campaign of its own; 3 and 4 hang on it */
+    core_sigterm(sim_core(s, 1)); /* leaves by a campaign of its own; 3 and 4 are its children */
     sim_drain(s, 1);
     sim_for(s, 20);
     sim_partition(s, 1, 1);
@@ -368,7 +369,7 @@ static void the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once(v
     sim_destroy(s);
 }
 
-/* --- what waits for a peer is bounded */
+/* --- the backlog for a peer is bounded */
 
 static struct sim *boot_narrow(void)
 {
@@ -456,17 +457,17 @@ static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
 {
     struct sim *s = boot(6, 6, 2);
 
-    wait_wired(s, 6); /* 3 to 6 hang on 1 and 2 */
+    wait_wired(s, 6); /* 3 to 6 are children of 1 and 2 */
     sim_submit(s, 0, 12, 1u << 30, 0);
     sim_for(s, 100);
     sim_crash(s, 0);
     sim_for(s, 20000);
-    assert_int_equal(sim_ranks(s, 1), 2); /* it may be back yet, */
+    assert_int_equal(sim_ranks(s, 1), 2); /* it may still come back, */
     sim_for(s, 80000);
     for (uint32_t v = 1; v <= 6; v++)
         assert_int_equal(sim_ranks(s, v), 0);
     sim_start(s, 0);
-    wait_wired(s, 6); /* and a new one finds all of them */
+    wait_wired(s, 6); /* and a new process of it finds all of them */
     sim_destroy(s);
 }
 

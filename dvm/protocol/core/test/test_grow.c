@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grow campaigns: all or nothing, told once, without harm to others, in any overlap with shrinks.
- */
+/* Grow campaigns: all or nothing, reported once, without effect on others, in any overlap with
+ * shrinks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,11 +18,11 @@
 
 struct world {
     struct sim *sim;
-    struct check *check; /* all invariants hold, whatever the test is about */
+    struct check *check; /* all invariants hold, in every test */
     uint64_t sequence;
 };
 
-/* `nodes` may run, the head and members 1..size do, all wired. */
+/* Up to `nodes` daemons may run. The head and members 1..size run, all wired. */
 static struct world boot(uint32_t nodes, uint32_t size)
 {
     struct world w = {.sim = dvm_boot(&(struct dvm_shape){
@@ -191,7 +191,7 @@ static void c13_a_grow_wires_all_its_daemons_at_once_and_reports_it_once(void **
     assert_int_equal(dvm_bound(w.sim), 8);
     sim_start(w.sim, 6);
     sim_start(w.sim, 8);
-    sim_crash(w.sim, 2); /* others come and go meanwhile */
+    sim_crash(w.sim, 2); /* other daemons join and leave meanwhile */
     sim_for(w.sim, 5000);
     sim_start(w.sim, 2);
     sim_for(w.sim, 2000);
@@ -325,7 +325,7 @@ static void c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it(void **arg)
     end(&w);
 }
 
-/* Where no member is to be, nothing but a grow brings slots. */
+/* At size 0, only a grow brings slots. */
 static void c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it(void **arg)
 {
     struct world w = boot(6, 2);
@@ -380,7 +380,8 @@ static void c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow(vo
     assert_int_equal(phase(&w, "g", NULL), API_PHASE_GATHERING);
     sim_start(w.sim, 8);
     await(&w, "g", API_PHASE_WIRING, 1000);
-    sim_crash(w.sim, 2); /* the parent of 5 has to be missed before the broadcast is complete */
+    sim_crash(w.sim,
+              2); /* the parent of 5 has to be declared lost before the broadcast is complete */
     await(&w, "g", API_PHASE_COMPLETE, 30000);
     assert_int_equal(state(&w, 8), MEMBER_WIRED);
     end(&w);
@@ -466,7 +467,7 @@ static void c9_a_shrink_turned_back_while_a_grow_rolls_back_leaves_no_daemon_dra
 
     (void)sim_submit(w.sim, 0, 10, 8000, 0);
     sim_for(w.sim, 500);
-    grow(&w, "g", 5, 8); /* 5 is there */
+    grow(&w, "g", 5, 8); /* 5 has joined */
     for (uint32_t v = 6; v <= 8; v++)
         sim_start(w.sim, v);
     await(&w, "g", API_PHASE_WIRING, 2000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that stop for a debugger: when their job is ready for it, who is told, and how they go on.
- */
+/* Ranks that stop for a debugger: when their job is ready for it, which processes are notified, and
+ * how the ranks go on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,9 +23,9 @@
 struct world {
     struct sim *sim;
     size_t job;
-    int ready;     /* how often its submitter was told that it is ready */
-    int continued; /* actions that let ranks go on */
-    bool hurried;  /* ranks call PMIx_Init before their start is told */
+    int ready;     /* how often its submitter was notified that it is ready */
+    int continued; /* actions that continue ranks */
+    bool hurried;  /* ranks call PMIx_Init before their start is reported */
 };
 
 static struct core *core_of(struct world *w, uint32_t vpid)
@@ -148,7 +148,7 @@ static void a_job_is_reported_ready_once_when_all_its_ranks_have_stopped(void **
         assert_int_equal(w->ready, 1);
         assert_state(w, JOB_READY_FOR_DEBUG);
         sim_for(w->sim, 60000);
-        assert_state(w, JOB_READY_FOR_DEBUG); /* nobody goes on by himself */
+        assert_state(w, JOB_READY_FOR_DEBUG); /* no rank goes on without a request */
         let_go(w);
         sim_for(w->sim, 100);
         assert_int_equal(job(w)->state, stops[i] == JOB_STOP_EXEC ? JOB_RUNNING : JOB_REGISTERED);
@@ -303,7 +303,8 @@ static void a_job_that_does_not_stop_or_is_not_there_cannot_go_on(void **state)
     assert_int_equal(code, 404);
     assert_int_equal(core_continue_put(core_of(w, 1), job(w)->nspace, &(const char *){NULL}, NULL),
                      -1);
-    core_proc(core_of(w, 1), job(w)->nspace, 0, CORE_PROC_HELD, 0, NULL); /* nobody has asked */
+    core_proc(core_of(w, 1), job(w)->nspace, 0, CORE_PROC_HELD, 0,
+              NULL); /* no process has requested it */
     sim_drain(w->sim, 1);
     assert_int_equal(w->ready + w->continued, 0);
     assert_ends(w, 0);

@@ -78,7 +78,7 @@ static void a_rank_that_cannot_be_started_ends_the_job_with_its_reason(void **st
     dvm_free(d);
 }
 
-/* Ranks two to a daemon, in a directory that the last of these does not have. */
+/* Two ranks on each daemon, in a directory that the last of the daemons does not have. */
 static void start_is_refused(struct dvm *d, uint32_t ranks, uint32_t flags)
 {
     struct sim_want w = {.ranks = ranks, .run_ms = 50, .absent = true, .flags = flags};
@@ -247,7 +247,7 @@ static void a_job_whose_client_has_disconnected_is_ended_without_a_report(void *
     dvm_free(d);
 }
 
-/* It hears of the job's name only after its client has gone. */
+/* It learns the job's name only after its client has left. */
 static void a_client_that_disconnects_before_its_job_is_accepted_ends_the_job(void **state)
 {
     struct dvm *d = dvm_new();
@@ -304,8 +304,8 @@ static void a_job_of_which_a_daemon_is_lost_ends_with_123(void **state)
     dvm_free(d);
 }
 
-/* The head is told by a daemon that nothing of the job is left there. True: that waits until the
- * output of this daemon has ended. */
+/* A daemon reports to the head that nothing of the job is left there. True: the head waits until
+ * the output of this daemon has ended. */
 static bool waits_for_output(struct dvm *d, uint32_t from, struct msg *gone)
 {
     struct frame f = {.src = from};
@@ -328,14 +328,15 @@ static void a_daemon_is_done_with_a_job_of_the_head_s_client_when_its_output_has
     m.local_gone.client = end.iof_end.client = core_job(core_of(d, 1), job(d)->nspace)->home_client;
     assert_true(waits_for_output(d, 1, &m));
     assert_true(waits_for_output(d, 1, &m)); /* told again */
-    m.local_gone.after_output = false; /* its client hangs on another daemon, which has had all */
+    m.local_gone.after_output =
+        false; /* its client is connected to another daemon, which has all output */
     assert_false(waits_for_output(d, 1, &m));
     m.local_gone.after_output = true;
     dispatch_routed(core_of(d, 0), &f, &end);
     assert_false(waits_for_output(d, 1, &m));
     assert_true(waits_for_output(d, 2, &m)); /* by each for itself */
     m.local_gone.client++;
-    assert_false(waits_for_output(d, 2, &m)); /* gone: nobody reads it */
+    assert_false(waits_for_output(d, 2, &m)); /* the client has left: no process reads it */
     dvm_free(d);
 }
 
@@ -348,7 +349,7 @@ static void a_daemon_that_cannot_continue_reports_the_reason_and_is_not_waited_f
     core_fail(core_of(d, 3), "its spawner has ended");
     sim_drain(d->sim, 3);
     assert_null(core_of(d, 3)); /* it has ended */
-    sim_for(d->sim, 200);       /* no grace for a link that might come back */
+    sim_for(d->sim, 200);       /* no grace, since the link cannot come back */
     assert_ends(d, 123,
                 "2 ranks on node3 were lost with their daemon (vpid 3): its spawner has ended");
     dvm_free(d);
@@ -373,7 +374,8 @@ static void a_daemon_that_is_leaving_refuses_a_launch_at_once(void **state)
     struct dvm *d = dvm_new();
     struct core *c = core_of(d, 2);
 
-    c->finishing = true; /* as if it had just been told to go, and the launch had been on its way */
+    c->finishing =
+        true; /* as if the command to leave had just come while the launch was under way */
     c->finish_by = UINT64_MAX;
     submit(d, 1, 6, "100000", "0", plain);
     assert_ends(d, 125, "was not started on node2 (vpid 2): the daemon is on its way out");

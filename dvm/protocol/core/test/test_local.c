@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a job's ranks on one daemon: which action follows which report, and what an end in
- * the middle of it leads to. The daemon is a head with slots of its own. */
+/* The ranks of a job on one daemon, from launch to end: which action follows which report, and the
+ * effect of an end in between. The daemon is a head with slots. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct place {
     struct core *core;
     char nspace[64];
     char wanted[256]; /* actions for the ranks, in order */
-    char state[32];   /* of the job, as its client was told */
+    char state[32];   /* of the job, as its client got it */
     bool done;
     int exit_code;
     char text[512];
@@ -163,7 +163,7 @@ static void end_job(struct place *p)
     drain(p);
 }
 
-/* What was wanted since this was asked last. */
+/* The actions since the last use of this function. */
 static void assert_wanted(struct place *p, const char *actions)
 {
     assert_string_equal(p->wanted, actions);
@@ -235,7 +235,7 @@ static void a_report_out_of_order_is_ignored(void **state)
     report(p, CORE_RANKS_REGISTERED, 0, NULL);
     assert_wanted(p, "take-files ");
     report_rank(p, 0, CORE_PROC_READY, 0);
-    report_rank(p, 1, CORE_PROC_READY, 0); /* nobody has created them */
+    report_rank(p, 1, CORE_PROC_READY, 0); /* the spawner did not create them */
     assert_wanted(p, "");
 }
 
@@ -307,7 +307,7 @@ static void ranks_that_wait_are_ended_before_they_start(void **state)
     report_rank(p, 0, CORE_PROC_READY, 0);
     end_job(p);
     assert_wanted(p, "register create-waiting end ");
-    report_rank(p, 1, CORE_PROC_READY, 0); /* on its way when the end came */
+    report_rank(p, 1, CORE_PROC_READY, 0); /* under way when the end came */
     report_rank(p, 0, CORE_PROC_FAILED, EINTR);
     assert_wanted(p, "");
     report_rank(p, 1, CORE_PROC_FAILED, EINTR);

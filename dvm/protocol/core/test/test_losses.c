@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that are lost while their job goes on, or make it end: what the job's end says of them, and
- * which daemons are told. */
+/* Ranks that are lost while their job goes on, or that end it: the final text of the job, and which
+ * daemons are notified. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,12 +19,12 @@
 #define MEMBERS 3
 #define CLIENT 7 /* also its place among the simulator's jobs */
 
-/* A head and three members with two slots each: of a job of six, ranks 0 and 1 are on vpid 1, 2 and
- * 3 on vpid 2, 4 and 5 on vpid 3. */
+/* A head and three members with two slots each. A job of six has ranks 0 and 1 on vpid 1, 2 and 3
+ * on vpid 2, 4 and 5 on vpid 3. */
 struct dvm {
     struct sim *sim;
     unsigned messages[MEMBERS + 1]; /* about lost ranks */
-    char told[MEMBERS + 1][512];    /* what they said: "rank:how:status " */
+    char told[MEMBERS + 1][512];    /* their contents: "rank:how:status " */
     bool go_on[MEMBERS + 1];
     char parent[MEMBERS + 1][64];
     bool ended_first; /* the job's end came before a loss */
@@ -93,7 +93,7 @@ static void submit(struct dvm *d, uint32_t vpid, uint32_t ranks, struct job_spec
     assert_int_equal(job(d)->state, JOB_RUNNING);
 }
 
-/* The rank has ended; nobody has heard of it yet. */
+/* The rank has ended; no daemon has been notified yet. */
 static void end_rank(struct dvm *d, uint32_t rank, int status, enum rank_how how)
 {
     uint32_t vpid = 1 + rank / 2;
@@ -225,7 +225,7 @@ static void the_daemon_of_a_job_s_spawner_rank_is_notified(void **state)
     lose_rank(d, 0, SIGKILL, RANK_BY_CMD);
     assert_string_equal(d->told[3], "0:2:9 ");
     assert_string_equal(d->parent[3], "5.9.6");
-    assert_int_equal(d->messages[2], 0); /* nobody there has to do with it */
+    assert_int_equal(d->messages[2], 0); /* no process there is concerned */
     dvm_free(d);
 }
 

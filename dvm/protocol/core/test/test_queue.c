@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs that wait for slots: their order, and who may pass. Four slots on two members. */
+/* Jobs that wait for slots: their order, and which may pass. Four slots on two members. */
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/sim/sim.h"
@@ -103,7 +103,7 @@ static void a_timeout_counts_from_the_start_not_from_submission(void **state)
     struct sim *s = new_dvm();
 
     submit(s, 1, SLOTS, 10000, 0, 0);
-    submit(s, 2, SLOTS, 2000, 3000, 0); /* waits for longer than it may run, */
+    submit(s, 2, SLOTS, 2000, 3000, 0); /* waits for longer than this job may run, */
     submit(s, 3, SLOTS, 4000, 3000, 0); /* and this one runs for longer */
     assert_ends(s, 2, 0);
     assert_ends(s, 3, 124);
@@ -117,7 +117,7 @@ static void a_job_whose_wait_has_been_long_may_still_pass(void **state)
     submit(s, 1, 3, 60000, 90000, 0);
     submit(s, 2, 1, 6000, 0, 0);
     submit(s, 3, 2, 1000, 0, 0);
-    submit(s, 4, 1, 2000, 5000, 0); /* there is no room for 6 s, more than its own time */
+    submit(s, 4, 1, 2000, 5000, 0); /* there is no room for 6 s, longer than its own time limit */
     assert_false(runs(s, 4));
     assert_ends(s, 4, 0);
     assert_false(sim_job(s, 3)->done);
@@ -129,7 +129,7 @@ static void no_job_is_passed_more_often_than_the_limit(void **state)
     struct sim *s = new_dvm();
     uint32_t passed = 0;
 
-    submit(s, 1, 3, 300000, 0, 0); /* its end is not known, so any known end may pass */
+    submit(s, 1, 3, 300000, 0, 0); /* its end is not known, so a job with a known end may pass */
     submit(s, 2, 4, 1000, 0, 0);
     for (uint32_t c = 3; c < 3 + 20; c++) {
         submit(s, c, 1, 500, 900000, 0);

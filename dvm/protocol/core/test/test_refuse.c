@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A malformed, truncated or old frame is refused with a reason and changes nothing: every type, at
- * the head and at a member, from a member, the parent, a child, a stranger. */
+ * the head and at a member, from a member, the parent, a child, an unknown daemon. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void assert_unchanged(const struct scene *s, const struct buf *before, co
         fail_msg("%s: changed something in scene %d", what, (int)s->kind);
 }
 
-/* A frame that is no message ends the link; the reason is logged. */
+/* A malformed frame ends the link; the reason is logged. */
 static void assert_link_refuses(struct scene *s, const uint8_t *data, size_t len, const char *why)
 {
     BUF_AUTO struct buf before = digest(s);
@@ -63,7 +63,7 @@ static void assert_link_refuses(struct scene *s, const uint8_t *data, size_t len
     scene_again(s);
 }
 
-/* One that is not for this life, or not in its place, is dropped; the link is not to blame. */
+/* A frame for another epoch, or out of its place, is dropped; the link stays. */
 static void assert_dropped(struct scene *s, const uint8_t *data, size_t len, const char *why)
 {
     BUF_AUTO struct buf before = digest(s);
@@ -78,7 +78,7 @@ static void assert_dropped(struct scene *s, const uint8_t *data, size_t len, con
     assert_unchanged(s, &before, why);
 }
 
-/* Scenes in which it is made anew for each frame take a few lengths only. */
+/* Scenes that are made anew for each frame are tested with a few lengths only. */
 static bool skip_length(const struct scene *s, size_t len, size_t whole)
 {
     return (s->kind == SCENE_MEMBER_PARENT || s->kind == SCENE_JOINER) && len > 1 &&
@@ -110,7 +110,7 @@ static void a_truncated_frame_of_any_type_is_refused_everywhere(void **state)
         truncations(kind);
 }
 
-/* A routed message is opened only when its turn has come: each is the first of its stream here. */
+/* A routed message is decoded only in its turn: here each is the first of its stream. */
 static void a_truncated_routed_message_of_any_type_is_refused_in_its_turn(void **state)
 {
     static const enum scene_kind kinds[] = {SCENE_HEAD_MEMBER, SCENE_MEMBER_CHILD};
@@ -123,7 +123,7 @@ static void a_truncated_routed_message_of_any_type_is_refused_in_its_turn(void *
         for (unsigned type = MSG_RACK + 1; type < MSG_TYPES; type++) {
             BUF_AUTO struct buf b = frame_of(&s, type);
 
-            b.data[1] = CLASS_MODEX; /* where the members of this scene have said nothing yet */
+            b.data[1] = CLASS_MODEX; /* so that the members of this scene have sent nothing yet */
             for (size_t len = FRAME_HEADER_BYTES; len < b.len; len++) {
                 uint64_t n = ++seq;
 
@@ -172,7 +172,7 @@ static void old_epochs(enum scene_kind kind)
     for (unsigned type = MSG_REFUSE + 1; type < MSG_TYPES; type++) {
         BUF_AUTO struct buf b = frame_of(&s, type);
 
-        b.data[31]--; /* an earlier life of the sender */
+        b.data[31]--; /* an earlier epoch of the sender */
         assert_dropped(&s, b.data, b.len, "epoch");
         b.data[31]++;
         b.data[23]--; /* of an earlier head */
@@ -180,7 +180,7 @@ static void old_epochs(enum scene_kind kind)
         b.data[23]++;
         if (!routed(type))
             continue;
-        b.data[15]++; /* for another life of this daemon */
+        b.data[15]++; /* for another epoch of this daemon */
         assert_dropped(&s, b.data, b.len, "epoch");
     }
     scene_close(&s);
@@ -193,7 +193,7 @@ static void a_frame_of_an_old_epoch_of_any_type_is_refused(void **state)
     old_epochs(SCENE_MEMBER_CHILD);
 }
 
-/* On a link speaks its own peer only, whatever the frame says. */
+/* A link carries frames of its own peer only, whatever sender the frame names. */
 static void a_frame_in_the_name_of_another_daemon_is_refused(void **state)
 {
     struct scene s;
@@ -258,7 +258,7 @@ static void a_member_takes_no_broadcast_from_below_or_before_it_has_the_table(vo
 
 static void a_malformed_table_of_members_is_refused(void **state)
 {
-    struct msg m = sample_msg(MSG_SNAPSHOT); /* whose data is no table */
+    struct msg m = sample_msg(MSG_SNAPSHOT); /* its data is no table */
     struct scene s;
     BUF_AUTO struct buf b = {0};
     struct frame f;

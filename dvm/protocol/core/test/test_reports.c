@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What daemons tell the head of their ranks: counted once, in whatever order and however often it
- * comes; and all of it once more when the head asks. */
+/* Reports of daemons about their ranks: the head counts each once, in any order and with
+ * repetitions; and all of them are sent again when the head asks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,12 +24,12 @@ struct world {
     struct sim *sim;
     bool brief;          /* rank 0 ends before others are started, */
     int status;          /* with this */
-    bool half;           /* vpid 2 stands still when ranks are to start */
-    struct buf launched; /* the last report of vpid 1 that the head has got, and how it came */
+    bool half;           /* vpid 2 hangs when ranks are to start */
+    struct buf launched; /* the last report of vpid 1 that has reached the head, and its path */
     uint64_t launched_conn;
-    uint64_t conn; /* the last link by which vpid 1 has heard from the head */
+    uint64_t conn; /* the last link by which vpid 1 got a message of the head */
     bool asked;
-    char told[512]; /* by vpid 1 since then, a word for each message */
+    char told[512]; /* by vpid 1 since then, one name for each message */
 };
 
 static struct core *core_of(struct world *w, uint32_t vpid)
@@ -160,7 +160,7 @@ static void assert_state(struct world *w, enum job_state state)
     api_dvm_free(&view);
 }
 
-/* Two of four ranks have started; their daemon says so again, in a message of its own. */
+/* Two of four ranks have started; their daemon reports it again, in another message. */
 static void a_rank_that_is_reported_twice_is_counted_once(void **state)
 {
     struct world *w = world_new();
@@ -214,7 +214,7 @@ static bool is_done(struct sim *s, void *arg)
     return sim_job(s, CLIENT)->done;
 }
 
-/* And a head that knew it all has counted nothing twice. */
+/* A head that had all reports has counted nothing twice. */
 static void a_daemon_reports_its_jobs_and_the_states_of_their_ranks_when_asked(void **state)
 {
     struct world *w = world_new();

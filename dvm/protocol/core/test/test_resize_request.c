@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of applications for another size: refused ones change nothing, accepted ones are told to
- * their asker at the end, once, whatever becomes of it. */
+/* Requests of applications for another size. A refused one changes nothing. The end of an accepted
+ * one is reported to its asker once, whatever happens to the asker. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     }
 }
 
-/* The head and members 1..size, of `nodes` that there may be. */
+/* The head and members 1..size run; at most `nodes` daemons exist. */
 static struct world *boot(uint32_t nodes, uint32_t size)
 {
     struct world *w = xcalloc(1, sizeof(*w));
@@ -86,7 +86,7 @@ static void end(struct world *w)
     free(w);
 }
 
-/* Of a tool at that daemon, unless the request names somebody else. */
+/* By a tool at that daemon, unless the request names another process. */
 static uint64_t ask(struct world *w, uint32_t vpid, struct resize_request a)
 {
     struct core *c = sim_core(w->sim, vpid);
@@ -203,7 +203,7 @@ static void c12_applications_stay_within_the_limits_of_the_size_message(void **a
         .kind = RESIZE_EXTEND, .deadline_s = 60, .nvpids = 2, .vpids = beyond};
     struct world *w = boot(8, 4);
 
-    put_size(w, (struct api_size){1001, 4, {true, 4, 4}}); /* as an operator says it by default */
+    put_size(w, (struct api_size){1001, 4, {true, 4, 4}}); /* as an operator sends it by default */
     assert_refused(w, 1, extend(1, 60), RESIZE_NO_ROOM);
     assert_refused(w, 1, release(1), RESIZE_NOT_ALLOWED);
     put_size(w, (struct api_size){1002, 4, {true, 2, 6}});
@@ -329,14 +329,14 @@ static void c13_a_request_goes_on_without_a_notification_when_its_rank_s_daemon_
     copy(id, answer(w, ask(w, 2, release(1)))->id);
     sim_crash(w->sim, 2);
     sim_for(w->sim, 5000);
-    sim_start(w->sim, 2); /* another life is not the asker */
+    sim_start(w->sim, 2); /* another epoch is another asker */
     sim_for(w->sim, 40000);
     assert_int_equal(w->nends, 0);
     assert_end(w, id, API_PHASE_COMPLETE, API_TOLD_GONE);
     end(w);
 }
 
-/* The rank has ended by the time that its request has. */
+/* The rank has ended before its request has. */
 static void c13_a_request_goes_on_without_a_notification_when_its_rank_has_ended(void **arg)
 {
     struct resize_request a = extend(1, 5);
@@ -479,7 +479,7 @@ static void a_daemon_that_is_given_up_answers_for_the_head(void **arg)
     sim_stop(w->sim, 0, true);
     req = ask(w, 3, extend(1, 5));
     sim_crash(w->sim, 0);
-    sim_start(w->sim, 0); /* another head: nothing of the former one is known */
+    sim_start(w->sim, 0); /* another head: it knows nothing of the earlier one */
     sim_for(w->sim, 30000);
     assert_int_equal(w->answered[req], 1);
     assert_int_equal(w->answers[req].status, RESIZE_UNREACHABLE);

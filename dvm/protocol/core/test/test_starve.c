@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nobody starves: held jobs go before new campaigns, joiners that live shortly wait; a shrink turns
- * away who has only called. */
+/* No job waits for ever: held jobs go before new campaigns, crashing joiners wait; a shrink turns
+ * away a daemon that has only called. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static bool is(struct sim *s, uint32_t vpid, enum member_state state)
     return member(s, vpid) && member(s, vpid)->state == state;
 }
 
-/* Members leave by SIGTERM and come back, so fast that the fence is never down by itself. */
+/* Members leave by SIGTERM and come back, so fast that the fence would never be down. */
 static void storm(struct sim *s, uint32_t turn)
 {
     uint32_t v = 1 + turn % MEMBERS;
@@ -79,7 +79,7 @@ static void no_job_starves_in_a_storm_of_campaigns(void **state)
     check_destroy(c);
 }
 
-/* Lives that end as soon as they are admitted: the fence is not theirs. */
+/* Epochs that end as soon as they are admitted do not raise the fence again and again. */
 static void a_crash_looping_joiner_is_admitted_ever_later(void **state)
 {
     struct sim *s = boot(4, 3, 3);
@@ -100,7 +100,7 @@ static void a_crash_looping_joiner_is_admitted_ever_later(void **state)
     sim_for(s, JOIN_BACKOFF_MAX_MS + 5000);
     assert_true(is(s, 3, MEMBER_WIRED));
     sim_for(s, JOIN_SHORT_MS);
-    sim_crash(s, 3); /* that life was long: the next one begins at once */
+    sim_crash(s, 3); /* that epoch was long: the next one begins at once */
     sim_start(s, 3);
     sim_for(s, 5000);
     assert_true(is(s, 3, MEMBER_WIRED));
@@ -171,7 +171,8 @@ static void c2_a_shrink_refuses_a_caller_that_is_not_wired(void **state)
     sim_destroy(s);
 }
 
-/* Its pod is started again while a job keeps the drain waiting: nobody waits for the heartbeat. */
+/* Its pod is started again while a job keeps the drain waiting. No wait for the heartbeat
+ * follows. */
 static void a_shrink_target_that_joins_again_has_lost_its_earlier_epoch(void **state)
 {
     struct sim *s = boot(6, 5, 3);
@@ -198,7 +199,7 @@ static void a_shrink_target_that_joins_again_has_lost_its_earlier_epoch(void **s
     sim_destroy(s);
 }
 
-/* A rack without power: parents and children at once, which nobody starts again. */
+/* A rack without power: parents and children at once, which do not return. */
 static void daemons_that_fall_silent_together_are_judged_together(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
@@ -206,12 +207,13 @@ static void daemons_that_fall_silent_together_are_judged_together(void **state)
     dvm_wait_wired(s, MEMBERS, 4000);
     for (uint32_t v = 1; v < MEMBERS; v++)
         sim_vanish(s, v);
-    dvm_wait_wired(s, 1, 45000); /* to notice the first, and that the others do not answer */
+    dvm_wait_wired(s, 1,
+                   45000); /* time to detect the first one, and that the others do not answer */
     assert_true(is(s, MEMBERS, MEMBER_WIRED));
     sim_destroy(s);
 }
 
-/* Half of the daemons hang on one that stands still: they call the head, and nobody is given up. */
+/* Half of the daemons are below one that hangs: they call the head, and none is declared lost. */
 static void a_daemon_attached_to_a_silent_daemon_is_heard_in_time(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
@@ -231,7 +233,8 @@ static bool last_is_lost(struct sim *s, void *arg)
     return is(s, MEMBERS, MEMBER_LOST);
 }
 
-/* Suspended between a broadcast and its answers, it finds the time over when it wakes. */
+/* The head is stopped between a broadcast and its answers. When it continues, the time has
+ * passed. */
 static void a_head_that_was_suspended_declares_no_member_silent(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs of the control API at the head: what is refused, with which word, status and text, and
- * that nothing has changed by it. */
+/* The verbs of the control API at the head: which requests are refused, with which reason, status
+ * and text, and that a refused one changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,7 +180,8 @@ static void a_cancel_twice_or_after_the_end_answers_the_record(void **state)
     scene_close(&s);
 }
 
-/* One runs from the start. When one has ended there is room again: it is forgotten. */
+/* One campaign runs from the start. When one has ended there is room again: its record is
+ * removed. */
 static void a_campaign_over_the_limit_of_running_campaigns_is_refused(void **state)
 {
     struct scene s;
@@ -240,7 +241,8 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
         a.rc = core_size_put(s.core, &rows[i].in, &out, &a.reason, &a.err);
         assert_refused(&s, &a, &before, rows[i].reason, rows[i].status, rows[i].text);
     }
-    assert_int_equal(core_size_put(s.core, &in, &out, &a.reason, NULL), 0); /* the same: no harm */
+    assert_int_equal(core_size_put(s.core, &in, &out, &a.reason, NULL),
+                     0); /* the same again: no effect */
     scene_close(&s);
 }
 
@@ -266,7 +268,7 @@ static void a_repeated_size_after_a_shrink_gets_the_size_in_force_and_changes_no
 
     assert_int_equal(before.len, after.len);
     assert_memory_equal(before.data, after.data, after.len);
-    in.members = 2; /* what is in force, and not what was told */
+    in.members = 2; /* the values in force, not those of the request */
     a.rc = core_size_put(s.core, &in, &out, &a.reason, &a.err);
     assert_refused(&s, &a, &before, "SequenceTooOld", 409, "has been used for 4 members");
     scene_close(&s);
@@ -296,7 +298,7 @@ static void no_campaign_begins_during_shutdown_and_the_nearer_deadline_counts(vo
     scene_close(&s);
 }
 
-/* Ended campaigns are kept, so many and the latest. */
+/* The latest ended campaigns are kept, up to the limit. */
 static void the_oldest_ended_campaign_is_forgotten_at_the_limit(void **state)
 {
     struct scene s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of job files at one daemon that is source and target of all files: what is refused, and how
- * much is on its way at a time. */
+/* Tests of job files at one daemon that is source and target of all files: refused pieces, and the
+ * number of bytes in flight. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #define CLIENTS 8
 
-/* A head with slots; its clients' jobs, and what was wanted of the test. */
+/* A head with slots; its clients' jobs, and the calls that the test received. */
 struct place {
     struct core *core;
     struct files *files;
@@ -170,7 +170,7 @@ static struct piece ends(uint32_t file, uint64_t size)
         .kind = PIECE_END, .file = file, .size = size, .data = bytes, .len = PIECE_SUM_BYTES};
 }
 
-/* The disk has taken all that has come. */
+/* The disk has written all bytes that have arrived. */
 static void write_all(struct place *p, uint32_t client)
 {
     files_written(p->files, p->nspace[client], p->written[client]);
@@ -282,7 +282,7 @@ static void only_a_limited_number_of_jobs_have_room_for_files_at_a_time(void **s
     assert_int_equal(p->room[FILES_TURNS + 1], 0);
     files_client_gone(p->files, 0); /* in the middle */
     assert_int_equal(p->room[FILES_TURNS + 1], FILES_ROOM_MAX);
-    files_member_gone(p->files, 0); /* the only one that took something */
+    files_member_gone(p->files, 0); /* the only daemon that took something */
     assert_int_equal(files_stats(p->files).on_way, 0);
 }
 

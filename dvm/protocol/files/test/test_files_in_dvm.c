@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs with files over several daemons in virtual time: when their ranks start, what a resize, a
- * loss or an end does to them. */
+/* Jobs with files over several daemons in virtual time: when their ranks start, and the effect of a
+ * resize, a loss or an end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct dvm {
     struct sim *sim;
     bool started[MEMBERS + 1];
     bool pieces[MEMBERS + 1]; /* of files have come */
-    bool too_early;           /* a rank was to start before all daemons of the job had its files */
+    bool too_early;           /* a rank got its start before all daemons of the job had its files */
 };
 
 static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
@@ -83,7 +83,7 @@ static void assert_ends(struct dvm *d, size_t job, int code, const char *text)
     }
 }
 
-/* A job over all members whose files are on their way when this comes back. */
+/* A job over all members. Its files are under way when this function returns. */
 static size_t submit_preparing(struct dvm *d, struct sim_want w)
 {
     size_t job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that never come to their end: they are answered and forgotten with their job. */
+/* Collectives that never complete: they are answered, and removed with their job. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void start(struct world *w, uint64_t req, const char *sig, size_t siglen,
     gather_start(w->gather, &call);
 }
 
-/* Answers that came, of which with GATHER_LOST. */
+/* Number of answers, and how many of them are GATHER_LOST. */
 static size_t answers(struct world *w, size_t *lost)
 {
     struct out_act act;
@@ -170,8 +170,8 @@ static void a_collective_of_a_daemon_s_ended_epoch_does_not_wait_for_its_next_ep
     end(&w);
 }
 
-/* A relay in a new life, which has heard how the third ended: who asks it about the first is told
- * nothing by it. The decider in its place would answer. */
+/* A relay in a new epoch has the outcome of the third collective only. It does not answer a
+ * question about the first one. The decider would answer it. */
 static void only_the_decider_repeats_the_result_of_a_collective(void **state)
 {
     for (uint32_t decider = 0; decider < 2; decider++) {

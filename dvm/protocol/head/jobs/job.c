@@ -9,14 +9,14 @@
  *   job_family    parents and children: jobs that ranks of other jobs have spawned
  *   job_news      ends of ranks while their job goes on
  *   job_slots     slots and hardware threads that ranks hold
- *   job_queue     who waits for slots, and who may pass
+ *   job_queue     jobs that wait for slots, and which of them may pass
  *   job_debug_stop ranks that stop for a debugger
  *   job_fail      the decision that a job fails; deadlines, signals
  *   job_ready     daemons check and get files; then all ranks start
  *   job_report    reports of daemons about ranks; lost daemons
  *   job_map       ranks to members
  *   job_send      the launch messages
- *   job_end       the end: everybody concerned is notified, the record goes to the history
+ *   job_end       the end: its daemons and submitter are notified, its record is kept
  *   job_run       the steps: what entering a state does
  *
  * A job's name is "<incarnation>.<number>". It is found by it until it is retired. States and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Grow campaigns: the daemons of all targets are wired at once, or none is.
  *
- * In: an accepted grow; daemons that call home, go, or are wired by a batch of joiners; the
+ * In: an accepted grow; daemons that call home, depart, or are wired by a batch of joiners; the
  * deadline; a shrink or a size that leaves no room. Out: one ADD for all targets, or one REMOVE of
  * those that are in the tree; the end (campaign_end.c).
  *
@@ -9,13 +9,13 @@
  *    can be cancelled.
  * 2. Wiring: all have called. The fence is up by their number until everybody has processed the
  *    ADD.
- * 3. Failing: the daemon of a target goes, the deadline is over, or the grow gives way. The size
- *    bound is as before at once; daemons that have called are told to leave; those in the tree are
- *    removed after the ADD, so that each has its place in the tree and hears of it. Members that
- *    were wired before the grow stay.
+ * 3. Failing: the daemon of a target departs, the deadline has passed, or the grow gives way to a
+ *    shrink or size. The size bound is restored at once. Daemons that have called are refused and
+ *    leave. Those in the tree are removed after the ADD, so that each has its place in the tree and
+ *    receives the REMOVE. Members that were wired before the grow stay.
  *
- * Waiters of a grow are jobs before their map that were accepted only because a grow was running.
- * If they do not fit without this one when it ends badly, they end too; all other jobs stay. */
+ * Waiters of a grow are unmapped jobs that were accepted only because a grow was running. If this
+ * grow fails and a waiter does not fit without it, the waiter ends too. All other jobs stay. */
 #include "dvm/protocol/head/resize/grow_atomic.h"
 
 #include "base/log/log.h"
@@ -119,7 +119,7 @@ static void finish_rollback(struct campaigns *cs, struct campaign *c)
     end_grow(cs, c, CAMPAIGN_EV_LEFT);
 }
 
-/* Targets that have called home and are not wired are told to leave. */
+/* Targets that have called home and are not wired have to leave. */
 static void turn_targets_away(struct campaigns *cs, const struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of links and what it asks of the driver. */
+/* The list of links and its actions for the driver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static struct link *link_to(struct links *l, uint64_t conn, uint64_t life)
     return k;
 }
 
-/* A table in which vpid 5 is in its 12th life. */
+/* A table in which vpid 5 has its 12th epoch. */
 static struct members five(void)
 {
     struct msg_member m = {.vpid = 5, .epoch = {7, 12}, .host = "", .address = ""};
@@ -148,7 +148,7 @@ static void a_link_of_an_earlier_epoch_does_not_count_for_a_later_epoch(void **s
     assert_null(links_up(l, &m, 5));
     k = link_to(l, 2, 12);
     assert_ptr_equal(links_up(l, &m, 5), k);
-    (void)link_to(l, 3, 11); /* a late one of the former life, newer in the list */
+    (void)link_to(l, 3, 11); /* a late link of the earlier epoch, newer in the list */
     assert_ptr_equal(links_up(l, &m, 5), k);
     hwloc_bitmap_clr(m.live, 5); /* removed */
     assert_null(links_up(l, &m, 5));

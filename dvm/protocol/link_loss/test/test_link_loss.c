@@ -15,7 +15,7 @@ static void the_loss_of_an_unknown_peer_is_ignored(void **state)
         assert_int_equal(link_loss_decide(LOSS_OF_STRANGER, what), LOSS_IGNORE);
 }
 
-/* A broken link is not yet a loss, a BYE neither: the daemon may only be moving. */
+/* A broken link is not yet a loss, and neither is a BYE: the daemon may only be moving. */
 static void a_member_is_lost_only_after_its_grace(void **state)
 {
     assert_int_equal(link_loss_decide(LOSS_OF_MEMBER, LOSS_BY_BREAK), LOSS_WAIT);

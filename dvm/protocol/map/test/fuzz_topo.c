@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of a daemon's CPUs as it tells them: what is accepted survives being written and read
- * again, what is refused says why. */
+/* Fuzz target of the text about a daemon's CPUs: accepted text survives being written and read
+ * again; refused text gives a reason. */
 #include "dvm/protocol/map/topo.h"
 
 #include <stdlib.h>

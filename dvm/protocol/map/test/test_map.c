@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mapper, as tables: what is asked for, on which nodes, who gets which rank. */
+/* The mapper, as tables: a request, the nodes, and the resulting place of each rank. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define RANKS_MAX 64
 
-/* Nodes are vpids 1, 2, 3 (and 4 without a slot); a letter per rank says where it goes. */
+/* Nodes are vpids 1, 2, 3 (and 4 without a slot); a digit per rank names its node. */
 struct row {
     const char *what;
     enum job_map_by by;

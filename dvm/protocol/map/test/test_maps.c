@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Golden maps: every policy over hwloc's synthetic topologies, as maps.txt beside this file says.
- * GOLDEN_WRITE=FILE writes what is true now. */
+/* Golden maps: every policy over hwloc's synthetic topologies, as in maps.txt beside this file.
+ * GOLDEN_WRITE=FILE writes the present results. */
 #include "dvm/protocol/map/map.h"
 #include "dvm/protocol/map/policy.h"
 
@@ -84,7 +84,7 @@ static void drop_nodes(struct book *b)
     b->nnodes = 0;
 }
 
-/* nodes KIND...: n1, n2, …; the kind "unknown" has told no CPUs. */
+/* nodes KIND...: n1, n2, …; the kind "unknown" has reported no CPUs. */
 static void set_nodes(struct book *b, char *rest)
 {
     const char *word;
@@ -109,7 +109,7 @@ static void set_nodes(struct book *b, char *rest)
     }
 }
 
-/* busy NODE SLOTS PUS: another job is there. */
+/* busy NODE SLOTS PUS: another job runs there. */
 static void set_busy(struct book *b, char *rest)
 {
     struct map_node *n = &b->nodes[number(next_word(&rest) + 1) - 1];
@@ -169,7 +169,7 @@ static void add_text(struct buf *b, char *text)
     free(text);
 }
 
-/* A line for each node: its ranks, each with what it is bound to. */
+/* A line for each node: its ranks, each with its CPUs. */
 static void put_map(struct buf *text, const struct book *b, const struct map *m, bool apps)
 {
     for (uint32_t i = 0; i < b->nnodes; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of a daemon's CPUs as a text: malformed ones first, then what hwloc's topologies become. */
+/* Tests of the text about a daemon's CPUs: malformed texts first, then the texts of hwloc's
+ * topologies. */
 #include "dvm/protocol/map/topo.h"
 
 #include "base/buf/buf.h"

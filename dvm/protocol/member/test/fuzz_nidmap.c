@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of the nidmap: what is accepted gives a table that survives encode and decode, what
- * is refused leaves an empty one. */
+/* Fuzz target of the nidmap: accepted input gives a table that survives encode and decode; refused
+ * input leaves an empty one. */
 #include "dvm/protocol/member/member.h"
 
 #include <stdlib.h>

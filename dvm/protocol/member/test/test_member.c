@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of members: lives, the tree over them, and the nidmap that makes an equal table
+/* The table of members: epochs, the tree over them, and the nidmap that makes an equal table
  * elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void add(struct members *m, uint32_t vpid, uint64_t ctr)
     assert_int_equal(members_add(m, &f, 1), 1);
 }
 
-/* A head with vpids 0..n-1, in the lives 10..10+n-1. */
+/* A head with vpids 0..n-1, in the epochs 10..10+n-1. */
 static struct members table(uint32_t n)
 {
     struct members m;
@@ -47,7 +47,7 @@ static bool current(const struct members *m, uint32_t vpid, uint64_t ctr)
 static void the_end_of_another_epoch_changes_nothing(void **state)
 {
     static const struct msg_target others[] = {
-        {1, {INC, 10}},     /* an earlier life of the vpid */
+        {1, {INC, 10}},     /* an earlier epoch of the vpid */
         {1, {INC, 12}},     /* a later one */
         {1, {INC + 1, 11}}, /* of another head */
         {7, {INC, 17}},     /* a vpid that never was */
@@ -157,7 +157,7 @@ static void a_vpid_at_the_limit_has_room(void **state)
     members_free(&m);
 }
 
-/* A table with holes, lives of many numbers and other hosts, as much of it live as `percent`. */
+/* A table with holes, different epochs and other hosts; `percent` of it is live. */
 static struct members random_table(unsigned *rng, unsigned percent)
 {
     struct members m;
@@ -182,7 +182,7 @@ static struct members random_table(unsigned *rng, unsigned percent)
     return m;
 }
 
-/* What a new daemon is sent is what it has in the end. */
+/* A new daemon has the table that it was sent. */
 static struct members passed_on(const struct members *from)
 {
     struct msg m = {.type = MSG_SNAPSHOT, .snapshot = {.op = from->version, .radix = from->radix}};

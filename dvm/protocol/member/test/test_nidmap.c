@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vpid table: what it keeps is what it was told, in any life; the nidmap gives the same table
- * back, and a malformed one none. */
+/* The vpid table keeps the facts of every epoch unchanged. The nidmap gives the same table back,
+ * and a malformed one gives none. */
 #include "dvm/protocol/member/member.h"
 
 #include <setjmp.h>

@@ -100,7 +100,7 @@ static void net_free(struct net *n)
     free(n);
 }
 
-/* What the daemons want to send is on its way. */
+/* Frames that the daemons want to send are now under way. */
 static void collect(struct net *n)
 {
     struct out_act act;
@@ -229,7 +229,7 @@ static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state
     net_free(n);
 }
 
-/* A frame as vpid 0 would send it to vpid 1, with what the test wants to be different. */
+/* A frame as vpid 0 would send it to vpid 1, with changes by the test. */
 static void forge(struct net *n, struct frame f)
 {
     BUF_AUTO struct buf b = {0};
@@ -420,7 +420,7 @@ static void an_acknowledgement_rides_on_an_answer_or_follows_after_a_while(void 
     run(n);
     say(n, 1, 0, CLASS_LAUNCH, "b", 1);
     run(n);
-    assert_true(rml_arrived(n->d[0].rml, 1, CLASS_LAUNCH, 1)); /* it rode on b */
+    assert_true(rml_arrived(n->d[0].rml, 1, CLASS_LAUNCH, 1)); /* it was in the header of b */
     assert_false(rml_arrived(n->d[1].rml, 0, CLASS_LAUNCH, 1));
     assert_int_equal(rml_deadline(n->d[0].rml), 1000 + RML_ACK_DELAY_MS);
     tick(n, RML_ACK_DELAY_MS - 1);
@@ -514,7 +514,7 @@ static void without_a_link_a_message_waits_for_one(void **state)
     net_free(n);
 }
 
-/* An acknowledgement that cannot be sent is given again with what comes next. */
+/* An acknowledgement that cannot be sent is repeated with the next message. */
 static void a_receiver_without_a_link_acknowledges_later(void **state)
 {
     struct net *n = net_new();
@@ -702,7 +702,7 @@ static void the_streams_of_an_epoch_end_with_it(void **state)
     rml_set_epoch(n->d[1].rml, again.epoch);
     say(n, 0, 1, CLASS_CONTROL, "y", 1);
     collect(n);
-    assert_int_equal(n->nway, 0); /* what stands is a link to the life before */
+    assert_int_equal(n->nway, 0); /* the existing link is one to the earlier epoch */
     links_by_conn(n->d[0].links, conn_of(1))->epoch = again.epoch;
     rml_routes_changed(n->d[0].rml);
     run(n);

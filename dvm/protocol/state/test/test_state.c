@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of jobs and processes: what is illegal changes nothing, what is over stays over, and
- * every way leads to an end. */
+/* The tables of jobs and processes: an illegal pair changes nothing, an ended state stays, and
+ * every path leads to an end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void every_illegal_pair_changes_nothing_and_is_named(void **state)
     assert_illegal_pairs_are_named(&ranks_fsm);
 }
 
-/* Late news of a rank, a second signal, a deadline that fires afterwards. */
+/* A late report of a rank, a second signal, a deadline that fires afterwards. */
 static void a_job_that_has_ended_changes_no_more(void **state)
 {
     for (size_t i = 0; i < job_fsm.nstates; i++) {
@@ -121,7 +121,7 @@ static void a_process_is_terminated_when_reaped_and_its_output_has_ended(void **
     }
 }
 
-/* A state out of which no event leads to the end would keep a job for ever. */
+/* A state from which no event leads to the end would keep a job for ever. */
 static void assert_all_are_reached_and_end(const struct fsm *m, int first, const int *ends,
                                            size_t n)
 {
@@ -173,7 +173,7 @@ static void ranks_can_be_ended_in_every_state_and_none_starts_afterwards(void **
     }
 }
 
-/* Both hold points, and the way back to the map if a daemon has gone meanwhile. */
+/* Both boundaries, and the way back to the map if a daemon has left meanwhile. */
 static void a_job_is_held_at_both_boundaries_and_only_there(void **state)
 {
     for (size_t i = 0; i < job_fsm.nstates; i++) {

@@ -130,7 +130,8 @@ static void a_first_child_takes_its_dead_parents_place_and_gives_it_back(void **
     hwloc_bitmap_free(live);
 }
 
-/* The definition, written down as it is said: who fills each position, by walking all of them. */
+/* The definition, written without optimization: which vpid fills each position, found by walking
+ * all of them. */
 static uint32_t occupant_by_definition(const struct tree *t, uint32_t pos)
 {
     if (pos >= N)
@@ -234,8 +235,8 @@ static void no_live_set_passes_the_bound_on_the_fan_out(void **state)
     }
 }
 
-/* All live but the first ones of each level down to the last but two: the first one of the last but
- * one inherits all of their children, and has its own. */
+/* All vpids live but the first ones of each level down to the last but two. The first one of the
+ * last level but one inherits all of their children, and has its own. */
 static void one_live_set_reaches_the_bound_on_the_fan_out(void **state)
 {
     static const struct {
@@ -263,7 +264,7 @@ static void one_live_set_reaches_the_bound_on_the_fan_out(void **state)
     }
 }
 
-/* Vpids go in batches and come back one by one, in any order, also below those that are missing. */
+/* Vpids leave in batches and come back one by one, in any order, also below missing ones. */
 static void after_any_removal_and_revival_the_tree_is_that_of_its_live_set(void **state)
 {
     static const uint32_t radixes[] = {2, 3, 32, 64};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of what local clients and their daemon say: what is accepted is encoded to the same
- * bytes. */
+/* Fuzz target of the messages between local clients and their daemon: accepted input is encoded to
+ * the same bytes. */
 #include "dvm/protocol/wire/client.h"
 #include "dvm/protocol/wire/test/reached.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of pieces of files: what is accepted is encoded to the same bytes. */
+/* Fuzz target of pieces of files: accepted input is encoded to the same bytes. */
 #include "dvm/protocol/wire/piece.h"
 #include "dvm/protocol/wire/test/reached.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which message types a fuzz target has seen decoded; told by name when it ends. */
+/* Which message types a fuzz target has decoded; printed by name at its end. */
 #ifndef DVM_WIRE_TEST_REACHED_H
 #define DVM_WIRE_TEST_REACHED_H
 

@@ -187,7 +187,7 @@ static void a_session_without_sense_is_refused(void **state)
     assert_refused(&(struct client_msg){.type = CLIENT_OPENED, .opened = {.next = 0}}, "from 1 on");
 }
 
-/* It would be any that has not got its name yet. */
+/* The message would match any client whose job has no name yet. */
 static void a_job_without_a_name_is_refused(void **state)
 {
     assert_refused(&(struct client_msg){.type = CLIENT_ATTACH, .attach = {""}}, "without a name");

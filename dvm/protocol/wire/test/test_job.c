@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the job codecs: round trips, truncation at every byte, counts that lie, bad values. */
+/* Tests of the job codecs: round trips, truncation at every byte, wrong counts, bad values. */
 #include "dvm/protocol/wire/job.h"
 
 #include <setjmp.h>
@@ -88,7 +88,7 @@ static struct buf encoded(const struct job_launch *l)
     return b;
 }
 
-/* Decodes and expects a refusal that says `why`. */
+/* Decodes and expects a refusal whose text contains `why`. */
 static void assert_refused(const struct job_launch *l, const char *why)
 {
     BUF_AUTO struct buf b = encoded(l);
@@ -365,7 +365,7 @@ static void helpers_tell_node_local_size_and_local_rank(void **state)
     assert_int_equal(job_launch_local_rank(&l, 99), 0);
 }
 
-/* The sanitizers tell if it is freed too early, twice or never. */
+/* The sanitizers report if it is freed too early, twice or never. */
 static void a_shared_launch_is_freed_by_its_last_owner(void **state)
 {
     struct job_launch l = sample();

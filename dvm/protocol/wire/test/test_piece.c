@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of pieces of files: what is malformed or out of order is refused, the rest comes back as it
- * was. */
+/* Tests of pieces of files: malformed ones and wrong order are refused, valid ones are decoded as
+ * they were encoded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One daemon's part in a broadcast: what it forwards, what it keeps, when it acknowledges. */
+/* One daemon's part in a broadcast: what it forwards, keeps and acknowledges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,8 @@ struct fixture {
     struct links *links;
     struct xcast *x;
     struct frame from;
-    char said[4096]; /* "3:ADD 7 ": to whom, what, op; since it was asked last */
+    char
+        said[4096]; /* "3:ADD 7 ": receiver, type, operation; since the last use of this function */
 };
 
 static struct epoch life(uint32_t vpid)
@@ -133,7 +134,7 @@ static void an_acknowledgement_of_an_earlier_version_does_not_count(void **state
     xcast_ack(f->x, 4, life(4), 1);
     xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "");
-    xcast_ack(f->x, 3, life(3), 1); /* late: what it has said stays */
+    xcast_ack(f->x, 3, life(3), 1); /* late: its acknowledgement stays in force */
     xcast_ack(f->x, 4, life(4), 2);
     xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "0:XACK 2 ");
@@ -158,7 +159,8 @@ static void an_acknowledgement_of_another_epoch_does_not_count(void **state)
     fixture_free(f);
 }
 
-/* A child may be ahead of its parent-to-be, which remembers it until it is there itself. */
+/* A child may be ahead of its next parent, which keeps the acknowledgement until it has that
+ * version too. */
 static void an_acknowledgement_ahead_of_us_is_remembered(void **state)
 {
     struct fixture *f = fixture_new(1);
@@ -243,8 +245,8 @@ static void the_heads_completion_of_a_version_completes_all_before_it(void **sta
     fixture_free(f);
 }
 
-/* Above its own place in the tree, below us: whoever hangs on us gets it, but for who is not wired.
- */
+/* On its way it is below us, above its own place in the tree. Every daemon linked to us gets the
+ * broadcast, except one that is not wired. */
 static void
 a_broadcast_is_forwarded_to_children_and_attached_daemons_and_not_to_joiners(void **state)
 {
@@ -261,7 +263,7 @@ a_broadcast_is_forwarded_to_children_and_attached_daemons_and_not_to_joiners(voi
     fixture_free(f);
 }
 
-/* The tree before the operation counts: who is removed by it hears of it first. */
+/* The tree before the operation counts: a child that the operation removes gets it first. */
 static void a_broadcast_is_forwarded_before_the_operation_is_handled(void **state)
 {
     struct fixture *f = fixture_new(1);

@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --- what clients share */
+/* --- shared by all clients */
 
 static pmix_proc_t me;
 static uint32_t job_size;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what PMIx's thread tells */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for values that PMIx's thread writes */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 static void start(void)
@@ -61,7 +61,7 @@ static int client_fence_data(int argc, char **argv)
     return stop();
 }
 
-/* Sequences of fences of one signature must not be mixed up. */
+/* Fences of one signature in sequence must stay separate. */
 static int client_many_fences(int argc, char **argv)
 {
     start();
@@ -112,8 +112,8 @@ static int client_direct_modex(int argc, char **argv)
     return stop();
 }
 
-/* What has been put anew since it was asked for is had by asking anew; with 5.0.7 it is what was
- * known before. */
+/* A value that was put again after a first get: a get with PMIX_GET_REFRESH_CACHE returns the new
+ * one; with 5.0.7 the old one. */
 static int client_refresh(int argc, char **argv)
 {
     pmix_value_t *v = NULL;
@@ -242,8 +242,8 @@ static void on_late_number(pmix_status_t status, pmix_value_t *v, void *cbdata)
     pthread_mutex_unlock(&lock);
 }
 
-/* Rank 1 puts its value only after it knows that rank 0's question has passed: the publication
- * takes the same way behind it. */
+/* Rank 1 puts its value only after it knows that the host has rank 0's question: the publication
+ * takes the same way after it. */
 static int client_early_question(int argc, char **argv)
 {
     uint32_t n;
@@ -380,7 +380,7 @@ static int client_control(int argc, char **argv)
     return stop();
 }
 
-/* The fixture says at once that the spawned job has ended, with exit code 3. */
+/* The fixture reports at once that the spawned job has ended, with exit code 3. */
 static int client_job_end(int argc, char **argv)
 {
     char *child_argv[] = {"prog", NULL};
@@ -440,7 +440,7 @@ static int client_no_finalize(int argc, char **argv)
     return 1;
 }
 
-/* Set: the process ends as soon as it has said anything by a socket. */
+/* If set, the process ends as soon as it has written to a socket. */
 static bool ends_after_hello;
 
 ssize_t send(int fd, const void *buf, size_t n, int flags)
@@ -452,7 +452,8 @@ ssize_t send(int fd, const void *buf, size_t n, int flags)
     return sent;
 }
 
-/* Children that come as this rank and are gone when the server answers; then the rank itself. */
+/* Children connect as this rank and have ended when the server answers; then the rank itself
+ * connects. */
 static int client_gone_early(int argc, char **argv)
 {
     for (int i = 0; i < 5; i++) {
@@ -467,7 +468,7 @@ static int client_gone_early(int argc, char **argv)
         if (waitpid(child, &status, 0) != child || status != 0)
             return 1;
     }
-    start(); /* no fence: those that the server did not find gone would count as processes of the
+    start(); /* no fence: children whose end the server has not seen would count as processes of the
                 rank */
     return stop();
 }

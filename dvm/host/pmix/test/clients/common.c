@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the clients of the tests share. */
+/* Shared by the clients of the tests. */
 #include "dvm/host/pmix/test/clients/common.h"
 
 #include <stdio.h>

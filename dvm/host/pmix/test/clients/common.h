@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the clients of the tests share: each ends at the first thing that is not as it has to be,
- * with a line on what that was. */
+/* Shared by the clients of the tests. A client ends at the first wrong result, with a line that
+ * describes it. */
 #ifndef DVM_PMIX_TEST_CLIENTS_COMMON_H
 #define DVM_PMIX_TEST_CLIENTS_COMMON_H
 

@@ -44,7 +44,7 @@ static void must_be_bound(uint32_t rank, bool bound)
     }
 }
 
-/* What a realm, chosen by `by` (of type `type`), says under the key. NULL: our own. */
+/* The value of the key in a realm that `by` (of type `type`) selects. NULL: our own. */
 static uint64_t get_of(const char *realm, const char *by, const void *choice, pmix_data_type_t type,
                        const char *key)
 {
@@ -173,8 +173,8 @@ static int client_dirs(int argc, char **argv)
     start();
     must(PMIx_Get(&me, PMIX_PROCDIR, NULL, 0, &v), "procdir");
     must_equal((uint64_t)access(v->data.string, W_OK), 0, "procdir is writable");
-    /* Left behind on purpose: the fixture fails if the session directory is not empty at the end.
-     */
+    /* Left in place on purpose: the fixture fails if the session directory is not empty at the
+     * end. */
     FREE_AUTO char *file = xasprintf("%s/file", v->data.string);
     if (argc > 2)
         must_equal((uint64_t)access(file, F_OK), 0, "what the first program has left");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which client this process is. */
+/* Chooses the client that this process is. */
 #include "dvm/host/pmix/test/clients/main.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* As in pair.c, for what the release's libpmix keeps until the process ends. */
+/* As in pair.c: memory that the release's libpmix keeps until the process ends. */
 const char *__lsan_default_options(void);
 const char *__lsan_default_options(void)
 {

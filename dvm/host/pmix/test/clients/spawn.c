@@ -12,7 +12,7 @@
 
 static pmix_proc_t me;
 
-/* Ends the client with a line on what failed. */
+/* Ends the client with a line that describes the failure. */
 static void must_be(pmix_status_t rc, pmix_status_t expected, const char *what)
 {
     if (rc == expected)
@@ -27,7 +27,7 @@ static void must(pmix_status_t rc, const char *what)
     must_be(rc, PMIX_SUCCESS, what);
 }
 
-/* What becomes of the job when a rank fails: what no host can mean, or not ours. */
+/* The policy for a failed rank: values that contradict each other or that we do not support. */
 static void spawn_policies(const pmix_app_t *app)
 {
     static const struct {
@@ -54,7 +54,7 @@ static void spawn_policies(const pmix_app_t *app)
     }
 }
 
-/* Where its ranks may be: what a job as a whole cannot mean, or nobody can give. */
+/* Hosts of the ranks: values that a job as a whole cannot have, or that no DVM can give. */
 static void spawn_hosts(const pmix_app_t *one)
 {
     static const struct {

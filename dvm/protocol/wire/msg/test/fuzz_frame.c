@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target of frames and messages between daemons, with the jobs and the tables of members in
- * them: what is accepted survives encode and decode, what is refused leaves nothing. */
+/* Fuzz target of frames and messages between daemons, with the jobs and member tables in them:
+ * accepted input survives encode and decode, refused input leaves nothing allocated. */
 #include "dvm/protocol/wire/test/reached.h"
 
 #include "dvm/protocol/wire/msg/msg.h"
