@@ -25,18 +25,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 struct local_job *local_find_any(const struct core *c, const char *nspace)
 {
     struct local_job *j;
 
-    DL_FOREACH(c->jobs, j)
-    {
-        if (strcmp(j->launch->nspace, nspace) == 0)
-            return j;
-    }
-    return NULL;
+    HASH_FIND_STR(c->jobs, nspace, j);
+    return j;
 }
 
 struct local_job *local_find(const struct core *c, const char *nspace)
@@ -48,7 +43,7 @@ struct local_job *local_find(const struct core *c, const char *nspace)
 
 static void drop_job(struct core *c, struct local_job *j)
 {
-    DL_DELETE(c->jobs, j);
+    HASH_DEL(c->jobs, j);
     for (uint32_t i = 0; i < j->nlocal; i++)
         free(j->ranks[i].text);
     free(j->ranks);
@@ -198,7 +193,7 @@ static void take_launch(struct core *c, const struct frame *f, struct msg *m)
     j->launch = job_launch_share(l);
     j->state = RANKS_REGISTERING;
     add_ranks(j, (uint32_t)node);
-    DL_APPEND(c->jobs, j);
+    HASH_ADD_KEYPTR(hh, c->jobs, j->launch->nspace, strlen(j->launch->nspace), j);
     out_add(&c->out, OUT_LAUNCH)->launch.launch = job_launch_ref(j->launch);
 }
 
@@ -241,7 +236,7 @@ void local_drop_all(struct core *c)
 {
     struct local_job *j, *tmp;
 
-    DL_FOREACH_SAFE(c->jobs, j, tmp)
+    HASH_ITER(hh, c->jobs, j, tmp)
     {
         if (!j->former)
             forget_job(c, j);
@@ -281,9 +276,9 @@ const struct routed_handler local_handlers[] = {
  * overtake the output. */
 void local_reports(struct core *c)
 {
-    struct local_job *j;
+    struct local_job *j, *tmp;
 
-    DL_FOREACH(c->jobs, j)
+    HASH_ITER(hh, c->jobs, j, tmp)
     {
         if (j->state == RANKS_FLUSHING && local_output_arrived(c, j))
             local_event(c, j, RANKS_EV_ARRIVED, NULL);

@@ -5,6 +5,8 @@
 
 #include "dvm/protocol/core/core_private.h"
 
+#include <uthash.h>
+
 /* The marks that a rank here reaches, in any order. */
 enum local_mark {
     MARK_READY,      /* the spawner could start it */
@@ -44,7 +46,7 @@ struct local_job {
     uint32_t nmarked[MARKS];  /* how many of them have the mark */
     struct local_stop stop;
     uint64_t output_end; /* number of the message that ended its output */
-    struct local_job *next, *prev;
+    UT_hash_handle hh;   /* by namespace */
 };
 
 /* What an event carries for its action. */

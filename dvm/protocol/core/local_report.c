@@ -3,7 +3,6 @@
 #include "dvm/protocol/core/local_private.h"
 
 #include <stdlib.h>
-#include <utlist.h>
 
 void local_tell_head(struct core *c, const struct local_job *j, const struct msg *m)
 {
@@ -156,10 +155,10 @@ void local_report_all(struct core *c)
 {
     struct msg report = {.type = MSG_REPORT,
                          .report = {c->members.version, (uint32_t)c->members.repairs}};
-    struct local_job *j;
+    struct local_job *j, *tmp;
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &report);
-    DL_FOREACH(c->jobs, j)
+    HASH_ITER(hh, c->jobs, j, tmp)
     {
         if (!j->former)
             tell_job(c, j);
