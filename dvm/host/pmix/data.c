@@ -69,7 +69,7 @@ static void run_data(struct pmix_srv *p, struct upcall *u)
     const struct job *j = u->op == 'p' && u->number ? job_find(p, u->nspace) : NULL;
 
     if (j && u->rank < j->launch->nranks)
-        j->publishes[u->rank] = true;
+        j->ranks[u->rank].publishes = true;
     if (p->up.on_data)
         p->up.on_data(req, u->op, u->data.data, u->data.len, p->arg);
     else

@@ -105,8 +105,8 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     put_number(env, "OMPI_COMM_WORLD_SIZE", l->nranks);
     put_number(env, "OMPI_COMM_WORLD_RANK", rank);
     put_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", j->node_size[l->rank_node[rank]]);
-    put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->local_rank[rank]);
-    put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->local_rank[rank]);
+    put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->ranks[rank].local_rank);
+    put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->ranks[rank].local_rank);
     put_number(env, "OMPI_UNIVERSE_SIZE", slots);
 }
 

@@ -53,8 +53,8 @@ static bool lacks_member(struct pmix_srv *p, const struct upcall *u)
         const struct job *j = job_find(p, u->procs[i].nspace);
         uint32_t rank = u->procs[i].rank;
 
-        if (j &&
-            (rank < j->launch->nranks ? j->gone[rank] : rank == PMIX_RANK_WILDCARD && j->ngone))
+        if (j && (rank < j->launch->nranks ? j->ranks[rank].gone
+                                           : rank == PMIX_RANK_WILDCARD && j->ngone))
             return true;
     }
     return false;

@@ -53,9 +53,9 @@ pmix_status_t hold_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
 
 static void note_held(struct pmix_srv *p, struct job *j, uint32_t rank)
 {
-    if (!job_is_local(j, rank) || !j->connected[rank] || j->waiting[rank])
+    if (!job_is_local(j, rank) || !j->ranks[rank].connected || j->ranks[rank].waiting)
         return;
-    j->waiting[rank] = true;
+    j->ranks[rank].waiting = true;
     if (job_stops(&j->launch->spec, rank))
         p->up.on_held(j->nspace, rank, p->arg);
     else /* a process that must not stop there (add_stop()) */
@@ -187,11 +187,11 @@ void pmix_srv_continue(struct pmix_srv *p, const char *nspace, uint32_t rank)
         return;
     procs = xcalloc(j->launch->nranks, sizeof(*procs));
     for (uint32_t r = 0; r < j->launch->nranks; r++) {
-        if (!j->waiting[r] || (rank != PMIX_SRV_RANK_ALL && rank != r))
+        if (!j->ranks[r].waiting || (rank != PMIX_SRV_RANK_ALL && rank != r))
             continue;
         PMIX_LOAD_PROCID(&procs[to.size], nspace, r);
         to.size++;
-        j->waiting[r] = false;
+        j->ranks[r].waiting = false;
     }
     to.array = procs;
     if (to.size)

@@ -43,11 +43,11 @@ static struct cleanup_scope *scope_of(struct pmix_srv *p, const char *nspace, ui
     struct cleanup_scope *s;
 
     if (!j || (rank == PMIX_RANK_WILDCARD ? j->ngone >= job_local_size(j)
-                                          : !job_is_local(j, rank) || j->gone[rank]))
+                                          : !job_is_local(j, rank) || j->ranks[rank].gone))
         return NULL;
-    if (rank != PMIX_RANK_WILDCARD && !j->rank_cleanup)
-        j->rank_cleanup = xcalloc(j->launch->nranks, sizeof(*j->rank_cleanup));
-    s = rank == PMIX_RANK_WILDCARD ? &j->cleanup : &j->rank_cleanup[rank];
+    if (rank != PMIX_RANK_WILDCARD && !j->ranks[rank].cleanup)
+        j->ranks[rank].cleanup = xcalloc(1, sizeof(*s));
+    s = rank == PMIX_RANK_WILDCARD ? &j->cleanup : j->ranks[rank].cleanup;
     if (!s->id)
         s->id = ++p->last_id;
     return s;
@@ -136,20 +136,20 @@ bool pmix_srv_cleans(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     const struct job *j = job_find(p, nspace);
 
-    if (!j || !job_is_local(j, rank) || j->gone[rank])
+    if (!j || !job_is_local(j, rank) || j->ranks[rank].gone)
         return false;
-    return (j->rank_cleanup && j->rank_cleanup[rank].known) ||
+    return (j->ranks[rank].cleanup && j->ranks[rank].cleanup->known) ||
            (j->cleanup.known && j->ngone + 1 == job_local_size(j));
 }
 
 void jobclean_rank_gone(struct pmix_srv *p, struct job *j, uint32_t rank, struct op *op)
 {
-    if (!job_is_local(j, rank) || j->gone[rank])
+    if (!job_is_local(j, rank) || j->ranks[rank].gone)
         return;
-    j->gone[rank] = true;
+    j->ranks[rank].gone = true;
     j->ngone++;
-    if (j->rank_cleanup)
-        scope_end(p, &j->rank_cleanup[rank], op);
+    if (j->ranks[rank].cleanup)
+        scope_end(p, j->ranks[rank].cleanup, op);
     if (is_last(j))
         scope_end(p, &j->cleanup, op);
 }
@@ -171,16 +171,20 @@ void jobclean_sessions(struct pmix_srv *p)
 
 void jobclean_end(struct pmix_srv *p, struct job *j, struct op *op)
 {
-    for (uint32_t r = 0; j->rank_cleanup && r < j->launch->nranks; r++)
-        scope_end(p, &j->rank_cleanup[r], op);
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
+        if (j->ranks[r].cleanup)
+            scope_end(p, j->ranks[r].cleanup, op);
+    }
     scope_end(p, &j->cleanup, op);
 }
 
 void jobclean_free(struct job *j)
 {
-    for (uint32_t r = 0; j->rank_cleanup && r < j->launch->nranks; r++)
-        cleanup_scope_clear(&j->rank_cleanup[r]);
-    free(j->rank_cleanup);
+    for (uint32_t r = 0; r < j->launch->nranks; r++) {
+        if (j->ranks[r].cleanup)
+            cleanup_scope_clear(j->ranks[r].cleanup);
+        free(j->ranks[r].cleanup);
+    }
     cleanup_scope_clear(&j->cleanup);
 }
 

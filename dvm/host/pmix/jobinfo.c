@@ -194,10 +194,10 @@ static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, 
 
     add_rank(part, PMIX_RANK, rank); /* has to be the first */
     add_rank(part, PMIX_GLOBAL_RANK, rank);
-    add_rank(part, PMIX_APP_RANK, j->app_rank[rank]);
+    add_rank(part, PMIX_APP_RANK, j->ranks[rank].app_rank);
     add_u32(part, PMIX_APPNUM, l->rank_app[rank]);
-    add_u16(part, PMIX_LOCAL_RANK, j->local_rank[rank]);
-    add_u16(part, PMIX_NODE_RANK, j->local_rank[rank]);
+    add_u16(part, PMIX_LOCAL_RANK, j->ranks[rank].local_rank);
+    add_u16(part, PMIX_NODE_RANK, j->ranks[rank].local_rank);
     add_u32(part, PMIX_NODEID, l->nodes[node].vpid);
     add_u32(part, PMIX_REINCARNATION, 0);
     add_parent(part, &l->spec);
@@ -205,7 +205,7 @@ static void add_proc(void *list, const struct pmix_srv *p, const struct job *j, 
         FREE_AUTO char *dir = xasprintf("%s/%s/%u", p->session_dir, j->nspace, rank);
 
         add_str(part, PMIX_PROCDIR, dir);
-        add_cpus(part, l, j->local_rank[rank]);
+        add_cpus(part, l, j->ranks[rank].local_rank);
     }
     add_part(list, PMIX_PROC_DATA, part);
 }

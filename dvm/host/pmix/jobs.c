@@ -22,18 +22,11 @@ static void count_ranks(struct job *j)
     const struct job_launch *l = j->launch;
     FREE_AUTO uint32_t *app_size = xcalloc(l->spec.napps, sizeof(*app_size));
 
-    j->local_rank = xcalloc(l->nranks, sizeof(*j->local_rank));
-    j->app_rank = xcalloc(l->nranks, sizeof(*j->app_rank));
+    j->ranks = xcalloc(l->nranks, sizeof(*j->ranks));
     j->node_size = xcalloc(l->nnodes, sizeof(*j->node_size));
-    j->gone = xcalloc(l->nranks, sizeof(*j->gone));
-    j->connected = xcalloc(l->nranks, sizeof(*j->connected));
-    j->in_session = xcalloc(l->nranks, sizeof(*j->in_session));
-    j->waiting = xcalloc(l->nranks, sizeof(*j->waiting));
-    j->publishes = xcalloc(l->nranks, sizeof(*j->publishes));
-    j->has_dir = xcalloc(l->nranks, sizeof(*j->has_dir));
     for (uint32_t r = 0; r < l->nranks; r++) {
-        j->local_rank[r] = j->node_size[l->rank_node[r]]++;
-        j->app_rank[r] = app_size[l->rank_app[r]]++;
+        j->ranks[r].local_rank = j->node_size[l->rank_node[r]]++;
+        j->ranks[r].app_rank = app_size[l->rank_app[r]]++;
     }
 }
 
@@ -55,9 +48,9 @@ void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool n
 {
     struct job *j = job_find(p, nspace);
 
-    if (!j || rank >= j->launch->nranks || j->connected[rank] == now)
+    if (!j || rank >= j->launch->nranks || j->ranks[rank].connected == now)
         return;
-    j->connected[rank] = now;
+    j->ranks[rank].connected = now;
     if (now)
         p->nclients++;
     else
@@ -68,7 +61,7 @@ bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     const struct job *j = job_find(p, nspace);
 
-    return j && rank < j->launch->nranks && atomic_load(&j->in_session[rank]);
+    return j && rank < j->launch->nranks && atomic_load(&j->ranks[rank].in_session);
 }
 
 void job_remove(struct pmix_srv *p, struct job *j)
@@ -76,16 +69,9 @@ void job_remove(struct pmix_srv *p, struct job *j)
     for (uint32_t r = 0; r < j->launch->nranks; r++)
         job_connected(p, j->nspace, r, false);
     HASH_DEL(p->jobs, j);
-    free(j->local_rank);
-    free(j->app_rank);
-    free(j->node_size);
-    free(j->gone);
     jobclean_free(j);
-    free(j->connected);
-    free(j->in_session);
-    free(j->waiting);
-    free(j->publishes);
-    free(j->has_dir);
+    free(j->ranks);
+    free(j->node_size);
     job_launch_unref(j->launch);
     free(j);
 }
@@ -172,9 +158,9 @@ pmix_status_t job_prepare(struct job *j, uint32_t rank)
         rc = describe_job(j);
     j->described |= rc == PMIX_SUCCESS;
     /* Once: programs that a rank runs in sequence share it. */
-    if (rc == PMIX_SUCCESS && !j->has_dir[rank])
+    if (rc == PMIX_SUCCESS && !j->ranks[rank].has_dir)
         rc = make_dirs(j, rank);
-    j->has_dir[rank] |= rc == PMIX_SUCCESS;
+    j->ranks[rank].has_dir |= rc == PMIX_SUCCESS;
     return rc;
 }
 
@@ -276,8 +262,8 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
 
     job_connected(p, nspace, rank, false);
     if (j && rank < j->launch->nranks)
-        j->waiting[rank] = false;
-    if (j && rank < j->launch->nranks && j->publishes[rank])
+        j->ranks[rank].waiting = false;
+    if (j && rank < j->launch->nranks && j->ranks[rank].publishes)
         data_rank_gone(p, nspace, rank);
     op->done = done;
     op->arg = arg;

@@ -120,6 +120,22 @@ void op_returned(struct op *op, pmix_status_t rc);
 void op_finish(struct op *op, int status, const void *data, size_t len); /* done() now, and freed */
 void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
 
+/* What this server keeps of a rank of a job. */
+struct pmix_srv_rank {
+    uint32_t local_rank; /* on the rank's own node */
+    uint32_t app_rank;
+    /* Of local ranks: */
+    bool has_dir;   /* used by the library's thread alone */
+    bool gone;      /* it has ended */
+    bool connected; /* it is a PMIx client now */
+    bool publishes; /* it has published values, which are removed at its end */
+    bool waiting;   /* for PMIX_DEBUGGER_RELEASE */
+    /* Between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is right
+     * when the rank's end is reported. */
+    atomic_bool in_session;
+    struct cleanup_scope *cleanup; /* run at its end; NULL as long as there is none */
+};
+
 /* Its ranks are registered with this as their object, which the library hands to
  * upcall_on_connected(). Only that reads it outside the loop's thread: what it reads does not
  * change between registration and the end of deregistration, after which no rank can connect. */
@@ -128,25 +144,15 @@ struct job {
     /* From registration to the end of deregistration only the library's thread uses these. */
     bool described;
     bool made_dir; /* has tried to make it */
-    bool *has_dir; /* [nranks] */
     uid_t uid;
     gid_t gid;
     char *nspace;
     const struct job_launch *launch; /* shared: the library's thread reads it too */
     uint32_t node;                   /* our index in its nodes; JOB_NO_VPID: no rank is here */
-    uint32_t *local_rank;            /* [nranks], on the rank's own node */
-    uint32_t *app_rank;              /* [nranks] */
+    struct pmix_srv_rank *ranks;     /* [nranks] */
     uint32_t *node_size;             /* [nnodes] */
-    bool *gone;                      /* [nranks] local ranks that have ended */
     uint32_t ngone;
-    struct cleanup_scope cleanup;       /* run at the end of the last rank here */
-    struct cleanup_scope *rank_cleanup; /* [nranks], NULL as long as there is none */
-    bool *connected;                    /* [nranks] local ranks that are PMIx clients now */
-    /* [nranks] between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it
-     * is right when the rank's end is reported */
-    atomic_bool *in_session;
-    bool *publishes; /* [nranks] local ranks with values that are removed at their end */
-    bool *waiting;   /* [nranks] local ranks that wait for PMIX_DEBUGGER_RELEASE */
+    struct cleanup_scope cleanup; /* run at the end of the last rank here */
     UT_hash_handle hh;
 };
 struct job *job_find(struct pmix_srv *p, const char *nspace);

@@ -278,7 +278,7 @@ static bool is_here(struct pmix_srv *p, const struct pmix_srv_resize_end *e)
 {
     struct job *j = job_find(p, e->nspace);
 
-    return !j || (e->rank < j->launch->nranks && j->connected[e->rank]);
+    return !j || (e->rank < j->launch->nranks && j->ranks[e->rank].connected);
 }
 
 void pmix_srv_resize_ended(struct pmix_srv *p, const struct pmix_srv_resize_end *e)

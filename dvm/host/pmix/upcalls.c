@@ -45,7 +45,7 @@ static pmix_status_t post_consent(const pmix_proc_t *proc,
 static void set_session(struct job *j, uint32_t rank, bool now)
 {
     if (j && rank < j->launch->nranks)
-        atomic_store(&j->in_session[rank], now);
+        atomic_store(&j->ranks[rank].in_session, now);
 }
 
 pmix_status_t upcall_on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
@@ -263,7 +263,7 @@ static bool is_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
     const struct job *j = job_find(p, nspace);
 
-    return j && rank < j->launch->nranks && j->gone[rank];
+    return j && rank < j->launch->nranks && j->ranks[rank].gone;
 }
 
 void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank, int timeout_s,
