@@ -2,6 +2,9 @@
 /* Tests of local launch: output and input of ranks. */
 #include "dvm/host/odls/test/fixture.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #define NUMBERS 12500000 /* by seq: 101 MB */
 
 static void check_numbers(struct t *t, const char *data, size_t len)
@@ -73,14 +76,42 @@ static void a_pause_longer_than_the_rank_loses_nothing(void **state)
     assert_int_equal(under_spawner(body_paused_end, NULL), 0);
 }
 
+static void on_written(int fd, int events, void *arg)
+{
+    struct t *t = arg;
+
+    t->ticked = true;
+    loop_stop(t->loop);
+}
+
+/* A rank whose output is read by nobody says that it is written by a FIFO. */
 static int body_paused_and_ended(int sock, void *arg)
 {
+    char dir[] = "/tmp/test_odls_io.XXXXXX";
+    struct loop_fd *written;
     struct t t;
+    char *fifo, *script;
+    int fd;
 
+    CHECK(mkdtemp(dir));
+    fifo = xasprintf("%s/written", dir);
+    script = xasprintf("echo late; echo later >&2; echo > %s; sleep 1000", fifo);
+    CHECK(mkfifo(fifo, 0600) == 0);
+    fd = open(fifo, O_RDWR | O_CLOEXEC);
+    CHECK(fd >= 0);
     set_up(&t, sock);
-    start_sh(&t, "echo late; echo later >&2; sleep 1000", false);
+    written = loop_fd_create(t.loop, fd, LOOP_READ, on_written, &t);
+    start_sh(&t, script, false);
     CALL(&t, odls_output_pause(t.o, NS, true));
-    run_for(&t, 300);
+    while (!t.ticked)
+        CHECK(loop_run(t.loop, NULL) == 0);
+    loop_fd_destroy(written);
+    close(fd);
+    unlink(fifo);
+    rmdir(dir);
+    free(fifo);
+    free(script);
+    CHECK(!t.out_bytes);
     CALL(&t, odls_end(t.o, NS, ODLS_ALL_RANKS, 0));
     run_until(&t, one_over);
     CHECK(t.out_bytes == strlen("late\nlater\n"));
