@@ -130,19 +130,22 @@ eventually() {
 # written PID: bytes that the process has written so far.
 written() { awk '/^wchar/ { print $2 }' "/proc/$1/io"; }
 
-# rests PID...: the state of each of their threads, and how often it has gone to sleep.
-rests() {
+# rest PID...: all their threads sleep, and between two looks none has gone to sleep anew. One process looks twice: on a loaded
+# machine, the daemons' timers would come in between two processes.
+rest() {
     local files
     files=$(printf '/proc/%s/task/*/status ' "$@")
     # shellcheck disable=SC2086 # names to be found
-    awk '/^(State|voluntary)/ { print FILENAME, $2 }' $files
+    awk '/^State/ && $2 ~ /[RD]/ { exit }
+        /^voluntary/ && FILENAME in slept { same += slept[FILENAME] == $2; next }
+        /^voluntary/ { slept[FILENAME] = $2; threads++ }
+        END { exit threads == 0 || same != threads }' $files $files
 }
 
 # stands_still PID [READER...]: it waits for a pipe to be read, and all daemons and these readers sleep at one time: as long
 # as nobody else moves, neither will they.
 stands_still() {
-    local all before
+    local all
     mapfile -t all < <(daemons)
-    before=$(rests "$@" "${all[@]}") && [[ "$(< "/proc/$1/wchan")" == *pipe_write ]] || return 1
-    ! grep -q ' [RD]$' <<< "$before" && [ "$(rests "$@" "${all[@]}")" = "$before" ]
+    [[ "$(< "/proc/$1/wchan")" == *pipe_write ]] && rest "$@" "${all[@]}"
 }
