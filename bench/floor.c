@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures a bare PMIx server with a TLS context, the least that a daemon can take: its start, its
- * memory, and the time of one job in the library and the kernel. */
+ * memory, and the time of one job in the library and the kernel. As in the daemon, the library is
+ * given the topology. With the argument "discovers" it discovers the topology itself; then only its
+ * start is measured. */
 #include "base/tls/tls.h"
 #include "bench/figures.h"
+#include "dvm/host/cgroup/cgroup.h"
 
 #include <errno.h>
 #include <pmix.h>
@@ -161,33 +164,47 @@ static void growth(void)
            counted, (heap_bytes() - before) / counted);
 }
 
-int main(void)
+static double start_ms;
+static double start_cpu_ms;
+
+/* Starts the server in the directory. */
+static void start_server(const char *dir, hwloc_topology_t given)
 {
     static pmix_server_module_t module; /* no upcall: nothing is asked */
-    char dir[] = "/tmp/dvm-floor-XXXXXX";
-    struct tls_files files;
-    struct tls_ctx *tls;
-    struct err err = {0};
-    pmix_info_t info[2];
-    double start;
-    double cpu;
+    pmix_topology_t topology = {.source = (char *)"hwloc", .topology = given};
+    pmix_info_t info[3];
 
-    if (sem_init(&answered, 0, 0) < 0 || !mkdtemp(dir))
-        return 1;
-    files = make_files(dir);
-    print_memory("process", 0, 0);
     setenv("PMIX_MCA_gds", "hash", 1); /* as the daemon does */
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_TMPDIR, dir, PMIX_STRING);
     PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, dir, PMIX_STRING);
-    start = now_ms();
-    cpu = cpu_ms();
-    if (PMIx_server_init(&module, info, 2) != PMIX_SUCCESS)
-        return 1;
-    print_memory("server", now_ms() - start, cpu_ms() - cpu);
+    PMIX_LOAD_KEY(info[2].key, PMIX_TOPOLOGY2); /* kept as it is: a copy would be another object */
+    info[2].value.type = PMIX_TOPO;
+    info[2].value.data.topo = &topology;
+    start_ms = now_ms();
+    start_cpu_ms = cpu_ms();
+    if (PMIx_server_init(&module, info, given ? 3 : 2) != PMIX_SUCCESS)
+        exit(1);
+}
+
+static void print_since_start(const char *what)
+{
+    print_memory(what, now_ms() - start_ms, cpu_ms() - start_cpu_ms);
+}
+
+/* Start, jobs, growth. */
+static void measure_server(const char *dir, hwloc_topology_t given)
+{
+    struct tls_files files = make_files(dir);
+    struct err err = {0};
+    struct tls_ctx *tls;
+
+    print_memory("process", 0, 0);
+    start_server(dir, given);
+    print_since_start("server");
     tls = tls_ctx_create(&files, &err);
     if (!tls)
-        return 1;
-    print_memory("server and TLS context", now_ms() - start, cpu_ms() - cpu);
+        exit(1);
+    print_since_start("server and TLS context");
     jobs();
     print_memory("the same after the jobs", 0, 0);
     growth();
@@ -196,5 +213,28 @@ int main(void)
     unlink(files.ca);
     unlink(files.cert);
     unlink(files.key);
+}
+
+int main(int argc, char **argv)
+{
+    char dir[] = "/tmp/dvm-floor-XXXXXX";
+    struct err err = {0};
+    double cpu = cpu_ms();
+    hwloc_topology_t t;
+
+    if (sem_init(&answered, 0, 0) < 0 || !mkdtemp(dir))
+        return 1;
+    if (argc > 1 && strcmp(argv[1], "discovers") == 0) {
+        start_server(dir, NULL);
+        print_since_start("server that discovers the topology");
+        PMIx_server_finalize();
+    } else {
+        t = cgroup_topology(&err);
+        if (!t)
+            return 1;
+        print_memory("topology", 0, cpu_ms() - cpu);
+        measure_server(dir, t);
+        hwloc_topology_destroy(t);
+    }
     return rmdir(dir) == 0 || errno ? 0 : 1;
 }

@@ -35,6 +35,8 @@ memory() {
     awk '/^Rss:/ {rss = $2} /^Pss:/ {pss = $2} /^Private_(Clean|Dirty):/ {private += $2}
         END {printf "{\"rss_kib\": %d, \"pss_kib\": %d, \"private_kib\": %d}", rss, pss, private}' "/proc/$1/smaps_rollup"
 }
+# cpu_ms PID: the processor time of all its threads.
+cpu_ms() { cat "/proc/$1/task/"*/schedstat | awk '{sum += $1} END {printf "%.2f\n", sum / 1e6}'; }
 # switches PID: how often each of its threads, in their order, has gone to sleep of its own accord.
 switches() {
     local task

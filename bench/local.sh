@@ -23,6 +23,18 @@ tell_memory() {
     emit memory members "$n" when "$when" of member process spawner memory "$(memory "$(spawner_of 1)")"
 }
 
+# tell_start N: the processor time that each process has taken since its start; of the members the median one.
+tell_start() {
+    local n=$1 vpid
+    for ((vpid = 1; vpid <= n; vpid++)); do
+        cpu_ms "$(prted_of "$vpid")" >> "$dir/start.prted.$n"
+        cpu_ms "$(spawner_of "$vpid")" >> "$dir/start.spawner.$n"
+    done
+    emit start members "$n" of head prted_cpu_ms "$(cpu_ms "$(prted_of 0)")" spawner_cpu_ms "$(cpu_ms "$(spawner_of 0)")"
+    emit start members "$n" of member prted_cpu_ms "$(median < "$dir/start.prted.$n")" \
+        spawner_cpu_ms "$(median < "$dir/start.spawner.$n")"
+}
+
 # --- what is measured
 
 boot_times() {
@@ -119,9 +131,11 @@ breakdown() {
 }
 
 "$HELPERS/floor"
+"$HELPERS/floor" discovers
 [ $# -gt 0 ] || set -- 8 64
 for n in "$@"; do
     boot_times "$n" 5
+    tell_start "$n"
     tell_memory "$n" "after boot"
     job_times "$n"
     rates "$n"
