@@ -31,7 +31,7 @@
 
 #define REQUESTS_MAX 3
 #define KEYS_MAX 5
-#define OTHER 12345 /* an owner that is not the client */
+#define OTHER 12345 /* an owner other than the client */
 
 /* Where "%" stands in a value, the rule's own directory is put. */
 struct directive {
@@ -341,7 +341,7 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* Everything of the tree is there if and only if the rule says so. */
+/* True if exactly those entries of the tree exist that the rule names. */
 static int check(const struct rule *r, const char *top)
 {
     char *copy = strdup(r->tree);
@@ -510,7 +510,7 @@ static int spawn_one(const char *file)
     return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
 }
 
-/* A program in the life of a PMIx client, as its child. */
+/* A program that runs as the child of a PMIx client. */
 static int run(char *const argv[])
 {
     int status = 0;

@@ -56,7 +56,7 @@ static void say(struct probe *p, const struct client_msg *m)
 {
     struct err err = {0};
 
-    /* A connection that is closed already is what some tests are about. */
+    /* Some tests are about a connection that is closed already. */
     if (cli_conn_send(p->c, m, &err) < 0 || cli_conn_pump(p->c, false, &err) < 0)
         printf("say: %s\n", err.msg);
 }
@@ -159,7 +159,7 @@ static void crowd(struct probe *p)
     size_t n = 0;
     char token[16];
 
-    do { /* no other process's: its end may not have been heard yet */
+    do { /* no other process's session: the daemon may not have seen its end yet */
         snprintf(token, sizeof(token), "%d %zu", (int)getpid(), n++);
         use(p, n);
         open_session(p, token, 1, 0, 1000);
@@ -167,7 +167,8 @@ static void crowd(struct probe *p)
     printf("crowd of %zu\n", n - 1);
 }
 
-/* The first word on a further connection over TLS; what it takes is left to the process's end. */
+/* The first message on a further connection over TLS; the memory is not freed before the process
+ * ends. */
 static enum client_type knock(struct tls_ctx *tls, uint16_t port, char why[256])
 {
     struct sockaddr_in sa = {

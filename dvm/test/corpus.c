@@ -146,7 +146,8 @@ static void put_frame(struct buf *b, const struct scene *s, unsigned type)
     buf_put_raw(b, frame.data, frame.len);
 }
 
-/* Whatever a neighbour may say, one after the other: a scene costs more than its frames do. */
+/* Every message that a neighbour may send, one after the other: to make a scene costs more than its
+ * frames. */
 static void everything(const char *dir, const struct scene *s)
 {
     FREE_AUTO char *name = xasprintf("%u-all", (unsigned)s->kind);

@@ -36,7 +36,7 @@ struct rule {
 struct pair {
     int fd[2]; /* the client's, the server's; -1: free */
     struct rule rule;
-    bool ended[2]; /* of WHOLE: that side has said all */
+    bool ended[2]; /* of WHOLE: that side has sent all its bytes */
 };
 
 static struct pair pairs[PAIRS_MAX];
@@ -161,7 +161,7 @@ static void take(int listener, int port, const struct rule *rule)
     int one = 1;
 
     while (p->fd[0] >= 0)
-        p++; /* of so many never all are in use */
+        p++; /* so many that never all are in use */
     p->fd[0] = accept(listener, NULL, NULL);
     if (p->fd[0] < 0)
         die("accept");
@@ -175,7 +175,7 @@ static void take(int listener, int port, const struct rule *rule)
     p->fd[0] = -1;
 }
 
-/* What has come on the connections. */
+/* Reads the connections that have input. */
 static void serve(int listener, bool *called)
 {
     struct pollfd p[2 * PAIRS_MAX + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A PMIx client for tests of events: does what its first argument says, and prints what it is told.
- */
+/* A PMIx client for tests of events: its first argument chooses the action; it prints the events
+ * that it gets. */
 #include "dvm/test/probe.h"
 
 #include <signal.h>
@@ -12,8 +12,8 @@
 
 static unsigned long seen;  /* events, beside END_EVENT */
 static unsigned ends;       /* END_EVENT */
-static int end_code;        /* what that has brought */
-static const char *my_name; /* in what is printed */
+static int end_code;        /* the number that END_EVENT carries */
+static const char *my_name; /* name of this process in its output */
 
 static void say(const char *text)
 {
@@ -130,8 +130,8 @@ static pmix_status_t notify(pmix_status_t code, pmix_data_range_t range, pmix_in
     return rc == PMIX_SUCCESS ? answer_of(&s) : rc;
 }
 
-/* --- ranks NAME [FIFO]: each tells what it hears of, until the end; rank 0 sends what it is told
- * to by lines "RANGE [NAMESPACE RANK]…" of the file, each with the range's name as its text. */
+/* --- ranks NAME [FIFO]: each rank prints its events until the end. Rank 0 sends events by lines
+ * "RANGE [NAMESPACE RANK]…" of the file, each with the range's name as its text. */
 
 static void on_test(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                     size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -266,14 +266,14 @@ static int do_ranks(char **argv)
     return end();
 }
 
-/* --- what is told of ranks that are lost */
+/* --- events about lost ranks */
 
 static pmix_status_t losses[] = {
     PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_ERR_PROC_ABORTED_BY_SIG,  PMIX_ERR_PROC_KILLED_BY_CMD,
     PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_REQUESTED_ABORT, PMIX_EVENT_JOB_START,
     PMIX_EVENT_JOB_END};
 #define NLOSSES (sizeof(losses) / sizeof(losses[0]))
-/* The library's own words differ between its versions. */
+/* The library's own texts differ between its versions. */
 static const char *const loss_names[NLOSSES] = {
     "TERM_WO_SYNC", "BY_SIG", "BY_CMD", "EXIT_NONZERO", "REQUESTED_ABORT", "JOB_START", "JOB_END"};
 static bool silent;
@@ -324,7 +324,7 @@ static void listen_to_losses(void)
     listen_to_end();
 }
 
-/* As it is told to; "wait": something else will end it. */
+/* As HOW says; "wait": another process will end it. */
 static void die(const char *how)
 {
     if (strcmp(how, "signal") == 0)
@@ -350,7 +350,7 @@ static unsigned number(const char *text)
     return (unsigned)strtoul(text, NULL, 10);
 }
 
-/* All but those below `first`, who wait for each other. */
+/* All ranks but those below `first`; they wait for each other. */
 static void fence_from(uint32_t first, uint32_t size)
 {
     pmix_proc_t procs[64];
@@ -360,8 +360,8 @@ static void fence_from(uint32_t first, uint32_t size)
     must(PMIx_Fence(procs, size - first, NULL, 0), "fence of those that are left");
 }
 
-/* --- survive HOW LOST SIZE: ranks below LOST end in that way when all are up; the others tell what
- * they hear of it, each of all, and end when all have heard. */
+/* --- survive HOW LOST SIZE: ranks below LOST end in that way when all run. The others print the
+ * events about it; they end when all of them have all events. */
 static int do_survive(char **argv)
 {
     unsigned lost = number(argv[1]);
@@ -378,12 +378,12 @@ static int do_survive(char **argv)
         die(argv[0]);
     }
     await_count(&seen, lost);
-    if (strcmp(argv[0], "wait") != 0) /* others than those below LOST may have gone, too */
+    if (strcmp(argv[0], "wait") != 0) /* ranks other than those below LOST may have ended too */
         fence_from(lost, number(argv[2]));
     return end();
 }
 
-/* --- die HOW: for spawning */
+/* --- die HOW: to be spawned */
 static int do_die(char **argv)
 {
     begin();
@@ -402,7 +402,8 @@ static pmix_status_t spawn(const pmix_info_t *info, size_t n, int nprocs, char *
     return PMIx_Spawn(info, n, &app, 1, child);
 }
 
-/* --- parent PROGRAM ARGUMENT…: tells what it hears of what it has spawned, until that is over */
+/* --- parent PROGRAM ARGUMENT…: prints the events of the job that it has spawned, until that has
+ * ended */
 static int do_parent(char **argv)
 {
     pmix_nspace_t child;
@@ -496,7 +497,8 @@ static int do_connected(char **argv)
     return end();
 }
 
-/* --- handlers: in which order the library runs them, and which a mark leaves out */
+/* --- handlers: the order in which the library runs them, and which of them PMIX_EVENT_NON_DEFAULT
+ * leaves out */
 
 static void named(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                   size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -551,8 +553,9 @@ static int do_handlers(char **argv)
     return end();
 }
 
-/* --- storm N FIFO: rank 0 sends so many when it is told to, counts those that are taken, and says
- * so at the end, which has to be taken too; rank 1 counts what it gets. */
+/* --- storm N FIFO: rank 0 sends N events when the file says so, counts the accepted ones, and
+ * reports them by a last event, which has to be accepted too; rank 1 counts the events that it
+ * gets. */
 
 static unsigned long got;
 
@@ -580,7 +583,7 @@ static int storm(unsigned n)
         refused += answer_of(&all[i]) == PMIX_ERR_OUT_OF_RESOURCE;
     }
     free(all);
-    /* A few may be between the library and the daemon when that begins to refuse. */
+    /* A few may be between the library and the daemon when the daemon begins to refuse. */
     printf("%s taken, %s\n", taken >= 1024 && taken < 1100 ? "about 1024" : "too many or few",
            taken + refused == (int)n ? "the others refused" : "the others lost");
     fflush(stdout);
@@ -621,7 +624,7 @@ static int do_storm(char **argv)
     return end();
 }
 
-/* --- offline N: N ranks, each tells which node it hears to be lost, once all are up */
+/* --- offline N: N ranks; once all run, each prints the node that an event reports as lost */
 
 static void on_offline(size_t id, pmix_status_t status, const pmix_proc_t *source,
                        pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -651,8 +654,8 @@ static int do_offline(char **argv)
     return end();
 }
 
-/* --- invite accept|decline: rank 0 invites all to a group; each says what it hears of it. decline:
- * rank 2 does, and tells rank 0 afterwards that it has. */
+/* --- invite accept|decline: rank 0 invites all to a group; each rank prints its events. decline:
+ * rank 2 declines, and then notifies rank 0. */
 
 static bool declines;
 static unsigned long built;
@@ -672,7 +675,7 @@ static void on_told(pmix_status_t status, void *cbdata)
     (void)status, (void)cbdata;
 }
 
-/* In a handler: nothing waits. */
+/* In a handler, which must not wait. */
 static void answer(const char *group, const pmix_proc_t *leader)
 {
     bool no = declines && me.rank == 2;

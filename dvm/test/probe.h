@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the programs that the tests run as ranks and tools share. */
+/* Shared by the programs that the tests run as ranks and tools. */
 #ifndef DVM_TEST_PROBE_H
 #define DVM_TEST_PROBE_H
 
@@ -34,7 +34,7 @@ static inline const char *name_of(pmix_status_t rc)
     return name;
 }
 
-/* Else what failed is said, and the program ends. */
+/* Otherwise prints the failed call, and ends the program. */
 static inline void must(pmix_status_t rc, const char *what)
 {
     if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED)
@@ -55,7 +55,7 @@ static inline int end(void)
     return 0;
 }
 
-/* Until it is not 0; whoever sets it holds the lock. */
+/* Waits until it is not 0; the thread that sets it holds the lock. */
 static inline void await(const int *count)
 {
     pthread_mutex_lock(&lock);

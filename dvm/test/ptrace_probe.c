@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A debugger that lets nothing go on: ptrace_probe PID holds the process, SIGCONT or not, and says
- * "held", or why it may not; it ends when the process is gone. */
+/* A debugger that continues nothing: ptrace_probe PID holds the process, also if it gets SIGCONT,
+ * and prints "held", or why it may not trace. It ends when the process has ended. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_S 120 /* a process that nobody ends goes on then */
+#define LIMIT_S 120 /* afterwards the process goes on, if no test has ended it */
 
 int main(int argc, char **argv)
 {

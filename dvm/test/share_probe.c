@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A PMIx client for tests of what ranks share, published values and groups: does what its first
- * argument says, and prints what came of it. */
+/* A PMIx client for tests of objects that ranks share, published values and groups: its first
+ * argument chooses the action; it prints the result. */
 #include "dvm/test/probe.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static int do_look_up(char **argv)
     return end();
 }
 
-/* A request with an attribute that nobody knows, then with the same as a must. */
+/* A request with an unknown attribute, then with the same attribute marked as required. */
 static void try_both(const char *what, pmix_status_t (*request)(pmix_info_t *strange))
 {
     pmix_info_t strange;
@@ -143,7 +143,7 @@ static void on_group(pmix_status_t status, pmix_info_t *info, size_t ninfo, void
     (void)cbdata;
     for (size_t i = 0; i < ninfo && status == PMIX_SUCCESS; i++) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_CONTEXT_ID) &&
-            info[i].value.data.size != SIZE_MAX) /* what 4.2.2 says of none */
+            info[i].value.data.size != SIZE_MAX) /* the value that 4.2.2 reports if there is none */
             printf("a context id that nobody wants\n");
     }
     pthread_mutex_lock(&lock);
@@ -165,7 +165,7 @@ static bool group_is_made(void)
     return made;
 }
 
-/* The head's answer to a question comes later than one of this daemon alone would. */
+/* The head's answer to a question takes longer than an answer of this daemon alone would. */
 static void await_last_rank(void)
 {
     if (me.rank != 0)

@@ -99,7 +99,7 @@ static size_t pull(const char *nspace)
     return rc < 0 ? 0 : (size_t)rc;
 }
 
-/* With callbacks: without, 4.2.2 frees what it waits for. */
+/* With callbacks: without them, 4.2.2 frees the object on which it waits. */
 static struct {
     bool done;
     pmix_status_t status;
@@ -148,7 +148,7 @@ static void push_input(const char *nspace, pmix_rank_t rank)
     must(push_to(nspace, rank, data, 0), "end");
 }
 
-/* Events of jobs from before we came are told too. */
+/* A new handler also gets events of jobs that ended earlier. */
 static void await_job(const char *nspace)
 {
     pthread_mutex_lock(&lock);
@@ -196,9 +196,9 @@ static int do_run(char **argv)
     return leave();
 }
 
-/* --- watch URI HOW NAMESPACE: reads the output of a job that is not its own, until it is over.
- * HOW: all, leave (after the first piece), redirect (which is refused). Says what it was not given.
- */
+/* --- watch URI HOW NAMESPACE: reads the output of a job that it has not spawned, until the job has
+ * ended. HOW: all, leave (after the first piece), redirect (which is refused). Prints how much it
+ * did not get. */
 
 static void on_dropped(size_t id, pmix_status_t status, const pmix_proc_t *source,
                        pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -239,8 +239,8 @@ static int do_watch(char **argv)
     return leave();
 }
 
-/* --- foreign URI NAMESPACE: asks for output of a job that is not there, or would give input to one
- * that is not its own */
+/* --- foreign URI NAMESPACE: requests the output of a job that does not exist, or sends input to
+ * one that it has not spawned */
 
 static int do_foreign(char **argv)
 {

@@ -188,8 +188,7 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     a->answered.req = req;
     a->answered.status = status;
     a->answered.len = len;
-    if (jobtable_decode(data, len, &table) ==
-        0) /* as the library does with the answer to a query */
+    if (jobtable_decode(data, len, &table) == 0) /* as the library does */
         jobtable_free(&table);
 }
 

@@ -47,8 +47,7 @@ struct alone {
     unsigned said; /* messages to clients */
     size_t output; /* bytes of jobs' output to tools */
     struct store *store;
-    void *
-        data; /* NULL, or the modex data that the library has for the next rank that is asked for */
+    void *data; /* NULL, or the modex data of the next rank */
     size_t len;
 };
 

@@ -63,8 +63,7 @@ static void a_shrink_refuses_a_caller_that_is_not_in_the_tree(void **state)
     uint32_t target = 5;
 
     wait_wired(s, 3);
-    sim_stop(s, 1,
-             true); /* so that the operation about 4 is still under way, and that about 5 waits */
+    sim_stop(s, 1, true); /* 4's operation stays under way, 5's waits */
     sim_start(s, 4);
     sim_for(s, 50);
     sim_start(s, 5);

@@ -380,8 +380,7 @@ static void c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow(vo
     assert_int_equal(phase(&w, "g", NULL), API_PHASE_GATHERING);
     sim_start(w.sim, 8);
     await(&w, "g", API_PHASE_WIRING, 1000);
-    sim_crash(w.sim,
-              2); /* the parent of 5 has to be declared lost before the broadcast is complete */
+    sim_crash(w.sim, 2); /* the parent of 5: lost before the broadcast is complete */
     await(&w, "g", API_PHASE_COMPLETE, 30000);
     assert_int_equal(state(&w, 8), MEMBER_WIRED);
     end(&w);

@@ -303,8 +303,7 @@ static void a_job_that_does_not_stop_or_is_not_there_cannot_go_on(void **state)
     assert_int_equal(code, 404);
     assert_int_equal(core_continue_put(core_of(w, 1), job(w)->nspace, &(const char *){NULL}, NULL),
                      -1);
-    core_proc(core_of(w, 1), job(w)->nspace, 0, CORE_PROC_HELD, 0,
-              NULL); /* no process has requested it */
+    core_proc(core_of(w, 1), job(w)->nspace, 0, CORE_PROC_HELD, 0, NULL); /* without a request */
     sim_drain(w->sim, 1);
     assert_int_equal(w->ready + w->continued, 0);
     assert_ends(w, 0);

@@ -328,8 +328,7 @@ static void a_daemon_is_done_with_a_job_of_the_head_s_client_when_its_output_has
     m.local_gone.client = end.iof_end.client = core_job(core_of(d, 1), job(d)->nspace)->home_client;
     assert_true(waits_for_output(d, 1, &m));
     assert_true(waits_for_output(d, 1, &m)); /* told again */
-    m.local_gone.after_output =
-        false; /* its client is connected to another daemon, which has all output */
+    m.local_gone.after_output = false;       /* its client is elsewhere and has all output */
     assert_false(waits_for_output(d, 1, &m));
     m.local_gone.after_output = true;
     dispatch_routed(core_of(d, 0), &f, &end);
@@ -374,8 +373,7 @@ static void a_daemon_that_is_leaving_refuses_a_launch_at_once(void **state)
     struct dvm *d = dvm_new();
     struct core *c = core_of(d, 2);
 
-    c->finishing =
-        true; /* as if the command to leave had just come while the launch was under way */
+    c->finishing = true; /* the launch and the command to leave cross */
     c->finish_by = UINT64_MAX;
     submit(d, 1, 6, "100000", "0", plain);
     assert_ends(d, 125, "was not started on node2 (vpid 2): the daemon is on its way out");

@@ -241,8 +241,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
         a.rc = core_size_put(s.core, &rows[i].in, &out, &a.reason, &a.err);
         assert_refused(&s, &a, &before, rows[i].reason, rows[i].status, rows[i].text);
     }
-    assert_int_equal(core_size_put(s.core, &in, &out, &a.reason, NULL),
-                     0); /* the same again: no effect */
+    assert_int_equal(core_size_put(s.core, &in, &out, &a.reason, NULL), 0); /* again: no effect */
     scene_close(&s);
 }
 

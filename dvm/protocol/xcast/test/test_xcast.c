@@ -22,8 +22,7 @@ struct fixture {
     struct links *links;
     struct xcast *x;
     struct frame from;
-    char
-        said[4096]; /* "3:ADD 7 ": receiver, type, operation; since the last use of this function */
+    char said[4096]; /* "3:ADD 7 ": receiver, type, number; since it was read last */
 };
 
 static struct epoch life(uint32_t vpid)

@@ -119,7 +119,7 @@ static void messages_sent_before_the_daemon_closes_are_still_read(void **state)
 
     daemon_writes(p, b.data, b.len);
     daemon_closes(p);
-    /* Something of ours waits to be written, too. */
+    /* Bytes of ours wait to be written, too. */
     assert_int_equal(cli_conn_send(p->c, &(struct client_msg){.type = CLIENT_STDIN}, &err), 0);
     assert_int_equal(cli_conn_wait(p->c, &m, 1000, &err), 1);
     assert_int_equal(m.done.code, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of numbers on command lines, of where a daemon is looked for, and of tables. */
+/* Tests of numbers on command lines, of the search for a daemon, and of tables. */
 #include "base/conf/number.h"
 #include "dvm/tools/cli/usage.h"
 

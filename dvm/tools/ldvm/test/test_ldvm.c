@@ -201,7 +201,7 @@ static void files_of_a_dead_dvm_are_replaced(void **state)
     assert_true(ldvm_is(w->dir));
 }
 
-/* --- who lives there */
+/* --- daemons that run there */
 
 static void a_later_process_of_the_same_number_is_not_the_daemon(void **state)
 {

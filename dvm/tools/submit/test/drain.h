@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What prun has written into a test's pipe. */
+/* Reads the output of prun from a test's pipe. */
 #ifndef DVM_SUBMIT_TEST_DRAIN_H
 #define DVM_SUBMIT_TEST_DRAIN_H
 
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Of a pipe that nobody writes to any more, without blocking. */
+/* Reads a pipe without a writer, without blocking. */
 static inline void drain(int fd, char *text, size_t size)
 {
     size_t len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of prun's command line: what is refused first, then what is understood. */
+/* Tests of prun's command line: refused ones first, then accepted ones. */
 #include "dvm/tools/submit/options.h"
 
 #include "dvm/host/jobspec/environ.h"

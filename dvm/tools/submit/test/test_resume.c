@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of connections that are lost: prun's loop against a daemon that the test plays, cut after
- * every byte. */
+/* Tests of lost connections: prun's loop against a daemon that the test plays, cut after every
+ * byte. */
 #include "dvm/tools/submit/run.h"
 
 #include "dvm/host/replay/replay.h"
@@ -35,9 +35,9 @@ struct world {
     long down_left; /* bytes until the cut of the first one; -1: none */
     long up_left;
     bool over;          /* BYE has come */
-    bool forgets;       /* of a further connection it knows nothing */
-    bool claims;        /* to have heard more than was said */
-    char text[2][4096]; /* what came out */
+    bool forgets;       /* it does not know the session of a further connection */
+    bool claims;        /* it claims to have received more than was sent */
+    char text[2][4096]; /* the output of prun */
 };
 
 static void world_open(struct world *w, int64_t window_ms)
@@ -68,7 +68,7 @@ static void world_close(struct world *w)
     replay_destroy(w->said);
 }
 
-/* Begins one: the descriptor goes to the daemon's thread. */
+/* Begins a connection: the descriptor goes to the daemon's thread. */
 static struct cli_conn *dial(void *arg, struct err *err)
 {
     struct world *w = arg;
@@ -205,7 +205,7 @@ static void serve(struct world *w)
     }
     close(w->fd);
     w->fd = -1;
-    w->down_left = w->up_left = -1; /* later ones are left alone */
+    w->down_left = w->up_left = -1; /* later connections are not cut */
 }
 
 static void *daemon_main(void *arg)
@@ -232,7 +232,7 @@ static int run(struct world *w, run_dial_fn *again_fn)
     return code;
 }
 
-/* --- what cannot go on */
+/* --- connections that cannot be resumed */
 
 static struct cli_conn *dial_nobody(void *arg, struct err *err)
 {
@@ -314,9 +314,9 @@ static void a_daemon_that_acknowledges_more_than_was_sent_is_refused(void **stat
     world_close(&w);
 }
 
-/* --- what goes on */
+/* --- connections that are resumed */
 
-/* True if there was a cut. Whatever it was, prun says the same as without. */
+/* True if the connection was cut. In either case prun's output has to be the same. */
 static bool cut_at(long down, long up)
 {
     struct world w;
@@ -328,7 +328,7 @@ static bool cut_at(long down, long up)
     w.up_left = up;
     code = run(&w, dial);
     if (code != 3 || strcmp(w.text[0], "a\n" INPUT) != 0 || strcmp(w.input, INPUT) != 0 ||
-        (w.dials > 1 && !w.over)) /* a goodbye that is cut is not said again */
+        (w.dials > 1 && !w.over)) /* a BYE that is cut is not sent again */
         fail_msg("cut at %ld, %ld: code %d, output '%s', input '%s', err '%s'", down, up, code,
                  w.text[0], w.input, w.text[1]);
     cut = w.dials > 1;
@@ -345,7 +345,7 @@ static void a_cut_after_any_byte_from_the_daemon_loses_and_repeats_nothing(void 
 
     while (cut_at(at, -1))
         at++;
-    assert_true(at > 130); /* all that is said, DONE as well */
+    assert_true(at > 130); /* all messages, DONE included */
 }
 
 static void a_cut_after_any_byte_from_prun_loses_and_repeats_nothing(void **state)

@@ -38,7 +38,7 @@ struct world {
     void (*play)(struct world *w);
     pthread_t reader;    /* of the output; 0: none */
     size_t unread;       /* what it reads before it ends */
-    char text[2][65536]; /* what came out */
+    char text[2][65536]; /* the output of prun */
 };
 
 #define END_WAIT_MS 60000
@@ -316,7 +316,7 @@ static void play_files(struct world *w)
     tell_done(w, 128 + SIGTERM, "ended by the user");
 }
 
-/* Beside this program there is none that reads files. */
+/* No program that reads files is beside this program. */
 static void files_that_cannot_be_read_end_the_job_with_their_own_reason(void **state)
 {
     struct world *w = *state;
@@ -334,7 +334,7 @@ static void files_that_cannot_be_read_end_the_job_with_their_own_reason(void **s
     w->opts.spec.files = w->opts.sources = NULL;
 }
 
-/* The program of that name beside this one is `what`, until the caller removes it. */
+/* Beside this program, the one of that name is `what`, until the caller removes it. */
 static char *put_reader(const char *what)
 {
     char self[4096] = "";
@@ -346,7 +346,8 @@ static char *put_reader(const char *what)
     return path;
 }
 
-/* Before it has read a list that is longer than a socket holds: not waited for. */
+/* It ends before it has read a list that is longer than a socket's buffer: prun does not wait for
+ * it. */
 static void a_reader_that_ends_at_once_is_reported(void **state)
 {
     enum { FILES = 256, LENGTH = 4000 };
@@ -369,8 +370,8 @@ static void a_reader_that_ends_at_once_is_reported(void **state)
     free(name);
 }
 
-/* A reader that even SIGKILL does not take away, as on a file system that is dead: its tracer, who
- * tells both pids when it has it, keeps its end to itself. */
+/* A reader that SIGKILL does not end, as on a hung file system. A tracer keeps its end from its
+ * parent. The tracer prints both pids when it has attached. */
 static _Noreturn void held_reader(void)
 {
     pid_t pids[2] = {getpid(), 0};
@@ -412,7 +413,7 @@ static void a_reader_that_does_not_end_is_left_behind(void **state)
     alarm(30);
     files_sender_destroy(s);
     alarm(0);
-    assert_int_equal(waitpid(pids[0], &status, WNOHANG), 0); /* it was not to be had */
+    assert_int_equal(waitpid(pids[0], &status, WNOHANG), 0); /* the tracer could not attach */
     kill(pids[1], SIGKILL);
     assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -431,7 +432,7 @@ static void play_paused(struct world *w)
     tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .pause = {true}});
     tell_running(w);
     assert_int_equal(write(w->in[1], "x", 1), 1);
-    /* Answered although input waits: so prun has passed over it. */
+    /* It is answered although input waits: so prun has not read that input. */
     kill(getpid(), SIGUSR1);
     hear_type(w, CLIENT_SIGNAL, SIGUSR1);
     tell(w, (struct client_msg){.type = CLIENT_STDIN_PAUSE, .pause = {false}});
@@ -470,7 +471,7 @@ static void play_stuck(struct world *w)
     kill(getpid(), SIGTERM);
     while (recv(w->daemon, (char[16]){0}, 16, MSG_DONTWAIT) > 0)
         ;
-    pthread_exit(NULL); /* says nothing, closes nothing */
+    pthread_exit(NULL); /* sends nothing, closes nothing */
 }
 
 static void the_third_signal_leaves_at_once(void **state)
@@ -671,7 +672,7 @@ static void each_line_of_its_own_is_one_write(void **state)
     int packets[2];
     char line[256];
 
-    assert_int_equal(pipe2(packets, O_DIRECT), 0); /* a read gives what one write has given */
+    assert_int_equal(pipe2(packets, O_DIRECT), 0); /* a read returns the bytes of one write */
     w->fds.err = packets[1];
     w->opts.verbose = true;
     assert_int_equal(run(w, play_verbose), 0);
@@ -730,7 +731,7 @@ static void unread_output_stops_at_the_limit_and_loses_nothing(void **state)
         output_want(o, p);
         assert_true(poll(p, 2, 0) >= 0);
         assert_int_equal(output_pump(o, p, &err), 0);
-        /* Reads only when the pipe is full, so that a write that blocked would hang the test. */
+        /* Reads only when the pipe is full. So a write that blocks would hang the test. */
         if (!(p[0].revents & POLLOUT) && (n = read(w->out[0], back + got, 5000)) > 0)
             got += (size_t)n;
     }
