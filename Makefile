@@ -38,14 +38,14 @@ LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
 # Clients of our server are linked with the release's own libpmix.
 CLIENT_CPPFLAGS := -I. -D_GNU_SOURCE $(patsubst -I%,-isystem %,$(shell pkg-config --cflags pmix 2>/dev/null))
 CLIENT_LDLIBS := $(shell pkg-config --libs pmix 2>/dev/null) -lpthread
-# The spawner is forked for each rank: what it does not map need not be copied and taken down again.
+# The spawner is forked for each rank: a small program has few memory maps to copy and to remove.
 SPAWNER_SRC := $(wildcard dvm/host/spawner/*.c)
 LDFLAGS_spawner_release := -static-pie -Wl,-z,relro,-z,now
 LDFLAGS_spawner_asan := $(LDFLAGS_asan)
 # The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
 OPERATOR_PKGS := $(filter-out hwloc,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
-# What a program of dvm/bin is linked with beside libc; ci/libraries.sh holds them to it.
+# Libraries of each program of dvm/bin beside libc; ci/libraries.sh checks them.
 PKGS_prted := $(PKGS)
 PKGS_prte := hwloc jansson openssl
 PKGS_prun := # libc alone
@@ -90,7 +90,7 @@ EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
 all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin and the examples
 
-# What the programs and tests of a layer are linked with, in the linker's order: dvm and operator know nothing of each other.
+# Libraries of the programs and tests of a layer, in the linker's order: dvm and operator do not use each other.
 base_USES := base
 api_USES := api base
 dvm_USES := sim daemon dvm core api base
@@ -184,9 +184,9 @@ $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(B
 $(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/net/test/test_net_silent operator/cache/test/test_cache operator/cache/test/test_queue operator/dvm/test/test_dvm): $(BUILD)/asan/base/loop/test/clock.o
 # These run the spawner's program.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/host/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
-# What of a daemon is neither core nor a module of its own is tested with stand-ins for all modules.
+# Parts of a daemon that are neither core nor a module of their own are tested with stand-ins for all modules.
 $(BUILD)/asan/dvm/host/test/test_app: $(BUILD)/asan/dvm/host/test/alone.o $(SCENE:%=$(BUILD)/asan/%)
-# Those of a service share what it gets of the daemon.
+# Tests of services share stand-ins for the parts of the daemon that a service uses.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/services/test/test_*.c)): $(BUILD)/asan/dvm/host/services/test/fake.o
 # The tests of dvm/host/pmix share a fixture that runs servers and clients.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/pmix/test/test_*.c)): $(BUILD)/asan/dvm/host/pmix/test/pair.o $(BUILD)/asan/dvm/host/pmix/test/full.o
@@ -203,7 +203,7 @@ $(CLIENTS:%=$(BUILD)/asan/dvm/host/pmix/test/clients/%): %: %.o $(CLIENT_OBJS) $
 	@$(CC) $(CFLAGS_asan) $(LDFLAGS_asan) -o $@ $^ $(CLIENT_LDLIBS)
 $(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
 
-# What fuzz targets are linked with is little: neither PMIx nor sockets.
+# Fuzz targets are linked with few libraries: neither PMIx nor sockets.
 FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
@@ -233,7 +233,7 @@ $(BUILD)/probe/%.so: dvm/test/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(CLIENT_CPPFLAGS) -std=gnu17 -O1 -g -fPIC -shared -Wall -Wextra -Werror -o $@ $< -ldl
 
-# One that speaks to daemons as it is told to.
+# A client that sends the messages that its arguments name.
 $(BUILD)/probe/client_probe: $(BUILD)/release/dvm/test/client_probe.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a) | $(BUILD)/bin/dvm-connect
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(LDLIBS)

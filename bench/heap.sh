@@ -24,7 +24,7 @@ dump() {
     number=$((number + 1))
 }
 
-# places BEFORE AFTER: lines "BYTES BLOCKS CALLS…" of what has changed, the largest growth first.
+# places BEFORE AFTER: lines "BYTES BLOCKS CALLS…" of the differences, the largest growth first.
 places() {
     awk '{
             bytes = $1; blocks = $2; $1 = $2 = ""

@@ -117,7 +117,7 @@ all_suspended() {
     equal suspended "$n" "$SUSPENDED"
 }
 
-# --- jobs: what kubectl exec takes, and what prun takes inside
+# --- jobs: time of kubectl exec, and time of prun inside the pod
 
 execs() {
     local key=$1
@@ -125,7 +125,7 @@ execs() {
     timeout --kill-after=10 300 "$HELPERS/launcher" -n "$RUNS" -w 2 -k bench=exec -k "what=$key" -- \
         kubectl --namespace "$NS" exec "$X-head-0" -- "$@"
 }
-# inside NAME COMMAND…: mean of 100 runs in the head's pod, with what the shell takes to start a process.
+# inside NAME COMMAND…: mean of 100 runs in the head's pod, including the shell's time to start a process.
 inside() {
     local key=$1 out
     shift

@@ -35,7 +35,7 @@ tell_start() {
         spawner_cpu_ms "$(median < "$dir/start.spawner.$n")"
 }
 
-# --- what is measured
+# --- the measurements
 
 boot_times() {
     local n=$1 runs=$2 i start
@@ -100,14 +100,14 @@ idle() {
     done
 }
 
-# figures LINES: when, since the request, the campaign was complete, the last departure was told, all was over.
+# figures LINES: times since the request: the campaign was complete, the last departure was reported, all ended.
 figures() {
     awk '/asked for campaign/ {asked = $1} /CampaignComplete/ {complete = $1} /DaemonDeparted/ {departed = $1} {last = $1}
         END {printf "%.1f %.1f %.1f\n", complete - asked, departed - asked, last - asked}' "$1"
 }
 column() { awk -v c="$1" '{print $c}' "$2" | median; }
 
-# resize N TO: to TO members and back, several times, by what prte tells.
+# resize N TO: to TO members and back, several times; the times are those that prte prints.
 resize() {
     local n=$1 to=$2 i shrinks=$dir/shrinks.$1.$2 grows=$dir/grows.$1.$2
     for ((i = 0; i < 7; i++)); do

@@ -11,7 +11,7 @@ CAT_BYTES=${CAT_BYTES:-1000000000}
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 HELLO=$ROOT/build/examples/mpi_hello
 
-# floor_of: a bare PMIx server with a TLS context, beside our daemons, so that what they share counts for neither.
+# floor_of: a bare PMIx server with a TLS context, beside our daemons: memory that they share counts for neither.
 floor_of() { "$HELPERS/floor" | jq -c 'select(.what == "server and TLS context")'; }
 
 # hello: a real program so many times in a row; what head and member hold before and after, and over the floor of that moment.
@@ -52,7 +52,7 @@ crowd() {
 
 peak() { awk '/^VmHWM:/ {print $2}' "/proc/$1/status"; }
 
-# cat: bytes in by prun, through a rank of four, and out again: rate, and the most memory that anybody on the way has had.
+# cat: bytes into prun, through one rank of four, and out again: rate, and the most memory of each process on the way.
 through() {
     local start took before_head before_member prun
     prte start -n 4 --slots 2 > /dev/null

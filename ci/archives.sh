@@ -17,7 +17,7 @@ refuse() {
     failed=1
 }
 
-# Objects that the program's link map says it took from the archive of the core.
+# Objects that the program has from the archive of the core, by its link map.
 members() {
     sed -n "s|^$1(\([^)]*\)).*|\1|p" "$2" | LC_ALL=C sort -u
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What docs/ says of tests and of PMIx against the source: docs.sh [tests] [upcalls] [attributes]
+# Compares docs/ with the source, about tests and about PMIx: docs.sh [tests] [upcalls] [attributes]
 #
 # tests: a name in double quotes is a bats test or a heading, one in backticks with four underscores or with "…" is
 # one of cmocka, which stands for what is left out; so in PAGES. Files in backticks are there.
@@ -19,7 +19,7 @@ CC=${CC:-gcc}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# refuse: the lines of its input, if any, are what is wrong.
+# refuse: each line of its input is an error.
 refuse() {
     local line rc=0
     while IFS= read -r line; do
@@ -29,9 +29,9 @@ refuse() {
     return "$rc"
 }
 
-# --- what there is
+# --- names in the source
 
-# Only what is run: a function that is in no list of tests is none.
+# Only functions in a list of tests are tests.
 cmocka_tests() {
     find . -path '*/test/*.c' -not -path './build/*' -exec awk '/struct CMUnitTest .*= \{/ { on = 1; next } /^ *\};/ { on = 0 } on' {} + | tr -d '\n' |
         { grep -oE '[A-Za-z_]+\( *[a-z0-9_]+' || true; } | sed 's/.*[( ]//'
@@ -43,7 +43,7 @@ bats_tests() {
 
 headings() { sed -n 's/^##* //p' docs/*.md docs/*/*.md; }
 
-# --- what the pages say: "KIND TAB PAGE:LINE TAB NAME", KIND one of quoted, test, file. Blocks of code say nothing.
+# --- names in the pages: "KIND TAB PAGE:LINE TAB NAME", KIND one of quoted, test, file. Blocks of code are left out.
 said() {
     awk '
         function take(kind, name) { print kind "\t" FILENAME ":" FNR "\t" name }

@@ -49,7 +49,7 @@ function tree(m) {
     return m
 }
 
-# What of a daemon is a service: host.c joins them, they do not know each other (docs/architecture.md).
+# Services of a daemon: host.c joins them, they do not know each other (docs/architecture.md).
 function is_service(m) {
     return m ~ /^dvm\/host\/(clients|ranks|services)$/
 }

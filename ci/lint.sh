@@ -23,7 +23,7 @@ die() {
     exit 2
 }
 
-# --- what is looked at
+# --- the files to check
 
 # Files of the tree that are not ignored; without git, all but build/.
 list_files() {
@@ -88,7 +88,7 @@ clang_program() {
     die "$1 $CLANG_MAJOR is needed"
 }
 
-# --- the gates: each prints what it refuses and fails, or is silent
+# --- the gates: each prints its findings and fails, or prints nothing
 
 # One line per file; git diff shows the rest after the command that it names.
 gate_format() {
@@ -145,7 +145,7 @@ gate_state() {
     code_files | matching_code '[[:space:]]*extern [^(]*;' | no_match "$constant" | refuse "is exported state"
 }
 
-# What a function's name has to tell is written in ci/names.awk. Names of test functions are sentences.
+# ci/names.awk has the rules for names of functions. Names of test functions are sentences.
 gate_names() {
     local tags rc=0
     command -v ctags >/dev/null || die "ctags is needed"
@@ -155,7 +155,7 @@ gate_names() {
     return "$rc"
 }
 
-# What clang-format leaves open: comparisons, braces, blank lines (docs/style.md).
+# Layout that clang-format does not set: comparisons, braces, blank lines (docs/style.md).
 gate_style() {
     c_files | only "$STYLED" | xargs -r awk -f "$here/strip.awk" | awk -f "$here/style.awk"
 }

@@ -3,7 +3,7 @@
 # awk -v file=PATH -f ci/mutate.awk dvm/sim/mutants.txt PATH > COPY
 # A hunk is a run of lines with a prefix of two characters ("  " stays, "- " goes, "+ " comes), ended by an empty line.
 # A line of one character is an empty one: "=" stays, "-" goes, "+" comes.
-# What it replaces has to stand in the file exactly once, else the hunk is out of date: exit code 1.
+# The lines to replace have to be in the file exactly once; otherwise the hunk is out of date: exit code 1.
 
 function add_hunk() {
     if (hunk_lines)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Refuses names of functions that do not tell in a backtrace where they belong (docs/style.md).
+# Refuses names of functions that do not show in a backtrace where they belong (docs/style.md).
 # Input, from ctags, one line for a definition or a prototype: name, file, line, "file" for a static one or
 # "-", kind ("function" or "prototype").
 # - An exported function begins with the noun of its file, of its header or of a folder above. The noun may
 #   differ by an ending (objects: object_; reconcile: reconciler_).
-# - A static function has two words or more: what is done, and to what.
+# - A static function has two words or more: a verb and its object.
 
 BEGIN {
     # Known in every C program by these names.

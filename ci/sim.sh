@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Random schedules: what CI runs, or as many as are asked for, on all cores.
+# Random schedules: the ones that CI runs, or as many as requested, on all cores.
 # ci/sim.sh ci BUILD, ci/sim.sh long BUILD SEEDS [FROM]; SEEDS: how many, or FIRST..LAST.
 set -euo pipefail
 
@@ -18,7 +18,7 @@ usage() {
     exit 2
 }
 
-# Of the processes that a shell has waited for: the second line of what `times` tells.
+# CPU time of the processes that a shell has waited for: the second line of `times`.
 cpu_seconds() {
     awk 'NR == 2 { split($1, u, /[ms]/); split($2, s, /[ms]/); printf "%d\n", u[1] * 60 + u[2] + s[1] * 60 + s[2] }' "$1"
 }

@@ -12,7 +12,7 @@ STEP_GRACE=${STEP_GRACE:-20} # seconds between a request to end and SIGKILL
 took() { printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); }
 row() { table+=("$(printf '%-12s %5d s  %s' "$1" $((SECONDS - begun)) "$2")"); }
 
-# gone PID SECONDS: it has ended in time. In the background, so that a signal to the run is acted on at once.
+# gone PID SECONDS: it has ended within the time. In the background, so that a signal to the run takes effect at once.
 gone() {
     timeout --kill-after=5 "$2" tail -s 0.2 --pid="$1" -f /dev/null &
     wait $!
@@ -22,7 +22,7 @@ gone() {
 # of sudo, which start with an empty one and end with their parents.
 step_pids() { grep -lszxF "CI_STEP=$$.$running" /proc/[0-9]*/environ | cut -d/ -f3; }
 
-# Ends what the running step has started, the politely asked first.
+# Ends all processes of the running step: by SIGTERM first, then by SIGKILL.
 end_step() {
     local signal pids until
     [ -n "$running" ] || return 0
@@ -43,7 +43,7 @@ show_step() {
 }
 
 # step NAME COMMAND...: runs it, its output shown and kept; notes seconds and result. Its bound is that of the table
-# `bounds`, or what is left of the run.
+# `bounds`, or the remaining time of the run.
 step() {
     local name=$1 bound=${bounds[$1]:-300} left=$((run_seconds - SECONDS)) result=ok out tee pid
     shift
@@ -70,7 +70,7 @@ step() {
     elif ! wait "$pid"; then
         result=FAILED
     fi
-    # What still holds the output would be waited for without end.
+    # Without this, a process that holds the output open would be waited for without end.
     if ! gone "$tee" 10; then
         [ "$result" != ok ] || result="FAILED: left processes behind"
         show_step "processes are left that hold its output"
@@ -83,7 +83,7 @@ step() {
     [ "$result" = ok ]
 }
 
-# report: what there is to say at the end, however it came.
+# report: the results, printed at any end of the run.
 report() {
     [ -z "$running" ] || row "$running" "STOPPED by a signal"
     printf '\n'

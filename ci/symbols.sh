@@ -17,7 +17,7 @@ refuse() {
     failed=1
 }
 
-# "SYMBOL FILE" of what our objects define for others.
+# "SYMBOL FILE" for each symbol that our objects define for others.
 ours() {
     local objects=()
     mapfile -t objects < <(find "$BUILD/release" -maxdepth 1 -name 'lib*.a'; find "$BUILD/release/dvm/bin" "$BUILD/release/operator/main.o" -name '*.o' 2> /dev/null || true)
@@ -26,7 +26,7 @@ ours() {
         awk 'NF == 3 { file = $1; sub(/:[0-9a-f]*$/, "", file); if ($3 != "main") print $3, file }' | LC_ALL=C sort -u -k 1,1
 }
 
-# "SYMBOL LIBRARY" of what the programs are linked with.
+# "SYMBOL LIBRARY" for each symbol of the libraries that the programs are linked with.
 theirs() {
     local lib
     for lib in $(ldd "$BUILD/release/bin/prted" "$BUILD/release/bin/dvm-operator" 2> /dev/null | awk '$3 ~ /^\// { print $3 }' | sort -u); do

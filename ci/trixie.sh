@@ -11,7 +11,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator
 maker=$repo/e2e/provider/kind/debian-root.sh
 export DPKG_OPTIONS=$repo/daemon-image/dpkg-no-gpu
 
-# As the images' Dockerfiles have them, and what the tests need.
+# The packages of the images' Dockerfiles, and those that the tests need.
 PACKAGES=(gcc libc6-dev make patch pkg-config xz-utils libpmix-dev libopenmpi-dev libevent-dev libhwloc-dev libcurl4-openssl-dev
     libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev bats iproute2 jq openssl procps curl)
 DEVICES=(null zero full random urandom tty)
@@ -24,7 +24,7 @@ as_its_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else unshare --user --map-root-user --map-auto -- "$@"; fi
 }
 
-# make_root DIRECTORY: half of one is never taken for a whole.
+# make_root DIRECTORY: an incomplete one is never used.
 make_root() {
     say "Debian 13 for the tests: $1"
     as_its_root rm -rf "$cache/trixie.new"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What kubernetes.sh and down.sh share: names, and the removal of the demo's objects.
+# Shared by kubernetes.sh and down.sh: names, and the removal of the demo's objects.
 # shellcheck shell=bash
 
 NS=dvm-demo

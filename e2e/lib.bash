@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scenarios share: the cluster under test, waits with a deadline, jobs, and the files that a failure leaves.
+# Shared by the scenarios: the cluster under test, waits with a deadline, jobs, and the files that a failure leaves.
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

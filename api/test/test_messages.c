@@ -239,7 +239,7 @@ static void a_campaign_of_an_application_names_the_requester(void **state)
     json_decref(o);
 }
 
-static void a_failed_grow_tells_its_cause(void **state)
+static void a_failed_grow_reports_its_cause(void **state)
 {
     struct api_campaign in = some_campaign(), out;
     struct err err = {0};
@@ -560,7 +560,7 @@ int main(void)
         cmocka_unit_test(a_campaign_request_survives_the_round_trip),
         cmocka_unit_test(a_grow_request_survives_the_round_trip),
         cmocka_unit_test(a_campaign_of_an_application_names_the_requester),
-        cmocka_unit_test(a_failed_grow_tells_its_cause),
+        cmocka_unit_test(a_failed_grow_reports_its_cause),
         cmocka_unit_test(a_bad_campaign_record_is_refused_with_the_path_to_its_field),
         cmocka_unit_test(a_campaign_record_survives_the_round_trip),
         cmocka_unit_test(only_complete_and_cancelled_are_terminal),

@@ -30,7 +30,7 @@ static pmix_server_module_t module = {
 static const char *key = PMIX_JOB_SIZE;
     module.query = on_query;
 C
-    # The header's entries, as called by nobody, but for ours.
+    # The header's entries: none of them is called, except ours.
     {
         printf '## Upcalls\n\n| upcall | since | here | tested by |\n| --- | --- | --- | --- |\n'
         printf '| fence_nb, query | 4.2 | yes | `a_rank_…` |\n'
@@ -122,7 +122,7 @@ refused() {
     refused attributes 'PMIX_JOB_SIZE is tested by nothing'
 }
 
-@test "an attribute that the header has not, or has earlier than said, is refused" {
+@test "an attribute that the header lacks, or has since an earlier version, is refused" {
     echo '| `PMIX_NO_SUCH_NAME` | job | 4.2 | `a_rank_…` |' >> docs/pmix.md
     sed -i 's/| job | 4.2 | `a_rank_…`, /| job | 99.0 | `a_rank_…`, /' docs/pmix.md
     refused attributes 'has no PMIX_NO_SUCH_NAME, said to be there since 4.2' 'PMIX_JOB_SIZE is in libpmix'

@@ -9,7 +9,7 @@ setup() {
     cd "$tree" || return 1
 }
 
-# file, what it defines, what it calls
+# file, symbols that it defines, symbols that it calls
 compile() {
     mkdir -p "$(dirname "$1")" "build/release/$(dirname "$1")"
     printf 'int %s(void);\nint %s(void);\nint %s(void) { return %s(); }\n' "$2" "$3" "$2" "$3" |

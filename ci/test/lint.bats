@@ -40,7 +40,7 @@ lint() {
     LINT_ROOT=$tree "$ci/lint.sh" "$@"
 }
 
-# refused <gate> <text that is to be said>
+# refused <gate> <expected text>
 refused() {
     run lint "$1"
     [ "$status" -eq 1 ] || {

@@ -20,7 +20,7 @@ setup() {
     git add . && git commit -qm one
 }
 
-# module FOLDER NAME HEADERS: a source, and what the compiler says that it depends on.
+# module FOLDER NAME HEADERS: a source, and the dependencies that the compiler would report.
 module() {
     mkdir -p "$1/test" "build/asan/$1/test"
     echo "int $2;" | tee "$1/$2.c" "$1/$2.h" > "$1/test/test_$2.c"
@@ -28,7 +28,7 @@ module() {
     echo "build/asan/$1/test/test_$2.o: $1/test/test_$2.c $1/$2.h" > "build/asan/$1/test/test_$2.d"
 }
 
-# linked TEST MEMBER...: what the linker says that it has taken.
+# linked TEST MEMBER...: the archive members that the linker would report.
 linked() {
     { echo "build/asan/$1.o"; printf '(build/asan/liball.a)%s.o\n' "${@:2}"; } > "build/asan/$1.parts"
 }

@@ -20,7 +20,7 @@ sample() {
     timeout --kill-after=5 60 bash run < /dev/zero
 }
 
-# What the sample has written down is gone.
+# Processes whose numbers the sample has written to a file have ended.
 all_gone() {
     local pid
     [ -s "$pids" ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Where Debian 13 cannot be had, its tests fail and say why; they are not passed over.
+# If Debian 13 cannot be downloaded, its tests fail and say why; they are not skipped.
 
 # shellcheck disable=SC2154  # set by bats
 
@@ -19,7 +19,7 @@ run_with_sources() {
     run --separate-stderr "$BATS_TEST_DIRNAME/../trixie.sh" true
 }
 
-@test "without a source of packages it fails, says so, and leaves no tree behind" {
+@test "without a source of packages it fails with a message, and leaves no tree" {
     run_with_sources /dev/null
     [ "$status" -ne 0 ]
     [[ "$stderr" == *"apt has no Debian source"* ]]

@@ -46,7 +46,7 @@ lose_a_daemon() {
 # Directories of jobs in the session of a daemon.
 jobdirs() { find "$DVM_SESSION_DIR/$1" -mindepth 1 -maxdepth 1 -type d -name '????????????????.*'; }
 
-# ends RANKS MODE RULE: after each end of the clients exactly what the rule says is left.
+# ends RANKS MODE RULE: after each kind of end of the clients, exactly the entries that the rule names are left.
 ends() {
     local end code
     for end in finalize return abort kill; do
@@ -66,7 +66,7 @@ rule() {
     client check "$BATS_FILE_TMPDIR/lost.rules" "$1"
 }
 
-# The first rank registers and ends; each of the others stands still until the job NAME is released.
+# The first rank registers and ends; each of the others waits until the job NAME is released.
 # hold_others NAME RANKS RULE [PRUN-OPTION...]
 hold_others() {
     local name=$1 ranks=$2 rule=$3 from=$1_fd line
@@ -76,16 +76,16 @@ hold_others() {
     read -r -t "$limit" -u "${!from}" line # all have said "up" now
 }
 
-@test "files: a named file goes, others stay" { rule file; }
+@test "files: a named file is removed, others stay" { rule file; }
 @test "files: all of a list go" { rule files-in-a-list; }
 @test "files: files of several keys of a request are removed" { rule files-of-two-keys; }
 @test "files: a duplicate is dropped without an error" { rule file-twice; }
 @test "files: a missing one is no error" { rule file-that-is-absent; }
 @test "files: a directory named as a file stays" { rule file-that-is-a-directory; }
 @test "files: a link is removed, its target stays" { rule file-that-is-a-link; }
-@test "directories: a named one goes with its files" { rule directory; }
+@test "directories: a named one is removed with its files" { rule directory; }
 @test "directories: without recursion subdirectories stay, and so do their parents" { rule directory-not-recursive; }
-@test "directories: with recursion the whole tree goes" { rule directory-recursive; }
+@test "directories: with recursion the whole tree is removed" { rule directory-recursive; }
 @test "directories: directives are for all of a list" { rule directories-in-a-list-share-directives; }
 @test "directories: directives are for all of a request, wherever they stand" { rule directories-of-two-keys-share-directives; }
 @test "directories: directives are not for another request's" { rule directives-are-of-their-request-alone; }
@@ -97,13 +97,13 @@ hold_others() {
 @test "duplicates: leave-topdir wins when it comes later" { rule same-directory-leave-topdir-wins-later; }
 @test "duplicates: leave-topdir wins when it came earlier" { rule same-directory-leave-topdir-wins-earlier; }
 @test "duplicates: another spelling is the same directory" { rule same-directory-in-another-spelling; }
-@test "duplicates: a directory under another one is none" { rule directory-under-another-is-no-duplicate; }
+@test "duplicates: a directory under another one is no duplicate" { rule directory-under-another-is-no-duplicate; }
 @test "ignore: a file of the same request" { rule ignored-file-of-the-same-request; }
 @test "ignore: a file of an earlier request" { rule ignored-file-of-an-earlier-request; }
 @test "ignore: a file of a later request" { rule ignored-file-of-a-later-request; }
 @test "ignore: all of a list" { rule ignored-files-in-a-list; }
 @test "ignore: a directory stays with all that is below it" { rule ignored-directory-stays-with-all-below; }
-@test "contradiction: a file in one request is refused, and nothing of it registered" { rule file-ignored-in-the-same-request-is-refused; }
+@test "contradiction: a file in one request is refused, and no path of it is registered" { rule file-ignored-in-the-same-request-is-refused; }
 @test "contradiction: a file that was ignored earlier is refused" { rule file-ignored-earlier-is-refused; }
 @test "contradiction: a file that is to be removed cannot be ignored later" { rule file-ignored-later-is-refused; }
 @test "contradiction: a directory that was ignored earlier is refused" { rule directory-ignored-earlier-is-refused; }
@@ -113,7 +113,7 @@ hold_others() {
 @test "paths: one with .. is refused" { rule path-that-leads-up-is-refused; }
 @test "paths: the root is refused" { rule root-is-refused; }
 @test "paths: an empty one is refused" { rule empty-list-is-refused; }
-@test "links: one in a tree goes and is not followed" { rule link-in-a-tree-is-not-followed; }
+@test "links: one in a tree is removed and not followed" { rule link-in-a-tree-is-not-followed; }
 @test "links: one named as a directory stays and is not followed" { rule link-named-as-directory-is-not-followed; }
 @test "owner: files of another user or group stay" {
     [ "$(id -u)" = 0 ] || skip "needs root, to make files of others"
@@ -126,7 +126,7 @@ hold_others() {
 }
 
 @test "targets: a job, at the end of its last process here" { rule job-target; }
-@test "targets: none is the caller's job" { rule null-target; }
+@test "targets: without one it is the caller's job" { rule null-target; }
 @test "targets: a path that a job ignores does not affect a process's request" { rule process-and-job-are-apart; }
 @test "targets: a process that is not here is refused" { rule unknown-target-is-refused; }
 
@@ -185,9 +185,9 @@ hold_others() {
     client check "$BATS_TEST_TMPDIR/r" mixed-with-control
 }
 
-@test "mixed: with one that is not supported nothing is registered" { rule mixed-with-what-is-not-supported; }
+@test "mixed: with an unsupported directive no path is registered" { rule mixed-with-what-is-not-supported; }
 @test "mixed: a bad path keeps the other directive from being carried out" { rule mixed-with-control-but-refused; }
-@test "mixed: with a target that is not here the whole request is refused" { rule mixed-with-control-of-nobody; }
+@test "mixed: with a target on another daemon the whole request is refused" { rule mixed-with-control-of-nobody; }
 
 @test "every rule of the client's table has a test" {
     run -0 client list
@@ -196,7 +196,7 @@ hold_others() {
     done
 }
 
-# --- what we remove without the library being asked
+# --- paths that the daemon removes without a request to the library
 
 @test "prun: --cleanup-file and --cleanup-dir are carried out when the job has ended, and only then" {
     local top=$BATS_TEST_TMPDIR
@@ -248,7 +248,7 @@ hold_others() {
     prun -n 1 "$examples/mpi_hello"
 }
 
-@test "sessions: a job's directory goes when its daemon is lost" {
+@test "sessions: a job's directory is removed when its daemon is lost" {
     [ "$(wc -l < "$BATS_FILE_TMPDIR/lost.jobdirs")" -eq 1 ]
     [ ! -e "$(cat "$BATS_FILE_TMPDIR/lost.jobdirs")" ]
 }

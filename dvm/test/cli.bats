@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Command lines of prun, pstat, pterm and prte: what is refused, and how.
+# Command lines of prun, pstat, pterm and prte: refused ones and their messages.
 
 # shellcheck disable=SC2154  # set by bats
 
@@ -17,7 +17,7 @@ setup() {
     export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/nobody
 }
 
-# refused TEXT PROGRAM [ARG...]: exit code 2, nothing on standard output, one line that says TEXT and where help is.
+# refused TEXT PROGRAM [ARG...]: exit code 2, no standard output, one line of error with TEXT and the hint to --help.
 refused() {
     local text=$1 program=$2
     shift 2

@@ -19,14 +19,14 @@ teardown() { end_dvm; }
 
 tool_uri() { head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm"; }
 
-# hold_cred NAME: a rank on the first daemon that stands still; its credential is in $BATS_TEST_TMPDIR/NAME.cred.
+# hold_cred NAME: a rank on the first daemon that waits; its credential is in $BATS_TEST_TMPDIR/NAME.cred.
 hold_cred() {
     hold_by=("$holder" save - "$BATS_TEST_TMPDIR/$1.cred")
     hold_job "$1" 1 --host 1
     unset hold_by
 }
 
-# check VPID NAME [DIRECTIVE...]: what a rank at that daemon is told of it.
+# check VPID NAME [DIRECTIVE...]: the result of validation by a rank at that daemon.
 check() {
     local vpid=$1 name=$2
     shift 2
@@ -130,7 +130,7 @@ says_so() { printf 'validate: SUCCESS\nholder: %s uid=%s gid=%s type=dvm' "$1" "
 @test "a credential gives no right to join or to submit" {
     start_dvm 1 --slots 2
     hold_cred lost
-    # The daemon's certificate is in it, which whoever connects is shown; the key of it is not.
+    # The credential contains the daemon's certificate, which is public, but not its key.
     local bytes tls=$DVM_SESSION_DIR/tls/member cert key
     bytes=$(od -An -v -tx1 "$BATS_TEST_TMPDIR/lost.cred" | tr -d ' \n')
     cert=$(openssl x509 -in "$tls/tls.crt" -outform DER | od -An -v -tx1 | tr -d ' \n')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# PMIx events over several daemons and jobs, with real clients: who is told of what, and once.
+# PMIx events over several daemons and jobs, with real clients: which processes receive which event, each once.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
@@ -26,7 +26,7 @@ setup() {
 }
 teardown() { end_dvm; }
 
-# start_ranks NAME N [PRUN-OPTION…] -- [ARGUMENT…]: a job in the background that says what its ranks hear.
+# start_ranks NAME N [PRUN-OPTION…] -- [ARGUMENT…]: a job in the background that prints the events of its ranks.
 start_ranks() {
     local name=$1 n=$2 options=()
     shift 2
@@ -39,7 +39,7 @@ start_ranks() {
     eval "${name}_pid=$!"
 }
 
-# take N: the next N lines that the jobs say, in any order; sorted in $taken.
+# take N: the next N lines of the jobs' output, in any order; sorted in $taken.
 take() {
     local i
     lines=()
@@ -50,7 +50,7 @@ take() {
     taken=$(printf '%s\n' "${lines[@]}" | LC_ALL=C sort)
 }
 
-# None is left when all who could say something have ended.
+# No line is left when all processes that could print one have ended.
 nothing_more() {
     [ "$(timeout 0.1 cat <&"$said_fd" || true)" = "" ]
 }
@@ -178,7 +178,7 @@ rss_kib() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(prted_of "$1")/
 
 # --- ranks that are lost
 
-# told WHAT RANK…: what each of these ranks says.
+# told EVENT RANK…: the output of each of these ranks.
 told() {
     local what=$1 rank
     shift

@@ -20,7 +20,7 @@ teardown() {
     end_dvm
 }
 
-# What jobs have left in the daemons' directories, and processes that would write there.
+# Files that jobs have left in the daemons' directories, and processes that would write there.
 leftovers() {
     find "$DVM_SESSION_DIR" -mindepth 2 -maxdepth 2 -name '*.*' -type d
     pgrep -f -- "dvm-stage write $DVM_SESSION_DIR/" || true
@@ -31,7 +31,7 @@ large() { truncate -s "$2" "$1"; }
 
 no_reader() { ! own -f 'dvm-stage read'; } # it notices when it writes
 
-# --- what is refused
+# --- refused files
 
 refused() {
     local code=$1 why=$2
@@ -69,7 +69,7 @@ refused() {
     refused 125 "file $PWD/secret: Permission denied" --preload-files secret true
 }
 
-# --- what the ranks find
+# --- the files as ranks see them
 
 @test "every rank on 4 daemons finds unchanged files by their relative paths" {
     start_dvm 4 --slots 2
@@ -150,13 +150,13 @@ refused() {
 8388608" ]
 }
 
-# --- what goes wrong on the way
+# --- failures during the transfer
 
 preparing() { [ "$(view '[.jobs[] | select(.state == "PREPARING")] | length')" -eq 1 ]; }
 no_staging() { ! preparing; }
 nothing_left() { [ -z "$(leftovers)" ]; }
 
-# A prun of a large file in the background: $pid; what it says in err.
+# A prun of a large file in the background: $pid; its errors are in err.
 start_large() {
     large big 4G
     timeout --kill-after=10 "$limit" "$bin/prun" -N 1 --preload-files big "$@" > out 2> err 3>&- &

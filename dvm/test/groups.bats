@@ -14,7 +14,7 @@ setup_file() {
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
-# all_say N LINE: N ranks have said this and nobody anything else.
+# all_say N LINE: N ranks have printed this line, and no other line was printed.
 all_say() {
     echo "$output"
     [ "$(sort <<< "$output" | uniq -c | tr -s ' \n' ' ')" = " $1 $2 " ]
@@ -65,7 +65,7 @@ all_say() {
     done
 }
 
-@test "a construction whose time is over leaves the group's name to the same job and to the next" {
+@test "after a construction has timed out, the same job and the next one can use the group's name" {
     local ranks
     start_dvm 2 --slots 4
     for ranks in 4 6; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What many jobs leave behind in the daemons: no memory, no descriptor.
+# Memory and descriptors of the daemons do not grow with the number of ended jobs.
 
 # shellcheck disable=SC2154  # set by bats
 

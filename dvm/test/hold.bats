@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs that stop for a debugger, over several daemons, with real programs; what stands still is looked up in /proc.
+# Jobs that stop for a debugger, over several daemons, with real programs; the state of processes is read from /proc.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 
@@ -24,7 +24,7 @@ stopped_job() {
     [ "$line" = "prun: job $job: stopped for a debugger: pterm --job $job --continue" ]
 }
 
-# over: prun's exit code is in $code, what else it said in $said.
+# over: prun's exit code is in $code, its further output in $said.
 over() {
     said=$(cat <&"$err")
     code=0
@@ -139,7 +139,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     [ "$code" -eq 0 ]
 }
 
-# spawned_and_held WHO WHERE: the probe as rank or tool; its words come to $says.
+# held_by KIND WHERE: the probe as rank or tool; its output comes to $says.
 held_by() {
     local uri=$1 where=$2 which=$3 n=$4
     shift 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the tests of local DVMs share: real daemons on this host, real programs; loaded by bats.
+# Shared by the tests of local DVMs: real daemons on this host, real programs; loaded by bats.
 # shellcheck shell=bash disable=SC2034
 
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -65,7 +65,7 @@ metric() {
     curl -fsS -m "$limit" "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'
 }
 
-# view FILTER: of what GET /v1/dvm answers.
+# view FILTER: a part of the answer to GET /v1/dvm.
 view() { pstat --json | jq -r "$1"; }
 
 # hold_job NAME RANKS [PRUN-OPTION...]: a job in the background whose ranks each print "up" and then stand still
@@ -75,7 +75,7 @@ hold_job() {
     shift 2
     local gate=$BATS_TEST_TMPDIR/$name.gate says=$BATS_TEST_TMPDIR/$name.says
     mkfifo "$gate" "$says"
-    # The job's words come through a pipe, so that waiting for them is a read.
+    # The job's output comes through a pipe, so that a read waits for it.
     # shellcheck disable=SC2016
     timeout --kill-after=10 "$limit" "$bin/prun" --stdin none "$@" -n "$ranks" \
         ${hold_by[@]+"${hold_by[@]}"} sh -c 'echo up; read -r _ < "$1"; echo "released on $PMIX_HOSTNAME"' rank "$gate" \
@@ -94,14 +94,14 @@ hold_job() {
 ranks_of() { pgrep -f "^sh -c .* rank $BATS_TEST_TMPDIR/$1.gate\$"; }
 prun_of() { pgrep -f "^$bin/prun .* rank $BATS_TEST_TMPDIR/$1.gate\$"; }
 
-# release_job NAME RANKS: lets its ranks go on. One byte for each: longer words would be shared out between readers.
+# release_job NAME RANKS: continues its ranks. One byte for each: several readers would share longer ones.
 release_job() {
     local gate=$BATS_TEST_TMPDIR/$1.gate i
     exec {gate_fd}<> "$gate"
     for ((i = 0; i < $2; i++)); do echo >&"$gate_fd"; done
 }
 
-# end_job NAME: what it printed further is in $said, its exit code in $code.
+# end_job NAME: its further output is in $said, its exit code in $code.
 end_job() {
     local fd_name=${1}_fd pid_name=${1}_pid
     said=$(cat <&"${!fd_name}")
@@ -110,7 +110,7 @@ end_job() {
     exec {gate_fd}>&- || true
 }
 
-# wait_end PID...: until these processes, which need not be children, are gone.
+# wait_end PID...: waits until these processes, which need not be children, have ended.
 wait_end() {
     local pid
     for pid in "$@"; do
@@ -118,7 +118,7 @@ wait_end() {
     done
 }
 
-# eventually COMMAND...: it succeeds within the limit. For what nobody announces; nothing else waits by the clock.
+# eventually COMMAND...: it succeeds within the limit. For conditions without an event; no other test code polls.
 eventually() {
     local until=$((SECONDS + limit))
     until "$@"; do

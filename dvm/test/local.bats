@@ -98,7 +98,7 @@ teardown() { end_dvm; }
     [ "$(view '[.members[].slotsUsed] | add')" -eq 0 ]
 }
 
-# A rank that aborts cleans up by itself, unless it is told that this is done for it.
+# A rank that aborts removes its directories by itself, unless PMIX_TDIR_RMCLEAN says that the daemon does it.
 @test "MPI: MPI_Abort leaves the daemon's directory as it is" {
     local before
     start_dvm 1
@@ -340,7 +340,7 @@ routed() { metric "$1" dvm_routed_frames_total; }
 
 # --- detached jobs
 
-# A job that prints "begin", stands still until something is written into $gate, and exits 7. Prints its name.
+# A job that prints "begin", waits until a byte is written into $gate, and exits 7. Prints its name.
 detached() {
     mkfifo "$gate"
     # shellcheck disable=SC2016
@@ -412,7 +412,7 @@ detached() {
     run -1 pterm --job 1.1
     [[ "$output" == *"no job 1.1"* ]]
     mkfifo "$BATS_TEST_TMPDIR/gate" "$BATS_TEST_TMPDIR/up"
-    # The trap is in place when the rank says "up", and runs as soon as the signal has broken the read.
+    # The trap is in place when the rank prints "up", and runs as soon as the signal has interrupted the read.
     # shellcheck disable=SC2016
     job=$(prun --detach -n 1 sh -c 'trap "echo usr; exit 3" USR1; echo up > "$2"; read -r x < "$1"; read -r x < "$1"' rank \
         "$BATS_TEST_TMPDIR/gate" "$BATS_TEST_TMPDIR/up")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What becomes of a job of which ranks are lost: prun --rtos, its final text and its exit code, pstat.
+# A job that loses ranks: prun --rtos, its final text and its exit code, pstat.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
@@ -188,7 +188,7 @@ start_impatient() {
     done
 }
 
-# over PID...: of each no more than what its parent has to read is there.
+# over PID...: each has ended, or is a zombie that its parent has not reaped yet.
 over() {
     local pid
     for pid in "$@"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Where ranks run and which CPUs they get, on this machine's own: what is shown is what the kernel says.
+# Where ranks run and which CPUs they get, on this machine's own CPUs: the displayed CPUs are those of the kernel.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
@@ -12,14 +12,14 @@ setup_file() { build_all; }
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
-# What each rank says of itself: rank, CPUs, "rank 0 0-1"
+# The output of each rank about itself: rank, CPUs, "rank 0 0-1"
 says='echo "rank $PMIX_RANK $(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status)"'
 here() { sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status; }
 # The CPUs that this process may use, one a line.
 each_cpu() { here | tr ',' '\n' | awk -F- '{ for (i = $1; i <= (NF > 1 ? $2 : $1); i++) print i }'; }
 two_cores() { [ "$(each_cpu | wc -l)" -ge 2 ] || skip "this machine has one CPU"; }
 
-# shown_is_true OUTPUT: each row of the table says of its rank what that rank says itself.
+# shown_is_true OUTPUT: each row of the table agrees with the output of its rank.
 shown_is_true() {
     local shown said
     shown=$(awk '/^ *RANK/ { on = 1; next } on && $1 ~ /^[0-9]+$/ { print "rank", $1, $5 } /^rank/ { on = 0 }' <<< "$1")

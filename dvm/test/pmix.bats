@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What PMIx offers to applications over several daemons, with real clients: spawn, connect, events, queries, control, tools.
+# PMIx services for applications over several daemons, with real clients: spawn, connect, queries, control, tools.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
@@ -171,7 +171,7 @@ other: NOT FOUND" ]
     done
 }
 
-@test "a group that a rank does not join is given up at its time limit" {
+@test "a group that a rank does not join ends at its time limit" {
     local size sizes=(3 4) # the last is on a daemon of its own, or with another that comes
     start_dvm 3 --slots 2
     for size in "${sizes[@]}"; do
@@ -184,7 +184,7 @@ other: NOT FOUND" ]
     done
 }
 
-# --- what there is, and control
+# --- queries and control
 
 @test "a rank queries jobs, sizes, and the processes of a job on other daemons" {
     start_dvm 3 --slots 2
@@ -515,7 +515,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     end_job other
 }
 
-# said_something PORT: who has connected to it has written what nobody has read.
+# said_something PORT: the peer of this port has written bytes that were not read.
 said_something() { [ -n "$(ss -Htn state established "sport = :$1" | awk '$1 > 0')" ]; }
 
 @test "a tool that dies before it has been answered does not take the daemon with it" {
@@ -566,7 +566,7 @@ open_gate() {
     for ((i = 0; i < $1; i++)); do echo >&"$begin_fd"; done
 }
 
-# watch VPID HOW: a tool at that daemon reads $job; what it writes is in watch.VPID. Returns when it has been accepted.
+# watch VPID HOW: a tool at that daemon reads $job; its output is in watch.VPID. Returns when it has been accepted.
 watch() {
     local out=$BATS_TEST_TMPDIR/watch.$1
     timeout --kill-after=10 "$limit" "$tool" watch "$(tool_uri "$1")" "$2" "$job" > "$out" 2> "$out.err" 3>&- &
@@ -750,7 +750,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     [ "$(tr -cd '\0' < "$out" | wc -c)" -eq 100000000 ]
 }
 
-@test "a tool that dies while its job waits for it lets the job go on" {
+@test "a job that waits for its tool goes on when the tool is killed" {
     DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local gate=$BATS_TEST_TMPDIR/gate out=$BATS_TEST_TMPDIR/out over=$BATS_TEST_TMPDIR/over
     mkfifo "$gate" "$over"

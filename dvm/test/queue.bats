@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs that wait: for what, in the words of prun and of pstat, as text and as JSON; and what may pass them.
+# Jobs that wait: the reasons that prun and pstat show, as text and as JSON; and which jobs may pass them.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 

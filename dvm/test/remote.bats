@@ -49,7 +49,7 @@ end_proxy() {
     proxy_pid=
 }
 
-# job_state JOB: as pstat tells it.
+# job_state JOB: as pstat shows it.
 job_state() { pstat --dvm "$DVM_DIR" --json jobs | jq -r --arg id "$1" '.jobs[] | select(.id == $id).state'; }
 
 # one_line CODE TEXT COMMAND...: that code, nothing on standard output, one line with the text.
@@ -62,7 +62,7 @@ one_line() {
     [[ "$stderr" == *"$text"* ]] || { echo "$stderr" && false; }
 }
 
-# --- who is not let in
+# --- refused clients
 
 @test "a connection from outside ends without a reset, which would end kubectl port-forward" {
     through_proxy whole
@@ -105,7 +105,7 @@ one_line() {
     wait_end "$helper"
 }
 
-@test "a daemon's certificate is not taken for a user's" {
+@test "a daemon's certificate is not accepted as a user's" {
     one_line 125 "is of role member; programs need one of role user" \
         outside --tls-dir "$DVM_DIR/tls/member" true
 }
@@ -200,7 +200,7 @@ one_line() {
     [[ "$output" == "REPLY 400 "* ]]
 }
 
-# --- sessions: what does not fit
+# --- sessions: refused messages
 
 # says WHERE STEP...: see client_probe.c.
 says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@"; }
@@ -269,7 +269,7 @@ crowd_fills_it() {
     [ "$n" -ge 200 ]
 }
 
-@test "sessions are limited in number, and free again when their connections are gone" {
+@test "sessions are limited in number, and a closed connection frees its session" {
     eventually crowd_fills_it
     eventually crowd_fills_it
     [ "$(outside -n 1 echo fine)" = fine ]
@@ -363,7 +363,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     exec {fd}< "$fifo" {err}< "$fifo.err"
     read -r -t "$limit" -u "$fd" line
     [ "$line" = up ]
-    # The second connection hangs until its handshake is given up.
+    # The second connection hangs until the limit of its handshake.
     read -r -t "$limit" -u "$err" line
     [[ "$line" == *"is lost"* ]]
     pkill -USR1 -P "$pid"

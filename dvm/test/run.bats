@@ -49,7 +49,7 @@ type_in() {
     coproc terminal { exec script -q -c 'exec bash --norc --noprofile -i' /dev/null 2>&1 3>&-; }
     local pid=$!
     type_in $'stty -echo; PS1=; echo re\'\'ady\n' ready
-    # The rank says what it reads in other words than were typed.
+    # The rank prints its input in another form than it was typed.
     type_in "$bin/prun -n 1 sh -c 'echo st\"\"arted; sed -u s/^/rank-says-/' &"$'\n' started
     type_in $'fg\n' "$bin/prun"
     type_in $'one\n' rank-says-one

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs whose output nobody reads: who waits for them, and who does not.
+# Jobs whose output is not read: which processes wait for them, and which do not.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 
@@ -11,7 +11,7 @@ setup_file() { build_all; }
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
-# unread_job [PRUN-OPTION...]: one rank writes more than anybody keeps, and its prun's output is not read.
+# unread_job [PRUN-OPTION...]: one rank writes more than all buffers hold, and its prun's output is not read.
 unread_job() {
     bytes=100000000
     mkfifo "$BATS_TEST_TMPDIR/unread"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what the end-to-end tests need on a Debian machine: packages, Go, then kind, kubectl and helm
+# Installs the packages and tools of the end-to-end tests on a Debian machine: packages, Go, then kind, kubectl and helm
 # (not these with --packages).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

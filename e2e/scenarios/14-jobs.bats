@@ -29,7 +29,7 @@ sleepers_are() { [ "$(processes_of sleep)" = "$1" ]; }
     [[ $output == *"spawn: parents=2 children=4 ok"* ]]
 }
 
-@test "jobs: MPI_Abort ends every rank with its code and says who called it" {
+@test "jobs: MPI_Abort ends every rank with its code, and the message names the caller" {
     run in_head prun -n 8 mpi_abort 3 42
     equal "exit code" "$status" 42
     [[ $output == *"rank 3"* ]]

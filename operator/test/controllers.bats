@@ -72,7 +72,7 @@ runs() {
     [ "$(uid_of pod/x-2)" = "$stays" ]
 }
 
-@test "down and up again before the first step is done gives new pods, never parked ones" {
+@test "a scale-down that is reverted before its first step gives new pods, never parked ones" {
     running 4
     becomes '{.status.replicas}' 4
     three=$(uid_of pod/x-3)

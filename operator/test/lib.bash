@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the tests of the operator share: an API server, an operator, a stand-in for the head; loaded by bats.
+# Shared by the tests of the operator: an API server, an operator, a stand-in for the head; loaded by bats.
 # shellcheck shell=bash
 
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

@@ -45,7 +45,7 @@ static void bytes_that_do_not_fit_leave_no_length_behind(void **state)
     assert_int_equal(b.len, 0);
 }
 
-static void a_bound_of_nothing_takes_nothing(void **state)
+static void a_buffer_with_bound_0_accepts_no_byte(void **state)
 {
     BUF_AUTO struct buf b;
 
@@ -76,7 +76,7 @@ static void a_patch_of_an_empty_buffer_fails(void **state)
     assert_true(b.failed);
 }
 
-static void consuming_too_much_empties(void **state)
+static void consuming_more_than_the_content_empties_the_buffer(void **state)
 {
     BUF_AUTO struct buf b;
 
@@ -158,7 +158,7 @@ static void consuming_keeps_the_rest(void **state)
     assert_memory_equal(b.data, "llo", 3);
 }
 
-static void it_grows_up_to_exactly_its_bound(void **state)
+static void a_buffer_grows_up_to_exactly_its_bound(void **state)
 {
     BUF_AUTO struct buf b;
 
@@ -275,17 +275,17 @@ int main(void)
         cmocka_unit_test(a_put_over_the_bound_fails_and_writes_nothing),
         cmocka_unit_test(after_a_failure_nothing_is_written),
         cmocka_unit_test(bytes_that_do_not_fit_leave_no_length_behind),
-        cmocka_unit_test(a_bound_of_nothing_takes_nothing),
+        cmocka_unit_test(a_buffer_with_bound_0_accepts_no_byte),
         cmocka_unit_test(a_patch_outside_fails),
         cmocka_unit_test(a_patch_of_an_empty_buffer_fails),
-        cmocka_unit_test(consuming_too_much_empties),
+        cmocka_unit_test(consuming_more_than_the_content_empties_the_buffer),
         cmocka_unit_test(a_reset_buffer_works_again),
         cmocka_unit_test(freeing_twice_is_fine),
         cmocka_unit_test(integers_are_big_endian),
         cmocka_unit_test(a_null_string_is_an_empty_one),
         cmocka_unit_test(a_length_can_be_patched_later),
         cmocka_unit_test(consuming_keeps_the_rest),
-        cmocka_unit_test(it_grows_up_to_exactly_its_bound),
+        cmocka_unit_test(a_buffer_grows_up_to_exactly_its_bound),
         cmocka_unit_test(out_of_memory_ends_the_program_with_one_line),
         cmocka_unit_test(an_overflowing_size_ends_the_program_with_one_line),
         cmocka_unit_test(growing_out_of_memory_ends_the_program_with_one_line),

@@ -330,7 +330,7 @@ static void a_file_is_read_as_yaml(void **state)
     json_decref(j);
 }
 
-static void lookups_give_null_for_what_is_absent(void **state)
+static void lookups_of_absent_values_give_null(void **state)
 {
     json_t *j = json_pack("{s:{s:{s:s,s:i}}}", "a", "b", "c", "x", "n", 5);
 
@@ -391,7 +391,7 @@ int main(void)
         TEST_FILE(a_big_file_is_read_whole),
         cmocka_unit_test(a_file_whose_size_is_unknown_is_read),
         TEST_FILE(a_file_is_read_as_yaml),
-        cmocka_unit_test(lookups_give_null_for_what_is_absent),
+        cmocka_unit_test(lookups_of_absent_values_give_null),
         cmocka_unit_test(lookups_follow_the_path),
     };
 

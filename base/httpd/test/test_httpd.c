@@ -229,7 +229,7 @@ static void headers_over_the_limit_give_400(void **state)
     assert_has(ask(*state, request), "HTTP/1.1 400 ");
 }
 
-static void a_body_of_exactly_the_limit_is_taken(void **state)
+static void a_body_of_exactly_the_limit_is_accepted(void **state)
 {
     FREE_AUTO char *body = xcalloc(MAX_BODY + 1, 1);
     FREE_AUTO char *request = NULL;
@@ -266,7 +266,7 @@ static void a_refusal_that_is_no_utf8_is_still_json(void **state)
     assert_has(ask(*state, "GET /broken-text HTTP/1.1\r\n" END), "\"message\":\"not text: ??\"");
 }
 
-static void an_object_comes_back(void **state)
+static void an_object_is_returned(void **state)
 {
     const char *answer =
         ask(*state, "POST /object HTTP/1.1\r\nContent-Length: 7\r\n" END "{\"a\":1}");
@@ -295,7 +295,7 @@ static void absent_parts_are_null(void **state)
     assert_has(answer, "\"body\":\"\"");
 }
 
-static void two_parameters_are_told_apart(void **state)
+static void two_parameters_are_distinguished(void **state)
 {
     const char *answer = ask(*state, "GET /echo/1/deep/2 HTTP/1.1\r\n" END);
 
@@ -677,15 +677,15 @@ int main(void)
         TEST(a_body_over_the_limit_gives_413),
         TEST(a_chunked_body_over_the_limit_gives_413),
         TEST(headers_over_the_limit_give_400),
-        TEST(a_body_of_exactly_the_limit_is_taken),
+        TEST(a_body_of_exactly_the_limit_is_accepted),
         TEST(a_body_that_is_no_json_is_explained),
         TEST(a_body_that_is_no_object_is_refused),
         TEST(a_body_with_a_duplicate_key_is_refused),
         TEST(a_refusal_that_is_no_utf8_is_still_json),
-        TEST(an_object_comes_back),
+        TEST(an_object_is_returned),
         TEST(parameters_query_and_body_reach_the_handler),
         TEST(absent_parts_are_null),
-        TEST(two_parameters_are_told_apart),
+        TEST(two_parameters_are_distinguished),
         TEST(a_connection_serves_more_than_one_request),
         TEST(pipelined_requests_are_answered_in_order),
         TEST(a_handler_may_answer_later),

@@ -83,7 +83,7 @@ static void on_count(void *arg)
     f->calls++;
 }
 
-static void destroying_nothing_is_fine(void **state)
+static void destroying_null_is_allowed(void **state)
 {
     loop_timer_destroy(NULL);
     loop_fd_destroy(NULL);
@@ -457,7 +457,7 @@ static void the_wall_clock_is_in_milliseconds_since_1970(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(destroying_nothing_is_fine),
+        TEST(destroying_null_is_allowed),
         TEST(a_disarmed_timer_does_not_fire),
         TEST(an_idle_timer_does_not_fire),
         TEST(a_timer_is_never_early),

@@ -175,7 +175,7 @@ static void a_certificate_can_be_issued_that_has_ended(void **state)
     assert_in_range(-days_left(f->cert), 3, 4);
 }
 
-static void destroying_nothing_is_fine(void **state)
+static void destroying_null_is_allowed(void **state)
 {
     tls_ca_destroy(NULL);
     tls_ctx_destroy(NULL);
@@ -198,7 +198,7 @@ int main(void)
         TEST(two_certificates_differ),
         TEST(a_certificate_lasts_the_days_that_are_asked_for),
         TEST(a_certificate_can_be_issued_that_has_ended),
-        TEST(destroying_nothing_is_fine),
+        TEST(destroying_null_is_allowed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

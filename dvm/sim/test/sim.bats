@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The simulator's program: the same seed is the same run, a failure tells its story, wrong words are refused.
+# The simulator's program: the same seed gives the same run, a failure prints its trace, wrong arguments are refused.
 bats_require_minimum_version 1.5.0
 
 setup() {

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=e2e/provider/kind/versions.sh
 . "$here/versions.sh"
 
-# In the order of need: the first three are what the operator's own tests wait for.
+# In the order of need: the operator's own tests wait for the first three.
 ALL=(etcd kube-apiserver kubectl kind kube-controller-manager kube-scheduler kubelet kube-proxy kubeadm
      coredns local-path-provisioner helm)
 # The plugins of CoreDNS that kubeadm's Corefile uses.
@@ -106,7 +106,7 @@ build_one() {
     esac
 }
 
-# watch_build NAME: waits for $builder and says every 15 s that it still lives.
+# watch_build NAME: waits for $builder and prints every 15 s that it still runs.
 watch_build() {
     local start=$SECONDS
     while kill -0 "$builder" 2>/dev/null; do
@@ -122,7 +122,7 @@ watch_build() {
     fi
 }
 
-# One build at a time on this machine, whoever asked: a second caller gets its turn between programs.
+# One build at a time on this machine: a second caller gets its turn between programs.
 ensure() {
     local name=$1 temporary
     if [ -x "$BIN_DIR/$name" ]; then return; fi

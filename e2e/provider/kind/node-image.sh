@@ -124,7 +124,7 @@ commit_with_images() {
         --change "LABEL $LABEL=$hash" "$container" "$NODE_IMAGE" > /dev/null
 }
 
-# What only the build needed, and node images of earlier inputs that no container uses.
+# Remains of the build, and node images of earlier inputs that no container uses.
 remove_leftovers() {
     docker rm --force --volumes "$container" > /dev/null
     container=''

@@ -382,7 +382,7 @@ static void an_expired_version_leads_to_a_list_and_its_differences_are_reported(
     }
 }
 
-static void a_version_that_is_refused_repeatedly_is_given_up(void **state)
+static void a_version_that_is_refused_repeatedly_is_dropped(void **state)
 {
     static answer_fn *const script[] = {list_a_b,       watch_504,    watch_504, watch_504,
                                         list_gone_back, watch_silent, NULL};
@@ -467,7 +467,7 @@ int main(void)
         cmocka_unit_test(a_broken_watch_resumes_where_it_stopped),
         cmocka_unit_test(a_malformed_event_makes_the_watch_resume),
         cmocka_unit_test(an_expired_version_leads_to_a_list_and_its_differences_are_reported),
-        cmocka_unit_test(a_version_that_is_refused_repeatedly_is_given_up),
+        cmocka_unit_test(a_version_that_is_refused_repeatedly_is_dropped),
         cmocka_unit_test(a_watch_continues_when_the_server_is_back),
         cmocka_unit_test(our_own_write_is_seen_at_once_and_reported_once),
         cmocka_unit_test(an_object_deleted_after_our_write_does_not_come_back),

@@ -63,7 +63,7 @@ static void an_older_or_the_same_version_changes_nothing(void **state)
     store_free(&s);
 }
 
-static void an_older_version_counts_when_the_server_has_gone_back(void **state)
+static void an_older_version_counts_when_the_server_was_restored(void **state)
 {
     struct store s = {.generation = 1};
 
@@ -105,7 +105,7 @@ int main(void)
         cmocka_unit_test(versions_are_numbers_of_any_length),
         cmocka_unit_test(an_object_without_a_name_has_no_key),
         cmocka_unit_test(an_older_or_the_same_version_changes_nothing),
-        cmocka_unit_test(an_older_version_counts_when_the_server_has_gone_back),
+        cmocka_unit_test(an_older_version_counts_when_the_server_was_restored),
         cmocka_unit_test(a_list_removes_absent_objects_unless_they_are_newer),
     };
 

@@ -106,7 +106,7 @@ static void a_holder_of_an_unknown_kind_is_refused(void **state)
     assert_refused(b.data, b.len, "malformed");
 }
 
-static void a_credential_comes_back_as_it_was(void **state)
+static void a_credential_is_decoded_as_it_was_encoded(void **state)
 {
     BUF_AUTO struct buf b = {0}, signed_part = {0};
     struct cred k = sample(), out;
@@ -145,7 +145,7 @@ int main(void)
         cmocka_unit_test(fields_over_their_bounds_are_refused),
         cmocka_unit_test(every_prefix_and_every_surplus_is_refused),
         cmocka_unit_test(a_holder_of_an_unknown_kind_is_refused),
-        cmocka_unit_test(a_credential_comes_back_as_it_was),
+        cmocka_unit_test(a_credential_is_decoded_as_it_was_encoded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

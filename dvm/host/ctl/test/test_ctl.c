@@ -365,7 +365,7 @@ static void a_closed_connection_gets_no_more_events(void **state)
     assert_int_equal(w->nlines, 0);
 }
 
-static void a_caller_without_a_way_for_events_gets_no_stream(void **state)
+static void a_caller_that_cannot_receive_events_gets_no_stream(void **state)
 {
     struct world *w = *state;
     struct ctl_local answer = {.reply = on_reply, .arg = w};
@@ -469,7 +469,7 @@ int main(void)
         HEAD(a_stream_from_an_earlier_number_begins_with_the_earlier_events),
         HEAD(a_reader_that_is_too_slow_loses_its_stream),
         HEAD(a_closed_connection_gets_no_more_events),
-        HEAD(a_caller_without_a_way_for_events_gets_no_stream),
+        HEAD(a_caller_that_cannot_receive_events_gets_no_stream),
         HEAD(a_caller_s_role_holds_on_the_local_socket_too),
         HEAD(one_stream_too_many_is_refused),
         HEAD(the_view_has_incarnation_and_size),

@@ -116,7 +116,7 @@ static int run_server(uint32_t first, uint32_t last, char *printed, size_t size)
     return WEXITSTATUS(status);
 }
 
-static void each_member_has_its_words_session_and_log(void **state)
+static void each_member_has_its_arguments_session_and_log(void **state)
 {
     char printed[256];
     char *at = printed;
@@ -153,7 +153,7 @@ static void numbers_of_several_digits_are_replaced_as_a_whole(void **state)
     assert_int_equal(run_server(10, 11, printed, sizeof(printed)), 10 + 11);
 }
 
-static void a_member_without_a_session_directory_fails_alone(void **state)
+static void a_member_without_a_session_directory_fails_and_others_go_on(void **state)
 {
     char printed[256];
 
@@ -172,7 +172,7 @@ static void assert_refused(uint32_t first, uint32_t last, char **argv, const cha
         fail_msg("'%s' does not say '%s'", err.msg, why);
 }
 
-static void ranges_and_words_that_do_not_fit_are_refused(void **state)
+static void ranges_and_options_that_do_not_fit_are_refused(void **state)
 {
     struct words w;
 
@@ -205,9 +205,9 @@ static void a_server_starts_numbers_of_one_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(ranges_and_words_that_do_not_fit_are_refused),
-        TEST(a_member_without_a_session_directory_fails_alone),
-        TEST(each_member_has_its_words_session_and_log),
+        TEST(ranges_and_options_that_do_not_fit_are_refused),
+        TEST(a_member_without_a_session_directory_fails_and_others_go_on),
+        TEST(each_member_has_its_arguments_session_and_log),
         TEST(numbers_of_several_digits_are_replaced_as_a_whole),
         TEST(a_server_starts_numbers_of_one_length),
     };

@@ -367,7 +367,7 @@ static void a_doubted_address_is_tried_while_no_name_server_answers(void **state
     stop_names(&s);
 }
 
-static void silent_name_servers_are_the_reason_that_is_told(void **state)
+static void silent_name_servers_are_the_reported_reason(void **state)
 {
     struct names s;
 
@@ -474,7 +474,7 @@ int main(void)
         cmocka_unit_test(an_address_that_has_no_host_any_more_delays_a_quarter_of_a_second),
         cmocka_unit_test(an_address_that_another_cluster_has_taken_is_doubted),
         cmocka_unit_test(a_doubted_address_is_tried_while_no_name_server_answers),
-        cmocka_unit_test(silent_name_servers_are_the_reason_that_is_told),
+        cmocka_unit_test(silent_name_servers_are_the_reported_reason),
         cmocka_unit_test(a_name_that_does_not_exist_fails_at_once),
         cmocka_unit_test(a_net_ends_between_the_answers_of_two_families),
         cmocka_unit_test(families_are_those_of_the_global_addresses),

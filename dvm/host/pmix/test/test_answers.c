@@ -59,7 +59,7 @@ static void refuse_truncations(answer_fn *fn, struct answer *a, const struct buf
     }
 }
 
-static void a_group_of_whole_contributions_only(void **state)
+static void a_group_accepts_whole_contributions_only(void **state)
 {
     struct pmix_srv_proc member = {"7.1", 0};
     struct answer a = {.cb.info = take_infos, .members = &member, .nmembers = 1};
@@ -117,7 +117,7 @@ static void a_cut_or_incomplete_lookup_answer_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_of_whole_contributions_only),
+        cmocka_unit_test(a_group_accepts_whole_contributions_only),
         cmocka_unit_test(a_resize_request_with_its_name_and_phase_only),
         cmocka_unit_test(a_cut_or_incomplete_lookup_answer_is_refused),
     };

@@ -144,7 +144,7 @@ static void ranks_that_die_without_finalize_leave_nothing_behind(void **state)
     free(r.out);
 }
 
-static void a_rank_that_is_gone_before_it_is_answered_is_not_missed(void **state)
+static void a_rank_that_ends_before_its_hello_is_answered_is_noticed(void **state)
 {
     run_well("gone-early", 2, 0);
 }
@@ -169,7 +169,7 @@ int main(void)
         cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),
         cmocka_unit_test(ranks_that_die_without_finalize_leave_nothing_behind),
-        cmocka_unit_test(a_rank_that_is_gone_before_it_is_answered_is_not_missed),
+        cmocka_unit_test(a_rank_that_ends_before_its_hello_is_answered_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static struct jobtable_proc procs[] = {{0, 0, "node1", "a.out", 4711, 0, 5},
                                        {0, 1, "node2", "a.out", 0, 3, 62}};
 static const struct jobtable table = {9, 2, jobs, 2, procs};
 
-static void a_table_comes_back_as_it_was(void **state)
+static void a_table_is_decoded_as_it_was_encoded(void **state)
 {
     BUF_AUTO struct buf b = {.max = 4096};
     struct jobtable t;
@@ -60,7 +60,7 @@ static void a_process_of_no_job_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_comes_back_as_it_was),
+        cmocka_unit_test(a_table_is_decoded_as_it_was_encoded),
         cmocka_unit_test(a_table_that_is_cut_short_or_too_long_is_refused),
         cmocka_unit_test(a_process_of_no_job_is_refused),
     };

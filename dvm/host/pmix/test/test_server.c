@@ -391,7 +391,7 @@ static void do_garbage(void)
     close_server(&f);
 }
 
-static void malformed_blobs_and_answers_to_nothing_do_no_harm(void **state)
+static void malformed_blobs_and_unrequested_answers_have_no_effect(void **state)
 {
     in_child(do_garbage);
 }
@@ -407,7 +407,7 @@ int main(void)
         cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_gets_an_answer),
         cmocka_unit_test(a_server_that_ends_calls_back_for_pending_requests),
         cmocka_unit_test(answers_are_given_on_the_library_s_own_thread),
-        cmocka_unit_test(malformed_blobs_and_answers_to_nothing_do_no_harm),
+        cmocka_unit_test(malformed_blobs_and_unrequested_answers_have_no_effect),
         cmocka_unit_test(two_jobs_at_once_a_thousand_times_do_not_grow_the_server),
     };
 

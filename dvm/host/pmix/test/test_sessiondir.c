@@ -82,7 +82,7 @@ static void a_base_that_is_a_link_is_refused(void **state)
     remove_dir(state, "real");
 }
 
-static void a_made_directory_is_its_owner_s_alone(void **state)
+static void a_made_directory_is_accessible_to_its_owner_only(void **state)
 {
     FREE_AUTO char *name = path(state, "9.1");
     struct stat st;
@@ -145,7 +145,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_missing_base_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_base_that_is_a_link_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_made_directory_is_its_owner_s_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_made_directory_is_accessible_to_its_owner_only, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_directory_that_is_there_is_taken_and_a_link_is_not, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(

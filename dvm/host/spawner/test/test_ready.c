@@ -227,7 +227,7 @@ static int body_holds_nothing(int sock, void *arg)
     return 0;
 }
 
-static void a_waiting_rank_holds_nothing_of_the_spawner_or_of_others(void **state)
+static void a_waiting_rank_holds_no_descriptor_of_the_spawner_or_of_others(void **state)
 {
     assert_int_equal(under_spawner(body_holds_nothing, NULL), 0);
 }
@@ -264,7 +264,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_cannot_run_fails_instead_of_becoming_ready),
         cmocka_unit_test(a_rank_that_is_ended_while_it_waits_has_never_run),
         cmocka_unit_test(a_program_removed_after_the_check_still_fails),
-        cmocka_unit_test(a_waiting_rank_holds_nothing_of_the_spawner_or_of_others),
+        cmocka_unit_test(a_waiting_rank_holds_no_descriptor_of_the_spawner_or_of_others),
         cmocka_unit_test(a_rank_with_stop_on_exec_stops_when_it_is_released),
     };
 

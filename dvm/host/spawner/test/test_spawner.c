@@ -193,7 +193,7 @@ static int body_surroundings(int sock, void *arg)
     return 0;
 }
 
-static void a_rank_gets_its_environment_directory_cpus_and_nothing_open(void **state)
+static void a_rank_gets_its_environment_directory_and_cpus_and_no_other_descriptor(void **state)
 {
     assert_int_equal(under_spawner(body_surroundings, NULL), 0);
 }
@@ -672,7 +672,7 @@ int main(void)
         cmocka_unit_test(a_text_in_path_is_run_by_the_shell),
         cmocka_unit_test(a_missing_working_directory_fails_with_errno_and_name),
         cmocka_unit_test(a_cpu_that_does_not_exist_fails),
-        cmocka_unit_test(a_rank_gets_its_environment_directory_cpus_and_nothing_open),
+        cmocka_unit_test(a_rank_gets_its_environment_directory_and_cpus_and_no_other_descriptor),
         cmocka_unit_test(a_rank_starts_with_default_signals),
         cmocka_unit_test(the_longest_argument_arrives_and_limits_are_unchanged),
         cmocka_unit_test(a_hundred_ranks_are_started_and_reaped),

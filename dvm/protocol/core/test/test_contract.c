@@ -433,7 +433,7 @@ static void c9_shrinks_that_share_a_target_both_end(void **state)
     sim_destroy(s);
 }
 
-static void c9_a_shrink_turned_back_midway_and_a_grow_meanwhile_leave_nothing_behind(void **state)
+static void c9_a_shrink_cancelled_midway_and_a_grow_meanwhile_leave_no_trace(void **state)
 {
     struct sim *s = boot(5, 4, 1);
     struct api_campaign c;
@@ -714,7 +714,7 @@ int main(void)
         cmocka_unit_test(c6_a_second_report_of_a_loss_changes_nothing),
         cmocka_unit_test(c7_a_shrink_that_removes_no_daemon_is_complete_at_once_without_an_event),
         cmocka_unit_test(c9_shrinks_that_share_a_target_both_end),
-        cmocka_unit_test(c9_a_shrink_turned_back_midway_and_a_grow_meanwhile_leave_nothing_behind),
+        cmocka_unit_test(c9_a_shrink_cancelled_midway_and_a_grow_meanwhile_leave_no_trace),
         cmocka_unit_test(c9_jobs_that_resizes_catch_leave_no_slot_behind),
         cmocka_unit_test(c10_the_vpids_of_a_shrink_can_be_grown_again_at_once_at_any_depth),
         cmocka_unit_test(c11_the_loss_of_a_bystander_neither_ends_nor_releases_a_held_job),

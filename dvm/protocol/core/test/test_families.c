@@ -81,7 +81,7 @@ static void a_job_that_names_a_later_one_as_its_parent_stays_on_its_own(void **s
     dvm_free(d);
 }
 
-static void a_submitter_hears_of_the_end_when_the_spawned_jobs_have_ended_too(void **state)
+static void a_submitter_is_notified_when_the_spawned_jobs_have_ended_too(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -225,7 +225,7 @@ int main(void)
         cmocka_unit_test(a_job_that_calls_itself_its_parent_has_none_and_ends),
         cmocka_unit_test(a_job_that_names_a_later_one_as_its_parent_stays_on_its_own),
         cmocka_unit_test(a_job_whose_parent_is_not_known_is_one_of_its_own),
-        cmocka_unit_test(a_submitter_hears_of_the_end_when_the_spawned_jobs_have_ended_too),
+        cmocka_unit_test(a_submitter_is_notified_when_the_spawned_jobs_have_ended_too),
         cmocka_unit_test(spawned_jobs_end_with_a_parent_that_fails_and_after_it),
         cmocka_unit_test(the_failure_of_a_spawned_job_is_in_the_end_of_a_parent_that_succeeded),
         cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),

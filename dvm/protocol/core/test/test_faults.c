@@ -418,7 +418,7 @@ static void signal_until_it_is_too_much(struct sim *s, uint32_t at, size_t job)
     sim_drain(s, at);
 }
 
-static void a_member_whose_backlog_is_too_large_is_given_up(void **state)
+static void a_member_whose_backlog_is_too_large_is_declared_lost(void **state)
 {
     struct sim *s = boot_narrow();
     size_t job = sim_submit(s, 0, 1, 60000, 0); /* runs on vpid 1 */
@@ -434,7 +434,7 @@ static void a_member_whose_backlog_is_too_large_is_given_up(void **state)
     sim_destroy(s);
 }
 
-static void a_member_that_the_head_does_not_hear_gives_its_epoch_up(void **state)
+static void a_member_that_the_head_does_not_acknowledge_ends_its_epoch(void **state)
 {
     struct sim *s = boot_narrow();
     size_t job = sim_submit(s, 2, 1, 60000, 0);
@@ -484,8 +484,8 @@ int main(void)
         cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
         cmocka_unit_test(a_daemon_shrunk_while_cut_off_is_notified_and_parks),
         cmocka_unit_test(a_launch_for_which_there_is_no_room_fails_its_job_and_no_other),
-        cmocka_unit_test(a_member_whose_backlog_is_too_large_is_given_up),
-        cmocka_unit_test(a_member_that_the_head_does_not_hear_gives_its_epoch_up),
+        cmocka_unit_test(a_member_whose_backlog_is_too_large_is_declared_lost),
+        cmocka_unit_test(a_member_that_the_head_does_not_acknowledge_ends_its_epoch),
         cmocka_unit_test(members_whose_head_does_not_come_back_end_their_ranks),
         cmocka_unit_test(the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once),
     };

@@ -434,7 +434,7 @@ static void c12_a_grow_can_be_cancelled_until_it_is_wired(void **arg)
     end(&w);
 }
 
-static void c9_a_shrink_takes_back_a_grow_that_it_leaves_no_room_for(void **arg)
+static void c9_a_shrink_cancels_a_grow_that_it_leaves_no_room_for(void **arg)
 {
     static const enum api_phase when[] = {API_PHASE_GATHERING, API_PHASE_WIRING};
 
@@ -459,7 +459,7 @@ static void c9_a_shrink_takes_back_a_grow_that_it_leaves_no_room_for(void **arg)
     }
 }
 
-static void c9_a_shrink_turned_back_while_a_grow_rolls_back_leaves_no_daemon_draining(void **arg)
+static void c9_a_shrink_cancelled_while_a_grow_rolls_back_leaves_no_daemon_draining(void **arg)
 {
     struct world w = boot(9, 5);
     const char *reason = "";
@@ -480,7 +480,7 @@ static void c9_a_shrink_turned_back_while_a_grow_rolls_back_leaves_no_daemon_dra
     end(&w);
 }
 
-static void c9_a_size_takes_back_a_grow_that_it_leaves_no_room_for(void **arg)
+static void c9_a_size_cancels_a_grow_that_it_leaves_no_room_for(void **arg)
 {
     struct world w = boot(9, 5);
     struct api_size in = {.sequence = 1, .members = 6}, out;
@@ -514,7 +514,7 @@ static void c9_a_grow_waits_for_a_shrink_of_the_same_daemons(void **arg)
     end(&w);
 }
 
-static void c9_a_grow_of_daemons_whose_shrink_is_turned_back_is_complete(void **arg)
+static void c9_a_grow_of_daemons_whose_shrink_is_cancelled_is_complete(void **arg)
 {
     struct world w = boot(6, 5);
     const char *reason = "";
@@ -573,11 +573,11 @@ int main(void)
         cmocka_unit_test(c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow),
         cmocka_unit_test(c12_a_grow_that_overlaps_another_is_refused_and_changes_nothing),
         cmocka_unit_test(c12_a_grow_can_be_cancelled_until_it_is_wired),
-        cmocka_unit_test(c9_a_shrink_takes_back_a_grow_that_it_leaves_no_room_for),
-        cmocka_unit_test(c9_a_shrink_turned_back_while_a_grow_rolls_back_leaves_no_daemon_draining),
-        cmocka_unit_test(c9_a_size_takes_back_a_grow_that_it_leaves_no_room_for),
+        cmocka_unit_test(c9_a_shrink_cancels_a_grow_that_it_leaves_no_room_for),
+        cmocka_unit_test(c9_a_shrink_cancelled_while_a_grow_rolls_back_leaves_no_daemon_draining),
+        cmocka_unit_test(c9_a_size_cancels_a_grow_that_it_leaves_no_room_for),
         cmocka_unit_test(c9_a_grow_waits_for_a_shrink_of_the_same_daemons),
-        cmocka_unit_test(c9_a_grow_of_daemons_whose_shrink_is_turned_back_is_complete),
+        cmocka_unit_test(c9_a_grow_of_daemons_whose_shrink_is_cancelled_is_complete),
         cmocka_unit_test(c10_the_same_vpids_grow_and_fail_and_grow_again_and_again),
     };
 

@@ -133,7 +133,7 @@ static void an_abort_gives_its_code_and_text_and_ends_the_others(void **state)
     dvm_free(d);
 }
 
-static void an_abort_with_a_code_that_is_none_is_1(void **state)
+static void an_abort_with_a_code_that_no_process_has_exits_with_1(void **state)
 {
     static const int codes[] = {0, -3, 256};
 
@@ -162,7 +162,7 @@ static void an_abort_with_an_endless_text_ends_the_job_all_the_same(void **state
     dvm_free(d);
 }
 
-static void a_signal_that_ends_nothing_reaches_each_daemon_with_ranks(void **state)
+static void a_signal_that_ends_no_job_reaches_each_daemon_with_ranks(void **state)
 {
     struct dvm *d = dvm_new();
 
@@ -414,7 +414,7 @@ static void a_job_is_registered_when_each_of_its_ranks_has_called_in_once(void *
     dvm_free(d);
 }
 
-static void news_of_processes_that_cannot_be_change_nothing(void **state)
+static void reports_about_impossible_processes_change_nothing(void **state)
 {
     struct dvm *d = dvm_new();
     struct core *c = core_of(d, 1);
@@ -524,9 +524,9 @@ int main(void)
         cmocka_unit_test(a_rank_that_cannot_be_started_ends_the_job_with_its_reason),
         cmocka_unit_test(a_program_missing_on_one_daemon_is_reported_at_once_and_no_rank_starts),
         cmocka_unit_test(an_abort_gives_its_code_and_text_and_ends_the_others),
-        cmocka_unit_test(an_abort_with_a_code_that_is_none_is_1),
+        cmocka_unit_test(an_abort_with_a_code_that_no_process_has_exits_with_1),
         cmocka_unit_test(an_abort_with_an_endless_text_ends_the_job_all_the_same),
-        cmocka_unit_test(a_signal_that_ends_nothing_reaches_each_daemon_with_ranks),
+        cmocka_unit_test(a_signal_that_ends_no_job_reaches_each_daemon_with_ranks),
         cmocka_unit_test(a_signal_that_ends_gives_its_code_and_a_grace_but_for_sigkill),
         cmocka_unit_test(a_second_signal_that_kills_gives_its_code),
         cmocka_unit_test(a_signal_over_the_control_api_names_a_job_that_is_there),
@@ -542,7 +542,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_is_leaving_refuses_a_launch_at_once),
         cmocka_unit_test(a_daemon_that_ends_its_output_twice_is_noted_once),
         cmocka_unit_test(a_job_is_registered_when_each_of_its_ranks_has_called_in_once),
-        cmocka_unit_test(news_of_processes_that_cannot_be_change_nothing),
+        cmocka_unit_test(reports_about_impossible_processes_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
         cmocka_unit_test(the_end_of_a_job_is_reported_where_it_ran_and_where_it_was_requested),
         cmocka_unit_test(a_message_between_modules_arrives_with_its_sender_and_kind),

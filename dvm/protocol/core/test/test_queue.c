@@ -110,7 +110,7 @@ static void a_timeout_counts_from_the_start_not_from_submission(void **state)
     sim_destroy(s);
 }
 
-static void a_job_whose_wait_has_been_long_may_still_pass(void **state)
+static void a_job_that_has_waited_long_may_still_pass_another(void **state)
 {
     struct sim *s = new_dvm();
 
@@ -176,7 +176,7 @@ int main(void)
         cmocka_unit_test(a_job_that_ends_before_the_first_could_start_passes),
         cmocka_unit_test(a_job_that_could_end_after_the_first_could_start_does_not_pass),
         cmocka_unit_test(a_timeout_counts_from_the_start_not_from_submission),
-        cmocka_unit_test(a_job_whose_wait_has_been_long_may_still_pass),
+        cmocka_unit_test(a_job_that_has_waited_long_may_still_pass_another),
         cmocka_unit_test(no_job_is_passed_more_often_than_the_limit),
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_behind_other_jobs_too),
         cmocka_unit_test(a_job_with_no_wait_does_not_wait_behind_other_jobs),

@@ -471,7 +471,7 @@ static void a_release_of_the_highest_vpids_also_names_members_that_could_join_ab
     end(w);
 }
 
-static void a_daemon_that_is_given_up_answers_for_the_head(void **arg)
+static void a_daemon_whose_epoch_ends_answers_for_the_head(void **arg)
 {
     struct world *w = boot(5, 4);
     uint64_t req;
@@ -520,7 +520,7 @@ int main(void)
         cmocka_unit_test(c12_a_request_can_be_cancelled_by_its_own_job_only),
         cmocka_unit_test(a_campaign_of_the_operator_is_not_an_application_s_to_cancel),
         cmocka_unit_test(a_release_of_the_highest_vpids_also_names_members_that_could_join_above),
-        cmocka_unit_test(a_daemon_that_is_given_up_answers_for_the_head),
+        cmocka_unit_test(a_daemon_whose_epoch_ends_answers_for_the_head),
         cmocka_unit_test(a_daemon_that_is_not_wired_refuses_at_once),
     };
 

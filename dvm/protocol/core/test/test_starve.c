@@ -213,7 +213,7 @@ static void daemons_that_fall_silent_together_are_judged_together(void **state)
 }
 
 /* Half of the daemons are below one that hangs: they call the head, and none is declared lost. */
-static void a_daemon_attached_to_a_silent_daemon_is_heard_in_time(void **state)
+static void a_child_of_a_silent_daemon_reports_in_time(void **state)
 {
     struct sim *s = boot(MEMBERS + 1, MEMBERS, 3);
 
@@ -259,7 +259,7 @@ int main(void)
         cmocka_unit_test(c2_a_shrink_refuses_a_caller_that_is_not_wired),
         cmocka_unit_test(a_shrink_target_that_joins_again_has_lost_its_earlier_epoch),
         cmocka_unit_test(daemons_that_fall_silent_together_are_judged_together),
-        cmocka_unit_test(a_daemon_attached_to_a_silent_daemon_is_heard_in_time),
+        cmocka_unit_test(a_child_of_a_silent_daemon_reports_in_time),
         cmocka_unit_test(a_head_that_was_suspended_declares_no_member_silent),
     };
 

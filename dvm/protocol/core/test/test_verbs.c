@@ -57,7 +57,7 @@ static void assert_refused(struct scene *s, const struct answer *a, const struct
         fail_msg("%s has changed something", reason);
 }
 
-static void a_shrink_that_cannot_be_is_refused_and_changes_nothing(void **state)
+static void an_impossible_shrink_is_refused_and_changes_nothing(void **state)
 {
     static const struct {
         const char *id;
@@ -328,7 +328,7 @@ static void the_oldest_ended_campaign_is_forgotten_at_the_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shrink_that_cannot_be_is_refused_and_changes_nothing),
+        cmocka_unit_test(an_impossible_shrink_is_refused_and_changes_nothing),
         cmocka_unit_test(a_shrink_asked_for_again_with_another_drain_is_refused),
         cmocka_unit_test(a_shrink_of_a_vpid_never_used_is_refused_once_a_size_is_set),
         cmocka_unit_test(the_same_shrink_asked_for_again_answers_the_record_that_is_there),

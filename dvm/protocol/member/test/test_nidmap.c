@@ -174,7 +174,7 @@ static void facts_without_a_member_are_dropped(void **state)
     members_free(&m);
 }
 
-static void pods_share_their_facts(void **state)
+static void pods_with_equal_facts_share_one_record(void **state)
 {
     struct members m;
 
@@ -371,7 +371,7 @@ int main(void)
         cmocka_unit_test(a_malformed_list_of_members_is_refused),
         cmocka_unit_test(facts_come_back_as_they_were_reported),
         cmocka_unit_test(facts_without_a_member_are_dropped),
-        cmocka_unit_test(pods_share_their_facts),
+        cmocka_unit_test(pods_with_equal_facts_share_one_record),
         cmocka_unit_test(a_later_epoch_replaces_the_facts_and_a_second_report_changes_nothing),
         cmocka_unit_test(a_nidmap_has_holes_epochs_and_facts_of_any_table),
         cmocka_unit_test(daemons_that_are_not_live_are_in_no_nidmap),

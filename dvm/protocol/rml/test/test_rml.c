@@ -534,7 +534,7 @@ static void a_receiver_without_a_link_acknowledges_later(void **state)
     net_free(n);
 }
 
-static void a_relay_passes_on_unread_and_remembers_nothing(void **state)
+static void a_relay_passes_frames_on_and_keeps_no_state(void **state)
 {
     struct net *n = net_new();
 
@@ -653,7 +653,7 @@ static struct rml *limited_rml(struct daemon *d, size_t backlog_max)
     return d->rml;
 }
 
-static void a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up(void **state)
+static void a_message_without_room_is_refused_or_its_peer_is_declared_lost(void **state)
 {
     struct net *n = net_new();
     struct rml *r = limited_rml(&n->d[0], 4096);
@@ -731,13 +731,13 @@ int main(void)
         cmocka_unit_test(a_lost_message_is_sent_again_at_once_when_routes_have_changed),
         cmocka_unit_test(without_a_link_a_message_waits_for_one),
         cmocka_unit_test(a_receiver_without_a_link_acknowledges_later),
-        cmocka_unit_test(a_relay_passes_on_unread_and_remembers_nothing),
+        cmocka_unit_test(a_relay_passes_frames_on_and_keeps_no_state),
         cmocka_unit_test(a_frame_that_runs_in_a_circle_ends_and_its_message_comes_again),
         cmocka_unit_test(a_message_to_oneself_needs_no_link),
         cmocka_unit_test(a_message_of_a_newer_version_waits_until_the_receiver_has_caught_up),
         cmocka_unit_test(messages_that_wait_for_a_version_are_bounded_and_the_rest_is_sent_again),
         cmocka_unit_test(the_bytes_that_wait_for_a_version_are_bounded_too),
-        cmocka_unit_test(a_message_for_which_there_is_no_room_is_refused_or_the_peer_given_up),
+        cmocka_unit_test(a_message_without_room_is_refused_or_its_peer_is_declared_lost),
         cmocka_unit_test(the_streams_of_an_epoch_end_with_it),
     };
 

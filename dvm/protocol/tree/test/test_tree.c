@@ -98,7 +98,7 @@ static void every_route_reaches_its_end_over_neighbours(void **state)
     hwloc_bitmap_free(live);
 }
 
-static void a_dead_vpid_has_no_route(void **state)
+static void a_vpid_that_is_not_live_has_no_route(void **state)
 {
     hwloc_bitmap_t live = hwloc_bitmap_alloc();
     struct tree t = {live, 2};
@@ -111,7 +111,7 @@ static void a_dead_vpid_has_no_route(void **state)
     hwloc_bitmap_free(live);
 }
 
-static void a_first_child_takes_its_dead_parents_place_and_gives_it_back(void **state)
+static void a_first_child_takes_its_missing_parents_place_until_that_returns(void **state)
 {
     hwloc_bitmap_t live = hwloc_bitmap_alloc();
     struct tree t = {live, 2};
@@ -323,8 +323,8 @@ static void the_head_alone_with_the_highest_vpid_is_its_parent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dead_vpid_has_no_route),
-        cmocka_unit_test(a_first_child_takes_its_dead_parents_place_and_gives_it_back),
+        cmocka_unit_test(a_vpid_that_is_not_live_has_no_route),
+        cmocka_unit_test(a_first_child_takes_its_missing_parents_place_until_that_returns),
         cmocka_unit_test(every_live_vpid_has_one_parent_and_the_fan_out_is_bounded),
         cmocka_unit_test(no_live_set_passes_the_bound_on_the_fan_out),
         cmocka_unit_test(one_live_set_reaches_the_bound_on_the_fan_out),

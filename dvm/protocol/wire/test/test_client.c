@@ -107,7 +107,7 @@ static void more_data_than_the_limit_is_refused_by_both_sides(void **state)
     assert_bytes_refused(b.data, b.len, "over a limit");
 }
 
-static void data_of_just_the_limit_is_taken(void **state)
+static void data_of_exactly_the_limit_is_accepted(void **state)
 {
     static uint8_t zeros[CLIENT_DATA_MAX];
     struct client_msg m = {.type = CLIENT_OUTPUT,
@@ -157,7 +157,7 @@ static void an_exit_code_over_255_is_refused(void **state)
     assert_refused(&(struct client_msg){.type = CLIENT_ERROR, .error = {256, ""}}, "exit code 256");
 }
 
-static void a_status_that_is_none_of_http_is_refused(void **state)
+static void a_status_that_is_not_an_http_status_is_refused(void **state)
 {
     assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .reply = {99, ""}}, "no HTTP status");
     assert_refused(&(struct client_msg){.type = CLIENT_REPLY, .reply = {600, ""}},
@@ -215,7 +215,7 @@ static void an_unknown_type_cannot_be_encoded(void **state)
     assert_true(b.failed);
 }
 
-static void every_type_comes_back_as_it_was_sent(void **state)
+static void every_type_is_decoded_as_it_was_encoded(void **state)
 {
     for (size_t i = 0; i < nsamples; i++) {
         BUF_AUTO struct buf b = encoded(&samples[i]);
@@ -276,7 +276,7 @@ static void every_state_of_a_job_is_accepted(void **state)
     assert_int_equal(n, 24);
 }
 
-static void a_submitted_job_comes_back_whole(void **state)
+static void a_submitted_job_is_decoded_as_it_was_encoded(void **state)
 {
     BUF_AUTO struct buf b = encoded(&samples[0]);
     struct client_msg m;
@@ -307,12 +307,12 @@ int main(void)
         cmocka_unit_test(unknown_types_are_refused),
         cmocka_unit_test(another_version_is_refused_and_both_versions_named),
         cmocka_unit_test(more_data_than_the_limit_is_refused_by_both_sides),
-        cmocka_unit_test(data_of_just_the_limit_is_taken),
+        cmocka_unit_test(data_of_exactly_the_limit_is_accepted),
         cmocka_unit_test(texts_over_their_limits_are_refused),
         cmocka_unit_test(a_signal_that_does_not_exist_is_refused),
         cmocka_unit_test(output_of_another_stream_than_1_or_2_is_refused),
         cmocka_unit_test(an_exit_code_over_255_is_refused),
-        cmocka_unit_test(a_status_that_is_none_of_http_is_refused),
+        cmocka_unit_test(a_status_that_is_not_an_http_status_is_refused),
         cmocka_unit_test(a_call_without_method_or_absolute_path_is_refused),
         cmocka_unit_test(a_pause_other_than_0_or_1_is_refused),
         cmocka_unit_test(a_session_without_sense_is_refused),
@@ -320,10 +320,10 @@ int main(void)
         cmocka_unit_test(a_text_with_a_nul_inside_is_refused),
         cmocka_unit_test(an_unknown_type_cannot_be_encoded),
         cmocka_unit_test(a_state_that_no_job_has_is_refused),
-        cmocka_unit_test(every_type_comes_back_as_it_was_sent),
+        cmocka_unit_test(every_type_is_decoded_as_it_was_encoded),
         cmocka_unit_test(fields_come_back_under_their_names),
         cmocka_unit_test(every_state_of_a_job_is_accepted),
-        cmocka_unit_test(a_submitted_job_comes_back_whole),
+        cmocka_unit_test(a_submitted_job_is_decoded_as_it_was_encoded),
         cmocka_unit_test(end_of_input_is_stdin_without_bytes),
     };
 

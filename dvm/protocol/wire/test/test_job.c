@@ -279,7 +279,7 @@ static void files_that_could_lead_elsewhere_are_refused(void **state)
     assert_null(job_file_refused("..a/.b/c.."));
 }
 
-static void a_program_that_is_none_of_the_files_is_refused(void **state)
+static void a_program_that_is_not_among_the_files_is_refused(void **state)
 {
     struct job_launch l = sample();
 
@@ -353,7 +353,7 @@ static void a_namespace_that_is_no_plain_file_name_is_refused(void **state)
     }
 }
 
-static void helpers_tell_node_local_size_and_local_rank(void **state)
+static void helpers_give_node_local_size_and_local_rank(void **state)
 {
     struct job_launch l = sample();
 
@@ -410,7 +410,7 @@ int main(void)
         cmocka_unit_test(strict_without_recoverable_is_refused),
         cmocka_unit_test(zero_ranks_per_daemon_are_refused),
         cmocka_unit_test(files_that_could_lead_elsewhere_are_refused),
-        cmocka_unit_test(a_program_that_is_none_of_the_files_is_refused),
+        cmocka_unit_test(a_program_that_is_not_among_the_files_is_refused),
         cmocka_unit_test(unknown_policies_are_refused),
         cmocka_unit_test(a_rank_on_a_node_that_is_not_in_the_map_is_refused),
         cmocka_unit_test(a_rank_of_an_application_that_is_not_there_is_refused),
@@ -418,7 +418,7 @@ int main(void)
         cmocka_unit_test(a_launch_survives_the_round_trip),
         cmocka_unit_test(encoding_a_decoded_message_gives_the_same_bytes),
         cmocka_unit_test(a_copy_of_a_spec_is_independent_and_equal),
-        cmocka_unit_test(helpers_tell_node_local_size_and_local_rank),
+        cmocka_unit_test(helpers_give_node_local_size_and_local_rank),
         cmocka_unit_test(a_shared_launch_is_freed_by_its_last_owner),
         cmocka_unit_test(freeing_null_is_allowed),
     };

@@ -188,7 +188,7 @@ static void a_written_dvm_directory_is_read_back(void **state)
     ldvm_free(&l);
 }
 
-static void files_of_a_dead_dvm_are_replaced(void **state)
+static void files_of_an_ended_dvm_are_replaced(void **state)
 {
     struct world *w = *state;
     FREE_AUTO char *old = ldvm_path(w->dir, 7, "left");
@@ -523,7 +523,7 @@ int main(void)
         T(a_damaged_record_is_refused),
         T(without_a_dvm_the_error_names_the_command_that_starts_one),
         T(a_written_dvm_directory_is_read_back),
-        T(files_of_a_dead_dvm_are_replaced),
+        T(files_of_an_ended_dvm_are_replaced),
         T(a_later_process_of_the_same_number_is_not_the_daemon),
         T(a_malformed_pid_file_names_no_process),
         T(a_zombie_does_not_live),

@@ -382,7 +382,7 @@ static void a_directory_of_another_host_is_absolute(void **state)
     assert_refused("--reconnect 601 a", "0..600");
 }
 
-static void ranks_per_daemon_can_be_said_in_two_ways(void **state)
+static void ranks_per_daemon_can_be_given_in_two_ways(void **state)
 {
     struct submit_opts a = parsed("-N 2 a");
     struct submit_opts b = parsed("--map-by ppr:2:node a");
@@ -566,7 +566,7 @@ static void files_are_named_once_and_keep_their_relative_paths(void **state)
     submit_opts_free(&o);
 }
 
-static void with_files_programs_start_where_they_are_unless_wdir_says_otherwise(void **state)
+static void with_files_programs_start_in_their_directory_unless_wdir_is_given(void **state)
 {
     struct submit_opts o = parsed(
         "-n 1 --wdir w ./one : -n 1 --preload-files f ./two : -n 1 three : -n 1 -s bin/four");
@@ -711,7 +711,7 @@ int main(void)
         cmocka_unit_test(each_program_has_its_own_count_directory_and_exports),
         cmocka_unit_test(variables_of_this_host_are_not_sent_to_another),
         cmocka_unit_test(a_directory_of_another_host_is_absolute),
-        cmocka_unit_test(ranks_per_daemon_can_be_said_in_two_ways),
+        cmocka_unit_test(ranks_per_daemon_can_be_given_in_two_ways),
         cmocka_unit_test(policies_come_through),
         cmocka_unit_test(oversubscribe_can_stand_behind_the_mapping),
         cmocka_unit_test(attach_and_detach_take_only_options_of_their_own),
@@ -725,7 +725,7 @@ int main(void)
         cmocka_unit_test(a_relative_file_of_a_removed_directory_is_refused),
         cmocka_unit_test(files_that_cannot_have_their_name_there_are_refused),
         cmocka_unit_test(files_are_named_once_and_keep_their_relative_paths),
-        cmocka_unit_test(with_files_programs_start_where_they_are_unless_wdir_says_otherwise),
+        cmocka_unit_test(with_files_programs_start_in_their_directory_unless_wdir_is_given),
         cmocka_unit_test(hosts_are_vpids_ranges_and_names_sorted_and_once),
         cmocka_unit_test(a_relative_directory_is_one_below_the_present_one),
         cmocka_unit_test(variables_of_this_shell_or_rank_are_not_sent),

@@ -616,7 +616,7 @@ static void play_unread_end(struct world *w)
     tell_done(w, 143, "ended by the user");
 }
 
-static void a_connection_s_end_behind_unread_output_is_still_noticed(void **state)
+static void the_end_of_a_connection_with_unread_output_is_noticed(void **state)
 {
     struct world *w = *state;
 
@@ -773,7 +773,7 @@ int main(int argc, char **argv)
         T(an_end_that_takes_its_time_is_waited_for),
         T(an_end_that_does_not_come_is_not_waited_for_for_ever),
         T(a_daemon_that_never_answers_is_not_waited_for),
-        T(a_connection_s_end_behind_unread_output_is_still_noticed),
+        T(the_end_of_a_connection_with_unread_output_is_noticed),
         T(verbose_prints_the_states),
         T(a_detached_job_prints_its_name_and_none_of_its_output),
         T(each_line_of_its_own_is_one_write),

@@ -92,7 +92,7 @@ static void queued_losses_become_one_removal_that_names_each_daemon_once(void **
     op_queue_destroy(q);
 }
 
-static void an_owner_takes_back_its_operation_until_it_starts(void **state)
+static void an_owner_can_withdraw_its_operation_until_it_starts(void **state)
 {
     struct op_queue *q = op_queue_create();
     int mine, other;
@@ -131,7 +131,7 @@ int main(void)
         cmocka_unit_test(a_normal_operation_waits_until_the_one_before_is_complete),
         cmocka_unit_test(a_loss_starts_while_a_normal_operation_is_on_its_way),
         cmocka_unit_test(queued_losses_become_one_removal_that_names_each_daemon_once),
-        cmocka_unit_test(an_owner_takes_back_its_operation_until_it_starts),
+        cmocka_unit_test(an_owner_can_withdraw_its_operation_until_it_starts),
         cmocka_unit_test(an_operation_that_is_dropped_when_it_is_due_gets_no_number),
     };
 

@@ -373,7 +373,7 @@ static void every_type_with_fields_has_a_sample(void **state)
     }
 }
 
-static void every_type_has_a_name_and_comes_back_as_it_was_sent(void **state)
+static void every_type_has_a_name_and_is_decoded_as_it_was_encoded(void **state)
 {
     for (unsigned type = FIRST_TYPE; type < MSG_TYPES; type++) {
         BUF_AUTO struct buf b = frame_of(type);
@@ -483,7 +483,7 @@ int main(void)
         cmocka_unit_test(a_request_for_another_size_that_makes_no_sense_is_refused),
         cmocka_unit_test(a_message_is_refused_without_a_place_for_the_reason),
         cmocka_unit_test(every_type_with_fields_has_a_sample),
-        cmocka_unit_test(every_type_has_a_name_and_comes_back_as_it_was_sent),
+        cmocka_unit_test(every_type_has_a_name_and_is_decoded_as_it_was_encoded),
         cmocka_unit_test(the_end_of_an_unknown_rank_is_refused),
         cmocka_unit_test(the_fields_of_members_and_of_ranks_are_the_ones_sent),
     };
