@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The call graph between files and folders, from what their objects define and use.
-# Input, from nm, one line for a symbol: file, "def" or "use", name. -v known="dvm/sim base": folders whose cycles are
-# known; a cycle with a file of any other folder is refused. -v list=1: every call between two folders is printed.
+# Input, from nm, one line for a symbol: file, "def" or "use", name. -v known=FILE: known cycles, one a line, as
+# "folder: a b c" for folder/a.c, folder/b.c and folder/c.c; a cycle is refused unless all its files are in one line.
+# -v list=1: every call between two folders is printed.
 #
 # A file calls another if it uses a symbol that the other defines: it calls a function, takes its address or reads a
 # table. Calls by way of a table of functions that is filled in elsewhere are not seen, and are not meant to be. Files
@@ -67,10 +68,27 @@ function reach_from(graph, from,    queue, head, tail, list, n, i) {
     }
 }
 
-function is_known(path,    list, n, i) {
-    n = split(known, list, " ")
-    for (i = 1; i <= n; i++) {
-        if (path == list[i] || folder(path) == list[i])
+# Fills known_in: file and number of the line.
+function read_known(    line, words, n, i, where) {
+    while (known != "" && (getline line < known) > 0) {
+        if (line ~ /^#/ || line ~ /^[ \t]*$/)
+            continue
+        nknown++
+        n = split(line, words, " ")
+        where = words[1]
+        sub(/:$/, "", where)
+        for (i = 2; i <= n; i++)
+            known_in[where "/" words[i] ".c", nknown] = 1
+    }
+}
+
+# All of these files are in one line of the known cycles.
+function is_known(text,    list, n, i, k) {
+    n = split(text, list, " ")
+    for (k = 1; k <= nknown; k++) {
+        for (i = 1; i <= n && ((list[i], k) in known_in); i++)
+            ;
+        if (i > n)
             return 1
     }
     return 0
@@ -85,25 +103,25 @@ function show_cycles(graph, nodes, what, one_noun_may,    a, b, done, sets, text
             continue
         text = ""
         nouns = 0
-        bad = 0
         for (b in nodes) {
             if (!((graph, a, b) in reach) || !((graph, b, a) in reach))
                 continue
             done[b] = 1
             text = text " " b
             nouns += noun(b) != noun(a)
-            bad += !is_known(b)
         }
         if (one_noun_may && !nouns)
             continue
         sets++
-        refused += bad > 0
+        bad = !is_known(text)
+        refused += bad
         print what (bad ? "" : " (known)") ":" text
     }
     return sets + 0
 }
 
 END {
+    read_known()
     for (i = 1; i <= nused; i++) {
         split(used[i], u, SUBSEP)
         to = definer(u[1], u[2])

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The exact call graph between the files and folders of the product, from its objects (nm).
-# ci/graph.sh BUILD [--list] [FOLDER...]: prints the cycles between folders, and between files of different nouns, and
-# counts. Exit 1 if a cycle has a file of a folder that is not named; --list prints all calls between folders first.
+# ci/graph.sh BUILD [--list] [KNOWN]: prints the cycles between folders, and between files of different nouns, and
+# counts. Exit 1 if there is a cycle that the file KNOWN does not list; --list prints all calls between folders first.
 set -euo pipefail
 
 build=${1:?graph: the build folder is missing}
@@ -13,6 +13,8 @@ if [ "${1-}" = --list ]; then
     shift
 fi
 root=$build/release
+known=${1-}
+[ -z "$known" ] || [ -r "$known" ] || { echo "graph: $known is missing" >&2; exit 2; }
 [ -d "$root" ] || { echo "graph: $root is missing" >&2; exit 2; }
 
 # Objects of sources that are still there; neither tests nor programs of bench/ and ci/.
@@ -34,4 +36,4 @@ symbols() {
     done
 }
 
-objects | symbols | awk -v list="$list" -v known="$*" -f "$(dirname "${BASH_SOURCE[0]}")/graph.awk"
+objects | symbols | awk -v list="$list" -v known="$known" -f "$(dirname "${BASH_SOURCE[0]}")/graph.awk"

@@ -49,14 +49,56 @@ compile() {
     [ "$status" -eq 0 ]
 }
 
-@test "a known cycle is shown, and is refused when a file of another folder joins it" {
+@test "a known cycle is shown, and is refused when another file of its folder joins it" {
+    echo 'dvm/b: left right' > known
     compile dvm/b/left.c left right
     compile dvm/b/right.c right left
-    run "$graph" build dvm/b
+    run "$graph" build known
     [ "$status" -eq 0 ]
     [[ $output == *"cycle between files (known): dvm/b/"* ]]
-    compile dvm/c/right.c right left
-    rm dvm/b/right.c
-    run "$graph" build dvm/b
+    compile dvm/b/right.c right middle
+    compile dvm/b/middle.c middle left
+    run "$graph" build known
     [ "$status" -eq 1 ]
+    [[ $output == *"cycle between files: dvm/b/"*"cycles: 1 between files"* ]]
+}
+
+@test "a second cycle in the folder of a known one is refused" {
+    printf '%s\n' '# comment' 'dvm/b: left right' 'dvm/b: other' 'dvm/c: third other' > known
+    compile dvm/b/left.c left right
+    compile dvm/b/right.c right left
+    compile dvm/b/other.c other third
+    compile dvm/b/third.c third other
+    run "$graph" build known
+    [ "$status" -eq 1 ]
+    [[ $output == *"cycle between files (known): dvm/b/"* ]]
+    [[ $output == *"cycle between files: dvm/b/"*"cycles: 2 between files"* ]]
+}
+
+@test "a known cycle is refused when a file of another folder takes a place in it" {
+    echo 'dvm/b: left right' > known
+    compile dvm/b/left.c left right
+    compile dvm/c/right.c right left
+    run "$graph" build known
+    [ "$status" -eq 1 ]
+}
+
+@test "what is left of a known cycle is accepted, and a missing list is no empty one" {
+    echo 'dvm/b: left right gone' > known
+    compile dvm/b/left.c left right
+    compile dvm/b/right.c right left
+    run "$graph" build known
+    [ "$status" -eq 0 ]
+    run "$graph" build nowhere
+    [ "$status" -eq 2 ]
+}
+
+@test "the list of known cycles names files that exist" {
+    local folder words name
+    while IFS=: read -r folder words; do
+        [[ $folder != '#'* ]] || continue
+        for name in $words; do
+            [ -f "$BATS_TEST_DIRNAME/../../$folder/$name.c" ] || { echo "$folder/$name.c"; return 1; }
+        done
+    done < "$BATS_TEST_DIRNAME/../graph.txt"
 }
