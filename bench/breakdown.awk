@@ -17,7 +17,7 @@ $4 == "job" { job = $5; sub(/:$/, "", job); sub(/.*\./, "", job); last = job }
 file == 2 && / INIT -> / { note(job, "submit", at) }
 file == 2 && / -> SEND_LAUNCH_MSG / { note(job, "map", at) }
 file == 2 && / -> TERMINATED / { note(job, "told", at) }
-file == 3 && / ranks here of / { note(job, "send", at) }
+file == 3 && / this daemon runs / { note(job, "send", at) }
 file == 3 && /: registered$/ { note(job, "register", at) }
 file == 3 && /: forked pid/ { note(last, "fork", at) }
 file == 3 && /: executed pid/ { note(last, "exec", at) }

@@ -70,7 +70,7 @@ static void on_libevent_log(int severity, const char *msg)
  * ends. */
 void loop_fatal(int code)
 {
-    log_error("libevent gave up, the program ends code=%d", code);
+    log_error("libevent has failed, the program ends code=%d", code);
     _exit(EXIT_FAILURE);
 }
 

@@ -413,7 +413,7 @@ static int run_daemon(struct cmdline *c, struct err *err)
         find_cpus(c);
     if (!c->cpus[0])
         log_warn("ranks cannot be bound here: %s", c->no_cpus.msg);
-    log_info("%u slots, CPUs %.256s", c->o.slots, c->cpus);
+    log_info("this daemon has %u slots, its CPUs are %.256s", c->o.slots, c->cpus);
     loop = loop_create(err);
     if (!loop)
         return -1;

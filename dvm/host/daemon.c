@@ -358,7 +358,7 @@ static int build_daemon(struct daemon *d, const struct spawner_handle *spawner, 
     watch_time_and_signals(d);
     if (write_ports(d, join_port, err) < 0)
         return -1;
-    log_info("vpid %u listens: join %u control %u plain %u", d->opts.vpid, join_port,
+    log_info("vpid %u listens on ports: join %u, control %u, plain %u", d->opts.vpid, join_port,
              ctl_control_port(d->parts.ctl), ctl_plain_port(d->parts.ctl));
     return 0;
 }

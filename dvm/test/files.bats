@@ -136,7 +136,7 @@ refused() {
     echo x > a
     run prun -n 1 --host 3 --preload-files a sh -c 'echo "$PMIX_HOSTNAME"'
     [ "$output" = node3 ]
-    [ "$(grep -l ' files of it' "$DVM_SESSION_DIR"/[0-9]/prted.log)" = "$DVM_SESSION_DIR/3/prted.log" ]
+    [ "$(grep -l ' ranks, with ' "$DVM_SESSION_DIR"/[0-9]/prted.log)" = "$DVM_SESSION_DIR/3/prted.log" ]
 }
 
 @test "a detached job has its files before prun leaves" {

@@ -185,7 +185,7 @@ static void resume_session(struct clients *c, struct client *newcomer, struct cl
     s->window_ms = m->window_ms;
     s->followed = s->detached;
     client_hand_over(c, newcomer, k);
-    log_info("job %s: its client is back", s->nspace);
+    log_info("job %s: its client has reconnected", s->nspace);
     say_again(c, k, m->have + 1);
     files_tell_room(c->parts.files, k->id);
     if (replay_owed(s->said) < OWED_LOW)

@@ -250,7 +250,7 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
 
     HASH_FIND(hh, p->reqs, &req, sizeof(req), r);
     if (!r) {
-        log_warn("pmix: an answer to no request id=%llu status=%d", (unsigned long long)req,
+        log_warn("pmix: an answer to an unknown request id=%llu status=%d", (unsigned long long)req,
                  status);
         return;
     }

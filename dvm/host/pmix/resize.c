@@ -291,8 +291,8 @@ void pmix_srv_resize_ended(struct pmix_srv *p, const struct pmix_srv_resize_end 
     void *list;
 
     if (!is_here(p, e)) {
-        log_info("pmix: job %s rank %u has gone and is not told the end of %s", e->nspace, e->rank,
-                 e->id);
+        log_info("pmix: job %s rank %u has ended and is not notified of the end of %s", e->nspace,
+                 e->rank, e->id);
         return;
     }
     op = op_new(p, e->nspace, e->rank);

@@ -128,7 +128,7 @@ static void register_ranks(struct ranks *r, const struct job_launch *l)
     j->launch = job_launch_ref(l);
     j->ranks = xcalloc((size_t)l->nranks + 1, sizeof(*j->ranks));
     HASH_ADD_KEYPTR(hh, r->jobs, j->launch->nspace, strlen(j->launch->nspace), j);
-    log_info("job %s: %u ranks here of %u, %zu files of it", l->nspace,
+    log_info("job %s: this daemon runs %u of its %u ranks, with %zu files", l->nspace,
              job_launch_local_size(l, (uint32_t)job_launch_node(l, r->env->vpid)), l->nranks,
              l->spec.nfiles);
     pmix_srv_register(r->pmix, l, getuid(), getgid(), on_registered, make_later(r, l->nspace));

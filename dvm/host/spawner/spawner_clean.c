@@ -205,7 +205,7 @@ static void start_cleaner(struct spawner *sp, struct spawner_scope *s, uint64_t 
     if (s->pid == 0)
         run_cleaner(s, self);
     if (s->pid < 0) {
-        log_warn("no process for cleanup can be made, it waits errno=%d", errno);
+        log_warn("no process for a cleanup can be created, the cleanup waits errno=%d", errno);
         return;
     }
     s->state = SCOPE_RUNS;

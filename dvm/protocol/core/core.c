@@ -155,8 +155,8 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
         core_set_state(c, CORE_PARKED,
                        "parked: this daemon had left the DVM before it was restarted");
     } else {
-        core_set_state(c, CORE_JOINING, "vpid %u calls home at %s:%u", o->vpid, c->opts.head_host,
-                       o->head_port);
+        core_set_state(c, CORE_JOINING, "vpid %u connects to the head at %s:%u", o->vpid,
+                       c->opts.head_host, o->head_port);
         c->retry_at = now_ms;
     }
     return c;

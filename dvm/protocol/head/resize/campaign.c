@@ -224,8 +224,8 @@ bool campaign_all_out(struct campaigns *cs, struct campaign *c)
     for (size_t i = 0; late && i < c->ntargets; i++) {
         if (c->targets[i].out)
             continue;
-        out_log(cs->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent, taken as lost", c->id,
-                c->targets[i].id.vpid);
+        out_log(cs->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent and is declared lost",
+                c->id, c->targets[i].id.vpid);
         campaign_target_out(c, &c->targets[i]);
     }
     return all_out(c);
