@@ -331,7 +331,7 @@ static void on_after(void *arg, uint32_t vpid)
     if (vpid == 0 && !epoch_eq(now, c->head))
         new_head(c, now);
     if (c->stale_due && core_stats(core).stale_frames == c->stale_before)
-        check_fail(c, "stale-epoch", "vpid %u has not refused a frame of an earlier life", vpid);
+        check_fail(c, "stale-epoch", "vpid %u has not refused a frame of an earlier epoch", vpid);
     c->stale_due = false;
     if (epoch_eq(now, n->epoch)) {
         uint64_t ops = m->version - n->version;
@@ -347,7 +347,7 @@ static void on_after(void *arg, uint32_t vpid)
         check_digest_at(c, vpid, m);
     if (c->healthy && vpid && out_unheard(c, vpid, core))
         check_fail(c, "xcast-exactly-once",
-                   "nothing failed, and vpid %u has never had the broadcast that ended its life",
+                   "nothing failed, and vpid %u never got the broadcast that ended its epoch",
                    vpid);
     if (n->life == sim_life(c->sim, vpid))
         check_left(c, vpid, n->epoch, core);
@@ -426,7 +426,7 @@ static void rest_daemon(struct check *c, uint32_t vpid, const struct members *he
     uint32_t depth = tree_depth(&t, vpid);
 
     if (!x || !members_current(head, vpid, core_inspect_epoch(x))) {
-        check_fail(c, "tree-agreement", "vpid %u is in the tree and not there in this life", vpid);
+        check_fail(c, "tree-agreement", "vpid %u is in the tree, but not in this epoch", vpid);
         return;
     }
     if (core_inspect_waiting(x))

@@ -177,7 +177,8 @@ static void on_campaign(void *arg, const struct resize_campaign *x)
     *op = x->op;
     c->changing += raises_fence(x->phase);
     if (!k->ended && ends)
-        check_fail(c, "one-terminal-event", "campaign %s: its end was told and it runs", x->id);
+        check_fail(c, "one-terminal-event", "campaign %s: its end was reported, but it runs",
+                   x->id);
     if (k->ended && ends != (effective && (x->has_requester || k->cancelled) ? 1 : 0))
         check_fail(c, "one-terminal-event", "campaign %s is %s with %u terminal events", x->id,
                    api_phase_name(x->phase), ends);
@@ -314,7 +315,7 @@ static void check_held(struct check *c, struct seen_job *j, const struct job_loo
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss: %s", x->nspace,
                    x->reason);
     if (was && !is && !job_state_over(x->state) && *c->holding)
-        check_fail(c, "unrelated-loss", "job %s was held and goes on, %s is not over", x->nspace,
+        check_fail(c, "unrelated-loss", "job %s was held and goes on, %s has not ended", x->nspace,
                    c->holding);
     if (is && !j->held_since)
         j->held_since = now;

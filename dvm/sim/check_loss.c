@@ -194,7 +194,7 @@ void check_left(struct check *c, uint32_t vpid, struct epoch before, const struc
     life = life_of(c, vpid, before);
     if (life->left && life->wired && !life->lost && core_state(now) == CORE_JOINING &&
         !sim_exited(c->sim, vpid))
-        check_fail(c, "left-parks", "vpid %u has left in this life and joins anew: %s", vpid,
+        check_fail(c, "left-parks", "vpid %u has left in this epoch and joins anew: %s", vpid,
                    core_state_text(now));
 }
 

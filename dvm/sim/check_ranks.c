@@ -40,13 +40,13 @@ static void note_rank(struct check *c, uint32_t vpid, const char *nspace, uint32
 void check_ranks_lost(struct check *c, uint32_t vpid, const struct msg_ranks_lost *m)
 {
     if (was_told(c, vpid, m->nspace, THE_JOB))
-        check_fail(c, "loss-once", "vpid %u is told of lost ranks of job %s after its end", vpid,
-                   m->nspace);
+        check_fail(c, "loss-once", "vpid %u is notified of lost ranks of job %s after its end",
+                   vpid, m->nspace);
     for (size_t i = 0; i < m->nranks; i++) {
         uint32_t rank = m->ranks[i].rank;
 
         if (was_told(c, vpid, m->nspace, rank))
-            check_fail(c, "loss-once", "vpid %u is told twice of rank %u of job %s", vpid, rank,
+            check_fail(c, "loss-once", "vpid %u is notified twice of rank %u of job %s", vpid, rank,
                        m->nspace);
         else
             note_rank(c, vpid, m->nspace, rank);

@@ -73,11 +73,11 @@ void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_
             continue;
         n++;
         if (++k->ends > 1)
-            check_fail(c, "asker-told-once", "job %s rank %u is told the end of %s again",
+            check_fail(c, "asker-told-once", "job %s rank %u is notified again of the end of %s",
                        end->nspace, end->rank, end->campaign);
     }
     if (n == 0)
-        check_fail(c, "asker-told-once", "job %s rank %u at vpid %u is told the end of %s",
+        check_fail(c, "asker-told-once", "job %s rank %u at vpid %u is notified of the end of %s",
                    end->nspace, end->rank, vpid, end->campaign);
 }
 
@@ -111,7 +111,7 @@ void check_resize_event(struct check *c, const struct api_event *e)
     x = sim_core(c->sim, r->vpid);
     if (x && sim_rank_lives(c->sim, r->vpid, r->job, r->rank) &&
         members_current(core_inspect_members(sim_core(c->sim, 0)), r->vpid, core_inspect_epoch(x)))
-        check_fail(c, "asker-told-once", "campaign %s: job %s rank %u lives and is not told",
+        check_fail(c, "asker-told-once", "campaign %s: job %s rank %u runs and is not notified",
                    e->campaign.id, r->job, r->rank);
 }
 
@@ -131,8 +131,9 @@ static void rest_ask(struct check *c, const struct seen_ask *k)
     if (!k->runs || core_campaign_get(head, k->id, &record, &reason, NULL) < 0)
         return;
     if (k->ends != (record.requester.told == API_TOLD_EVENT) || (k->tool && !k->ends))
-        check_fail(c, "asker-told-once", "job %s rank %u was told %u ends of %s, which is %s",
-                   k->nspace, k->rank, k->ends, k->id, api_phase_name(record.phase));
+        check_fail(c, "asker-told-once",
+                   "job %s rank %u was notified of %u ends of %s, which is %s", k->nspace, k->rank,
+                   k->ends, k->id, api_phase_name(record.phase));
     api_campaign_free(&record);
 }
 

@@ -12,63 +12,63 @@
 /* X(ID, effect) */
 #define MUTANTS(X)                                                                                 \
     X(RELEASE_BEFORE_TEARDOWN, "the fence goes down when the shrink command starts")               \
-    X(LOWER_ALL, "the end of a campaign ends the holds of all others")                             \
+    X(LOWER_ALL, "the end of a campaign takes the fence's shares of all others back")              \
     X(NO_HOLD, "a shrink raises no fence")                                                         \
-    X(FORGET_HOLD, "the hold of an ended campaign stays")                                          \
+    X(FORGET_HOLD, "the share of an ended campaign in the fence stays")                            \
     X(DECREMENT_TWICE, "the fence goes down twice for one campaign")                               \
     X(KEEP_HELD, "held jobs do not go on when the fence is down")                                  \
     X(HANDLE_BEFORE_FORWARD, "a broadcast is handled before it is passed on")                      \
-    X(CLOSE_WITHOUT_BYE, "a leaving child is cut off without a word")                              \
-    X(ACCEPT_OLD_EPOCH, "frames of an earlier life are taken in")                                  \
-    X(SKIP_REMAP, "a job is launched as it was mapped, whoever has left")                          \
+    X(CLOSE_WITHOUT_BYE, "the link to a leaving child is closed without BYE")                      \
+    X(ACCEPT_OLD_EPOCH, "frames of an earlier epoch are accepted")                                 \
+    X(SKIP_REMAP, "a job is launched as it was mapped, although a daemon of it has left")          \
     X(SEND_TO_LEAVING, "launch data goes to daemons that a shrink names")                          \
     X(MAP_TO_DRAINING, "jobs map to draining daemons")                                             \
-    X(MAP_IGNORES_FENCE, "a campaign does not hold at the map boundary")                           \
-    X(GROW_HOLDS_LAUNCH, "a grow holds at the launch boundary")                                    \
-    X(SECOND_EVENT, "the terminal event comes twice")                                              \
-    X(NO_EVENT, "the terminal event is left out")                                                  \
+    X(MAP_IGNORES_FENCE, "a campaign holds no job at the map boundary")                            \
+    X(GROW_HOLDS_LAUNCH, "a grow holds jobs at the launch boundary")                               \
+    X(SECOND_EVENT, "the terminal event is sent twice")                                            \
+    X(NO_EVENT, "the terminal event is not sent")                                                  \
     X(EVENT_FOR_NOBODY, "a release that a SIGTERM asked for ends with an event")                   \
-    X(EMPTY_TAKES_PART, "a shrink that removes nobody runs like any other")                        \
+    X(EMPTY_TAKES_PART, "a shrink without effect runs like any other")                             \
     X(OFFER_LATE, "the nodes are offered after the terminal event")                                \
     X(REJECTED_COUNTS, "a rejected shrink lowers the size bound")                                  \
-    X(ENDED_UNNAMED, "a shrink that ends jobs does not say which")                                 \
-    X(FORGET_ENDED, "an ended campaign can no longer be asked for")                                \
-    X(PUT_AGAIN_IS_NEW, "the same campaign put again is another one")                              \
-    X(ONE_BY_ONE, "silent daemons are judged by their parents only")                               \
-    X(FORMER_LIFE_STAYS, "who is named by a shrink and calls anew is not taken for lost")          \
-    X(ENDED_STILL_NAMES, "an ended shrink keeps its targets out")                                  \
-    X(KEEP_JOINER, "a shrink does not turn away who has called and is not wired")                  \
+    X(ENDED_UNNAMED, "the record of a shrink does not name the jobs that it ended")                \
+    X(FORGET_ENDED, "the record of an ended campaign is removed at once")                          \
+    X(PUT_AGAIN_IS_NEW, "the same campaign put again becomes a second campaign")                   \
+    X(ONE_BY_ONE, "only its parent declares a silent daemon lost")                                 \
+    X(FORMER_LIFE_STAYS, "a new process of a shrink's target does not end the earlier epoch")      \
+    X(ENDED_STILL_NAMES, "targets of an ended shrink are refused")                                 \
+    X(KEEP_JOINER, "a shrink does not turn away a daemon that is not wired yet")                   \
     X(OFFER_AGAIN, "a shrink offers nodes that another has offered")                               \
     X(DRAINS_WAIT, "drains that share a target wait for each other")                               \
     X(NEW_ONES_UNUSED, "nothing maps to a daemon that came later")                                 \
     X(BROADCAST_PER_TARGET, "a shrink is one broadcast for each target")                           \
     X(REPAIR_PER_TARGET, "the tree is repaired for each target of a broadcast")                    \
     X(LOSS_AGAIN, "a second report of a loss is acted upon")                                       \
-    X(NO_REPLAY, "who comes back is not given the broadcasts that it has missed")                  \
+    X(NO_REPLAY, "a daemon that reconnects does not get the broadcasts that it missed")            \
     X(COMPLETE_EARLY, "a broadcast is complete when it has been sent")                             \
     X(TREE_HISTORY, "the tree depends on the repairs that a daemon has seen")                      \
-    X(NO_DEDUP, "a frame that came twice is delivered twice")                                      \
-    X(KEEP_BACKLOG, "what was acknowledged is still counted as waiting")                           \
+    X(NO_DEDUP, "a frame that arrives twice is delivered twice")                                   \
+    X(KEEP_BACKLOG, "acknowledged frames still count as backlog")                                  \
     X(UNCOUNTED_HOPS, "relays pass frames on without counting the hop")                            \
-    X(REJOIN_AFTER_LEFT, "who was removed while cut off joins anew")                               \
-    X(NO_GRACE, "who has lost its link is given up at once")                                       \
-    X(RENUMBER, "messages are numbered anew when the lifeline is another one")                     \
+    X(REJOIN_AFTER_LEFT, "a daemon that was removed while disconnected joins anew")                \
+    X(NO_GRACE, "a daemon whose link breaks is declared lost at once")                             \
+    X(RENUMBER, "messages are numbered anew when the lifeline changes")                            \
     X(SLOT_TWICE, "the slot of an ended rank is given back twice")                                 \
     X(SLOTS_KEPT, "a job that is mapped anew keeps its slots")                                     \
     X(NO_DEFERRAL, "campaigns begin however long a job has been held")                             \
-    X(NO_BACKOFF, "a vpid of short lives is admitted again at once")                               \
+    X(NO_BACKOFF, "a vpid with short epochs is admitted again at once")                            \
     X(CPUS_KEPT, "the CPUs of an ended rank stay taken")                                           \
     X(LOSS_RELEASES_HELD, "the loss of a daemon ends the hold of a campaign")                      \
-    X(WIRE_SOME, "a grow wires those that have come, whoever is missing")                          \
+    X(WIRE_SOME, "a grow wires the targets that have called, although others are missing")         \
     X(TAKE_SOME_BACK, "a failed grow leaves one of its daemons in the tree")                       \
-    X(GROW_UNTOLD, "a complete grow is not told to its requester")                                 \
-    X(GROW_TWICE, "a complete grow is told twice")                                                 \
+    X(GROW_UNTOLD, "the requester of a grow is not notified of its completion")                    \
+    X(GROW_TWICE, "the requester of a grow is notified of its completion twice")                   \
     X(OVERLAP_TAKEN, "a grow that names the targets of another is accepted")                       \
     X(CANCEL_LATE, "a grow that wires can be cancelled")                                           \
-    X(CANCEL_UNTOLD, "a cancelled grow does not tell who has called to leave")                     \
-    X(LEAVING_COUNTS, "a grow takes a daemon that drains for one that is there")                   \
+    X(CANCEL_UNTOLD, "a cancelled grow does not refuse the daemons that have called")              \
+    X(LEAVING_COUNTS, "a grow counts a draining daemon as wired")                                  \
     X(LOSS_FAILS_GROW, "the loss of any daemon fails the grows that run")                          \
-    X(FAIL_UNTOLD, "a failed grow is not told to its requester")                                   \
+    X(FAIL_UNTOLD, "the requester of a grow is not notified of its failure")                       \
     X(ABORT_ALL_WAITERS, "a failed grow aborts every job that waits")                              \
     X(WAITERS_STAY, "a failed grow leaves the jobs that need it waiting")                          \
     X(GROW_STAYS, "a grow goes on when a size or a shrink leaves no room for it")                  \
@@ -79,12 +79,12 @@
     X(START_UNCHECKED, "ranks do not wait for the checks of all daemons of their job")             \
     X(START_EARLY, "ranks start when one daemon of the job has its files")                         \
     X(GATHER_SOME, "a collective does not wait for one of the contributions")                      \
-    X(LOSS_TOLD_AGAIN, "what has been told of lost ranks is told again with the next loss")        \
-    X(ASKER_UNTOLD, "an application is not told the end of what it asked for")                     \
-    X(ASKER_TOLD_TWICE, "an application is told the end twice")                                    \
+    X(LOSS_TOLD_AGAIN, "reported losses of ranks are reported again with the next loss")           \
+    X(ASKER_UNTOLD, "an application is not notified of the end of its request")                    \
+    X(ASKER_TOLD_TWICE, "an application is notified of the end twice")                             \
     X(BEYOND_LIMITS, "applications resize as if no size message set limits")                       \
-    X(TELL_THE_GONE, "who comes in the place of an asker is told the end")                         \
-    X(TELL_ANOTHER, "another rank is told the end of what an application asked for")               \
+    X(TELL_THE_GONE, "the successor of an asker is notified of the end")                           \
+    X(TELL_ANOTHER, "another rank is notified of the end of an application's request")             \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,
