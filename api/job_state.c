@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of a job's states. */
+/* The names of a job's states. */
 #include "api/job_state.h"
 
 #include <stddef.h>

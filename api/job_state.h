@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The states of a job: numbers and words, as daemons, clients and the control API name them. */
+/* The states of a job: numbers and names, as daemons, clients and the control API use them. */
 #ifndef API_JOB_STATE_H
 #define API_JOB_STATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of a member's states. */
+/* The names of a member's states. */
 #include "api/member_state.h"
 
 #include <string.h>

@@ -147,7 +147,7 @@ static void jobs(void)
     printf(", \"sum_ms\": %.3f}\n", sum);
 }
 
-/* What the library keeps of jobs that are over. */
+/* Memory that the library keeps of ended jobs. */
 static void growth(void)
 {
     const int counted = GROWTH_JOBS - GROWTH_JOBS / 10; /* its own tables have grown by then */

@@ -14,7 +14,7 @@ static int serve(void)
 
     MPI_Open_port(MPI_INFO_NULL, port);
     MPI_Publish_name(SERVICE, MPI_INFO_NULL, port);
-    MPI_Barrier(MPI_COMM_WORLD); /* whoever looks it up now finds it */
+    MPI_Barrier(MPI_COMM_WORLD); /* from now on a lookup finds it */
     MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &peer);
     MPI_Recv(&got, 1, MPI_INT, 0, 0, peer, MPI_STATUS_IGNORE);
     MPI_Comm_disconnect(&peer);

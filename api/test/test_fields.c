@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the typed JSON fields: what is refused, in which words, and what is written safely. */
+/* Tests of the typed JSON fields: refused values with their messages, and safe writing. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>

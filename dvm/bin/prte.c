@@ -92,7 +92,7 @@ struct args {
     uint64_t members, slots, radix, deadline_s;
     bool kill;
     const char *dvm;
-    char **rest; /* the words after the options, NULL-terminated */
+    char **rest; /* the arguments after the options, NULL-terminated */
     int nrest;
 };
 
@@ -101,7 +101,7 @@ typedef int verb_fn(const struct args *a, struct err *err);
 struct verb {
     const char *name;
     unsigned takes;
-    bool rest;   /* the verb takes further words */
+    bool rest;   /* the verb takes further arguments */
     verb_fn *fn; /* the exit code, or -1 or WRONG and err */
 };
 
@@ -211,7 +211,7 @@ static int do_stop(const struct args *a, struct err *err)
     return ldvm_stop(dir, (int64_t)a->deadline_s, err);
 }
 
-/* prun stands beside this program; the words are its own. */
+/* prun stands beside this program; the arguments are prun's own. */
 static int run_prun(const struct args *a, const char *dir, struct err *err)
 {
     char **argv = xcalloc((size_t)a->nrest + 4, sizeof(*argv));

@@ -562,7 +562,7 @@ bool host_carry_out(struct host *h, const struct out_act *act)
     return true;
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 static void join_ranks(struct host *h)
 {

@@ -183,8 +183,8 @@ void check_lives(struct check *c, const struct members *m)
 }
 
 /* A daemon that a shrink removed learns of it, however late, and parks. It does not call again
- * while that head lives. (A daemon that had only called, and whose grow failed, may miss the
- * message and call again.) */
+ * while that head runs. (A daemon that had only called, and whose grow failed, may miss the message
+ * and call again.) */
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now)
 {
     const struct seen_life *life;

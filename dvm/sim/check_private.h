@@ -82,7 +82,7 @@ struct seen_stream { /* test messages of one direction between two epochs */
     UT_hash_handle hh;
 };
 
-struct seen_told { /* a process was told the end of a rank */
+struct seen_told { /* a process was notified of the end of a rank */
     struct {
         char nspace[64];
         uint64_t life;
@@ -92,7 +92,7 @@ struct seen_told { /* a process was told the end of a rank */
 };
 
 struct seen_launch { /* launch data under way */
-    uint64_t key[3]; /* dst, dst life, sequence */
+    uint64_t key[3]; /* dst, epoch of dst, sequence */
     UT_hash_handle hh;
 };
 
@@ -102,7 +102,7 @@ struct check {
     char text[512];
     struct seen_node nodes[SIM_NODES_MAX];
     struct seen_member member[SIM_NODES_MAX];
-    struct epoch head; /* its life */
+    struct epoch head; /* its epoch */
     uint64_t *digests; /* of the table of members, by version, in this incarnation */
     size_t ndigests;
     struct seen_removal *removals; /* [nremovals] in this incarnation */
@@ -156,7 +156,7 @@ void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len);
 void check_loss(struct check *c, uint32_t vpid, uint64_t ctr);
-/* The head has a report; it has removed somebody. */
+/* The head has a report; it has removed a member. */
 void check_told(struct check *c, const struct frame *f, struct cur *body);
 void check_removed(struct check *c, uint64_t version);
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of applications for another size. Each is answered once. The end of an accepted one
- * is reported to its requester once, and to nobody else, unless the requester has ended. */
+/* Requests of applications for another size. Each is answered once. The end of an accepted one is
+ * reported once, to its requester only, unless the requester has ended. */
 #include "dvm/sim/check_private.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ void check_resize_answer(struct check *c, uint32_t vpid, const struct out_resize
     snprintf(k->id, sizeof(k->id), "%s", act->campaign);
 }
 
-/* The same request again, in the same words, is the same request. */
+/* The same request again, with equal fields, is the same request. */
 static bool is_its_end(const struct check *c, const struct seen_ask *k, uint32_t vpid,
                        const struct msg_resize_ended *end)
 {

@@ -136,7 +136,7 @@ const struct job_launch *sim_files_started(struct sim *s, uint32_t vpid, const c
     return w->launch;
 }
 
-/* Written files are remembered until the whole job is over. */
+/* Written files are remembered until the whole job has ended. */
 void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace)
 {
     struct writer *w = find_writer(s, vpid, nspace);

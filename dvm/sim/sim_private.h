@@ -65,7 +65,7 @@ struct writer { /* a job with ranks on a daemon, from launch to end, and what it
     bool ready;   /* for pieces of its files */
     bool written; /* its files are all here */
     bool created, checked, started, over;
-    bool forgotten; /* the whole job is over, only its ranks here are not */
+    bool forgotten; /* the whole job has ended, only its ranks here have not */
     struct piece_order order;
     uint64_t got; /* bytes of pieces */
     uint64_t at;  /* time of its next action; UINT64_MAX: none */

@@ -49,7 +49,7 @@ struct rule {
     const char *tree; /* "d/" directory, "f" file, "l>to" link, "f!" another user's, "f~" another's
                          group */
     struct request requests[REQUESTS_MAX];
-    const char *left; /* of the tree, in the same words, sorted as made */
+    const char *left; /* of the tree, in the same notation, sorted as made */
 };
 
 #define FILES(v)                                                                                   \

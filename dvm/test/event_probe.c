@@ -145,8 +145,8 @@ static void on_test(size_t id, pmix_status_t status, const pmix_proc_t *source, 
     go_on(cb, cbdata, PMIX_EVENT_ACTION_COMPLETE);
 }
 
-/* --- ends PROGRAM ARGUMENT…: spawns it, and tells how many ends of jobs it has been told when the
- * job's end has come, and a question been answered after it. */
+/* --- ends PROGRAM ARGUMENT…: spawns it. When the job's end has been reported, and a later question
+ * answered, it prints how many ends of jobs were reported to it. */
 
 static pmix_nspace_t ended; /* by the last end */
 

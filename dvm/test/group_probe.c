@@ -92,7 +92,7 @@ static pmix_status_t construct(const char *name, bool context)
     return rc;
 }
 
-/* keep NAME: nobody destructs it. */
+/* keep NAME: no rank destructs it. */
 static int do_keep(char **argv)
 {
     start();
@@ -111,8 +111,8 @@ static int do_again(char **argv)
     return end();
 }
 
-/* die NAME: the last rank is killed inside construct; the others come when its end is known, which
- * takes what it has published for its own life. */
+/* die NAME: the last rank is killed inside construct. The others construct when its end is known:
+ * then its value with PMIX_PERSIST_PROC is removed. */
 static int do_die(char **argv)
 {
     start();

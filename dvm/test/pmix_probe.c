@@ -350,7 +350,7 @@ static void wait_for_nobody(void)
     fflush(stdout);
 }
 
-/* Rank 1 does nothing but wait until rank 0 has been told; it comes to the fence too late. */
+/* Rank 1 only waits until rank 0 has its event; it comes to the fence too late. */
 static int do_late(char **argv)
 {
     pmix_pdata_t sought;
@@ -420,8 +420,9 @@ static int do_survive(char **argv)
     return 1;
 }
 
-/* --- alloc VERB [KEY=VALUE]… [wait|enter|next VERB …]…: rank 0 asks for another size, waits until
- * an end is told, or for a line, asks again. All ranks count the ends that they are told. */
+/* --- alloc VERB [KEY=VALUE]… [wait|enter|next VERB …]…: rank 0 requests another size, waits for
+ * the event of the end, or for a line, and requests again. All ranks count the events of ends that
+ * they get. */
 
 #ifndef PMIX_DVM_IS_READY
 #define PMIX_DVM_IS_READY (-195)
@@ -616,8 +617,9 @@ static int do_tool(char **argv)
     return 0;
 }
 
-/* --- hold URI|- exec|init|app RANK|* N PROGRAM ARGUMENT…: as a tool at that daemon, or as a rank,
- * spawns a job that stops, tells when it has, waits for a line of input, and lets it go on */
+/* --- hold URI|- exec|init|app RANK|* N PROGRAM ARGUMENT…: as a tool at that daemon, or as a
+ * rank, spawns a job that stops, prints when it has stopped, waits for a line of input, and
+ * continues it */
 
 static void join(const char *uri)
 {
@@ -700,7 +702,7 @@ static int do_hold(char **argv)
     return leave(argv[0]);
 }
 
-/* --- stops: where it is told to by its job's attributes; says so before and after */
+/* --- stops: where its job's attributes say; prints a line before and after */
 
 static int do_stops(char **argv)
 {

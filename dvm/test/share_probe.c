@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* --- publish-own: rank 1 publishes a value for its own life and one for its job's, and goes; rank
- * 0 looks until the first is gone */
+/* --- publish-own: rank 1 publishes a value with PMIX_PERSIST_PROC and one for its job, and ends;
+ * rank 0 looks until the first value is removed */
 
 static void publish_for(const char *key, pmix_persistence_t persistence)
 {

@@ -96,7 +96,7 @@ static void on_open(void *arg)
         c->opts.on_link(true, "", c->opts.arg);
 }
 
-/* The position is given up: the next stream begins without one, and its on_link(up) makes the owner
+/* The position is dropped: the next stream begins without one, and its on_link(up) makes the owner
  * read the whole view. */
 static void start_over(struct dvm_client *c, const char *why)
 {

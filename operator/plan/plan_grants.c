@@ -69,7 +69,7 @@ static void settle_request(struct draft *d, const struct cluster_grant *done)
 {
     const struct cluster *c = d->in->cluster;
     struct cluster_grants *g = &d->p->record.grants;
-    /* The part beyond the limits is given up; otherwise a release would bring it back. */
+    /* The part beyond the limits is dropped; otherwise a release would bring it back. */
     int32_t now = (int32_t)((int64_t)granted_size(c, g->members) - c->replicas);
     bool more = done->members > now;
 

@@ -91,7 +91,7 @@ static void on_cancelled(int status, const json_t *body, const struct err *err, 
     } else if (status == 200) {
         run->again = true;
         run->failed = headlink_note_campaign(run->e->head, body, &why) != 0;
-    } else { /* too late, or unknown to the head: its view tells the state */
+    } else { /* too late, or unknown to the head: its view shows the state */
         run->failed = status != 409;
         headlink_reread(run->e->head);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the reconciler keeps of a cluster between two passes (struct entry), and one pass (struct
- * run). */
+/* The reconciler's data about a cluster between two passes (struct entry), and during one pass
+ * (struct run). */
 #ifndef OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 #define OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 

@@ -118,7 +118,7 @@ void clients_opened(struct clients *c, uint64_t net_id, const struct tls_peer *p
     why = refusal_of(c, peer);
     if (why)
         client_refuse(c, k, EXIT_CODE_NOT_LAUNCHED, why);
-    else /* this message tells the other side that its certificate is accepted */
+    else /* this message shows the other side that its certificate is accepted */
         client_say(c, k, &(struct client_msg){.type = CLIENT_REACHED, .reached = {""}});
 }
 

@@ -139,7 +139,7 @@ static void say_again(struct clients *c, const struct client *k, uint64_t next)
 
 /* --- a client that may come back */
 
-/* Takes the same time for every wrong token, so that the time tells nothing about the right one. */
+/* Takes the same time for every wrong token, so that the time gives no hint about the right one. */
 static bool is_token(const struct session *s, const uint8_t *token)
 {
     unsigned differs = 0;

@@ -274,7 +274,7 @@ void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 
 /* --- at the submitter's daemon */
 
-/* A daemon that sends output while the client is behind is told to pause, once. */
+/* A daemon that sends output while the client is behind gets PAUSE, once. */
 static void pause_source(struct iof *f, struct sink *k, uint32_t from, const char *nspace)
 {
     for (size_t i = 0; i < k->npaused; i++) {

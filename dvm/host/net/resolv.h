@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this host's configuration says about names: which are absolute, and which families of
- * addresses are of use. */
+/* This host's configuration of names: which names are absolute, and which families of addresses are
+ * of use. */
 #ifndef DVM_NET_RESOLV_H
 #define DVM_NET_RESOLV_H
 

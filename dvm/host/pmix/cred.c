@@ -101,7 +101,7 @@ static void run_check(struct pmix_srv *p, struct upcall *u)
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-/* Expected of the holder; -1: anybody. */
+/* The expected user or group of the holder; -1: any. */
 static int64_t expected_id(const pmix_info_t *info, size_t n, const char *key)
 {
     return info_find(info, n, key) ? info_int(info, n, key, INT64_MAX) : -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers go back on the library's own thread: it puts most of them straight into a peer's queue,
- * which it locks against nobody. */
+/* Answers are given on the library's own thread: the library puts most of them into a peer's queue
+ * without a lock. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <pmix_extend.h>

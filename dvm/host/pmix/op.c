@@ -26,7 +26,7 @@ static struct op *op_find(struct pmix_srv *p, uint64_t id)
     return op;
 }
 
-/* The number itself, not a pointer: an operation that was given up may still be called back. */
+/* The number itself, not a pointer: the callback may come after the operation has been dropped. */
 void *op_cbdata(const struct op *op)
 {
     return (void *)(uintptr_t)op->id;

@@ -230,8 +230,8 @@ void query_free(struct query *q);
 void query_answer(const struct answer *a, int status, const void *data, size_t len);
 
 /* dataserve.c: ends the waiting lookups of a job (NULL: all). */
-/* data.c: reports the end of this rank to the head, whose store has values published for its
- * life. */
+/* data.c: reports the end of this rank to the head, whose store then removes its values
+ * (PMIX_PERSIST_PROC). */
 void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
 void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, int status);
 

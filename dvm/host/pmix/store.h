@@ -58,7 +58,7 @@ enum store_result store_lookup(struct store *s, const void *blob, size_t len, st
 uint32_t store_count_found(const struct store *s, const void *blob, size_t len);
 /* who, u8 range, u32 n, n * str key; n = 0: all values that `who` has published in the range. */
 enum store_result store_unpublish(struct store *s, const void *blob, size_t len);
-/* who: this rank has ended; removes the values that it has published for its own life. */
+/* who: this rank has ended; removes its values with PMIX_PERSIST_PROC. */
 enum store_result store_rank_ended(struct store *s, const void *blob, size_t len);
 /* A job has ended, or (rank not UINT32_MAX) one of its ranks: removes the values published for
  * that life. */

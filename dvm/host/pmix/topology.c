@@ -124,7 +124,7 @@ void topology_share(struct pmix_srv *p)
         log_info("pmix: ranks read the machine's topology themselves: %s", err.msg);
 }
 
-/* Open MPI 4.1 gives up if it may not open the file. */
+/* Open MPI 4.1 aborts if it may not open the file. */
 void topology_add(void *list, const struct pmix_srv *p, const struct job *j)
 {
     if (!atomic_load(&p->topology.ready) || j->uid != geteuid())

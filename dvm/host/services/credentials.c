@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credentials of ranks and tools: made here for processes that are connected here, checked for
- * anybody. */
+/* Credentials of ranks and tools: made here for processes that are connected here, checked for any
+ * process. */
 #include "dvm/host/services/credentials.h"
 
 #include "base/log/log.h"

@@ -251,7 +251,7 @@ void foreign_jobs_handle(struct foreign_jobs *s, struct app_table *t)
     app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), s);
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 void foreign_jobs_ended(struct foreign_jobs *s, const char *nspace)
 {

@@ -85,7 +85,7 @@ struct spawn_spec {
     const char *const *argv; /* NULL-terminated, as is env, which may be NULL */
     const char *const *env;
     const char *cwd;
-    const char *cpuset;  /* the mask in words, for messages; "" if there is none */
+    const char *cpuset;  /* the mask as text, for messages; "" if there is none */
     const uint8_t *mask; /* for sched_setaffinity(2), in the machine's own layout */
     size_t mask_len;     /* 0: bound like the spawner */
 };

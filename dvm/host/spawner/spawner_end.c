@@ -17,7 +17,7 @@ static bool is_daemon(pid_t pid, const void *arg)
     return pid == sp->daemon;
 }
 
-/* Signals all descendants but the daemon, while it lives, and its own children. Returns how many
+/* Signals all descendants except the daemon, while it runs, and its own children. Returns how many
  * there are. */
 static size_t signal_all(const struct spawner *sp, int signum)
 {

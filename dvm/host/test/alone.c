@@ -98,7 +98,7 @@ static void connected(const struct pmix_srv_proc *procs, size_t n, void *arg)
 {
 }
 
-/* --- life */
+/* --- construction and destruction */
 
 static void join_services(struct alone *a)
 {

@@ -40,7 +40,7 @@ struct local_stop { /* of ranks that are to stop for a debugger */
 struct local_job {
     const struct job_launch *launch; /* shared */
     int state;                       /* enum ranks_state, changed by local_event() alone */
-    bool former; /* the head has ended the job: nobody gets reports about its ranks */
+    bool former; /* the head has ended the job: no report about its ranks is sent */
     uint32_t nlocal;
     struct local_rank *ranks; /* [nlocal], by rank */
     uint32_t nmarked[MARKS];  /* how many of them have the mark */

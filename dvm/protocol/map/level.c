@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words for the levels of a topology. */
+/* The names of the levels of a topology. */
 #include "dvm/protocol/map/level.h"
 
 const char *level_name(enum job_level level)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words for the levels of a topology. Separate from topo.h, so that tools need no hwloc.
+/* The names of the levels of a topology. Separate from topo.h, so that tools need no hwloc.
  * Pure. */
 #ifndef DVM_MAP_LEVEL_H
 #define DVM_MAP_LEVEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes the words for policies of mapping, ranking and binding. */
+/* Reads and writes policies of mapping, ranking and binding as text. */
 #include "dvm/protocol/map/policy.h"
 
 #include "dvm/protocol/map/level.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The exit codes of prun that are not those of ranks: numbers and words, defined only here
+/* The exit codes of prun that are not those of ranks: numbers and texts, defined only here
  * (docs/prun.md, Exit code). */
 #ifndef DVM_WIRE_EXIT_CODE_H
 #define DVM_WIRE_EXIT_CODE_H

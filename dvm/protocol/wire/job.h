@@ -144,7 +144,7 @@ struct job_node { /* a daemon with ranks of the job */
 struct job_launch {
     char *nspace;
     uint64_t version;   /* membership version of its map */
-    uint32_t home_vpid; /* the daemon whose client gets the output; JOB_NO_VPID: nobody */
+    uint32_t home_vpid; /* the daemon whose client gets the output; JOB_NO_VPID: none */
     uint32_t home_client;
     uint32_t files_vpid; /* the daemon whose client sends the job's files, if it has any */
     uint32_t files_client;

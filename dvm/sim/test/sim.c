@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs random schedules; `sim --help` tells how. What a seed does depends on the seed and on
- * --nodes only, so each failure is printed with the command that shows it again. */
+/* Runs random schedules; `sim --help` describes it. A schedule depends on the seed and on --nodes
+ * only, so each failure is printed with the command that repeats it. */
 #include "dvm/sim/mutant.h"
 #include "dvm/sim/script.h"
 

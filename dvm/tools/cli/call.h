@@ -24,8 +24,8 @@ int cli_call_dvm(struct cli_conn *c, struct api_dvm *out, struct err *err)
 /* Opens the event stream; the connection then serves nothing else. A stream that is opened
  * before a GET /v1/dvm on another connection misses no event that the answer does not include. */
 int cli_events_begin(struct cli_conn *c, struct err *err) __attribute__((warn_unused_result));
-/* Reads the next event as one line. 1: an event; 0: the daemon closed; -1: a fault, or the time
- * is over (ETIMEDOUT). */
+/* Reads the next event as one line. 1: an event; 0: the daemon closed; -1: a fault, or the time has
+ * passed (ETIMEDOUT). */
 int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
     __attribute__((warn_unused_result));
 int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)

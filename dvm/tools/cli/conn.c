@@ -22,7 +22,7 @@
 
 #define READ_CHUNK (64u << 10)
 #define HEADER 4
-#define REACH_MS 30000 /* the relay gives up earlier than this */
+#define REACH_MS 30000 /* the relay's own limit is shorter */
 #define OUT_MAX (NET_FRAME_MAX + HEADER + 2 * CLIENT_DATA_MAX)
 
 struct cli_conn {

@@ -43,7 +43,8 @@ int cli_conn_take(struct cli_conn *c, struct client_msg *m, struct err *err)
 size_t cli_conn_taken(const struct cli_conn *c);
 
 /* For programs with one request at a time: writes everything and waits for one message. 1: a
- * message; 0: closed; -1: a fault, or timeout_ms (-1: none) is over and err->code is ETIMEDOUT. */
+ * message; 0: closed; -1: a fault, or timeout_ms (-1: none) has passed and err->code is
+ * ETIMEDOUT. */
 int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, struct err *err)
     __attribute__((warn_unused_result));
 /* The same; returns 2 as soon as other_fd (-1: none) is readable. */

@@ -149,8 +149,8 @@ static int connect_tcp(struct relay *r, struct err *err)
 
 /* --- TLS */
 
-/* Why the last call failed, in words. EACCES: certificates are the reason, so another attempt is
- * pointless. */
+/* The reason why the last call failed, as text. EACCES: certificates are the reason, so another
+ * attempt is pointless. */
 static int tls_reason(const struct relay *r, int ssl_error, struct err *err)
 {
     unsigned long code = ERR_peek_error();

@@ -467,7 +467,7 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
     }
 }
 
-/* Takes `word`; it lives as long as the options. */
+/* Takes `word`, which is freed with the options. */
 static char *keep_word(struct parse *p, char *word)
 {
     struct submit_opts *o = p->out;
@@ -662,8 +662,8 @@ static int find_program(struct parse *p, struct err *err)
     return 0;
 }
 
-/* Parses one application: options, program, arguments up to ':' or the end. Returns the number
- * of words used. */
+/* Parses one application: options, program, arguments up to ':' or the end. Returns the number of
+ * arguments used. */
 static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
 {
     int first, end;

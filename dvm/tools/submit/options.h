@@ -24,7 +24,7 @@ struct submit_opts {
     int64_t end_wait_ms;    /* how long prun waits for the end that it has asked for */
     bool verbose;
     size_t nwords;
-    char **words; /* words created here, which replace the user's in argv */
+    char **words; /* arguments created here, which replace the user's in argv */
 };
 
 /* `environ_`: the caller's environment; `cwd`: its working directory, absolute, "" if it has

@@ -37,7 +37,7 @@ void output_destroy(struct output *o);
 void output_add(struct output *o, uint32_t rank, int stream, const void *data, size_t len);
 /* Adds text that belongs to no rank to stream 1, unchanged. */
 void output_text(struct output *o, const void *data, size_t len);
-/* The job is over: unfinished lines are written. */
+/* The job has ended: unfinished lines are written. */
 void output_finish(struct output *o);
 size_t output_pending(const struct output *o);
 /* Fills two entries for poll(2); fd is -1 if nothing waits. */

@@ -25,8 +25,8 @@
 
 #define STDIN_CHUNK (64u << 10)
 #define STDIN_PENDING_MAX (256u << 10) /* when more waits for the daemon, input is not read */
-#define FOREGROUND_LOOK_MS 300 /* no event tells a process that it is in the foreground again */
-#define WAIT_NOTICE_MS 1000    /* a job that has not started by then: the user is told why */
+#define FOREGROUND_LOOK_MS 300 /* no event shows a process that it is in the foreground again */
+#define WAIT_NOTICE_MS 1000    /* a job that has not started by then: the user gets the reason */
 
 #define READ_ON_MS 10000 /* for an end that may be under way */
 
@@ -389,7 +389,7 @@ static void leave_if_due(struct run *r)
     free(why);
 }
 
-/* The end may be behind output that was not read, because nobody takes it from prun. */
+/* The end may follow output that was not read yet, because no process reads prun's output. */
 static void postpone_leaving(struct run *r)
 {
     int64_t at = r->now_ms + READ_ON_MS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options of mpirun, mpiexec and srun: those with an equal here, and the advice for the others. */
+/* Options of mpirun, mpiexec and srun: those that we accept as well, and for the others the option
+ * to use. */
 #include "dvm/tools/submit/words.h"
 
 #include "base/buf/buf.h"

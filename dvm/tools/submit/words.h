@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Understands options of other launchers. */
+/* Translates options of other launchers. */
 #ifndef DVM_SUBMIT_WORDS_H
 #define DVM_SUBMIT_WORDS_H
 
@@ -7,9 +7,9 @@
 
 #include <getopt.h>
 
-/* *instead: the words that replace `word`, to be freed; NULL if it is ours or no option. "-wdir"
- * is "--wdir" for each name in `ours`. -1: it has no equal here, and the message names the
- * option that does the same. */
+/* *instead: the option that replaces `word`, to be freed; NULL if it is ours or no option. "-wdir"
+ * is "--wdir" for each name in `ours`. -1: we have no such option, and the message names the option
+ * to use. */
 int submit_word(const char *word, const struct option *ours, char **instead, struct err *err)
     __attribute__((warn_unused_result));
 

@@ -84,7 +84,7 @@ static void on_written(int fd, int events, void *arg)
     loop_stop(t->loop);
 }
 
-/* A rank whose output is read by nobody says that it is written by a FIFO. */
+/* A rank whose output is not read reports by a FIFO that it has written. */
 static int body_paused_and_ended(int sock, void *arg)
 {
     char dir[] = "/tmp/test_odls_io.XXXXXX";

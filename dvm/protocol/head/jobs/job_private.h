@@ -52,7 +52,7 @@ struct job {
     enum job_level bind;        /* and is bound to parts of this level */
     char *note;                 /* why ranks are not bound, or NULL */
     char *table;                /* the map for the submitter, or NULL */
-    bool started;               /* its ranks were told to start, after all daemons were ready */
+    bool started;               /* its ranks got their start, after all daemons were ready */
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     uint32_t nnodes_stop,
         nnodes_settled;     /* with ranks that are to stop; nodes where all of them have */

@@ -94,7 +94,7 @@ void campaign_enter(struct campaigns *cs, struct campaign *c, enum campaign_even
 bool campaign_removes(const struct campaigns *cs);
 /* A target of a shrink, or of a grow that rolls back. */
 bool campaign_names(const struct campaigns *cs, uint32_t vpid);
-/* A running grow that has yet to wire this vpid, or NULL: nobody else wires it. */
+/* A running grow that has yet to wire this vpid, or NULL. */
 const struct campaign *campaign_claims(const struct campaigns *cs, uint32_t vpid);
 bool campaign_runs_grow(const struct campaign *c); /* it is a grow that has not ended */
 struct target *campaign_target(const struct campaign *c, uint32_t vpid); /* NULL: not named */

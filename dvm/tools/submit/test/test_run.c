@@ -585,7 +585,7 @@ static bool is_ready(int fd, int timeout_ms)
     return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* Sends output that nobody reads, until prun has so much of it that it does not read any more. */
+/* Sends output, which no process reads, until prun has so much of it that it stops reading. */
 static void fill_prun(struct world *w)
 {
     enum { LENGTH = 4000 };

@@ -267,8 +267,8 @@ static int client_early_question(int argc, char **argv)
     return stop();
 }
 
-/* Rank 0 ends before its question is answered, and rank 1 after it: what rank 0 has published for
- * its own life is gone then. */
+/* Rank 0 ends before its question is answered, and rank 1 after it: the values of rank 0 with
+ * PMIX_PERSIST_PROC are removed then. */
 static int client_left_question(int argc, char **argv)
 {
     uint32_t n;

@@ -81,7 +81,8 @@ static void an_older_size_and_another_content_of_the_same_are_refused(void **sta
     size_bound_set(b, 6); /* a grow */
     assert_int_equal(size_bound_known(b), 6);
     size = (struct api_size){.sequence = 6, .members = 3};
-    assert_int_equal(size_bound_put(b, &size, &reason, &err), 1); /* the grow's change is gone */
+    assert_int_equal(size_bound_put(b, &size, &reason, &err),
+                     1); /* the grow's change has been reverted */
     assert_int_equal(size_bound_now(b), 3);
     size_bound_destroy(b);
 }
