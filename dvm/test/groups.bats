@@ -78,3 +78,39 @@ all_say() {
         all_say "$ranks" "construct: SUCCESS"
     done
 }
+
+# MPI libraries without sessions have nothing to be tested here.
+need_sessions() {
+    local said
+    said=$("$examples/mpi_session" 0 2> /dev/null) || true
+    [ "$said" != "session: this MPI library has none" ] || skip "$said"
+}
+
+@test "MPI: a communicator is created from a session's group, at its first use and again, by one rank and by several on all daemons" {
+    local ranks
+    need_sessions
+    start_dvm 3 --slots 2
+    for ranks in 1 1 2 6 6; do
+        run --separate-stderr prun -n "$ranks" "$examples/mpi_session" 3
+        echo "$output $stderr"
+        [ "$status" -eq 0 ]
+        [ "$output" = "session: ranks=$ranks times=3 ok" ]
+    done
+}
+
+@test "MPI: a session that is not finalized, or whose rank is killed, leaves the next run its communicator" {
+    local ranks
+    need_sessions
+    start_dvm 3 --slots 2
+    for ranks in 1 6; do
+        run --separate-stderr prun -n "$ranks" "$examples/mpi_session" 1 keep
+        echo "$output $stderr"
+        [[ "$output" == *"session: ranks=$ranks times=1 ok"* ]]
+        run prun -n "$ranks" "$examples/mpi_session" 1 die
+        [ "$status" -eq 137 ]
+        run --separate-stderr prun -n "$ranks" "$examples/mpi_session" 1
+        echo "$output $stderr"
+        [ "$status" -eq 0 ]
+        [ "$output" = "session: ranks=$ranks times=1 ok" ]
+    done
+}

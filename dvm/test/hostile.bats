@@ -19,7 +19,7 @@ setup_file() {
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
-@test "connections that say nothing, or half a hello, hold up no rank: it connects while they are still silent" {
+@test "C27: connections that say nothing, or half a hello, hold up no rank: it connects while they are still silent" {
     start_dvm 1 --slots 2
     run prun -n 1 "$hostile" silence 40
     echo "$output"
@@ -27,7 +27,7 @@ teardown() { end_dvm; }
     [ "$output" = "connected beside 40 silent connections, 40 of them still open" ]
 }
 
-@test "a hostile client ends no daemon, and the next job runs there: hellos and messages of all commands, mutated" {
+@test "C27: a hostile client ends no daemon, and the next job runs there: hellos and messages of all commands, mutated" {
     local seed
     start_dvm 1 --slots 2
     for seed in ${HOSTILE_SEEDS:-1 2 3}; do
