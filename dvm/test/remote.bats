@@ -207,11 +207,11 @@ says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@";
 
 @test "a session that is unknown, or acknowledges too much, is refused" {
     run -0 says "$DVM_DIR" "open guess 1 7 1000" gone
-    [[ "$output" == "ERROR 123 the daemon knows nothing of the job any more"*gone ]]
+    [[ "$output" == "ERROR 123 the daemon does not know the job any more"*gone ]]
     run -0 says "$DVM_DIR" "open mine 1 0 5000" "submit cat" "hear ACCEPTED" "use 1" "open mine 2 99 5000" gone
-    [[ "$output" == *"ERROR 123 what was never said cannot have come"*gone ]]
+    [[ "$output" == *"ERROR 123 the client acknowledges messages that were never sent"*gone ]]
     run -0 says "$DVM_DIR" "open some 1 0 5000" "submit cat" "hear ACCEPTED" "use 1" "open somf 2 1 5000" gone
-    [[ "$output" == *"ERROR 123 the daemon knows nothing"*gone ]]
+    [[ "$output" == *"ERROR 123 the daemon does not know the job"*gone ]]
 }
 
 @test "a later connection takes a session over, an earlier one does not" {
@@ -230,13 +230,13 @@ says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@";
     run -0 says "$DVM_DIR" bye gone
     [[ "$output" == "ERROR 2 there is no session to leave"* ]]
     run -0 says "$DVM_DIR" "ack 1" gone
-    [[ "$output" == "ERROR 2 what was never said cannot be acknowledged"* ]]
+    [[ "$output" == "ERROR 2 the client acknowledges messages that were never sent"* ]]
     run -0 says "$DVM_DIR" "open a 1 0 0" "open b 1 0 0" gone
     [[ "$output" == *"ERROR 2 a session is opened once, before its job"* ]]
     run -0 says "$DVM_DIR" "submit cat" "open b 1 0 0" gone
     [[ "$output" == *"ERROR 2 a session is opened once, before its job"* ]]
     run -0 says "$DVM_DIR" "open a 1 0 5000" "submit echo pid=\$\$; exec cat" "hear OUTPUT" "ack 1000" gone
-    [[ "$output" == *"ERROR 2 what was never said cannot be acknowledged"* ]]
+    [[ "$output" == *"ERROR 2 the client acknowledges messages that were never sent"* ]]
     wait_end "$(grep -oP 'pid=\K[0-9]+' <<< "$output")" # it is not waited for
 }
 
@@ -410,7 +410,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     member=$(jq .join "$DVM_DIR/1/ports.json")
     through_proxy down6000 "to$member"
     run --separate-stderr -123 prun --dvm "$at" -n 1 sh -c 'head -c 30000 /dev/zero'
-    [[ "$stderr" == *"the daemon knows nothing of the job any more"* ]]
+    [[ "$stderr" == *"the daemon does not know the job any more"* ]]
     end_proxy
     # Too late: the job goes on for a second only, the first attempt that gets through comes after that.
     through_proxy down6000 hold pass
