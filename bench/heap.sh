@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export HEAP_DIR=$dir/heap
 number=0
 
-# dump NAME: what head and member hold now, by the calls that have allocated it. What asks for metrics makes them allocate.
+# dump NAME: allocated blocks of head and member, by the allocating calls. Note that a request for metrics allocates too.
 dump() {
     local vpid pid
     for vpid in 0 1; do
@@ -52,7 +52,7 @@ named() {
     done
 }
 
-# tell WHAT JOBS: between the dumps "before" and "after". Whose a block is says the first call outside of the C library.
+# tell WHAT JOBS: the difference of the dumps "before" and "after". A block belongs to the first caller outside libc.
 tell() {
     local vpid
     for vpid in 0 1; do

@@ -65,8 +65,8 @@ rates() {
     done
 }
 
-# many N: 10,000 jobs from 16 clients at once: rate, failures, and how the head and a member grow. The first thousand fill the
-# histories, which are bounded; what the others add is growth.
+# many N: 10,000 jobs from 16 clients at once: rate, failures, and the growth of the head and a member. The first thousand
+# jobs fill the bounded histories and do not count as growth.
 many() {
     local n=$1 first line
     first=$(timed -n 1000 -c 16 -- "$BIN/prun" -n 1 --host 1-4 true)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What is proven in the simulator is what runs: sim and prted hold the same objects of the core, from one
-# archive, and no archive that is released holds a deliberate mistake (dvm/sim/mutant_list.h).
+# Checks that the simulator tests the released code: sim and prted have the same objects of the core, from one
+# archive, and no released archive has a deliberate mistake (dvm/sim/mutant_list.h).
 # ci/archives.sh [core] [mutants]; BUILD names another build folder.
 set -euo pipefail
 

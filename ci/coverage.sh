@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the core's unit tests and random schedules in the build that counts, and prints per module what they
-# reached. Fails below 90 % of the lines or 80 % of the branches in total, or if a test or a schedule fails.
+# Runs the core's unit tests and random schedules in the build with counters, and prints the coverage of each
+# module. Fails below 90 % of the lines or 80 % of the branches in total, or if a test or a schedule fails.
 # Usage: coverage.sh <folder of the build> <schedules> "<modules>" <test>..., from the root of the tree
 set -euo pipefail
 shopt -s inherit_errexit

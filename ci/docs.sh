@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Compares docs/ with the source, about tests and about PMIx: docs.sh [tests] [upcalls] [attributes]
 #
-# tests: a name in double quotes is a bats test or a heading, one in backticks with four underscores or with "…" is
-# one of cmocka, which stands for what is left out; so in PAGES. Files in backticks are there.
+# tests: in PAGES, a name in double quotes has to be that of a bats test or a heading. A name in backticks with four
+# underscores or with "…" has to be that of a cmocka test; "…" stands for any text. A file in backticks has to exist.
 # upcalls: each entry of the library's server module, and each that we set, is in the table of docs/pmix.md.
-# attributes: each that dvm/host/pmix names is in a table of docs/pmix.md or docs/pmix/ with the columns "attribute",
-# "since" and "tested by"; these columns are true of the header that the compiler finds. Exit: 0 true, 1 not.
+# attributes: each one in dvm/host/pmix is in a table of docs/pmix.md or docs/pmix/ with the columns "attribute", "since"
+# and "tested by"; these columns agree with the header that the compiler finds. Exit code: 0 no error, 1 errors.
 set -euo pipefail
 shopt -s inherit_errexit
 

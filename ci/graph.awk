@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The call graph between files and folders, from what their objects define and use.
+# The call graph between files and folders, from the symbols that their objects define and use.
 # Input, from nm, one line for a symbol: file, "def" or "use", name. -v known=FILE: known cycles, one a line, as
 # "folder: a b c" for folder/a.c, folder/b.c and folder/c.c; a cycle is refused unless all its files are in one line.
 # -v list=1: every call between two folders is printed.

@@ -160,7 +160,7 @@ gate_style() {
     c_files | only "$STYLED" | xargs -r awk -f "$here/strip.awk" | awk -f "$here/style.awk"
 }
 
-# Patterns for one of the names that is no part of a longer one and no member: as a word, or called.
+# Patterns for one of the names, as a word or as a call: not a part of a longer name, and not a member of a struct.
 word() {
     echo "(.*[^[:alnum:]_.>])?($1)([^[:alnum:]_]|\$)"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A skip that e2e/allowed-skips does not name is a failure: its reason is not one that CI may have.
-# Usage: skips.sh LOG...: what bats, with times or without, and cmocka have said; ALLOWED_SKIPS names another list.
+# A skipped test is a failure unless e2e/allowed-skips has its reason.
+# Usage: skips.sh LOG...: output of bats, with times or without, and of cmocka; ALLOWED_SKIPS names another list.
 set -euo pipefail
 
 allowed=${ALLOWED_SKIPS:-$(dirname "${BASH_SOURCE[0]}")/../e2e/allowed-skips}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Steps of a run, each with a bound of its own and all with one in common: a step that does not end is shown with what it
-# does, ended with all that it has started, and named. Sourced by .ci/run, which sets logs, bounds and run_seconds.
+# Steps of a run, each with a time limit, and a limit for the whole run. A step that exceeds a limit is named with its
+# processes, and all of them are ended. Sourced by .ci/run, which sets logs, bounds and run_seconds.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 table=()
@@ -18,8 +18,8 @@ gone() {
     wait $!
 }
 
-# Processes of the running step, by what they have in their environment: those that have detached too, but not those
-# of sudo, which start with an empty one and end with their parents.
+# Processes of the running step, by a mark in their environment. Detached ones have it too. Those of sudo start with an
+# empty environment, and end with their parents.
 step_pids() { grep -lszxF "CI_STEP=$$.$running" /proc/[0-9]*/environ | cut -d/ -f3; }
 
 # Ends all processes of the running step: by SIGTERM first, then by SIGKILL.

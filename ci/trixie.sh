@@ -3,8 +3,8 @@
 # Builds this tree and runs its tests of PMIx and MPI with Debian 13's libraries, in a root file system of Debian's
 # packages without any network but loopback: trixie.sh [COMMAND…]
 #
-# COMMAND is run there instead of the tests. The file system is made once and kept in the cache, by the name of what
-# goes into it; what is built goes to build/trixie. As an ordinary user it takes the user's range of /etc/subuid.
+# COMMAND is run there instead of the tests. The file system is made once and cached; a checksum of its inputs is its name.
+# Built files go to build/trixie. An ordinary user needs a range in /etc/subuid.
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs every unit test program that is named, UNIT_JOBS (one for each processor) at a time, each with a bound. Shows the
-# output of each program as a whole, tells of those that take more than 5 s, and fails if one fails, after all have run.
-# UNIT_TIMES: a folder in which the milliseconds of each program are written down, the least of all runs.
+# Runs the named unit test programs, UNIT_JOBS (one for each processor) at a time, each with a time limit. Shows the output
+# of each program as a whole and names those that take more than 5 s. Fails if one fails, after all have run.
+# UNIT_TIMES: a folder for the milliseconds of each program, the least of all runs.
 set -uo pipefail
 
 export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp:print_suppressions=0"
@@ -18,7 +18,7 @@ note_time() {
     echo "$((least < $2 ? least : $2))" > "$1"
 }
 
-# run_one PROGRAM: its output under a line with its name; nobody else writes meanwhile.
+# run_one PROGRAM: its output under a line with its name; no other program writes meanwhile.
 run_one() {
     local name=${1#build/asan/} log begun ms rc=0
     log=$out/${name//\//+}

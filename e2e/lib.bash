@@ -150,7 +150,7 @@ repairs_of() { pod_metric "$1" 7480 dvm_tree_repairs_total; }
 # A random number for a job to compute with.
 draw_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
 
-# word SEED RANK I: the value that this rank of examples/mpi_coll.c has at I (splitmix64 in wrapping 64-bit arithmetic), in $word.
+# word SEED RANK I: the value of this rank of examples/mpi_coll.c at index I (splitmix64, wrapping 64-bit), in $word.
 word() {
     local z=$(($1 + 0x9e3779b97f4a7c15 * ($2 * 64 + $3 + 1)))
     z=$(((z ^ ((z >> 30) & 0x3ffffffff)) * 0xbf58476d1ce4e5b9))

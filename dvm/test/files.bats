@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# prun --preload-files and --preload-binary: files are whole on every daemon of a job before a rank starts, and gone at its
-# end, however it ends.
+# prun --preload-files and --preload-binary: files are complete on every daemon of a job before a rank starts, and removed
+# at any kind of end of the job.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it

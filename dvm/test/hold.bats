@@ -11,7 +11,7 @@ setup_file() { build_all; }
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
-# stopped_job PRUN-OPTION...: a job in the background; returns when prun says that it has stopped. Its name is in $job,
+# stopped_job PRUN-OPTION...: a job in the background; returns when prun reports that it has stopped. Its name is in $job,
 # its output comes to $BATS_TEST_TMPDIR/out.
 stopped_job() {
     mkfifo "$BATS_TEST_TMPDIR/err"

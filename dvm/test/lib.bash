@@ -68,7 +68,7 @@ metric() {
 # view FILTER: a part of the answer to GET /v1/dvm.
 view() { pstat --json | jq -r "$1"; }
 
-# hold_job NAME RANKS [PRUN-OPTION...]: a job in the background whose ranks each print "up" and then stand still
+# hold_job NAME RANKS [PRUN-OPTION...]: a job in the background whose ranks each print "up" and then wait
 # until release_job NAME. Returns when all ranks are up. They are started by the command in hold_by, if there is one.
 hold_job() {
     local name=$1 ranks=$2 line
@@ -130,8 +130,8 @@ eventually() {
 # written PID: bytes that the process has written so far.
 written() { awk '/^wchar/ { print $2 }' "/proc/$1/io"; }
 
-# rest PID...: all their threads sleep, and between two looks none has gone to sleep anew. One process looks twice: on a loaded
-# machine, the daemons' timers would come in between two processes.
+# rest PID...: all their threads sleep, and none has woken between two looks. One process looks twice: with a process for
+# each look, timers of the daemons would fire in between on a loaded machine.
 rest() {
     local files
     files=$(printf '/proc/%s/task/*/status ' "$@")
@@ -142,8 +142,8 @@ rest() {
         END { exit threads == 0 || same != threads }' $files $files
 }
 
-# stands_still PID [READER...]: it waits for a pipe to be read, and all daemons and these readers sleep at one time: as long
-# as nobody else moves, neither will they.
+# stands_still PID [READER...]: the process waits for a reader of its pipe, and all daemons and these readers sleep at the
+# same time. So none of them goes on before another process does something.
 stands_still() {
     local all
     mapfile -t all < <(daemons)

@@ -259,8 +259,8 @@ says() { timeout --kill-after=10 "$limit" "$repo/build/probe/client_probe" "$@";
     [[ "$output" == *ACK*"ERROR 2 more input than was asked for"* ]]
 }
 
-# Sessions whose connections are gone count until the daemon has heard of that: those of the crowd before this one.
-# Some of other tests may still be waited for.
+# A session with a closed connection counts until the daemon has seen the close: the sessions of the crowd above do.
+# The daemon may also still wait for clients of other tests.
 crowd_fills_it() {
     run -0 says "$DVM_DIR" crowd
     [[ "$output" == *"ERROR 125 too many jobs of clients outside"*"crowd of "* ]] || { echo "$output" && exit 1; }

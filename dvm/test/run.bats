@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What users do to prun and its ranks: odd descriptors, terminals, pipes that close, programs that leave things behind; limits.
+# Unusual use of prun: closed descriptors, terminals, pipes that close, programs that leave processes or files; limits.
 
 # shellcheck disable=SC2154,SC2016  # set by bats; expressions are for the ranks' shells
 
@@ -130,10 +130,10 @@ type_in() {
 # peak PID: KiB that a process has had at most.
 peak() { awk '/^VmHWM:/ {print $2}' "/proc/$1/status"; }
 prted_of() { pgrep -P "$(awk '{print $1; exit}' "$DVM_SESSION_DIR/$1/pid")" -x prted; }
-# noise BYTES: always the same, and nowhere the same.
+# noise BYTES: the same bytes at each call, without repetition within them.
 noise() { openssl enc -aes-128-ctr -K 00 -iv 00 < /dev/zero 2> /dev/null | head -c "$1"; }
-# through BYTES READER...: noise through rank 0 of four, to a reader that hands it on. prun and its input stay until it has been
-# looked up what each on the way has taken at most, at any moment: 12 MiB more than before, prun in all.
+# through BYTES READER...: noise through rank 0 of four, to a reader that passes it on. prun and its input stay until the
+# peak memory of each process on the way was read: at most 12 MiB more than before, for prun 12 MiB in all.
 through() {
     local bytes=$1 sum vpid pid
     local -A took

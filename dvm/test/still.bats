@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# A daemon whose PMIx library stands still: it ends, with its ranks, and says why; and so it does when it is to end anyway.
+# A daemon whose PMIx library hangs: it ends, with its ranks, and reports why; also if it was ordered to end.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 
@@ -21,7 +21,7 @@ setup() {
 }
 teardown() { end_dvm; }
 
-# start_still: a DVM of two members; a rank on the first one has made its library's thread stand still. $prun is its prun.
+# start_still: a DVM of two members; a rank on the first one has made its library's thread hang. $prun is its prun.
 start_still() {
     LD_PRELOAD=$shim start_dvm 2 --slots 2
     "$bin/prun" --host 1 -n 1 "$probe" late > "$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
