@@ -8,7 +8,7 @@ RUNS=${RUNS:-60}
 JOBS=${JOBS:-1000}
 MANY_JOBS=${MANY_JOBS:-10000}
 IDLE_S=${IDLE_S:-30}
-HEARTBEAT_S=5 # half of --ack-ms
+HEARTBEAT_S=5 # half of --silence-ms
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=bench/lib.bash
 source "$here/lib.bash"

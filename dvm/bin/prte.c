@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes. */
+#include "api/faults.h"
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
 #include "dvm/host/cgroup/cgroup.h"
@@ -22,10 +23,10 @@
 #define SLOTS_MAX 4096u
 
 static const char help[] =
-    "Usage: prte start -n N [--slots S] [--radix R] [--foreground] [--dvm DIR]\n"
+    "Usage: prte start -n N [--slots S] [--radix R] [--foreground] [--dvm DIR] [limits]\n"
     "  or:  prte resize M [--drain wait|kill] [--deadline S] [--dvm DIR]\n"
     "  or:  prte stop [--deadline S] [--dvm DIR]\n"
-    "  or:  prte run [-n N] [--slots S] -- <options and program, as for prun>\n"
+    "  or:  prte run [-n N] [--slots S] [limits] -- <options and program, as for prun>\n"
     "\n"
     "A DVM on this host, without Kubernetes: a head and N members, each a daemon of its own.\n"
     "Run jobs in it with prun, look at it with pstat.\n"
@@ -49,6 +50,13 @@ static const char help[] =
     "prte run                run one job in a DVM of its own; exits with the code of the job\n"
     "  -n, --members N       number of members (default: 1)\n"
     "\n"
+    "Limits of faults, for start and run, with up to three decimals:\n"
+    "      --link-grace S    time for a broken link to be made again (default: 5)\n"
+    "      --silence S       a daemon that sends nothing for so long counts as broken away\n"
+    "                        (default: 10; at least the link grace)\n"
+    "      --head-absence S  a member ends its ranks when the head is out of reach for so long\n"
+    "                        (default: 30; at least the silence and twice the link grace)\n"
+    "\n"
     "      --dvm DIR         its directory (default: $DVM_SESSION_DIR, else\n"
     "                        ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
     "  -h, --help            this text\n"
@@ -61,6 +69,9 @@ enum {
     OPT_MEMBERS = 256,
     OPT_SLOTS,
     OPT_RADIX,
+    OPT_GRACE,
+    OPT_SILENCE,
+    OPT_ABSENCE,
     OPT_FOREGROUND,
     OPT_DAEMONIZE,
     OPT_DRAIN,
@@ -74,6 +85,9 @@ static const struct option longs[] = {
     {"members", required_argument, NULL, OPT_MEMBERS},
     {"slots", required_argument, NULL, OPT_SLOTS},
     {"radix", required_argument, NULL, OPT_RADIX},
+    {"link-grace", required_argument, NULL, OPT_GRACE},
+    {"silence", required_argument, NULL, OPT_SILENCE},
+    {"head-absence", required_argument, NULL, OPT_ABSENCE},
     {"foreground", no_argument, NULL, OPT_FOREGROUND},
     {"daemonize", no_argument, NULL, OPT_DAEMONIZE},
     {"drain", required_argument, NULL, OPT_DRAIN},
@@ -86,10 +100,12 @@ static const struct option longs[] = {
 
 /* Bits of the given options, and of those that each verb takes. */
 #define GIVEN(opt) (1u << ((opt)-OPT_MEMBERS))
+#define GIVEN_FAULTS (GIVEN(OPT_GRACE) | GIVEN(OPT_SILENCE) | GIVEN(OPT_ABSENCE))
 
 struct args {
     unsigned given;
     uint64_t members, slots, radix, deadline_s;
+    struct api_faults faults;
     bool kill;
     const char *dvm;
     char **rest; /* the arguments after the options, NULL-terminated */
@@ -154,7 +170,8 @@ static struct procs *start_members(const struct args *a, const char *dir, bool c
     struct ldvm_start_opts o = {.dir = dir,
                                 .members = (uint32_t)a->members,
                                 .slots = (uint32_t)a->slots,
-                                .radix = (uint32_t)a->radix};
+                                .radix = (uint32_t)a->radix,
+                                .faults = a->faults};
     FREE_AUTO char *log = NULL;
     struct procs *p = ldvm_start(&o, catch, &log, err);
 
@@ -268,12 +285,12 @@ static int do_run(const struct args *a, struct err *err)
 
 static const struct verb verbs[] = {
     {"start",
-     GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX) | GIVEN(OPT_FOREGROUND) |
-         GIVEN(OPT_DAEMONIZE) | GIVEN(OPT_DVM),
+     GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX) | GIVEN_FAULTS |
+         GIVEN(OPT_FOREGROUND) | GIVEN(OPT_DAEMONIZE) | GIVEN(OPT_DVM),
      false, do_start},
     {"resize", GIVEN(OPT_DRAIN) | GIVEN(OPT_DEADLINE) | GIVEN(OPT_DVM), true, do_resize},
     {"stop", GIVEN(OPT_DEADLINE) | GIVEN(OPT_DVM), false, do_stop},
-    {"run", GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX), true, do_run},
+    {"run", GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX) | GIVEN_FAULTS, true, do_run},
 };
 
 static int set_drain(struct args *a, const char *text, struct err *err)
@@ -296,6 +313,12 @@ static int set_option(struct args *a, int opt, const char *value, struct err *er
         return number_parse(value, "--slots", 1, SLOTS_MAX, &a->slots, err);
     case OPT_RADIX:
         return number_parse(value, "--radix", 2, 1024, &a->radix, err);
+    case OPT_GRACE:
+        return number_parse_seconds(value, "--link-grace", &a->faults.link_grace_ms, err);
+    case OPT_SILENCE:
+        return number_parse_seconds(value, "--silence", &a->faults.silence_ms, err);
+    case OPT_ABSENCE:
+        return number_parse_seconds(value, "--head-absence", &a->faults.head_absence_ms, err);
     case OPT_DRAIN:
         return set_drain(a, value, err);
     case OPT_DEADLINE:
@@ -341,7 +364,9 @@ static int parse_args(int argc, char **argv, const struct verb *v, struct args *
     }
     a->rest = argv + optind;
     a->nrest = argc - optind;
-    return check_taken(a, v, err);
+    if (check_taken(a, v, err) < 0)
+        return -1;
+    return api_faults_check(&a->faults, err);
 }
 
 static const struct verb *find_verb(const char *name)
@@ -355,7 +380,8 @@ static const struct verb *find_verb(const char *name)
 
 int main(int argc, char **argv)
 {
-    struct args a = {.members = 1, .slots = count_cpus(), .radix = 64};
+    struct args a = {
+        .members = 1, .slots = count_cpus(), .radix = 64, .faults = API_FAULTS_DEFAULTS};
     const struct verb *v;
     struct err err = {0};
     int code;

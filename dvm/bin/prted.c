@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prted: the daemon of a DVM: reads its options, splits off the spawner, runs the loop. */
+#include "api/faults.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "base/tls/tls.h"
@@ -48,7 +49,11 @@ static const char usage_text[] =
     "  --exit-on-leave       end the program after leaving the DVM (default: keep it, not ready)\n"
     "  --drain-seconds N     at SIGTERM wait N seconds for jobs here (default: without limit)\n"
     "  --drain-kill          at SIGTERM end jobs here at once\n"
-    "  --ack-ms N            a daemon that is silent for N ms is declared lost (default 10000)\n"
+    "  --link-grace-ms N     time for a broken link to be made again (default 5000)\n"
+    "  --silence-ms N        a daemon that sends nothing for so long counts as broken away\n"
+    "                        (default 10000; at least the link grace)\n"
+    "  --head-absence-ms N   a member ends its ranks when the head is out of reach for so long\n"
+    "                        (default 30000; at least the silence and twice the link grace)\n"
     "  --log-level LEVEL     error, warn, info (default), debug (with microseconds); also by\n"
     "                        $DVM_LOG_LEVEL\n"
     "  --help, --version\n"
@@ -63,6 +68,7 @@ struct cmdline {
     bool head, member, hostname_vpid, vpid_given, slots_given, bind_given;
     enum log_level level;
     uint64_t last_vpid; /* 0: one daemon */
+    struct api_faults faults;
     char **argv;
     char host[256];
     char head_host[256];
@@ -127,7 +133,9 @@ enum {
     O_EXIT,
     O_DRAIN,
     O_KILL,
-    O_ACK,
+    O_GRACE,
+    O_SILENCE,
+    O_ABSENCE,
     O_LOG,
     O_HELP,
     O_VERSION
@@ -152,7 +160,9 @@ static const struct option options[] = {{"role", 1, NULL, O_ROLE},
                                         {"exit-on-leave", 0, NULL, O_EXIT},
                                         {"drain-seconds", 1, NULL, O_DRAIN},
                                         {"drain-kill", 0, NULL, O_KILL},
-                                        {"ack-ms", 1, NULL, O_ACK},
+                                        {"link-grace-ms", 1, NULL, O_GRACE},
+                                        {"silence-ms", 1, NULL, O_SILENCE},
+                                        {"head-absence-ms", 1, NULL, O_ABSENCE},
                                         {"log-level", 1, NULL, O_LOG},
                                         {"help", 0, NULL, O_HELP},
                                         {"version", 0, NULL, O_VERSION},
@@ -206,7 +216,8 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
 {
     uint64_t max = opt == O_CONTROL || opt == O_JOIN || opt == O_PLAIN ? 65535
                    : opt == O_RADIX                                    ? 1024
-                   : opt == O_ACK || opt == O_DRAIN                    ? UINT32_MAX
+                   : opt >= O_GRACE && opt <= O_ABSENCE                ? API_FAULTS_MAX_MS
+                   : opt == O_DRAIN                                    ? UINT32_MAX
                                                                        : 1048575;
     uint64_t n;
 
@@ -239,8 +250,14 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
     case O_DRAIN:
         c->o.drain_s = (int64_t)n;
         break;
-    case O_ACK:
-        c->o.ack_ms = n;
+    case O_GRACE:
+        c->faults.link_grace_ms = n;
+        break;
+    case O_SILENCE:
+        c->faults.silence_ms = n;
+        break;
+    case O_ABSENCE:
+        c->faults.head_absence_ms = n;
         break;
     default:
         break;
@@ -250,7 +267,8 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
 
 static bool takes_number(int opt)
 {
-    return opt == O_VPID || (opt >= O_CONTROL && opt <= O_SIZE) || opt == O_DRAIN || opt == O_ACK;
+    return opt == O_VPID || (opt >= O_CONTROL && opt <= O_SIZE) || opt == O_DRAIN ||
+           (opt >= O_GRACE && opt <= O_ABSENCE);
 }
 
 /* An option overrides it. */
@@ -267,6 +285,16 @@ static int parse_environment(struct cmdline *c, struct err *err)
         return err_set(err, "$DVM_PMIX_SILENT_MS: \"%s\" is not allowed", silent);
     if (last && parse_number("", last, 1048575, &c->last_vpid, &(struct err){0}) < 0)
         return err_set(err, "$" FORKSERVER_LAST ": \"%s\" is not allowed", last);
+    return 0;
+}
+
+static int take_faults(struct cmdline *c, struct err *err)
+{
+    if (api_faults_check(&c->faults, err) < 0)
+        return -1;
+    c->o.reconnect_ms = c->faults.link_grace_ms;
+    c->o.ack_ms = c->faults.silence_ms;
+    c->o.orphan_ms = c->faults.head_absence_ms;
     return 0;
 }
 
@@ -287,7 +315,9 @@ static int parse_cmdline(struct cmdline *c, int argc, char **argv, struct err *e
                                : parse_text(c, opt, optarg, err)) < 0)
             return -1;
     }
-    return optind == argc ? 0 : err_set(err, "%s: unexpected argument", argv[optind]);
+    if (optind < argc)
+        return err_set(err, "%s: unexpected argument", argv[optind]);
+    return take_faults(c, err);
 }
 
 static int read_ordinal(struct cmdline *c, struct err *err)
@@ -453,6 +483,7 @@ int main(int argc, char **argv)
                               .park = true,
                               .drain_s = -1},
                         .level = LOG_LEVEL_INFO,
+                        .faults = API_FAULTS_DEFAULTS,
                         .argv = argv};
     struct err err = {0};
     int code;

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define TLS_REFRESH_MS 30000
-#define SILENT_MS 10000 /* as other daemons have, if no option says */
 
 struct daemon {
     struct daemon_opts opts;
@@ -288,6 +287,7 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
                           .drain_kill = d->opts.drain_kill,
                           .reconnect_ms = d->opts.reconnect_ms,
                           .ack_ms = d->opts.ack_ms,
+                          .orphan_ms = d->opts.orphan_ms,
                           .leave_ms = d->opts.leave_ms};
 
     while (o.incarnation == 0) {
@@ -324,7 +324,7 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
 static int build_parts(struct daemon *d, const struct spawner_handle *spawner, uint16_t *join_port,
                        struct err *err)
 {
-    const struct odls_times times = {d->opts.ack_ms ? d->opts.ack_ms : SILENT_MS, ODLS_LINGER_MS};
+    const struct odls_times times = {d->opts.ack_ms, ODLS_LINGER_MS};
     struct iof_io iof_io = host_iof_io(d->host);
     struct files_io files_io = host_files_io(d->host);
     struct host_odls odls = host_odls(d->host);

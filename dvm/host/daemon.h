@@ -30,8 +30,9 @@ struct daemon_opts {
     bool park; /* after leaving; otherwise the program ends */
     int64_t drain_s;
     bool drain_kill;
-    uint64_t reconnect_ms, ack_ms, leave_ms; /* 0: the core's defaults */
-    uint64_t pmix_silent_ms;                 /* 0: PMIX_SRV_SILENT_MS */
+    uint64_t reconnect_ms, ack_ms, orphan_ms; /* api/faults.h */
+    uint64_t leave_ms;                        /* 0: the core's default */
+    uint64_t pmix_silent_ms;                  /* 0: PMIX_SRV_SILENT_MS */
 };
 
 /* Reads the certificates of `tls_dir`. NULL and a reason on failure. */

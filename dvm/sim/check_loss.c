@@ -7,9 +7,6 @@
 #include <string.h>
 #include <utlist.h>
 
-#define GRACE_MS 2000   /* core_opts.reconnect_ms; the simulated daemons use the default */
-#define SILENT_MS 30000 /* core_opts.orphan_ms */
-
 static struct seen_life *life_of(struct check *c, uint32_t vpid, struct epoch e)
 {
     struct seen_life key;
@@ -84,7 +81,7 @@ static bool was_waited_for(struct check *c, uint32_t at, const struct msg_target
     const struct seen_link *x = link_of(c, at, t->vpid, t->epoch);
     uint64_t since = x->seen ? x->up_ms : life_of(c, t->vpid, t->epoch)->since_ms;
 
-    return !x->up && since + GRACE_MS <= sim_now(c->sim);
+    return !x->up && since + sim_faults(c->sim).link_grace_ms <= sim_now(c->sim);
 }
 
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len)
@@ -139,7 +136,7 @@ static bool is_silent(const struct check *c, const struct seen_life *life)
         const struct seen_removal *r = &c->removals[i];
 
         if (r->ms >= life->since_ms && r->version > life->told &&
-            r->ms + SILENT_MS <= sim_now(c->sim))
+            r->ms + sim_faults(c->sim).head_absence_ms <= sim_now(c->sim))
             return true;
     }
     return false;

@@ -195,3 +195,15 @@ size_t sim_njobs(const struct sim *s)
 {
     return s->njobs;
 }
+
+struct api_faults sim_draw_faults(struct sim *s)
+{
+    struct api_faults f = API_FAULTS_DEFAULTS;
+
+    if (sim_random(s, 3) == 0)
+        return f;
+    f.link_grace_ms = 500 + (sim_random(s, 2) ? sim_random(s, 1500) : sim_random(s, 6000));
+    f.silence_ms = f.link_grace_ms + 1000 + sim_random(s, 8000);
+    f.head_absence_ms = f.silence_ms + 2 * f.link_grace_ms + sim_random(s, 10000);
+    return f;
+}

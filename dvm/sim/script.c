@@ -695,7 +695,10 @@ static void check_jobs(struct script *s)
 static void begin_schedule(struct script *s)
 {
     static const uint32_t radixes[] = {2, 2, 3, 4, 32, 64};
-    struct sim_opts o = {.seed = (unsigned)s->opts.seed, .uneven = true, .trace = s->opts.trace};
+    struct sim_opts o = {.seed = (unsigned)s->opts.seed,
+                         .faults = API_FAULTS_DEFAULTS,
+                         .uneven = true,
+                         .trace = s->opts.trace};
 
     s->sim = sim_create(&o);
     for (unsigned i = 0; i < 3; i++)
@@ -708,12 +711,18 @@ static void begin_schedule(struct script *s)
     o.radix = radixes[roll_dice(s, 6)];
     o.slots = 1 + (uint32_t)roll_dice(s, 3);
     o.delay_ms = 1 + roll_dice(s, 3) * roll_dice(s, 30);
+    if (done_since(s, 10))
+        o.faults = sim_draw_faults(s->sim);
+    else
+        o.faults.link_grace_ms = 2000; /* the default of those generations */
     sim_configure(s->sim, &o);
     trace_line(s, "seed %llu: %u nodes, radix %u, slots %u, delay %llu ms, profile %u",
                (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots,
                (unsigned long long)o.delay_ms, s->profile);
     s->check = check_create(s->sim);
     check_healthy(s->check, s->profile == 0);
+    trace_line(s, "link grace %llu ms, silence %llu ms", (unsigned long long)o.faults.link_grace_ms,
+               (unsigned long long)o.faults.silence_ms);
     for (uint32_t v = 0; v < s->nodes; v++)
         sim_start(s->sim, v);
 }

@@ -14,7 +14,8 @@ struct script_opts {
     /* Random actions were added over time, and a seed is only meaningful for its generation: 1:
      * shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow wires, 5:
      * jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a debugger,
-     * 8: requests of applications, 9: jobs that cannot start on one daemon; 0: the newest. */
+     * 8: requests of applications, 9: jobs that cannot start on one daemon, 10: limits other than
+     * the defaults; 0: the newest. */
     unsigned generation;
 };
 

@@ -30,6 +30,13 @@ void sim_configure(struct sim *s, const struct sim_opts *o)
     s->opts = *o;
 }
 
+struct api_faults sim_faults(const struct sim *s)
+{
+    static const struct api_faults usual = API_FAULTS_DEFAULTS;
+
+    return s->opts.faults.silence_ms ? s->opts.faults : usual;
+}
+
 void sim_ev_free(struct ev *e)
 {
     buf_free(&e->data);
@@ -460,6 +467,9 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .size = s->opts.size,
                           .drain_s = -1,
                           .backlog_max = s->opts.backlog_max,
+                          .reconnect_ms = s->opts.faults.link_grace_ms,
+                          .ack_ms = s->opts.faults.silence_ms,
+                          .orphan_ms = s->opts.faults.head_absence_ms,
                           .park = true};
 
     snprintf(host, sizeof(host), "node%u", vpid);

@@ -22,7 +22,8 @@ struct sim_opts {
     unsigned seed;
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
     size_t backlog_max;
-    bool uneven; /* some connections are ten times slower than others */
+    struct api_faults faults; /* all 0: API_FAULTS_DEFAULTS */
+    bool uneven;              /* some connections are ten times slower than others */
     bool trace;
 };
 
@@ -113,6 +114,9 @@ void sim_job_forget(struct sim *s, size_t index); /* its submitter has ended */
 bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg, uint64_t for_ms);
 void sim_for(struct sim *s, uint64_t ms);
 uint64_t sim_now(const struct sim *s);
+struct api_faults sim_faults(const struct sim *s);
+/* The defaults, or others that api_faults_check() permits. */
+struct api_faults sim_draw_faults(struct sim *s);
 size_t sim_njobs(const struct sim *s);
 bool sim_stopped(const struct sim *s, uint32_t vpid);
 uint64_t sim_life(const struct sim *s, uint32_t vpid); /* which process it is */

@@ -130,6 +130,18 @@ refused() {
     refused "needed" prted --role member --head '[fd00::1]:7400'
 }
 
+@test "prte and prted refuse limits of faults that contradict each other, and start nothing" {
+    refused "the link grace is 6 s, it must be at most the silence, 5 s" prte start -n 1 --link-grace 6 --silence 5
+    refused "twice the link grace, 18 s" prte run --silence 8 --head-absence 17.999 -- true
+    refused "the link grace is 0.05 s, it must be 0.1 to" prte start -n 1 --link-grace 0.05
+    refused "--silence: 'never' is not a number" prte start -n 1 --silence never
+    refused "does not take --silence" prte resize 2 --silence 5
+    [ ! -e "$DVM_SESSION_DIR" ]
+    refused "the link grace is 20 s, it must be at most the silence, 10 s" prted --link-grace-ms 20000
+    refused "the head's absence is 0 s" prted --head-absence-ms 0
+    refused "--silence-ms: \"-1\" is not allowed" prted --silence-ms -1
+}
+
 @test "prte refuses unknown arguments" {
     refused "a command is missing: start, resize, stop or run" prte
     refused "not one of start, resize, stop, run" prte begin

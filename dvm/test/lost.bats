@@ -114,7 +114,7 @@ start_impatient() {
     local beside=$BATS_TEST_TMPDIR/bin
     mkdir "$beside"
     cp -L "$bin/prte" "$beside"
-    printf '#!/bin/sh\nexec "%s" "$@" --ack-ms 4000\n' "$bin/prted" > "$beside/prted"
+    printf '#!/bin/sh\nexec "%s" "$@" --silence-ms 4000 --link-grace-ms 2000\n' "$bin/prted" > "$beside/prted"
     chmod +x "$beside/prted"
     timeout --kill-after=10 "$limit" "$beside/prte" start -n "$@" > "$BATS_TEST_TMPDIR/start"
     [ "$(< "$BATS_TEST_TMPDIR/start")" = "DVM ready: $1 members" ]

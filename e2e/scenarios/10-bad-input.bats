@@ -20,6 +20,7 @@ gone() { [ -z "$(k get "$1" --ignore-not-found -o name)" ]; }
     refused bad '{"spec": {"slotsPerDaemon": 0}}' slotsPerDaemon
     refused bad '{"spec": {"drain": {"mode": "Maybe"}}}' 'Unsupported value: "Maybe"'
     refused bad '{"spec": {"drain": {"deadlineSeconds": -5}}}' deadlineSeconds
+    refused bad '{"spec": {"faults": {"linkGraceSeconds": 11}}}' 'linkGraceSeconds must be at most silenceSeconds'
     refused "$(printf 'a%.0s' {1..48})" '{}' 'at most 47 characters'
     refused x-head '{}' 'may not end in "-head"'
     refused 0x '{}' 'must start with a letter'

@@ -19,6 +19,7 @@ static void spec_defaults(struct cluster *c)
     c->head_slots = 0;
     c->suspend = false;
     c->drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
+    c->faults = (struct api_faults)API_FAULTS_DEFAULTS;
     free_ptr(&c->image);
     json_decref(c->template);
     json_decref(c->head_resources);
@@ -134,7 +135,8 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
         field_bool(spec, "spec.suspend", &c->suspend, err) ||
         field_str(spec, "spec.image", 1024, &image, err) ||
         field_object(spec, "spec.template", &template, err) ||
-        cluster_drain_decode(spec, "spec.drain", &c->drain, err) || decode_head(spec, c, err))
+        cluster_drain_decode(spec, "spec.drain", &c->drain, err) ||
+        cluster_faults_decode(spec, &c->faults, err) || decode_head(spec, c, err))
         return -1;
     if (min > replicas)
         return err_set(err, "spec.minReplicas is %lld, it must be at most spec.replicas, %lld",

@@ -5,6 +5,7 @@
 #define OPERATOR_MODEL_CLUSTER_H
 
 #include "api/campaign.h"
+#include "api/faults.h"
 #include "api/size.h"
 #include "base/err/err.h"
 
@@ -134,6 +135,7 @@ struct cluster {
     uint32_t head_slots;
     json_t *head_resources; /* NULL: none */
     struct cluster_drain drain;
+    struct api_faults faults;
     /* status */
     struct cluster_record record;
     json_t *conditions; /* NULL: none */

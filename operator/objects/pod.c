@@ -4,6 +4,7 @@
 #include "base/buf/buf.h"
 #include "operator/objects/objects_private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* The user that the images declare; any other numeric user works too. */
@@ -44,6 +45,23 @@ static int64_t grace_s(const struct cluster *c, bool head)
     return c->drain.deadline_s + GRACE_SLACK_S;
 }
 
+/* Limits that are the defaults are not written: daemons of clusters without spec.faults keep their
+ * template. */
+static void append_limit(json_t *list, const char *flag, uint64_t ms, uint64_t usual_ms)
+{
+    if (ms != usual_ms)
+        append_flag(list, flag, xasprintf("%" PRIu64, ms));
+}
+
+static void append_faults(json_t *list, const struct api_faults *f)
+{
+    static const struct api_faults usual = API_FAULTS_DEFAULTS;
+
+    append_limit(list, "--link-grace-ms", f->link_grace_ms, usual.link_grace_ms);
+    append_limit(list, "--silence-ms", f->silence_ms, usual.silence_ms);
+    append_limit(list, "--head-absence-ms", f->head_absence_ms, usual.head_absence_ms);
+}
+
 static json_t *command_line(const struct cluster *c, const char *role)
 {
     bool head = strcmp(role, "head") == 0;
@@ -59,6 +77,7 @@ static json_t *command_line(const struct cluster *c, const char *role)
     append_flag(a, "--plain-port", xasprintf("%d", API_PORT_PLAIN));
     if (head || c->slots)
         append_flag(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
+    append_faults(a, &c->faults);
     json_array_append_new(a, json_string("--hostname-vpid"));
     if (!head && c->drain.mode == API_DRAIN_KILL)
         json_array_append_new(a, json_string("--drain-kill"));

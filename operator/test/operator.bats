@@ -32,6 +32,9 @@ END
     refused x '{"image": ""}' "at least 1 chars"
     refused x '{"replicas": 4, "minReplicas": 5}' "minReplicas must be at most replicas"
     refused x '{"maxReplicas": 0}' "maxReplicas must be at least replicas"
+    refused x '{"faults": {"linkGraceSeconds": 0}}' "greater than or equal to 1"
+    refused x '{"faults": {"linkGraceSeconds": 11}}' "linkGraceSeconds must be at most silenceSeconds"
+    refused x '{"faults": {"silenceSeconds": 25}}' "headAbsenceSeconds must be at least silenceSeconds + 2 * linkGraceSeconds"
     refused x '{"replica": 4}' 'unknown field "spec.replica"'
 }
 

@@ -114,10 +114,10 @@ static void copy_opts(struct core *c, const struct core_opts *o)
     c->opts.head_host = xstrdup(o->head_host ? o->head_host : "");
     c->opts.host = c->opts.address = NULL; /* in self */
     c->opts.radix = o->radix ? o->radix : 64;
-    c->opts.reconnect_ms = o->reconnect_ms ? o->reconnect_ms : 2000;
-    c->opts.ack_ms = o->ack_ms ? o->ack_ms : 10000;
+    c->opts.reconnect_ms = o->reconnect_ms ? o->reconnect_ms : API_FAULTS_LINK_GRACE_MS;
+    c->opts.ack_ms = o->ack_ms ? o->ack_ms : API_FAULTS_SILENCE_MS;
     c->opts.leave_ms = o->leave_ms ? o->leave_ms : 10000;
-    c->opts.orphan_ms = o->orphan_ms ? o->orphan_ms : 30000;
+    c->opts.orphan_ms = o->orphan_ms ? o->orphan_ms : API_FAULTS_HEAD_ABSENCE_MS;
     c->self = (struct msg_member){.vpid = o->vpid,
                                   .host = xstrdup(o->host ? o->host : ""),
                                   .address = xstrdup(o->address ? o->address : ""),

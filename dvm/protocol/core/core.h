@@ -7,6 +7,7 @@
 #include "api/campaign.h"
 #include "api/dvm.h"
 #include "api/event.h"
+#include "api/faults.h"
 #include "api/size.h"
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/head/head.h"
@@ -38,12 +39,12 @@ struct core_opts {
     int64_t drain_s;       /* SIGTERM: time for jobs here to end by themselves; -1: no limit */
     bool drain_kill;       /* SIGTERM: jobs here are ended at once */
     bool parked;           /* a marker says that this daemon has left: it stays parked */
-    uint64_t reconnect_ms; /* grace for a broken link; 0: 2000 */
+    uint64_t reconnect_ms; /* grace for a broken link; 0: API_FAULTS_LINK_GRACE_MS */
     uint64_t ack_ms;    /* time without an acknowledgement after which a daemon is declared lost; 0:
-                           10000 */
+                           API_FAULTS_SILENCE_MS */
     size_t backlog_max; /* dvm/protocol/rml/rml.h; 0: RML_BACKLOG_MAX */
     uint64_t orphan_ms; /* time without any path to the head after which a member ends its ranks; 0:
-                           30000 */
+                           API_FAULTS_HEAD_ABSENCE_MS */
     uint64_t leave_ms;  /* limit for the links of a leaving daemon to be closed; 0: 10000 */
 };
 

@@ -158,6 +158,12 @@ static int write_json(const char *path, const json_t *o, struct err *err)
     return 0;
 }
 
+static json_t *encode_faults(const struct api_faults *f)
+{
+    return json_pack("{s:I, s:I, s:I}", "linkGraceMs", (json_int_t)f->link_grace_ms, "silenceMs",
+                     (json_int_t)f->silence_ms, "headAbsenceMs", (json_int_t)f->head_absence_ms);
+}
+
 int ldvm_make(const struct ldvm *l, struct err *err)
 {
     FREE_AUTO char *path = local_json(l->dir);
@@ -167,8 +173,8 @@ int ldvm_make(const struct ldvm *l, struct err *err)
 
     if (check_length(l->dir, err) < 0 || clear_old(l->dir, err) < 0)
         return -1;
-    o = json_pack("{s:s, s:s, s:i, s:i}", "cluster", l->cluster, "prted", l->prted, "slots",
-                  (int)l->slots, "radix", (int)l->radix);
+    o = json_pack("{s:s, s:s, s:i, s:i, s:o}", "cluster", l->cluster, "prted", l->prted, "slots",
+                  (int)l->slots, "radix", (int)l->radix, "faults", encode_faults(&l->faults));
     rc = write_json(path, o, err);
     json_decref(o);
     if (rc < 0)
@@ -204,6 +210,10 @@ static json_t *read_json(const char *path, struct err *err)
 int ldvm_load(const char *dir, struct ldvm *out, struct err *err)
 {
     FREE_AUTO char *path = local_json(dir);
+    const struct api_faults usual = API_FAULTS_DEFAULTS;
+    json_int_t grace = (json_int_t)usual.link_grace_ms;
+    json_int_t silence = (json_int_t)usual.silence_ms;
+    json_int_t absence = (json_int_t)usual.head_absence_ms;
     const char *cluster, *prted;
     int slots, radix, rc;
     json_t *o;
@@ -214,14 +224,16 @@ int ldvm_load(const char *dir, struct ldvm *out, struct err *err)
     o = read_json(path, err);
     if (!o)
         return -1;
-    rc = json_unpack(o, "{s:s, s:s, s:i, s:i}", "cluster", &cluster, "prted", &prted, "slots",
-                     &slots, "radix", &radix);
+    rc = json_unpack(o, "{s:s, s:s, s:i, s:i, s?{s:I, s:I, s:I}}", "cluster", &cluster, "prted",
+                     &prted, "slots", &slots, "radix", &radix, "faults", "linkGraceMs", &grace,
+                     "silenceMs", &silence, "headAbsenceMs", &absence);
     if (rc == 0)
         *out = (struct ldvm){.dir = xstrdup(dir),
                              .cluster = xstrdup(cluster),
                              .prted = xstrdup(prted),
                              .slots = (uint32_t)slots,
-                             .radix = (uint32_t)radix};
+                             .radix = (uint32_t)radix,
+                             .faults = {(uint64_t)grace, (uint64_t)silence, (uint64_t)absence}};
     json_decref(o);
     return rc < 0 ? err_set(err, "%s is not what prte start wrote", path) : 0;
 }

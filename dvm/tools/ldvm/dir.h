@@ -3,6 +3,7 @@
 #ifndef DVM_LDVM_DIR_H
 #define DVM_LDVM_DIR_H
 
+#include "api/faults.h"
 #include "base/err/err.h"
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct ldvm {
     char *prted;   /* the daemon's program */
     uint32_t slots;
     uint32_t radix;
+    struct api_faults faults;
 };
 
 void ldvm_free(struct ldvm *l); /* also the cleanup attribute's function */

@@ -13,6 +13,7 @@ struct ldvm_start_opts {
     uint32_t members;
     uint32_t slots; /* of each member */
     uint32_t radix;
+    struct api_faults faults;
 };
 
 /* Creates directory and certificates, starts head and members, waits until all are wired.

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +58,9 @@ static struct args prted_args(const struct ldvm *l, uint32_t vpid, uint32_t memb
     }
     add_arg(&a, "--join-port", xstrdup("0"));
     add_arg(&a, "--plain-port", xstrdup("0"));
+    add_arg(&a, "--link-grace-ms", xasprintf("%" PRIu64, l->faults.link_grace_ms));
+    add_arg(&a, "--silence-ms", xasprintf("%" PRIu64, l->faults.silence_ms));
+    add_arg(&a, "--head-absence-ms", xasprintf("%" PRIu64, l->faults.head_absence_ms));
     add_arg(&a, "--exit-on-leave", NULL);
     return a;
 }

@@ -41,7 +41,7 @@ static int fill_options(const struct ldvm_start_opts *o, struct ldvm *l, struct 
 {
     const char *slash = strrchr(o->dir, '/');
 
-    *l = (struct ldvm){.slots = o->slots, .radix = o->radix};
+    *l = (struct ldvm){.slots = o->slots, .radix = o->radix, .faults = o->faults};
     l->prted = find_prted(err);
     if (!l->prted)
         return -1;

@@ -64,6 +64,16 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"head\": {\"slots\": 5000}}", "spec.head.slots is 5000");
     assert_spec_refused("{\"drain\": {\"mode\": \"Never\"}}", "drain.mode is \"Never\"");
     assert_spec_refused("{\"drain\": {\"deadlineSeconds\": -1}}", "drain.deadlineSeconds is -1");
+    assert_spec_refused("{\"faults\": 5}", "spec.faults must be an object");
+    assert_spec_refused("{\"faults\": {\"linkGraceSeconds\": 0}}",
+                        "spec.faults.linkGraceSeconds is 0");
+    assert_spec_refused("{\"faults\": {\"silenceSeconds\": \"9\"}}",
+                        "spec.faults.silenceSeconds must be a whole number");
+    assert_spec_refused(
+        "{\"faults\": {\"linkGraceSeconds\": 11}}",
+        "spec.faults: the link grace is 11 s, it must be at most the silence, 10 s");
+    assert_spec_refused("{\"faults\": {\"headAbsenceSeconds\": 19}}",
+                        "the head's absence is 19 s, it must be at least");
     assert_spec_refused("{\"template\": []}", "spec.template must be an object");
 }
 
@@ -171,7 +181,8 @@ static void a_whole_spec_is_decoded(void **state)
         ", \"spec\": {\"replicas\": 5, \"minReplicas\": 0, \"maxReplicas\": 9, \"suspend\": true, "
         "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
         "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
-        "\"deadlineSeconds\": 9}, \"template\": {\"spec\": {}}}}");
+        "\"deadlineSeconds\": 9}, \"faults\": {\"silenceSeconds\": 20, "
+        "\"headAbsenceSeconds\": 60}, \"template\": {\"spec\": {}}}}");
     struct cluster c;
     struct err err = {0};
 
@@ -185,6 +196,9 @@ static void a_whole_spec_is_decoded(void **state)
     assert_non_null(c.head_resources);
     assert_int_equal(c.drain.mode, API_DRAIN_KILL);
     assert_int_equal(c.drain.deadline_s, 9);
+    assert_int_equal(c.faults.link_grace_ms, API_FAULTS_LINK_GRACE_MS);
+    assert_int_equal(c.faults.silence_ms, 20000);
+    assert_int_equal(c.faults.head_absence_ms, 60000);
     assert_int_equal(c.generation, 3);
     assert_int_equal(c.min_replicas, 0);
     assert_int_equal(c.max_replicas, 9);

@@ -18,7 +18,8 @@ static struct cluster sample(void)
                             .uid = (char *)"u1",
                             .replicas = 4,
                             .slots = 2,
-                            .drain = {.mode = API_DRAIN_WAIT, .deadline_s = -1}};
+                            .drain = {.mode = API_DRAIN_WAIT, .deadline_s = -1},
+                            .faults = API_FAULTS_DEFAULTS};
 }
 
 /* Looks up a path such as "spec.template.spec.containers.0.name". Borrowed. */
@@ -189,6 +190,26 @@ static void pods_are_of_the_restricted_level(void **state)
     }
 }
 
+static void limits_of_faults_are_written_unless_they_are_the_defaults(void **state)
+{
+    static const enum cluster_child sets[] = {CLUSTER_HEAD_SET, CLUSTER_MEMBER_SET};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct cluster c = sample();
+        json_t *o = objects_build(&c, sets[i], 1, "img");
+
+        assert_false(names_arg(o, "--link-grace-ms") || names_arg(o, "--silence-ms") ||
+                     names_arg(o, "--head-absence-ms"));
+        json_decref(o);
+        c.faults = (struct api_faults){2000, 20000, 60000};
+        o = objects_build(&c, sets[i], 1, "img");
+        assert_true(has_arg(o, "--link-grace-ms", "2000"));
+        assert_true(has_arg(o, "--silence-ms", "20000"));
+        assert_true(has_arg(o, "--head-absence-ms", "60000"));
+        json_decref(o);
+    }
+}
+
 static int64_t grace(enum api_drain_mode mode, int64_t deadline_s)
 {
     struct cluster c = sample();
@@ -332,6 +353,7 @@ int main(void)
         cmocka_unit_test(budgets_never_overlap),
         cmocka_unit_test(addresses_are_published_before_readiness),
         cmocka_unit_test(pods_are_of_the_restricted_level),
+        cmocka_unit_test(limits_of_faults_are_written_unless_they_are_the_defaults),
         cmocka_unit_test(the_termination_grace_follows_from_the_drain),
         cmocka_unit_test(a_template_adds_and_replaces_by_name),
         cmocka_unit_test(the_head_has_resources_of_its_own),

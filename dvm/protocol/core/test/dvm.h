@@ -7,6 +7,9 @@
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/sim.h"
 
+/* Time in which a daemon that has crashed is declared lost. */
+#define DVM_LOSS_MS (API_FAULTS_LINK_GRACE_MS + 3000)
+
 struct dvm_shape {
     uint32_t members; /* vpids 1..members may join; the first size bound */
     uint32_t started; /* 1..started join at once */

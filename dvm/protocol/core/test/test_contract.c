@@ -388,7 +388,7 @@ static void c6_a_second_report_of_a_loss_changes_nothing(void **state)
     wait_wired(s, 3);
     life = core_inspect_epoch(sim_core(s, 3));
     sim_crash(s, 3);
-    sim_for(s, 5000);
+    sim_for(s, DVM_LOSS_MS);
     version = core_stats(sim_core(s, 0)).version;
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     head_lost(head(s), 3, life, "told again");

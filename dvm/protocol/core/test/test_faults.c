@@ -190,10 +190,11 @@ static void a_daemon_that_was_cut_off_itself_declares_no_peer_lost(void **state)
     struct sim *s = boot(4, 4, 2);
 
     wait_wired(s, 4);
-    sim_break_half(s, 1, 0, 1500);
+    sim_break_half(s, 1, 0, API_FAULTS_LINK_GRACE_MS - 500);
     sim_break(s, 1, 3);
     sim_partition(s, 1, 1);
-    sim_for(s, 2300); /* 3 has had no link to 1 for longer than the grace, and 1 none to the head */
+    /* 3 has had no link to 1 for longer than the grace, and 1 none to the head */
+    sim_for(s, API_FAULTS_LINK_GRACE_MS + 300);
     sim_heal(s);
     sim_for(s, 20000);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);

@@ -290,7 +290,7 @@ static void c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_de
     assert_failed(&w, "g", "deadline of 2 s", 5);
     assert_false(live(&w, 6) || live(&w, 7) || live(&w, 8));
     sim_stop(w.sim, 7, false);
-    sim_for(w.sim, 5000);
+    sim_for(w.sim, DVM_LOSS_MS);
     assert_non_null(strstr(core_state_text(sim_core(w.sim, 7)), "outside the size"));
     end(&w);
 }
@@ -375,7 +375,7 @@ static void c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow(vo
     sim_start(w.sim, 7);
     sim_for(w.sim, 1000);
     sim_crash(w.sim, 3);
-    sim_for(w.sim, 5000);
+    sim_for(w.sim, DVM_LOSS_MS);
     assert_int_equal(state(&w, 3), MEMBER_LOST);
     assert_int_equal(phase(&w, "g", NULL), API_PHASE_GATHERING);
     sim_start(w.sim, 8);

@@ -283,7 +283,7 @@ static void a_rank_that_ends_before_it_stops_is_not_waited_for(void **state)
     while (job(w)->state != JOB_RUNNING)
         sim_for(w->sim, 1);
     sim_crash(w->sim, 2); /* before its ranks have stopped, perhaps */
-    sim_for(w->sim, 5000);
+    sim_for(w->sim, DVM_LOSS_MS);
     assert_int_equal(w->ready, 1);
     assert_state(w, JOB_READY_FOR_DEBUG);
     let_go(w);

@@ -460,7 +460,7 @@ static void a_release_of_the_highest_vpids_also_names_members_that_could_join_ab
     char id[64];
 
     sim_crash(w->sim, 6);
-    sim_for(w->sim, 5000);
+    sim_for(w->sim, DVM_LOSS_MS);
     copy(id, answer(w, ask(w, 1, release(1)))->id);
     assert_int_equal(core_campaign_get(sim_core(w->sim, 0), id, &c, &reason, NULL), 0);
     assert_int_equal(c.ntargets, 2);

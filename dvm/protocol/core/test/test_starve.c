@@ -240,7 +240,7 @@ static void a_head_that_was_suspended_declares_no_member_silent(void **state)
 
     dvm_wait_wired(s, MEMBERS, 4000);
     sim_crash(s, MEMBERS);
-    assert_true(sim_until(s, last_is_lost, NULL, 5000));
+    assert_true(sim_until(s, last_is_lost, NULL, DVM_LOSS_MS));
     sim_stop(s, 0, true);
     sim_for(s, 37000);
     sim_stop(s, 0, false);

@@ -46,7 +46,8 @@ static int setup(void **state)
                          .cluster = xstrdup("local/d"),
                          .prted = xasprintf("%s/prted", w->base),
                          .slots = 2,
-                         .radix = 4};
+                         .radix = 4,
+                         .faults = {2500, 7000, 15000}};
     *state = w;
     return 0;
 }
@@ -185,6 +186,9 @@ static void a_written_dvm_directory_is_read_back(void **state)
     assert_string_equal(l.prted, w->l.prted);
     assert_int_equal(l.slots, 2);
     assert_int_equal(l.radix, 4);
+    assert_int_equal(l.faults.link_grace_ms, 2500);
+    assert_int_equal(l.faults.silence_ms, 7000);
+    assert_int_equal(l.faults.head_absence_ms, 15000);
     ldvm_free(&l);
 }
 
@@ -327,6 +331,9 @@ static void a_member_learns_its_head_and_the_head_its_size(void **state)
     assert_non_null(strstr(member, "--role member --vpid 2 --cluster local/d --head 127.0.0.1:77"));
     assert_non_null(strstr(member, "--slots 2"));
     assert_null(strstr(member, "--size"));
+    assert_non_null(
+        strstr(member, "--link-grace-ms 2500 --silence-ms 7000 --head-absence-ms 15000"));
+    assert_non_null(strstr(head, "--link-grace-ms 2500 --silence-ms 7000 --head-absence-ms 15000"));
     assert_non_null(strstr(head, "--role head --vpid 0 --cluster local/d --tls-dir"));
     assert_non_null(strstr(head, "--slots 0 --size 5 --radix 4"));
     procs_destroy(p);
