@@ -204,6 +204,6 @@ struct api_faults sim_draw_faults(struct sim *s)
         return f;
     f.link_grace_ms = 500 + (sim_random(s, 2) ? sim_random(s, 1500) : sim_random(s, 6000));
     f.silence_ms = f.link_grace_ms + 1000 + sim_random(s, 8000);
-    f.head_absence_ms = f.silence_ms + 2 * f.link_grace_ms + sim_random(s, 10000);
+    f.head_absence_ms = API_FAULTS_HEAD_ABSENCE_MS + sim_random(s, 10000); /* > a partition */
     return f;
 }

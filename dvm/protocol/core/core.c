@@ -184,6 +184,7 @@ void core_destroy(struct core *c)
 
 void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms)
 {
+    neigh_skip_stop(c, now_ms);
     c->out.now_ms = now_ms;
     c->out.wall_ms = wall_ms;
 }

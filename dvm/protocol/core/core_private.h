@@ -18,6 +18,9 @@
 
 #define CORE_RETRY_MIN_MS 50
 #define CORE_RETRY_MAX_MS 2000
+/* Longest step by which the head's absence is counted: between two inputs that are further apart,
+ * this daemon was stopped. */
+#define CORE_STEP_MS 1000
 #define CORE_CLIENTS_MAX 4096
 #define CORE_ASKED_MAX 4096 /* requests of local processes that wait for the head's answer */
 
@@ -70,7 +73,8 @@ struct core {
     uint64_t parent_conn; /* the lifeline; 0: none */
     uint64_t retry_at;    /* when to connect again; 0: nothing to do */
     uint64_t retry_ms;
-    uint64_t lost_at; /* since when the lifeline to the parent is missing; 0: it is not */
+    uint64_t lost_at; /* since when the lifeline to the parent is missing, moved by the time in
+                         which this daemon was stopped; 0: it is not missing */
     bool ask_head; /* the parent closed the link in order, or our table is stale: the head knows the
                       next parent */
     struct missing *missing;
@@ -102,6 +106,8 @@ void core_reset(
 extern const struct link_handler neigh_handlers[];
 void neigh_update(struct core *c); /* the tree has changed */
 void neigh_tick(struct core *c);
+/* Before the time is set: a time in which this daemon was stopped is no absence of the head. */
+void neigh_skip_stop(struct core *c, uint64_t now_ms);
 uint64_t neigh_deadline(const struct core *c);
 void neigh_say(struct core *c, struct link *k, const struct msg *m);
 /* Counts, logs and answers a message that its sender cannot have sent in this state. */

@@ -13,7 +13,8 @@
  * Frames in another epoch change nothing. link_loss_decide() decides what a loss means.
  *
  * When it fails: a link that is silent for ack_ms is closed. A member without a lifeline for
- * orphan_ms gives its epoch up and joins anew. A malformed frame closes its link. */
+ * orphan_ms gives its epoch up and joins anew; time in which it was stopped itself is not counted.
+ * A malformed frame closes its link. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -412,12 +413,27 @@ void neigh_tick(struct core *c)
     send_heartbeats(c);
 }
 
+static bool counts_absence(const struct core *c)
+{
+    return c->lost_at && c->state == CORE_WIRED && !c->finishing;
+}
+
+void neigh_skip_stop(struct core *c, uint64_t now_ms)
+{
+    uint64_t step_ms = now_ms - c->out.now_ms;
+
+    if (counts_absence(c) && step_ms > CORE_STEP_MS)
+        c->lost_at += step_ms - CORE_STEP_MS;
+}
+
 uint64_t neigh_deadline(const struct core *c)
 {
     uint64_t due = c->retry_at ? c->retry_at : UINT64_MAX;
     const struct missing *x;
     const struct link *k;
 
+    if (counts_absence(c) && c->out.now_ms + CORE_STEP_MS < due)
+        due = c->out.now_ms + CORE_STEP_MS;
     if (c->finishing && c->finish_by < due)
         due = c->finish_by;
     DL_FOREACH(c->missing, x)

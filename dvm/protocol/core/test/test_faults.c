@@ -471,9 +471,53 @@ static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
     sim_destroy(s);
 }
 
+/* The head removes 4 while 4 is cut off; then 4 is stopped for longer than the absence. */
+static void stop_while_cut_off(uint64_t after_ms)
+{
+    struct sim *s = boot(4, 4, 2);
+    uint32_t target = 4;
+
+    wait_wired(s, 4);
+    sim_break(s, 4, 1);
+    sim_partition(s, 4, 1);
+    sim_for(s, 100);
+    shrink(s, "c", &target, 1);
+    sim_for(s, after_ms);
+    sim_stop(s, 4, true);
+    sim_for(s, 2 * API_FAULTS_HEAD_ABSENCE_MS);
+    sim_heal(s);
+    sim_stop(s, 4, false);
+    sim_for(s, 2 * API_FAULTS_LINK_GRACE_MS);
+    assert_true(sim_parked(s, 4));
+    assert_int_equal(dvm_phase(s, "c"), API_PHASE_COMPLETE);
+    sim_destroy(s);
+}
+
+static void a_daemon_that_was_stopped_does_not_count_that_time_as_the_head_s_absence(void **state)
+{
+    for (uint64_t ms = 0; ms < 25000; ms += 100) /* during calls and in the pauses between them */
+        stop_while_cut_off(ms);
+}
+
+static void a_daemon_that_is_cut_off_and_runs_counts_the_head_s_absence(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+
+    wait_wired(s, 4);
+    sim_break(s, 4, 1);
+    sim_partition(s, 4, 1);
+    sim_for(s, API_FAULTS_HEAD_ABSENCE_MS - 1000);
+    assert_int_equal(core_state(sim_core(s, 4)), CORE_WIRED);
+    sim_for(s, 4000); /* and the pause before the next attempt */
+    assert_int_equal(core_state(sim_core(s, 4)), CORE_JOINING);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_daemon_that_was_stopped_does_not_count_that_time_as_the_head_s_absence),
+        cmocka_unit_test(a_daemon_that_is_cut_off_and_runs_counts_the_head_s_absence),
         cmocka_unit_test(a_shrink_refuses_a_caller_that_is_not_in_the_tree),
         cmocka_unit_test(a_daemon_wired_while_a_shrink_drains_it_takes_no_work),
         cmocka_unit_test(a_daemon_that_cannot_reach_its_new_parent_at_first_tries_again),
