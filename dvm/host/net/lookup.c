@@ -121,15 +121,16 @@ void net_lookup_start(struct net *n, uint64_t conn, const char *host, uint16_t p
                       net_lookup_fn *fn)
 {
     static const int families[] = {AF_INET, AF_INET6};
-    unsigned wanted = n->families ? n->families : resolv_families();
     FREE_AUTO char *absolute = NULL;
     struct evdns_base *dns;
     struct net_lookup *l;
+    unsigned wanted;
     char service[8];
 
     snprintf(service, sizeof(service), "%u", port);
     if (answer_numeric(n, conn, host, service, fn))
         return;
+    wanted = n->families ? n->families : resolv_families(); /* asks the kernel */
     absolute = resolv_absolute(resolv_conf(n), host);
     dns = get_resolver(n, absolute != NULL);
     if (!dns) {
