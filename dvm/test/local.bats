@@ -399,7 +399,7 @@ detached() {
     local first=$!
     timeout --kill-after=10 20 grep -q -m1 begin <(tail -n +1 -f --pid=$first "$BATS_TEST_TMPDIR/says")
     run -125 prun --attach "$job"
-    [[ "$output" == *"somebody follows job $job already"* ]]
+    [[ "$output" == *"another prun is attached to job $job already"* ]]
     kill -KILL "$first"
     wait "$first" || true
     echo more > "$gate"

@@ -456,7 +456,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     exec {fd}< "$fifo"
     cmp <(head -n 5000 <&"$fd") <(seq 1 5000)
     run -125 outside --attach "$job"
-    [[ "$output" == *"somebody follows job $job already"* ]]
+    [[ "$output" == *"another prun is attached to job $job already"* ]]
     echo > "$gate"
     [ "$(cat <&"$fd" | tail -n 1)" = 10000 ]
     code=0

@@ -291,7 +291,7 @@ void session_attach(struct clients *c, struct client *k, const char *nspace)
     else if (files_owes(c->parts.files, job->id))
         why = xasprintf("the files of job %s are still being transferred", nspace);
     else if (job->session->followed)
-        why = xasprintf("somebody follows job %s already", nspace);
+        why = xasprintf("another prun is attached to job %s already", nspace);
     if (why)
         client_refuse(c, k, EXIT_CODE_NOT_LAUNCHED, why);
     else

@@ -157,7 +157,7 @@ static void on_launch(int status, const void *data, size_t len, void *asker)
         return;
     if (status != PMIX_SUCCESS || job_launch_decode(&c, &launch, &err) < 0) {
         if (status == PMIX_SUCCESS)
-            log_error("job %s as the head describes it: %s", w->nspace, err.msg);
+            log_error("reading the head's description of job %s: %s", w->nspace, err.msg);
         forget_job(s, f);
         return;
     }

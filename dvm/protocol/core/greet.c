@@ -138,7 +138,7 @@ void greet_turn_away(struct core *c)
             head_joining(c->head, k->vpid, k->epoch))
             continue;
         if (has_left(c, k->vpid, k->epoch))
-            refuse_and_wait(c, k, REFUSE_LEFT, "the grow that it came for has failed");
+            refuse_and_wait(c, k, REFUSE_LEFT, "the grow campaign that wanted it has failed");
         else
             links_close(c->links, k, true);
     }

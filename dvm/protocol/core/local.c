@@ -153,7 +153,7 @@ static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t n
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->rank_node[r] == node)
             ranks[failed.launched.nranks++] =
-                (struct msg_rank){r, true, RANK_PLAIN, ECANCELED, "the daemon is on its way out"};
+                (struct msg_rank){r, true, RANK_PLAIN, ECANCELED, "the daemon is leaving"};
     }
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &failed);
     if (members_live(&c->members, l->home_vpid))

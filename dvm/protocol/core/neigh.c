@@ -373,7 +373,7 @@ static void report_missing(struct core *c)
         if (members_current(&c->members, id.vpid, id.epoch) &&
             !links_up(c->links, &c->members, id.vpid) &&
             link_loss_decide(LOSS_OF_MEMBER, LOSS_AFTER_GRACE) == LOSS_DECLARE)
-            tell_loss(c, id, "its link broke and did not come back in time");
+            tell_loss(c, id, "its link broke and was not restored in time");
     }
 }
 
@@ -526,7 +526,7 @@ static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
 {
     out_close(&c->out, k->conn, true);
     if (core_is_head(c))
-        head_lost(c->head, k->vpid, k->epoch, "this vpid called home in a new epoch");
+        head_lost(c->head, k->vpid, k->epoch, "a new process of this vpid has called the head");
     lose_link(c, k, LOSS_AFTER_BYE, "refused");
 }
 

@@ -46,7 +46,7 @@ static void a_daemon_that_is_no_member_takes_no_job(void **state)
     sim_crash(d->sim, 2);
     sim_start(d->sim, 2); /* calls a head that is not there */
     submit(d, 2, 1, "1", "0", plain);
-    assert_ends(d, 125, "calls home");
+    assert_ends(d, 125, "connects to the head");
     assert_false(core_client_there(core_of(d, 2), CLIENT));
     dvm_free(d);
 }
@@ -299,8 +299,8 @@ static void a_job_of_which_a_daemon_is_lost_ends_with_123(void **state)
     submit(d, 0, 6, "100000", "0", plain);
     sim_crash(d->sim, 3);
     assert_ends(d, 123,
-                "2 ranks on node3 were lost with their daemon (vpid 3): its link broke and did not "
-                "come back in time");
+                "2 ranks on node3 were lost with their daemon (vpid 3): its link broke and was not "
+                "restored in time");
     dvm_free(d);
 }
 
@@ -376,7 +376,7 @@ static void a_daemon_that_is_leaving_refuses_a_launch_at_once(void **state)
     c->finishing = true; /* the launch and the command to leave cross */
     c->finish_by = UINT64_MAX;
     submit(d, 1, 6, "100000", "0", plain);
-    assert_ends(d, 125, "was not started on node2 (vpid 2): the daemon is on its way out");
+    assert_ends(d, 125, "was not started on node2 (vpid 2): the daemon is leaving");
     c->finishing = false;
     dvm_free(d);
 }

@@ -323,7 +323,7 @@ static void a_lost_daemon_makes_123_with_strict_only(void **state)
         sim_crash(d->sim, 3);
         assert_ends(d, rows[i].code,
                     "2 of 6 ranks failed or were lost: 2 ranks on node3 were lost with their "
-                    "daemon (vpid 3): its link broke and did not come back in time");
+                    "daemon (vpid 3): its link broke and was not restored in time");
         dvm_free(d);
     }
 }

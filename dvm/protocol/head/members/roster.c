@@ -81,8 +81,9 @@ static int check_admission(struct roster *r, uint32_t vpid, bool named, struct e
     if (vpid > bound)
         return err_set(err, "vpid %u is outside the size in force (%u)", vpid, bound);
     if (pause)
-        return err_set(err, "vpid %u: its lives are short, the next begins in %llu ms", vpid,
-                       (unsigned long long)pause);
+        return err_set(err,
+                       "vpid %u: its processes end too early, the next one is admitted in %llu ms",
+                       vpid, (unsigned long long)pause);
     return 0;
 }
 

@@ -245,7 +245,7 @@ static const char *check_request(const struct campaigns *cs, const struct reques
 
     *status = RESIZE_BAD;
     if (!*r->m->nspace || strlen(r->m->nspace) > API_NAME_MAX)
-        return "who asks has no name";
+        return "the requester has no name";
     if (strlen(r->m->req_id) > API_ID_MAX)
         return "the asker's own id is too long";
     if (!x || !members_live(cs->members, r->from))
@@ -261,7 +261,7 @@ static const char *check_request(const struct campaigns *cs, const struct reques
     }
     *status = RESIZE_NO_ROOM;
     if (r->kind != RESIZE_CANCEL && (r->n == 0 || r->n > API_TARGETS_MAX))
-        return "there are not so many daemons";
+        return "the DVM does not have that many daemons";
     *status = RESIZE_BUSY;
     if (is_release(r) && r->from != VPID_HEAD && names_vpid(r, r->from))
         return "it would release the asker's own daemon";
