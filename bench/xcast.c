@@ -272,7 +272,7 @@ static int put(struct net *t, uint32_t k, struct err *err)
     struct api_campaign_request r = {
         .sequence = 1, .drain_mode = API_DRAIN_WAIT, .deadline_s = -1, .ntargets = k};
     struct api_campaign c;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     double start = cpu_ms();
     int rc;
 
@@ -286,7 +286,7 @@ static int put(struct net *t, uint32_t k, struct err *err)
     if (rc == 0)
         api_campaign_free(&c);
     else
-        fprintf(stderr, "xcast: %s: %s\n", reason, err->msg);
+        fprintf(stderr, "xcast: %s: %s\n", api_reason_word(reason), err->msg);
     free(targets);
     return rc;
 }

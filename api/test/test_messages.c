@@ -9,6 +9,7 @@
 // clang-format on
 #include "api/dvm.h"
 #include "api/event.h"
+#include "api/reason.h"
 #include "api/size.h"
 
 #include <string.h>
@@ -492,6 +493,18 @@ static void every_state_of_a_job_and_of_a_member_is_found_by_its_word(void **sta
     assert_int_equal(job_state_of("UNTERMINATED"), -1);
 }
 
+static void every_reason_is_found_by_its_word(void **state)
+{
+    for (int r = API_REASON_NONE + 1; r < API_REASONS; r++) {
+        assert_int_equal(api_reason_of(api_reason_word((enum api_reason)r)), r);
+        assert_string_not_equal(api_reason_word((enum api_reason)r), "");
+    }
+    assert_string_equal(api_reason_word(API_REASON_SEQUENCE_TOO_OLD), "SequenceTooOld");
+    assert_string_equal(api_reason_word(API_REASONS), "");
+    assert_int_equal(api_reason_of(""), API_REASON_NONE);
+    assert_int_equal(api_reason_of("LaterThanThis"), API_REASON_NONE);
+}
+
 static void a_view_survives_the_round_trip(void **state)
 {
     struct api_dvm_hold holds[] = {{.name = "campaign c-7", .count = 2}};
@@ -573,6 +586,7 @@ int main(void)
         cmocka_unit_test(sizes_and_shutdowns_survive_the_round_trip),
         cmocka_unit_test(a_bad_view_is_refused_with_the_path_to_its_field),
         cmocka_unit_test(every_state_of_a_job_and_of_a_member_is_found_by_its_word),
+        cmocka_unit_test(every_reason_is_found_by_its_word),
         cmocka_unit_test(a_view_survives_the_round_trip),
     };
 

@@ -448,7 +448,7 @@ struct letting {
 static void let_go(void *arg, const struct job_look *j)
 {
     const struct letting *x = arg;
-    const char *no;
+    enum api_reason no;
 
     if (x->all || sim_random(x->check->sim, 3))
         (void)!core_continue_put(sim_core(x->check->sim, 0), j->nspace, &no, NULL);

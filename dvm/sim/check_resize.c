@@ -85,7 +85,7 @@ void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_
 static void check_limits(struct check *c, const struct api_campaign *a)
 {
     struct api_dvm d;
-    const char *reason;
+    enum api_reason reason;
 
     if (core_dvm(sim_core(c->sim, 0), &d, &reason, NULL) < 0)
         return;
@@ -120,7 +120,7 @@ static void rest_ask(struct check *c, const struct seen_ask *k)
     struct core *head = sim_core(c->sim, 0);
     const struct core *x = sim_core(c->sim, k->vpid);
     struct api_campaign record;
-    const char *reason;
+    enum api_reason reason;
 
     if (!x || !epoch_eq(core_inspect_epoch(x), k->life) ||
         !members_current(core_inspect_members(head), k->vpid, k->life))

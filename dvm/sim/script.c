@@ -268,7 +268,7 @@ static void grow_dvm(struct script *s, uint32_t to)
     struct api_size in = {.sequence = ++s->sequence, .members = to};
     uint32_t slack = (uint32_t)(in.sequence % 5); /* of a third: applications stay within limits */
     struct api_size out;
-    const char *reason;
+    enum api_reason reason;
 
     if (in.sequence % 3 == 0)
         in.limits = (struct api_size_limits){true, to > slack ? to - slack : 0, to + slack};
@@ -290,7 +290,7 @@ static void grow_whole(struct script *s)
                                      .deadline_s = roll_dice(s, 2) ? (int64_t)roll_dice(s, 8) : -1,
                                      .targets = targets};
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
     char id[32];
 
     last = last < s->nodes ? last : s->nodes - 1;
@@ -301,7 +301,7 @@ static void grow_whole(struct script *s)
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
-        trace_line(s, "grow %u..%u refused: %s", first, last, reason);
+        trace_line(s, "grow %u..%u refused: %s", first, last, api_reason_word(reason));
         return;
     }
     s->replicas = last > s->replicas ? last : s->replicas;
@@ -322,7 +322,7 @@ static void shrink_dvm(struct script *s, uint32_t to)
                                      .deadline_s = roll_dice(s, 3) ? -1 : (int64_t)roll_dice(s, 3),
                                      .targets = targets};
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
     char id[32];
 
     for (uint32_t v = to + 1; v < s->nodes; v++)
@@ -332,7 +332,7 @@ static void shrink_dvm(struct script *s, uint32_t to)
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
     core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
     if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
-        trace_line(s, "shrink to %u refused: %s", to, reason);
+        trace_line(s, "shrink to %u refused: %s", to, api_reason_word(reason));
         return;
     }
     s->kills |= r.drain_mode == API_DRAIN_KILL || r.deadline_s >= 0;
@@ -383,7 +383,7 @@ static void resize_dvm(struct script *s)
 static void cancel_campaign(struct script *s)
 {
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
     char id[32];
 
     if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0) || s->ncampaigns == 0)

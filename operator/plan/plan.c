@@ -80,9 +80,9 @@ static bool shrink_refused(struct draft *d)
 
     if (!f || strcmp(f->id, c->id) != 0 || f->status < 400 || f->status == 503)
         return false;
-    if (strcmp(f->reason, "SequenceTooOld") == 0 || strcmp(f->reason, "IdReused") == 0)
+    if (f->reason == API_REASON_SEQUENCE_TOO_OLD || f->reason == API_REASON_ID_REUSED)
         plan_open_campaign(d, CLUSTER_SHRINK, c->first, c->last);
-    else if (strcmp(f->reason, "UnknownVpid") == 0 && targets_out(d->in->head.view, c))
+    else if (f->reason == API_REASON_UNKNOWN_VPID && targets_out(d->in->head.view, c))
         plan_complete(d, "the targets are unknown to the present incarnation of the head");
     else
         plan_close_campaign(d, CLUSTER_REJECTED, f->message);

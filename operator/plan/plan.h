@@ -4,6 +4,7 @@
 #define OPERATOR_PLAN_PLAN_H
 
 #include "api/dvm.h"
+#include "api/reason.h"
 #include "operator/model/cluster.h"
 
 #include <stddef.h>
@@ -50,7 +51,7 @@ struct plan_head {
 struct plan_answer {
     char id[API_ID_MAX + 1]; /* of the campaign; "": none */
     int status;              /* HTTP; 0: no answer */
-    char reason[64];
+    enum api_reason reason;
     char message[ERR_MSG_MAX];
     int64_t at_ms;
 };

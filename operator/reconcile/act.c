@@ -24,11 +24,11 @@ static void give_up(struct run *run, const char *what, const char *why)
     run->on_action_done(run);
 }
 
-static const char *reason_of(const json_t *body)
+static enum api_reason reason_of(const json_t *body)
 {
     const char *s = json_string_value(json_object_get(json_object_get(body, "error"), "reason"));
 
-    return s ? s : "";
+    return s ? api_reason_of(s) : API_REASON_NONE;
 }
 
 /* Keeps the head's answer to the recorded campaign, from which the next plan concludes. */
@@ -37,7 +37,7 @@ static void keep_answer(struct run *run, int status, const json_t *body, const s
     struct plan_answer *a = &run->e->answer;
 
     snprintf(a->id, sizeof(a->id), "%s", run->action->id);
-    snprintf(a->reason, sizeof(a->reason), "%s", reason_of(body));
+    a->reason = reason_of(body);
     snprintf(a->message, sizeof(a->message), "%s", status >= 200 && status < 300 ? "" : err->msg);
     a->status = status;
     a->at_ms = (int64_t)loop_wall_ms();

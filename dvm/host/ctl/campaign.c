@@ -8,7 +8,7 @@ static int check_id(const char *id, struct ctl_reply *rp)
 {
     if (id && id[0] && strlen(id) <= API_ID_MAX)
         return 0;
-    ctl_refuse(rp, 400, "BadRequest", "a campaign's id has 1 to %d bytes", API_ID_MAX);
+    ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "a campaign's id has 1 to %d bytes", API_ID_MAX);
     return -1;
 }
 
@@ -23,13 +23,13 @@ void ctl_put_campaign(struct ctl *ctl, const struct ctl_request *rq, struct ctl_
 {
     struct api_campaign_request r = {0};
     struct api_campaign c = {0};
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     if (check_id(rq->id, rp) < 0)
         return;
     if (api_campaign_request_decode(rq->body, &r, &err) < 0) {
-        ctl_refuse(rp, 400, "BadRequest", "%s", err.msg);
+        ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "%s", err.msg);
         return;
     }
     rp->input = true;
@@ -43,7 +43,7 @@ void ctl_put_campaign(struct ctl *ctl, const struct ctl_request *rq, struct ctl_
 void ctl_cancel_campaign(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
 {
     struct api_campaign c = {0};
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     if (check_id(rq->id, rp) < 0)
@@ -58,7 +58,7 @@ void ctl_cancel_campaign(struct ctl *ctl, const struct ctl_request *rq, struct c
 void ctl_get_campaign(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
 {
     struct api_campaign c = {0};
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     if (check_id(rq->id, rp) < 0)

@@ -36,7 +36,7 @@ static void on_request(struct httpd_req *req, void *arg)
     struct err err = {0};
 
     if (route->verb->body && !(rq.body = httpd_body_json(req, &err)))
-        ctl_refuse(&rp, 400, "BadRequest", "%s", err.msg);
+        ctl_refuse(&rp, 400, API_REASON_BAD_REQUEST, "%s", err.msg);
     else
         ctl_call(route->ctl, route->verb, &rq, &rp);
     json_decref(rq.body);

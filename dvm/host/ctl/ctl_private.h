@@ -4,6 +4,7 @@
 #define DVM_CTL_CTL_PRIVATE_H
 
 #include "api/api.h"
+#include "api/reason.h"
 #include "base/httpd/httpd.h"
 #include "dvm/host/ctl/ctl.h"
 
@@ -76,10 +77,10 @@ struct ctl {
 void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_request *rq,
               struct ctl_reply *rp);
 /* An unreadable body, a wrong role, …: the core is not asked. */
-void ctl_refuse(struct ctl_reply *rp, int status, const char *reason, const char *fmt, ...)
+void ctl_refuse(struct ctl_reply *rp, int status, enum api_reason reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The core's answer; reason NULL stands for a word that fits the status. */
-void ctl_refuse_err(struct ctl_reply *rp, const char *reason, const struct err *err);
+void ctl_refuse_err(struct ctl_reply *rp, enum api_reason reason, const struct err *err);
 
 /* campaign.c, size.c, shutdown.c, events.c, dvm.c: the verbs. */
 ctl_verb_fn ctl_put_campaign, ctl_cancel_campaign, ctl_get_campaign;

@@ -34,7 +34,7 @@ static unsigned role_bit(const char *role)
     return 0;
 }
 
-void ctl_refuse(struct ctl_reply *rp, int status, const char *reason, const char *fmt, ...)
+void ctl_refuse(struct ctl_reply *rp, int status, enum api_reason reason, const char *fmt, ...)
 {
     char text[ERR_MSG_MAX];
     va_list ap;
@@ -44,18 +44,19 @@ void ctl_refuse(struct ctl_reply *rp, int status, const char *reason, const char
     va_end(ap);
     json_decref(rp->body);
     rp->status = status;
-    rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason", reason,
-                         "message", text);
+    rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason",
+                         api_reason_word(reason), "message", text);
     if (!rp->body) /* the text quotes bytes of the request that are not UTF-8 */
-        rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason", reason,
-                             "message", "refused; the reason cannot be shown as UTF-8");
+        rp->body = json_pack("{s:{s:i, s:s, s:s}}", "error", "status", status, "reason",
+                             api_reason_word(reason), "message",
+                             "refused; the reason cannot be shown as UTF-8");
 }
 
-void ctl_refuse_err(struct ctl_reply *rp, const char *reason, const struct err *err)
+void ctl_refuse_err(struct ctl_reply *rp, enum api_reason reason, const struct err *err)
 {
     int status = err->code >= 400 && err->code <= 599 ? err->code : 500;
 
-    ctl_refuse(rp, status, reason ? reason : "Internal", "%s", err->msg);
+    ctl_refuse(rp, status, reason ? reason : API_REASON_INTERNAL, "%s", err->msg);
 }
 
 void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_request *rq,
@@ -63,8 +64,8 @@ void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_req
 {
     *rp = (struct ctl_reply){0};
     if (!(role_bit(rq->role) & verb->roles)) {
-        ctl_refuse(rp, 403, "RoleNotAllowed", "role '%s' may not use %s %s", rq->role, verb->method,
-                   verb->pattern);
+        ctl_refuse(rp, 403, API_REASON_ROLE_NOT_ALLOWED, "role '%s' may not use %s %s", rq->role,
+                   verb->method, verb->pattern);
         return;
     }
     core_time(ctl->core, loop_now_ms(ctl->loop), loop_wall_ms());

@@ -5,7 +5,7 @@
 void ctl_get_dvm(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
 {
     struct api_dvm d = {0};
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     if (core_dvm(ctl->core, &d, &reason, &err) < 0) {

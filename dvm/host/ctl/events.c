@@ -23,26 +23,27 @@ void ctl_get_events(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
     uint64_t from = next;
 
     if (!next) {
-        ctl_refuse(rp, 503, "NotHead", "this daemon is not the head");
+        ctl_refuse(rp, 503, API_REASON_NOT_HEAD, "this daemon is not the head");
         return;
     }
     if (rq->from && (parse_number(rq->from, &from) < 0 || !rq->incarnation)) {
-        ctl_refuse(rp, 400, "BadRequest",
+        ctl_refuse(rp, 400, API_REASON_BAD_REQUEST,
                    "from is the number of an event, and goes with its incarnation");
         return;
     }
     if (rq->incarnation && strcmp(rq->incarnation, core_incarnation(ctl->core)) != 0) {
-        ctl_refuse(rp, 410, "Gone", "incarnation '%s' is over, this is '%s'", rq->incarnation,
-                   core_incarnation(ctl->core));
+        ctl_refuse(rp, 410, API_REASON_GONE, "incarnation '%s' is over, this is '%s'",
+                   rq->incarnation, core_incarnation(ctl->core));
         return;
     }
     if (from != next && !core_event(ctl->core, from)) {
-        ctl_refuse(rp, 410, "Gone", "event %llu is not kept, the next one will be %llu",
+        ctl_refuse(rp, 410, API_REASON_GONE, "event %llu is not kept, the next one will be %llu",
                    (unsigned long long)from, (unsigned long long)next);
         return;
     }
     if (ctl->nstreams >= CTL_STREAMS_MAX) {
-        ctl_refuse(rp, 503, "TooManyStreams", "%d event streams are open", CTL_STREAMS_MAX);
+        ctl_refuse(rp, 503, API_REASON_TOO_MANY_STREAMS, "%d event streams are open",
+                   CTL_STREAMS_MAX);
         return;
     }
     rp->status = 200;

@@ -11,12 +11,12 @@ void ctl_put_signal(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
     struct err err = {0};
     struct fields f = fields_of(rq->body, &err);
     int signum = (int)fields_u64(&f, "signal", SIGRTMAX);
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
 
     if (!f.bad && signum == 0)
         fields_refuse(&f, "signal", "0 is none");
     if (f.bad) {
-        ctl_refuse(rp, 400, "BadRequest", "%s", err.msg);
+        ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "%s", err.msg);
         return;
     }
     rp->input = true;
@@ -31,7 +31,7 @@ void ctl_put_signal(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
 void ctl_put_continue(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
 {
     struct err err = {0};
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
 
     rp->input = true;
     if (core_continue_put(ctl->core, rq->id, &reason, &err) < 0) {

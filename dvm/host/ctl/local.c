@@ -66,7 +66,7 @@ static void call_verb(struct ctl *ctl, const struct ctl_verb *verb, struct ctl_r
     if (verb->body) {
         rq->body = json_loads(body, JSON_REJECT_DUPLICATES, &je);
         if (!json_is_object(rq->body)) {
-            ctl_refuse(rp, 400, "BadRequest", "%s",
+            ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "%s",
                        rq->body ? "the body is no JSON object" : je.text);
             json_decref(rq->body);
             return;
@@ -84,11 +84,12 @@ static void call_path(struct ctl *ctl, const char *role, const char *method, str
     const struct ctl_verb *verb = find_verb(method, p, &path_known);
 
     if (!verb && path_known) {
-        ctl_refuse(rp, 405, "MethodNotAllowed", "%s is not allowed on %s", method, p->text);
+        ctl_refuse(rp, 405, API_REASON_METHOD_NOT_ALLOWED, "%s is not allowed on %s", method,
+                   p->text);
         return;
     }
     if (!verb) {
-        ctl_refuse(rp, 404, "NotFound", "no such path: %s", p->text);
+        ctl_refuse(rp, 404, API_REASON_NOT_FOUND, "no such path: %s", p->text);
         return;
     }
     rq.id = p->id;
@@ -109,7 +110,7 @@ void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const ch
     call_path(ctl, answer->role, method, &p, body, &rp);
     if (rp.stream && !answer->line) {
         rp.stream = false;
-        ctl_refuse(&rp, 503, "NotHead", "events are followed at the head itself");
+        ctl_refuse(&rp, 503, API_REASON_NOT_HEAD, "events are followed at the head itself");
     }
     text = rp.body ? json_dumps(rp.body, JSON_COMPACT) : xstrdup("{}");
     json_decref(rp.body);

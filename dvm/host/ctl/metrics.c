@@ -92,7 +92,7 @@ static void put_campaigns(FILE *f, const struct api_dvm *d)
 static void put_head(FILE *f, const struct ctl *ctl)
 {
     struct api_dvm d = {0};
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     if (!core_event_next(ctl->core) || core_dvm(ctl->core, &d, &reason, &err) < 0)

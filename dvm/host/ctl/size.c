@@ -5,11 +5,11 @@
 void ctl_put_size(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp)
 {
     struct api_size asked, in_force;
-    const char *reason = NULL;
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     if (api_size_decode(rq->body, &asked, &err) < 0) {
-        ctl_refuse(rp, 400, "BadRequest", "%s", err.msg);
+        ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "%s", err.msg);
         return;
     }
     rp->input = true;

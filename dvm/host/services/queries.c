@@ -112,7 +112,7 @@ static void reply_table(struct queries *q, uint32_t to, const struct app_query_a
 {
     struct jobtable table = {0};
     BUF_AUTO struct buf b = {0};
-    const char *reason;
+    enum api_reason reason;
     struct api_dvm view;
     struct err err = {0};
 

@@ -8,6 +8,7 @@
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/faults.h"
+#include "api/reason.h"
 #include "api/size.h"
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/head/head.h"
@@ -168,19 +169,19 @@ const char *core_state_text(const struct core *c); /* one line: the current wait
 /* The head's verbs. err->code is the HTTP status, and *reason the CamelCase word of
  * docs/control-api.md. Any other daemon answers 503 NotHead. */
 int core_campaign_put(struct core *c, const char *id, const struct api_campaign_request *r,
-                      struct api_campaign *out, const char **reason, struct err *err);
+                      struct api_campaign *out, enum api_reason *reason, struct err *err);
 int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *out,
-                         const char **reason, struct err *err);
-int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, const char **reason,
-                      struct err *err);
-int core_signal_put(struct core *c, const char *nspace, int signum, const char **reason,
+                         enum api_reason *reason, struct err *err);
+int core_campaign_get(struct core *c, const char *id, struct api_campaign *out,
+                      enum api_reason *reason, struct err *err);
+int core_signal_put(struct core *c, const char *nspace, int signum, enum api_reason *reason,
                     struct err *err);
-int core_continue_put(struct core *c, const char *nspace, const char **reason, struct err *err);
+int core_continue_put(struct core *c, const char *nspace, enum api_reason *reason, struct err *err);
 int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
-                  const char **reason, struct err *err);
-int core_shutdown(struct core *c, const struct api_shutdown *s, const char **reason,
+                  enum api_reason *reason, struct err *err);
+int core_shutdown(struct core *c, const struct api_shutdown *s, enum api_reason *reason,
                   struct err *err);
-int core_dvm(struct core *c, struct api_dvm *out, const char **reason, struct err *err);
+int core_dvm(struct core *c, struct api_dvm *out, enum api_reason *reason, struct err *err);
 /* The incarnation of the head as 16 hex digits; "" if unknown. */
 const char *core_incarnation(const struct core *c);
 /* Event number n of this incarnation, from a ring of API_EVENTS_KEPT (borrowed), or NULL. The

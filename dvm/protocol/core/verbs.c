@@ -2,14 +2,14 @@
 /* The head's verbs, as the control API calls them; on any other daemon they are refused. */
 #include "dvm/protocol/core/core_private.h"
 
-static int not_head(const struct core *c, const char **reason, struct err *err)
+static int not_head(const struct core *c, enum api_reason *reason, struct err *err)
 {
-    *reason = "NotHead";
+    *reason = API_REASON_NOT_HEAD;
     return err_code(err, 503, "vpid %u is not the head", c->opts.vpid);
 }
 
 int core_campaign_put(struct core *c, const char *id, const struct api_campaign_request *r,
-                      struct api_campaign *out, const char **reason, struct err *err)
+                      struct api_campaign *out, enum api_reason *reason, struct err *err)
 {
     int rc;
 
@@ -21,7 +21,7 @@ int core_campaign_put(struct core *c, const char *id, const struct api_campaign_
 }
 
 int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *out,
-                         const char **reason, struct err *err)
+                         enum api_reason *reason, struct err *err)
 {
     int rc;
 
@@ -32,14 +32,14 @@ int core_campaign_cancel(struct core *c, const char *id, struct api_campaign *ou
     return rc;
 }
 
-int core_campaign_get(struct core *c, const char *id, struct api_campaign *out, const char **reason,
-                      struct err *err)
+int core_campaign_get(struct core *c, const char *id, struct api_campaign *out,
+                      enum api_reason *reason, struct err *err)
 {
     return core_is_head(c) ? head_campaign_get(c->head, id, out, reason, err)
                            : not_head(c, reason, err);
 }
 
-int core_signal_put(struct core *c, const char *nspace, int signum, const char **reason,
+int core_signal_put(struct core *c, const char *nspace, int signum, enum api_reason *reason,
                     struct err *err)
 {
     int rc;
@@ -51,7 +51,7 @@ int core_signal_put(struct core *c, const char *nspace, int signum, const char *
     return rc;
 }
 
-int core_continue_put(struct core *c, const char *nspace, const char **reason, struct err *err)
+int core_continue_put(struct core *c, const char *nspace, enum api_reason *reason, struct err *err)
 {
     int rc;
 
@@ -63,7 +63,7 @@ int core_continue_put(struct core *c, const char *nspace, const char **reason, s
 }
 
 int core_size_put(struct core *c, const struct api_size *s, struct api_size *out,
-                  const char **reason, struct err *err)
+                  enum api_reason *reason, struct err *err)
 {
     int rc;
 
@@ -74,7 +74,7 @@ int core_size_put(struct core *c, const struct api_size *s, struct api_size *out
     return rc;
 }
 
-int core_shutdown(struct core *c, const struct api_shutdown *s, const char **reason,
+int core_shutdown(struct core *c, const struct api_shutdown *s, enum api_reason *reason,
                   struct err *err)
 {
     if (!core_is_head(c))
@@ -84,7 +84,7 @@ int core_shutdown(struct core *c, const struct api_shutdown *s, const char **rea
     return 0;
 }
 
-int core_dvm(struct core *c, struct api_dvm *out, const char **reason, struct err *err)
+int core_dvm(struct core *c, struct api_dvm *out, enum api_reason *reason, struct err *err)
 {
     if (!core_is_head(c))
         return not_head(c, reason, err);

@@ -440,36 +440,36 @@ void head_msg(struct head *h, uint32_t from, struct msg *m)
 /* --- verbs and view */
 
 int head_campaign_put(struct head *h, const char *id, const struct api_campaign_request *r,
-                      struct api_campaign *out, const char **reason, struct err *err)
+                      struct api_campaign *out, enum api_reason *reason, struct err *err)
 {
     return resize_campaign_put(h->resize, id, r, out, reason, err);
 }
 
 int head_campaign_cancel(struct head *h, const char *id, struct api_campaign *out,
-                         const char **reason, struct err *err)
+                         enum api_reason *reason, struct err *err)
 {
     return resize_campaign_cancel(h->resize, id, out, reason, err);
 }
 
-int head_campaign_get(struct head *h, const char *id, struct api_campaign *out, const char **reason,
-                      struct err *err)
+int head_campaign_get(struct head *h, const char *id, struct api_campaign *out,
+                      enum api_reason *reason, struct err *err)
 {
     return resize_campaign_get(h->resize, id, out, reason, err);
 }
 
-int head_signal_put(struct head *h, const char *nspace, int signum, const char **reason,
+int head_signal_put(struct head *h, const char *nspace, int signum, enum api_reason *reason,
                     struct err *err)
 {
     return job_signal_put(h->jobs, nspace, signum, reason, err);
 }
 
-int head_continue_put(struct head *h, const char *nspace, const char **reason, struct err *err)
+int head_continue_put(struct head *h, const char *nspace, enum api_reason *reason, struct err *err)
 {
     return job_continue_put(h->jobs, nspace, reason, err);
 }
 
 int head_size_put(struct head *h, const struct api_size *s, struct api_size *out,
-                  const char **reason, struct err *err)
+                  enum api_reason *reason, struct err *err)
 {
     int rc = size_bound_put(h->bound, s, reason, err);
 

@@ -6,6 +6,7 @@
 #include "api/campaign.h"
 #include "api/dvm.h"
 #include "api/event.h"
+#include "api/reason.h"
 #include "api/size.h"
 #include "dvm/protocol/head/jobs/job.h"
 #include "dvm/protocol/head/resize/resize.h"
@@ -73,19 +74,19 @@ const struct job_launch *head_job_ranks(const struct head *h, const char *nspace
                                         const struct job_rank **ranks);
 
 int head_campaign_put(struct head *h, const char *id, const struct api_campaign_request *r,
-                      struct api_campaign *out, const char **reason, struct err *err);
+                      struct api_campaign *out, enum api_reason *reason, struct err *err);
 int head_campaign_cancel(struct head *h, const char *id, struct api_campaign *out,
-                         const char **reason, struct err *err);
-int head_campaign_get(struct head *h, const char *id, struct api_campaign *out, const char **reason,
-                      struct err *err);
+                         enum api_reason *reason, struct err *err);
+int head_campaign_get(struct head *h, const char *id, struct api_campaign *out,
+                      enum api_reason *reason, struct err *err);
 /* SIGTERM and SIGINT end the job (with a grace), SIGKILL kills it, others are passed to its ranks.
  */
-int head_signal_put(struct head *h, const char *nspace, int signum, const char **reason,
+int head_signal_put(struct head *h, const char *nspace, int signum, enum api_reason *reason,
                     struct err *err);
 /* Ranks that are stopped for a debugger continue, and later ranks do not stop. */
-int head_continue_put(struct head *h, const char *nspace, const char **reason, struct err *err);
+int head_continue_put(struct head *h, const char *nspace, enum api_reason *reason, struct err *err);
 int head_size_put(struct head *h, const struct api_size *s, struct api_size *out,
-                  const char **reason, struct err *err);
+                  enum api_reason *reason, struct err *err);
 /* Ends jobs at the deadline, then the DVM or this incarnation; called again, the nearer deadline
  * counts.
  */

@@ -171,11 +171,11 @@ static inline void assert_actions(const struct plan *p, const char *want)
 }
 
 /* The head's answer to the recorded campaign. */
-static inline void fix_answer(struct fix *f, int status, const char *reason)
+static inline void fix_answer(struct fix *f, int status, enum api_reason reason)
 {
     f->answer = (struct plan_answer){.status = status, .at_ms = FIX_NOW};
     snprintf(f->answer.id, sizeof(f->answer.id), "shrink-2");
-    snprintf(f->answer.reason, sizeof(f->answer.reason), "%s", reason);
+    f->answer.reason = reason;
     snprintf(f->answer.message, sizeof(f->answer.message), "because");
 }
 

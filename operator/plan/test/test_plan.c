@@ -470,7 +470,7 @@ static void a_campaign_with_an_old_sequence_gets_a_new_one(void **state)
     f.c.replicas = 4;
     f.view.size_sequence = 40;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    fix_answer(&f, 409, "SequenceTooOld");
+    fix_answer(&f, 409, API_REASON_SEQUENCE_TOO_OLD);
     PLAN(f);
     assert_actions(p, "Record");
     assert_int_equal(p->record.campaign.sequence, 41);
@@ -484,7 +484,7 @@ static void a_refused_campaign_is_closed_with_the_heads_reason(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    fix_answer(&f, 422, "NotTrailing");
+    fix_answer(&f, 422, API_REASON_NOT_TRAILING);
     PLAN(f);
     assert_actions(p, "Record");
     assert_int_equal(p->record.last.phase, CLUSTER_REJECTED);
@@ -499,7 +499,7 @@ static void targets_unknown_to_the_head_and_not_admitted_have_left(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    fix_answer(&f, 422, "UnknownVpid");
+    fix_answer(&f, 422, API_REASON_UNKNOWN_VPID);
     f.view.size_members = 4;
     fix_wire(&f, 4);
     PLAN(f);
@@ -514,7 +514,7 @@ static void an_answer_to_another_campaign_is_ignored(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    fix_answer(&f, 422, "NotTrailing");
+    fix_answer(&f, 422, API_REASON_NOT_TRAILING);
     snprintf(f.answer.id, sizeof(f.answer.id), "shrink-1");
     PLAN(f);
     assert_actions(p, "PutCampaign");
@@ -527,7 +527,7 @@ static void a_head_that_shuts_down_is_asked_again_later(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
-    fix_answer(&f, 503, "ShuttingDown");
+    fix_answer(&f, 503, API_REASON_SHUTTING_DOWN);
     PLAN(f);
     assert_actions(p, "PutCampaign");
 }

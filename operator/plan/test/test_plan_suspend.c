@@ -42,7 +42,7 @@ static void a_suspended_head_is_shut_down_within_the_users_deadline(void **state
     PLAN(f);
     assert_actions(p, "PutShutdown");
     assert_int_equal(p->actions[0].deadline_s, 20);
-    fix_answer(&f, 202, "");
+    fix_answer(&f, 202, API_REASON_NONE);
     snprintf(f.answer.id, sizeof(f.answer.id), "shutdown-2");
     PLAN_AUTO struct plan *q = plan_make(&f.in);
     assert_actions(q, "Record");

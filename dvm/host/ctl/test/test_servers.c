@@ -152,7 +152,7 @@ static void put_size_now(void *arg)
     struct world *w = arg;
     struct api_size s = {.sequence = 9, .members = 3};
     struct api_size out;
-    const char *reason;
+    enum api_reason reason;
 
     core_time(w->core, loop_now_ms(w->loop), loop_wall_ms());
     assert_int_equal(core_size_put(w->core, &s, &out, &reason, NULL), 0);

@@ -66,7 +66,7 @@ size_t dvm_events(struct sim *s, enum api_event_type type)
 static bool find_phase(struct sim *s, const char *id, enum api_phase *phase)
 {
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
 
     if (core_campaign_get(sim_core(s, 0), id, &c, &reason, NULL) < 0)
         return false;
@@ -98,7 +98,7 @@ void dvm_wait_complete(struct sim *s, const char *id, uint64_t within_ms)
 uint32_t dvm_bound(struct sim *s)
 {
     struct api_dvm d;
-    const char *reason;
+    enum api_reason reason;
     uint32_t n;
 
     assert_int_equal(core_dvm(sim_core(s, 0), &d, &reason, NULL), 0);
@@ -111,7 +111,7 @@ void dvm_put_size(struct sim *s, uint64_t sequence, uint32_t members)
 {
     struct api_size in = {.sequence = sequence, .members = members};
     struct api_size out;
-    const char *reason;
+    enum api_reason reason;
 
     assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, NULL), 0);
     sim_drain(s, 0);

@@ -127,7 +127,7 @@ static inline void assert_ends(struct dvm *d, int code, const char *text)
 static inline void assert_state(struct dvm *d, enum job_state state)
 {
     struct api_dvm view;
-    const char *reason;
+    enum api_reason reason;
 
     assert_int_equal(core_dvm(core_of(d, 0), &view, &reason, NULL), 0);
     assert_int_equal(view.njobs, 1);

@@ -29,7 +29,7 @@ static void start_work(struct sim *sim)
                                      .ntargets = 1,
                                      .targets = (uint32_t[]){MEMBERS}};
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
 
     sim_submit(sim, 1, MEMBERS, 1u << 30, 0);
     sim_for(sim, 100);
@@ -263,7 +263,7 @@ void scene_digest(const struct scene *s, struct buf *b)
 {
     struct core_stats st = core_stats(s->core);
     struct api_dvm d;
-    const char *reason;
+    enum api_reason reason;
     json_t *json;
     char *text;
 

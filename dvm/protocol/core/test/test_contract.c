@@ -98,7 +98,7 @@ static int put(struct sim *s, const char *id, uint64_t sequence, uint32_t from, 
     struct api_campaign_request r = {
         .sequence = sequence, .drain_mode = API_DRAIN_WAIT, .deadline_s = -1, .targets = targets};
     struct api_campaign c;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     int rc;
 
     for (uint32_t v = from; v <= to; v++)
@@ -437,7 +437,7 @@ static void c9_a_shrink_cancelled_midway_and_a_grow_meanwhile_leave_no_trace(voi
 {
     struct sim *s = boot(5, 4, 1);
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
     size_t job;
 
     wait_wired(s, 4);
@@ -628,7 +628,7 @@ static void c15_a_shrink_that_ends_ranks_names_them_in_its_record_and_event(void
     struct sim *s = boot(3, 3, 2);
     const struct api_event *end;
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
     size_t job;
 
     wait_wired(s, 3);

@@ -36,10 +36,10 @@ static int put(struct sim *s, const char *id, uint64_t seq, const uint32_t *targ
                                      .ntargets = n,
                                      .targets = (uint32_t *)targets};
     struct api_campaign c;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
 
     if (core_campaign_put(sim_core(s, 0), id, &r, &c, &reason, err) < 0) {
-        snprintf(err->msg, sizeof(err->msg), "%s", reason);
+        snprintf(err->msg, sizeof(err->msg), "%s", api_reason_word(reason));
         return -1;
     }
     if (phase)
@@ -174,7 +174,7 @@ static void a_member_that_wants_to_leave_waits_when_too_many_campaigns_run(void 
 {
     struct sim *s = boot(3, 2, 1);
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
     char id[16];
 
     wait_wired(s, 3);
@@ -302,7 +302,7 @@ static void a_cancel_does_not_undo_a_later_size_or_another_shrink(void **state)
 {
     struct sim *s = boot(4, 2, 1);
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
 
     wait_wired(s, 4);
     sim_submit(s, 0, 4, 3000, 0);
@@ -327,12 +327,12 @@ static void a_size_sequence_is_not_used_for_two_sizes(void **state)
     struct sim *s = boot(2, 2, 1);
     struct api_size in = {.sequence = 7, .members = 2};
     struct api_size out;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     dvm_put_size(s, 7, 1);
     assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, &err), -1);
-    assert_string_equal(reason, "SequenceTooOld");
+    assert_int_equal(reason, API_REASON_SEQUENCE_TOO_OLD);
     assert_int_equal(dvm_bound(s), 1);
     dvm_put_size(s, 7, 1); /* a repetition changes nothing */
     sim_destroy(s);
@@ -355,7 +355,7 @@ static void a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own(void 
 {
     struct sim *s = boot(3, 2, 1);
     struct api_dvm d;
-    const char *reason;
+    enum api_reason reason;
     struct msg_member who = {.vpid = 3, .host = "", .address = ""};
     struct msg hello = {.type = MSG_HELLO, .hello = {.why = HELLO_LINK, .cluster = "sim"}};
     struct msg end = {.type = MSG_SHUTDOWN, .shutdown = {.why = SHUTDOWN_DVM, .text = ""}};
@@ -394,7 +394,7 @@ static void a_cancelled_drain_changes_nothing(void **state)
 {
     struct sim *s = boot(3, 2, 1);
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
     size_t a;
 
     wait_wired(s, 3);
@@ -434,7 +434,7 @@ static void a_shrink_goes_on_when_another_of_the_same_daemon_is_cancelled(void *
 {
     struct sim *s = boot(3, 2, 1);
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
     size_t a;
 
     wait_wired(s, 3);
@@ -648,7 +648,7 @@ static void a_shutdown_parks_every_member_and_ends_the_head(void **state)
 {
     struct sim *s = boot(6, 2, 1);
     struct api_shutdown down = {1};
-    const char *reason;
+    enum api_reason reason;
 
     wait_wired(s, 6);
     core_shutdown(sim_core(s, 0), &down, &reason, NULL);

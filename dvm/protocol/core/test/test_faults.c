@@ -37,7 +37,7 @@ static enum api_phase shrink(struct sim *s, const char *id, const uint32_t *targ
                                      .ntargets = n,
                                      .targets = (uint32_t *)targets};
     struct api_campaign c;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     enum api_phase phase;
 
     assert_int_equal(core_campaign_put(sim_core(s, 0), id, &r, &c, &reason, NULL), 0);
@@ -50,7 +50,7 @@ static enum api_phase shrink(struct sim *s, const char *id, const uint32_t *targ
 static void cancel(struct sim *s, const char *id)
 {
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
 
     assert_int_equal(core_campaign_cancel(sim_core(s, 0), id, &c, &reason, NULL), 0);
     api_campaign_free(&c);

@@ -94,13 +94,13 @@ static void submit(struct world *w, enum job_stop stop, uint32_t rank)
 
 static const char *reason_of(struct world *w, const char *nspace, int *code)
 {
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     core_time(core_of(w, 0), sim_now(w->sim), sim_now(w->sim));
     *code = core_continue_put(core_of(w, 0), nspace, &reason, &err) == 0 ? 0 : err.code;
     sim_drain(w->sim, 0);
-    return reason;
+    return api_reason_word(reason);
 }
 
 static void let_go(struct world *w)
@@ -114,7 +114,7 @@ static void let_go(struct world *w)
 static void assert_state(struct world *w, enum job_state state)
 {
     struct api_dvm view;
-    const char *reason;
+    enum api_reason reason;
 
     assert_int_equal(core_dvm(core_of(w, 0), &view, &reason, NULL), 0);
     assert_int_equal(view.jobs[0].state, state);
@@ -301,7 +301,7 @@ static void a_job_that_does_not_stop_or_is_not_there_cannot_go_on(void **state)
     assert_int_equal(code, 409);
     assert_string_equal(reason_of(w, "no.such", &code), "NotFound");
     assert_int_equal(code, 404);
-    assert_int_equal(core_continue_put(core_of(w, 1), job(w)->nspace, &(const char *){NULL}, NULL),
+    assert_int_equal(core_continue_put(core_of(w, 1), job(w)->nspace, &(enum api_reason){0}, NULL),
                      -1);
     core_proc(core_of(w, 1), job(w)->nspace, 0, CORE_PROC_HELD, 0, NULL); /* without a request */
     sim_drain(w->sim, 1);

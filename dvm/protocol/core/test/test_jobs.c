@@ -12,7 +12,7 @@ static void the_verbs_of_the_head_are_refused_elsewhere(void **state)
     struct api_size size = {.sequence = 9, .members = 9};
     struct api_campaign campaign;
     struct api_dvm view;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
 
     for (int verb = 0; verb < 7; verb++) {
         struct err err = {0};
@@ -26,9 +26,9 @@ static void the_verbs_of_the_head_are_refused_elsewhere(void **state)
 
         assert_int_equal(rc, -1);
         assert_int_equal(err.code, 503);
-        assert_string_equal(reason, "NotHead");
+        assert_int_equal(reason, API_REASON_NOT_HEAD);
         assert_non_null(strstr(err.msg, "vpid 1 is not the head"));
-        reason = "";
+        reason = API_REASON_NONE;
     }
     assert_null(core_event(c, 1));
     assert_int_equal(core_event_next(c), 0);
@@ -216,13 +216,13 @@ static void a_second_signal_that_kills_gives_its_code(void **state)
 static void a_signal_over_the_control_api_names_a_job_that_is_there(void **state)
 {
     struct dvm *d = dvm_new();
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     submit(d, 0, 2, "100000", "0", plain);
     assert_int_equal(core_signal_put(core_of(d, 0), "5.99", SIGTERM, &reason, &err), -1);
     assert_int_equal(err.code, 404);
-    assert_string_equal(reason, "NotFound");
+    assert_int_equal(reason, API_REASON_NOT_FOUND);
     assert_int_equal(core_signal_put(core_of(d, 0), job(d)->nspace, SIGTERM, &reason, &err), 0);
     settle(d, 0);
     assert_ends(d, 143, "ended by the user");

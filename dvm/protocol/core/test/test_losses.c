@@ -355,7 +355,7 @@ static void a_failure_after_losses_reports_both(void **state)
 static void lost_ranks_are_shown_while_the_job_runs_and_after_it(void **state)
 {
     struct dvm *d = dvm_new();
-    const char *reason;
+    enum api_reason reason;
     struct api_dvm view;
 
     run_with(d, 0);

@@ -152,7 +152,7 @@ static void submit(struct world *w, char *ms)
 static void assert_state(struct world *w, enum job_state state)
 {
     struct api_dvm view;
-    const char *reason;
+    enum api_reason reason;
 
     assert_int_equal(core_dvm(core_of(w, 0), &view, &reason, NULL), 0);
     assert_int_equal(view.njobs, 1);

@@ -110,7 +110,7 @@ static const struct heard *answer(struct world *w, uint64_t req)
 static struct api_requester requester(struct world *w, const char *id, enum api_phase *phase)
 {
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
     struct api_requester r;
 
     assert_int_equal(core_campaign_get(sim_core(w->sim, 0), id, &c, &reason, NULL), 0);
@@ -188,7 +188,7 @@ static void c12_a_refused_request_changes_nothing_and_no_end_follows(void **arg)
 
 static void put_size(struct world *w, struct api_size in)
 {
-    const char *reason;
+    enum api_reason reason;
     struct api_size out;
 
     assert_int_equal(core_size_put(sim_core(w->sim, 0), &in, &out, &reason, NULL), 0);
@@ -227,12 +227,12 @@ static void a_size_message_with_other_limits_needs_another_number(void **arg)
 {
     struct world *w = boot(5, 4);
     struct api_size again = {1001, 4, {true, 2, 7}}, out;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct api_dvm d;
 
     put_size(w, (struct api_size){1001, 4, {true, 2, 6}});
     assert_int_equal(core_size_put(sim_core(w->sim, 0), &again, &out, &reason, NULL), -1);
-    assert_string_equal(reason, "SequenceTooOld");
+    assert_int_equal(reason, API_REASON_SEQUENCE_TOO_OLD);
     put_size(w, (struct api_size){1001, 4, {true, 2, 6}});
     assert_int_equal(core_dvm(sim_core(w->sim, 0), &d, &reason, NULL), 0);
     assert_true(d.size_limits.set);
@@ -442,7 +442,7 @@ static void a_campaign_of_the_operator_is_not_an_application_s_to_cancel(void **
     struct resize_request cancel = {.kind = RESIZE_CANCEL, .deadline_s = -1, .id = "g"};
     struct world *w = boot(7, 4);
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
 
     assert_int_equal(core_campaign_put(sim_core(w->sim, 0), "g", &r, &out, &reason, NULL), 0);
     api_campaign_free(&out);
@@ -456,7 +456,7 @@ static void a_release_of_the_highest_vpids_also_names_members_that_could_join_ab
 {
     struct world *w = boot(7, 6);
     struct api_campaign c;
-    const char *reason;
+    enum api_reason reason;
     char id[64];
 
     sim_crash(w->sim, 6);

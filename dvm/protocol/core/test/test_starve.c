@@ -113,7 +113,7 @@ static void a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait(
     uint32_t target = 3;
     struct api_size size;
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
 
     sim_for(s, 2000);
     for (uint64_t i = 1; i < 20; i++) {
@@ -144,7 +144,7 @@ static void c2_a_shrink_refuses_a_caller_that_is_not_wired(void **state)
     struct api_campaign_request r = {
         .sequence = 1, .deadline_s = -1, .ntargets = 2, .targets = targets};
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
 
     sim_crash(s, 4);
     sim_crash(s, 5);
@@ -180,7 +180,7 @@ static void a_shrink_target_that_joins_again_has_lost_its_earlier_epoch(void **s
     struct api_campaign_request r = {
         .sequence = 1, .deadline_s = -1, .ntargets = 2, .targets = targets};
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
     uint64_t life;
 
     dvm_wait_wired(s, 5, 4000);

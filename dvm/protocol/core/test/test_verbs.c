@@ -18,7 +18,7 @@
 /* The scene: members 1..4, a job with a rank on each, shrink "c" (sequence 1) of vpid 4 drains. */
 struct answer {
     int rc;
-    const char *reason;
+    enum api_reason reason;
     struct err err;
     struct api_campaign c; /* if rc is 0 */
 };
@@ -37,7 +37,7 @@ static struct answer put(struct scene *s, const char *id, uint64_t sequence,
 {
     struct api_campaign_request r = {
         .sequence = sequence, .deadline_s = -1, .ntargets = n, .targets = (uint32_t *)targets};
-    struct answer a = {.reason = ""};
+    struct answer a = {.reason = API_REASON_NONE};
 
     a.rc = core_campaign_put(s->core, id, &r, &a.c, &a.reason, &a.err);
     return a;
@@ -49,7 +49,7 @@ static void assert_refused(struct scene *s, const struct answer *a, const struct
     BUF_AUTO struct buf after = digest(s);
 
     assert_int_equal(a->rc, -1);
-    assert_string_equal(a->reason, reason);
+    assert_string_equal(api_reason_word(a->reason), reason);
     assert_int_equal(a->err.code, status);
     if (!strstr(a->err.msg, text))
         fail_msg("'%s' does not say '%s'", a->err.msg, text);
@@ -103,7 +103,7 @@ static void a_shrink_asked_for_again_with_another_drain_is_refused(void **state)
                                          .deadline_s = rows[i].deadline_s,
                                          .ntargets = 1,
                                          .targets = (uint32_t[]){4}};
-        struct answer a = {.reason = ""};
+        struct answer a = {.reason = API_REASON_NONE};
         struct scene s;
 
         scene_open(&s, SCENE_HEAD_MEMBER);
@@ -119,7 +119,7 @@ static void a_shrink_of_a_vpid_never_used_is_refused_once_a_size_is_set(void **s
 {
     struct api_size size = {.sequence = 1, .members = 4};
     struct api_size out;
-    const char *reason;
+    enum api_reason reason;
     struct scene s;
 
     scene_open(&s, SCENE_HEAD_MEMBER);
@@ -152,14 +152,14 @@ static void the_same_shrink_asked_for_again_answers_the_record_that_is_there(voi
 static void a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled(void **state)
 {
     struct scene s;
-    struct answer a = {.reason = ""};
+    struct answer a = {.reason = API_REASON_NONE};
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     BUF_AUTO struct buf before = digest(&s);
 
     a.rc = core_campaign_get(s.core, "nobody", &a.c, &a.reason, &a.err);
     assert_refused(&s, &a, &before, "NotFound", 404, "no campaign nobody");
-    a = (struct answer){.reason = ""};
+    a = (struct answer){.reason = API_REASON_NONE};
     a.rc = core_campaign_cancel(s.core, "nobody", &a.c, &a.reason, &a.err);
     assert_refused(&s, &a, &before, "NotFound", 404, "no campaign nobody");
     scene_close(&s);
@@ -168,7 +168,7 @@ static void a_campaign_that_is_not_known_cannot_be_asked_for_or_cancelled(void *
 static void a_cancel_twice_or_after_the_end_answers_the_record(void **state)
 {
     struct scene s;
-    struct answer a = {.reason = ""};
+    struct answer a = {.reason = API_REASON_NONE};
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     for (int again = 0; again < 2; again++) {
@@ -186,7 +186,7 @@ static void a_campaign_over_the_limit_of_running_campaigns_is_refused(void **sta
 {
     struct scene s;
     struct answer a;
-    const char *reason;
+    enum api_reason reason;
     char id[16];
 
     scene_open(&s, SCENE_HEAD_MEMBER);
@@ -229,7 +229,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
     };
     struct api_size in = {.sequence = 5, .members = 4};
     struct api_size out;
-    struct answer a = {.reason = ""};
+    struct answer a = {.reason = API_REASON_NONE};
     struct scene s;
 
     scene_open(&s, SCENE_HEAD_MEMBER);
@@ -237,7 +237,7 @@ static void a_size_that_is_old_used_or_too_large_is_refused_and_changes_nothing(
     BUF_AUTO struct buf before = digest(&s);
 
     for (size_t i = 0; i < 3; i++) {
-        a = (struct answer){.reason = ""};
+        a = (struct answer){.reason = API_REASON_NONE};
         a.rc = core_size_put(s.core, &rows[i].in, &out, &a.reason, &a.err);
         assert_refused(&s, &a, &before, rows[i].reason, rows[i].status, rows[i].text);
     }
@@ -249,7 +249,7 @@ static void a_repeated_size_after_a_shrink_gets_the_size_in_force_and_changes_no
 {
     struct api_size in = {.sequence = 5, .members = 4};
     struct api_size out;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct answer a;
     struct scene s;
 
@@ -278,7 +278,7 @@ static void no_campaign_begins_during_shutdown_and_the_nearer_deadline_counts(vo
     struct api_shutdown late = {.deadline_s = 1000};
     struct api_shutdown soon = {.deadline_s = 1};
     struct scene s;
-    const char *reason;
+    enum api_reason reason;
 
     scene_open(&s, SCENE_HEAD_MEMBER);
     assert_int_equal(core_shutdown(s.core, &late, &reason, NULL), 0);
@@ -301,7 +301,7 @@ static void no_campaign_begins_during_shutdown_and_the_nearer_deadline_counts(vo
 static void the_oldest_ended_campaign_is_forgotten_at_the_limit(void **state)
 {
     struct scene s;
-    struct answer a = {.reason = ""};
+    struct answer a = {.reason = API_REASON_NONE};
     char id[32];
 
     scene_open(&s, SCENE_HEAD_MEMBER);

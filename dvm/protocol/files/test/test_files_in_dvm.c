@@ -106,7 +106,7 @@ static void campaign(struct dvm *d, const char *id, uint32_t vpid, enum api_drai
     struct api_campaign_request r = {
         .sequence = 1, .drain_mode = mode, .deadline_s = -1, .ntargets = 1, .targets = &vpid};
     struct api_campaign out;
-    const char *reason;
+    enum api_reason reason;
 
     core_time(sim_core(d->sim, 0), sim_now(d->sim), sim_now(d->sim));
     assert_int_equal(core_campaign_put(sim_core(d->sim, 0), id, &r, &out, &reason, NULL), 0);

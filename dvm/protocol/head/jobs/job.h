@@ -4,6 +4,7 @@
 #define DVM_HEAD_JOBS_JOB_H
 
 #include "api/dvm.h"
+#include "api/reason.h"
 #include "dvm/protocol/head/journal/incarnation.h"
 #include "dvm/protocol/head/members/roster.h"
 #include "dvm/protocol/head/members/size_bound.h"
@@ -76,9 +77,9 @@ void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_file
 void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m);
 void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);
 /* Verbs of the control API: -1, an HTTP status in err, and a word in *reason. */
-int job_signal_put(struct jobs *js, const char *nspace, int signum, const char **reason,
+int job_signal_put(struct jobs *js, const char *nspace, int signum, enum api_reason *reason,
                    struct err *err) __attribute__((warn_unused_result));
-int job_continue_put(struct jobs *js, const char *nspace, const char **reason, struct err *err)
+int job_continue_put(struct jobs *js, const char *nspace, enum api_reason *reason, struct err *err)
     __attribute__((warn_unused_result));
 
 /* A member is lost. why: the cause; NULL or "" if it is not known. */

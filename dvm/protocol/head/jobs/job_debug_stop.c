@@ -134,16 +134,16 @@ void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m)
         out_log(js->out, LOG_LEVEL_INFO, "job %s does not stop for a debugger", m->nspace);
 }
 
-int job_continue_put(struct jobs *js, const char *nspace, const char **reason, struct err *err)
+int job_continue_put(struct jobs *js, const char *nspace, enum api_reason *reason, struct err *err)
 {
     struct job *j = jobs_find(js, nspace);
 
     if (!j || job_state_over(j->state)) {
-        *reason = "NotFound";
+        *reason = API_REASON_NOT_FOUND;
         return err_code(err, 404, "no job %s waits or runs", nspace);
     }
     if (!continue_ranks(js, j, JOB_RANK_ALL)) {
-        *reason = "NotStopped";
+        *reason = API_REASON_NOT_STOPPED;
         return err_code(err, 409, "job %s does not stop for a debugger", nspace);
     }
     return 0;

@@ -120,14 +120,14 @@ void job_signal(struct jobs *js, const struct msg_signal *m)
     }
 }
 
-int job_signal_put(struct jobs *js, const char *nspace, int signum, const char **reason,
+int job_signal_put(struct jobs *js, const char *nspace, int signum, enum api_reason *reason,
                    struct err *err)
 {
     const struct job *j = jobs_find(js, nspace);
     struct msg_signal m = {(char *)nspace, signum};
 
     if (!j || (job_state_over(j->state) && !j->nchildren)) {
-        *reason = "NotFound";
+        *reason = API_REASON_NOT_FOUND;
         return err_code(err, 404, "no job %s waits or runs", nspace);
     }
     job_signal(js, &m);

@@ -78,26 +78,26 @@ struct api_size size_bound_record(const struct size_bound *b)
     return (struct api_size){b->sequence, b->bound, b->limits};
 }
 
-int size_bound_put(struct size_bound *b, const struct api_size *s, const char **reason,
+int size_bound_put(struct size_bound *b, const struct api_size *s, enum api_reason *reason,
                    struct err *err)
 {
     bool changes = b->bound != s->members;
 
     if (s->sequence < b->sequence) {
-        *reason = "SequenceTooOld";
+        *reason = API_REASON_SEQUENCE_TOO_OLD;
         return err_code(err, 409, "size sequence %llu is older than %llu, which is in force",
                         (unsigned long long)s->sequence, (unsigned long long)b->sequence);
     }
     if (s->sequence == b->sequence && s->sequence) {
         if (s->members == b->size && api_size_limits_equal(&s->limits, &b->limits))
             return 0;
-        *reason = "SequenceTooOld";
+        *reason = API_REASON_SEQUENCE_TOO_OLD;
         return err_code(err, 409, "size sequence %llu has been used for %u members%s",
                         (unsigned long long)s->sequence, b->size,
                         s->members == b->size ? ", within other limits" : "");
     }
     if (s->members > VPID_MAX) {
-        *reason = "BadRequest";
+        *reason = API_REASON_BAD_REQUEST;
         return err_code(err, 400, "members: %u is over the limit %u", s->members, VPID_MAX);
     }
     b->sequence = s->sequence;

@@ -3,6 +3,7 @@
 #ifndef DVM_HEAD_MEMBERS_SIZE_BOUND_H
 #define DVM_HEAD_MEMBERS_SIZE_BOUND_H
 
+#include "api/reason.h"
 #include "api/size.h"
 #include "base/err/err.h"
 
@@ -27,7 +28,7 @@ const struct api_size_limits *size_bound_limits(const struct size_bound *b);
 /* Puts a size into force. 1: the bound is the size now and has changed. 0: the bound is
  * unchanged (as after the same message again). -1: refused, with the HTTP status in err and a
  * word in *reason. */
-int size_bound_put(struct size_bound *b, const struct api_size *s, const char **reason,
+int size_bound_put(struct size_bound *b, const struct api_size *s, enum api_reason *reason,
                    struct err *err) __attribute__((warn_unused_result));
 struct api_size size_bound_record(const struct size_bound *b);
 

@@ -28,8 +28,8 @@ static bool same_request(const struct api_campaign_request *a, const struct api_
 }
 
 static int __attribute__((format(printf, 5, 6)))
-reject_request(const char **reason, const char *word, int status, struct err *err, const char *fmt,
-               ...)
+reject_request(enum api_reason *reason, enum api_reason why, int status, struct err *err,
+               const char *fmt, ...)
 {
     char text[256];
     va_list ap;
@@ -37,7 +37,7 @@ reject_request(const char **reason, const char *word, int status, struct err *er
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    *reason = word;
+    *reason = why;
     return err_code(err, status, "%s", text);
 }
 
@@ -52,7 +52,7 @@ static bool names_vpid(const struct api_campaign_request *r, uint32_t vpid)
 
 /* The resource manager can only take members from the top. */
 static int check_trailing(const struct campaigns *cs, const struct api_campaign_request *r,
-                          const char **reason, struct err *err)
+                          enum api_reason *reason, struct err *err)
 {
     for (uint32_t v = r->targets[0]; v < cs->members->n; v++) {
         const struct member *m = members_get(cs->members, v);
@@ -60,25 +60,26 @@ static int check_trailing(const struct campaigns *cs, const struct api_campaign_
         if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) && !names_vpid(r, v) &&
             !campaign_claims(cs, v)) /* a grow gives way */
             return reject_request(
-                reason, "NotTrailing", 422, err,
+                reason, API_REASON_NOT_TRAILING, 422, err,
                 "vpid %u lies above the first target and is not among the targets", v);
     }
     return 0;
 }
 
 static int check_targets(const struct campaigns *cs, const struct api_campaign_request *r,
-                         bool asked, const char **reason, struct err *err)
+                         bool asked, enum api_reason *reason, struct err *err)
 {
     uint32_t known = size_bound_known(cs->bound);
 
     if (r->targets[0] == VPID_HEAD)
-        return reject_request(reason, "HeadCannotLeave", 422, err, "vpid 0 is the head's own");
+        return reject_request(reason, API_REASON_HEAD_CANNOT_LEAVE, 422, err,
+                              "vpid 0 is the head's own");
     for (size_t i = 0; i < r->ntargets; i++) {
         uint32_t v = r->targets[i];
         const struct member *m = members_get(cs->members, v);
 
         if (size_bound_sequence(cs->bound) && v > known && !(m && m->state != MEMBER_ABSENT))
-            return reject_request(reason, "UnknownVpid", 422, err,
+            return reject_request(reason, API_REASON_UNKNOWN_VPID, 422, err,
                                   "vpid %u was never part of this DVM", v);
     }
     return asked ? check_trailing(cs, r, reason, err) : 0;
@@ -116,32 +117,34 @@ static bool is_heads_own(const char *id)
 }
 
 static int check_sequence(const struct campaigns *cs, const char *id,
-                          const struct api_campaign_request *r, const char **reason,
+                          const struct api_campaign_request *r, enum api_reason *reason,
                           struct err *err)
 {
     if (is_heads_own(id))
-        return reject_request(reason, "BadRequest", 400, err,
+        return reject_request(reason, API_REASON_BAD_REQUEST, 400, err,
                               "ids that begin with " CAMPAIGN_RELEASE_PREFIX
                               " or " CAMPAIGN_REQUEST_PREFIX " are the head's own");
     if (r->sequence < cs->sequence && !incarnation_ending(cs->inc))
-        return reject_request(reason, "SequenceTooOld", 409, err,
+        return reject_request(reason, API_REASON_SEQUENCE_TOO_OLD, 409, err,
                               "sequence %llu is older than %llu, which has been seen",
                               (unsigned long long)r->sequence, (unsigned long long)cs->sequence);
     return 0;
 }
 
 int campaign_admit(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
-                   bool asked, struct asker *asker, const char **reason, struct err *err)
+                   bool asked, struct asker *asker, enum api_reason *reason, struct err *err)
 {
     if (asked && !asker && check_sequence(cs, id, r, reason, err) < 0)
         return -1;
     if (incarnation_ending(cs->inc))
-        return reject_request(reason, "ShuttingDown", 503, err, "this incarnation of the DVM ends");
+        return reject_request(reason, API_REASON_SHUTTING_DOWN, 503, err,
+                              "this incarnation of the DVM ends");
     if (r->ntargets == 0)
-        return reject_request(reason, "BadRequest", 400, err, "targets: at least one vpid");
+        return reject_request(reason, API_REASON_BAD_REQUEST, 400, err,
+                              "targets: at least one vpid");
     if (!campaign_room(cs))
-        return reject_request(reason, "TooManyCampaigns", 503, err, "%zu campaigns are running",
-                              cs->n);
+        return reject_request(reason, API_REASON_TOO_MANY_CAMPAIGNS, 503, err,
+                              "%zu campaigns are running", cs->n);
     if (r->kind == API_KIND_GROW ? grow_atomic_check(cs, r, reason, err) < 0
                                  : check_targets(cs, r, asked, reason, err) < 0)
         return -1;
@@ -152,12 +155,12 @@ int campaign_admit(struct campaigns *cs, const char *id, const struct api_campai
 }
 
 int campaign_put(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
-                 struct api_campaign *out, const char **reason, struct err *err)
+                 struct api_campaign *out, enum api_reason *reason, struct err *err)
 {
     struct campaign *c = campaign_by_id(cs, id);
 
     if (c && !same_request(&c->req, r))
-        return reject_request(reason, "IdReused", 409, err,
+        return reject_request(reason, API_REASON_ID_REUSED, 409, err,
                               "campaign id %s was used with another body", id);
     if (!c && campaign_admit(cs, id, r, true, NULL, reason, err) < 0)
         return -1;
@@ -166,12 +169,12 @@ int campaign_put(struct campaigns *cs, const char *id, const struct api_campaign
 }
 
 int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
-                 const char **reason, struct err *err)
+                 enum api_reason *reason, struct err *err)
 {
     const struct campaign *c = campaign_by_id(cs, id);
 
     if (!c) {
-        *reason = "NotFound";
+        *reason = API_REASON_NOT_FOUND;
         return err_code(err, 404, "no campaign %s is known to this incarnation", id);
     }
     campaign_fill(cs, c, out);
@@ -179,7 +182,7 @@ int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
 }
 
 int campaign_cancel(struct campaigns *cs, const char *id, struct api_campaign *out,
-                    const char **reason, struct err *err)
+                    enum api_reason *reason, struct err *err)
 {
     struct campaign *c = campaign_by_id(cs, id);
 
@@ -190,7 +193,7 @@ int campaign_cancel(struct campaigns *cs, const char *id, struct api_campaign *o
     } else if (c->phase == API_PHASE_DRAINING) {
         shrink_cancel(cs, c);
     } else if (!api_phase_terminal(c->phase)) {
-        *reason = "TooLate";
+        *reason = API_REASON_TOO_LATE;
         return err_code(err, 409, "campaign %s is %s already", id, api_phase_name(c->phase));
     }
     campaign_fill(cs, c, out);

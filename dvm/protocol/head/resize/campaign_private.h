@@ -4,6 +4,7 @@
 #define DVM_HEAD_RESIZE_CAMPAIGN_PRIVATE_H
 
 #include "api/campaign.h"
+#include "api/reason.h"
 #include "dvm/protocol/head/journal/event_log.h"
 #include "dvm/protocol/head/resize/fence.h"
 #include "dvm/protocol/head/resize/resize.h"
@@ -121,15 +122,15 @@ void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event 
  * reported. Otherwise daemons request their own release. asker: the application's process, if
  * one asks; its content is taken. -1 and a reason: nothing has changed. */
 int campaign_admit(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
-                   bool asked, struct asker *asker, const char **reason, struct err *err)
+                   bool asked, struct asker *asker, enum api_reason *reason, struct err *err)
     __attribute__((warn_unused_result));
 int campaign_put(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
-                 struct api_campaign *out, const char **reason, struct err *err)
+                 struct api_campaign *out, enum api_reason *reason, struct err *err)
     __attribute__((warn_unused_result));
 int campaign_cancel(struct campaigns *cs, const char *id, struct api_campaign *out,
-                    const char **reason, struct err *err) __attribute__((warn_unused_result));
+                    enum api_reason *reason, struct err *err) __attribute__((warn_unused_result));
 int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
-                 const char **reason, struct err *err) __attribute__((warn_unused_result));
+                 enum api_reason *reason, struct err *err) __attribute__((warn_unused_result));
 
 /* asker.c */
 void asker_free(struct asker *a);

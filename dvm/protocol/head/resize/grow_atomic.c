@@ -307,20 +307,20 @@ void grow_atomic_step(struct campaigns *cs, struct campaign *c)
 /* --- admission */
 
 int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_request *r,
-                      const char **reason, struct err *err)
+                      enum api_reason *reason, struct err *err)
 {
     for (size_t i = 0; i < r->ntargets; i++) {
         const struct campaign *c;
 
         if (r->targets[i] > VPID_MAX) {
-            *reason = "BadRequest";
+            *reason = API_REASON_BAD_REQUEST;
             return err_code(err, 400, "targets: %u is over the limit %u", r->targets[i], VPID_MAX);
         }
         DL_FOREACH(cs->list, c)
         {
             if (!campaign_runs_grow(c) || !campaign_target(c, r->targets[i]))
                 continue;
-            *reason = "GrowRunning";
+            *reason = API_REASON_GROW_RUNNING;
             return err_code(err, 409, "vpid %u is a target of the grow %s, which is running",
                             r->targets[i], c->id);
         }

@@ -4,6 +4,7 @@
 #define DVM_HEAD_RESIZE_GROW_ATOMIC_H
 
 #include "api/campaign.h"
+#include "api/reason.h"
 #include "base/err/err.h"
 
 struct campaign;
@@ -11,7 +12,7 @@ struct campaigns;
 struct job;
 
 int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_request *r,
-                      const char **reason, struct err *err) __attribute__((warn_unused_result));
+                      enum api_reason *reason, struct err *err) __attribute__((warn_unused_result));
 /* Its request is filled in: it begins to gather, or ends at once because all targets are
  * members. */
 void grow_atomic_accept(struct campaigns *cs, struct campaign *c);

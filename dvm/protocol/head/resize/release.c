@@ -109,7 +109,7 @@ void releases_steps(struct releases *rs)
     struct api_campaign_request r = {
         .kind = API_KIND_SHRINK, .deadline_s = -1, .drain_mode = API_DRAIN_WAIT};
     FREE_AUTO uint32_t *vpids = NULL;
-    const char *reason;
+    enum api_reason reason;
     struct err err = {0};
     char id[64];
 

@@ -167,19 +167,19 @@ void resize_request(struct resize *rs, uint32_t from, const struct msg_resize_as
 }
 
 int resize_campaign_put(struct resize *rs, const char *id, const struct api_campaign_request *r,
-                        struct api_campaign *out, const char **reason, struct err *err)
+                        struct api_campaign *out, enum api_reason *reason, struct err *err)
 {
     return campaign_put(&rs->cs, id, r, out, reason, err);
 }
 
 int resize_campaign_cancel(struct resize *rs, const char *id, struct api_campaign *out,
-                           const char **reason, struct err *err)
+                           enum api_reason *reason, struct err *err)
 {
     return campaign_cancel(&rs->cs, id, out, reason, err);
 }
 
 int resize_campaign_get(struct resize *rs, const char *id, struct api_campaign *out,
-                        const char **reason, struct err *err)
+                        enum api_reason *reason, struct err *err)
 {
     return campaign_get(&rs->cs, id, out, reason, err);
 }

@@ -6,6 +6,7 @@
 
 #include "api/campaign.h"
 #include "api/dvm.h"
+#include "api/reason.h"
 #include "dvm/protocol/head/jobs/job.h"
 #include "dvm/protocol/head/journal/event_log.h"
 #include "dvm/protocol/head/journal/op_queue.h"
@@ -60,13 +61,14 @@ void resize_release_ask(struct resize *rs, uint32_t from, const struct msg_relea
 void resize_request(struct resize *rs, uint32_t from, const struct msg_resize_ask *m);
 /* Verbs of the control API: -1, an HTTP status in err, and a word in *reason. */
 int resize_campaign_put(struct resize *rs, const char *id, const struct api_campaign_request *r,
-                        struct api_campaign *out, const char **reason, struct err *err)
+                        struct api_campaign *out, enum api_reason *reason, struct err *err)
     __attribute__((warn_unused_result));
 int resize_campaign_cancel(struct resize *rs, const char *id, struct api_campaign *out,
-                           const char **reason, struct err *err)
+                           enum api_reason *reason, struct err *err)
     __attribute__((warn_unused_result));
 int resize_campaign_get(struct resize *rs, const char *id, struct api_campaign *out,
-                        const char **reason, struct err *err) __attribute__((warn_unused_result));
+                        enum api_reason *reason, struct err *err)
+    __attribute__((warn_unused_result));
 void resize_view(const struct resize *rs, struct api_dvm *out);
 
 /* For checkers of invariants; everything is borrowed and valid during the call only. */

@@ -46,26 +46,25 @@ static void answer_request(struct campaigns *cs, const struct request *r, enum r
         out_log(cs->out, LOG_LEVEL_INFO, "%s", err.msg);
 }
 
-static const struct {
-    const char *reason;
-    enum resize_status status;
-} statuses[] = {
-    {"HeadCannotLeave", RESIZE_NOT_ALLOWED},
-    {"UnknownVpid", RESIZE_NOT_FOUND},
-    {"NotFound", RESIZE_NOT_FOUND},
-    {"GrowRunning", RESIZE_BUSY},
-    {"TooManyCampaigns", RESIZE_NO_ROOM},
-    {"ShuttingDown", RESIZE_UNREACHABLE},
-    {"TooLate", RESIZE_TOO_LATE},
-};
-
-static enum resize_status status_of(const char *reason)
+static enum resize_status status_of(enum api_reason reason)
 {
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
-        if (strcmp(statuses[i].reason, reason) == 0)
-            return statuses[i].status;
+    switch (reason) {
+    case API_REASON_HEAD_CANNOT_LEAVE:
+        return RESIZE_NOT_ALLOWED;
+    case API_REASON_UNKNOWN_VPID:
+    case API_REASON_NOT_FOUND:
+        return RESIZE_NOT_FOUND;
+    case API_REASON_GROW_RUNNING:
+        return RESIZE_BUSY;
+    case API_REASON_TOO_MANY_CAMPAIGNS:
+        return RESIZE_NO_ROOM;
+    case API_REASON_SHUTTING_DOWN:
+        return RESIZE_UNREACHABLE;
+    case API_REASON_TOO_LATE:
+        return RESIZE_TOO_LATE;
+    default:
+        return RESIZE_BAD;
     }
-    return RESIZE_BAD;
 }
 
 /* A request that is repeated is answered from the campaign's record. */
@@ -278,7 +277,7 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
         .ntargets = r->n,
         .targets = r->vpids};
     struct asker asker = asker_of(cs, r);
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
     char id[64];
 
@@ -300,7 +299,7 @@ static void cancel_request(struct campaigns *cs, const struct request *r)
 {
     struct campaign *c = *r->m->campaign ? campaign_by_id(cs, r->m->campaign) : by_own_id(cs, r->m);
     struct api_campaign record;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     if (!c) {

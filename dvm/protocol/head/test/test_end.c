@@ -88,7 +88,7 @@ static void ask_for_one_more(struct world *w)
 static void cancel_campaign(struct world *w)
 {
     struct api_campaign record;
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     assert_int_equal(head_campaign_cancel(w->head, "alloc-1", &record, &reason, &err), 0);

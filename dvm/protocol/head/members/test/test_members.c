@@ -65,7 +65,7 @@ static void an_older_size_and_another_content_of_the_same_are_refused(void **sta
 {
     struct size_bound *b = size_bound_create(0);
     struct api_size size = {.sequence = 5, .members = 3};
-    const char *reason = "";
+    enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
     assert_false(size_bound_given(b));
@@ -73,7 +73,7 @@ static void an_older_size_and_another_content_of_the_same_are_refused(void **sta
     assert_int_equal(size_bound_put(b, &size, &reason, &err), 0); /* again */
     size.members = 4;
     assert_int_equal(size_bound_put(b, &size, &reason, &err), -1);
-    assert_string_equal(reason, "SequenceTooOld");
+    assert_int_equal(reason, API_REASON_SEQUENCE_TOO_OLD);
     assert_int_equal(err.code, 409);
     size = (struct api_size){.sequence = 4, .members = 9};
     assert_int_equal(size_bound_put(b, &size, &reason, &err), -1);
