@@ -3,8 +3,6 @@
 #include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/jobs.h"
 
-#include <utlist.h>
-
 /* A job of one rank, as a rank on vpid 2 spawns it. */
 static void spawn_ending(struct dvm *d, uint32_t client, const char *parent, const char *ms,
                          const char *code)
@@ -141,15 +139,12 @@ static void an_ended_parent_ends_its_children_at_the_request_of_its_user(void **
 /* The job as a member has it once its ranks there and their output have ended. */
 static const struct local_job *gone_at_member(struct dvm *d, const char *nspace)
 {
-    const struct local_job *j;
-
     for (int ms = 0; ms < 5000; ms++, sim_for(d->sim, 1)) {
         for (uint32_t v = 1; v <= MEMBERS; v++) {
-            DL_FOREACH(core_of(d, v)->jobs, j)
-            {
-                if (strcmp(j->launch->nspace, nspace) == 0 && j->state >= RANKS_FLUSHING)
-                    return j;
-            }
+            const struct local_job *j = local_find_any(core_of(d, v), nspace);
+
+            if (j && j->state >= RANKS_FLUSHING)
+                return j;
         }
     }
     return NULL;
