@@ -445,6 +445,34 @@ detached() {
     [ "$(view '[.jobs[]] | length')" -eq 2 ]
 }
 
+# --- members that one process has forked
+
+@test "11 members have command lines, names and numbers of their own, and a job runs on each" {
+    local vpid
+    start_dvm 11 --slots 1
+    for ((vpid = 1; vpid <= 11; vpid++)); do
+        tr '\0' ' ' < "/proc/$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/$vpid ")/cmdline" > "$BATS_TEST_TMPDIR/words"
+        grep -q -- "--role member --vpid $vpid --cluster .*/$vpid --host-name node$vpid --address" "$BATS_TEST_TMPDIR/words"
+        [ "$(grep -c "wired as vpid $vpid," "$DVM_SESSION_DIR/$vpid/prted.log")" -eq 1 ]
+    done
+    [ "$(prun -n 11 sh -c 'echo "$PMIX_HOSTNAME"' | sort -uV | tr '\n' ' ')" = "$(printf 'node%d ' {1..11})" ]
+    prte resize 8 > /dev/null
+    prte resize 12 > /dev/null # 9, and 10 to 12
+    [ "$(view '[.members[] | select(.state == "wired")] | length')" -eq 13 ]
+}
+
+@test "--foreground tells the signal that has ended a forked member" {
+    : > "$BATS_TEST_TMPDIR/err"
+    timeout --foreground --kill-after=10 "$limit" "$bin/prte" start -n 10 --foreground > "$BATS_TEST_TMPDIR/out" \
+        2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    local prte=$!
+    eventually grep -qs "DVM ready" "$BATS_TEST_TMPDIR/out"
+    kill -KILL "$(cut -d' ' -f1 "$DVM_SESSION_DIR/10/pid")"
+    eventually grep -q "the daemon of vpid 10 was ended by signal 9 (Killed)" "$BATS_TEST_TMPDIR/err"
+    prte stop
+    wait "$prte"
+}
+
 # --- resizing
 
 @test "4 -> 2 waits for the job on the leaving daemons and names it; the job's result is kept" {
