@@ -176,6 +176,19 @@ rss_kib() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(prted_of "$1")/
     [ $(($(rss_kib 2) - before)) -lt 8192 ]
 }
 
+@test "an event for the session is forgotten when all jobs that were there have ended" {
+    start_dvm 1 --slots 2
+    local before grown i
+    for ((i = 0; i < 160; i++)); do
+        [ "$i" -ne 80 ] || before=$(metric 1 process_heap_bytes) # the daemon keeps the history of 64 jobs
+        prun -n 2 "$probe" notify -3007 session
+    done
+    grown=$(($(metric 1 process_heap_bytes) - before))
+    # 160 events; the library's record of one takes 1.4 KiB.
+    echo "the daemon's heap has grown by $grown bytes"
+    [ "$grown" -lt 65536 ]
+}
+
 # --- ranks that are lost
 
 # told EVENT RANK…: the output of each of these ranks.
