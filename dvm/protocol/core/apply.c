@@ -92,6 +92,7 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
 
     if (up)
         neigh_say(c, up, &left);
+    neigh_removed(c, m);
     close_leaving(c, m);
     core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
     finish_start(c, after_leaving(c), "left the DVM");
@@ -136,10 +137,12 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
     }
     for (size_t i = 0; i < m->ntargets; i++)
         forget_peer(c, m->targets[i].vpid, m->why);
-    if (shrink)
+    if (shrink) {
+        neigh_removed(c, m);
         close_leaving(c, m);
-    else
+    } else {
         close_lost(c, m);
+    }
     report_removal(c);
 }
 

@@ -27,6 +27,7 @@
 struct missing { /* a child in the tree that has no link to us */
     struct msg_target id;
     uint64_t due_ms;
+    bool broke; /* its link was up, and broke */
     struct missing *next, *prev;
 };
 
@@ -113,6 +114,8 @@ void neigh_say(struct core *c, struct link *k, const struct msg *m);
 /* Counts, logs and answers a message that its sender cannot have sent in this state. */
 void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err);
 void neigh_bye(struct core *c, struct link *k);
+/* A shrink removes the targets: those whose link to us is broken are out. */
+void neigh_removed(struct core *c, const struct msg_remove *m);
 void neigh_free(struct core *c);
 /* greet.c: hello, welcome, refuse */
 void greet_open(struct core *c, struct link *k);

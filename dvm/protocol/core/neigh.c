@@ -68,6 +68,7 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
         return; /* the first loss counts */
     }
     x->id = (struct msg_target){vpid, epoch};
+    x->broke = false;
     x->due_ms = c->out.now_ms + grace_ms;
 }
 
@@ -82,6 +83,21 @@ static void tell_departure(struct core *c, struct msg_departed who)
         core_send(c, VPID_HEAD, CLASS_CONTROL, &gone);
     else if (up)
         neigh_say(c, up, &left);
+}
+
+/* The command cannot reach a target whose link is broken. When it calls again, REFUSE says that it
+ * has left. Until then it has no route, so nobody needs to wait for it. */
+void neigh_removed(struct core *c, const struct msg_remove *m)
+{
+    for (size_t i = 0; i < m->ntargets; i++) {
+        struct msg_departed who = {.who = m->targets[i], .link_closed = true};
+        struct missing *x = missing_find(c, who.who.vpid);
+
+        if (!x || !x->broke || !epoch_eq(x->id.epoch, who.who.epoch))
+            continue;
+        missing_drop(c, x);
+        tell_departure(c, who);
+    }
 }
 
 static void tell_loss(struct core *c, struct msg_target who, const char *why)
@@ -261,9 +277,11 @@ static void lost_below(struct core *c, const struct link *k, enum link_loss_how 
 
     switch (link_loss_decide(who_is(c, k), what)) {
     case LOSS_WAIT:
-        if (is_child(c, k->vpid) && !links_up(c->links, &c->members, k->vpid))
+        if (is_child(c, k->vpid) && !links_up(c->links, &c->members, k->vpid)) {
             missing_set(c, k->vpid, k->epoch,
                         what == LOSS_AFTER_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
+            missing_find(c, k->vpid)->broke = what == LOSS_BY_BREAK;
+        }
         break;
     case LOSS_ROLL_BACK:
         if (core_is_head(c))

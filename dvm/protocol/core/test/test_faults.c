@@ -471,6 +471,25 @@ static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
     sim_destroy(s);
 }
 
+/* 4 does not come back within the time of this test; its parent, 1, knows that its link broke. */
+static void a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+    uint32_t target = 4;
+
+    wait_wired(s, 4);
+    sim_partition(s, 4, 1);
+    sim_break(s, 4, 1);
+    sim_for(s, 100);
+    shrink(s, "c", &target, 1);
+    dvm_wait_complete(s, "c", 500);
+    sim_heal(s);
+    sim_for(s, 2 * API_FAULTS_LINK_GRACE_MS);
+    assert_true(sim_parked(s, 4));
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    sim_destroy(s);
+}
+
 /* The head removes 4 while 4 is cut off; then 4 is stopped for longer than the absence. */
 static void stop_while_cut_off(uint64_t after_ms)
 {
@@ -517,6 +536,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_daemon_that_was_stopped_does_not_count_that_time_as_the_head_s_absence),
+        cmocka_unit_test(a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit),
         cmocka_unit_test(a_daemon_that_is_cut_off_and_runs_counts_the_head_s_absence),
         cmocka_unit_test(a_shrink_refuses_a_caller_that_is_not_in_the_tree),
         cmocka_unit_test(a_daemon_wired_while_a_shrink_drains_it_takes_no_work),
